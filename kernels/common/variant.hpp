@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/types.hpp"
+#include "device/device.hpp"
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quadrille::kernels {
+
+enum class Backend { reference, kokkos, vendor, host, cuda };
+std::string_view to_text(Backend backend);
+
+/// One row of an operation's table, without its launch function.
+struct VariantInfo {
+  std::string_view name;
+  Backend backend;
+  std::vector<core::DataType> types;
+  std::string_view needs;    ///< for people: "sm_90a", "n % 4 == 0"; "none"
+  std::string_view source;   ///< where the technique comes from, or "own"
+  std::string_view summary;  ///< what is different, in half a sentence
+  int min_sm = 0;            ///< compute capability times ten
+
+  bool supports(core::DataType type) const;
+  /// True when the backend can run on this kind of device at all.
+  bool runs_on(device::Kind kind) const;
+};
+
+/// A row with the function that enqueues one execution on a stream. The function checks the
+/// problem, never allocates device memory, never synchronises.
+template <class Problem>
+struct Variant : VariantInfo {
+  void (*launch)(Problem const& problem, device::StreamView stream) = nullptr;
+};
+
+/// The row called `name`, or nullptr.
+template <class Problem>
+Variant<Problem> const* find(std::span<Variant<Problem> const> table, std::string_view name) {
+  for (Variant<Problem> const& row : table) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace quadrille::kernels

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/variant.hpp"
+
+#include <span>
+
+namespace quadrille::kernels::transpose {
+
+/// out = in^T: in is m x n, out n x m, both row-major, not overlapping. Exact.
+struct Problem {
+  device::MatrixView in;
+  device::MatrixView out;
+};
+
+void require_consistent(Problem const& problem);
+
+/// Each element read once and written once.
+constexpr double bytes(double m, double n, double element_bytes) {
+  return 2 * m * n * element_bytes;
+}
+
+std::span<Variant<Problem> const> variants();
+
+}  // namespace quadrille::kernels::transpose

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "comm/group.hpp"
+#include "core/types.hpp"
+#include "device/device.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace quadrille::comm {
+
+enum class ReduceOp { sum, min, max };
+/// How a broadcast travels: the library's own algorithm, or a chunked ring of neighbours.
+enum class Broadcast { library, ring };
+/// Faults that sit inside the exchange; see the runner for those that damage results.
+enum class MessageFault {
+  none,
+  drop_message,  ///< the last chunk that arrives is not copied to its place
+  wrong_rank,    ///< what arrives is taken from another rank's place
+};
+
+/// A contiguous run of device memory.
+struct Piece {
+  void* data = nullptr;
+  std::size_t bytes = 0;
+};
+struct ConstPiece {
+  void const* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// One exchange under way. Valid until 64 later exchanges were started on its channel.
+class Request {
+ public:
+  Request() = default;
+  explicit Request(device::Event const* finished) : finished_{finished} {}
+  /// Makes later work of `stream` start after the exchange. Never blocks the host. This alone
+  /// orders work after the exchange; an empty request waits for nothing.
+  void wait_on(device::StreamView stream) const {
+    if (finished_ != nullptr) stream.wait(*finished_);
+  }
+
+ private:
+  device::Event const* finished_ = nullptr;
+};
+
+/// A group of ranks connected by one transport. Collectives start after all earlier work of `after`
+/// (and after earlier exchanges of this channel), return at once, and read or write device memory
+/// until their request is waited on. Every rank of the group makes the same calls in the same
+/// order.
+class Channel {
+ public:
+  virtual ~Channel() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  virtual Request broadcast(Piece data, int root, device::StreamView after,
+                            Broadcast algorithm = Broadcast::library) = 0;
+  /// `out` may be `in`. Types f64, f32, i64, i32.
+  virtual Request allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op,
+                            device::StreamView after) = 0;
+  /// parts[r] is this rank's contribution to rank r; `out` gets the reduction of all parts[rank()].
+  virtual Request reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
+                                 ReduceOp op, device::StreamView after) = 0;
+  /// all[r] gets rank r's piece; sizes may differ by rank and be 0.
+  virtual Request allgather(ConstPiece mine, std::span<Piece const> all,
+                            device::StreamView after) = 0;
+  /// send[r] goes to rank r, receive[r] comes from rank r; receive sizes match the senders'.
+  virtual Request alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive,
+                            device::StreamView after) = 0;
+  /// A rank of -1 means no message that way.
+  virtual Request sendrecv(ConstPiece send, int to, Piece receive, int from,
+                           device::StreamView after) = 0;
+
+  virtual void inject(MessageFault fault) = 0;
+};
+
+struct TransportOptions {
+  std::size_t chunk_bytes = 256UL << 20;  ///< largest single message
+  double throttle = 0;                    ///< bytes/s of the modelled link; 0: none
+};
+
+/// A way to move data between ranks.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual std::string_view name() const = 0;
+  /// Connects the ranks of a group. Collective over the group.
+  virtual std::unique_ptr<Channel> connect(Group const& group) = 0;
+};
+
+/// What `list transports` shows.
+struct TransportInfo {
+  std::string_view name;
+  std::string_view summary;
+  bool available = false;
+  std::string reason;  ///< why not, when unavailable
+};
+std::span<TransportInfo const> transports();
+
+/// Pinned staging in chunks, one progress thread per rank that sleeps when idle.
+std::unique_ptr<Transport> make_mpi_transport(device::Device& device, TransportOptions options);
+/// The plain blocking MPI collective as one host task in stream order: the library line beside
+/// ours. Host device only.
+std::unique_ptr<Transport> make_mpi_blocking_transport(device::Device& device,
+                                                       TransportOptions options);
+/// Textbook algorithms: the root does all the work with blocking sends. Host device only.
+std::unique_ptr<Transport> make_reference_transport(device::Device& device,
+                                                    TransportOptions options);
+
+}  // namespace quadrille::comm

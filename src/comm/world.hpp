@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "comm/group.hpp"
+#include "comm/transport.hpp"
+#include "core/config.hpp"
+#include "device/device.hpp"
+#include "device/kokkos_runtime.hpp"
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quadrille::comm {
+
+/// What the launcher said before MPI was started; -1 where it said nothing.
+struct LauncherFacts {
+  std::string name;  ///< "Open MPI", "Slurm", "MPICH", "PALS", "PMIx", or "" for none
+  int rank = -1;
+  int size = -1;
+  int local_rank = -1;
+};
+/// Reads environment variables only; callable before MPI_Init.
+LauncherFacts read_launcher();
+
+/// Where one rank runs.
+struct Placement {
+  int rank = 0;
+  std::string node;
+  int node_index = 0;
+  int local_rank = 0;
+  int local_size = 1;
+  int threads = 1;
+  std::string cpus;  ///< affinity mask as a list, for example "0-3,8"
+  std::string device;
+  std::string uuid;
+  std::string pci;
+  int numa = -1;
+  std::size_t free_memory = 0;
+};
+
+/// MPI, device, Kokkos, streams and transports of this rank, in the order of life. One per process.
+/// The constructor starts MPI (THREAD_MULTIPLE), maps nodes and checks for lone ranks; open()
+/// chooses the device and starts the rest. Collective, both, and so is the destructor.
+class World {
+ public:
+  World(int& argc, char**& argv);
+  ~World();
+  World(World const&) = delete;
+  World& operator=(World const&) = delete;
+
+  int rank() const { return group_.rank(); }
+  int size() const { return group_.size(); }
+  Group const& group() const { return group_; }
+  LauncherFacts const& launcher() const { return launcher_; }
+
+  /// Collective.
+  void open(core::RunSettings const& settings);
+
+  device::Device& device() const { return *device_; }
+  /// The stream that kernels run on, and that ends every repetition.
+  device::StreamView stream() const { return compute_.view(); }
+  /// The stream that packs and starts exchanges; high priority.
+  device::StreamView comm_stream() const { return communicate_.view(); }
+  /// "mpi", "mpi_blocking", "reference" (later "nccl"); "auto" is the fastest available. Made at
+  /// first use; collective.
+  Transport& transport(std::string_view name);
+  /// Every rank's, in rank order.
+  std::vector<Placement> const& placements() const { return placements_; }
+  Placement const& placement() const { return placements_[static_cast<std::size_t>(rank())]; }
+  core::RunSettings const& settings() const { return settings_; }
+
+  /// Names what this rank does now, for failure and time-out messages. Not collective.
+  void enter_phase(std::string phase, double limit_s);
+
+  /// True on every rank once TERM, INT or USR1 reached any rank. Collective.
+  bool interrupted() const;
+
+ private:
+  struct Mpi;
+  LauncherFacts launcher_;
+  std::unique_ptr<Mpi> mpi_;
+  Group group_;
+  core::RunSettings settings_;
+  std::unique_ptr<device::KokkosRuntime> kokkos_;
+  std::unique_ptr<device::Device> device_;
+  device::Stream compute_;
+  device::Stream communicate_;
+  std::vector<std::pair<std::string, std::unique_ptr<Transport>>> transports_;
+  std::vector<Placement> placements_;
+};
+
+}  // namespace quadrille::comm

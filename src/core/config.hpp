@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/generator.hpp"
+#include "core/types.hpp"
+#include "core/units.hpp"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quadrille::core {
+
+enum class Check { full, sample, off };
+enum class Clock { burst, sustained };
+
+/// Problem extents: m, n, k as far as the workload has them; missing ones repeat the last.
+struct Extents {
+  std::array<std::int64_t, 3> value{0, 0, 0};
+  int count = 0;             ///< how many were given
+  double auto_fraction = 0;  ///< > 0: "auto:70%", to be resolved against free memory
+  std::int64_t operator[](int i) const {
+    return value[static_cast<std::size_t>(i < count ? i : count - 1)];
+  }
+};
+
+/// P x Q processes; 0 x 0 means "auto".
+struct GridShape {
+  int rows = 0;
+  int cols = 0;
+};
+
+struct Warmup {
+  std::int64_t count = 3;
+  double seconds = 0.5;
+};
+
+struct Timeouts {
+  double init_s = 120;
+  double repetition_s = 60;
+};
+
+/// One fully resolved measurement. Variants of one case share inputs and are launched alternately.
+struct Case {
+  std::string name;
+  std::string workload;
+  DataType type = DataType::f64;
+  Extents size;
+  std::vector<std::string> variants{"best"};
+  std::string vendor = "auto";  ///< auto: the vendor line joins where it exists; off
+  std::string transport = "auto";
+  GridShape grid;
+  std::int64_t panel = 256;           ///< summa, ptrans: width of a panel in elements
+  std::int64_t buffers = 2;           ///< summa, ptrans: panel buffers, 1 to 3
+  std::int64_t block = 0;             ///< block-cyclic block; 0: one block per process
+  std::string broadcast = "library";  ///< library | ring
+  std::string operation;  ///< reduction: sum min max dot norm2; vector: add quadratic; ...
+  std::string accumulator = "f64";
+  std::string integrand = "sin2cos2";
+  std::string rule = "midpoint";
+  bool reproducible = false;
+  double alpha = 1;
+  double beta = 0;
+  std::string layout = "nn";  ///< gemm: nn nt tn tt
+  bool legs = false;
+  bool save = false;
+  DataKind data = DataKind::uniform;
+  std::uint64_t seed = 1;
+  std::int64_t repetitions = 20;
+  Warmup warmup;
+  Check check = Check::full;
+  Clock clock = Clock::burst;
+};
+
+/// What holds for the whole job.
+struct RunSettings {
+  std::string device = "auto";  ///< auto | cuda | host
+  double throttle = 0;          ///< bytes/s of the modelled link; 0: none
+  std::int64_t chunk_bytes = 256LL << 20;
+  Timeouts timeout;
+  std::string output = "results";
+  bool allow_shared_gpu = false;
+};
+
+struct Config {
+  RunSettings run;
+  std::vector<Case> cases;
+};
+
+/// One row of the option table: the file, --set, --print-config and help all read it.
+struct Option {
+  std::string_view key;
+  std::string_view type;           ///< for people: "count", "seconds", "one of a | b", ...
+  std::string_view default_value;  ///< as it would stand in a file
+  enum class Scope { run, run_and_case, only_case } scope;
+  bool sweeps;                 ///< a list of values gives a case per value
+  std::string_view workloads;  ///< "" for all, else the names that accept it, blank separated
+  std::string_view help;
+};
+std::span<Option const> options();
+
+/// What a workload's name may be, and the variants it has; config needs no more of the layers
+/// above.
+struct Known {
+  std::string workload;
+  std::vector<std::string> variants;
+};
+
+/// Reads TOML text, applies `sets` ("run.seed=3", "square.panel=512"; with `bare_case`, "panel=512"
+/// goes to the only case), expands sweeps, checks every key, type and name. `origin` names the
+/// text in messages. Errors carry the nearest valid name.
+Parsed<Config> resolve(std::string_view text, std::string_view origin,
+                       std::span<std::string const> sets, std::span<Known const> known,
+                       bool bare_case = false);
+
+/// The resolved configuration as TOML that resolve() reads back to an equal one.
+std::string to_toml(Config const& config);
+std::string to_toml(Case const& one);
+
+/// "2x2", "16Ki", "(8,9,10)", "2:16:*2", "1:9:+2" expanded to its values.
+Parsed<std::vector<std::string>> expand_sweep(std::string_view text);
+
+/// The candidate with the smallest edit distance, or "" when none is near.
+std::string nearest_name(std::string_view name, std::span<std::string const> candidates);
+
+}  // namespace quadrille::core

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace quadrille::core {
+
+/// What a table shows of a sample of times. Units are those of the sample.
+struct Summary {
+  std::int64_t n = 0;
+  double min = 0;
+  double median = 0;
+  double p95 = 0;  ///< nearest rank: the smallest value that 95 % of the sample do not exceed
+  double max = 0;
+  double mean = 0;
+  double cv = 0;           ///< standard deviation / mean
+  double median_low = 0;   ///< 95 % interval of the median, by order statistics (binomial)
+  double median_high = 0;  ///< equal to min and max where n is too small for 95 %
+};
+
+/// Summarises a sample. NaN in the sample gives NaN in min, median, p95, max. Empty gives n = 0.
+Summary summarize(std::span<double const> sample);
+
+/// Zero-based ranks [low, high] of the order statistics that enclose the median with at least 95 %.
+struct OrderInterval {
+  std::int64_t low = 0;
+  std::int64_t high = 0;
+};
+OrderInterval median_interval(std::int64_t n);
+
+}  // namespace quadrille::core

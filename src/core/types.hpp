@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/error.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+#ifdef __CUDACC__
+#define QUAD_HD __host__ __device__
+#else
+#define QUAD_HD
+#endif
+
+namespace quadrille::core {
+
+/// Element types of matrices and vectors. f16, bf16 exist on devices that compute with them.
+enum class DataType { f64, f32, f16, bf16, i64, i32, i8 };
+
+/// Bytes of one element.
+constexpr std::size_t size_of(DataType type) {
+  switch (type) {
+    case DataType::f64:
+    case DataType::i64: return 8;
+    case DataType::f32:
+    case DataType::i32: return 4;
+    case DataType::f16:
+    case DataType::bf16: return 2;
+    case DataType::i8: return 1;
+  }
+  return 0;
+}
+
+/// The name used in input files and results, for example "f64".
+std::string_view to_text(DataType type);
+std::optional<DataType> parse_data_type(std::string_view text);
+
+/// Distance from 1 to the next value, twice the unit roundoff; 0 for integers.
+double epsilon_of(DataType type);
+
+template <class T>
+constexpr DataType type_of() {
+  if constexpr (std::is_same_v<T, double>) return DataType::f64;
+  if constexpr (std::is_same_v<T, float>) return DataType::f32;
+  if constexpr (std::is_same_v<T, std::int64_t>) return DataType::i64;
+  if constexpr (std::is_same_v<T, std::int32_t>) return DataType::i32;
+  if constexpr (std::is_same_v<T, std::int8_t>) return DataType::i8;
+}
+
+/// Calls `f(T{})` with the C++ type of `type`. Types without host arithmetic (f16, bf16) fail.
+template <class F>
+decltype(auto) visit_type(DataType type, F&& f) {
+  switch (type) {
+    case DataType::f64: return f(double{});
+    case DataType::f32: return f(float{});
+    case DataType::i64: return f(std::int64_t{});
+    case DataType::i32: return f(std::int32_t{});
+    case DataType::i8: return f(std::int8_t{});
+    default: fail("this operation has no host arithmetic for 16-bit types; use f32 or f64");
+  }
+}
+
+/// Splits of an index range: part `p` of `parts` owns [first, first + count). Sizes differ by at
+/// most one, larger parts first; parts beyond `n` are empty.
+struct Range {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+constexpr Range split_evenly(std::int64_t n, std::int64_t parts, std::int64_t p) {
+  std::int64_t const each = n / parts;
+  std::int64_t const extra = n % parts;
+  return {p * each + (p < extra ? p : extra), each + (p < extra ? 1 : 0)};
+}
+
+}  // namespace quadrille::core

@@ -1,0 +1,285 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/error.hpp"
+#include "core/types.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace quadrille::device {
+
+enum class Kind { host, cuda };
+enum class Priority { normal, high };
+
+class Device;
+class Event;
+class Flag;
+
+/// What is known of a device. Empty or zero where the platform does not say.
+struct Facts {
+  std::string name;
+  std::string uuid;
+  std::string pci;
+  int numa_node = -1;
+  int index = 0;
+  int compute_capability = 0;  ///< times ten; 0 on the host
+  int units = 0;               ///< multiprocessors, or the host threads of this rank
+  std::size_t memory_bytes = 0;
+  double peak_bandwidth = 0;  ///< bytes/s; 0 unknown
+  double peak_flops_f64 = 0;  ///< 0 unknown
+  double peak_flops_f32 = 0;
+};
+
+/// View of elements in device memory. Never owns.
+template <class T>
+struct Span {
+  T* data = nullptr;
+  std::int64_t size = 0;
+  Span() = default;
+  Span(T* pointer, std::int64_t n) : data{pointer}, size{n} {}
+  operator Span<T const>() const { return {data, size}; }
+  std::size_t bytes() const { return static_cast<std::size_t>(size) * sizeof(T); }
+  Span part(std::int64_t first, std::int64_t n) const { return {data + first, n}; }
+};
+
+/// Row-major matrix of any element type in device memory: element (i, j) is at i * ld + j.
+struct MatrixView {
+  void* data = nullptr;
+  core::DataType type = core::DataType::f64;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t ld = 0;
+
+  void* at(std::int64_t i, std::int64_t j) const {
+    return static_cast<char*>(data) + static_cast<std::size_t>(i * ld + j) * core::size_of(type);
+  }
+  MatrixView block(std::int64_t i, std::int64_t j, std::int64_t m, std::int64_t n) const {
+    return {at(i, j), type, m, n, ld};
+  }
+  template <class T>
+  T* as() const {
+    QUAD_REQUIRE(core::type_of<std::remove_const_t<T>>() == type,
+                 "matrix view read as another type");
+    return static_cast<T*>(data);
+  }
+};
+
+/// Implementation side of a stream; one class per device kind. Everything is asynchronous and in
+/// order within the stream, except synchronize().
+class StreamBackend {
+ public:
+  virtual ~StreamBackend() = default;
+  virtual Device& device() = 0;
+  virtual void copy(void* to, void const* from, std::size_t bytes) = 0;
+  virtual void copy_2d(void* to, std::size_t to_pitch, void const* from, std::size_t from_pitch,
+                       std::size_t row_bytes, std::size_t rows) = 0;
+  virtual void fill(void* to, unsigned char value, std::size_t bytes) = 0;
+  virtual void record(Event& event) = 0;
+  virtual void wait(Event const& event) = 0;
+  virtual void wait(Flag const& flag, std::uint32_t value) = 0;
+  virtual void run(std::function<void()> task) = 0;
+  virtual void synchronize() = 0;
+};
+
+/// A stream somebody else owns; a value, cheap to copy. All calls return at once unless said.
+class StreamView {
+ public:
+  StreamView() = default;
+  explicit StreamView(StreamBackend* backend) : backend_{backend} {}
+  explicit operator bool() const { return backend_ != nullptr; }
+  bool operator==(StreamView const&) const = default;
+
+  Device& device() const { return backend_->device(); }
+  /// Copies between any two of device, pinned and plain host memory. Plain host memory must stay
+  /// alive and unchanged until the stream has passed the copy.
+  void copy(void* to, void const* from, std::size_t bytes) const {
+    if (bytes > 0) backend_->copy(to, from, bytes);
+  }
+  void copy_2d(void* to, std::size_t to_pitch, void const* from, std::size_t from_pitch,
+               std::size_t row_bytes, std::size_t rows) const {
+    if (row_bytes > 0 && rows > 0)
+      backend_->copy_2d(to, to_pitch, from, from_pitch, row_bytes, rows);
+  }
+  void fill(void* to, unsigned char value, std::size_t bytes) const {
+    if (bytes > 0) backend_->fill(to, value, bytes);
+  }
+  void record(Event& event) const { backend_->record(event); }
+  /// Later work of this stream starts after the event's latest record *before this call*.
+  /// An event never recorded is no wait at all, as in CUDA.
+  void wait(Event const& event) const { backend_->wait(event); }
+  /// Later work of this stream starts once flag >= value (as a wrapping 32-bit difference).
+  void wait(Flag const& flag, std::uint32_t value) const { backend_->wait(flag, value); }
+  /// Runs a host function in stream order. It must not call into this device's streams.
+  void run(std::function<void()> task) const { backend_->run(std::move(task)); }
+  /// Blocks the calling thread until all earlier work of the stream is done.
+  void synchronize() const { backend_->synchronize(); }
+  StreamBackend* backend() const { return backend_; }
+
+ private:
+  StreamBackend* backend_ = nullptr;
+};
+
+/// Implementation side of an event.
+class EventBackend {
+ public:
+  virtual ~EventBackend() = default;
+  virtual bool done() const = 0;
+  virtual void synchronize() const = 0;
+  virtual double seconds_since(EventBackend const& earlier) const = 0;
+};
+
+/// Implementation side of a flag.
+class FlagBackend {
+ public:
+  virtual ~FlagBackend() = default;
+  virtual void set(std::uint32_t value) = 0;
+  virtual std::uint32_t get() const = 0;
+};
+
+/// What one rank drives. Thread safe: the progress thread uses it too, after bind_thread().
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual Kind kind() const = 0;
+  virtual Facts const& facts() const = 0;
+  /// Bytes that can be allocated now.
+  virtual std::size_t free_memory() const = 0;
+  /// To be called by every thread but the creator before it uses the device.
+  virtual void bind_thread() = 0;
+
+  virtual std::unique_ptr<StreamBackend> make_stream(Priority priority,
+                                                     std::string const& label) = 0;
+  virtual std::unique_ptr<EventBackend> make_event() = 0;
+  virtual std::unique_ptr<FlagBackend> make_flag() = 0;
+  /// Aligned to 256 bytes. Too little memory ends the job with Exit::environment.
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void* memory) noexcept = 0;
+  virtual void* allocate_pinned(std::size_t bytes) = 0;
+  virtual void release_pinned(void* memory) noexcept = 0;
+};
+
+/// Host device of this rank, with `threads` threads for kernels. Kokkos must be running.
+std::unique_ptr<Device> make_host_device(int threads);
+/// GPU `index`. Ends the job with Exit::environment where there is none.
+std::unique_ptr<Device> make_cuda_device(int index);
+/// Number of usable GPUs; 0 without a driver or in a build without CUDA, then `why` says so.
+int cuda_device_count(std::string* why = nullptr);
+/// Facts of GPU `index` without creating a context on it beyond what the query needs.
+Facts cuda_device_facts(int index);
+
+/// Owns one in-order queue.
+class Stream {
+ public:
+  Stream() = default;
+  explicit Stream(Device& device, std::string const& label = "stream",
+                  Priority priority = Priority::normal)
+      : backend_{device.make_stream(priority, label)} {}
+  StreamView view() const { return StreamView{backend_.get()}; }
+  operator StreamView() const { return view(); }
+
+ private:
+  std::unique_ptr<StreamBackend> backend_;
+};
+
+/// Owns one point in a stream. Can be recorded again; a wait means the latest record before it.
+class Event {
+ public:
+  Event() = default;
+  explicit Event(Device& device) : backend_{device.make_event()} {}
+  /// True when the latest record has been reached, or nothing was ever recorded.
+  bool done() const { return backend_->done(); }
+  void synchronize() const { backend_->synchronize(); }
+  /// Seconds from `earlier` to this one; both must be done.
+  double seconds_since(Event const& earlier) const {
+    return backend_->seconds_since(*earlier.backend_);
+  }
+  EventBackend* backend() const { return backend_.get(); }
+
+ private:
+  std::unique_ptr<EventBackend> backend_;
+};
+
+/// A 32-bit word that a host thread sets and streams wait for. Starts at 0.
+class Flag {
+ public:
+  Flag() = default;
+  explicit Flag(Device& device) : backend_{device.make_flag()} {}
+  void set(std::uint32_t value) const { backend_->set(value); }
+  std::uint32_t get() const { return backend_->get(); }
+  FlagBackend* backend() const { return backend_.get(); }
+
+ private:
+  std::unique_ptr<FlagBackend> backend_;
+};
+
+/// Owns device memory for n elements, filled with 0xFF (NaN in every float type) on `stream`.
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(Device& device, std::int64_t n, StreamView stream)
+      : memory_{n > 0 ? device.allocate(static_cast<std::size_t>(n) * sizeof(T)) : nullptr,
+                Release{&device}},
+        size_{n} {
+    stream.fill(memory_.get(), 0xFF, bytes());
+  }
+  T* data() const { return static_cast<T*>(memory_.get()); }
+  std::int64_t size() const { return size_; }
+  std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
+  Span<T> span() const { return {data(), size_}; }
+
+ private:
+  struct Release {
+    Device* device = nullptr;
+    void operator()(void* memory) const noexcept { device->release(memory); }
+  };
+  std::unique_ptr<void, Release> memory_{nullptr, Release{}};
+  std::int64_t size_ = 0;
+};
+
+/// Owns page-locked host memory that copies reach without a bounce buffer. Not filled.
+template <class T>
+class PinnedBuffer {
+ public:
+  PinnedBuffer() = default;
+  PinnedBuffer(Device& device, std::int64_t n)
+      : memory_{n > 0 ? device.allocate_pinned(static_cast<std::size_t>(n) * sizeof(T)) : nullptr,
+                Release{&device}},
+        size_{n} {}
+  T* data() const { return static_cast<T*>(memory_.get()); }
+  std::int64_t size() const { return size_; }
+  std::span<T> span() const { return {data(), static_cast<std::size_t>(size_)}; }
+
+ private:
+  struct Release {
+    Device* device = nullptr;
+    void operator()(void* memory) const noexcept { device->release_pinned(memory); }
+  };
+  std::unique_ptr<void, Release> memory_{nullptr, Release{}};
+  std::int64_t size_ = 0;
+};
+
+/// A row-major matrix in device memory: owner of what a MatrixView shows. Filled with 0xFF.
+class Matrix {
+ public:
+  Matrix() = default;
+  Matrix(Device& device, core::DataType type, std::int64_t rows, std::int64_t cols,
+         StreamView stream)
+      : memory_{device, rows * cols * static_cast<std::int64_t>(core::size_of(type)), stream},
+        view_{memory_.data(), type, rows, cols, cols} {}
+  MatrixView view() const { return view_; }
+  std::size_t bytes() const { return memory_.bytes(); }
+
+ private:
+  Buffer<std::byte> memory_;
+  MatrixView view_;
+};
+
+}  // namespace quadrille::device

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/stats.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quadrille::measure {
+
+/// How one measurement ended.
+enum class Outcome { pass, fail, skip, unsupported, error, timeout, interrupted };
+std::string_view to_text(Outcome outcome);  ///< "PASS", "FAIL", ...
+std::optional<Outcome> parse_outcome(std::string_view text);
+
+/// A rate that is shown beside the primary one: amount per repetition over the median time.
+struct Extra {
+  std::string name;  ///< "bus bandwidth", "device traffic"
+  double amount = 0;
+  std::string unit;  ///< "B/s", "FLOP/s", "eval/s"
+};
+
+/// Samples of one leg: seconds[repetition * ranks + rank].
+struct LegSamples {
+  std::string leg;  ///< compute, communicate, serial, overlapped
+  std::vector<double> seconds;
+};
+
+struct LegSummary {
+  double compute_s = 0, communicate_s = 0, serial_s = 0, overlapped_s = 0;
+  double hidden = 0;  ///< (t_c + t_x - t_o) / min(t_c, t_x), raw
+};
+/// Medians of the per-repetition maxima over ranks.
+LegSummary summarize_legs(std::vector<LegSamples> const& legs, int ranks);
+
+/// What the check of one variant found, over all ranks.
+struct CheckResult {
+  double error = 0;
+  double bound = 0;
+  std::int64_t wrong = 0;
+  std::string first_wrong;  ///< "C(3, 4) on rank 1: expected 5, got nan"
+};
+
+/// Everything about one measurement that a result file keeps: a journal line is one of these.
+struct Record {
+  std::string id;    ///< "summa.2:kokkos", unique in a run
+  std::string name;  ///< the case
+  std::string workload, type, variant, backend, transport, grid, device, source;
+  std::vector<std::int64_t> size;
+  std::string config;  ///< the case as TOML
+  std::string data;
+  std::uint64_t seed = 0;
+  int ranks = 0;
+  Outcome outcome = Outcome::error;
+  std::string reason;
+  std::vector<std::string> suspect;  ///< reasons; empty when trusted
+  bool modelled_link = false;        ///< throttle was on
+  double amount = 0;                 ///< work of one repetition over all ranks, in units of `unit`
+  std::string unit;
+  double peak = 0;  ///< in `unit` over all ranks; 0 unknown
+  std::vector<Extra> extras;
+  std::vector<double> seconds;  ///< [repetition * ranks + rank], the timed repetitions
+  std::vector<double> warmup;   ///< the same layout
+  double first_use_s = 0;       ///< the very first repetition, slowest rank
+  std::vector<LegSamples> legs;
+  CheckResult check;
+
+  // Derived by finish(); every number on the screen.
+  core::Summary time;
+  double rate = 0;
+  double imbalance = 0;   ///< median over repetitions of max / mean over ranks
+  int slowest_rank = -1;  ///< most often the slowest
+  std::optional<double> ratio_to_vendor;
+  std::optional<double> ratio_to_vendor_low,
+      ratio_to_vendor_high;  ///< 95 % interval of the paired ratios
+  std::optional<double> ratio_to_copy;
+  std::optional<LegSummary> leg_summary;
+};
+
+/// Fills the derived members from the samples, and the SUSPECT reasons.
+void finish(Record& record);
+/// Median of the paired ratios of rates (this over base), and its interval.
+void set_ratio(Record& record, Record const& base);
+
+/// Facts of a run that stand once in a result.
+struct RunInfo {
+  std::string run_id, started, finished, status, config;
+  std::vector<std::pair<std::string, std::string>>
+      build;  ///< version, commit, compiler, flags, ...
+  std::vector<std::pair<std::string, std::string>>
+      environment;  ///< allow-listed variables, Slurm facts
+  struct Rank {
+    int rank = 0;
+    std::string node;
+    int local_rank = 0;
+    std::string device, uuid, pci;
+    int numa = -1;
+    std::string cpu_mask;
+    std::int64_t memory = 0;
+    int threads = 1;
+  };
+  std::vector<Rank> ranks;
+  std::vector<std::string> events;  ///< warnings, retries, interruptions
+};
+
+struct RunResult {
+  RunInfo info;
+  std::vector<Record> records;
+};
+
+}  // namespace quadrille::measure

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "comm/world.hpp"
+#include "common/variant.hpp"
+#include "core/config.hpp"
+#include "measure/record.hpp"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quadrille::measure {
+
+/// Which part of a pipeline a repetition runs. Workloads without communication know `overlapped`
+/// only.
+enum class Leg { compute, communicate, serial, overlapped };
+inline constexpr Leg kLegs[] = {Leg::compute, Leg::communicate, Leg::serial, Leg::overlapped};
+std::string_view to_text(Leg leg);
+
+/// What a case costs and needs, known without running anything.
+struct Description {
+  double amount = 0;         ///< work of one repetition over all ranks, in units of `unit`
+  std::string_view unit;     ///< "FLOP/s", "B/s", "eval/s"
+  double device_bytes = 0;   ///< compulsory device memory traffic, all ranks
+  double network_bytes = 0;  ///< bytes that must leave a device, all ranks
+  std::vector<Extra> extras;
+  double memory_bytes = 0;  ///< device memory of the neediest rank, buffers included
+  int min_ranks = 1;
+  bool has_legs = false;
+  bool communicates = false;
+};
+
+/// What validate() found, agreed over ranks: the same on every rank.
+struct Verdict {
+  bool valid = false;
+  double error = 0;    ///< largest scaled error: error / bound-free scale of the workload
+  double allowed = 0;  ///< the bound it was held against
+  std::int64_t wrong = 0;
+  std::string detail;  ///< first offending element; empty when valid
+};
+
+/// A distributed array: this rank's blocks in device memory and their place in the global array.
+struct Field {
+  std::string name;
+  core::DataType type = core::DataType::f64;
+  std::vector<std::int64_t> shape;  ///< 1 or 2 extents
+  struct Block {
+    std::int64_t row = 0, col = 0;  ///< place of the first element; col only where 1-D uses `col`
+    device::MatrixView view;
+  };
+  std::vector<Block> blocks;  ///< may be empty on a rank without data
+};
+
+/// One measured operation, prepared for one case. See the table in README "Adding a workload" for
+/// who may allocate, synchronise and communicate where.
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  virtual Description describe() const = 0;
+  /// All rows that this case could run, in table order; "best" and "vendor" are chosen among them.
+  virtual std::vector<kernels::VariantInfo const*> variants() const = 0;
+  /// Name of the variant that "best" means on this kind of device.
+  virtual std::string_view best(device::Kind kind) const = 0;
+  /// Collective. Allocates, fills inputs, connects channels. Called again after reseed().
+  virtual void prepare(comm::World& world) = 0;
+  /// Enqueues: outputs to NaN, C restored. Before each repetition, untimed.
+  virtual void reset(comm::World& world) = 0;
+  /// Enqueues exactly one repetition; world.stream() is behind all of it at the end.
+  virtual void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) = 0;
+  /// Collective. Judges the outputs of the last repetition against recomputed values.
+  virtual Verdict validate(comm::World& world) = 0;
+  /// What the last repetition wrote on this rank; faults are injected here.
+  virtual std::vector<device::MatrixView> outputs() = 0;
+  /// Distributed inputs and outputs for saving; may be empty.
+  virtual std::vector<Field> fields() { return {}; }
+  /// Passes a fault on to the exchanges; false when this workload sends no messages.
+  virtual bool inject(comm::MessageFault) { return false; }
+  /// Puts the waits of the pipeline in the wrong place on purpose; false without a pipeline.
+  virtual bool misplace_waits() { return false; }
+};
+
+/// One row of the workload table.
+struct WorkloadEntry {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view work;  ///< the formula, as `explain` prints it
+  bool local;             ///< every rank does the whole work at once
+  /// Same arguments on every rank; touches no device. `ranks` is the size of the world.
+  std::unique_ptr<Workload> (*make)(core::Case const& one, int ranks, int rank);
+  /// Names for messages and `list variants`, of the operation as a whole.
+  std::vector<kernels::VariantInfo const*> (*variants)();
+};
+
+}  // namespace quadrille::measure
