@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "common/variant.hpp"
+
+#include <algorithm>
+
+namespace quadrille::kernels {
+
+std::string_view to_text(Backend backend) {
+  switch (backend) {
+    case Backend::reference: return "reference";
+    case Backend::kokkos: return "kokkos";
+    case Backend::vendor: return "vendor";
+    case Backend::host: return "host";
+    case Backend::cuda: return "cuda";
+  }
+  return "unknown";
+}
+
+bool VariantInfo::supports(core::DataType type) const {
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+bool VariantInfo::runs_on(device::Kind kind) const {
+  return (backend == Backend::cuda) == (kind == device::Kind::cuda);
+}
+
+}  // namespace quadrille::kernels
