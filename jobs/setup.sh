@@ -1,0 +1,114 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs what building Quadrille needs: Debian packages, and Kokkos into .deps unless one of at
+# least the same version is found. Prints nothing when there is nothing to do. Exit 3: not possible.
+#
+#   jobs/setup.sh            what building and running need
+#   jobs/setup.sh --tests    and what the tests need
+#
+#   Kokkos_ROOT, CMAKE_PREFIX_PATH   where to look for a Kokkos of your own
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+packages=(g++ cmake ninja-build git python3 python3-venv
+  libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libopenblas-dev libscalapack-openmpi-dev
+  libcli11-dev libtomlplusplus-dev libfmt-dev nlohmann-json3-dev libgtest-dev)
+case "${1:-}" in
+  --tests) packages+=(python3-h5py clang-format shellcheck) ;;
+  "") ;;
+  *) echo "usage: jobs/setup.sh [--tests]" >&2 && exit 2 ;;
+esac
+
+kokkos_version=4.7.0
+# This package's source archive carries the unmodified Kokkos release under tpls/kokkos.
+kokkos_carrier=pygenten==0.1.5
+kokkos_sha256=e620f05c742905e2db705d875f1cac92ef0ed453f9e6734e9beda26cc0f9cce7
+
+give_up() {
+  echo "setup: $1" >&2
+  exit 3
+}
+
+# Runs a command without its output, unless it fails.
+quietly() {
+  local log
+  log=$(mktemp)
+  if ! "$@" >"$log" 2>&1; then
+    tail -n 30 "$log" >&2
+    rm -f "$log"
+    give_up "failed: $*"
+  fi
+  rm -f "$log"
+}
+
+install_packages() {
+  local missing=() package as_root=()
+  for package in "${packages[@]}"; do
+    # shellcheck disable=SC2016  # dpkg-query expands ${Status}
+    [[ $(dpkg-query -W -f '${Status}\n' "$package" 2>/dev/null) == *"ok installed"* ]] || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+
+  local install=(apt-get install -y --no-install-recommends "${missing[@]}")
+  if [ "$(id -u)" != 0 ]; then
+    sudo -n true 2>/dev/null ||
+      give_up "these packages are missing, and installing them needs root; ask the administrator for
+  apt-get update && ${install[*]}"
+    as_root=(sudo -n)
+  fi
+  echo "setup: installing ${#missing[@]} Debian packages: ${missing[*]}"
+  quietly "${as_root[@]}" apt-get -q update
+  quietly "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${install[@]}"
+}
+
+# The version of the Kokkos installed under a prefix; empty where there is none.
+kokkos_under() {
+  cat "$1"/lib*/cmake/Kokkos/KokkosConfigVersion.cmake 2>/dev/null |
+    sed -n 's/^set(PACKAGE_VERSION "\(.*\)")$/\1/p' | head -n 1
+}
+
+have_kokkos() {
+  local prefix version prefixes
+  IFS=: read -ra prefixes <<<"${Kokkos_ROOT:-}:${CMAKE_PREFIX_PATH:-}:/usr/local:/usr"
+  # The prefix .deps appears in one rename, so Kokkos' own version file is the mark of a complete one.
+  [ "$(kokkos_under .deps)" != "$kokkos_version" ] || return 0
+  for prefix in "${prefixes[@]}"; do
+    version=$([ -z "$prefix" ] || kokkos_under "$prefix")
+    [ -z "$version" ] || ! printf '%s\n' "$kokkos_version" "$version" | sort -V -C || return 0
+  done
+  return 1
+}
+
+install_kokkos() {
+  echo "setup: building Kokkos $kokkos_version into .deps"
+  mkdir -p .cache
+  work=$(mktemp -d "$PWD/.cache/kokkos.XXXXXX")  # beside .deps, so that the last step is a rename
+  trap 'rm -rf "$work"' EXIT
+
+  quietly python3 -m venv "$work/venv"
+  quietly "$work/venv/bin/pip" install -q scikit-build-core==1.1.2  # pip asks it for the name of the archive
+  echo "$kokkos_carrier --hash=sha256:$kokkos_sha256" >"$work/carrier.txt"
+  quietly "$work/venv/bin/pip" download -q --require-hashes --no-deps --no-binary :all: \
+    --no-build-isolation -d "$work" -r "$work/carrier.txt"
+  mkdir "$work/source"
+  tar -xzf "$work"/pygenten-*.tar.gz -C "$work/source" --strip-components=3 --wildcards '*/tpls/kokkos/*'
+
+  quietly cmake -S "$work/source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_CXX_STANDARD=20 -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
+    -DKokkos_ENABLE_SERIAL=ON -DKokkos_ENABLE_OPENMP=ON -DCMAKE_INSTALL_PREFIX="$PWD/.deps"
+  quietly cmake --build "$work/build"
+  quietly env DESTDIR="$work/root" cmake --install "$work/build"
+  [ "$(kokkos_under "$work/root$PWD/.deps")" = "$kokkos_version" ] ||
+    give_up "the archive of $kokkos_carrier does not carry Kokkos $kokkos_version"
+  [ ! -e .deps ] || mv .deps "$work/old"
+  mv -T "$work/root$PWD/.deps" .deps
+}
+
+if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
+  install_packages
+else
+  echo "setup: not a Debian system; CMake will look for what these Debian packages hold: ${packages[*]}"
+fi
+have_kokkos || install_kokkos

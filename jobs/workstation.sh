@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+#
+# Sets up, builds and runs on this machine; ends with the run's exit code. Exit 3: could not build.
+#
+#   jobs/workstation.sh [INPUT [run options]]     default: inputs/quickstart.toml
+#
+#   RANKS=2                      MPI ranks
+#   QUADRILLE_HOST_ARCH=native   -march of the host kernels
+set -euo pipefail
+home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+input=$(realpath "${1:-$home/inputs/quickstart.toml}")
+[ $# -eq 0 ] || shift
+ranks=${RANKS:-2}
+
+# Runs one stage without its output, unless it fails, and says how long it took.
+stage() {
+  local name=$1 begin=$SECONDS log status=0
+  shift
+  log=$(mktemp)
+  "$@" >"$log" 2>&1 || status=$?
+  if [ "$status" != 0 ]; then
+    tail -n 40 "$log" >&2
+    echo "workstation: $name failed" >&2
+    exit 3
+  fi
+  rm -f "$log"
+  echo "workstation: $name, $((SECONDS - begin)) s"
+}
+
+stage "set-up" bash "$home/jobs/setup.sh"
+stage "configure" cmake --preset release -S "$home" -DQUADRILLE_HOST_ARCH="${QUADRILLE_HOST_ARCH:-native}"
+stage "build" cmake --build "$home/build" --target quadrille
+
+launcher=(mpirun -n "$ranks")
+if mpirun --version 2>/dev/null | grep -q "Open MPI"; then
+  # More ranks than cores are welcome here, and so is root: containers have nobody else.
+  launcher+=(--oversubscribe --bind-to none)
+  [ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+begin=$SECONDS status=0
+"${launcher[@]}" "$home/build/quadrille" run "$input" "$@" || status=$?
+echo "workstation: run on $ranks ranks, $((SECONDS - begin)) s, exit code $status" >&2
+exit "$status"

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+#
+# Sets up, builds and runs the tests; ends with ctest's summary. Fails if any test fails.
+#
+#   tests/run.sh [--sanitize | --no-sanitize] [ctest options]      e.g. tests/run.sh -R comm
+#
+#   --sanitize   the same tests first with AddressSanitizer and UndefinedBehaviorSanitizer;
+#                the default where CI=true
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+sanitize=${CI:-false}
+case "${1:-}" in
+  --sanitize) sanitize=true && shift ;;
+  --no-sanitize) sanitize=false && shift ;;
+esac
+cores=$(nproc)
+
+# suite PRESET TESTS [ctest options]: configures and builds one preset, runs a test preset of it.
+suite() {
+  local preset=$1 tests=$2 log
+  shift 2
+  echo "tests: building $preset"
+  log=$(mktemp)
+  if ! { cmake --preset "$preset" && cmake --build --preset "$preset"; } >"$log" 2>&1; then
+    grep -A 20 -E "error|FAILED" "$log" | head -n 60 >&2 || tail -n 40 "$log" >&2
+    echo "tests: $preset does not build" >&2
+    rm -f "$log"
+    return 1
+  fi
+  rm -f "$log"
+  ctest --preset "$tests" -j "$cores" "$@"
+}
+
+tests=cpu
+if nvidia-smi -L 2>/dev/null | grep -q GPU; then tests=all; fi
+
+bash jobs/setup.sh --tests
+status=0
+[ "$sanitize" != true ] || suite sanitize sanitize "$@" || status=1
+suite release "$tests" "$@" || status=1
+exit "$status"
