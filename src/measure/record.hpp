@@ -17,11 +17,12 @@ enum class Outcome { pass, fail, skip, unsupported, error, timeout, interrupted 
 std::string_view to_text(Outcome outcome);  ///< "PASS", "FAIL", ...
 std::optional<Outcome> parse_outcome(std::string_view text);
 
-/// A rate that is shown beside the primary one: amount per repetition over the median time.
+/// A rate that is shown beside the primary one.
 struct Extra {
   std::string name;  ///< "bus bandwidth", "device traffic"
   double amount = 0;
-  std::string unit;  ///< "B/s", "FLOP/s", "eval/s"
+  std::string unit;    ///< "B/s", "FLOP/s", "eval/s"
+  double seconds = 0;  ///< what the amount is divided by; 0: the median time of a repetition
 };
 
 /// Samples of one leg: seconds[repetition * ranks + rank].
@@ -32,17 +33,20 @@ struct LegSamples {
 
 struct LegSummary {
   double compute_s = 0, communicate_s = 0, serial_s = 0, overlapped_s = 0;
-  double hidden = 0;  ///< (t_c + t_x - t_o) / min(t_c, t_x), raw
+  double hidden = 0;  ///< (t_c + t_x - t_o) / min(t_c, t_x), raw: below 0 and above 1 are possible
+  double slowdown_compute = 0;      ///< t_o / t_c: the whole pipeline against its computation alone
+  double slowdown_communicate = 0;  ///< t_o / t_x: ... and against its communication alone
 };
 /// Medians of the per-repetition maxima over ranks.
 LegSummary summarize_legs(std::vector<LegSamples> const& legs, int ranks);
 
 /// What the check of one variant found, over all ranks.
 struct CheckResult {
-  double error = 0;
+  double error = 0;  ///< NaN where nothing was checked, or where the result is NaN
   double bound = 0;
   std::int64_t wrong = 0;
   std::string first_wrong;  ///< "C(3, 4) on rank 1: expected 5, got nan"
+  std::string digest;       ///< of the result, where a workload makes one
 };
 
 /// Everything about one measurement that a result file keeps: a journal line is one of these.
@@ -81,14 +85,21 @@ struct Record {
   std::optional<LegSummary> leg_summary;
 };
 
-/// Fills the derived members from the samples, and the SUSPECT reasons.
+/// Per repetition the slowest rank's time. NaN on any rank gives NaN.
+std::vector<double> slowest_times(std::vector<double> const& seconds, int ranks);
+/// Fills the derived members from the samples, and adds the SUSPECT reasons.
 void finish(Record& record);
-/// Median of the paired ratios of rates (this over base), and its interval.
+/// Ratios of rates, this over base, of the repetitions with equal index: variants of one case are
+/// launched alternately, so both of a pair saw the same clocks. n = 0 without a common repetition.
+core::Summary paired_ratio(Record const& record, Record const& base);
+/// Sets ratio_to_vendor and its interval to the median of paired_ratio().
 void set_ratio(Record& record, Record const& base);
 
 /// Facts of a run that stand once in a result.
 struct RunInfo {
-  std::string run_id, started, finished, status, config;
+  std::string run_id, started, finished;
+  std::string status;  ///< running, finished, interrupted or failed
+  std::string config;  ///< resolved, as TOML
   std::vector<std::pair<std::string, std::string>>
       build;  ///< version, commit, compiler, flags, ...
   std::vector<std::pair<std::string, std::string>>

@@ -1,0 +1,243 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "io/json.hpp"
+
+#include "io/members.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace quadrille::io {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json encode(std::string const& value) { return value; }
+Json encode(bool value) { return value; }
+Json encode(int value) { return value; }
+Json encode(std::int64_t value) { return value; }
+Json encode(std::uint64_t value) { return value; }
+Json encode(measure::Outcome value) { return measure::to_text(value); }
+Json encode(double value) {
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;  // NaN is written as null
+}
+// Declared before the templates that call them: their arguments live in another namespace.
+Json encode(measure::LegSummary const& legs);
+Json encode(measure::Extra const& extra);
+Json encode(measure::LegSamples const& samples);
+Json encode(measure::RunInfo::Rank const& rank);
+Json encode(std::pair<std::string, std::string> const& pair);
+template <class T>
+Json encode(std::vector<T> const& values);
+template <class T>
+Json encode(std::optional<T> const& value) {
+  return value ? encode(*value) : Json(nullptr);
+}
+
+struct Encode {
+  Json& to;
+  template <class T>
+  void operator()(char const* name, T const& value) const {
+    to[name] = encode(value);
+  }
+};
+
+Json encode(measure::LegSummary const& legs) {
+  Json to = Json::object();
+  visit_legs(legs, Encode{to});
+  return to;
+}
+Json encode(measure::Extra const& extra) {
+  Json to = Json::object();
+  visit_extra(extra, Encode{to});
+  return to;
+}
+Json encode(measure::LegSamples const& samples) {
+  return Json{{"leg", samples.leg}, {"seconds", encode(samples.seconds)}};
+}
+Json encode(measure::RunInfo::Rank const& rank) {
+  Json to = Json::object();
+  visit_rank(rank, Encode{to});
+  return to;
+}
+Json encode(std::pair<std::string, std::string> const& pair) {
+  return Json::array({pair.first, pair.second});
+}
+template <class T>
+Json encode(std::vector<T> const& values) {
+  Json to = Json::array();
+  for (T const& value : values) to.push_back(encode(value));
+  return to;
+}
+
+/// Texts may hold bytes that are not UTF-8, from the environment: those are replaced.
+std::string to_line(Json const& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// What a damaged line runs into; caught around the parser below, like the library's own.
+[[noreturn]] void refuse(char const* why) { throw std::invalid_argument{why}; }
+
+void decode(Json const& from, std::string& value) { value = from.get<std::string>(); }
+void decode(Json const& from, bool& value) { value = from.get<bool>(); }
+void decode(Json const& from, std::int64_t& value) {
+  if (!from.is_number_integer()) refuse("a whole number is expected");
+  value = from.get<std::int64_t>();
+}
+void decode(Json const& from, std::uint64_t& value) {
+  if (!from.is_number_unsigned()) refuse("a whole number without sign is expected");
+  value = from.get<std::uint64_t>();
+}
+void decode(Json const& from, int& value) {
+  std::int64_t wide = 0;
+  decode(from, wide);
+  if (!std::in_range<int>(wide)) refuse("a number is out of range");
+  value = static_cast<int>(wide);
+}
+void decode(Json const& from, double& value) {
+  if (from.is_null()) {
+    value = std::numeric_limits<double>::quiet_NaN();
+  } else if (from == "inf" || from == "-inf") {
+    value = from == "inf" ? std::numeric_limits<double>::infinity()
+                          : -std::numeric_limits<double>::infinity();
+  } else {
+    value = from.get<double>();
+  }
+}
+void decode(Json const& from, measure::Outcome& value) {
+  auto const outcome = measure::parse_outcome(from.get<std::string>());
+  if (!outcome) refuse("unknown verdict");
+  value = *outcome;
+}
+void decode(Json const& from, measure::LegSummary& legs);
+void decode(Json const& from, measure::Extra& extra);
+void decode(Json const& from, measure::LegSamples& samples);
+void decode(Json const& from, measure::RunInfo::Rank& rank);
+void decode(Json const& from, std::pair<std::string, std::string>& pair);
+template <class T>
+void decode(Json const& from, std::vector<T>& values);
+template <class T>
+void decode(Json const& from, std::optional<T>& value) {
+  if (!from.is_null()) decode(from, value.emplace());
+}
+
+struct Decode {
+  Json const& from;
+  template <class T>
+  void operator()(char const* name, T& value) const {
+    if (auto const found = from.find(name); found != from.end()) decode(*found, value);
+  }
+};
+
+void decode(Json const& from, measure::LegSummary& legs) { visit_legs(legs, Decode{from}); }
+void decode(Json const& from, measure::Extra& extra) { visit_extra(extra, Decode{from}); }
+void decode(Json const& from, measure::LegSamples& samples) {
+  decode(from.at("leg"), samples.leg);
+  decode(from.at("seconds"), samples.seconds);
+}
+void decode(Json const& from, measure::RunInfo::Rank& rank) { visit_rank(rank, Decode{from}); }
+void decode(Json const& from, std::pair<std::string, std::string>& pair) {
+  decode(from.at(0), pair.first);
+  decode(from.at(1), pair.second);
+}
+template <class T>
+void decode(Json const& from, std::vector<T>& values) {
+  if (!from.is_array()) refuse("a list is expected");
+  values.clear();
+  for (Json const& one : from) decode(one, values.emplace_back());
+}
+
+measure::RunInfo decode_run(Json const& from) {
+  if (from.value("schema_version", 0) > kResultSchemaVersion) refuse("a newer schema_version");
+  measure::RunInfo info;
+  Decode const decode_member{from};
+  visit_run(info, decode_member);
+  decode_member("config", info.config);
+  decode_member("build", info.build);
+  decode_member("environment", info.environment);
+  decode_member("ranks", info.ranks);
+  decode_member("events", info.events);
+  return info;
+}
+
+measure::Record decode_record(Json const& from) {
+  measure::Record record;
+  Decode const decode_member{from};
+  visit_case(record, decode_member);
+  visit_check(record.check, Decode{from.at("check")});
+  visit_summary(record, Decode{from.at("summary")});
+  decode(from.at("seconds"), record.seconds);
+  decode(from.at("warmup"), record.warmup);
+  decode(from.at("legs"), record.legs);
+  if (record.id.empty()) refuse("a record without id");
+  if (!has_whole_repetitions(record)) refuse("samples are not whole repetitions of all ranks");
+  return record;
+}
+
+void add(Json const& from, measure::RunResult& result) {
+  if (from.value("schema", "") == kResultSchema) {
+    result.info = decode_run(from);
+    return;
+  }
+  measure::Record record = decode_record(from);
+  auto const earlier = std::ranges::find(result.records, record.id, &measure::Record::id);
+  if (earlier == result.records.end()) {
+    result.records.push_back(std::move(record));
+  } else {
+    *earlier = std::move(record);
+  }
+}
+
+}  // namespace
+
+bool has_whole_repetitions(measure::Record const& record) {
+  auto const whole = [&](std::vector<double> const& seconds) {
+    return seconds.empty() ||
+           (record.ranks > 0 && seconds.size() % static_cast<std::size_t>(record.ranks) == 0);
+  };
+  return whole(record.seconds) && whole(record.warmup) &&
+         std::ranges::all_of(record.legs, whole, &measure::LegSamples::seconds);
+}
+
+std::string to_json_line(measure::RunInfo const& info) {
+  Json line{{"schema", kResultSchema}, {"schema_version", kResultSchemaVersion}};
+  Encode const encode_member{line};
+  visit_run(info, encode_member);
+  encode_member("config", info.config);
+  encode_member("build", info.build);
+  encode_member("environment", info.environment);
+  encode_member("ranks", info.ranks);
+  encode_member("events", info.events);
+  return to_line(line);
+}
+
+std::string to_json_line(measure::Record const& record) {
+  Json line = Json::object();
+  visit_case(record, Encode{line});
+  visit_check(record.check, Encode{line["check"] = Json::object()});
+  visit_summary(record, Encode{line["summary"] = Json::object()});
+  line["seconds"] = encode(record.seconds);
+  line["warmup"] = encode(record.warmup);
+  line["legs"] = encode(record.legs);
+  return to_line(line);
+}
+
+std::string add_json_line(std::string_view line, measure::RunResult& result) {
+  try {
+    add(Json::parse(line), result);
+  } catch (std::exception const& error) {
+    return error.what();
+  }
+  return {};
+}
+
+}  // namespace quadrille::io

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "measure/record.hpp"
+
+/// The members of a result under the names they have in files, said once: JSON and HDF5, reader and
+/// writer all visit them as visit(name, member). A name that a file lacks leaves its member alone,
+/// so files from before a member was added can be read.
+namespace quadrille::io {
+
+template <class Info, class Visit>
+void visit_run(Info& info, Visit&& visit) {
+  visit("run_id", info.run_id);
+  visit("started", info.started);
+  visit("finished", info.finished);
+  visit("status", info.status);
+}
+
+template <class Rank, class Visit>
+void visit_rank(Rank& rank, Visit&& visit) {
+  visit("rank", rank.rank);
+  visit("node", rank.node);
+  visit("local_rank", rank.local_rank);
+  visit("device", rank.device);
+  visit("uuid", rank.uuid);
+  visit("pci", rank.pci);
+  visit("numa", rank.numa);
+  visit("cpu_mask", rank.cpu_mask);
+  visit("memory", rank.memory);
+  visit("threads", rank.threads);
+}
+
+template <class Record, class Visit>
+void visit_case(Record& record, Visit&& visit) {
+  visit("id", record.id);
+  visit("name", record.name);
+  visit("workload", record.workload);
+  visit("sizes", record.size);
+  visit("type", record.type);
+  visit("variant", record.variant);
+  visit("backend", record.backend);
+  visit("transport", record.transport);
+  visit("grid", record.grid);
+  visit("ranks", record.ranks);
+  visit("device", record.device);
+  visit("source", record.source);
+  visit("seed", record.seed);
+  visit("data", record.data);
+  visit("config", record.config);
+  visit("verdict", record.outcome);
+  visit("reason", record.reason);
+  visit("suspect", record.suspect);
+  visit("modelled_link", record.modelled_link);
+  visit("amount", record.amount);
+  visit("unit", record.unit);
+  visit("peak", record.peak);
+  visit("extras", record.extras);
+}
+
+template <class Check, class Visit>
+void visit_check(Check& check, Visit&& visit) {
+  visit("error", check.error);
+  visit("bound", check.bound);
+  visit("wrong_count", check.wrong);
+  visit("first_wrong", check.first_wrong);
+  visit("digest", check.digest);
+}
+
+template <class Record, class Visit>
+void visit_summary(Record& record, Visit&& visit) {
+  visit("n", record.time.n);
+  visit("min_s", record.time.min);
+  visit("median_s", record.time.median);
+  visit("p95_s", record.time.p95);
+  visit("max_s", record.time.max);
+  visit("mean_s", record.time.mean);
+  visit("cv", record.time.cv);
+  visit("median_low_s", record.time.median_low);
+  visit("median_high_s", record.time.median_high);
+  visit("first_use_s", record.first_use_s);
+  visit("rate", record.rate);
+  visit("imbalance", record.imbalance);
+  visit("slowest_rank", record.slowest_rank);
+  visit("ratio_to_vendor", record.ratio_to_vendor);
+  visit("ratio_to_vendor_low", record.ratio_to_vendor_low);
+  visit("ratio_to_vendor_high", record.ratio_to_vendor_high);
+  visit("ratio_to_copy", record.ratio_to_copy);
+  visit("legs", record.leg_summary);
+}
+
+template <class Legs, class Visit>
+void visit_legs(Legs& legs, Visit&& visit) {
+  visit("compute_s", legs.compute_s);
+  visit("communicate_s", legs.communicate_s);
+  visit("serial_s", legs.serial_s);
+  visit("overlapped_s", legs.overlapped_s);
+  visit("hidden", legs.hidden);
+  visit("slowdown_compute", legs.slowdown_compute);
+  visit("slowdown_communicate", legs.slowdown_communicate);
+}
+
+template <class Extra, class Visit>
+void visit_extra(Extra& extra, Visit&& visit) {
+  visit("name", extra.name);
+  visit("amount", extra.amount);
+  visit("unit", extra.unit);
+  visit("seconds", extra.seconds);
+}
+
+}  // namespace quadrille::io

@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/record.hpp"
+
+#include "core/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <span>
+#include <utility>
+
+namespace quadrille::measure {
+namespace {
+
+constexpr double kRateOverPeak = 1.05;
+constexpr double kVariation = 0.2;
+constexpr double kImbalance = 1.5;
+
+constexpr std::array<std::pair<Outcome, std::string_view>, 7> kOutcomes{{
+    {Outcome::pass, "PASS"},
+    {Outcome::fail, "FAIL"},
+    {Outcome::skip, "SKIP"},
+    {Outcome::unsupported, "UNSUPPORTED"},
+    {Outcome::error, "ERROR"},
+    {Outcome::timeout, "TIMEOUT"},
+    {Outcome::interrupted, "INTERRUPTED"},
+}};
+
+/// One repetition as one number per rank.
+std::span<double const> row(std::vector<double> const& seconds, int ranks, std::size_t i) {
+  auto const width = static_cast<std::size_t>(ranks);
+  return std::span{seconds}.subspan(i * width, width);
+}
+
+std::size_t repetitions(std::vector<double> const& seconds, int ranks) {
+  if (seconds.empty()) return 0;
+  QUAD_REQUIRE(ranks > 0 && seconds.size() % static_cast<std::size_t>(ranks) == 0,
+               fmt::format("record: {} samples are not whole repetitions of {} ranks",
+                           seconds.size(), ranks));
+  return seconds.size() / static_cast<std::size_t>(ranks);
+}
+
+/// std::max_element would lose a NaN that is not in front.
+double max_or_nan(std::span<double const> values) {
+  double largest = -std::numeric_limits<double>::infinity();
+  for (double const value : values) {
+    if (std::isnan(value)) return value;
+    largest = std::max(largest, value);
+  }
+  return largest;
+}
+
+void find_imbalance(Record& record) {
+  std::size_t const n = repetitions(record.seconds, record.ranks);
+  std::vector<double> max_over_mean;
+  std::vector<std::int64_t> times_slowest(static_cast<std::size_t>(std::max(record.ranks, 0)));
+  for (std::size_t i = 0; i < n; ++i) {
+    std::span<double const> const times = row(record.seconds, record.ranks, i);
+    double sum = 0;
+    for (double const t : times) sum += t;
+    max_over_mean.push_back(max_or_nan(times) * record.ranks / sum);
+    ++times_slowest[static_cast<std::size_t>(std::ranges::max_element(times) - times.begin())];
+  }
+  record.imbalance = n > 0 ? core::summarize(max_over_mean).median : 0;
+  record.slowest_rank =
+      n > 0 ? static_cast<int>(std::ranges::max_element(times_slowest) - times_slowest.begin())
+            : -1;
+}
+
+/// A record may be finished again, after its runner or a reader has added to it.
+void add_suspect(Record& record, std::string reason) {
+  if (std::ranges::find(record.suspect, reason) == record.suspect.end()) {
+    record.suspect.push_back(std::move(reason));
+  }
+}
+
+void judge(Record& record) {
+  if (record.time.n == 0) return;
+  if (!(record.time.median > 0)) {
+    add_suspect(record, fmt::format("the median time is {} s: nothing was timed, or the clock is "
+                                    "too coarse for this size",
+                                    record.time.median));
+    return;
+  }
+  if (record.peak > 0 && !(record.rate <= kRateOverPeak * record.peak)) {
+    add_suspect(record, fmt::format("the rate is {:.3g} x the physical peak: work was left out, "
+                                    "or served from a cache",
+                                    record.rate / record.peak));
+  }
+  if (record.time.n > 1 && !(record.time.cv <= kVariation)) {
+    add_suspect(record, fmt::format("the times vary by {:.0f} % (standard deviation / mean): "
+                                    "something else ran on this machine, or clocks changed",
+                                    100 * record.time.cv));
+  }
+  if (record.ranks > 1 && !(record.imbalance <= kImbalance)) {
+    add_suspect(record, fmt::format("the slowest rank takes {:.3g} x the mean, most often rank {}",
+                                    record.imbalance, record.slowest_rank));
+  }
+}
+
+}  // namespace
+
+std::string_view to_text(Outcome outcome) {
+  return std::ranges::find(kOutcomes, outcome, &std::pair<Outcome, std::string_view>::first)
+      ->second;
+}
+
+std::optional<Outcome> parse_outcome(std::string_view text) {
+  auto const found =
+      std::ranges::find(kOutcomes, text, &std::pair<Outcome, std::string_view>::second);
+  if (found == kOutcomes.end()) return std::nullopt;
+  return found->first;
+}
+
+std::vector<double> slowest_times(std::vector<double> const& seconds, int ranks) {
+  std::vector<double> times;
+  for (std::size_t i = 0; i < repetitions(seconds, ranks); ++i) {
+    times.push_back(max_or_nan(row(seconds, ranks, i)));
+  }
+  return times;
+}
+
+LegSummary summarize_legs(std::vector<LegSamples> const& legs, int ranks) {
+  auto const median_of = [&](std::string_view name) {
+    auto const found = std::ranges::find(legs, name, &LegSamples::leg);
+    if (found == legs.end()) return std::numeric_limits<double>::quiet_NaN();
+    return core::summarize(slowest_times(found->seconds, ranks)).median;
+  };
+  LegSummary s;
+  s.compute_s = median_of("compute");
+  s.communicate_s = median_of("communicate");
+  s.serial_s = median_of("serial");
+  s.overlapped_s = median_of("overlapped");
+  s.hidden =
+      (s.compute_s + s.communicate_s - s.overlapped_s) / std::min(s.compute_s, s.communicate_s);
+  s.slowdown_compute = s.overlapped_s / s.compute_s;
+  s.slowdown_communicate = s.overlapped_s / s.communicate_s;
+  return s;
+}
+
+void finish(Record& record) {
+  record.time = core::summarize(slowest_times(record.seconds, record.ranks));
+  record.rate =
+      record.time.n > 0 && record.time.median > 0 ? record.amount / record.time.median : 0;
+  find_imbalance(record);
+  auto const sampled = [&](std::string_view name) {
+    return std::ranges::any_of(record.legs, [&](LegSamples const& samples) {
+      return samples.leg == name && !samples.seconds.empty();
+    });
+  };
+  record.leg_summary.reset();
+  if (sampled("compute") && sampled("communicate") && sampled("serial") && sampled("overlapped")) {
+    record.leg_summary = summarize_legs(record.legs, record.ranks);
+  }
+  judge(record);
+}
+
+core::Summary paired_ratio(Record const& record, Record const& base) {
+  std::vector<double> const mine = slowest_times(record.seconds, record.ranks);
+  std::vector<double> const theirs = slowest_times(base.seconds, base.ranks);
+  double const work = record.amount > 0 && base.amount > 0 ? record.amount / base.amount : 1;
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < std::min(mine.size(), theirs.size()); ++i) {
+    ratios.push_back(work * theirs[i] / mine[i]);
+  }
+  return core::summarize(ratios);
+}
+
+void set_ratio(Record& record, Record const& base) {
+  record.ratio_to_vendor.reset();
+  record.ratio_to_vendor_low.reset();
+  record.ratio_to_vendor_high.reset();
+  core::Summary const ratio = paired_ratio(record, base);
+  if (ratio.n == 0 || !std::isfinite(ratio.median)) return;
+  record.ratio_to_vendor = ratio.median;
+  record.ratio_to_vendor_low = ratio.median_low;
+  record.ratio_to_vendor_high = ratio.median_high;
+}
+
+}  // namespace quadrille::measure
