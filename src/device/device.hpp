@@ -33,7 +33,8 @@ struct Facts {
   int units = 0;               ///< multiprocessors, or the host threads of this rank
   std::size_t memory_bytes = 0;
   double peak_bandwidth = 0;  ///< bytes/s; 0 unknown
-  double peak_flops_f64 = 0;  ///< 0 unknown
+  /// Of the fastest unit that computes in IEEE f64 or f32, tensor cores included; 0 unknown.
+  double peak_flops_f64 = 0;
   double peak_flops_f32 = 0;
 };
 
@@ -206,7 +207,9 @@ class Event {
   std::unique_ptr<EventBackend> backend_;
 };
 
-/// A 32-bit word that a host thread sets and streams wait for. Starts at 0.
+/// A 32-bit word that a host thread sets and streams wait for. Starts at 0. Lives until the last
+/// stream has passed its wait. On a GPU, calls that synchronise the device by themselves (release
+/// of memory, copies from it to plain host memory) block while a stream waits.
 class Flag {
  public:
   Flag() = default;

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "device/device.hpp"
+
+namespace quadrille::device {
+namespace {
+
+constexpr char kWhy[] = "built without CUDA";
+
+[[noreturn]] void fail_absent() {
+  core::fail(std::string{"no GPU: this program was "} + kWhy +
+                 "; use device = \"host\", or build where nvcc is found",
+             core::Exit::environment);
+}
+
+}  // namespace
+
+std::unique_ptr<Device> make_cuda_device(int) { fail_absent(); }
+
+int cuda_device_count(std::string* why) {
+  if (why != nullptr) *why = kWhy;
+  return 0;
+}
+
+Facts cuda_device_facts(int) { fail_absent(); }
+
+}  // namespace quadrille::device

@@ -1,0 +1,325 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "core/units.hpp"
+#include "device/cuda/check.hpp"
+#include "device/cuda/stream.hpp"
+#include "device/device.hpp"
+
+#include <cudaTypedefs.h>
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cctype>
+#include <fstream>
+
+namespace quadrille::device {
+namespace {
+
+// Releases run at the end of a program too, after an error or when the driver is already gone:
+// there is nothing to do about a status then.
+void ignore(cudaError_t) {}
+
+class CudaEvent final : public EventBackend {
+ public:
+  CudaEvent() { QUAD_CUDA(cudaEventCreateWithFlags(&event_, cudaEventDefault)); }
+  ~CudaEvent() override { ignore(cudaEventDestroy(event_)); }
+  CudaEvent(CudaEvent const&) = delete;
+  CudaEvent& operator=(CudaEvent const&) = delete;
+
+  bool done() const override {
+    cudaError_t const status = cudaEventQuery(event_);
+    if (status == cudaErrorNotReady) {
+      ignore(cudaGetLastError());  // or the next check of a launch reports it
+      return false;
+    }
+    QUAD_CUDA(status);
+    return true;
+  }
+  void synchronize() const override { QUAD_CUDA(cudaEventSynchronize(event_)); }
+  double seconds_since(EventBackend const& earlier) const override {
+    float milliseconds = 0;
+    QUAD_CUDA(
+        cudaEventElapsedTime(&milliseconds, static_cast<CudaEvent const&>(earlier).event_, event_));
+    return static_cast<double>(milliseconds) * 1e-3;
+  }
+  cudaEvent_t get() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+// A word of pinned host memory that the GPU reads in place.
+class CudaFlag final : public FlagBackend {
+ public:
+  CudaFlag() {
+    void* word = nullptr;
+    QUAD_CUDA(
+        cudaHostAlloc(&word, sizeof(std::uint32_t), cudaHostAllocMapped | cudaHostAllocPortable));
+    word_ = static_cast<std::uint32_t*>(word);
+    set(0);
+    QUAD_CUDA(cudaHostGetDevicePointer(&device_word_, word, 0));
+  }
+  ~CudaFlag() override { ignore(cudaFreeHost(word_)); }
+  CudaFlag(CudaFlag const&) = delete;
+  CudaFlag& operator=(CudaFlag const&) = delete;
+
+  void set(std::uint32_t value) override {
+    std::atomic_ref{*word_}.store(value, std::memory_order_release);
+  }
+  std::uint32_t get() const override {
+    return std::atomic_ref{*word_}.load(std::memory_order_acquire);
+  }
+  void* device_word() const { return device_word_; }
+
+ private:
+  std::uint32_t* word_ = nullptr;
+  void* device_word_ = nullptr;
+};
+
+// The driver's function, asked of the runtime: linking libcuda would keep the program from starting
+// on a machine without a driver.
+PFN_cuStreamWaitValue32_v11070 stream_wait_value() {
+  void* function = nullptr;
+  cudaDriverEntryPointQueryResult found{};
+  QUAD_CUDA(cudaGetDriverEntryPointByVersion("cuStreamWaitValue32", &function, 11070,
+                                             cudaEnableDefault, &found));
+  QUAD_REQUIRE(found == cudaDriverEntryPointSuccess && function != nullptr,
+               "the NVIDIA driver lacks cuStreamWaitValue32; install one for CUDA 11.7 or later");
+  return reinterpret_cast<PFN_cuStreamWaitValue32_v11070>(function);
+}
+
+class CudaStream final : public StreamBackend {
+ public:
+  CudaStream(Device& device, int priority, PFN_cuStreamWaitValue32_v11070 wait_value)
+      : device_{device}, wait_value_{wait_value} {
+    QUAD_CUDA(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority));
+  }
+  ~CudaStream() override {
+    ignore(cudaStreamSynchronize(stream_));
+    ignore(cudaStreamDestroy(stream_));
+  }
+  CudaStream(CudaStream const&) = delete;
+  CudaStream& operator=(CudaStream const&) = delete;
+
+  Device& device() override { return device_; }
+  void copy(void* to, void const* from, std::size_t bytes) override {
+    QUAD_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_));
+  }
+  void copy_2d(void* to, std::size_t to_pitch, void const* from, std::size_t from_pitch,
+               std::size_t row_bytes, std::size_t rows) override {
+    // CUDA limits pitches to 2 GiB, which a single row or a dense block need not respect.
+    if (rows == 1 || (to_pitch == row_bytes && from_pitch == row_bytes)) {
+      return copy(to, from, row_bytes * rows);
+    }
+    QUAD_CUDA(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, row_bytes, rows, cudaMemcpyDefault,
+                                stream_));
+  }
+  void fill(void* to, unsigned char value, std::size_t bytes) override {
+    QUAD_CUDA(cudaMemsetAsync(to, value, bytes, stream_));
+  }
+  void record(Event& event) override {
+    QUAD_CUDA(cudaEventRecord(static_cast<CudaEvent*>(event.backend())->get(), stream_));
+  }
+  void wait(Event const& event) override {
+    QUAD_CUDA(cudaStreamWaitEvent(stream_, static_cast<CudaEvent*>(event.backend())->get(), 0));
+  }
+  void wait(Flag const& flag, std::uint32_t value) override {
+    void* const word = static_cast<CudaFlag*>(flag.backend())->device_word();
+    CUresult const status =
+        wait_value_(stream_, reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WAIT_VALUE_GEQ);
+    // Driver and runtime number their errors alike.
+    if (status != CUDA_SUCCESS) fail_cuda(static_cast<cudaError_t>(status), "cuStreamWaitValue32");
+  }
+  void run(std::function<void()> task) override {
+    auto owned = std::make_unique<std::function<void()>>(std::move(task));
+    cudaHostFn_t const call = [](void* data) {
+      std::unique_ptr<std::function<void()>> const mine{static_cast<std::function<void()>*>(data)};
+      (*mine)();
+    };
+    QUAD_CUDA(cudaLaunchHostFunc(stream_, call, owned.get()));
+    [[maybe_unused]] auto* const given_away = owned.release();
+  }
+  void synchronize() override { QUAD_CUDA(cudaStreamSynchronize(stream_)); }
+  cudaStream_t get() const { return stream_; }
+
+ private:
+  Device& device_;
+  PFN_cuStreamWaitValue32_v11070 wait_value_;
+  cudaStream_t stream_ = nullptr;
+};
+
+int attribute(cudaDeviceAttr which, int index) {
+  int value = 0;
+  QUAD_CUDA(cudaDeviceGetAttribute(&value, which, index));
+  return value;
+}
+
+std::string uuid_text(cudaUUID_t const& uuid) {
+  std::string text = "GPU";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
+  }
+  return text;
+}
+
+int numa_node_of(std::string const& pci) {
+  int node = -1;
+  std::ifstream{"/sys/bus/pci/devices/" + pci + "/numa_node"} >> node;
+  return node;
+}
+
+// Multiply-adds per multiprocessor and clock of the fastest pipe that computes in this type. For
+// f64 that is the tensor cores where they are faster than the plain ones (8.0 and 9.0).
+struct Units {
+  int compute_capability;
+  int f32;
+  int f64;
+};
+constexpr std::array kUnits{Units{70, 64, 32}, Units{80, 64, 64},   Units{86, 128, 2},
+                            Units{89, 128, 2}, Units{90, 128, 128}, Units{100, 128, 64}};
+
+class CudaDevice final : public Device {
+ public:
+  explicit CudaDevice(int index) : facts_{cuda_device_facts(index)} {
+    bind_thread();
+    int least = 0, greatest = 0;
+    QUAD_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    normal_ = least;
+    high_ = greatest;
+    wait_value_ = stream_wait_value();
+  }
+
+  Kind kind() const override { return Kind::cuda; }
+  Facts const& facts() const override { return facts_; }
+  std::size_t free_memory() const override {
+    std::size_t free = 0, total = 0;
+    QUAD_CUDA(cudaMemGetInfo(&free, &total));
+    return free;
+  }
+  void bind_thread() override { QUAD_CUDA(cudaSetDevice(facts_.index)); }
+
+  std::unique_ptr<StreamBackend> make_stream(Priority priority, std::string const&) override {
+    return std::make_unique<CudaStream>(*this, priority == Priority::high ? high_ : normal_,
+                                        wait_value_);
+  }
+  std::unique_ptr<EventBackend> make_event() override { return std::make_unique<CudaEvent>(); }
+  std::unique_ptr<FlagBackend> make_flag() override { return std::make_unique<CudaFlag>(); }
+
+  void* allocate(std::size_t bytes) override {
+    void* memory = nullptr;
+    cudaError_t const status = cudaMalloc(&memory, bytes);
+    if (status == cudaErrorMemoryAllocation) {
+      ignore(cudaGetLastError());
+      core::fail(fmt::format("memory of GPU {}: asked {}, {} are free; lower the size of the case",
+                             facts_.index, core::format_bytes(static_cast<double>(bytes)),
+                             core::format_bytes(static_cast<double>(free_memory()))),
+                 core::Exit::environment);
+    }
+    QUAD_CUDA(status);
+    return memory;
+  }
+  void release(void* memory) noexcept override { ignore(cudaFree(memory)); }
+  void* allocate_pinned(std::size_t bytes) override {
+    void* memory = nullptr;
+    cudaError_t const status = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
+    if (status == cudaErrorMemoryAllocation) {
+      ignore(cudaGetLastError());
+      core::fail(fmt::format("pinned host memory: asked {}, the system refused; lower "
+                             "'chunk_bytes' or the size of the case, or raise the memory limit of "
+                             "the job",
+                             core::format_bytes(static_cast<double>(bytes))),
+                 core::Exit::environment);
+    }
+    QUAD_CUDA(status);
+    return memory;
+  }
+  void release_pinned(void* memory) noexcept override { ignore(cudaFreeHost(memory)); }
+
+ private:
+  Facts facts_;
+  int normal_ = 0;
+  int high_ = 0;
+  PFN_cuStreamWaitValue32_v11070 wait_value_ = nullptr;
+};
+
+}  // namespace
+
+void fail_cuda(cudaError_t status, char const* call, std::source_location where) {
+  int index = -1;
+  ignore(cudaGetDevice(&index));
+  ignore(cudaGetLastError());
+  core::fail(fmt::format("{}: {} ({}), device {}", call, cudaGetErrorName(status),
+                         cudaGetErrorString(status), index),
+             core::Exit::runtime, where);
+}
+
+cudaStream_t cuda_stream(StreamView stream) {
+  QUAD_REQUIRE(stream && stream.device().kind() == Kind::cuda,
+               "a CUDA kernel needs a stream of a CUDA device");
+  return static_cast<CudaStream*>(stream.backend())->get();
+}
+
+std::unique_ptr<Device> make_cuda_device(int index) { return std::make_unique<CudaDevice>(index); }
+
+int cuda_device_count(std::string* why) {
+  int count = 0;
+  cudaError_t const status = cudaGetDeviceCount(&count);
+  std::string reason;
+  if (status != cudaSuccess) {
+    ignore(cudaGetLastError());
+    count = 0;
+    int driver = 0;
+    bool const absent = cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0;
+    reason = absent ? "no NVIDIA driver" : cudaGetErrorString(status);
+  } else if (count == 0) {
+    reason = "no GPU is visible";
+  }
+  if (why != nullptr) *why = reason;
+  return count;
+}
+
+Facts cuda_device_facts(int index) {
+  std::string why;
+  int const count = cuda_device_count(&why);
+  if (index < 0 || index >= count) {
+    core::fail(fmt::format("GPU {} of {}{}; use device = \"host\", or check "
+                           "CUDA_VISIBLE_DEVICES and the driver",
+                           index, count, why.empty() ? "" : ": " + why),
+               core::Exit::environment);
+  }
+  cudaDeviceProp properties{};
+  QUAD_CUDA(cudaGetDeviceProperties(&properties, index));
+  Facts facts;
+  facts.name = properties.name;
+  facts.uuid = uuid_text(properties.uuid);
+  facts.index = index;
+  facts.compute_capability = 10 * properties.major + properties.minor;
+  facts.units = properties.multiProcessorCount;
+  facts.memory_bytes = properties.totalGlobalMem;
+
+  std::array<char, 32> pci{};
+  QUAD_CUDA(cudaDeviceGetPCIBusId(pci.data(), static_cast<int>(pci.size()), index));
+  facts.pci = pci.data();
+  std::transform(facts.pci.begin(), facts.pci.end(), facts.pci.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  facts.numa_node = numa_node_of(facts.pci);
+
+  // Two transfers per clock; clocks are in kHz.
+  facts.peak_bandwidth = 2e3 * attribute(cudaDevAttrMemoryClockRate, index) *
+                         attribute(cudaDevAttrGlobalMemoryBusWidth, index) / 8;
+  double const clock = 1e3 * attribute(cudaDevAttrClockRate, index);
+  auto const* const known = std::find_if(kUnits.begin(), kUnits.end(), [&](Units const& units) {
+    return units.compute_capability == facts.compute_capability;
+  });
+  if (known != kUnits.end()) {
+    facts.peak_flops_f32 = 2 * clock * facts.units * known->f32;
+    facts.peak_flops_f64 = 2 * clock * facts.units * known->f64;
+  }
+  return facts;
+}
+
+}  // namespace quadrille::device

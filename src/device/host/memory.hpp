@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+
+namespace quadrille::device {
+
+/// Bytes of memory in this machine.
+std::size_t total_host_memory();
+
+/// Bytes that this process can still take: what the kernel calls available, or what the tightest
+/// control group around the process leaves, whichever is less. `root` is "/" outside tests.
+std::size_t available_host_memory(std::filesystem::path const& root = "/");
+
+/// Bytes of memory this process has touched.
+std::size_t resident_host_memory();
+
+}  // namespace quadrille::device

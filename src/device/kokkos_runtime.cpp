@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "device/kokkos_runtime.hpp"
+
+#include <Kokkos_Core.hpp>
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <omp.h>
+
+namespace quadrille::device {
+namespace {
+
+// A thread of GNU OpenMP spins for about 10 ms after a kernel before it sleeps, and takes that time
+// from the other stream, the progress thread and the other ranks of the node. Its environment
+// variables come too late here: they are read when the library is loaded. But it spins only for
+// some 0.1 ms while the process has more OpenMP threads than cores, so the main thread, which runs
+// no kernels, keeps a team of that many asleep. A launch costs about 10 us more for it.
+void shorten_idle_spinning() {
+  if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
+  std::atomic<int> started{0};
+#pragma omp parallel num_threads(omp_get_num_procs() + 1)
+  ++started;  // an empty region would be left out by the compiler
+}
+
+}  // namespace
+
+KokkosRuntime::KokkosRuntime(int threads) {
+  // Kokkos counts the default number of threads by starting them.
+  omp_set_num_threads(threads);
+  Kokkos::initialize(Kokkos::InitializationSettings()
+                         .set_num_threads(threads)
+                         .set_disable_warnings(true)
+                         .set_print_configuration(false));
+  if (threads > 1) shorten_idle_spinning();
+}
+
+KokkosRuntime::~KokkosRuntime() { Kokkos::finalize(); }
+
+std::string kokkos_version() {
+  return fmt::format("{}.{}.{}, {}", KOKKOS_VERSION_MAJOR, KOKKOS_VERSION_MINOR,
+                     KOKKOS_VERSION_PATCH, Kokkos::DefaultHostExecutionSpace::name());
+}
+
+}  // namespace quadrille::device
