@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 
 namespace quadrille::core {
@@ -18,6 +19,7 @@ class Parsed {
 
   explicit operator bool() const { return state_.index() == 0; }
   T const& operator*() const { return std::get<0>(state_); }
+  T const* operator->() const { return &**this; }
   std::string const& why() const { return std::get<1>(state_).text; }
 
  private:
@@ -28,17 +30,19 @@ class Parsed {
   std::variant<T, Why> state_;
 };
 
-/// "4096", "8Ki", "2Gi" (binary), "64k", "3M", "1G" (decimal), "1e6". A bare "K" is refused with a
-/// hint, as are negative numbers, fractions that are not whole, and values beyond 2^62.
+/// "4096", "8Ki", "2Gi", "1Ti" (binary), "64k", "3M", "1G", "1T" (decimal), "1e6", "1.5Ki". A bare
+/// "K" is refused with a hint, as are negative numbers, values that are not whole, and values
+/// beyond 2^62.
 Parsed<std::int64_t> parse_count(std::string_view text);
 /// parse_count with an optional final "B".
 Parsed<std::int64_t> parse_bytes(std::string_view text);
-/// "120s", "500ms", "2min", "0.5". Seconds.
+/// "120s", "500ms", "2min", "0.5", also us, ns, h; a blank may stand before the unit. Seconds.
 Parsed<double> parse_seconds(std::string_view text);
-/// "500 MB/s", "1.5 GB/s", "200 MiB/s". Bytes per second.
+/// "500 MB/s", "1.5 GB/s", "200 MiB/s", "1e9 B/s". Bytes per second, more than 0.
 Parsed<double> parse_rate(std::string_view text);
 
-/// 4096 -> "4Ki", 1000000 -> "1M", 4097 -> "4097": the shortest text that parse_count reads back.
+/// 4096 -> "4Ki", 1000000 -> "1M", 4097 -> "4097": the shortest whole multiple that parse_count
+/// reads back.
 std::string format_count(std::int64_t count);
 /// "1.50 GiB". For people.
 std::string format_bytes(double bytes);

@@ -1,0 +1,460 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config.hpp"
+
+#include "core/option_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#define TOML_EXCEPTIONS 0
+#include <toml++/toml.h>
+
+namespace quadrille::core {
+namespace {
+
+using Kind = Scalar::Kind;
+using Names = std::vector<std::string>;
+
+constexpr std::size_t kMostCases = 10000;
+
+/// One key with its value as found, and where.
+struct Setting {
+  std::string key;  ///< with dots for members of tables
+  std::vector<Scalar> values;
+  bool is_list = false;
+  std::int64_t line = 0;
+  std::string where;  ///< "file.toml:7" or "--set a.b=c"
+};
+using Settings = std::vector<Setting>;
+
+struct RawCase {
+  Settings settings;
+  std::string where;
+  std::string name, workload;
+  bool named = false;
+};
+
+Setting const* find(Settings const& settings, std::string_view key) {
+  auto const found = std::find_if(settings.begin(), settings.end(),
+                                  [&](Setting const& s) { return s.key == key; });
+  return found == settings.end() ? nullptr : &*found;
+}
+
+Scalar scalar_of(toml::node const& node) {
+  if (auto const* const v = node.as_boolean()) {
+    return {Kind::boolean, v->get() ? "true" : "false"};
+  }
+  if (auto const* const v = node.as_integer()) return {Kind::number, fmt::format("{}", v->get())};
+  if (auto const* const v = node.as_floating_point()) {
+    return {Kind::number, fmt::format("{}", v->get())};
+  }
+  if (auto const* const v = node.as_string()) return {Kind::text, v->get()};
+  if (node.is_table()) return {Kind::other, "a table"};
+  if (node.is_array()) return {Kind::other, "a list"};
+  return {Kind::other, "a date or time"};
+}
+
+/// Appends a setting for every leaf under `node`.
+void flatten(toml::node const& node, std::string const& key, std::string_view origin,
+             Settings& out) {
+  auto const* const table = node.as_table();
+  if (table != nullptr && !table->empty()) {
+    for (auto const& [member, child] : *table) {
+      flatten(child, fmt::format("{}.{}", key, member.str()), origin, out);
+    }
+    return;
+  }
+  Setting setting{key, {}, node.is_array(), node.source().begin.line, ""};
+  setting.where = fmt::format("{}:{}", origin, setting.line);
+  if (auto const* const list = node.as_array()) {
+    for (auto const& element : *list) setting.values.push_back(scalar_of(element));
+  } else {
+    setting.values.push_back(scalar_of(node));
+  }
+  out.push_back(std::move(setting));
+}
+
+/// The settings of a table in the order of the file.
+Settings settings_of(toml::table const& table, std::string_view origin) {
+  Settings settings;
+  for (auto const& [key, node] : table) flatten(node, std::string{key.str()}, origin, settings);
+  std::stable_sort(settings.begin(), settings.end(),
+                   [](Setting const& a, Setting const& b) { return a.line < b.line; });
+  return settings;
+}
+
+/// The right-hand side of --set: a TOML value if it is one, else bare text.
+Settings settings_of_text(std::string const& key, std::string const& value) {
+  toml::parse_result const parsed = toml::parse("v = " + value);
+  Settings settings;
+  if (parsed && parsed.table().size() == 1) flatten(*parsed.table().get("v"), key, "", settings);
+  auto const is_other = [](Scalar const& v) { return v.kind == Kind::other; };
+  for (Setting& setting : settings) {
+    for (Scalar& v : setting.values) {
+      if (v.kind == Kind::boolean || v.kind == Kind::number) v.kind = Kind::bare;
+    }
+    if (std::any_of(setting.values.begin(), setting.values.end(), is_other)) settings.clear();
+    if (settings.empty()) break;
+  }
+  if (settings.empty()) settings.push_back({key, {{Kind::bare, value}}, false, 0, ""});
+  return settings;
+}
+
+class Resolver {
+ public:
+  Resolver(std::string_view origin, std::span<Known const> known) : origin_{origin}, known_{known} {
+    for (Known const& k : known) workloads_.push_back(k.workload);
+  }
+
+  bool read(std::string_view text);
+  bool apply(std::span<std::string const> sets, bool bare_case);
+  bool build(Config& config);
+  std::string const& error() const { return error_; }
+
+ private:
+  bool fail_at(std::string_view where, std::string_view problem) {
+    error_ = fmt::format("{}: {}", where, problem);
+    return false;
+  }
+  bool identify_cases();
+  bool apply_one(std::string const& set, bool bare_case);
+  bool check_key(Setting const& setting, std::string_view workload, bool in_run);
+  bool assign(Row const& row, Setting const& setting, std::span<Scalar const> values, Draft& draft);
+  bool check_variants(Setting const& setting, Draft const& draft);
+  bool expand(Row const& row, Setting const& setting, Draft const& draft,
+              std::vector<Scalar>& values);
+  bool build_case(RawCase const& raw, RunSettings const& run, std::vector<Case>& cases);
+
+  std::string_view origin_;
+  std::span<Known const> known_;
+  Names workloads_;
+  Settings run_;
+  std::vector<RawCase> cases_;
+  std::string error_;
+};
+
+bool Resolver::read(std::string_view text) {
+  toml::parse_result const parsed = toml::parse(text);
+  if (!parsed) {
+    toml::parse_error const& problem = parsed.error();
+    return fail_at(fmt::format("{}:{}", origin_, problem.source().begin.line),
+                   problem.description());
+  }
+  for (auto const& [key, node] : parsed.table()) {
+    std::string const where = fmt::format("{}:{}", origin_, node.source().begin.line);
+    if (key.str() == "run") {
+      if (!node.is_table()) return fail_at(where, "'run' must be a table: [run]");
+      run_ = settings_of(*node.as_table(), origin_);
+    } else if (key.str() == "case") {
+      auto const* const list = node.as_array();
+      if (list == nullptr || !list->is_homogeneous<toml::table>()) {
+        return fail_at(where, "'case' must be a list of tables: write [[case]]");
+      }
+      for (auto const& element : *list) {
+        RawCase raw;
+        raw.where = fmt::format("{}:{}", origin_, element.source().begin.line);
+        raw.settings = settings_of(*element.as_table(), origin_);
+        cases_.push_back(std::move(raw));
+      }
+    } else {
+      Names const tables{"run", "case"};
+      return fail_at(where,
+                     fmt::format("unknown table or key '{}'{}", key.str(),
+                                 suggestion(key.str(), tables, "; a file has [run] and [[case]]")));
+    }
+  }
+  if (cases_.empty()) return fail_at(origin_, "there is no [[case]], so nothing to run");
+  return identify_cases();
+}
+
+/// Fills in workloads and names, which --set and every later message need.
+bool Resolver::identify_cases() {
+  std::set<std::string> taken;
+  for (RawCase& raw : cases_) {
+    Draft draft;
+    Setting const* const workload = find(raw.settings, "workload");
+    if (workload == nullptr) {
+      for (Setting const& s : raw.settings) {
+        if (!check_key(s, "", false)) return false;
+      }
+      return fail_at(raw.where, fmt::format("the case has no workload; one of {}",
+                                            fmt::join(workloads_, ", ")));
+    }
+    if (!assign(*find_row("workload"), *workload, workload->values, draft)) return false;
+    raw.workload = draft.one.workload;
+    if (std::find(workloads_.begin(), workloads_.end(), raw.workload) == workloads_.end()) {
+      return fail_at(
+          workload->where,
+          fmt::format("unknown workload '{}'{}", raw.workload,
+                      suggestion(raw.workload, workloads_,
+                                 fmt::format("; one of {}", fmt::join(workloads_, ", ")))));
+    }
+    Setting const* const name = find(raw.settings, "name");
+    raw.named = name != nullptr;
+    if (!raw.named) continue;
+    if (!assign(*find_row("name"), *name, name->values, draft)) return false;
+    raw.name = draft.one.name;
+    if (!taken.insert(raw.name).second) {
+      return fail_at(name->where,
+                     fmt::format("two cases are called '{}'; names must differ", raw.name));
+    }
+  }
+  for (RawCase& raw : cases_) {
+    if (raw.named) continue;
+    raw.name = raw.workload;
+    for (int i = 2; !taken.insert(raw.name).second; ++i) {
+      raw.name = fmt::format("{}-{}", raw.workload, i);
+    }
+  }
+  return true;
+}
+
+bool Resolver::apply(std::span<std::string const> sets, bool bare_case) {
+  if (bare_case && cases_.size() != 1) {
+    return fail_at(origin_, fmt::format("{} cases where one is expected", cases_.size()));
+  }
+  return std::all_of(sets.begin(), sets.end(),
+                     [&](std::string const& set) { return apply_one(set, bare_case); });
+}
+
+bool Resolver::apply_one(std::string const& set, bool bare_case) {
+  auto const trim = [](std::string text) {
+    text.erase(0, text.find_first_not_of(' '));
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text;
+  };
+  std::string const where = "--set " + set;
+  std::size_t const equals = set.find('=');
+  if (equals == std::string::npos) return fail_at(where, "write KEY=VALUE");
+  std::string const path = trim(set.substr(0, equals));
+  std::string const value = trim(set.substr(equals + 1));
+
+  Settings* target = nullptr;
+  std::string key;
+  Names names{"run"};
+  if (path.starts_with("run.")) {
+    target = &run_;
+    key = path.substr(4);
+  }
+  // Names may contain dots, so the longest one that fits is meant.
+  std::size_t longest = 0;
+  for (RawCase& raw : cases_) {
+    names.push_back(raw.name);
+    if (path.starts_with(raw.name + ".") && raw.name.size() > longest) {
+      longest = raw.name.size();
+      target = &raw.settings;
+      key = path.substr(longest + 1);
+    }
+  }
+  if (target == nullptr && bare_case) {
+    target = &cases_.front().settings;
+    key = path;
+  }
+  if (target == nullptr) {
+    std::string const all = fmt::format("; write one of {} before the key", fmt::join(names, ", "));
+    if (path.find('.') == std::string::npos) return fail_at(where, "it names no case" + all);
+    std::string const head = path.substr(0, path.find('.'));
+    return fail_at(where,
+                   fmt::format("no case is called '{}'{}", head, suggestion(head, names, all)));
+  }
+  if (target != &run_ && (key == "name" || key == "workload")) {
+    return fail_at(where, fmt::format("'{}' can only stand in a file", key));
+  }
+  for (Setting& setting : settings_of_text(key, value)) {
+    setting.where = where;
+    std::erase_if(*target, [&](Setting const& old) { return old.key == setting.key; });
+    target->push_back(std::move(setting));
+  }
+  return true;
+}
+
+bool Resolver::check_key(Setting const& setting, std::string_view workload, bool in_run) {
+  std::string const& key = setting.key;
+  Row const* const row = find_row(key);
+  if (row == nullptr) {
+    Names members;
+    Names allowed;
+    for (Option const& o : options()) {
+      if (o.key.starts_with(key + ".")) members.emplace_back(o.key.substr(key.size() + 1));
+      bool const fits =
+          in_run ? o.scope != Option::Scope::only_case
+                 : o.scope != Option::Scope::run && (workload.empty() || accepts(o, workload));
+      if (fits) allowed.emplace_back(o.key);
+    }
+    if (!members.empty()) {
+      return fail_at(setting.where,
+                     fmt::format("'{}' is a table with {}", key, fmt::join(members, ", ")));
+    }
+    return fail_at(setting.where,
+                   fmt::format("unknown key '{}'{}", key,
+                               suggestion(key, allowed,
+                                          fmt::format("; one of {}", fmt::join(allowed, ", ")))));
+  }
+  Option const& option = row->option;
+  if (in_run && option.scope == Option::Scope::only_case) {
+    return fail_at(setting.where, fmt::format("'{}' belongs in a [[case]], not in [run]", key));
+  }
+  if (!in_run && option.scope == Option::Scope::run) {
+    return fail_at(setting.where, fmt::format("'{}' belongs in [run], not in a [[case]]", key));
+  }
+  if (!in_run && !workload.empty() && !accepts(option, workload)) {
+    return fail_at(setting.where, fmt::format("workload '{}' has no key '{}'; only {} take it",
+                                              workload, key, option.workloads));
+  }
+  return true;
+}
+
+bool Resolver::assign(Row const& row, Setting const& setting, std::span<Scalar const> values,
+                      Draft& draft) {
+  if (setting.is_list && setting.values.empty()) {
+    return fail_at(setting.where, fmt::format("{}: the list is empty", setting.key));
+  }
+  if (setting.is_list && !row.list && !row.option.sweeps) {
+    return fail_at(setting.where, fmt::format("{}: takes one value, not a list", setting.key));
+  }
+  std::string const problem = row.set(draft, values);
+  if (problem.empty()) return true;
+  return fail_at(setting.where, fmt::format("{}: {}", setting.key, problem));
+}
+
+/// Expands lists and ranges and tries every value on a copy of the draft.
+bool Resolver::expand(Row const& row, Setting const& setting, Draft const& draft,
+                      std::vector<Scalar>& values) {
+  for (Scalar const& value : setting.values) {
+    bool const textual = value.kind == Kind::text || value.kind == Kind::bare;
+    if (!textual || !row.option.sweeps) {
+      values.push_back(value);
+      continue;
+    }
+    auto const texts = expand_sweep(value.text);
+    if (!texts) return fail_at(setting.where, fmt::format("{}: {}", setting.key, texts.why()));
+    for (std::string const& text : *texts) values.push_back({value.kind, text});
+  }
+  Draft scratch = draft;
+  if (!row.option.sweeps) return assign(row, setting, values, scratch);
+  if (values.empty()) return assign(row, setting, values, scratch);
+  for (Scalar const& value : values) {
+    if (!assign(row, setting, {&value, 1}, scratch)) return false;
+  }
+  return true;
+}
+
+bool Resolver::check_variants(Setting const& setting, Draft const& draft) {
+  auto const known = std::find_if(known_.begin(), known_.end(),
+                                  [&](Known const& k) { return k.workload == draft.one.workload; });
+  Names allowed = known->variants;
+  for (char const* const always : {"best", "all", "vendor"}) {
+    if (std::find(allowed.begin(), allowed.end(), always) == allowed.end()) {
+      allowed.emplace_back(always);
+    }
+  }
+  for (std::string const& name : draft.one.variants) {
+    if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) continue;
+    return fail_at(
+        setting.where,
+        fmt::format(
+            "{}: unknown variant '{}' of {}{}", setting.key, name, draft.one.workload,
+            suggestion(name, allowed, fmt::format("; one of {}", fmt::join(allowed, ", ")))));
+  }
+  return true;
+}
+
+bool Resolver::build_case(RawCase const& raw, RunSettings const& run, std::vector<Case>& cases) {
+  Draft base;
+  base.run = run;
+  base.one.name = raw.name;
+  base.one.workload = raw.workload;
+  auto const operations = operations_of(raw.workload);
+  if (!operations.empty()) base.one.operation = operations.front();
+
+  for (Setting const& setting : raw.settings) {
+    if (!check_key(setting, raw.workload, false)) return false;
+  }
+  std::vector<Draft> drafts{base};
+  bool swept = false;
+  for (Row const& row : rows()) {
+    Option const& option = row.option;
+    if (!accepts(option, raw.workload)) continue;
+    Setting const* setting = find(raw.settings, option.key);
+    if (setting == nullptr) setting = find(run_, option.key);
+    if (setting == nullptr || option.key == "name" || option.key == "workload") continue;
+
+    std::vector<Scalar> values;
+    if (!expand(row, *setting, base, values)) return false;
+    if (!option.sweeps) {
+      for (Draft& draft : drafts) {
+        if (!assign(row, *setting, values, draft)) return false;
+      }
+      if (option.key == "variant" && !check_variants(*setting, drafts.front())) return false;
+      continue;
+    }
+    if (cases.size() + drafts.size() * values.size() > kMostCases) {
+      return fail_at(setting->where, fmt::format("{}: the sweep leads to more than {} cases",
+                                                 option.key, kMostCases));
+    }
+    swept = swept || values.size() > 1;
+    std::vector<Draft> crossed;
+    for (Draft const& draft : drafts) {
+      for (Scalar const& value : values) {
+        crossed.push_back(draft);
+        if (!assign(row, *setting, {&value, 1}, crossed.back())) return false;
+      }
+    }
+    drafts = std::move(crossed);
+  }
+  if (drafts.front().one.size.count == 0) {
+    return fail_at(raw.where,
+                   fmt::format("case '{}' has no size; write size = 4096, or \"8Ki\"", raw.name));
+  }
+  for (std::size_t i = 0; i < drafts.size(); ++i) {
+    if (swept) drafts[i].one.name = fmt::format("{}.{}", raw.name, i + 1);
+    cases.push_back(std::move(drafts[i].one));
+  }
+  return true;
+}
+
+bool Resolver::build(Config& config) {
+  Draft draft;
+  for (Setting const& setting : run_) {
+    if (!check_key(setting, "", true)) return false;
+    Row const& row = *find_row(setting.key);
+    // Also where no case takes a default, it must be a possible one.
+    std::vector<Scalar> values;
+    if (!expand(row, setting, draft, values)) return false;
+    if (row.option.scope == Option::Scope::run && !assign(row, setting, values, draft)) {
+      return false;
+    }
+  }
+  config.run = draft.run;
+  std::set<std::string> taken;
+  for (RawCase const& raw : cases_) {
+    std::size_t const first = config.cases.size();
+    if (!build_case(raw, draft.run, config.cases)) return false;
+    for (std::size_t i = first; i < config.cases.size(); ++i) {
+      if (taken.insert(config.cases[i].name).second) continue;
+      return fail_at(raw.where, fmt::format("two cases are called '{}' once sweeps are expanded; "
+                                            "names must differ",
+                                            config.cases[i].name));
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Parsed<Config> resolve(std::string_view text, std::string_view origin,
+                       std::span<std::string const> sets, std::span<Known const> known,
+                       bool bare_case) {
+  Resolver resolver{origin, known};
+  Config config;
+  bool const good =
+      resolver.read(text) && resolver.apply(sets, bare_case) && resolver.build(config);
+  if (!good) return Parsed<Config>::error(resolver.error());
+  return config;
+}
+
+}  // namespace quadrille::core

@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config.hpp"
+#include "core/option_table.hpp"
+#include "core/units.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <numeric>
+#include <set>
+
+namespace quadrille::core {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+constexpr std::size_t kMostValues = 10000;
+
+std::string_view trim(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> split_trimmed(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    std::size_t const at = std::min(text.find(separator), text.size());
+    parts.push_back(trim(text.substr(0, at)));
+    if (at == text.size()) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+bool is_tuple(std::string_view text) { return text.starts_with('(') && text.ends_with(')'); }
+
+std::vector<std::string_view> tuple_elements(std::string_view text) {
+  return split_trimmed(text.substr(1, text.size() - 2), ',');
+}
+
+Parsed<Texts> expand_range(std::string_view text, std::vector<std::string_view> const& parts) {
+  using Out = Parsed<Texts>;
+  bool const factor = parts[2].starts_with('*');
+  if (!factor && !parts[2].starts_with('+')) {
+    return Out::error(fmt::format("'{}': a range is start:end:+step or start:end:*factor", text));
+  }
+  auto const start = parse_count(parts[0]);
+  auto const end = parse_count(parts[1]);
+  auto const step = parse_count(parts[2].substr(1));
+  for (auto const* const number : {&start, &end, &step}) {
+    if (!*number) return Out::error(fmt::format("'{}': {}", text, number->why()));
+  }
+  if (*start > *end) return Out::error(fmt::format("'{}' ends before it starts", text));
+  if (factor ? *start < 1 || *step < 2 : *step < 1) {
+    return Out::error(fmt::format(
+        "'{}' does not advance: a step must be at least 1, a factor 2, its start 1", text));
+  }
+  Texts values;
+  for (std::int64_t v = *start;;) {
+    if (values.size() == kMostValues) {
+      return Out::error(fmt::format("'{}' has more than {} values", text, kMostValues));
+    }
+    values.push_back(fmt::format("{}", v));
+    if (factor ? v > *end / *step : v > *end - *step) return values;
+    v = factor ? v * *step : v + *step;
+  }
+}
+
+/// Anything but a tuple.
+Parsed<Texts> expand_element(std::string_view text) {
+  auto const parts = split_trimmed(text, ':');
+  if (parts.size() == 3) return expand_range(text, parts);
+  return Texts{std::string{text}};
+}
+
+}  // namespace
+
+Parsed<Texts> expand_sweep(std::string_view text) {
+  if (!is_tuple(text)) return expand_element(text);
+  std::vector<Texts> elements;
+  std::size_t length = 1;
+  for (std::string_view const element : tuple_elements(text)) {
+    auto values = expand_element(element);
+    if (!values) return values;
+    if (values->size() > 1 && length > 1 && values->size() != length) {
+      return Parsed<Texts>::error(
+          fmt::format("'{}': ranges of one tuple advance together, but have {} and {} values", text,
+                      length, values->size()));
+    }
+    length = std::max(length, values->size());
+    elements.push_back(*values);
+  }
+  if (length == 1) return Texts{std::string{text}};
+  Texts out;
+  for (std::size_t i = 0; i < length; ++i) {
+    Texts row;
+    for (Texts const& values : elements) row.push_back(values[values.size() == 1 ? 0 : i]);
+    out.push_back(fmt::format("({})", fmt::join(row, ",")));
+  }
+  return out;
+}
+
+Parsed<Extents> parse_size(std::string_view text) {
+  using Out = Parsed<Extents>;
+  Extents size;
+  if (text.starts_with("auto")) {
+    std::string_view share = text.substr(4);
+    double percent = 0;
+    bool good = share.starts_with(':') && share.ends_with('%') && share.size() > 2;
+    if (good) {
+      share = share.substr(1, share.size() - 2);
+      auto const [end, problem] =
+          std::from_chars(share.data(), share.data() + share.size(), percent);
+      good = problem == std::errc{} && end == share.data() + share.size();
+    }
+    if (!good || !(percent > 0 && percent <= 100)) {
+      return Out::error(fmt::format("'{}' is not a share of memory such as \"auto:70%\"", text));
+    }
+    size.count = 1;
+    size.auto_fraction = percent / 100;
+    return size;
+  }
+  auto const elements = is_tuple(text) ? tuple_elements(text) : std::vector<std::string_view>{text};
+  if (elements.size() > size.value.size()) {
+    return Out::error(fmt::format("'{}' has more than 3 extents", text));
+  }
+  for (std::string_view const element : elements) {
+    auto const count = parse_count(element);
+    if (!count) return Out::error(count.why());
+    size.value[static_cast<std::size_t>(size.count++)] = *count;
+  }
+  return size;
+}
+
+Parsed<Config> expand_grids(Config const& config, int ranks) {
+  std::vector<GridShape> grids;
+  Texts texts;
+  for (int rows = 1; rows <= ranks; ++rows) {
+    if (ranks % rows != 0) continue;
+    grids.push_back({rows, ranks / rows});
+    texts.push_back(fmt::format("{}x{}", rows, ranks / rows));
+  }
+
+  Config out{config.run, {}};
+  std::set<std::string> taken;
+  Option const& grid_option = find_row("grid")->option;
+  for (Case const& one : config.cases) {
+    std::size_t const first = out.cases.size();
+    bool const chosen = accepts(grid_option, one.workload) && one.grid != GridShape{};
+    if (chosen && one.grid == kAllGrids) {
+      for (std::size_t i = 0; i < grids.size(); ++i) {
+        out.cases.push_back(one);
+        out.cases.back().grid = grids[i];
+        out.cases.back().name = fmt::format("{}.{}", one.name, texts[i]);
+      }
+    } else {
+      out.cases.push_back(one);
+      auto const processes = static_cast<std::int64_t>(one.grid.rows) * one.grid.cols;
+      if (chosen && processes != ranks) {
+        return Parsed<Config>::error(fmt::format(
+            "case '{}': grid {}x{} has {} processes, but there are {} ranks; use auto or one of {}",
+            one.name, one.grid.rows, one.grid.cols, processes, ranks, fmt::join(texts, ", ")));
+      }
+    }
+    for (std::size_t i = first; i < out.cases.size(); ++i) {
+      if (taken.insert(out.cases[i].name).second) continue;
+      return Parsed<Config>::error(
+          fmt::format("two cases are called '{}' once grids are expanded; names must differ",
+                      out.cases[i].name));
+    }
+  }
+  return out;
+}
+
+std::string nearest_name(std::string_view name, std::span<std::string const> candidates) {
+  auto const same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) ==
+           std::tolower(static_cast<unsigned char>(b));
+  };
+  std::string best;
+  std::size_t best_distance = name.size() / 3 + 2;
+  for (std::string const& candidate : candidates) {
+    // Levenshtein's distance, one row at a time.
+    std::vector<std::size_t> row(candidate.size() + 1);
+    std::iota(row.begin(), row.end(), 0U);
+    for (std::size_t i = 0; i < name.size(); ++i) {
+      std::size_t diagonal = row[0]++;
+      for (std::size_t j = 0; j < candidate.size(); ++j) {
+        std::size_t const replaced = diagonal + (same(name[i], candidate[j]) ? 0 : 1);
+        diagonal = row[j + 1];
+        row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
+      }
+    }
+    // A distance as long as the name itself has nothing in common with it.
+    if (row.back() < best_distance && row.back() < std::max(name.size(), candidate.size())) {
+      best = candidate;
+      best_distance = row.back();
+    }
+  }
+  return best;
+}
+
+std::string suggestion(std::string_view name, std::span<std::string const> candidates,
+                       std::string_view otherwise) {
+  std::string const near = nearest_name(name, candidates);
+  return near.empty() ? std::string{otherwise} : fmt::format("; did you mean '{}'?", near);
+}
+
+}  // namespace quadrille::core
