@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of the source tree: structure_test.py CHECK ROOT [BINARY]; exit 77 where a tool is missing.
+
+Every check is a function from the root of a tree to a list of violations, one line each.
+self_test breaks a small tree on purpose and expects each check to see it.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+SKIPPED = 77
+
+# What each folder under src/ may include, itself aside; kernels/ counts as one folder.
+LAYERS = {
+    "core": [],
+    "device": ["core"],
+    "comm": ["core", "device"],
+    "kernels": ["core", "device"],
+    "measure": ["core", "device", "comm", "kernels"],
+    "io": ["core", "device", "comm", "kernels", "measure"],
+    "workloads": ["core", "device", "comm", "kernels", "measure", "io"],
+    "report": ["core", "device", "comm", "kernels", "measure", "io", "workloads"],
+    "commands": ["core", "device", "comm", "kernels", "measure", "io", "workloads", "report"],
+}
+# Interfaces of libraries that some folders must not see.
+LIBRARY_USERS = {
+    "hdf5.h": ["io"],
+    "mpi.h": ["comm", "measure", "io", "workloads", "report", "commands"],
+}
+TOP_LEVEL = {
+    "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md",
+    "src", "kernels", "inputs", "jobs", "tests",
+}
+KERNEL_FILE = re.compile(r"_(ref|kokkos|vendor|host_threads)\.cpp$|\.cu$")
+KERNEL_FIELDS = [
+    "Technique", "Shapes", "Types", "Work", "Constraints", "Launch", "Accuracy", "Source",
+]
+
+
+class Skip(Exception):
+    """A tool or program that the check needs is missing."""
+
+
+def files(root: Path, folders: list[str], suffixes: str) -> Iterator[Path]:
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*")):
+            if path.is_file() and re.search(rf"\.({suffixes})$", path.name):
+                yield path
+
+
+def shell_files(root: Path) -> list[Path]:
+    return [*files(root, ["jobs", "tests"], "sh|sbatch"), *(p for p in [root / ".ci/run"] if p.exists())]
+
+
+def run(command: list, **options) -> subprocess.CompletedProcess:
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, **options)
+
+
+def layering(root: Path) -> list[str]:
+    found = []
+    kernel_folders = {p.name for p in (root / "kernels").glob("*") if p.is_dir()}
+    for path in files(root, ["src", "kernels"], "[ch]pp|cu|cuh"):
+        name = path.relative_to(root)
+        own = "kernels" if name.parts[0] == "kernels" else name.parts[1]
+        if own == "main.cpp":
+            allowed = [*LAYERS]
+        elif own in LAYERS:
+            allowed = [own, *LAYERS[own]]
+        else:
+            found.append(f"{name}: src/{own} is not a layer")
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            include = re.match(r'\s*#\s*include\s*(["<])([^">]+)', line)
+            if not include:
+                continue
+            target = include[2]
+            if include[1] == "<":
+                if target in LIBRARY_USERS and own not in LIBRARY_USERS[target]:
+                    found.append(f"{name}:{number}: {own} must not see <{target}>")
+                continue
+            folder = target.split("/")[0]
+            if folder in kernel_folders:
+                folder = "kernels"
+            if "/" not in target or folder not in LAYERS:
+                found.append(f'{name}:{number}: "{target}" does not start with a folder of src/ or kernels/')
+            elif folder not in allowed:
+                found.append(f"{name}:{number}: {own} must not include {folder}")
+    return found
+
+
+def kernel_headers(root: Path) -> list[str]:
+    found = []
+    for path in files(root, ["kernels"], "cpp|cu"):
+        if not KERNEL_FILE.search(path.name):
+            continue
+        name = path.relative_to(root)
+        block = []
+        for line in path.read_text().splitlines()[2:]:
+            if not line.startswith("///"):
+                break
+            block.append(line)
+        fields = [m[1] for m in (re.match(r"/// ([A-Z][a-z]+) +\S", line) for line in block) if m]
+        fields = [field for field in fields if field in [*KERNEL_FIELDS, "Needs"]]
+        if not block or block[0] != "/// @file":
+            found.append(f"{name}:3: the header block does not open with '/// @file'")
+        elif len(block) < 4 or not block[1].endswith(".") or not any(b.startswith("///   ") for b in block[2:4]):
+            found.append(f"{name}:4: the header block needs a sentence and an indented formula")
+        # "Needs" may stand anywhere: only files that need an architecture have it.
+        if [field for field in fields if field != "Needs"] != KERNEL_FIELDS:
+            found.append(f"{name}: header fields are {fields}, expected {KERNEL_FIELDS}")
+    return found
+
+
+def spdx(root: Path) -> list[str]:
+    found = []
+    sources = [
+        *files(root, ["src", "kernels", "tests", "jobs"], "[ch]pp|cu|cuh|py|sh|sbatch|cmake"),
+        *root.glob("CMakeLists.txt"),
+        *(p for folder in ["src", "kernels", "tests"] for p in (root / folder).rglob("CMakeLists.txt")),
+        *(p for p in [root / ".ci/run"] if p.exists()),
+    ]
+    for path in sources:
+        head = path.read_text().splitlines()[:3]
+        for wanted in ["SPDX-FileCopyrightText: ", "SPDX-License-Identifier: Apache-2.0"]:
+            if not any(wanted in line for line in head):
+                found.append(f"{path.relative_to(root)}:1: no line '{wanted.strip()}'")
+    return found
+
+
+def headers(root: Path) -> list[str]:
+    found = []
+    for path in files(root, ["src", "kernels", "tests"], "hpp|cuh"):
+        text = path.read_text()
+        if "\n#pragma once\n" not in text:
+            found.append(f"{path.relative_to(root)}: no #pragma once")
+        if re.search(r"^\s*using namespace", text, re.MULTILINE):
+            found.append(f"{path.relative_to(root)}: using namespace in a header")
+    return found
+
+
+def top_level(root: Path) -> list[str]:
+    if not (root / ".git").exists():
+        raise Skip("not a git repository")
+    # Also files that git does not know yet, unless it ignores them.
+    listed = run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"])
+    if listed.returncode != 0:
+        return [listed.stderr.strip()]
+    entries = {line.split("/")[0] for line in listed.stdout.splitlines()}
+    return [
+        f"{entry}: not a listed top-level entry"
+        for entry in sorted(entries)
+        if entry not in TOP_LEVEL and not entry.startswith(".")
+    ]
+
+
+def clang_format(root: Path) -> list[str]:
+    tool = next(filter(None, map(shutil.which, ["clang-format-14", "clang-format"])), None)
+    if tool is None or " 14." not in run([tool, "--version"]).stdout:
+        raise Skip("no clang-format 14; versions format differently")
+    sources = [*files(root, ["src", "kernels", "tests"], "[ch]pp|cu|cuh")]
+    result = run([tool, "--dry-run", "-Werror", "--style=file", *sources], cwd=root)
+    places = re.findall(r"^(.+?):\d+:\d+: error", result.stderr, re.MULTILINE)
+    return [f"{Path(place).relative_to(root)}: not formatted" for place in dict.fromkeys(places)]
+
+
+def shellcheck(root: Path) -> list[str]:
+    if not shutil.which("shellcheck"):
+        raise Skip("no shellcheck")
+    names = [path.relative_to(root) for path in shell_files(root)]
+    return run(["shellcheck", "--format=gcc", *names], cwd=root).stdout.splitlines()
+
+
+def readme(root: Path) -> list[str]:
+    """Shell snippets parse, the files they name exist, and quadrille has the commands they call."""
+    if not (root / "README.md").exists():
+        return ["README.md is missing"]
+    text = (root / "README.md").read_text()
+    snippets = re.findall(r"^```(?:bash|sh|shell|console)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    if not snippets:
+        return ["README.md: no ```bash snippet"]
+    found = []
+    for snippet in snippets:
+        parsed = run(["bash", "-n"], input=snippet)
+        if parsed.returncode != 0:
+            found.append(f"README.md: {parsed.stderr.strip()}: {snippet}")
+        for name in re.findall(r"(?:jobs|tests|inputs|src|kernels)/[\w./-]*\w", snippet):
+            if not (root / name).exists():
+                found.append(f"README.md: {name} does not exist")
+    return found
+
+
+def inputs(root: Path, binary: Path) -> list[str]:
+    found = []
+    for path in files(root, ["inputs"], "toml"):
+        name = path.relative_to(root)
+        text = path.read_text()
+        comment = re.match(r"(?:#.*\n)*", text)[0]
+        for what, pattern in [
+            ("ranks", r"\branks?\b"),
+            ("memory", r"\bmemory\b"),
+            ("expected duration", r"\bduration\b|\bseconds?\b|\bminutes?\b|\d s\b|\d min\b"),
+        ]:
+            if not re.search(pattern, comment, re.IGNORECASE):
+                found.append(f"{name}:1: the opening comment does not state {what}")
+        result = run([binary, "run", path, "--dry-run"], cwd=root)
+        if result.returncode != 0:
+            found.append(f"{name}: --dry-run ended with {result.returncode}: {result.stderr.strip()}")
+    if not any(files(root, ["inputs"], "toml")):
+        found.append("inputs/: no input files")
+    return found
+
+
+def workload_table(root: Path, binary: Path) -> list[str]:
+    """A file x.cpp that defines make_x is a workload; the program must list exactly these."""
+    made = set()
+    for path in files(root, ["src/workloads"], "cpp"):
+        for name in re.findall(r"> make_(\w+)\([^;{]*\)\s*\{", path.read_text()):
+            made.add(name)
+    result = run([binary, "list", "workloads", "--json"])
+    if result.returncode != 0:
+        return [f"list workloads --json ended with {result.returncode}: {result.stderr.strip()}"]
+    listed = {row["name"] for row in json.loads(result.stdout)}
+    return [
+        *(f"src/workloads: {name} is made but not listed" for name in sorted(made - listed)),
+        *(f"src/workloads: {name} is listed but not made here" for name in sorted(listed - made)),
+    ]
+
+
+def self_test(_: Path) -> list[str]:
+    spdx_lines = "// SPDX-FileCopyrightText: x\n// SPDX-License-Identifier: Apache-2.0\n"
+    block = "".join(f"/// {field:12} none\n" for field in KERNEL_FIELDS)
+    kernel = f"{spdx_lines}/// @file\n/// Sum.\n///\n///   a = b\n///\n{block}"
+    good = {
+        "src/core/a.hpp": f"{spdx_lines}#pragma once\n",
+        "src/main.cpp": f'{spdx_lines}#include "core/a.hpp"\n',
+        "kernels/sum/sum_ref.cpp": kernel + '#include "core/a.hpp"\n',
+        "kernels/sum/sum_simt.cu": kernel.replace("/// Launch", "/// Needs        sm_90a\n/// Launch"),
+        "jobs/a.sh": "#!/bin/bash\n# SPDX-FileCopyrightText: x\n# SPDX-License-Identifier: Apache-2.0\n",
+        "inputs/a.toml": "# Purpose: none. Ranks: any. Memory: none. Duration: 1 s.\n[run]\n",
+        "src/workloads/sum.cpp": f"{spdx_lines}std::unique_ptr<Workload> make_sum(Case const& c) {{}}\n",
+        "README.md": "```bash\nbash jobs/a.sh\n```\n",
+        ".clang-format": "BasedOnStyle: Google\n",
+        "binary": '#!/bin/bash\ncase "$1$*" in\n  list*) echo "[{\\"name\\": \\"sum\\"}]" ;;\n'
+                  '  *) grep -q "^.run" "$2" ;;\nesac\n',
+    }
+    bad = [
+        (layering, "src/core/a.hpp", '#include "io/b.hpp"\n'),
+        (layering, "src/core/a.hpp", "#include <mpi.h>\n"),
+        (layering, "src/comm/a.cpp", "#include <hdf5.h>\n"),
+        (layering, "src/core/a.hpp", '#include "b.hpp"\n'),
+        (layering, "kernels/sum/sum_ref.cpp", '#include "comm/world.hpp"\n'),
+        (layering, "src/device/a.hpp", '#include "sum/sum.hpp"\n'),
+        (layering, "src/report/a.cpp", '#include "commands/a.hpp"\n'),
+        (layering, "src/util/a.cpp", "int a;\n"),
+        (kernel_headers, "kernels/sum/sum_ref.cpp", kernel.replace("/// Work         none\n", "")),
+        (kernel_headers, "kernels/sum/sum_ref.cpp", kernel.replace("none", "", 1)),
+        (kernel_headers, "kernels/sum/sum_simt.cu", kernel.replace("/// @file\n", "")),
+        (kernel_headers, "kernels/sum/sum_vendor.cpp", kernel.replace("///   a = b\n", "")),
+        (kernel_headers, "kernels/sum/sum_kokkos.cpp", "int a;\n"),
+        (spdx, "src/core/a.cpp", "int a;\n"),
+        (spdx, "jobs/a.sbatch", "#!/bin/bash\n"),
+        (headers, "src/core/a.hpp", spdx_lines + "int a();\n"),
+        (headers, "src/core/a.hpp", spdx_lines + "#pragma once\nusing namespace std;\n"),
+        (top_level, "docs/a.md", "text\n"),
+        (clang_format, "src/core/a.cpp", "int  a ;\n"),
+        (shellcheck, "jobs/b.sbatch", "#!/bin/bash\necho $1\n"),
+        (readme, "README.md", "```bash\nbash jobs/missing.sh\n```\n"),
+        (readme, "README.md", "```bash\nif true\n```\n"),
+        (inputs, "inputs/b.toml", "[run]\n"),
+        (inputs, "inputs/b.toml", good["inputs/a.toml"].replace("[run]", "[walk]")),
+        (workload_table, "src/workloads/product.cpp",
+         "std::unique_ptr<Workload> make_product(Case const& c) {}\n"),
+        (workload_table, "src/workloads/sum.cpp", "int a;\n"),
+    ]
+    found = []
+    for check, name, text in [(c, None, "") for c in CHECKS.values() if c is not self_test] + bad:
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            for path, content in {**good, **({name: text} if name else {})}.items():
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text(content)
+            binary = root / "binary"
+            binary.chmod(0o755)
+            run(["git", "-C", root, "init"])
+            (root / ".git/info/exclude").write_text("/binary\n")
+            try:
+                seen = call(check, root, binary)
+            except Skip:
+                continue
+        if bool(seen) != bool(name):
+            found.append(f"{check.__name__} on {name or 'a good tree'} says {seen}: {text!r}")
+    return found
+
+
+CHECKS = {
+    check.__name__: check
+    for check in [
+        layering, kernel_headers, spdx, headers, top_level, clang_format, shellcheck, readme,
+        inputs, workload_table, self_test,
+    ]
+}
+
+
+def call(check, root: Path, binary: Path) -> list[str]:
+    return check(root, binary) if check in (inputs, workload_table) else check(root)
+
+
+def main() -> int:
+    check, root, binary = CHECKS[sys.argv[1]], Path(sys.argv[2]).resolve(), Path(sys.argv[3]).resolve()
+    try:
+        violations = call(check, root, binary)
+    except Skip as reason:
+        print(f"skipped: {reason}")
+        return SKIPPED
+    for violation in violations:
+        print(violation)
+    print(f"{check.__name__}: {len(violations)} violations")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
