@@ -8,13 +8,20 @@
 
 namespace quadrille::kernels::copy {
 
-/// n bytes from `from` to `to`, not overlapping, both device accessible.
+/// n bytes from `from` to `to`, not overlapping, both device accessible. Any alignment.
 struct Problem {
   void* to = nullptr;
   void const* from = nullptr;
   std::int64_t bytes = 0;
 };
 
+/// The variant "kokkos" is the ceiling that other kernels of the host are held against.
 std::span<Variant<Problem> const> variants();
+/// Ends the job unless the problem is complete; every launch function calls it.
+void require_consistent(Problem const& problem);
+
+void launch_reference(Problem const& problem, device::StreamView stream);
+void launch_kokkos(Problem const& problem, device::StreamView stream);
+void launch_vendor(Problem const& problem, device::StreamView stream);
 
 }  // namespace quadrille::kernels::copy

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/variant.hpp"
+#include "common/virtual_blocks.hpp"
 
 #include <span>
 #include <string_view>
@@ -11,21 +12,13 @@ namespace quadrille::kernels::reduction {
 
 enum class Operation { sum, min, max, dot, norm2 };
 
-/// Reproducible sums are taken over this many virtual blocks of the *global* vector: block v holds
-/// the elements [v n / kVirtualBlocks, (v + 1) n / kVirtualBlocks).
-inline constexpr std::int64_t kVirtualBlocks = 4096;
-/// Within a block, lane l adds elements l, l + kLanes, ... in order; lanes are added in halves.
-inline constexpr std::int64_t kLanes = 256;
-
-/// First element of virtual block v of a vector of n elements.
-constexpr std::int64_t block_begin(std::int64_t n, std::int64_t v) {
-  std::int64_t const whole = n / kVirtualBlocks;
-  std::int64_t const rest = n % kVirtualBlocks;
-  return v * whole + v * rest / kVirtualBlocks;
-}
+using kernels::block_begin;
+using kernels::kLanes;
+using kernels::kVirtualBlocks;
 
 /// Reduction of the elements of x (and y for dot) of this rank. norm2 gives the sum of squares; the
-/// caller takes the root. Accumulates f32 in f32 or f64, f64 in f64, integers in i64 as double.
+/// caller takes the root. Types f64, f32, i32. Accumulates f32 in f32 or f64, f64 in f64, integers
+/// in i64 as double. NaN in the input gives NaN, for min and max too.
 struct Problem {
   void const* x = nullptr;
   void const* y = nullptr;  ///< dot only
@@ -35,8 +28,9 @@ struct Problem {
   Operation operation = Operation::sum;
   double* result = nullptr;  ///< device memory: one value; the identity when n == 0
 
-  /// Reproducible mode: sums of the virtual blocks [block_first, block_first + block_count) of a
-  /// vector of `global_n` elements, of which x holds those from block_begin(global_n, block_first).
+  /// Reproducible mode: the virtual blocks [block_first, block_first + block_count) of a vector of
+  /// `global_n` elements, of which x holds just those, from block_begin(global_n, block_first). The
+  /// accumulator is f64; `result` is not written.
   bool reproducible = false;
   std::int64_t global_n = 0;
   std::int64_t block_first = 0;
@@ -47,13 +41,24 @@ struct Problem {
 /// Adds the kVirtualBlocks block values in the one fixed order (halves): the end of every
 /// reproducible reduction, whatever the number of ranks. Minimum and maximum likewise.
 double combine_blocks(Operation operation, std::span<double const> blocks);
+/// What changes nothing: 0, +infinity for min, -infinity for max.
 double identity(Operation operation);
 
-/// |s - reference| <= this, for uniform data: c eps sqrt(n) sum|x|. 0 for integer data, min and
-/// max.
+/// |s - reference| <= this, for uniform data: 4 eps sqrt(n) sum|x|, eps of the accumulator, with
+/// sum|x y| for dot and sum x^2 for norm2. 0 for integer data, min and max.
 double error_bound(Problem const& problem, double n, double sum_of_magnitudes);
 
 std::span<Variant<Problem> const> variants();
+/// A vendor library does not have every operation.
+bool supports(VariantInfo const& variant, Operation operation);
+/// Ends the job unless the problem is complete; every launch function calls it.
+void require_consistent(Problem const& problem);
+
+void launch_reference(Problem const& problem, device::StreamView stream);
+void launch_kokkos(Problem const& problem, device::StreamView stream);
+void launch_vendor(Problem const& problem, device::StreamView stream);
+/// What launch_reference does with a reproducible problem.
+void launch_reproducible(Problem const& problem, device::StreamView stream);
 
 std::string_view to_text(Operation operation);
 

@@ -5,6 +5,7 @@
 #include "common/variant.hpp"
 
 #include <span>
+#include <string_view>
 
 namespace quadrille::kernels::vector {
 
@@ -30,7 +31,19 @@ constexpr double bytes(Operation operation, double n, double element_bytes) {
 constexpr double flop(Operation operation, double n) {
   return (operation == Operation::add ? 1 : 4) * n;
 }
+/// |out - reference| <= this for an element x. Sums are rounded once in every variant: 0. The
+/// quadratic: 4 eps (|a| x^2 + |b x| + |c|), with up to four roundings of the kernel, a, b, c
+/// rounded to the type, and the reference's own roundings.
+double error_bound(Problem const& problem, double x);
 
 std::span<Variant<Problem> const> variants();
+/// Ends the job unless the problem is complete; every launch function calls it.
+void require_consistent(Problem const& problem);
+
+void launch_reference(Problem const& problem, device::StreamView stream);
+void launch_kokkos(Problem const& problem, device::StreamView stream);
+void launch_host_threads(Problem const& problem, device::StreamView stream);
+
+std::string_view to_text(Operation operation);
 
 }  // namespace quadrille::kernels::vector

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Copy as in the textbook.
+///
+///   to[i] = from[i]
+///
+/// Technique    one loop over bytes; the compiler may widen it
+/// Shapes       n contiguous bytes
+/// Types        any
+/// Work         2 n bytes
+/// Constraints  the arrays do not overlap
+/// Launch       serial, on the stream's own thread
+/// Accuracy     exact
+/// Source       own
+#include "copy/copy.hpp"
+
+namespace quadrille::kernels::copy {
+
+void launch_reference(Problem const& problem, device::StreamView stream) {
+  require_consistent(problem);
+  stream.run([p = problem] {
+    auto* to = static_cast<unsigned char*>(p.to);
+    auto const* from = static_cast<unsigned char const*>(p.from);
+    for (std::int64_t i = 0; i < p.bytes; ++i) to[i] = from[i];
+  });
+}
+
+}  // namespace quadrille::kernels::copy

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Copy by the platform: the bar.
+///
+///   to[i] = from[i]
+///
+/// Technique    the copy of the stream: memcpy on the host
+/// Shapes       n contiguous bytes
+/// Types        any
+/// Work         2 n bytes
+/// Constraints  the arrays do not overlap
+/// Launch       one call, in stream order
+/// Accuracy     exact
+/// Source       the C library
+#include "copy/copy.hpp"
+
+namespace quadrille::kernels::copy {
+
+void launch_vendor(Problem const& problem, device::StreamView stream) {
+  require_consistent(problem);
+  stream.copy(problem.to, problem.from, static_cast<std::size_t>(problem.bytes));
+}
+
+}  // namespace quadrille::kernels::copy

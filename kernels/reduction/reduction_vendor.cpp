@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Dot product and sum of squares by OpenBLAS: the bar.
+///
+///   s = sum x[i] y[i] or sum x[i]^2
+///
+/// Technique    cblas_ddot, sdot, dsdot; cblas_dnrm2, snrm2, squared
+/// Shapes       x, y: n contiguous elements
+/// Types        f64 in f64; f32 in f32, or in f64 by dsdot (norm2 too: snrm2 returns f32)
+/// Work         n s bytes read (2 n s for dot)
+/// Constraints  dot and norm2 only; not reproducible
+/// Launch       OpenBLAS's own pool, which all streams share; 2^30 elements per call
+/// Accuracy     that of the library, within 4 eps sqrt(n) sum|x y| for uniform data
+/// Source       OpenBLAS
+#include "common/blas.hpp"
+#include "reduction/reduction.hpp"
+
+#include <algorithm>
+
+namespace quadrille::kernels::reduction {
+namespace {
+
+/// term(first, count) over pieces that fit BLAS's 32-bit count.
+template <class Term>
+double sum_pieces(std::int64_t n, Term term) {
+  constexpr std::int64_t kPiece = 1LL << 30;
+  double sum = 0;
+  for (std::int64_t first = 0; first < n; first += kPiece) {
+    sum += term(first, static_cast<blasint>(std::min(kPiece, n - first)));
+  }
+  return sum;
+}
+
+double square(double x) { return x * x; }
+
+double reduce_f64(Problem const& p) {
+  auto const* x = static_cast<double const*>(p.x);
+  auto const* y = static_cast<double const*>(p.y);
+  bool const dot = p.operation == Operation::dot;
+  return sum_pieces(p.n, [=](std::int64_t i, blasint n) {
+    return dot ? cblas_ddot(n, x + i, 1, y + i, 1) : square(cblas_dnrm2(n, x + i, 1));
+  });
+}
+
+double reduce_f32(Problem const& p) {
+  bool const dot = p.operation == Operation::dot;
+  bool const wide = p.accumulator == core::DataType::f64;
+  auto const* x = static_cast<float const*>(p.x);
+  auto const* y = static_cast<float const*>(dot ? p.y : p.x);
+  return sum_pieces(p.n, [=](std::int64_t i, blasint n) {
+    if (wide) return cblas_dsdot(n, x + i, 1, y + i, 1);
+    return dot ? static_cast<double>(cblas_sdot(n, x + i, 1, y + i, 1))
+               : square(static_cast<double>(cblas_snrm2(n, x + i, 1)));
+  });
+}
+
+}  // namespace
+
+void launch_vendor(Problem const& problem, device::StreamView stream) {
+  require_consistent(problem);
+  QUAD_REQUIRE(
+      problem.operation == Operation::dot || problem.operation == Operation::norm2,
+      "reduction/vendor: BLAS has dot and norm2 only; use variant 'kokkos' for sum, min and max");
+  QUAD_REQUIRE(!problem.reproducible,
+               "reduction/vendor: BLAS is not reproducible; use variant 'kokkos'");
+  QUAD_REQUIRE(problem.type != core::DataType::i32,
+               "reduction/vendor: BLAS has no integers; use variant 'kokkos'");
+  stream.run([p = problem, stream] {
+    use_blas_threads(stream.device().facts().units);
+    *p.result = p.type == core::DataType::f64 ? reduce_f64(p) : reduce_f32(p);
+  });
+}
+
+}  // namespace quadrille::kernels::reduction

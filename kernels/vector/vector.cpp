@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "vector/vector.hpp"
+
+#include <cmath>
+
+namespace quadrille::kernels::vector {
+namespace {
+
+using core::DataType;
+
+std::vector<Variant<Problem>> const& table() {
+  static std::vector<Variant<Problem>> const rows{
+      {{"reference",
+        Backend::reference,
+        {DataType::f64, DataType::f32},
+        "none",
+        "DCU programming tutorial, quadFunc",
+        "one loop, double precision"},
+       launch_reference},
+      {{"kokkos",
+        Backend::kokkos,
+        {DataType::f64, DataType::f32},
+        "none",
+        "own",
+        "all threads, whole vectors, streaming stores"},
+       launch_kokkos},
+      {{"host_threads",
+        Backend::host,
+        {DataType::f64, DataType::f32},
+        "none",
+        "DCU programming tutorial, quadFunc",
+        "threads started for each execution, one slice each"},
+       launch_host_threads},
+  };
+  return rows;
+}
+
+}  // namespace
+
+std::span<Variant<Problem> const> variants() { return table(); }
+
+void require_consistent(Problem const& p) {
+  QUAD_REQUIRE(p.type == DataType::f64 || p.type == DataType::f32,
+               "vector: takes f64 and f32 only");
+  QUAD_REQUIRE(p.n >= 0, "vector: n is negative");
+  if (p.n == 0) return;
+  QUAD_REQUIRE(p.x != nullptr && p.out != nullptr, "vector: x or out is missing");
+  QUAD_REQUIRE(p.operation != Operation::add || p.y != nullptr, "vector: add needs y");
+  auto const size = static_cast<std::size_t>(p.n) * core::size_of(p.type);
+  auto const* out = static_cast<char const*>(p.out);
+  for (void const* input : {p.x, p.operation == Operation::add ? p.y : p.x}) {
+    auto const* in = static_cast<char const*>(input);
+    QUAD_REQUIRE(out + size <= in || in + size <= out, "vector: out overlaps an input");
+  }
+}
+
+double error_bound(Problem const& p, double x) {
+  if (p.operation == Operation::add) return 0;
+  double const magnitude = std::abs(p.a) * x * x + std::abs(p.b * x) + std::abs(p.c);
+  return 4 * core::epsilon_of(p.type) * magnitude;
+}
+
+std::string_view to_text(Operation operation) {
+  switch (operation) {
+    case Operation::add: return "add";
+    case Operation::quadratic: return "quadratic";
+  }
+  return "unknown";
+}
+
+}  // namespace quadrille::kernels::vector
