@@ -222,7 +222,8 @@ class Flag {
   std::unique_ptr<FlagBackend> backend_;
 };
 
-/// Owns device memory for n elements, filled with 0xFF (NaN in every float type) on `stream`.
+/// Owns device memory for n elements, filled with 0xFF (NaN in every float type) on `stream`. Every
+/// stream must have passed its last use, that fill included, before the buffer ends.
 template <class T>
 class Buffer {
  public:

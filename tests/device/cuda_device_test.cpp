@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "device/semantics.hpp"
+
+namespace quadrille::device {
+namespace {
+
+INSTANTIATE_TEST_SUITE_P(Cuda, DeviceSemantics, testing::Values(Kind::cuda));
+
+TEST(CudaDevice, FactsNameTheGpu) {
+  Facts const facts = cuda_device_facts(0);
+  EXPECT_EQ(facts.uuid.size(), std::string{"GPU-01234567-89ab-cdef-0123-456789abcdef"}.size());
+  EXPECT_TRUE(facts.uuid.starts_with("GPU-")) << facts.uuid;
+  EXPECT_EQ(facts.pci.size(), std::string{"0000:18:00.0"}.size()) << facts.pci;
+  EXPECT_GE(facts.compute_capability, 70);
+  EXPECT_GT(facts.peak_bandwidth, 1e11);
+}
+
+TEST(CudaDevice, AGpuThatIsNotThereIsRefused) {
+  auto const failure = test::failure_of([] { make_cuda_device(1000); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, core::Exit::environment);
+}
+
+}  // namespace
+}  // namespace quadrille::device

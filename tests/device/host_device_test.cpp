@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "device/host/memory.hpp"
+#include "device/semantics.hpp"
+
+#include <atomic>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+
+namespace quadrille::device {
+namespace {
+
+INSTANTIATE_TEST_SUITE_P(Host, DeviceSemantics, testing::Values(Kind::host));
+
+double process_cpu_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+TEST(HostDevice, TasksOfTwoStreamsRunAtTheSameTime) {
+  auto const device = make_host_device(1);
+  Stream const a{*device}, b{*device};
+  std::atomic<int> arrived{0};
+  int met = 0;
+  auto const meet = [&] {
+    arrived.fetch_add(1);
+    auto const limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (arrived.load() < 2 && std::chrono::steady_clock::now() < limit) {
+      std::this_thread::yield();
+    }
+  };
+
+  a.view().run(meet);
+  b.view().run([&] {
+    meet();
+    met = arrived.load();
+  });
+  a.view().synchronize();
+  b.view().synchronize();
+
+  EXPECT_EQ(met, 2);
+}
+
+TEST(HostDevice, BlockedAndIdleStreamsSleep) {
+  auto const device = make_host_device(1);
+  Stream const a{*device}, b{*device}, idle{*device};
+  Flag const gate{*device};
+  Event event{*device};
+  a.view().wait(gate, 1);
+  a.view().record(event);
+  b.view().wait(event);
+  idle.view().synchronize();
+
+  double const before = process_cpu_seconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_LT(process_cpu_seconds() - before, 0.05);
+
+  gate.set(1);
+  b.view().synchronize();
+}
+
+TEST(HostDevice, NeedsAThread) {
+  auto const failure = test::failure_of([] { make_host_device(0); });
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->code, core::Exit::bad_config);
+}
+
+TEST(HostDevice, ElapsedTimeNeedsTwoRecordedEvents) {
+  auto const device = make_host_device(1);
+  Stream const stream{*device};
+  Event recorded{*device}, never{*device};
+  stream.view().record(recorded);
+  recorded.synchronize();
+  EXPECT_FAILS(recorded.seconds_since(never), "not both done");
+  EXPECT_FAILS(never.seconds_since(recorded), "not both done");
+}
+
+TEST(HostDevice, MemoryNotYetTouchedIsNotFree) {
+  auto const device = make_host_device(1);
+  std::size_t const before = device->free_memory();
+  std::size_t const asked = before / 2;
+
+  void* const memory = device->allocate(asked);
+  std::size_t const after = device->free_memory();
+  device->release(memory);
+
+  // Other programs come and go meanwhile: a quarter of what was asked is left for them.
+  EXPECT_LT(after, before - asked / 4 * 3 + resident_host_memory());
+  EXPECT_GT(device->free_memory(), before - asked / 4);
+}
+
+// A system of files as Linux shows it, below a folder of its own.
+class FakeSystem {
+ public:
+  FakeSystem() {
+    std::string name = (std::filesystem::temp_directory_path() / "quadrille-XXXXXX").string();
+    EXPECT_NE(mkdtemp(name.data()), nullptr);
+    root_ = name;
+  }
+  ~FakeSystem() { std::filesystem::remove_all(root_); }
+  void write(std::string const& file, std::string const& text) const {
+    std::filesystem::create_directories((root_ / file).parent_path());
+    std::ofstream{root_ / file} << text;
+  }
+  std::filesystem::path const& root() const { return root_; }
+
+ private:
+  std::filesystem::path root_;
+};
+
+TEST(HostMemory, IsWhatTheKernelCallsAvailable) {
+  FakeSystem const system;
+  system.write("proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:    4000 kB\n");
+  EXPECT_EQ(available_host_memory(system.root()), 4000U * 1024);
+
+  system.write("proc/self/cgroup", "0::/\n");
+  EXPECT_EQ(available_host_memory(system.root()), 4000U * 1024);
+}
+
+TEST(HostMemory, TheTightestGroupCounts) {
+  FakeSystem const system;
+  system.write("proc/meminfo", "MemAvailable:    4000 kB\n");
+  system.write("proc/self/cgroup", "0::/job/step\n");
+  system.write("sys/fs/cgroup/job/step/memory.max", "max\n");
+  system.write("sys/fs/cgroup/job/step/memory.current", "500000\n");
+  system.write("sys/fs/cgroup/job/memory.max", "2000000\n");
+  system.write("sys/fs/cgroup/job/memory.current", "900000\n");
+  EXPECT_EQ(available_host_memory(system.root()), 1100000U);
+
+  // Cached files are given back on demand.
+  system.write("sys/fs/cgroup/job/memory.stat", "anon 600000\ninactive_file 300000\n");
+  EXPECT_EQ(available_host_memory(system.root()), 1400000U);
+
+  system.write("sys/fs/cgroup/job/memory.current", "9000000\n");
+  EXPECT_EQ(available_host_memory(system.root()), 0U);
+}
+
+TEST(HostMemory, GroupsOfTheOldKindCountToo) {
+  FakeSystem const system;
+  system.write("proc/meminfo", "MemAvailable:    4000 kB\n");
+  system.write("proc/self/cgroup", "5:cpu,cpuacct:/x\n4:memory:/slurm/job\n0::/\n");
+  system.write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  system.write("sys/fs/cgroup/memory/memory.usage_in_bytes", "100\n");
+  EXPECT_EQ(available_host_memory(system.root()), 4000U * 1024);
+
+  system.write("sys/fs/cgroup/memory/slurm/job/memory.limit_in_bytes", "1000\n");
+  system.write("sys/fs/cgroup/memory/slurm/job/memory.usage_in_bytes", "100\n");
+  EXPECT_EQ(available_host_memory(system.root()), 900U);
+}
+
+}  // namespace
+}  // namespace quadrille::device
