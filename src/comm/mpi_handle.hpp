@@ -3,8 +3,12 @@
 #pragma once
 
 #include "comm/group.hpp"
+#include "comm/transport.hpp"
 
 #include <mpi.h>
+
+#include <memory>
+#include <source_location>
 
 namespace quadrille::comm {
 
@@ -15,7 +19,28 @@ struct Group::Impl {
   int size = 0;
 };
 
+/// Wraps a communicator and makes its errors return.
+Group make_group(MPI_Comm comm);
+
 inline MPI_Comm handle(Group const& group) { return group.impl().comm; }
+
+/// f64, f32, i64, i32; other types end the job.
+MPI_Datatype mpi_type(core::DataType type);
+
+/// A reduction as MPI knows it, except that min and max of floats keep a NaN: MPI_MIN and MPI_MAX
+/// may drop it.
+class ReduceFunction {
+ public:
+  ReduceFunction(ReduceOp op, core::DataType type);
+  ~ReduceFunction();
+  ReduceFunction(ReduceFunction const&) = delete;
+  ReduceFunction& operator=(ReduceFunction const&) = delete;
+  MPI_Op get() const { return op_; }
+
+ private:
+  MPI_Op op_ = MPI_OP_NULL;
+  bool is_own_ = false;
+};
 
 /// Ends the job with the call's own message when `code` is not MPI_SUCCESS. Not collective.
 void check_mpi(int code, char const* call,

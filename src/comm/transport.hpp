@@ -21,7 +21,10 @@ enum class Broadcast { library, ring };
 enum class MessageFault {
   none,
   drop_message,  ///< the last chunk that arrives is not copied to its place
-  wrong_rank,    ///< what arrives is taken from another rank's place
+  /// What arrives is another rank's: a broadcast has the next rank as root, a reduction gives the
+  /// next rank's contribution alone, gathered pieces land in their neighbours' places, and sendrecv
+  /// gets its own data back.
+  wrong_rank,
 };
 
 /// A contiguous run of device memory.
@@ -59,9 +62,10 @@ class Channel {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
+  /// With a throttled link the algorithm is always the ring, whose messages the model can charge.
   virtual Request broadcast(Piece data, int root, device::StreamView after,
                             Broadcast algorithm = Broadcast::library) = 0;
-  /// `out` may be `in`. Types f64, f32, i64, i32.
+  /// `out` may be `in`. Types f64, f32, i64, i32. min and max keep a NaN.
   virtual Request allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op,
                             device::StreamView after) = 0;
   /// parts[r] is this rank's contribution to rank r; `out` gets the reduction of all parts[rank()].
@@ -77,6 +81,7 @@ class Channel {
   virtual Request sendrecv(ConstPiece send, int to, Piece receive, int from,
                            device::StreamView after) = 0;
 
+  /// From the next exchange on. Every rank of the group injects the same at the same place.
   virtual void inject(MessageFault fault) = 0;
 };
 
@@ -85,7 +90,7 @@ struct TransportOptions {
   double throttle = 0;                    ///< bytes/s of the modelled link; 0: none
 };
 
-/// A way to move data between ranks.
+/// A way to move data between ranks. Outlives its channels.
 class Transport {
  public:
   virtual ~Transport() = default;

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/job_guard.hpp"
+
+#include "comm/mpi_handle.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <random>
+#include <string_view>
+
+namespace quadrille::comm {
+namespace {
+
+// Handlers of signals and of std::terminate take no argument, so what they touch lives here.
+std::atomic<JobGuard*> g_guard{nullptr};
+volatile std::sig_atomic_t g_exit_code = 0;
+std::atomic<bool> g_signalled{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers need a lock-free flag");
+
+constexpr std::array kSignals{SIGTERM, SIGINT, SIGUSR1};
+
+void note_signal(int) { g_signalled.store(true); }
+void leave_now(int) { _exit(g_exit_code); }
+
+void on_failure(core::Failure const& failure) {
+  if (JobGuard* guard = g_guard.load()) guard->end_job(failure);
+}
+
+void on_terminate() {
+  std::string what = "std::terminate without an exception";
+  if (std::exception_ptr const thrown = std::current_exception()) {
+    // The language offers no other way to the text of an exception that nobody catches.
+    try {
+      std::rethrow_exception(thrown);
+    } catch (std::exception const& error) {
+      what = fmt::format("uncaught exception: {}", error.what());
+    } catch (...) {
+      what = "uncaught exception of an unknown type";
+    }
+  }
+  core::fail(what);
+}
+
+void handle(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigaction(signal, &action, nullptr);
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+}  // namespace
+
+JobGuard::JobGuard() {
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  rank_of_size_ = fmt::format("rank {}/{} on {}", rank, size, host_name());
+
+  std::uint64_t token =
+      rank == 0 ? std::uint64_t{std::random_device{}()} << 32 | std::random_device{}() : 0;
+  MPI_Bcast(&token, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+  char const* folder = std::getenv("TMPDIR");
+  ticket_ = fmt::format("{}/quadrille-failed-{:016x}",
+                        folder != nullptr && *folder != '\0' ? folder : "/tmp", token);
+
+  g_guard.store(this);
+  core::set_fail_handler(on_failure);
+  std::set_terminate(on_terminate);
+  for (int const signal : kSignals) handle(signal, note_signal);
+  watchdog_ = std::thread{[this] { watch(); }};
+}
+
+JobGuard::~JobGuard() {
+  {
+    std::lock_guard const lock{mutex_};
+    stop_ = true;
+  }
+  changed_.notify_all();
+  watchdog_.join();
+  for (int const signal : kSignals) std::signal(signal, SIG_DFL);
+  core::set_fail_handler(nullptr);
+  g_guard.store(nullptr);
+}
+
+void JobGuard::enter_phase(std::string phase, double limit_s) {
+  {
+    std::lock_guard const lock{mutex_};
+    phase_ = std::move(phase);
+    limit_s_ = limit_s;
+    entered_ = std::chrono::steady_clock::now();
+  }
+  changed_.notify_all();
+}
+
+bool JobGuard::signalled() { return g_signalled.load(); }
+
+void JobGuard::watch() {
+  std::unique_lock lock{mutex_};
+  while (!stop_) {
+    if (!(limit_s_ > 0)) {
+      changed_.wait(lock);
+      continue;
+    }
+    std::chrono::duration<double> const limit{limit_s_};
+    auto const deadline =
+        entered_ + std::chrono::duration_cast<std::chrono::steady_clock::duration>(limit);
+    if (std::chrono::steady_clock::now() < deadline) {
+      changed_.wait_until(lock, deadline);
+      continue;
+    }
+    std::string const what = fmt::format(
+        "no end after {:g} s; this rank reports, the culprit may be another: look for the rank "
+        "that is still computing, or raise the limit of this phase",
+        limit_s_);
+    lock.unlock();
+    core::fail(what, core::Exit::timeout);
+  }
+}
+
+void JobGuard::end_job(core::Failure const& failure) {
+  int const code = static_cast<int>(failure.code) & 0x7f;
+  int const ticket = open(ticket_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+  if (ticket < 0 && errno == EEXIST) {
+    // Somebody else speaks. The launcher ends this rank meanwhile, or it ends by itself.
+    sleep(2);
+    _exit(code);
+  }
+  std::string phase;
+  {
+    std::lock_guard const lock{mutex_};
+    phase = phase_;
+  }
+  std::string_view file = failure.where.file_name();
+  file.remove_prefix(file.rfind('/') == std::string_view::npos ? 0 : file.rfind('/') + 1);
+  std::string const line = fmt::format("FATAL {}, phase '{}': {} ({}:{})\n", rank_of_size_, phase,
+                                       failure.what, file, failure.where.line());
+  // One write, so that lines of several processes do not mix.
+  [[maybe_unused]] auto const written = write(STDERR_FILENO, line.data(), line.size());
+
+  // MPI_Abort may wait for a lock that a hanging thread holds.
+  g_exit_code = code;
+  handle(SIGALRM, leave_now);
+  alarm(1);
+  MPI_Abort(MPI_COMM_WORLD, code);
+  _exit(code);
+}
+
+}  // namespace quadrille::comm

@@ -1,0 +1,506 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/mpi_handle.hpp"
+#include "comm/transport.hpp"
+#include "core/error.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+namespace quadrille::comm {
+namespace {
+
+// Counts are int in MPI; 1 GiB stays clear of the limit for every type.
+constexpr std::size_t kLargestMessage = 1UL << 30;
+constexpr std::size_t kRequests = 64;
+
+using Bytes = std::vector<std::byte>;
+
+/// Part of a piece that starts at `first`, at most `bytes` long; empty beyond its end.
+template <class P>
+P part_of(P piece, std::size_t first, std::size_t bytes) {
+  if (first >= piece.bytes) return {};
+  using Byte = std::conditional_t<std::is_same_v<P, Piece>, std::byte, std::byte const>;
+  return {static_cast<Byte*>(piece.data) + first, std::min(bytes, piece.bytes - first)};
+}
+
+void copy_bytes(void* to, void const* from, std::size_t bytes) {
+  if (bytes > 0 && to != from) std::memmove(to, from, bytes);
+}
+
+/// Where the pieces start, if they follow each other in memory; else null.
+template <class P>
+auto start_of_run(std::span<P const> pieces) -> decltype(pieces[0].data) {
+  decltype(pieces[0].data) start = nullptr;
+  std::size_t offset = 0;
+  for (P const& piece : pieces) {
+    if (piece.bytes == 0) continue;
+    if (start == nullptr) start = piece.data;
+    if (piece.data != static_cast<std::byte const*>(start) + offset) return nullptr;
+    offset += piece.bytes;
+  }
+  return start;
+}
+
+template <class P>
+std::size_t total_of(std::span<P const> pieces) {
+  std::size_t total = 0;
+  for (P const& piece : pieces) total += piece.bytes;
+  return total;
+}
+
+template <class P>
+std::size_t largest_of(std::span<P const> pieces) {
+  std::size_t bytes = 0;
+  for (P const& piece : pieces) bytes = std::max(bytes, piece.bytes);
+  return bytes;
+}
+
+/// Pieces as one run that MPI reads: in place where they follow each other, else copied together.
+class PackedInput {
+ public:
+  explicit PackedInput(std::span<ConstPiece const> pieces) : data_{start_of_run(pieces)} {
+    if (data_ != nullptr) return;
+    for (ConstPiece const& piece : pieces) {
+      auto const* bytes = static_cast<std::byte const*>(piece.data);
+      copied_.insert(copied_.end(), bytes, bytes + piece.bytes);
+    }
+    data_ = copied_.data();
+  }
+  void const* data() const { return data_; }
+
+ private:
+  void const* data_;
+  Bytes copied_;
+};
+
+/// Pieces as one run that MPI writes; deal() puts the bytes to their places.
+class PackedOutput {
+ public:
+  explicit PackedOutput(std::span<Piece const> pieces)
+      : pieces_{pieces}, data_{start_of_run(pieces)} {
+    if (data_ != nullptr) return;
+    received_.resize(total_of(pieces));
+    data_ = received_.data();
+  }
+  void* data() const { return data_; }
+  void deal() const {
+    if (received_.empty()) return;
+    std::byte const* next = received_.data();
+    for (Piece const& piece : pieces_) {
+      copy_bytes(piece.data, next, piece.bytes);
+      next += piece.bytes;
+    }
+  }
+
+ private:
+  std::span<Piece const> pieces_;
+  void* data_;
+  Bytes received_;
+};
+
+struct Layout {
+  std::vector<int> counts, places;
+};
+
+template <class P>
+Layout layout_of(std::span<P const> pieces, std::size_t element) {
+  Layout layout;
+  for (P const& piece : pieces) layout.counts.push_back(static_cast<int>(piece.bytes / element));
+  layout.places.resize(pieces.size());
+  std::exclusive_scan(layout.counts.begin(), layout.counts.end(), layout.places.begin(), 0);
+  return layout;
+}
+
+/// Exchanges as host tasks in stream order: each blocks the channel's stream until it is over.
+class DirectChannel : public Channel {
+ public:
+  DirectChannel(device::Device& device, std::size_t chunk_bytes, Group group)
+      : group_{std::move(group)},
+        chunk_bytes_{std::min(chunk_bytes, kLargestMessage)},
+        stream_{device, "direct"},
+        start_{device} {
+    for (std::size_t i = 0; i < kRequests; ++i) finished_.emplace_back(device);
+  }
+
+  int rank() const override { return group_.rank(); }
+  int size() const override { return group_.size(); }
+  void inject(MessageFault fault) override { fault_ = fault; }
+
+  Request broadcast(Piece data, int root, device::StreamView after, Broadcast) override {
+    bool const is_root = rank() == root;
+    return enqueue(after, is_root ? Piece{} : data, [=, this, wrong = is_wrong_rank()] {
+      // Under the fault the true root keeps its data: they may be input of later work.
+      Bytes unused(wrong && is_root ? data.bytes : 0);
+      Piece const to = unused.empty() ? data : Piece{unused.data(), unused.size()};
+      do_broadcast(to, wrong ? next(root) : root);
+    });
+  }
+
+  Request allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op,
+                    device::StreamView after) override {
+    QUAD_REQUIRE(in.bytes == out.bytes, "allreduce: input and output differ in size");
+    return enqueue(after, out, [=, this, wrong = is_wrong_rank()] {
+      if (!wrong) return do_allreduce(in, out, type, op);
+      auto const* bytes = static_cast<std::byte const*>(in.data);
+      Bytes const copy(bytes, bytes + in.bytes);
+      do_sendrecv({copy.data(), copy.size()}, previous(rank()), out, next(rank()));
+    });
+  }
+
+  Request reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
+                         ReduceOp op, device::StreamView after) override {
+    require_one_per_rank("reduce_scatter", parts.size());
+    QUAD_REQUIRE(parts[index(rank())].bytes == out.bytes,
+                 "reduce_scatter: output and own part differ in size");
+    return enqueue(after, out,
+                   [=, this, wrong = is_wrong_rank(),
+                    kept = std::vector<ConstPiece>{parts.begin(), parts.end()}] {
+                     if (!wrong) return do_reduce_scatter(kept, out, type, op);
+                     do_sendrecv(kept[index(previous(rank()))], previous(rank()), out,
+                                 next(rank()));
+                   });
+  }
+
+  Request allgather(ConstPiece mine, std::span<Piece const> all,
+                    device::StreamView after) override {
+    require_one_per_rank("allgather", all.size());
+    QUAD_REQUIRE(mine.bytes == all[index(rank())].bytes,
+                 "allgather: own piece and its place differ in size");
+    return enqueue(
+        after, last_arriving(all),
+        [=, this, wrong = is_wrong_rank(), kept = std::vector<Piece>{all.begin(), all.end()}] {
+          if (!wrong) return do_allgather(mine, kept);
+          misplace(kept, [&](std::span<Piece const> places) { do_allgather(mine, places); });
+        });
+  }
+
+  Request alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive,
+                    device::StreamView after) override {
+    require_one_per_rank("alltoallv", send.size());
+    require_one_per_rank("alltoallv", receive.size());
+    QUAD_REQUIRE(send[index(rank())].bytes == receive[index(rank())].bytes,
+                 "alltoallv: own piece and its place differ in size");
+    return enqueue(
+        after, last_arriving(receive),
+        [this, wrong = is_wrong_rank(), out = std::vector<ConstPiece>{send.begin(), send.end()},
+         in = std::vector<Piece>{receive.begin(), receive.end()}] {
+          if (!wrong) return do_alltoallv(out, in);
+          misplace(in, [&](std::span<Piece const> places) { do_alltoallv(out, places); });
+        });
+  }
+
+  Request sendrecv(ConstPiece send, int to, Piece receive, int from,
+                   device::StreamView after) override {
+    if (to < 0) send = {};
+    if (from < 0) receive = {};
+    return enqueue(after, receive, [=, this, wrong = is_wrong_rank()] {
+      if (!wrong) return do_sendrecv(send, to, receive, from);
+      Bytes arrived(receive.bytes);
+      do_sendrecv(send, to, {arrived.data(), arrived.size()}, from);
+      copy_bytes(receive.data, send.data, std::min(receive.bytes, send.bytes));
+    });
+  }
+
+ protected:
+  virtual void do_broadcast(Piece data, int root) = 0;
+  virtual void do_allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op) = 0;
+  virtual void do_reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
+                                 ReduceOp op) = 0;
+  virtual void do_allgather(ConstPiece mine, std::span<Piece const> all) = 0;
+  virtual void do_alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive) = 0;
+  void do_sendrecv(ConstPiece send, int to, Piece receive, int from) const {
+    group_.exchange({static_cast<std::byte const*>(send.data), send.bytes}, to,
+                    {static_cast<std::byte*>(receive.data), receive.bytes}, from);
+  }
+
+  MPI_Comm comm() const { return handle(group_); }
+  static std::size_t index(int r) { return static_cast<std::size_t>(r); }
+  std::size_t chunk_bytes() const { return chunk_bytes_; }
+
+ private:
+  int next(int r) const { return (r + 1) % size(); }
+  int previous(int r) const { return (r + size() - 1) % size(); }
+  bool is_wrong_rank() const { return fault_ == MessageFault::wrong_rank && size() > 1; }
+
+  void require_one_per_rank(char const* exchange, std::size_t pieces) const {
+    if (pieces == index(size())) return;
+    core::fail(fmt::format("{}: {} pieces for {} ranks", exchange, pieces, size()));
+  }
+
+  Piece last_arriving(std::span<Piece const> pieces) const {
+    Piece last;
+    for (int r = 0; r < size(); ++r) {
+      if (r != rank() && pieces[index(r)].bytes > 0) last = pieces[index(r)];
+    }
+    return last;
+  }
+
+  /// The fault of gathered pieces: each lands in its neighbour's place.
+  template <class Exchange>
+  void misplace(std::span<Piece const> places, Exchange exchange) const {
+    std::vector<Bytes> arrived;
+    std::vector<Piece> pieces;
+    for (Piece const& place : places) arrived.emplace_back(place.bytes);
+    for (Bytes& bytes : arrived) pieces.push_back({bytes.data(), bytes.size()});
+    exchange(pieces);
+    for (int r = 0; r < size(); ++r) {
+      Piece const to = places[index(next(r))];
+      copy_bytes(to.data, arrived[index(r)].data(), std::min(to.bytes, arrived[index(r)].size()));
+    }
+  }
+
+  /// `arriving` is what a dropped message leaves untouched at its end.
+  template <class Task>
+  Request enqueue(device::StreamView after, Piece arriving, Task task) {
+    after.record(start_);
+    stream_.view().wait(start_);
+    if (fault_ == MessageFault::drop_message && size() > 1) {
+      std::size_t const kept = std::min(arriving.bytes, chunk_bytes_);
+      Piece const dropped = part_of(arriving, arriving.bytes - kept, kept);
+      stream_.view().run([task = std::move(task), dropped] {
+        auto const* bytes = static_cast<std::byte const*>(dropped.data);
+        Bytes const before(bytes, bytes + dropped.bytes);
+        task();
+        copy_bytes(dropped.data, before.data(), before.size());
+      });
+    } else {
+      stream_.view().run(std::move(task));
+    }
+    device::Event& event = finished_[count_++ % kRequests];
+    stream_.view().record(event);
+    return Request{&event};
+  }
+
+  Group group_;
+  std::size_t chunk_bytes_;
+  MessageFault fault_ = MessageFault::none;
+  std::size_t count_ = 0;  ///< exchanges so far
+  std::vector<device::Event> finished_;
+  device::Stream stream_;
+  device::Event start_;
+};
+
+/// The MPI library's own blocking collectives. In rounds only where counts would leave int.
+class BlockingChannel final : public DirectChannel {
+ public:
+  using DirectChannel::DirectChannel;
+
+ private:
+  void do_broadcast(Piece data, int root) override {
+    for (std::size_t first = 0; first < data.bytes; first += kLargestMessage) {
+      Piece const chunk = part_of(data, first, kLargestMessage);
+      QUAD_MPI(MPI_Bcast(chunk.data, static_cast<int>(chunk.bytes), MPI_BYTE, root, comm()));
+    }
+  }
+
+  void do_allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op) override {
+    ReduceFunction const function{op, type};
+    for (std::size_t first = 0; first < in.bytes; first += kLargestMessage) {
+      ConstPiece const from = part_of(in, first, kLargestMessage);
+      Piece const to = part_of(out, first, kLargestMessage);
+      QUAD_MPI(MPI_Allreduce(from.data == to.data ? MPI_IN_PLACE : from.data, to.data,
+                             static_cast<int>(from.bytes / core::size_of(type)), mpi_type(type),
+                             function.get(), comm()));
+    }
+  }
+
+  void do_reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
+                         ReduceOp op) override {
+    ReduceFunction const function{op, type};
+    std::size_t const share = largest_share();
+    for (std::size_t first = 0; first < largest_of(parts); first += share) {
+      std::vector<ConstPiece> const round = parts_of(parts, first, share);
+      PackedInput const input{round};
+      Layout const layout = layout_of(std::span{round}, core::size_of(type));
+      QUAD_MPI(MPI_Reduce_scatter(input.data(), part_of(out, first, share).data,
+                                  layout.counts.data(), mpi_type(type), function.get(), comm()));
+    }
+  }
+
+  void do_allgather(ConstPiece mine, std::span<Piece const> all) override {
+    std::size_t const share = largest_share();
+    for (std::size_t first = 0; first < largest_of(all); first += share) {
+      std::vector<Piece> const round = parts_of(all, first, share);
+      ConstPiece const from = part_of(mine, first, share);
+      PackedOutput const output{round};
+      Layout const layout = layout_of(std::span{round}, 1);
+      bool const is_in_place =
+          from.bytes > 0 && output.data() != nullptr &&
+          from.data == static_cast<std::byte*>(output.data()) + layout.places[index(rank())];
+      QUAD_MPI(MPI_Allgatherv(is_in_place ? MPI_IN_PLACE : from.data, static_cast<int>(from.bytes),
+                              MPI_BYTE, output.data(), layout.counts.data(), layout.places.data(),
+                              MPI_BYTE, comm()));
+      output.deal();
+    }
+  }
+
+  void do_alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive) override {
+    // Every rank must make the same number of calls, whatever the sizes of its own pieces.
+    std::size_t largest = std::max(largest_of(send), largest_of(receive));
+    QUAD_MPI(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_UINT64_T, MPI_MAX, comm()));
+    std::size_t const share = largest_share();
+    for (std::size_t first = 0; first < largest; first += share) {
+      std::vector<ConstPiece> const out = parts_of(send, first, share);
+      std::vector<Piece> const in = parts_of(receive, first, share);
+      PackedInput const input{out};
+      PackedOutput const output{in};
+      Layout const sent = layout_of(std::span{out}, 1);
+      Layout const received = layout_of(std::span{in}, 1);
+      QUAD_MPI(MPI_Alltoallv(input.data(), sent.counts.data(), sent.places.data(), MPI_BYTE,
+                             output.data(), received.counts.data(), received.places.data(),
+                             MPI_BYTE, comm()));
+      output.deal();
+    }
+  }
+
+  /// Bytes of each piece in one round, a multiple of every element size.
+  std::size_t largest_share() const { return kLargestMessage / index(size()) / 64 * 64; }
+
+  template <class P>
+  static std::vector<P> parts_of(std::span<P const> pieces, std::size_t first, std::size_t bytes) {
+    std::vector<P> parts;
+    for (P const& piece : pieces) parts.push_back(part_of(piece, first, bytes));
+    return parts;
+  }
+};
+
+/// One rank does all the work, message by message. To be checked by eye, not to be fast.
+class ReferenceChannel final : public DirectChannel {
+ public:
+  using DirectChannel::DirectChannel;
+
+ private:
+  void do_broadcast(Piece data, int root) override {
+    if (rank() != root) return receive(data, root);
+    for (int r = 0; r < size(); ++r) {
+      if (r != root) send({data.data, data.bytes}, r);
+    }
+  }
+
+  void do_allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op) override {
+    reduce_to(0, in, out, type, op);
+    do_broadcast(out, 0);
+  }
+
+  void do_reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
+                         ReduceOp op) override {
+    for (int r = 0; r < size(); ++r) reduce_to(r, parts[index(r)], out, type, op);
+  }
+
+  void do_allgather(ConstPiece mine, std::span<Piece const> all) override {
+    Piece const own = all[index(rank())];
+    copy_bytes(own.data, mine.data, mine.bytes);
+    for (int r = 0; r < size(); ++r) do_broadcast(all[index(r)], r);
+  }
+
+  void do_alltoallv(std::span<ConstPiece const> out, std::span<Piece const> in) override {
+    for (int sender = 0; sender < size(); ++sender) {
+      if (sender != rank()) {
+        receive(in[index(sender)], sender);
+        continue;
+      }
+      for (int r = 0; r < size(); ++r) {
+        if (r != sender) send(out[index(r)], r);
+      }
+    }
+    copy_bytes(in[index(rank())].data, out[index(rank())].data, out[index(rank())].bytes);
+  }
+
+  /// Rank `root` gets everybody's contribution and adds them in rank order.
+  void reduce_to(int root, ConstPiece in, Piece out, core::DataType type, ReduceOp op) const {
+    if (rank() != root) return send(in, root);
+    Bytes sum(in.bytes);
+    Bytes other(in.bytes);
+    for (int r = 0; r < size(); ++r) {
+      if (r == rank()) {
+        copy_bytes(other.data(), in.data, in.bytes);
+      } else {
+        receive({other.data(), other.size()}, r);
+      }
+      if (r == 0) {
+        sum = other;
+      } else {
+        combine(sum, other, type, op);
+      }
+    }
+    copy_bytes(out.data, sum.data(), sum.size());
+  }
+
+  static void combine(Bytes& sum, Bytes const& other, core::DataType type, ReduceOp op) {
+    core::visit_type(type, [&](auto zero) {
+      using T = decltype(zero);
+      auto* a = reinterpret_cast<T*>(sum.data());
+      auto const* b = reinterpret_cast<T const*>(other.data());
+      for (std::size_t i = 0; i < sum.size() / sizeof(T); ++i) {
+        bool const is_nan = b[i] != b[i];
+        if (op == ReduceOp::sum) a[i] = static_cast<T>(a[i] + b[i]);
+        if (op == ReduceOp::min && (is_nan || b[i] < a[i])) a[i] = b[i];
+        if (op == ReduceOp::max && (is_nan || b[i] > a[i])) a[i] = b[i];
+      }
+    });
+  }
+
+  void send(ConstPiece data, int to) const {
+    for (std::size_t first = 0; first < data.bytes; first += chunk_bytes()) {
+      ConstPiece const chunk = part_of(data, first, chunk_bytes());
+      QUAD_MPI(MPI_Send(chunk.data, static_cast<int>(chunk.bytes), MPI_BYTE, to, 0, comm()));
+    }
+  }
+  void receive(Piece data, int from) const {
+    for (std::size_t first = 0; first < data.bytes; first += chunk_bytes()) {
+      Piece const chunk = part_of(data, first, chunk_bytes());
+      QUAD_MPI(MPI_Recv(chunk.data, static_cast<int>(chunk.bytes), MPI_BYTE, from, 0, comm(),
+                        MPI_STATUS_IGNORE));
+    }
+  }
+};
+
+template <class ChannelType>
+class DirectTransport final : public Transport {
+ public:
+  DirectTransport(std::string_view name, device::Device& device, TransportOptions const& options)
+      : name_{name}, device_{device}, chunk_bytes_{options.chunk_bytes} {
+    if (device.kind() != device::Kind::host) {
+      core::fail(
+          fmt::format("transport \"{}\" reads host memory only; use \"mpi\", or run.device = "
+                      "\"host\"",
+                      name),
+          core::Exit::bad_config);
+    }
+    if (options.throttle > 0) {
+      core::fail(
+          fmt::format("transport \"{}\" has no modelled link; use \"mpi\" with throttle", name),
+          core::Exit::bad_config);
+    }
+    QUAD_REQUIRE(chunk_bytes_ > 0, "transport: chunk_bytes must be positive");
+  }
+  std::string_view name() const override { return name_; }
+  std::unique_ptr<Channel> connect(Group const& group) override {
+    return std::make_unique<ChannelType>(device_, chunk_bytes_, group.duplicate());
+  }
+
+ private:
+  std::string_view name_;
+  device::Device& device_;
+  std::size_t chunk_bytes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_mpi_blocking_transport(device::Device& device,
+                                                       TransportOptions options) {
+  return std::make_unique<DirectTransport<BlockingChannel>>("mpi_blocking", device, options);
+}
+
+std::unique_ptr<Transport> make_reference_transport(device::Device& device,
+                                                    TransportOptions options) {
+  return std::make_unique<DirectTransport<ReferenceChannel>>("reference", device, options);
+}
+
+}  // namespace quadrille::comm

@@ -1,0 +1,720 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/mpi_handle.hpp"
+#include "comm/transport.hpp"
+#include "core/error.hpp"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace quadrille::comm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Time = Clock::time_point;
+
+// A channel stages through a ring of slots. Four keep the copy in, the message, the copy out and
+// one turn of slack apart; 2 MiB make the cost of a turn small against its copy.
+constexpr std::size_t kSlots = 4;
+constexpr std::size_t kSlotBytes = 2UL << 20;
+// Sub-ranges of pieces start at multiples of this, so that every element type stays aligned.
+constexpr std::size_t kGrain = 64;
+constexpr std::size_t kRequests = 64;
+
+/// One turn of the ring, as the progress thread sees it. Requests complete in the order of turns.
+struct Message {
+  std::uint32_t number = 0;
+  /// `receive` is posted as soon as the slot is free; `send`, where collectives stand too, once
+  /// the slot is filled and the link is free. Either may be empty.
+  std::function<MPI_Request()> receive, send;
+  bool forwards = false;             ///< sends what it received
+  std::size_t link_bytes = 0;        ///< what leaves this rank
+  device::Event* staged = nullptr;   ///< the slot is filled; null: nothing to fill
+  device::Event* drained = nullptr;  ///< what arrived was copied out
+
+  std::optional<Time> leaves;  ///< when the modelled link has carried it
+  std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+};
+
+/// The progress thread's side of a channel.
+struct Queue {
+  explicit Queue(device::Device& device) : flag{device} {}
+
+  device::Flag flag;  ///< number of messages that are through
+
+  // Under the lock of Progress.
+  std::vector<Message> incoming;
+  std::vector<device::Event*> unused_events;
+  bool leaving = false;
+
+  // Touched by the progress thread alone. The first `posted` messages have their receives posted,
+  // the first `reserved` their place on the link, the first `sent` their sends, and the first
+  // `arrived` raised the flag.
+  std::deque<Message> messages;
+  std::size_t posted = 0, reserved = 0, sent = 0, arrived = 0;
+  std::array<device::Event*, kSlots> drained{};  ///< of the last message of each slot
+  std::vector<device::Event*> spent_events;
+};
+
+/// One link for all messages of a rank. The time it sleeps costs no processor time, so computation
+/// can hide it on any machine.
+class Link {
+ public:
+  explicit Link(double bytes_per_s) : bytes_per_s_{bytes_per_s} {}
+  bool is_modelled() const { return bytes_per_s_ > 0; }
+  /// When a message that is ready now has left.
+  Time carry(std::size_t bytes) {
+    std::chrono::duration<double> const duration{static_cast<double>(bytes) / bytes_per_s_};
+    free_ = std::max(free_, Clock::now()) + std::chrono::duration_cast<Clock::duration>(duration);
+    return free_;
+  }
+
+ private:
+  double bytes_per_s_;
+  Time free_{};
+};
+
+bool is_done(MPI_Request& request) {
+  if (request == MPI_REQUEST_NULL) return true;
+  int done = 0;
+  QUAD_MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+  return done != 0;
+}
+
+/// The thread that drives the messages of all channels of a rank. It sleeps whenever it waits: a
+/// thread that spins takes a core from the kernels the messages are to be hidden behind.
+class Progress {
+ public:
+  Progress(device::Device& device, double throttle)
+      : device_{device}, link_{throttle}, thread_{[this] { run(); }} {}
+  ~Progress() {
+    {
+      std::lock_guard const lock{mutex_};
+      stop_ = true;
+    }
+    news_arrived_.notify_one();
+    thread_.join();
+  }
+  Progress(Progress const&) = delete;
+  Progress& operator=(Progress const&) = delete;
+
+  bool is_throttled() const { return link_.is_modelled(); }
+
+  void add(Queue& queue) {
+    std::lock_guard const lock{mutex_};
+    joining_.push_back(&queue);
+  }
+
+  /// Blocks until the queue's messages are through and the thread has let go of it.
+  void remove(Queue& queue) {
+    std::unique_lock lock{mutex_};
+    queue.leaving = true;
+    has_news_ = true;
+    news_arrived_.notify_one();
+    left_.wait(lock, [&queue] { return !queue.leaving; });
+  }
+
+  void push(Queue& queue, Message message) {
+    {
+      std::lock_guard const lock{mutex_};
+      queue.incoming.push_back(std::move(message));
+      has_news_ = true;
+    }
+    news_arrived_.notify_one();
+  }
+
+  /// An event that nothing waits for, or null.
+  device::Event* take_event(Queue& queue) {
+    std::lock_guard const lock{mutex_};
+    if (queue.unused_events.empty()) return nullptr;
+    device::Event* const event = queue.unused_events.back();
+    queue.unused_events.pop_back();
+    return event;
+  }
+
+ private:
+  void run() {
+    constexpr std::chrono::microseconds kShortest{5};
+    constexpr std::chrono::microseconds kLongest{1000};
+    device_.bind_thread();
+    // Linux adds 50 us to every short sleep unless told otherwise.
+    prctl(PR_SET_TIMERSLACK, 1UL);
+
+    auto const is_awaited = [this] { return has_news_ || stop_; };
+    auto pause = kShortest;
+    std::unique_lock lock{mutex_};
+    while (!stop_) {
+      if (has_news_) pause = kShortest;
+      has_news_ = false;
+      if (!take_over()) {
+        news_arrived_.wait(lock, is_awaited);
+        continue;
+      }
+
+      lock.unlock();
+      bool has_moved = false;
+      Time wake = Time::max();
+      for (Queue* const queue : queues_) has_moved |= advance(*queue, wake);
+      lock.lock();
+
+      if (has_moved) {
+        pause = kShortest;
+      } else {
+        news_arrived_.wait_until(lock, std::min(wake, Clock::now() + pause), is_awaited);
+        pause = std::min(2 * pause, kLongest);
+      }
+    }
+  }
+
+  /// Under the lock: exchanges messages and events with the callers. False when nothing is to do.
+  bool take_over() {
+    queues_.insert(queues_.end(), joining_.begin(), joining_.end());
+    joining_.clear();
+    bool is_busy = false;
+    for (Queue* const queue : queues_) {
+      std::move(queue->incoming.begin(), queue->incoming.end(),
+                std::back_inserter(queue->messages));
+      queue->incoming.clear();
+      queue->unused_events.insert(queue->unused_events.end(), queue->spent_events.begin(),
+                                  queue->spent_events.end());
+      queue->spent_events.clear();
+      is_busy |= !queue->messages.empty();
+    }
+    bool has_left = false;
+    std::erase_if(queues_, [&has_left](Queue* queue) {
+      if (!queue->leaving || !queue->messages.empty()) return false;
+      queue->leaving = false;
+      return has_left = true;
+    });
+    if (has_left) left_.notify_all();
+    return is_busy;
+  }
+
+  /// Moves every message of a channel as far as it goes without waiting. `wake` becomes the time
+  /// of the next departure from the link, if that is earlier.
+  bool advance(Queue& queue, Time& wake) {
+    bool has_moved = false;
+
+    while (queue.posted < std::min(kSlots, queue.messages.size())) {
+      Message& message = queue.messages[queue.posted];
+      device::Event*& drained = queue.drained[message.number % kSlots];
+      if (drained != nullptr) {
+        if (!drained->done()) break;
+        queue.spent_events.push_back(drained);
+        drained = nullptr;
+      }
+      if (message.receive) message.requests[0] = message.receive();
+      ++queue.posted;
+      has_moved = true;
+    }
+
+    // The link is reserved ahead of the departure, so that waking up late costs it no time.
+    for (; queue.reserved < queue.posted; ++queue.reserved) {
+      Message& message = queue.messages[queue.reserved];
+      if (!message.send) continue;
+      if (message.staged != nullptr && !message.staged->done()) break;
+      if (message.forwards && !is_done(message.requests[0])) break;
+      if (link_.is_modelled()) message.leaves = link_.carry(message.link_bytes);
+    }
+
+    // In order, because collectives and messages of one channel are matched by their order.
+    for (; queue.sent < queue.reserved; ++queue.sent) {
+      Message& message = queue.messages[queue.sent];
+      if (!message.send) continue;
+      if (message.leaves && Clock::now() < *message.leaves) {
+        wake = std::min(wake, *message.leaves);
+        break;
+      }
+      message.requests[1] = message.send();
+      has_moved = true;
+    }
+
+    for (; queue.arrived < queue.posted; ++queue.arrived) {
+      Message& message = queue.messages[queue.arrived];
+      if (!is_done(message.requests[0])) break;
+      // What is forwarded is here before it leaves.
+      if (!message.forwards && (queue.arrived >= queue.sent || !is_done(message.requests[1])))
+        break;
+      queue.flag.set(message.number + 1);
+      has_moved = true;
+    }
+
+    while (queue.sent > 0 && queue.arrived > 0) {
+      Message& message = queue.messages.front();
+      if (!is_done(message.requests[0]) || !is_done(message.requests[1])) break;
+      if (message.staged != nullptr) queue.spent_events.push_back(message.staged);
+      queue.drained[message.number % kSlots] = message.drained;
+      queue.messages.pop_front();
+      --queue.posted;
+      --queue.reserved;
+      --queue.sent;
+      --queue.arrived;
+      has_moved = true;
+    }
+    return has_moved;
+  }
+
+  device::Device& device_;
+  Link link_;
+  std::mutex mutex_;
+  std::condition_variable news_arrived_;
+  std::condition_variable left_;
+  std::vector<Queue*> joining_;
+  bool has_news_ = false;
+  bool stop_ = false;
+  std::vector<Queue*> queues_;  ///< the progress thread's own
+  std::thread thread_;
+};
+
+/// One turn of the ring, as the caller plans it.
+struct Turn {
+  struct In {
+    void const* from;
+    std::size_t at;  ///< place in the slot
+    std::size_t bytes;
+  };
+  struct Out {
+    void* to;
+    std::size_t at;
+    std::size_t bytes;
+  };
+  std::vector<In> in;
+  std::vector<Out> out;
+  std::function<MPI_Request(std::byte*in, std::byte*out)> receive, send;
+  bool forwards = false;
+  std::size_t link_bytes = 0;
+};
+
+/// Part of a piece that starts at `first`, at most `bytes` long; empty beyond its end.
+template <class P>
+P part_of(P piece, std::size_t first, std::size_t bytes) {
+  if (first >= piece.bytes) return {};
+  using Byte = std::conditional_t<std::is_same_v<P, Piece>, std::byte, std::byte const>;
+  return {static_cast<Byte*>(piece.data) + first, std::min(bytes, piece.bytes - first)};
+}
+
+std::size_t turns_for(std::size_t bytes, std::size_t each) { return (bytes + each - 1) / each; }
+
+class MpiChannel final : public Channel {
+ public:
+  MpiChannel(device::Device& device, Progress& progress, std::size_t slot_bytes, Group group)
+      : device_{device},
+        progress_{progress},
+        group_{std::move(group)},
+        slot_bytes_{slot_bytes},
+        share_bytes_{
+            std::max(kGrain, slot_bytes / static_cast<std::size_t>(size()) / kGrain * kGrain)},
+        stream_{device, "mpi", device::Priority::high},
+        start_{device},
+        queue_{device} {
+    for (std::size_t i = 0; i < kRequests; ++i) finished_.emplace_back(device);
+    if (size() == 1) return;
+    pitch_ = std::max(slot_bytes_, share_bytes_ * static_cast<std::size_t>(size()));
+    slots_ =
+        device::PinnedBuffer<std::byte>{device, static_cast<std::int64_t>(2 * kSlots * pitch_)};
+    progress_.add(queue_);
+  }
+  ~MpiChannel() override {
+    stream_.view().synchronize();
+    if (size() > 1) progress_.remove(queue_);
+  }
+
+  int rank() const override { return group_.rank(); }
+  int size() const override { return group_.size(); }
+  void inject(MessageFault fault) override { fault_ = fault; }
+
+  Request broadcast(Piece data, int root, device::StreamView after, Broadcast algorithm) override {
+    begin(after);
+    if (size() == 1) return finish();
+    bool const is_owner = rank() == root;
+    if (is_wrong_rank()) root = next(root);
+    if (progress_.is_throttled()) algorithm = Broadcast::ring;
+
+    std::vector<Turn> turns(turns_for(data.bytes, slot_bytes_));
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      Piece const chunk = part_of(data, i * slot_bytes_, slot_bytes_);
+      auto const count = static_cast<int>(chunk.bytes);
+      Turn& turn = turns[i];
+      if (rank() == root) turn.in.push_back({chunk.data, 0, chunk.bytes});
+      // Under a fault the owner's data may be input of later work: they stay as they are.
+      if (rank() != root && !is_owner) turn.out.push_back({chunk.data, 0, chunk.bytes});
+      if (algorithm == Broadcast::library) {
+        turn.send = [this, root, count](std::byte* in, std::byte* out) {
+          MPI_Request request = MPI_REQUEST_NULL;
+          QUAD_MPI(MPI_Ibcast(rank() == root ? in : out, count, MPI_BYTE, root, comm(), &request));
+          return request;
+        };
+      } else {
+        if (rank() != root) turn.receive = receive_bytes(count, previous(rank()));
+        if (next(rank()) != root) {
+          turn.forwards = rank() != root;
+          turn.send = send_bytes(count, next(rank()), turn.forwards);
+          turn.link_bytes = chunk.bytes;
+        }
+      }
+    }
+    return run(std::move(turns));
+  }
+
+  Request allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op,
+                    device::StreamView after) override {
+    QUAD_REQUIRE(in.bytes == out.bytes, "allreduce: input and output differ in size");
+    begin(after);
+    if (size() == 1) return copy(out, in);
+    MPI_Datatype const mpi = mpi_type(type);
+    std::size_t const element = core::size_of(type);
+    auto const function = std::make_shared<ReduceFunction const>(op, type);
+
+    std::vector<Turn> turns(turns_for(in.bytes, slot_bytes_));
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      ConstPiece const from = part_of(in, i * slot_bytes_, slot_bytes_);
+      Piece const to = part_of(out, i * slot_bytes_, slot_bytes_);
+      Turn& turn = turns[i];
+      turn.in.push_back({from.data, 0, from.bytes});
+      turn.out.push_back({to.data, 0, to.bytes});
+      if (is_wrong_rank()) {
+        swap_with_neighbours(turn, from.bytes, to.bytes);
+        continue;
+      }
+      auto const count = static_cast<int>(from.bytes / element);
+      turn.link_bytes = 2 * to_others(from.bytes);
+      turn.send = [this, count, mpi, function](std::byte* source, std::byte* target) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        QUAD_MPI(MPI_Iallreduce(source, target, count, mpi, function->get(), comm(), &request));
+        return request;
+      };
+    }
+    return run(std::move(turns));
+  }
+
+  Request reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
+                         ReduceOp op, device::StreamView after) override {
+    require_one_per_rank("reduce_scatter", parts.size());
+    ConstPiece const own = parts[index(rank())];
+    QUAD_REQUIRE(own.bytes == out.bytes, "reduce_scatter: output and own part differ in size");
+    begin(after);
+    if (size() == 1) return copy(out, own);
+    MPI_Datatype const mpi = mpi_type(type);
+    std::size_t const element = core::size_of(type);
+    auto const function = std::make_shared<ReduceFunction const>(op, type);
+
+    std::vector<Turn> turns(turns_for(largest(parts), share_bytes_));
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      Turn& turn = turns[i];
+      Piece const to = part_of(out, i * share_bytes_, share_bytes_);
+      add_out(turn, to, 0);
+      if (is_wrong_rank()) {
+        ConstPiece const from =
+            part_of(parts[index(previous(rank()))], i * share_bytes_, share_bytes_);
+        turn.in.push_back({from.data, 0, from.bytes});
+        swap_with_neighbours(turn, from.bytes, to.bytes);
+        continue;
+      }
+      std::vector<int> counts;
+      std::size_t total = 0;
+      for (ConstPiece const& piece : parts) {
+        ConstPiece const from = part_of(piece, i * share_bytes_, share_bytes_);
+        turn.in.push_back({from.data, total, from.bytes});
+        counts.push_back(static_cast<int>(from.bytes / element));
+        total += from.bytes;
+      }
+      turn.link_bytes = to_others(total);
+      turn.send = [this, counts = std::move(counts), mpi, function](std::byte* source,
+                                                                    std::byte* target) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        QUAD_MPI(MPI_Ireduce_scatter(source, target, counts.data(), mpi, function->get(), comm(),
+                                     &request));
+        return request;
+      };
+    }
+    return run(std::move(turns));
+  }
+
+  Request allgather(ConstPiece mine, std::span<Piece const> all,
+                    device::StreamView after) override {
+    require_one_per_rank("allgather", all.size());
+    QUAD_REQUIRE(mine.bytes == all[index(rank())].bytes,
+                 "allgather: own piece and its place differ in size");
+    begin(after);
+    copy_own(place_of(all, rank()), mine);
+    if (size() == 1) return finish();
+
+    std::vector<Turn> turns(turns_for(largest(all), share_bytes_));
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      Turn& turn = turns[i];
+      std::size_t const first = i * share_bytes_;
+      ConstPiece const from = part_of(mine, first, share_bytes_);
+      turn.in.push_back({from.data, 0, from.bytes});
+      std::vector<int> counts;
+      std::vector<int> places;
+      std::size_t total = 0;
+      for (int r = 0; r < size(); ++r) {
+        std::size_t const bytes = part_of(all[index(r)], first, share_bytes_).bytes;
+        if (r != rank()) add_out(turn, part_of(place_of(all, r), first, bytes), total);
+        counts.push_back(static_cast<int>(bytes));
+        places.push_back(static_cast<int>(total));
+        total += bytes;
+      }
+      turn.link_bytes = to_others(total);
+      turn.send = [this, count = counts[index(rank())], counts, places](std::byte* source,
+                                                                        std::byte* target) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        QUAD_MPI(MPI_Iallgatherv(source, count, MPI_BYTE, target, counts.data(), places.data(),
+                                 MPI_BYTE, comm(), &request));
+        return request;
+      };
+    }
+    return run(std::move(turns));
+  }
+
+  Request alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive,
+                    device::StreamView after) override {
+    require_one_per_rank("alltoallv", send.size());
+    require_one_per_rank("alltoallv", receive.size());
+    QUAD_REQUIRE(send[index(rank())].bytes == receive[index(rank())].bytes,
+                 "alltoallv: own piece and its place differ in size");
+    begin(after);
+    copy_own(place_of(receive, rank()), send[index(rank())]);
+
+    std::vector<Turn> turns;
+    for (int step = 1; step < size(); ++step) {
+      int const to = (rank() + step) % size();
+      int const from = (rank() - step + size()) % size();
+      add_pair(turns, send[index(to)], to, receive[index(from)].bytes, place_of(receive, from),
+               from);
+    }
+    return run(std::move(turns));
+  }
+
+  Request sendrecv(ConstPiece send, int to, Piece receive, int from,
+                   device::StreamView after) override {
+    begin(after);
+    if (to < 0) send = {};
+    if (from < 0) receive = {};
+    if (to == rank() || from == rank()) {
+      QUAD_REQUIRE(to == from && send.bytes == receive.bytes,
+                   "sendrecv: a message to itself needs both sides of one size");
+      return copy(receive, send);
+    }
+    std::vector<Turn> turns;
+    add_pair(turns, send, to, receive.bytes, receive, from);
+    if (is_wrong_rank()) {
+      for (Turn& turn : turns) turn.out.clear();
+      stream_.view().copy(receive.data, send.data, std::min(receive.bytes, send.bytes));
+    }
+    return run(std::move(turns));
+  }
+
+ private:
+  MPI_Comm comm() const { return handle(group_); }
+  static std::size_t index(int r) { return static_cast<std::size_t>(r); }
+  int next(int r) const { return (r + 1) % size(); }
+  int previous(int r) const { return (r + size() - 1) % size(); }
+  bool is_wrong_rank() const { return fault_ == MessageFault::wrong_rank && size() > 1; }
+  std::byte* in_slot(std::uint32_t number) const {
+    return slots_.data() + number % kSlots * pitch_;
+  }
+  std::byte* out_slot(std::uint32_t number) const {
+    return slots_.data() + (kSlots + number % kSlots) * pitch_;
+  }
+
+  void require_one_per_rank(char const* exchange, std::size_t pieces) const {
+    if (pieces == index(size())) return;
+    core::fail(fmt::format("{}: {} pieces for {} ranks", exchange, pieces, size()));
+  }
+
+  template <class P>
+  static std::size_t largest(std::span<P const> pieces) {
+    std::size_t bytes = 0;
+    for (P const& piece : pieces) bytes = std::max(bytes, piece.bytes);
+    return bytes;
+  }
+
+  /// What a ring sends on per rank of `bytes` in all.
+  std::size_t to_others(std::size_t bytes) const {
+    return bytes / index(size()) * index(size() - 1);
+  }
+
+  /// Where data of rank r go.
+  Piece place_of(std::span<Piece const> places, int r) const {
+    return places[index(is_wrong_rank() ? next(r) : r)];
+  }
+
+  static void add_out(Turn& turn, Piece to, std::size_t at) {
+    if (to.bytes > 0) turn.out.push_back({to.data, at, to.bytes});
+  }
+
+  std::function<MPI_Request(std::byte*, std::byte*)> receive_bytes(int count, int from) const {
+    return [this, count, from](std::byte*, std::byte* out) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      QUAD_MPI(MPI_Irecv(out, count, MPI_BYTE, from, 0, comm(), &request));
+      return request;
+    };
+  }
+
+  std::function<MPI_Request(std::byte*, std::byte*)> send_bytes(int count, int to,
+                                                                bool forward = false) const {
+    return [this, count, to, forward](std::byte* in, std::byte* out) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      QUAD_MPI(MPI_Isend(forward ? out : in, count, MPI_BYTE, to, 0, comm(), &request));
+      return request;
+    };
+  }
+
+  /// One message each way, in chunks. `arriving` bytes come from `from`; `place`, where they go,
+  /// may be shorter under a fault.
+  void add_pair(std::vector<Turn>& turns, ConstPiece send, int to, std::size_t arriving,
+                Piece place, int from) const {
+    for (std::size_t first = 0; first < std::max(send.bytes, arriving); first += slot_bytes_) {
+      Turn turn;
+      ConstPiece const chunk = part_of(send, first, slot_bytes_);
+      if (chunk.bytes > 0) {
+        turn.in.push_back({chunk.data, 0, chunk.bytes});
+        turn.send = send_bytes(static_cast<int>(chunk.bytes), to);
+        turn.link_bytes = chunk.bytes;
+      }
+      if (first < arriving) {
+        std::size_t const bytes = std::min(slot_bytes_, arriving - first);
+        turn.receive = receive_bytes(static_cast<int>(bytes), from);
+        add_out(turn, part_of(place, first, bytes), 0);
+      }
+      turns.push_back(std::move(turn));
+    }
+  }
+
+  /// The fault of a reduction: the next rank's contribution arrives instead of everybody's.
+  void swap_with_neighbours(Turn& turn, std::size_t sent, std::size_t received) const {
+    turn.send = send_bytes(static_cast<int>(sent), previous(rank()));
+    turn.receive = receive_bytes(static_cast<int>(received), next(rank()));
+    turn.link_bytes = sent;
+  }
+
+  void begin(device::StreamView after) {
+    after.record(start_);
+    stream_.view().wait(start_);
+  }
+
+  Request finish() {
+    device::Event& event = finished_[count_++ % kRequests];
+    stream_.view().record(event);
+    return Request{&event};
+  }
+
+  void copy_own(Piece to, ConstPiece from) {
+    if (to.data != from.data) {
+      stream_.view().copy(to.data, from.data, std::min(to.bytes, from.bytes));
+    }
+  }
+
+  Request copy(Piece to, ConstPiece from) {
+    copy_own(to, from);
+    return finish();
+  }
+
+  device::Event& new_event() {
+    if (device::Event* const event = progress_.take_event(queue_)) return *event;
+    return events_.emplace_back(device_);
+  }
+
+  /// Enqueues all copies of an exchange and hands its messages to the progress thread. The copies
+  /// in of later turns stand before the copy out of an earlier one, as far as the ring allows.
+  Request run(std::vector<Turn> turns) {
+    if (fault_ == MessageFault::drop_message) {
+      auto const last = std::find_if(turns.rbegin(), turns.rend(),
+                                     [](Turn const& turn) { return !turn.out.empty(); });
+      if (last != turns.rend()) last->out.clear();
+    }
+    std::vector<device::Event*> drained(turns.size());
+    std::size_t entered = 0;
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+      for (; entered < std::min(i + kSlots, turns.size()); ++entered) {
+        drained[entered] = &enter(turns[entered], number_ + static_cast<std::uint32_t>(entered));
+      }
+      std::uint32_t const number = number_ + static_cast<std::uint32_t>(i);
+      stream_.view().wait(queue_.flag, number + 1);
+      for (auto const& [to, at, bytes] : turns[i].out) {
+        stream_.view().copy(to, out_slot(number) + at, bytes);
+      }
+      stream_.view().record(*drained[i]);
+    }
+    number_ += static_cast<std::uint32_t>(turns.size());
+    return finish();
+  }
+
+  /// Enqueues the copies in of one turn and hands its message over. Returns the event to be
+  /// recorded after its copies out: the next message of the slot waits for it.
+  device::Event& enter(Turn& turn, std::uint32_t number) {
+    std::byte* const in = in_slot(number);
+    std::byte* const out = out_slot(number);
+    Message message;
+    message.number = number;
+    message.forwards = turn.forwards;
+    message.link_bytes = turn.link_bytes;
+    for (auto const& [from, at, bytes] : turn.in) stream_.view().copy(in + at, from, bytes);
+    if (!turn.in.empty()) {
+      message.staged = &new_event();
+      stream_.view().record(*message.staged);
+    }
+    if (turn.receive)
+      message.receive = [post = std::move(turn.receive), in, out] { return post(in, out); };
+    if (turn.send) message.send = [post = std::move(turn.send), in, out] { return post(in, out); };
+    device::Event& drained = new_event();
+    message.drained = &drained;
+    progress_.push(queue_, std::move(message));
+    return drained;
+  }
+
+  device::Device& device_;
+  Progress& progress_;
+  Group group_;
+  std::size_t slot_bytes_;   ///< a chunk that goes to one rank
+  std::size_t share_bytes_;  ///< what every piece of a gather or scatter has of a slot
+  std::size_t pitch_ = 0;    ///< from slot to slot
+  MessageFault fault_ = MessageFault::none;
+  std::uint32_t number_ = 0;  ///< of the next turn; wraps
+  std::size_t count_ = 0;     ///< exchanges so far
+  device::PinnedBuffer<std::byte> slots_;
+  std::deque<device::Event> events_;  ///< a deque, because the progress thread holds pointers
+  std::vector<device::Event> finished_;
+  device::Stream stream_;
+  device::Event start_;
+  Queue queue_;
+};
+
+class MpiTransport final : public Transport {
+ public:
+  MpiTransport(device::Device& device, TransportOptions const& options)
+      : device_{device},
+        slot_bytes_{std::min(options.chunk_bytes, kSlotBytes) / kGrain * kGrain},
+        progress_{device, options.throttle} {
+    QUAD_REQUIRE(slot_bytes_ > 0, "transport mpi: chunk_bytes must be at least 64");
+  }
+  std::string_view name() const override { return "mpi"; }
+  std::unique_ptr<Channel> connect(Group const& group) override {
+    return std::make_unique<MpiChannel>(device_, progress_, slot_bytes_, group.duplicate());
+  }
+
+ private:
+  device::Device& device_;
+  std::size_t slot_bytes_;
+  Progress progress_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_mpi_transport(device::Device& device, TransportOptions options) {
+  return std::make_unique<MpiTransport>(device, options);
+}
+
+}  // namespace quadrille::comm

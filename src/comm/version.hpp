@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace quadrille::comm {
+
+/// First line of what the running MPI library says of itself. Callable before MPI starts.
+std::string mpi_library_version();
+
+}  // namespace quadrille::comm

@@ -1,0 +1,332 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/world.hpp"
+
+#include "comm/job_guard.hpp"
+#include "comm/mpi_handle.hpp"
+#include "core/error.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <thread>
+
+namespace quadrille::comm {
+namespace {
+
+std::optional<int> environment_number(char const* name) {
+  char const* text = std::getenv(name);
+  if (text == nullptr) return std::nullopt;
+  std::string_view const view = text;
+  int value = 0;
+  auto const [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
+  if (error != std::errc{} || end == view.data()) return std::nullopt;
+  return value;
+}
+
+struct LauncherVariables {
+  char const* name;
+  char const* rank;
+  char const* size;
+  char const* local_rank;
+};
+
+// The first whose rank and size are set wins. Open MPI stands before Slurm because mpirun inside a
+// Slurm job passes Slurm's variables on; SLURM_STEP_NUM_TASKS, unlike SLURM_NTASKS, is set by srun
+// alone and not in the batch script itself.
+constexpr std::array kLaunchers{
+    LauncherVariables{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+                      "OMPI_COMM_WORLD_LOCAL_RANK"},
+    LauncherVariables{"PALS", "PALS_RANKID", "PMI_SIZE", "PALS_LOCAL_RANKID"},
+    LauncherVariables{"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID"},
+    LauncherVariables{"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+};
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+cpu_set_t affinity() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) {
+    // Only kernels for more than 1024 CPUs refuse the fixed size.
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) CPU_SET(cpu, &mask);
+  }
+  return mask;
+}
+
+/// "0-3,8"
+std::string list_cpus(cpu_set_t const& mask) {
+  std::string text;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &mask)) continue;
+    int last = cpu;
+    while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &mask)) ++last;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", cpu);
+    if (last > cpu) text += fmt::format("-{}", last);
+    cpu = last;
+  }
+  return text;
+}
+
+/// Cores, not hardware threads, in the mask.
+int count_cores(cpu_set_t const& mask) {
+  std::set<std::string> cores;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &mask)) continue;
+    std::ifstream file{
+        fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu)};
+    std::string siblings;
+    if (std::getline(file, siblings)) cores.insert(siblings);
+  }
+  return cores.empty() ? std::max(1, CPU_COUNT(&mask)) : static_cast<int>(cores.size());
+}
+
+/// The CPUs that the ranks of a node may use together.
+cpu_set_t node_cpus(Group const& node, cpu_set_t mask) {
+  QUAD_MPI(MPI_Allreduce(MPI_IN_PLACE, &mask, sizeof mask, MPI_BYTE, MPI_BOR, handle(node)));
+  return mask;
+}
+
+int choose_threads(Group const& node) {
+  cpu_set_t const mine = affinity();
+  int threads = std::min(count_cores(node_cpus(node, mine)) / node.size(), count_cores(mine));
+  if (auto const bound = environment_number("OMP_NUM_THREADS")) threads = std::min(threads, *bound);
+  return std::max(1, threads);
+}
+
+/// Index of this rank's GPU, or nothing for the host device. Collective.
+std::optional<int> choose_gpu(core::RunSettings const& settings, Group const& world,
+                              Group const& node) {
+  if (settings.device == "host") return std::nullopt;
+  QUAD_REQUIRE(settings.device == "auto" || settings.device == "cuda",
+               "device: must be auto, cuda or host");
+  std::string why;
+  int const count = device::cuda_device_count(&why);
+  int const first_without = world.agree(count == 0);
+  if (settings.device == "auto" && first_without >= 0) {
+    // All or none: ranks that differ in kind would make every rate a mixture.
+    if (world.max(std::int64_t{count}) == 0) return std::nullopt;
+    core::fail(fmt::format("rank {} sees no GPU while others do; give every task a GPU or set "
+                           "run.device = \"host\"",
+                           first_without),
+               core::Exit::environment);
+  }
+  if (count == 0) {
+    core::fail(fmt::format("device \"cuda\": no usable GPU: {}; set run.device = \"host\"", why),
+               core::Exit::environment);
+  }
+  if (count == 1) return 0;
+  if (node.rank() < count) return node.rank();
+  if (settings.allow_shared_gpu) return node.rank() % count;
+  core::fail(fmt::format("local rank {} has no GPU of its own: {} ranks on this node, {} GPUs; "
+                         "start fewer ranks per node or pass --allow-shared-gpu",
+                         node.rank(), node.size(), count),
+             core::Exit::environment);
+}
+
+void refuse_shared_gpus(std::vector<Placement> const& placements) {
+  for (std::size_t a = 0; a < placements.size(); ++a) {
+    for (std::size_t b = a + 1; b < placements.size(); ++b) {
+      if (placements[a].uuid.empty() || placements[a].uuid != placements[b].uuid) continue;
+      core::fail(fmt::format("ranks {} and {} on {} share one GPU ({}); make every GPU of the node "
+                             "visible to every task (srun --gpu-bind=none), or pass "
+                             "--allow-shared-gpu",
+                             a, b, placements[a].node, placements[a].uuid),
+                 core::Exit::environment);
+    }
+  }
+}
+
+// One field a line; none contains a line break.
+std::string pack(Placement const& p) {
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", p.rank, p.node,
+                     p.node_index, p.local_rank, p.local_size, p.threads, p.cpus, p.device, p.uuid,
+                     p.pci, p.numa, p.free_memory);
+}
+
+Placement unpack(std::string_view text) {
+  auto const next = [&text] {
+    std::string_view const line = text.substr(0, text.find('\n'));
+    text.remove_prefix(line.size() + 1);
+    return line;
+  };
+  auto const number = [&next] {
+    std::string_view const line = next();
+    std::int64_t value = 0;
+    std::from_chars(line.data(), line.data() + line.size(), value);
+    return value;
+  };
+  Placement p;
+  p.rank = static_cast<int>(number());
+  p.node = next();
+  p.node_index = static_cast<int>(number());
+  p.local_rank = static_cast<int>(number());
+  p.local_size = static_cast<int>(number());
+  p.threads = static_cast<int>(number());
+  p.cpus = next();
+  p.device = next();
+  p.uuid = next();
+  p.pci = next();
+  p.numa = static_cast<int>(number());
+  p.free_memory = static_cast<std::size_t>(number());
+  return p;
+}
+
+}  // namespace
+
+LauncherFacts read_launcher() {
+  for (LauncherVariables const& variables : kLaunchers) {
+    auto const rank = environment_number(variables.rank);
+    auto const size = environment_number(variables.size);
+    if (!rank || !size) continue;
+    return {variables.name, *rank, *size, environment_number(variables.local_rank).value_or(-1)};
+  }
+  if (auto const rank = environment_number("PMIX_RANK")) return {"PMIx", *rank, -1, -1};
+  return {};
+}
+
+struct World::Mpi {
+  Mpi(int& argc, char**& argv) {
+    int provided = MPI_THREAD_SINGLE;
+    if (MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS) {
+      core::fail("MPI_Init_thread failed", core::Exit::environment);
+    }
+    QUAD_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    QUAD_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+    guard = std::make_unique<JobGuard>();
+    if (provided < MPI_THREAD_MULTIPLE) {
+      core::fail("MPI gives no MPI_THREAD_MULTIPLE; use an MPI library built with it",
+                 core::Exit::environment);
+    }
+  }
+  ~Mpi() {
+    guard.reset();
+    MPI_Finalize();
+  }
+
+  std::unique_ptr<JobGuard> guard;
+  Group node;          ///< the ranks that share this node's memory
+  int node_index = 0;  ///< in the order of their lowest ranks
+};
+
+World::World(int& argc, char**& argv)
+    : launcher_{read_launcher()}, mpi_{std::make_unique<Mpi>(argc, argv)} {
+  MPI_Comm comm = MPI_COMM_NULL;
+  QUAD_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+  group_ = make_group(comm);
+
+  if (size() == 1 && launcher_.size > 1) {
+    // Every task of the launcher stands here alone, so MPI cannot choose who speaks.
+    if (launcher_.rank > 0) {
+      std::this_thread::sleep_for(std::chrono::seconds{2});
+      _exit(static_cast<int>(core::Exit::environment));
+    }
+    core::fail(
+        fmt::format("{} started {} tasks, but MPI sees one rank: launcher and MPI library do not "
+                    "know each other; start with {}",
+                    launcher_.name, launcher_.size,
+                    launcher_.name == "Slurm" ? "srun --mpi=pmix (srun --mpi=list shows what there "
+                                                "is) or with the mpirun of the MPI library in use"
+                                              : "the mpirun of the MPI library in use"),
+        core::Exit::environment);
+  }
+
+  QUAD_MPI(MPI_Comm_split_type(handle(group_), MPI_COMM_TYPE_SHARED, rank(), MPI_INFO_NULL, &comm));
+  mpi_->node = make_group(comm);
+  std::vector<std::string> const names = group_.all_gather(host_name());
+  auto const same_name = std::count(names.begin(), names.end(), host_name());
+  bool const odd = same_name != mpi_->node.size();
+  if (group_.agree(odd) == rank()) {
+    fmt::print(stderr,
+               "warning: {} ranks share the memory of {}, but {} ranks carry its name; local ranks "
+               "follow the memory\n",
+               mpi_->node.size(), host_name(), same_name);
+  }
+
+  std::vector<double> const leaders = [this] {
+    double leader = rank();
+    QUAD_MPI(MPI_Bcast(&leader, 1, MPI_DOUBLE, 0, handle(mpi_->node)));
+    return group_.all_gather(std::span<double const>{&leader, 1});
+  }();
+  std::set<double> const nodes{leaders.begin(), leaders.end()};
+  mpi_->node_index = static_cast<int>(
+      std::distance(nodes.begin(), nodes.find(leaders[static_cast<std::size_t>(rank())])));
+}
+
+World::~World() {
+  // Nobody's transport may end while a peer still needs its messages.
+  group_.barrier();
+}
+
+void World::open(core::RunSettings const& settings) {
+  settings_ = settings;
+  Group const& node = mpi_->node;
+  int const threads = choose_threads(node);
+  std::optional<int> const gpu = choose_gpu(settings, group_, node);
+
+  Placement mine;
+  mine.rank = rank();
+  mine.node = host_name();
+  mine.node_index = mpi_->node_index;
+  mine.local_rank = node.rank();
+  mine.local_size = node.size();
+  mine.threads = threads;
+  mine.cpus = list_cpus(affinity());
+  kokkos_ = std::make_unique<device::KokkosRuntime>(threads);
+  device_ = gpu ? device::make_cuda_device(*gpu) : device::make_host_device(threads);
+  mine.device = device_->facts().name;
+  mine.uuid = gpu ? device_->facts().uuid : "";
+  mine.pci = device_->facts().pci;
+  mine.numa = device_->facts().numa_node;
+  mine.free_memory = device_->free_memory();
+
+  placements_.clear();
+  for (std::string const& text : group_.all_gather(pack(mine))) {
+    placements_.push_back(unpack(text));
+  }
+  if (!settings.allow_shared_gpu) refuse_shared_gpus(placements_);
+  compute_ = device::Stream{*device_, "compute"};
+  communicate_ = device::Stream{*device_, "communicate", device::Priority::high};
+}
+
+Transport& World::transport(std::string_view name) {
+  if (name == "auto") name = "mpi";
+  for (auto const& [known, transport] : transports_) {
+    if (known == name) return *transport;
+  }
+  TransportOptions const options{static_cast<std::size_t>(settings_.chunk_bytes),
+                                 settings_.throttle};
+  std::unique_ptr<Transport> made;
+  if (name == "mpi") made = make_mpi_transport(*device_, options);
+  if (name == "mpi_blocking") made = make_mpi_blocking_transport(*device_, options);
+  if (name == "reference") made = make_reference_transport(*device_, options);
+  if (!made) {
+    core::fail(fmt::format("transport \"{}\" is unknown; `list transports` shows all", name),
+               core::Exit::bad_config);
+  }
+  transports_.emplace_back(name, std::move(made));
+  return *transports_.back().second;
+}
+
+void World::enter_phase(std::string phase, double limit_s) {
+  mpi_->guard->enter_phase(std::move(phase), limit_s);
+}
+
+bool World::interrupted() const { return group_.max(std::int64_t{JobGuard::signalled()}) > 0; }
+
+}  // namespace quadrille::comm
