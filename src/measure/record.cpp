@@ -116,6 +116,11 @@ std::optional<Outcome> parse_outcome(std::string_view text) {
   return found->first;
 }
 
+double rate_of(Extra const& extra, Record const& record) {
+  double const seconds = extra.seconds > 0 ? extra.seconds : record.time.median;
+  return seconds > 0 ? extra.amount / seconds : 0;
+}
+
 std::vector<double> slowest_times(std::vector<double> const& seconds, int ranks) {
   std::vector<double> times;
   for (std::size_t i = 0; i < repetitions(seconds, ranks); ++i) {

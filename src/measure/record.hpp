@@ -85,6 +85,8 @@ struct Record {
   std::optional<LegSummary> leg_summary;
 };
 
+/// The rate that `extra` stands for in this finished record; 0 without a time.
+double rate_of(Extra const& extra, Record const& record);
 /// Per repetition the slowest rank's time. NaN on any rank gives NaN.
 std::vector<double> slowest_times(std::vector<double> const& seconds, int ranks);
 /// Fills the derived members from the samples, and adds the SUSPECT reasons.

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "io/hdf5.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+namespace quadrille::io {
+
+void silence_hdf5() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+std::string hdf5_error(char const* call) {
+  std::vector<std::string> entries;
+  auto const collect = [](unsigned, H5E_error2_t const* entry, void* to) -> herr_t {
+    static_cast<std::vector<std::string>*>(to)->emplace_back(entry->desc);
+    return 0;
+  };
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, collect, &entries);
+  H5Eclear2(H5E_DEFAULT);
+  // A macro may hand over the whole call: its name is enough.
+  std::string text{std::string_view{call}.substr(0, std::strcspn(call, "("))};
+  if (!entries.empty()) text += ": " + entries.front();
+  if (entries.size() > 1) text += ": " + entries.back();
+  return text;
+}
+
+Type string_type() {
+  Type type{QUAD_HDF5(H5Tcopy(H5T_C_S1))};
+  QUAD_HDF5(H5Tset_size(type, H5T_VARIABLE));
+  QUAD_HDF5(H5Tset_cset(type, H5T_CSET_UTF8));
+  return type;
+}
+
+std::string publish(std::string const& temporary, std::string const& path) {
+  // Some file systems (NFS) cannot refuse to replace; there, look first.
+  bool done = renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0;
+  if (!done && errno == EINVAL) {
+    done = access(path.c_str(), F_OK) != 0 && std::rename(temporary.c_str(), path.c_str()) == 0;
+    if (!done && access(path.c_str(), F_OK) == 0) errno = EEXIST;
+  }
+  if (done) return {};
+  return fmt::format("{}: cannot be given its name: {}; the data are in {}", path,
+                     std::strerror(errno), temporary);
+}
+
+}  // namespace quadrille::io

@@ -1,0 +1,704 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "io/result_file.hpp"
+
+#include "io/hdf5.hpp"
+#include "io/json.hpp"
+#include "io/members.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace quadrille::io {
+namespace {
+
+using measure::Record;
+using measure::RunInfo;
+using measure::RunResult;
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+using Extents = std::vector<hsize_t>;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+template <class T>
+hid_t memory_type() {
+  if constexpr (std::is_same_v<T, double>) return H5T_NATIVE_DOUBLE;
+  if constexpr (std::is_same_v<T, int>) return H5T_NATIVE_INT;
+  if constexpr (std::is_same_v<T, std::int64_t>) return H5T_NATIVE_INT64;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return H5T_NATIVE_UINT64;
+  if constexpr (std::is_same_v<T, std::uint8_t>) return H5T_NATIVE_UINT8;
+}
+/// The same bytes in the file on every host.
+template <class T>
+hid_t file_type() {
+  if constexpr (std::is_same_v<T, double>) return H5T_IEEE_F64LE;
+  if constexpr (std::is_same_v<T, int>) return H5T_STD_I32LE;
+  if constexpr (std::is_same_v<T, std::int64_t>) return H5T_STD_I64LE;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return H5T_STD_U64LE;
+  if constexpr (std::is_same_v<T, std::uint8_t>) return H5T_STD_U8LE;
+}
+
+std::vector<char const*> pointers(std::vector<std::string> const& texts) {
+  std::vector<char const*> result;
+  for (std::string const& text : texts) result.push_back(text.c_str());
+  return result;
+}
+
+Space list_space(std::size_t n) {
+  hsize_t const extent = n;
+  return Space{QUAD_HDF5(H5Screate_simple(1, &extent, nullptr))};
+}
+
+/// Links and attributes keep the order in which they were made.
+Group make_group(hid_t parent, std::string const& name) {
+  Properties const properties{QUAD_HDF5(H5Pcreate(H5P_GROUP_CREATE))};
+  unsigned const order = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
+  QUAD_HDF5(H5Pset_link_creation_order(properties, order));
+  QUAD_HDF5(H5Pset_attr_creation_order(properties, order));
+  return Group{QUAD_HDF5(H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, properties, H5P_DEFAULT))};
+}
+
+void write_dataset(hid_t parent, char const* name, hid_t in_file, hid_t in_memory, hid_t space,
+                   void const* data) {
+  Dataset const set{
+      QUAD_HDF5(H5Dcreate2(parent, name, in_file, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT))};
+  if (data == nullptr) return;  // an empty list
+  QUAD_HDF5(H5Dwrite(set, in_memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data));
+}
+
+/// Visits members and writes each as an attribute; a missing number has none.
+struct WriteAttributes {
+  hid_t at;
+  bool as_f64 = false;  ///< whole numbers too
+
+  void write(char const* name, hid_t in_file, hid_t in_memory, hid_t space,
+             void const* data) const {
+    Attribute const attribute{
+        QUAD_HDF5(H5Acreate2(at, name, in_file, space, H5P_DEFAULT, H5P_DEFAULT))};
+    if (data != nullptr) QUAD_HDF5(H5Awrite(attribute, in_memory, data));  // null: an empty list
+  }
+  template <class T>
+  void write_scalar(char const* name, T const& value) const {
+    Space const space{QUAD_HDF5(H5Screate(H5S_SCALAR))};
+    write(name, file_type<T>(), memory_type<T>(), space, &value);
+  }
+  template <class T>
+  void write_list(char const* name, std::vector<T> const& values) const {
+    write(name, file_type<T>(), memory_type<T>(), list_space(values.size()), values.data());
+  }
+
+  void operator()(char const* name, std::string const& value) const {
+    Space const space{QUAD_HDF5(H5Screate(H5S_SCALAR))};
+    Type const type = string_type();
+    char const* const text = value.c_str();
+    write(name, type, type, space, &text);
+  }
+  void operator()(char const* name, std::vector<std::string> const& values) const {
+    Type const type = string_type();
+    write(name, type, type, list_space(values.size()), pointers(values).data());
+  }
+  void operator()(char const* name, double value) const { write_scalar(name, value); }
+  void operator()(char const* name, int value) const { (*this)(name, std::int64_t{value}); }
+  void operator()(char const* name, std::int64_t value) const {
+    as_f64 ? write_scalar(name, static_cast<double>(value)) : write_scalar(name, value);
+  }
+  void operator()(char const* name, std::uint64_t value) const { write_scalar(name, value); }
+  void operator()(char const* name, bool value) const {
+    write_scalar(name, static_cast<std::uint8_t>(value));
+  }
+  void operator()(char const* name, measure::Outcome value) const {
+    (*this)(name, std::string{to_text(value)});
+  }
+  void operator()(char const* name, std::vector<std::int64_t> const& values) const {
+    write_list(name, values);
+  }
+  void operator()(char const* name, std::optional<double> const& value) const {
+    if (value) write_scalar(name, *value);
+  }
+  void operator()(char const*, std::optional<measure::LegSummary> const& legs) const {
+    if (legs) visit_legs(*legs, *this);
+  }
+  void operator()(char const*, std::vector<measure::Extra> const& extras) const {
+    std::vector<std::string> names, units;
+    std::vector<double> amounts, seconds;
+    for (measure::Extra const& extra : extras) {
+      names.push_back(extra.name);
+      amounts.push_back(extra.amount);
+      units.push_back(extra.unit);
+      seconds.push_back(extra.seconds);
+    }
+    (*this)("extra_names", names);
+    write_list("extra_amounts", amounts);
+    (*this)("extra_units", units);
+    write_list("extra_seconds", seconds);
+  }
+};
+
+void write_samples(hid_t parent, char const* name, std::vector<double> const& seconds, int ranks) {
+  std::size_t const n = seconds.empty() ? 0 : seconds.size() / static_cast<std::size_t>(ranks);
+  Extents const extents{n, static_cast<hsize_t>(ranks), 1};
+  Space const space{QUAD_HDF5(H5Screate_simple(3, extents.data(), nullptr))};
+  write_dataset(parent, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, space, seconds.data());
+  Dataset const set{QUAD_HDF5(H5Dopen2(parent, name, H5P_DEFAULT))};
+  WriteAttributes const attribute{set};
+  attribute("dimensions", std::vector<std::string>{"repetition", "rank", "phase"});
+  attribute("phases", std::vector<std::string>{"repetition"});
+  attribute("unit", std::string{"s"});
+}
+
+/// Legs may differ in length after an interruption: the rest is NaN, and `repetitions` says where.
+void write_legs(hid_t parent, Record const& record) {
+  if (record.legs.empty()) return;
+  std::vector<std::string> names;
+  std::vector<std::int64_t> repetitions;
+  std::size_t longest = 0;
+  for (measure::LegSamples const& samples : record.legs) {
+    names.push_back(samples.leg);
+    auto const width = static_cast<std::size_t>(std::max(record.ranks, 1));
+    repetitions.push_back(static_cast<std::int64_t>(samples.seconds.size() / width));
+    longest = std::max(longest, samples.seconds.size());
+  }
+  std::vector<double> padded(record.legs.size() * longest, kNaN);
+  for (std::size_t i = 0; i < record.legs.size(); ++i) {
+    std::ranges::copy(record.legs[i].seconds,
+                      padded.begin() + static_cast<std::ptrdiff_t>(i * longest));
+  }
+  auto const ranks = static_cast<hsize_t>(record.ranks);
+  Extents const extents{record.legs.size(), longest == 0 ? 0 : longest / ranks, ranks};
+  Space const space{QUAD_HDF5(H5Screate_simple(3, extents.data(), nullptr))};
+  write_dataset(parent, "legs", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, space, padded.data());
+  Dataset const set{QUAD_HDF5(H5Dopen2(parent, "legs", H5P_DEFAULT))};
+  WriteAttributes const attribute{set};
+  attribute("dimensions", std::vector<std::string>{"leg", "repetition", "rank"});
+  attribute("legs", names);
+  attribute("repetitions", repetitions);
+  attribute("unit", std::string{"s"});
+}
+
+void write_case(hid_t cases, Record const& record) {
+  QUAD_REQUIRE(has_whole_repetitions(record),
+               fmt::format("{}: samples are not whole repetitions of all ranks", record.id));
+  // A group name cannot hold a slash; the attribute `id` keeps the true one.
+  std::string name = record.id;
+  std::ranges::replace(name, '/', '|');
+  Group const at = make_group(cases, name);
+  visit_case(record, WriteAttributes{at});
+  write_samples(at, "time", record.seconds, record.ranks);
+  write_samples(at, "warmup", record.warmup, record.ranks);
+  write_legs(at, record);
+  visit_check(record.check, WriteAttributes{make_group(at, "check")});
+  Group const summary = make_group(at, "summary");
+  WriteAttributes const attribute{summary, true};
+  visit_summary(record, attribute);
+  // Shown on the screen too, but not kept in a record.
+  if (record.peak > 0) attribute("percent_of_peak", 100 * record.rate / record.peak);
+  std::vector<double> rates;
+  for (measure::Extra const& extra : record.extras) rates.push_back(rate_of(extra, record));
+  attribute.write_list("extra_rates", rates);
+}
+
+void write_pairs(hid_t file, char const* name, Pairs const& pairs) {
+  Group const group = make_group(file, name);
+  for (auto const& [key, value] : pairs) WriteAttributes{group}(key.c_str(), value);
+}
+
+void write_texts(hid_t file, char const* name, std::vector<std::string> const& texts) {
+  Type const type = string_type();
+  write_dataset(file, name, type, type, list_space(texts.size()), pointers(texts).data());
+}
+
+/// RunInfo::Rank as HDF5 sees it: strings by pointer.
+struct RankRow {
+  int rank, local_rank, numa, threads;
+  std::int64_t memory;
+  char *node, *device, *uuid, *pci, *cpu_mask;
+};
+
+/// As it lies in memory, or as the file has it.
+Type rank_type(bool in_file) {
+  Type type{QUAD_HDF5(H5Tcreate(H5T_COMPOUND, sizeof(RankRow)))};
+  Type const text = string_type();
+  auto const add = [&](char const* name, std::size_t offset, hid_t member) {
+    QUAD_HDF5(H5Tinsert(type, name, offset, member));
+  };
+  hid_t const whole = in_file ? H5T_STD_I32LE : H5T_NATIVE_INT;
+  hid_t const wide = in_file ? H5T_STD_I64LE : H5T_NATIVE_INT64;
+  add("rank", offsetof(RankRow, rank), whole);
+  add("node", offsetof(RankRow, node), text);
+  add("local_rank", offsetof(RankRow, local_rank), whole);
+  add("device", offsetof(RankRow, device), text);
+  add("uuid", offsetof(RankRow, uuid), text);
+  add("pci", offsetof(RankRow, pci), text);
+  add("numa", offsetof(RankRow, numa), whole);
+  add("cpu_mask", offsetof(RankRow, cpu_mask), text);
+  add("memory", offsetof(RankRow, memory), wide);
+  add("threads", offsetof(RankRow, threads), whole);
+  if (in_file) QUAD_HDF5(H5Tpack(type));
+  return type;
+}
+
+void write_ranks(hid_t file, std::vector<RunInfo::Rank> ranks) {
+  std::vector<RankRow> rows;
+  for (RunInfo::Rank& r : ranks) {
+    rows.push_back({r.rank, r.local_rank, r.numa, r.threads, r.memory, r.node.data(),
+                    r.device.data(), r.uuid.data(), r.pci.data(), r.cpu_mask.data()});
+  }
+  write_dataset(file, "ranks", rank_type(true), rank_type(false), list_space(rows.size()),
+                rows.data());
+}
+
+/// The first reason why a file cannot be read; after it, every reading function does nothing.
+class Trouble {
+ public:
+  bool none() const { return why_.empty(); }
+  std::string const& why() const { return why_; }
+  /// Notes trouble unless `good`; returns none().
+  bool expect(bool good, std::string_view what) {
+    if (!good && none()) why_ = fmt::format("{}; {}", what, hdf5_error("HDF5"));
+    return none();
+  }
+
+ private:
+  std::string why_;
+};
+
+/// Number of elements, if a file can hold that many: nothing larger is ever allocated.
+std::size_t element_count(hid_t space, Trouble& trouble) {
+  constexpr hssize_t kMost = hssize_t{1} << 32;
+  hssize_t const n = H5Sget_simple_extent_npoints(space);
+  return trouble.expect(n >= 0 && n <= kMost, "an array has an impossible size")
+             ? static_cast<std::size_t>(n)
+             : 0;
+}
+
+/// Copies strings that `read(type, to)` gets from an attribute or a dataset.
+template <class Read>
+std::vector<std::string> read_texts(hid_t type_in_file, hid_t space, Trouble& trouble,
+                                    Read const& read) {
+  std::size_t const n = element_count(space, trouble);
+  trouble.expect(H5Tis_variable_str(type_in_file) > 0, "a text is not a variable-length string");
+  if (!trouble.none() || n == 0) return {};
+  std::vector<char*> raw(n);
+  Type const type = string_type();
+  if (!trouble.expect(read(type, raw.data()) >= 0, "a text cannot be read")) return {};
+  std::vector<std::string> texts;
+  for (char* const text : raw) {
+    texts.emplace_back(text == nullptr ? "" : text);
+    H5free_memory(text);
+  }
+  return texts;
+}
+
+/// Visits members and reads each from its attribute, if there is one.
+struct ReadAttributes {
+  hid_t at;
+  Trouble& trouble;
+
+  Attribute open(char const* name) const {
+    if (!trouble.none() || H5Aexists(at, name) <= 0) return {};
+    Attribute attribute{H5Aopen(at, name, H5P_DEFAULT)};
+    trouble.expect(static_cast<bool>(attribute), "an attribute cannot be opened");
+    return attribute;
+  }
+  template <class T>
+  void read_list(char const* name, std::vector<T>& values) const {
+    Attribute const attribute = open(name);
+    if (!attribute) return;
+    Type const type{H5Aget_type(attribute)};
+    Space const space{H5Aget_space(attribute)};
+    H5T_class_t const kind = H5Tget_class(type);
+    trouble.expect(kind == H5T_INTEGER || kind == H5T_FLOAT,
+                   fmt::format("'{}' is not a number", name));
+    std::size_t const n = element_count(space, trouble);
+    trouble.expect(n <= H5Aget_storage_size(attribute), fmt::format("'{}' is damaged", name));
+    if (!trouble.none()) return;
+    values.resize(n);
+    if (n == 0) return;
+    trouble.expect(H5Aread(attribute, memory_type<T>(), values.data()) >= 0,
+                   fmt::format("'{}' cannot be read", name));
+  }
+  template <class T>
+  bool read_scalar(char const* name, T& value) const {
+    std::vector<T> values;
+    read_list(name, values);
+    if (!trouble.none() || values.empty()) return false;
+    value = values.front();
+    return true;
+  }
+
+  void operator()(char const* name, std::vector<std::string>& values) const {
+    Attribute const attribute = open(name);
+    if (!attribute) return;
+    Type const type{H5Aget_type(attribute)};
+    Space const space{H5Aget_space(attribute)};
+    values = read_texts(type, space, trouble,
+                        [&](hid_t as, void* to) { return H5Aread(attribute, as, to); });
+  }
+  void operator()(char const* name, std::string& value) const {
+    std::vector<std::string> values;
+    (*this)(name, values);
+    if (!values.empty()) value = values.front();
+  }
+  void operator()(char const* name, double& value) const { read_scalar(name, value); }
+  void operator()(char const* name, int& value) const { read_scalar(name, value); }
+  void operator()(char const* name, std::int64_t& value) const { read_scalar(name, value); }
+  void operator()(char const* name, std::uint64_t& value) const { read_scalar(name, value); }
+  void operator()(char const* name, bool& value) const {
+    std::uint8_t number = 0;
+    if (read_scalar(name, number)) value = number != 0;
+  }
+  void operator()(char const* name, measure::Outcome& value) const {
+    std::string text;
+    (*this)(name, text);
+    auto const outcome = measure::parse_outcome(text);
+    if (trouble.expect(outcome.has_value(), "a case without a known verdict")) value = *outcome;
+  }
+  void operator()(char const* name, std::vector<std::int64_t>& values) const {
+    read_list(name, values);
+  }
+  void operator()(char const* name, std::optional<double>& value) const {
+    if (double number = 0; read_scalar(name, number)) value = number;
+  }
+  void operator()(char const*, std::optional<measure::LegSummary>& legs) const {
+    if (trouble.none() && H5Aexists(at, "hidden") > 0) visit_legs(legs.emplace(), *this);
+  }
+  void operator()(char const*, std::vector<measure::Extra>& extras) const {
+    std::vector<std::string> names, units;
+    std::vector<double> amounts, seconds;
+    (*this)("extra_names", names);
+    (*this)("extra_units", units);
+    read_list("extra_amounts", amounts);
+    read_list("extra_seconds", seconds);
+    std::size_t const n = names.size();
+    trouble.expect(units.size() == n && amounts.size() == n && seconds.size() == n,
+                   "the extra rates do not fit together");
+    for (std::size_t i = 0; trouble.none() && i < n; ++i) {
+      extras.push_back({names[i], amounts[i], units[i], seconds[i]});
+    }
+  }
+};
+
+/// Empty where there is none.
+Group open_group(hid_t parent, char const* name, Trouble& trouble) {
+  if (!trouble.none() || H5Lexists(parent, name, H5P_DEFAULT) <= 0) return {};
+  Group group{H5Gopen2(parent, name, H5P_DEFAULT)};
+  trouble.expect(static_cast<bool>(group), fmt::format("'{}' cannot be opened", name));
+  return group;
+}
+
+Dataset open_dataset(hid_t parent, char const* name, Trouble& trouble) {
+  if (!trouble.none() || H5Lexists(parent, name, H5P_DEFAULT) <= 0) return {};
+  Dataset set{H5Dopen2(parent, name, H5P_DEFAULT)};
+  trouble.expect(static_cast<bool>(set), fmt::format("'{}' cannot be opened", name));
+  return set;
+}
+
+std::vector<double> read_doubles(hid_t set, Trouble& trouble) {
+  Type const type{H5Dget_type(set)};
+  Space const space{H5Dget_space(set)};
+  std::size_t const n = element_count(space, trouble);
+  trouble.expect(H5Tget_class(type) == H5T_FLOAT && n <= H5Dget_storage_size(set),
+                 "an array of samples is damaged");
+  if (!trouble.none() || n == 0) return {};
+  std::vector<double> values(n);
+  trouble.expect(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0,
+                 "an array of samples cannot be read");
+  return values;
+}
+
+std::vector<double> read_samples(hid_t parent, char const* name, Trouble& trouble) {
+  Dataset const set = open_dataset(parent, name, trouble);
+  return set ? read_doubles(set, trouble) : std::vector<double>{};
+}
+
+void read_legs(hid_t parent, Record& record, Trouble& trouble) {
+  Dataset const set = open_dataset(parent, "legs", trouble);
+  if (!set) return;
+  std::vector<double> const padded = read_doubles(set, trouble);
+  std::vector<std::string> names;
+  std::vector<std::int64_t> repetitions;
+  ReadAttributes const attribute{set, trouble};
+  attribute("legs", names);
+  attribute("repetitions", repetitions);
+  trouble.expect(!names.empty() && names.size() == repetitions.size() && record.ranks >= 0,
+                 "the legs do not fit together");
+  for (std::size_t i = 0; trouble.none() && i < names.size(); ++i) {
+    std::size_t const longest = padded.size() / names.size();
+    auto const n = static_cast<std::uint64_t>(repetitions[i]);
+    auto const ranks = static_cast<std::size_t>(record.ranks);
+    if (!trouble.expect(n <= longest && n * ranks <= longest, "a leg has too few samples")) return;
+    auto const first = padded.begin() + static_cast<std::ptrdiff_t>(i * longest);
+    record.legs.push_back({names[i], {first, first + static_cast<std::ptrdiff_t>(n * ranks)}});
+  }
+}
+
+Record read_case(hid_t at, Trouble& trouble) {
+  Record record;
+  visit_case(record, ReadAttributes{at, trouble});
+  record.seconds = read_samples(at, "time", trouble);
+  record.warmup = read_samples(at, "warmup", trouble);
+  read_legs(at, record, trouble);
+  if (Group const check = open_group(at, "check", trouble)) {
+    visit_check(record.check, ReadAttributes{check, trouble});
+  }
+  if (Group const summary = open_group(at, "summary", trouble)) {
+    visit_summary(record, ReadAttributes{summary, trouble});
+  }
+  trouble.expect(!record.id.empty() && has_whole_repetitions(record),
+                 "a case lacks its id, or samples of some ranks");
+  return record;
+}
+
+std::vector<Record> read_cases(hid_t file, Trouble& trouble) {
+  std::vector<Record> records;
+  Group const cases = open_group(file, "cases", trouble);
+  if (!trouble.expect(static_cast<bool>(cases), "there is no group 'cases'")) return records;
+  H5G_info_t info{};
+  if (!trouble.expect(H5Gget_info(cases, &info) >= 0, "the group 'cases' is damaged")) return {};
+  for (hsize_t i = 0; trouble.none() && i < info.nlinks; ++i) {
+    Group const at{H5Oopen_by_idx(cases, ".", H5_INDEX_CRT_ORDER, H5_ITER_INC, i, H5P_DEFAULT)};
+    if (trouble.expect(H5Iget_type(at) == H5I_GROUP, "a case cannot be opened")) {
+      records.push_back(read_case(at, trouble));
+    }
+  }
+  return records;
+}
+
+Pairs read_pairs(hid_t file, char const* name, Trouble& trouble) {
+  Pairs pairs;
+  Group const group = open_group(file, name, trouble);
+  if (!group) return pairs;
+  auto const collect = [](hid_t, char const* key, H5A_info_t const*, void* to) -> herr_t {
+    static_cast<Pairs*>(to)->emplace_back(key, "");
+    return 0;
+  };
+  herr_t const seen = H5Aiterate2(group, H5_INDEX_CRT_ORDER, H5_ITER_INC, nullptr, collect, &pairs);
+  trouble.expect(seen >= 0, fmt::format("'{}' is damaged", name));
+  for (auto& [key, value] : pairs) ReadAttributes{group, trouble}(key.c_str(), value);
+  return pairs;
+}
+
+std::vector<std::string> read_text_set(hid_t file, char const* name, Trouble& trouble) {
+  Dataset const set = open_dataset(file, name, trouble);
+  if (!set) return {};
+  Type const type{H5Dget_type(set)};
+  Space const space{H5Dget_space(set)};
+  return read_texts(type, space, trouble, [&](hid_t as, void* to) {
+    return H5Dread(set, as, H5S_ALL, H5S_ALL, H5P_DEFAULT, to);
+  });
+}
+
+std::vector<RunInfo::Rank> read_ranks(hid_t file, Trouble& trouble) {
+  Dataset const set = open_dataset(file, "ranks", trouble);
+  if (!set) return {};
+  Space const space{H5Dget_space(set)};
+  std::size_t const n = element_count(space, trouble);
+  trouble.expect(n <= H5Dget_storage_size(set), "the table of ranks is damaged");
+  if (!trouble.none() || n == 0) return {};
+  std::vector<RankRow> rows(n);
+  Type const type = rank_type(false);
+  trouble.expect(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()) >= 0,
+                 "the table of ranks cannot be read");
+  std::vector<RunInfo::Rank> ranks;
+  for (RankRow const& r : rows) {
+    auto const take = [](char* text) {
+      std::string copy = text == nullptr ? "" : text;
+      H5free_memory(text);
+      return copy;
+    };
+    ranks.push_back({r.rank, take(r.node), r.local_rank, take(r.device), take(r.uuid), take(r.pci),
+                     r.numa, take(r.cpu_mask), r.memory, r.threads});
+  }
+  return ranks;
+}
+
+core::Parsed<RunResult> refuse(std::string const& path, std::string const& why) {
+  return core::Parsed<RunResult>::error(fmt::format("{}: not a Quadrille result ({})", path, why));
+}
+
+/// No locks: network file systems often have none, and nobody writes to a finished file.
+Properties access_without_lock() {
+  Properties properties{QUAD_HDF5(H5Pcreate(H5P_FILE_ACCESS))};
+  QUAD_HDF5(H5Pset_file_locking(properties, false, true));
+  return properties;
+}
+
+// HDF5 does not survive every damaged file: it crashes on a damaged heap of strings. So a finished
+// result ends with a seal behind HDF5's own bytes, which is checked before HDF5 sees the file.
+// Tools that change the file drop the seal; such a file is read without.
+constexpr std::string_view kSealMark = "QUADSEAL";
+constexpr std::size_t kSealSize = kSealMark.size() + 16;
+
+/// FNV-1a of the first `bytes` bytes, in hexadecimal digits.
+std::string digest_of(std::istream& file, std::uint64_t bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  std::vector<char> chunk(std::size_t{1} << 20);
+  file.seekg(0);
+  while (bytes > 0 && file) {
+    file.read(chunk.data(), static_cast<std::streamsize>(std::min<std::uint64_t>(
+                                bytes, static_cast<std::uint64_t>(chunk.size()))));
+    for (char const c : std::span{chunk}.first(static_cast<std::size_t>(file.gcount()))) {
+      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+    }
+    bytes -= static_cast<std::uint64_t>(file.gcount());
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+void append_seal(std::string const& path) {
+  std::fstream file{path, std::ios::binary | std::ios::in | std::ios::out};
+  std::string const seal =
+      std::string{kSealMark} + digest_of(file, std::filesystem::file_size(path));
+  file.seekp(0, std::ios::end);
+  file << seal << std::flush;
+  QUAD_REQUIRE(file, fmt::format("{}: cannot be completed: {}", path, std::strerror(errno)));
+}
+
+enum class Seal { none, intact, broken };
+
+Seal examine_seal(std::string const& path) {
+  std::error_code none;
+  std::uint64_t const size = std::filesystem::file_size(path, none);
+  std::ifstream file{path, std::ios::binary};
+  if (none || size < kSealSize) return Seal::none;
+  std::string seal(kSealSize, ' ');
+  file.seekg(static_cast<std::streamoff>(size - kSealSize));
+  file.read(seal.data(), kSealSize);
+  if (!seal.starts_with(kSealMark)) return Seal::none;
+  bool const intact = seal.substr(kSealMark.size()) == digest_of(file, size - kSealSize);
+  return intact ? Seal::intact : Seal::broken;
+}
+
+core::Parsed<RunResult> read_hdf5(std::string const& path) {
+  Seal const seal = examine_seal(path);
+  if (seal == Seal::broken) return refuse(path, "its bytes changed since it was written");
+  File const file{H5Fopen(path.c_str(), H5F_ACC_RDONLY, access_without_lock())};
+  if (!file) return refuse(path, hdf5_error("H5Fopen"));
+  haddr_t end = 0;
+  hsize_t size = 0;
+  bool const sized = H5Fget_eoa(file, &end) >= 0 && H5Fget_filesize(file, &size) >= 0;
+  if (!sized || (seal == Seal::none && size > end)) return refuse(path, "its end is damaged");
+  Trouble trouble;
+  ReadAttributes const attribute{file, trouble};
+  std::string schema;
+  int version = 0;
+  attribute("schema", schema);
+  attribute("schema_version", version);
+  if (!trouble.none()) return refuse(path, trouble.why());
+  if (schema != kResultSchema) {
+    return refuse(path, fmt::format("an HDF5 file whose schema is '{}'", schema));
+  }
+  if (version > kResultSchemaVersion) {
+    return refuse(path, fmt::format("schema version {}; this program reads up to {}", version,
+                                    kResultSchemaVersion));
+  }
+  RunResult result;
+  visit_run(result.info, attribute);
+  auto const config = read_text_set(file, "config", trouble);
+  if (!config.empty()) result.info.config = config.front();
+  result.info.build = read_pairs(file, "build", trouble);
+  result.info.environment = read_pairs(file, "environment", trouble);
+  result.info.ranks = read_ranks(file, trouble);
+  result.info.events = read_text_set(file, "events", trouble);
+  result.records = read_cases(file, trouble);
+  if (!trouble.none()) return refuse(path, trouble.why());
+  return result;
+}
+
+core::Parsed<RunResult> read_journal(std::string const& path) {
+  std::ifstream file{path, std::ios::binary};
+  RunResult result;
+  std::string line;
+  for (std::int64_t number = 1; std::getline(file, line); ++number) {
+    std::string const why = add_json_line(line, result);
+    if (why.empty()) continue;
+    bool const is_last = file.eof() || file.peek() == std::ifstream::traits_type::eof();
+    if (!is_last || number == 1) return refuse(path, fmt::format("line {}: {}", number, why));
+    result.info.events.push_back(
+        fmt::format("line {} of the journal is incomplete and was left out", number));
+  }
+  return result;
+}
+
+}  // namespace
+
+void write_result(std::string const& path, RunResult const& result) {
+  silence_hdf5();
+  if (access(path.c_str(), F_OK) == 0) {
+    core::fail(fmt::format("{}: exists already; remove it or choose another output", path),
+               core::Exit::environment);
+  }
+  std::string const temporary = fmt::format("{}.tmp.{}", path, getpid());
+  // Since this version, HDF5 guards most of its own structures by checksums.
+  Properties const properties = access_without_lock();
+  QUAD_HDF5(H5Pset_libver_bounds(properties, H5F_LIBVER_V18, H5F_LIBVER_V18));
+  File file{H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, properties)};
+  if (!file) {
+    core::fail(fmt::format("{}: cannot create the result: {}; choose an output directory that can "
+                           "be written",
+                           path, hdf5_error("H5Fcreate")),
+               core::Exit::environment);
+  }
+  WriteAttributes const attribute{file};
+  attribute("schema", std::string{kResultSchema});
+  attribute("schema_version", kResultSchemaVersion);
+  visit_run(result.info, attribute);
+  {
+    Type const type = string_type();
+    Space const scalar{QUAD_HDF5(H5Screate(H5S_SCALAR))};
+    char const* const text = result.info.config.c_str();
+    write_dataset(file, "config", type, type, scalar, &text);
+  }
+  write_pairs(file, "build", result.info.build);
+  write_pairs(file, "environment", result.info.environment);
+  write_ranks(file, result.info.ranks);
+  {
+    Group const cases = make_group(file, "cases");
+    for (Record const& record : result.records) write_case(cases, record);
+  }
+  write_texts(file, "events", result.info.events);
+  QUAD_HDF5(file.close());
+  append_seal(temporary);
+  std::string const trouble = publish(temporary, path);
+  if (!trouble.empty()) core::fail(trouble, core::Exit::environment);
+}
+
+core::Parsed<RunResult> read_result(std::string const& path) {
+  silence_hdf5();
+  if (std::error_code none; std::filesystem::is_directory(path, none)) {
+    std::filesystem::path const in{path};
+    bool const finished = std::filesystem::exists(in / "result.h5", none);
+    return read_result((in / (finished ? "result.h5" : "result.jsonl")).string());
+  }
+  std::ifstream file{path, std::ios::binary};
+  if (!file) {
+    return core::Parsed<RunResult>::error(
+        fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  }
+  constexpr std::string_view kSignature{"\x89HDF\r\n\x1a\n"};
+  std::array<char, kSignature.size()> start{};
+  file.read(start.data(), start.size());
+  std::string_view const seen{start.data(), static_cast<std::size_t>(file.gcount())};
+  if (seen.empty()) return refuse(path, "the file is empty");
+  if (seen == kSignature) return read_hdf5(path);
+  if (seen.front() == '{') return read_journal(path);
+  return refuse(path, "neither HDF5 nor a journal");
+}
+
+}  // namespace quadrille::io

@@ -1,0 +1,285 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "io/result_file.hpp"
+
+#include "io/hdf5.hpp"
+#include "io/journal.hpp"
+#include "io/json.hpp"
+#include "support/sample_result.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <random>
+#include <string>
+
+namespace quadrille::io {
+namespace {
+
+namespace fs = std::filesystem;
+using test::all_of;
+using test::sample_result;
+
+/// An empty directory of this test alone.
+class ResultFile : public testing::Test {
+ protected:
+  ResultFile() {
+    auto const* const info = testing::UnitTest::GetInstance()->current_test_info();
+    folder_ = fs::temp_directory_path() /
+              (std::string{"quadrille_"} + info->name() + "." + std::to_string(getpid()));
+    fs::create_directories(folder_);
+  }
+  ~ResultFile() override { fs::remove_all(folder_); }
+  std::string at(std::string const& name) const { return (folder_ / name).string(); }
+  std::string put(std::string const& name, std::string const& bytes) const {
+    std::ofstream{at(name), std::ios::binary} << bytes;
+    return at(name);
+  }
+  std::string bytes_of(std::string const& path) const {
+    std::ifstream file{path, std::ios::binary};
+    return {std::istreambuf_iterator<char>{file}, {}};
+  }
+  std::string journal_of(measure::RunResult const& result) const { return all_of(result) + "\n"; }
+
+  fs::path folder_;
+};
+
+std::string why(core::Parsed<measure::RunResult> const& result) {
+  return result ? "read without complaint" : result.why();
+}
+
+TEST_F(ResultFile, JsonLineKeepsEveryMember) {
+  measure::Record const wrote = test::sample_record();
+  measure::RunResult result;
+
+  ASSERT_EQ(add_json_line(to_json_line(wrote), result), "");
+
+  measure::Record const& r = result.records.at(0);
+  EXPECT_EQ(r.id, wrote.id);
+  EXPECT_EQ(r.name, wrote.name);
+  EXPECT_EQ(r.workload, wrote.workload);
+  EXPECT_EQ(r.type, wrote.type);
+  EXPECT_EQ(r.variant, wrote.variant);
+  EXPECT_EQ(r.backend, wrote.backend);
+  EXPECT_EQ(r.transport, wrote.transport);
+  EXPECT_EQ(r.grid, wrote.grid);
+  EXPECT_EQ(r.device, wrote.device);
+  EXPECT_EQ(r.source, wrote.source);
+  EXPECT_EQ(r.size, wrote.size);
+  EXPECT_EQ(r.config, wrote.config);
+  EXPECT_EQ(r.data, wrote.data);
+  EXPECT_EQ(r.seed, wrote.seed);
+  EXPECT_EQ(r.ranks, wrote.ranks);
+  EXPECT_EQ(r.outcome, wrote.outcome);
+  EXPECT_EQ(r.reason, wrote.reason);
+  EXPECT_EQ(r.suspect, wrote.suspect);
+  EXPECT_EQ(r.modelled_link, wrote.modelled_link);
+  EXPECT_EQ(r.amount, wrote.amount);
+  EXPECT_EQ(r.unit, wrote.unit);
+  EXPECT_EQ(r.peak, wrote.peak);
+  ASSERT_EQ(r.extras.size(), 2U);
+  EXPECT_EQ(r.extras[0].name, "bus bandwidth");
+  EXPECT_EQ(r.extras[0].amount, 1.0 / 3);
+  EXPECT_EQ(r.extras[0].unit, "B/s");
+  EXPECT_EQ(r.extras[0].seconds, 0.125);
+  EXPECT_EQ(r.seconds, wrote.seconds);
+  EXPECT_EQ(r.warmup[1], 0.4);
+  EXPECT_TRUE(std::isnan(r.warmup[2]));
+  EXPECT_EQ(r.first_use_s, wrote.first_use_s);
+  ASSERT_EQ(r.legs.size(), 4U);
+  EXPECT_EQ(r.legs[0].leg, "compute");
+  EXPECT_EQ(r.legs[0].seconds, wrote.legs[0].seconds);
+  EXPECT_EQ(r.check.error, wrote.check.error);
+  EXPECT_EQ(r.check.bound, wrote.check.bound);
+  EXPECT_EQ(r.check.wrong, wrote.check.wrong);
+  EXPECT_EQ(r.check.first_wrong, wrote.check.first_wrong);
+  EXPECT_EQ(r.check.digest, wrote.check.digest);
+  EXPECT_EQ(r.time.n, wrote.time.n);
+  EXPECT_EQ(r.time.min, wrote.time.min);
+  EXPECT_EQ(r.time.median, wrote.time.median);
+  EXPECT_EQ(r.time.p95, wrote.time.p95);
+  EXPECT_EQ(r.time.max, wrote.time.max);
+  EXPECT_EQ(r.time.mean, wrote.time.mean);
+  EXPECT_EQ(r.time.cv, wrote.time.cv);
+  EXPECT_EQ(r.time.median_low, wrote.time.median_low);
+  EXPECT_EQ(r.time.median_high, wrote.time.median_high);
+  EXPECT_EQ(r.rate, wrote.rate);
+  EXPECT_EQ(r.imbalance, wrote.imbalance);
+  EXPECT_EQ(r.slowest_rank, wrote.slowest_rank);
+  EXPECT_EQ(r.ratio_to_vendor, 1.43);
+  EXPECT_EQ(r.ratio_to_vendor_low, 1.4);
+  EXPECT_EQ(r.ratio_to_vendor_high, 1.46);
+  EXPECT_EQ(r.ratio_to_copy, 0.9);
+  ASSERT_TRUE(r.leg_summary);
+  EXPECT_EQ(r.leg_summary->compute_s, wrote.leg_summary->compute_s);
+  EXPECT_EQ(r.leg_summary->communicate_s, wrote.leg_summary->communicate_s);
+  EXPECT_EQ(r.leg_summary->serial_s, wrote.leg_summary->serial_s);
+  EXPECT_EQ(r.leg_summary->overlapped_s, wrote.leg_summary->overlapped_s);
+  EXPECT_EQ(r.leg_summary->hidden, wrote.leg_summary->hidden);
+  EXPECT_EQ(r.leg_summary->slowdown_compute, wrote.leg_summary->slowdown_compute);
+  EXPECT_EQ(r.leg_summary->slowdown_communicate, wrote.leg_summary->slowdown_communicate);
+}
+
+TEST_F(ResultFile, JournalToHdf5AndBackIsEqual) {
+  measure::RunResult wrote = sample_result();
+  wrote.records[0].seconds[4] = std::numeric_limits<double>::quiet_NaN();
+  wrote.records[0].seconds[5] = -std::numeric_limits<double>::infinity();
+  wrote.records[0].check.error = std::numeric_limits<double>::infinity();
+  {
+    Journal journal{at("result.jsonl")};
+    journal.append(to_json_line(wrote.info));
+    for (auto const& record : wrote.records) journal.append(to_json_line(record));
+  }
+
+  auto const journal = read_result(at("result.jsonl"));
+  ASSERT_TRUE(journal) << why(journal);
+  write_result(at("result.h5"), *journal);
+  auto const back = read_result(at("result.h5"));
+
+  ASSERT_TRUE(back) << why(back);
+  EXPECT_EQ(all_of(*journal), all_of(wrote));
+  EXPECT_EQ(all_of(*back), all_of(wrote));
+}
+
+TEST_F(ResultFile, AnEmptyRunSurvives) {
+  write_result(at("result.h5"), {});
+  auto const back = read_result(at("result.h5"));
+  ASSERT_TRUE(back) << why(back);
+  EXPECT_EQ(all_of(*back), all_of({}));
+}
+
+TEST_F(ResultFile, ADirectoryStandsForTheResultInIt) {
+  put("result.jsonl", journal_of(sample_result()));
+  auto const interrupted = read_result(folder_.string());
+  ASSERT_TRUE(interrupted) << why(interrupted);
+  EXPECT_EQ(interrupted->records.size(), 2U);
+
+  write_result(at("result.h5"), {});
+  auto const finished = read_result(folder_.string());
+  ASSERT_TRUE(finished) << why(finished);
+  EXPECT_EQ(finished->records.size(), 0U);
+}
+
+TEST_F(ResultFile, LaterLinesOfAJournalReplaceEarlierOnes) {
+  measure::RunResult wrote = sample_result();
+  std::string text = journal_of(wrote);
+  wrote.info.status = "interrupted";
+  wrote.records[0].reason = "again";
+  auto const back = read_result(put("result.jsonl", text + journal_of(wrote)));
+  ASSERT_TRUE(back) << why(back);
+  EXPECT_EQ(all_of(*back), all_of(wrote));
+}
+
+TEST_F(ResultFile, AHalfWrittenLastLineIsLeftOutAndNoted) {
+  measure::RunResult const wrote = sample_result();
+  std::string const text = journal_of(wrote);
+  std::string const first = to_json_line(wrote.info) + "\n" + to_json_line(wrote.records[0]) + "\n";
+  for (std::size_t cut : {text.size() - 2, text.size() - 100, first.size() + 1}) {
+    auto const back = read_result(put("result.jsonl", text.substr(0, cut)));
+    ASSERT_TRUE(back) << why(back);
+    EXPECT_EQ(back->records.size(), 1U);
+    EXPECT_EQ(back->info.events.back(), "line 3 of the journal is incomplete and was left out");
+  }
+  auto const whole = read_result(put("result.jsonl", text.substr(0, text.size() - 1)));
+  ASSERT_TRUE(whole) << why(whole);
+  EXPECT_EQ(whole->records.size(), 2U);
+}
+
+TEST_F(ResultFile, DamageInsideAJournalIsAnError) {
+  std::string text = journal_of(sample_result());
+  text[to_json_line(sample_result().info).size() + 5] = '\0';
+  EXPECT_NE(why(read_result(put("a.jsonl", text))).find("not a Quadrille result (line 2"),
+            std::string::npos);
+
+  for (std::string const line :
+       {"{", "{}", "{\"id\": 3}", "[1]",
+        "{\"schema\": \"quadrille-result\", \"schema_version\": 99}",
+        "{\"schema\": \"quadrille-result\", \"ranks\": 1}", "{\"schema\": [1]}"}) {
+    EXPECT_NE(why(read_result(put("b.jsonl", line))).find("b.jsonl: not a Quadrille result ("),
+              std::string::npos)
+        << line;
+  }
+}
+
+TEST_F(ResultFile, SamplesMustFitTheRanks) {
+  measure::Record record = test::sample_record();
+  record.seconds.pop_back();
+  measure::RunResult result;
+  EXPECT_NE(add_json_line(to_json_line(record), result), "");
+}
+
+TEST_F(ResultFile, TruncatedFilesAreErrors) {
+  write_result(at("result.h5"), sample_result());
+  std::string const whole = bytes_of(at("result.h5"));
+  ASSERT_GT(whole.size(), 2048U);
+  for (std::size_t const length :
+       {std::size_t{1}, std::size_t{8}, std::size_t{47}, std::size_t{96}, std::size_t{512},
+        std::size_t{2048}, whole.size() / 2, whole.size() - 1}) {
+    std::string const text = why(read_result(put("cut.h5", whole.substr(0, length))));
+    EXPECT_NE(text.find("cut.h5: not a Quadrille result ("), std::string::npos) << text;
+  }
+}
+
+TEST_F(ResultFile, DamagedFilesNeverCrash) {
+  write_result(at("result.h5"), sample_result());
+  std::string const whole = bytes_of(at("result.h5"));
+  std::mt19937 random{1};
+  int refused = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::string bytes = whole;
+    for (int k = 0; k < 8; ++k) bytes[random() % bytes.size()] = static_cast<char>(random());
+    refused += read_result(put("damaged.h5", bytes)) ? 0 : 1;
+  }
+  EXPECT_GT(refused, 150);
+}
+
+TEST_F(ResultFile, FilesThatAnotherToolAddedToAreRead) {
+  write_result(at("result.h5"), sample_result());
+  {
+    File const file{H5Fopen(at("result.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT)};
+    Group const note{H5Gcreate2(file, "my_notes", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)};
+    ASSERT_TRUE(note);
+  }
+  auto const back = read_result(at("result.h5"));
+  ASSERT_TRUE(back) << why(back);
+  EXPECT_EQ(all_of(*back), all_of(sample_result()));
+}
+
+TEST_F(ResultFile, ForeignFilesAreErrors) {
+  silence_hdf5();
+  { File const foreign{H5Fcreate(at("foreign.h5").c_str(), H5F_ACC_TRUNC, 0, 0)}; }
+  EXPECT_NE(why(read_result(at("foreign.h5"))).find("an HDF5 file whose schema is ''"),
+            std::string::npos);
+  EXPECT_NE(why(read_result(put("empty.h5", ""))).find("the file is empty"), std::string::npos);
+  EXPECT_NE(why(read_result(put("text.h5", "a poem\n"))).find("neither HDF5 nor a journal"),
+            std::string::npos);
+  EXPECT_NE(why(read_result(at("none.h5"))).find("No such file"), std::string::npos);
+  EXPECT_NE(why(read_result(folder_.string())).find("No such file"), std::string::npos);
+}
+
+TEST_F(ResultFile, NothingIsOverwritten) {
+  std::string const path = put("taken", "mine");
+  EXPECT_EXIT(write_result(path, {}), testing::ExitedWithCode(3), "taken: exists already");
+  EXPECT_EXIT(Journal{path}, testing::ExitedWithCode(3), "taken: cannot create.*File exists");
+  put("new", "yours");
+  EXPECT_NE(publish(at("new"), path), "");
+  EXPECT_EQ(bytes_of(path), "mine");
+}
+
+TEST_F(ResultFile, PlacesThatCannotBeWrittenAreNamed) {
+  std::string const path = put("file", "") + "/result";
+  EXPECT_EXIT(write_result(path, {}), testing::ExitedWithCode(3), "result: cannot create");
+  EXPECT_EXIT(Journal{path}, testing::ExitedWithCode(3), "result: cannot create.*choose an output");
+}
+
+TEST_F(ResultFile, WritesNothingBesideTheResult) {
+  write_result(at("result.h5"), sample_result());
+  EXPECT_EQ(std::distance(fs::directory_iterator{folder_}, fs::directory_iterator{}), 1);
+}
+
+}  // namespace
+}  // namespace quadrille::io

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/record.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace quadrille::measure {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+Record timed(int ranks, std::vector<double> seconds) {
+  Record r;
+  r.ranks = ranks;
+  r.amount = 12;
+  r.unit = "B/s";
+  r.seconds = std::move(seconds);
+  return r;
+}
+
+std::string all_reasons(Record const& r) {
+  std::string text;
+  for (std::string const& reason : r.suspect) text += reason + "\n";
+  return text;
+}
+
+TEST(Outcome, TextsAreReadBackAndOthersAreNot) {
+  for (Outcome const outcome : {Outcome::pass, Outcome::fail, Outcome::skip, Outcome::unsupported,
+                                Outcome::error, Outcome::timeout, Outcome::interrupted}) {
+    EXPECT_EQ(parse_outcome(to_text(outcome)), outcome);
+  }
+  EXPECT_EQ(to_text(Outcome::timeout), "TIMEOUT");
+  EXPECT_FALSE(parse_outcome("pass"));
+  EXPECT_FALSE(parse_outcome(""));
+}
+
+TEST(Finish, RateIsWorkOverTheMedianOfTheSlowestRank) {
+  Record r = timed(2, {1, 3, 4, 2, 2, 5});
+
+  finish(r);
+
+  EXPECT_EQ(r.time.n, 3);
+  EXPECT_EQ(r.time.min, 3);
+  EXPECT_EQ(r.time.median, 4);
+  EXPECT_EQ(r.time.max, 5);
+  EXPECT_EQ(r.rate, 3);
+  EXPECT_EQ(r.slowest_rank, 1);
+  EXPECT_DOUBLE_EQ(r.imbalance, 10.0 / 7);  // of 3 / 2, 4 / 3, 5 / 3.5
+}
+
+TEST(Finish, NothingTimedIsNoRateAndNoSuspicion) {
+  Record r = timed(0, {});
+
+  finish(r);
+
+  EXPECT_EQ(r.time.n, 0);
+  EXPECT_EQ(r.rate, 0);
+  EXPECT_EQ(r.slowest_rank, -1);
+  EXPECT_TRUE(r.suspect.empty());
+  EXPECT_FALSE(r.leg_summary);
+}
+
+TEST(Finish, ZeroTimeHasNoRateAndIsSuspect) {
+  Record r = timed(1, {0, 0, 0});
+  finish(r);
+  EXPECT_EQ(r.rate, 0);
+  EXPECT_NE(all_reasons(r).find("median time is 0 s"), std::string::npos);
+}
+
+TEST(Finish, NaNInTheLastRankIsNotLost) {
+  Record r = timed(3, {1, 2, kNaN});
+  finish(r);
+  EXPECT_TRUE(std::isnan(r.time.median));
+  EXPECT_EQ(r.rate, 0);
+  EXPECT_EQ(r.suspect.size(), 1U);
+}
+
+TEST(Finish, SuspectsRatesAbovePeakOnlyWherePeakIsKnown) {
+  Record r = timed(1, {1, 1, 1});
+  r.peak = 12 / 1.06;
+  finish(r);
+  EXPECT_NE(all_reasons(r).find("1.06 x the physical peak"), std::string::npos);
+
+  for (double const peak : {12 / 1.04, 0.0}) {
+    Record fine = timed(1, {1, 1, 1});
+    fine.peak = peak;
+    finish(fine);
+    EXPECT_TRUE(fine.suspect.empty()) << all_reasons(fine);
+  }
+}
+
+TEST(Finish, SuspectsVariationAndImbalanceAndTellsOnce) {
+  Record r = timed(4, {1, 1, 1, 10, 1, 1, 1, 2});
+
+  finish(r);
+  finish(r);
+
+  ASSERT_EQ(r.suspect.size(), 2U) << all_reasons(r);
+  EXPECT_NE(all_reasons(r).find("the times vary"), std::string::npos);
+  EXPECT_NE(all_reasons(r).find("most often rank 3"), std::string::npos);
+}
+
+TEST(Finish, PartsOfRepetitionsAreRefused) {
+  Record r = timed(2, {1, 2, 3});
+  EXPECT_EXIT(finish(r), testing::ExitedWithCode(4), "3 samples are not whole repetitions of 2");
+}
+
+TEST(Legs, HiddenIsRawAndNeedsAllFour) {
+  Record r = timed(1, {1});
+  r.legs = {{"compute", {2, 2, 2}}, {"communicate", {1}}, {"serial", {3}}};
+  finish(r);
+  EXPECT_FALSE(r.leg_summary);
+
+  r.legs.push_back({"overlapped", {2.25}});
+  finish(r);
+  ASSERT_TRUE(r.leg_summary);
+  EXPECT_EQ(r.leg_summary->hidden, 0.75);
+  EXPECT_EQ(r.leg_summary->slowdown_compute, 1.125);
+  EXPECT_EQ(r.leg_summary->slowdown_communicate, 2.25);
+
+  r.legs.back().seconds = {4};
+  finish(r);
+  EXPECT_EQ(r.leg_summary->hidden, -1);
+  r.legs.back().seconds = {1};
+  finish(r);
+  EXPECT_EQ(r.leg_summary->hidden, 2);
+}
+
+TEST(Ratio, PairsRepetitionsOfEqualIndex) {
+  Record ours = timed(1, {1, 10, 2, 4, 1});
+  Record const base = timed(1, {2, 20, 4, 8, 3});
+
+  set_ratio(ours, base);
+
+  EXPECT_EQ(ours.ratio_to_vendor, 2);
+  EXPECT_EQ(ours.ratio_to_vendor_low, 2);
+  EXPECT_EQ(ours.ratio_to_vendor_high, 3);
+}
+
+TEST(Ratio, ComparesRatesWhereWorkDiffers) {
+  Record const ours = timed(1, {1});
+  Record base = timed(1, {1});
+  base.amount = 6;
+  EXPECT_EQ(paired_ratio(ours, base).median, 2);
+}
+
+TEST(Ratio, IsMissingWithoutPairsOrWithoutTime) {
+  Record ours = timed(1, {1});
+  ours.ratio_to_vendor = 1;
+  set_ratio(ours, timed(1, {}));
+  EXPECT_FALSE(ours.ratio_to_vendor);
+
+  Record zero = timed(1, {0});
+  set_ratio(zero, timed(1, {1}));
+  EXPECT_FALSE(zero.ratio_to_vendor);
+}
+
+TEST(Extra, HasItsOwnTimeOrTheMedian) {
+  Record r = timed(1, {2});
+  finish(r);
+  EXPECT_EQ(rate_of({"traffic", 10, "B/s", 0}, r), 5);
+  EXPECT_EQ(rate_of({"raw", 10, "B/s", 0.5}, r), 20);
+}
+
+}  // namespace
+}  // namespace quadrille::measure

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "io/json.hpp"
+#include "measure/record.hpp"
+
+#include <limits>
+#include <string>
+
+namespace quadrille::test {
+
+/// A measurement of 3 ranks in which every member differs from its default.
+inline measure::Record sample_record() {
+  measure::Record r;
+  r.id = "summa.2:kokkos";
+  r.name = "square";
+  r.workload = "summa";
+  r.type = "f64";
+  r.variant = "kokkos";
+  r.backend = "kokkos";
+  r.transport = "mpi";
+  r.grid = "1x3";
+  r.device = "host";
+  r.source = "own";
+  r.size = {4096, 4096, 512};
+  r.config = "[[case]]\nworkload = \"summa\"  # \u00b5\n";
+  r.data = "uniform";
+  r.seed = std::numeric_limits<std::uint64_t>::max();
+  r.ranks = 3;
+  r.outcome = measure::Outcome::pass;
+  r.reason = "because";
+  r.suspect = {"the clock fell by 11 %"};
+  r.modelled_link = true;
+  r.amount = 2.0 * 4096 * 4096 * 512;
+  r.unit = "FLOP/s";
+  r.peak = 1e12;
+  r.extras = {{"bus bandwidth", 1.0 / 3, "B/s", 0.125}, {"device traffic", 5e9, "B/s", 0}};
+  r.seconds = {0.1, 0.11, 0.12, 0.1, 0.10000000000000001, 0.2, 0.1, 0.12, 0.11, 0.3, 0.1, 0.1};
+  r.warmup = {0.5, 0.4, std::numeric_limits<double>::quiet_NaN()};
+  r.first_use_s = 1.5;
+  r.legs = {{"compute", {0.05, 0.06, 0.05, 0.05, 0.05, 0.06}},
+            {"communicate", {0.05, 0.05, 0.05}},
+            {"serial", {0.11, 0.11, 0.11}},
+            {"overlapped", {0.07, 0.07, 0.07}}};
+  r.check = {1.25e-16, 3.5e-15, 2, "C(3, 4) on rank 1: expected 5, got nan", "0123abcd"};
+  measure::finish(r);
+  r.ratio_to_vendor = 1.43;
+  r.ratio_to_vendor_low = 1.4;
+  r.ratio_to_vendor_high = 1.46;
+  r.ratio_to_copy = 0.9;
+  return r;
+}
+
+/// A case that did not run: no ranks, no samples.
+inline measure::Record skipped_record() {
+  measure::Record r;
+  r.id = "ptrans:cuda/tile";
+  r.name = r.workload = "ptrans";
+  r.type = "f32";
+  r.variant = "cuda/tile";
+  r.size = {1024, 512};
+  r.outcome = measure::Outcome::unsupported;
+  r.reason = "needs a GPU";
+  return r;
+}
+
+inline measure::RunResult sample_result() {
+  measure::RunResult result;
+  result.info.run_id = "20260102-030405-abcd";
+  result.info.started = "2026-01-02T03:04:05Z";
+  result.info.finished = "2026-01-02T03:05:00Z";
+  result.info.status = "finished";
+  result.info.config = "[run]\nrepetitions = 4\n";
+  result.info.build = {{"version", "0.1.0"}, {"commit", "1a72114"}, {"compiler", "GNU 12.2"},
+                       {"flags", "-O3"},     {"MPI", "Open MPI"},   {"HDF5", "1.10.8"},
+                       {"Kokkos", "4.7"},    {"BLAS", "OpenBLAS"},  {"CUDA", "absent"}};
+  result.info.environment = {{"OMP_NUM_THREADS", "2"}, {"OMP_EMPTY", ""}};
+  result.info.ranks = {{0, "n1", 0, "host", "", "", 0, "0-3", 1LL << 40, 4},
+                       {1, "n1", 1, "host", "", "", 1, "4-7", 1LL << 40, 4},
+                       {2, "n2", 0, "H200", "GPU-1", "0000:17:00.0", -1, "0", 5, 1}};
+  result.info.events = {"warning: one rank is slow", "retry"};
+  result.records = {sample_record(), skipped_record()};
+  return result;
+}
+
+/// Everything that is kept, bit by bit: equal texts are equal results, NaN included.
+inline std::string all_of(measure::RunResult const& result) {
+  std::string text = io::to_json_line(result.info);
+  for (measure::Record const& record : result.records) {
+    text += '\n';
+    text += io::to_json_line(record);
+  }
+  return text;
+}
+
+}  // namespace quadrille::test
