@@ -37,4 +37,9 @@ double error_bound(core::DataType type, double k, double weight);
 
 std::span<Variant<Problem> const> variants();
 
+/// The launch functions behind the table: each checks the problem and enqueues it.
+void launch_reference(Problem const& problem, device::StreamView stream);
+void launch_kokkos(Problem const& problem, device::StreamView stream);
+void launch_vendor(Problem const& problem, device::StreamView stream);
+
 }  // namespace quadrille::kernels::gemm

@@ -14,6 +14,7 @@ struct Problem {
   device::MatrixView out;
 };
 
+/// Ends the job unless extents, types and leading dimensions fit together.
 void require_consistent(Problem const& problem);
 
 /// Each element read once and written once.
@@ -22,5 +23,10 @@ constexpr double bytes(double m, double n, double element_bytes) {
 }
 
 std::span<Variant<Problem> const> variants();
+
+/// The launch functions behind the table: each checks the problem and enqueues it.
+void launch_reference(Problem const& problem, device::StreamView stream);
+void launch_kokkos(Problem const& problem, device::StreamView stream);
+void launch_vendor(Problem const& problem, device::StreamView stream);
 
 }  // namespace quadrille::kernels::transpose

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product as in the textbook: what every other variant is held against.
+///
+///   C[i][j] = alpha * sum_p op(A)[i][p] * op(B)[p][j] + beta * C[i][j]
+///
+/// Technique    three loops in the order of the formula; not meant to be fast
+/// Shapes       row-major, any extents and leading dimensions, op() by index
+/// Types        f64, f32, i32; sums in f64
+/// Work         2 m n k flop, one thread
+/// Constraints  none; i32 results must stay below 2^31 in magnitude
+/// Launch       serial, on the stream's own thread
+/// Accuracy     f64: k eps w / 2 at worst; f32: one rounding of the f64 sum; i32: exact
+/// Source       own
+#include "gemm/gemm.hpp"
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+template <class T>
+void multiply(Problem const& p) {
+  auto const* a = p.a.as<T>();
+  auto const* b = p.b.as<T>();
+  auto* c = p.c.as<T>();
+  for (std::int64_t i = 0; i < p.m(); ++i) {
+    for (std::int64_t j = 0; j < p.n(); ++j) {
+      double sum = 0;
+      for (std::int64_t q = 0; q < p.k(); ++q) {
+        T const x = p.transpose_a ? a[q * p.a.ld + i] : a[i * p.a.ld + q];
+        T const y = p.transpose_b ? b[j * p.b.ld + q] : b[q * p.b.ld + j];
+        sum += static_cast<double>(x) * static_cast<double>(y);
+      }
+      double result = p.alpha * sum;
+      if (p.beta != 0) result += p.beta * static_cast<double>(c[i * p.c.ld + j]);
+      c[i * p.c.ld + j] = static_cast<T>(result);
+    }
+  }
+}
+
+}  // namespace
+
+void launch_reference(Problem const& problem, device::StreamView stream) {
+  require_consistent(problem);
+  switch (problem.c.type) {
+    case core::DataType::f64: return stream.run([problem] { multiply<double>(problem); });
+    case core::DataType::f32: return stream.run([problem] { multiply<float>(problem); });
+    case core::DataType::i32: return stream.run([problem] { multiply<std::int32_t>(problem); });
+    default: core::fail("gemm/reference: takes f64, f32 and i32 only");
+  }
+}
+
+}  // namespace quadrille::kernels::gemm
