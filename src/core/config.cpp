@@ -302,8 +302,8 @@ bool Resolver::check_key(Setting const& setting, std::string_view workload, bool
     return fail_at(setting.where, fmt::format("'{}' belongs in [run], not in a [[case]]", key));
   }
   if (!in_run && !workload.empty() && !accepts(option, workload)) {
-    return fail_at(setting.where, fmt::format("workload '{}' has no key '{}'; only {} take it",
-                                              workload, key, option.workloads));
+    return fail_at(setting.where, fmt::format("workload '{}' has no key '{}'; it belongs to {}",
+                                              workload, key, workload_list(option)));
   }
   return true;
 }

@@ -17,8 +17,22 @@ namespace {
 
 using Kind = Scalar::Kind;
 
+/// Where an option lives.
 template <class T>
-using Access = T& (*)(Draft&);
+using Access = std::function<T&(Draft&)>;
+
+template <class T>
+Access<T> in(T RunSettings::*member) {
+  return [=](Draft& draft) -> T& { return draft.run.*member; };
+}
+template <class T>
+Access<T> in(T Case::*member) {
+  return [=](Draft& draft) -> T& { return draft.one.*member; };
+}
+template <class Group, class T, class Owner>
+Access<T> in(Group Owner::*group, T Group::*member) {
+  return [=, outer = in(group)](Draft& draft) -> T& { return outer(draft).*member; };
+}
 
 constexpr std::int64_t kMost = 1LL << 62;
 
@@ -60,6 +74,20 @@ bool is_textual(Scalar const& value) {
 }
 bool is_countable(Scalar const& value) { return is_textual(value) || value.kind == Kind::number; }
 
+std::function<std::string(Draft&)> get_text(Access<std::string> access) {
+  return [=](Draft& draft) { return quote(access(draft)); };
+}
+
+/// Any setter (option, draft, value) of one value.
+template <class Setter>
+Row custom_row(Option const& option, Setter setter, std::function<std::string(Draft&)> getter) {
+  return {option,
+          [=](Draft& draft, std::span<Scalar const> values) {
+            return setter(option, draft, values.front());
+          },
+          getter};
+}
+
 /// A count within [least, most].
 template <class T>
 Row count_row(Option const& option, Access<T> access, std::int64_t least,
@@ -71,13 +99,9 @@ Row count_row(Option const& option, Access<T> access, std::int64_t least,
             bool const bytes = option.type == "bytes";
             auto const count = bytes ? parse_bytes(value.text) : parse_count(value.text);
             if (!count) return count.why();
-            if (*count < least && most < kMost) {
-              return fmt::format("must be {} to {}, not {}", least, most, value.text);
-            }
-            if (*count < least)
-              return fmt::format("must be at least {}, not {}", least, value.text);
-            if (*count > most) {
-              return fmt::format("must be {} to {}, not {}", least, most, value.text);
+            if (*count < least || *count > most) {
+              return most < kMost ? fmt::format("must be {} to {}, not {}", least, most, value.text)
+                                  : fmt::format("must be at least {}, not {}", least, value.text);
             }
             access(draft) = static_cast<T>(*count);
             return "";
@@ -152,7 +176,7 @@ Row choice_row(Option const& option, Access<std::string> access) {
             if (chosen >= 0) access(draft) = choices[static_cast<std::size_t>(chosen)];
             return problem;
           },
-          [=](Draft& draft) { return quote(access(draft)); }};
+          get_text(access)};
 }
 
 /// As choice_row; the words stand in the order of the enumerators.
@@ -182,6 +206,12 @@ std::string set_text(Option const& option, std::string& target, Scalar const& va
   if (value.text.empty()) return "must not be empty";
   target = value.text;
   return "";
+}
+
+Row text_row(Option const& option, Access<std::string> access) {
+  return custom_row(
+      option, [=](Option const& o, Draft& d, Scalar const& v) { return set_text(o, access(d), v); },
+      get_text(access));
 }
 
 std::string set_name(Option const& option, Draft& draft, Scalar const& value) {
@@ -305,158 +335,123 @@ using enum Option::Scope;
 
 // Kept in the order in which sweeps nest: the last key changes fastest.
 std::vector<Row> make_rows() {
-  std::vector<Row> table;
-  auto const custom = [&](Option const& option, auto setter, auto getter) {
-    table.push_back({option,
-                     [=](Draft& draft, std::span<Scalar const> values) {
-                       return setter(option, draft, values.front());
-                     },
-                     getter});
-  };
+  return {
+      choice_row({"device", "auto | cuda | host", "\"auto\"", run, false, "",
+                  "what each rank drives; auto takes cuda where a driver is"},
+                 in(&RunSettings::device)),
+      custom_row({"throttle", "a rate or \"none\"", "\"none\"", run, false, "",
+                  "\"500 MB/s\": modelled slow link for tests of overlap, marked in every output"},
+                 set_throttle, get_throttle),
+      count_row({"chunk_bytes", "bytes", "\"256Mi\"", run, false, "",
+                 "largest single MPI message, NCCL call or HDF5 write, at least 1Ki"},
+                in(&RunSettings::chunk_bytes), 1024),
+      seconds_row({"timeout.init", "seconds", "\"120s\"", run, false, "",
+                   "limit of start-up and of preparing a case"},
+                  in(&RunSettings::timeout, &Timeouts::init_s), false),
+      seconds_row({"timeout.repetition", "seconds", "\"60s\"", run, false, "",
+                   "limit of one repetition and of its check"},
+                  in(&RunSettings::timeout, &Timeouts::repetition_s), false),
+      text_row(
+          {"output", "a folder", "\"results\"", run, false, "", "where run directories are made"},
+          in(&RunSettings::output)),
+      flag_row({"allow_shared_gpu", "true | false", "false", run, false, "",
+                "let several ranks drive one GPU"},
+               in(&RunSettings::allow_shared_gpu)),
 
-  table.push_back(choice_row(
-      {"device", "auto | cuda | host", "\"auto\"", run, false, "",
-       "what each rank drives; auto takes cuda where a driver is"},
-      [](Draft & d) -> auto& { return d.run.device; }));
-  custom({"throttle", "a rate or \"none\"", "\"none\"", run, false, "",
-          "\"500 MB/s\": modelled slow link for tests of overlap, marked in every output"},
-         set_throttle, get_throttle);
-  table.push_back(count_row<std::int64_t>(
-      {"chunk_bytes", "bytes", "\"256Mi\"", run, false, "",
-       "largest single MPI message, NCCL call or HDF5 write, at least 1Ki"},
-      [](Draft & d) -> auto& { return d.run.chunk_bytes; }, 1024));
-  table.push_back(seconds_row(
-      {"timeout.init", "seconds", "\"120s\"", run, false, "",
-       "limit of start-up and of preparing a case"},
-      [](Draft & d) -> auto& { return d.run.timeout.init_s; }, false));
-  table.push_back(seconds_row(
-      {"timeout.repetition", "seconds", "\"60s\"", run, false, "",
-       "limit of one repetition and of its check"},
-      [](Draft & d) -> auto& { return d.run.timeout.repetition_s; }, false));
-  custom(
-      {"output", "a folder", "\"results\"", run, false, "", "where run directories are made"},
-      [](Option const& o, Draft& d, Scalar const& v) { return set_text(o, d.run.output, v); },
-      [](Draft& d) { return quote(d.run.output); });
-  table.push_back(flag_row(
-      {"allow_shared_gpu", "true | false", "false", run, false, "",
-       "let several ranks drive one GPU"},
-      [](Draft & d) -> auto& { return d.run.allow_shared_gpu; }));
-
-  custom({"name", "a name", "", only_case, false, "",
-          "what results and --set call the case; default: the workload"},
-         set_name, [](Draft& d) { return quote(d.one.name); });
-  custom(
-      {"workload", "a workload", "", only_case, false, "", "required; see `quadrille list`"},
-      [](Option const& o, Draft& d, Scalar const& v) { return set_text(o, d.one.workload, v); },
-      [](Draft& d) { return quote(d.one.workload); });
-  table.push_back(enum_row<DataType>(
-      {"type", "f64 | f32 | f16 | bf16 | i64 | i32 | i8", "\"f64\"", run_and_case, true, "",
-       "element type"},
-      [](Draft & d) -> auto& { return d.one.type; }));
-  custom(
-      {"size", "a count, \"(m,n,k)\" or \"auto:70%\"", "", only_case, true, "",
-       "required; elements of `type` (integral: cells) per extent, whole problem; missing extents "
-       "repeat the last; auto: share of the smallest free memory over ranks"},
-      set_size, get_size);
-  table.push_back({{"variant", "a name or a list of names", "\"best\"", run_and_case, false, "",
-                    "a list is measured alternately, as one case; also best, all, vendor"},
-                   set_variants,
-                   get_variants,
-                   true});
-  table.push_back(choice_row(
-      {"vendor", "auto | off", "\"auto\"", run_and_case, false, "",
-       "auto adds the vendor's library where there is one"},
-      [](Draft & d) -> auto& { return d.one.vendor; }));
-  table.push_back(choice_row(
-      {"transport", "auto | nccl | mpi", "\"auto\"", run_and_case, true,
-       "integral reduction ptrans summa allreduce broadcast alltoall sendrecv",
-       "how device data travels between ranks"},
-      [](Draft & d) -> auto& { return d.one.transport; }));
-  custom(
-      {"grid", "\"PxQ\", \"auto\" or \"all\"", "\"auto\"", only_case, true, "ptrans summa field_io",
-       "process grid; auto: nearly square; all: a case per factoring of the ranks"},
-      set_grid, get_grid);
-  table.push_back(count_row<std::int64_t>(
-      {"panel", "a count", "256", only_case, true, "ptrans summa", "width of a panel in elements"},
-      [](Draft & d) -> auto& { return d.one.panel; }, 1));
-  table.push_back(count_row<std::int64_t>(
-      {"buffers", "a count", "2", only_case, true, "ptrans summa", "panel buffers, 1 to 3"},
-      [](Draft & d) -> auto& { return d.one.buffers; }, 1, 3));
-  table.push_back(count_row<std::int64_t>(
-      {"block", "a count", "0", only_case, true, "ptrans summa",
-       "block-cyclic block in elements; 0: one block per process"},
-      [](Draft & d) -> auto& { return d.one.block; }, 0));
-  table.push_back(choice_row(
-      {"broadcast", "library | ring", "\"library\"", only_case, true, "summa broadcast",
-       "how a broadcast travels"},
-      [](Draft & d) -> auto& { return d.one.broadcast; }));
-  table.push_back(
+      custom_row({"name", "a name", "", only_case, false, "",
+                  "what results and --set call the case; default: the workload"},
+                 set_name, get_text(in(&Case::name))),
+      text_row(
+          {"workload", "a workload", "", only_case, false, "", "required; see `quadrille list`"},
+          in(&Case::workload)),
+      enum_row({"type", "f64 | f32 | f16 | bf16 | i64 | i32 | i8", "\"f64\"", run_and_case, true,
+                "", "element type"},
+               in(&Case::type)),
+      custom_row({"size", "a count, \"(m,n,k)\" or \"auto:70%\"", "", only_case, true, "",
+                  "required; elements of `type` per extent of the whole problem (integral: cells); "
+                  "missing extents repeat the last; auto: share of the smallest free memory"},
+                 set_size, get_size),
+      {{"variant", "a name or a list of names", "\"best\"", run_and_case, false, "",
+        "a list is measured alternately, as one case; also best, all, vendor"},
+       set_variants,
+       get_variants,
+       true},
+      choice_row({"vendor", "auto | off", "\"auto\"", run_and_case, false, "",
+                  "auto adds the vendor's library where there is one"},
+                 in(&Case::vendor)),
+      choice_row({"transport", "auto | nccl | mpi", "\"auto\"", run_and_case, true,
+                  "integral reduction ptrans summa allreduce broadcast alltoall sendrecv",
+                  "how device data travels between ranks"},
+                 in(&Case::transport)),
+      custom_row({"grid", "\"PxQ\", \"auto\" or \"all\"", "\"auto\"", only_case, true,
+                  "ptrans summa field_io",
+                  "process grid; auto: nearly square; all: a case per factoring of the ranks"},
+                 set_grid, get_grid),
+      count_row({"panel", "a count", "256", only_case, true, "ptrans summa",
+                 "width of a panel in elements"},
+                in(&Case::panel), 1),
+      count_row(
+          {"buffers", "a count", "2", only_case, true, "ptrans summa", "panel buffers, 1 to 3"},
+          in(&Case::buffers), 1, 3),
+      count_row({"block", "a count", "0", only_case, true, "ptrans summa",
+                 "block-cyclic block in elements; 0: one block per process"},
+                in(&Case::block), 0),
+      choice_row({"broadcast", "library | ring", "\"library\"", only_case, true, "summa broadcast",
+                  "how a broadcast travels"},
+                 in(&Case::broadcast)),
       {{"operation", "an operation", "", only_case, true, "vector copy reduction allreduce",
         "vector: add, quadratic; copy: d2d, h2d, d2h, both; reduction: sum, min, max, "
         "dot, norm2; allreduce: sum, min, max; default: the first"},
        set_operation,
-       [](Draft& d) { return quote(d.one.operation); }});
-  table.push_back(choice_row(
-      {"accumulator", "f64 | f32", "\"f64\"", only_case, true, "reduction",
-       "type in which sums are formed"},
-      [](Draft & d) -> auto& { return d.one.accumulator; }));
-  table.push_back(choice_row(
-      {"integrand", "sin2cos2 | arctan | gauss | runge", "\"sin2cos2\"", only_case, true,
-       "integral", "sin^2(2x) cos^2(x), 4/(1 + x^2), exp(-x^2), 1/(1 + 25 x^2)"},
-      [](Draft & d) -> auto& { return d.one.integrand; }));
-  table.push_back(choice_row(
-      {"rule", "midpoint | simpson | gauss_legendre", "\"midpoint\"", only_case, true, "integral",
-       "quadrature rule of a cell"},
-      [](Draft & d) -> auto& { return d.one.rule; }));
-  table.push_back(flag_row(
-      {"reproducible", "true | false", "false", only_case, true, "integral reduction",
-       "the same bits for any number of ranks and any device"},
-      [](Draft & d) -> auto& { return d.one.reproducible; }));
-  table.push_back(number_row(
-      {"alpha", "a finite number", "1", only_case, true, "gemm summa", "C = alpha A B + beta C"},
-      [](Draft & d) -> auto& { return d.one.alpha; }));
-  table.push_back(number_row(
-      {"beta", "a finite number", "0", only_case, true, "gemm summa", "C = alpha A B + beta C"},
-      [](Draft & d) -> auto& { return d.one.beta; }));
-  table.push_back(choice_row(
-      {"layout", "nn | nt | tn | tt", "\"nn\"", only_case, true, "gemm",
-       "n or t for A, then for B: as it is or transposed"},
-      [](Draft & d) -> auto& { return d.one.layout; }));
-  table.push_back(flag_row(
-      {"legs", "true | false", "false", run_and_case, false, "ptrans summa",
-       "measure compute, communicate, serial and overlapped"},
-      [](Draft & d) -> auto& { return d.one.legs; }));
-  table.push_back(flag_row(
-      {"save", "true | false", "false", run_and_case, false, "",
-       "write inputs and outputs to fields/NAME.h5 beside the result"},
-      [](Draft & d) -> auto& { return d.one.save; }));
-  table.push_back(enum_row<DataKind>(
-      {"data", "uniform | normal | integer | constant | zeros", "\"uniform\"", run_and_case, true,
-       "", "input values"},
-      [](Draft & d) -> auto& { return d.one.data; }));
-  table.push_back(count_row<std::uint64_t>(
-      {"seed", "a count", "1", run_and_case, false, "", "selects the input values"},
-      [](Draft & d) -> auto& { return d.one.seed; }, 0));
-  table.push_back(count_row<std::int64_t>(
-      {"repetitions", "a count", "20", run_and_case, false, "", "timed repetitions, at least 1"},
-      [](Draft & d) -> auto& { return d.one.repetitions; }, 1));
-  table.push_back(count_row<std::int64_t>(
-      {"warmup.count", "a count", "3", run_and_case, false, "",
-       "least number of untimed repetitions"},
-      [](Draft & d) -> auto& { return d.one.warmup.count; }, 0));
-  table.push_back(seconds_row(
-      {"warmup.seconds", "seconds", "0.5", run_and_case, false, "",
-       "least time of untimed repetitions"},
-      [](Draft & d) -> auto& { return d.one.warmup.seconds; }, true));
-  table.push_back(enum_row<Check>(
-      {"check", "full | sample | off", "\"full\"", run_and_case, false, "",
-       "how much of a result is checked"},
-      [](Draft & d) -> auto& { return d.one.check; }));
-  table.push_back(enum_row<Clock>(
-      {"clock", "burst | sustained", "\"burst\"", run_and_case, false, "",
-       "sustained measures for at least 3 s"},
-      [](Draft & d) -> auto& { return d.one.clock; }));
-  return table;
+       get_text(in(&Case::operation))},
+      choice_row({"accumulator", "f64 | f32", "\"f64\"", only_case, true, "reduction",
+                  "type in which sums are formed"},
+                 in(&Case::accumulator)),
+      choice_row({"integrand", "sin2cos2 | arctan | gauss | runge", "\"sin2cos2\"", only_case, true,
+                  "integral", "sin^2(2x) cos^2(x), 4/(1 + x^2), exp(-x^2), 1/(1 + 25 x^2)"},
+                 in(&Case::integrand)),
+      choice_row({"rule", "midpoint | simpson | gauss_legendre", "\"midpoint\"", only_case, true,
+                  "integral", "quadrature rule of a cell"},
+                 in(&Case::rule)),
+      flag_row({"reproducible", "true | false", "false", only_case, true, "integral reduction",
+                "the same bits for any number of ranks and any device"},
+               in(&Case::reproducible)),
+      number_row({"alpha", "a finite number", "1", only_case, true, "gemm summa",
+                  "C = alpha A B + beta C"},
+                 in(&Case::alpha)),
+      number_row(
+          {"beta", "a finite number", "0", only_case, true, "gemm summa", "C = alpha A B + beta C"},
+          in(&Case::beta)),
+      choice_row({"layout", "nn | nt | tn | tt", "\"nn\"", only_case, true, "gemm",
+                  "n or t for A, then for B: as it is or transposed"},
+                 in(&Case::layout)),
+      flag_row({"legs", "true | false", "false", run_and_case, false, "ptrans summa",
+                "measure compute, communicate, serial and overlapped"},
+               in(&Case::legs)),
+      flag_row({"save", "true | false", "false", run_and_case, false, "",
+                "write inputs and outputs to fields/NAME.h5 beside the result"},
+               in(&Case::save)),
+      enum_row({"data", "uniform | normal | integer | constant | zeros", "\"uniform\"",
+                run_and_case, true, "", "input values"},
+               in(&Case::data)),
+      count_row({"seed", "a count", "1", run_and_case, false, "", "selects the input values"},
+                in(&Case::seed), 0),
+      count_row({"repetitions", "a count", "20", run_and_case, false, "",
+                 "timed repetitions, at least 1"},
+                in(&Case::repetitions), 1),
+      count_row({"warmup.count", "a count", "3", run_and_case, false, "",
+                 "least number of untimed repetitions"},
+                in(&Case::warmup, &Warmup::count), 0),
+      seconds_row({"warmup.seconds", "seconds", "0.5", run_and_case, false, "",
+                   "least time of untimed repetitions"},
+                  in(&Case::warmup, &Warmup::seconds), true),
+      enum_row({"check", "full | sample | off", "\"full\"", run_and_case, false, "",
+                "how much of a result is checked"},
+               in(&Case::check)),
+      enum_row({"clock", "burst | sustained", "\"burst\"", run_and_case, false, "",
+                "sustained measures for at least 3 s"},
+               in(&Case::clock)),
+  };
 }
 
 std::vector<Option> make_options() {
@@ -489,6 +484,10 @@ bool accepts(Option const& option, std::string_view workload) {
   return names.empty() || std::find(names.begin(), names.end(), workload) != names.end();
 }
 
+std::string workload_list(Option const& option) {
+  return fmt::format("{}", fmt::join(split(option.workloads, " "), ", "));
+}
+
 std::vector<std::string> operations_of(std::string_view workload) {
   if (workload == "vector") return {"add", "quadratic"};
   if (workload == "copy") return {"d2d", "h2d", "d2h", "both"};
@@ -508,7 +507,7 @@ std::string options_help() {
       if (o.sweeps) text += "; sweeps";
       text += fmt::format("\n{:22}{}\n", "", o.help);
       if (!o.workloads.empty()) {
-        text += fmt::format("{:22}for {}\n", "", fmt::join(split(o.workloads, " "), ", "));
+        text += fmt::format("{:22}for {}\n", "", workload_list(o));
       }
     }
   };

@@ -44,6 +44,8 @@ struct Row {
 std::span<Row const> rows();
 /// The row of a key, or nullptr.
 Row const* find_row(std::string_view key);
+/// "ptrans, summa": the workloads that accept the option; "" for all.
+std::string workload_list(Option const& option);
 /// The `operation` values of a workload, the default first; empty if it has none.
 std::vector<std::string> operations_of(std::string_view workload);
 /// "; did you mean 'x'?", or `otherwise` when no candidate is near.

@@ -19,6 +19,7 @@ namespace {
 using Texts = std::vector<std::string>;
 
 constexpr std::size_t kMostValues = 10000;
+constexpr std::string_view kRangeSyntax = "a range is start:end:+step or start:end:*factor";
 
 std::string_view trim(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
@@ -46,7 +47,7 @@ Parsed<Texts> expand_range(std::string_view text, std::vector<std::string_view> 
   using Out = Parsed<Texts>;
   bool const factor = parts[2].starts_with('*');
   if (!factor && !parts[2].starts_with('+')) {
-    return Out::error(fmt::format("'{}': a range is start:end:+step or start:end:*factor", text));
+    return Out::error(fmt::format("'{}': {}", text, kRangeSyntax));
   }
   auto const start = parse_count(parts[0]);
   auto const end = parse_count(parts[1]);
@@ -129,6 +130,9 @@ Parsed<Extents> parse_size(std::string_view text) {
     return Out::error(fmt::format("'{}' has more than 3 extents", text));
   }
   for (std::string_view const element : elements) {
+    if (element.find(':') != std::string_view::npos) {
+      return Out::error(fmt::format("'{}': {}", element, kRangeSyntax));
+    }
     auto const count = parse_count(element);
     if (!count) return Out::error(count.why());
     size.value[static_cast<std::size_t>(size.count++)] = *count;
