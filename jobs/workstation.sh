@@ -10,8 +10,9 @@
 #   QUADRILLE_HOST_ARCH=native   -march of the host kernels
 set -euo pipefail
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-input=$(realpath "${1:-$home/inputs/quickstart.toml}")
+input=${1:-$home/inputs/quickstart.toml}
 [ $# -eq 0 ] || shift
+[ -r "$input" ] || { echo "workstation: cannot read $input" >&2 && exit 2; }
 ranks=${RANKS:-2}
 
 # Runs one stage without its output, unless it fails, and says how long it took.
