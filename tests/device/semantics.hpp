@@ -9,9 +9,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <ostream>
 #include <random>
 #include <thread>
 #include <vector>
@@ -19,6 +21,10 @@
 namespace quadrille::device {
 
 using Bytes = std::vector<unsigned char>;
+
+inline void PrintTo(Kind kind, std::ostream* out) {
+  *out << (kind == Kind::host ? "host" : "cuda");
+}
 
 /// A device with two streams.
 class DeviceSemantics : public testing::TestWithParam<Kind> {
