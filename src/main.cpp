@@ -1,5 +1,88 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "core/error.hpp"
+#include "comm/world.hpp"
+#include "commands/build_info.hpp"
+#include "commands/commands.hpp"
+#include "core/config.hpp"
 
-int main() { return static_cast<int>(quadrille::core::Exit::nothing_executed); }
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <functional>
+#include <sstream>
+
+using quadrille::core::Exit;
+namespace commands = quadrille::commands;
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "Quadrille measures whether a machine computes, moves and overlaps as it should, and checks "
+      "every number it prints."};
+  app.set_version_flag("--version", commands::version());
+  app.require_subcommand(1);
+  std::function<Exit()> command;
+
+  commands::RunArguments run;
+  CLI::App* const run_app =
+      app.add_subcommand("run", "Measure the cases of an input file, or one case");
+  auto* const file = run_app->add_option("file", run.file, "Input file (TOML)");
+  run_app->add_option("--case", run.workload, "One case of this workload without a file")
+      ->excludes(file);
+  run_app
+      ->add_option("--set", run.sets, "run.KEY=VALUE, NAME.KEY=VALUE; with --case also KEY=VALUE")
+      ->allow_extra_args(false);
+  run_app->add_option("--only", run.only, "Names of cases or workloads to run")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  run_app->add_option("--run-id", run.run_id,
+                      "Name of the run's directory under run.output (default: unique)");
+  run_app->add_option("--inject-fault", run.fault,
+                      "Damage results on purpose: the run must end red");
+  run_app->add_flag("--dry-run", run.dry_run, "Show what would run and what fits in memory");
+  run_app->add_flag("--print-config", run.print_config, "Print the resolved configuration");
+  run_app->add_flag("--force", run.force, "Overwrite a run directory that exists");
+  run_app->footer([] { return "Keys of [run] and [[case]]:\n" + quadrille::core::options_help(); });
+  run_app->callback([&] { command = [&] { return commands::run(run, argc, argv); }; });
+
+  CLI::App* const doctor =
+      app.add_subcommand("doctor", "Show placement and capabilities, without a benchmark");
+  doctor->callback([&] { command = [&] { return commands::doctor(argc, argv); }; });
+
+  commands::ListArguments list;
+  CLI::App* const list_app =
+      app.add_subcommand("list", "List workloads, variants, transports or metrics");
+  list_app->add_option("what", list.what, "workloads | variants | transports | metrics")
+      ->check(CLI::IsMember({"workloads", "variants", "transports", "metrics"}));
+  list_app->add_flag("--json", list.json, "As JSON");
+  list_app->callback([&] { command = [&] { return commands::list(list); }; });
+
+  std::string name;
+  CLI::App* const explain =
+      app.add_subcommand("explain", "Say what a metric, workload or variant means");
+  explain->add_option("name", name, "Its name")->required();
+  explain->callback([&] { command = [&] { return commands::explain(name); }; });
+
+  commands::ReportArguments report;
+  CLI::App* const report_app = app.add_subcommand("report", "Show results that were written");
+  report_app->add_option("result", report.files, "result.h5 or result.jsonl, or their directory")
+      ->required();
+  auto* const formats = report_app->add_option_group("format");
+  for (std::string const format : {"json", "csv", "markdown"}) {
+    formats->add_flag_callback(
+        "--" + format, [&report, format] { report.format = format; }, "As " + format);
+  }
+  formats->require_option(0, 1);
+  report_app->callback([&] { command = [&] { return commands::report(report); }; });
+
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::ParseError const& error) {
+    // Started by a launcher, one rank speaks for all. Help and version end with 0; whatever
+    // cannot be understood is a usage error.
+    bool const speaks = quadrille::comm::read_launcher().rank <= 0;
+    std::ostringstream nowhere;
+    int const code = speaks ? app.exit(error) : app.exit(error, nowhere, nowhere);
+    return code == 0 ? 0 : static_cast<int>(Exit::bad_config);
+  }
+  return static_cast<int>(command());
+}

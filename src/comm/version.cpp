@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/version.hpp"
 
-#include <array>
-
 #include "comm/mpi_handle.hpp"
+
+#include <array>
 
 namespace quadrille::comm {
 

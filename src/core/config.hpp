@@ -6,6 +6,7 @@
 #include "core/types.hpp"
 #include "core/units.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -23,8 +24,9 @@ struct Extents {
   std::array<std::int64_t, 3> value{0, 0, 0};
   int count = 0;             ///< how many were given; 1 (of value 0) while auto_fraction holds
   double auto_fraction = 0;  ///< > 0: "auto:70%", to be resolved against free memory
-  std::int64_t operator[](int i) const {
-    return value[static_cast<std::size_t>(i < count ? i : count - 1)];
+  std::int64_t operator[](std::size_t i) const {
+    auto const last = static_cast<std::size_t>(count > 1 ? count - 1 : 0);
+    return value[std::min({i, last, value.size() - 1})];
   }
   bool operator==(Extents const&) const = default;
 };

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/version.hpp"
 
-#include <fmt/format.h>
-
 #include "io/hdf5.hpp"
+
+#include <fmt/format.h>
 
 namespace quadrille::io {
 

@@ -32,6 +32,7 @@ struct Description {
   int min_ranks = 1;
   bool has_legs = false;
   bool communicates = false;
+  bool replicated = false;  ///< every rank's output is the same
 };
 
 /// What validate() found, agreed over ranks: the same on every rank.
@@ -63,13 +64,19 @@ class Workload {
   virtual Description describe() const = 0;
   /// All rows that this case could run, in table order; "best" and "vendor" are chosen among them.
   virtual std::vector<kernels::VariantInfo const*> variants() const = 0;
+  /// False for peers that only know the whole operation.
+  virtual bool has_legs(kernels::VariantInfo const&) const { return describe().has_legs; }
+  /// The row that stands for the vendor in ratios and joins by itself; "" is every vendor row.
+  virtual std::string_view vendor_row() const { return {}; }
   /// Name of the variant that "best" means on this kind of device.
   virtual std::string_view best(device::Kind kind) const = 0;
-  /// Collective. Allocates, fills inputs, connects channels. Called again after reseed().
-  virtual void prepare(comm::World& world) = 0;
+  /// Collective. The first call allocates and connects; every call fills the inputs from `seed`.
+  /// Called once with another seed for the check before timing, so that old results never pass.
+  virtual void prepare(comm::World& world, std::uint64_t seed) = 0;
   /// Enqueues: outputs to NaN, C restored. Before each repetition, untimed.
   virtual void reset(comm::World& world) = 0;
   /// Enqueues exactly one repetition; world.stream() is behind all of it at the end.
+  /// Neither allocates device memory nor synchronises.
   virtual void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) = 0;
   /// Collective. Judges the outputs of the last repetition against recomputed values.
   virtual Verdict validate(comm::World& world) = 0;
@@ -77,6 +84,8 @@ class Workload {
   virtual std::vector<device::MatrixView> outputs() = 0;
   /// Distributed inputs and outputs for saving; may be empty.
   virtual std::vector<Field> fields() { return {}; }
+  /// Rates measured inside the last repetition; empty for most.
+  virtual std::vector<Extra> observed() { return {}; }
   /// Passes a fault on to the exchanges; false when this workload sends no messages.
   virtual bool inject(comm::MessageFault) { return false; }
   /// Puts the waits of the pipeline in the wrong place on purpose; false without a pipeline.
@@ -88,6 +97,7 @@ struct WorkloadEntry {
   std::string_view name;
   std::string_view summary;
   std::string_view work;  ///< the formula, as `explain` prints it
+  int extents;            ///< how many of m, n, k a size may name
   bool local;             ///< every rank does the whole work at once
   /// Same arguments on every rank; touches no device. `ranks` is the size of the world.
   std::unique_ptr<Workload> (*make)(core::Case const& one, int ranks, int rank);

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/build_info.hpp"
+
+#include "comm/version.hpp"
+#include "commands/build_config.hpp"
+#include "device/kokkos_runtime.hpp"
+#include "io/version.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+extern char** environ;
+extern "C" char* openblas_get_config();
+
+namespace quadrille::commands {
+
+std::string version() { return fmt::format("{} (commit {})", QUADRILLE_VERSION, QUADRILLE_COMMIT); }
+
+std::vector<std::pair<std::string, std::string>> build_facts() {
+  return {{"version", QUADRILLE_VERSION},
+          {"commit", QUADRILLE_COMMIT},
+          {"compiler", QUADRILLE_COMPILER},
+          {"build_type", QUADRILLE_BUILD_TYPE},
+          {"host_arch", QUADRILLE_HOST_ARCH},
+          {"mpi", comm::mpi_library_version()},
+          {"kokkos", device::kokkos_version()},
+          {"hdf5", fmt::format("{} (built: {})", io::hdf5_version(), QUADRILLE_HDF5)},
+          {"blas", openblas_get_config()},
+          {"cuda", QUADRILLE_CUDA}};
+}
+
+std::vector<std::pair<std::string, std::string>> environment_facts() {
+  constexpr std::array<std::string_view, 8> kAllowed{"CUDA_",  "NCCL_", "UCX_",    "OMPI_",
+                                                     "SLURM_", "OMP_",  "KOKKOS_", "HDF5_"};
+  constexpr std::array<std::string_view, 4> kSecret{"TOKEN", "KEY", "SECRET", "PASS"};
+  std::vector<std::pair<std::string, std::string>> facts;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    std::string_view const text{*entry};
+    std::string_view const name = text.substr(0, text.find('='));
+    bool const allowed =
+        std::any_of(kAllowed.begin(), kAllowed.end(),
+                    [&](std::string_view prefix) { return name.starts_with(prefix); });
+    bool const secret = std::any_of(kSecret.begin(), kSecret.end(), [&](std::string_view word) {
+      return name.find(word) != std::string_view::npos;
+    });
+    if (!allowed || secret || name.size() == text.size()) continue;
+    facts.emplace_back(name, text.substr(name.size() + 1));
+  }
+  std::sort(facts.begin(), facts.end());
+  return facts;
+}
+
+}  // namespace quadrille::commands

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/error.hpp"
+
+#include <string>
+#include <vector>
+
+namespace quadrille::commands {
+
+struct RunArguments {
+  std::string file;
+  std::string workload;  ///< --case: one case without a file
+  std::vector<std::string> sets;
+  std::vector<std::string> only;
+  std::string run_id;  ///< name of the run directory; "" makes a unique one
+  std::string fault;
+  bool dry_run = false;
+  bool print_config = false;
+  bool force = false;
+};
+/// Starts MPI, measures, writes the result. The same exit code on every rank.
+core::Exit run(RunArguments const& arguments, int& argc, char**& argv);
+
+/// Starts MPI and proves placement and capabilities without measuring anything.
+core::Exit doctor(int& argc, char**& argv);
+
+struct ListArguments {
+  std::string what = "workloads";  ///< workloads | variants | transports | metrics
+  bool json = false;
+};
+core::Exit list(ListArguments const& arguments);
+
+core::Exit explain(std::string const& name);
+
+struct ReportArguments {
+  std::vector<std::string> files;
+  std::string format = "table";  ///< table | markdown | csv | json
+};
+core::Exit report(ReportArguments const& arguments);
+
+}  // namespace quadrille::commands

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/version.hpp"
+#include "comm/world.hpp"
+#include "commands/build_info.hpp"
+#include "commands/commands.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+namespace quadrille::commands {
+namespace {
+
+/// The smallest step that the clock of the measurements shows, in seconds.
+double clock_step() {
+  using Clock = std::chrono::steady_clock;
+  double step = 1;
+  for (int i = 0; i < 1000; ++i) {
+    Clock::time_point const start = Clock::now();
+    Clock::time_point now = start;
+    while (now == start) now = Clock::now();
+    step = std::min(step, std::chrono::duration<double>(now - start).count());
+  }
+  return step;
+}
+
+/// Threads of all ranks of the fullest node against its cores, as affinity masks allow.
+std::string oversubscription(std::vector<comm::Placement> const& places, unsigned cores) {
+  int most = 0;
+  for (comm::Placement const& place : places)
+    most = std::max(most, place.local_size * place.threads);
+  if (most <= static_cast<int>(cores)) return {};
+  return fmt::format("{} threads on a node of {} cores: start fewer ranks", most, cores);
+}
+
+void say(bool fine, std::string_view what, std::string const& text) {
+  fmt::print("{:<5} {:<12} {}\n", fine ? "ok" : "WARN", what, text);
+}
+
+}  // namespace
+
+core::Exit doctor(int& argc, char**& argv) {
+  comm::World world{argc, argv};
+  world.enter_phase("open the device", core::Timeouts{}.init_s);
+  world.open(core::RunSettings{});
+  device::Facts const& facts = world.device().facts();
+  // Every rank tells its neighbour who it is through the transport that runs would use.
+  auto const channel = world.transport("auto").connect(world.group());
+  device::Buffer<double> mine{world.device(), 1, world.stream()};
+  device::Buffer<double> sum{world.device(), 1, world.stream()};
+  double const rank = world.rank();
+  world.stream().copy(mine.data(), &rank, sizeof(rank));
+  channel
+      ->allreduce({mine.data(), mine.bytes()}, {sum.data(), sum.bytes()}, core::DataType::f64,
+                  comm::ReduceOp::sum, world.stream())
+      .wait_on(world.stream());
+  double got = 0;
+  world.stream().copy(&got, sum.data(), sizeof(got));
+  world.stream().synchronize();
+  double const expected = world.size() * (world.size() - 1) / 2.0;
+  bool const exchanged = world.group().agree(!(got == expected)) < 0;
+
+  if (world.rank() == 0) {
+    fmt::print("quadrille {}\n", version());
+    for (auto const& [name, value] : build_facts()) {
+      if (name != "version" && name != "commit") fmt::print("      {:<12} {}\n", name, value);
+    }
+    std::string why_no_gpu;
+    int const gpus = device::cuda_device_count(&why_no_gpu);
+    say(gpus > 0, "gpu", gpus > 0 ? fmt::format("{} visible to rank 0", gpus) : why_no_gpu);
+    say(true, "device",
+        fmt::format("{}, {} units, {}", facts.name, facts.units,
+                    core::format_bytes(static_cast<double>(facts.memory_bytes))));
+    say(true, "launcher",
+        world.launcher().name.empty() ? "none: a single process" : world.launcher().name);
+    std::set<std::string> nodes;
+    for (comm::Placement const& place : world.placements()) nodes.insert(place.node);
+    say(true, "world", fmt::format("{} ranks on {} nodes", world.size(), nodes.size()));
+    unsigned const cores = static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN));
+    std::string const crowded = oversubscription(world.placements(), cores);
+    say(crowded.empty(), "threads",
+        crowded.empty() ? fmt::format("fit into {} cores", cores) : crowded);
+    say(clock_step() < 1e-6, "clock",
+        fmt::format("steps of {}", core::format_seconds(clock_step())));
+    say(exchanged, "transport",
+        exchanged ? "an allreduce over all ranks gave the right sum"
+                  : fmt::format("allreduce gave {} instead of {}", got, expected));
+    for (comm::TransportInfo const& one : comm::transports()) {
+      fmt::print("      {:<12} {}\n", one.name,
+                 one.available ? "available" : "unavailable: " + one.reason);
+    }
+    fmt::print(
+        "\nrank  node                 local  threads  cpus            numa  free        device\n");
+    for (comm::Placement const& place : world.placements()) {
+      fmt::print("{:<5} {:<20} {:<6} {:<8} {:<15} {:<5} {:<11} {}\n", place.rank, place.node,
+                 place.local_rank, place.threads, place.cpus, place.numa,
+                 core::format_bytes(static_cast<double>(place.free_memory)), place.device);
+    }
+  }
+  return exchanged ? core::Exit::pass : core::Exit::runtime;
+}
+
+}  // namespace quadrille::commands

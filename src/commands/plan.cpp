@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/plan.hpp"
+
+#include "workloads/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+namespace quadrille::commands {
+namespace {
+
+/// The text of the input, or why there is none.
+core::Parsed<std::string> read_text(RunArguments const& arguments) {
+  using Result = core::Parsed<std::string>;
+  if (!arguments.workload.empty())
+    return fmt::format("[[case]]\nworkload = \"{}\"\n", arguments.workload);
+  if (arguments.file.empty()) return Result::error("run needs an input file, or --case WORKLOAD");
+  std::ifstream file{arguments.file};
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    return Result::error(fmt::format(
+        "cannot read '{}'; name a TOML file, for example inputs/quickstart.toml", arguments.file));
+  }
+  return text.str();
+}
+
+core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::string> const& only) {
+  if (only.empty()) return config;
+  std::vector<std::string> names;
+  for (core::Case const& one : config.cases) {
+    names.push_back(one.name);
+    names.push_back(one.workload);
+  }
+  std::vector<core::Case> kept;
+  for (std::string const& name : only) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      std::string const near = core::nearest_name(name, names);
+      return core::Parsed<core::Config>::error(
+          fmt::format("--only: no case or workload of this input is called '{}'{}", name,
+                      near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+    }
+  }
+  for (core::Case const& one : config.cases) {
+    bool const named = std::any_of(only.begin(), only.end(), [&](std::string const& name) {
+      return name == one.name || name == one.workload;
+    });
+    if (named) kept.push_back(one);
+  }
+  config.cases = std::move(kept);
+  return config;
+}
+
+core::Parsed<core::Config> resolve_all(RunArguments const& arguments, int ranks) {
+  core::Parsed<std::string> const text = read_text(arguments);
+  if (!text) return core::Parsed<core::Config>::error(text.why());
+  bool const bare = !arguments.workload.empty();
+  std::vector<core::Known> const known = workloads::known_names();
+  core::Parsed<core::Config> config =
+      core::resolve(*text, bare ? "--case" : arguments.file, arguments.sets, known, bare);
+  if (!config) return config;
+  config = core::expand_grids(*config, ranks);
+  if (!config) return config;
+  return keep_only(*config, arguments.only);
+}
+
+std::string check_case(comm::World const& world, Planned const& planned, double memory) {
+  core::Case const& one = planned.one;
+  if (one.size.count > planned.entry->extents) {
+    return fmt::format("{}: '{}' takes at most {} extents, {} were given", one.name, one.workload,
+                       planned.entry->extents, one.size.count);
+  }
+  if (planned.variants.empty()) {
+    return fmt::format(
+        "{}: no variant of '{}' has type {} on this device; see `quadrille list variants`",
+        one.name, one.workload, core::to_text(one.type));
+  }
+  if (!(planned.memory_bytes <= memory)) {
+    core::Extents const fits = measure::largest_fitting(one, *planned.entry, world.size(), memory);
+    return fmt::format(
+        "{}: needs {} per rank and {} are free; the largest size that fits is {} (or \"auto:70%\")",
+        one.name, core::format_bytes(planned.memory_bytes), core::format_bytes(memory), fits[0]);
+  }
+  return {};
+}
+
+}  // namespace
+
+core::Parsed<core::Config> read_config(comm::World const& world, RunArguments const& arguments) {
+  // The resolved text is an input file itself, so it is what travels.
+  std::string text, error;
+  if (world.rank() == 0) {
+    core::Parsed<core::Config> const config = resolve_all(arguments, world.size());
+    (config ? text : error) = config ? core::to_toml(*config) : config.why();
+  }
+  world.group().broadcast(error);
+  world.group().broadcast(text);
+  if (!error.empty()) return core::Parsed<core::Config>::error(error);
+  return core::resolve(text, "resolved configuration", {}, workloads::known_names());
+}
+
+std::vector<Planned> make_plan(comm::World const& world, core::Config const& config) {
+  double const memory = measure::memory_per_rank(world);
+  std::vector<Planned> plan;
+  for (core::Case const& one : config.cases) {
+    Planned& planned = plan.emplace_back();
+    planned.one = one;
+    planned.entry = workloads::find(one.workload);
+    measure::resolve_auto_size(planned.one, *planned.entry, world.size(), memory);
+    auto const workload = planned.entry->make(planned.one, world.size(), world.rank());
+    planned.variants = measure::select_variants(*workload, planned.one, world.device().kind());
+    planned.memory_bytes = workload->describe().memory_bytes;
+    planned.problem = check_case(world, planned, memory);
+  }
+  return plan;
+}
+
+std::string render_plan(comm::World const& world, std::vector<Planned> const& plan) {
+  std::string text =
+      fmt::format("{} of memory per rank, {} ranks\n{:<24} {:<10} {:<5} {:<18} {:>11}  {}\n",
+                  core::format_bytes(measure::memory_per_rank(world)), world.size(), "case",
+                  "workload", "type", "size", "per rank", "variants");
+  for (Planned const& planned : plan) {
+    std::vector<std::string> sizes, variants;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(planned.one.size.count); ++i) {
+      sizes.push_back(std::to_string(planned.one.size[i]));
+    }
+    for (measure::Selected const& selected : planned.variants) {
+      variants.push_back(std::string{selected.info->name} +
+                         (selected.unsupported.empty() ? "" : " (unsupported)"));
+    }
+    text +=
+        fmt::format("{:<24} {:<10} {:<5} {:<18} {:>11}  {}\n", planned.one.name,
+                    planned.one.workload, core::to_text(planned.one.type), fmt::join(sizes, " x "),
+                    core::format_bytes(planned.memory_bytes), fmt::join(variants, " "));
+    if (!planned.problem.empty()) text += fmt::format("  cannot run: {}\n", planned.problem);
+  }
+  return text;
+}
+
+}  // namespace quadrille::commands

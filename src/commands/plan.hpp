@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "comm/world.hpp"
+#include "commands/commands.hpp"
+#include "core/config.hpp"
+#include "measure/runner.hpp"
+
+#include <string>
+#include <vector>
+
+namespace quadrille::commands {
+
+/// Rank 0 reads the file or the bare case, applies --set, resolves sweeps and grids, and keeps what
+/// --only names; all ranks get the same. An error is the same on every rank. Collective.
+core::Parsed<core::Config> read_config(comm::World const& world, RunArguments const& arguments);
+
+/// One case as it will run.
+struct Planned {
+  core::Case one;
+  measure::WorkloadEntry const* entry = nullptr;
+  std::vector<measure::Selected> variants;
+  double memory_bytes = 0;  ///< per rank
+  std::string problem;      ///< why it cannot run, with what would; empty when it can
+};
+
+/// Resolves automatic sizes and checks everything that can be checked before any work. Collective.
+std::vector<Planned> make_plan(comm::World const& world, core::Config const& config);
+
+/// The plan as a table, for --dry-run.
+std::string render_plan(comm::World const& world, std::vector<Planned> const& plan);
+
+}  // namespace quadrille::commands

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/commands.hpp"
+#include "io/result_file.hpp"
+#include "report/table.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+namespace quadrille::commands {
+namespace {
+
+/// A run's directory stands for its result, or for its journal when it never got that far.
+std::string file_of(std::string const& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return path;
+  fs::path const result = fs::path{path} / "result.h5";
+  return (fs::exists(result, ignored) ? result : fs::path{path} / "result.jsonl").string();
+}
+
+}  // namespace
+
+core::Exit report(ReportArguments const& arguments) {
+  std::vector<measure::RunResult> results;
+  for (std::string const& path : arguments.files) {
+    core::Parsed<measure::RunResult> result = io::read_result(file_of(path));
+    if (!result) {
+      fmt::print(stderr, "quadrille: {}\n", result.why());
+      return core::Exit::bad_config;
+    }
+    results.push_back(*result);
+  }
+  for (measure::RunResult const& result : results) {
+    if (arguments.format == "json") {
+      fmt::print("{}\n", report::render_json(result));
+    } else if (arguments.format == "csv") {
+      fmt::print("{}", report::render_csv(result));
+    } else if (arguments.format == "markdown") {
+      fmt::print("{}", report::render_markdown(result));
+    } else {
+      fmt::print("{}\n{}", report::render_run_header(result.info), report::render_table(result));
+    }
+  }
+  return core::Exit::pass;
+}
+
+}  // namespace quadrille::commands

@@ -1,0 +1,279 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/build_info.hpp"
+#include "commands/commands.hpp"
+#include "commands/plan.hpp"
+#include "io/field_file.hpp"
+#include "io/journal.hpp"
+#include "io/json.hpp"
+#include "io/result_file.hpp"
+#include "measure/runner.hpp"
+#include "report/table.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <random>
+
+namespace quadrille::commands {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string now_utc() {
+  auto const now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  std::time_t const time = std::chrono::system_clock::to_time_t(now);
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+/// Time, job and chance: unique without asking anybody.
+std::string unique_id() {
+  std::string id = now_utc();
+  std::erase_if(id, [](char c) { return c == ':' || c == '-'; });
+  if (char const* const job = std::getenv("SLURM_JOB_ID")) id += fmt::format("-job{}", job);
+  return fmt::format("{}-{:04x}", id, std::random_device{}() & 0xffff);
+}
+
+/// Says something once for all ranks and ends with this code.
+core::Exit refuse(comm::World const& world, std::string const& why, core::Exit code) {
+  if (world.rank() == 0) fmt::print(stderr, "quadrille: {}\n", why);
+  return code;
+}
+
+/// Collective. Makes the run's directory on rank 0; the reason when it cannot.
+std::string make_directory(comm::World const& world, fs::path const& directory, bool force) {
+  std::string why;
+  if (world.rank() == 0) {
+    std::error_code error;
+    if (fs::exists(directory, error) && !force) {
+      why = fmt::format(
+          "'{}' exists already; choose another --run-id or run.output, or overwrite it with "
+          "--force",
+          directory.string());
+    } else {
+      if (force) {
+        for (char const* name : {"result.h5", "result.jsonl", "config.toml", "log.txt"})
+          fs::remove(directory / name, error);
+        fs::remove_all(directory / "fields", error);
+      }
+      fs::create_directories(directory / "fields", error);
+      if (error || access(directory.c_str(), W_OK) != 0) {
+        why =
+            fmt::format("cannot write to '{}' ({}); set run.output to a directory you can write to",
+                        directory.string(), error ? error.message() : "permission denied");
+      }
+    }
+  }
+  world.group().broadcast(why);
+  return why;
+}
+
+measure::RunInfo describe_run(comm::World const& world, core::Config const& config,
+                              std::string const& id) {
+  measure::RunInfo info;
+  info.run_id = id;
+  info.started = now_utc();
+  info.status = "running";
+  info.config = core::to_toml(config);
+  info.build = build_facts();
+  info.environment = environment_facts();
+  for (comm::Placement const& place : world.placements()) {
+    info.ranks.push_back({place.rank, place.node, place.local_rank, place.device, place.uuid,
+                          place.pci, place.numa, place.cpus,
+                          static_cast<std::int64_t>(place.free_memory), place.threads});
+  }
+  if (config.run.throttle > 0) {
+    info.events.push_back(fmt::format("modelled link: all messages of a rank leave at {}",
+                                      core::format_rate(config.run.throttle, "B/s")));
+  }
+  return info;
+}
+
+/// What a person sees while it runs, on stderr: one moving line on a terminal, a line a case
+/// elsewhere.
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::size_t cases) : cases_{cases}, terminal_{isatty(STDERR_FILENO) == 1} {}
+
+  void begin(std::size_t index, std::string const& name) {
+    index_ = index;
+    if (!terminal_) fmt::print(stderr, "[{}/{}] {}\n", index + 1, cases_, name);
+  }
+  void update(measure::Progress const& progress) {
+    if (!terminal_) return;
+    double const done =
+        (static_cast<double>(index_) + progress.fraction) / static_cast<double>(cases_);
+    double const spent =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    std::string const left = done > 0.02 ? core::format_seconds(spent * (1 - done) / done) : "?";
+    auto const filled = static_cast<std::size_t>(done * kWidth);
+    fmt::print(stderr, "\r\033[K[{}{}] {}/{} {}: {}, about {} left", std::string(filled, '#'),
+               std::string(kWidth - std::min(filled, kWidth), '.'), index_ + 1, cases_,
+               progress.case_name, progress.step, left);
+    std::fflush(stderr);
+  }
+  void end() {
+    if (terminal_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  static constexpr std::size_t kWidth = 30;
+  std::size_t cases_;
+  std::size_t index_ = 0;
+  bool terminal_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// Collective. Writes what the last repetition of a case read and wrote.
+void save_fields(comm::World& world, measure::Workload& workload, std::string const& path) {
+  std::vector<measure::Field> const fields = workload.fields();
+  std::vector<std::vector<std::byte>> memory;
+  std::vector<io::HostField> host;
+  for (measure::Field const& field : fields) {
+    io::HostField& out = host.emplace_back();
+    out.name = field.name;
+    out.type = field.type;
+    out.shape = field.shape;
+    std::size_t const size = core::size_of(field.type);
+    for (measure::Field::Block const& block : field.blocks) {
+      device::MatrixView const& view = block.view;
+      std::size_t const row_bytes = static_cast<std::size_t>(view.cols) * size;
+      std::vector<std::byte>& bytes =
+          memory.emplace_back(row_bytes * static_cast<std::size_t>(view.rows));
+      world.stream().copy_2d(bytes.data(), row_bytes, view.data,
+                             static_cast<std::size_t>(view.ld) * size, row_bytes,
+                             static_cast<std::size_t>(view.rows));
+      out.blocks.push_back({block.row, block.col, view.rows, view.cols, view.cols, bytes.data()});
+    }
+  }
+  world.stream().synchronize();
+  if (!host.empty()) {
+    io::write_fields(world.group(), path, host,
+                     static_cast<std::size_t>(world.settings().chunk_bytes));
+  }
+}
+
+/// Stdout and log.txt of rank 0.
+class Output {
+ public:
+  Output(bool speaks, fs::path const& log) {
+    if (speaks) log_.open(log);
+    speaks_ = speaks;
+  }
+  void print(std::string const& text) {
+    if (!speaks_) return;
+    fmt::print("{}", text);
+    std::fflush(stdout);
+    log_ << text << std::flush;
+  }
+
+ private:
+  bool speaks_ = false;
+  std::ofstream log_;
+};
+
+core::Exit measure_all(comm::World& world, core::Config const& config,
+                       std::vector<Planned> const& plan, RunArguments const& arguments,
+                       measure::Fault fault) {
+  bool const first = world.rank() == 0;
+  std::string id = arguments.run_id.empty() ? unique_id() : arguments.run_id;
+  world.group().broadcast(id);
+  fs::path const directory = fs::path{config.run.output} / id;
+  std::string const why = make_directory(world, directory, arguments.force);
+  if (!why.empty()) return refuse(world, why, core::Exit::environment);
+
+  measure::RunResult result;
+  result.info = describe_run(world, config, id);
+  std::optional<io::Journal> journal;
+  if (first) {
+    journal.emplace((directory / "result.jsonl").string());
+    journal->append(io::to_json_line(result.info));
+    std::ofstream{directory / "config.toml"} << result.info.config;
+  }
+  Output out{first, directory / "log.txt"};
+  out.print(report::render_run_header(result.info) + "\n");
+
+  ProgressLine progress{plan.size()};
+  measure::RunnerOptions options;
+  options.fault = fault;
+  options.on_progress = [&](measure::Progress const& step) { progress.update(step); };
+  bool interrupted = false;
+  for (std::size_t i = 0; i < plan.size() && !interrupted; ++i) {
+    core::Case const& one = plan[i].one;
+    if (first) progress.begin(i, one.name);
+    options.on_outputs = [&](measure::Workload& workload) {
+      if (one.save)
+        save_fields(world, workload, (directory / "fields" / (one.name + ".h5")).string());
+    };
+    for (measure::Record& record : measure::measure_case(world, one, *plan[i].entry, options)) {
+      interrupted = interrupted || record.outcome == measure::Outcome::interrupted;
+      if (first) journal->append(io::to_json_line(record));
+      result.records.push_back(std::move(record));
+    }
+    interrupted = interrupted || world.interrupted();
+  }
+  if (first) progress.end();
+  world.enter_phase("write the result", 0);
+  result.info.status = interrupted ? "interrupted" : "complete";
+  result.info.finished = now_utc();
+  if (interrupted) result.info.events.push_back("interrupted by a signal; later cases did not run");
+
+  core::Exit const exit = report::exit_code(result);
+  fs::path const file = directory / "result.h5";
+  if (first) io::write_result(file.string(), result);
+  out.print(report::render_table(result) + "\n" + report::result_line(result, file.string()) +
+            "\n");
+  world.group().barrier();
+  return exit;
+}
+
+}  // namespace
+
+core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
+  comm::World world{argc, argv};
+  world.enter_phase("read the configuration", 0);
+  std::optional<measure::Fault> const fault =
+      arguments.fault.empty() ? measure::Fault::none : measure::parse_fault(arguments.fault);
+  if (!fault) {
+    std::vector<std::string> names;
+    for (measure::Fault const one : measure::all_faults())
+      names.emplace_back(measure::to_text(one));
+    return refuse(
+        world,
+        fmt::format("--inject-fault: '{}' is none of {}", arguments.fault, fmt::join(names, ", ")),
+        core::Exit::bad_config);
+  }
+  core::Parsed<core::Config> const config = read_config(world, arguments);
+  if (!config) return refuse(world, config.why(), core::Exit::bad_config);
+  if (arguments.print_config) {
+    if (world.rank() == 0) fmt::print("{}", core::to_toml(*config));
+    return core::Exit::pass;
+  }
+
+  world.enter_phase("open the device", config->run.timeout.init_s);
+  world.open(config->run);
+  std::vector<Planned> const plan = make_plan(world, *config);
+  if (arguments.dry_run && world.rank() == 0) fmt::print("{}", render_plan(world, plan));
+  for (Planned const& planned : plan) {
+    bool const too_large =
+        !planned.problem.empty() && !(planned.memory_bytes <= measure::memory_per_rank(world));
+    if (!planned.problem.empty()) {
+      return refuse(world, planned.problem,
+                    too_large ? core::Exit::environment : core::Exit::bad_config);
+    }
+  }
+  if (arguments.dry_run) return core::Exit::pass;
+  return measure_all(world, *config, plan, arguments, *fault);
+}
+
+}  // namespace quadrille::commands

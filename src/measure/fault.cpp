@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/fault.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+namespace quadrille::measure {
+namespace {
+
+constexpr std::array<std::pair<Fault, std::string_view>, 14> kNames{{
+    {Fault::none, "none"},
+    {Fault::nan, "nan"},
+    {Fault::inf, "inf"},
+    {Fault::sign, "sign"},
+    {Fault::bit_flip, "bit_flip"},
+    {Fault::off_by_one, "off_by_one"},
+    {Fault::missing_tile, "missing_tile"},
+    {Fault::last_row, "last_row"},
+    {Fault::swap_blocks, "swap_blocks"},
+    {Fault::wrong_rank, "wrong_rank"},
+    {Fault::drop_message, "drop_message"},
+    {Fault::not_run, "not_run"},
+    {Fault::stale, "stale"},
+    {Fault::misplaced_wait, "misplaced_wait"},
+}};
+
+constexpr std::array kFaults{Fault::nan,           Fault::inf,         Fault::sign,
+                             Fault::bit_flip,      Fault::off_by_one,  Fault::missing_tile,
+                             Fault::last_row,      Fault::swap_blocks, Fault::wrong_rank,
+                             Fault::drop_message,  Fault::not_run,     Fault::stale,
+                             Fault::misplaced_wait};
+
+std::vector<std::byte> download(device::MatrixView const& view, device::StreamView stream) {
+  std::size_t const row_bytes = static_cast<std::size_t>(view.cols) * core::size_of(view.type);
+  std::vector<std::byte> host(row_bytes * static_cast<std::size_t>(view.rows));
+  stream.copy_2d(host.data(), row_bytes, view.data,
+                 static_cast<std::size_t>(view.ld) * core::size_of(view.type), row_bytes,
+                 static_cast<std::size_t>(view.rows));
+  stream.synchronize();
+  return host;
+}
+
+void upload(device::MatrixView const& view, std::vector<std::byte> const& host,
+            device::StreamView stream) {
+  std::size_t const row_bytes = static_cast<std::size_t>(view.cols) * core::size_of(view.type);
+  stream.copy_2d(view.data, static_cast<std::size_t>(view.ld) * core::size_of(view.type),
+                 host.data(), row_bytes, row_bytes, static_cast<std::size_t>(view.rows));
+  stream.synchronize();
+}
+
+template <class T>
+T damaged(T value, Fault fault) {
+  using Limits = std::numeric_limits<T>;
+  switch (fault) {
+    case Fault::nan: return std::is_integral_v<T> ? Limits::max() : Limits::quiet_NaN();
+    case Fault::inf: return std::is_integral_v<T> ? Limits::min() : Limits::infinity();
+    case Fault::sign: return static_cast<T>(-value);
+    case Fault::off_by_one: return static_cast<T>(value + T{1});
+    case Fault::bit_flip: {
+      if constexpr (std::is_same_v<T, double>) {
+        return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) ^ (1ULL << 51));
+      } else if constexpr (std::is_same_v<T, float>) {
+        return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ (1U << 22));
+      } else {
+        return static_cast<T>(value ^ T{1});
+      }
+    }
+    default: return value;
+  }
+}
+
+// The element in the middle, or for `sign` the largest of the middle row: a zero has no sign.
+template <class T>
+void damage_element(std::span<T> row, Fault fault) {
+  auto at = row.begin() + static_cast<std::ptrdiff_t>(row.size() / 2);
+  if (fault == Fault::sign) {
+    at = std::max_element(row.begin(), row.end(),
+                          [](T a, T b) { return std::abs(double(a)) < std::abs(double(b)); });
+  }
+  *at = damaged(*at, fault);
+}
+
+void damage_block(device::MatrixView const& view, Fault fault, device::StreamView stream) {
+  std::vector<std::byte> host = download(view, stream);
+  std::size_t const element = core::size_of(view.type);
+  auto const rows = static_cast<std::size_t>(view.rows);
+  auto const cols = static_cast<std::size_t>(view.cols);
+  switch (fault) {
+    case Fault::missing_tile: {
+      constexpr std::size_t kTile = 16;
+      for (std::size_t i = rows / 2; i < std::min(rows, rows / 2 + kTile); ++i) {
+        std::memset(host.data() + (i * cols + cols / 2) * element, 0xFF,
+                    std::min(kTile, cols - cols / 2) * element);
+      }
+      break;
+    }
+    case Fault::last_row:
+      // A vector is one row; its last entries count as its last row.
+      if (rows == 1) {
+        std::memset(host.data() + (cols - (cols + 3) / 4) * element, 0xFF,
+                    (cols + 3) / 4 * element);
+      } else {
+        std::memset(host.data() + (rows - 1) * cols * element, 0xFF, cols * element);
+      }
+      break;
+    case Fault::swap_blocks: {
+      std::size_t const half = host.size() / element / 2 * element;
+      std::swap_ranges(host.begin(), host.begin() + static_cast<std::ptrdiff_t>(half),
+                       host.end() - static_cast<std::ptrdiff_t>(half));
+      break;
+    }
+    default:
+      core::visit_type(view.type, [&](auto zero) {
+        using T = decltype(zero);
+        damage_element(std::span{reinterpret_cast<T*>(host.data()) + rows / 2 * cols, cols}, fault);
+      });
+  }
+  upload(view, host, stream);
+}
+
+/// Takes the place of this rank's output by that of `from`, and gives its own to `to`.
+void exchange_outputs(comm::World& world, Workload& workload, int to, int from) {
+  std::vector<std::byte> mine;
+  for (auto const& part : save_outputs(world, workload))
+    mine.insert(mine.end(), part.begin(), part.end());
+  std::int64_t const largest = world.group().max(static_cast<std::int64_t>(mine.size()));
+  std::vector<std::byte> sent(static_cast<std::size_t>(largest), std::byte{0xFF});
+  std::copy(mine.begin(), mine.end(), sent.begin());
+  std::vector<std::byte> received(sent.size());
+  world.group().exchange(sent, to, received, from);
+  std::size_t offset = 0;
+  std::vector<std::vector<std::byte>> parts;
+  for (device::MatrixView const& view : workload.outputs()) {
+    std::size_t const bytes =
+        static_cast<std::size_t>(view.rows * view.cols) * core::size_of(view.type);
+    parts.emplace_back(received.begin() + static_cast<std::ptrdiff_t>(offset),
+                       received.begin() + static_cast<std::ptrdiff_t>(offset + bytes));
+    offset += bytes;
+  }
+  restore_outputs(world, workload, parts);
+}
+
+}  // namespace
+
+std::string_view to_text(Fault fault) {
+  return std::find_if(kNames.begin(), kNames.end(),
+                      [&](auto const& row) { return row.first == fault; })
+      ->second;
+}
+
+std::optional<Fault> parse_fault(std::string_view text) {
+  for (auto const& [fault, name] : kNames) {
+    if (name == text) return fault;
+  }
+  return std::nullopt;
+}
+
+std::span<Fault const> all_faults() { return kFaults; }
+
+bool damage_outputs(comm::World& world, Workload& workload, Fault fault) {
+  std::vector<device::MatrixView> const outputs = workload.outputs();
+  auto const filled = std::find_if(outputs.begin(), outputs.end(),
+                                   [](auto const& view) { return view.rows * view.cols > 0; });
+  bool const has_data = filled != outputs.end();
+  // The last rank with data is the victim: a check on rank 0 alone would miss it.
+  std::int64_t const victim = world.group().max(std::int64_t{has_data ? world.rank() : -1});
+  if (victim < 0) return false;
+
+  bool const between_ranks = world.size() > 1 && !workload.describe().replicated;
+  if (fault == Fault::wrong_rank || (fault == Fault::swap_blocks && between_ranks)) {
+    if (!between_ranks) return false;
+    int const next = (world.rank() + 1) % world.size();
+    int const previous = (world.rank() + world.size() - 1) % world.size();
+    int partner = world.rank();
+    if (world.rank() == 0) partner = static_cast<int>(victim);
+    if (world.rank() == victim) partner = 0;
+    if (fault == Fault::wrong_rank) {
+      exchange_outputs(world, workload, next, previous);
+    } else {
+      if (victim == 0) return false;
+      exchange_outputs(world, workload, partner, partner);
+    }
+    return true;
+  }
+  std::int64_t elements = 0;
+  if (has_data) elements = filled->rows * filled->cols;
+  if (fault == Fault::swap_blocks && world.group().max(elements) < 2) return false;
+  if (world.rank() == victim) damage_block(*filled, fault, world.stream());
+  return true;
+}
+
+std::vector<std::vector<std::byte>> save_outputs(comm::World& world, Workload& workload) {
+  std::vector<std::vector<std::byte>> saved;
+  for (device::MatrixView const& view : workload.outputs()) {
+    saved.push_back(download(view, world.stream()));
+  }
+  return saved;
+}
+
+void restore_outputs(comm::World& world, Workload& workload,
+                     std::vector<std::vector<std::byte>> const& saved) {
+  std::vector<device::MatrixView> const outputs = workload.outputs();
+  for (std::size_t i = 0; i < outputs.size(); ++i) upload(outputs[i], saved[i], world.stream());
+}
+
+}  // namespace quadrille::measure

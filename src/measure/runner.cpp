@@ -1,0 +1,418 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/runner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+namespace quadrille::measure {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// A sustained figure needs the device warm and its clock settled.
+constexpr double kSustainedSeconds = 3;
+constexpr std::int64_t kMostWarmups = 1000;
+constexpr std::string_view kNotApplicable = "this fault does not apply to this workload or world";
+
+/// One variant under measurement: where its samples go.
+struct Line {
+  kernels::VariantInfo const* variant = nullptr;
+  Record* record = nullptr;
+  std::vector<Leg> legs;
+  std::vector<std::vector<double>> local;  ///< [leg][repetition], this rank
+  std::vector<double> warmup;
+  std::vector<std::vector<std::byte>> earlier_output;  ///< for Fault::stale
+};
+
+/// Rank-major samples to [repetition * ranks + rank]. Collective.
+std::vector<double> gather(comm::World const& world, std::vector<double> const& local) {
+  std::vector<double> const all = world.group().all_gather(local);
+  std::size_t const n = local.size();
+  auto const ranks = static_cast<std::size_t>(world.size());
+  std::vector<double> ordered(all.size());
+  for (std::size_t r = 0; r < ranks; ++r) {
+    for (std::size_t i = 0; i < n; ++i) ordered[i * ranks + r] = all[r * n + i];
+  }
+  return ordered;
+}
+
+class CaseRun {
+ public:
+  CaseRun(comm::World& world, core::Case const& one, WorkloadEntry const& entry,
+          RunnerOptions const& options)
+      : world_{world}, case_{one}, entry_{entry}, options_{options} {
+    if (options.fault == Fault::off_by_one) case_.data = core::DataKind::integer;
+    workload_ = entry.make(case_, world.size(), world.rank());
+    description_ = workload_->describe();
+  }
+
+  std::vector<Record> run() {
+    begin_records();
+    if (lines_.empty()) return std::move(records_);
+    phase("prepare");
+    report_progress("prepare", 0);
+    workload_->prepare(world_, case_.seed + 1);
+    if (!inject()) {
+      for (Line& line : lines_) skip(line, kNotApplicable);
+      return std::move(records_);
+    }
+    check_on_other_data();
+    std::erase_if(lines_, [](Line const& line) { return line.record->outcome == Outcome::fail; });
+    if (!lines_.empty() && !interrupted_) {
+      phase("prepare");
+      report_progress("prepare", 0.1);
+      workload_->prepare(world_, case_.seed);
+      warm_up();
+      time();
+      options_.on_outputs(*workload_);
+    }
+    collect();
+    return std::move(records_);
+  }
+
+ private:
+  void begin_records() {
+    std::vector<Selected> const selected =
+        select_variants(*workload_, case_, world_.device().kind());
+    records_.reserve(selected.size());
+    for (Selected const& choice : selected) {
+      Record& record = records_.emplace_back();
+      record.name = case_.name;
+      record.id = fmt::format("{}:{}", case_.name, choice.info->name);
+      record.workload = case_.workload;
+      record.type = to_text(case_.type);
+      record.variant = choice.info->name;
+      record.backend = to_text(choice.info->backend);
+      record.source = choice.info->source;
+      record.transport = !description_.communicates  ? "none"
+                         : case_.transport == "auto" ? "mpi"
+                                                     : case_.transport;
+      if (case_.grid.rows > 0) record.grid = fmt::format("{}x{}", case_.grid.rows, case_.grid.cols);
+      record.device = world_.device().facts().name;
+      record.size.assign(case_.size.value.begin(), case_.size.value.begin() + case_.size.count);
+      record.config = core::to_toml(case_);
+      record.data = to_text(case_.data);
+      record.seed = case_.seed;
+      record.ranks = world_.size();
+      record.modelled_link = world_.settings().throttle > 0 && description_.communicates;
+      record.amount = description_.amount;
+      record.unit = description_.unit;
+      record.peak = peak();
+      record.extras = description_.extras;
+      if (!choice.unsupported.empty()) {
+        record.outcome = Outcome::unsupported;
+        record.reason = choice.unsupported;
+      } else if (world_.size() < description_.min_ranks) {
+        record.outcome = Outcome::unsupported;
+        record.reason = fmt::format("needs {} ranks", description_.min_ranks);
+      } else {
+        Line& line = lines_.emplace_back();
+        line.variant = choice.info;
+        line.record = &record;
+        line.legs = {Leg::overlapped};
+        if (case_.legs && workload_->has_legs(*choice.info)) {
+          line.legs.assign(std::begin(kLegs), std::end(kLegs));
+        }
+        line.local.resize(line.legs.size());
+      }
+    }
+  }
+
+  double peak() const {
+    device::Facts const& facts = world_.device().facts();
+    double const one = description_.unit == "B/s" && entry_.local ? facts.peak_bandwidth
+                       : description_.unit != "FLOP/s"            ? 0
+                       : case_.type == core::DataType::f64        ? facts.peak_flops_f64
+                       : case_.type == core::DataType::f32        ? facts.peak_flops_f32
+                                                                  : 0;
+    return one * world_.size();
+  }
+
+  void phase(std::string_view step) {
+    world_.enter_phase(fmt::format("{}: {}", case_.name, step), 0);
+  }
+  void phase(Line const& line, std::string_view step) {
+    world_.enter_phase(fmt::format("{}: {}", line.record->id, step),
+                       world_.settings().timeout.repetition_s);
+  }
+
+  void report_progress(std::string_view step, double fraction) {
+    if (world_.rank() == 0) options_.on_progress({case_.name, std::string{step}, fraction});
+  }
+
+  static void skip(Line& line, std::string_view reason) {
+    line.record->outcome = Outcome::skip;
+    line.record->reason = reason;
+  }
+
+  /// Faults that sit inside the workload. False where they cannot.
+  bool inject() {
+    switch (options_.fault) {
+      case Fault::wrong_rank:
+        // Inside the exchange where there is one, else by swapping results.
+        return world_.size() > 1 &&
+               (!description_.communicates || workload_->inject(comm::MessageFault::wrong_rank));
+      case Fault::drop_message:
+        return world_.size() > 1 && workload_->inject(comm::MessageFault::drop_message);
+      case Fault::misplaced_wait: return workload_->misplace_waits();
+      default: return true;
+    }
+  }
+
+  /// One repetition from barrier to the end of the stream. The clock stops before the closing
+  /// barrier, so that every rank's own time is kept.
+  double repetition(Line const& line, Leg leg) {
+    workload_->reset(world_);
+    world_.stream().synchronize();
+    world_.group().barrier();
+    Clock::time_point const start = Clock::now();
+    if (options_.fault != Fault::not_run) workload_->run(world_, leg, *line.variant);
+    world_.stream().synchronize();
+    return seconds_since(start);
+  }
+
+  /// Judges the outputs that the last repetition left. Collective.
+  void check(Line& line) {
+    switch (options_.fault) {
+      case Fault::none:
+      case Fault::drop_message:
+      case Fault::not_run:
+      case Fault::stale:
+      case Fault::misplaced_wait: break;
+      case Fault::wrong_rank:
+        if (description_.communicates) break;
+        [[fallthrough]];
+      default:
+        if (!damage_outputs(world_, *workload_, options_.fault)) {
+          skip(line, kNotApplicable);
+          return;
+        }
+    }
+    Verdict const verdict = workload_->validate(world_);
+    Record& record = *line.record;
+    record.check.error = verdict.error;
+    record.check.bound = verdict.allowed;
+    record.check.wrong = verdict.wrong;
+    record.check.first_wrong = verdict.detail;
+    record.outcome = verdict.valid ? Outcome::pass : Outcome::fail;
+    record.reason = verdict.valid ? "" : verdict.detail;
+  }
+
+  /// Every variant once, on other data than the timed: an output left over from here can never
+  /// pass the check of the timed data.
+  void check_on_other_data() {
+    report_progress("check", 0.1);
+    for (Line& line : lines_) {
+      phase(line, "first run");
+      line.record->first_use_s = world_.group().max(repetition(line, Leg::overlapped));
+      if (case_.check != core::Check::off) check(line);
+      if (options_.fault == Fault::stale) line.earlier_output = save_outputs(world_, *workload_);
+      interrupted_ = world_.interrupted();
+      if (interrupted_) return;
+    }
+  }
+
+  void warm_up() {
+    Clock::time_point const start = Clock::now();
+    for (std::int64_t i = 0; i < kMostWarmups; ++i) {
+      double const elapsed = world_.group().min(seconds_since(start));
+      if (i >= case_.warmup.count && elapsed >= case_.warmup.seconds) return;
+      for (Line& line : lines_) {
+        phase(line, "warm up");
+        if (i == 0) {
+          for (Leg const leg : line.legs) {
+            if (leg != Leg::overlapped) repetition(line, leg);
+          }
+        }
+        line.warmup.push_back(repetition(line, Leg::overlapped));
+      }
+      interrupted_ = world_.interrupted();
+      if (interrupted_) return;
+      report_progress("warm up", 0.2);
+    }
+  }
+
+  void time() {
+    double spent = 0;
+    for (std::int64_t i = 0; !interrupted_; ++i) {
+      bool const enough_time = case_.clock == core::Clock::burst || spent >= kSustainedSeconds;
+      if (i >= case_.repetitions && enough_time) break;
+      // The last repetition is the one that is judged; with a sustained clock it is not known
+      // beforehand, so each from the planned number on is.
+      bool const judged = i + 1 >= case_.repetitions;
+      double shortest = std::numeric_limits<double>::infinity();
+      for (Line& line : lines_) {
+        phase(line, "time");
+        for (std::size_t l = 0; l < line.legs.size(); ++l) {
+          line.local[l].push_back(repetition(line, line.legs[l]));
+        }
+        shortest = std::min(shortest, line.local.back().back());
+        if (judged && case_.check != core::Check::off && line.record->outcome != Outcome::fail) {
+          phase(line, "check");
+          if (options_.fault == Fault::stale) {
+            restore_outputs(world_, *workload_, line.earlier_output);
+          }
+          check(line);
+        }
+      }
+      if (case_.clock == core::Clock::sustained) spent += world_.group().min(shortest);
+      interrupted_ = world_.interrupted();
+      report_progress("time", 0.2 + 0.8 * static_cast<double>(i + 1) /
+                                        static_cast<double>(std::max(case_.repetitions, i + 1)));
+    }
+  }
+
+  void collect() {
+    phase("collect");
+    for (Line& line : lines_) {
+      Record& record = *line.record;
+      record.warmup = gather(world_, line.warmup);
+      for (std::size_t l = 0; l < line.legs.size(); ++l) {
+        std::vector<double> samples = gather(world_, line.local[l]);
+        if (line.legs[l] == Leg::overlapped) record.seconds = samples;
+        if (line.legs.size() > 1) {
+          record.legs.push_back({std::string{to_text(line.legs[l])}, std::move(samples)});
+        }
+      }
+      for (Extra const& extra : workload_->observed()) record.extras.push_back(extra);
+      if (interrupted_) {
+        record.outcome = Outcome::interrupted;
+        record.reason = "a signal asked to stop";
+      } else if (case_.check == core::Check::off && record.outcome != Outcome::fail) {
+        record.outcome = Outcome::skip;
+        record.reason = "timed, not checked (check = \"off\")";
+      }
+      finish(record);
+    }
+    Record const* vendor = nullptr;
+    Record const* copy = nullptr;
+    for (Line const& line : lines_) {
+      bool const stands =
+          workload_->vendor_row().empty() || line.variant->name == workload_->vendor_row();
+      if (vendor == nullptr && stands && line.record->backend == "vendor") vendor = line.record;
+      if (copy == nullptr && line.record->variant == "copy") copy = line.record;
+    }
+    for (Line const& line : lines_) {
+      if (vendor != nullptr && line.record->outcome == Outcome::pass)
+        set_ratio(*line.record, *vendor);
+      if (copy != nullptr && line.record->outcome == Outcome::pass && copy->rate > 0) {
+        line.record->ratio_to_copy = line.record->rate / copy->rate;
+      }
+    }
+  }
+
+  comm::World& world_;
+  core::Case case_;
+  WorkloadEntry const& entry_;
+  RunnerOptions const& options_;
+  std::unique_ptr<Workload> workload_;
+  Description description_;
+  std::vector<Record> records_;
+  std::vector<Line> lines_;
+  bool interrupted_ = false;
+};
+
+}  // namespace
+
+std::string_view to_text(Leg leg) {
+  switch (leg) {
+    case Leg::compute: return "compute";
+    case Leg::communicate: return "communicate";
+    case Leg::serial: return "serial";
+    case Leg::overlapped: return "overlapped";
+  }
+  return "";
+}
+
+std::vector<Selected> select_variants(Workload const& workload, core::Case const& one,
+                                      device::Kind kind) {
+  std::vector<kernels::VariantInfo const*> const rows = workload.variants();
+  std::vector<Selected> selected;
+  auto const add = [&](kernels::VariantInfo const* row, bool asked_for) {
+    bool const known = std::any_of(selected.begin(), selected.end(),
+                                   [&](Selected const& other) { return other.info == row; });
+    if (known) return;
+    std::string reason;
+    if (!row->runs_on(kind)) {
+      reason = fmt::format("variant '{}' ({}) does not run on this device", row->name,
+                           to_text(row->backend));
+    } else if (!row->supports(one.type)) {
+      reason = fmt::format("variant '{}' has no type {}", row->name, to_text(one.type));
+    }
+    if (reason.empty() || asked_for) selected.push_back({row, reason});
+  };
+  for (std::string const& name : one.variants) {
+    for (kernels::VariantInfo const* row : rows) {
+      if (name == "all") add(row, false);
+      if (name == "vendor" && row->backend == kernels::Backend::vendor) add(row, false);
+      if (name == "best" && row->name == workload.best(kind)) add(row, true);
+      if (name == row->name) add(row, true);
+    }
+  }
+  if (one.vendor == "auto") {
+    for (kernels::VariantInfo const* row : rows) {
+      bool const joins = workload.vendor_row().empty() || row->name == workload.vendor_row();
+      if (row->backend == kernels::Backend::vendor && joins) add(row, false);
+    }
+  }
+  return selected;
+}
+
+double memory_per_rank(comm::World const& world) {
+  comm::Placement const& here = world.placement();
+  auto const free = static_cast<double>(world.device().free_memory());
+  bool const shared = world.device().kind() == device::Kind::host;
+  return world.group().min(shared ? free / here.local_size : free);
+}
+
+namespace {
+
+core::Extents scaled(core::Extents const& shape, std::int64_t first) {
+  core::Extents result = shape;
+  result.auto_fraction = 0;
+  for (int i = 0; i < result.count; ++i) result.value[static_cast<std::size_t>(i)] = first;
+  return result;
+}
+
+double memory_of(core::Case const& one, WorkloadEntry const& entry, int ranks) {
+  return entry.make(one, ranks, 0)->describe().memory_bytes;
+}
+
+}  // namespace
+
+core::Extents largest_fitting(core::Case one, WorkloadEntry const& entry, int ranks,
+                              double memory) {
+  core::Extents const shape = one.size;
+  std::int64_t low = 1;
+  std::int64_t high = 1LL << 40;
+  while (low + 1 < high) {
+    std::int64_t const middle = low + (high - low) / 2;
+    one.size = scaled(shape, middle);
+    (memory_of(one, entry, ranks) <= memory ? low : high) = middle;
+  }
+  // Round large sizes down to a multiple of 64, as people would choose them.
+  return scaled(shape, low >= 1024 ? low / 64 * 64 : low);
+}
+
+void resolve_auto_size(core::Case& one, WorkloadEntry const& entry, int ranks, double memory) {
+  if (one.size.auto_fraction <= 0) return;
+  double const share = memory * one.size.auto_fraction;
+  if (one.size.count == 0) one.size.count = 1;
+  one.size = largest_fitting(one, entry, ranks, share);
+}
+
+std::vector<Record> measure_case(comm::World& world, core::Case const& one,
+                                 WorkloadEntry const& entry, RunnerOptions const& options) {
+  return CaseRun{world, one, entry, options}.run();
+}
+
+}  // namespace quadrille::measure

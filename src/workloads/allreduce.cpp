@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/exchange.hpp"
+#include "workloads/makers.hpp"
+
+namespace quadrille::workloads {
+namespace {
+
+/// Every rank gets the element-wise sum, minimum or maximum of all ranks' rows.
+class Allreduce final : public Exchange {
+ public:
+  Allreduce(core::Case const& one, int ranks, int rank)
+      : Exchange{one, ranks, rank},
+        op_{one.operation == "min"   ? comm::ReduceOp::min
+            : one.operation == "max" ? comm::ReduceOp::max
+                                     : comm::ReduceOp::sum} {}
+
+  measure::Description describe() const override {
+    measure::Description d;
+    d.communicates = true;
+    d.replicated = true;
+    d.amount = bytes();
+    d.unit = "B/s";
+    // Each element must leave every rank once to be reduced and come back once: with the work
+    // shared evenly, 2 (P - 1) / P of the row crosses each link in each direction.
+    d.network_bytes = 2 * (ranks_ - 1) * bytes();
+    d.extras = {{"bus", d.network_bytes / ranks_, "B/s"}};
+    d.memory_bytes = 2 * bytes();
+    return d;
+  }
+
+  measure::Verdict validate(comm::World& world) override {
+    Finding finding;
+    bool const whole_numbers = core::epsilon_of(case_.type) == 0 || op_ != comm::ReduceOp::sum ||
+                               case_.data == core::DataKind::integer ||
+                               case_.data == core::DataKind::constant;
+    finding.allowed = whole_numbers ? 0 : ranks_;
+    core::visit_type(case_.type, [&](auto zero) {
+      using T = decltype(zero);
+      std::vector<T> const got = download<T>(out_.view(), world.stream());
+      for (std::int64_t i = 0; i < n_; i += check_stride(case_)) {
+        double want = static_cast<double>(source_of(0).at<T>(0, i));
+        double weight = std::abs(want);
+        for (int r = 1; r < ranks_; ++r) {
+          auto const x = static_cast<double>(source_of(r).at<T>(0, i));
+          weight += std::abs(x);
+          want = op_ == comm::ReduceOp::sum   ? want + x
+                 : op_ == comm::ReduceOp::min ? std::min(want, x)
+                                              : std::max(want, x);
+        }
+        auto const have = static_cast<double>(got[static_cast<std::size_t>(i)]);
+        double const error = std::abs(have - want);
+        finding.hold(
+            whole_numbers || error == 0 ? error : error / (core::epsilon_of(case_.type) * weight),
+            finding.allowed, [&] {
+              return fmt::format("out({}) on rank {}: expected {:.9g}, got {:.9g}", i, rank_, want,
+                                 have);
+            });
+      }
+    });
+    return agree(world, finding);
+  }
+
+ private:
+  comm::Request exchange(comm::Channel& channel, device::StreamView stream) override {
+    return channel.allreduce(in_piece(0, n_), out_piece(0, n_), case_.type, op_, stream);
+  }
+
+  comm::ReduceOp op_;
+};
+
+}  // namespace
+
+std::unique_ptr<measure::Workload> make_allreduce(core::Case const& one, int ranks, int rank) {
+  return std::make_unique<Allreduce>(one, ranks, rank);
+}
+
+}  // namespace quadrille::workloads

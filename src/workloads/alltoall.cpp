@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/exchange.hpp"
+#include "workloads/makers.hpp"
+
+namespace quadrille::workloads {
+namespace {
+
+/// Every rank deals its row to all ranks in nearly equal blocks.
+class Alltoall final : public Exchange {
+ public:
+  using Exchange::Exchange;
+
+  measure::Description describe() const override {
+    measure::Description d;
+    d.communicates = true;
+    d.min_ranks = 2;
+    // A rank keeps one block of P of its own.
+    d.amount = bytes() * (ranks_ - 1);
+    d.unit = "B/s";
+    d.network_bytes = d.amount;
+    d.memory_bytes = 2 * bytes() + static_cast<double>(size_of()) * ranks_;
+    return d;
+  }
+
+  measure::Verdict validate(comm::World& world) override {
+    Finding finding;
+    core::visit_type(case_.type, [&](auto zero) {
+      using T = decltype(zero);
+      std::int64_t const each = mine().count;
+      finding = compare_exactly<T>(
+          "out", out_.view(), whole(1, received()), world, check_stride(case_),
+          [&](std::int64_t, std::int64_t j) {
+            return source_of(static_cast<int>(j / each)).at<T>(0, mine().first + j % each);
+          });
+    });
+    return agree(world, finding);
+  }
+
+ private:
+  core::Range mine() const { return core::split_evenly(n_, ranks_, rank_); }
+  std::int64_t received() const override { return mine().count * ranks_; }
+
+  comm::Request exchange(comm::Channel& channel, device::StreamView stream) override {
+    std::vector<comm::ConstPiece> send;
+    std::vector<comm::Piece> receive;
+    for (int r = 0; r < ranks_; ++r) {
+      core::Range const theirs = core::split_evenly(n_, ranks_, r);
+      send.push_back(in_piece(theirs.first, theirs.count));
+      receive.push_back(out_piece(r * mine().count, mine().count));
+    }
+    return channel.alltoallv(send, receive, stream);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<measure::Workload> make_alltoall(core::Case const& one, int ranks, int rank) {
+  return std::make_unique<Alltoall>(one, ranks, rank);
+}
+
+}  // namespace quadrille::workloads

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/exchange.hpp"
+#include "workloads/makers.hpp"
+
+namespace quadrille::workloads {
+namespace {
+
+/// Every rank gets the row of rank 0.
+class Broadcast final : public Exchange {
+ public:
+  using Exchange::Exchange;
+
+  measure::Description describe() const override {
+    measure::Description d;
+    d.communicates = true;
+    d.replicated = true;
+    d.min_ranks = 2;
+    d.amount = bytes();
+    d.unit = "B/s";
+    // Every other rank receives the row once.
+    d.network_bytes = (ranks_ - 1) * bytes();
+    d.memory_bytes = 2 * bytes();
+    return d;
+  }
+
+  void reset(comm::World& world) override {
+    Exchange::reset(world);
+    // The root sends from where the others receive.
+    if (rank_ == 0) world.stream().copy(out_.view().data, in_.view().data, out_.bytes());
+  }
+
+  measure::Verdict validate(comm::World& world) override {
+    Finding finding;
+    core::visit_type(case_.type, [&](auto zero) {
+      using T = decltype(zero);
+      finding = compare_exactly<T>(
+          "out", out_.view(), whole(1, n_), world, check_stride(case_),
+          [&](std::int64_t, std::int64_t j) { return source_of(0).at<T>(0, j); });
+    });
+    return agree(world, finding);
+  }
+
+ private:
+  comm::Request exchange(comm::Channel& channel, device::StreamView stream) override {
+    return channel.broadcast(
+        out_piece(0, n_), 0, stream,
+        case_.broadcast == "ring" ? comm::Broadcast::ring : comm::Broadcast::library);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<measure::Workload> make_broadcast(core::Case const& one, int ranks, int rank) {
+  return std::make_unique<Broadcast>(one, ranks, rank);
+}
+
+}  // namespace quadrille::workloads

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "comm/transport.hpp"
+#include "workloads/data.hpp"
+
+#include <string_view>
+
+namespace quadrille::workloads {
+
+/// What allreduce, broadcast, alltoall and sendrecv share: a source row, an output row, and a
+/// channel per variant: the case's transport, the plain MPI call, the textbook algorithm.
+class Exchange : public measure::Workload {
+ public:
+  Exchange(core::Case const& one, int ranks, int rank)
+      : case_{one}, n_{one.size[0]}, ranks_{ranks}, rank_{rank} {}
+
+  std::vector<kernels::VariantInfo const*> variants() const override;
+  std::string_view best(device::Kind) const override { return "transport"; }
+  void prepare(comm::World& world, std::uint64_t seed) override;
+  void reset(comm::World& world) override {
+    world.stream().fill(out_.view().data, 0xFF, out_.bytes());
+  }
+  void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) final;
+  std::vector<device::MatrixView> outputs() override { return {out_.view()}; }
+  bool inject(comm::MessageFault fault) override;
+
+ protected:
+  /// Enqueues the exchange.
+  virtual comm::Request exchange(comm::Channel& channel, device::StreamView stream) = 0;
+  /// Elements that this rank receives.
+  virtual std::int64_t received() const { return n_; }
+
+  double bytes() const {
+    return static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
+  }
+  std::size_t size_of() const { return core::size_of(case_.type); }
+  /// What rank r sends: row 0 of the array with tag r.
+  Source source_of(int r) const { return {case_.data, seed_, static_cast<std::uint64_t>(r)}; }
+  comm::ConstPiece in_piece(std::int64_t first, std::int64_t count) const {
+    return {in_.view().at(0, first), static_cast<std::size_t>(count) * size_of()};
+  }
+  comm::Piece out_piece(std::int64_t first, std::int64_t count) const {
+    return {out_.view().at(0, first), static_cast<std::size_t>(count) * size_of()};
+  }
+
+  core::Case case_;
+  std::int64_t n_;
+  int ranks_, rank_;
+  std::uint64_t seed_ = 0;
+  device::Matrix in_, out_;
+
+ private:
+  std::vector<std::unique_ptr<comm::Channel>> channels_;
+};
+
+}  // namespace quadrille::workloads

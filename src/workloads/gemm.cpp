@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "gemm/gemm.hpp"
+
+#include "workloads/makers.hpp"
+#include "workloads/product_check.hpp"
+#include "workloads/tables.hpp"
+
+namespace quadrille::workloads {
+namespace {
+
+namespace gemm = kernels::gemm;
+
+/// C = alpha op(A) op(B) + beta C on every rank at once, each with data of its own.
+class Gemm final : public measure::Workload {
+ public:
+  Gemm(core::Case const& one, int ranks, int rank)
+      : case_{one}, m_{one.size[0]}, n_{one.size[1]}, k_{one.size[2]}, ranks_{ranks}, rank_{rank} {}
+
+  measure::Description describe() const override {
+    measure::Description d;
+    auto const s = static_cast<double>(core::size_of(case_.type));
+    auto const m = static_cast<double>(m_), n = static_cast<double>(n_),
+               k = static_cast<double>(k_);
+    d.amount = gemm::flop(m, n, k) * ranks_;
+    d.unit = "FLOP/s";
+    d.device_bytes = gemm::compulsory_bytes(m, n, k, case_.beta, s) * ranks_;
+    d.memory_bytes = s * (m * k + k * n + (case_.beta == 0 ? 1 : 2) * m * n);
+    return d;
+  }
+
+  std::vector<kernels::VariantInfo const*> variants() const override {
+    return rows_of(gemm::variants());
+  }
+  std::string_view best(device::Kind) const override { return "kokkos"; }
+
+  void prepare(comm::World& world, std::uint64_t seed) override {
+    if (c_.view().data == nullptr) {
+      device::Device& device = world.device();
+      a_ = {device, case_.type, transpose_a() ? k_ : m_, transpose_a() ? m_ : k_, world.stream()};
+      b_ = {device, case_.type, transpose_b() ? n_ : k_, transpose_b() ? k_ : n_, world.stream()};
+      c_ = {device, case_.type, m_, n_, world.stream()};
+      if (case_.beta != 0) c0_ = {device, case_.type, m_, n_, world.stream()};
+    }
+    // Tags differ by rank, so that another rank's data are wrong data.
+    auto const tag = static_cast<std::uint64_t>(8 * rank_);
+    product_ = {m_,
+                n_,
+                k_,
+                case_.type,
+                case_.alpha,
+                case_.beta,
+                {case_.data, seed, tag},
+                {case_.data, seed, tag + 1},
+                {case_.data, seed, tag + 2}};
+    fill_stored(a_.view(), product_.a, transpose_a(), world);
+    fill_stored(b_.view(), product_.b, transpose_b(), world);
+    if (case_.beta != 0) fill(c0_.view(), whole(m_, n_), product_.c0, world);
+  }
+
+  void reset(comm::World& world) override {
+    if (case_.beta == 0) {
+      world.stream().fill(c_.view().data, 0xFF, c_.bytes());
+    } else {
+      world.stream().copy(c_.view().data, c0_.view().data, c_.bytes());
+    }
+  }
+
+  void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
+    launch<gemm::Problem>(
+        variant,
+        {a_.view(), b_.view(), c_.view(), case_.alpha, case_.beta, transpose_a(), transpose_b()},
+        world.stream());
+  }
+
+  measure::Verdict validate(comm::World& world) override {
+    ProductLayout const layout{whole(m_, k_), whole(k_, n_), whole(m_, n_), false};
+    return check_product(product_, layout, c_.view(), world, case_.check);
+  }
+
+  std::vector<device::MatrixView> outputs() override { return {c_.view()}; }
+
+  std::vector<measure::Field> fields() override {
+    // Only one rank's product is saved: all ranks have one each, of the same name.
+    if (rank_ != 0)
+      return {field_of("A", a_.view(), false), field_of("B", b_.view(), false),
+              field_of("C", c_.view(), false)};
+    return {field_of("A", a_.view(), true), field_of("B", b_.view(), true),
+            field_of("C", c_.view(), true)};
+  }
+
+ private:
+  bool transpose_a() const { return case_.layout[0] == 't'; }
+  bool transpose_b() const { return case_.layout[1] == 't'; }
+
+  /// Element (i, j) of op(M) is source.at(i, j), however M is stored.
+  void fill_stored(device::MatrixView const& view, Source const& source, bool transposed,
+                   comm::World const& world) {
+    if (!transposed) {
+      fill(view, whole(view.rows, view.cols), source, world);
+      return;
+    }
+    core::visit_type(view.type, [&](auto zero) {
+      using T = decltype(zero);
+      std::vector<T> host(static_cast<std::size_t>(view.rows * view.cols));
+      for (std::int64_t i = 0; i < view.rows; ++i) {
+        for (std::int64_t j = 0; j < view.cols; ++j) {
+          host[static_cast<std::size_t>(i * view.cols + j)] = source.at<T>(j, i);
+        }
+      }
+      world.stream().copy(view.data, host.data(), host.size() * sizeof(T));
+      world.stream().synchronize();
+    });
+  }
+
+  static measure::Field field_of(std::string name, device::MatrixView const& view, bool mine) {
+    measure::Field result = field(std::move(name), view, whole(view.rows, view.cols));
+    if (!mine) result.blocks.clear();
+    return result;
+  }
+
+  core::Case case_;
+  std::int64_t m_, n_, k_;
+  int ranks_, rank_;
+  Product product_;
+  device::Matrix a_, b_, c_, c0_;
+};
+
+}  // namespace
+
+std::unique_ptr<measure::Workload> make_gemm(core::Case const& one, int ranks, int rank) {
+  return std::make_unique<Gemm>(one, ranks, rank);
+}
+
+}  // namespace quadrille::workloads

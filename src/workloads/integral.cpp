@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "integral/integral.hpp"
+
+#include "workloads/makers.hpp"
+#include "workloads/tables.hpp"
+#include "workloads/virtual_blocks.hpp"
+
+namespace quadrille::workloads {
+namespace {
+
+namespace integral = kernels::integral;
+
+integral::Integrand parse_integrand(std::string_view text) {
+  using enum integral::Integrand;
+  for (integral::Integrand const one : {arctan, gauss, runge}) {
+    if (integral::to_text(one) == text) return one;
+  }
+  return sin2cos2;
+}
+
+integral::Rule parse_rule(std::string_view text) {
+  using enum integral::Rule;
+  for (integral::Rule const one : {simpson, gauss_legendre}) {
+    if (integral::to_text(one) == text) return one;
+  }
+  return midpoint;
+}
+
+/// A definite integral by a composite rule, its cells spread over all ranks by virtual blocks.
+class Integral final : public measure::Workload {
+ public:
+  Integral(core::Case const& one, int ranks, int rank) : case_{one}, ranks_{ranks} {
+    core::Range const blocks = RankReduction::blocks_of(ranks, rank);
+    problem_.integrand = parse_integrand(one.integrand);
+    problem_.rule = parse_rule(one.rule);
+    problem_.type = one.type;
+    problem_.cells = one.size[0];
+    problem_.first = integral::block_begin(problem_.cells, blocks.first);
+    problem_.count =
+        integral::block_begin(problem_.cells, blocks.first + blocks.count) - problem_.first;
+    problem_.reproducible = one.reproducible;
+    problem_.block_first = blocks.first;
+    problem_.block_count = blocks.count;
+    integral::set_default_interval(problem_);
+  }
+
+  measure::Description describe() const override {
+    measure::Description d;
+    d.communicates = true;
+    d.amount = integral::evaluations(problem_.rule, static_cast<double>(problem_.cells));
+    d.unit = "eval/s";
+    d.network_bytes = 2.0 * (ranks_ - 1) * 8;
+    d.memory_bytes = 3.0 * 8 * integral::kVirtualBlocks;
+    return d;
+  }
+
+  std::vector<kernels::VariantInfo const*> variants() const override {
+    return rows_of(integral::variants());
+  }
+  std::string_view best(device::Kind) const override { return "kokkos"; }
+
+  void prepare(comm::World& world, std::uint64_t seed) override {
+    if (!prepared_) {
+      over_ranks_ = RankReduction{world, case_.transport, kernels::reduction::Operation::sum,
+                                  case_.reproducible};
+      prepared_ = true;
+    }
+    problem_.result = over_ranks_.partial();
+    problem_.blocks = over_ranks_.blocks();
+    // The only input is a factor: seed 1 gives 1, others another power-of-two fraction, so that
+    // the result of an earlier run is a wrong one here.
+    problem_.amplitude = 1 + static_cast<double>((seed + 7) % 8) / 8;
+  }
+
+  void reset(comm::World& world) override { over_ranks_.reset(world); }
+
+  void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
+    launch(variant, problem_, world.stream());
+    over_ranks_.run(world);
+  }
+
+  measure::Verdict validate(comm::World& world) override {
+    Finding finding;
+    finding.allowed = 1;
+    hold(finding, "partial result", over_ranks_.partial_value(world), my_part(), world);
+    hold(finding, "integral", over_ranks_.total_value(world), problem_, world);
+    return agree(world, finding);
+  }
+
+  std::vector<device::MatrixView> outputs() override { return over_ranks_.outputs(); }
+  bool inject(comm::MessageFault fault) override { return over_ranks_.inject(fault); }
+
+  std::vector<measure::Field> fields() override {
+    measure::Field total;
+    total.name = "integral";
+    total.shape = {1};
+    if (problem_.block_first == 0) {
+      device::MatrixView const last = over_ranks_.outputs().back();
+      total.blocks = {{0, 0, last.block(0, last.cols - 1, 1, 1)}};
+    }
+    return {total};
+  }
+
+ private:
+  /// The same integral over this rank's cells alone.
+  integral::Problem my_part() const {
+    integral::Problem part = problem_;
+    double const h = (problem_.upper - problem_.lower) / static_cast<double>(problem_.cells);
+    part.lower = problem_.lower + static_cast<double>(problem_.first) * h;
+    part.upper = problem_.lower + static_cast<double>(problem_.first + problem_.count) * h;
+    part.cells = problem_.count;
+    part.first = 0;
+    return part;
+  }
+
+  static void hold(Finding& finding, std::string_view what, double got, integral::Problem const& p,
+                   comm::World const& world) {
+    double const want = p.count > 0 ? integral::exact(p) : 0;
+    double const bound = p.count > 0 ? integral::error_bound(p) : 0;
+    double const error = std::abs(got - want);
+    finding.hold(error == 0 ? 0 : error / (bound > 0 ? bound : 0x1p-1022), 1, [&] {
+      return fmt::format("{} on rank {}: expected {:.17g} within {:.3g}, got {:.17g}", what,
+                         world.rank(), want, bound, got);
+    });
+  }
+
+  core::Case case_;
+  int ranks_;
+  integral::Problem problem_;
+  bool prepared_ = false;
+  RankReduction over_ranks_;
+};
+
+}  // namespace
+
+std::unique_ptr<measure::Workload> make_integral(core::Case const& one, int ranks, int rank) {
+  return std::make_unique<Integral>(one, ranks, rank);
+}
+
+}  // namespace quadrille::workloads

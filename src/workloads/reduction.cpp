@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "reduction/reduction.hpp"
+
+#include "workloads/makers.hpp"
+#include "workloads/tables.hpp"
+#include "workloads/virtual_blocks.hpp"
+
+#include <algorithm>
+
+namespace quadrille::workloads {
+namespace {
+
+namespace reduction = kernels::reduction;
+using Operation = reduction::Operation;
+
+Operation parse_operation(std::string_view text) {
+  for (Operation const operation :
+       {Operation::min, Operation::max, Operation::dot, Operation::norm2}) {
+    if (reduction::to_text(operation) == text) return operation;
+  }
+  return Operation::sum;
+}
+
+/// One number from a vector that is spread over all ranks by virtual blocks.
+class Reduction final : public measure::Workload {
+ public:
+  Reduction(core::Case const& one, int ranks, int rank)
+      : case_{one},
+        n_{one.size[0]},
+        ranks_{ranks},
+        operation_{parse_operation(one.operation)},
+        blocks_{RankReduction::blocks_of(ranks, rank)},
+        first_{reduction::block_begin(n_, blocks_.first)},
+        count_{reduction::block_begin(n_, blocks_.first + blocks_.count) - first_} {}
+
+  measure::Description describe() const override {
+    measure::Description d;
+    d.communicates = true;
+    auto const vectors = operation_ == Operation::dot ? 2.0 : 1.0;
+    d.amount = vectors * static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
+    d.unit = "B/s";
+    d.device_bytes = d.amount;
+    d.network_bytes = 2.0 * (ranks_ - 1) * 8;
+    d.memory_bytes = d.amount / ranks_ + 3.0 * 8 * reduction::kVirtualBlocks;
+    return d;
+  }
+
+  std::vector<kernels::VariantInfo const*> variants() const override {
+    std::vector<kernels::VariantInfo const*> rows = rows_of(reduction::variants());
+    std::erase_if(rows, [&](auto const* row) {
+      return !reduction::supports(*row, operation_) ||
+             (case_.reproducible && row->backend == kernels::Backend::vendor);
+    });
+    return rows;
+  }
+  std::string_view best(device::Kind) const override { return "kokkos"; }
+
+  void prepare(comm::World& world, std::uint64_t seed) override {
+    if (!prepared_) {
+      x_ = {world.device(), case_.type, 1, count_, world.stream()};
+      if (operation_ == Operation::dot)
+        y_ = {world.device(), case_.type, 1, count_, world.stream()};
+      over_ranks_ = RankReduction{world, case_.transport, operation_, case_.reproducible};
+      prepared_ = true;
+    }
+    sx_ = {case_.data, seed, 0};
+    sy_ = {case_.data, seed, 1};
+    fill_slice(x_.view(), sx_, world);
+    if (operation_ == Operation::dot) fill_slice(y_.view(), sy_, world);
+  }
+
+  void reset(comm::World& world) override { over_ranks_.reset(world); }
+
+  void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
+    launch(variant, problem(), world.stream());
+    over_ranks_.run(world);
+  }
+
+  measure::Verdict validate(comm::World& world) override {
+    Reference const mine = reference();
+    double const bound = allowed(mine.magnitude, count_);
+    Finding finding;
+    finding.allowed = 1;
+    hold(finding, "partial result", over_ranks_.partial_value(world), mine.value, bound, world);
+
+    double want = mine.value;
+    double magnitude = mine.magnitude;
+    switch (operation_) {
+      case Operation::min: want = world.group().min(want); break;
+      case Operation::max: want = world.group().max(want); break;
+      default: {
+        std::array<double, 2> sums{want, magnitude};
+        world.group().sum(std::span{sums});
+        want = sums[0];
+        magnitude = sums[1];
+      }
+    }
+    hold(finding, "total", over_ranks_.total_value(world), want, allowed(magnitude, n_), world);
+    return agree(world, finding);
+  }
+
+  std::vector<device::MatrixView> outputs() override { return over_ranks_.outputs(); }
+  bool inject(comm::MessageFault fault) override { return over_ranks_.inject(fault); }
+
+ private:
+  struct Reference {
+    double value = 0;
+    double magnitude = 0;
+  };
+
+  // A vector is one row of the generator; a rank holds columns [first_, first_ + count_).
+  void fill_slice(device::MatrixView const& view, Source const& source, comm::World const& world) {
+    core::visit_type(view.type, [&](auto zero) {
+      using T = decltype(zero);
+      std::vector<T> host(static_cast<std::size_t>(count_));
+      for (std::int64_t j = 0; j < count_; ++j)
+        host[static_cast<std::size_t>(j)] = source.at<T>(0, first_ + j);
+      world.stream().copy(view.data, host.data(), host.size() * sizeof(T));
+      world.stream().synchronize();
+    });
+  }
+
+  reduction::Problem problem() const {
+    reduction::Problem p;
+    p.x = x_.view().data;
+    p.y = y_.view().data;
+    p.n = count_;
+    p.type = case_.type;
+    p.accumulator = case_.accumulator == "f32" ? core::DataType::f32 : core::DataType::f64;
+    p.operation = operation_;
+    p.result = over_ranks_.partial();
+    p.reproducible = case_.reproducible;
+    p.global_n = n_;
+    p.block_first = blocks_.first;
+    p.block_count = blocks_.count;
+    p.blocks = over_ranks_.blocks();
+    return p;
+  }
+
+  Reference reference() const {
+    long double sum = 0;
+    double least = reduction::identity(Operation::min);
+    double most = reduction::identity(Operation::max);
+    double magnitude = 0;
+    core::visit_type(case_.type, [&](auto zero) {
+      using T = decltype(zero);
+      for (std::int64_t j = first_; j < first_ + count_; ++j) {
+        auto const x = static_cast<double>(sx_.at<T>(0, j));
+        double term = x;
+        if (operation_ == Operation::dot) term = x * static_cast<double>(sy_.at<T>(0, j));
+        if (operation_ == Operation::norm2) term = x * x;
+        sum += term;
+        magnitude += std::abs(term);
+        least = std::min(least, x);
+        most = std::max(most, x);
+      }
+    });
+    double const value = operation_ == Operation::min   ? least
+                         : operation_ == Operation::max ? most
+                                                        : static_cast<double>(sum);
+    return {value, magnitude};
+  }
+
+  double allowed(double magnitude, std::int64_t n) const {
+    bool const whole = case_.data == core::DataKind::integer ||
+                       case_.data == core::DataKind::constant ||
+                       case_.data == core::DataKind::zeros;
+    double const exact_below =
+        case_.accumulator == "f32" && case_.type == core::DataType::f32 ? 0x1p24 : 0x1p53;
+    if (whole && magnitude < exact_below) return 0;
+    // The sums of the partial results of the ranks round too, in f64.
+    return reduction::error_bound(problem(), static_cast<double>(n), magnitude) +
+           ranks_ * core::epsilon_of(core::DataType::f64) * magnitude;
+  }
+
+  static void hold(Finding& finding, std::string_view what, double got, double want, double bound,
+                   comm::World const& world) {
+    bool const same = got == want;
+    finding.hold(same ? 0 : std::abs(got - want) / (bound > 0 ? bound : 0x1p-1022), 1, [&] {
+      return fmt::format("{} on rank {}: expected {:.17g}, got {:.17g}", what, world.rank(), want,
+                         got);
+    });
+  }
+
+  core::Case case_;
+  std::int64_t n_;
+  int ranks_;
+  Operation operation_;
+  core::Range blocks_;
+  std::int64_t first_, count_;
+  bool prepared_ = false;
+  Source sx_, sy_;
+  device::Matrix x_, y_;
+  RankReduction over_ranks_;
+};
+
+}  // namespace
+
+std::unique_ptr<measure::Workload> make_reduction(core::Case const& one, int ranks, int rank) {
+  return std::make_unique<Reduction>(one, ranks, rank);
+}
+
+}  // namespace quadrille::workloads

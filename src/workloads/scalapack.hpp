@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "comm/grid.hpp"
+#include "workloads/data.hpp"
+
+namespace quadrille::workloads {
+
+/// True when this build found ScaLAPACK.
+bool has_scalapack();
+/// True when the case measures ScaLAPACK: asked for by name, by group, or as the vendor line.
+bool wants_scalapack(core::Case const& one);
+
+/// ScaLAPACK's process grid and its matrices: block-cyclic with the block it likes, filled outside
+/// the timed region. A row-major block of M is a column-major block of M^T, so every call works
+/// on transposes over a Q x P grid and nothing is ever converted. Host device only.
+class Scalapack {
+ public:
+  /// Collective over the world of the grid.
+  Scalapack(comm::World const& world, comm::Grid const& grid);
+  ~Scalapack();
+  Scalapack(Scalapack const&) = delete;
+  Scalapack& operator=(Scalapack const&) = delete;
+
+  /// Where the rows and columns of an m x n matrix lie.
+  Layout layout(std::int64_t m, std::int64_t n) const;
+
+  /// C = alpha A B + beta C, each with layout(rows, cols). f64 and f32. Blocks the calling thread.
+  void multiply(std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
+                device::MatrixView const& a, device::MatrixView const& b, double beta,
+                device::MatrixView const& c) const;
+  /// B = A^T, A is m x n. f64 and f32. Blocks the calling thread.
+  void transpose(std::int64_t m, std::int64_t n, device::MatrixView const& a,
+                 device::MatrixView const& b) const;
+
+ private:
+  int rows_, cols_, row_, col_;
+  int threads_;
+  int context_ = -1;
+  std::unique_ptr<comm::Group> group_;
+};
+
+}  // namespace quadrille::workloads

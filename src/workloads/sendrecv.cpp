@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/exchange.hpp"
+#include "workloads/makers.hpp"
+
+namespace quadrille::workloads {
+namespace {
+
+/// Every rank sends its row to the next rank and receives that of the previous one.
+class Sendrecv final : public Exchange {
+ public:
+  using Exchange::Exchange;
+
+  measure::Description describe() const override {
+    measure::Description d;
+    d.communicates = true;
+    d.min_ranks = 2;
+    // Each rank's row leaves it once.
+    d.amount = bytes() * ranks_;
+    d.unit = "B/s";
+    d.network_bytes = d.amount;
+    d.memory_bytes = 2 * bytes();
+    return d;
+  }
+
+  measure::Verdict validate(comm::World& world) override {
+    Finding finding;
+    core::visit_type(case_.type, [&](auto zero) {
+      using T = decltype(zero);
+      finding = compare_exactly<T>(
+          "out", out_.view(), whole(1, n_), world, check_stride(case_),
+          [&](std::int64_t, std::int64_t j) { return source_of(previous()).at<T>(0, j); });
+    });
+    return agree(world, finding);
+  }
+
+ private:
+  int next() const { return (rank_ + 1) % ranks_; }
+  int previous() const { return (rank_ + ranks_ - 1) % ranks_; }
+
+  comm::Request exchange(comm::Channel& channel, device::StreamView stream) override {
+    return channel.sendrecv(in_piece(0, n_), next(), out_piece(0, n_), previous(), stream);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<measure::Workload> make_sendrecv(core::Case const& one, int ranks, int rank) {
+  return std::make_unique<Sendrecv>(one, ranks, rank);
+}
+
+}  // namespace quadrille::workloads

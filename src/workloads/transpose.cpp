@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "transpose/transpose.hpp"
+
+#include "copy/copy.hpp"
+#include "workloads/data.hpp"
+#include "workloads/makers.hpp"
+#include "workloads/tables.hpp"
+
+namespace quadrille::workloads {
+namespace {
+
+namespace transpose = kernels::transpose;
+
+// Moves the same bytes in order: what a transpose could reach at best.
+void launch_copy(transpose::Problem const& p, device::StreamView stream) {
+  auto const bytes = p.in.rows * p.in.cols * static_cast<std::int64_t>(core::size_of(p.in.type));
+  kernels::find(kernels::copy::variants(), "kokkos")
+      ->launch({p.out.data, p.in.data, bytes}, stream);
+}
+
+kernels::Variant<transpose::Problem> const& copy_row() {
+  static kernels::Variant<transpose::Problem> const row{
+      {"copy", kernels::Backend::kokkos, kernels::find(kernels::copy::variants(), "kokkos")->types,
+       "none", "own", "the same bytes copied in order: the ceiling"},
+      launch_copy};
+  return row;
+}
+
+/// out = in^T on every rank at once, each with a matrix of its own.
+class Transpose final : public measure::Workload {
+ public:
+  Transpose(core::Case const& one, int ranks, int rank)
+      : case_{one}, m_{one.size[0]}, n_{one.size[1]}, ranks_{ranks}, rank_{rank} {}
+
+  measure::Description describe() const override {
+    measure::Description d;
+    d.amount = transpose::bytes(static_cast<double>(m_), static_cast<double>(n_),
+                                static_cast<double>(core::size_of(case_.type))) *
+               ranks_;
+    d.unit = "B/s";
+    d.device_bytes = d.amount;
+    d.memory_bytes = d.amount / ranks_;
+    return d;
+  }
+
+  std::vector<kernels::VariantInfo const*> variants() const override { return transpose_rows(); }
+  std::string_view best(device::Kind) const override { return "kokkos"; }
+
+  void prepare(comm::World& world, std::uint64_t seed) override {
+    if (in_.view().data == nullptr) {
+      in_ = {world.device(), case_.type, m_, n_, world.stream()};
+      out_ = {world.device(), case_.type, n_, m_, world.stream()};
+    }
+    source_ = {case_.data, seed, static_cast<std::uint64_t>(8 * rank_)};
+    fill(in_.view(), whole(m_, n_), source_, world);
+  }
+
+  void reset(comm::World& world) override {
+    world.stream().fill(out_.view().data, 0xFF, out_.bytes());
+  }
+
+  void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
+    copied_ = variant.name == "copy";
+    launch<transpose::Problem>(variant, {in_.view(), out_.view()}, world.stream());
+  }
+
+  measure::Verdict validate(comm::World& world) override {
+    Finding finding;
+    core::visit_type(case_.type, [&](auto zero) {
+      using T = decltype(zero);
+      device::MatrixView view = out_.view();
+      if (copied_) view = {view.data, view.type, m_, n_, n_};
+      finding = compare_exactly<T>("out", view, whole(view.rows, view.cols), world,
+                                   check_stride(case_), [&](std::int64_t i, std::int64_t j) {
+                                     return copied_ ? source_.at<T>(i, j) : source_.at<T>(j, i);
+                                   });
+    });
+    return agree(world, finding);
+  }
+
+  std::vector<device::MatrixView> outputs() override { return {out_.view()}; }
+
+ private:
+  core::Case case_;
+  std::int64_t m_, n_;
+  int ranks_, rank_;
+  bool copied_ = false;
+  Source source_;
+  device::Matrix in_, out_;
+};
+
+}  // namespace
+
+std::vector<kernels::VariantInfo const*> transpose_rows() {
+  std::vector<kernels::VariantInfo const*> rows = rows_of(transpose::variants());
+  rows.push_back(&copy_row());
+  return rows;
+}
+
+std::unique_ptr<measure::Workload> make_transpose(core::Case const& one, int ranks, int rank) {
+  return std::make_unique<Transpose>(one, ranks, rank);
+}
+
+}  // namespace quadrille::workloads

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/virtual_blocks.hpp"
+
+#include <vector>
+
+namespace quadrille::workloads {
+
+namespace reduction = kernels::reduction;
+
+RankReduction::RankReduction(comm::World& world, std::string_view transport, Operation operation,
+                             bool reproducible)
+    : operation_{operation},
+      reproducible_{reproducible},
+      mine_{blocks_of(world.size(), world.rank())},
+      ranks_{world.size()},
+      channel_{world.transport(transport).connect(world.group())},
+      outputs_{world.device(), 2, world.stream()} {
+  if (!reproducible) return;
+  blocks_ = {world.device(), mine_.count, world.stream()};
+  gathered_ = {world.device(), reduction::kVirtualBlocks, world.stream()};
+  host_ = {world.device(), reduction::kVirtualBlocks + 1};
+}
+
+void RankReduction::reset(comm::World& world) {
+  world.stream().fill(outputs_.data(), 0xFF, outputs_.bytes());
+  world.stream().fill(blocks_.data(), 0xFF, blocks_.bytes());
+  world.stream().fill(gathered_.data(), 0xFF, gathered_.bytes());
+}
+
+void RankReduction::run(comm::World& world) {
+  device::StreamView const stream = world.stream();
+  if (!reproducible_) {
+    comm::ReduceOp const op = operation_ == Operation::min   ? comm::ReduceOp::min
+                              : operation_ == Operation::max ? comm::ReduceOp::max
+                                                             : comm::ReduceOp::sum;
+    channel_
+        ->allreduce({outputs_.data(), sizeof(double)}, {outputs_.data() + 1, sizeof(double)},
+                    core::DataType::f64, op, stream)
+        .wait_on(stream);
+    return;
+  }
+  std::vector<comm::Piece> all;
+  for (int r = 0; r < ranks_; ++r) {
+    core::Range const range = blocks_of(ranks_, r);
+    all.push_back(
+        {gathered_.data() + range.first, static_cast<std::size_t>(range.count) * sizeof(double)});
+  }
+  channel_->allgather({blocks_.data(), blocks_.bytes()}, all, stream).wait_on(stream);
+  // 32 KiB once per repetition: the host adds them, in the one order that all devices share.
+  stream.copy(host_.data(), gathered_.data(), gathered_.bytes());
+  stream.run([operation = operation_, host = host_.span()] {
+    host.back() = reduction::combine_blocks(operation, host.first(host.size() - 1));
+  });
+  stream.copy(outputs_.data() + 1, host_.data() + reduction::kVirtualBlocks, sizeof(double));
+}
+
+std::vector<device::MatrixView> RankReduction::outputs() const {
+  if (!reproducible_) return {{outputs_.data(), core::DataType::f64, 1, 2, 2}};
+  return {{blocks_.data(), core::DataType::f64, 1, mine_.count, mine_.count},
+          {outputs_.data() + 1, core::DataType::f64, 1, 1, 1}};
+}
+
+double RankReduction::partial_value(comm::World const& world) const {
+  if (!reproducible_)
+    return download<double>({outputs_.data(), core::DataType::f64, 1, 1, 1}, world.stream())[0];
+  std::vector<double> const mine = download<double>(outputs()[0], world.stream());
+  double value = reduction::identity(operation_);
+  for (double const x : mine) {
+    bool const better = operation_ == Operation::min ? !(x >= value) : !(x <= value);
+    if (operation_ == Operation::min || operation_ == Operation::max) {
+      value = better ? x : value;
+    } else {
+      value += x;
+    }
+  }
+  return value;
+}
+
+double RankReduction::total_value(comm::World const& world) const {
+  return download<double>({outputs_.data() + 1, core::DataType::f64, 1, 1, 1}, world.stream())[0];
+}
+
+}  // namespace quadrille::workloads

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "comm/transport.hpp"
+#include "reduction/reduction.hpp"
+#include "workloads/data.hpp"
+
+namespace quadrille::workloads {
+
+/// The end of every reduction over ranks: partial results become one total on every rank. The
+/// plain way is an allreduce; the reproducible one gathers the values of all virtual blocks and
+/// adds them in one fixed order, so that its bits do not depend on the number of ranks.
+class RankReduction {
+ public:
+  using Operation = kernels::reduction::Operation;
+
+  RankReduction() = default;
+  /// Collective. `blocks` are the virtual blocks of this rank.
+  RankReduction(comm::World& world, std::string_view transport, Operation operation,
+                bool reproducible);
+
+  /// Virtual blocks of one rank of `ranks`.
+  static core::Range blocks_of(int ranks, int rank) {
+    return core::split_evenly(kernels::reduction::kVirtualBlocks, ranks, rank);
+  }
+  /// Where a kernel writes its partial result, and its block values.
+  double* partial() const { return outputs_.data(); }
+  double* blocks() const { return blocks_.data(); }
+
+  void reset(comm::World& world);
+  /// Enqueues the reduction behind the kernel on world.stream().
+  void run(comm::World& world);
+  /// partial and total; for reproducible ones the values of this rank's blocks and the total.
+  std::vector<device::MatrixView> outputs() const;
+  /// This rank's part as one number, from what the kernel wrote. Blocks.
+  double partial_value(comm::World const& world) const;
+  double total_value(comm::World const& world) const;
+  bool inject(comm::MessageFault fault) {
+    channel_->inject(fault);
+    return true;
+  }
+
+ private:
+  Operation operation_ = Operation::sum;
+  bool reproducible_ = false;
+  core::Range mine_;
+  int ranks_ = 1;
+  std::unique_ptr<comm::Channel> channel_;
+  device::Buffer<double> outputs_;  // partial, total
+  device::Buffer<double> blocks_;
+  device::Buffer<double> gathered_;
+  device::PinnedBuffer<double> host_;  // gathered blocks, then their total
+};
+
+}  // namespace quadrille::workloads
