@@ -220,10 +220,11 @@ def inputs(root: Path, binary: Path) -> list[str]:
 
 def workload_table(root: Path, binary: Path) -> list[str]:
     """A file x.cpp that defines make_x is a workload; the program must list exactly these."""
-    made = set()
-    for path in files(root, ["src/workloads"], "cpp"):
-        for name in re.findall(r"> make_(\w+)\([^;{]*\)\s*\{", path.read_text()):
-            made.add(name)
+    made = {
+        path.stem
+        for path in files(root, ["src/workloads"], "cpp")
+        if re.search(rf"> make_{path.stem}\([^;{{]*\)\s*\{{", path.read_text())
+    }
     result = run([binary, "list", "workloads", "--json"])
     if result.returncode != 0:
         return [f"list workloads --json ended with {result.returncode}: {result.stderr.strip()}"]
