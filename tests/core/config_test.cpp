@@ -448,6 +448,7 @@ TEST(Config, WrongSizesSayWhy) {
 
 TEST(Config, WrongFilesSayWhy) {
   EXPECT_HAS(why("[run\n"), "x.toml:1: ");
+  EXPECT_HAS(why("\n[=run]\n"), "x.toml:2: ");
   EXPECT_EQ(why(""), "x.toml: there is no [[case]], so nothing to run");
   EXPECT_EQ(why("[[cases]]\n"), "x.toml:1: unknown table or key 'cases'; did you mean 'case'?");
   EXPECT_EQ(why("device = \"host\"\n"),
