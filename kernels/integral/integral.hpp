@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/variant.hpp"
+#include "common/virtual_blocks.hpp"
 
 #include <span>
 #include <string_view>
@@ -14,27 +15,33 @@ enum class Integrand { sin2cos2, arctan, gauss, runge };
 enum class Rule { midpoint, simpson, gauss_legendre };  ///< Gauss-Legendre with 3 points a cell
 
 /// Cells are split over ranks by the same virtual blocks as in reductions.
-inline constexpr std::int64_t kVirtualBlocks = 4096;
-constexpr std::int64_t block_begin(std::int64_t cells, std::int64_t v) {
-  return v * (cells / kVirtualBlocks) + v * (cells % kVirtualBlocks) / kVirtualBlocks;
-}
+using kernels::block_begin;
+using kernels::kLanes;
+using kernels::kVirtualBlocks;
 
 /// amplitude times the integral over [lower, upper] by `cells` equal cells, of which this rank has
-/// [first, first + count).
+/// [first, first + count). Cell i starts at lower + i h with h = (upper - lower) / cells, rounded
+/// the same way on every rank.
+///
+/// Simpson evaluates the left end and the middle of a cell, the left end with the weight of two
+/// cells; who has the first cell takes half of its left end off, who has the last one adds the
+/// right end of the interval.
 struct Problem {
   Integrand integrand = Integrand::sin2cos2;
   Rule rule = Rule::midpoint;
-  core::DataType type = core::DataType::f64;  ///< of the evaluation; sums are f64
-  double a = 2, b = 1;                        ///< sin2cos2 only
+  core::DataType type = core::DataType::f64;  ///< of the evaluation, f64 or f32; sums are f64
+  double a = 2, b = 1;                        ///< sin2cos2 only; |a x|, |b x| below 2^50
   double amplitude = 1;
   double lower = 0, upper = 1;
-  std::int64_t cells = 0;  ///< global
+  std::int64_t cells = 0;  ///< global, 1 to 2^51
   std::int64_t first = 0;
   std::int64_t count = 0;
   double* result = nullptr;  ///< device memory: one value
 
   /// Reproducible: one value per virtual block [block_first, block_first + block_count), integrand
-  /// by the project's own polynomials with explicit fma, lanes as in reductions.
+  /// by the project's own polynomials with explicit fma, lanes as in reductions. The cells are
+  /// those of the blocks; first, count and result are not used. reduction::combine_blocks adds the
+  /// values.
   bool reproducible = false;
   std::int64_t block_first = 0;
   std::int64_t block_count = 0;
@@ -46,14 +53,31 @@ constexpr double evaluations(Rule rule, double cells) {
   return cells * (rule == Rule::midpoint ? 1 : rule == Rule::simpson ? 2 : 3);
 }
 
-/// The closed form, for any a and b and limits.
+/// The closed form, for any a and b and limits, times the amplitude.
 double exact(Problem const& problem);
-/// Discretisation error of the rule plus rounding of the type; what a check may allow.
+
+/// What a check may allow: |amplitude| times the sum of
+///   discretisation   sin2cos2: the error of the rule for each of its harmonics, in closed form (so
+///                    it is tiny over whole periods, as it should be); else C h^p times the
+///                    integral of a bound of |f^(p)|, midpoint C = 1/24, p = 2; Simpson 1/2880, 4;
+///                    Gauss-Legendre 1/2016000, 6
+///   evaluation       8 eps max f L, eps of the type: linear, since a polynomial errs one way
+///   arguments        4 eps max|f'| X L / sqrt(cells), eps of f64, X the largest |x|: the roundings
+///                    of x are independent
+///   summation        eps sqrt(cells) integral, eps of f64
 double error_bound(Problem const& problem);
+
 /// Default interval of each integrand: [0, 40000 pi], [0, 1], [0, 1], [-1, 1].
 void set_default_interval(Problem& problem);
 
 std::span<Variant<Problem> const> variants();
+/// Ends the job unless the problem is complete; every launch function calls it.
+void require_consistent(Problem const& problem);
+
+void launch_reference(Problem const& problem, device::StreamView stream);
+void launch_kokkos(Problem const& problem, device::StreamView stream);
+/// What launch_reference does with a reproducible problem.
+void launch_reproducible(Problem const& problem, device::StreamView stream);
 
 std::string_view to_text(Integrand integrand);
 std::string_view to_text(Rule rule);

@@ -5,17 +5,19 @@
 ///
 ///   s = sum x[i], sum x[i] y[i], sum x[i]^2, min x[i] or max x[i]
 ///
-/// Technique    parallel_reduce over chunks; each chunk keeps 256 independent partial results, so
-///              the compiler may use whole vectors and no addition waits for the one before: the
-///              loop runs at the rate of memory. Reproducible: a virtual block in place of a chunk
+/// Technique    parallel_reduce over chunks; each chunk keeps 32 independent partial results in
+///              registers, so the compiler may use whole vectors, no addition waits for the one
+///              before, and many loads are in flight: the loop runs at the rate of memory.
+///              Reproducible: virtual blocks in place of chunks, 256 lanes in the first-level
+///              cache, software prefetch
 /// Shapes       x, y: n contiguous elements
 /// Types        f64 in f64; f32 in f32 or f64; i32 in i64 (min, max in f64)
 /// Work         n s bytes read (2 n s for dot)
 /// Constraints  i32: partial sums below 2^63 in magnitude; reproducible: accumulator f64, compiled
 ///              without contraction of a * b + c
 /// Launch       the stream's execution space; 16384 elements per chunk
-/// Accuracy     4 eps sqrt(n) sum|x| with eps of the accumulator (worst case (n / (256 threads) +
-///              72) eps / 2 sum|x|); min, max exact; i32 exact below 2^53
+/// Accuracy     4 eps sqrt(n) sum|x| with eps of the accumulator for uniform data; at worst
+///              (520 + n / (16384 threads)) eps / 2 sum|x|; min, max exact; i32 exact below 2^53
 /// Source       own
 #include "device/host/execution.hpp"
 #include "reduction/reduction_lanes.hpp"
@@ -44,7 +46,7 @@ struct Chunks {
   void operator()(std::int64_t chunk, Acc& total) const {
     std::int64_t const begin = chunk * kChunk;
     std::int64_t const count = std::min(kChunk, n - begin);
-    join(total, reduce_lanes<op, Acc>(x + begin, y + begin, count));
+    join(total, reduce_lanes<op, Acc, kRegisterLanes>(x + begin, y + begin, count));
   }
   void init(Acc& total) const { total = start<op, Acc>(); }
   void join(Acc& into, Acc const& from) const { into = reduction::join<op>(into, from); }

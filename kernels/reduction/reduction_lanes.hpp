@@ -15,9 +15,8 @@ namespace quadrille::kernels::reduction {
 /// What an accumulator starts from; changes nothing when joined.
 template <Operation op, class Acc>
 QUAD_HD static inline constexpr Acc start() {
-  if constexpr (op == Operation::min) return std::numeric_limits<Acc>::infinity();
-  if constexpr (op == Operation::max) return -std::numeric_limits<Acc>::infinity();
-  return Acc{0};
+  constexpr Acc kInfinity = std::numeric_limits<Acc>::infinity();
+  return op == Operation::min ? kInfinity : op == Operation::max ? -kInfinity : Acc{0};
 }
 
 /// Two partial results in one. A NaN in either gives NaN, for min and max too.
@@ -46,31 +45,43 @@ QUAD_HD static inline Acc absorb(Acc sum, T x, T y) {
   }
 }
 
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 /// One NaN for all: which of two NaN an addition keeps differs between machines.
-QUAD_HD static inline double canonical(double x) {
-  return x == x ? x : std::numeric_limits<double>::quiet_NaN();
-}
+QUAD_HD static inline double canonical(double x) { return x == x ? x : kNan; }
 
-/// Elements [0, n) in lanes; absorb() reads y for dot only. The lanes are independent, so the loop
-/// over them vectorises without any licence to reorder.
-template <Operation op, class Acc, class T>
+/// Lanes that the registers of a core hold.
+inline constexpr std::int64_t kRegisterLanes = 32;
+
+/// Elements [0, n) in kCount independent lanes, so that the loop over them vectorises without any
+/// licence to reorder; absorb() reads y for dot only.
+template <Operation op, class Acc, std::int64_t kCount, class T>
 static inline Acc reduce_lanes(T const* x, T const* y, std::int64_t n) {
-  Acc lane[kLanes];
+  // Where the lanes live in the cache, their stores fill the core's queues and few loads are in
+  // flight: without the prefetch half the rate of memory is lost.
+  constexpr std::int64_t kAhead = 4096 / sizeof(T);
+  constexpr std::int64_t kLine = 64 / sizeof(T);
+  Acc lane[kCount];
   for (Acc& value : lane) value = start<op, Acc>();
   std::int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) {
-    for (std::int64_t l = 0; l < kLanes; ++l) {
-      lane[l] = absorb<op>(lane[l], x[i + l], y[i + l]);
+  for (; i + kCount <= n; i += kCount) {
+    for (std::int64_t strip = 0; strip < kCount; strip += kRegisterLanes) {
+      for (std::int64_t l = 0; l < kRegisterLanes; l += kLine) {
+        __builtin_prefetch(x + i + strip + l + kAhead);
+        if constexpr (op == Operation::dot) __builtin_prefetch(y + i + strip + l + kAhead);
+      }
+      for (std::int64_t l = strip; l < strip + kRegisterLanes; ++l) {
+        lane[l] = absorb<op>(lane[l], x[i + l], y[i + l]);
+      }
     }
   }
   for (std::int64_t l = 0; i + l < n; ++l) lane[l] = absorb<op>(lane[l], x[i + l], y[i + l]);
-  return fold_halves(lane, n, kLanes, join<op, Acc>);
+  return fold_halves(lane, n, kCount, join<op, Acc>);
 }
 
 /// Value of the virtual block of elements [0, n).
 template <Operation op, class T>
 static inline double reduce_block(T const* x, T const* y, std::int64_t n) {
-  return canonical(reduce_lanes<op, double>(x, y, n));
+  return canonical(reduce_lanes<op, double, kLanes>(x, y, n));
 }
 
 template <class T>
