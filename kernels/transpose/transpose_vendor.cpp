@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Transpose by OpenBLAS: the bar.
+///
+///   out = in^T
+///
+/// Technique    the rows of the output are cut into as many parts as the stream has threads, and
+///              each thread has cblas_domatcopy or cblas_somatcopy write its part; the library
+///              itself uses one thread
+/// Shapes       row-major, any extents and leading dimensions, not overlapping
+/// Types        f64, f32
+/// Work         2 m n s bytes, and the output is read before it is written
+/// Constraints  extents and leading dimensions below 2^31
+/// Launch       one parallel loop on the stream's execution space
+/// Accuracy     exact: the library multiplies by 1
+/// Source       OpenBLAS
+#include "device/host/execution.hpp"
+#include "transpose/transpose.hpp"
+
+#include <Kokkos_Core.hpp>
+#include <cblas.h>
+
+#include <algorithm>
+#include <limits>
+
+namespace quadrille::kernels::transpose {
+namespace {
+
+using Space = Kokkos::DefaultHostExecutionSpace;
+
+template <class T, class Function>
+void transpose(Function* function, Problem const& p, Space const& space) {
+  std::int64_t const parts = space.concurrency();
+  Kokkos::parallel_for(
+      "quadrille::transpose::vendor",
+      Kokkos::RangePolicy<Space, Kokkos::Schedule<Kokkos::Static>>{space, 0, parts},
+      [=](std::int64_t part) {
+        core::Range const cols = core::split_evenly(p.in.cols, parts, part);
+        if (p.in.rows == 0 || cols.count == 0) return;
+        auto const narrow = [](std::int64_t x) { return static_cast<blasint>(x); };
+        function(CblasRowMajor, CblasTrans, narrow(p.in.rows), narrow(cols.count), T{1},
+                 p.in.as<T>() + cols.first, narrow(p.in.ld), p.out.as<T>() + cols.first * p.out.ld,
+                 narrow(p.out.ld));
+      });
+  space.fence("quadrille::transpose::vendor");
+}
+
+}  // namespace
+
+void launch_vendor(Problem const& problem, device::StreamView stream) {
+  require_consistent(problem);
+  for (device::MatrixView const& x : {problem.in, problem.out}) {
+    QUAD_REQUIRE(std::max(x.rows, x.ld) <= std::numeric_limits<blasint>::max(),
+                 "transpose/vendor: an extent does not fit BLAS's integer; use variant 'kokkos'");
+  }
+  bool const wide = problem.in.type == core::DataType::f64;
+  QUAD_REQUIRE(wide || problem.in.type == core::DataType::f32,
+               "transpose/vendor: takes f64 and f32 only; use variant 'kokkos'");
+  stream.run([problem, stream, wide] {
+    Space const& space = device::host_execution(stream);
+    if (wide) {
+      transpose<double>(cblas_domatcopy, problem, space);
+    } else {
+      transpose<float>(cblas_somatcopy, problem, space);
+    }
+  });
+}
+
+}  // namespace quadrille::kernels::transpose
