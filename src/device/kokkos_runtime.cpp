@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <omp.h>
@@ -15,12 +16,14 @@ namespace {
 // A thread of GNU OpenMP spins for about 10 ms after a kernel before it sleeps, and takes that time
 // from the other stream, the progress thread and the other ranks of the node. Its environment
 // variables come too late here: they are read when the library is loaded. But it spins only for
-// some 0.1 ms while the process has more OpenMP threads than cores, so the main thread, which runs
-// no kernels, keeps a team of that many asleep. A launch costs about 10 us more for it.
-void shorten_idle_spinning() {
+// some 0.1 ms while the process has more OpenMP threads than cores. So the main thread, which runs
+// no kernels, keeps a sleeping team that makes up the number with the first stream's threads. The
+// price is some 10 us per launch.
+void shorten_idle_spinning(int threads) {
   if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
+  int const team = std::max(1, omp_get_num_procs() + 2 - threads);
   std::atomic<int> started{0};
-#pragma omp parallel num_threads(omp_get_num_procs() + 1)
+#pragma omp parallel num_threads(team)
   ++started;  // an empty region would be left out by the compiler
 }
 
@@ -33,7 +36,7 @@ KokkosRuntime::KokkosRuntime(int threads) {
                          .set_num_threads(threads)
                          .set_disable_warnings(true)
                          .set_print_configuration(false));
-  if (threads > 1) shorten_idle_spinning();
+  if (threads > 1) shorten_idle_spinning(threads);
 }
 
 KokkosRuntime::~KokkosRuntime() { Kokkos::finalize(); }

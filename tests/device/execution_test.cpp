@@ -9,9 +9,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
 #include <omp.h>
 #include <thread>
+#include <vector>
 
 namespace quadrille::device {
 namespace {
@@ -124,6 +126,8 @@ TEST(HostExecution, BelongsToTasksOfItsStream) {
   EXPECT_FAILS(host_execution({}), "needs a stream of the host device");
 }
 
+// Where there are more cores than OpenMP threads, they would for 10 ms without KokkosRuntime's
+// care.
 TEST(HostExecution, IdleThreadsOfAKernelDoNotSpin) {
   if (std::getenv("OMP_WAIT_POLICY") != nullptr) GTEST_SKIP() << "OMP_WAIT_POLICY is set";
   auto const device = make_host_device(2);
