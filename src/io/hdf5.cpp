@@ -31,6 +31,12 @@ std::string hdf5_error(char const* call) {
   return text;
 }
 
+Properties file_access() {
+  Properties properties{QUAD_HDF5(H5Pcreate(H5P_FILE_ACCESS))};
+  QUAD_HDF5(H5Pset_file_locking(properties, false, true));
+  return properties;
+}
+
 Type string_type() {
   Type type{QUAD_HDF5(H5Tcopy(H5T_C_S1))};
   QUAD_HDF5(H5Tset_size(type, H5T_VARIABLE));

@@ -58,6 +58,9 @@ using Space = Handle<H5Sclose>;
 using Type = Handle<H5Tclose>;
 using Properties = Handle<H5Pclose>;
 
+/// How files are opened: without locks, which network file systems often lack; nobody writes to a
+/// finished file, and nobody else knows an unfinished one.
+Properties file_access();
 /// Strings of any length in UTF-8; h5py shows them as str.
 Type string_type();
 

@@ -223,11 +223,16 @@ void write_texts(hid_t file, char const* name, std::vector<std::string> const& t
   write_dataset(file, name, type, type, list_space(texts.size()), pointers(texts).data());
 }
 
-/// RunInfo::Rank as HDF5 sees it: strings by pointer.
+/// RunInfo::Rank as HDF5 sees it: strings by pointer, columns in the order of the file.
 struct RankRow {
-  int rank, local_rank, numa, threads;
+  int rank;
+  char* node;
+  int local_rank;
+  char *device, *uuid, *pci;
+  int numa;
+  char* cpu_mask;
   std::int64_t memory;
-  char *node, *device, *uuid, *pci, *cpu_mask;
+  int threads;
 };
 
 /// As it lies in memory, or as the file has it.
@@ -256,8 +261,8 @@ Type rank_type(bool in_file) {
 void write_ranks(hid_t file, std::vector<RunInfo::Rank> ranks) {
   std::vector<RankRow> rows;
   for (RunInfo::Rank& r : ranks) {
-    rows.push_back({r.rank, r.local_rank, r.numa, r.threads, r.memory, r.node.data(),
-                    r.device.data(), r.uuid.data(), r.pci.data(), r.cpu_mask.data()});
+    rows.push_back({r.rank, r.node.data(), r.local_rank, r.device.data(), r.uuid.data(),
+                    r.pci.data(), r.numa, r.cpu_mask.data(), r.memory, r.threads});
   }
   write_dataset(file, "ranks", rank_type(true), rank_type(false), list_space(rows.size()),
                 rows.data());
@@ -532,13 +537,6 @@ core::Parsed<RunResult> refuse(std::string const& path, std::string const& why) 
   return core::Parsed<RunResult>::error(fmt::format("{}: not a Quadrille result ({})", path, why));
 }
 
-/// No locks: network file systems often have none, and nobody writes to a finished file.
-Properties access_without_lock() {
-  Properties properties{QUAD_HDF5(H5Pcreate(H5P_FILE_ACCESS))};
-  QUAD_HDF5(H5Pset_file_locking(properties, false, true));
-  return properties;
-}
-
 // HDF5 does not survive every damaged file: it crashes on a damaged heap of strings. So a finished
 // result ends with a seal behind HDF5's own bytes, which is checked before HDF5 sees the file.
 // Tools that change the file drop the seal; such a file is read without.
@@ -588,7 +586,7 @@ Seal examine_seal(std::string const& path) {
 core::Parsed<RunResult> read_hdf5(std::string const& path) {
   Seal const seal = examine_seal(path);
   if (seal == Seal::broken) return refuse(path, "its bytes changed since it was written");
-  File const file{H5Fopen(path.c_str(), H5F_ACC_RDONLY, access_without_lock())};
+  File const file{H5Fopen(path.c_str(), H5F_ACC_RDONLY, file_access())};
   if (!file) return refuse(path, hdf5_error("H5Fopen"));
   haddr_t end = 0;
   hsize_t size = 0;
@@ -646,7 +644,7 @@ void write_result(std::string const& path, RunResult const& result) {
   }
   std::string const temporary = fmt::format("{}.tmp.{}", path, getpid());
   // Since this version, HDF5 guards most of its own structures by checksums.
-  Properties const properties = access_without_lock();
+  Properties const properties = file_access();
   QUAD_HDF5(H5Pset_libver_bounds(properties, H5F_LIBVER_V18, H5F_LIBVER_V18));
   File file{H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, properties)};
   if (!file) {

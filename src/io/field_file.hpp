@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "comm/group.hpp"
+#include "core/types.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace quadrille::io {
+
+/// A distributed array in host memory: this rank's blocks and their place in the global array.
+struct HostField {
+  std::string name;
+  core::DataType type = core::DataType::f64;
+  std::vector<std::int64_t> shape;  ///< 1 or 2 extents, equal on all ranks
+  /// Row-major: element (i, j) is at data[i * ld + j]. With one extent, row is 0, rows 1.
+  struct Block {
+    std::int64_t row = 0, col = 0;  ///< place of the first element
+    std::int64_t rows = 0, cols = 0, ld = 0;
+    void* data = nullptr;
+  };
+  std::vector<Block> blocks;  ///< disjoint; may be empty on a rank without data
+};
+
+/// Wall-clock seconds of this rank. Raw time is transfer_s, observed time the sum of all.
+struct IoTimes {
+  double open_s = 0;  ///< with the making of the datasets
+  double transfer_s = 0;
+  double close_s = 0;  ///< with the renaming; the operating system may write later
+};
+
+/// Whether the ranks write together (parallel HDF5), or rank 0 gathers from them and writes alone.
+bool fields_are_parallel();
+
+/// Collective. Writes each field as a contiguous dataset of its name, at most `chunk_bytes` per
+/// call; elements that no rank owns are zero. Written beside `path` and renamed at the end. An
+/// existing file, or a place that cannot be written, ends the job with Exit::environment.
+IoTimes write_fields(comm::Group const& group, std::string const& path,
+                     std::vector<HostField> const& fields, std::size_t chunk_bytes);
+
+/// Collective. Fills the blocks from the datasets of those names, whoever wrote them and however
+/// they were distributed. A dataset of another shape or type ends the job.
+IoTimes read_fields(comm::Group const& group, std::string const& path,
+                    std::vector<HostField> const& fields, std::size_t chunk_bytes);
+
+}  // namespace quadrille::io
