@@ -42,6 +42,33 @@ struct RawCase {
   bool named = false;
 };
 
+/// The line of the first byte beyond ASCII outside strings and comments, or 0. TOML allows none
+/// there, but toml++ 3.3 runs into undefined behaviour on some before it says so.
+std::int64_t line_of_stray_byte(std::string_view text) {
+  std::size_t i = text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
+  while (i < text.size()) {
+    char const c = text[i];
+    if (static_cast<unsigned char>(c) >= 0x80) {
+      return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(i), '\n');
+    }
+    std::size_t end = i + 1;
+    if (c == '#') end = text.find('\n', i);
+    if (c == '"' || c == '\'') {
+      std::string const triple(3, c);
+      bool const lines = text.substr(i).starts_with(triple);
+      std::string const closing = lines ? triple : triple.substr(2);
+      end = i + closing.size();
+      while (end < text.size() && !text.substr(end).starts_with(closing) &&
+             (lines || text[end] != '\n')) {
+        end += c == '"' && text[end] == '\\' ? 2 : 1;
+      }
+      end += closing.size();
+    }
+    i = std::min(end, text.size());
+  }
+  return 0;
+}
+
 Setting const* find(Settings const& settings, std::string_view key) {
   auto const found = std::find_if(settings.begin(), settings.end(),
                                   [&](Setting const& s) { return s.key == key; });
@@ -93,7 +120,8 @@ Settings settings_of(toml::table const& table, std::string_view origin) {
 
 /// The right-hand side of --set: a TOML value if it is one, else bare text.
 Settings settings_of_text(std::string const& key, std::string const& value) {
-  toml::parse_result const parsed = toml::parse("v = " + value);
+  std::string const text = "v = " + value;
+  toml::parse_result const parsed = toml::parse(line_of_stray_byte(text) == 0 ? text : "");
   Settings settings;
   if (parsed && parsed.table().size() == 1) flatten(*parsed.table().get("v"), key, "", settings);
   auto const is_other = [](Scalar const& v) { return v.kind == Kind::other; };
@@ -142,6 +170,10 @@ class Resolver {
 };
 
 bool Resolver::read(std::string_view text) {
+  if (std::int64_t const line = line_of_stray_byte(text); line > 0) {
+    return fail_at(fmt::format("{}:{}", origin_, line),
+                   "a character beyond ASCII can only stand in quotes or in a comment");
+  }
   toml::parse_result const parsed = toml::parse(text);
   if (!parsed) {
     toml::parse_error const& problem = parsed.error();

@@ -314,6 +314,13 @@ TEST(Config, SetReachesRunAndCases) {
   EXPECT_EQ(copy.warmup, (Warmup{8, 0}));
 }
 
+TEST(Config, TextBeyondAsciiStandsInQuotesAndComments) {
+  std::string const text = "\xEF\xBB\xBF# ü \"\n[run]\noutput = \"\"\"a\\\"ü\"\"\" # ü '\n" +
+                           one_case("gemm", "layout = 'nn' # ü");
+  EXPECT_EQ(good(text).run.output, "a\"ü");
+  EXPECT_EQ(good(text, {"run.output=ü/b"}).run.output, "ü/b");
+}
+
 TEST(Config, TheLastSetWins) {
   EXPECT_EQ(good(one_case("gemm"), {"gemm.alpha=2", "gemm.alpha=3"}).cases[0].alpha, 3);
 }
@@ -449,6 +456,8 @@ TEST(Config, WrongSizesSayWhy) {
 TEST(Config, WrongFilesSayWhy) {
   EXPECT_HAS(why("[run\n"), "x.toml:1: ");
   EXPECT_HAS(why("\n[=run]\n"), "x.toml:2: ");
+  EXPECT_HAS(why("[run]\nü = 1\n"), "x.toml:2: a character beyond ASCII can only stand in quotes");
+  EXPECT_HAS(why("[run]\noutput = \"a\\\\\"ü\"\n"), "x.toml:2: a character beyond ASCII");
   EXPECT_EQ(why(""), "x.toml: there is no [[case]], so nothing to run");
   EXPECT_EQ(why("[[cases]]\n"), "x.toml:1: unknown table or key 'cases'; did you mean 'case'?");
   EXPECT_EQ(why("device = \"host\"\n"),
