@@ -203,6 +203,7 @@ class CaseRun {
     record.check.bound = verdict.allowed;
     record.check.wrong = verdict.wrong;
     record.check.first_wrong = verdict.detail;
+    record.check.digest = workload_->digest(world_);
     record.outcome = verdict.valid ? Outcome::pass : Outcome::fail;
     record.reason = verdict.valid ? "" : verdict.detail;
   }

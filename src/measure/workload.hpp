@@ -84,6 +84,8 @@ class Workload {
   virtual std::vector<device::MatrixView> outputs() = 0;
   /// Distributed inputs and outputs for saving; may be empty.
   virtual std::vector<Field> fields() { return {}; }
+  /// The result as text with all its bits, where it is small enough to compare runs by it. Blocks.
+  virtual std::string digest(comm::World&) { return {}; }
   /// Rates measured inside the last repetition; empty for most.
   virtual std::vector<Extra> observed() { return {}; }
   /// Passes a fault on to the exchanges; false when this workload sends no messages.

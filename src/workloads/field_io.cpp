@@ -36,7 +36,6 @@ class FieldIo final : public measure::Workload {
 
   measure::Description describe() const override {
     measure::Description d;
-    d.communicates = true;
     d.amount = 2 * bytes();
     d.unit = "B/s";
     d.memory_bytes = 4 * bytes() / ranks_;

@@ -1,0 +1,106 @@
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input gets one message that says what to change, the promised exit code, and no work.
+
+bad_input_test.py BINARY LAUNCHER...
+"""
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from quadrille import Program, check  # noqa: E402
+
+GOOD = """
+[run]
+device = "host"
+repetitions = 1
+warmup = { count = 1, seconds = 0 }
+vendor = "off"
+
+[[case]]
+name = "square"
+workload = "summa"
+size = "64"
+panel = 16
+variant = "kokkos"
+"""
+
+
+def main():
+    program = Program(sys.argv[1:])
+    source = program.folder / "input.toml"
+
+    def refused(text, arguments, code, words, ranks=2):
+        """The run ends with `code` and one line on stderr that has all the words."""
+        source.write_text(text)
+        process, report, _ = program.run(source, *arguments, ranks=ranks, timeout=60)
+        check(process.returncode == code, f"expected exit {code} for {words}", process)
+        lines = [line for line in process.stderr.splitlines() if line.startswith(("quadrille:", "FATAL"))]
+        check(len(lines) == 1, f"expected one message, saw {lines}", process)
+        for word in words:
+            check(word in lines[0], f"'{word}' is missing in: {lines[0]}", process)
+        check("RESULT" not in process.stdout and report is None, "nothing may run", process)
+
+    refused(GOOD + 'panle = 3\n', [], 2, ["input.toml:", "panle", "panel"])
+    refused(GOOD.replace('"64"', "true"), [], 2, ["input.toml:", "size"])
+    refused(GOOD.replace('"64"', '"64K"'), [], 2, ["Ki", "k"])
+    refused(GOOD.replace("summa", "suma"), [], 2, ["suma", "summa"])
+    refused(GOOD.replace('"kokkos"', '"kokos"'), [], 2, ["kokos", "kokkos"])
+    refused(GOOD + 'grid = "2x2"\n', [], 2, ["2x2", "1x2", "2x1"])
+    refused(GOOD.replace('"64"', '"(1,2,3,4)"'), [], 2, ["size"])
+    refused(GOOD.replace('"64"', '"8Mi"'), [], 3, ["square", "GiB", "largest size that fits", "auto:"])
+    refused(GOOD, ["--set", "run.sead=3"], 2, ["sead", "seed"])
+    refused(GOOD, ["--set", "sqare.panel=3"], 2, ["sqare", "square"])
+    refused(GOOD, ["--only", "sqare"], 2, ["sqare", "square"])
+    refused(GOOD, ["--inject-fault", "nam"], 2, ["nam", "nan"])
+    refused(GOOD, ["--set", "run.repetitions=0"], 2, ["repetitions"])
+    refused(GOOD, ["--set", "run.output=/proc/nowhere"], 3, ["/proc/nowhere", "run.output"])
+    refused("[run\n", [], 2, ["input.toml:"])
+    refused(GOOD, ["--set", "run.device=cuda"], 3, ["cuda"])
+
+    # What is there already stays, unless one says so.
+    source.write_text(GOOD)
+    first, report, directory = program.run(source, ranks=2)
+    check(first.returncode == 0 and report, "the good input must pass", first)
+    before = (directory / "result.h5").read_bytes()
+    program.count -= 1
+    second = program.call("run", source, "--run-id", directory.name, "--set", f"run.output={program.folder}", ranks=2)
+    check(second.returncode == 3 and "--force" in second.stderr, "an existing run must be refused", second)
+    check((directory / "result.h5").read_bytes() == before, "the existing result was touched")
+    third = program.call("run", source, "--run-id", directory.name, "--set", f"run.output={program.folder}", "--force",
+                         ranks=2)
+    check(third.returncode == 0, "--force must overwrite", third)
+
+    # A dry run says what fits, and writes nothing.
+    source.write_text(GOOD.replace('"64"', '"auto:10%"'))
+    entries = len(os.listdir(program.folder))
+    dry = program.call("run", source, "--dry-run", "--set", f"run.output={program.folder}", ranks=2)
+    check(dry.returncode == 0 and "square" in dry.stdout, "a dry run must show the plan", dry)
+    check(len(os.listdir(program.folder)) == entries, "a dry run must write nothing", dry)
+
+    # The resolved configuration is valid input.
+    source.write_text(GOOD)
+    shown = program.call("run", source, "--print-config", ranks=1)
+    check(shown.returncode == 0, "--print-config must work", shown)
+    source.write_text(shown.stdout)
+    again = program.call("run", source, "--print-config", ranks=1)
+    check(again.stdout == shown.stdout, "the resolved configuration must resolve to itself", again)
+
+    # Files that are no results.
+    for size in (0, 8, 100, 4096, len(before) - 1):
+        broken = program.folder / "broken.h5"
+        broken.write_bytes(before[:size])
+        process = program.call("report", broken, ranks=0)
+        check(process.returncode == 2 and "broken.h5" in process.stderr and not process.stdout,
+              f"a result cut to {size} bytes must be refused", process)
+    process = program.call("report", program.folder / "missing.h5", ranks=0)
+    check(process.returncode == 2 and "missing.h5" in process.stderr, "a missing result must be refused", process)
+    process = program.call("run", "--no-such-option", ranks=2)
+    check(process.returncode == 2, "an unknown option is a usage error", process)
+    process = program.call("explain", "hiden", ranks=0)
+    check(process.returncode == 2 and "hidden" in process.stderr, "the nearest name must be offered", process)
+    print("bad input is refused as promised")
+
+
+main()

@@ -1,0 +1,67 @@
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+"""Commands that only read work without a launcher; doctor proves its exchange; formats agree.
+
+commands_test.py BINARY LAUNCHER...
+"""
+import csv
+import io
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from quadrille import TESTS, Program, check  # noqa: E402
+
+
+def main():
+    program = Program(sys.argv[1:])
+
+    for what in ("workloads", "variants", "transports", "metrics"):
+        shown = program.call("list", what, ranks=0)
+        check(shown.returncode == 0 and "available" in shown.stdout, f"list {what}", shown)
+        rows = json.loads(program.call("list", what, "--json", ranks=0).stdout)
+        check(rows and all("available" in row for row in rows), f"list {what} --json", shown)
+    variants = json.loads(program.call("list", "variants", "--json", ranks=0).stdout)
+    for workload in {row["workload"] for row in variants}:
+        shown = program.call("explain", workload, ranks=0)
+        check(shown.returncode == 0 and workload in shown.stdout, f"explain {workload}", shown)
+    check(program.call("explain", "hidden", ranks=0).returncode == 0, "explain hidden")
+
+    doctor = program.call("doctor", ranks=2)
+    check(doctor.returncode == 0, "doctor must find this machine sound", doctor)
+    check("an allreduce over all ranks gave the right sum" in doctor.stdout, "doctor must exchange", doctor)
+
+    process, report, directory = program.run(TESTS / "workloads" / "small.toml", "--only", "summa,vector", ranks=2)
+    check(process.returncode == 0 and len(report["cases"]) == 3, "--only keeps cases and workloads", process)
+    for name in ("result.h5", "result.jsonl", "config.toml", "log.txt"):
+        check((directory / name).exists(), f"{name} is missing", process)
+    check(process.stdout.strip().splitlines()[-1].split()[0:2] == ["RESULT", "PASS"], "the last line", process)
+    for source in (directory, directory / "result.jsonl"):
+        again = json.loads(program.call("report", "--json", source, ranks=0).stdout)
+        check([case["id"] for case in again["cases"]] == [case["id"] for case in report["cases"]], f"{source}")
+    rows = list(csv.DictReader(io.StringIO(program.call("report", "--csv", directory, ranks=0).stdout)))
+    check(len(rows) == 3, "csv has a row per case")
+    markdown = program.call("report", "--markdown", directory, ranks=0)
+    check(markdown.returncode == 0 and "|" in markdown.stdout, "markdown", markdown)
+    rerun = program.run(directory / "config.toml", ranks=2)[1]
+    check([c["id"] for c in rerun["cases"]] == [c["id"] for c in report["cases"]], "config.toml runs again")
+
+    # A signal keeps what was finished.
+    command = [*program.launcher, "-n", "2", program.binary, "run", TESTS / "workloads" / "small.toml", "--run-id",
+               "stopped", "--set", f"run.output={program.folder}", "--set", "run.repetitions=1000000", "--only",
+               "vector,summa"]
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(4)
+    process.send_signal(signal.SIGUSR1)
+    out, err = process.communicate(timeout=60)
+    check(process.returncode == 7, f"interrupted must end with 7, not {process.returncode}:\n{out}\n{err}")
+    stopped = json.loads(program.call("report", "--json", program.folder / "stopped", ranks=0).stdout)
+    check(any(case["verdict"] == "INTERRUPTED" for case in stopped["cases"]), "the interrupted case must be there")
+    print("commands work as promised")
+
+
+main()

@@ -1,0 +1,61 @@
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+"""Starts the program as a user would, for tests of its behaviour."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+
+
+class Program:
+    """Runs `BINARY` under `LAUNCHER -n RANKS` with an output folder of its own."""
+
+    def __init__(self, arguments):
+        self.binary, *self.launcher = arguments
+        self.scratch = tempfile.TemporaryDirectory(prefix="quadrille-test-")
+        self.folder = pathlib.Path(self.scratch.name)
+        self.count = 0
+
+    def call(self, *arguments, ranks=1, timeout=120, **kwargs):
+        """Returns the finished process; its exit code is the launcher's."""
+        command = [*self.launcher, "-n", str(ranks)] if ranks else []
+        return subprocess.run([*command, self.binary, *map(str, arguments)], text=True, timeout=timeout,
+                              capture_output=True, **kwargs)
+
+    def run(self, *arguments, ranks=1, timeout=120):
+        """`quadrille run`; returns (process, report as a dictionary or None, run directory)."""
+        self.count += 1
+        run_id = f"run{self.count}"
+        process = self.call("run", *arguments, "--run-id", run_id, "--set", f"run.output={self.folder}",
+                            ranks=ranks, timeout=timeout)
+        directory = self.folder / run_id
+        report = None
+        if (directory / "result.h5").exists():
+            shown = self.call("report", "--json", directory / "result.h5", ranks=0)
+            assert shown.returncode == 0, shown.stderr
+            report = json.loads(shown.stdout)
+        return process, report, directory
+
+
+def check(condition, message, process=None):
+    """Ends the test with `message`, and with what the process printed."""
+    if condition:
+        return
+    print(f"FAILED: {message}")
+    if process is not None:
+        print("exit code", process.returncode)
+        print(process.stdout[-4000:])
+        print(process.stderr[-4000:])
+    raise SystemExit(1)
+
+
+def last_line(process):
+    lines = process.stdout.strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")
+os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")

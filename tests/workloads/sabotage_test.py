@@ -1,0 +1,44 @@
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+"""Each fault, injected into each workload, must turn it red and name what is wrong.
+
+sabotage_test.py RANKS FAULT BINARY LAUNCHER...
+"""
+import math
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from quadrille import TESTS, Program, check  # noqa: E402
+
+# Nothing is sent, so nothing can be dropped.
+SENDS_NOTHING = {"vector", "copy", "transpose", "gemm", "field_io"}
+
+
+def applies(fault, case):
+    return not (fault == "drop_message" and case["workload"] in SENDS_NOTHING)
+
+
+def main():
+    ranks, fault = int(sys.argv[1]), sys.argv[2]
+    program = Program(sys.argv[3:])
+    process, report, _ = program.run(TESTS / "workloads" / "small.toml", "--inject-fault", fault, ranks=ranks)
+    check(report is not None, "no result was written", process)
+    check(process.returncode == 1, "a damaged run must end with 1", process)
+    check("RESULT FAIL" in process.stdout, "the last line must say FAIL", process)
+    for case in report["cases"]:
+        where = f"{fault} in {case['id']}"
+        if not applies(fault, case):
+            check(case["verdict"] == "SKIP", f"{where}: {case['verdict']} instead of SKIP", process)
+            continue
+        check(case["verdict"] == "FAIL", f"{where}: {case['verdict']} instead of FAIL", process)
+        check(" on rank " in case["reason"] or "row " in case["reason"],
+              f"{where}: the message does not name an element: {case['reason']}", process)
+        check("expected" in case["reason"] and "got" in case["reason"],
+              f"{where}: the message does not say what was expected: {case['reason']}", process)
+        check(case["rate"] is None or not math.isfinite(case["rate"]) or fault == "stale" or case["rate"] == 0,
+              f"{where}: a wrong result has no speed", process)
+    print(f"{fault}: {len(report['cases'])} cases turned red or were skipped as they should")
+
+
+main()
