@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/error.hpp"
+#include "measure/record.hpp"
+
+#include <string>
+
+namespace quadrille::report {
+
+/// What ran where: version, commit, libraries, ranks x nodes x devices, a line per rank.
+std::string render_run_header(measure::RunInfo const& info);
+
+/// One line per measurement in columns of stable width, then its times, the legs of overlap,
+/// further rates, and foot notes that say why something failed, was skipped or is suspect.
+std::string render_table(measure::RunResult const& result);
+
+/// The same tables in Markdown.
+std::string render_markdown(measure::RunResult const& result);
+
+/// A header and one line per measurement, RFC 4180; a missing number is an empty field.
+std::string render_csv(measure::RunResult const& result);
+
+/// One JSON object as report.schema.json describes it; a missing number is null.
+std::string render_json(measure::RunResult const& result);
+
+/// "RESULT PASS executed=3 passed=3 failed=0 skipped=1 file=results/x/result.h5".
+std::string result_line(measure::RunResult const& result, std::string const& file);
+
+/// What the process that made this result returns; nothing_executed when everything was skipped.
+core::Exit exit_code(measure::RunResult const& result);
+
+}  // namespace quadrille::report

@@ -1,0 +1,257 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "report/table.hpp"
+
+#include "support/sample_result.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace quadrille::report {
+namespace {
+
+using measure::Outcome;
+using nlohmann::json;
+using test::sample_result;
+
+measure::RunResult result_of(std::vector<Outcome> const& outcomes) {
+  measure::RunResult result;
+  for (Outcome const outcome : outcomes) result.records.emplace_back().outcome = outcome;
+  return result;
+}
+
+/// The sample, a wrong result and a plain one.
+measure::RunResult three_results() {
+  measure::RunResult result = sample_result();
+  measure::Record wrong = test::sample_record();
+  wrong.id = "square:reference";
+  wrong.variant = "reference";
+  wrong.outcome = Outcome::fail;
+  wrong.reason = "";
+  wrong.suspect.clear();
+  wrong.modelled_link = false;
+  wrong.check.error = std::numeric_limits<double>::quiet_NaN();
+  result.records.push_back(wrong);
+  measure::Record plain;
+  plain.id = plain.name = plain.workload = "copy";
+  plain.type = "f32";
+  plain.variant = "kokkos|a";
+  plain.size = {1000000};
+  plain.ranks = 1;
+  plain.outcome = Outcome::pass;
+  plain.amount = 8e6;
+  plain.unit = "B/s";
+  plain.seconds = {0.001, 0.001, 0.001};
+  finish(plain);
+  result.records.push_back(plain);
+  return result;
+}
+
+std::string expected(std::string const& name) {
+  std::ifstream file{QUADRILLE_REPORT_EXPECTED + ("/" + name)};
+  return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+TEST(Table, LooksLikeThis) { EXPECT_EQ(render_table(three_results()), expected("table.txt")); }
+
+TEST(Markdown, LooksLikeThis) { EXPECT_EQ(render_markdown(three_results()), expected("table.md")); }
+
+TEST(RunHeader, LooksLikeThis) {
+  EXPECT_EQ(render_run_header(sample_result().info), expected("header.txt"));
+}
+
+/// A reader of RFC 4180.
+std::vector<std::vector<std::string>> parse_csv(std::string const& text) {
+  std::vector<std::vector<std::string>> rows(1, std::vector<std::string>(1));
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char const c = text[i];
+    if (quoted) {
+      if (c != '"') {
+        rows.back().back() += c;
+      } else if (i + 1 < text.size() && text[i + 1] == '"') {
+        rows.back().back() += text[++i];
+      } else {
+        quoted = false;
+      }
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == ',') {
+      rows.back().emplace_back();
+    } else if (c == '\n') {
+      rows.emplace_back(1);
+    } else {
+      rows.back().back() += c;
+    }
+  }
+  rows.pop_back();
+  return rows;
+}
+
+TEST(Csv, HasOneHeaderAndARowPerRecord) {
+  measure::RunResult result = three_results();
+  result.records[1].reason = "needs \"a\",\nb";
+
+  auto const rows = parse_csv(render_csv(result));
+
+  ASSERT_EQ(rows.size(), 5U);
+  for (auto const& row : rows) EXPECT_EQ(row.size(), rows[0].size());
+  auto const field = [&](std::size_t row, std::string const& name) {
+    auto const column = std::ranges::find(rows[0], name) - rows[0].begin();
+    return rows[row].at(static_cast<std::size_t>(column));
+  };
+  EXPECT_EQ(field(1, "id"), "summa.2:kokkos");
+  EXPECT_EQ(field(1, "size"), "4096x4096x512");
+  EXPECT_EQ(std::stod(field(1, "median_s")), result.records[0].time.median);
+  EXPECT_EQ(std::stod(field(1, "hidden")), result.records[0].leg_summary->hidden);
+  EXPECT_EQ(field(2, "reason"), "needs \"a\",\nb");
+  EXPECT_EQ(field(2, "median_s"), "");
+  EXPECT_EQ(field(3, "verdict"), "FAIL");
+  EXPECT_EQ(field(3, "rate"), "");
+  EXPECT_EQ(field(3, "error"), "");
+  EXPECT_EQ(field(4, "rate"), "8000000000");
+}
+
+/// As much of JSON Schema as report.schema.json uses; a keyword beyond that is a complaint too.
+void complain(json const& schema, json const& root, json const& value, std::string const& at,
+              std::vector<std::string>& complaints) {
+  auto const note = [&](std::string const& what) { complaints.push_back(at + ": " + what); };
+  auto const is_type = [&](std::string const& type) {
+    return (type == "object" && value.is_object()) || (type == "array" && value.is_array()) ||
+           (type == "string" && value.is_string()) || (type == "number" && value.is_number()) ||
+           (type == "integer" && value.is_number_integer()) ||
+           (type == "boolean" && value.is_boolean()) || (type == "null" && value.is_null());
+  };
+  for (auto const& [key, rule] : schema.items()) {
+    if (key == "type") {
+      json const types = rule.is_array() ? rule : json::array({rule});
+      if (std::ranges::none_of(types,
+                               [&](json const& t) { return is_type(t.get<std::string>()); })) {
+        note("is " + value.dump() + ", not " + rule.dump());
+      }
+    } else if (key == "required") {
+      for (json const& name : rule) {
+        if (!value.contains(name.get<std::string>())) note("lacks " + name.dump());
+      }
+    } else if (key == "properties") {
+      for (auto const& [name, property] : rule.items()) {
+        if (value.contains(name))
+          complain(property, root, value[name], at + "." + name, complaints);
+      }
+    } else if (key == "additionalProperties") {
+      for (auto const& [name, member] : value.items()) {
+        complain(rule, root, member, at + "." + name, complaints);
+      }
+    } else if (key == "items") {
+      for (json const& item : value) complain(rule, root, item, at + "[]", complaints);
+    } else if (key == "enum") {
+      if (std::ranges::find(rule, value) == rule.end()) note("is not one of " + rule.dump());
+    } else if (key == "anyOf") {
+      bool const any = std::ranges::any_of(rule, [&](json const& one) {
+        std::vector<std::string> inner;
+        complain(one, root, value, at, inner);
+        return inner.empty();
+      });
+      if (!any) note("fits none of " + rule.dump());
+    } else if (key == "$ref") {
+      complain(root.at(json::json_pointer{rule.get<std::string>().substr(1)}), root, value, at,
+               complaints);
+    } else if (key != "description" && key != "title" && key != "$schema" && key != "$defs") {
+      note("unknown keyword " + key);
+    }
+  }
+}
+
+std::string complaints_about(json const& value) {
+  std::ifstream file{QUADRILLE_REPORT_SCHEMA};
+  json const schema = json::parse(file);
+  std::vector<std::string> complaints;
+  complain(schema, schema, value, "report", complaints);
+  std::string text;
+  for (std::string const& line : complaints) text += line + '\n';
+  return text;
+}
+
+TEST(Json, FollowsItsSchemaAndTheSchemaBites) {
+  for (measure::RunResult const& result : {three_results(), measure::RunResult{}}) {
+    EXPECT_EQ(complaints_about(json::parse(render_json(result))), "");
+  }
+  json damaged = json::parse(render_json(three_results()));
+  damaged["cases"][0]["rate"] = "fast";
+  damaged["cases"][0]["verdict"] = "GREAT";
+  damaged["cases"][0]["legs"].erase("hidden");
+  damaged["cases"][1].erase("bound");
+  damaged["run"]["ranks"][0]["memory"] = 0.5;
+  std::string const complaints = complaints_about(damaged);
+  EXPECT_EQ(std::ranges::count(complaints, '\n'), 5) << complaints;
+}
+
+TEST(Json, KeysAreThoseOfTheSchemaInTheSchemasOrder) {
+  std::ifstream file{QUADRILLE_REPORT_SCHEMA};
+  auto const schema = nlohmann::ordered_json::parse(file);
+  auto const report = nlohmann::ordered_json::parse(render_json(three_results()));
+  auto const keys = [](nlohmann::ordered_json const& object) {
+    std::vector<std::string> names;
+    for (auto const& [name, value] : object.items()) names.push_back(name);
+    return names;
+  };
+  auto const& rules = schema["$defs"];
+  EXPECT_EQ(keys(report["cases"][0]), keys(rules["case"]["properties"]));
+  EXPECT_EQ(keys(report["cases"][0]["legs"]), keys(rules["legs"]["properties"]));
+  EXPECT_EQ(keys(report["run"]), keys(rules["run"]["properties"]));
+  EXPECT_EQ(keys(report["run"]["ranks"][0]), keys(rules["rank"]["properties"]));
+}
+
+TEST(Json, NumbersAreNumbersAndWrongResultsHaveNoSpeed) {
+  json const cases = json::parse(render_json(three_results()))["cases"];
+  EXPECT_EQ(cases[0]["median_s"], 0.16);
+  EXPECT_EQ(cases[0]["samples"], 4);
+  EXPECT_EQ(cases[0]["ratio_to_vendor"], 1.43);
+  EXPECT_EQ(cases[0]["modelled_link"], true);
+  EXPECT_TRUE(cases[1]["rate"].is_null());
+  EXPECT_TRUE(cases[1]["error"].is_null());
+  EXPECT_EQ(cases[2]["verdict"], "FAIL");
+  EXPECT_TRUE(cases[2]["rate"].is_null());
+  EXPECT_TRUE(cases[2]["error"].is_null());
+  EXPECT_EQ(cases[3]["rate"], 8e9);
+  EXPECT_TRUE(cases[3]["percent_of_peak"].is_null());
+  EXPECT_TRUE(cases[3]["legs"].is_null());
+}
+
+TEST(ResultLine, CountsWhatRanAndNamesTheFile) {
+  auto const line = [](std::vector<Outcome> const& outcomes) {
+    return result_line(result_of(outcomes), "r.h5");
+  };
+  EXPECT_EQ(line({Outcome::pass, Outcome::skip, Outcome::pass, Outcome::unsupported}),
+            "RESULT PASS executed=2 passed=2 failed=0 skipped=2 file=r.h5");
+  EXPECT_EQ(line({Outcome::pass, Outcome::fail, Outcome::error, Outcome::timeout}),
+            "RESULT FAIL executed=4 passed=1 failed=3 skipped=0 file=r.h5");
+  EXPECT_EQ(line({Outcome::skip}), "RESULT FAIL executed=0 passed=0 failed=0 skipped=1 file=r.h5");
+}
+
+TEST(ExitCode, IsThatOfTheMostSeriousOutcome) {
+  auto const code = [](std::vector<Outcome> const& outcomes) {
+    return exit_code(result_of(outcomes));
+  };
+  EXPECT_EQ(code({Outcome::pass, Outcome::skip}), core::Exit::pass);
+  EXPECT_EQ(code({}), core::Exit::nothing_executed);
+  EXPECT_EQ(code({Outcome::skip, Outcome::unsupported}), core::Exit::nothing_executed);
+  EXPECT_EQ(code({Outcome::pass, Outcome::fail}), core::Exit::wrong_result);
+  EXPECT_EQ(code({Outcome::fail, Outcome::error}), core::Exit::runtime);
+  EXPECT_EQ(code({Outcome::error, Outcome::timeout}), core::Exit::timeout);
+  EXPECT_EQ(code({Outcome::interrupted}), core::Exit::interrupted);
+  EXPECT_EQ(code({Outcome::interrupted, Outcome::fail}), core::Exit::wrong_result);
+  measure::RunResult interrupted = result_of({Outcome::pass});
+  interrupted.info.status = "interrupted";
+  EXPECT_EQ(exit_code(interrupted), core::Exit::interrupted);
+}
+
+}  // namespace
+}  // namespace quadrille::report
