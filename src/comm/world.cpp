@@ -304,13 +304,12 @@ void World::open(core::RunSettings const& settings) {
   communicate_ = device::Stream{*device_, "communicate", device::Priority::high};
 }
 
-Transport& World::transport(std::string_view name) {
+Transport& World::transport(std::string_view name, double throttle) {
   if (name == "auto") name = "mpi";
-  for (auto const& [known, transport] : transports_) {
-    if (known == name) return *transport;
+  for (Connected const& known : transports_) {
+    if (known.name == name && known.throttle == throttle) return *known.transport;
   }
-  TransportOptions const options{static_cast<std::size_t>(settings_.chunk_bytes),
-                                 settings_.throttle};
+  TransportOptions const options{static_cast<std::size_t>(settings_.chunk_bytes), throttle};
   std::unique_ptr<Transport> made;
   if (name == "mpi") made = make_mpi_transport(*device_, options);
   if (name == "mpi_blocking") made = make_mpi_blocking_transport(*device_, options);
@@ -319,8 +318,8 @@ Transport& World::transport(std::string_view name) {
     core::fail(fmt::format("transport \"{}\" is unknown; `list transports` shows all", name),
                core::Exit::bad_config);
   }
-  transports_.emplace_back(name, std::move(made));
-  return *transports_.back().second;
+  transports_.push_back({std::string{name}, throttle, std::move(made)});
+  return *transports_.back().transport;
 }
 
 void World::enter_phase(std::string phase, double limit_s) {

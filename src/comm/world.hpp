@@ -64,9 +64,10 @@ class World {
   device::StreamView stream() const { return compute_.view(); }
   /// The stream that packs and starts exchanges; high priority.
   device::StreamView comm_stream() const { return communicate_.view(); }
-  /// "mpi", "mpi_blocking", "reference" (later "nccl"); "auto" is the fastest available. Made at
-  /// first use; collective.
-  Transport& transport(std::string_view name);
+  /// "mpi", "mpi_blocking", "reference" (later "nccl"); "auto" is the fastest available. With a
+  /// throttle (bytes/s) all its messages share one modelled link per rank. Made at first use;
+  /// collective.
+  Transport& transport(std::string_view name, double throttle = 0);
   /// Every rank's, in rank order.
   std::vector<Placement> const& placements() const { return placements_; }
   Placement const& placement() const { return placements_[static_cast<std::size_t>(rank())]; }
@@ -88,7 +89,12 @@ class World {
   std::unique_ptr<device::Device> device_;
   device::Stream compute_;
   device::Stream communicate_;
-  std::vector<std::pair<std::string, std::unique_ptr<Transport>>> transports_;
+  struct Connected {
+    std::string name;
+    double throttle = 0;
+    std::unique_ptr<Transport> transport;
+  };
+  std::vector<Connected> transports_;
   std::vector<Placement> placements_;
 };
 

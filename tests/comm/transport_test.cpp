@@ -1,0 +1,581 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/transport.hpp"
+
+#include "support/expect_fails.hpp"
+#include "support/mpi_world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+namespace quadrille::comm {
+namespace {
+
+using test::world;
+using Bytes = std::vector<std::byte>;
+
+// Where the mpi transport cuts: slots of at most 2 MiB, shared by all pieces of a gather or
+// scatter.
+constexpr std::size_t kSlot = 2UL << 20;
+
+int ranks() { return world().size(); }
+int self() { return world().rank(); }
+std::size_t at(int r) { return static_cast<std::size_t>(r); }
+int after(int r) { return (r + 1) % ranks(); }
+int before(int r) { return (r + ranks() - 1) % ranks(); }
+
+/// Differs by position, sender and receiver.
+std::byte expected_byte(std::size_t i, int from, int to) {
+  return static_cast<std::byte>((i * 131 + i / 256 * 17 + at(from) * 59 + at(to) * 101 + 7) & 0xff);
+}
+
+Bytes message(std::size_t bytes, int from, int to) {
+  Bytes all(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) all[i] = expected_byte(i, from, to);
+  return all;
+}
+
+/// Small integers, so that sums are exact in every type.
+template <class T>
+T expected_value(std::size_t i, int from, int part) {
+  return static_cast<T>(static_cast<int>((i * 7 + at(from) * 13 + at(part) * 5) % 101) - 50);
+}
+
+template <class T>
+T combined(std::size_t i, int part, ReduceOp op) {
+  T result = expected_value<T>(i, 0, part);
+  for (int r = 1; r < ranks(); ++r) {
+    T const value = expected_value<T>(i, r, part);
+    if (op == ReduceOp::sum) result = static_cast<T>(result + value);
+    if (op == ReduceOp::min) result = std::min(result, value);
+    if (op == ReduceOp::max) result = std::max(result, value);
+  }
+  return result;
+}
+
+template <class T>
+Bytes to_bytes(std::vector<T> const& values) {
+  auto const* first = reinterpret_cast<std::byte const*>(values.data());
+  return {first, first + values.size() * sizeof(T)};
+}
+
+template <class T>
+Bytes contribution(std::size_t count, int from, int part) {
+  std::vector<T> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = expected_value<T>(i, from, part);
+  return to_bytes(values);
+}
+
+template <class T>
+Bytes reduction(std::size_t count, int part, ReduceOp op) {
+  std::vector<T> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = combined<T>(i, part, op);
+  return to_bytes(values);
+}
+
+/// Device memory with a guard behind it; starts as 0xFF.
+class Place {
+ public:
+  explicit Place(std::size_t bytes)
+      : bytes_{bytes},
+        memory_{world().device(), static_cast<std::int64_t>(bytes + kGuard), world().stream()} {}
+  explicit Place(Bytes content) : Place{content.size()} {
+    content_ = std::move(content);
+    world().stream().copy(memory_.data(), content_.data(), bytes_);
+  }
+  Piece piece() const { return {memory_.data(), bytes_}; }
+  ConstPiece const_piece() const { return {memory_.data(), bytes_}; }
+  void erase() const { world().stream().fill(memory_.data(), 0xFF, bytes_ + kGuard); }
+  /// The content once the world's stream is through; empty and a failure where the guard was hit.
+  Bytes read() const {
+    Bytes all(bytes_ + kGuard);
+    world().stream().copy(all.data(), memory_.data(), all.size());
+    world().stream().synchronize();
+    bool const is_whole = std::all_of(all.begin() + static_cast<std::ptrdiff_t>(bytes_), all.end(),
+                                      [](std::byte b) { return b == std::byte{0xFF}; });
+    EXPECT_TRUE(is_whole) << "written behind the end";
+    all.resize(bytes_);
+    return all;
+  }
+
+ private:
+  static constexpr std::size_t kGuard = 64;
+  std::size_t bytes_;
+  Bytes content_;  ///< alive while the stream copies it
+  device::Buffer<std::byte> memory_;
+};
+
+std::vector<Piece> pieces(std::vector<Place> const& places) {
+  std::vector<Piece> all;
+  for (Place const& place : places) all.push_back(place.piece());
+  return all;
+}
+std::vector<ConstPiece> const_pieces(std::vector<Place> const& places) {
+  std::vector<ConstPiece> all;
+  for (Place const& place : places) all.push_back(place.const_piece());
+  return all;
+}
+
+struct Setting {
+  std::string_view transport;
+  std::size_t chunk_bytes;
+};
+
+std::unique_ptr<Transport> make(Setting const& setting) {
+  TransportOptions const options{setting.chunk_bytes, 0};
+  if (setting.transport == "mpi") return make_mpi_transport(world().device(), options);
+  if (setting.transport == "reference") return make_reference_transport(world().device(), options);
+  return make_mpi_blocking_transport(world().device(), options);
+}
+
+class TransportTest : public testing::TestWithParam<Setting> {
+ protected:
+  /// Around every place where a message or a piece of a gather is cut, and many turns of the ring;
+  /// multiples of `unit`.
+  std::vector<std::size_t> sizes(std::size_t unit = 1) const {
+    std::size_t const slot = std::min(GetParam().chunk_bytes, kSlot);
+    std::size_t const share = slot / at(ranks()) / 64 * 64;
+    std::size_t const many = slot > (256UL << 10) ? 5 : 11;
+    return {0,    unit,        share - unit,          share, share + unit, slot - unit,
+            slot, slot + unit, many * slot + 3 * unit};
+  }
+  bool is_equal(Place const& place, Bytes const& expected) const {
+    return place.read() == expected;
+  }
+
+  std::unique_ptr<Transport> transport_ = make(GetParam());
+  std::unique_ptr<Channel> channel_ = transport_->connect(world().group());
+};
+
+TEST_P(TransportTest, BroadcastFromEveryRoot) {
+  EXPECT_EQ(channel_->rank(), self());
+  EXPECT_EQ(channel_->size(), ranks());
+  for (std::size_t const bytes : sizes()) {
+    for (int root = 0; root < ranks(); ++root) {
+      for (Broadcast const algorithm : {Broadcast::library, Broadcast::ring}) {
+        Bytes const expected = message(bytes, root, 0);
+        Place const data = self() == root ? Place{expected} : Place{bytes};
+
+        channel_->broadcast(data.piece(), root, world().stream(), algorithm)
+            .wait_on(world().stream());
+
+        EXPECT_TRUE(is_equal(data, expected)) << bytes << " bytes from " << root;
+      }
+    }
+  }
+}
+
+template <class T>
+void check_allreduce(Channel& channel, std::size_t bytes, ReduceOp op) {
+  std::size_t const count = bytes / sizeof(T);
+  Bytes const expected = reduction<T>(count, 0, op);
+  Place const in{contribution<T>(count, self(), 0)};
+  Place const out{count * sizeof(T)};
+  Place const both{contribution<T>(count, self(), 0)};
+
+  channel.allreduce(in.const_piece(), out.piece(), core::type_of<T>(), op, world().stream());
+  channel.allreduce(both.const_piece(), both.piece(), core::type_of<T>(), op, world().stream())
+      .wait_on(world().stream());
+
+  EXPECT_EQ(out.read() == expected, true) << bytes << " bytes";
+  EXPECT_EQ(both.read() == expected, true) << bytes << " bytes in place";
+  EXPECT_EQ(in.read() == contribution<T>(count, self(), 0), true) << "input changed";
+}
+
+TEST_P(TransportTest, AllreduceOfEveryTypeAndOperation) {
+  for (std::size_t const bytes : sizes(8)) {
+    check_allreduce<double>(*channel_, bytes, ReduceOp::sum);
+    check_allreduce<float>(*channel_, bytes, ReduceOp::max);
+  }
+  for (ReduceOp const op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
+    check_allreduce<double>(*channel_, 1000, op);
+    check_allreduce<float>(*channel_, 1000, op);
+    check_allreduce<std::int64_t>(*channel_, 1000, op);
+    check_allreduce<std::int32_t>(*channel_, 1000, op);
+  }
+}
+
+TEST_P(TransportTest, MinAndMaxKeepNan) {
+  for (int bad = 0; bad < ranks(); ++bad) {
+    for (ReduceOp const op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
+      double const nan = std::numeric_limits<double>::quiet_NaN();
+      Place const in{to_bytes<double>({self() == bad ? nan : self(), 1})};
+      Place const out{16};
+
+      channel_->allreduce(in.const_piece(), out.piece(), core::DataType::f64, op, world().stream())
+          .wait_on(world().stream());
+
+      Bytes const result = out.read();
+      auto const* values = reinterpret_cast<double const*>(result.data());
+      EXPECT_TRUE(std::isnan(values[0])) << "from rank " << bad;
+      EXPECT_FALSE(std::isnan(values[1]));
+    }
+  }
+}
+
+template <class T>
+void check_reduce_scatter(Channel& channel, std::vector<std::size_t> const& counts, ReduceOp op) {
+  std::vector<Place> parts;
+  for (int r = 0; r < ranks(); ++r) parts.emplace_back(contribution<T>(counts[at(r)], self(), r));
+  Place const out{counts[at(self())] * sizeof(T)};
+
+  channel.reduce_scatter(const_pieces(parts), out.piece(), core::type_of<T>(), op, world().stream())
+      .wait_on(world().stream());
+
+  EXPECT_EQ(out.read() == reduction<T>(counts[at(self())], self(), op), true)
+      << counts[0] << " elements first";
+}
+
+/// Even pieces, ragged ones, one rank alone with data, one without.
+std::vector<std::vector<std::size_t>> layouts(std::size_t count) {
+  std::vector<std::size_t> even(at(ranks()), count);
+  std::vector<std::size_t> ragged;
+  for (int r = 0; r < ranks(); ++r) ragged.push_back(count / at(r + 1));
+  std::vector<std::size_t> alone(at(ranks()), 0);
+  alone.back() = count;
+  std::vector<std::size_t> without = even;
+  without.front() = 0;
+  return {even, ragged, alone, without};
+}
+
+TEST_P(TransportTest, ReduceScatterOfEvenAndRaggedParts) {
+  for (std::size_t const bytes : sizes(8)) {
+    for (auto const& counts : layouts(bytes / 8)) {
+      check_reduce_scatter<double>(*channel_, counts, ReduceOp::sum);
+    }
+  }
+  for (ReduceOp const op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
+    for (auto const& counts : layouts(501)) {
+      check_reduce_scatter<double>(*channel_, counts, op);
+      check_reduce_scatter<float>(*channel_, counts, op);
+      check_reduce_scatter<std::int64_t>(*channel_, counts, op);
+      check_reduce_scatter<std::int32_t>(*channel_, counts, op);
+    }
+  }
+}
+
+TEST_P(TransportTest, AllgatherOfEvenAndRaggedPieces) {
+  for (std::size_t const size : sizes()) {
+    for (auto const& bytes : layouts(size)) {
+      Place const mine{message(bytes[at(self())], self(), 0)};
+      std::vector<Place> all;
+      for (int r = 0; r < ranks(); ++r) all.emplace_back(bytes[at(r)]);
+
+      channel_->allgather(mine.const_piece(), pieces(all), world().stream())
+          .wait_on(world().stream());
+
+      for (int r = 0; r < ranks(); ++r) {
+        EXPECT_TRUE(is_equal(all[at(r)], message(bytes[at(r)], r, 0))) << size << " from " << r;
+      }
+    }
+  }
+}
+
+TEST_P(TransportTest, AllgatherInPlaceOfOneRun) {
+  std::size_t const each = 3 * std::min(GetParam().chunk_bytes, kSlot) + 5;
+  Place const run{each * at(ranks())};
+  Bytes const mine = message(each, self(), 0);
+  std::vector<Piece> all;
+  for (int r = 0; r < ranks(); ++r) {
+    all.push_back({static_cast<std::byte*>(run.piece().data) + at(r) * each, each});
+  }
+  world().stream().copy(all[at(self())].data, mine.data(), each);
+
+  channel_->allgather({all[at(self())].data, each}, all, world().stream())
+      .wait_on(world().stream());
+
+  Bytes const got = run.read();
+  for (int r = 0; r < ranks(); ++r) {
+    Bytes const expected = message(each, r, 0);
+    EXPECT_TRUE(std::equal(expected.begin(), expected.end(),
+                           got.begin() + static_cast<std::ptrdiff_t>(at(r) * each)));
+  }
+}
+
+// Every rank sends a different amount to every other, some nothing.
+TEST_P(TransportTest, AlltoallvOfRaggedPieces) {
+  for (std::size_t const size : sizes()) {
+    auto const bytes = [size](int from, int to) {
+      switch ((from + 2 * to) % 4) {
+        case 0: return size;
+        case 1: return size / 3 + 1;
+        case 2: return std::size_t{0};
+        default: return size + at(from);
+      }
+    };
+    std::vector<Place> send;
+    std::vector<Place> receive;
+    for (int r = 0; r < ranks(); ++r) {
+      send.emplace_back(message(bytes(self(), r), self(), r));
+      receive.emplace_back(bytes(r, self()));
+    }
+
+    channel_->alltoallv(const_pieces(send), pieces(receive), world().stream())
+        .wait_on(world().stream());
+
+    for (int r = 0; r < ranks(); ++r) {
+      EXPECT_TRUE(is_equal(receive[at(r)], message(bytes(r, self()), r, self())))
+          << size << " from " << r;
+    }
+  }
+}
+
+TEST_P(TransportTest, SendrecvAroundTheRingAndToItself) {
+  for (std::size_t const bytes : sizes()) {
+    Place const send{message(bytes + at(self()), self(), after(self()))};
+    Place const receive{bytes + at(before(self()))};
+
+    channel_
+        ->sendrecv(send.const_piece(), after(self()), receive.piece(), before(self()),
+                   world().stream())
+        .wait_on(world().stream());
+
+    EXPECT_TRUE(is_equal(receive, message(bytes + at(before(self())), before(self()), self())));
+  }
+  Place const send{message(1000, self(), self())};
+  Place const receive{1000};
+  channel_->sendrecv(send.const_piece(), self(), receive.piece(), self(), world().stream())
+      .wait_on(world().stream());
+  EXPECT_TRUE(is_equal(receive, message(1000, self(), self())));
+}
+
+// A chain: the first rank only sends, the last only receives.
+TEST_P(TransportTest, SendrecvOneWay) {
+  std::size_t const bytes = 5 * std::min(GetParam().chunk_bytes, kSlot) + 1;
+  bool const is_first = self() == 0;
+  bool const is_last = self() == ranks() - 1;
+  Place const send{message(bytes, self(), self() + 1)};
+  Place const receive{bytes};
+
+  channel_
+      ->sendrecv(send.const_piece(), is_last ? -1 : self() + 1, receive.piece(),
+                 is_first ? -1 : self() - 1, world().stream())
+      .wait_on(world().stream());
+
+  Bytes const untouched(bytes, std::byte{0xFF});
+  EXPECT_TRUE(is_equal(receive, is_first ? untouched : message(bytes, self() - 1, self())));
+}
+
+TEST_P(TransportTest, ManyExchangesKeepTheirOrder) {
+  constexpr int kRounds = 200;
+  Place const mine{std::size_t{8 * kRounds}};
+  Place const all{std::size_t{8 * kRounds}};
+  std::vector<std::int64_t> values(kRounds);
+  for (int i = 0; i < kRounds; ++i) values[at(i)] = i * (self() + 1);
+  world().stream().copy(mine.piece().data, values.data(), 8 * kRounds);
+
+  Request last;
+  for (int i = 0; i < kRounds; ++i) {
+    auto* from = static_cast<std::byte*>(mine.piece().data) + 8 * i;
+    auto* to = static_cast<std::byte*>(all.piece().data) + 8 * i;
+    last = channel_->allreduce({from, 8}, {to, 8}, core::DataType::i64, ReduceOp::sum,
+                               world().stream());
+  }
+  last.wait_on(world().stream());
+
+  Bytes const got = all.read();
+  for (int i = 0; i < kRounds; ++i) {
+    EXPECT_EQ(reinterpret_cast<std::int64_t const*>(got.data())[i],
+              i * ranks() * (ranks() + 1) / 2);
+  }
+}
+
+// The input is written by earlier work of one stream, the output read by later work of another. The
+// last rank enters only when the calls of all others have returned: a call that waited for its peer
+// would wait for ever.
+TEST_P(TransportTest, StreamsWaitAndTheHostDoesNot) {
+  std::size_t const bytes = 9 * std::min(GetParam().chunk_bytes, kSlot) + 8;
+  Bytes const content = message(bytes, self(), after(self()));
+  Place const send{bytes};
+  Place const receive{bytes};
+  Bytes seen(bytes);
+  bool const is_late = self() == ranks() - 1;
+
+  if (is_late) world().group().barrier();
+  world().stream().run([] { std::this_thread::sleep_for(std::chrono::milliseconds{50}); });
+  world().stream().copy(send.piece().data, content.data(), bytes);
+  channel_
+      ->sendrecv(send.const_piece(), after(self()), receive.piece(), before(self()),
+                 world().stream())
+      .wait_on(world().comm_stream());
+  world().comm_stream().copy(seen.data(), receive.piece().data, bytes);
+  if (!is_late) world().group().barrier();
+  world().comm_stream().synchronize();
+
+  EXPECT_TRUE(seen == message(bytes, before(self()), self()));
+}
+
+// With the channels entered in opposite orders, one alone would wait for ever.
+TEST_P(TransportTest, ChannelsAreIndependent) {
+  auto const other = transport_->connect(world().group());
+  std::size_t const bytes = 6 * std::min(GetParam().chunk_bytes, kSlot) + 3;
+  Bytes const expected = message(bytes, 0, 0);
+  Place const first = self() == 0 ? Place{expected} : Place{bytes};
+  Place const second = self() == 0 ? Place{expected} : Place{bytes};
+  bool const is_even = self() % 2 == 0;
+
+  Channel& early = is_even ? *channel_ : *other;
+  Channel& late = is_even ? *other : *channel_;
+  Place const& early_data = is_even ? first : second;
+  Place const& late_data = is_even ? second : first;
+  Request const one = early.broadcast(early_data.piece(), 0, world().stream());
+  std::this_thread::sleep_for(std::chrono::milliseconds{50});
+  Request const two = late.broadcast(late_data.piece(), 0, world().stream());
+  one.wait_on(world().stream());
+  two.wait_on(world().stream());
+
+  EXPECT_TRUE(is_equal(first, expected));
+  EXPECT_TRUE(is_equal(second, expected));
+}
+
+TEST_P(TransportTest, SubgroupsExchangeAmongThemselves) {
+  Group const pair = world().group().split(self() / 2, self());
+  auto const channel = transport_->connect(pair);
+  Place const in{to_bytes<std::int64_t>({self() + 1})};
+  Place const out{8};
+
+  channel
+      ->allreduce(in.const_piece(), out.piece(), core::DataType::i64, ReduceOp::sum,
+                  world().stream())
+      .wait_on(world().stream());
+
+  EXPECT_EQ(*reinterpret_cast<std::int64_t const*>(out.read().data()),
+            pair.sum(std::int64_t{self() + 1}));
+}
+
+TEST_P(TransportTest, RefusesWhatDoesNotFit) {
+  Place const data{64};
+  std::vector<Piece> const none;
+  auto const stream = world().stream();
+  EXPECT_FAILS(
+      channel_->allreduce({nullptr, 8}, {nullptr, 16}, core::DataType::f64, ReduceOp::sum, stream),
+      "differ in size");
+  EXPECT_FAILS(channel_->allgather(data.const_piece(), none, stream), "0 pieces for");
+  EXPECT_FAILS(channel_->alltoallv({}, none, stream), "0 pieces for");
+  std::vector<ConstPiece> const parts(at(ranks()), data.const_piece());
+  EXPECT_FAILS(
+      channel_->reduce_scatter(parts, {nullptr, 8}, core::DataType::f64, ReduceOp::sum, stream),
+      "differ in size");
+  stream.synchronize();  // the memory is still being filled
+}
+
+/// Bytes that differ after one exchange of each kind, per kind, over all ranks.
+std::vector<std::int64_t> wrong_bytes(Channel& channel, std::size_t size) {
+  auto const stream = world().stream();
+  std::vector<std::int64_t> wrong;
+  auto const count = [&](Place const& place, Bytes const& expected) {
+    Bytes const got = place.read();
+    std::int64_t differ = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) differ += got[i] != expected[i];
+    return differ;
+  };
+
+  for (Broadcast const algorithm : {Broadcast::library, Broadcast::ring}) {
+    Bytes const expected = message(size, 0, 0);
+    Place const data = self() == 0 ? Place{expected} : Place{size};
+    channel.broadcast(data.piece(), 0, stream, algorithm).wait_on(stream);
+    std::int64_t const differ = count(data, expected);
+    EXPECT_TRUE(self() != 0 || differ == 0) << "the root's data changed";
+    wrong.push_back(differ);
+  }
+  for (ReduceOp const op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
+    Place const in{contribution<double>(size / 8, self(), 0)};
+    Place const out{size / 8 * 8};
+    channel.allreduce(in.const_piece(), out.piece(), core::DataType::f64, op, stream)
+        .wait_on(stream);
+    wrong.push_back(count(out, reduction<double>(size / 8, 0, op)));
+  }
+  {
+    std::vector<Place> parts;
+    for (int r = 0; r < ranks(); ++r) parts.emplace_back(contribution<float>(size / 4, self(), r));
+    Place const out{size / 4 * 4};
+    channel
+        .reduce_scatter(const_pieces(parts), out.piece(), core::DataType::f32, ReduceOp::sum,
+                        stream)
+        .wait_on(stream);
+    wrong.push_back(count(out, reduction<float>(size / 4, self(), ReduceOp::sum)));
+  }
+  {
+    Place const mine{message(size, self(), 0)};
+    std::vector<Place> all;
+    for (int r = 0; r < ranks(); ++r) all.emplace_back(size);
+    channel.allgather(mine.const_piece(), pieces(all), stream).wait_on(stream);
+    std::int64_t differ = 0;
+    for (int r = 0; r < ranks(); ++r) differ += count(all[at(r)], message(size, r, 0));
+    wrong.push_back(differ);
+  }
+  {
+    std::vector<Place> send;
+    std::vector<Place> receive;
+    for (int r = 0; r < ranks(); ++r) {
+      send.emplace_back(message(size + at(r), self(), r));
+      receive.emplace_back(size + at(self()));
+    }
+    channel.alltoallv(const_pieces(send), pieces(receive), stream).wait_on(stream);
+    std::int64_t differ = 0;
+    for (int r = 0; r < ranks(); ++r) {
+      differ += count(receive[at(r)], message(size + at(self()), r, self()));
+    }
+    wrong.push_back(differ);
+  }
+  {
+    Place const send{message(size, self(), after(self()))};
+    Place const receive{size};
+    channel.sendrecv(send.const_piece(), after(self()), receive.piece(), before(self()), stream)
+        .wait_on(stream);
+    wrong.push_back(count(receive, message(size, before(self()), self())));
+  }
+  world().group().sum(wrong);
+  return wrong;
+}
+
+TEST_P(TransportTest, FaultsGiveWrongDataAndNoHang) {
+  for (std::size_t const size : {std::size_t{16}, 3 * std::min(GetParam().chunk_bytes, kSlot)}) {
+    for (MessageFault const fault : {MessageFault::drop_message, MessageFault::wrong_rank}) {
+      channel_->inject(fault);
+      std::vector<std::int64_t> const wrong = wrong_bytes(*channel_, size);
+      channel_->inject(MessageFault::none);
+      std::vector<std::int64_t> const right = wrong_bytes(*channel_, size);
+
+      for (std::size_t kind = 0; kind < wrong.size(); ++kind) {
+        if (ranks() > 1) {
+          EXPECT_GT(wrong[kind], 0) << "exchange " << kind << ", " << size << " bytes";
+        }
+        EXPECT_EQ(right[kind], 0) << "exchange " << kind << ", " << size << " bytes";
+      }
+    }
+  }
+}
+
+std::string setting_name(testing::TestParamInfo<Setting> const& tested) {
+  return std::string{tested.param.transport} +
+         (tested.param.chunk_bytes > (1UL << 16) ? "_1MiB" : "_64KiB");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TransportTest,
+                         testing::Values(Setting{"mpi", 64UL << 10}, Setting{"mpi", 1UL << 20},
+                                         Setting{"mpi_blocking", 64UL << 10},
+                                         Setting{"mpi_blocking", 1UL << 20},
+                                         Setting{"reference", 64UL << 10},
+                                         Setting{"reference", 1UL << 20}),
+                         setting_name);
+
+TEST(Transports, TheTableNamesThemAll) {
+  std::vector<std::string_view> names;
+  for (TransportInfo const& info : transports()) names.push_back(info.name);
+  EXPECT_EQ(names, (std::vector<std::string_view>{"mpi", "mpi_blocking", "reference"}));
+}
+
+TEST(Transports, OnlyMpiModelsALink) {
+  EXPECT_FAILS(make_reference_transport(world().device(), {1UL << 20, 1e9}), "modelled link");
+  EXPECT_FAILS(make_mpi_blocking_transport(world().device(), {1UL << 20, 1e9}), "modelled link");
+  EXPECT_FAILS(make_mpi_transport(world().device(), {1, 0}), "chunk_bytes");
+}
+
+}  // namespace
+}  // namespace quadrille::comm

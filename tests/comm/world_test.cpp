@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/world.hpp"
+
+#include "support/expect_fails.hpp"
+#include "support/mpi_world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace quadrille::comm {
+namespace {
+
+using test::world;
+
+TEST(World, PlacementsAreKnownOnEveryRank) {
+  auto const& all = world().placements();
+
+  ASSERT_EQ(all.size(), static_cast<std::size_t>(world().size()));
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    EXPECT_EQ(all[r].rank, static_cast<int>(r));
+    EXPECT_EQ(all[r].node, all[0].node);
+    EXPECT_EQ(all[r].node_index, 0);
+    EXPECT_EQ(all[r].local_rank, static_cast<int>(r));
+    EXPECT_EQ(all[r].local_size, world().size());
+    EXPECT_GE(all[r].threads, 1);
+    EXPECT_FALSE(all[r].cpus.empty());
+    EXPECT_FALSE(all[r].device.empty());
+    EXPECT_GT(all[r].free_memory, 0U);
+  }
+  EXPECT_EQ(world().placement().rank, world().rank());
+}
+
+TEST(World, LauncherAgreesWithMpi) {
+  LauncherFacts const& launcher = world().launcher();
+  if (launcher.size < 0) GTEST_SKIP() << "started without a launcher that tells";
+  EXPECT_EQ(launcher.rank, world().rank());
+  EXPECT_EQ(launcher.size, world().size());
+}
+
+TEST(World, StreamsRunInOrder) {
+  int value = 0;
+  world().stream().run([&] { value = 1; });
+  world().stream().run([&] { value *= 10; });
+  world().stream().synchronize();
+  EXPECT_EQ(value, 10);
+  EXPECT_FALSE(world().stream() == world().comm_stream());
+}
+
+TEST(World, TransportsAreMadeOnceAndKnownByName) {
+  for (TransportInfo const& info : transports()) {
+    Transport& transport = world().transport(info.name);
+    EXPECT_EQ(transport.name(), info.name);
+    EXPECT_EQ(&transport, &world().transport(info.name));
+  }
+  EXPECT_EQ(world().transport("auto").name(), "mpi");
+  EXPECT_FAILS(world().transport("pigeon"), "pigeon");
+}
+
+// Last, because nothing takes a signal back.
+TEST(World, ASignalOnOneRankInterruptsAll) {
+  EXPECT_FALSE(world().interrupted());
+  if (world().rank() == world().size() - 1) std::raise(SIGUSR1);
+  EXPECT_TRUE(world().interrupted());
+}
+
+}  // namespace
+}  // namespace quadrille::comm

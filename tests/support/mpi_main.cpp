@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "support/mpi_world.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace quadrille::test {
+namespace {
+
+comm::World* g_world = nullptr;
+
+/// Names the test to the watchdog: ranks that part ways in a test wait for each other for ever.
+class Watch final : public testing::EmptyTestEventListener {
+  void OnTestStart(testing::TestInfo const& info) override {
+    g_world->enter_phase(fmt::format("{}.{}", info.test_suite_name(), info.name()), 90);
+  }
+};
+
+/// What ranks other than 0 print: failures alone.
+class FailurePrinter final : public testing::EmptyTestEventListener {
+  void OnTestPartResult(testing::TestPartResult const& result) override {
+    if (!result.failed()) return;
+    fmt::print(stderr, "rank {}: {}:{}: {}\n", g_world->rank(),
+               result.file_name() == nullptr ? "" : result.file_name(), result.line_number(),
+               result.summary());
+  }
+};
+
+}  // namespace
+
+comm::World& world() { return *g_world; }
+
+}  // namespace quadrille::test
+
+int main(int argc, char** argv) {
+  using namespace quadrille;
+  comm::World world{argc, argv};
+  testing::InitGoogleTest(&argc, argv);
+  test::g_world = &world;
+  core::RunSettings settings;
+  settings.device = "host";
+  char const* const chunk_bytes = std::getenv("QUADRILLE_TEST_CHUNK_BYTES");
+  settings.chunk_bytes = chunk_bytes != nullptr ? std::atoll(chunk_bytes) : 1LL << 20;
+  world.open(settings);
+
+  auto& listeners = testing::UnitTest::GetInstance()->listeners();
+  if (world.rank() != 0) {
+    delete listeners.Release(listeners.default_result_printer());
+    listeners.Append(new test::FailurePrinter);
+  }
+  listeners.Append(new test::Watch);
+  int const mine = RUN_ALL_TESTS();
+  world.enter_phase("end of the tests", 60);
+  return static_cast<int>(world.group().max(std::int64_t{mine}));
+}

@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "comm/world.hpp"
+
+namespace quadrille::test {
+
+/// The world of a test program with MAIN support/mpi_main.cpp: open, on the host device, with the
+/// chunk_bytes of the environment variable QUADRILLE_TEST_CHUNK_BYTES or 1 MiB. Every rank runs the
+/// same tests; an assertion that fails on one rank makes the program fail on all.
+comm::World& world();
+
+}  // namespace quadrille::test
