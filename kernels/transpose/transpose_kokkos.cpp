@@ -5,18 +5,20 @@
 ///
 ///   out[j][i] = in[i][j]
 ///
-/// Technique    a band of a few input lines across is walked downwards; its elements are turned in
-///              registers, squares of 16 bytes a side, into a buffer that holds a short stretch of
-///              each output row. What is complete as a cache line leaves the buffer by streaming
-///              stores, so the output is never read; the rest of a row stays for the next stretch,
-///              so only the ends of a row of a task are ever written in part. Every line of the
-///              input is read once, in any alignment, hence power-of-two leading dimensions, where
-///              all lines of a column fall into one set of the cache, cost nothing
+/// Technique    a band of columns is walked downwards. Its elements are turned in registers, a few
+///              rows at a time, into a buffer that gathers kStretch bytes of each output row; whole
+///              cache lines leave the buffer by streaming stores, so the output is never read, and
+///              several in a row, which memory takes faster than single ones. While one buffer is
+///              filled the other is emptied, and with each line that leaves, a line of input is
+///              asked for, so that reads and writes overlap as in a copy. Few rows are under way at
+///              any time, hence leading dimensions that are powers of two, where the lines of a
+///              column share one set of the cache, cost little. What does not fill a line waits in
+///              the buffer, so only the ends of the rows of a task are written in part
 /// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
 /// Types        all, as integers of their size
 /// Work         2 m n s bytes (3 m n s where the output is small enough to stay in the caches)
 /// Constraints  none
-/// Launch       tasks of kTaskRows x kTaskCols in one loop on the stream's execution space
+/// Launch       tasks of kTaskRows rows of one band in one loop on the stream's execution space
 /// Accuracy     exact
 /// Source       own
 #include "common/stream_store.hpp"
@@ -36,8 +38,7 @@ using Space = Kokkos::DefaultHostExecutionSpace;
 constexpr std::int64_t kLine = 64;
 /// Bytes of an output row that are gathered before they leave.
 constexpr std::int64_t kStretch = 8 * kLine;
-constexpr std::int64_t kTaskRows = 512;
-constexpr std::int64_t kTaskCols = 512;
+constexpr std::int64_t kTaskRows = 1024;
 /// Smaller outputs are likely to be read again from the cache.
 constexpr std::int64_t kStreamFrom = 4 << 20;
 
@@ -92,74 +93,108 @@ template <class T>
   for (int r = 0; r < kSide; ++r) std::memcpy(out[r] + at, &now[r], sizeof(Vector));
 }
 
-/// The transpose of a band: rows x cols elements with cols <= kCols.
+#if defined(__AVX__)
+/// Squares of 8-byte elements have a side of 4 instead: the halves of rows r and r + 2 are loaded
+/// into one vector, which leaves a single round.
+template <>
+struct Square<std::uint64_t> {
+  static constexpr int kSide = 4;
+};
+
+template <>
+[[gnu::always_inline]] inline void turn_square(std::uint64_t const* in, std::int64_t in_ld,
+                                               std::uint64_t* const* out, std::int64_t at) {
+  using Half [[gnu::vector_size(16)]] = std::uint64_t;
+  using Vector [[gnu::vector_size(32)]] = std::uint64_t;
+#pragma GCC unroll 2
+  for (int j = 0; j < 4; j += 2) {
+    Half row[4];
+#pragma GCC unroll 4
+    for (int r = 0; r < 4; ++r) std::memcpy(&row[r], in + r * in_ld + j, sizeof(Half));
+    Vector const even = __builtin_shufflevector(row[0], row[2], 0, 1, 2, 3);
+    Vector const odd = __builtin_shufflevector(row[1], row[3], 0, 1, 2, 3);
+    Vector const first = __builtin_shufflevector(even, odd, 0, 4, 2, 6);
+    Vector const second = __builtin_shufflevector(even, odd, 1, 5, 3, 7);
+    std::memcpy(out[j] + at, &first, sizeof(Vector));
+    std::memcpy(out[j + 1] + at, &second, sizeof(Vector));
+  }
+}
+#endif
+
+/// The transpose of rows x cols elements with cols <= kCols.
 template <class T>
 class Band {
  public:
-  static constexpr std::int64_t kPerLine = kLine / sizeof(T);
-  static constexpr std::int64_t kCols = 512;
+  /// Long enough for the hardware to read ahead in a row, short enough for both buffers to stay in
+  /// the second-level cache.
+  static constexpr std::int64_t kCols = std::min<std::int64_t>(512, 2048 / sizeof(T));
 
-  Band(T* out, std::int64_t out_ld, std::int64_t cols, bool streaming)
-      : out_{out}, out_ld_{out_ld}, cols_{cols}, streaming_{streaming} {
-    // A row starts as far behind the begin of a line in the buffer as it does in memory.
+  Band(T const* in, std::int64_t in_ld, T* out, std::int64_t out_ld, std::int64_t rows,
+       std::int64_t cols, bool streaming)
+      : in_{in},
+        in_ld_{in_ld},
+        out_{out},
+        out_ld_{out_ld},
+        rows_{rows},
+        cols_{cols},
+        streaming_{streaming} {
+    // A row starts as far behind the begin of a line in the buffer as it does in memory. That
+    // holds for every stretch, for a stretch is a number of whole lines.
     for (std::int64_t j = 0; j < cols; ++j) {
       auto const address = reinterpret_cast<std::uintptr_t>(out + j * out_ld);
       skip_[j] = static_cast<std::int64_t>(address % kLine / sizeof(T));
-      held_[j] = skip_[j];
+      to_[j] = buffer_ + j * kPitch + skip_[j];
     }
   }
 
-  void run(T const* in, std::int64_t in_ld, std::int64_t rows) {
-    for (std::int64_t i = 0; i < rows; i += kRows) {
-      std::int64_t const count = std::min(kRows, rows - i);
-      turn(in + i * in_ld, in_ld, count);
-      for (std::int64_t j = 0; j < cols_; ++j) release(j, i, count, i + count == rows);
+  void run() {
+    for (std::int64_t i = 0; i < rows_; i += kRows) {
+      std::int64_t const end = std::min(rows_, i + kRows);
+      for (std::int64_t strip = i; strip < end; strip += kStrip) {
+        turn(strip - i, strip, std::min(end, strip + kStrip));
+      }
+      for (std::int64_t j = 0; j < cols_; ++j) release_row(i, j);
     }
   }
 
  private:
+  static constexpr std::int64_t kPerLine = kLine / sizeof(T);
   static constexpr std::int64_t kRows = kStretch / sizeof(T);
   static constexpr std::int64_t kPitch = kRows + kPerLine;
   static constexpr int kSide = Square<T>::kSide;
+  /// Rows that are read side by side: as many streams as the hardware follows well.
+  static constexpr std::int64_t kStrip = std::min<std::int64_t>(16, kPerLine);
 
-  /// Appends `rows` elements to each row of the buffer.
-  void turn(T const* in, std::int64_t in_ld, std::int64_t rows) {
-    T* to[kCols];
-    for (std::int64_t j = 0; j < cols_; ++j) to[j] = buffer_ + j * kPitch + held_[j];
-    std::int64_t const whole_rows = rows / kSide * kSide;
-    std::int64_t const whole_cols = cols_ / kSide * kSide;
-    for (std::int64_t i = 0; i < whole_rows; i += kSide) {
-      for (std::int64_t j = 0; j < whole_cols; j += kSide) {
-        turn_square(in + i * in_ld + j, in_ld, to + j, i);
+  /// Rows [begin, end) of the input, at most kStrip, to place `at` of the buffer's rows.
+  void turn(std::int64_t at, std::int64_t begin, std::int64_t end) {
+    T const* const in = in_ + begin * in_ld_;
+    std::int64_t const whole = end - begin == kStrip ? cols_ / kSide * kSide : 0;
+    for (std::int64_t j = 0; j < whole; j += kSide) {
+#pragma GCC unroll 4
+      for (std::int64_t i = 0; i < kStrip; i += kSide) {
+        turn_square(in + i * in_ld_ + j, in_ld_, to_ + j, at + i);
       }
     }
-    for (std::int64_t i = 0; i < rows; ++i) {
-      for (std::int64_t j = i < whole_rows ? whole_cols : 0; j < cols_; ++j) {
-        to[j][i] = in[i * in_ld + j];
-      }
+    for (std::int64_t j = whole; j < cols_; ++j) {
+      for (std::int64_t i = 0; i < end - begin; ++i) to_[j][at + i] = in[i * in_ld_ + j];
     }
   }
 
-  /// Writes what is complete of row j of the output, after elements [i, i + count) came to it; all
-  /// of it when these are the last.
-  void release(std::int64_t j, std::int64_t i, std::int64_t count, bool last) {
+  void release_row(std::int64_t stretch, std::int64_t j) {
+    std::int64_t const left = rows_ - stretch;
     T* const row = buffer_ + j * kPitch;
-    T* const line = out_ + j * out_ld_ + i - held_[j];
-    std::int64_t const filled = held_[j] + count;
-    std::int64_t const complete = last ? filled : filled / kPerLine * kPerLine;
-    if (complete == 0) {
-      held_[j] = filled;
-      return;
-    }
-    std::int64_t e = skip_[j];
+    T* const line = out_ + j * out_ld_ + stretch - skip_[j];
+    std::int64_t const filled = skip_[j] + std::min(kRows, left);
+    std::int64_t const complete = left > kRows ? kRows : filled;
+    std::int64_t e = stretch == 0 ? skip_[j] : 0;
     if (streaming_) {
       if (e > 0) e = copy(line, row, e, std::min(kPerLine, complete));
       for (; e + kPerLine <= complete; e += kPerLine) stream_line(line + e, row + e);
     }
-    copy(line, row, e, complete);
-    std::memcpy(row, row + complete, kLine);
-    held_[j] = filled - complete;
-    skip_[j] = 0;
+    if (e < complete) copy(line, row, e, complete);
+    if (left > kRows && skip_[j] > 0) {
+      std::memcpy(row, row + kRows, static_cast<std::size_t>(skip_[j]) * sizeof(T));
+    }
   }
 
   static std::int64_t copy(T* to, T const* from, std::int64_t begin, std::int64_t end) {
@@ -173,13 +208,16 @@ class Band {
     }
   }
 
+  T const* in_;
+  std::int64_t in_ld_;
   T* out_;
   std::int64_t out_ld_;
+  std::int64_t rows_;
   std::int64_t cols_;
   bool streaming_;
-  std::int64_t held_[kCols];  ///< elements of each row that wait in the buffer
-  std::int64_t skip_[kCols];  ///< of these, places before the begin of the row
-  alignas(kLine) T buffer_[kCols * kPitch + kPerLine];
+  std::int64_t skip_[kCols];  ///< elements of a line before the begin of each output row
+  T* to_[kCols];              ///< where the first element of a stretch goes
+  alignas(kLine) T buffer_[kCols * kPitch];
 };
 
 template <class T>
@@ -190,22 +228,22 @@ void transpose(Problem const& p, Space const& space) {
   std::int64_t const n = p.in.cols;
   if (m == 0 || n == 0) return;
   bool const streaming = m * n * static_cast<std::int64_t>(sizeof(T)) >= kStreamFrom;
-
-  std::int64_t const row_tasks = (m + kTaskRows - 1) / kTaskRows;
-  std::int64_t const col_tasks = (n + kTaskCols - 1) / kTaskCols;
+  std::int64_t const bands = (n + Band<T>::kCols - 1) / Band<T>::kCols;
+  std::int64_t const tasks = bands * ((m + kTaskRows - 1) / kTaskRows);
   Kokkos::parallel_for("quadrille::transpose",
                        Kokkos::RangePolicy<Space, Kokkos::Schedule<Kokkos::Dynamic>>{
-                           space, 0, row_tasks * col_tasks, Kokkos::ChunkSize{1}},
+                           space, 0, tasks, Kokkos::ChunkSize{1}},
                        [=, ld_in = p.in.ld, ld_out = p.out.ld](std::int64_t task) {
-                         std::int64_t const first = task / col_tasks * kTaskRows;
-                         std::int64_t const rows = std::min(kTaskRows, m - first);
-                         std::int64_t const begin = task % col_tasks * kTaskCols;
-                         std::int64_t const end = std::min(n, begin + kTaskCols);
-                         for (std::int64_t j = begin; j < end; j += Band<T>::kCols) {
-                           std::int64_t const cols = std::min(Band<T>::kCols, end - j);
-                           Band<T> band{out + j * ld_out + first, ld_out, cols, streaming};
-                           band.run(in + first * ld_in + j, ld_in, rows);
-                         }
+                         std::int64_t const i = task / bands * kTaskRows;
+                         std::int64_t const j = task % bands * Band<T>::kCols;
+                         Band<T> band{in + i * ld_in + j,
+                                      ld_in,
+                                      out + j * ld_out + i,
+                                      ld_out,
+                                      std::min(kTaskRows, m - i),
+                                      std::min(Band<T>::kCols, n - j),
+                                      streaming};
+                         band.run();
                          if (streaming) stream_fence();
                        });
   space.fence("quadrille::transpose");
