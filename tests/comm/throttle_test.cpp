@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 
 namespace quadrille::comm {
@@ -25,18 +26,24 @@ struct Spent {
   double processor_s;  ///< of the busiest rank
 };
 
-/// Time of what `enqueue` starts, to the end of the world's stream.
+/// Time of what `enqueue` starts, to the end of the world's stream. The least of three, because
+/// other processes only ever add to it.
 template <class Enqueue>
 Spent measure(Enqueue enqueue) {
-  world().stream().synchronize();
-  world().group().barrier();
-  auto const start = std::chrono::steady_clock::now();
-  double const before = processor_time();
-  enqueue();
-  world().stream().synchronize();
-  double const wall =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return {world().group().max(wall), world().group().max(processor_time() - before)};
+  Spent least{1e9, 1e9};
+  for (int i = 0; i < 3; ++i) {
+    world().stream().synchronize();
+    world().group().barrier();
+    auto const start = std::chrono::steady_clock::now();
+    double const before = processor_time();
+    enqueue();
+    world().stream().synchronize();
+    double const wall =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    least.wall_s = std::min(least.wall_s, world().group().max(wall));
+    least.processor_s = std::min(least.processor_s, world().group().max(processor_time() - before));
+  }
+  return least;
 }
 
 void expect_near_model(Spent spent, double model_s) {
@@ -47,23 +54,29 @@ void expect_near_model(Spent spent, double model_s) {
 
 class Throttle : public testing::TestWithParam<std::size_t> {
  protected:
-  static constexpr double kRate = 100e6;
-  static constexpr std::int64_t kBytes = 20 << 20;
-  static constexpr std::size_t kPart = kBytes / 4;
+  // 24 chunks of 10 ms, in four parts.
+  std::size_t const chunk_bytes_ = GetParam();
+  double const rate_ = static_cast<double>(chunk_bytes_) / 0.010;
+  std::size_t const part_bytes_ = 6 * chunk_bytes_;
+  std::size_t const bytes_ = 4 * part_bytes_;
+  double const model_s_ = static_cast<double>(bytes_) / rate_;
 
   Piece part(device::Buffer<std::byte> const& buffer, std::size_t i) const {
-    return {buffer.data() + i * kPart, kPart};
+    return {buffer.data() + i * part_bytes_, part_bytes_};
   }
   ConstPiece const_part(device::Buffer<std::byte> const& buffer, std::size_t i) const {
-    return {buffer.data() + i * kPart, kPart};
+    return {buffer.data() + i * part_bytes_, part_bytes_};
   }
 
   int next_ = (world().rank() + 1) % world().size();
   int previous_ = (world().rank() + world().size() - 1) % world().size();
-  std::unique_ptr<Transport> transport_ = make_mpi_transport(world().device(), {GetParam(), kRate});
+  std::unique_ptr<Transport> transport_ =
+      make_mpi_transport(world().device(), {chunk_bytes_, rate_});
   std::unique_ptr<Channel> channel_ = transport_->connect(world().group());
-  device::Buffer<std::byte> send_{world().device(), kBytes, world().stream()};
-  device::Buffer<std::byte> receive_{world().device(), kBytes, world().stream()};
+  device::Buffer<std::byte> send_{world().device(), static_cast<std::int64_t>(bytes_),
+                                  world().stream()};
+  device::Buffer<std::byte> receive_{world().device(), static_cast<std::int64_t>(bytes_),
+                                     world().stream()};
 };
 
 TEST_P(Throttle, MessagesTakeTheTimeOfTheLink) {
@@ -75,7 +88,7 @@ TEST_P(Throttle, MessagesTakeTheTimeOfTheLink) {
     }
     last.wait_on(world().stream());
   });
-  expect_near_model(spent, kBytes / kRate);
+  expect_near_model(spent, model_s_);
 }
 
 TEST_P(Throttle, ChannelsShareOneLink) {
@@ -89,7 +102,7 @@ TEST_P(Throttle, ChannelsShareOneLink) {
           .wait_on(world().stream());
     }
   });
-  expect_near_model(spent, kBytes / kRate);
+  expect_near_model(spent, model_s_);
 }
 
 // Chunks go round the ring at once, so a broadcast costs its size once and a chunk per rank.
@@ -98,8 +111,7 @@ TEST_P(Throttle, BroadcastIsARing) {
     channel_->broadcast({send_.data(), send_.bytes()}, 0, world().stream())
         .wait_on(world().stream());
   });
-  double const chunk = static_cast<double>(std::min(GetParam(), std::size_t{2} << 20));
-  expect_near_model(spent, (kBytes + (world().size() - 2) * chunk) / kRate);
+  expect_near_model(spent, model_s_ + (world().size() - 2) * 0.010);
 }
 
 TEST_P(Throttle, ReductionsCostTheirRing) {
@@ -111,7 +123,7 @@ TEST_P(Throttle, ReductionsCostTheirRing) {
         .wait_on(world().stream());
   });
   double const ranks = world().size();
-  expect_near_model(spent, 2 * (ranks - 1) / ranks * kBytes / kRate);
+  expect_near_model(spent, 2 * (ranks - 1) / ranks * model_s_);
 }
 
 INSTANTIATE_TEST_SUITE_P(Chunks, Throttle, testing::Values(64UL << 10, 1UL << 20));
