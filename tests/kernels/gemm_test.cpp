@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "gemm/gemm.hpp"
+
+#include "gemm/gemm_parts.hpp"
+#include "kernels/host_kernels.hpp"
+#include "support/expect_fails.hpp"
+
+#include <tuple>
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+using core::DataType;
+using test::Guarded;
+
+/// A rows x cols matrix with `pad` guards behind each row, `offset` elements from an aligned begin.
+template <class T>
+struct Matrix {
+  Matrix(std::int64_t m, std::int64_t n, std::int64_t pad, std::int64_t offset)
+      : rows{m}, cols{n}, ld{n + pad}, values{m * ld, offset} {}
+
+  T& operator()(std::int64_t i, std::int64_t j) { return values[i * ld + j]; }
+  device::MatrixView view() { return {values.data(), core::type_of<T>(), rows, cols, ld}; }
+  void generate(core::DataKind kind, std::uint64_t tag) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < cols; ++j) (*this)(i, j) = core::generate<T>(kind, 1, tag, i, j);
+    }
+  }
+  /// Nothing was written behind the rows nor behind the last one.
+  bool guards_intact() {
+    T const guard = *Guarded<T>{1}.data();
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = cols; j < ld; ++j) {
+        T const value = (*this)(i, j);
+        if (value != guard && (value == value || guard == guard)) return false;
+      }
+    }
+    return values.intact();
+  }
+
+  std::int64_t rows, cols, ld;
+  Guarded<T> values;
+};
+
+struct Shape {
+  std::int64_t m, n, k;
+};
+
+template <class T>
+void expect_equal_to_reference(test::Host& host, Variant<Problem> const& variant, Shape shape,
+                               bool transpose_a, bool transpose_b, double alpha, double beta) {
+  auto const [m, n, k] = shape;
+  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
+                                  << m << " x " << n << " x " << k << (transpose_a ? " t" : " n")
+                                  << (transpose_b ? "t" : "n") << " alpha " << alpha << " beta "
+                                  << beta);
+  Matrix<T> a{transpose_a ? k : m, transpose_a ? m : k, 3, 1};
+  Matrix<T> b{transpose_b ? n : k, transpose_b ? k : n, 2, 3};
+  Matrix<T> c{m, n, 5, 1};
+  Matrix<T> expected{m, n, 0, 0};
+  Matrix<double> weight{m, n, 0, 0};
+  a.generate(core::DataKind::uniform, 1);
+  b.generate(core::DataKind::uniform, 2);
+  if (beta != 0) c.generate(core::DataKind::uniform, 3);  // else C stays NaN
+  expected.generate(core::DataKind::uniform, 3);
+  Problem problem{a.view(), b.view(), expected.view(), alpha, beta, transpose_a, transpose_b};
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::int64_t p = 0; p < k; ++p) {
+        sum += std::abs(static_cast<double>(transpose_a ? a(p, i) : a(i, p)) *
+                        static_cast<double>(transpose_b ? b(j, p) : b(p, j)));
+      }
+      weight(i, j) =
+          std::abs(alpha) * sum + std::abs(beta) * std::abs(static_cast<double>(expected(i, j)));
+    }
+  }
+  launch_reference(problem, host.stream);
+  problem.c = c.view();
+
+  variant.launch(problem, host.stream);
+  host.stream.view().synchronize();
+
+  int wrong = 0;
+  for (std::int64_t i = 0; i < m && wrong < 3; ++i) {
+    for (std::int64_t j = 0; j < n && wrong < 3; ++j) {
+      double const error =
+          std::abs(static_cast<double>(c(i, j)) - static_cast<double>(expected(i, j)));
+      double const bound = error_bound(core::type_of<T>(), static_cast<double>(k), weight(i, j));
+      if (!(error <= bound)) {
+        ++wrong;
+        ADD_FAILURE() << "C(" << i << ", " << j << ") is " << c(i, j) << ", expected "
+                      << expected(i, j) << ", allowed " << bound;
+      }
+    }
+  }
+  EXPECT_TRUE(c.guards_intact());
+  EXPECT_TRUE(a.guards_intact() && b.guards_intact());
+}
+
+/// Around the register tiles (4 x 12 to 8 x 48), around a slice of depth and a block of rows.
+std::vector<Shape> const kShapes{{0, 5, 3},    {5, 0, 3},    {3, 5, 0},     {1, 1, 1},
+                                 {31, 33, 31}, {33, 31, 33}, {4, 12, 64},   {5, 13, 65},
+                                 {8, 48, 256}, {9, 49, 257}, {1, 257, 19},  {257, 1, 19},
+                                 {3, 700, 2},  {193, 97, 5}, {400, 51, 33}, {200, 210, 220}};
+
+class GemmTest : public testing::TestWithParam<std::string_view> {
+ protected:
+  Variant<Problem> const& variant() const { return *find(variants(), GetParam()); }
+  test::Host host_;
+};
+
+template <class T>
+void expect_all(test::Host& host, Variant<Problem> const& variant, double fraction) {
+  if (!variant.supports(core::type_of<T>())) return;
+  for (Shape const& shape : kShapes) {
+    for (bool const ta : {false, true}) {
+      for (bool const tb : {false, true}) {
+        expect_equal_to_reference<T>(host, variant, shape, ta, tb, 1, 0);
+        expect_equal_to_reference<T>(host, variant, shape, ta, tb, -2 * fraction, 1);
+      }
+    }
+    expect_equal_to_reference<T>(host, variant, shape, false, false, 1, -3 * fraction);
+    expect_equal_to_reference<T>(host, variant, shape, false, false, 0, 2);
+  }
+}
+
+TEST_P(GemmTest, EqualsReferenceF64) { expect_all<double>(host_, variant(), 0.75); }
+TEST_P(GemmTest, EqualsReferenceF32) { expect_all<float>(host_, variant(), 0.75); }
+TEST_P(GemmTest, EqualsReferenceExactlyI32) { expect_all<std::int32_t>(host_, variant(), 1); }
+
+TEST_P(GemmTest, RefusesOtherTypes) {
+  Matrix<std::int8_t> x{2, 2, 0, 0};
+
+  EXPECT_FAILS(variant().launch({x.view(), x.view(), x.view()}, host_.stream), "takes f64");
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, GemmTest, testing::Values("reference", "kokkos", "vendor"),
+                         [](auto const& row) { return std::string{row.param}; });
+
+/// [1 2 3; 4 5 6] times [7 8; 9 10; 11 12] is [58 64; 139 154].
+TEST(GemmReference, MatchesHandComputedValuesInEveryLayout) {
+  test::Host host;
+  double const a[]{1, 2, 3, 4, 5, 6};
+  double const a_transposed[]{1, 4, 2, 5, 3, 6};
+  double const b[]{7, 8, 9, 10, 11, 12};
+  double const b_transposed[]{7, 9, 11, 8, 10, 12};
+  auto const matrix = [](double const* data, std::int64_t m, std::int64_t n) {
+    return device::MatrixView{const_cast<double*>(data), DataType::f64, m, n, n};
+  };
+  for (bool const ta : {false, true}) {
+    for (bool const tb : {false, true}) {
+      double c[]{1, 10, 100, 1000};
+      Problem const problem{ta ? matrix(a_transposed, 3, 2) : matrix(a, 2, 3),
+                            tb ? matrix(b_transposed, 2, 3) : matrix(b, 3, 2),
+                            matrix(c, 2, 2),
+                            2,
+                            -1,
+                            ta,
+                            tb};
+
+      launch_reference(problem, host.stream);
+      host.stream.view().synchronize();
+
+      EXPECT_EQ((std::vector<double>{c, c + 4}),
+                (std::vector<double>{116 - 1, 128 - 10, 278 - 100, 308 - 1000}));
+    }
+  }
+}
+
+TEST(GemmReference, SumsIntegersExactlyAndFloatsInF64) {
+  test::Host host;
+  std::int32_t const big = (1 << 15) - 1;
+  std::int32_t ai[]{big, 1}, bi[]{big, -1}, ci[]{7};
+  float af[]{1, 1e8F, -1e8F}, bf[]{1, 1, 1}, cf[]{0};
+
+  launch_reference(
+      {{ai, DataType::i32, 1, 2, 2}, {bi, DataType::i32, 2, 1, 1}, {ci, DataType::i32, 1, 1, 1}},
+      host.stream);
+  launch_reference(
+      {{af, DataType::f32, 1, 3, 3}, {bf, DataType::f32, 3, 1, 1}, {cf, DataType::f32, 1, 1, 1}},
+      host.stream);
+  host.stream.view().synchronize();
+
+  EXPECT_EQ(ci[0], big * big - 1);
+  EXPECT_EQ(cf[0], 1.0F);
+}
+
+TEST(Gemm, RefusesWhatDoesNotFitTogether) {
+  double x[64]{};
+  auto const f64 = [&](std::int64_t m, std::int64_t n, std::int64_t ld) {
+    return device::MatrixView{x, DataType::f64, m, n, ld};
+  };
+
+  EXPECT_FAILS(require_consistent({f64(3, 4, 4), f64(4, 5, 5), f64(2, 5, 5)}), "differ in rows");
+  EXPECT_FAILS(require_consistent({f64(3, 4, 4), f64(4, 5, 5), f64(3, 6, 6)}), "differ in columns");
+  EXPECT_FAILS(require_consistent({f64(3, 4, 4), f64(5, 5, 5), f64(3, 5, 5)}),
+               "differ from rows of op(B)");
+  EXPECT_FAILS(require_consistent({f64(3, 4, 3), f64(4, 5, 5), f64(3, 5, 5)}), "dimension of A");
+  EXPECT_FAILS(require_consistent({f64(3, 4, 4), f64(4, 5, 4), f64(3, 5, 5)}), "dimension of B");
+  EXPECT_FAILS(require_consistent({f64(3, 4, 4), f64(4, 5, 5), f64(3, 5, 2)}), "dimension of C");
+  EXPECT_FAILS(require_consistent({f64(-1, 4, 4), f64(4, 5, 5), f64(-1, 5, 5)}), "negative");
+  Problem mixed{f64(2, 2, 2), f64(2, 2, 2), f64(2, 2, 2)};
+  mixed.b.type = DataType::i64;
+  EXPECT_FAILS(require_consistent(mixed), "differ in type");
+  require_consistent({f64(4, 3, 3), f64(5, 4, 4), f64(3, 5, 5), 1, 0, true, true});
+}
+
+TEST(Gemm, VariantsRefuseTheirOwnConstraints) {
+  test::Host host;
+  std::int32_t x[4]{};
+  device::MatrixView const whole{x, DataType::i32, 2, 2, 2};
+  double y[1]{};
+  device::MatrixView const wide{y, DataType::f64, 1, 1, std::int64_t{1} << 31};
+
+  EXPECT_FAILS(launch_kokkos({whole, whole, whole, 0.5}, host.stream), "whole alpha and beta");
+  EXPECT_FAILS(launch_kokkos({whole, whole, whole, 1, 0.5}, host.stream), "use variant");
+  EXPECT_FAILS(launch_vendor({wide, wide, wide}, host.stream), "use variant 'kokkos'");
+}
+
+TEST(Gemm, ErrorBoundGrowsWithTheRootOfKAndIsZeroForIntegers) {
+  EXPECT_DOUBLE_EQ(error_bound(DataType::f64, 100, 3), 0x1p-52 * 12 * 3);
+  EXPECT_DOUBLE_EQ(error_bound(DataType::f32, 0, 1), 0x1p-23 * 2);
+  EXPECT_EQ(error_bound(DataType::i32, 100, 3), 0);
+  EXPECT_FALSE(0 <= error_bound(DataType::f64, 100, std::nan("")));
+}
+
+TEST(Gemm, PartsCoverTheMatrixOnce) {
+  for (auto const& [m, n, count] : {std::tuple{100, 30, 4}, std::tuple{3, 1000, 6},
+                                    std::tuple{1, 1, 5}, std::tuple{64, 64, 7}}) {
+    Parts const parts = cut(m, n, count, 4, 12);
+    std::vector<int> hits(static_cast<std::size_t>(m * n));
+    for (std::int64_t p = 0; p < parts.count(); ++p) {
+      core::Range const rows = parts.rows_of(p), cols = parts.cols_of(p);
+      for (std::int64_t i = rows.first; i < rows.first + rows.count; ++i) {
+        for (std::int64_t j = cols.first; j < cols.first + cols.count; ++j) {
+          ++hits[static_cast<std::size_t>(i * n + j)];
+        }
+      }
+    }
+
+    EXPECT_EQ(parts.count(), count);
+    EXPECT_EQ(hits, std::vector<int>(hits.size(), 1)) << m << " x " << n << " in " << count;
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::kernels::gemm
