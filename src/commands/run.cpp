@@ -92,9 +92,10 @@ measure::RunInfo describe_run(comm::World const& world, core::Config const& conf
                           place.pci, place.numa, place.cpus,
                           static_cast<std::int64_t>(place.free_memory), place.threads});
   }
-  if (config.run.throttle > 0) {
-    info.events.push_back(fmt::format("modelled link: all messages of a rank leave at {}",
-                                      core::format_rate(config.run.throttle, "B/s")));
+  for (core::Case const& one : config.cases) {
+    if (one.throttle <= 0) continue;
+    info.events.push_back(fmt::format("{}: modelled link, all messages of a rank leave at {}",
+                                      one.name, core::format_rate(one.throttle, "B/s")));
   }
   return info;
 }

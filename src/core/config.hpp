@@ -60,6 +60,7 @@ struct Case {
   std::vector<std::string> variants{"best"};
   std::string vendor = "auto";  ///< auto: the vendor line joins where it exists; off
   std::string transport = "auto";
+  double throttle = 0;  ///< bytes/s of the modelled link; 0: none
   GridShape grid;
   std::int64_t panel = 256;           ///< summa, ptrans: width of a panel in elements
   std::int64_t buffers = 2;           ///< summa, ptrans: panel buffers, 1 to 3
@@ -87,7 +88,6 @@ struct Case {
 /// What holds for the whole job.
 struct RunSettings {
   std::string device = "auto";  ///< auto | cuda | host
-  double throttle = 0;          ///< bytes/s of the modelled link; 0: none
   std::int64_t chunk_bytes = 256LL << 20;
   Timeouts timeout;
   std::string output = "results";

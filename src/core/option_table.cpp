@@ -318,17 +318,17 @@ std::string get_grid(Draft& draft) {
 std::string set_throttle(Option const& option, Draft& draft, Scalar const& value) {
   if (!is_textual(value)) return expected(option, value);
   if (value.text == "none") {
-    draft.run.throttle = 0;
+    draft.one.throttle = 0;
     return "";
   }
   auto const rate = parse_rate(value.text);
   if (!rate) return rate.why() + ", or \"none\"";
-  draft.run.throttle = *rate;
+  draft.one.throttle = *rate;
   return "";
 }
 
 std::string get_throttle(Draft& draft) {
-  return draft.run.throttle == 0 ? "\"none\"" : fmt::format("\"{} B/s\"", draft.run.throttle);
+  return draft.one.throttle == 0 ? "\"none\"" : fmt::format("\"{} B/s\"", draft.one.throttle);
 }
 
 using enum Option::Scope;
@@ -339,9 +339,6 @@ std::vector<Row> make_rows() {
       choice_row({"device", "auto | cuda | host", "\"auto\"", run, false, "",
                   "what each rank drives; auto takes cuda where a driver is"},
                  in(&RunSettings::device)),
-      custom_row({"throttle", "a rate or \"none\"", "\"none\"", run, false, "",
-                  "\"500 MB/s\": modelled slow link for tests of overlap, marked in every output"},
-                 set_throttle, get_throttle),
       count_row({"chunk_bytes", "bytes", "\"256Mi\"", run, false, "",
                  "largest single MPI message, NCCL call or HDF5 write, at least 1Ki"},
                 in(&RunSettings::chunk_bytes), 1024),
@@ -383,6 +380,10 @@ std::vector<Row> make_rows() {
                   "integral reduction ptrans summa allreduce broadcast alltoall sendrecv",
                   "how device data travels between ranks"},
                  in(&Case::transport)),
+      custom_row({"throttle", "a rate or \"none\"", "\"none\"", run_and_case, true,
+                  "integral reduction ptrans summa allreduce broadcast alltoall sendrecv",
+                  "\"500 MB/s\": modelled slow link for tests of overlap, marked in every output"},
+                 set_throttle, get_throttle),
       custom_row({"grid", "\"PxQ\", \"auto\" or \"all\"", "\"auto\"", only_case, true,
                   "ptrans summa field_io",
                   "process grid; auto: nearly square; all: a case per factoring of the ranks"},

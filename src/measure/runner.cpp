@@ -103,7 +103,7 @@ class CaseRun {
       record.data = to_text(case_.data);
       record.seed = case_.seed;
       record.ranks = world_.size();
-      record.modelled_link = world_.settings().throttle > 0 && description_.communicates;
+      record.modelled_link = case_.throttle > 0 && description_.communicates;
       record.amount = description_.amount;
       record.unit = description_.unit;
       record.peak = peak();
@@ -354,7 +354,6 @@ std::vector<Selected> select_variants(Workload const& workload, core::Case const
   for (std::string const& name : one.variants) {
     for (kernels::VariantInfo const* row : rows) {
       if (name == "all") add(row, false);
-      if (name == "vendor" && row->backend == kernels::Backend::vendor) add(row, false);
       if (name == "best" && row->name == workload.best(kind)) add(row, true);
       if (name == row->name) add(row, true);
     }

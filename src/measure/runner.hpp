@@ -31,7 +31,7 @@ struct Selected {
   std::string unsupported;  ///< empty: runs
 };
 
-/// Resolves "best", "all", "vendor" and names, joins the vendor line, checks types and device kind.
+/// Resolves "best", "all" and names, joins the vendor line, checks types and device kind.
 /// Does not touch a device.
 std::vector<Selected> select_variants(Workload const& workload, core::Case const& one,
                                       device::Kind kind);

@@ -29,17 +29,20 @@ std::vector<kernels::VariantInfo const*> exchange_rows() {
   return rows;
 }
 
-std::vector<kernels::VariantInfo const*> Exchange::variants() const { return exchange_rows(); }
+std::vector<kernels::VariantInfo const*> Exchange::variants() const {
+  // Only the case's own transport knows the modelled link.
+  if (case_.throttle > 0) return {&kRows[0]};
+  return exchange_rows();
+}
 
 void Exchange::prepare(comm::World& world, std::uint64_t seed) {
   seed_ = seed;
   if (channels_.empty()) {
     in_ = {world.device(), case_.type, 1, n_, world.stream()};
     out_ = {world.device(), case_.type, 1, received(), world.stream()};
-    for (std::string_view const transport :
-         {std::string_view{case_.transport}, std::string_view{"mpi_blocking"},
-          std::string_view{"reference"}}) {
-      channels_.push_back(world.transport(transport).connect(world.group()));
+    channels_.push_back(world.transport(case_.transport, case_.throttle).connect(world.group()));
+    for (std::string_view const peer : {"mpi_blocking", "reference"}) {
+      if (case_.throttle == 0) channels_.push_back(world.transport(peer).connect(world.group()));
     }
   }
   fill(in_.view(), whole(1, n_), source_of(rank_), world);

@@ -62,8 +62,7 @@ class Integral final : public measure::Workload {
 
   void prepare(comm::World& world, std::uint64_t seed) override {
     if (!prepared_) {
-      over_ranks_ = RankReduction{world, case_.transport, kernels::reduction::Operation::sum,
-                                  case_.reproducible};
+      over_ranks_ = RankReduction{world, case_, kernels::reduction::Operation::sum};
       prepared_ = true;
     }
     problem_.result = over_ranks_.partial();
@@ -90,7 +89,9 @@ class Integral final : public measure::Workload {
 
   std::vector<device::MatrixView> outputs() override { return over_ranks_.outputs(); }
   bool inject(comm::MessageFault fault) override { return over_ranks_.inject(fault); }
-  std::string digest(comm::World& world) override { return fmt::format("{:a}", over_ranks_.total_value(world)); }
+  std::string digest(comm::World& world) override {
+    return fmt::format("{:a}", over_ranks_.total_value(world));
+  }
 
   std::vector<measure::Field> fields() override {
     measure::Field total;

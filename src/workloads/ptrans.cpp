@@ -230,7 +230,7 @@ class Ptrans final : public measure::Workload {
       slot.received = {world.device(), static_cast<std::int64_t>(receive_bytes), world.stream()};
       slot.packed = device::Event{world.device()};
     }
-    channel_ = world.transport(case_.transport).connect(world.group());
+    channel_ = world.transport(case_.transport, case_.throttle).connect(world.group());
     if (wants_scalapack(case_) && world.device().kind() == device::Kind::host) {
       peer_.emplace(world, grid);
       auto const make = [&](Layout const& layout) {

@@ -61,7 +61,7 @@ class Reduction final : public measure::Workload {
       x_ = {world.device(), case_.type, 1, count_, world.stream()};
       if (operation_ == Operation::dot)
         y_ = {world.device(), case_.type, 1, count_, world.stream()};
-      over_ranks_ = RankReduction{world, case_.transport, operation_, case_.reproducible};
+      over_ranks_ = RankReduction{world, case_, operation_};
       prepared_ = true;
     }
     sx_ = {case_.data, seed, 0};
@@ -102,7 +102,9 @@ class Reduction final : public measure::Workload {
 
   std::vector<device::MatrixView> outputs() override { return over_ranks_.outputs(); }
   bool inject(comm::MessageFault fault) override { return over_ranks_.inject(fault); }
-  std::string digest(comm::World& world) override { return fmt::format("{:a}", over_ranks_.total_value(world)); }
+  std::string digest(comm::World& world) override {
+    return fmt::format("{:a}", over_ranks_.total_value(world));
+  }
 
  private:
   struct Reference {

@@ -45,9 +45,8 @@ constexpr int kBlock = 128;
 bool wants_scalapack(core::Case const& one) {
   bool const typed = one.type == core::DataType::f64 || one.type == core::DataType::f32;
   bool const named =
-      std::any_of(one.variants.begin(), one.variants.end(), [](std::string const& name) {
-        return name == "scalapack" || name == "vendor" || name == "all";
-      });
+      std::any_of(one.variants.begin(), one.variants.end(),
+                  [](std::string const& name) { return name == "scalapack" || name == "all"; });
   return has_scalapack() && typed && (named || one.vendor == "auto");
 }
 

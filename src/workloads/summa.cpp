@@ -199,7 +199,7 @@ class Summa final : public measure::Workload {
       if (shape_.rows > 1)
         slot.b = {world.device(), case_.type, widest, layout_.b.local_cols(), world.stream()};
     }
-    comm::Transport& transport = world.transport(case_.transport);
+    comm::Transport& transport = world.transport(case_.transport, case_.throttle);
     if (shape_.cols > 1) row_channel_ = transport.connect(grid_.row_group());
     if (shape_.rows > 1) col_channel_ = transport.connect(grid_.col_group());
     if (wants_scalapack(case_) && world.device().kind() == device::Kind::host) {

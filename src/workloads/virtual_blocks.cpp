@@ -8,15 +8,14 @@ namespace quadrille::workloads {
 
 namespace reduction = kernels::reduction;
 
-RankReduction::RankReduction(comm::World& world, std::string_view transport, Operation operation,
-                             bool reproducible)
+RankReduction::RankReduction(comm::World& world, core::Case const& one, Operation operation)
     : operation_{operation},
-      reproducible_{reproducible},
+      reproducible_{one.reproducible},
       mine_{blocks_of(world.size(), world.rank())},
       ranks_{world.size()},
-      channel_{world.transport(transport).connect(world.group())},
+      channel_{world.transport(one.transport, one.throttle).connect(world.group())},
       outputs_{world.device(), 2, world.stream()} {
-  if (!reproducible) return;
+  if (!reproducible_) return;
   blocks_ = {world.device(), mine_.count, world.stream()};
   gathered_ = {world.device(), reduction::kVirtualBlocks, world.stream()};
   host_ = {world.device(), reduction::kVirtualBlocks + 1};

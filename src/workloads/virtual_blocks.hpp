@@ -17,8 +17,7 @@ class RankReduction {
 
   RankReduction() = default;
   /// Collective. `blocks` are the virtual blocks of this rank.
-  RankReduction(comm::World& world, std::string_view transport, Operation operation,
-                bool reproducible);
+  RankReduction(comm::World& world, core::Case const& one, Operation operation);
 
   /// Virtual blocks of one rank of `ranks`.
   static core::Range blocks_of(int ranks, int rank) {

@@ -117,7 +117,6 @@ TEST(Config, EveryKeyArrives) {
 
   RunSettings const& run = config.run;
   EXPECT_EQ(run.device, "host");
-  EXPECT_EQ(run.throttle, 500e6);
   EXPECT_EQ(run.chunk_bytes, 1 << 20);
   EXPECT_EQ(run.timeout.init_s, 120);
   EXPECT_EQ(run.timeout.repetition_s, 1.5);
@@ -139,6 +138,7 @@ TEST(Config, EveryKeyArrives) {
   EXPECT_EQ(square.broadcast, "ring");
   EXPECT_EQ(square.variants, (Texts{"reference", "kokkos"}));
   EXPECT_EQ(square.vendor, "off");
+  EXPECT_EQ(square.throttle, 500e6);
   EXPECT_EQ(square.transport, "mpi");
   EXPECT_EQ(square.alpha, -0.1);
   EXPECT_EQ(square.beta, 1e-7);
@@ -298,7 +298,7 @@ TEST(Config, SetReachesRunAndCases) {
 
   EXPECT_EQ(config.run.timeout.init_s, 5);
   EXPECT_EQ(config.run.device, "host");
-  EXPECT_EQ(config.run.throttle, 1e9);
+  EXPECT_EQ(config.cases[0].throttle, 1e9);
   EXPECT_EQ(config.run.output, "5");
   Case const& square = config.cases[0];
   EXPECT_EQ(square.repetitions, 3);
