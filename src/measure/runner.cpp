@@ -257,6 +257,9 @@ class CaseRun {
           line.local[l].push_back(repetition(line, line.legs[l]));
         }
         shortest = std::min(shortest, line.local.back().back());
+        if (i + 1 == case_.repetitions) {
+          for (Extra const& extra : workload_->observed()) line.record->extras.push_back(extra);
+        }
         if (judged && case_.check != core::Check::off && line.record->outcome != Outcome::fail) {
           phase(line, "check");
           if (options_.fault == Fault::stale) {
@@ -284,7 +287,6 @@ class CaseRun {
           record.legs.push_back({std::string{to_text(line.legs[l])}, std::move(samples)});
         }
       }
-      for (Extra const& extra : workload_->observed()) record.extras.push_back(extra);
       if (interrupted_) {
         record.outcome = Outcome::interrupted;
         record.reason = "a signal asked to stop";

@@ -130,6 +130,7 @@ Json case_json(Record const& r) {
           {"ratio_to_copy", json(shown.speed(r.ratio_to_copy))},
           {"error", json(shown.checked(r.check.error))},
           {"bound", json(shown.checked(r.check.bound))},
+          {"digest", r.check.digest.empty() ? Json{} : Json(r.check.digest)},
           {"published", nullptr},
           {"legs", legs},
           {"modelled_link", r.modelled_link},

@@ -39,13 +39,6 @@ class Summa final : public measure::Workload {
     comm::Distribution const cols_n{n_, one.block, shape_.cols};
     layout_ = {
         {rows_m, cols_k, row, col}, {rows_k, cols_n, row, col}, {rows_m, cols_n, row, col}, true};
-    // A panel lies inside one block of A's columns and one of B's rows.
-    for (std::int64_t at = 0; at < k_;) {
-      std::int64_t const end =
-          std::min({at + one.panel, cols_k.block_end(at), rows_k.block_end(at)});
-      panels_.push_back({at, end - at});
-      at = end;
-    }
   }
 
   measure::Description describe() const override {
@@ -189,6 +182,13 @@ class Summa final : public measure::Workload {
   void allocate(comm::World& world) {
     grid_ = comm::Grid{world.group(), shape_};
     own_.allocate(layout_, case_, world);
+    // A panel lies inside one block of A's columns and one of B's rows.
+    for (std::int64_t at = 0; at < k_;) {
+      std::int64_t const end =
+          std::min({at + case_.panel, layout_.a.cols.block_end(at), layout_.b.rows.block_end(at)});
+      panels_.push_back({at, end - at});
+      at = end;
+    }
     std::int64_t widest = 0;
     for (Panel const& panel : panels_) widest = std::max(widest, panel.width);
     for (std::int64_t s = 0; s < case_.buffers; ++s) {

@@ -1,0 +1,71 @@
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+"""The pipelines hide communication behind computation, and a wait in the wrong place is seen.
+
+The link is modelled and asleep, so this holds on any machine; its rate is chosen from a first run
+so that both parts alone take about the same time.
+
+overlap_test.py BINARY LAUNCHER...
+"""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from quadrille import Program, check  # noqa: E402
+
+INPUT = """
+[run]
+device = "host"
+repetitions = 5
+warmup = {{ count = 1, seconds = 0 }}
+check = "sample"
+vendor = "off"
+
+[[case]]
+name = "case"
+workload = "{workload}"
+type = "f64"
+size = "{size}"
+grid = "1x2"
+panel = {panel}
+variant = "kokkos"
+legs = true
+throttle = "{rate:.0f} B/s"
+"""
+
+# Bytes that each rank sends in one repetition: half of A, or a quarter of A.
+CASES = {"summa": (1536, 96, 1536 * 1536 * 8), "ptrans": (4096, 256, 4096 * 4096 * 8 / 4)}
+ATTEMPTS = 3  # a busy machine disturbs single runs
+
+
+def main():
+    program = Program(sys.argv[1:])
+    for workload, (size, panel, sent) in CASES.items():
+
+        def legs(rate, *arguments):
+            source = program.folder / "input.toml"
+            source.write_text(INPUT.format(workload=workload, size=size, panel=panel, rate=rate))
+            process, report, _ = program.run(source, *arguments, ranks=2, timeout=120)
+            check(process.returncode == 0, f"{workload} must pass: overlap never changes results", process)
+            case = report["cases"][0]
+            check(case["modelled_link"] is True, "a modelled link must be marked", process)
+            check("modelled link" in process.stdout, "a modelled link must be marked in the table", process)
+            return case["legs"]
+
+        best = worst = None
+        for _ in range(ATTEMPTS):
+            compute = legs(1e9)["compute_s"]
+            rate = sent / compute
+            good = legs(rate)["hidden"]
+            bad = legs(rate, "--inject-fault", "misplaced_wait")["hidden"]
+            best = max(best, good) if best is not None else good
+            worst = min(worst, bad) if worst is not None else bad
+            print(f"{workload}: compute {compute:.3f} s, rate {rate / 1e6:.0f} MB/s, hidden {good:.2f}, "
+                  f"with a misplaced wait {bad:.2f}")
+            if best >= 0.6 and worst < 0.2:
+                break
+        check(best >= 0.6, f"{workload}: hidden {best:.2f}, expected at least 0.6")
+        check(worst < 0.2, f"{workload}: a misplaced wait still hides {worst:.2f}, expected below 0.2")
+
+
+main()
