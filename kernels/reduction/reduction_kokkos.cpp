@@ -11,7 +11,7 @@
 ///              Reproducible: virtual blocks in place of chunks, 256 lanes in the first-level
 ///              cache, software prefetch
 /// Shapes       x, y: n contiguous elements
-/// Types        f64 in f64; f32 in f32 or f64; i32 in i64 (min, max in f64)
+/// Types        f64 in f64; f32 in f32 or f64; i32 in i64; min and max in the type, i32 in f64
 /// Work         n s bytes read (2 n s for dot)
 /// Constraints  i32: partial sums below 2^63 in magnitude; reproducible: accumulator f64, compiled
 ///              without contraction of a * b + c
@@ -93,6 +93,8 @@ void launch_kokkos(Problem const& problem, device::StreamView stream) {
       });
     } else if constexpr (std::is_integral_v<T>) {
       reduce_chunks<op, std::conditional_t<kExtreme, double, std::int64_t>, T>(problem, stream);
+    } else if constexpr (kExtreme) {
+      reduce_chunks<op, T, T>(problem, stream);
     } else if (problem.accumulator == core::DataType::f64) {
       reduce_chunks<op, double, T>(problem, stream);
     } else if constexpr (std::is_same_v<T, float>) {

@@ -5,64 +5,85 @@
 ///
 ///   s = sum x[i] y[i] or sum x[i]^2
 ///
-/// Technique    cblas_ddot, sdot; cblas_dnrm2, snrm2, squared. f32 in f64: pieces are converted in
-///              the first-level cache for ddot, since dsdot adds up in f32
+/// Technique    each thread has cblas_ddot, sdot, dnrm2 or snrm2 (squared) reduce its piece:
+///              OpenBLAS's own pool would go on spinning beside whatever runs next. f32 in f64:
+///              short pieces are converted in the first-level cache for ddot, since dsdot adds up
+///              in f32
 /// Shapes       x, y: n contiguous elements
 /// Types        f64 in f64; f32 in f32 or f64
 /// Work         n s bytes read (2 n s for dot)
 /// Constraints  dot and norm2 only; not reproducible
-/// Launch       OpenBLAS's own pool, which all streams share, 2^30 elements per call; f32 in f64:
-/// one
-///              thread, 2048 elements per call
+/// Launch       one parallel loop on the stream's execution space, a piece per thread (2048
+/// elements
+///              where converted); OpenBLAS is set to one thread
 /// Accuracy     that of the library, within 4 eps sqrt(n) sum|x y| for uniform data
 /// Source       OpenBLAS
-#include "common/blas.hpp"
+#include "device/host/execution.hpp"
 #include "reduction/reduction.hpp"
+
+#include <Kokkos_Core.hpp>
+#include <cblas.h>
 
 #include <algorithm>
 
 namespace quadrille::kernels::reduction {
 namespace {
 
-/// term(first, count) over pieces; BLAS counts in 32 bits.
+using Space = Kokkos::DefaultHostExecutionSpace;
+
+/// term(first, count) over pieces, in parallel.
 template <class Term>
-double sum_pieces(std::int64_t n, std::int64_t piece, Term term) {
-  double sum = 0;
-  for (std::int64_t first = 0; first < n; first += piece) {
-    sum += term(first, static_cast<blasint>(std::min(piece, n - first)));
-  }
-  return sum;
+double sum_pieces(Space const& space, std::int64_t n, std::int64_t piece, Term term) {
+  // OpenBLAS takes a lock to set its threads; only a change is worth that.
+  if (openblas_get_num_threads() != 1) openblas_set_num_threads(1);
+  double total = 0;
+  Kokkos::parallel_reduce(
+      "reduction_vendor",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0,
+                                                                  (n + piece - 1) / piece),
+      [=](std::int64_t i, double& sum) {
+        std::int64_t const first = i * piece;
+        sum += term(first, static_cast<blasint>(std::min(piece, n - first)));
+      },
+      total);
+  space.fence();
+  return total;
 }
-constexpr std::int64_t kLongest = 1 << 30;
+
+/// A piece per thread, as long as BLAS can count it in 32 bits.
+std::int64_t piece_per_thread(Space const& space, std::int64_t n) {
+  std::int64_t const threads = space.concurrency();
+  return std::clamp<std::int64_t>((n + threads - 1) / threads, 1, 1 << 30);
+}
 
 double square(double x) { return x * x; }
 
-double reduce_f64(Problem const& p) {
+double reduce_f64(Problem const& p, Space const& space) {
   auto const* x = static_cast<double const*>(p.x);
   auto const* y = static_cast<double const*>(p.y);
   bool const dot = p.operation == Operation::dot;
-  return sum_pieces(p.n, kLongest, [=](std::int64_t i, blasint n) {
+  return sum_pieces(space, p.n, piece_per_thread(space, p.n), [=](std::int64_t i, blasint n) {
     return dot ? cblas_ddot(n, x + i, 1, y + i, 1) : square(cblas_dnrm2(n, x + i, 1));
   });
 }
 
-double reduce_f32(Problem const& p) {
+double reduce_f32(Problem const& p, Space const& space) {
   auto const* x = static_cast<float const*>(p.x);
   auto const* y = static_cast<float const*>(p.y);
   bool const dot = p.operation == Operation::dot;
-  return sum_pieces(p.n, kLongest, [=](std::int64_t i, blasint n) {
+  return sum_pieces(space, p.n, piece_per_thread(space, p.n), [=](std::int64_t i, blasint n) {
     return dot ? static_cast<double>(cblas_sdot(n, x + i, 1, y + i, 1))
                : square(static_cast<double>(cblas_snrm2(n, x + i, 1)));
   });
 }
 
-double reduce_f32_in_f64(Problem const& p) {
-  constexpr std::int64_t kPiece = 2048;
+double reduce_f32_in_f64(Problem const& p, Space const& space) {
+  constexpr std::int64_t kPiece = 512;
   auto const* x = static_cast<float const*>(p.x);
   auto const* y = static_cast<float const*>(p.operation == Operation::dot ? p.y : p.x);
-  double wide_x[kPiece];
-  double wide_y[kPiece];
-  return sum_pieces(p.n, kPiece, [&](std::int64_t i, blasint n) {
+  return sum_pieces(space, p.n, kPiece, [=](std::int64_t i, blasint n) {
+    double wide_x[kPiece];
+    double wide_y[kPiece];
     std::copy_n(x + i, n, wide_x);
     std::copy_n(y + i, n, wide_y);
     return cblas_ddot(n, wide_x, 1, wide_y, 1);
@@ -81,11 +102,11 @@ void launch_vendor(Problem const& problem, device::StreamView stream) {
   QUAD_REQUIRE(problem.type != core::DataType::i32,
                "reduction/vendor: BLAS has no integers; use variant 'kokkos'");
   stream.run([p = problem, stream] {
-    use_blas_threads(stream.device().facts().units);
+    Space const& space = device::host_execution(stream);
     bool const wide = p.accumulator == core::DataType::f64;
-    *p.result = p.type == core::DataType::f64 ? reduce_f64(p)
-                : wide                        ? reduce_f32_in_f64(p)
-                                              : reduce_f32(p);
+    *p.result = p.type == core::DataType::f64 ? reduce_f64(p, space)
+                : wide                        ? reduce_f32_in_f64(p, space)
+                                              : reduce_f32(p, space);
   });
 }
 

@@ -34,13 +34,17 @@ template <class T, class F>
 void fill(T* out, std::int64_t n, bool streaming, F f) {
   std::int64_t i = 0;
   if (streaming) {
-    constexpr std::int64_t kWidth = kStreamBytes / sizeof(T);
+    // A piece is computed into the first-level cache and goes on from there: the compiler sees two
+    // plain loops over whole vectors.
+    constexpr std::int64_t kPiece = 8 * kStreamBytes;
+    alignas(kStreamBytes) T piece[kPiece];
     auto const head = static_cast<std::int64_t>(bytes_to_stream_boundary(out) / sizeof(T));
     for (; i < std::min(head, n); ++i) out[i] = f(i);
-    for (; i + kWidth <= n; i += kWidth) {
-      T values[kWidth];
-      for (std::int64_t l = 0; l < kWidth; ++l) values[l] = f(i + l);
-      stream_store(out + i, values);
+    for (; i + kPiece <= n; i += kPiece) {
+      for (std::int64_t l = 0; l < kPiece; ++l) piece[l] = f(i + l);
+      for (std::size_t b = 0; b < sizeof piece; b += kStreamBytes) {
+        stream_store(reinterpret_cast<char*>(out + i) + b, reinterpret_cast<char*>(piece) + b);
+      }
     }
     stream_fence();
   }
