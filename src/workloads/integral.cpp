@@ -84,6 +84,7 @@ class Integral final : public measure::Workload {
     finding.allowed = 1;
     hold(finding, "partial result", over_ranks_.partial_value(world), my_part(), world);
     hold(finding, "integral", over_ranks_.total_value(world), problem_, world);
+    over_ranks_.check_gathered(world, finding);
     return agree(world, finding);
   }
 

@@ -97,6 +97,7 @@ class Reduction final : public measure::Workload {
       }
     }
     hold(finding, "total", over_ranks_.total_value(world), want, allowed(magnitude, n_), world);
+    over_ranks_.check_gathered(world, finding);
     return agree(world, finding);
   }
 

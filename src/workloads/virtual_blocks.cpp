@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/virtual_blocks.hpp"
 
+#include <algorithm>
 #include <vector>
 
 namespace quadrille::workloads {
@@ -74,6 +75,23 @@ double RankReduction::partial_value(comm::World const& world) const {
     }
   }
   return value;
+}
+
+void RankReduction::check_gathered(comm::World const& world, Finding& finding) const {
+  if (!reproducible_) return;
+  std::vector<double> const mine = download<double>(outputs()[0], world.stream());
+  std::vector<double> const got = download<double>(
+      {gathered_.data(), core::DataType::f64, 1, gathered_.size(), gathered_.size()},
+      world.stream());
+  std::vector<double> want(got.size(), 0.0);
+  std::copy(mine.begin(), mine.end(), want.begin() + mine_.first);
+  world.group().sum(std::span{want});
+  for (std::size_t v = 0; v < want.size(); ++v) {
+    finding.hold(got[v] == want[v] ? 0 : 2, 1, [&] {
+      return fmt::format("virtual block {} on rank {}: expected {:.17g}, got {:.17g}", v,
+                         world.rank(), want[v], got[v]);
+    });
+  }
 }
 
 double RankReduction::total_value(comm::World const& world) const {

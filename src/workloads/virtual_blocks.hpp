@@ -35,6 +35,9 @@ class RankReduction {
   /// This rank's part as one number, from what the kernel wrote. Blocks.
   double partial_value(comm::World const& world) const;
   double total_value(comm::World const& world) const;
+  /// Collective. The gathered block values against those that each rank really had: their sum alone
+  /// would not show that two ranks' blocks changed places.
+  void check_gathered(comm::World const& world, Finding& finding) const;
   bool inject(comm::MessageFault fault) {
     channel_->inject(fault);
     return true;
