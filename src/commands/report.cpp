@@ -6,26 +6,11 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 namespace quadrille::commands {
-namespace {
-
-/// A run's directory stands for its result, or for its journal when it never got that far.
-std::string file_of(std::string const& path) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  if (!fs::is_directory(path, ignored)) return path;
-  fs::path const result = fs::path{path} / "result.h5";
-  return (fs::exists(result, ignored) ? result : fs::path{path} / "result.jsonl").string();
-}
-
-}  // namespace
-
 core::Exit report(ReportArguments const& arguments) {
   std::vector<measure::RunResult> results;
   for (std::string const& path : arguments.files) {
-    core::Parsed<measure::RunResult> result = io::read_result(file_of(path));
+    core::Parsed<measure::RunResult> result = io::read_result(path);
     if (!result) {
       fmt::print(stderr, "quadrille: {}\n", result.why());
       return core::Exit::bad_config;

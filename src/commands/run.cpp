@@ -225,7 +225,7 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
   }
   if (first) progress.end();
   world.enter_phase("write the result", 0);
-  result.info.status = interrupted ? "interrupted" : "complete";
+  result.info.status = interrupted ? "interrupted" : "finished";
   result.info.finished = now_utc();
   if (interrupted) result.info.events.push_back("interrupted by a signal; later cases did not run");
 
