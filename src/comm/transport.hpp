@@ -52,10 +52,10 @@ class Request {
   device::Event const* finished_ = nullptr;
 };
 
-/// A group of ranks connected by one transport. Collectives start after all earlier work of `after`
-/// (and after earlier exchanges of this channel), return at once, and read or write device memory
-/// until their request is waited on. Every rank of the group makes the same calls in the same
-/// order.
+/// A group of ranks connected by one transport. Collectives start after all earlier work of `after`,
+/// return at once, and read or write device memory until their request is waited on. Exchanges of a
+/// channel travel in the order of the calls but overlap: one that reads what an earlier one wrote
+/// must wait on its request first. Every rank of the group makes the same calls in the same order.
 class Channel {
  public:
   virtual ~Channel() = default;

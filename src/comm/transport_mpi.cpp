@@ -315,7 +315,8 @@ class MpiChannel final : public Channel {
         slot_bytes_{slot_bytes},
         share_bytes_{
             std::max(kGrain, slot_bytes / static_cast<std::size_t>(size()) / kGrain * kGrain)},
-        stream_{device, "mpi", device::Priority::high},
+        fill_{device, "mpi fill", device::Priority::high},
+        drain_{device, "mpi drain", device::Priority::high},
         start_{device},
         queue_{device} {
     for (std::size_t i = 0; i < kRequests; ++i) finished_.emplace_back(device);
@@ -326,7 +327,8 @@ class MpiChannel final : public Channel {
     progress_.add(queue_);
   }
   ~MpiChannel() override {
-    stream_.view().synchronize();
+    fill_.view().synchronize();
+    drain_.view().synchronize();
     if (size() > 1) progress_.remove(queue_);
   }
 
@@ -511,7 +513,7 @@ class MpiChannel final : public Channel {
     add_pair(turns, send, to, receive.bytes, receive, from);
     if (is_wrong_rank()) {
       for (Turn& turn : turns) turn.out.clear();
-      stream_.view().copy(receive.data, send.data, std::min(receive.bytes, send.bytes));
+      drain_.view().copy(receive.data, send.data, std::min(receive.bytes, send.bytes));
     }
     return run(std::move(turns));
   }
@@ -602,18 +604,19 @@ class MpiChannel final : public Channel {
 
   void begin(device::StreamView after) {
     after.record(start_);
-    stream_.view().wait(start_);
+    fill_.view().wait(start_);
+    drain_.view().wait(start_);
   }
 
   Request finish() {
     device::Event& event = finished_[count_++ % kRequests];
-    stream_.view().record(event);
+    drain_.view().record(event);
     return Request{&event};
   }
 
   void copy_own(Piece to, ConstPiece from) {
     if (to.data != from.data) {
-      stream_.view().copy(to.data, from.data, std::min(to.bytes, from.bytes));
+      drain_.view().copy(to.data, from.data, std::min(to.bytes, from.bytes));
     }
   }
 
@@ -627,52 +630,50 @@ class MpiChannel final : public Channel {
     return events_.emplace_back(device_);
   }
 
-  /// Enqueues all copies of an exchange and hands its messages to the progress thread. The copies
-  /// in of later turns stand before the copy out of an earlier one, as far as the ring allows.
+  /// Enqueues all copies of an exchange and hands its messages to the progress thread. Copies in
+  /// and copies out have a stream each, so that the next exchange fills slots while this one's
+  /// messages are still under way.
   Request run(std::vector<Turn> turns) {
     if (fault_ == MessageFault::drop_message) {
       auto const last = std::find_if(turns.rbegin(), turns.rend(),
                                      [](Turn const& turn) { return !turn.out.empty(); });
       if (last != turns.rend()) last->out.clear();
     }
-    std::vector<device::Event*> drained(turns.size());
-    std::size_t entered = 0;
-    for (std::size_t i = 0; i < turns.size(); ++i) {
-      for (; entered < std::min(i + kSlots, turns.size()); ++entered) {
-        drained[entered] = &enter(turns[entered], number_ + static_cast<std::uint32_t>(entered));
-      }
-      std::uint32_t const number = number_ + static_cast<std::uint32_t>(i);
-      stream_.view().wait(queue_.flag, number + 1);
-      for (auto const& [to, at, bytes] : turns[i].out) {
-        stream_.view().copy(to, out_slot(number) + at, bytes);
-      }
-      stream_.view().record(*drained[i]);
-    }
-    number_ += static_cast<std::uint32_t>(turns.size());
+    for (Turn& turn : turns) enter(turn);
+    // What was only sent must have left its slot, or its owner could not overwrite the data.
+    if (!turns.empty()) drain_.view().wait(queue_.flag, number_);
     return finish();
   }
 
-  /// Enqueues the copies in of one turn and hands its message over. Returns the event to be
-  /// recorded after its copies out: the next message of the slot waits for it.
-  device::Event& enter(Turn& turn, std::uint32_t number) {
+  /// Enqueues the copies of one turn and hands its message over.
+  void enter(Turn& turn) {
+    std::uint32_t const number = number_++;
     std::byte* const in = in_slot(number);
     std::byte* const out = out_slot(number);
     Message message;
     message.number = number;
     message.forwards = turn.forwards;
     message.link_bytes = turn.link_bytes;
-    for (auto const& [from, at, bytes] : turn.in) stream_.view().copy(in + at, from, bytes);
     if (!turn.in.empty()) {
+      // The slot's last message must have left. Before the first turn of the ring none was there.
+      if (turns_ >= kSlots)
+        fill_.view().wait(queue_.flag, number - static_cast<std::uint32_t>(kSlots) + 1);
+      for (auto const& [from, at, bytes] : turn.in) fill_.view().copy(in + at, from, bytes);
       message.staged = &new_event();
-      stream_.view().record(*message.staged);
+      fill_.view().record(*message.staged);
     }
-    if (turn.receive)
+    ++turns_;
+    if (turn.receive) {
       message.receive = [post = std::move(turn.receive), in, out] { return post(in, out); };
+    }
     if (turn.send) message.send = [post = std::move(turn.send), in, out] { return post(in, out); };
-    device::Event& drained = new_event();
-    message.drained = &drained;
+    message.drained = &new_event();
+    if (!turn.out.empty()) {
+      drain_.view().wait(queue_.flag, number + 1);
+      for (auto const& [to, at, bytes] : turn.out) drain_.view().copy(to, out + at, bytes);
+    }
+    drain_.view().record(*message.drained);
     progress_.push(queue_, std::move(message));
-    return drained;
   }
 
   device::Device& device_;
@@ -683,11 +684,13 @@ class MpiChannel final : public Channel {
   std::size_t pitch_ = 0;    ///< from slot to slot
   MessageFault fault_ = MessageFault::none;
   std::uint32_t number_ = 0;  ///< of the next turn; wraps
+  std::uint64_t turns_ = 0;   ///< so far
   std::size_t count_ = 0;     ///< exchanges so far
   device::PinnedBuffer<std::byte> slots_;
   std::deque<device::Event> events_;  ///< a deque, because the progress thread holds pointers
   std::vector<device::Event> finished_;
-  device::Stream stream_;
+  device::Stream fill_;   ///< copies into slots
+  device::Stream drain_;  ///< copies out of slots, and the end of every exchange
   device::Event start_;
   Queue queue_;
 };
