@@ -67,24 +67,25 @@ core::Parsed<core::Config> resolve_all(RunArguments const& arguments, int ranks)
   return keep_only(*config, arguments.only);
 }
 
-std::string check_case(comm::World const& world, Planned const& planned, double memory) {
+void check_case(Planned& planned, int ranks, double memory) {
   core::Case const& one = planned.one;
+  planned.code = core::Exit::bad_config;
   if (one.size.count > planned.entry->extents) {
-    return fmt::format("{}: '{}' takes at most {} extents, {} were given", one.name, one.workload,
-                       planned.entry->extents, one.size.count);
-  }
-  if (planned.variants.empty()) {
-    return fmt::format(
+    planned.problem = fmt::format("{}: '{}' takes at most {} extents, {} were given", one.name,
+                                  one.workload, planned.entry->extents, one.size.count);
+  } else if (planned.variants.empty()) {
+    planned.problem = fmt::format(
         "{}: no variant of '{}' has type {} on this device; see `quadrille list variants`",
         one.name, one.workload, core::to_text(one.type));
-  }
-  if (!(planned.memory_bytes <= memory)) {
-    core::Extents const fits = measure::largest_fitting(one, *planned.entry, world.size(), memory);
-    return fmt::format(
+  } else if (!(planned.memory_bytes <= memory)) {
+    core::Extents const fits = measure::largest_fitting(one, *planned.entry, ranks, memory);
+    planned.code = core::Exit::environment;
+    planned.problem = fmt::format(
         "{}: needs {} per rank and {} are free; the largest size that fits is {} (or \"auto:70%\")",
         one.name, core::format_bytes(planned.memory_bytes), core::format_bytes(memory), fits[0]);
+  } else {
+    planned.code = core::Exit::pass;
   }
-  return {};
 }
 
 }  // namespace
@@ -102,28 +103,28 @@ core::Parsed<core::Config> read_config(comm::World const& world, RunArguments co
   return core::resolve(text, "resolved configuration", {}, workloads::known_names());
 }
 
-std::vector<Planned> make_plan(comm::World const& world, core::Config const& config) {
-  double const memory = measure::memory_per_rank(world);
-  std::vector<Planned> plan;
+Plan make_plan(comm::World const& world, core::Config const& config) {
+  Plan plan;
+  plan.memory_bytes = measure::memory_per_rank(world);
   for (core::Case const& one : config.cases) {
-    Planned& planned = plan.emplace_back();
+    Planned& planned = plan.cases.emplace_back();
     planned.one = one;
     planned.entry = workloads::find(one.workload);
-    measure::resolve_auto_size(planned.one, *planned.entry, world.size(), memory);
+    measure::resolve_auto_size(planned.one, *planned.entry, world.size(), plan.memory_bytes);
     auto const workload = planned.entry->make(planned.one, world.size(), world.rank());
     planned.variants = measure::select_variants(*workload, planned.one, world.device().kind());
     planned.memory_bytes = workload->describe().memory_bytes;
-    planned.problem = check_case(world, planned, memory);
+    check_case(planned, world.size(), plan.memory_bytes);
   }
   return plan;
 }
 
-std::string render_plan(comm::World const& world, std::vector<Planned> const& plan) {
+std::string render_plan(Plan const& plan, int ranks) {
   std::string text =
       fmt::format("{} of memory per rank, {} ranks\n{:<24} {:<10} {:<5} {:<18} {:>11}  {}\n",
-                  core::format_bytes(measure::memory_per_rank(world)), world.size(), "case",
-                  "workload", "type", "size", "per rank", "variants");
-  for (Planned const& planned : plan) {
+                  core::format_bytes(plan.memory_bytes), ranks, "case", "workload", "type", "size",
+                  "per rank", "variants");
+  for (Planned const& planned : plan.cases) {
     std::vector<std::string> sizes, variants;
     for (std::size_t i = 0; i < static_cast<std::size_t>(planned.one.size.count); ++i) {
       sizes.push_back(std::to_string(planned.one.size[i]));

@@ -21,14 +21,20 @@ struct Planned {
   core::Case one;
   measure::WorkloadEntry const* entry = nullptr;
   std::vector<measure::Selected> variants;
-  double memory_bytes = 0;  ///< per rank
-  std::string problem;      ///< why it cannot run, with what would; empty when it can
+  double memory_bytes = 0;             ///< per rank
+  std::string problem;                 ///< why it cannot run, with what would; empty when it can
+  core::Exit code = core::Exit::pass;  ///< what the problem ends with
+};
+
+struct Plan {
+  double memory_bytes = 0;  ///< that each rank may use
+  std::vector<Planned> cases;
 };
 
 /// Resolves automatic sizes and checks everything that can be checked before any work. Collective.
-std::vector<Planned> make_plan(comm::World const& world, core::Config const& config);
+Plan make_plan(comm::World const& world, core::Config const& config);
 
 /// The plan as a table, for --dry-run.
-std::string render_plan(comm::World const& world, std::vector<Planned> const& plan);
+std::string render_plan(Plan const& plan, int ranks);
 
 }  // namespace quadrille::commands

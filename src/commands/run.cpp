@@ -263,18 +263,13 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
 
   world.enter_phase("open the device", config->run.timeout.init_s);
   world.open(config->run);
-  std::vector<Planned> const plan = make_plan(world, *config);
-  if (arguments.dry_run && world.rank() == 0) fmt::print("{}", render_plan(world, plan));
-  for (Planned const& planned : plan) {
-    bool const too_large =
-        !planned.problem.empty() && !(planned.memory_bytes <= measure::memory_per_rank(world));
-    if (!planned.problem.empty()) {
-      return refuse(world, planned.problem,
-                    too_large ? core::Exit::environment : core::Exit::bad_config);
-    }
+  Plan const plan = make_plan(world, *config);
+  if (arguments.dry_run && world.rank() == 0) fmt::print("{}", render_plan(plan, world.size()));
+  for (Planned const& planned : plan.cases) {
+    if (!planned.problem.empty()) return refuse(world, planned.problem, planned.code);
   }
   if (arguments.dry_run) return core::Exit::pass;
-  return measure_all(world, *config, plan, arguments, *fault);
+  return measure_all(world, *config, plan.cases, arguments, *fault);
 }
 
 }  // namespace quadrille::commands

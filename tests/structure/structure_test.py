@@ -179,7 +179,7 @@ def shellcheck(root: Path) -> list[str]:
 
 
 def readme(root: Path) -> list[str]:
-    """Shell snippets parse, the files they name exist, and quadrille has the commands they call."""
+    """Shell snippets parse, and the files they name exist."""
     if not (root / "README.md").exists():
         return ["README.md is missing"]
     text = (root / "README.md").read_text()

@@ -29,7 +29,8 @@ class Program:
         """`quadrille run`; returns (process, report as a dictionary or None, run directory)."""
         self.count += 1
         run_id = f"run{self.count}"
-        process = self.call("run", *arguments, "--run-id", run_id, "--set", f"run.output={self.folder}",
+        # Later --set options win, so that a test can ask for another folder.
+        process = self.call("run", "--set", f"run.output={self.folder}", *arguments, "--run-id", run_id,
                             ranks=ranks, timeout=timeout)
         directory = self.folder / run_id
         report = None
