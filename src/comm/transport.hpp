@@ -52,10 +52,11 @@ class Request {
   device::Event const* finished_ = nullptr;
 };
 
-/// A group of ranks connected by one transport. Collectives start after all earlier work of `after`,
-/// return at once, and read or write device memory until their request is waited on. Exchanges of a
-/// channel travel in the order of the calls but overlap: one that reads what an earlier one wrote
-/// must wait on its request first. Every rank of the group makes the same calls in the same order.
+/// A group of ranks connected by one transport. Collectives start after all earlier work of
+/// `after`, return at once, and read or write device memory until their request is waited on.
+/// Exchanges of a channel travel in the order of the calls but overlap: one that reads what an
+/// earlier one wrote must wait on its request first. Every rank of the group makes the same calls
+/// in the same order.
 class Channel {
  public:
   virtual ~Channel() = default;
@@ -88,6 +89,7 @@ class Channel {
 struct TransportOptions {
   std::size_t chunk_bytes = 256UL << 20;  ///< largest single message
   double throttle = 0;                    ///< bytes/s of the modelled link; 0: none
+  bool always_stage = false;  ///< stage even where MPI reaches device memory, as tests do
 };
 
 /// A way to move data between ranks. Outlives its channels.
@@ -108,7 +110,8 @@ struct TransportInfo {
 };
 std::span<TransportInfo const> transports();
 
-/// Pinned staging in chunks, one progress thread per rank that sleeps when idle.
+/// Chunks, one progress thread per rank that sleeps when idle. Through pinned staging, but for
+/// contiguous data of the host device, which MPI reaches where they are.
 std::unique_ptr<Transport> make_mpi_transport(device::Device& device, TransportOptions options);
 /// The plain blocking MPI collective as one host task in stream order: the library line beside
 /// ours. Host device only.

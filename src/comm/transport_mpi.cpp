@@ -40,7 +40,8 @@ struct Message {
   std::function<MPI_Request()> receive, send;
   bool forwards = false;             ///< sends what it received
   std::size_t link_bytes = 0;        ///< what leaves this rank
-  device::Event* staged = nullptr;   ///< the slot is filled; null: nothing to fill
+  bool receives_in_place = false;    ///< into device memory that earlier work may still use
+  device::Event* staged = nullptr;   ///< the slot is filled and earlier work done; null: at once
   device::Event* drained = nullptr;  ///< what arrived was copied out
 
   std::optional<Time> leaves;  ///< when the modelled link has carried it
@@ -214,6 +215,7 @@ class Progress {
         queue.spent_events.push_back(drained);
         drained = nullptr;
       }
+      if (message.receives_in_place && !message.staged->done()) break;
       if (message.receive) message.requests[0] = message.receive();
       ++queue.posted;
       has_moved = true;
@@ -243,9 +245,9 @@ class Progress {
     for (; queue.arrived < queue.posted; ++queue.arrived) {
       Message& message = queue.messages[queue.arrived];
       if (!is_done(message.requests[0])) break;
-      // What is forwarded is here before it leaves.
-      if (!message.forwards && (queue.arrived >= queue.sent || !is_done(message.requests[1])))
-        break;
+      // What is forwarded from a slot is here before it leaves; in place it is still being read.
+      bool const stays = message.forwards && !message.receives_in_place;
+      if (!stays && (queue.arrived >= queue.sent || !is_done(message.requests[1]))) break;
       queue.flag.set(message.number + 1);
       has_moved = true;
     }
@@ -293,6 +295,7 @@ struct Turn {
   std::vector<Out> out;
   std::function<MPI_Request(std::byte*in, std::byte*out)> receive, send;
   bool forwards = false;
+  bool keeps_part = false;  ///< receives more than `out` takes
   std::size_t link_bytes = 0;
 };
 
@@ -308,11 +311,13 @@ std::size_t turns_for(std::size_t bytes, std::size_t each) { return (bytes + eac
 
 class MpiChannel final : public Channel {
  public:
-  MpiChannel(device::Device& device, Progress& progress, std::size_t slot_bytes, Group group)
+  MpiChannel(device::Device& device, Progress& progress, std::size_t slot_bytes, bool in_place,
+             Group group)
       : device_{device},
         progress_{progress},
         group_{std::move(group)},
         slot_bytes_{slot_bytes},
+        in_place_{in_place},
         share_bytes_{
             std::max(kGrain, slot_bytes / static_cast<std::size_t>(size()) / kGrain * kGrain)},
         fill_{device, "mpi fill", device::Priority::high},
@@ -393,7 +398,8 @@ class MpiChannel final : public Channel {
       turn.link_bytes = 2 * to_others(from.bytes);
       turn.send = [this, count, mpi, function](std::byte* source, std::byte* target) {
         MPI_Request request = MPI_REQUEST_NULL;
-        QUAD_MPI(MPI_Iallreduce(source, target, count, mpi, function->get(), comm(), &request));
+        void const* const mine = source == target ? MPI_IN_PLACE : source;
+        QUAD_MPI(MPI_Iallreduce(mine, target, count, mpi, function->get(), comm(), &request));
         return request;
       };
     }
@@ -468,6 +474,7 @@ class MpiChannel final : public Channel {
         places.push_back(static_cast<int>(total));
         total += bytes;
       }
+      turn.keeps_part = true;
       turn.link_bytes = to_others(total);
       turn.send = [this, count = counts[index(rank())], counts, places](std::byte* source,
                                                                         std::byte* target) {
@@ -648,17 +655,28 @@ class MpiChannel final : public Channel {
   /// Enqueues the copies of one turn and hands its message over.
   void enter(Turn& turn) {
     std::uint32_t const number = number_++;
-    std::byte* const in = in_slot(number);
-    std::byte* const out = out_slot(number);
+    std::byte* in = in_slot(number);
+    std::byte* out = out_slot(number);
+    if (in_place_ && fault_ == MessageFault::none) {
+      // A message from or to one place needs no slot on this device.
+      if (turn.in.size() == 1) in = static_cast<std::byte*>(const_cast<void*>(turn.in[0].from));
+      if (turn.out.size() == 1 && !turn.keeps_part) out = static_cast<std::byte*>(turn.out[0].to);
+    }
+    bool const fills = !turn.in.empty() && in == in_slot(number);
+    bool const drains = !turn.out.empty() && out == out_slot(number);
     Message message;
     message.number = number;
     message.forwards = turn.forwards;
     message.link_bytes = turn.link_bytes;
-    if (!turn.in.empty()) {
+    message.receives_in_place = out != out_slot(number);
+    if (fills) {
       // The slot's last message must have left. Before the first turn of the ring none was there.
-      if (turns_ >= kSlots)
+      if (turns_ >= kSlots) {
         fill_.view().wait(queue_.flag, number - static_cast<std::uint32_t>(kSlots) + 1);
+      }
       for (auto const& [from, at, bytes] : turn.in) fill_.view().copy(in + at, from, bytes);
+    }
+    if (!turn.in.empty() || message.receives_in_place) {
       message.staged = &new_event();
       fill_.view().record(*message.staged);
     }
@@ -668,7 +686,7 @@ class MpiChannel final : public Channel {
     }
     if (turn.send) message.send = [post = std::move(turn.send), in, out] { return post(in, out); };
     message.drained = &new_event();
-    if (!turn.out.empty()) {
+    if (drains) {
       drain_.view().wait(queue_.flag, number + 1);
       for (auto const& [to, at, bytes] : turn.out) drain_.view().copy(to, out + at, bytes);
     }
@@ -680,6 +698,7 @@ class MpiChannel final : public Channel {
   Progress& progress_;
   Group group_;
   std::size_t slot_bytes_;   ///< a chunk that goes to one rank
+  bool in_place_;            ///< MPI reaches device memory
   std::size_t share_bytes_;  ///< what every piece of a gather or scatter has of a slot
   std::size_t pitch_ = 0;    ///< from slot to slot
   MessageFault fault_ = MessageFault::none;
@@ -700,17 +719,20 @@ class MpiTransport final : public Transport {
   MpiTransport(device::Device& device, TransportOptions const& options)
       : device_{device},
         slot_bytes_{std::min(options.chunk_bytes, kSlotBytes) / kGrain * kGrain},
+        in_place_{device.kind() == device::Kind::host && !options.always_stage},
         progress_{device, options.throttle} {
     QUAD_REQUIRE(slot_bytes_ > 0, "transport mpi: chunk_bytes must be at least 64");
   }
   std::string_view name() const override { return "mpi"; }
   std::unique_ptr<Channel> connect(Group const& group) override {
-    return std::make_unique<MpiChannel>(device_, progress_, slot_bytes_, group.duplicate());
+    return std::make_unique<MpiChannel>(device_, progress_, slot_bytes_, in_place_,
+                                        group.duplicate());
   }
 
  private:
   device::Device& device_;
   std::size_t slot_bytes_;
+  bool in_place_;
   Progress progress_;
 };
 

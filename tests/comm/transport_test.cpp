@@ -127,8 +127,11 @@ struct Setting {
 };
 
 std::unique_ptr<Transport> make(Setting const& setting) {
-  TransportOptions const options{setting.chunk_bytes, 0};
+  TransportOptions const options{setting.chunk_bytes, 0, false};
   if (setting.transport == "mpi") return make_mpi_transport(world().device(), options);
+  if (setting.transport == "mpi_staged") {
+    return make_mpi_transport(world().device(), {setting.chunk_bytes, 0, true});
+  }
   if (setting.transport == "reference") return make_reference_transport(world().device(), options);
   return make_mpi_blocking_transport(world().device(), options);
 }
@@ -559,6 +562,8 @@ std::string setting_name(testing::TestParamInfo<Setting> const& tested) {
 
 INSTANTIATE_TEST_SUITE_P(All, TransportTest,
                          testing::Values(Setting{"mpi", 64UL << 10}, Setting{"mpi", 1UL << 20},
+                                         Setting{"mpi_staged", 64UL << 10},
+                                         Setting{"mpi_staged", 1UL << 20},
                                          Setting{"mpi_blocking", 64UL << 10},
                                          Setting{"mpi_blocking", 1UL << 20},
                                          Setting{"reference", 64UL << 10},
