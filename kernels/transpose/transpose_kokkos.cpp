@@ -5,20 +5,22 @@
 ///
 ///   out[j][i] = in[i][j]
 ///
-/// Technique    a band of columns is walked downwards. Its elements are turned in registers, a few
-///              rows at a time, into a buffer that gathers kStretch bytes of each output row; whole
-///              cache lines leave the buffer by streaming stores, so the output is never read, and
-///              several in a row, which memory takes faster than single ones. While one buffer is
-///              filled the other is emptied, and with each line that leaves, a line of input is
-///              asked for, so that reads and writes overlap as in a copy. Few rows are under way at
-///              any time, hence leading dimensions that are powers of two, where the lines of a
-///              column share one set of the cache, cost little. What does not fill a line waits in
-///              the buffer, so only the ends of the rows of a task are written in part
-/// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
+/// Technique    blocks of the input are turned in registers, in squares, into a buffer that fits
+/// the
+///              first-level cache; then each row of the buffer leaves by streaming stores, so the
+///              output is never read: whole cache lines, some in a row, which memory
+///              takes faster than single lines. While they leave, the lines of the next block are
+///              fetched into the second-level cache, so that reads and writes overlap as in a
+///              copy. The next block lies to the right: its rows are in the same pages
+/// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping. Blocks
+///              begin where lines of the output begin; where out.ld makes that differ from row to
+///              row, a block reads up to a line of rows of the next one rather than write lines in
+///              part
 /// Types        all, as integers of their size
-/// Work         2 m n s bytes (3 m n s where the output is small enough to stay in the caches)
+/// Work         2 m n s bytes; a tenth more reads where out.ld is not a multiple of 64 bytes
 /// Constraints  none
-/// Launch       tasks of kTaskRows rows of one band in one loop on the stream's execution space
+/// Launch       tasks of kTaskBlocks blocks down and kTaskCols columns across, fewer where there
+///              would not be enough, in one loop on the stream's execution space
 /// Accuracy     exact
 /// Source       own
 #include "common/stream_store.hpp"
@@ -29,6 +31,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace quadrille::kernels::transpose {
 namespace {
@@ -36,216 +39,247 @@ namespace {
 using Space = Kokkos::DefaultHostExecutionSpace;
 
 constexpr std::int64_t kLine = 64;
-/// Bytes of an output row that are gathered before they leave.
-constexpr std::int64_t kStretch = 8 * kLine;
-constexpr std::int64_t kTaskRows = 1024;
+constexpr std::int64_t kTaskCols = 4096;
+constexpr std::int64_t kTaskBlocks = 8;
 /// Smaller outputs are likely to be read again from the cache.
 constexpr std::int64_t kStreamFrom = 4 << 20;
 
+/// What is turned in registers: kRows x kCols elements, kRows of which fill a vector. A vector
+/// holds kHalves pieces of 16 bytes, each of another row: instructions that interleave elements
+/// work on pieces of 16 bytes. No more than 8 rows, for in a matrix whose rows begin a multiple of
+/// 4 KiB apart the lines of a column share a set of the cache, which is 8 lines.
 template <class T>
-struct Square {
-  static constexpr int kSide = 16 / static_cast<int>(sizeof(T));
-  using Vector [[gnu::vector_size(16)]] = T;
-};
-
-/// Elements of a and b in turn, from their first (kHigh: second) halves.
-template <bool kHigh, class T>
-[[gnu::always_inline]] inline typename Square<T>::Vector interleave(typename Square<T>::Vector a,
-                                                                    typename Square<T>::Vector b) {
-  constexpr int n = Square<T>::kSide;
-  constexpr int h = kHigh ? n / 2 : 0;
-  if constexpr (n == 2) {
-    return __builtin_shufflevector(a, b, h, h + n);
-  } else if constexpr (n == 4) {
-    return __builtin_shufflevector(a, b, h, h + n, h + 1, h + 1 + n);
-  } else if constexpr (n == 8) {
-    return __builtin_shufflevector(a, b, h, h + n, h + 1, h + 1 + n, h + 2, h + 2 + n, h + 3,
-                                   h + 3 + n);
-  } else {
-    return __builtin_shufflevector(a, b, h, h + n, h + 1, h + 1 + n, h + 2, h + 2 + n, h + 3,
-                                   h + 3 + n, h + 4, h + 4 + n, h + 5, h + 5 + n, h + 6, h + 6 + n,
-                                   h + 7, h + 7 + n);
-  }
-}
-
-/// Turns one square to the places `out[r] + at`. Its side is a power of two, and each round of
-/// interleaving row r with row r + side / 2 moves one bit of the row number into the column number.
-template <class T>
-[[gnu::always_inline]] inline void turn_square(T const* in, std::int64_t in_ld, T* const* out,
-                                               std::int64_t at) {
-  using Vector = typename Square<T>::Vector;
-  constexpr int kSide = Square<T>::kSide;
-  Vector now[kSide];
-  Vector next[kSide];
-#pragma GCC unroll 16
-  for (int r = 0; r < kSide; ++r) std::memcpy(&now[r], in + r * in_ld, sizeof(Vector));
-#pragma GCC unroll 4
-  for (int round = 1; round < kSide; round *= 2) {
-#pragma GCC unroll 8
-    for (int r = 0; r < kSide / 2; ++r) {
-      next[2 * r] = interleave<false, T>(now[r], now[r + kSide / 2]);
-      next[2 * r + 1] = interleave<true, T>(now[r], now[r + kSide / 2]);
-    }
-#pragma GCC unroll 16
-    for (int r = 0; r < kSide; ++r) now[r] = next[r];
-  }
-#pragma GCC unroll 16
-  for (int r = 0; r < kSide; ++r) std::memcpy(out[r] + at, &now[r], sizeof(Vector));
-}
-
-#if defined(__AVX__)
-/// Squares of 8-byte elements have a side of 4 instead: the halves of rows r and r + 2 are loaded
-/// into one vector, which leaves a single round.
-template <>
-struct Square<std::uint64_t> {
-  static constexpr int kSide = 4;
-};
-
-template <>
-[[gnu::always_inline]] inline void turn_square(std::uint64_t const* in, std::int64_t in_ld,
-                                               std::uint64_t* const* out, std::int64_t at) {
-  using Half [[gnu::vector_size(16)]] = std::uint64_t;
-  using Vector [[gnu::vector_size(32)]] = std::uint64_t;
-#pragma GCC unroll 2
-  for (int j = 0; j < 4; j += 2) {
-    Half row[4];
-#pragma GCC unroll 4
-    for (int r = 0; r < 4; ++r) std::memcpy(&row[r], in + r * in_ld + j, sizeof(Half));
-    Vector const even = __builtin_shufflevector(row[0], row[2], 0, 1, 2, 3);
-    Vector const odd = __builtin_shufflevector(row[1], row[3], 0, 1, 2, 3);
-    Vector const first = __builtin_shufflevector(even, odd, 0, 4, 2, 6);
-    Vector const second = __builtin_shufflevector(even, odd, 1, 5, 3, 7);
-    std::memcpy(out[j] + at, &first, sizeof(Vector));
-    std::memcpy(out[j + 1] + at, &second, sizeof(Vector));
-  }
-}
+struct Tile {
+  static constexpr int kCols = 16 / static_cast<int>(sizeof(T));
+#if defined(__AVX2__)
+  static constexpr int kHalves = kCols <= 4 ? 2 : 1;
+#else
+  static constexpr int kHalves = 1;
 #endif
+  static constexpr int kRows = kHalves * kCols;
+  using Vector [[gnu::vector_size(16 * kHalves)]] = T;
 
-/// The transpose of rows x cols elements with cols <= kCols.
-template <class T>
-class Band {
- public:
-  /// Long enough for the hardware to read ahead in a row, short enough for both buffers to stay in
-  /// the second-level cache.
-  static constexpr std::int64_t kCols = std::min<std::int64_t>(512, 2048 / sizeof(T));
-
-  Band(T const* in, std::int64_t in_ld, T* out, std::int64_t out_ld, std::int64_t rows,
-       std::int64_t cols, bool streaming)
-      : in_{in},
-        in_ld_{in_ld},
-        out_{out},
-        out_ld_{out_ld},
-        rows_{rows},
-        cols_{cols},
-        streaming_{streaming} {
-    // A row starts as far behind the begin of a line in the buffer as it does in memory. That
-    // holds for every stretch, for a stretch is a number of whole lines.
-    for (std::int64_t j = 0; j < cols; ++j) {
-      auto const address = reinterpret_cast<std::uintptr_t>(out + j * out_ld);
-      skip_[j] = static_cast<std::int64_t>(address % kLine / sizeof(T));
-      to_[j] = buffer_ + j * kPitch + skip_[j];
+  /// Row r of the tile and, where a vector has two halves, row r + kCols.
+  [[gnu::always_inline]] static Vector load(T const* in, std::int64_t in_ld, int r) {
+#if defined(__AVX2__)
+    if constexpr (kHalves == 2) {
+      auto const piece = [&](int row) {
+        return _mm_loadu_si128(reinterpret_cast<__m128i const*>(in + row * in_ld));
+      };
+      __m256i const low = _mm256_castsi128_si256(piece(r));
+      return reinterpret_cast<Vector>(_mm256_inserti128_si256(low, piece(r + kCols), 1));
     }
+#endif
+    Vector row;
+    std::memcpy(&row, in + r * in_ld, sizeof(Vector));
+    return row;
   }
 
-  void run() {
-    for (std::int64_t i = 0; i < rows_; i += kRows) {
-      std::int64_t const end = std::min(rows_, i + kRows);
-      for (std::int64_t strip = i; strip < end; strip += kStrip) {
-        turn(strip - i, strip, std::min(end, strip + kStrip));
-      }
-      for (std::int64_t j = 0; j < cols_; ++j) release_row(i, j);
+  /// Elements of a and b in turn, from the first (kHigh: second) 8 bytes of each piece.
+  template <bool kHigh>
+  [[gnu::always_inline]] static Vector interleave(Vector a, Vector b) {
+    return [&]<int... kPlace>(std::integer_sequence<int, kPlace...>) {
+      return __builtin_shufflevector(a, b,
+                                     (kPlace / kCols * kCols + (kHigh ? kCols / 2 : 0) +
+                                      kPlace % kCols / 2 + (kPlace % 2 == 0 ? 0 : kRows))...);
     }
+    (std::make_integer_sequence<int, kRows>{});
+  }
+};
+
+/// Turns one tile. Each round of interleaving row r with row r + kCols / 2 moves one bit of the row
+/// number into the column number.
+template <class T>
+[[gnu::always_inline]] inline void turn_tile(T const* in, std::int64_t in_ld, T* out,
+                                             std::int64_t out_ld) {
+  using Vector = typename Tile<T>::Vector;
+  constexpr int kCols = Tile<T>::kCols;
+  Vector now[kCols];
+  Vector next[kCols];
+#pragma GCC unroll 16
+  for (int r = 0; r < kCols; ++r) now[r] = Tile<T>::load(in, in_ld, r);
+#pragma GCC unroll 4
+  for (int round = 1; round < kCols; round *= 2) {
+#pragma GCC unroll 8
+    for (int r = 0; r < kCols / 2; ++r) {
+      next[2 * r] = Tile<T>::template interleave<false>(now[r], now[r + kCols / 2]);
+      next[2 * r + 1] = Tile<T>::template interleave<true>(now[r], now[r + kCols / 2]);
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < kCols; ++r) now[r] = next[r];
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kCols; ++r) std::memcpy(out + r * out_ld, &now[r], sizeof(Vector));
+}
+
+/// The transpose with elements of type T.
+template <class T>
+class Transpose {
+ public:
+  explicit Transpose(Problem const& p)
+      : in_{static_cast<T const*>(p.in.data)},
+        in_ld_{p.in.ld},
+        out_{static_cast<T*>(p.out.data)},
+        out_ld_{p.out.ld},
+        m_{p.in.rows},
+        n_{p.in.cols},
+        streaming_{m_ * n_ * static_cast<std::int64_t>(sizeof(T)) >= kStreamFrom} {}
+
+  void run(Space const& space) const {
+    if (m_ == 0 || n_ == 0) return;
+    // Blocks begin with a line of the output, as far as all its rows agree where lines begin.
+    std::int64_t const shift = aligned_rows() ? (kPerLine - to_line(out_)) % kPerLine : 0;
+    std::int64_t const block_rows = (m_ + shift + kRows - 1) / kRows;
+    std::int64_t const col_tasks = (n_ + kTaskCols - 1) / kTaskCols;
+    // Long tasks fetch ahead most of the time; but there should be some for each thread.
+    std::int64_t const height = std::clamp<std::int64_t>(
+        block_rows * col_tasks / (4 * space.concurrency()), 1, kTaskBlocks);
+    std::int64_t const row_tasks = (block_rows + height - 1) / height;
+    Kokkos::parallel_for("quadrille::transpose",
+                         Kokkos::RangePolicy<Space, Kokkos::Schedule<Kokkos::Dynamic>>{
+                             space, 0, row_tasks * col_tasks, Kokkos::ChunkSize{1}},
+                         [=, this](std::int64_t task) {
+                           std::int64_t const i = task / col_tasks * height * kRows - shift;
+                           std::int64_t const j = task % col_tasks * kTaskCols;
+                           run_task(i, std::min(m_, i + height * kRows), j,
+                                    std::min(n_, j + kTaskCols));
+                         });
   }
 
  private:
   static constexpr std::int64_t kPerLine = kLine / sizeof(T);
-  static constexpr std::int64_t kRows = kStretch / sizeof(T);
+  /// A block: some lines each way, so that memory moves several in a row, as many as leave its
+  /// transpose in the first-level and the next block in the second-level cache.
+  static constexpr std::int64_t kRows = sizeof(T) >= 4 ? 64 : 128;
+  static constexpr std::int64_t kCols = sizeof(T) == 8 ? 32 : sizeof(T) == 1 ? 128 : 64;
+  static constexpr std::int64_t kLines = kRows / kPerLine;
+  static constexpr std::int64_t kAcross = kCols / kPerLine;
+  /// With room for a line beyond, which also spreads the rows over the sets of the cache.
   static constexpr std::int64_t kPitch = kRows + kPerLine;
-  static constexpr int kSide = Square<T>::kSide;
-  /// Rows that are read side by side: as many streams as the hardware follows well.
-  static constexpr std::int64_t kStrip = std::min<std::int64_t>(16, kPerLine);
 
-  /// Rows [begin, end) of the input, at most kStrip, to place `at` of the buffer's rows.
-  void turn(std::int64_t at, std::int64_t begin, std::int64_t end) {
-    T const* const in = in_ + begin * in_ld_;
-    std::int64_t const whole = end - begin == kStrip ? cols_ / kSide * kSide : 0;
-    for (std::int64_t j = 0; j < whole; j += kSide) {
-#pragma GCC unroll 4
-      for (std::int64_t i = 0; i < kStrip; i += kSide) {
-        turn_square(in + i * in_ld_ + j, in_ld_, to_ + j, at + i);
+  bool aligned_rows() const { return out_ld_ * static_cast<std::int64_t>(sizeof(T)) % kLine == 0; }
+
+  /// Elements from a place to the next begin of a line.
+  static std::int64_t to_line(T const* place) {
+    return static_cast<std::int64_t>(-reinterpret_cast<std::uintptr_t>(place) % kLine / sizeof(T));
+  }
+
+  /// The blocks from row `first` (the first of all may begin above the matrix) to row `end`.
+  void run_task(std::int64_t first, std::int64_t end, std::int64_t j0, std::int64_t j_end) const {
+    alignas(kLine) T buffer[kCols * kPitch];
+    std::int64_t const beyond = streaming_ && !aligned_rows() ? kPerLine - 1 : 0;
+    for (std::int64_t top = first; top < end; top += kRows) {
+      std::int64_t const i = std::max<std::int64_t>(0, top);
+      std::int64_t const i_end = std::min(end, top + kRows);
+      std::int64_t const rows = std::min(m_, i_end + beyond) - i;
+      // Rows of the output begin and end in the first and last blocks only.
+      bool const whole_lines =
+          streaming_ && rows == kRows + beyond && (i > 0 || (aligned_rows() && to_line(out_) == 0));
+      bool const whole_below = i_end + kRows + beyond <= end;
+      for (std::int64_t j = j0; j < j_end; j += kCols) {
+        std::int64_t const cols = std::min(kCols, j_end - j);
+        T const* const block = in_ + i * in_ld_ + j;
+        turn(block, rows, cols, buffer);
+        if (whole_lines && cols == kCols) {
+          T const* next = block;  // where there is no next one, this one again
+          if (j + 2 * kCols <= j_end) next = block + kCols;
+          if (j + kCols >= j_end && whole_below) next = in_ + i_end * in_ld_ + j0;
+          release_and_prefetch(buffer, out_ + j * out_ld_ + i, out_ld_, next, in_ld_, beyond);
+        } else {
+          for (std::int64_t c = 0; c < cols; ++c) release(buffer + c * kPitch, j + c, i, i_end);
+        }
       }
     }
-    for (std::int64_t j = whole; j < cols_; ++j) {
-      for (std::int64_t i = 0; i < end - begin; ++i) to_[j][at + i] = in[i * in_ld_ + j];
+    if (streaming_) stream_fence();
+  }
+
+  void turn(T const* in, std::int64_t rows, std::int64_t cols, T* buffer) const {
+    constexpr std::int64_t kTileCols = Tile<T>::kCols;
+    constexpr std::int64_t kStrip = std::max<std::int64_t>(8, Tile<T>::kRows);
+    std::int64_t const whole_rows = rows / kStrip * kStrip;
+    std::int64_t const whole_cols = cols / kTileCols * kTileCols;
+    for (std::int64_t i = 0; i < whole_rows; i += kStrip) {
+      for (std::int64_t j = 0; j < whole_cols; j += kTileCols) {
+#pragma GCC unroll 4
+        for (std::int64_t t = 0; t < kStrip; t += Tile<T>::kRows) {
+          turn_tile(in + (i + t) * in_ld_ + j, in_ld_, buffer + j * kPitch + i + t, kPitch);
+        }
+      }
+    }
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = i < whole_rows ? whole_cols : 0; j < cols; ++j) {
+        buffer[j * kPitch + i] = in[i * in_ld_ + j];
+      }
     }
   }
 
-  void release_row(std::int64_t stretch, std::int64_t j) {
-    std::int64_t const left = rows_ - stretch;
-    T* const row = buffer_ + j * kPitch;
-    T* const line = out_ + j * out_ld_ + stretch - skip_[j];
-    std::int64_t const filled = skip_[j] + std::min(kRows, left);
-    std::int64_t const complete = left > kRows ? kRows : filled;
-    std::int64_t e = stretch == 0 ? skip_[j] : 0;
-    if (streaming_) {
-      if (e > 0) e = copy(line, row, e, std::min(kPerLine, complete));
-      for (; e + kPerLine <= complete; e += kPerLine) stream_line(line + e, row + e);
-    }
-    if (e < complete) copy(line, row, e, complete);
-    if (left > kRows && skip_[j] > 0) {
-      std::memcpy(row, row + kRows, static_cast<std::size_t>(skip_[j]) * sizeof(T));
+  /// Writes kLines lines of each row of a block, from the first that begins in it. With each line,
+  /// one of the block `next` is asked for: of many requests at once the processor drops some. The
+  /// element asked for is the last of its line: the line before came with the block to the left.
+  /// Lean, so that the processor looks far ahead over the stores, which wait for memory.
+  static void release_and_prefetch(T const* row, T* out, std::int64_t out_ld, T const* next,
+                                   std::int64_t in_ld, std::int64_t beyond) {
+    constexpr std::int64_t kShare = kRows / kCols;
+    static_assert(kShare * kAcross == kLines && kPerLine <= kCols);
+    T const* extra = next + kRows * in_ld;
+    for (std::int64_t c = 0; c < kCols; ++c) {
+      std::int64_t const first = to_line(out);
+#pragma GCC unroll 8
+      for (std::int64_t line = 0; line < kLines; ++line) {
+        prefetch(next + line / kAcross * in_ld + line % kAcross * kPerLine);
+        stream_line(out + first + line * kPerLine, row + first + line * kPerLine);
+      }
+      if (c < beyond) {
+#pragma GCC unroll 8
+        for (std::int64_t line = 0; line < kAcross; ++line) prefetch(extra + line * kPerLine);
+        extra += in_ld;
+      }
+      row += kPitch;
+      out += out_ld;
+      next += kShare * in_ld;
     }
   }
 
-  static std::int64_t copy(T* to, T const* from, std::int64_t begin, std::int64_t end) {
-    std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin) * sizeof(T));
-    return end;
+  static void prefetch(T const* line) { __builtin_prefetch(line + kPerLine - 1, 0, 2); }
+
+  /// Writes elements [i, i_end) of row j of the output, from and to the next begin of a line.
+  void release(T const* row, std::int64_t j, std::int64_t i, std::int64_t i_end) const {
+    T* const out = out_ + j * out_ld_ + i;
+    std::int64_t const count = i_end - i;
+    if (!streaming_) {
+      copy(out, row, 0, count);
+      return;
+    }
+    std::int64_t const end = i_end == m_ ? count : std::min(m_ - i, count + to_line(out + count));
+    std::int64_t e = std::min(to_line(out), end);
+    if (i == 0) copy(out, row, 0, e);
+    for (; e + kPerLine <= end; e += kPerLine) stream_line(out + e, row + e);
+    copy(out, row, e, end);
   }
 
   static void stream_line(T* to, T const* from) {
-    for (std::size_t byte = 0; byte < kLine; byte += kStreamBytes) {
-      stream_store(reinterpret_cast<char*>(to) + byte, reinterpret_cast<char const*>(from) + byte);
+    for (std::int64_t e = 0; e < kPerLine; e += kPerStore) stream_store(to + e, from + e);
+  }
+
+  static void copy(T* to, T const* from, std::int64_t begin, std::int64_t end) {
+    if (begin < end) {
+      std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin) * sizeof(T));
     }
   }
+
+  static constexpr std::int64_t kPerStore = kStreamBytes / sizeof(T);
 
   T const* in_;
   std::int64_t in_ld_;
   T* out_;
   std::int64_t out_ld_;
-  std::int64_t rows_;
-  std::int64_t cols_;
+  std::int64_t m_, n_;
   bool streaming_;
-  std::int64_t skip_[kCols];  ///< elements of a line before the begin of each output row
-  T* to_[kCols];              ///< where the first element of a stretch goes
-  alignas(kLine) T buffer_[kCols * kPitch];
 };
 
 template <class T>
-void transpose(Problem const& p, Space const& space) {
-  auto const* in = static_cast<T const*>(p.in.data);
-  auto* out = static_cast<T*>(p.out.data);
-  std::int64_t const m = p.in.rows;
-  std::int64_t const n = p.in.cols;
-  if (m == 0 || n == 0) return;
-  bool const streaming = m * n * static_cast<std::int64_t>(sizeof(T)) >= kStreamFrom;
-  std::int64_t const bands = (n + Band<T>::kCols - 1) / Band<T>::kCols;
-  std::int64_t const tasks = bands * ((m + kTaskRows - 1) / kTaskRows);
-  Kokkos::parallel_for("quadrille::transpose",
-                       Kokkos::RangePolicy<Space, Kokkos::Schedule<Kokkos::Dynamic>>{
-                           space, 0, tasks, Kokkos::ChunkSize{1}},
-                       [=, ld_in = p.in.ld, ld_out = p.out.ld](std::int64_t task) {
-                         std::int64_t const i = task / bands * kTaskRows;
-                         std::int64_t const j = task % bands * Band<T>::kCols;
-                         Band<T> band{in + i * ld_in + j,
-                                      ld_in,
-                                      out + j * ld_out + i,
-                                      ld_out,
-                                      std::min(kTaskRows, m - i),
-                                      std::min(Band<T>::kCols, n - j),
-                                      streaming};
-                         band.run();
-                         if (streaming) stream_fence();
-                       });
+void transpose(Problem const& problem, Space const& space) {
+  Transpose<T>{problem}.run(space);
   space.fence("quadrille::transpose");
 }
 
