@@ -560,15 +560,13 @@ std::string setting_name(testing::TestParamInfo<Setting> const& tested) {
          (tested.param.chunk_bytes > (1UL << 16) ? "_1MiB" : "_64KiB");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TransportTest,
-                         testing::Values(Setting{"mpi", 64UL << 10}, Setting{"mpi", 1UL << 20},
-                                         Setting{"mpi_staged", 64UL << 10},
-                                         Setting{"mpi_staged", 1UL << 20},
-                                         Setting{"mpi_blocking", 64UL << 10},
-                                         Setting{"mpi_blocking", 1UL << 20},
-                                         Setting{"reference", 64UL << 10},
-                                         Setting{"reference", 1UL << 20}),
-                         setting_name);
+INSTANTIATE_TEST_SUITE_P(
+    All, TransportTest,
+    testing::Values(Setting{"mpi", 64UL << 10}, Setting{"mpi", 1UL << 20},
+                    Setting{"mpi_staged", 64UL << 10}, Setting{"mpi_staged", 1UL << 20},
+                    Setting{"mpi_blocking", 64UL << 10}, Setting{"mpi_blocking", 1UL << 20},
+                    Setting{"reference", 64UL << 10}, Setting{"reference", 1UL << 20}),
+    setting_name);
 
 TEST(Transports, TheTableNamesThemAll) {
   std::vector<std::string_view> names;
