@@ -40,7 +40,7 @@ using Space = Kokkos::DefaultHostExecutionSpace;
 
 constexpr std::int64_t kLine = 64;
 constexpr std::int64_t kTaskCols = 4096;
-constexpr std::int64_t kTaskBlocks = 8;
+constexpr std::int64_t kTaskBlocks = 2;
 /// Smaller outputs are likely to be read again from the cache.
 constexpr std::int64_t kStreamFrom = 4 << 20;
 
