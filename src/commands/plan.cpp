@@ -70,10 +70,7 @@ core::Parsed<core::Config> resolve_all(RunArguments const& arguments, int ranks)
 void check_case(Planned& planned, int ranks, double memory) {
   core::Case const& one = planned.one;
   planned.code = core::Exit::bad_config;
-  if (one.size.count > planned.entry->extents) {
-    planned.problem = fmt::format("{}: '{}' takes at most {} extents, {} were given", one.name,
-                                  one.workload, planned.entry->extents, one.size.count);
-  } else if (planned.variants.empty()) {
+  if (planned.variants.empty()) {
     planned.problem = fmt::format(
         "{}: no variant of '{}' has type {} on this device; see `quadrille list variants`",
         one.name, one.workload, core::to_text(one.type));

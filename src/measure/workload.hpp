@@ -99,7 +99,6 @@ struct WorkloadEntry {
   std::string_view name;
   std::string_view summary;
   std::string_view work;  ///< the formula, as `explain` prints it
-  int extents;            ///< how many of m, n, k a size may name
   bool local;             ///< every rank does the whole work at once
   /// Same arguments on every rank; touches no device. `ranks` is the size of the world.
   std::unique_ptr<Workload> (*make)(core::Case const& one, int ranks, int rank);

@@ -33,19 +33,19 @@ std::vector<kernels::VariantInfo const*> gemm_rows() { return rows_of(kernels::g
 
 // clang-format off
 constexpr std::array kWorkloads{
-    measure::WorkloadEntry{"vector", "element-wise x + y or a x^2 + b x + c", "3 n s or 2 n s bytes per rank", 1, kLocal, make_vector, vector_rows},
-    measure::WorkloadEntry{"copy", "copies within a device or between it and pinned memory", "2 n s bytes read and written per rank, twice for both ways", 1, kLocal, make_copy, copy_rows},
-    measure::WorkloadEntry{"integral", "a definite integral by a composite rule", "evaluations of the integrand", 1, kGrid, make_integral, integral_rows},
-    measure::WorkloadEntry{"reduction", "sum, min, max, dot or norm2 of a distributed vector", "n s bytes read, twice for dot", 1, kGrid, make_reduction, reduction_rows},
-    measure::WorkloadEntry{"transpose", "out = in^T on each rank", "2 m n s bytes per rank", 2, kLocal, make_transpose, transpose_rows},
-    measure::WorkloadEntry{"ptrans", "B = A^T on a process grid, packed, exchanged and unpacked in overlapped steps", "m n s bytes", 2, kGrid, make_ptrans, ptrans_rows},
-    measure::WorkloadEntry{"gemm", "C = alpha op(A) op(B) + beta C on each rank", "2 m n k flop per rank", 3, kLocal, make_gemm, gemm_rows},
-    measure::WorkloadEntry{"summa", "C = alpha A B + beta C on a process grid, panels broadcast under the product", "2 m n k flop", 3, kGrid, make_summa, summa_rows},
-    measure::WorkloadEntry{"allreduce", "element-wise sum, min or max over ranks", "S = n s bytes; bus bandwidth 2 (P - 1) / P S / t", 1, kGrid, make_allreduce, exchange_rows},
-    measure::WorkloadEntry{"broadcast", "rank 0's row to every rank", "S = n s bytes", 1, kGrid, make_broadcast, exchange_rows},
-    measure::WorkloadEntry{"alltoall", "every rank deals its row to all ranks", "S (P - 1) / P bytes per rank", 1, kGrid, make_alltoall, exchange_rows},
-    measure::WorkloadEntry{"sendrecv", "a ring: to the next rank, from the previous one", "S bytes per rank", 1, kGrid, make_sendrecv, exchange_rows},
-    measure::WorkloadEntry{"field_io", "a distributed matrix written to HDF5 by hyperslabs and read back", "2 m n s bytes, written and read", 2, kGrid, make_field_io, field_io_rows},
+    measure::WorkloadEntry{"vector", "element-wise x + y or a x^2 + b x + c", "3 n s or 2 n s bytes per rank", kLocal, make_vector, vector_rows},
+    measure::WorkloadEntry{"copy", "copies within a device or between it and pinned memory", "2 n s bytes read and written per rank, twice for both ways", kLocal, make_copy, copy_rows},
+    measure::WorkloadEntry{"integral", "a definite integral by a composite rule", "evaluations of the integrand", kGrid, make_integral, integral_rows},
+    measure::WorkloadEntry{"reduction", "sum, min, max, dot or norm2 of a distributed vector", "n s bytes read, twice for dot", kGrid, make_reduction, reduction_rows},
+    measure::WorkloadEntry{"transpose", "out = in^T on each rank", "2 m n s bytes per rank", kLocal, make_transpose, transpose_rows},
+    measure::WorkloadEntry{"ptrans", "B = A^T on a process grid, packed, exchanged and unpacked in overlapped steps", "m n s bytes", kGrid, make_ptrans, ptrans_rows},
+    measure::WorkloadEntry{"gemm", "C = alpha op(A) op(B) + beta C on each rank", "2 m n k flop per rank", kLocal, make_gemm, gemm_rows},
+    measure::WorkloadEntry{"summa", "C = alpha A B + beta C on a process grid, panels broadcast under the product", "2 m n k flop", kGrid, make_summa, summa_rows},
+    measure::WorkloadEntry{"allreduce", "element-wise sum, min or max over ranks", "S = n s bytes; bus bandwidth 2 (P - 1) / P S / t", kGrid, make_allreduce, exchange_rows},
+    measure::WorkloadEntry{"broadcast", "rank 0's row to every rank", "S = n s bytes", kGrid, make_broadcast, exchange_rows},
+    measure::WorkloadEntry{"alltoall", "every rank deals its row to all ranks", "S (P - 1) / P bytes per rank", kGrid, make_alltoall, exchange_rows},
+    measure::WorkloadEntry{"sendrecv", "a ring: to the next rank, from the previous one", "S bytes per rank", kGrid, make_sendrecv, exchange_rows},
+    measure::WorkloadEntry{"field_io", "a distributed matrix written to HDF5 by hyperslabs and read back", "2 m n s bytes, written and read", kGrid, make_field_io, field_io_rows},
 };
 // clang-format on
 

@@ -25,7 +25,6 @@ def main():
         lonely = ranks == 1 and case["workload"] in NEED_TWO_RANKS
         expected = "UNSUPPORTED" if lonely else "PASS"
         check(case["verdict"] == expected, f"{case['id']}: {case['verdict']}: {case['reason']}", process)
-    # The same bits whatever the number of ranks is what these two cases promise.
     print(f"{len(report['cases'])} cases at {ranks} ranks")
 
 
