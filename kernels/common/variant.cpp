@@ -22,7 +22,8 @@ bool VariantInfo::supports(core::DataType type) const {
 }
 
 bool VariantInfo::runs_on(device::Kind kind) const {
-  return (backend == Backend::cuda) == (kind == device::Kind::cuda);
+  if (kind == device::Kind::host) return backend != Backend::cuda;
+  return backend == Backend::cuda || backend == Backend::vendor;
 }
 
 }  // namespace quadrille::kernels

@@ -26,7 +26,7 @@ struct VariantInfo {
   int min_sm = 0;            ///< compute capability times ten
 
   bool supports(core::DataType type) const;
-  /// True when the backend can run on this kind of device at all.
+  /// True when the backend can run on this kind of device at all. Vendor lines exist for both.
   bool runs_on(device::Kind kind) const;
 };
 
@@ -47,3 +47,11 @@ Variant<Problem> const* find(std::span<Variant<Problem> const> table, std::strin
 }
 
 }  // namespace quadrille::kernels
+
+/// The launch function of a row that needs CUDA. A build without CUDA lists the row too, without a
+/// launch function.
+#ifdef QUADRILLE_CUDA_KERNELS
+#define QUAD_CUDA_LAUNCH(function) function
+#else
+#define QUAD_CUDA_LAUNCH(function) nullptr
+#endif

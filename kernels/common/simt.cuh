@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// What every kernel file includes: launch and shared memory, as thin macros over CUDA for nvcc and
+/// as calls of the interpreter in tests/simt for g++, which runs each CUDA thread as a fiber and
+/// checks what a GPU does not (simt: races, barriers, lanes, bounds, alignment).
+///
+/// Rules for kernel authors
+///   1  Include this, common/ptx.cuh and common/hopper.cuh only. Instructions that C++ cannot say
+///      are functions there, each with a model for the interpreter. No CUB, no cooperative groups,
+///      no <<<>>>, no bare __shared__ in kernels.
+///   2  QUAD_SHARED(T, name, [N][M]) declares a static array (without extents: one value),
+///      QUAD_DYNAMIC_SHARED(T, name) the dynamic one, aligned to 1024 bytes.
+///      QUAD_LAUNCH((kernel<...>), grid, block, bytes, stream, arguments...) launches.
+///   3  Pointers are generic; nothing takes 32-bit shared addresses. mbarriers have a type.
+///   4  All threads of a block reach the same barrier line. Collectives that fragments rely on take
+///      the whole warp.
+///   5  Compare results with tolerances: the two compilers contract differently.
+
+#include "core/error.hpp"
+#include "core/types.hpp"
+#include "device/device.hpp"
+
+#ifdef __CUDACC__
+
+#include "device/cuda/check.hpp"
+#include "device/cuda/stream.hpp"
+
+#include <cuda_runtime.h>
+
+#define QUAD_SHARED(T, name, ...) \
+  __shared__ __align__(alignof(T) < 16 ? 16 : alignof(T)) T name __VA_ARGS__
+#define QUAD_DYNAMIC_SHARED(T, name)                                     \
+  extern __shared__ __align__(1024) unsigned char quad_dynamic_shared[]; \
+  T* const name = reinterpret_cast<T*>(quad_dynamic_shared)
+
+namespace quadrille::kernels {
+
+/// Launches and checks the launch. Beyond 48 KiB a kernel must be allowed its dynamic memory.
+template <class... Parameters, class... Arguments>
+void launch(char const* name, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+            std::size_t shared_bytes, device::StreamView stream, Arguments&&... arguments) {
+  cudaStream_t const queue = device::cuda_stream(stream);
+  if (shared_bytes > 48 * 1024) {
+    QUAD_CUDA(cudaFuncSetAttribute(reinterpret_cast<void const*>(kernel),
+                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(shared_bytes)));
+  }
+  kernel<<<grid, block, shared_bytes, queue>>>(static_cast<Parameters>(arguments)...);
+  cudaError_t const status = cudaGetLastError();
+  if (status != cudaSuccess) device::fail_cuda(status, name);
+}
+
+}  // namespace quadrille::kernels
+
+#else
+
+#include "simt/cuda_language.hpp"
+
+#endif
+
+#define QUAD_LAUNCH(kernel, ...) ::quadrille::kernels::launch(#kernel, kernel, __VA_ARGS__)
