@@ -58,7 +58,10 @@ ReduceFunction::~ReduceFunction() {
 }
 
 std::span<TransportInfo const> transports() {
+  std::string const no_nccl = why_no_nccl();
   static std::array const table{
+      TransportInfo{"nccl", "NCCL on a stream of its own, one GPU for each rank", no_nccl.empty(),
+                    no_nccl},
       TransportInfo{"mpi", "MPI through pinned staging, chunks driven by a sleeping thread", true,
                     ""},
       TransportInfo{"mpi_blocking", "plain blocking MPI collectives, host device only", true, ""},

@@ -113,6 +113,12 @@ std::span<TransportInfo const> transports();
 /// Chunks, one progress thread per rank that sleeps when idle. Through pinned staging, but for
 /// contiguous data of the host device, which MPI reaches where they are.
 std::unique_ptr<Transport> make_mpi_transport(device::Device& device, TransportOptions options);
+/// NCCL, on one stream of its own: exchanges of all its channels travel in the order of the calls,
+/// which must be the same on every rank. GPUs only, one rank for each. A build without NCCL or
+/// CUDA ends the job.
+std::unique_ptr<Transport> make_nccl_transport(device::Device& device, TransportOptions options);
+/// Why there is no NCCL transport here; empty where there is one.
+std::string why_no_nccl();
 /// The plain blocking MPI collective as one host task in stream order: the library line beside
 /// ours. Host device only.
 std::unique_ptr<Transport> make_mpi_blocking_transport(device::Device& device,

@@ -304,13 +304,25 @@ void World::open(core::RunSettings const& settings) {
   communicate_ = device::Stream{*device_, "communicate", device::Priority::high};
 }
 
+std::string_view World::automatic_transport() const {
+  if (device_->kind() != device::Kind::cuda || !why_no_nccl().empty()) return "mpi";
+  // NCCL serves one rank for each GPU.
+  for (std::size_t i = 0; i < placements_.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (placements_[i].uuid == placements_[j].uuid) return "mpi";
+    }
+  }
+  return "nccl";
+}
+
 Transport& World::transport(std::string_view name, double throttle) {
-  if (name == "auto") name = "mpi";
+  if (name == "auto") name = automatic_transport();
   for (Connected const& known : transports_) {
     if (known.name == name && known.throttle == throttle) return *known.transport;
   }
   TransportOptions const options{static_cast<std::size_t>(settings_.chunk_bytes), throttle};
   std::unique_ptr<Transport> made;
+  if (name == "nccl") made = make_nccl_transport(*device_, options);
   if (name == "mpi") made = make_mpi_transport(*device_, options);
   if (name == "mpi_blocking") made = make_mpi_blocking_transport(*device_, options);
   if (name == "reference") made = make_reference_transport(*device_, options);

@@ -64,10 +64,12 @@ class World {
   device::StreamView stream() const { return compute_.view(); }
   /// The stream that packs and starts exchanges; high priority.
   device::StreamView comm_stream() const { return communicate_.view(); }
-  /// "mpi", "mpi_blocking", "reference" (later "nccl"); "auto" is the fastest available. With a
+  /// "nccl", "mpi", "mpi_blocking", "reference"; "auto" is automatic_transport(). With a
   /// throttle (bytes/s) all its messages share one modelled link per rank. Made at first use;
   /// collective.
   Transport& transport(std::string_view name, double throttle = 0);
+  /// "nccl" where it is found and every rank has a GPU of its own, else "mpi". Not collective.
+  std::string_view automatic_transport() const;
   /// Every rank's, in rank order.
   std::vector<Placement> const& placements() const { return placements_; }
   Placement const& placement() const { return placements_[static_cast<std::size_t>(rank())]; }

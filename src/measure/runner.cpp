@@ -94,7 +94,7 @@ class CaseRun {
       record.backend = to_text(choice.info->backend);
       record.source = choice.info->source;
       record.transport = !description_.communicates  ? "none"
-                         : case_.transport == "auto" ? "mpi"
+                         : case_.transport == "auto" ? world_.automatic_transport()
                                                      : case_.transport;
       if (case_.grid.rows > 0) record.grid = fmt::format("{}x{}", case_.grid.rows, case_.grid.cols);
       record.device = world_.device().facts().name;

@@ -22,8 +22,8 @@ SKIPPED = 77
 LAYERS = {
     "core": [],
     "device": ["core"],
-    "comm": ["core", "device"],
     "kernels": ["core", "device"],
+    "comm": ["core", "device", "kernels"],
     "measure": ["core", "device", "comm", "kernels"],
     "io": ["core", "device", "comm", "kernels", "measure"],
     "workloads": ["core", "device", "comm", "kernels", "measure", "io"],

@@ -1,0 +1,542 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/mpi_handle.hpp"
+#include "comm/transport.hpp"
+#include "common/ordered_bits.hpp"
+#include "core/error.hpp"
+#include "device/cuda/library.hpp"
+#include "device/cuda/stream.hpp"
+
+#include <fmt/format.h>
+#include <nccl.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <mutex>
+#include <numeric>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+namespace quadrille::comm {
+namespace {
+
+constexpr std::size_t kRequests = 64;
+/// Messages of the ring: small enough that a chain of ranks forwards while it receives.
+constexpr std::size_t kRingChunk = 4UL << 20;
+constexpr auto kPollEvery = std::chrono::milliseconds{200};
+
+/// The functions of NCCL, found when the first transport is made.
+class Nccl {
+ public:
+  Nccl() : library_{{"libnccl.so.2"}} {}
+  std::string const& why_absent() const { return library_.why_absent(); }
+  template <class Function>
+  Function* get(char const* name) const {
+    return library_.get<Function>(name);
+  }
+
+ private:
+  device::Library library_;
+};
+
+Nccl const& nccl() {
+  static Nccl const library;
+  return library;
+}
+
+/// Calls ncclName(arguments...) and ends the job when it fails.
+#define QUAD_NCCL(name, ...) check_nccl(nccl().get<decltype(name)>(#name)(__VA_ARGS__), #name)
+
+void check_nccl(ncclResult_t status, char const* call,
+                std::source_location where = std::source_location::current()) {
+  if (status == ncclSuccess) return;
+  std::string const last = nccl().get<decltype(ncclGetLastError)>("ncclGetLastError")(nullptr);
+  core::fail(fmt::format("{}: {}{}{}; NCCL_DEBUG=WARN in the environment shows more", call,
+                         nccl().get<decltype(ncclGetErrorString)>("ncclGetErrorString")(status),
+                         last.empty() ? "" : ": ", last),
+             core::Exit::runtime, where);
+}
+
+ncclDataType_t nccl_type(core::DataType type) {
+  switch (type) {
+    case core::DataType::f64: return ncclFloat64;
+    case core::DataType::f32: return ncclFloat32;
+    case core::DataType::i64: return ncclInt64;
+    case core::DataType::i32: return ncclInt32;
+    default:
+      core::fail(fmt::format("transport: no reduction of {}; use f64, f32, i64 or i32",
+                             core::to_text(type)));
+  }
+}
+
+/// Calls of one group are launched as one kernel, in which messages travel side by side.
+class NcclGroup {
+ public:
+  NcclGroup() { QUAD_NCCL(ncclGroupStart); }
+  ~NcclGroup() { QUAD_NCCL(ncclGroupEnd); }
+  NcclGroup(NcclGroup const&) = delete;
+  NcclGroup& operator=(NcclGroup const&) = delete;
+};
+
+std::size_t index(int r) { return static_cast<std::size_t>(r); }
+
+/// Calls f(first, bytes) for each stretch of at most `chunk` bytes.
+template <class F>
+void for_each_chunk(std::size_t bytes, std::size_t chunk, F&& f) {
+  for (std::size_t first = 0; first < bytes; first += chunk)
+    f(first, std::min(chunk, bytes - first));
+}
+
+std::byte* advance(void* p, std::size_t bytes) { return static_cast<std::byte*>(p) + bytes; }
+std::byte const* advance(void const* p, std::size_t bytes) {
+  return static_cast<std::byte const*>(p) + bytes;
+}
+
+/// True when the pieces are equally long and follow each other, as NCCL's own calls want them.
+template <class P>
+bool is_even_run(std::span<P const> pieces) {
+  for (std::size_t i = 1; i < pieces.size(); ++i) {
+    if (pieces[i].bytes != pieces[0].bytes) return false;
+    if (pieces[i].data != advance(pieces[0].data, i * pieces[0].bytes)) return false;
+  }
+  return true;
+}
+
+class NcclTransport;
+
+/// What all channels over the same ranks share.
+struct Communicator {
+  std::vector<int> members;  ///< ranks in MPI_COMM_WORLD, in the order of the group
+  ncclComm_t handle = nullptr;
+};
+
+class NcclChannel final : public Channel {
+ public:
+  NcclChannel(NcclTransport& transport, Communicator const& communicator, int rank);
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  void inject(MessageFault fault) override { fault_ = fault; }
+
+  Request broadcast(Piece data, int root, device::StreamView after, Broadcast algorithm) override {
+    bool const is_root = rank_ == root;
+    return enqueue(after, is_root ? Piece{} : data, [&] {
+      if (is_wrong_rank()) {
+        // The true root keeps its data: they may be input of later work.
+        Piece const to = is_root ? reserve(data.bytes) : data;
+        return do_broadcast(to, next(root), algorithm);
+      }
+      do_broadcast(data, root, algorithm);
+    });
+  }
+
+  Request allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op,
+                    device::StreamView after) override {
+    QUAD_REQUIRE(in.bytes == out.bytes, "allreduce: input and output differ in size");
+    ncclDataType_t const element = nccl_type(type);
+    return enqueue(after, out, [&] {
+      if (is_wrong_rank()) {
+        Piece const copy = reserve(in.bytes);
+        stream_.copy(copy.data, in.data, in.bytes);
+        return do_sendrecv({copy.data, copy.bytes}, previous(rank_), out, next(rank_));
+      }
+      if (is_ordered(type, op)) {
+        std::int64_t const n = elements(in.bytes, type);
+        to_ordered(in.data, out.data, n, type, op);
+        reduce_all({out.data, out.bytes}, out, integer_of(type), op);
+        return kernels::from_ordered_bits(out.data, n, type, stream_);
+      }
+      reduce_all(in, out, element, op);
+    });
+  }
+
+  Request reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
+                         ReduceOp op, device::StreamView after) override {
+    require_one_per_rank("reduce_scatter", parts.size());
+    QUAD_REQUIRE(parts[index(rank_)].bytes == out.bytes,
+                 "reduce_scatter: output and own part differ in size");
+    ncclDataType_t const element = nccl_type(type);
+    return enqueue(after, out, [&] {
+      if (is_wrong_rank()) {
+        return do_sendrecv(parts[index(previous(rank_))], previous(rank_), out, next(rank_));
+      }
+      if (!is_ordered(type, op)) return scatter_reduced(parts, out, element, type, op);
+      std::size_t total = 0;
+      for (ConstPiece const& part : parts) total += part.bytes;
+      Piece const run = reserve(total);
+      std::vector<ConstPiece> ordered;
+      std::size_t first = 0;
+      for (ConstPiece const& part : parts) {
+        std::byte* const to = advance(run.data, first);
+        to_ordered(part.data, to, elements(part.bytes, type), type, op);
+        ordered.push_back({to, part.bytes});
+        first += part.bytes;
+      }
+      scatter_reduced(ordered, out, integer_of(type), type, op);
+      kernels::from_ordered_bits(out.data, elements(out.bytes, type), type, stream_);
+    });
+  }
+
+  Request allgather(ConstPiece mine, std::span<Piece const> all,
+                    device::StreamView after) override {
+    require_one_per_rank("allgather", all.size());
+    QUAD_REQUIRE(mine.bytes == all[index(rank_)].bytes,
+                 "allgather: own piece and its place differ in size");
+    return enqueue(after, last_arriving(all), [&] {
+      if (!is_wrong_rank()) return do_allgather(mine, all);
+      misplace(all, [&](std::span<Piece const> places) { do_allgather(mine, places); });
+    });
+  }
+
+  Request alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive,
+                    device::StreamView after) override {
+    require_one_per_rank("alltoallv", send.size());
+    require_one_per_rank("alltoallv", receive.size());
+    QUAD_REQUIRE(send[index(rank_)].bytes == receive[index(rank_)].bytes,
+                 "alltoallv: own piece and its place differ in size");
+    return enqueue(after, last_arriving(receive), [&] {
+      if (!is_wrong_rank()) return do_alltoallv(send, receive);
+      misplace(receive, [&](std::span<Piece const> places) { do_alltoallv(send, places); });
+    });
+  }
+
+  Request sendrecv(ConstPiece send, int to, Piece receive, int from,
+                   device::StreamView after) override {
+    if (to < 0) send = {};
+    if (from < 0) receive = {};
+    return enqueue(after, receive, [&] {
+      if (!is_wrong_rank()) return do_sendrecv(send, to, receive, from);
+      do_sendrecv(send, to, reserve(receive.bytes), from);
+      stream_.copy(receive.data, send.data, std::min(receive.bytes, send.bytes));
+    });
+  }
+
+ private:
+  int next(int r) const { return (r + 1) % size_; }
+  int previous(int r) const { return (r + size_ - 1) % size_; }
+  bool is_wrong_rank() const { return fault_ == MessageFault::wrong_rank && size_ > 1; }
+  static std::int64_t elements(std::size_t bytes, core::DataType type) {
+    return static_cast<std::int64_t>(bytes / core::size_of(type));
+  }
+
+  void require_one_per_rank(char const* exchange, std::size_t pieces) const {
+    if (pieces == index(size_)) return;
+    core::fail(fmt::format("{}: {} pieces for {} ranks", exchange, pieces, size_));
+  }
+
+  // NCCL's minimum and maximum of floats may drop a NaN; those of integers in the same order
+  // cannot.
+  static bool is_ordered(core::DataType type, ReduceOp op) {
+    return op != ReduceOp::sum && (type == core::DataType::f64 || type == core::DataType::f32);
+  }
+  static ncclDataType_t integer_of(core::DataType type) {
+    return type == core::DataType::f64 ? ncclUint64 : ncclUint32;
+  }
+  void to_ordered(void const* in, void* out, std::int64_t n, core::DataType type, ReduceOp op) {
+    kernels::to_ordered_bits(
+        in, out, n, type,
+        op == ReduceOp::max ? kernels::NanOrder::largest : kernels::NanOrder::smallest, stream_);
+  }
+  static ncclRedOp_t nccl_op(ReduceOp op) {
+    return op == ReduceOp::sum ? ncclSum : op == ReduceOp::min ? ncclMin : ncclMax;
+  }
+  static std::size_t width_of(ncclDataType_t type) {
+    return type == ncclFloat64 || type == ncclInt64 || type == ncclUint64 ? 8 : 4;
+  }
+
+  void do_broadcast(Piece data, int root, Broadcast algorithm) {
+    if (algorithm == Broadcast::ring) return ring(data, root);
+    for_each_chunk(data.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
+      void* const chunk = advance(data.data, first);
+      QUAD_NCCL(ncclBroadcast, chunk, chunk, bytes, ncclInt8, root, comm_, queue_);
+    });
+  }
+
+  /// In step s a rank receives chunk s and forwards chunk s - 1; the root sends chunk s.
+  void ring(Piece data, int root) {
+    std::size_t const chunk = std::min(kRingChunk, chunk_bytes_);
+    std::size_t const chunks = (data.bytes + chunk - 1) / chunk;
+    int const place = (rank_ - root + size_) % size_;
+    bool const receives = place > 0;
+    bool const sends = place < size_ - 1;
+    auto const part = [&](std::size_t c) {
+      return std::pair{advance(data.data, c * chunk), std::min(chunk, data.bytes - c * chunk)};
+    };
+    for (std::size_t step = 0; step <= chunks; ++step) {
+      NcclGroup const group;
+      if (receives && step < chunks) {
+        auto const [to, bytes] = part(step);
+        QUAD_NCCL(ncclRecv, to, bytes, ncclInt8, previous(rank_), comm_, queue_);
+      }
+      std::size_t const sent = receives ? step - 1 : step;  // wraps at step 0: nothing yet
+      if (sends && sent < chunks) {
+        auto const [from, bytes] = part(sent);
+        QUAD_NCCL(ncclSend, from, bytes, ncclInt8, next(rank_), comm_, queue_);
+      }
+    }
+  }
+
+  void reduce_all(ConstPiece in, Piece out, ncclDataType_t type, ReduceOp op) {
+    for_each_chunk(in.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
+      QUAD_NCCL(ncclAllReduce, advance(in.data, first), advance(out.data, first),
+                bytes / width_of(type), type, nccl_op(op), comm_, queue_);
+    });
+  }
+
+  void scatter_reduced(std::span<ConstPiece const> parts, Piece out, ncclDataType_t element,
+                       core::DataType type, ReduceOp op) {
+    std::size_t const width = core::size_of(type);
+    if (is_even_run(parts) && out.bytes <= chunk_bytes_) {
+      if (out.bytes == 0) return;
+      QUAD_NCCL(ncclReduceScatter, parts[0].data, out.data, out.bytes / width, element, nccl_op(op),
+                comm_, queue_);
+      return;
+    }
+    // The output may be any of the parts: only the owner's reduction writes it, and NCCL reads
+    // each part in the same kernel that writes it in place.
+    for (int root = 0; root < size_; ++root) {
+      ConstPiece const part = parts[index(root)];
+      for_each_chunk(part.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
+        QUAD_NCCL(ncclReduce, advance(part.data, first),
+                  rank_ == root ? advance(out.data, first) : nullptr, bytes / width, element,
+                  nccl_op(op), root, comm_, queue_);
+      });
+    }
+  }
+
+  void do_allgather(ConstPiece mine, std::span<Piece const> all) {
+    if (is_even_run(all) && mine.bytes <= chunk_bytes_) {
+      if (mine.bytes == 0) return;
+      QUAD_NCCL(ncclAllGather, mine.data, all[0].data, mine.bytes, ncclInt8, comm_, queue_);
+      return;
+    }
+    NcclGroup const group;
+    for (int root = 0; root < size_; ++root) {
+      Piece const place = all[index(root)];
+      for_each_chunk(place.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
+        void* const to = advance(place.data, first);
+        void const* const from = rank_ == root ? advance(mine.data, first) : to;
+        QUAD_NCCL(ncclBroadcast, from, to, bytes, ncclInt8, root, comm_, queue_);
+      });
+    }
+  }
+
+  void do_alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive) {
+    {
+      NcclGroup const group;
+      // The partner at distance d differs from rank to rank, so no rank gets all first messages.
+      for (int d = 1; d < size_; ++d) {
+        exchange(send[index((rank_ + d) % size_)], (rank_ + d) % size_,
+                 receive[index((rank_ + size_ - d) % size_)], (rank_ + size_ - d) % size_);
+      }
+    }
+    ConstPiece const own = send[index(rank_)];
+    if (own.data != receive[index(rank_)].data) {
+      stream_.copy(receive[index(rank_)].data, own.data, own.bytes);
+    }
+  }
+
+  void do_sendrecv(ConstPiece send, int to, Piece receive, int from) {
+    if (to == rank_ && from == rank_) {
+      QUAD_REQUIRE(send.bytes == receive.bytes, "sendrecv: own piece and its place differ in size");
+      return stream_.copy(receive.data, send.data, send.bytes);
+    }
+    NcclGroup const group;
+    exchange(send, to, receive, from);
+  }
+
+  void exchange(ConstPiece send, int to, Piece receive, int from) {
+    for_each_chunk(send.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
+      QUAD_NCCL(ncclSend, advance(send.data, first), bytes, ncclInt8, to, comm_, queue_);
+    });
+    for_each_chunk(receive.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
+      QUAD_NCCL(ncclRecv, advance(receive.data, first), bytes, ncclInt8, from, comm_, queue_);
+    });
+  }
+
+  Piece last_arriving(std::span<Piece const> pieces) const {
+    Piece last;
+    for (int r = 0; r < size_; ++r) {
+      if (r != rank_ && pieces[index(r)].bytes > 0) last = pieces[index(r)];
+    }
+    return last;
+  }
+
+  /// The fault of gathered pieces: each lands in its neighbour's place.
+  template <class Exchange>
+  void misplace(std::span<Piece const> places, Exchange exchange) {
+    std::size_t total = 0;
+    for (Piece const& place : places) total += place.bytes;
+    Piece const run = reserve(total);
+    std::vector<Piece> pieces;
+    std::size_t first = 0;
+    for (Piece const& place : places) {
+      pieces.push_back({advance(run.data, first), place.bytes});
+      first += place.bytes;
+    }
+    exchange(pieces);
+    for (int r = 0; r < size_; ++r) {
+      Piece const to = places[index(next(r))];
+      stream_.copy(to.data, pieces[index(r)].data, std::min(to.bytes, pieces[index(r)].bytes));
+    }
+  }
+
+  /// Scratch memory for faults and ordered bits; one at a time, valid until the exchange ends.
+  Piece reserve(std::size_t bytes) { return grown(scratch_, bytes); }
+
+  Piece grown(device::Buffer<std::byte>& memory, std::size_t bytes) {
+    if (memory.bytes() < bytes) {
+      stream_.synchronize();
+      memory =
+          device::Buffer<std::byte>{stream_.device(), static_cast<std::int64_t>(bytes), stream_};
+    }
+    return {memory.data(), bytes};
+  }
+
+  /// `arriving` is what a dropped message leaves untouched at its end.
+  template <class Task>
+  Request enqueue(device::StreamView after, Piece arriving, Task&& task) {
+    after.record(start_);
+    stream_.wait(start_);
+    if (fault_ == MessageFault::drop_message && size_ > 1 && arriving.bytes > 0) {
+      std::size_t const kept = std::min(arriving.bytes, chunk_bytes_);
+      void* const dropped = advance(arriving.data, arriving.bytes - kept);
+      Piece const before = grown(before_, kept);
+      stream_.copy(before.data, dropped, kept);
+      task();
+      stream_.copy(dropped, before.data, kept);
+    } else {
+      task();
+    }
+    device::Event& event = finished_[count_++ % kRequests];
+    stream_.record(event);
+    return Request{&event};
+  }
+
+  int rank_;
+  int size_;
+  std::size_t chunk_bytes_;
+  ncclComm_t comm_;
+  device::StreamView stream_;
+  cudaStream_t queue_;
+  MessageFault fault_ = MessageFault::none;
+  std::size_t count_ = 0;  ///< exchanges so far
+  std::vector<device::Event> finished_;
+  device::Event start_;
+  device::Buffer<std::byte> scratch_, before_;
+};
+
+/// One stream for all channels: kernels of two communicators that start in different orders on two
+/// GPUs can wait for each other for ever, and in one stream they start in the order of the calls.
+class NcclTransport final : public Transport {
+ public:
+  NcclTransport(device::Device& device, TransportOptions const& options)
+      : chunk_bytes_{options.chunk_bytes / 64 * 64},
+        stream_{device, "nccl", device::Priority::high} {
+    QUAD_REQUIRE(options.throttle == 0,
+                 "transport nccl: throttle models a link of the transport mpi; set transport = "
+                 "\"mpi\" or leave throttle out");
+    QUAD_REQUIRE(chunk_bytes_ > 0, "transport nccl: chunk_bytes is below 64");
+    poll_ = std::jthread{[this](std::stop_token stop) { poll(stop); }};
+  }
+
+  ~NcclTransport() override {
+    poll_ = {};
+    stream_.view().synchronize();
+    // In the order of creation, which is the same on every rank.
+    for (auto const& one : communicators_) QUAD_NCCL(ncclCommDestroy, one->handle);
+  }
+
+  std::string_view name() const override { return "nccl"; }
+  std::size_t chunk_bytes() const { return chunk_bytes_; }
+  device::StreamView stream() const { return stream_.view(); }
+
+  std::unique_ptr<Channel> connect(Group const& group) override {
+    return std::make_unique<NcclChannel>(*this, communicator(group), group.rank());
+  }
+
+ private:
+  Communicator const& communicator(Group const& group) {
+    std::vector<int> const members = world_ranks(group);
+    for (auto const& known : communicators_) {
+      if (known->members == members) return *known;
+    }
+    ncclUniqueId id{};
+    if (group.rank() == 0) QUAD_NCCL(ncclGetUniqueId, &id);
+    std::string text{id.internal, sizeof id.internal};
+    group.broadcast(text);
+    std::memcpy(id.internal, text.data(), sizeof id.internal);
+    auto made = std::make_unique<Communicator>();
+    made->members = members;
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    // A peer that never comes is the business of the phase's time limit.
+    QUAD_NCCL(ncclCommInitRankConfig, &made->handle, group.size(), id, group.rank(), &config);
+    std::lock_guard const lock{mutex_};
+    communicators_.push_back(std::move(made));
+    return *communicators_.back();
+  }
+
+  static std::vector<int> world_ranks(Group const& group) {
+    MPI_Group mine = MPI_GROUP_NULL;
+    MPI_Group world = MPI_GROUP_NULL;
+    QUAD_MPI(MPI_Comm_group(handle(group), &mine));
+    QUAD_MPI(MPI_Comm_group(MPI_COMM_WORLD, &world));
+    std::vector<int> own(index(group.size()));
+    std::vector<int> global(own.size());
+    std::iota(own.begin(), own.end(), 0);
+    QUAD_MPI(MPI_Group_translate_ranks(mine, group.size(), own.data(), world, global.data()));
+    QUAD_MPI(MPI_Group_free(&mine));
+    QUAD_MPI(MPI_Group_free(&world));
+    return global;
+  }
+
+  /// A lost link or a failed peer is noticed here, while the host waits for the stream.
+  void poll(std::stop_token const& stop) {
+    std::unique_lock lock{mutex_};
+    while (!stop.stop_requested()) {
+      for (auto const& one : communicators_) {
+        ncclResult_t state = ncclSuccess;
+        QUAD_NCCL(ncclCommGetAsyncError, one->handle, &state);
+        if (state != ncclInProgress) check_nccl(state, "an NCCL exchange");
+      }
+      wake_.wait_for(lock, stop, kPollEvery, [] { return false; });
+    }
+  }
+
+  std::size_t chunk_bytes_;
+  device::Stream stream_;
+  std::vector<std::unique_ptr<Communicator>> communicators_;
+  std::mutex mutex_;  ///< of communicators_
+  std::condition_variable_any wake_;
+  std::jthread poll_;
+};
+
+NcclChannel::NcclChannel(NcclTransport& transport, Communicator const& communicator, int rank)
+    : rank_{rank},
+      size_{static_cast<int>(communicator.members.size())},
+      chunk_bytes_{transport.chunk_bytes()},
+      comm_{communicator.handle},
+      stream_{transport.stream()},
+      queue_{device::cuda_stream(transport.stream())},
+      start_{transport.stream().device()} {
+  for (std::size_t i = 0; i < kRequests; ++i) finished_.emplace_back(stream_.device());
+}
+
+}  // namespace
+
+std::string why_no_nccl() {
+  if (!nccl().why_absent().empty()) return nccl().why_absent();
+  std::string why;
+  return device::cuda_device_count(&why) > 0 ? "" : why;
+}
+
+std::unique_ptr<Transport> make_nccl_transport(device::Device& device, TransportOptions options) {
+  QUAD_REQUIRE(
+      device.kind() == device::Kind::cuda,
+      "transport nccl: moves GPU memory only; set transport = \"mpi\" or device = \"cuda\"");
+  return std::make_unique<NcclTransport>(device, options);
+}
+
+}  // namespace quadrille::comm
