@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+#
+# Packs the program with Open MPI, HDF5 and all other libraries it needs into one archive that runs
+# from any folder of a machine with nothing but a C library (for GPUs: a driver, for the vendor
+# lines CUDA). Build with -DQUADRILLE_HOST_ARCH=x86-64-v3 for CPUs other than this one's.
+#
+#   jobs/bundle.sh [BINARY [ARCHIVE]]     default: build/quadrille quadrille-bundle.tar.gz
+#
+# On the other machine:
+#
+#   tar xf quadrille-bundle.tar.gz && quadrille/run.sh -n 2 run quadrille/inputs/quickstart.toml
+set -euo pipefail
+home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+binary=${1:-$home/build/quadrille}
+archive=${2:-quadrille-bundle.tar.gz}
+[ -x "$binary" ] || { echo "bundle: no program $binary; build it first" >&2 && exit 2; }
+command -v ompi_info >/dev/null || { echo "bundle: only Open MPI can be bundled, and ompi_info is missing" >&2 && exit 3; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+root=$work/quadrille
+mkdir -p "$root"/{bin,lib,lib/gcc,lib/openmpi,lib/pmix,share,etc}
+
+# Where Open MPI keeps something: "path:pkglibdir:/usr/lib/openmpi" gives the last part.
+mpi_path() { ompi_info --path "$1" --parsable | cut -d: -f3; }
+
+cp -L "$binary" "$root/bin/quadrille"
+cp -L "$(mpi_path bindir)/mpirun" "$root/bin/mpirun"
+cp -L "$(mpi_path bindir)/orted" "$root/bin/orted"
+cp -L "$(mpi_path pkglibdir)"/*.so "$root/lib/openmpi/"
+cp -rL "$(mpi_path pkgdatadir)" "$root/share/openmpi"
+cp -rL "$(mpi_path sysconfdir)" "$root/etc/openmpi"
+cp -r "$home/inputs" "$home/LICENSE" "$root/"
+
+# PMIx and UCX open modules at run time, from a folder beside the library.
+pmix=$(ldd "$root"/lib/openmpi/mca_pmix_*.so | awk '/libpmix/ {print $3; exit}')
+if [ -n "$pmix" ]; then
+  cp -L "$(dirname "$(readlink -f "$pmix")")"/pmix/*.so "$root/lib/pmix/" 2>/dev/null || true
+fi
+libraries=$(dirname "$(ldd "$root/bin/quadrille" | awk '/libmpi\.so/ {print $3; exit}')")
+[ ! -d "$libraries/ucx" ] || cp -rL "$libraries/ucx" "$root/lib/ucx"
+
+# Everything that these link to, except what belongs to a system: the C library, the driver, and
+# CUDA's libraries, which are large and opened only for the vendor lines.
+system='/(ld-linux[^/]*|libc|libm|libdl|libpthread|librt|libresolv|libutil|libcuda|libcudart|libcublas[^/]*|libnccl|libnvidia[^/]*)\.so'
+# The compiler's libraries are used only where the system's are older.
+compiler='/(libstdc\+\+|libgcc_s|libgomp|libgfortran|libquadmath)\.so'
+find "$root" -type f \( -name '*.so*' -o -path '*/bin/*' \) -print0 |
+  xargs -0 -n 1 ldd 2>/dev/null | awk '/=> \// {print $3}' | sort -u |
+  { grep -vE "$system" || true; } |
+  while read -r library; do
+    if [[ $library =~ $compiler ]]; then
+      cp -L "$library" "$root/lib/gcc/"
+    else
+      cp -L "$library" "$root/lib/"
+    fi
+  done
+find "$root" -type f \( -name '*.so*' -o -path '*/bin/*' \) -exec strip --strip-debug {} + 2>/dev/null || true
+
+cat >"$root/run.sh" <<'END'
+#!/usr/bin/env bash
+# Starts the program of this bundle: run.sh [-n RANKS] [mpirun options --] COMMAND...
+# With -n 0 the program starts without mpirun, as under srun.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+ranks=1
+if [ "${1:-}" = -n ]; then ranks=$2 && shift 2; fi
+options=()
+for argument in "$@"; do
+  if [ "$argument" = -- ]; then
+    while [ "$1" != -- ]; do options+=("$1") && shift; done
+    shift
+    break
+  fi
+done
+
+# This bundle's libraries come last, so that a site's own (CUDA, fabric) win.
+export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$here/lib
+"$here/bin/quadrille" --version >/dev/null 2>&1 || export LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$here/lib/gcc
+export PATH=$here/bin:$PATH
+export OPAL_PREFIX=$here OPAL_BINDIR=$here/bin OPAL_LIBDIR=$here/lib OPAL_PKGLIBDIR=$here/lib/openmpi
+export OPAL_DATADIR=$here/share OPAL_PKGDATADIR=$here/share/openmpi OPAL_SYSCONFDIR=$here/etc/openmpi
+export PMIX_PREFIX=$here PMIX_LIBDIR=$here/lib PMIX_PKGLIBDIR=$here/lib/pmix PMIX_SYSCONFDIR=$here/etc/openmpi
+# hwloc must not open plugins that the system has for another version of it.
+export HWLOC_PLUGINS_PATH=$here/lib/none UCX_MODULE_DIR=$here/lib/ucx
+if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
+# Without a remote shell Open MPI refuses to start even local ranks.
+command -v ssh >/dev/null || command -v rsh >/dev/null || export OMPI_MCA_plm=isolated
+[ "$ranks" != 0 ] || exec "$here/bin/quadrille" "$@"
+exec "$here/bin/mpirun" --oversubscribe --bind-to none ${options[@]+"${options[@]}"} -n "$ranks" \
+  "$here/bin/quadrille" "$@"
+END
+chmod +x "$root/run.sh"
+
+tar -C "$work" -caf "$archive" quadrille  # compressed as the name says
+echo "bundle: $archive, $(du -h "$archive" | cut -f1), $("$binary" --version)"
