@@ -132,6 +132,7 @@ std::unique_ptr<Transport> make(Setting const& setting) {
   if (setting.transport == "mpi_staged") {
     return make_mpi_transport(world().device(), {setting.chunk_bytes, 0, true});
   }
+  if (setting.transport == "nccl") return make_nccl_transport(world().device(), options);
   if (setting.transport == "reference") return make_reference_transport(world().device(), options);
   return make_mpi_blocking_transport(world().device(), options);
 }
@@ -415,6 +416,7 @@ TEST_P(TransportTest, StreamsWaitAndTheHostDoesNot) {
 
 // With the channels entered in opposite orders, one alone would wait for ever.
 TEST_P(TransportTest, ChannelsAreIndependent) {
+  if (GetParam().transport == "nccl") GTEST_SKIP() << "channels of nccl share one order";
   auto const other = transport_->connect(world().group());
   std::size_t const bytes = 6 * std::min(GetParam().chunk_bytes, kSlot) + 3;
   Bytes const expected = message(bytes, 0, 0);
@@ -560,21 +562,28 @@ std::string setting_name(testing::TestParamInfo<Setting> const& tested) {
          (tested.param.chunk_bytes > (1UL << 16) ? "_1MiB" : "_64KiB");
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, TransportTest,
-    testing::Values(Setting{"mpi", 64UL << 10}, Setting{"mpi", 1UL << 20},
-                    Setting{"mpi_staged", 64UL << 10}, Setting{"mpi_staged", 1UL << 20},
-                    Setting{"mpi_blocking", 64UL << 10}, Setting{"mpi_blocking", 1UL << 20},
-                    Setting{"reference", 64UL << 10}, Setting{"reference", 1UL << 20}),
-    setting_name);
+/// Each transport of the device that the program was started for.
+std::vector<Setting> settings() {
+  std::vector<std::string_view> names{"mpi", "mpi_staged", "mpi_blocking", "reference"};
+  if (test::device_name() == "cuda") names = {"mpi", "nccl"};
+  std::vector<Setting> all;
+  for (std::string_view const name : names) {
+    for (std::size_t const chunk_bytes : {64UL << 10, 1UL << 20})
+      all.push_back({name, chunk_bytes});
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TransportTest, testing::ValuesIn(settings()), setting_name);
 
 TEST(Transports, TheTableNamesThemAll) {
   std::vector<std::string_view> names;
   for (TransportInfo const& info : transports()) names.push_back(info.name);
-  EXPECT_EQ(names, (std::vector<std::string_view>{"mpi", "mpi_blocking", "reference"}));
+  EXPECT_EQ(names, (std::vector<std::string_view>{"nccl", "mpi", "mpi_blocking", "reference"}));
 }
 
 TEST(Transports, OnlyMpiModelsALink) {
+  if (world().device().kind() != device::Kind::host) GTEST_SKIP() << "of the host device";
   EXPECT_FAILS(make_reference_transport(world().device(), {1UL << 20, 1e9}), "modelled link");
   EXPECT_FAILS(make_mpi_blocking_transport(world().device(), {1UL << 20, 1e9}), "modelled link");
   EXPECT_FAILS(make_mpi_transport(world().device(), {1, 0}), "chunk_bytes");

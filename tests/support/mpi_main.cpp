@@ -34,6 +34,11 @@ class FailurePrinter final : public testing::EmptyTestEventListener {
 
 comm::World& world() { return *g_world; }
 
+std::string device_name() {
+  char const* const name = std::getenv("QUADRILLE_TEST_DEVICE");
+  return name != nullptr ? name : "host";
+}
+
 }  // namespace quadrille::test
 
 int main(int argc, char** argv) {
@@ -42,7 +47,11 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   test::g_world = &world;
   core::RunSettings settings;
-  settings.device = "host";
+  settings.device = test::device_name();
+  if (settings.device == "cuda" && device::cuda_device_count() < world.size()) {
+    if (world.rank() == 0) fmt::print("skipped: fewer GPUs than {} ranks\n", world.size());
+    return static_cast<int>(core::Exit::skipped);
+  }
   char const* const chunk_bytes = std::getenv("QUADRILLE_TEST_CHUNK_BYTES");
   settings.chunk_bytes = chunk_bytes != nullptr ? std::atoll(chunk_bytes) : 1LL << 20;
   world.open(settings);

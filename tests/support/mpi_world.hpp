@@ -4,11 +4,16 @@
 
 #include "comm/world.hpp"
 
+#include <string>
+
 namespace quadrille::test {
 
-/// The world of a test program with MAIN support/mpi_main.cpp: open, on the host device, with the
+/// The world of a test program with MAIN support/mpi_main.cpp: open, on device_name(), with the
 /// chunk_bytes of the environment variable QUADRILLE_TEST_CHUNK_BYTES or 1 MiB. Every rank runs the
 /// same tests; an assertion that fails on one rank makes the program fail on all.
 comm::World& world();
+/// "host", or what the environment variable QUADRILLE_TEST_DEVICE says. With "cuda" the program is
+/// skipped where there are fewer GPUs than ranks.
+std::string device_name();
 
 }  // namespace quadrille::test
