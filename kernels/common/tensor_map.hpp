@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/error.hpp"
+#include "core/types.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+#ifdef __CUDACC__
+#include "device/cuda/check.hpp"
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <string>
+#endif
+
+namespace quadrille::ptx {
+
+/// How the 16-byte pieces of a tile are permuted in shared memory, so that columns of pieces spread
+/// over all banks. With rows of 32, 64 or 128 bytes, piece p of row r lies where piece
+/// p ^ (r / 4 % 2), p ^ (r / 2 % 4) or p ^ (r % 8) would. swizzled() computes it.
+enum class Swizzle : std::uint8_t { none, bytes_32, bytes_64, bytes_128 };
+
+/// Bytes of a tile row under the swizzle; 16 without one (the width of a wgmma core matrix).
+QUAD_HD constexpr unsigned span_of(Swizzle swizzle) {
+  return swizzle == Swizzle::none       ? 16
+         : swizzle == Swizzle::bytes_32 ? 32
+         : swizzle == Swizzle::bytes_64 ? 64
+                                        : 128;
+}
+
+/// Where the byte at `offset` of an unswizzled tile lies in the swizzled one. The tile must be
+/// aligned to 8 rows: 256, 512 or 1024 bytes.
+QUAD_HD constexpr unsigned swizzled(Swizzle swizzle, unsigned offset) {
+  unsigned const pieces = span_of(swizzle) / 16;
+  return offset ^ (((offset >> 7) & (pieces - 1)) << 4);
+}
+
+/// Describes a matrix in device memory, and the box of it that one tensor copy moves, to the copy
+/// engine. Passed by value to a kernel as `const __grid_constant__ TensorMap map`.
+struct alignas(64) TensorMap {
+  unsigned char opaque[128];
+};
+
+/// A row-major matrix and the box that one copy moves, of which the parts outside the matrix are
+/// zero when loaded and not touched when stored. In shared memory the box is dense, row by row.
+struct Tensor2d {
+  void const* data = nullptr;  ///< device memory, aligned to 16 bytes
+  core::DataType type{};
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t leading = 0;  ///< elements from one row to the next; a multiple of 16 bytes
+  unsigned box_rows = 0;     ///< at most 256
+  unsigned box_columns = 0;  ///< at most 256; a multiple of 16 bytes, with a swizzle its span
+  Swizzle swizzle = Swizzle::none;
+};
+
+namespace detail {
+
+inline void require(Tensor2d const& t) {
+  auto const size = static_cast<std::int64_t>(core::size_of(t.type));
+  auto const row_bytes = static_cast<std::int64_t>(t.box_columns) * size;
+  QUAD_REQUIRE(reinterpret_cast<std::uintptr_t>(t.data) % 16 == 0 && t.data != nullptr,
+               "tensor map: the matrix must be aligned to 16 bytes; use a variant without tensor "
+               "copies");
+  QUAD_REQUIRE(t.rows >= 1 && t.columns >= 1 && t.rows <= INT32_MAX && t.columns <= INT32_MAX,
+               "tensor map: rows and columns must be 1 to 2^31 - 1; return early for empty ones");
+  QUAD_REQUIRE(t.leading >= t.columns,
+               "tensor map: the leading dimension is less than the columns; pass at least these");
+  QUAD_REQUIRE(t.leading * size % 16 == 0 && t.leading * size < (std::int64_t{1} << 40),
+               "tensor map: the leading dimension must be a multiple of 16 bytes below 2^40; pad "
+               "the rows, or use a variant without tensor copies");
+  QUAD_REQUIRE(t.box_rows >= 1 && t.box_rows <= 256 && t.box_columns >= 1 && t.box_columns <= 256,
+               "tensor map: the box must have 1 to 256 rows and columns; use several boxes");
+  QUAD_REQUIRE(row_bytes % 16 == 0,
+               "tensor map: a row of the box must be a multiple of 16 bytes; widen the box");
+  QUAD_REQUIRE(t.swizzle == Swizzle::none || row_bytes == span_of(t.swizzle),
+               "tensor map: with a swizzle, a row of the box must be as long as the swizzle's span "
+               "of 32, 64 or 128 bytes; use several boxes");
+}
+
+}  // namespace detail
+
+/// Checks the description and encodes it: for the copy engine under nvcc, else for its model. Fails
+/// on what the copy engine cannot do, with the way out.
+inline TensorMap make_tensor_map_2d(Tensor2d const& t) {
+  detail::require(t);
+  TensorMap map{};
+#ifdef __CUDACC__
+  // Asked of the runtime, because libcuda is not linked: it is absent where the program is built.
+  static auto const encode = [] {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult found{};
+    QUAD_CUDA(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
+                                               cudaEnableDefault, &found));
+    QUAD_REQUIRE(found == cudaDriverEntryPointSuccess,
+                 "tensor map: the driver has no cuTensorMapEncodeTiled; it must be of CUDA 12.0 or "
+                 "later");
+    return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
+  }();
+  auto const type = [&] {
+    switch (t.type) {
+      case core::DataType::f64: return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
+      case core::DataType::f32: return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+      case core::DataType::f16: return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+      case core::DataType::bf16: return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+      case core::DataType::i64: return CU_TENSOR_MAP_DATA_TYPE_INT64;
+      case core::DataType::i32: return CU_TENSOR_MAP_DATA_TYPE_INT32;
+      case core::DataType::i8: return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+    }
+    return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+  }();
+  constexpr CUtensorMapSwizzle kSwizzles[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
+                                              CU_TENSOR_MAP_SWIZZLE_64B,
+                                              CU_TENSOR_MAP_SWIZZLE_128B};
+  // The fastest dimension comes first, and has no stride of its own.
+  cuuint64_t const extents[] = {static_cast<cuuint64_t>(t.columns),
+                                static_cast<cuuint64_t>(t.rows)};
+  cuuint64_t const strides[] = {static_cast<cuuint64_t>(t.leading) * core::size_of(t.type)};
+  cuuint32_t const box[] = {t.box_columns, t.box_rows};
+  cuuint32_t const every_element[] = {1, 1};
+  static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
+  CUtensorMap encoded{};
+  CUresult const status =
+      encode(&encoded, type, 2, const_cast<void*>(t.data), extents, strides, box, every_element,
+             CU_TENSOR_MAP_INTERLEAVE_NONE, kSwizzles[static_cast<int>(t.swizzle)],
+             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  QUAD_REQUIRE(status == CUDA_SUCCESS, "tensor map: cuTensorMapEncodeTiled returned " +
+                                           std::to_string(static_cast<int>(status)) +
+                                           "; the device must have tensor copies (sm_90)");
+  std::memcpy(&map, &encoded, sizeof(map));
+#else
+  static_assert(sizeof(Tensor2d) <= sizeof(TensorMap));
+  std::memcpy(&map, &t, sizeof(t));
+#endif
+  return map;
+}
+
+}  // namespace quadrille::ptx
