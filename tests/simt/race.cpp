@@ -341,7 +341,8 @@ Line line_of(std::uint32_t site) {
 }
 
 std::string text_of(Line const& line) {
-  return line.file + (line.line != 0 ? ":" + std::to_string(line.line) : "");
+  std::string const file = line.file.substr(line.file.rfind('/') + 1);
+  return file + (line.line != 0 ? ":" + std::to_string(line.line) : "");
 }
 
 /// A Place from a line that addr2line found. libstdc++ offers no way to make one; its layout is
@@ -396,7 +397,7 @@ std::string variable_at(Block const& block, std::size_t offset) {
 
 [[noreturn]] void report(std::string const& where, Kind kind, Slot const& slot, bool device,
                          std::uint32_t site) {
-  std::string const other = name_of_agent(slot, device) + " at " + text_of(line_of(slot.site));
+  std::string const other = name_of_agent(slot, device) + " (" + text_of(line_of(slot.site)) + ")";
   if (slot.kind() == Kind::in_flight) {
     fail(std::string{name(kind)} + " of " + where +
              ", the target of an asynchronous copy that was not waited for, issued by " + other,
@@ -712,6 +713,16 @@ void add_to_key(OthersPointer& key, std::uint32_t block, Past const& past,
   }
 }
 
+/// The block has ended, whatever became of it.
+void retire(std::unique_ptr<Record> record) {
+  // The next block in these cells begins later than anything recorded in them.
+  for (Agent const& agent : record->agents) record->start = std::max(record->start, agent.time);
+  for (auto const& [key, time] : record->channels) record->start = std::max(record->start, time);
+  record->block = nullptr;
+  state().last = nullptr;
+  state().idle.push_back(std::move(record));
+}
+
 void forget_everything() {
   State& s = state();
   s.base = 0;
@@ -726,8 +737,6 @@ bool enabled() { return enabled_flag; }
 void launch_begins(Launch const& launch) {
   if (!enabled_flag) return;
   State& s = state();
-  s.running.clear();
-  s.last = nullptr;
   s.keys.clear();
   s.buffers = {};
   s.foreign.fill(0);
@@ -741,7 +750,7 @@ void launch_begins(Launch const& launch) {
 void launch_ends() {
   if (!enabled_flag) return;
   State& s = state();
-  while (!s.running.empty()) block_ends(*s.running.back()->block);
+  for (auto& record : std::exchange(s.running, {})) retire(std::move(record));
   s.keys.clear();
   for (auto const& record : s.idle) s.base = std::max(s.base, record->start);
 }
@@ -774,13 +783,9 @@ void block_ends(Block& block) {
   auto const found = std::find_if(s.running.begin(), s.running.end(),
                                   [&](auto const& record) { return record->block == &block; });
   if (found == s.running.end()) return;
-  Record& record = **found;
-  // The next block in these cells begins later than anything recorded in them.
-  for (Agent const& agent : record.agents) record.start = std::max(record.start, agent.time);
-  for (auto const& [key, time] : record.channels) record.start = std::max(record.start, time);
-  if (s.last == &record) s.last = nullptr;
-  s.idle.push_back(std::move(*found));
+  std::unique_ptr<Record> record = std::move(*found);
   s.running.erase(found);
+  retire(std::move(record));
 }
 
 void join(std::span<Thread* const> threads) {
