@@ -10,6 +10,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 #include <vector_types.h>
 
@@ -37,6 +38,7 @@ struct AsyncCopy {
   unsigned group;
   bool read_early;  ///< the source was read at the issue, else it is at the wait
   unsigned char early[16];
+  Place place;
 };
 
 enum class State : std::uint8_t { unstarted, ready, at_barrier, at_meeting, at_predicate, done };
@@ -74,9 +76,15 @@ struct Warp {
 
 struct Barrier {
   unsigned arrived = 0, expected = 0;
+  unsigned phase = 0;
+  bool some_left = false;  ///< a thread of this phase arrived without waiting
   Place place{};
-  int all = 1, any = 0, count = 0;
-  int result_all = 0, result_any = 0, result_count = 0;
+  int count = 0;  ///< predicates that hold
+};
+
+/// Threads [first, first + threads) of a block that wait for each other.
+struct GroupMeeting {
+  unsigned first, threads, arrived;
 };
 
 struct SharedVariable {
@@ -102,6 +110,7 @@ struct Block {
   std::size_t dynamic_bytes = 0, used = 0;
   std::vector<SharedVariable> variables;
   std::vector<AsyncOperation> operations;
+  std::vector<GroupMeeting> meetings;
   /// Per-block state of host models (wgmma queues and the like), dropped with the block.
   std::vector<std::pair<void const*, std::shared_ptr<void>>> extras;
 };
@@ -117,10 +126,18 @@ struct Launch {
 struct Schedule {
   enum class Order { ascending, descending, random } order = Order::ascending;
   std::uint64_t seed = 0;
-  /// Blocks that are resident, and so interleaved, at the same time.
+  /// Blocks that are resident, and so interleaved, at the same time. More are where those poll for
+  /// what others have yet to do.
   unsigned resident_blocks = 1;
   std::string text() const;
 };
+
+/// What the interpreter's GPU has: so many blocks can be resident at once as fit these, whatever
+/// the schedule asks for.
+inline constexpr unsigned kMultiprocessors = 4;
+inline constexpr unsigned kThreadsPerMultiprocessor = 2048;
+inline constexpr std::size_t kDynamicSharedLimit = 227 * 1024;
+inline constexpr std::size_t kStaticSharedLimit = 48 * 1024;
 
 void set_schedule(Schedule const& schedule);
 Schedule const& schedule();
@@ -129,7 +146,8 @@ Schedule const& schedule();
 extern thread_local constinit Thread* current;
 extern thread_local constinit Launch const* current_launch;
 
-/// Ends the launch with an Error that names kernel, block, thread and place.
+/// Ends the launch with an Error that names kernel, block, thread and place. Destroys no object of
+/// the fibers.
 [[noreturn]] void fail(std::string const& message, Place place = Place::current());
 
 /// Runs `body` once for every thread of the grid. Throws Error. Launch limits (1024 threads, 227
@@ -154,8 +172,10 @@ void group_meet(unsigned threads, void (*function)(std::span<void*> arguments), 
                 Place place, char const* what);
 /// The thread waits until the predicate holds. Predicates are asked again when nothing else runs.
 void wait_until(std::function<bool()> predicate, Place place, char const* what);
-/// Lets others run: for polling loops.
-void yield();
+/// Lets others run: for polling loops. Threads that do nothing else for long are a hang.
+void yield(Place place = Place::current());
+/// A point at which random orders may let another thread run: before atomics and fences.
+void preempt();
 
 /// The shared variable of this block with this key, made at first use.
 void* shared_variable(void const* key, std::size_t size, std::size_t alignment, char const* name);
