@@ -12,6 +12,7 @@
 /// stores that a bulk store, a tensor store or wgmma then reads calls fence_proxy_async() after the
 /// stores and before the barrier. An mbarrier orders the other direction, from copy to load.
 
+#include "common/ptx.cuh"
 #include "common/simt.cuh"
 #include "common/tensor_map.hpp"
 
@@ -40,14 +41,6 @@ namespace quadrille::ptx {
 struct alignas(8) MBarrier {
   std::uint64_t opaque;
 };
-
-namespace detail {
-
-__device__ __forceinline__ unsigned shared_address(void const* p) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(p));
-}
-
-}  // namespace detail
 
 #else
 
