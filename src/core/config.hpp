@@ -58,6 +58,9 @@ struct Case {
   DataType type = DataType::f64;
   Extents size;
   std::vector<std::string> variants{"best"};
+  /// What the source of a technique reports, as "VARIANT: FIGURE", and the device it ran on.
+  std::vector<std::string> published;
+  std::string published_on;
   std::string vendor = "auto";  ///< auto: the vendor line joins where it exists; off
   std::string transport = "auto";
   double throttle = 0;  ///< bytes/s of the modelled link; 0: none

@@ -214,6 +214,12 @@ Row text_row(Option const& option, Access<std::string> access) {
       get_text(access));
 }
 
+std::string set_published_on(Option const& option, Draft& draft, Scalar const& value) {
+  if (!is_textual(value)) return expected(option, value);
+  draft.one.published_on = value.text;
+  return "";
+}
+
 std::string set_name(Option const& option, Draft& draft, Scalar const& value) {
   std::string const problem = set_text(option, draft.one.name, value);
   if (!problem.empty()) return problem;
@@ -269,6 +275,12 @@ std::string get_size(Draft& draft) {
                      fmt::join(size.value.begin(), size.value.begin() + size.count, ","));
 }
 
+std::string quoted_list(std::vector<std::string> const& texts) {
+  std::vector<std::string> quoted;
+  for (std::string const& text : texts) quoted.push_back(quote(text));
+  return quoted.size() == 1 ? quoted[0] : fmt::format("[{}]", fmt::join(quoted, ", "));
+}
+
 std::string set_variants(Draft& draft, std::span<Scalar const> values) {
   std::vector<std::string> names;
   for (Scalar const& value : values) {
@@ -283,10 +295,27 @@ std::string set_variants(Draft& draft, std::span<Scalar const> values) {
   return "";
 }
 
-std::string get_variants(Draft& draft) {
-  std::vector<std::string> quoted;
-  for (std::string const& name : draft.one.variants) quoted.push_back(quote(name));
-  return quoted.size() == 1 ? quoted[0] : fmt::format("[{}]", fmt::join(quoted, ", "));
+std::string get_variants(Draft& draft) { return quoted_list(draft.one.variants); }
+
+std::string set_published(Draft& draft, std::span<Scalar const> values) {
+  std::vector<std::string> figures;
+  for (Scalar const& value : values) {
+    if (!is_textual(value)) return fmt::format("{} is not a text", show(value));
+    if (value.text.empty()) continue;
+    std::size_t const colon = value.text.find(": ");
+    if (colon == std::string::npos || colon == 0 || colon + 2 == value.text.size()) {
+      return fmt::format("{}: write \"VARIANT: FIGURE\"", show(value));
+    }
+    auto const figure = parse_figure(std::string_view{value.text}.substr(colon + 2), 1);
+    if (!figure) return figure.why();
+    figures.push_back(value.text);
+  }
+  draft.one.published = figures;
+  return "";
+}
+
+std::string get_published(Draft& draft) {
+  return draft.one.published.empty() ? "\"\"" : quoted_list(draft.one.published);
 }
 
 std::string set_grid(Option const& option, Draft& draft, Scalar const& value) {
@@ -373,6 +402,14 @@ std::vector<Row> make_rows() {
        set_variants,
        get_variants,
        true},
+      {{"published", "a text or a list of texts", "\"\"", only_case, false, "",
+        "\"VARIANT: FIGURE\" of the technique's source, shown beside the measured one"},
+       set_published,
+       get_published,
+       true},
+      custom_row({"published_on", "a text", "\"\"", only_case, false, "",
+                  "the device of the published figures"},
+                 set_published_on, get_text(in(&Case::published_on))),
       choice_row({"vendor", "auto | off", "\"auto\"", run_and_case, false, "",
                   "auto adds the vendor's library where there is one"},
                  in(&Case::vendor)),

@@ -174,22 +174,41 @@ Parsed<double> parse_seconds(std::string_view text) {
       fmt::format("'{}': unknown unit '{}'; use h, min, s, ms, us or ns", text, rest));
 }
 
-Parsed<double> parse_rate(std::string_view text) {
+namespace {
+
+/// The number before `unit`, with its prefix; the text ends with the unit.
+Parsed<double> parse_with_unit(std::string_view text, std::string_view unit) {
   using Out = Parsed<double>;
   std::string_view rest;
   auto const value = read_real(text, rest);
-  if (!value || !rest.ends_with("B/s")) {
+  if (!value || !rest.ends_with(unit)) {
     return Out::error(
-        fmt::format("'{}' is not a rate such as \"500 MB/s\" or \"200 MiB/s\"", text));
+        fmt::format("'{}' is not a rate such as \"500 M{}\" or \"200 Mi{}\"", text, unit, unit));
   }
   if (!(*value > 0)) return Out::error(fmt::format("'{}' is not more than 0", text));
-  rest.remove_suffix(3);
+  rest.remove_suffix(unit.size());
   if (rest == "K") return Out::error(fmt::format("'{}': {}", text, kBareK));
   auto const factor = factor_of(rest);
-  if (!factor) return Out::error(fmt::format("'{}': unknown unit '{}B/s'", text, rest));
+  if (!factor) return Out::error(fmt::format("'{}': unknown unit '{}{}'", text, rest, unit));
   double const rate = *value * static_cast<double>(*factor);
   if (!std::isfinite(rate)) return Out::error(fmt::format("'{}' is too large", text));
   return rate;
+}
+
+}  // namespace
+
+Parsed<double> parse_rate(std::string_view text) { return parse_with_unit(text, "B/s"); }
+
+Parsed<double> parse_figure(std::string_view text, double amount) {
+  for (std::string_view const unit : {"FLOP/s", "eval/s", "B/s"}) {
+    if (text.ends_with(unit)) return parse_with_unit(text, unit);
+  }
+  auto const seconds = parse_seconds(text);
+  if (!seconds || !(*seconds > 0)) {
+    return Parsed<double>::error(fmt::format(
+        "'{}' is neither a rate such as \"309 GFLOP/s\" nor a time such as \"8.6 ms\"", text));
+  }
+  return amount / *seconds;
 }
 
 std::string format_count(std::int64_t count) {

@@ -41,6 +41,10 @@ Parsed<double> parse_seconds(std::string_view text);
 /// "500 MB/s", "1.5 GB/s", "200 MiB/s", "1e9 B/s". Bytes per second, more than 0.
 Parsed<double> parse_rate(std::string_view text);
 
+/// A published figure for `amount` units of work, as a rate: "309 GFLOP/s", "1.2 TB/s", "3
+/// Geval/s", or the time "8.6 ms" it took.
+Parsed<double> parse_figure(std::string_view text, double amount);
+
 /// 4096 -> "4Ki", 1000000 -> "1M", 4097 -> "4097": the shortest whole multiple that parse_count
 /// reads back.
 std::string format_count(std::int64_t count);

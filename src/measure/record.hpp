@@ -67,6 +67,8 @@ struct Record {
   std::string unit;
   double peak = 0;  ///< in `unit` over all ranks; 0 unknown
   std::vector<Extra> extras;
+  double published = 0;         ///< in `unit`: the figure of the technique's source; 0 for none
+  std::string published_on;     ///< the device of that figure
   std::vector<double> seconds;  ///< [repetition * ranks + rank], the timed repetitions
   std::vector<double> warmup;   ///< the same layout
   double first_use_s = 0;       ///< the very first repetition, slowest rank

@@ -108,6 +108,7 @@ class CaseRun {
       record.unit = description_.unit;
       record.peak = peak();
       record.extras = description_.extras;
+      set_published(record);
       if (!choice.unsupported.empty()) {
         record.outcome = Outcome::unsupported;
         record.reason = choice.unsupported;
@@ -124,6 +125,15 @@ class CaseRun {
         }
         line.local.resize(line.legs.size());
       }
+    }
+  }
+
+  void set_published(Record& record) const {
+    for (std::string const& text : case_.published) {
+      std::size_t const colon = text.find(": ");
+      if (text.substr(0, colon) != record.variant) continue;
+      record.published = *core::parse_figure(text.substr(colon + 2), record.amount);
+      record.published_on = case_.published_on;
     }
   }
 

@@ -101,6 +101,10 @@ Json case_json(Record const& r) {
     for (LegColumn const& leg : kLegColumns)
       legs[std::string{leg.name}] = json(shown.leg(leg.member));
   }
+  Json published = nullptr;
+  if (r.published > 0) {
+    published = {{"rate", r.published}, {"device", r.published_on}, {"source", r.source}};
+  }
   Json extras = Json::array();
   for (measure::Extra const& extra : r.extras) {
     extras.push_back({{"name", extra.name},
@@ -131,7 +135,7 @@ Json case_json(Record const& r) {
           {"error", json(shown.checked(r.check.error))},
           {"bound", json(shown.checked(r.check.bound))},
           {"digest", r.check.digest.empty() ? Json{} : Json(r.check.digest)},
-          {"published", nullptr},
+          {"published", published},
           {"legs", legs},
           {"modelled_link", r.modelled_link},
           {"extras", extras}};
@@ -190,6 +194,8 @@ CsvRow csv_row(std::string const& run_id, Record const& r) {
              {"ratio_to_vendor_low", speed(r.ratio_to_vendor_low)},
              {"ratio_to_vendor_high", speed(r.ratio_to_vendor_high)},
              {"ratio_to_copy", speed(r.ratio_to_copy)},
+             {"published_rate", r.published > 0 ? fmt::format("{}", r.published) : ""},
+             {"published_on", r.published_on},
              {"error", number(shown.checked(r.check.error))},
              {"bound", number(shown.checked(r.check.bound))},
              {"wrong_count", fmt::format("{}", r.check.wrong)},

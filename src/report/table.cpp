@@ -255,11 +255,32 @@ Table extras_table(measure::RunResult const& result) {
   return table;
 }
 
+Table published_table(measure::RunResult const& result) {
+  Table table{"published figures, of other devices",
+              {{"case", 16, Align::left},
+               {"size", 14, Align::left},
+               {"type", 4, Align::left},
+               {"variant", 24, Align::left},
+               {"rate", 13, Align::right},
+               {"published", 13, Align::right},
+               {"on", 24, Align::left},
+               {"source", 0, Align::left}},
+              {}};
+  for (Record const& r : result.records) {
+    if (!(r.published > 0)) continue;
+    table.rows.push_back({r.name, size_text(r), r.type, r.variant,
+                          has_speed(r) ? core::format_rate(r.rate, r.unit) : "-",
+                          core::format_rate(r.published, r.unit), r.published_on, r.source});
+  }
+  return table;
+}
+
 std::string render(measure::RunResult const& result, std::string (*one)(Table const&),
                    std::string_view note_prefix) {
   Notes notes;
   std::string text = one(main_table(result, notes));
-  for (Table const& further : {times_table(result), legs_table(result), extras_table(result)}) {
+  for (Table const& further :
+       {times_table(result), legs_table(result), extras_table(result), published_table(result)}) {
     if (!further.rows.empty()) text += '\n' + one(further);
   }
   if (!notes.all().empty()) text += '\n';

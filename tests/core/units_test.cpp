@@ -134,6 +134,16 @@ TEST(Units, SecondsPrint) {
   EXPECT_EQ(format_seconds(3e-10), "0.300 ns");
 }
 
+TEST(Units, PublishedFiguresAreRatesOrTimes) {
+  EXPECT_EQ(*parse_figure("309 GFLOP/s", 1), 309e9);
+  EXPECT_EQ(*parse_figure("1.5 TB/s", 1), 1.5e12);
+  EXPECT_EQ(*parse_figure("3 Geval/s", 1), 3e9);
+  EXPECT_DOUBLE_EQ(*parse_figure("8 ms", 4e9), 5e11);
+  EXPECT_FALSE(parse_figure("fast", 1));
+  EXPECT_FALSE(parse_figure("0 s", 1));
+  EXPECT_FALSE(parse_figure("-3 GFLOP/s", 1));
+}
+
 TEST(Units, RatesPrint) {
   EXPECT_EQ(format_rate(34.1e9, "FLOP/s"), "34.1 GFLOP/s");
   EXPECT_EQ(format_rate(0, "B/s"), "0 B/s");
