@@ -43,6 +43,25 @@ void require_consistent(Problem const& problem);
 void launch_reference(Problem const& problem, device::StreamView stream);
 void launch_kokkos(Problem const& problem, device::StreamView stream);
 void launch_host_threads(Problem const& problem, device::StreamView stream);
+void launch_one_thread(Problem const& problem, device::StreamView stream);
+void launch_one_block(Problem const& problem, device::StreamView stream);
+void launch_one_element(Problem const& problem, device::StreamView stream);
+void launch_grid_stride(Problem const& problem, device::StreamView stream);
+void launch_vectorized(Problem const& problem, device::StreamView stream);
+void launch_misaligned(Problem const& problem, device::StreamView stream);
+
+/// Elements that the vectors of a variant begin behind their allocations, which are longer by as
+/// much: 1 for "misaligned", which shows what that costs; else 0.
+constexpr std::int64_t shift_of(std::string_view variant) {
+  return variant == "misaligned" ? 1 : 0;
+}
+
+/// On a GPU, x[i] = value for i < n.
+void launch_init(core::DataType type, void* x, std::int64_t n, double value,
+                 device::StreamView stream);
+/// On a GPU, adds the number of elements other than `value` to `wrong`, in device memory.
+void launch_validate(core::DataType type, void const* out, std::int64_t n, double value,
+                     std::uint64_t* wrong, device::StreamView stream);
 
 std::string_view to_text(Operation operation);
 

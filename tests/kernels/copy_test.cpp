@@ -27,6 +27,7 @@ void expect_copied(Variant<Problem> const& variant, std::int64_t n, std::int64_t
 
 TEST(Copy, EveryVariantCopiesEveryByte) {
   for (Variant<Problem> const& variant : variants()) {
+    if (!variant.runs_on(device::Kind::host)) continue;
     for (std::int64_t const n : test::kSizes) {
       for (std::int64_t const offset : {0, 1, 3, 8, 31}) expect_copied(variant, n, offset);
     }
@@ -44,6 +45,7 @@ TEST(Copy, ConstraintsAreRefused) {
   std::vector<char> data(64);
 
   for (Variant<Problem> const& variant : variants()) {
+    if (!variant.runs_on(device::Kind::host)) continue;
     EXPECT_FAILS(variant.launch({data.data(), data.data() + 32, -1}, host.stream), "negative");
     EXPECT_FAILS(variant.launch({nullptr, data.data(), 8}, host.stream), "missing");
     EXPECT_FAILS(variant.launch({data.data(), data.data() + 7, 8}, host.stream), "overlap");

@@ -86,6 +86,7 @@ using Row = std::tuple<std::string_view, DataType>;
 std::vector<Row> rows() {
   std::vector<Row> result;
   for (Variant<Problem> const& variant : variants()) {
+    if (!variant.runs_on(device::Kind::host)) continue;
     for (DataType const type : {DataType::f64, DataType::f32, DataType::bf16, DataType::i8}) {
       if (variant.supports(type)) result.emplace_back(variant.name, type);
     }

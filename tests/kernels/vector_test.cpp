@@ -39,6 +39,7 @@ void compare_with_reference(Variant<Problem> const& variant, Operation operation
 
 TEST(Vector, EveryVariantAgreesWithTheReference) {
   for (Variant<Problem> const& variant : variants()) {
+    if (!variant.runs_on(device::Kind::host)) continue;
     for (Operation const operation : kOperations) {
       for (std::int64_t const n : test::kSizes) {
         for (std::int64_t const offset : test::kOffsets) {
@@ -84,6 +85,7 @@ TEST(Vector, ConstraintsAreRefused) {
   Problem const good{Operation::add, DataType::f64, x.data(), y.data(), out.data(), 8};
 
   for (Variant<Problem> const& variant : variants()) {
+    if (!variant.runs_on(device::Kind::host)) continue;
     auto const fails = [&](auto change, char const* text) {
       Problem bad = good;
       change(bad);

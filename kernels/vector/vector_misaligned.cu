@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Element-wise operations with every index shifted by one element.
+///
+///   out[i] = x[i] + y[i];   out[i] = (a x[i] + b) x[i] + c
+///
+/// Technique    as one_element, but element i + 1 in place of i: each warp's 128 B (f32) begin one
+/// element
+///              behind a sector and touch 5 sectors in place of 4 (f64: 9 in place of 8). The
+///              neighbour's sector is in the cache most of the time, so memory sees less of it
+/// Shapes       x, y, out: n contiguous elements from the second of allocations of n + 1
+/// Types        f64, f32, computed in the type
+/// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes; 5/4 of it (f64: 9/8)
+/// asked of the caches Constraints  out overlaps no input; x, y, out begin one element behind a
+/// multiple of 32
+///              bytes; n <= 256 (2^31 - 1)
+/// Launch       256 threads per block, n / 256 blocks
+/// Accuracy     add: 1/2 ulp; quadratic: 2.5 eps (|a| x^2 + |b x| + |c|)
+/// Source       note on profiling with Nsight Compute, add2
+#include "vector/vector_operations.cuh"
+
+namespace quadrille::kernels::vector {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr std::uintptr_t kSector = 32;
+
+/// Arrays of n + 1 elements; the first of each is not touched.
+template <class T, class Operator>
+__global__ void __launch_bounds__(kThreads)
+    vector_misaligned_kernel(T const* x, T const* y, T* out, std::int64_t n, Operator operation) {
+  std::int64_t const i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i < n) compute_element(x, y, out, i + 1, operation);
+}
+
+}  // namespace
+
+void launch_misaligned(Problem const& problem, device::StreamView stream) {
+  require_consistent(problem);
+  if (problem.n == 0) return;
+  std::uintptr_t const element = core::size_of(problem.type);
+  for (void const* array : {problem.x, problem.operation == Operation::add ? problem.y : problem.x,
+                            static_cast<void const*>(problem.out)}) {
+    QUAD_REQUIRE(reinterpret_cast<std::uintptr_t>(array) % kSector == element,
+                 "vector/misaligned: x, y and out must begin one element behind a multiple of 32 "
+                 "bytes (allocate n + 1 and pass the second); use variant 'one_element'");
+  }
+  unsigned const blocks = blocks_for(problem.n, kThreads);
+  with_operation(problem, [&]<class T, class Operator>(T const* x, T const* y, T* out,
+                                                       Operator operation) {
+    QUAD_LAUNCH((vector_misaligned_kernel<T, Operator>), dim3(blocks), dim3(kThreads), 0, stream,
+                x - 1, Operator::kReadsY ? y - 1 : nullptr, out - 1, problem.n, operation);
+  });
+}
+
+}  // namespace quadrille::kernels::vector

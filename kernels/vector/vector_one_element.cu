@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Element-wise operations, one element a thread.
+///
+///   out[i] = x[i] + y[i];   out[i] = (a x[i] + b) x[i] + c
+///
+/// Technique    as many threads as elements: all multiprocessors work, and enough loads are under
+/// way to
+///              cover the latency of memory. A warp moves 128 B (f32) per instruction: 4 sectors
+/// Shapes       x, y, out: n contiguous elements
+/// Types        f64, f32, computed in the type
+/// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes
+/// Constraints  out overlaps no input; n <= 256 (2^31 - 1)
+/// Launch       256 threads per block, n / 256 blocks
+/// Accuracy     add: 1/2 ulp; quadratic: 2.5 eps (|a| x^2 + |b x| + |c|)
+/// Source       PaddleJitLab/CUDATutorial, chapter 04; DCU programming tutorial, quadFunc
+#include "vector/vector_operations.cuh"
+
+namespace quadrille::kernels::vector {
+namespace {
+
+constexpr int kThreads = 256;
+
+template <class T, class Operator>
+__global__ void __launch_bounds__(kThreads)
+    vector_one_element_kernel(T const* x, T const* y, T* out, std::int64_t n, Operator operation) {
+  std::int64_t const i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i < n) compute_element(x, y, out, i, operation);
+}
+
+}  // namespace
+
+void launch_one_element(Problem const& problem, device::StreamView stream) {
+  require_consistent(problem);
+  if (problem.n == 0) return;
+  unsigned const blocks = blocks_for(problem.n, kThreads);
+  with_operation(problem,
+                 [&]<class T, class Operator>(T const* x, T const* y, T* out, Operator operation) {
+                   QUAD_LAUNCH((vector_one_element_kernel<T, Operator>), dim3(blocks),
+                               dim3(kThreads), 0, stream, x, y, out, problem.n, operation);
+                 });
+}
+
+}  // namespace quadrille::kernels::vector
