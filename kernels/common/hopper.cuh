@@ -153,7 +153,7 @@ QUAD_HOPPER void fence_mbarrier_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #else
-  // Barriers are not read through the memory model.
+  simt::hopper::fence_mbarrier_init();
 #endif
 }
 

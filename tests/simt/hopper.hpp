@@ -24,6 +24,7 @@ void mbarrier_arrive(MBarrier* barrier, unsigned count, Place place);
 void mbarrier_expect_tx(MBarrier* barrier, unsigned bytes, Place place);
 bool mbarrier_test(MBarrier* barrier, unsigned parity, Place place);
 void mbarrier_wait(MBarrier* barrier, unsigned parity, Place place);
+void fence_mbarrier_init();
 void fence_proxy_async();
 
 /// Loads complete at a random moment; stores when they are issued or when they are waited for.
@@ -45,6 +46,7 @@ struct Wgmma {
   bool a_mn_major;
   bool b_mn_major;
   bool accumulate;
+  bool operator==(Wgmma const&) const = default;
 };
 
 /// The address of an operand as descriptors have it.

@@ -1,0 +1,447 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+//
+// Models of mbarriers, bulk copies and tensor copies. wgmma is in wgmma.cpp.
+
+#include "simt/hopper.hpp"
+
+#include "simt/async_proxy.hpp"
+#include "simt/race.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace quadrille::simt::hopper {
+namespace {
+
+constexpr std::uint16_t kNotInitialised = 0xFFFF;
+constexpr int kMaxBytesOfPhase = (1 << 20) - 1;
+
+/// What the block must know about its barriers beyond their 8 bytes.
+struct Barriers {
+  std::map<MBarrier const*, unsigned> bytes_in_flight;
+  std::vector<std::pair<MBarrier const*, unsigned>> not_fenced;  ///< and who initialised them
+};
+Barriers& barriers() {
+  static char const key = 0;
+  return block_state<Barriers>(&key);
+}
+
+unsigned parity_of(MBarrier const& barrier) { return static_cast<unsigned>(barrier.state) & 1; }
+int bytes_of(MBarrier const& barrier) { return barrier.state >> 1; }
+
+/// Each parity has a clock of its own, so that a phase does not order what a later one does.
+void const* clock_of(MBarrier const* barrier, unsigned parity) {
+  return reinterpret_cast<char const*>(barrier) + 4 * parity;
+}
+
+void check(MBarrier const* barrier, Place place) {
+  if (shared_offset(barrier, place) % 8 != 0) fail("mbarrier: not aligned to 8 bytes", place);
+  if (barrier->count == kNotInitialised) fail("mbarrier: used before mbarrier_init()", place);
+}
+
+void end_phase_if_complete(MBarrier& barrier, Place place) {
+  if (barrier.pending != 0) return;
+  if (bytes_of(barrier) < 0) {
+    fail(fmt::format("mbarrier: all have arrived and {} more bytes have come than expected; "
+                     "mbarrier_arrive_expect_tx() is missing or expects too few",
+                     -bytes_of(barrier)),
+         place);
+  }
+  if (bytes_of(barrier) > 0) return;
+  if (unsigned const bytes = barriers().bytes_in_flight[&barrier]; bytes > 0) {
+    fail(fmt::format("mbarrier: the phase ends while copies of {} bytes are in flight; "
+                     "mbarrier_arrive_expect_tx() is missing or expects too few",
+                     bytes),
+         place);
+  }
+  barrier.state ^= 1;
+  barrier.pending = barrier.count;
+}
+
+/// Makes the thread that started an operation the current one while it completes.
+class OnBehalfOf {
+ public:
+  explicit OnBehalfOf(Thread* thread) : before_{std::exchange(current, thread)} {}
+  ~OnBehalfOf() { current = before_; }
+  OnBehalfOf(OnBehalfOf const&) = delete;
+  OnBehalfOf& operator=(OnBehalfOf const&) = delete;
+
+ private:
+  Thread* before_;
+};
+
+bool is_aligned(void const* p, std::size_t bytes) {
+  return reinterpret_cast<std::uintptr_t>(p) % bytes == 0;
+}
+
+void check_global(void const* p, std::size_t bytes, char const* what, Place place) {
+  if (find_allocation(p, bytes).kind == Placement::Kind::guard) {
+    fail(fmt::format("{}: outside of the buffer in device memory", what), place);
+  }
+}
+
+/// A load from its issue to its completion, which `fill` makes of the bytes in shared memory.
+void start_load(void* shared, unsigned bytes, MBarrier* barrier, char const* what, Place place,
+                std::function<void(unsigned char*)> fill) {
+  check(barrier, place);
+  auto const& not_fenced = barriers().not_fenced;
+  if (std::any_of(not_fenced.begin(), not_fenced.end(),
+                  [&](auto const& entry) { return entry.first == barrier; })) {
+    fail(fmt::format("{}: who initialised the mbarrier did not call fence_mbarrier_init()", what),
+         place);
+  }
+  auto* const to = static_cast<unsigned char*>(shared);
+  shared_offset(to + bytes - 1, place);
+  race::begin_async(to, bytes, place, what);
+  std::memset(to, 0xFF, bytes);
+  async_proxy::wrote(to, bytes);
+  barriers().bytes_in_flight[barrier] += bytes;
+  start_async([=, self = current, fill = std::move(fill)] {
+    OnBehalfOf const issuer{self};
+    fill(to);
+    async_proxy::wrote(to, bytes);
+    check(barrier, place);
+    race::end_async(to, bytes, place, clock_of(barrier, parity_of(*barrier)));
+    barriers().bytes_in_flight[barrier] -= bytes;
+    barrier->state -= 2 * static_cast<int>(bytes);
+    end_phase_if_complete(*barrier, place);
+  });
+}
+
+/// A bulk or tensor store from its issue to its wait.
+struct Store {
+  unsigned char const* shared;
+  std::vector<unsigned char> data;  ///< as it was at the issue
+  std::function<void(unsigned char const* data)> write;
+  unsigned group;
+  bool complete;
+  Place place;
+};
+struct Stores {
+  std::vector<std::shared_ptr<Store>> open;
+  unsigned group = 0;
+};
+Stores& stores_of(Thread const& thread) {
+  static char const key = 0;
+  return block_state<std::map<unsigned, Stores>>(&key)[thread.linear];
+}
+
+void complete(Store& store) {
+  if (store.complete) return;
+  if (std::memcmp(store.data.data(), store.shared, store.data.size()) != 0) {
+    fail("shared memory that this store reads was changed before bulk_wait_read()", store.place);
+  }
+  store.write(store.data.data());
+  store.complete = true;
+}
+
+void start_store(void const* shared, unsigned bytes, char const* what, Place place,
+                 std::function<void(unsigned char const*)> write) {
+  auto const* const from = static_cast<unsigned char const*>(shared);
+  shared_offset(from + bytes - 1, place);
+  async_proxy::reads(from, bytes, what, place);
+  race::read(from, bytes, place);
+  Stores& stores = stores_of(*current);
+  auto const store = std::make_shared<Store>(
+      Store{from, {from, from + bytes}, std::move(write), stores.group, false, place});
+  stores.open.push_back(store);
+  start_async([=, self = current] {
+    OnBehalfOf const issuer{self};
+    if (!store->complete && self->state == State::done) {
+      fail(
+          "the thread ended before this store had read shared memory; call bulk_commit() and "
+          "bulk_wait<0>()",
+          store->place);
+    }
+    complete(*store);
+  });
+}
+
+void check_bulk(void const* shared, void const* global, unsigned bytes, char const* what,
+                Place place) {
+  if (shared_offset(shared, place) % 16 != 0 || !is_aligned(global, 16) || bytes % 16 != 0) {
+    fail(fmt::format("{}: addresses and size must be multiples of 16 bytes; the size is {}", what,
+                     bytes),
+         place);
+  }
+  check_global(global, bytes, what, place);
+}
+
+/// The box of a tensor map at one place of the matrix.
+struct Box {
+  ptx::Tensor2d matrix;
+  std::int64_t row, column;
+  unsigned size;  ///< of an element
+
+  Box(ptx::TensorMap const& map, int first_row, int first_column)
+      : row{first_row}, column{first_column} {
+    std::memcpy(static_cast<void*>(&matrix), &map, sizeof(matrix));
+    size = static_cast<unsigned>(core::size_of(matrix.type));
+  }
+  unsigned bytes() const { return matrix.box_rows * matrix.box_columns * size; }
+
+  void check(void const* shared, char const* what, Place place) const {
+    unsigned const alignment =
+        matrix.swizzle == ptx::Swizzle::none ? 128 : 8 * ptx::span_of(matrix.swizzle);
+    if (shared_offset(shared, place) % alignment != 0) {
+      fail(fmt::format("{}: the tile must be aligned to {} bytes", what, alignment), place);
+    }
+    each_row([&](std::int64_t, unsigned char* global, std::size_t n) {
+      check_global(global, n, what, place);
+    });
+  }
+  /// Calls f(row of the box, first byte in global memory, bytes) for what lies in the matrix.
+  template <class F>
+  void each_row(F&& f) const {
+    std::int64_t const first = std::max<std::int64_t>(column, 0);
+    std::int64_t const last = std::min<std::int64_t>(column + matrix.box_columns, matrix.columns);
+    for (std::int64_t r = 0; r < matrix.box_rows && first < last; ++r) {
+      if (row + r < 0 || row + r >= matrix.rows) continue;
+      auto* const data = static_cast<unsigned char*>(const_cast<void*>(matrix.data));
+      f(r, data + ((row + r) * matrix.leading + first) * size,
+        static_cast<std::size_t>(last - first) * size);
+    }
+  }
+  /// Calls f(byte in global memory, byte of the tile) for each element in the matrix.
+  template <class F>
+  void each_element(F&& f) const {
+    std::int64_t const left = std::max<std::int64_t>(-column, 0);
+    each_row([&](std::int64_t r, unsigned char* global, std::size_t n) {
+      for (std::size_t i = 0; i < n; i += size) {
+        auto const tile_byte = static_cast<unsigned>((r * matrix.box_columns + left) * size) +
+                               static_cast<unsigned>(i);
+        f(global + i, ptx::swizzled(matrix.swizzle, tile_byte));
+      }
+    });
+  }
+};
+
+template <class T>
+void add_to(unsigned char* to, unsigned char const* from, Place place) {
+  race::atomic_access(to, sizeof(T), true, place);
+  T sum, term;
+  std::memcpy(&sum, to, sizeof(T));
+  std::memcpy(&term, from, sizeof(T));
+  sum += term;
+  std::memcpy(to, &sum, sizeof(T));
+}
+
+}  // namespace
+
+void mbarrier_init(MBarrier* barrier, unsigned count, Place place) {
+  if (shared_offset(barrier, place) % 8 != 0) fail("mbarrier: not aligned to 8 bytes", place);
+  if (count == 0 || count >= kNotInitialised) {
+    fail(fmt::format("mbarrier_init: {} arrivals; 1 to 65534 are allowed here", count), place);
+  }
+  race::write(barrier, sizeof(*barrier), place);
+  auto const n = static_cast<std::uint16_t>(count);
+  *barrier = {n, n, 0};
+  barriers().not_fenced.emplace_back(barrier, current->linear);
+}
+
+void mbarrier_inval(MBarrier* barrier, Place place) {
+  check(barrier, place);
+  race::write(barrier, sizeof(*barrier), place);
+  barrier->count = kNotInitialised;
+}
+
+void fence_mbarrier_init() {
+  std::erase_if(barriers().not_fenced,
+                [](auto const& entry) { return entry.second == current->linear; });
+}
+
+void mbarrier_arrive(MBarrier* barrier, unsigned count, Place place) {
+  preempt();
+  check(barrier, place);
+  race::atomic_access(barrier, sizeof(*barrier), true, place);
+  if (count == 0 || count > barrier->pending) {
+    fail(fmt::format("mbarrier_arrive: {} arrivals where the phase needs {} of {} more", count,
+                     barrier->pending, barrier->count),
+         place);
+  }
+  race::release(clock_of(barrier, parity_of(*barrier)));
+  barrier->pending = static_cast<std::uint16_t>(barrier->pending - count);
+  end_phase_if_complete(*barrier, place);
+}
+
+void mbarrier_expect_tx(MBarrier* barrier, unsigned bytes, Place place) {
+  check(barrier, place);
+  race::atomic_access(barrier, sizeof(*barrier), true, place);
+  if (bytes > kMaxBytesOfPhase || bytes_of(*barrier) + static_cast<int>(bytes) > kMaxBytesOfPhase) {
+    fail("mbarrier: a phase can expect at most 2^20 - 1 bytes", place);
+  }
+  barrier->state += 2 * static_cast<int>(bytes);
+}
+
+bool mbarrier_test(MBarrier* barrier, unsigned parity, Place place) {
+  check(barrier, place);
+  race::atomic_access(barrier, sizeof(*barrier), false, place);
+  if (parity_of(*barrier) == parity) {
+    yield(place);
+    if (parity_of(*barrier) == parity) return false;
+  }
+  race::acquire(clock_of(barrier, parity));
+  return true;
+}
+
+void mbarrier_wait(MBarrier* barrier, unsigned parity, Place place) {
+  check(barrier, place);
+  race::atomic_access(barrier, sizeof(*barrier), false, place);
+  if (parity > 1) fail("mbarrier_wait: the parity is 0 or 1", place);
+  wait_until([=] { return parity_of(*barrier) != parity; }, place, "mbarrier_wait");
+  race::acquire(clock_of(barrier, parity));
+}
+
+void fence_proxy_async() { async_proxy::fence(); }
+
+void bulk_load(void* shared, void const* global, unsigned bytes, MBarrier* barrier, Place place) {
+  check_bulk(shared, global, bytes, "bulk_load", place);
+  if (bytes == 0) return;
+  race::read(global, bytes, place);
+  start_load(shared, bytes, barrier, "bulk_load", place,
+             [=](unsigned char* to) { std::memcpy(to, global, bytes); });
+}
+
+void bulk_store(void* global, void const* shared, unsigned bytes, Place place) {
+  check_bulk(shared, global, bytes, "bulk_store", place);
+  if (bytes == 0) return;
+  race::write(global, bytes, place);
+  start_store(shared, bytes, "bulk_store", place, [=](unsigned char const* data) {
+    race::write(global, bytes, place);
+    std::memcpy(global, data, bytes);
+  });
+}
+
+void bulk_reduce_add_f32(float* global, float const* shared, unsigned bytes, Place place) {
+  check_bulk(shared, global, bytes, "bulk_reduce_add_f32", place);
+  if (bytes == 0) return;
+  start_store(shared, bytes, "bulk_reduce_add_f32", place, [=](unsigned char const* data) {
+    auto* const to = reinterpret_cast<unsigned char*>(global);
+    for (unsigned i = 0; i < bytes; i += 4) add_to<float>(to + i, data + i, place);
+  });
+}
+
+void bulk_commit() { ++stores_of(*current).group; }
+
+void bulk_wait(unsigned newest) {
+  Stores& stores = stores_of(*current);
+  std::erase_if(stores.open, [&](auto const& store) {
+    if (store->group + newest >= stores.group) return false;
+    complete(*store);
+    race::read(store->shared, store->data.size(), store->place);
+    return true;
+  });
+}
+
+void bulk_prefetch(void const* global, unsigned bytes, Place place) {
+  if (!is_aligned(global, 16) || bytes % 16 != 0) {
+    fail("bulk_prefetch: address and size must be multiples of 16 bytes", place);
+  }
+  check_global(global, bytes, "bulk_prefetch", place);
+}
+
+void tensor_load(void* shared, ptx::TensorMap const& map, int row, int column, MBarrier* barrier,
+                 Place place) {
+  Box const box{map, row, column};
+  box.check(shared, "tensor_load", place);
+  box.each_row([&](std::int64_t, unsigned char const* global, std::size_t n) {
+    race::read(global, n, place);
+  });
+  start_load(shared, box.bytes(), barrier, "tensor_load", place, [=](unsigned char* to) {
+    std::memset(to, 0, box.bytes());
+    box.each_element(
+        [&](unsigned char const* global, unsigned at) { std::memcpy(to + at, global, box.size); });
+  });
+}
+
+void tensor_store(ptx::TensorMap const& map, int row, int column, void const* shared, bool add,
+                  Place place) {
+  Box const box{map, row, column};
+  box.check(shared, "tensor_store", place);
+  auto const type = box.matrix.type;
+  if (add && type != core::DataType::f32 && type != core::DataType::i32) {
+    fail("tensor_reduce_add: the model knows f32 and i32", place);
+  }
+  auto const record_write = [=] {
+    if (add) return;
+    box.each_row(
+        [&](std::int64_t, unsigned char* global, std::size_t n) { race::write(global, n, place); });
+  };
+  record_write();
+  start_store(shared, box.bytes(), add ? "tensor_reduce_add" : "tensor_store", place,
+              [=](unsigned char const* data) {
+                record_write();
+                box.each_element([&](unsigned char* global, unsigned at) {
+                  if (!add) {
+                    std::memcpy(global, data + at, box.size);
+                  } else if (type == core::DataType::f32) {
+                    add_to<float>(global, data + at, place);
+                  } else {
+                    add_to<std::int32_t>(global, data + at, place);
+                  }
+                });
+              });
+}
+
+namespace async_proxy {
+namespace {
+
+/// Shared memory as the asynchronous proxy sees it.
+struct View {
+  std::vector<unsigned char> bytes;
+  bool fenced = false;  ///< since the bytes were brought up to date
+};
+
+// AddressSanitizer does not let the gaps between variables be copied.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kModelled = false;
+#else
+constexpr bool kModelled = true;
+#endif
+
+View& state() {
+  static char const key = 0;
+  return block_state<View>(&key);
+}
+
+/// From the byte at `offset`, brought up to date.
+unsigned char* view(std::size_t offset) {
+  View& view = state();
+  Block const& block = *current->block;
+  view.bytes.resize(std::max(block.used, view.bytes.size()), 0xFF);
+  if (view.fenced) std::memcpy(view.bytes.data(), block.arena, view.bytes.size());
+  view.fenced = false;
+  return view.bytes.data() + offset;
+}
+
+}  // namespace
+
+// The copy is put off to the next use, so that a fence of every thread costs little. What is stored
+// between fence and use is then not seen as missing.
+void fence() {
+  if (kModelled) state().fenced = true;
+}
+
+void wrote(void const* shared, std::size_t bytes) {
+  if (kModelled) std::memcpy(view(shared_offset(shared)), shared, bytes);
+}
+
+void reads(void const* shared, std::size_t bytes, char const* what, Place place) {
+  if (!kModelled) return;
+  if (std::memcmp(view(shared_offset(shared, place)), shared, bytes) != 0) {
+    fail(fmt::format("{}: reads what ordinary stores wrote to shared memory without a "
+                     "fence_proxy_async() since",
+                     what),
+         place);
+  }
+}
+
+}  // namespace async_proxy
+
+}  // namespace quadrille::simt::hopper
