@@ -76,8 +76,8 @@ for argument in "$@"; do
   fi
 done
 
-# This bundle's libraries come last, so that a site's own (CUDA, fabric) win.
-export LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$here/lib
+# This bundle's libraries come first: half of a site's own Open MPI would not fit its other half.
+export LD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 "$here/bin/quadrille" --version >/dev/null 2>&1 || export LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$here/lib/gcc
 export PATH=$here/bin:$PATH
 export OPAL_PREFIX=$here OPAL_BINDIR=$here/bin OPAL_LIBDIR=$here/lib OPAL_PKGLIBDIR=$here/lib/openmpi
