@@ -236,12 +236,14 @@ QUAD_SIMT_REDUCE(__reduce_xor_sync, bit_xor, unsigned)
 
 // Atomics. The value has the type of the word, as if each were overloaded.
 
-#define QUAD_SIMT_ATOMIC(name, model, expression)                                               \
-  template <class T>                                                                            \
-  T name(T* p, std::type_identity_t<T> value,                                                   \
-         quadrille::simt::Place place = quadrille::simt::Place::current()) {                    \
-    return quadrille::simt::language::model(                                                    \
-        p, place, [=](T old) __attribute__((no_sanitize("thread"))) { return T(expression); }); \
+#define QUAD_SIMT_ATOMIC(name, model, expression)                                      \
+  template <class T>                                                                   \
+  T name(T* p, std::type_identity_t<T> value,                                          \
+         quadrille::simt::Place place = quadrille::simt::Place::current()) {           \
+    return quadrille::simt::language::model(                                           \
+        p, place, [=]([[maybe_unused]] T old) __attribute__((no_sanitize("thread"))) { \
+          return T(expression);                                                        \
+        });                                                                            \
   }
 QUAD_SIMT_ATOMIC(atomicAdd, polling_atomic, old + value)
 QUAD_SIMT_ATOMIC(atomicSub, polling_atomic, old - value)
