@@ -30,12 +30,11 @@
 #include "simt/engine.hpp"
 #include "simt/race.hpp"
 
-#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstring>
 #include <source_location>
-#include <unordered_map>
+#include <string>
 
 #define QUAD_INSTRUCTION QUAD_SIMT_MODEL inline
 /// The place of the call, as last parameter of an instruction.
@@ -1038,12 +1037,12 @@ enum class Order { relaxed, acquire, release, acq_rel };
 enum class Scope { cta, gpu, sys };
 enum class Update { add, min, max, exchange, compare_and_swap };
 
-/// Stands for an address in the eyes of one block: what is released at the scope of a block reaches
-/// that block alone.
+/// Stands for an address of device memory in the eyes of one block: what is released at the scope
+/// of a block reaches that block alone, as does what is released at any address that is not of
+/// device memory.
 QUAD_SIMT_MODEL inline void const* key_in_block(void const* p) {
-  static char const key = 0;
   if (simt::is_shared(p)) return p;
-  return &simt::block_state<std::unordered_map<void const*, char>>(&key)[p];
+  return reinterpret_cast<void const*>(~reinterpret_cast<std::uintptr_t>(p));
 }
 QUAD_SIMT_MODEL inline void release(void const* p, Order order, Scope scope) {
   if (!simt::race::enabled() || order == Order::relaxed || order == Order::acquire) return;
@@ -1076,7 +1075,13 @@ QUAD_SIMT_MODEL T updated(T old, T value) {
   }
 }
 
-/// Replaces the value and returns the one before.
+template <class T>
+QUAD_SIMT_MODEL bool same_bits(T a, T b) {
+  return __builtin_bit_cast(Bits<T>, a) == __builtin_bit_cast(Bits<T>, b);
+}
+
+/// Replaces the value and returns the one before. Blocks share one operating system thread, so that
+/// nothing comes between the two.
 template <Update kUpdate, class T>
 QUAD_SIMT_MODEL T update(T* p, T value, T expected, Order order, Scope scope, simt::Place where) {
   if constexpr (kUpdate == Update::min || kUpdate == Update::max) {
@@ -1085,43 +1090,35 @@ QUAD_SIMT_MODEL T update(T* p, T value, T expected, Order order, Scope scope, si
     static_assert(std::is_arithmetic_v<T>);
   }
   require_alignment(p, sizeof(T), "atomic", where);
-  // Somebody else may be what a loop around these waits for.
-  if constexpr (kUpdate == Update::exchange || kUpdate == Update::compare_and_swap) simt::yield();
+  simt::preempt();
   simt::race::atomic_access(p, sizeof(T), true, where);
-  release(p, order, scope);
-  auto* const bits = reinterpret_cast<Bits<T>*>(p);
-  Bits<T> old = __atomic_load_n(bits, __ATOMIC_SEQ_CST);
-  for (;;) {
-    if constexpr (kUpdate == Update::compare_and_swap) {
-      if (old != __builtin_bit_cast(Bits<T>, expected)) break;
-    }
-    auto const next =
-        __builtin_bit_cast(Bits<T>, updated<kUpdate, T>(__builtin_bit_cast(T, old), value));
-    if (__atomic_compare_exchange_n(bits, &old, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
-      break;
-    }
-  }
+  T const old = *p;
   acquire(p, order, scope);
-  return __builtin_bit_cast(T, old);
+  if (kUpdate != Update::compare_and_swap || same_bits(old, expected)) {
+    release(p, order, scope);
+    *p = updated<kUpdate, T>(old, value);
+  }
+  // Nothing changed: a loop that waits for somebody else may be around this.
+  if (same_bits(old, *p)) simt::yield(where);
+  return old;
 }
 
 template <class T>
 QUAD_SIMT_MODEL T load(T const* p, Order order, Scope scope, simt::Place where) {
   require_alignment(p, sizeof(T), "atomic load", where);
-  simt::yield();  // a loop around this waits for somebody else
+  simt::yield(where);  // a loop around this waits for somebody else
   simt::race::atomic_access(p, sizeof(T), false, where);
-  auto const bits = __atomic_load_n(reinterpret_cast<Bits<T> const*>(p), __ATOMIC_SEQ_CST);
   acquire(p, order, scope);
-  return __builtin_bit_cast(T, bits);
+  return *p;
 }
 
 template <class T>
 QUAD_SIMT_MODEL void store(T* p, T value, Order order, Scope scope, simt::Place where) {
   require_alignment(p, sizeof(T), "atomic store", where);
+  simt::preempt();
   simt::race::atomic_access(p, sizeof(T), true, where);
   release(p, order, scope);
-  __atomic_store_n(reinterpret_cast<Bits<T>*>(p), __builtin_bit_cast(Bits<T>, value),
-                   __ATOMIC_SEQ_CST);
+  *p = value;
 }
 
 }  // namespace detail
@@ -1161,8 +1158,8 @@ QUAD_SIMT_MODEL void store(T* p, T value, Order order, Scope scope, simt::Place 
   }
 #define QUAD_PTX_FENCE(scope)                                      \
   QUAD_INSTRUCTION void fence_acq_rel_##scope() {                  \
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);                       \
     simt::race::fence(detail::Scope::scope != detail::Scope::cta); \
+    simt::preempt();                                               \
   }
 
 #endif
@@ -1290,11 +1287,11 @@ QUAD_INSTRUCTION std::uint64_t globaltimer() {
 }
 
 /// Sleeps for about `nanoseconds`, at most a millisecond. PTX nanosleep.
-QUAD_INSTRUCTION void nanosleep([[maybe_unused]] unsigned nanoseconds) {
+QUAD_INSTRUCTION void nanosleep([[maybe_unused]] unsigned nanoseconds QUAD_WHERE) {
 #ifdef __CUDACC__
   asm volatile("nanosleep.u32 %0;" ::"r"(nanoseconds) : "memory");
 #else
-  simt::yield();
+  simt::yield(where);
 #endif
 }
 
