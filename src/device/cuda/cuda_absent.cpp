@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "device/device.hpp"
+#include "device/kernel_facts.hpp"
 
 namespace quadrille::device {
 namespace {
@@ -23,5 +24,7 @@ int cuda_device_count(std::string* why) {
 }
 
 Facts cuda_device_facts(int) { fail_absent(); }
+
+std::vector<KernelFacts> recorded_kernels(StreamView, std::function<void()> const&) { return {}; }
 
 }  // namespace quadrille::device

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "device/occupancy.hpp"
+
+#include <algorithm>
+
+namespace quadrille::device {
+namespace {
+
+constexpr int kWarp = 32;
+constexpr std::size_t kKi = 1024;
+
+template <class T>
+T round_up(T value, T unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+int warps_of(BlockNeeds const& needs) { return (needs.threads + kWarp - 1) / kWarp; }
+
+}  // namespace
+
+Multiprocessor multiprocessor(int compute_capability) {
+  switch (compute_capability) {
+    case 70: return {2048, 32, 65536, 256, 4, 96 * kKi, 0, 256};
+    case 75: return {1024, 16, 65536, 256, 4, 64 * kKi, 0, 256};
+    case 80: return {2048, 32, 65536, 256, 4, 164 * kKi, kKi, 128};
+    case 86: return {1536, 16, 65536, 256, 4, 100 * kKi, kKi, 128};
+    case 87: return {1536, 16, 65536, 256, 4, 164 * kKi, kKi, 128};
+    case 89: return {1536, 24, 65536, 256, 4, 100 * kKi, kKi, 128};
+    case 90:
+    case 100: return {2048, 32, 65536, 256, 4, 228 * kKi, kKi, 128};
+    case 120: return {1536, 24, 65536, 256, 4, 100 * kKi, kKi, 128};
+    default: return {};
+  }
+}
+
+int resident_blocks(Multiprocessor const& offered, BlockNeeds const& needs) {
+  int const warps = warps_of(needs);
+  if (warps == 0 || needs.threads > 1024) return 0;
+  int const by_threads = offered.threads / kWarp / warps;
+
+  // Each partition has its own registers, so what is left over in one helps no warp of another.
+  int by_registers = offered.blocks;
+  if (needs.registers > 0) {
+    int const each = round_up(needs.registers * kWarp, offered.register_unit);
+    if (each * round_up(warps, offered.partitions) > offered.registers) return 0;
+    by_registers = offered.registers / offered.partitions / each * offered.partitions / warps;
+  }
+
+  std::size_t const shared =
+      round_up(needs.shared_bytes + offered.shared_reserved, offered.shared_unit);
+  int const by_shared =
+      shared == 0 ? offered.blocks : static_cast<int>(offered.shared_bytes / shared);
+  return std::min({by_threads, by_registers, by_shared, offered.blocks});
+}
+
+double occupancy(Multiprocessor const& offered, BlockNeeds const& needs) {
+  return static_cast<double>(resident_blocks(offered, needs) * warps_of(needs)) * kWarp /
+         offered.threads;
+}
+
+}  // namespace quadrille::device
