@@ -22,6 +22,8 @@
 #include <cstdio>
 #include <cstring>
 #include <limits>
+#include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <vector_functions.h>
@@ -70,7 +72,10 @@ void launch(char const* name, void (*kernel)(Parameters...), dim3 grid, dim3 blo
   QUAD_REQUIRE(stream && stream.device().kind() == device::Kind::cuda,
                "a CUDA kernel needs a stream of a CUDA device");
   std::tuple<std::decay_t<Parameters>...> const values{static_cast<Parameters>(arguments)...};
-  simt::run_grid({grid, block, shared_bytes, name}, [&] { std::apply(kernel, values); });
+  std::string_view plain{name};  // without the parentheses that keep commas of a template together
+  if (plain.starts_with('(')) plain = plain.substr(1, plain.size() - 2);
+  simt::run_grid({grid, block, shared_bytes, std::string{plain}},
+                 [&] { std::apply(kernel, values); });
 }
 
 }  // namespace interpreted

@@ -439,7 +439,7 @@ std::string name_of(Thread const& thread) {
 }
 
 void fail(std::string const& message, Place place) {
-  char const* const kernel = current_launch != nullptr ? current_launch->kernel : "host";
+  std::string const kernel = current_launch != nullptr ? current_launch->kernel : "host";
   if (current == nullptr) throw Error{fmt::format("{}: {} ({})", kernel, message, text_of(place))};
   stop(fmt::format("{}, {}: {} ({})", kernel, name_of(*current), message, text_of(place)));
 }
@@ -525,7 +525,7 @@ void run_grid(Launch const& launch, std::function<void()> const& body) {
   race::launch_ends();
   current_launch = nullptr;
   if (!e.error.empty()) throw Error{e.error};
-  check_guards(launch.kernel);
+  check_guards(launch.kernel.c_str());
 }
 
 }  // namespace quadrille::simt

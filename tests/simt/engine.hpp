@@ -118,7 +118,7 @@ struct Block {
 struct Launch {
   dim3 grid, block;
   std::size_t dynamic_bytes = 0;
-  char const* kernel = "";
+  std::string kernel;
 };
 
 /// The order in which threads run. Fixed orders each miss a class of missing barriers, so tests

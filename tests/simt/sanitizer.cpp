@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 //
-// What kernel files compiled with -fsanitize=alignment,bounds,... call when a check fails; libubsan
+// What kernel files compiled with -fsanitize=alignment,null,bounds,... call when a check fails; libubsan
 // is not linked, so that the failure is one of the kernel and names block and thread.
 
 #include "simt/engine.hpp"
