@@ -26,6 +26,7 @@ struct Fiber {
   boost::context::detail::fcontext_t context = nullptr;
   unsigned char* stack = nullptr;  ///< lowest address; a guard page lies below
   std::size_t stack_bytes = 0;
+  std::size_t number = 0;
   Thread* thread = nullptr;
   void* fake_stack = nullptr;  ///< AddressSanitizer's
 };
@@ -37,6 +38,8 @@ namespace {
 
 // Pages of a stack that are not touched cost nothing.
 constexpr std::size_t kStackBytes = 256 * 1024;
+constexpr std::size_t kStackColours = 61;
+constexpr std::size_t kStackColourBytes = 64;
 // Rounds in which every thread that polls polls once, and nothing else happens.
 constexpr unsigned kRoundsBeforeMoreBlocks = 4;
 constexpr unsigned kRoundsBeforeHang = 10'000;
@@ -345,14 +348,18 @@ Fiber& take_fiber() {
     auto fiber = std::make_unique<Fiber>();
     fiber->stack = static_cast<unsigned char*>(memory) + page;
     fiber->stack_bytes = kStackBytes;
+    fiber->number = engine.fibers.size();
     engine.idle.push_back(fiber.get());
     engine.fibers.push_back(std::move(fiber));
   }
   Fiber& fiber = *engine.idle.back();
   engine.idle.pop_back();
   if (fiber.context == nullptr) {
-    fiber.context = boost::context::detail::make_fcontext(fiber.stack + fiber.stack_bytes,
-                                                          fiber.stack_bytes, fiber_main);
+    // Stacks that all begin at the same offset in a page would meet in the same cache sets.
+    unsigned char* const top =
+        fiber.stack + fiber.stack_bytes - fiber.number % kStackColours * kStackColourBytes;
+    fiber.context = boost::context::detail::make_fcontext(
+        top, static_cast<std::size_t>(top - fiber.stack), fiber_main);
   }
   return fiber;
 }
