@@ -85,7 +85,8 @@ inline void require(Tensor2d const& t) {
 }  // namespace detail
 
 /// Checks the description and encodes it: for the copy engine under nvcc, else for its model. Fails
-/// on what the copy engine cannot do, with the way out.
+/// on what the copy engine cannot do, with the way out. Called in .cu files alone: the host
+/// compiler would take the model's.
 inline TensorMap make_tensor_map_2d(Tensor2d const& t) {
   detail::require(t);
   TensorMap map{};
