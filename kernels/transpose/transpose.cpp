@@ -21,9 +21,37 @@ std::vector<Variant<Problem>> const& table() {
         Backend::vendor,
         {DataType::f64, DataType::f32},
         "none",
-        "OpenBLAS",
-        "cblas_domatcopy, cblas_somatcopy"},
+        "OpenBLAS, cuBLAS",
+        "cblas_domatcopy, cblas_somatcopy; cublasDgeam, cublasSgeam"},
        launch_vendor},
+      {{"naive_32x8", Backend::cuda, every, "none", "note on Nsight Compute",
+        "an element a thread, blocks 32 wide; f32 sectors per request 4 and 32"},
+       QUAD_CUDA_LAUNCH(launch_naive_32x8)},
+      {{"naive_8x32", Backend::cuda, every, "none", "note on Nsight Compute",
+        "an element a thread, blocks 8 wide; f32 sectors per request 4 and 8"},
+       QUAD_CUDA_LAUNCH(launch_naive_8x32)},
+      {{"register_4x4",
+        Backend::cuda,
+        {DataType::f32, DataType::i32},
+        "extents % 4 == 0, rows aligned to 16 bytes",
+        "note on Nsight Compute",
+        "4 x 4 patches turned in registers; f32 sectors per request 16 and 16"},
+       QUAD_CUDA_LAUNCH(launch_register_4x4)},
+      {{"shared_tile", Backend::cuda, every, "none", "own",
+        "tiles in shared memory, with bank conflicts; f32 sectors per request 4 and 4"},
+       QUAD_CUDA_LAUNCH(launch_shared_tile)},
+      {{"shared_padded", Backend::cuda, every, "none", "own",
+        "padded tiles in shared memory; f32 sectors per request 4 and 4"},
+       QUAD_CUDA_LAUNCH(launch_shared_padded)},
+      {{"shared_swizzled", Backend::cuda, every, "none", "own",
+        "16-byte accesses throughout, swizzled tiles; f32 sectors per request 16 and 16"},
+       QUAD_CUDA_LAUNCH(launch_shared_swizzled)},
+      {{"bulk_tensor", Backend::cuda, every, "sm_90, rows aligned to 16 bytes", "own",
+        "tensor copies bring and take tiles", 90},
+       QUAD_CUDA_LAUNCH(launch_bulk_tensor)},
+      {{"in_place", Backend::cuda, every, "square, out is in", "own",
+        "pairs of tiles change places; f32 sectors per request 4 and 4"},
+       QUAD_CUDA_LAUNCH(launch_in_place)},
   };
   return rows;
 }
@@ -31,6 +59,15 @@ std::vector<Variant<Problem>> const& table() {
 }  // namespace
 
 std::span<Variant<Problem> const> variants() { return table(); }
+
+void launch_vendor(Problem const& problem, device::StreamView stream) {
+  if (stream.device().kind() == device::Kind::host) return launch_vendor_host(problem, stream);
+#ifdef QUADRILLE_CUBLAS
+  launch_vendor_cuda(problem, stream);
+#else
+  core::fail("transpose/vendor: this build has no CUDA", core::Exit::environment);
+#endif
+}
 
 void require_consistent(Problem const& problem) {
   device::MatrixView const& in = problem.in;

@@ -8,7 +8,8 @@
 
 namespace quadrille::kernels::transpose {
 
-/// out = in^T: in is m x n, out n x m, both row-major, not overlapping. Exact.
+/// out = in^T: in is m x n, out n x m, both row-major, not overlapping; for variant "in_place" one
+/// and the same. Exact.
 struct Problem {
   device::MatrixView in;
   device::MatrixView out;
@@ -27,6 +28,17 @@ std::span<Variant<Problem> const> variants();
 /// The launch functions behind the table: each checks the problem and enqueues it.
 void launch_reference(Problem const& problem, device::StreamView stream);
 void launch_kokkos(Problem const& problem, device::StreamView stream);
+/// OpenBLAS on the host, cuBLAS on a GPU.
 void launch_vendor(Problem const& problem, device::StreamView stream);
+void launch_vendor_host(Problem const& problem, device::StreamView stream);
+void launch_vendor_cuda(Problem const& problem, device::StreamView stream);
+void launch_naive_32x8(Problem const& problem, device::StreamView stream);
+void launch_naive_8x32(Problem const& problem, device::StreamView stream);
+void launch_register_4x4(Problem const& problem, device::StreamView stream);
+void launch_shared_tile(Problem const& problem, device::StreamView stream);
+void launch_shared_padded(Problem const& problem, device::StreamView stream);
+void launch_shared_swizzled(Problem const& problem, device::StreamView stream);
+void launch_bulk_tensor(Problem const& problem, device::StreamView stream);
+void launch_in_place(Problem const& problem, device::StreamView stream);
 
 }  // namespace quadrille::kernels::transpose

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Transpose by OpenBLAS: the bar.
+/// Transpose by OpenBLAS: the bar on the host.
 ///
 ///   out = in^T
 ///
@@ -48,7 +48,7 @@ void transpose(Function* function, Problem const& p, Space const& space) {
 
 }  // namespace
 
-void launch_vendor(Problem const& problem, device::StreamView stream) {
+void launch_vendor_host(Problem const& problem, device::StreamView stream) {
   require_consistent(problem);
   for (device::MatrixView const& x : {problem.in, problem.out}) {
     QUAD_REQUIRE(std::max(x.rows, x.ld) <= std::numeric_limits<blasint>::max(),

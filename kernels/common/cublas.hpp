@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/error.hpp"
+#include "device/cuda/library.hpp"
+#include "device/cuda/stream.hpp"
+
+#include <cublas_v2.h>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace quadrille::kernels {
+
+/// cuBLAS, found at run time, with a handle for each stream, made by the stream's first launch,
+/// which takes long and allocates. Handles are never destroyed: they end with the process. Thread
+/// safe. For the vendor lines of operations alone.
+class Cublas {
+ public:
+  static Cublas& instance() {
+    static Cublas cublas;
+    return cublas;
+  }
+
+  /// CUBLAS_PEDANTIC_MATH: f32 on the FP32 units, nothing emulated.
+  cublasHandle_t handle(device::StreamView stream) {
+    std::lock_guard const lock{mutex_};
+    cudaStream_t const queue = device::cuda_stream(stream);
+    cublasHandle_t& handle = handles_[queue];
+    if (handle == nullptr) {
+      check(get<decltype(cublasCreate_v2)>("cublasCreate_v2")(&handle), "cublasCreate");
+      check(get<decltype(cublasSetStream_v2)>("cublasSetStream_v2")(handle, queue),
+            "cublasSetStream");
+      check(get<decltype(cublasSetMathMode)>("cublasSetMathMode")(handle, CUBLAS_PEDANTIC_MATH),
+            "cublasSetMathMode");
+    }
+    return handle;
+  }
+
+  /// A function of the library; Function is the type of its declaration.
+  template <class Function>
+  Function* get(char const* name) const {
+    return library_.get<Function>(name);
+  }
+
+  /// Ends the job unless the call succeeded.
+  void check(cublasStatus_t status, char const* call) const {
+    if (status == CUBLAS_STATUS_SUCCESS) return;
+    auto* const to_text = get<decltype(cublasGetStatusString)>("cublasGetStatusString");
+    core::fail(std::string{call} + ": " + to_text(status));
+  }
+
+ private:
+  device::Library library_{{"libcublas.so.13", "libcublas.so.12", "libcublas.so"}};
+  std::mutex mutex_;
+  std::map<cudaStream_t, cublasHandle_t> handles_;
+};
+
+}  // namespace quadrille::kernels

@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Transpose of tiles that tensor copies bring and take away.
+///
+///   out[j][i] = in[i][j]
+///
+/// Technique    the copy engine computes addresses and bounds: one thread asks for whole tiles
+/// ahead of
+///              time, and threads only turn tiles, in the shared memory where they arrived. Tiles
+///              come with the engine's swizzle of 128 bytes; threads take patches along diagonals,
+///              so that both the rows they read and the columns they write are spread over all
+///              banks. What is gained is instructions, not bandwidth
+/// Shapes       row-major, not overlapping
+/// Types        all, as integers of their size
+/// Work         2 m n s bytes
+/// Constraints  in and out aligned to 16 bytes, leading dimensions multiples of 16 bytes, extents
+/// below
+///              2^31; sm_90
+/// Needs        sm_90
+/// Launch       a ring of three tiles of 64 x 64 (s = 1: 128 x 128) elements, 24 to 96 KiB of
+/// shared
+///              memory, 64 to 256 threads; as many blocks as fit, each taking every so-manieth tile
+/// Accuracy     exact
+/// Source       own
+#include "common/hopper.cuh"
+#include "transpose/transpose_patch.cuh"
+#include "transpose/transpose_tiles.cuh"
+
+#include <algorithm>
+
+namespace quadrille::kernels::transpose {
+namespace {
+
+constexpr int kStages = 3;
+constexpr unsigned kBand = 32;
+/// Shared memory of a multiprocessor, and what a block takes of it beside its tiles.
+constexpr int kSharedBytes = 227 * 1024;
+constexpr int kBesideBytes = 2048;
+
+template <class T>
+struct Shape {
+  static constexpr int kVector = 16 / sizeof(T);
+  static constexpr int kSide = sizeof(T) == 1 ? 128 : 64;
+  static constexpr int kPieces = kSide / kVector;  ///< of a row
+  static constexpr int kPatches = kPieces * kPieces;
+  static constexpr int kThreads = kPatches < 256 ? kPatches : 256;
+  static constexpr int kRounds = kPatches / kThreads;
+  /// A tile is boxes side by side, with rows of 128 bytes, 8 pieces.
+  static constexpr int kBoxCols = 128 / sizeof(T);
+  static constexpr int kBoxes = kSide / kBoxCols;
+  static constexpr int kBoxPieces = kSide * 8;
+  static constexpr int kTileBytes = kSide * kSide * sizeof(T);
+  static constexpr int kBlocksPerUnit =
+      std::min(kSharedBytes / (kStages * kTileBytes + kBesideBytes), 2048 / kThreads);
+
+  /// Patches in squares of 8 x 8, each square by diagonals.
+  static __device__ Place patch(int index) {
+    int const square = index / 64;
+    int const col = index % 8;
+    int const row = col ^ (index / 8 % 8);
+    return {square / (kPieces / 8) * 8 + row, square % (kPieces / 8) * 8 + col};
+  }
+  /// Where piece `piece` of a row of the tile lies.
+  static __device__ int slot(int row, int piece) {
+    return piece / 8 * kBoxPieces + row * 8 + (piece % 8 ^ row % 8);
+  }
+};
+
+template <class T>
+__device__ void load_tile(Piece* stage, ptx::TensorMap const& in, Tiling const& tiling,
+                          unsigned index, ptx::MBarrier* full) {
+  Place const tile = tiling.tile(index);
+  ptx::mbarrier_arrive_expect_tx(full, Shape<T>::kTileBytes);
+  for (int box = 0; box < Shape<T>::kBoxes; ++box) {
+    ptx::tensor_load(stage + box * Shape<T>::kBoxPieces, in, tile.row * Shape<T>::kSide,
+                     tile.col * Shape<T>::kSide + box * Shape<T>::kBoxCols, full);
+  }
+}
+
+template <class T>
+__device__ void store_tile(Piece const* stage, ptx::TensorMap const& out, Tiling const& tiling,
+                           unsigned index) {
+  Place const tile = tiling.tile(index);
+  for (int box = 0; box < Shape<T>::kBoxes; ++box) {
+    ptx::tensor_store(out, tile.col * Shape<T>::kSide,
+                      tile.row * Shape<T>::kSide + box * Shape<T>::kBoxCols,
+                      stage + box * Shape<T>::kBoxPieces);
+  }
+  ptx::bulk_commit();
+}
+
+template <class T>
+__global__ void __launch_bounds__(Shape<T>::kThreads)
+    transpose_bulk_tensor_kernel(const __grid_constant__ ptx::TensorMap in,
+                                 const __grid_constant__ ptx::TensorMap out, Tiling tiling) {
+  using S = Shape<T>;
+  constexpr int kTilePieces = S::kTileBytes / 16;
+  QUAD_DYNAMIC_SHARED(Piece, stages);
+  QUAD_SHARED(ptx::MBarrier, full, [kStages]);
+  auto const thread = static_cast<int>(threadIdx.x);
+  unsigned const tiles = tiling.count();
+  unsigned const stride = gridDim.x;
+
+  if (thread == 0) {
+    for (int stage = 0; stage < kStages; ++stage) ptx::mbarrier_init(&full[stage], 1);
+    ptx::fence_mbarrier_init();
+  }
+  // The barriers are ready.
+  __syncthreads();
+  if (thread == 0) {
+    for (unsigned ahead = 0; ahead + 1 < kStages; ++ahead) {
+      unsigned const index = blockIdx.x + ahead * stride;
+      if (index < tiles) {
+        load_tile<T>(stages + ahead * kTilePieces, in, tiling, index, &full[ahead]);
+      }
+    }
+  }
+
+  unsigned turn = 0;
+  for (unsigned index = blockIdx.x; index < tiles; index += stride, ++turn) {
+    unsigned const stage = turn % kStages;
+    Piece* const tile = stages + stage * kTilePieces;
+    ptx::mbarrier_wait(&full[stage], turn / kStages % 2);
+    // Read
+    Piece patch[S::kRounds][S::kVector];
+#pragma unroll
+    for (int round = 0; round < S::kRounds; ++round) {
+      Place const place = S::patch(thread + round * S::kThreads);
+#pragma unroll
+      for (int k = 0; k < S::kVector; ++k) {
+        patch[round][k] = tile[S::slot(place.row * S::kVector + k, place.col)];
+      }
+    }
+    // All patches are in registers; their places can be overwritten.
+    __syncthreads();
+    // Turn
+#pragma unroll
+    for (int round = 0; round < S::kRounds; ++round) {
+      Place const place = S::patch(thread + round * S::kThreads);
+#pragma unroll
+      for (int c = 0; c < S::kVector; ++c) {
+        tile[S::slot(place.col * S::kVector + c, place.row)] = turned_column<T>(patch[round], c);
+      }
+    }
+    // The copy engine sees what this thread has turned, and thread 0 knows of all threads.
+    ptx::fence_proxy_async();
+    __syncthreads();
+    if (thread == 0) {
+      store_tile<T>(tile, out, tiling, index);
+      unsigned const next = index + (kStages - 1) * stride;
+      if (next < tiles) {
+        // The tile stored a turn ago has left the stage that comes next; the newest may be leaving.
+        ptx::bulk_wait_read<1>();
+        unsigned const free = (turn + kStages - 1) % kStages;
+        load_tile<T>(stages + free * kTilePieces, in, tiling, next, &full[free]);
+      }
+    }
+  }
+  // Shared memory lives until the last tile has left it.
+  if (thread == 0) ptx::bulk_wait_read<0>();
+}
+
+ptx::TensorMap map_of(device::MatrixView const& view, int side, int box_cols) {
+  return ptx::make_tensor_map_2d({.data = view.data,
+                                  .type = view.type,
+                                  .rows = view.rows,
+                                  .columns = view.cols,
+                                  .leading = view.ld,
+                                  .box_rows = static_cast<unsigned>(side),
+                                  .box_columns = static_cast<unsigned>(box_cols),
+                                  .swizzle = ptx::Swizzle::bytes_128});
+}
+
+}  // namespace
+
+void launch_bulk_tensor(Problem const& problem, device::StreamView stream) {
+  require_consistent(problem);
+  QUAD_REQUIRE(rows_aligned(problem.in) && rows_aligned(problem.out),
+               "transpose/bulk_tensor: in, out and their rows must be aligned to 16 bytes; use "
+               "variant 'shared_swizzled'");
+  QUAD_REQUIRE(std::max(problem.in.rows, problem.in.cols) <= INT32_MAX,
+               "transpose/bulk_tensor: extents must be below 2^31; use variant 'shared_swizzled'");
+  with_operands(problem, [&]<class T>(Operands<T> const&) {
+    using S = Shape<T>;
+    Tiling const tiling = tiles_of(problem.in, S::kSide, S::kSide, kBand);
+    unsigned const blocks = std::min(
+        tiling.count(), static_cast<unsigned>(stream.device().facts().units * S::kBlocksPerUnit));
+    QUAD_LAUNCH((transpose_bulk_tensor_kernel<T>), dim3(blocks), dim3(S::kThreads),
+                kStages * S::kTileBytes, stream, map_of(problem.in, S::kSide, S::kBoxCols),
+                map_of(problem.out, S::kSide, S::kBoxCols), tiling);
+  });
+}
+
+}  // namespace quadrille::kernels::transpose

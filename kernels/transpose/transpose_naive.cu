@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Transpose straight from memory to memory, by blocks of two shapes.
+///
+///   out[j][i] = in[i][j]
+///
+/// Technique    one element a thread. Blocks 32 threads wide: a warp reads a stretch of one row,
+/// and
+///              writes 32 elements of 32 rows. Blocks 8 wide: a warp reads 8 elements of 4 rows and
+///              writes 4 elements of 8 rows, so that half of each sector of 32 bytes written is
+///              used in place of an eighth (f32); narrower ones would read parts of sectors
+/// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
+/// Types        all, as integers of their size
+/// Work         2 m n s bytes; f32 sectors per request, read and written: 4 and 32; 4 and 8
+/// Constraints  fewer than 2^31 blocks
+/// Launch       32 x 8 or 8 x 32 threads per block, an element each
+/// Accuracy     exact
+/// Source       note on profiling with Nsight Compute, transposes
+#include "transpose/transpose_tiles.cuh"
+
+namespace quadrille::kernels::transpose {
+namespace {
+
+constexpr int kThreads = 256;
+
+template <class T, int kBlockCols>
+__global__ void __launch_bounds__(kThreads) transpose_naive_kernel(Operands<T> p, Tiling tiling) {
+  constexpr int kBlockRows = kThreads / kBlockCols;
+  Place const tile = tiling.tile(blockIdx.x);
+  Place const own = one_element<kBlockCols>(static_cast<int>(threadIdx.x));
+  std::int64_t const i = std::int64_t{tile.row} * kBlockRows + own.row;
+  std::int64_t const j = std::int64_t{tile.col} * kBlockCols + own.col;
+
+  if (i < p.m && j < p.n) p.out[j * p.out_ld + i] = p.in[i * p.in_ld + j];
+}
+
+template <int kBlockCols>
+void launch(Problem const& problem, device::StreamView stream) {
+  require_consistent(problem);
+  // Along the rows of tiles: the plain order of blocks.
+  Tiling const tiling = tiles_of(problem.in, kThreads / kBlockCols, kBlockCols);
+  with_operands(problem, [&]<class T>(Operands<T> const& operands) {
+    QUAD_LAUNCH((transpose_naive_kernel<T, kBlockCols>), dim3(tiling.count()), dim3(kThreads), 0,
+                stream, operands, tiling);
+  });
+}
+
+}  // namespace
+
+void launch_naive_32x8(Problem const& problem, device::StreamView stream) {
+  launch<32>(problem, stream);
+}
+
+void launch_naive_8x32(Problem const& problem, device::StreamView stream) {
+  launch<8>(problem, stream);
+}
+
+}  // namespace quadrille::kernels::transpose

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Transpose of 4 x 4 patches in the registers of each thread.
+///
+///   out[j][i] = in[i][j]
+///
+/// Technique    a thread reads four pieces of 16 bytes, turns them in registers, which costs no
+///              instruction, and writes four: a quarter of the requests, and every sector of 32
+///              bytes used in full both ways. Four loads are under way per thread
+/// Shapes       row-major, not overlapping
+/// Types        f32, i32, as integers
+/// Work         2 m n s bytes; sectors per request, read and written: 16 and 16
+/// Constraints  extents and leading dimensions are multiples of 4; in and out aligned to 16 bytes
+/// Launch       16 x 16 threads per block, a tile of 64 x 64
+/// Accuracy     exact
+/// Source       note on profiling with Nsight Compute, transposes
+#include "transpose/transpose_tiles.cuh"
+
+namespace quadrille::kernels::transpose {
+namespace {
+
+constexpr int kThreads = kPatchThreads * kPatchThreads;
+constexpr int kSide = kPatchThreads * kPatch;
+
+__global__ void __launch_bounds__(kThreads)
+    transpose_register_4x4_kernel(Operands<std::uint32_t> p, Tiling tiling) {
+  Place const tile = tiling.tile(blockIdx.x);
+  std::int64_t const i0 = std::int64_t{tile.row} * kSide;
+  std::int64_t const j0 = std::int64_t{tile.col} * kSide;
+  Place const first = patch_read(static_cast<int>(threadIdx.x), 0);
+  // Extents are multiples of the patch, so a patch lies inside as a whole or not at all.
+  if (i0 + first.row >= p.m || j0 + first.col >= p.n) return;
+
+  // Load
+  uint4 row[kPatch];
+#pragma unroll
+  for (int k = 0; k < kPatch; ++k) {
+    Place const from = patch_read(static_cast<int>(threadIdx.x), k);
+    row[k] = *reinterpret_cast<uint4 const*>(p.in + (i0 + from.row) * p.in_ld + j0 + from.col);
+  }
+  // Turn
+  uint4 const col[kPatch]{make_uint4(row[0].x, row[1].x, row[2].x, row[3].x),
+                          make_uint4(row[0].y, row[1].y, row[2].y, row[3].y),
+                          make_uint4(row[0].z, row[1].z, row[2].z, row[3].z),
+                          make_uint4(row[0].w, row[1].w, row[2].w, row[3].w)};
+  // Store
+#pragma unroll
+  for (int k = 0; k < kPatch; ++k) {
+    Place const to = patch_written(static_cast<int>(threadIdx.x), k);
+    *reinterpret_cast<uint4*>(p.out + (j0 + to.row) * p.out_ld + i0 + to.col) = col[k];
+  }
+}
+
+}  // namespace
+
+void launch_register_4x4(Problem const& problem, device::StreamView stream) {
+  require_consistent(problem);
+  QUAD_REQUIRE(core::size_of(problem.in.type) == 4,
+               "transpose/register_4x4: takes f32 and i32 only; use variant 'shared_swizzled'");
+  QUAD_REQUIRE(problem.in.rows % kPatch == 0 && problem.in.cols % kPatch == 0,
+               "transpose/register_4x4: rows and columns must be multiples of 4; use variant "
+               "'shared_swizzled'");
+  QUAD_REQUIRE(rows_aligned(problem.in) && rows_aligned(problem.out),
+               "transpose/register_4x4: in, out and their rows must be aligned to 16 bytes; use "
+               "variant 'shared_swizzled'");
+  Tiling const tiling = tiles_of(problem.in, kSide, kSide);
+  if (tiling.count() == 0) return;
+  Operands<std::uint32_t> const operands{static_cast<std::uint32_t const*>(problem.in.data),
+                                         problem.in.ld,
+                                         static_cast<std::uint32_t*>(problem.out.data),
+                                         problem.out.ld,
+                                         problem.in.rows,
+                                         problem.in.cols};
+  QUAD_LAUNCH(transpose_register_4x4_kernel, dim3(tiling.count()), dim3(kThreads), 0, stream,
+              operands, tiling);
+}
+
+}  // namespace quadrille::kernels::transpose

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Transpose of padded tiles in shared memory.
+///
+///   out[j][i] = in[i][j]
+///
+/// Technique    as shared_tile, but each row of the tile is longer by one element (by one bank
+/// where
+///              elements are smaller), so that a column of it spreads over all banks: no conflicts
+/// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
+/// Types        all, as integers of their size
+/// Work         2 m n s bytes; f32 sectors per request, read and written: 4 and 4
+/// Constraints  fewer than 2^31 tiles
+/// Launch       32 x 8 threads per block, a tile of 32 x 32, 1056 s bytes (1152, 1088 where s is 1,
+/// 2) of shared memory Accuracy     exact Source       own
+#include "transpose/transpose_tiles.cuh"
+
+namespace quadrille::kernels::transpose {
+namespace {
+
+constexpr int kThreads = kTileSide * kTileSide / kTileSteps;
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    transpose_shared_padded_kernel(Operands<T> p, Tiling tiling) {
+  // A row of 33, 17 or 9 banks: any odd number.
+  constexpr int kPad = sizeof(T) >= 4 ? 1 : 4 / sizeof(T);
+  QUAD_SHARED(T, tile, [kTileSide][kTileSide + kPad]);
+  Place const place = tiling.tile(blockIdx.x);
+  std::int64_t const i0 = std::int64_t{place.row} * kTileSide;
+  std::int64_t const j0 = std::int64_t{place.col} * kTileSide;
+
+  // Load
+#pragma unroll
+  for (int step = 0; step < kTileSteps; ++step) {
+    Place const own = tile_step(static_cast<int>(threadIdx.x), step);
+    std::int64_t const i = i0 + own.row;
+    std::int64_t const j = j0 + own.col;
+    if (i < p.m && j < p.n) tile[own.row][own.col] = p.in[i * p.in_ld + j];
+  }
+  // What a thread writes below, others have read.
+  __syncthreads();
+  // Store
+#pragma unroll
+  for (int step = 0; step < kTileSteps; ++step) {
+    Place const own = tile_step(static_cast<int>(threadIdx.x), step);
+    std::int64_t const j = j0 + own.row;
+    std::int64_t const i = i0 + own.col;
+    if (i < p.m && j < p.n) p.out[j * p.out_ld + i] = tile[own.col][own.row];
+  }
+}
+
+}  // namespace
+
+void launch_shared_padded(Problem const& problem, device::StreamView stream) {
+  require_consistent(problem);
+  Tiling const tiling = tiles_of(problem.in, kTileSide, kTileSide);
+  with_operands(problem, [&]<class T>(Operands<T> const& operands) {
+    QUAD_LAUNCH((transpose_shared_padded_kernel<T>), dim3(tiling.count()), dim3(kThreads), 0,
+                stream, operands, tiling);
+  });
+}
+
+}  // namespace quadrille::kernels::transpose

@@ -1,0 +1,273 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Transpose of swizzled tiles in shared memory with 16-byte accesses.
+///
+///   out[j][i] = in[i][j]
+///
+/// Technique    every access of memory and of shared memory moves 16 bytes. A thread reads a patch
+/// that
+///              is as many rows as 16 bytes have elements, turns it in registers and stores its
+///              columns as pieces of the turned tile, permuted by an exclusive or so that eight
+///              pieces lie in all banks; rows of the turned tile, 128 to 512 bytes, then leave
+///              whole. 4 to 16 loads are under way per thread. Blocks go down bands of tiles, so
+///              that what runs together reads and writes long stretches. Matrices with rows or
+///              columns of at most 128 bytes, and rows that do not begin at multiples of 16 bytes,
+///              take strips instead: tiles as wide as the matrix (or as high), read and written as
+///              the contiguous memory they are
+/// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
+/// Types        all, as integers of their size
+/// Work         2 m n s bytes; sectors per request, read and written: 16 and 16
+/// Constraints  fewer than 2^31 tiles
+/// Launch       tiles of 64 x 64 (s >= 4) or 128 x 128 elements, 256 threads (s = 1: 64), 16 or 32
+/// KiB
+///              of shared memory; strips of 16 KiB, 256 threads
+/// Accuracy     exact
+/// Source       own
+#include "transpose/transpose_patch.cuh"
+#include "transpose/transpose_tiles.cuh"
+
+#include <algorithm>
+
+namespace quadrille::kernels::transpose {
+namespace {
+
+/// Rows of tiles in a band. As many tiles are in a band's height as run side by side on a GPU of
+/// about a hundred multiprocessors with several blocks each.
+constexpr unsigned kBand = 32;
+
+/// One tile; kWhole where all of it lies in the matrix.
+template <class T, bool kWhole>
+__device__ __forceinline__ void move_tile(Operands<T> const& p, std::int64_t i0, std::int64_t j0,
+                                          Piece* tile) {
+  using Shape = Swizzled<sizeof(T)>;
+  constexpr int kVector = Shape::kVector;
+  constexpr int kRounds = Shape::kPatches / Shape::kThreads;
+  constexpr int kWrites = Shape::kSide * Shape::kPieces / Shape::kThreads;
+  auto const thread = static_cast<int>(threadIdx.x);
+  int rows = Shape::kSide;
+  int cols = Shape::kSide;
+  if constexpr (!kWhole) {
+    rows = static_cast<int>(p.m - i0 < rows ? p.m - i0 : rows);
+    cols = static_cast<int>(p.n - j0 < cols ? p.n - j0 : cols);
+  }
+
+  // Load: all of the thread's patches before the first is used
+  Piece patch[kRounds][kVector];
+#pragma unroll
+  for (int round = 0; round < kRounds; ++round) {
+#pragma unroll
+    for (int k = 0; k < kVector; ++k) {
+      Place const from = Shape::read(thread + round * Shape::kThreads, k);
+      int const count = kWhole ? kVector : from.row < rows ? cols - from.col : 0;
+      patch[round][k] = load_piece(p.in + (i0 + from.row) * p.in_ld + j0 + from.col, count);
+    }
+  }
+  // Turn
+#pragma unroll
+  for (int round = 0; round < kRounds; ++round) {
+    Place const corner = Shape::read(thread + round * Shape::kThreads, 0);
+#pragma unroll
+    for (int c = 0; c < kVector; ++c) {
+      tile[Shape::slot(corner.col + c, corner.row / kVector)] = turned_column<T>(patch[round], c);
+    }
+  }
+  // What a thread writes below, others have turned.
+  __syncthreads();
+  // Store
+#pragma unroll
+  for (int write = 0; write < kWrites; ++write) {
+    Place const to = Shape::written(thread + write * Shape::kThreads);
+    int const count = kWhole ? kVector : to.row < cols ? rows - to.col : 0;
+    store_piece(p.out + (j0 + to.row) * p.out_ld + i0 + to.col,
+                tile[Shape::slot(to.row, to.col / kVector)], count);
+  }
+}
+
+template <class T>
+__global__ void __launch_bounds__(Swizzled<sizeof(T)>::kThreads)
+    transpose_shared_swizzled_kernel(Operands<T> p, Tiling tiling) {
+  using Shape = Swizzled<sizeof(T)>;
+  QUAD_SHARED(Piece, tile, [Shape::kSide * Shape::kPieces]);
+  Place const place = tiling.tile(blockIdx.x);
+  std::int64_t const i0 = std::int64_t{place.row} * Shape::kSide;
+  std::int64_t const j0 = std::int64_t{place.col} * Shape::kSide;
+  if (p.m - i0 >= Shape::kSide && p.n - j0 >= Shape::kSide) {
+    move_tile<T, true>(p, i0, j0, tile);
+  } else {
+    move_tile<T, false>(p, i0, j0, tile);
+  }
+}
+
+constexpr int kStripThreads = 256;
+constexpr int kStripBytes = 16384;
+/// Extents up to this many bytes make a matrix thin.
+constexpr std::int64_t kThinBytes = 128;
+
+/// A tile of any shape, by rows in shared memory, with one bank more every 128 bytes (two where
+/// elements fill two): then neither rows nor columns of 1, 2, 4 ... elements meet in one bank.
+template <class T>
+struct Strip {
+  static constexpr int kElements = kStripBytes / sizeof(T);
+  static constexpr int kRun = 128 / sizeof(T);
+  static constexpr int kPad = sizeof(T) >= 4 ? 1 : 4 / sizeof(T);
+  static constexpr int kRoom = kElements + kElements / kRun * kPad;
+  QUAD_HD static constexpr int slot(int element) { return element + element / kRun * kPad; }
+};
+
+/// The elements of a tile in the order of memory: lines, of which the tile has one where its rows
+/// follow each other without a gap.
+struct Lines {
+  int count, length;
+};
+
+/// Tiles of tile_rows x tile_cols. kWideIn, kWideOut: lines begin at multiples of 16 bytes.
+template <class T, bool kWideIn, bool kWideOut>
+__global__ void __launch_bounds__(kStripThreads)
+    transpose_strip_kernel(Operands<T> p, Tiling tiling, int tile_rows, int tile_cols) {
+  constexpr int kVector = 16 / sizeof(T);
+  constexpr int kAtOnce = 4;
+  using Shape = Strip<T>;
+  QUAD_SHARED(T, tile, [Shape::kRoom]);
+  Place const place = tiling.tile(blockIdx.x);
+  std::int64_t const i0 = std::int64_t{place.row} * tile_rows;
+  std::int64_t const j0 = std::int64_t{place.col} * tile_cols;
+  int const rows = static_cast<int>(p.m - i0 < tile_rows ? p.m - i0 : tile_rows);
+  int const cols = static_cast<int>(p.n - j0 < tile_cols ? p.n - j0 : tile_cols);
+  T const* const in = p.in + i0 * p.in_ld + j0;
+  T* const out = p.out + j0 * p.out_ld + i0;
+  auto const thread = static_cast<int>(threadIdx.x);
+
+  // Load: some pieces at a time, all asked for before the first is stored
+  {
+    Lines const lines = p.in_ld == cols ? Lines{1, rows * cols} : Lines{rows, cols};
+    constexpr int kStep = kWideIn ? kVector : 1;
+    int const per_line = (lines.length + kStep - 1) / kStep;
+    int const pieces = lines.count * per_line;
+    for (int first = thread; first < pieces; first += kAtOnce * kStripThreads) {
+      Piece wide[kAtOnce];
+      T one[kAtOnce];
+#pragma unroll
+      for (int a = 0; a < kAtOnce; ++a) {
+        int const piece = first + a * kStripThreads;
+        if (piece >= pieces) continue;
+        int const line = piece / per_line;
+        int const element = (piece - line * per_line) * kStep;
+        T const* const from = in + line * p.in_ld + element;
+        if constexpr (kWideIn) {
+          wide[a] = load_piece(from, lines.length - element);
+        } else {
+          one[a] = *from;
+        }
+      }
+#pragma unroll
+      for (int a = 0; a < kAtOnce; ++a) {
+        int const piece = first + a * kStripThreads;
+        if (piece >= pieces) continue;
+        int const line = piece / per_line;
+        int const element = (piece - line * per_line) * kStep;
+        int const begin = line * lines.length + element;
+        if constexpr (kWideIn) {
+          auto const part = same_bits<Elements<T>>(wide[a]);
+#pragma unroll
+          for (int e = 0; e < kVector; ++e) {
+            if (element + e < lines.length) tile[Shape::slot(begin + e)] = part.of[e];
+          }
+        } else {
+          tile[Shape::slot(begin)] = one[a];
+        }
+      }
+    }
+  }
+  // What a thread writes below, others have read.
+  __syncthreads();
+  // Store
+  {
+    Lines const lines = p.out_ld == rows ? Lines{1, rows * cols} : Lines{cols, rows};
+    constexpr int kStep = kWideOut ? kVector : 1;
+    int const per_line = (lines.length + kStep - 1) / kStep;
+    int const pieces = lines.count * per_line;
+#pragma unroll kAtOnce
+    for (int piece = thread; piece < pieces; piece += kStripThreads) {
+      int const line = piece / per_line;
+      int const element = (piece - line * per_line) * kStep;
+      T* const to = out + line * p.out_ld + element;
+      int const begin = line * lines.length + element;
+      int c = begin / rows;
+      int r = begin - c * rows;
+      if constexpr (kWideOut) {
+        int const count = lines.length - element;
+        Elements<T> part{};
+#pragma unroll
+        for (int e = 0; e < kVector; ++e) {
+          if (e < count) part.of[e] = tile[Shape::slot(r * cols + c)];
+          if (++r == rows) {
+            r = 0;
+            ++c;
+          }
+        }
+        store_piece(to, same_bits<Piece>(part), count);
+      } else {
+        *to = tile[Shape::slot(r * cols + c)];
+      }
+    }
+  }
+}
+
+/// The tile of a strip: the thin extent and as much of the other as fits, whole lines of it.
+template <class T>
+Place strip_tile(Problem const& p) {
+  constexpr auto kLine = static_cast<std::int64_t>(128 / sizeof(T));
+  constexpr std::int64_t kElements = Strip<T>::kElements;
+  auto const beside = [&](std::int64_t thin) {
+    return static_cast<int>(kElements / thin / kLine * kLine);
+  };
+  std::int64_t const thin = std::min(p.in.rows, p.in.cols);
+  if (thin * static_cast<std::int64_t>(sizeof(T)) > kThinBytes) {
+    int const side = sizeof(T) == 8 ? 32 : 64;
+    return {static_cast<int>(kElements / side), side};
+  }
+  if (p.in.cols == thin) return {beside(thin), static_cast<int>(thin)};
+  return {static_cast<int>(thin), beside(thin)};
+}
+
+template <class T>
+void launch_strip(Problem const& problem, Operands<T> const& operands, device::StreamView stream) {
+  Place const tile = strip_tile<T>(problem);
+  Tiling const tiling = tiles_of(problem.in, tile.row, tile.col, kBand);
+  auto const go = [&](auto kernel) {
+    QUAD_LAUNCH(kernel, dim3(tiling.count()), dim3(kStripThreads), 0, stream, operands, tiling,
+                tile.row, tile.col);
+  };
+  // Rows without a gap make one line, which begins where the tile does.
+  auto const wide = [](device::MatrixView const& x) {
+    return rows_aligned(x) ||
+           (x.ld == x.cols && x.cols * static_cast<std::int64_t>(sizeof(T)) <= kThinBytes &&
+            reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0);
+  };
+  bool const wide_in = wide(problem.in);
+  bool const wide_out = wide(problem.out);
+  if (wide_in && wide_out) return go(transpose_strip_kernel<T, true, true>);
+  if (wide_in) return go(transpose_strip_kernel<T, true, false>);
+  if (wide_out) return go(transpose_strip_kernel<T, false, true>);
+  go(transpose_strip_kernel<T, false, false>);
+}
+
+}  // namespace
+
+void launch_shared_swizzled(Problem const& problem, device::StreamView stream) {
+  require_consistent(problem);
+  with_operands(problem, [&]<class T>(Operands<T> const& operands) {
+    using Shape = Swizzled<sizeof(T)>;
+    std::int64_t const thin_bytes =
+        std::min(problem.in.rows, problem.in.cols) * static_cast<std::int64_t>(sizeof(T));
+    if (thin_bytes <= kThinBytes || !rows_aligned(problem.in) || !rows_aligned(problem.out)) {
+      return launch_strip(problem, operands, stream);
+    }
+    Tiling const tiling = tiles_of(problem.in, Shape::kSide, Shape::kSide, kBand);
+    QUAD_LAUNCH((transpose_shared_swizzled_kernel<T>), dim3(tiling.count()), dim3(Shape::kThreads),
+                0, stream, operands, tiling);
+  });
+}
+
+}  // namespace quadrille::kernels::transpose

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Transpose of tiles in shared memory.
+///
+///   out[j][i] = in[i][j]
+///
+/// Technique    a tile is read by rows, kept in shared memory, and written by rows of its
+/// transpose: both
+///              ways a warp moves 128 bytes in a row (f32). The column of the tile that a warp
+///              takes from shared memory lies in one bank (f32): 32 steps in place of one
+/// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
+/// Types        all, as integers of their size
+/// Work         2 m n s bytes; f32 sectors per request, read and written: 4 and 4
+/// Constraints  fewer than 2^31 tiles
+/// Launch       32 x 8 threads per block, a tile of 32 x 32, 1024 s bytes of shared memory
+/// Accuracy     exact
+/// Source       own
+#include "transpose/transpose_tiles.cuh"
+
+namespace quadrille::kernels::transpose {
+namespace {
+
+constexpr int kThreads = kTileSide * kTileSide / kTileSteps;
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    transpose_shared_tile_kernel(Operands<T> p, Tiling tiling) {
+  QUAD_SHARED(T, tile, [kTileSide][kTileSide]);
+  Place const place = tiling.tile(blockIdx.x);
+  std::int64_t const i0 = std::int64_t{place.row} * kTileSide;
+  std::int64_t const j0 = std::int64_t{place.col} * kTileSide;
+
+  // Load
+#pragma unroll
+  for (int step = 0; step < kTileSteps; ++step) {
+    Place const own = tile_step(static_cast<int>(threadIdx.x), step);
+    std::int64_t const i = i0 + own.row;
+    std::int64_t const j = j0 + own.col;
+    if (i < p.m && j < p.n) tile[own.row][own.col] = p.in[i * p.in_ld + j];
+  }
+  // What a thread writes below, others have read.
+  __syncthreads();
+  // Store
+#pragma unroll
+  for (int step = 0; step < kTileSteps; ++step) {
+    Place const own = tile_step(static_cast<int>(threadIdx.x), step);
+    std::int64_t const j = j0 + own.row;
+    std::int64_t const i = i0 + own.col;
+    if (i < p.m && j < p.n) p.out[j * p.out_ld + i] = tile[own.col][own.row];
+  }
+}
+
+}  // namespace
+
+void launch_shared_tile(Problem const& problem, device::StreamView stream) {
+  require_consistent(problem);
+  Tiling const tiling = tiles_of(problem.in, kTileSide, kTileSide);
+  with_operands(problem, [&]<class T>(Operands<T> const& operands) {
+    QUAD_LAUNCH((transpose_shared_tile_kernel<T>), dim3(tiling.count()), dim3(kThreads), 0, stream,
+                operands, tiling);
+  });
+}
+
+}  // namespace quadrille::kernels::transpose

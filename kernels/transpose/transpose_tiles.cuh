@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/simt.cuh"
+#include "transpose/transpose.hpp"
+#include "transpose/transpose_places.hpp"
+
+#include <type_traits>
+
+namespace quadrille::kernels::transpose {
+
+/// The pointers of a problem, as unsigned integers of the element's size: a transpose moves bits.
+template <class T>
+struct Operands {
+  T const* in;
+  std::int64_t in_ld;
+  T* out;
+  std::int64_t out_ld;
+  std::int64_t m, n;
+};
+
+/// The tiles of a matrix as a one-dimensional grid, so that any extents fit. Tiles follow each
+/// other down a band of `band` rows of tiles, band after band: blocks that run at the same time
+/// then read and write stretches of about equal length, where a walk along a row of tiles would
+/// write as many short pieces, each in another page of memory.
+struct Tiling {
+  unsigned down = 0, across = 0, band = 1;
+
+  QUAD_HD unsigned count() const { return down * across; }
+  /// The row and column of tile `index`, in tiles.
+  QUAD_HD Place tile(unsigned index) const {
+    unsigned const whole_band = band * across;
+    unsigned const first = index / whole_band * band;
+    unsigned const height = down - first < band ? down - first : band;
+    unsigned const within = index % whole_band;
+    return {static_cast<int>(first + within % height), static_cast<int>(within / height)};
+  }
+};
+
+inline Tiling tiles_of(device::MatrixView const& in, std::int64_t tile_rows, std::int64_t tile_cols,
+                       unsigned band = 1) {
+  std::int64_t const down = (in.rows + tile_rows - 1) / tile_rows;
+  std::int64_t const across = (in.cols + tile_cols - 1) / tile_cols;
+  QUAD_REQUIRE(down * across < std::int64_t{1} << 31,
+               "transpose: more tiles than a grid has blocks; use variant 'shared_swizzled' or "
+               "transpose in parts");
+  return {static_cast<unsigned>(down), static_cast<unsigned>(across), band};
+}
+
+/// Calls launch(operands) with the integer type of the problem's element size; not for a matrix
+/// without elements.
+template <class Launch>
+void with_operands(Problem const& p, Launch&& launch) {
+  if (p.in.rows == 0 || p.in.cols == 0) return;
+  auto const typed = [&](auto zero) {
+    using T = decltype(zero);
+    launch(Operands<T>{static_cast<T const*>(p.in.data), p.in.ld, static_cast<T*>(p.out.data),
+                       p.out.ld, p.in.rows, p.in.cols});
+  };
+  switch (core::size_of(p.in.type)) {
+    case 8: return typed(std::uint64_t{});
+    case 4: return typed(std::uint32_t{});
+    case 2: return typed(std::uint16_t{});
+    default: return typed(std::uint8_t{});
+  }
+}
+
+/// Whether rows of the matrix begin at multiples of 16 bytes.
+inline bool rows_aligned(device::MatrixView const& view) {
+  return reinterpret_cast<std::uintptr_t>(view.data) % 16 == 0 &&
+         static_cast<std::size_t>(view.ld) * core::size_of(view.type) % 16 == 0;
+}
+
+}  // namespace quadrille::kernels::transpose

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Transpose by cuBLAS: the bar on a GPU.
+///
+///   out = in^T
+///
+/// Technique    cublasDgeam and cublasSgeam, 1 in^T + 0 out, which does not read out. cuBLAS stores
+/// by
+///              columns, so that a row-major m x n matrix is an n x m one to it
+/// Shapes       row-major, any extents and leading dimensions, not overlapping
+/// Types        f64, f32
+/// Work         2 m n s bytes
+/// Constraints  extents and leading dimensions below 2^31
+/// Launch       one handle per stream, made by its first launch, which takes long and allocates:
+///              the runner's warm-up
+/// Accuracy     exact: the library multiplies by 1
+/// Source       cuBLAS
+#include "common/cublas.hpp"
+#include "transpose/transpose.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace quadrille::kernels::transpose {
+namespace {
+
+template <class T, class Function>
+void transpose(Function* geam, Problem const& p, device::StreamView stream) {
+  if (p.in.rows == 0 || p.in.cols == 0) return;
+  auto const narrow = [](std::int64_t x) { return static_cast<int>(x); };
+  T const one = 1;
+  T const zero = 0;
+  Cublas& cublas = Cublas::instance();
+  cublas.check(geam(cublas.handle(stream), CUBLAS_OP_T, CUBLAS_OP_N, narrow(p.in.rows),
+                    narrow(p.in.cols), &one, p.in.as<T>(), narrow(p.in.ld), &zero, p.out.as<T>(),
+                    narrow(p.out.ld), p.out.as<T>(), narrow(p.out.ld)),
+               "transpose/vendor: geam");
+}
+
+}  // namespace
+
+void launch_vendor_cuda(Problem const& problem, device::StreamView stream) {
+  require_consistent(problem);
+  for (device::MatrixView const& x : {problem.in, problem.out}) {
+    QUAD_REQUIRE(std::max(x.rows, x.ld) <= std::numeric_limits<int>::max(),
+                 "transpose/vendor: an extent does not fit BLAS's integer; use variant "
+                 "'shared_swizzled'");
+  }
+  Cublas const& cublas = Cublas::instance();
+  switch (problem.in.type) {
+    case core::DataType::f64:
+      return transpose<double>(cublas.get<decltype(cublasDgeam)>("cublasDgeam"), problem, stream);
+    case core::DataType::f32:
+      return transpose<float>(cublas.get<decltype(cublasSgeam)>("cublasSgeam"), problem, stream);
+    default: core::fail("transpose/vendor: takes f64 and f32 only; use variant 'shared_swizzled'");
+  }
+}
+
+}  // namespace quadrille::kernels::transpose
