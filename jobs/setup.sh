@@ -6,7 +6,7 @@
 # least the same version is found. Prints nothing when there is nothing to do. Exit 3: not possible.
 #
 #   jobs/setup.sh            what building and running need
-#   jobs/setup.sh --tests    and what the tests need
+#   jobs/setup.sh --tests    and what the tests need; without nvcc also the CUDA headers, into .deps
 #
 #   Kokkos_ROOT, CMAKE_PREFIX_PATH   where to look for a Kokkos of your own
 set -euo pipefail
@@ -16,8 +16,8 @@ packages=(g++ cmake ninja-build git python3 python3-venv
   libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libopenblas-dev libscalapack-openmpi-dev
   libcli11-dev libtomlplusplus-dev libfmt-dev nlohmann-json3-dev libgtest-dev)
 case "${1:-}" in
-  --tests) packages+=(python3-h5py clang-format shellcheck) ;;
-  "") ;;
+  --tests) packages+=(python3-h5py clang-format shellcheck libboost-context-dev) && tests=true ;;
+  "") tests=false ;;
   *) echo "usage: jobs/setup.sh [--tests]" >&2 && exit 2 ;;
 esac
 
@@ -25,6 +25,11 @@ kokkos_version=4.7.0
 # This package's source archive carries the unmodified Kokkos release under tpls/kokkos.
 kokkos_carrier=pygenten==0.1.5
 kokkos_sha256=e620f05c742905e2db705d875f1cac92ef0ed453f9e6734e9beda26cc0f9cce7
+
+# NVIDIA's own packages, for x86-64 and for 64-bit ARM.
+cuda_headers="nvidia-cuda-cccl==13.0.85 --hash=sha256:e0da7ad981f3a8aff08241b5bfc1af868742a63e2762f53a5171c492ef242649 --hash=sha256:6f0203e29fed809ee2b7fe9b1344df66ecab990c37d6a2e0e189b26d6c97ed7c
+nvidia-cuda-crt==13.0.88 --hash=sha256:2c8043c7c9e02492716426e9919fc78d2c5b3b2a7a768a88e952676b08aa55a4 --hash=sha256:ee2ea2a97073e02ee62bb27841f437332be2c248e3eac013df07997ada39c003
+nvidia-cuda-runtime==13.0.88 --hash=sha256:422a38f7c739ecbdd3a4b6ec7ed0a1d74db43d8e9bc26685f3d845638922b178 --hash=sha256:8ba16a33998ee3ee2bf11c8f13e36e3ff86a1d6ad165ffeee863d6eabd0b5f67"
 
 give_up() {
   echo "setup: $1" >&2
@@ -104,6 +109,30 @@ install_kokkos() {
     give_up "the archive of $kokkos_carrier does not carry Kokkos $kokkos_version"
   [ ! -e .deps ] || mv .deps "$work/old"
   mv -T "$work/root$PWD/.deps" .deps
+  rm -rf "$work"
+}
+
+have_cuda_headers() {
+  command -v nvcc >/dev/null || [ -e /usr/local/cuda/include/cuda_fp16.h ] ||
+    [ -e .deps/cuda-headers/cuda_fp16.h ]
+}
+
+# What g++ needs to compile kernels for the interpreter of tests/simt.
+install_cuda_headers() {
+  echo "setup: fetching the CUDA headers into .deps"
+  mkdir -p .cache .deps
+  work=$(mktemp -d "$PWD/.cache/cuda.XXXXXX")
+  trap 'rm -rf "$work"' EXIT
+
+  quietly python3 -m venv "$work/venv"
+  echo "$cuda_headers" >"$work/headers.txt"
+  quietly "$work/venv/bin/pip" download -q --require-hashes --no-deps --only-binary :all: \
+    -d "$work" -r "$work/headers.txt"
+  for wheel in "$work"/*.whl; do quietly python3 -m zipfile -e "$wheel" "$work/all"; done
+  [ -e "$work/all/nvidia/cu13/include/cuda_fp16.h" ] || give_up "NVIDIA's packages lack cuda_fp16.h"
+  rm -rf .deps/cuda-headers
+  mv -T "$work/all/nvidia/cu13/include" .deps/cuda-headers
+  rm -rf "$work"
 }
 
 if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
@@ -112,3 +141,4 @@ else
   echo "setup: not a Debian system; CMake will look for what these Debian packages hold: ${packages[*]}"
 fi
 have_kokkos || install_kokkos
+[ "$tests" = false ] || have_cuda_headers || install_cuda_headers
