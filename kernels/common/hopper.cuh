@@ -392,19 +392,14 @@ struct MatrixDescriptor {
 };
 
 /// Descriptor of an operand that starts at `shared`: aligned to 16 bytes, and inside of a tile that
-/// is aligned to 8 rows of the swizzle's span. "Rows" are M or N of a K-major operand, K of an
-/// MN-major one; a piece is 16 bytes of a row.
+/// is aligned to 8 rows of the swizzle's span. A row is an index along M or N of a K-major operand,
+/// along K of an MN-major one. 8 rows of span bytes (16 without a swizzle) make a dense block:
 ///
-///   K-major, swizzle        8 rows of span bytes make a dense block; stride_bytes from one block
-///   to
-///                           the next along M or N; leading_bytes unused
-///   K-major, no swizzle     8 rows of one piece make a dense block of 128 bytes; stride_bytes
-///   along
-///                           M or N, leading_bytes along K
-///   MN-major, swizzle       8 rows (of K) of span bytes make a dense block; leading_bytes from one
-///                           block to the next along M or N, stride_bytes along K
-///   MN-major, no swizzle    8 rows (of K) of one piece make a dense block of 128 bytes;
-///                           stride_bytes along M or N, leading_bytes along K
+///   K-major, swizzle       stride_bytes from one block to the next along M or N; K stays within
+///                          the rows, leading_bytes is not used
+///   K-major, no swizzle    stride_bytes along M or N, leading_bytes along K
+///   MN-major, swizzle      leading_bytes along M or N, stride_bytes along K
+///   MN-major, no swizzle   stride_bytes along M or N, leading_bytes along K
 QUAD_HOPPER MatrixDescriptor matrix_descriptor(void const* shared, Swizzle swizzle,
                                                unsigned leading_bytes,
                                                unsigned stride_bytes QUAD_HOPPER_PLACE) {
@@ -422,8 +417,8 @@ QUAD_HOPPER MatrixDescriptor matrix_descriptor(void const* shared, Swizzle swizz
 }
 
 /// Descriptor of a K-major operand whose rows are span_of(swizzle) bytes long and follow each
-/// other: what a tensor copy with the same swizzle leaves. The next K of 32 bytes is advanced(...,
-/// 32).
+/// other: what a tensor copy with the same swizzle leaves. The next 32 bytes of K: advanced(d, 32).
+/// Without a swizzle, boxes of such rows lie `box_bytes` apart along K.
 QUAD_HOPPER MatrixDescriptor k_major_descriptor(void const* shared, Swizzle swizzle,
                                                 unsigned box_bytes = 16 QUAD_HOPPER_PLACE) {
   return matrix_descriptor(shared, swizzle, box_bytes, 8 * span_of(swizzle) QUAD_HOPPER_SAME_PLACE);
@@ -431,7 +426,7 @@ QUAD_HOPPER MatrixDescriptor k_major_descriptor(void const* shared, Swizzle swiz
 
 /// Descriptor of an MN-major operand made of boxes (rows are K, span_of(swizzle) bytes of M or N)
 /// that lie `box_bytes` apart along M or N: what tensor copies with the same swizzle leave. The
-/// next K of 16 is advanced(..., 16 * span_of(swizzle)).
+/// next 16 of K: advanced(d, 16 * span_of(swizzle)).
 QUAD_HOPPER MatrixDescriptor mn_major_descriptor(void const* shared, Swizzle swizzle,
                                                  unsigned box_bytes QUAD_HOPPER_PLACE) {
   if (swizzle == Swizzle::none) {
@@ -537,19 +532,19 @@ QUAD_HOPPER void wgmma_wait(T (&d)[count], T (&e)[count] QUAD_HOPPER_PLACE) {
 #define QUAD_REGISTERS_32 QUAD_REGISTERS_24 ", %24, %25, %26, %27, %28, %29, %30, %31"
 #define QUAD_REGISTERS_48 \
   QUAD_REGISTERS_32       \
-      ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
 #define QUAD_REGISTERS_64 \
   QUAD_REGISTERS_48       \
-      ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define QUAD_REGISTERS_96                                                                       \
-  QUAD_REGISTERS_64                                                                             \
-      ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, " \
-      "%81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define QUAD_REGISTERS_128                                                                         \
-  QUAD_REGISTERS_96                                                                                \
-      ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, "   \
-      "%111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, " \
-      "%126, %127"
+  ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define QUAD_REGISTERS_96                                                                   \
+  QUAD_REGISTERS_64                                                                         \
+  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, " \
+  "%81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+#define QUAD_REGISTERS_128                                                                     \
+  QUAD_REGISTERS_96                                                                            \
+  ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, "   \
+  "%111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, " \
+  "%126, %127"
 #define QUAD_OPERANDS_2(c, i) c(d[i]), c(d[(i) + 1])
 #define QUAD_OPERANDS_4(c, i) QUAD_OPERANDS_2(c, i), QUAD_OPERANDS_2(c, (i) + 2)
 #define QUAD_OPERANDS_8(c, i) QUAD_OPERANDS_4(c, i), QUAD_OPERANDS_4(c, (i) + 4)
