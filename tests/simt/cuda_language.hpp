@@ -83,9 +83,10 @@ void launch(char const* name, void (*kernel)(Parameters...), dim3 grid, dim3 blo
 
 namespace quadrille::simt::language {
 
-/// The bits of a value of up to 8 bytes, as the lanes of a warp hand them on.
+/// The bits of a value of up to 8 bytes, as the lanes of a warp hand them on. By value, so that the
+/// access is the caller's, which may be a model.
 template <class T>
-std::uint64_t bits_of(T const& value) {
+std::uint64_t bits_of(T value) {
   static_assert(sizeof(T) <= 8 && std::is_trivially_copyable_v<T>);
   std::uint64_t bits = 0;
   std::memcpy(&bits, &value, sizeof value);
@@ -130,25 +131,24 @@ QUAD_SIMT_MODEL T polling_atomic(T* p, Place place, Change const& change) {
 
 }  // namespace quadrille::simt::language
 
+/// The place of the call, as last parameter.
+#define QUAD_SIMT_PLACE quadrille::simt::Place place = quadrille::simt::Place::current()
+
 // Barriers and fences.
 
-inline void __syncthreads(quadrille::simt::Place place = quadrille::simt::Place::current()) {
+inline void __syncthreads(QUAD_SIMT_PLACE) {
   quadrille::simt::barrier(0, 0, place, "__syncthreads");
 }
-inline int __syncthreads_and(int predicate,
-                             quadrille::simt::Place place = quadrille::simt::Place::current()) {
+inline int __syncthreads_and(int predicate, QUAD_SIMT_PLACE) {
   return quadrille::simt::barrier(0, 0, place, "__syncthreads_and", predicate != 0).all;
 }
-inline int __syncthreads_or(int predicate,
-                            quadrille::simt::Place place = quadrille::simt::Place::current()) {
+inline int __syncthreads_or(int predicate, QUAD_SIMT_PLACE) {
   return quadrille::simt::barrier(0, 0, place, "__syncthreads_or", predicate != 0).any;
 }
-inline int __syncthreads_count(int predicate,
-                               quadrille::simt::Place place = quadrille::simt::Place::current()) {
+inline int __syncthreads_count(int predicate, QUAD_SIMT_PLACE) {
   return quadrille::simt::barrier(0, 0, place, "__syncthreads_count", predicate != 0).count;
 }
-inline void __syncwarp(unsigned mask = 0xFFFFFFFF,
-                       quadrille::simt::Place place = quadrille::simt::Place::current()) {
+inline void __syncwarp(unsigned mask = 0xFFFFFFFF, QUAD_SIMT_PLACE) {
   quadrille::simt::warp_meet(mask, nullptr, nullptr, place, "__syncwarp", true);
 }
 inline void __threadfence() {
@@ -160,71 +160,60 @@ inline void __threadfence_block() {
   quadrille::simt::race::fence(false);
   quadrille::simt::preempt();
 }
-inline void __nanosleep(unsigned,
-                        quadrille::simt::Place place = quadrille::simt::Place::current()) {
-  quadrille::simt::yield(place);
-}
-[[noreturn]] inline void __trap(quadrille::simt::Place place = quadrille::simt::Place::current()) {
-  quadrille::simt::fail("__trap", place);
-}
+inline void __nanosleep(unsigned, QUAD_SIMT_PLACE) { quadrille::simt::yield(place); }
+[[noreturn]] inline void __trap(QUAD_SIMT_PLACE) { quadrille::simt::fail("__trap", place); }
 
 // Warp collectives.
 
 template <class T>
-T __shfl_sync(unsigned mask, T value, int lane, int width = 32,
-              quadrille::simt::Place place = quadrille::simt::Place::current()) {
-  using namespace quadrille::simt::language;
-  return from_bits<T>(shuffle(Shuffle::index, mask, bits_of(value), static_cast<unsigned>(lane),
-                              width, place, "__shfl_sync"));
+T __shfl_sync(unsigned mask, T value, int lane, int width = 32, QUAD_SIMT_PLACE) {
+  namespace language = quadrille::simt::language;
+  return language::from_bits<T>(
+      language::shuffle(language::Shuffle::index, mask, language::bits_of(value),
+                        static_cast<unsigned>(lane), width, place, "__shfl_sync"));
 }
 template <class T>
-T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32,
-                 quadrille::simt::Place place = quadrille::simt::Place::current()) {
-  using namespace quadrille::simt::language;
-  return from_bits<T>(
-      shuffle(Shuffle::up, mask, bits_of(value), delta, width, place, "__shfl_up_sync"));
+T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32, QUAD_SIMT_PLACE) {
+  namespace language = quadrille::simt::language;
+  return language::from_bits<T>(language::shuffle(language::Shuffle::up, mask,
+                                                  language::bits_of(value), delta, width, place,
+                                                  "__shfl_up_sync"));
 }
 template <class T>
-T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32,
-                   quadrille::simt::Place place = quadrille::simt::Place::current()) {
-  using namespace quadrille::simt::language;
-  return from_bits<T>(
-      shuffle(Shuffle::down, mask, bits_of(value), delta, width, place, "__shfl_down_sync"));
+T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32, QUAD_SIMT_PLACE) {
+  namespace language = quadrille::simt::language;
+  return language::from_bits<T>(language::shuffle(language::Shuffle::down, mask,
+                                                  language::bits_of(value), delta, width, place,
+                                                  "__shfl_down_sync"));
 }
 template <class T>
-T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32,
-                  quadrille::simt::Place place = quadrille::simt::Place::current()) {
-  using namespace quadrille::simt::language;
-  return from_bits<T>(shuffle(Shuffle::exclusive_or, mask, bits_of(value),
-                              static_cast<unsigned>(lane_mask), width, place, "__shfl_xor_sync"));
+T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32, QUAD_SIMT_PLACE) {
+  namespace language = quadrille::simt::language;
+  return language::from_bits<T>(
+      language::shuffle(language::Shuffle::exclusive_or, mask, language::bits_of(value),
+                        static_cast<unsigned>(lane_mask), width, place, "__shfl_xor_sync"));
 }
-inline unsigned __ballot_sync(unsigned mask, int predicate,
-                              quadrille::simt::Place place = quadrille::simt::Place::current()) {
+inline unsigned __ballot_sync(unsigned mask, int predicate, QUAD_SIMT_PLACE) {
   return quadrille::simt::language::ballot(mask, predicate != 0, place, "__ballot_sync");
 }
-inline int __any_sync(unsigned mask, int predicate,
-                      quadrille::simt::Place place = quadrille::simt::Place::current()) {
+inline int __any_sync(unsigned mask, int predicate, QUAD_SIMT_PLACE) {
   return quadrille::simt::language::ballot(mask, predicate != 0, place, "__any_sync") != 0;
 }
-inline int __all_sync(unsigned mask, int predicate,
-                      quadrille::simt::Place place = quadrille::simt::Place::current()) {
+inline int __all_sync(unsigned mask, int predicate, QUAD_SIMT_PLACE) {
   return quadrille::simt::language::ballot(mask, predicate != 0, place, "__all_sync") == mask;
 }
 template <class T>
-unsigned __match_any_sync(unsigned mask, T value,
-                          quadrille::simt::Place place = quadrille::simt::Place::current()) {
+unsigned __match_any_sync(unsigned mask, T value, QUAD_SIMT_PLACE) {
   return quadrille::simt::language::match_any(mask, quadrille::simt::language::bits_of(value),
                                               place);
 }
 template <class T>
-unsigned __match_all_sync(unsigned mask, T value, int* all,
-                          quadrille::simt::Place place = quadrille::simt::Place::current()) {
+unsigned __match_all_sync(unsigned mask, T value, int* all, QUAD_SIMT_PLACE) {
   *all = __match_any_sync(mask, value, place) == mask;
   return *all != 0 ? mask : 0;
 }
 #define QUAD_SIMT_REDUCE(name, kind, T)                                                           \
-  inline T name(unsigned mask, T value,                                                           \
-                quadrille::simt::Place place = quadrille::simt::Place::current()) {               \
+  inline T name(unsigned mask, T value, QUAD_SIMT_PLACE) {                                        \
     return static_cast<T>(quadrille::simt::language::reduce(                                      \
         quadrille::simt::language::Reduce::kind, mask, static_cast<std::int64_t>(value), place)); \
   }
@@ -243,8 +232,7 @@ QUAD_SIMT_REDUCE(__reduce_xor_sync, bit_xor, unsigned)
 
 #define QUAD_SIMT_ATOMIC(name, model, expression)                                      \
   template <class T>                                                                   \
-  T name(T* p, std::type_identity_t<T> value,                                          \
-         quadrille::simt::Place place = quadrille::simt::Place::current()) {           \
+  T name(T* p, std::type_identity_t<T> value, QUAD_SIMT_PLACE) {                       \
     return quadrille::simt::language::model(                                           \
         p, place, [=]([[maybe_unused]] T old) __attribute__((no_sanitize("thread"))) { \
           return T(expression);                                                        \
@@ -262,14 +250,15 @@ QUAD_SIMT_ATOMIC(atomicInc, atomic, old >= value ? 0 : old + 1)
 QUAD_SIMT_ATOMIC(atomicDec, atomic, old == 0 || old > value ? value : old - 1)
 #undef QUAD_SIMT_ATOMIC
 template <class T>
-T atomicCAS(T* p, std::type_identity_t<T> compare, std::type_identity_t<T> value,
-            quadrille::simt::Place place = quadrille::simt::Place::current()) {
-  using namespace quadrille::simt::language;
-  return polling_atomic(
+T atomicCAS(T* p, std::type_identity_t<T> compare, std::type_identity_t<T> value, QUAD_SIMT_PLACE) {
+  namespace language = quadrille::simt::language;
+  return language::polling_atomic(
       p, place, [=](T old) __attribute__((no_sanitize("thread"))) {
-        return bits_of(old) == bits_of(compare) ? value : old;
+        return language::bits_of(old) == language::bits_of(compare) ? value : old;
       });
 }
+
+#undef QUAD_SIMT_PLACE
 
 // Loads and stores with cache hints, which have no meaning here.
 

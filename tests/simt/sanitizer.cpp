@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 //
-// What kernel files compiled with -fsanitize=alignment,null,bounds,... call when a check fails; libubsan
-// is not linked, so that the failure is one of the kernel and names block and thread.
+// What kernel files compiled with -fsanitize=alignment,null,bounds,... call when a check fails;
+// libubsan is not linked, so that the failure is one of the kernel and names block and thread.
 
 #include "simt/engine.hpp"
 
@@ -71,6 +71,25 @@ void __ubsan_handle_shift_out_of_bounds_abort(Plain* data, std::uintptr_t, std::
 [[noreturn]] void __ubsan_handle_divrem_overflow_abort(Plain* data, std::uintptr_t, std::uintptr_t);
 void __ubsan_handle_divrem_overflow_abort(Plain* data, std::uintptr_t, std::uintptr_t) {
   fail_at(data->where, "division by zero");
+}
+
+#define QUAD_OVERFLOW(operation, sign)                                                         \
+  [[noreturn]] void __ubsan_handle_##operation##_overflow_abort(Plain* data, std::uintptr_t a, \
+                                                                std::uintptr_t b);             \
+  void __ubsan_handle_##operation##_overflow_abort(Plain* data, std::uintptr_t a,              \
+                                                   std::uintptr_t b) {                         \
+    fail_at(data->where,                                                                       \
+            fmt::format("integer overflow: {} " sign " {}", static_cast<std::intptr_t>(a),     \
+                        static_cast<std::intptr_t>(b)));                                       \
+  }
+QUAD_OVERFLOW(add, "+")
+QUAD_OVERFLOW(sub, "-")
+QUAD_OVERFLOW(mul, "*")
+#undef QUAD_OVERFLOW
+
+[[noreturn]] void __ubsan_handle_negate_overflow_abort(Plain* data, std::uintptr_t);
+void __ubsan_handle_negate_overflow_abort(Plain* data, std::uintptr_t) {
+  fail_at(data->where, "integer overflow: the negative of the lowest integer");
 }
 
 }  // extern "C"

@@ -35,6 +35,9 @@ LIBRARY_USERS = {
     "hdf5.h": ["io"],
     "mpi.h": ["comm", "measure", "io", "workloads", "report", "commands"],
 }
+# The interpreter of CUDA kernels in tests/simt, which these alone reach.
+INTERPRETER = "simt"
+INTERPRETER_USERS = ["kernels/common/simt.cuh", "kernels/common/ptx.cuh", "kernels/common/hopper.cuh"]
 TOP_LEVEL = {
     "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md",
     "src", "kernels", "inputs", "jobs", "tests",
@@ -89,6 +92,8 @@ def layering(root: Path) -> list[str]:
             folder = target.split("/")[0]
             if folder in kernel_folders:
                 folder = "kernels"
+            if folder == INTERPRETER and str(name) in INTERPRETER_USERS:
+                continue
             if "/" not in target or folder not in LAYERS:
                 found.append(f'{name}:{number}: "{target}" does not start with a folder of src/ or kernels/')
             elif folder not in allowed:
@@ -116,6 +121,26 @@ def kernel_headers(root: Path) -> list[str]:
         # "Needs" may stand anywhere: only files that need an architecture have it.
         if [field for field in fields if field != "Needs"] != KERNEL_FIELDS:
             found.append(f"{name}: header fields are {fields}, expected {KERNEL_FIELDS}")
+    return found
+
+
+def kernel_code(root: Path) -> list[str]:
+    """What g++ could not compile for the interpreter; a file named *_vendor_cuda.cu is nvcc's alone."""
+    found = []
+    forbidden = {
+        r"\b__shared__\b": "declare shared memory with QUAD_SHARED or QUAD_DYNAMIC_SHARED",
+        r"<<<": "launch with QUAD_LAUNCH",
+        r"#\s*include\s*<(?:cooperative_groups|cub/|thrust/|cuda/|mma\.h|cuda_runtime)":
+            "include common/simt.cuh, common/ptx.cuh or common/hopper.cuh instead",
+        r"\basm\b": "instructions are functions of common/ptx.cuh and common/hopper.cuh",
+    }
+    for path in files(root, ["kernels"], "cu|cuh"):
+        name = path.relative_to(root)
+        if str(name) in INTERPRETER_USERS or name.stem.endswith("_vendor_cuda"):
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            code = line.split("//")[0]
+            found += [f"{name}:{number}: {why}" for what, why in forbidden.items() if re.search(what, code)]
     return found
 
 
@@ -244,6 +269,7 @@ def self_test(_: Path) -> list[str]:
         "src/main.cpp": f'{spdx_lines}#include "core/a.hpp"\n',
         "kernels/sum/sum_ref.cpp": kernel + '#include "core/a.hpp"\n',
         "kernels/sum/sum_simt.cu": kernel.replace("/// Launch", "/// Needs        sm_90a\n/// Launch"),
+        "kernels/common/simt.cuh": f'{spdx_lines}#pragma once\n#include "simt/cuda_language.hpp"\n',
         "jobs/a.sh": "#!/bin/bash\n# SPDX-FileCopyrightText: x\n# SPDX-License-Identifier: Apache-2.0\n",
         "inputs/a.toml": "# Purpose: none. Ranks: any. Memory: none. Duration: 1 s.\n[run]\n",
         "src/workloads/sum.cpp": f"{spdx_lines}std::unique_ptr<Workload> make_sum(Case const& c) {{}}\n",
@@ -259,6 +285,11 @@ def self_test(_: Path) -> list[str]:
         (layering, "src/core/a.hpp", '#include "b.hpp"\n'),
         (layering, "kernels/sum/sum_ref.cpp", '#include "comm/world.hpp"\n'),
         (layering, "src/device/a.hpp", '#include "sum/sum.hpp"\n'),
+        (layering, "kernels/sum/sum_simt.cu", '#include "simt/engine.hpp"\n'),
+        (kernel_code, "kernels/sum/sum_simt.cu", kernel + "__shared__ float x[32];\n"),
+        (kernel_code, "kernels/sum/sum_simt.cu", kernel + "sum_kernel<<<1, 32>>>(x);\n"),
+        (kernel_code, "kernels/sum/sum_simt.cu", kernel + "#include <cooperative_groups.h>\n"),
+        (kernel_code, "kernels/sum/sum_simt.cu", kernel + 'asm volatile("bar.sync 0;");\n'),
         (layering, "src/report/a.cpp", '#include "commands/a.hpp"\n'),
         (layering, "src/util/a.cpp", "int a;\n"),
         (kernel_headers, "kernels/sum/sum_ref.cpp", kernel.replace("/// Work         none\n", "")),
@@ -304,8 +335,8 @@ def self_test(_: Path) -> list[str]:
 CHECKS = {
     check.__name__: check
     for check in [
-        layering, kernel_headers, spdx, headers, top_level, clang_format, shellcheck, readme,
-        inputs, workload_table, self_test,
+        layering, kernel_headers, kernel_code, spdx, headers, top_level, clang_format, shellcheck,
+        readme, inputs, workload_table, self_test,
     ]
 }
 
