@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simt/race.hpp"
 
+#include <fmt/format.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -145,6 +147,12 @@ struct Buffer {
   DeviceCell* cells = nullptr;
 };
 
+/// A line of a source file.
+struct Line {
+  std::string file;
+  unsigned line = 0;
+};
+
 struct Shadow {
   std::size_t size = 0;
   Pages cells;
@@ -164,6 +172,7 @@ struct State {
   std::unordered_map<void const*, OthersPointer> keys;
   std::vector<Place> places;
   std::array<std::uint32_t, 256> place_index{};
+  std::unordered_map<std::uint32_t, Line> lines;  ///< by site
 };
 State& state() {
   static State instance;
@@ -308,36 +317,31 @@ std::uint32_t site_of(void const* return_address) {
   return static_cast<std::uint32_t>(offset) & ~kChannel;
 }
 
-struct Line {
-  std::string file;
-  unsigned line = 0;
-};
-
-Line line_of(std::uint32_t site) {
-  if ((site & kChannel) != 0) {
-    Place const place = state().places[site & ~kChannel];
-    return {place.file_name(), place.line()};
-  }
-  char path[1024] = {};
-  FILE* const link = popen("readlink /proc/$PPID/exe", "r");
-  if (link != nullptr) {
-    if (std::fgets(path, sizeof path, link) != nullptr) path[std::strcspn(path, "\n")] = 0;
-    pclose(link);
-  }
-  char command[1200], text[1024] = {};
-  std::snprintf(command, sizeof command, "addr2line -e '%s' 0x%x 2>/dev/null", path, site);
-  FILE* const pipe = popen(command, "r");
-  if (pipe != nullptr) {
+Line find_line(std::uint32_t site) {
+  char path[1024] = {}, text[1024] = {};
+  if (readlink("/proc/self/exe", path, sizeof path - 1) < 0) path[0] = 0;
+  std::string const place = fmt::format("{}+{:#x}", path, site);
+  std::string const command = fmt::format("addr2line -e '{}' {:#x} 2>/dev/null", path, site);
+  if (FILE* const pipe = popen(command.c_str(), "r")) {
     if (std::fgets(text, sizeof text, pipe) == nullptr) text[0] = 0;
     pclose(pipe);
   }
   char* const colon = std::strrchr(text, ':');
-  if (colon == nullptr || text[0] == '?') {
-    std::snprintf(text, sizeof text, "%s+0x%x", path, site);
-    return {text, 0};
-  }
+  if (colon == nullptr || text[0] == '?') return {place, 0};
   *colon = 0;
   return {text, static_cast<unsigned>(std::strtoul(colon + 1, nullptr, 10))};
+}
+
+Line const& line_of(std::uint32_t site) {
+  Line& line = state().lines[site];
+  if (!line.file.empty()) return line;
+  if ((site & kChannel) != 0) {
+    Place const place = state().places[site & ~kChannel];
+    line = {place.file_name(), place.line()};
+  } else {
+    line = find_line(site);
+  }
+  return line;
 }
 
 std::string text_of(Line const& line) {
@@ -354,9 +358,8 @@ Place place_of(std::uint32_t site) {
     char const* function;
     unsigned line, column;
   };
-  static Line line;
   static Layout layout;
-  line = line_of(site);
+  Line const& line = line_of(site);
   layout = {line.file.c_str(), "", line.line, 0};
   Layout const* const pointer = &layout;
   return std::bit_cast<Place>(pointer);
