@@ -367,16 +367,16 @@ QUAD_INSTRUCTION void stmatrix_x4_trans(void* row, std::uint32_t const (&r)[4] Q
 }
 
 /// Rounds to tf32 (10 bits of mantissa), to nearest, ties away from zero; the result is an operand
-/// of the tf32 mma. PTX cvt.rna.tf32.f32.
+/// of the tf32 mma. NaN loses the low bits of its payload: with nothing but these it becomes
+/// infinity. PTX cvt.rna.tf32.f32.
 QUAD_INSTRUCTION std::uint32_t to_tf32(float value) {
 #ifdef __CUDACC__
   std::uint32_t rounded;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(value));
   return rounded;
 #else
-  if (std::isnan(value)) return 0x7FFFFFFFU;
   auto const bits = __builtin_bit_cast(std::uint32_t, value);
-  if (std::isinf(value)) return bits;
+  if (!std::isfinite(value)) return bits & 0xFFFFE000U;
   return (bits + 0x1000U) & 0xFFFFE000U;
 #endif
 }
