@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "copy/copy.hpp"
+#include "core/generator.hpp"
+#include "support/expect_fails.hpp"
+#include "support/kernel_test.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace quadrille::kernels::copy {
+namespace {
+
+using test::DeviceArray;
+
+/// The vendor's row serves GPUs too.
+std::vector<std::string_view> rows() {
+  std::vector<std::string_view> names;
+  for (Variant<Problem> const& variant : variants()) {
+    if (variant.runs_on(device::Kind::cuda)) names.push_back(variant.name);
+  }
+  return names;
+}
+
+class CopyCudaTest : public testing::TestWithParam<std::string_view> {
+ protected:
+  Variant<Problem> const& variant() const { return *find(variants(), GetParam()); }
+
+  void expect_copied(device::Device& device, device::StreamView stream, std::int64_t n,
+                     std::int64_t from_offset, std::int64_t to_offset) {
+    SCOPED_TRACE(testing::Message()
+                 << GetParam() << " n " << n << " offsets " << from_offset << " " << to_offset);
+    std::vector<std::uint8_t> values(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<std::uint8_t>(core::mix(i + 1));
+    }
+    DeviceArray<std::uint8_t> from{device, stream, values, from_offset};
+    DeviceArray<std::uint8_t> to{device, stream, n, to_offset};
+
+    variant().launch({to.data(), from.data(), n}, stream);
+    stream.synchronize();
+
+    EXPECT_TRUE(to.download() == values);
+    EXPECT_TRUE(to.intact());
+    EXPECT_TRUE(from.download() == values);
+  }
+};
+
+TEST_P(CopyCudaTest, CopiesEveryByteAndNoOther) {
+  // Around pieces, a block's share with accesses of 16 and of 1 byte, chunks of the ring.
+  std::vector<std::int64_t> const sizes{0,    1,    15,    16,    17,    255,   1023, 1024,
+                                        1025, 4095, 16383, 16384, 16385, 33000, 70001};
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    for (std::int64_t const n : sizes) {
+      expect_copied(device, stream, n, 0, 0);
+      expect_copied(device, stream, n, 16, 48);
+      if (GetParam() == "bulk_async") continue;
+      for (std::int64_t const offset : {1, 2, 3, 4, 8}) {
+        expect_copied(device, stream, n, offset, offset);
+        expect_copied(device, stream, n, 16 - offset, 16);
+        expect_copied(device, stream, n, 5, 5 + offset);
+      }
+    }
+  });
+}
+
+TEST_P(CopyCudaTest, TurnsTheRingOver) {
+  // More chunks than all rings hold, on a GPU of any size up to 200 multiprocessors.
+  bool const gpu = test::kernel_mode() == test::KernelMode::gpu;
+  std::int64_t const n = gpu ? std::int64_t{200} << 20 : std::int64_t{4} << 20;
+  if (!gpu && GetParam() != "bulk_async") GTEST_SKIP() << "no ring";
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    expect_copied(device, stream, n + 9, 0, 0);
+  });
+}
+
+TEST_P(CopyCudaTest, ConstraintsAreRefused) {
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    DeviceArray<std::uint8_t> x{device, stream, 256};
+    std::uint8_t* const data = x.data();
+
+    EXPECT_FAILS(variant().launch({data, data + 32, -1}, stream), "negative");
+    EXPECT_FAILS(variant().launch({nullptr, data, 8}, stream), "missing");
+    EXPECT_FAILS(variant().launch({data, data + 7, 8}, stream), "overlap");
+    if (GetParam() == "bulk_async") {
+      EXPECT_FAILS(variant().launch({data + 1, data + 32, 8}, stream), "use variant 'vectorized'");
+      EXPECT_FAILS(variant().launch({data, data + 40, 8}, stream), "aligned to 16 bytes");
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, CopyCudaTest, testing::ValuesIn(rows()),
+                         [](auto const& row) { return std::string{row.param}; });
+
+}  // namespace
+}  // namespace quadrille::kernels::copy

@@ -1,0 +1,302 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "core/generator.hpp"
+#include "support/expect_fails.hpp"
+#include "support/kernel_test.hpp"
+#include "transpose/transpose.hpp"
+#include "transpose/transpose_access.hpp"
+#include "transpose/transpose_places.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace quadrille::kernels::transpose {
+namespace {
+
+using core::DataType;
+using test::DeviceArray;
+
+using Bytes = std::vector<std::uint8_t>;
+
+struct Shape {
+  std::int64_t m, n;
+};
+
+/// How the matrices lie: elements that rows are longer by, and bytes from alignment.
+struct Layout {
+  std::int64_t in_pad = 0, out_pad = 0, in_offset = 0, out_offset = 0;
+};
+
+bool runs_here(Variant<Problem> const& variant) {
+  return variant.backend == Backend::cuda ||
+         (variant.backend == Backend::vendor && test::kernel_mode() == test::KernelMode::gpu);
+}
+
+Bytes random_bytes(std::size_t n) {
+  Bytes bytes(n);
+  // No exponent of all ones: BLAS, which multiplies by 1, may quiet a NaN.
+  for (std::size_t i = 0; i < n; ++i) bytes[i] = static_cast<std::uint8_t>(core::mix(i) & 0x3f);
+  return bytes;
+}
+
+/// Bytes of an m x n matrix whose rows are ld elements long.
+std::int64_t extent_of(std::int64_t m, std::int64_t n, std::int64_t ld, DataType type) {
+  return (m == 0 ? 0 : (m - 1) * ld + n) * static_cast<std::int64_t>(core::size_of(type));
+}
+
+/// `out` with the elements of in^T, and all else as it was.
+void transpose_bytes(Bytes const& in, std::int64_t in_ld, Bytes& out, std::int64_t out_ld,
+                     Shape shape, std::size_t size) {
+  for (std::int64_t i = 0; i < shape.m; ++i) {
+    for (std::int64_t j = 0; j < shape.n; ++j) {
+      std::memcpy(out.data() + static_cast<std::size_t>(j * out_ld + i) * size,
+                  in.data() + static_cast<std::size_t>(i * in_ld + j) * size, size);
+    }
+  }
+}
+
+void expect_exact(device::Device& device, device::StreamView stream,
+                  Variant<Problem> const& variant, DataType type, Shape shape, Layout layout) {
+  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(type) << " " << shape.m
+                                  << " x " << shape.n << " pads " << layout.in_pad << " "
+                                  << layout.out_pad << " offsets " << layout.in_offset << " "
+                                  << layout.out_offset);
+  std::int64_t const in_ld = shape.n + layout.in_pad;
+  std::int64_t const out_ld = shape.m + layout.out_pad;
+  Bytes const values =
+      random_bytes(static_cast<std::size_t>(extent_of(shape.m, shape.n, in_ld, type)));
+  bool const in_place = variant.name == "in_place";
+  Bytes want(static_cast<std::size_t>(extent_of(shape.n, shape.m, out_ld, type)), 0xFF);
+  if (in_place) want = values;
+  transpose_bytes(values, in_ld, want, out_ld, shape, core::size_of(type));
+  DeviceArray<std::uint8_t> in{device, stream, values, layout.in_offset};
+  DeviceArray<std::uint8_t> out{device, stream, static_cast<std::int64_t>(want.size()),
+                                layout.out_offset};
+  DeviceArray<std::uint8_t> const& result = in_place ? in : out;
+
+  variant.launch(
+      {{in.data(), type, shape.m, shape.n, in_ld}, {result.data(), type, shape.n, shape.m, out_ld}},
+      stream);
+  stream.synchronize();
+
+  // All bytes at once: elements, and guards before, between and behind the rows.
+  EXPECT_TRUE(result.download() == want);
+  EXPECT_TRUE(result.intact());
+  if (!in_place) {
+    EXPECT_TRUE(in.download() == values);
+  }
+}
+
+/// The shapes that a variant does not refuse, here those of kShapes.
+bool takes(Variant<Problem> const& variant, DataType type, Shape shape, Layout layout) {
+  auto const size = static_cast<std::int64_t>(core::size_of(type));
+  bool const aligned = layout.in_offset % 16 == 0 && layout.out_offset % 16 == 0 &&
+                       (shape.n + layout.in_pad) * size % 16 == 0 &&
+                       (shape.m + layout.out_pad) * size % 16 == 0;
+  if (variant.name == "register_4x4") return aligned && shape.m % 4 == 0 && shape.n % 4 == 0;
+  if (variant.name == "bulk_tensor") return aligned;
+  if (variant.name == "in_place") return shape.m == shape.n && layout.in_pad == layout.out_pad;
+  return true;
+}
+
+/// Around tiles of 32, 64 and 128, patches of 2 to 16, thin ones either way.
+std::vector<Shape> const kShapes{
+    {0, 0},   {0, 7},    {7, 0},    {1, 1},     {2, 2},     {31, 33},  {33, 31},   {32, 32},
+    {64, 64}, {65, 63},  {63, 129}, {128, 192}, {130, 70},  {192, 80}, {132, 260}, {97, 97},
+    {1, 300}, {513, 1},  {3, 1027}, {4, 1100},  {1100, 4},  {900, 7},  {16, 400},  {400, 16},
+    {20, 30}, {129, 31}, {200, 33}, {144, 144}, {160, 160}, {12, 20},  {17, 34},
+};
+
+class TransposeCudaTest : public testing::TestWithParam<std::tuple<std::string_view, DataType>> {
+ protected:
+  Variant<Problem> const& variant() const { return *find(variants(), std::get<0>(GetParam())); }
+  DataType type() const { return std::get<1>(GetParam()); }
+  void expect_all(std::vector<Shape> const& shapes, Layout layout) {
+    test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+      for (Shape const& shape : shapes) {
+        if (takes(variant(), type(), shape, layout)) {
+          expect_exact(device, stream, variant(), type(), shape, layout);
+        }
+      }
+    });
+  }
+  std::int64_t size() const { return static_cast<std::int64_t>(core::size_of(type())); }
+};
+
+TEST_P(TransposeCudaTest, MovesEveryElementAndNoOther) { expect_all(kShapes, {}); }
+
+TEST_P(TransposeCudaTest, RowsMayBePadded) {
+  std::int64_t const vector = 16 / size();
+  std::vector<Shape> const shapes{{64, 64}, {96, 48}, {144, 144}, {16, 272}, {272, 16}, {4, 544}};
+
+  expect_all(shapes, {.in_pad = vector, .out_pad = 2 * vector});
+  expect_all(shapes, {.in_pad = vector, .out_pad = vector});
+  expect_all(shapes, {.in_pad = 3, .out_pad = 0});
+  expect_all(shapes, {.in_pad = 0, .out_pad = 5});
+}
+
+TEST_P(TransposeCudaTest, MatricesMayBeginAnywhere) {
+  std::vector<Shape> const shapes{{65, 63}, {128, 64}, {97, 97}, {4, 300}, {300, 4}};
+
+  expect_all(shapes, {.in_offset = size(), .out_offset = 3 * size()});
+  expect_all(shapes, {.in_offset = 0, .out_offset = size()});
+  expect_all(shapes, {.in_offset = size(), .out_offset = 0});
+}
+
+TEST_P(TransposeCudaTest, RowsMayEndInsideOfAPiece) {
+  // Aligned rows of a few elements more than whole pieces.
+  std::int64_t const vector = 16 / size();
+  for (Shape const shape : {Shape{65, 66}, Shape{130, 131}, Shape{67, 129}}) {
+    expect_all({shape},
+               {.in_pad = vector - shape.n % vector, .out_pad = vector - shape.m % vector});
+  }
+}
+
+std::vector<std::tuple<std::string_view, DataType>> rows() {
+  std::vector<std::tuple<std::string_view, DataType>> result;
+  for (Variant<Problem> const& variant : variants()) {
+    if (!runs_here(variant)) continue;
+    for (DataType const type : {DataType::f64, DataType::f32, DataType::bf16, DataType::i8}) {
+      if (variant.supports(type)) result.emplace_back(variant.name, type);
+    }
+  }
+  return result;
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, TransposeCudaTest, testing::ValuesIn(rows()),
+                         [](auto const& row) {
+                           return std::string{std::get<0>(row.param)} + "_" +
+                                  std::string{core::to_text(std::get<1>(row.param))};
+                         });
+
+TEST(TransposeCuda, RefusesWhatATechniqueCannotDo) {
+  test::on_every_schedule([](device::Device& device, device::StreamView stream) {
+    DeviceArray<float> x{device, stream, 4096};
+    DeviceArray<float> y{device, stream, 4096};
+    auto const view = [](float* data, std::int64_t m, std::int64_t n, std::int64_t ld) {
+      return device::MatrixView{data, DataType::f32, m, n, ld};
+    };
+    auto const fails = [&](auto launch, Problem const& problem, char const* text) {
+      EXPECT_FAILS(launch(problem, stream), text);
+      EXPECT_FAILS(launch(problem, stream), "use variant 'shared_swizzled'");
+    };
+    Problem const odd_ld{view(x.data(), 8, 8, 9), view(y.data(), 8, 8, 8)};
+    Problem const odd_begin{view(x.data() + 1, 8, 8, 8), view(y.data(), 8, 8, 8)};
+    Problem const odd_out{view(x.data(), 8, 8, 8), view(y.data() + 2, 8, 8, 8)};
+    Problem const half{{x.data(), DataType::f16, 8, 8, 8}, {y.data(), DataType::f16, 8, 8, 8}};
+    std::int64_t const long_extent = std::int64_t{1} << 31;
+
+    for (auto* const launch : {launch_register_4x4, launch_bulk_tensor}) {
+      for (Problem const& problem : {odd_ld, odd_begin, odd_out}) {
+        fails(launch, problem, "aligned to 16 bytes");
+      }
+    }
+    fails(launch_register_4x4, half, "f32 and i32");
+    fails(launch_register_4x4, {view(x.data(), 6, 8, 8), view(y.data(), 8, 6, 8)},
+          "multiples of 4");
+    fails(launch_bulk_tensor,
+          {view(x.data(), 1, long_extent, long_extent), view(y.data(), long_extent, 1, 4)},
+          "below 2^31");
+    fails(launch_in_place, {view(x.data(), 4, 8, 8), view(x.data(), 8, 4, 8)}, "square");
+    fails(launch_in_place, {view(x.data(), 8, 8, 8), view(y.data(), 8, 8, 8)}, "same matrix");
+    fails(launch_in_place, {view(x.data(), 8, 8, 8), view(x.data(), 8, 8, 9)}, "same matrix");
+    fails(launch_naive_8x32,
+          {view(x.data(), 32 * long_extent, 1, 1),
+           view(y.data(), 1, 32 * long_extent, 32 * long_extent)},
+          "more tiles than a grid has blocks");
+  });
+}
+
+TEST(TransposeAccess, SectorsOfOneRequest) {
+  std::vector<std::int64_t> addresses(32);
+  auto const strided = [&](std::int64_t first, std::int64_t stride, std::int64_t bytes) {
+    for (std::size_t lane = 0; lane < 32; ++lane) {
+      addresses[lane] = first + stride * static_cast<std::int64_t>(lane);
+    }
+    return sectors_of(addresses, bytes);
+  };
+
+  EXPECT_EQ(strided(0, 4, 4), 4);
+  EXPECT_EQ(strided(4, 4, 4), 5);  // the misaligned sum of vectors
+  EXPECT_EQ(strided(0, 8, 8), 8);
+  EXPECT_EQ(strided(8, 8, 8), 9);
+  EXPECT_EQ(strided(0, 16, 16), 16);
+  EXPECT_EQ(strided(0, 4096, 4), 32);
+  EXPECT_EQ(strided(0, 0, 4), 1);
+  EXPECT_EQ(strided(28, 64, 8), 64);  // every access lies in two
+}
+
+TEST(TransposeAccess, PredictsWhatTheProfilerOfTheSourceCounted) {
+  auto const f32 = [](std::string_view variant) {
+    return sectors_per_request(variant, 4, 1024, 1024);
+  };
+
+  EXPECT_EQ(f32("naive_32x8"), (Sectors{4, 32}));
+  EXPECT_EQ(f32("naive_8x32"), (Sectors{4, 8}));
+  EXPECT_EQ(f32("register_4x4"), (Sectors{16, 16}));
+  EXPECT_EQ(f32("shared_tile"), (Sectors{4, 4}));
+  EXPECT_EQ(f32("shared_swizzled"), (Sectors{16, 16}));
+  EXPECT_EQ(sectors_per_request("naive_32x8", 8, 1024, 1024), (Sectors{8, 32}));
+  EXPECT_EQ(sectors_per_request("shared_swizzled", 8, 1024, 1024), (Sectors{16, 16}));
+  EXPECT_EQ(sectors_per_request("shared_swizzled", 1, 1024, 1024), (Sectors{16, 16}));
+  // Rows that begin between sectors cost one more for each.
+  EXPECT_EQ(sectors_per_request("naive_32x8", 4, 1025, 1024)->written, 32);
+  EXPECT_GT(sectors_per_request("shared_tile", 4, 1025, 1024)->read, 4.5);
+  EXPECT_FALSE(sectors_per_request("shared_swizzled", 4, 1025, 1024));
+  EXPECT_FALSE(sectors_per_request("register_4x4", 8, 1024, 1024));
+  EXPECT_FALSE(sectors_per_request("bulk_tensor", 4, 1024, 1024));
+}
+
+TEST(TransposeAccess, TheTableShowsThePrediction) {
+  for (Variant<Problem> const& variant : variants()) {
+    auto const sectors = sectors_per_request(variant.name, 4, 1024, 1024);
+    if (!sectors) continue;
+    std::string const text = "f32 sectors per request " +
+                             std::to_string(static_cast<int>(sectors->read)) + " and " +
+                             std::to_string(static_cast<int>(sectors->written));
+
+    EXPECT_NE(variant.summary.find(text), std::string_view::npos) << variant.summary;
+  }
+}
+
+TEST(TransposeAccess, SwizzledSlotsAreAPermutationWithoutConflicts) {
+  auto const check = []<int kBytes>(std::integral_constant<int, kBytes>) {
+    using S = Swizzled<kBytes>;
+    std::vector<int> used(S::kSide * S::kPieces);
+    for (int row = 0; row < S::kSide; ++row) {
+      for (int piece = 0; piece < S::kPieces; ++piece) {
+        ++used[static_cast<std::size_t>(S::slot(row, piece))];
+      }
+    }
+    EXPECT_EQ(std::count(used.begin(), used.end(), 1), S::kSide * S::kPieces);
+    // Eight lanes store 16 bytes at a time: each to its own eighth of the 128 bytes of all banks.
+    for (int first = 0; first < S::kPatches; first += 8) {
+      for (int c = 0; c < S::kVector; ++c) {
+        unsigned banks = 0;
+        for (int lane = 0; lane < 8; ++lane) {
+          Place const corner = S::read(first + lane, 0);
+          banks |= 1U << (S::slot(corner.col + c, corner.row / S::kVector) % 8);
+        }
+        EXPECT_EQ(banks, 0xFFU) << kBytes << " bytes, patch " << first;
+      }
+    }
+    for (int first = 0; first < S::kSide * S::kPieces; first += 8) {
+      unsigned banks = 0;
+      for (int lane = 0; lane < 8; ++lane) {
+        Place const at = S::written(first + lane);
+        banks |= 1U << (S::slot(at.row, at.col / S::kVector) % 8);
+      }
+      EXPECT_EQ(banks, 0xFFU) << kBytes << " bytes, piece " << first;
+    }
+  };
+  check(std::integral_constant<int, 8>{});
+  check(std::integral_constant<int, 4>{});
+  check(std::integral_constant<int, 2>{});
+  check(std::integral_constant<int, 1>{});
+}
+
+}  // namespace
+}  // namespace quadrille::kernels::transpose

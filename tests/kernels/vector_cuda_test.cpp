@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "core/generator.hpp"
+#include "support/expect_fails.hpp"
+#include "support/kernel_test.hpp"
+#include "vector/index_map.hpp"
+#include "vector/vector.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace quadrille::kernels::vector {
+namespace {
+
+using core::DataType;
+using test::DeviceArray;
+
+template <class T>
+std::vector<T> generated(std::int64_t n, std::uint64_t tag) {
+  std::vector<T> values(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) {
+    values[static_cast<std::size_t>(i)] = core::generate<T>(core::DataKind::uniform, 1, tag, 0, i);
+  }
+  return values;
+}
+
+template <class T>
+void expect_right(device::Device& device, device::StreamView stream,
+                  Variant<Problem> const& variant, Operation operation, std::int64_t n,
+                  std::int64_t offset) {
+  SCOPED_TRACE(testing::Message() << variant.name << " " << to_text(operation) << " "
+                                  << core::to_text(core::type_of<T>()) << " n " << n << " offset "
+                                  << offset);
+  std::vector<T> const xs = generated<T>(n, 1);
+  std::vector<T> const ys = generated<T>(n, 2);
+  DeviceArray<T> x{device, stream, xs, offset};
+  DeviceArray<T> y{device, stream, ys, offset};
+  DeviceArray<T> out{device, stream, n, offset};
+  Problem const problem{operation, core::type_of<T>(), x.data(), y.data(), out.data(), n};
+
+  variant.launch(problem, stream);
+  stream.synchronize();
+
+  std::vector<T> const got = out.download();
+  std::int64_t wrong = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    auto const at = static_cast<double>(xs[i]);
+    double const want = operation == Operation::add
+                            ? static_cast<double>(static_cast<T>(xs[i] + ys[i]))
+                            : problem.a * at * at + problem.b * at + problem.c;
+    if (!(std::abs(static_cast<double>(got[i]) - want) <= error_bound(problem, at))) ++wrong;
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_TRUE(out.intact());
+}
+
+std::vector<std::string_view> cuda_variants() {
+  std::vector<std::string_view> names;
+  for (Variant<Problem> const& variant : variants()) {
+    if (variant.backend == Backend::cuda) names.push_back(variant.name);
+  }
+  return names;
+}
+
+class VectorCudaTest : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(VectorCudaTest, EveryElementIsRightAndNoOtherTouched) {
+  Variant<Problem> const& variant = *find(variants(), GetParam());
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    for (Operation const operation : {Operation::add, Operation::quadratic}) {
+      for (std::int64_t const n : {0, 1, 31, 33, 255, 256, 257, 1023, 1025, 4099}) {
+        for (std::int64_t offset : {0, 1, 3}) {
+          offset += shift_of(variant.name);
+          if (variant.name == "vectorized" && offset != 0) continue;
+          if (variant.name == "misaligned" && offset != 1) continue;
+          expect_right<double>(device, stream, variant, operation, n, offset);
+          expect_right<float>(device, stream, variant, operation, n, offset);
+        }
+      }
+    }
+  });
+}
+
+TEST_P(VectorCudaTest, MoreElementsThanTheDeviceHasThreads) {
+  Variant<Problem> const& variant = *find(variants(), GetParam());
+  bool const gpu = test::kernel_mode() == test::KernelMode::gpu;
+  // Each thread of a full grid then takes several.
+  std::int64_t const n =
+      test::kernel_device().facts().units * 2048 * std::int64_t{gpu ? 5 : 2} + 77;
+  if (!gpu && (variant.name == "one_thread" || n > 100000)) GTEST_SKIP() << "large";
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    expect_right<float>(device, stream, variant, Operation::add, n, shift_of(variant.name));
+  });
+}
+
+TEST_P(VectorCudaTest, IncompleteProblemsAreRefused) {
+  Variant<Problem> const& variant = *find(variants(), GetParam());
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    DeviceArray<double> x{device, stream, 64}, y{device, stream, 64}, out{device, stream, 64};
+    Problem const good{Operation::add, DataType::f64, x.data(), y.data(), out.data(), 64};
+    auto const fails = [&](auto change, char const* text) {
+      Problem bad = good;
+      change(bad);
+      EXPECT_FAILS(variant.launch(bad, stream), text);
+    };
+
+    fails([](Problem& p) { p.type = DataType::i32; }, "f64 and f32");
+    fails([](Problem& p) { p.n = -1; }, "negative");
+    fails([](Problem& p) { p.y = nullptr; }, "needs y");
+    fails([&](Problem& p) { p.out = x.data() + 1; }, "overlaps");
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, VectorCudaTest, testing::ValuesIn(cuda_variants()),
+                         [](auto const& row) { return std::string{row.param}; });
+
+TEST(VectorCuda, AlignmentThatATechniqueNeedsIsAskedFor) {
+  test::on_every_schedule([](device::Device& device, device::StreamView stream) {
+    DeviceArray<float> x{device, stream, 64}, y{device, stream, 64}, out{device, stream, 64};
+    Problem const aligned{Operation::add, DataType::f32, x.data(), y.data(), out.data(), 32};
+    Problem const shifted{Operation::add, DataType::f32,  x.data() + 1,
+                          y.data() + 1,   out.data() + 1, 32};
+    Problem half = shifted;
+    half.y = y.data();
+
+    EXPECT_FAILS(launch_vectorized(shifted, stream), "use variant 'one_element'");
+    EXPECT_FAILS(launch_vectorized(half, stream), "aligned to 16 bytes");
+    EXPECT_FAILS(launch_misaligned(aligned, stream), "use variant 'one_element'");
+    EXPECT_FAILS(launch_misaligned(half, stream), "one element behind");
+  });
+}
+
+TEST(VectorCuda, MoreBlocksThanAGridHasAreRefused) {
+  test::on_every_schedule([](device::Device& device, device::StreamView stream) {
+    DeviceArray<float> x{device, stream, 1};
+    auto const beyond = [&](std::int64_t i) {
+      return reinterpret_cast<float*>(reinterpret_cast<std::uintptr_t>(x.data()) +
+                                      static_cast<std::uintptr_t>(i) * sizeof(float));
+    };
+    std::int64_t const n = (std::int64_t{1} << 31) * 256;
+    Problem const problem{Operation::quadratic, DataType::f32, x.data(), nullptr, beyond(n), n};
+
+    EXPECT_FAILS(launch_one_element(problem, stream), "use variant 'grid_stride'");
+  });
+}
+
+TEST(VectorCuda, ThreePhasesOfTheQuadratic) {
+  test::on_every_schedule([](device::Device& device, device::StreamView stream) {
+    std::int64_t const n = 1000;
+    for (DataType const type : {DataType::f32, DataType::f64}) {
+      DeviceArray<double> x{device, stream, n}, out{device, stream, n};
+      DeviceArray<std::uint64_t> wrong{device, stream, std::vector<std::uint64_t>{0, 0, 0}};
+
+      launch_init(type, x.data(), n, 2, stream);
+      launch_one_element({Operation::quadratic, type, x.data(), nullptr, out.data(), n, 2.5, 2, 1},
+                         stream);
+      launch_validate(type, out.data(), n, 15, wrong.data(), stream);
+      launch_validate(type, out.data(), n, 14, wrong.data() + 1, stream);
+      // All bits set are NaN.
+      stream.fill(out.data(), 0xFF, 3 * core::size_of(type));
+      launch_validate(type, out.data(), n, 15, wrong.data() + 2, stream);
+      stream.synchronize();
+
+      EXPECT_EQ(wrong.download(), (std::vector<std::uint64_t>{0, 1000, 3}));
+      EXPECT_TRUE(x.intact() && out.intact() && wrong.intact());
+    }
+    EXPECT_FAILS(launch_init(DataType::i32, nullptr, 1, 1, stream), "f64 and f32");
+    EXPECT_FAILS(launch_validate(DataType::i8, nullptr, 1, 1, nullptr, stream), "f64 and f32");
+  });
+}
+
+TEST(IndexMap, IdsArePermutationsForAllNineShapes) {
+  test::on_every_schedule([](device::Device& device, device::StreamView stream) {
+    for (IndexShape const& shape : kIndexShapes) {
+      DeviceArray<IndexEntry> entries{
+          device, stream, std::vector<IndexEntry>(static_cast<std::size_t>(shape.threads()))};
+
+      launch_index_map(shape, {entries.data(), entries.size()}, stream);
+      stream.synchronize();
+
+      EXPECT_EQ(index_map_fault(shape, entries.download()), "");
+      EXPECT_TRUE(entries.intact());
+    }
+  });
+}
+
+TEST(IndexMap, FaultsAreNamed) {
+  IndexShape const shape{{1, 1, 1, 1}, {2, 16, 3, 1}};
+  std::vector<IndexEntry> good(48);
+  for (int id = 0; id < 48; ++id) {
+    good[static_cast<std::size_t>(id)] = {1, {0, 0, 0}, {id % 16, id / 16, 0}, id / 32, id % 32};
+  }
+  auto const fault = [&](auto change) {
+    std::vector<IndexEntry> entries = good;
+    change(entries);
+    return index_map_fault(shape, entries);
+  };
+
+  EXPECT_EQ(fault([](auto&) {}), "");
+  EXPECT_EQ(fault([](auto& e) { e.pop_back(); }), "47 entries for 48 threads");
+  EXPECT_EQ(fault([](auto& e) { e[7].writers = 2; }), "id 7 computed by 2 threads");
+  EXPECT_NE(fault([](auto& e) { std::swap(e[3], e[4]); }), "");
+  EXPECT_EQ(fault([](auto& e) { e[33].lane = 2; }), "id 33 is lane 2 of warp 1, expected 1 of 1");
+}
+
+TEST(IndexMap, ShapesThatCannotBeLaunchedAreRefused) {
+  test::on_every_schedule([](device::Device& device, device::StreamView stream) {
+    DeviceArray<IndexEntry> entries{device, stream, 64};
+    auto const launch = [&](IndexShape const& shape) {
+      launch_index_map(shape, {entries.data(), entries.size()}, stream);
+    };
+
+    EXPECT_FAILS(launch({{1, 2, 2, 1}, {1, 16, 1, 1}}), "beyond the dimensions");
+    EXPECT_FAILS(launch({{4, 2, 2, 1}, {1, 16, 1, 1}}), "1 to 3 dimensions");
+    EXPECT_FAILS(launch({{1, 0, 1, 1}, {1, 16, 1, 1}}), "less than 1");
+    EXPECT_FAILS(launch({{1, 1, 1, 1}, {1, 2048, 1, 1}}), "use more blocks");
+    EXPECT_FAILS(launch({{1, 1, 1, 1}, {1, 63, 1, 1}}), "one entry for each thread");
+  });
+}
+
+}  // namespace
+}  // namespace quadrille::kernels::vector
