@@ -174,10 +174,8 @@ struct State {
   std::array<std::uint32_t, 256> place_index{};
   std::unordered_map<std::uint32_t, Line> lines;  ///< by site
 };
-State& state() {
-  static State instance;
-  return instance;
-}
+State the_state;
+State& state() { return the_state; }
 bool enabled_flag = false;
 
 // Knowledge
@@ -291,7 +289,7 @@ Knowledge release_of(Record& record, Thread const* thread) {
 
 Buffer const* find_buffer(void const* p, std::size_t size);
 
-bool in_device_memory(void const* p) { return find_buffer(p, 1) != nullptr; }
+bool in_device_memory(void const* p) { return !is_shared(p) && find_buffer(p, 1) != nullptr; }
 
 // Places
 
@@ -456,13 +454,19 @@ struct Access {
   /// Holds the access against those recorded and records it. Returns whom it races with.
   template <class Cell>
   Slot const* visit(Cell& cell, unsigned mask, bool device) const {
+    std::uint32_t const me = device ? record.first_agent + thread : thread;
+    Slot const again = make_slot(me, agent.time, mask, kind, site);
     Slot* free = nullptr;
+    bool warp_has_read = false;
     for (Slot& slot : cell.slots) {
+      // The same again, and the thread has met nobody since.
+      if (slot.agent == me && slot.packed == again.packed) return nullptr;
       if (gone(slot, device)) {
         slot.packed = 0;
         if (free == nullptr) free = &slot;
         continue;
       }
+      warp_has_read |= slot.kind() == Kind::read && slot.agent / 32 == me / 32;
       bool const overlaps = (slot.mask() & mask) != 0;
       bool const known = slot.kind() != Kind::in_flight && seen(slot, device);
       if (overlaps && !known && conflict(kind, slot.kind())) return &slot;
@@ -473,9 +477,10 @@ struct Access {
         if (free == nullptr) free = &slot;
       }
     }
+    // Of the readers of a warp one is enough: what orders a warp orders all its lanes.
+    if (free == nullptr && kind == Kind::read && warp_has_read) return nullptr;
     if (free == nullptr) free = victim(cell, device);
-    std::uint32_t const who = device ? record.first_agent + thread : thread;
-    if (free != nullptr) *free = make_slot(who, agent.time, mask, kind, site);
+    if (free != nullptr) *free = again;
     return nullptr;
   }
 

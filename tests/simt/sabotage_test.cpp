@@ -11,6 +11,10 @@
 #include <numeric>
 #include <regex>
 
+// A report of AddressSanitizer for each death is enough without lines, which take long to find.
+extern "C" char const* __asan_default_options();
+char const* __asan_default_options() { return "symbolize=0"; }
+
 namespace quadrille::sabotage {
 namespace {
 
