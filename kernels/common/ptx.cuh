@@ -23,6 +23,7 @@
 #include <mma.h>
 
 #define QUAD_INSTRUCTION __device__ __forceinline__
+#define QUAD_LAYOUT __host__ __device__
 #define QUAD_WHERE
 
 #else
@@ -37,6 +38,9 @@
 #include <string>
 
 #define QUAD_INSTRUCTION QUAD_SIMT_MODEL inline
+/// Parts of models that are called for every element.
+#define QUAD_LAYOUT __attribute__((no_sanitize("undefined")))
+#define QUAD_MODEL_PART inline __attribute__((no_sanitize("thread,undefined"), always_inline))
 /// The place of the call, as last parameter of an instruction.
 #define QUAD_WHERE , std::source_location where = std::source_location::current()
 
@@ -60,16 +64,16 @@ struct Element {
   int row, column;
 };
 /// Element i of the accumulator that a lane holds; the same for all shapes and types.
-__host__ __device__ constexpr Element sum_element(int lane, int i) {
+QUAD_LAYOUT constexpr Element sum_element(int lane, int i) {
   return {lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2};
 }
 /// Element i of A that a lane holds; `bytes` is the size of an element.
-__host__ __device__ constexpr Element a_element(int bytes, int lane, int i) {
+QUAD_LAYOUT constexpr Element a_element(int bytes, int lane, int i) {
   if (bytes == 2) return {lane / 4 + 8 * (i / 2 % 2), 2 * (lane % 4) + i % 2 + 8 * (i / 4)};
   return {lane / 4 + 8 * (i % 2), lane % 4 + 4 * (i / 2)};
 }
 /// Element i of B that a lane holds; `bytes` is the size of an element.
-__host__ __device__ constexpr Element b_element(int bytes, int lane, int i) {
+QUAD_LAYOUT constexpr Element b_element(int bytes, int lane, int i) {
   if (bytes == 2) return {2 * (lane % 4) + i % 2 + 8 * (i / 2), lane / 4};
   return {lane % 4 + 4 * i, lane / 4};
 }
@@ -389,7 +393,7 @@ struct Tf32 {
 };
 
 // Without branches: the conversions are what the models of the matrix products spend time on.
-QUAD_SIMT_MODEL inline float widen(__half value) {
+QUAD_MODEL_PART float widen(__half value) {
   auto const bits = static_cast<std::uint32_t>(__builtin_bit_cast(std::uint16_t, value));
   std::uint32_t const magnitude = bits & 0x7FFFU;
   // Exponents of f16 moved to those of f32 by 2^112, which also normalises subnormals.
@@ -398,23 +402,23 @@ QUAD_SIMT_MODEL inline float widen(__half value) {
   return __builtin_bit_cast(
       float, __builtin_bit_cast(std::uint32_t, scaled) | special | (bits & 0x8000U) << 16);
 }
-QUAD_SIMT_MODEL inline float widen(__nv_bfloat16 value) {
+QUAD_MODEL_PART float widen(__nv_bfloat16 value) {
   auto const bits = static_cast<std::uint32_t>(__builtin_bit_cast(std::uint16_t, value));
   return __builtin_bit_cast(float, bits << 16);
 }
 /// The tensor cores ignore the low 13 bits.
-QUAD_SIMT_MODEL inline float widen(Tf32 value) {
+QUAD_MODEL_PART float widen(Tf32 value) {
   return __builtin_bit_cast(float, value.bits & 0xFFFFE000U);
 }
-QUAD_SIMT_MODEL inline float widen(float value) { return value; }
-QUAD_SIMT_MODEL inline double widen(double value) { return value; }
-QUAD_SIMT_MODEL inline void narrow(float value, float& to) { to = value; }
-QUAD_SIMT_MODEL inline void narrow(float value, __half& to) { to = __float2half(value); }
-QUAD_SIMT_MODEL inline void narrow(double value, double& to) { to = value; }
+QUAD_MODEL_PART float widen(float value) { return value; }
+QUAD_MODEL_PART double widen(double value) { return value; }
+QUAD_MODEL_PART void narrow(float value, float& to) { to = value; }
+QUAD_MODEL_PART void narrow(float value, __half& to) { to = __float2half(value); }
+QUAD_MODEL_PART void narrow(double value, double& to) { to = value; }
 
 /// Element i of a lane's registers.
 template <class T>
-QUAD_SIMT_MODEL T element(void const* registers, int i) {
+QUAD_MODEL_PART T element(void const* registers, int i) {
   T value;
   std::memcpy(static_cast<void*>(&value),
               static_cast<unsigned char const*>(registers) + sizeof(T) * static_cast<unsigned>(i),
@@ -432,7 +436,7 @@ struct Operands {
 /// kM x 8 += kM x kK times kK x 8. Products of the narrow types are exact in f32; sums are in the
 /// order of k, where the tensor cores have an order and a rounding of their own.
 template <int kM, int kK, class T, class Sum>
-QUAD_SIMT_MODEL void multiply(void** lanes, unsigned) {
+__attribute__((no_sanitize("thread,undefined"))) void multiply(void** lanes, unsigned) {
   using Wide = decltype(widen(T{}));
   Wide a[kM][kK], b[kK][8], c[kM][8];
   for (int lane = 0; lane < 32; ++lane) {
