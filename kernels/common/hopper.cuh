@@ -275,9 +275,10 @@ QUAD_HOPPER void bulk_prefetch(void const* global, unsigned bytes QUAD_HOPPER_PL
 #endif
 }
 
-/// Tensor copies: one thread moves the box of a tensor map at (row, column), which may lie partly
-/// or wholly outside of the matrix, also at negative places. `shared` is aligned to 128 bytes, with
-/// a swizzle to 8 rows of its span (256, 512 or 1024 bytes). The barrier counts the whole box.
+// Tensor copies: one thread moves the box of a tensor map at (row, column), which may lie partly or
+// wholly outside of the matrix, also at negative places. The column must be at a multiple of 16
+// bytes: other ones are an illegal instruction on sm_90. `shared` is aligned to 128 bytes, with a
+// swizzle to 8 rows of its span (256, 512 or 1024 bytes). The barrier counts the whole box.
 
 /// Brings a tensor map to the constant cache, ahead of its first use.
 QUAD_HOPPER void tensor_map_prefetch(TensorMap const& map) {

@@ -244,7 +244,6 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(WgmmaProblem p) {
     }
   }
 
-  wgmma_fence();
 #pragma unroll 1
   for (unsigned step = 0; step < kSteps; ++step) {
     bool const accumulate = step > 0 || p.c != nullptr;
@@ -259,11 +258,12 @@ __global__ void __launch_bounds__(kThreads) wgmma_kernel(WgmmaProblem p) {
         a[i] = p.a[row * s.depth() + k];
         if (wide == 2) a[i] |= p.a[row * s.depth() + k + 1] << 16;
       }
-      wgmma_fence();  // these registers are new
+      wgmma_fence();
       multiply<F>(d, a, b, accumulate);
       wgmma_commit();
       wgmma_wait<0>(d);  // and overwritten in the next step
     } else {
+      wgmma_fence();
       multiply<F>(d, descriptor_of(s, s.a_major, a_rows, a_tile, step), b, accumulate);
       wgmma_commit();
     }

@@ -126,7 +126,8 @@ constexpr TensorCase kTensors[] = {
     {DataType::i32, 8, 4, 4, 32, 8, Swizzle::bytes_32},
     {DataType::i64, 5, 5, 6, 256, 2, Swizzle::none},
 };
-constexpr int kCorners[][2] = {{0, 0}, {3, 5}, {-2, -3}, {16, 24}, {1, 200}, {-300, 0}, {30, -1}};
+/// Row, and column in pieces of 16 bytes.
+constexpr int kCorners[][2] = {{0, 0}, {3, 1}, {-2, -1}, {16, 6}, {1, 50}, {-300, 0}, {30, -3}};
 
 TEST(Hopper, TensorLoad) {
   on_every_schedule([](device::Device& device, device::StreamView stream) {
@@ -134,7 +135,8 @@ TEST(Hopper, TensorLoad) {
       auto const matrix = pattern(4, static_cast<std::size_t>(c.rows * c.leading) * size_of(c));
       DeviceArray<unsigned char> const from{device, stream, matrix};
       DeviceArray<unsigned char> const to{device, stream, static_cast<std::int64_t>(tile_bytes(c))};
-      for (auto const& [row, column] : kCorners) {
+      for (auto const& [row, piece] : kCorners) {
+        int const column = piece * 16 / static_cast<int>(size_of(c));
         std::vector<unsigned char> expected(tile_bytes(c), 0);
         for (int r = 0; r < c.box_rows; ++r) {
           for (int j = 0; j < c.box_columns; ++j) {
@@ -166,7 +168,8 @@ TEST(Hopper, TensorStore) {
       auto const matrix = pattern(5, static_cast<std::size_t>(c.rows * c.leading) * size_of(c));
       auto const tile = pattern(6, tile_bytes(c));
       DeviceArray<unsigned char> const from{device, stream, tile};
-      for (auto const& [row, column] : kCorners) {
+      for (auto const& [row, piece] : kCorners) {
+        int const column = piece * 16 / static_cast<int>(size_of(c));
         DeviceArray<unsigned char> const to{device, stream, matrix};
         auto expected = matrix;
         for (int r = 0; r < c.box_rows; ++r) {
@@ -200,10 +203,10 @@ TEST(Hopper, TensorReduceAdd) {
     DeviceArray<unsigned char> const from{device, stream, bytes};
     DeviceArray<float> const to{device, stream, matrix};
     constexpr int kRow = 7;
-    constexpr int kColumn = -2;
+    constexpr int kColumn = -4;
     auto expected = matrix;
     for (int r = 0; r < 12; ++r) {
-      for (int j = 2; j < 32; ++j) {
+      for (int j = 4; j < 32; ++j) {
         expected[static_cast<std::size_t>((kRow + r) * 32 + kColumn + j)] +=
             tile[tile_place(c, r, j) / 4];
       }
@@ -367,8 +370,11 @@ std::vector<std::string> outcomes(
   return all;
 }
 
-void expect_each(std::vector<std::string> const& outcomes, std::string const& text) {
+/// `of_races`: what the race detector says where it is first to see the fault.
+void expect_each(std::vector<std::string> const& outcomes, std::string text,
+                 std::string const& of_races = "") {
   EXPECT_FALSE(outcomes.empty());
+  if (kernel_mode() == KernelMode::race && !of_races.empty()) text = of_races;
   for (std::string const& outcome : outcomes) {
     EXPECT_NE(outcome.find(text), std::string::npos) << outcome << "; expected: " << text;
   }
@@ -395,7 +401,8 @@ TEST_F(HopperMisuse, OfTheRing) {
 
   expect_each(ring(Misuse::none), "right");
   expect_each(ring(Misuse::wrong_parity), "hang");
-  expect_each(ring(Misuse::no_expect_tx), "mbarrier_arrive_expect_tx() is missing");
+  expect_each(ring(Misuse::no_expect_tx), "mbarrier_arrive_expect_tx() is missing",
+              "asynchronous copy that was not waited for");
   expect_each(ring(Misuse::too_few_expected), "expects too few");
   expect_each(ring(Misuse::odd_size), "multiples of 16 bytes");
   expect_each(ring(Misuse::not_initialised), "before mbarrier_init()");
@@ -428,6 +435,22 @@ TEST_F(HopperMisuse, OfStores) {
   expect_each(store(Misuse::no_store_wait), "ended before this store");
 }
 
+TEST_F(HopperMisuse, OfTensorCopies) {
+  constexpr TensorCase c{DataType::f32, 16, 32, 32, 8, 32, Swizzle::bytes_128};
+  auto const load = [&](int column) {
+    return outcomes([&](device::Device& device, device::StreamView stream) {
+      DeviceArray<float> const from{device, stream, small_integers(16, 16 * 32, 9)};
+      DeviceArray<unsigned char> const to{device, stream, static_cast<std::int64_t>(tile_bytes(c))};
+      launch_tensor_load(describe(c, from.data()), 0, column, to.data(),
+                         static_cast<unsigned>(tile_bytes(c)), stream);
+      return true;
+    });
+  };
+
+  expect_each(load(4), "right");
+  expect_each(load(5), "not at a multiple of 16 bytes");
+}
+
 TEST_F(HopperMisuse, OfWgmma) {
   auto const product = [](Misuse misuse) {
     return outcomes([misuse](device::Device& device, device::StreamView stream) {
@@ -448,7 +471,8 @@ TEST_F(HopperMisuse, OfWgmma) {
   expect_each(product(Misuse::no_proxy_fence), "fence_proxy_async()");
   expect_each(product(Misuse::no_wgmma_fence), "no wgmma_fence()");
   expect_each(product(Misuse::use_before_wait), "wrong");
-  expect_each(product(Misuse::overwrite_operand), "written between its issue and its wait");
+  expect_each(product(Misuse::overwrite_operand), "written between its issue and its wait",
+              "race on dynamic shared memory");
 }
 
 }  // namespace

@@ -192,6 +192,9 @@ struct Box {
     if (shared_offset(shared, place) % alignment != 0) {
       fail(fmt::format("{}: the tile must be aligned to {} bytes", what, alignment), place);
     }
+    if (column * size % 16 != 0) {
+      fail(fmt::format("{}: column {} is not at a multiple of 16 bytes", what, column), place);
+    }
     each_row([&](std::int64_t, unsigned char* global, std::size_t n) {
       check_global(global, n, what, place);
     });
