@@ -439,10 +439,15 @@ struct Access {
   bool seen_in_block(std::uint32_t other, Time time) const {
     return time <= record.epoch || other == thread || covers(agent.knows.threads, other, time);
   }
+  /// Whether nobody who may come can race with it: everybody has seen it.
   bool gone(Slot const& slot, bool device) const {
-    return slot.kind() == Kind::none || slot.time() <= (device ? state().base : record.start);
+    if (slot.kind() == Kind::none) return true;
+    if (device) return slot.time() <= state().base;
+    bool const by_thread = !slot.channel() && slot.kind() != Kind::in_flight;
+    return slot.time() <= (by_thread ? record.epoch : record.start);
   }
   bool seen(Slot const& slot, bool device) const {
+    if (!device && !slot.channel() && !agent.knows.threads) return slot.agent == thread;
     if (slot.channel()) return covers(agent.knows.copies, slot.agent & ~kChannel, slot.time());
     if (!device) return seen_in_block(slot.agent, slot.time());
     std::uint32_t const local = slot.agent - record.first_agent;
@@ -457,7 +462,7 @@ struct Access {
     std::uint32_t const me = device ? record.first_agent + thread : thread;
     Slot const again = make_slot(me, agent.time, mask, kind, site);
     Slot* free = nullptr;
-    bool warp_has_read = false;
+    int readers = 0;  // of this warp
     for (Slot& slot : cell.slots) {
       // The same again, and the thread has met nobody since.
       if (slot.agent == me && slot.packed == again.packed) return nullptr;
@@ -466,19 +471,21 @@ struct Access {
         if (free == nullptr) free = &slot;
         continue;
       }
-      warp_has_read |= slot.kind() == Kind::read && slot.agent / 32 == me / 32;
-      bool const overlaps = (slot.mask() & mask) != 0;
       bool const known = slot.kind() != Kind::in_flight && seen(slot, device);
-      if (overlaps && !known && conflict(kind, slot.kind())) return &slot;
+      if (!known && (slot.mask() & mask) != 0 && conflict(kind, slot.kind())) return &slot;
       // Atomics on one word are ordered by the word itself.
       bool const before = known || (kind == Kind::atomic && slot.kind() == Kind::atomic);
       if (before && (slot.mask() & ~mask) == 0 && stands_for(kind, slot.kind())) {
         slot.packed = 0;
         if (free == nullptr) free = &slot;
+        continue;
       }
+      readers += slot.kind() == Kind::read && slot.agent / 32 == me / 32 &&
+                 slot.time() >= agent.time && (mask & ~slot.mask()) == 0;
     }
-    // Of the readers of a warp one is enough: what orders a warp orders all its lanes.
-    if (free == nullptr && kind == Kind::read && warp_has_read) return nullptr;
+    // What orders one lane of a warp usually orders all, unless it is the writer itself: of the
+    // readers of a warp two are enough, if they are as late as this one.
+    if (kind == Kind::read && readers >= 2) return nullptr;
     if (free == nullptr) free = victim(cell, device);
     if (free != nullptr) *free = again;
     return nullptr;
@@ -496,7 +503,10 @@ struct Access {
     for (Slot& a : cell.slots) {
       if (a.kind() != Kind::read && a.kind() != Kind::atomic_read) continue;
       any = &a;
-      like_me |= a.agent / 32 == me;
+      if (a.agent / 32 == me) {
+        if (a.time() < agent.time) return &a;
+        like_me = true;
+      }
       for (Slot* b = &a + 1; b != cell.slots + Cell::kSlots; ++b) {
         if (b->kind() == a.kind() && b->agent / 32 == a.agent / 32) twin = b;
       }
