@@ -128,6 +128,7 @@ constexpr TensorCase kTensors[] = {
 };
 /// Row, and column in pieces of 16 bytes.
 constexpr int kCorners[][2] = {{0, 0}, {3, 1}, {-2, -1}, {16, 6}, {1, 50}, {-300, 0}, {30, -3}};
+constexpr int kStoreCorners[][2] = {{0, 0}, {3, 1}, {16, 6}, {1, 50}, {300, 0}, {30, 2}, {2, 3}};
 
 TEST(Hopper, TensorLoad) {
   on_every_schedule([](device::Device& device, device::StreamView stream) {
@@ -168,7 +169,7 @@ TEST(Hopper, TensorStore) {
       auto const matrix = pattern(5, static_cast<std::size_t>(c.rows * c.leading) * size_of(c));
       auto const tile = pattern(6, tile_bytes(c));
       DeviceArray<unsigned char> const from{device, stream, tile};
-      for (auto const& [row, piece] : kCorners) {
+      for (auto const& [row, piece] : kStoreCorners) {
         int const column = piece * 16 / static_cast<int>(size_of(c));
         DeviceArray<unsigned char> const to{device, stream, matrix};
         auto expected = matrix;
@@ -203,10 +204,10 @@ TEST(Hopper, TensorReduceAdd) {
     DeviceArray<unsigned char> const from{device, stream, bytes};
     DeviceArray<float> const to{device, stream, matrix};
     constexpr int kRow = 7;
-    constexpr int kColumn = -4;
+    constexpr int kColumn = 12;
     auto expected = matrix;
     for (int r = 0; r < 12; ++r) {
-      for (int j = 4; j < 32; ++j) {
+      for (int j = 0; j < 18; ++j) {
         expected[static_cast<std::size_t>((kRow + r) * 32 + kColumn + j)] +=
             tile[tile_place(c, r, j) / 4];
       }
