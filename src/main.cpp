@@ -41,12 +41,18 @@ int main(int argc, char** argv) {
   run_app->add_flag("--dry-run", run.dry_run, "Show what would run and what fits in memory");
   run_app->add_flag("--print-config", run.print_config, "Print the resolved configuration");
   run_app->add_flag("--force", run.force, "Overwrite a run directory that exists");
+  run_app->add_flag_callback(
+      "--allow-shared-gpu", [&run] { run.sets.emplace_back("run.allow_shared_gpu=true"); },
+      "Let several ranks drive one GPU");
   run_app->footer([] { return "Keys of [run] and [[case]]:\n" + quadrille::core::options_help(); });
   run_app->callback([&] { command = [&] { return commands::run(run, argc, argv); }; });
 
   CLI::App* const doctor =
       app.add_subcommand("doctor", "Show placement and capabilities, without a benchmark");
-  doctor->callback([&] { command = [&] { return commands::doctor(argc, argv); }; });
+  bool allow_shared_gpu = false;
+  doctor->add_flag("--allow-shared-gpu", allow_shared_gpu, "Let several ranks drive one GPU");
+  doctor->callback(
+      [&] { command = [&] { return commands::doctor(allow_shared_gpu, argc, argv); }; });
 
   commands::ListArguments list;
   CLI::App* const list_app =

@@ -26,4 +26,12 @@ bool VariantInfo::runs_on(device::Kind kind) const {
   return backend == Backend::cuda || backend == Backend::vendor;
 }
 
+bool VariantInfo::is_built() const {
+#ifdef QUADRILLE_CUDA_KERNELS
+  return true;
+#else
+  return backend != Backend::cuda;
+#endif
+}
+
 }  // namespace quadrille::kernels

@@ -24,10 +24,14 @@ struct VariantInfo {
   std::string_view source;   ///< where the technique comes from, or "own"
   std::string_view summary;  ///< what is different, in half a sentence
   int min_sm = 0;            ///< compute capability times ten
+  /// Shows a mistake: its result is expected to be wrong, and it runs only where a case asks.
+  bool demonstration = false;
 
   bool supports(core::DataType type) const;
   /// True when the backend can run on this kind of device at all. Vendor lines exist for both.
   bool runs_on(device::Kind kind) const;
+  /// False for rows that need CUDA in a build without it.
+  bool is_built() const;
 };
 
 /// A row with the function that enqueues one execution on a stream. The function checks the

@@ -24,7 +24,7 @@ struct RunArguments {
 core::Exit run(RunArguments const& arguments, int& argc, char**& argv);
 
 /// Starts MPI and proves placement and capabilities without measuring anything.
-core::Exit doctor(int& argc, char**& argv);
+core::Exit doctor(bool allow_shared_gpu, int& argc, char**& argv);
 
 struct ListArguments {
   std::string what = "workloads";  ///< workloads | variants | transports | metrics

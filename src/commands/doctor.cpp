@@ -43,10 +43,12 @@ void say(bool fine, std::string_view what, std::string const& text) {
 
 }  // namespace
 
-core::Exit doctor(int& argc, char**& argv) {
+core::Exit doctor(bool allow_shared_gpu, int& argc, char**& argv) {
   comm::World world{argc, argv};
   world.enter_phase("open the device", core::Timeouts{}.init_s);
-  world.open(core::RunSettings{});
+  core::RunSettings settings;
+  settings.allow_shared_gpu = allow_shared_gpu;
+  world.open(settings);
   device::Facts const& facts = world.device().facts();
   // Every rank tells its neighbour who it is through the transport that runs would use.
   auto const channel = world.transport("auto").connect(world.group());
@@ -75,6 +77,21 @@ core::Exit doctor(int& argc, char**& argv) {
     say(true, "device",
         fmt::format("{}, {} units, {}", facts.name, facts.units,
                     core::format_bytes(static_cast<double>(facts.memory_bytes))));
+    if (world.device().kind() == device::Kind::cuda) {
+      say(true, "limits",
+          fmt::format("{}.{}, {} read and written, {} f64, {} f32, {} of L2 cache",
+                      facts.compute_capability / 10, facts.compute_capability % 10,
+                      core::format_rate(facts.peak_bandwidth, "B/s"),
+                      core::format_rate(facts.peak_flops_f64, "FLOP/s"),
+                      core::format_rate(facts.peak_flops_f32, "FLOP/s"),
+                      core::format_bytes(static_cast<double>(facts.l2_bytes))));
+      auto const now = world.device().telemetry();
+      say(now.has_value(), "telemetry",
+          now ? fmt::format("{:.0f} MHz, memory {:.0f} MHz, {:.0f} W, {:.0f} C",
+                            now->clock_hz / 1e6, now->memory_clock_hz / 1e6, now->power_w,
+                            now->temperature_c)
+              : "unavailable: NVML (libnvidia-ml.so.1) was not found or does not answer");
+    }
     say(true, "launcher",
         world.launcher().name.empty() ? "none: a single process" : world.launcher().name);
     std::set<std::string> nodes;

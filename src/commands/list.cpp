@@ -17,6 +17,7 @@ namespace {
 /// Empty when the variant can run on this machine.
 std::string why_not(kernels::VariantInfo const& variant, std::string const& why_no_gpu) {
   if (variant.runs_on(device::Kind::host)) return {};
+  if (!variant.is_built()) return "built without CUDA";
   if (!why_no_gpu.empty()) return why_no_gpu;
   if (device::cuda_device_facts(0).compute_capability < variant.min_sm) {
     return fmt::format("needs compute capability {}.{}", variant.min_sm / 10, variant.min_sm % 10);

@@ -109,7 +109,7 @@ Plan make_plan(comm::World const& world, core::Config const& config) {
     planned.entry = workloads::find(one.workload);
     measure::resolve_auto_size(planned.one, *planned.entry, world.size(), plan.memory_bytes);
     auto const workload = planned.entry->make(planned.one, world.size(), world.rank());
-    planned.variants = measure::select_variants(*workload, planned.one, world.device().kind());
+    planned.variants = measure::select_variants(*workload, planned.one, world.device());
     planned.memory_bytes = workload->describe().memory_bytes;
     check_case(planned, world.size(), plan.memory_bytes);
   }

@@ -70,6 +70,9 @@ struct Case {
   std::int64_t block = 0;             ///< block-cyclic block; 0: one block per process
   std::string broadcast = "library";  ///< library | ring
   std::string operation;  ///< reduction: sum min max dot norm2; vector: add quadratic; ...; else ""
+  std::string host_memory = "pinned";  ///< copy: pinned | registered | pageable
+  std::int64_t chunk = 0;              ///< copy: bytes of each copy; 0: all at once
+  std::int64_t intervals = 8;          ///< pipeline: parts of the integral
   std::string accumulator = "f64";
   std::string integrand = "sin2cos2";
   std::string rule = "midpoint";
@@ -85,6 +88,9 @@ struct Case {
   Warmup warmup;
   Check check = Check::full;
   Clock clock = Clock::burst;
+  std::string timing = "auto";  ///< auto | device | synchronised | launch_only
+  std::int64_t batch = 0;       ///< executions that each sample is the mean of; 0: chosen
+  bool demonstrate = false;     ///< also run variants that are wrong on purpose
   bool operator==(Case const&) const = default;
 };
 

@@ -344,6 +344,25 @@ std::string get_grid(Draft& draft) {
   return fmt::format("\"{}x{}\"", grid.rows, grid.cols);
 }
 
+std::string set_batch(Option const& option, Draft& draft, Scalar const& value) {
+  if (!is_countable(value)) return expected(option, value);
+  if (value.text == "auto") {
+    draft.one.batch = 0;
+    return "";
+  }
+  auto const count = parse_count(value.text);
+  if (!count) return count.why() + ", or \"auto\"";
+  if (*count < 1 || *count > 1'000'000) {
+    return fmt::format("must be 1 to 1000000 or \"auto\", not {}", value.text);
+  }
+  draft.one.batch = *count;
+  return "";
+}
+
+std::string get_batch(Draft& draft) {
+  return draft.one.batch == 0 ? "\"auto\"" : fmt::format("{}", draft.one.batch);
+}
+
 std::string set_throttle(Option const& option, Draft& draft, Scalar const& value) {
   if (!is_textual(value)) return expected(option, value);
   if (value.text == "none") {
@@ -442,6 +461,17 @@ std::vector<Row> make_rows() {
         "dot, norm2; allreduce: sum, min, max; default: the first"},
        set_operation,
        get_text(in(&Case::operation))},
+      choice_row(
+          {"host_memory", "pinned | registered | pageable", "\"pinned\"", only_case, true, "copy",
+           "host side of h2d, d2h and both: page-locked when allocated, page-locked "
+           "later, or plain"},
+          in(&Case::host_memory)),
+      count_row({"chunk", "bytes", "0", only_case, true, "copy",
+                 "bytes of each copy, at least 1; 0: all in one"},
+                in(&Case::chunk), 0),
+      count_row({"intervals", "a count", "8", only_case, true, "pipeline",
+                 "parts of the integral that pass through the pipeline, 2 to 64"},
+                in(&Case::intervals), 2, 64),
       choice_row({"accumulator", "f64 | f32", "\"f64\"", only_case, true, "reduction",
                   "type in which sums are formed"},
                  in(&Case::accumulator)),
@@ -489,6 +519,19 @@ std::vector<Row> make_rows() {
       enum_row({"clock", "burst | sustained", "\"burst\"", run_and_case, false, "",
                 "sustained measures for at least 3 s"},
                in(&Case::clock)),
+      choice_row({"timing", "auto | device | synchronised | launch_only", "\"auto\"", run_and_case,
+                  true, "",
+                  "whose clock: events of the device, the host's after a synchronisation, or the "
+                  "host's before it (SUSPECT); auto: device on a GPU, else synchronised"},
+                 in(&Case::timing)),
+      custom_row(
+          {"batch", "a count or \"auto\"", "\"auto\"", run_and_case, true, "",
+           "executions that each sample is the mean of; auto: 100 for kernels of a GPU below "
+           "50 us, else 1"},
+          set_batch, get_batch),
+      flag_row({"demonstrate", "true | false", "false", run_and_case, false, "",
+                "also run variants that are wrong on purpose"},
+               in(&Case::demonstrate)),
   };
 }
 

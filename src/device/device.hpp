@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -32,7 +33,10 @@ struct Facts {
   int compute_capability = 0;  ///< times ten; 0 on the host
   int units = 0;               ///< multiprocessors, or the host threads of this rank
   std::size_t memory_bytes = 0;
-  double peak_bandwidth = 0;  ///< bytes/s; 0 unknown
+  std::size_t l2_bytes = 0;
+  double clock_hz = 0;         ///< highest clock of the multiprocessors
+  double memory_clock_hz = 0;  ///< of one transfer, of which the memory makes two
+  double peak_bandwidth = 0;   ///< bytes/s; 0 unknown
   /// Of the fastest unit that computes in IEEE f64 or f32, tensor cores included; 0 unknown.
   double peak_flops_f64 = 0;
   double peak_flops_f32 = 0;
@@ -144,6 +148,15 @@ class FlagBackend {
   virtual std::uint32_t get() const = 0;
 };
 
+/// What a device says of itself while it works.
+struct Telemetry {
+  double clock_hz = 0;
+  double memory_clock_hz = 0;
+  double power_w = 0;
+  double temperature_c = 0;
+  std::uint64_t throttle = 0;  ///< bits of NVML's clocks event reasons
+};
+
 /// What one rank drives. Thread safe: the progress thread uses it too, after bind_thread().
 class Device {
  public:
@@ -152,6 +165,8 @@ class Device {
   virtual Facts const& facts() const = 0;
   /// Bytes that can be allocated now.
   virtual std::size_t free_memory() const = 0;
+  /// Clocks and power now; nothing where the platform does not tell.
+  virtual std::optional<Telemetry> telemetry() { return std::nullopt; }
   /// To be called by every thread but the creator before it uses the device.
   virtual void bind_thread() = 0;
 
@@ -164,6 +179,22 @@ class Device {
   virtual void release(void* memory) noexcept = 0;
   virtual void* allocate_pinned(std::size_t bytes) = 0;
   virtual void release_pinned(void* memory) noexcept = 0;
+  /// Page-locks host memory that somebody else owns, until it is unregistered. Nothing to do where
+  /// the device reaches all of it.
+  virtual void register_host(void*, std::size_t) {}
+  virtual void unregister_host(void*) noexcept {}
+  /// Memory from a pool, in the order of a stream: neither call waits for the device where the
+  /// platform has a pool.
+  virtual void* allocate_ordered(std::size_t bytes, StreamView) { return allocate(bytes); }
+  virtual void release_ordered(void* memory, StreamView stream) noexcept {
+    stream.synchronize();
+    release(memory);
+  }
+  /// The stream that CUDA takes where a program names none, and that waits for others. Only for
+  /// experiments that show what this costs.
+  virtual std::unique_ptr<StreamBackend> make_default_stream() {
+    return make_stream(Priority::normal, "default");
+  }
 };
 
 /// Host device of this rank, with `threads` threads for kernels. Kokkos must be running.
@@ -172,6 +203,8 @@ std::unique_ptr<Device> make_host_device(int threads);
 std::unique_ptr<Device> make_cuda_device(int index);
 /// Number of usable GPUs; 0 without a driver or in a build without CUDA, then `why` says so.
 int cuda_device_count(std::string* why = nullptr);
+/// Whether GPU `from` can read and write the memory of GPU `to` without the host.
+bool cuda_peer_access(int from, int to);
 /// Facts of GPU `index` without creating a context on it beyond what the query needs.
 Facts cuda_device_facts(int index);
 
@@ -182,6 +215,7 @@ class Stream {
   explicit Stream(Device& device, std::string const& label = "stream",
                   Priority priority = Priority::normal)
       : backend_{device.make_stream(priority, label)} {}
+  explicit Stream(std::unique_ptr<StreamBackend> backend) : backend_{std::move(backend)} {}
   StreamView view() const { return StreamView{backend_.get()}; }
   operator StreamView() const { return view(); }
 
@@ -265,6 +299,47 @@ class PinnedBuffer {
   struct Release {
     Device* device = nullptr;
     void operator()(void* memory) const noexcept { device->release_pinned(memory); }
+  };
+  std::unique_ptr<void, Release> memory_{nullptr, Release{}};
+  std::int64_t size_ = 0;
+};
+
+/// Owns the page lock of host memory that somebody else owns and that outlives this.
+class HostRegistration {
+ public:
+  HostRegistration() = default;
+  HostRegistration(Device& device, void* memory, std::size_t bytes)
+      : memory_{memory, Unregister{&device}} {
+    device.register_host(memory, bytes);
+  }
+
+ private:
+  struct Unregister {
+    Device* device = nullptr;
+    void operator()(void* memory) const noexcept { device->unregister_host(memory); }
+  };
+  std::unique_ptr<void, Unregister> memory_{nullptr, Unregister{}};
+};
+
+/// Owns memory for n elements that `stream` takes from a pool and gives back to it. Not filled.
+/// Other streams must be ordered behind its first and before its last use by events.
+template <class T>
+class PooledBuffer {
+ public:
+  PooledBuffer() = default;
+  PooledBuffer(Device& device, std::int64_t n, StreamView stream)
+      : memory_{n > 0 ? device.allocate_ordered(static_cast<std::size_t>(n) * sizeof(T), stream)
+                      : nullptr,
+                Release{&device, stream}},
+        size_{n} {}
+  T* data() const { return static_cast<T*>(memory_.get()); }
+  std::int64_t size() const { return size_; }
+
+ private:
+  struct Release {
+    Device* device = nullptr;
+    StreamView stream;
+    void operator()(void* memory) const noexcept { device->release_ordered(memory, stream); }
   };
   std::unique_ptr<void, Release> memory_{nullptr, Release{}};
   std::int64_t size_ = 0;

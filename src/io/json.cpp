@@ -177,6 +177,8 @@ measure::Record decode_record(Json const& from) {
   visit_summary(record, Decode{from.at("summary")});
   decode(from.at("seconds"), record.seconds);
   decode(from.at("warmup"), record.warmup);
+  decode_member("clock_hz", record.clock_hz);
+  decode_member("power_w", record.power_w);
   decode(from.at("legs"), record.legs);
   if (record.id.empty()) refuse("a record without id");
   if (!has_whole_repetitions(record)) refuse("samples are not whole repetitions of all ranks");
@@ -204,7 +206,8 @@ bool has_whole_repetitions(measure::Record const& record) {
     return seconds.empty() ||
            (record.ranks > 0 && seconds.size() % static_cast<std::size_t>(record.ranks) == 0);
   };
-  return whole(record.seconds) && whole(record.warmup) &&
+  return whole(record.seconds) && whole(record.warmup) && whole(record.clock_hz) &&
+         whole(record.power_w) &&
          std::ranges::all_of(record.legs, whole, &measure::LegSamples::seconds);
 }
 
@@ -227,6 +230,8 @@ std::string to_json_line(measure::Record const& record) {
   visit_summary(record, Encode{line["summary"] = Json::object()});
   line["seconds"] = encode(record.seconds);
   line["warmup"] = encode(record.warmup);
+  line["clock_hz"] = encode(record.clock_hz);
+  line["power_w"] = encode(record.power_w);
   line["legs"] = encode(record.legs);
   return to_line(line);
 }

@@ -56,6 +56,8 @@ void visit_case(Record& record, Visit&& visit) {
   visit("unit", record.unit);
   visit("peak", record.peak);
   visit("extras", record.extras);
+  visit("timing", record.timing);
+  visit("batch", record.batch);
   visit("published", record.published);
   visit("published_on", record.published_on);
 }

@@ -150,16 +150,17 @@ struct WriteAttributes {
   }
 };
 
-void write_samples(hid_t parent, char const* name, std::vector<double> const& seconds, int ranks) {
-  std::size_t const n = seconds.empty() ? 0 : seconds.size() / static_cast<std::size_t>(ranks);
+void write_samples(hid_t parent, char const* name, std::vector<double> const& samples, int ranks,
+                   std::string const& unit = "s") {
+  std::size_t const n = samples.empty() ? 0 : samples.size() / static_cast<std::size_t>(ranks);
   Extents const extents{n, static_cast<hsize_t>(ranks), 1};
   Space const space{QUAD_HDF5(H5Screate_simple(3, extents.data(), nullptr))};
-  write_dataset(parent, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, space, seconds.data());
+  write_dataset(parent, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, space, samples.data());
   Dataset const set{QUAD_HDF5(H5Dopen2(parent, name, H5P_DEFAULT))};
   WriteAttributes const attribute{set};
   attribute("dimensions", std::vector<std::string>{"repetition", "rank", "phase"});
   attribute("phases", std::vector<std::string>{"repetition"});
-  attribute("unit", std::string{"s"});
+  attribute("unit", unit);
 }
 
 /// Legs may differ in length after an interruption: the rest is NaN, and `repetitions` says where.
@@ -201,6 +202,8 @@ void write_case(hid_t cases, Record const& record) {
   visit_case(record, WriteAttributes{at});
   write_samples(at, "time", record.seconds, record.ranks);
   write_samples(at, "warmup", record.warmup, record.ranks);
+  if (!record.clock_hz.empty()) write_samples(at, "clock", record.clock_hz, record.ranks, "Hz");
+  if (!record.power_w.empty()) write_samples(at, "power", record.power_w, record.ranks, "W");
   write_legs(at, record);
   visit_check(record.check, WriteAttributes{make_group(at, "check")});
   Group const summary = make_group(at, "summary");
@@ -458,6 +461,8 @@ Record read_case(hid_t at, Trouble& trouble) {
   visit_case(record, ReadAttributes{at, trouble});
   record.seconds = read_samples(at, "time", trouble);
   record.warmup = read_samples(at, "warmup", trouble);
+  if (H5Lexists(at, "clock", H5P_DEFAULT) > 0) record.clock_hz = read_samples(at, "clock", trouble);
+  if (H5Lexists(at, "power", H5P_DEFAULT) > 0) record.power_w = read_samples(at, "power", trouble);
   read_legs(at, record, trouble);
   if (Group const check = open_group(at, "check", trouble)) {
     visit_check(record.check, ReadAttributes{check, trouble});

@@ -19,6 +19,7 @@ namespace {
 constexpr double kRateOverPeak = 1.05;
 constexpr double kVariation = 0.2;
 constexpr double kImbalance = 1.5;
+constexpr double kClockFall = 0.1;
 
 constexpr std::array<std::pair<Outcome, std::string_view>, 7> kOutcomes{{
     {Outcome::pass, "PASS"},
@@ -78,6 +79,20 @@ void add_suspect(Record& record, std::string reason) {
   }
 }
 
+/// By which part a device's clock fell from its highest to its lowest sample; the worst rank's.
+double clock_fall(Record const& record) {
+  auto const ranks = static_cast<std::size_t>(std::max(record.ranks, 1));
+  double worst = 0;
+  for (std::size_t rank = 0; rank < ranks && rank < record.clock_hz.size(); ++rank) {
+    double highest = record.clock_hz[rank];
+    for (std::size_t i = rank; i < record.clock_hz.size(); i += ranks) {
+      highest = std::max(highest, record.clock_hz[i]);
+      worst = std::max(worst, 1 - record.clock_hz[i] / highest);
+    }
+  }
+  return worst;
+}
+
 void judge(Record& record) {
   if (record.time.n == 0) return;
   if (!(record.time.median > 0)) {
@@ -95,6 +110,12 @@ void judge(Record& record) {
     add_suspect(record, fmt::format("the times vary by {:.0f} % (standard deviation / mean): "
                                     "something else ran on this machine, or clocks changed",
                                     100 * record.time.cv));
+  }
+  double const fall = clock_fall(record);
+  if (fall >= kClockFall) {
+    add_suspect(record, fmt::format("the clock fell by {:.0f} % during the measurement: the device "
+                                    "ran into its power or temperature limit",
+                                    100 * fall));
   }
   if (record.ranks > 1 && !(record.imbalance <= kImbalance)) {
     add_suspect(record, fmt::format("the slowest rank takes {:.3g} x the mean, most often rank {}",

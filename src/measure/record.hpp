@@ -69,9 +69,13 @@ struct Record {
   std::vector<Extra> extras;
   double published = 0;         ///< in `unit`: the figure of the technique's source; 0 for none
   std::string published_on;     ///< the device of that figure
+  std::string timing;           ///< whose clock: device, synchronised (host) or launch_only
+  std::int64_t batch = 1;       ///< executions that each of the samples is the mean of
   std::vector<double> seconds;  ///< [repetition * ranks + rank], the timed repetitions
   std::vector<double> warmup;   ///< the same layout
-  double first_use_s = 0;       ///< the very first repetition, slowest rank
+  /// The device's clock and power after each repetition, in the same layout; empty where unknown.
+  std::vector<double> clock_hz, power_w;
+  double first_use_s = 0;  ///< the very first repetition, slowest rank
   std::vector<LegSamples> legs;
   CheckResult check;
 

@@ -21,6 +21,10 @@ double seconds_since(Clock::time_point start) {
 // A sustained figure needs the device warm and its clock settled.
 constexpr double kSustainedSeconds = 3;
 constexpr std::int64_t kMostWarmups = 1000;
+// Kernels shorter than this are launched in batches: the gaps between a clock and one launch would
+// be a good part of what it shows.
+constexpr double kShortKernelSeconds = 50e-6;
+constexpr std::int64_t kAutomaticBatch = 100;
 constexpr std::string_view kNotApplicable = "this fault does not apply to this workload or world";
 
 /// One variant under measurement: where its samples go.
@@ -28,8 +32,10 @@ struct Line {
   kernels::VariantInfo const* variant = nullptr;
   Record* record = nullptr;
   std::vector<Leg> legs;
+  std::int64_t batch = 1;                  ///< executions that one sample is the mean of
   std::vector<std::vector<double>> local;  ///< [leg][repetition], this rank
   std::vector<double> warmup;
+  std::vector<double> clock_hz, power_w;  ///< after each repetition, where the device tells
   std::vector<std::vector<std::byte>> earlier_output;  ///< for Fault::stale
 };
 
@@ -53,6 +59,12 @@ class CaseRun {
     if (options.fault == Fault::off_by_one) case_.data = core::DataKind::integer;
     workload_ = entry.make(case_, world.size(), world.rank());
     description_ = workload_->describe();
+    timing_ = case_.timing;
+    if (timing_ == "auto") {
+      timing_ = world.device().kind() == device::Kind::cuda ? "device" : "synchronised";
+    }
+    begin_ = device::Event{world.device()};
+    end_ = device::Event{world.device()};
   }
 
   std::vector<Record> run() {
@@ -81,8 +93,7 @@ class CaseRun {
 
  private:
   void begin_records() {
-    std::vector<Selected> const selected =
-        select_variants(*workload_, case_, world_.device().kind());
+    std::vector<Selected> const selected = select_variants(*workload_, case_, world_.device());
     records_.reserve(selected.size());
     for (Selected const& choice : selected) {
       Record& record = records_.emplace_back();
@@ -108,6 +119,12 @@ class CaseRun {
       record.unit = description_.unit;
       record.peak = peak();
       record.extras = description_.extras;
+      record.timing = timing_;
+      if (timing_ == "launch_only") {
+        record.suspect.push_back(
+            "the clock stopped when the work was launched, not when it was "
+            "done: no time of this device");
+      }
       set_published(record);
       if (!choice.unsupported.empty()) {
         record.outcome = Outcome::unsupported;
@@ -139,11 +156,13 @@ class CaseRun {
 
   double peak() const {
     device::Facts const& facts = world_.device().facts();
-    double const one = description_.unit == "B/s" && entry_.local ? facts.peak_bandwidth
-                       : description_.unit != "FLOP/s"            ? 0
-                       : case_.type == core::DataType::f64        ? facts.peak_flops_f64
-                       : case_.type == core::DataType::f32        ? facts.peak_flops_f32
-                                                                  : 0;
+    bool const is_memory_bound =
+        description_.unit == "B/s" && entry_.local && description_.device_bytes > 0;
+    double const one = is_memory_bound                     ? facts.peak_bandwidth
+                       : description_.unit != "FLOP/s"     ? 0
+                       : case_.type == core::DataType::f64 ? facts.peak_flops_f64
+                       : case_.type == core::DataType::f32 ? facts.peak_flops_f32
+                                                           : 0;
     return one * world_.size();
   }
 
@@ -178,16 +197,43 @@ class CaseRun {
     }
   }
 
-  /// One repetition from barrier to the end of the stream. The clock stops before the closing
-  /// barrier, so that every rank's own time is kept.
+  /// One repetition from barrier to the end of the stream, which is a batch of executions; seconds
+  /// of one of them. The clock stops before the closing barrier, so that every rank's own time is
+  /// kept.
   double repetition(Line const& line, Leg leg) {
+    device::StreamView const stream = world_.stream();
     workload_->reset(world_);
-    world_.stream().synchronize();
+    stream.synchronize();
     world_.group().barrier();
     Clock::time_point const start = Clock::now();
-    if (options_.fault != Fault::not_run) workload_->run(world_, leg, *line.variant);
-    world_.stream().synchronize();
-    return seconds_since(start);
+    if (timing_ == "device") stream.record(begin_);
+    for (std::int64_t i = 0; i < line.batch && options_.fault != Fault::not_run; ++i) {
+      workload_->run(world_, leg, *line.variant);
+    }
+    if (timing_ == "device") stream.record(end_);
+    double seconds = seconds_since(start);
+    stream.synchronize();
+    if (timing_ == "synchronised") seconds = seconds_since(start);
+    if (timing_ == "device") seconds = end_.seconds_since(begin_);
+    return seconds / static_cast<double>(line.batch);
+  }
+
+  /// How many executions one sample is the mean of. Collective, the same on every rank.
+  void choose_batch(Line& line) {
+    double const seconds =
+        line.warmup.empty() ? 0 : world_.group().max(core::summarize(line.warmup).median);
+    bool const is_short = world_.device().kind() == device::Kind::cuda && world_.size() == 1 &&
+                          !line.warmup.empty() && seconds < kShortKernelSeconds;
+    line.batch = case_.batch > 0 ? case_.batch : is_short ? kAutomaticBatch : 1;
+    if (!workload_->repeatable()) line.batch = 1;
+    line.record->batch = line.batch;
+  }
+
+  void read_telemetry(Line& line) {
+    std::optional<device::Telemetry> const now = world_.device().telemetry();
+    if (!now) return;
+    line.clock_hz.push_back(now->clock_hz);
+    line.power_w.push_back(now->power_w);
   }
 
   /// Judges the outputs that the last repetition left. Collective.
@@ -216,6 +262,10 @@ class CaseRun {
     record.check.digest = workload_->digest(world_);
     record.outcome = verdict.valid ? Outcome::pass : Outcome::fail;
     record.reason = verdict.valid ? "" : verdict.detail;
+    if (line.variant->demonstration) {
+      skip(line, verdict.valid ? "demonstration: right by luck this time"
+                               : "demonstration: " + verdict.detail);
+    }
   }
 
   /// Every variant once, on other data than the timed: an output left over from here can never
@@ -253,6 +303,7 @@ class CaseRun {
   }
 
   void time() {
+    for (Line& line : lines_) choose_batch(line);
     double spent = 0;
     for (std::int64_t i = 0; !interrupted_; ++i) {
       bool const enough_time = case_.clock == core::Clock::burst || spent >= kSustainedSeconds;
@@ -266,6 +317,7 @@ class CaseRun {
         for (std::size_t l = 0; l < line.legs.size(); ++l) {
           line.local[l].push_back(repetition(line, line.legs[l]));
         }
+        read_telemetry(line);
         shortest = std::min(shortest, line.local.back().back());
         if (i + 1 == case_.repetitions) {
           for (Extra const& extra : workload_->observed()) line.record->extras.push_back(extra);
@@ -290,6 +342,8 @@ class CaseRun {
     for (Line& line : lines_) {
       Record& record = *line.record;
       record.warmup = gather(world_, line.warmup);
+      record.clock_hz = gather(world_, line.clock_hz);
+      record.power_w = gather(world_, line.power_w);
       for (std::size_t l = 0; l < line.legs.size(); ++l) {
         std::vector<double> samples = gather(world_, line.local[l]);
         if (line.legs[l] == Leg::overlapped) record.seconds = samples;
@@ -329,6 +383,8 @@ class CaseRun {
   RunnerOptions const& options_;
   std::unique_ptr<Workload> workload_;
   Description description_;
+  std::string timing_;         ///< device, synchronised or launch_only
+  device::Event begin_, end_;  ///< around a repetition
   std::vector<Record> records_;
   std::vector<Line> lines_;
   bool interrupted_ = false;
@@ -346,28 +402,59 @@ std::string_view to_text(Leg leg) {
   return "";
 }
 
+namespace {
+
+/// Why this device does not run a row; empty when it does.
+std::string why_not(Workload const& workload, core::Case const& one,
+                    kernels::VariantInfo const& row, device::Device const& device) {
+  if (!workload.runs_on(row, device.kind())) {
+    return fmt::format("variant '{}' ({}) does not run on this device", row.name,
+                       to_text(row.backend));
+  }
+  if (!row.is_built()) {
+    return fmt::format("variant '{}' needs CUDA; this program was built without CUDA", row.name);
+  }
+  if (!row.supports(one.type)) {
+    return fmt::format("variant '{}' has no type {}", row.name, core::to_text(one.type));
+  }
+  int const has = device.facts().compute_capability;
+  if (device.kind() == device::Kind::cuda && has < row.min_sm) {
+    return fmt::format("variant '{}' needs compute capability {}.{}, this device has {}.{}",
+                       row.name, row.min_sm / 10, row.min_sm % 10, has / 10, has % 10);
+  }
+  if (row.demonstration && !one.demonstrate) {
+    return fmt::format(
+        "variant '{}' shows a mistake and gives wrong results; set demonstrate = "
+        "true to see it",
+        row.name);
+  }
+  return {};
+}
+
+}  // namespace
+
 std::vector<Selected> select_variants(Workload const& workload, core::Case const& one,
-                                      device::Kind kind) {
+                                      device::Device const& device) {
   std::vector<kernels::VariantInfo const*> const rows = workload.variants();
+  std::string_view const best = workload.best(device.kind());
   std::vector<Selected> selected;
   auto const add = [&](kernels::VariantInfo const* row, bool asked_for) {
     bool const known = std::any_of(selected.begin(), selected.end(),
                                    [&](Selected const& other) { return other.info == row; });
     if (known) return;
-    std::string reason;
-    if (!row->runs_on(kind)) {
-      reason = fmt::format("variant '{}' ({}) does not run on this device", row->name,
-                           to_text(row->backend));
-    } else if (!row->supports(one.type)) {
-      reason = fmt::format("variant '{}' has no type {}", row->name, to_text(one.type));
-    }
+    std::string const reason = why_not(workload, one, *row, device);
     if (reason.empty() || asked_for) selected.push_back({row, reason});
   };
   for (std::string const& name : one.variants) {
     for (kernels::VariantInfo const* row : rows) {
       if (name == "all") add(row, false);
-      if (name == "best" && row->name == workload.best(kind)) add(row, true);
-      if (name == row->name) add(row, true);
+      if (name == "best" && row->name == best) add(row, true);
+      if (name != row->name) continue;
+      // A name may have a row for each kind of device.
+      bool const other_runs = std::any_of(rows.begin(), rows.end(), [&](auto const* other) {
+        return other != row && other->name == name && workload.runs_on(*other, device.kind());
+      });
+      add(row, !other_runs || workload.runs_on(*row, device.kind()));
     }
   }
   if (one.vendor == "auto") {
@@ -382,8 +469,12 @@ std::vector<Selected> select_variants(Workload const& workload, core::Case const
 double memory_per_rank(comm::World const& world) {
   comm::Placement const& here = world.placement();
   auto const free = static_cast<double>(world.device().free_memory());
-  bool const shared = world.device().kind() == device::Kind::host;
-  return world.group().min(shared ? free / here.local_size : free);
+  auto sharers = static_cast<double>(here.local_size);
+  if (world.device().kind() == device::Kind::cuda) {
+    sharers = static_cast<double>(
+        std::ranges::count(world.placements(), here.uuid, &comm::Placement::uuid));
+  }
+  return world.group().min(free / sharers);
 }
 
 namespace {

@@ -31,13 +31,13 @@ struct Selected {
   std::string unsupported;  ///< empty: runs
 };
 
-/// Resolves "best", "all" and names, joins the vendor line, checks types and device kind.
-/// Does not touch a device.
+/// Resolves "best", "all" and names, joins the vendor line, checks types and what the device has.
+/// Enqueues nothing.
 std::vector<Selected> select_variants(Workload const& workload, core::Case const& one,
-                                      device::Kind kind);
+                                      device::Device const& device);
 
 /// Device memory that each rank may use: the smallest free memory over ranks, shared where ranks
-/// share it. Collective.
+/// share a node's memory or a GPU. Collective.
 double memory_per_rank(comm::World const& world);
 
 /// Replaces "auto:70%" by the largest size that fits into that share of `memory_per_rank`.

@@ -68,8 +68,12 @@ class Workload {
   virtual bool has_legs(kernels::VariantInfo const&) const { return describe().has_legs; }
   /// The row that stands for the vendor in ratios and joins by itself; "" is every vendor row.
   virtual std::string_view vendor_row() const { return {}; }
-  /// Name of the variant that "best" means on this kind of device.
+  /// Name of the variant that "best" means on this kind of device; "" where there is none.
   virtual std::string_view best(device::Kind kind) const = 0;
+  /// Whether this workload can use the row on this kind of device.
+  virtual bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const {
+    return variant.runs_on(kind);
+  }
   /// Collective. The first call allocates and connects; every call fills the inputs from `seed`.
   /// Called once with another seed for the check before timing, so that old results never pass.
   virtual void prepare(comm::World& world, std::uint64_t seed) = 0;
@@ -78,6 +82,8 @@ class Workload {
   /// Enqueues exactly one repetition; world.stream() is behind all of it at the end.
   /// Neither allocates device memory nor synchronises.
   virtual void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) = 0;
+  /// Whether run() may follow run() without a reset() and leave the same outputs, as batches do.
+  virtual bool repeatable() const { return true; }
   /// Collective. Judges the outputs of the last repetition against recomputed values.
   virtual Verdict validate(comm::World& world) = 0;
   /// What the last repetition wrote on this rank; faults are injected here.

@@ -34,11 +34,11 @@ class Allreduce final : public Exchange {
     bool const whole_numbers = core::epsilon_of(case_.type) == 0 || op_ != comm::ReduceOp::sum ||
                                case_.data == core::DataKind::integer ||
                                case_.data == core::DataKind::constant;
-    finding.allowed = whole_numbers ? 0 : ranks_;
+    double const allowed = whole_numbers ? 0 : ranks_;
     core::visit_type(case_.type, [&](auto zero) {
       using T = decltype(zero);
       std::vector<T> const got = download<T>(out_.view(), world.stream());
-      for (std::int64_t i = 0; i < n_; i += check_stride(case_)) {
+      finding = judge_all(world, n_, check_stride(case_), [&](Finding& found, std::int64_t i) {
         double want = static_cast<double>(source_of(0).at<T>(0, i));
         double weight = std::abs(want);
         for (int r = 1; r < ranks_; ++r) {
@@ -50,14 +50,15 @@ class Allreduce final : public Exchange {
         }
         auto const have = static_cast<double>(got[static_cast<std::size_t>(i)]);
         double const error = std::abs(have - want);
-        finding.hold(
+        found.hold(
             whole_numbers || error == 0 ? error : error / (core::epsilon_of(case_.type) * weight),
-            finding.allowed, [&] {
+            allowed, [&] {
               return fmt::format("out({}) on rank {}: expected {:.9g}, got {:.9g}", i, rank_, want,
                                  have);
             });
-      }
+      });
     });
+    finding.allowed = allowed;
     return agree(world, finding);
   }
 

@@ -6,12 +6,17 @@
 #include "workloads/makers.hpp"
 #include "workloads/tables.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+
 namespace quadrille::workloads {
 namespace {
 
 namespace copy = kernels::copy;
 
-/// Copies within device memory, or between it and pinned host memory, one way or both at once.
+/// Copies within device memory, or between it and host memory of three kinds, one way or both at
+/// once.
 class Copy final : public measure::Workload {
  public:
   Copy(core::Case const& one, int ranks, int rank)
@@ -22,7 +27,11 @@ class Copy final : public measure::Workload {
     double const bytes = static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
     d.amount = 2 * bytes * (both() ? 2 : 1) * ranks_;
     d.unit = "B/s";
-    d.device_bytes = d.amount;
+    if (case_.operation == "d2d") {
+      d.device_bytes = d.amount;
+    } else {
+      d.extras = {{"link, each way", bytes * ranks_, "B/s"}};
+    }
     d.memory_bytes = (both() ? 4 : 2) * bytes;
     return d;
   }
@@ -30,7 +39,15 @@ class Copy final : public measure::Workload {
   std::vector<kernels::VariantInfo const*> variants() const override {
     return rows_of(copy::variants());
   }
-  std::string_view best(device::Kind) const override { return "kokkos"; }
+  std::string_view best(device::Kind kind) const override {
+    return best_of(variants(), case_.type, kind, {"kokkos", "vectorized"});
+  }
+
+  /// Kernels reach host memory only where it is page-locked.
+  bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
+    return variant.runs_on(kind) && !(variant.backend == kernels::Backend::cuda && is_pageable() &&
+                                      case_.operation != "d2d");
+  }
 
   void prepare(comm::World& world, std::uint64_t seed) override {
     if (from_.data == nullptr) {
@@ -45,39 +62,48 @@ class Copy final : public measure::Workload {
     }
     source_ = {case_.data, seed, static_cast<std::uint64_t>(8 * rank_)};
     back_source_ = {case_.data, seed, static_cast<std::uint64_t>(8 * rank_ + 1)};
-    fill(from_, whole(1, n_), source_, world);
-    if (both()) fill(back_from_, whole(1, n_), back_source_, world);
+    fill(from_, row_from(0), source_, world, reach_of(from_));
+    if (both()) fill(back_from_, row_from(0), back_source_, world, reach_of(back_from_));
   }
 
   void reset(comm::World& world) override {
-    for (device::MatrixView const& view : outputs()) world.stream().fill(view.data, 0xFF, bytes());
+    for (device::MatrixView const& view : outputs()) {
+      if (reach_of(view) == Reach::host) {
+        world.stream().run([view, n = bytes()] { std::memset(view.data, 0xFF, n); });
+      } else {
+        world.stream().fill(view.data, 0xFF, bytes());
+      }
+    }
   }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    auto const size = static_cast<std::int64_t>(bytes());
     if (both()) {
       world.stream().record(forked_);
       world.comm_stream().wait(forked_);
-      launch<copy::Problem>(variant, {back_to_.data, back_from_.data, size}, world.comm_stream());
-      world.comm_stream().record(joined_);
     }
-    launch<copy::Problem>(variant, {to_.data, from_.data, size}, world.stream());
-    if (both()) world.stream().wait(joined_);
+    auto const size = static_cast<std::int64_t>(bytes());
+    std::int64_t const chunk = case_.chunk > 0 ? case_.chunk : std::max<std::int64_t>(1, size);
+    // Chunk by chunk both ways: a copy of plain memory may hold the host until it is done.
+    for (std::int64_t at = 0; at < size; at += chunk) {
+      std::int64_t const n = std::min(chunk, size - at);
+      launch<copy::Problem>(variant, part(to_, from_, at, n), world.stream());
+      if (both()) {
+        launch<copy::Problem>(variant, part(back_to_, back_from_, at, n), world.comm_stream());
+      }
+    }
+    if (both()) {
+      world.comm_stream().record(joined_);
+      world.stream().wait(joined_);
+    }
   }
 
   measure::Verdict validate(comm::World& world) override {
-    Finding finding;
-    core::visit_type(case_.type, [&](auto zero) {
-      using T = decltype(zero);
-      auto const compare = [&](std::string_view name, device::MatrixView const& view,
-                               Source const& source) {
-        return compare_exactly<T>(
-            name, view, whole(1, n_), world, check_stride(case_),
-            [&](std::int64_t i, std::int64_t j) { return source.at<T>(i, j); });
-      };
-      finding = compare("copy", to_, source_);
-      if (both() && finding.wrong == 0) finding = compare("copy back", back_to_, back_source_);
-    });
+    std::int64_t const stride = check_stride(case_);
+    Finding finding = compare("copy", to_, row_from(0), source_, world, stride, reach_of(to_));
+    if (both() && finding.wrong == 0) {
+      finding = compare("copy back", back_to_, row_from(0), back_source_, world, stride,
+                        reach_of(back_to_));
+    }
     return agree(world, finding);
   }
 
@@ -90,11 +116,27 @@ class Copy final : public measure::Workload {
   bool both() const { return case_.operation == "both"; }
   std::size_t bytes() const { return static_cast<std::size_t>(n_) * core::size_of(case_.type); }
 
-  device::MatrixView make(comm::World& world, bool pinned, std::size_t slot) {
+  bool is_pageable() const { return case_.host_memory == "pageable"; }
+  Reach reach_of(device::MatrixView const& view) const {
+    bool const on_host = std::ranges::any_of(
+        plain_, [&](std::vector<std::byte> const& plain) { return plain.data() == view.data; });
+    return on_host && is_pageable() ? Reach::host : Reach::device;
+  }
+  static copy::Problem part(device::MatrixView const& to, device::MatrixView const& from,
+                            std::int64_t at, std::int64_t n) {
+    return {static_cast<std::byte*>(to.data) + at, static_cast<std::byte const*>(from.data) + at,
+            n};
+  }
+
+  device::MatrixView make(comm::World& world, bool on_host, std::size_t slot) {
     void* data = nullptr;
-    if (pinned) {
+    if (on_host && case_.host_memory == "pinned") {
       pinned_[slot] = {world.device(), static_cast<std::int64_t>(bytes())};
       data = pinned_[slot].data();
+    } else if (on_host) {
+      plain_[slot].resize(bytes());
+      data = plain_[slot].data();
+      if (!is_pageable()) registered_[slot] = {world.device(), data, bytes()};
     } else {
       device_[slot] = {world.device(), static_cast<std::int64_t>(bytes()), world.stream()};
       data = device_[slot].data();
@@ -108,6 +150,8 @@ class Copy final : public measure::Workload {
   Source source_, back_source_;
   std::array<device::Buffer<std::byte>, 4> device_;
   std::array<device::PinnedBuffer<std::byte>, 4> pinned_;
+  std::array<std::vector<std::byte>, 4> plain_;
+  std::array<device::HostRegistration, 4> registered_;
   device::MatrixView from_, to_, back_from_, back_to_;
   device::Event forked_, joined_;
 };

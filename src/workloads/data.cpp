@@ -2,10 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/data.hpp"
 
-#include <algorithm>
-#include <limits>
-#include <thread>
-
 namespace quadrille::workloads {
 
 Layout whole(std::int64_t rows, std::int64_t cols) {
@@ -14,47 +10,135 @@ Layout whole(std::int64_t rows, std::int64_t cols) {
 
 namespace {
 
-template <class T>
-void generate_rows(T* out, Layout const& layout, Source const& source, std::int64_t begin,
-                   std::int64_t end) {
-  std::int64_t const cols = layout.local_cols();
+namespace generate = kernels::generate;
+
+generate::Problem problem_of(device::MatrixView const& view, Region const& region,
+                             Source const& source) {
+  return {view, region.rows, region.cols, region.transposed, source.kind, source.seed, source.tag};
+}
+
+generate::IndexMap map_of(comm::Distribution const& distribution, int part) {
+  return {0, distribution.block(), distribution.parts(), part};
+}
+
+/// The values of one row of a block, or of a part of it.
+template <class T, class Use>
+void for_row(Region const& region, Source const& source, std::int64_t i, core::Range const& cols,
+             std::int64_t stride, Use&& use) {
+  std::int64_t const row = region.rows.global(i);
+  if (region.transposed) {
+    for (std::int64_t j = cols.first; j < cols.first + cols.count; j += stride) {
+      use(j, source.at<T>(region.cols.global(j), row));
+    }
+    return;
+  }
   core::DataKind kind = source.kind;
   if (std::is_integral_v<T> && kind != core::DataKind::constant && kind != core::DataKind::zeros) {
     kind = core::DataKind::integer;  // as core::generate does
   }
-  for (std::int64_t i = begin; i < end; ++i) {
-    std::uint64_t const key = core::row_key(source.seed, source.tag, layout.global_row(i));
-    for (std::int64_t j = 0; j < cols; ++j) {
-      out[i * cols + j] = static_cast<T>(
-          core::value_from_hash(kind, core::element_hash(key, layout.global_col(j))));
-    }
+  std::uint64_t const key = core::row_key(source.seed, source.tag, row);
+  for (std::int64_t j = cols.first; j < cols.first + cols.count; j += stride) {
+    use(j, static_cast<T>(
+               core::value_from_hash(kind, core::element_hash(key, region.cols.global(j)))));
   }
+}
+
+template <class T>
+Finding compare_on_host(std::string_view name, device::MatrixView const& view, Region const& region,
+                        Source const& source, comm::World const& world, std::int64_t stride) {
+  std::vector<T> const got = download<T>(view, world.stream());
+  Finding finding;
+  for (std::int64_t i = 0; i < view.rows; ++i) {
+    core::Range const cols{i % stride, view.cols - i % stride};
+    for_row<T>(region, source, i, cols, stride, [&](std::int64_t j, T want) {
+      T const have = got[static_cast<std::size_t>(i * view.cols + j)];
+      finding.hold(have == want ? 0 : 1, 0, [&] {
+        return fmt::format("{}({}, {}) on rank {}: expected {}, got {}", name,
+                           region.rows.global(i), region.cols.global(j), world.rank(),
+                           static_cast<double>(want), static_cast<double>(have));
+      });
+    });
+  }
+  return finding;
+}
+
+template <class T>
+Finding compare_on_device(std::string_view name, device::MatrixView const& view,
+                          Region const& region, Source const& source, comm::World const& world) {
+  device::StreamView const stream = world.stream();
+  device::Buffer<generate::Differences> const found{world.device(), 1, stream};
+  generate::Differences differences;
+  stream.copy(found.data(), &differences, sizeof(differences));
+  generate::compare(problem_of(view, region, source), found.data(), stream);
+  stream.copy(&differences, found.data(), sizeof(differences));
+  stream.synchronize();
+  Finding finding;
+  if (differences.count == 0) return finding;
+  auto const first = static_cast<std::int64_t>(differences.first);
+  std::int64_t const i = first / view.cols;
+  std::int64_t const j = first % view.cols;
+  T const have = download<T>(view.block(i, j, 1, 1), stream)[0];
+  for_row<T>(region, source, i, {j, 1}, 1, [&](std::int64_t, T want) {
+    finding.error = 1;
+    finding.wrong = static_cast<std::int64_t>(differences.count);
+    finding.first_wrong = fmt::format("{}({}, {}) on rank {}: expected {}, got {}", name,
+                                      region.rows.global(i), region.cols.global(j), world.rank(),
+                                      static_cast<double>(want), static_cast<double>(have));
+  });
+  return finding;
 }
 
 }  // namespace
 
-void fill(device::MatrixView const& view, Layout const& layout, Source const& source,
-          comm::World const& world) {
+Region region_of(Layout const& layout, bool transposed) {
+  return {map_of(layout.rows, layout.row_part), map_of(layout.cols, layout.col_part), transposed};
+}
+
+Region row_from(std::int64_t first) { return {{}, {first, 1, 1, 0}, false}; }
+
+void fill(device::MatrixView const& view, Region const& region, Source const& source,
+          comm::World const& world, Reach reach) {
   if (view.rows == 0 || view.cols == 0) return;
+  if (world.device().kind() == device::Kind::cuda && reach == Reach::device) {
+    generate::fill(problem_of(view, region, source), world.stream());
+    world.stream().synchronize();
+    return;
+  }
   core::visit_type(view.type, [&](auto zero) {
     using T = decltype(zero);
     std::vector<T> host(static_cast<std::size_t>(view.rows * view.cols));
-    int const threads = world.placement().threads;
-    {
-      std::vector<std::jthread> workers;
-      for (int t = 0; t < threads; ++t) {
-        core::Range const mine = core::split_evenly(view.rows, threads, t);
-        if (mine.count == 0) continue;
-        workers.emplace_back([&, mine] {
-          generate_rows(host.data(), layout, source, mine.first, mine.first + mine.count);
+    auto const generate = [&](core::Range const& rows, core::Range const& cols) {
+      for (std::int64_t i = rows.first; i < rows.first + rows.count; ++i) {
+        for_row<T>(region, source, i, cols, 1, [&](std::int64_t j, T value) {
+          host[static_cast<std::size_t>(i * view.cols + j)] = value;
         });
       }
+    };
+    if (view.rows == 1) {
+      on_threads(world, view.cols, [&](core::Range const& cols) { generate({0, 1}, cols); });
+    } else {
+      on_threads(world, view.rows, [&](core::Range const& rows) {
+        generate(rows, {0, view.cols});
+      });
     }
     std::size_t const row_bytes = static_cast<std::size_t>(view.cols) * sizeof(T);
     world.stream().copy_2d(view.data, static_cast<std::size_t>(view.ld) * sizeof(T), host.data(),
                            row_bytes, row_bytes, static_cast<std::size_t>(view.rows));
     world.stream().synchronize();
   });
+}
+
+Finding compare(std::string_view name, device::MatrixView const& view, Region const& region,
+                Source const& source, comm::World const& world, std::int64_t stride, Reach reach) {
+  Finding finding;
+  if (view.rows == 0 || view.cols == 0) return finding;
+  core::visit_type(view.type, [&](auto zero) {
+    using T = decltype(zero);
+    finding = world.device().kind() == device::Kind::cuda && reach == Reach::device
+                  ? compare_on_device<T>(name, view, region, source, world)
+                  : compare_on_host<T>(name, view, region, source, world, stride);
+  });
+  return finding;
 }
 
 measure::Field field(std::string name, device::MatrixView const& view, Layout const& layout) {

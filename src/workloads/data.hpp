@@ -5,6 +5,7 @@
 #include "comm/grid.hpp"
 #include "comm/world.hpp"
 #include "core/generator.hpp"
+#include "generate/generate.hpp"
 #include "measure/workload.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace quadrille::workloads {
@@ -44,9 +46,39 @@ struct Source {
   }
 };
 
-/// Fills a rank's block from the generator. Blocks until it is there.
-void fill(device::MatrixView const& view, Layout const& layout, Source const& source,
-          comm::World const& world);
+/// Where the elements of a block lie in a generated array: element (i, j) of the block is (rows(i),
+/// cols(j)), or with `transposed` (cols(j), rows(i)).
+struct Region {
+  kernels::generate::IndexMap rows, cols;
+  bool transposed = false;
+};
+Region region_of(Layout const& layout, bool transposed = false);
+/// A row whose elements are [first, first + n) of row 0.
+Region row_from(std::int64_t first);
+
+/// Who reads and writes some memory: a device reaches its own and page-locked host memory.
+enum class Reach { device, host };
+
+/// Fills a rank's block from the generator, on the device where that is a GPU. Blocks until it is
+/// there.
+void fill(device::MatrixView const& view, Region const& region, Source const& source,
+          comm::World const& world, Reach reach = Reach::device);
+inline void fill(device::MatrixView const& view, Layout const& layout, Source const& source,
+                 comm::World const& world) {
+  fill(view, region_of(layout), source, world);
+}
+
+/// Calls `work(range)` for parts of [0, n) on this rank's host threads and waits for them.
+template <class Work>
+void on_threads(comm::World const& world, std::int64_t n, Work&& work) {
+  int const threads = world.placement().threads;
+  std::vector<std::jthread> workers;
+  for (int t = 1; t < threads; ++t) {
+    core::Range const part = core::split_evenly(n, threads, t);
+    if (part.count > 0) workers.emplace_back([&work, part] { work(part); });
+  }
+  work(core::split_evenly(n, threads, 0));
+}
 
 /// A rank's block in host memory, packed (ld == cols). Blocks.
 template <class T>
@@ -78,30 +110,40 @@ struct Finding {
       ++wrong;
     }
   }
+  /// Adds what was found further behind.
+  void add(Finding const& later) {
+    if (!(later.error <= error)) error = later.error;
+    if (wrong == 0) first_wrong = later.first_wrong;
+    wrong += later.wrong;
+  }
 };
 
 /// Collective: the same verdict on every rank, naming the first wrong element of the lowest rank.
 measure::Verdict agree(comm::World const& world, Finding const& mine);
 
-/// Compares a block bit by bit with `expected(i, j)` of the global element; `stride` > 1 samples.
-template <class T, class Expected>
-Finding compare_exactly(std::string_view name, device::MatrixView const& view, Layout const& layout,
-                        comm::World const& world, std::int64_t stride, Expected&& expected) {
-  std::vector<T> const got = download<T>(view, world.stream());
-  Finding finding;
-  for (std::int64_t i = 0; i < view.rows; ++i) {
-    std::int64_t const global_i = layout.global_row(i);
-    for (std::int64_t j = i % stride; j < view.cols; j += stride) {
-      std::int64_t const global_j = layout.global_col(j);
-      T const want = expected(global_i, global_j);
-      T const have = got[static_cast<std::size_t>(i * view.cols + j)];
-      finding.hold(have == want ? 0 : 1, 0, [&] {
-        return fmt::format("{}({}, {}) on rank {}: expected {}, got {}", name, global_i, global_j,
-                           world.rank(), static_cast<double>(want), static_cast<double>(have));
-      });
+/// Compares a block bit by bit with the generator's values, on the device where that is a GPU; on
+/// the host `stride` > 1 samples. Blocks.
+Finding compare(std::string_view name, device::MatrixView const& view, Region const& region,
+                Source const& source, comm::World const& world, std::int64_t stride,
+                Reach reach = Reach::device);
+
+/// Calls `judge(finding, i)` for i = 0, stride, 2 stride, ... below n, on this rank's host threads,
+/// and puts what they found together in the order of i.
+template <class Judge>
+Finding judge_all(comm::World const& world, std::int64_t n, std::int64_t stride, Judge&& judge) {
+  std::int64_t const steps = (n + stride - 1) / stride;
+  std::vector<Finding> found(static_cast<std::size_t>(world.placement().threads));
+  on_threads(world, world.placement().threads, [&](core::Range const& threads) {
+    for (std::int64_t t = threads.first; t < threads.first + threads.count; ++t) {
+      core::Range const part = core::split_evenly(steps, world.placement().threads, t);
+      for (std::int64_t i = part.first; i < part.first + part.count; ++i) {
+        judge(found[static_cast<std::size_t>(t)], i * stride);
+      }
     }
-  }
-  return finding;
+  });
+  Finding whole;
+  for (Finding const& part : found) whole.add(part);
+  return whole;
 }
 
 /// 1 for a full check, a prime for a sample.

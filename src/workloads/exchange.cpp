@@ -14,8 +14,8 @@ std::vector<core::DataType> const kTypes{core::DataType::f64, core::DataType::f3
 
 std::array<kernels::VariantInfo, 3> const kRows{{
     {"transport", kernels::Backend::host, kTypes, "none", "own",
-     "the case's transport: chunks through pinned staging, driven by a progress thread"},
-    {"vendor", kernels::Backend::vendor, kTypes, "none", "MPI",
+     "the case's transport: NCCL, or chunks through pinned staging, driven by a progress thread"},
+    {"vendor", kernels::Backend::vendor, kTypes, "host device", "MPI",
      "one blocking call of the MPI library"},
     {"reference", kernels::Backend::reference, kTypes, "none", "textbook",
      "the root does all the work"},
@@ -42,7 +42,8 @@ void Exchange::prepare(comm::World& world, std::uint64_t seed) {
     out_ = {world.device(), case_.type, 1, received(), world.stream()};
     channels_.push_back(world.transport(case_.transport, case_.throttle).connect(world.group()));
     for (std::string_view const peer : {"mpi_blocking", "reference"}) {
-      if (case_.throttle == 0) channels_.push_back(world.transport(peer).connect(world.group()));
+      bool const runs = case_.throttle == 0 && world.device().kind() == device::Kind::host;
+      if (runs) channels_.push_back(world.transport(peer).connect(world.group()));
     }
   }
   fill(in_.view(), whole(1, n_), source_of(rank_), world);

@@ -18,6 +18,10 @@ class Exchange : public measure::Workload {
 
   std::vector<kernels::VariantInfo const*> variants() const override;
   std::string_view best(device::Kind) const override { return "transport"; }
+  /// The peers read and write host memory.
+  bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
+    return kind == device::Kind::host || variant.name == "transport";
+  }
   void prepare(comm::World& world, std::uint64_t seed) override;
   void reset(comm::World& world) override {
     world.stream().fill(out_.view().data, 0xFF, out_.bytes());

@@ -32,7 +32,10 @@ class Gemm final : public measure::Workload {
   std::vector<kernels::VariantInfo const*> variants() const override {
     return rows_of(gemm::variants());
   }
-  std::string_view best(device::Kind) const override { return "kokkos"; }
+  std::string_view best(device::Kind kind) const override {
+    return best_of(variants(), case_.type, kind,
+                   {"kokkos", "simt_async", "dmma", "thread_tile_2d", "thread_tile"});
+  }
 
   void prepare(comm::World& world, std::uint64_t seed) override {
     if (c_.view().data == nullptr) {
@@ -73,6 +76,9 @@ class Gemm final : public measure::Workload {
         world.stream());
   }
 
+  // With beta the product is added to what the last one left.
+  bool repeatable() const override { return case_.beta == 0; }
+
   measure::Verdict validate(comm::World& world) override {
     ProductLayout const layout{whole(m_, k_), whole(k_, n_), whole(m_, n_), false};
     return check_product(product_, layout, c_.view(), world, case_.check);
@@ -94,23 +100,9 @@ class Gemm final : public measure::Workload {
   bool transpose_b() const { return case_.layout[1] == 't'; }
 
   /// Element (i, j) of op(M) is source.at(i, j), however M is stored.
-  void fill_stored(device::MatrixView const& view, Source const& source, bool transposed,
-                   comm::World const& world) {
-    if (!transposed) {
-      fill(view, whole(view.rows, view.cols), source, world);
-      return;
-    }
-    core::visit_type(view.type, [&](auto zero) {
-      using T = decltype(zero);
-      std::vector<T> host(static_cast<std::size_t>(view.rows * view.cols));
-      for (std::int64_t i = 0; i < view.rows; ++i) {
-        for (std::int64_t j = 0; j < view.cols; ++j) {
-          host[static_cast<std::size_t>(i * view.cols + j)] = source.at<T>(j, i);
-        }
-      }
-      world.stream().copy(view.data, host.data(), host.size() * sizeof(T));
-      world.stream().synchronize();
-    });
+  static void fill_stored(device::MatrixView const& view, Source const& source, bool transposed,
+                          comm::World const& world) {
+    fill(view, region_of(whole(view.rows, view.cols), transposed), source, world);
   }
 
   static measure::Field field_of(std::string name, device::MatrixView const& view, bool mine) {

@@ -58,7 +58,9 @@ class Integral final : public measure::Workload {
   std::vector<kernels::VariantInfo const*> variants() const override {
     return rows_of(integral::variants());
   }
-  std::string_view best(device::Kind) const override { return "kokkos"; }
+  std::string_view best(device::Kind kind) const override {
+    return best_of(variants(), case_.type, kind, {"kokkos", "reduced_range", "one_launch"});
+  }
 
   void prepare(comm::World& world, std::uint64_t seed) override {
     if (!prepared_) {

@@ -97,7 +97,12 @@ class Ptrans final : public measure::Workload {
   }
 
   std::vector<kernels::VariantInfo const*> variants() const override { return ptrans_rows(); }
-  std::string_view best(device::Kind) const override { return "kokkos"; }
+  std::string_view best(device::Kind kind) const override {
+    return best_of(variants(), case_.type, kind, {"kokkos", "shared_swizzled"});
+  }
+  bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
+    return &variant == &kScalapack ? kind == device::Kind::host : variant.runs_on(kind);
+  }
   std::string_view vendor_row() const override { return kScalapack.name; }
   bool has_legs(kernels::VariantInfo const& variant) const override {
     return &variant != &kScalapack;
@@ -141,14 +146,9 @@ class Ptrans final : public measure::Workload {
   }
 
   measure::Verdict validate(comm::World& world) override {
-    Finding finding;
-    core::visit_type(case_.type, [&](auto zero) {
-      using T = decltype(zero);
-      finding = compare_exactly<T>(
-          "B", output(), peer_ran_ ? peer_->layout(n_, m_) : b_layout_, world, check_stride(case_),
-          [&](std::int64_t i, std::int64_t j) { return source_.at<T>(j, i); });
-    });
-    return agree(world, finding);
+    Layout const layout = peer_ran_ ? peer_->layout(n_, m_) : b_layout_;
+    return agree(world, compare("B", output(), region_of(layout, true), source_, world,
+                                check_stride(case_)));
   }
 
   std::vector<device::MatrixView> outputs() override { return {output()}; }

@@ -54,7 +54,9 @@ class Reduction final : public measure::Workload {
     });
     return rows;
   }
-  std::string_view best(device::Kind) const override { return "kokkos"; }
+  std::string_view best(device::Kind kind) const override {
+    return best_of(variants(), case_.type, kind, {"kokkos", "one_launch"});
+  }
 
   void prepare(comm::World& world, std::uint64_t seed) override {
     if (!prepared_) {
@@ -66,8 +68,10 @@ class Reduction final : public measure::Workload {
     }
     sx_ = {case_.data, seed, 0};
     sy_ = {case_.data, seed, 1};
-    fill_slice(x_.view(), sx_, world);
-    if (operation_ == Operation::dot) fill_slice(y_.view(), sy_, world);
+    // A vector is one row of the generator; a rank holds columns [first_, first_ + count_).
+    fill(x_.view(), row_from(first_), sx_, world);
+    if (operation_ == Operation::dot) fill(y_.view(), row_from(first_), sy_, world);
+    reference_ = reference(world);
   }
 
   void reset(comm::World& world) override { over_ranks_.reset(world); }
@@ -78,7 +82,7 @@ class Reduction final : public measure::Workload {
   }
 
   measure::Verdict validate(comm::World& world) override {
-    Reference const mine = reference();
+    Reference const& mine = reference_;
     double const bound = allowed(mine.magnitude, count_);
     Finding finding;
     finding.allowed = 1;
@@ -113,18 +117,6 @@ class Reduction final : public measure::Workload {
     double magnitude = 0;
   };
 
-  // A vector is one row of the generator; a rank holds columns [first_, first_ + count_).
-  void fill_slice(device::MatrixView const& view, Source const& source, comm::World const& world) {
-    core::visit_type(view.type, [&](auto zero) {
-      using T = decltype(zero);
-      std::vector<T> host(static_cast<std::size_t>(count_));
-      for (std::int64_t j = 0; j < count_; ++j)
-        host[static_cast<std::size_t>(j)] = source.at<T>(0, first_ + j);
-      world.stream().copy(view.data, host.data(), host.size() * sizeof(T));
-      world.stream().synchronize();
-    });
-  }
-
   reduction::Problem problem() const {
     reduction::Problem p;
     p.x = x_.view().data;
@@ -142,28 +134,47 @@ class Reduction final : public measure::Workload {
     return p;
   }
 
-  Reference reference() const {
-    long double sum = 0;
-    double least = reduction::identity(Operation::min);
-    double most = reduction::identity(Operation::max);
-    double magnitude = 0;
+  /// What this rank's part must give, in extended precision.
+  Reference reference(comm::World const& world) const {
+    struct Part {
+      long double sum = 0;
+      double least = reduction::identity(Operation::min);
+      double most = reduction::identity(Operation::max);
+      double magnitude = 0;
+    };
+    int const threads = world.placement().threads;
+    std::vector<Part> parts(static_cast<std::size_t>(threads));
     core::visit_type(case_.type, [&](auto zero) {
       using T = decltype(zero);
-      for (std::int64_t j = first_; j < first_ + count_; ++j) {
-        auto const x = static_cast<double>(sx_.at<T>(0, j));
-        double term = x;
-        if (operation_ == Operation::dot) term = x * static_cast<double>(sy_.at<T>(0, j));
-        if (operation_ == Operation::norm2) term = x * x;
-        sum += term;
-        magnitude += std::abs(term);
-        least = std::min(least, x);
-        most = std::max(most, x);
-      }
+      on_threads(world, threads, [&](core::Range const& mine) {
+        for (std::int64_t t = mine.first; t < mine.first + mine.count; ++t) {
+          core::Range const range = core::split_evenly(count_, threads, t);
+          Part part;
+          for (std::int64_t j = first_ + range.first; j < first_ + range.first + range.count; ++j) {
+            auto const x = static_cast<double>(sx_.at<T>(0, j));
+            double term = x;
+            if (operation_ == Operation::dot) term = x * static_cast<double>(sy_.at<T>(0, j));
+            if (operation_ == Operation::norm2) term = x * x;
+            part.sum += term;
+            part.magnitude += std::abs(term);
+            part.least = std::min(part.least, x);
+            part.most = std::max(part.most, x);
+          }
+          parts[static_cast<std::size_t>(t)] = part;
+        }
+      });
     });
-    double const value = operation_ == Operation::min   ? least
-                         : operation_ == Operation::max ? most
-                                                        : static_cast<double>(sum);
-    return {value, magnitude};
+    Part whole;
+    for (Part const& part : parts) {
+      whole.sum += part.sum;
+      whole.magnitude += part.magnitude;
+      whole.least = std::min(whole.least, part.least);
+      whole.most = std::max(whole.most, part.most);
+    }
+    double const value = operation_ == Operation::min   ? whole.least
+                         : operation_ == Operation::max ? whole.most
+                                                        : static_cast<double>(whole.sum);
+    return {value, whole.magnitude};
   }
 
   double allowed(double magnitude, std::int64_t n) const {
@@ -195,6 +206,7 @@ class Reduction final : public measure::Workload {
   std::int64_t first_, count_;
   bool prepared_ = false;
   Source sx_, sy_;
+  Reference reference_;  // of the data that prepare() made last
   device::Matrix x_, y_;
   RankReduction over_ranks_;
 };

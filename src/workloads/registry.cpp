@@ -34,7 +34,8 @@ std::vector<kernels::VariantInfo const*> gemm_rows() { return rows_of(kernels::g
 // clang-format off
 constexpr std::array kWorkloads{
     measure::WorkloadEntry{"vector", "element-wise x + y or a x^2 + b x + c", "3 n s or 2 n s bytes per rank", kLocal, make_vector, vector_rows},
-    measure::WorkloadEntry{"copy", "copies within a device or between it and pinned memory", "2 n s bytes read and written per rank, twice for both ways", kLocal, make_copy, copy_rows},
+    measure::WorkloadEntry{"copy", "copies within a device or between it and pinned, registered or plain host memory", "2 n s bytes read and written per rank, twice for both ways", kLocal, make_copy, copy_rows},
+    measure::WorkloadEntry{"pipeline", "intervals of an integral through kernel, copy and sum, overlapped in a dozen ways", "evaluations of the integrand per rank", kLocal, make_pipeline, pipeline_rows},
     measure::WorkloadEntry{"integral", "a definite integral by a composite rule", "evaluations of the integrand", kGrid, make_integral, integral_rows},
     measure::WorkloadEntry{"reduction", "sum, min, max, dot or norm2 of a distributed vector", "n s bytes read, twice for dot", kGrid, make_reduction, reduction_rows},
     measure::WorkloadEntry{"transpose", "out = in^T on each rank", "2 m n s bytes per rank", kLocal, make_transpose, transpose_rows},

@@ -66,7 +66,12 @@ class Summa final : public measure::Workload {
   std::vector<kernels::VariantInfo const*> variants() const override { return summa_rows(); }
   // The local product that a user would take for speed on a host is the library's.
   std::string_view best(device::Kind kind) const override {
-    return kind == device::Kind::host ? "vendor" : "kokkos";
+    if (kind == device::Kind::host) return "vendor";
+    return best_of(variants(), case_.type, kind,
+                   {"simt_async", "dmma", "thread_tile_2d", "thread_tile"});
+  }
+  bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
+    return &variant == &kScalapack ? kind == device::Kind::host : variant.runs_on(kind);
   }
   std::string_view vendor_row() const override { return kScalapack.name; }
   bool has_legs(kernels::VariantInfo const& variant) const override {
@@ -112,6 +117,9 @@ class Summa final : public measure::Workload {
       pipeline(world, leg, variant);
     }
   }
+
+  // With beta the product is added to what the last one left.
+  bool repeatable() const override { return case_.beta == 0; }
 
   measure::Verdict validate(comm::World& world) override {
     if (peer_ran_)

@@ -4,6 +4,8 @@
 
 #include "common/variant.hpp"
 
+#include <initializer_list>
+#include <string_view>
 #include <vector>
 
 namespace quadrille::workloads {
@@ -14,6 +16,27 @@ std::vector<kernels::VariantInfo const*> rows_of(std::span<kernels::Variant<Prob
   std::vector<kernels::VariantInfo const*> rows;
   for (kernels::Variant<Problem> const& row : table) rows.push_back(&row);
   return rows;
+}
+
+/// The first of `names` that a device of this kind runs with this type; else the first of our own
+/// techniques that it does; "" if there is none.
+inline std::string_view best_of(std::vector<kernels::VariantInfo const*> const& rows,
+                                core::DataType type, device::Kind kind,
+                                std::initializer_list<std::string_view> names) {
+  auto const usable = [&](kernels::VariantInfo const& row) {
+    return row.runs_on(kind) && row.is_built() && row.supports(type) && !row.demonstration;
+  };
+  for (std::string_view const name : names) {
+    for (kernels::VariantInfo const* row : rows) {
+      if (row->name == name && usable(*row)) return name;
+    }
+  }
+  for (kernels::VariantInfo const* row : rows) {
+    bool const own =
+        row->backend == kernels::Backend::kokkos || row->backend == kernels::Backend::cuda;
+    if (own && usable(*row)) return row->name;
+  }
+  return {};
 }
 
 /// The launch function behind a row that came from rows_of() of the same operation.

@@ -13,17 +13,19 @@ namespace {
 namespace transpose = kernels::transpose;
 
 // Moves the same bytes in order: what a transpose could reach at best.
+template <kernels::Backend kBackend>
 void launch_copy(transpose::Problem const& p, device::StreamView stream) {
   auto const bytes = p.in.rows * p.in.cols * static_cast<std::int64_t>(core::size_of(p.in.type));
-  kernels::find(kernels::copy::variants(), "kokkos")
+  kernels::find(kernels::copy::variants(), kBackend == kernels::Backend::cuda ? "vendor" : "kokkos")
       ->launch({p.out.data, p.in.data, bytes}, stream);
 }
 
+template <kernels::Backend kBackend>
 kernels::Variant<transpose::Problem> const& copy_row() {
   static kernels::Variant<transpose::Problem> const row{
-      {"copy", kernels::Backend::kokkos, kernels::find(kernels::copy::variants(), "kokkos")->types,
-       "none", "own", "the same bytes copied in order: the ceiling"},
-      launch_copy};
+      {"copy", kBackend, kernels::find(kernels::copy::variants(), "kokkos")->types, "none", "own",
+       "the same bytes copied in order: the ceiling"},
+      launch_copy<kBackend>};
   return row;
 }
 
@@ -45,7 +47,9 @@ class Transpose final : public measure::Workload {
   }
 
   std::vector<kernels::VariantInfo const*> variants() const override { return transpose_rows(); }
-  std::string_view best(device::Kind) const override { return "kokkos"; }
+  std::string_view best(device::Kind kind) const override {
+    return best_of(variants(), case_.type, kind, {"kokkos", "shared_swizzled"});
+  }
 
   void prepare(comm::World& world, std::uint64_t seed) override {
     if (in_.view().data == nullptr) {
@@ -66,17 +70,10 @@ class Transpose final : public measure::Workload {
   }
 
   measure::Verdict validate(comm::World& world) override {
-    Finding finding;
-    core::visit_type(case_.type, [&](auto zero) {
-      using T = decltype(zero);
-      device::MatrixView view = out_.view();
-      if (copied_) view = {view.data, view.type, m_, n_, n_};
-      finding = compare_exactly<T>("out", view, whole(view.rows, view.cols), world,
-                                   check_stride(case_), [&](std::int64_t i, std::int64_t j) {
-                                     return copied_ ? source_.at<T>(i, j) : source_.at<T>(j, i);
-                                   });
-    });
-    return agree(world, finding);
+    device::MatrixView view = out_.view();
+    if (copied_) view = {view.data, view.type, m_, n_, n_};
+    return agree(world, compare("out", view, region_of(whole(view.rows, view.cols), !copied_),
+                                source_, world, check_stride(case_)));
   }
 
   std::vector<device::MatrixView> outputs() override { return {out_.view()}; }
@@ -94,7 +91,8 @@ class Transpose final : public measure::Workload {
 
 std::vector<kernels::VariantInfo const*> transpose_rows() {
   std::vector<kernels::VariantInfo const*> rows = rows_of(transpose::variants());
-  rows.push_back(&copy_row());
+  rows.push_back(&copy_row<kernels::Backend::kokkos>());
+  rows.push_back(&copy_row<kernels::Backend::cuda>());
   return rows;
 }
 

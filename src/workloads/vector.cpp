@@ -29,7 +29,7 @@ class Vector final : public measure::Workload {
     d.amount = vector::bytes(operation_, n, s) * ranks_;
     d.unit = "B/s";
     d.device_bytes = d.amount;
-    d.memory_bytes = 3 * n * s;
+    d.memory_bytes = 3 * (n + 1) * s;
     d.extras = {{"arithmetic", vector::flop(operation_, n) * ranks_, "FLOP/s"}};
     return d;
   }
@@ -37,17 +37,19 @@ class Vector final : public measure::Workload {
   std::vector<kernels::VariantInfo const*> variants() const override {
     return rows_of(vector::variants());
   }
-  std::string_view best(device::Kind) const override { return "kokkos"; }
+  std::string_view best(device::Kind kind) const override {
+    return best_of(variants(), case_.type, kind, {"kokkos", "vectorized"});
+  }
 
   void prepare(comm::World& world, std::uint64_t seed) override {
     if (x_.view().data == nullptr) {
       for (device::Matrix* matrix : {&x_, &y_, &out_})
-        *matrix = {world.device(), case_.type, 1, n_, world.stream()};
+        *matrix = {world.device(), case_.type, 1, n_ + 1, world.stream()};
     }
     sx_ = {case_.data, seed, static_cast<std::uint64_t>(8 * rank_)};
     sy_ = {case_.data, seed, static_cast<std::uint64_t>(8 * rank_ + 1)};
-    fill(x_.view(), whole(1, n_), sx_, world);
-    fill(y_.view(), whole(1, n_), sy_, world);
+    fill(x_.view(), row_from(0), sx_, world);
+    fill(y_.view(), row_from(0), sy_, world);
   }
 
   void reset(comm::World& world) override {
@@ -55,6 +57,7 @@ class Vector final : public measure::Workload {
   }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
+    shift_ = vector::shift_of(variant.name);
     launch(variant, problem(), world.stream());
   }
 
@@ -62,14 +65,13 @@ class Vector final : public measure::Workload {
     Finding finding;
     core::visit_type(case_.type, [&](auto zero) {
       using T = decltype(zero);
-      std::vector<T> const got = download<T>(out_.view(), world.stream());
+      std::vector<T> const got = download<T>(shifted(out_), world.stream());
       vector::Problem const p = problem();
       // One rounding for the sum; the quadratic has at most four, with or without fused operations.
       double const roundings = operation_ == vector::Operation::add ? 0.5 : 2;
-      finding.allowed = roundings;
-      for (std::int64_t i = 0; i < n_; i += check_stride(case_)) {
-        double const x = static_cast<double>(sx_.at<T>(0, i));
-        double const y = static_cast<double>(sy_.at<T>(0, i));
+      finding = judge_all(world, n_, check_stride(case_), [&](Finding& found, std::int64_t i) {
+        double const x = static_cast<double>(sx_.at<T>(0, i + shift_));
+        double const y = static_cast<double>(sy_.at<T>(0, i + shift_));
         bool const add = operation_ == vector::Operation::add;
         double const want = add ? x + y : (p.a * x + p.b) * x + p.c;
         double const weight =
@@ -77,25 +79,31 @@ class Vector final : public measure::Workload {
         double const difference =
             std::abs(static_cast<double>(got[static_cast<std::size_t>(i)]) - want);
         double const scale = core::epsilon_of(case_.type) * weight;
-        finding.hold(difference == 0 ? 0 : difference / scale, roundings, [&] {
+        found.hold(difference == 0 ? 0 : difference / scale, roundings, [&] {
           return fmt::format("out({}) on rank {}: expected {:.9g}, got {:.9g}", i, rank_, want,
                              static_cast<double>(got[static_cast<std::size_t>(i)]));
         });
-      }
+      });
+      finding.allowed = roundings;
     });
     return agree(world, finding);
   }
 
-  std::vector<device::MatrixView> outputs() override { return {out_.view()}; }
+  std::vector<device::MatrixView> outputs() override { return {shifted(out_)}; }
 
  private:
   vector::Problem problem() const {
-    return {operation_, case_.type, x_.view().data, y_.view().data, out_.view().data, n_};
+    return {operation_, case_.type, shifted(x_).data, shifted(y_).data, shifted(out_).data, n_};
+  }
+  /// The elements that the variant works on: it may leave the first one out.
+  device::MatrixView shifted(device::Matrix const& matrix) const {
+    return matrix.view().block(0, shift_, 1, n_);
   }
 
   core::Case case_;
   std::int64_t n_;
   int ranks_, rank_;
+  std::int64_t shift_ = 0;
   vector::Operation operation_;
   Source sx_, sy_;
   device::Matrix x_, y_, out_;

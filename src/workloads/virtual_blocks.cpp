@@ -14,8 +14,11 @@ RankReduction::RankReduction(comm::World& world, core::Case const& one, Operatio
       reproducible_{one.reproducible},
       mine_{blocks_of(world.size(), world.rank())},
       ranks_{world.size()},
-      channel_{world.transport(one.transport, one.throttle).connect(world.group())},
-      outputs_{world.device(), 2, world.stream()} {
+      total_at_{ranks_ == 1 && !reproducible_ ? 0 : 1},
+      outputs_{world.device(), total_at_ + 1, world.stream()} {
+  if (ranks_ > 1) {
+    channel_ = world.transport(one.transport, one.throttle).connect(world.group());
+  }
   if (!reproducible_) return;
   blocks_ = {world.device(), mine_.count, world.stream()};
   gathered_ = {world.device(), reduction::kVirtualBlocks, world.stream()};
@@ -31,6 +34,7 @@ void RankReduction::reset(comm::World& world) {
 void RankReduction::run(comm::World& world) {
   device::StreamView const stream = world.stream();
   if (!reproducible_) {
+    if (ranks_ == 1) return;
     comm::ReduceOp const op = operation_ == Operation::min   ? comm::ReduceOp::min
                               : operation_ == Operation::max ? comm::ReduceOp::max
                                                              : comm::ReduceOp::sum;
@@ -40,13 +44,17 @@ void RankReduction::run(comm::World& world) {
         .wait_on(stream);
     return;
   }
-  std::vector<comm::Piece> all;
-  for (int r = 0; r < ranks_; ++r) {
-    core::Range const range = blocks_of(ranks_, r);
-    all.push_back(
-        {gathered_.data() + range.first, static_cast<std::size_t>(range.count) * sizeof(double)});
+  if (ranks_ == 1) {
+    stream.copy(gathered_.data(), blocks_.data(), blocks_.bytes());
+  } else {
+    std::vector<comm::Piece> all;
+    for (int r = 0; r < ranks_; ++r) {
+      core::Range const range = blocks_of(ranks_, r);
+      all.push_back(
+          {gathered_.data() + range.first, static_cast<std::size_t>(range.count) * sizeof(double)});
+    }
+    channel_->allgather({blocks_.data(), blocks_.bytes()}, all, stream).wait_on(stream);
   }
-  channel_->allgather({blocks_.data(), blocks_.bytes()}, all, stream).wait_on(stream);
   // 32 KiB once per repetition: the host adds them, in the one order that all devices share.
   stream.copy(host_.data(), gathered_.data(), gathered_.bytes());
   stream.run([operation = operation_, host = host_.span()] {
@@ -56,7 +64,9 @@ void RankReduction::run(comm::World& world) {
 }
 
 std::vector<device::MatrixView> RankReduction::outputs() const {
-  if (!reproducible_) return {{outputs_.data(), core::DataType::f64, 1, 2, 2}};
+  if (!reproducible_) {
+    return {{outputs_.data(), core::DataType::f64, 1, outputs_.size(), outputs_.size()}};
+  }
   return {{blocks_.data(), core::DataType::f64, 1, mine_.count, mine_.count},
           {outputs_.data() + 1, core::DataType::f64, 1, 1, 1}};
 }
@@ -95,7 +105,8 @@ void RankReduction::check_gathered(comm::World const& world, Finding& finding) c
 }
 
 double RankReduction::total_value(comm::World const& world) const {
-  return download<double>({outputs_.data() + 1, core::DataType::f64, 1, 1, 1}, world.stream())[0];
+  return download<double>({outputs_.data() + total_at_, core::DataType::f64, 1, 1, 1},
+                          world.stream())[0];
 }
 
 }  // namespace quadrille::workloads

@@ -39,8 +39,8 @@ class RankReduction {
   /// would not show that two ranks' blocks changed places.
   void check_gathered(comm::World const& world, Finding& finding) const;
   bool inject(comm::MessageFault fault) {
-    channel_->inject(fault);
-    return true;
+    if (channel_) channel_->inject(fault);
+    return channel_ != nullptr;
   }
 
  private:
@@ -48,6 +48,7 @@ class RankReduction {
   bool reproducible_ = false;
   core::Range mine_;
   int ranks_ = 1;
+  std::int64_t total_at_ = 1;  ///< 0 where one rank's partial result is the total
   std::unique_ptr<comm::Channel> channel_;
   device::Buffer<double> outputs_;  // partial, total
   device::Buffer<double> blocks_;

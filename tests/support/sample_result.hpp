@@ -40,6 +40,10 @@ inline measure::Record sample_record() {
   r.published_on = "RTX A6000";
   r.seconds = {0.1, 0.11, 0.12, 0.1, 0.10000000000000001, 0.2, 0.1, 0.12, 0.11, 0.3, 0.1, 0.1};
   r.warmup = {0.5, 0.4, std::numeric_limits<double>::quiet_NaN()};
+  r.timing = "device";
+  r.batch = 100;
+  r.clock_hz = {1.98e9, 1.98e9, 1.9e9, 1.97e9, 1.98e9, 1.9e9};
+  r.power_w = {300, 310, 305.5};
   r.first_use_s = 1.5;
   r.legs = {{"compute", {0.05, 0.06, 0.05, 0.05, 0.05, 0.06}},
             {"communicate", {0.05, 0.05, 0.05}},

@@ -23,6 +23,8 @@ int cuda_device_count(std::string* why) {
   return 0;
 }
 
+bool cuda_peer_access(int, int) { return false; }
+
 Facts cuda_device_facts(int) { fail_absent(); }
 
 std::vector<KernelFacts> recorded_kernels(StreamView, std::function<void()> const&) { return {}; }

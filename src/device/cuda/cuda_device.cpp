@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/units.hpp"
 #include "device/cuda/check.hpp"
+#include "device/cuda/library.hpp"
 #include "device/cuda/stream.hpp"
 #include "device/device.hpp"
 
@@ -97,9 +98,12 @@ class CudaStream final : public StreamBackend {
       : device_{device}, wait_value_{wait_value} {
     QUAD_CUDA(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority));
   }
+  /// The legacy default stream, which nobody owns.
+  CudaStream(Device& device, PFN_cuStreamWaitValue32_v11070 wait_value)
+      : device_{device}, wait_value_{wait_value}, stream_{cudaStreamLegacy} {}
   ~CudaStream() override {
     ignore(cudaStreamSynchronize(stream_));
-    ignore(cudaStreamDestroy(stream_));
+    if (stream_ != cudaStreamLegacy) ignore(cudaStreamDestroy(stream_));
   }
   CudaStream(CudaStream const&) = delete;
   CudaStream& operator=(CudaStream const&) = delete;
@@ -182,15 +186,62 @@ struct Units {
 constexpr std::array kUnits{Units{70, 64, 32}, Units{80, 64, 64},   Units{86, 128, 2},
                             Units{89, 128, 2}, Units{90, 128, 128}, Units{100, 128, 64}};
 
+// NVML, as far as it is used here; declared because the header is not part of every toolkit.
+class Nvml {
+ public:
+  explicit Nvml(std::string const& uuid) {
+    if (!library_.why_absent().empty()) return;
+    auto* const init = library_.get<int()>("nvmlInit_v2");
+    auto* const find = library_.get<int(char const*, Handle*)>("nvmlDeviceGetHandleByUUID");
+    get_clock_ = library_.get<int(Handle, int, unsigned*)>("nvmlDeviceGetClockInfo");
+    get_power_ = library_.get<int(Handle, unsigned*)>("nvmlDeviceGetPowerUsage");
+    get_temperature_ = library_.get<int(Handle, int, unsigned*)>("nvmlDeviceGetTemperature");
+    get_reasons_ =
+        library_.get<int(Handle, unsigned long long*)>("nvmlDeviceGetCurrentClocksThrottleReasons");
+    if (init() != 0 || find(uuid.c_str(), &handle_) != 0) handle_ = nullptr;
+  }
+
+  std::optional<Telemetry> read() const {
+    constexpr int kMultiprocessors = 1, kMemory = 2, kChip = 0;
+    unsigned clock = 0, memory_clock = 0, milliwatts = 0, celsius = 0;
+    unsigned long long reasons = 0;
+    if (handle_ == nullptr || get_clock_(handle_, kMultiprocessors, &clock) != 0) return {};
+    // What a virtual machine hides stays zero.
+    get_clock_(handle_, kMemory, &memory_clock);
+    get_power_(handle_, &milliwatts);
+    get_temperature_(handle_, kChip, &celsius);
+    get_reasons_(handle_, &reasons);
+    return Telemetry{1e6 * clock, 1e6 * memory_clock, 1e-3 * milliwatts,
+                     static_cast<double>(celsius), reasons};
+  }
+
+ private:
+  using Handle = void*;
+
+  Library library_{{"libnvidia-ml.so.1"}};
+  Handle handle_ = nullptr;
+  int (*get_clock_)(Handle, int, unsigned*) = nullptr;
+  int (*get_power_)(Handle, unsigned*) = nullptr;
+  int (*get_temperature_)(Handle, int, unsigned*) = nullptr;
+  int (*get_reasons_)(Handle, unsigned long long*) = nullptr;
+};
+
 class CudaDevice final : public Device {
  public:
-  explicit CudaDevice(int index) : facts_{cuda_device_facts(index)} {
+  explicit CudaDevice(int index) : facts_{cuda_device_facts(index)}, nvml_{facts_.uuid} {
     bind_thread();
     int least = 0, greatest = 0;
     QUAD_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     normal_ = least;
     high_ = greatest;
     wait_value_ = stream_wait_value();
+    // Memory given back to the pool stays there; else every allocation would ask the driver anew.
+    cudaMemPool_t pool = nullptr;
+    std::uint64_t keep = UINT64_MAX;
+    if (attribute(cudaDevAttrMemoryPoolsSupported, index) != 0) {
+      QUAD_CUDA(cudaDeviceGetDefaultMemPool(&pool, index));
+      QUAD_CUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
+    }
   }
 
   Kind kind() const override { return Kind::cuda; }
@@ -200,6 +251,7 @@ class CudaDevice final : public Device {
     QUAD_CUDA(cudaMemGetInfo(&free, &total));
     return free;
   }
+  std::optional<Telemetry> telemetry() override { return nvml_.read(); }
   void bind_thread() override { QUAD_CUDA(cudaSetDevice(facts_.index)); }
 
   std::unique_ptr<StreamBackend> make_stream(Priority priority, std::string const&) override {
@@ -212,13 +264,7 @@ class CudaDevice final : public Device {
   void* allocate(std::size_t bytes) override {
     void* memory = nullptr;
     cudaError_t const status = cudaMalloc(&memory, bytes);
-    if (status == cudaErrorMemoryAllocation) {
-      ignore(cudaGetLastError());
-      core::fail(fmt::format("memory of GPU {}: asked {}, {} are free; lower the size of the case",
-                             facts_.index, core::format_bytes(static_cast<double>(bytes)),
-                             core::format_bytes(static_cast<double>(free_memory()))),
-                 core::Exit::environment);
-    }
+    if (status == cudaErrorMemoryAllocation) fail_memory(bytes);
     QUAD_CUDA(status);
     return memory;
   }
@@ -238,9 +284,36 @@ class CudaDevice final : public Device {
     return memory;
   }
   void release_pinned(void* memory) noexcept override { ignore(cudaFreeHost(memory)); }
+  void register_host(void* memory, std::size_t bytes) override {
+    QUAD_CUDA(cudaHostRegister(memory, bytes, cudaHostRegisterPortable));
+  }
+  void unregister_host(void* memory) noexcept override { ignore(cudaHostUnregister(memory)); }
+  void* allocate_ordered(std::size_t bytes, StreamView stream) override {
+    void* memory = nullptr;
+    cudaError_t const status =
+        cudaMallocAsync(&memory, bytes, static_cast<CudaStream*>(stream.backend())->get());
+    if (status == cudaErrorMemoryAllocation) fail_memory(bytes);
+    QUAD_CUDA(status);
+    return memory;
+  }
+  void release_ordered(void* memory, StreamView stream) noexcept override {
+    ignore(cudaFreeAsync(memory, static_cast<CudaStream*>(stream.backend())->get()));
+  }
+  std::unique_ptr<StreamBackend> make_default_stream() override {
+    return std::make_unique<CudaStream>(*this, wait_value_);
+  }
 
  private:
+  [[noreturn]] void fail_memory(std::size_t bytes) const {
+    ignore(cudaGetLastError());
+    core::fail(fmt::format("memory of GPU {}: asked {}, {} are free; lower the size of the case",
+                           facts_.index, core::format_bytes(static_cast<double>(bytes)),
+                           core::format_bytes(static_cast<double>(free_memory()))),
+               core::Exit::environment);
+  }
+
   Facts facts_;
+  Nvml nvml_;
   int normal_ = 0;
   int high_ = 0;
   PFN_cuStreamWaitValue32_v11070 wait_value_ = nullptr;
@@ -282,6 +355,12 @@ int cuda_device_count(std::string* why) {
   return count;
 }
 
+bool cuda_peer_access(int from, int to) {
+  int possible = 0;
+  QUAD_CUDA(cudaDeviceCanAccessPeer(&possible, from, to));
+  return possible != 0;
+}
+
 Facts cuda_device_facts(int index) {
   std::string why;
   int const count = cuda_device_count(&why);
@@ -308,16 +387,18 @@ Facts cuda_device_facts(int index) {
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   facts.numa_node = numa_node_of(facts.pci);
 
-  // Two transfers per clock; clocks are in kHz.
-  facts.peak_bandwidth = 2e3 * attribute(cudaDevAttrMemoryClockRate, index) *
-                         attribute(cudaDevAttrGlobalMemoryBusWidth, index) / 8;
-  double const clock = 1e3 * attribute(cudaDevAttrClockRate, index);
+  facts.l2_bytes = static_cast<std::size_t>(properties.l2CacheSize);
+  // Clocks are in kHz; two transfers per clock of the memory.
+  facts.clock_hz = 1e3 * attribute(cudaDevAttrClockRate, index);
+  facts.memory_clock_hz = 1e3 * attribute(cudaDevAttrMemoryClockRate, index);
+  facts.peak_bandwidth =
+      2 * facts.memory_clock_hz * attribute(cudaDevAttrGlobalMemoryBusWidth, index) / 8;
   auto const* const known = std::find_if(kUnits.begin(), kUnits.end(), [&](Units const& units) {
     return units.compute_capability == facts.compute_capability;
   });
   if (known != kUnits.end()) {
-    facts.peak_flops_f32 = 2 * clock * facts.units * known->f32;
-    facts.peak_flops_f64 = 2 * clock * facts.units * known->f64;
+    facts.peak_flops_f32 = 2 * facts.clock_hz * facts.units * known->f32;
+    facts.peak_flops_f64 = 2 * facts.clock_hz * facts.units * known->f64;
   }
   return facts;
 }

@@ -1,0 +1,389 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/pipeline.hpp"
+
+#include "integral/integral.hpp"
+#include "workloads/data.hpp"
+#include "workloads/makers.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <limits>
+#include <numbers>
+#include <thread>
+
+namespace quadrille::workloads {
+namespace {
+
+namespace pipeline = kernels::pipeline;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kIntervalLength = 40000 * std::numbers::pi;
+// Fewer threads than any GPU holds at once: two such kernels fit beside each other.
+constexpr std::int64_t kSmallGridThreads = 100'000;
+
+std::vector<core::DataType> const kTypes{core::DataType::f64, core::DataType::f32};
+constexpr std::string_view kSource = "DCU programming tutorial, integral_async";
+
+kernels::VariantInfo row(std::string_view name, std::string_view summary) {
+  return {name, kernels::Backend::host, kTypes, "none", kSource, summary};
+}
+
+std::vector<kernels::VariantInfo> const& table() {
+  static std::vector<kernels::VariantInfo> const rows{
+      row("serial", "kernel, blocking copy to plain memory, sum on the host, one after the other"),
+      row("hide_host", "the host sums one interval under the kernel of the next"),
+      row("double_buffer", "two pinned buffers and streams: copy and sum under the next kernel"),
+      row("double_buffer_late_sync", "waits for the other stream before it launches: no overlap"),
+      row("hide_copy", "double_buffer, an event keeps kernels from running side by side"),
+      row("host_event", "hide_copy, where the host waits for the event, not the stream"),
+      row("sum_on_device", "a second kernel sums; one number an interval is copied, at the end"),
+      row("kernel_overlap", "sum_on_device on two streams: the small kernel under the large one"),
+      row("default_stream", "kernel_overlap with both streams the default one: it serialises"),
+      row("triple_buffer", "double_buffer with three buffers and streams"),
+      row("host_thread", "double_buffer, where a second host thread sums"),
+      row("small_grid", "kernel_overlap with grids that leave most of the device idle"),
+  };
+  return rows;
+}
+
+/// An integral of several intervals, each a kernel, a copy and a sum, arranged in a dozen ways on
+/// streams, events and threads. Every rank does all of it.
+class Pipeline final : public measure::Workload {
+ public:
+  Pipeline(core::Case const& one, int ranks, int rank)
+      : case_{one},
+        cells_{one.size[0]},
+        intervals_{one.intervals},
+        ranks_{ranks},
+        rank_{rank},
+        count_{std::max<std::int64_t>(
+            1, (cells_ + pipeline::kItemsPerPartial - 1) / pipeline::kItemsPerPartial)} {}
+
+  measure::Description describe() const override {
+    measure::Description d;
+    d.amount = static_cast<double>(cells_) * static_cast<double>(intervals_) * ranks_;
+    d.unit = "eval/s";
+    d.memory_bytes = kSlots * bytes() + 8.0 * static_cast<double>(intervals_);
+    return d;
+  }
+
+  std::vector<kernels::VariantInfo const*> variants() const override { return pipeline_rows(); }
+  // What runs on the device is the same everywhere; a variant says how the host arranges it.
+  bool runs_on(kernels::VariantInfo const&, device::Kind) const override { return true; }
+  std::string_view best(device::Kind) const override { return "hide_copy"; }
+
+  void prepare(comm::World& world, std::uint64_t seed) override {
+    if (plain_.empty()) allocate(world);
+    // The only input is a factor: an earlier result is a wrong one here, and so is another rank's.
+    amplitude_ = (1 + static_cast<double>((seed + 7) % 8) / 8) * (1 + rank_ / 1024.0);
+  }
+
+  void reset(comm::World& world) override {
+    ran_ = false;
+    for (Slot const& slot : slots_) {
+      world.stream().fill(slot.partials.data(), 0xFF, slot.partials.bytes());
+    }
+    world.stream().fill(sums_.data(), 0xFF, sums_.bytes());
+    std::ranges::fill(results_.span(), std::numeric_limits<double>::quiet_NaN());
+  }
+
+  void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
+    world.stream().record(begun_);
+    for (Slot& slot : slots_) slot.stream.view().wait(begun_);
+    std::ranges::fill(sum_s_, 0.0);
+    ran_ = true;
+    used_ = count_;
+    copies_ = true;
+    std::string_view const name = variant.name;
+    if (name == "serial") serial();
+    if (name == "hide_host") hide_host();
+    if (name == "double_buffer") buffered(2, Order::free);
+    if (name == "double_buffer_late_sync") late_sync();
+    if (name == "hide_copy") buffered(2, Order::by_stream);
+    if (name == "host_event") buffered(2, Order::by_host);
+    if (name == "triple_buffer") buffered(3, Order::free);
+    if (name == "host_thread") host_thread(world.device());
+    if (name == "sum_on_device") sum_on_device({slots_[0].stream.view()});
+    if (name == "kernel_overlap") {
+      sum_on_device({slots_[0].stream.view(), slots_[1].stream.view()});
+    }
+    if (name == "default_stream") {
+      default_.view().wait(begun_);
+      sum_on_device({default_.view(), default_.view()});
+    }
+    if (name == "small_grid") {
+      used_ = std::min(count_, kSmallGridThreads / pipeline::kItemsPerPartial);
+      sum_on_device({slots_[0].stream.view(), slots_[1].stream.view()});
+    }
+    for (Slot& slot : slots_) {
+      slot.stream.view().record(slot.ended);
+      world.stream().wait(slot.ended);
+    }
+  }
+
+  measure::Verdict validate(comm::World& world) override {
+    world.stream().synchronize();
+    Finding finding;
+    finding.allowed = 1;
+    double sum = 0, want_sum = 0, bound_sum = 0;
+    for (std::int64_t j = 0; j < intervals_; ++j) {
+      kernels::integral::Problem const p = problem(j);
+      double const got = results_.data()[j];
+      double const want = kernels::integral::exact(p);
+      double const bound = kernels::integral::error_bound(p);
+      hold(finding, fmt::format("interval {}", j), got, want, bound);
+      sum += got;
+      want_sum += want;
+      bound_sum += bound;
+    }
+    hold(finding, "integral", sum, want_sum, bound_sum);
+    return agree(world, finding);
+  }
+
+  std::vector<device::MatrixView> outputs() override {
+    return {{results_.data(), core::DataType::f64, 1, intervals_, intervals_}};
+  }
+
+  /// Times inside the last repetition, on rank 0.
+  std::vector<measure::Extra> observed() override {
+    if (!ran_) return {};
+    std::vector<double> kernel, copy;
+    for (std::int64_t j = 0; j < intervals_; ++j) {
+      Marks const& m = marks_[static_cast<std::size_t>(j)];
+      kernel.push_back(m.kernel_ended.seconds_since(m.kernel_begun));
+      if (copies_) copy.push_back(m.copy_ended.seconds_since(m.copy_begun));
+    }
+    double const t_k = core::summarize(kernel).median;
+    double const t_c = copies_ ? core::summarize(copy).median : 0;
+    double const t_s = core::summarize(sum_s_).median;
+    auto const n = static_cast<double>(intervals_);
+    auto const cells = static_cast<double>(cells_);
+    double const window = marks_.back().kernel_ended.seconds_since(marks_[1].kernel_begun);
+    std::vector<measure::Extra> extras{
+        {"kernel", cells, "eval/s", t_k},
+        {"window of the kernels but the first", cells * (n - 1), "eval/s", window},
+        {"model n (t_k + t_c + t_s)", cells * n, "eval/s", n * (t_k + t_c + t_s)},
+        {"model n max(t_k, t_c, t_s)", cells * n, "eval/s", n * std::max({t_k, t_c, t_s})}};
+    if (copies_) {
+      extras.push_back({"copy", bytes(), "B/s", t_c});
+      extras.push_back({"sum on the host", bytes(), "B/s", t_s});
+    }
+    return extras;
+  }
+
+ private:
+  static constexpr int kSlots = 3;
+  enum class Order { free, by_stream, by_host };  ///< what keeps two kernels from running at once
+
+  struct Slot {
+    device::Stream stream;
+    device::Buffer<double> partials;
+    device::PinnedBuffer<double> host;
+    device::Event computed, copied, ended;
+  };
+  struct Marks {
+    device::Event kernel_begun, kernel_ended, copy_begun, copy_ended;
+  };
+
+  double bytes() const { return 8.0 * static_cast<double>(count_); }
+
+  void allocate(comm::World& world) {
+    device::Device& device = world.device();
+    for (int s = 0; s < kSlots; ++s) {
+      Slot& slot = slots_.emplace_back();
+      slot.stream = device::Stream{device, fmt::format("slot {}", s)};
+      slot.partials = {device, count_, world.stream()};
+      slot.host = {device, count_};
+      slot.computed = device::Event{device};
+      slot.copied = device::Event{device};
+      slot.ended = device::Event{device};
+    }
+    default_ = device::Stream{device.make_default_stream()};
+    sums_ = {device, intervals_, world.stream()};
+    results_ = {device, intervals_};
+    plain_.resize(static_cast<std::size_t>(count_));
+    sum_s_.resize(static_cast<std::size_t>(intervals_));
+    begun_ = device::Event{device};
+    for (std::int64_t j = 0; j < intervals_; ++j) {
+      marks_.push_back({device::Event{device}, device::Event{device}, device::Event{device},
+                        device::Event{device}});
+    }
+  }
+
+  Marks& marks(std::int64_t j) { return marks_[static_cast<std::size_t>(j)]; }
+  Slot& slot(std::int64_t j, int slots) { return slots_[static_cast<std::size_t>(j % slots)]; }
+
+  void compute(std::int64_t j, double* partials, device::StreamView stream) {
+    double const lower = static_cast<double>(j) * kIntervalLength;
+    stream.record(marks(j).kernel_begun);
+    pipeline::integrate(
+        {lower, lower + kIntervalLength, cells_, amplitude(j), case_.type, partials, used_},
+        stream);
+    stream.record(marks(j).kernel_ended);
+  }
+
+  /// Differs by interval, or results that changed places would go unnoticed.
+  double amplitude(std::int64_t j) const { return amplitude_ * (1 + static_cast<double>(j) / 64); }
+
+  void copy(std::int64_t j, double* to, double const* partials, device::StreamView stream) {
+    stream.record(marks(j).copy_begun);
+    stream.copy(to, partials, static_cast<std::size_t>(count_) * sizeof(double));
+    stream.record(marks(j).copy_ended);
+  }
+
+  /// On the calling thread.
+  void sum(std::int64_t j, double const* partials) {
+    Clock::time_point const start = Clock::now();
+    double total = 0;
+    for (std::int64_t i = 0; i < count_; ++i) total += partials[i];
+    results_.data()[j] = total;
+    sum_s_[static_cast<std::size_t>(j)] =
+        std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+  void serial() {
+    device::StreamView const stream = slots_[0].stream.view();
+    for (std::int64_t j = 0; j < intervals_; ++j) {
+      compute(j, slots_[0].partials.data(), stream);
+      copy(j, plain_.data(), slots_[0].partials.data(), stream);
+      stream.synchronize();
+      sum(j, plain_.data());
+    }
+  }
+
+  void hide_host() {
+    device::StreamView const stream = slots_[0].stream.view();
+    for (std::int64_t j = 0; j < intervals_; ++j) {
+      compute(j, slots_[0].partials.data(), stream);
+      if (j > 0) sum(j - 1, plain_.data());
+      copy(j, plain_.data(), slots_[0].partials.data(), stream);
+      stream.synchronize();
+    }
+    sum(intervals_ - 1, plain_.data());
+  }
+
+  void compute_and_copy(std::int64_t j, int slots) {
+    Slot& mine = slot(j, slots);
+    compute(j, mine.partials.data(), mine.stream.view());
+    mine.stream.view().record(mine.computed);
+    copy(j, mine.host.data(), mine.partials.data(), mine.stream.view());
+    mine.stream.view().record(mine.copied);
+  }
+
+  void collect(std::int64_t j, int slots) {
+    Slot& done = slot(j, slots);
+    done.copied.synchronize();
+    sum(j, done.host.data());
+  }
+
+  /// Launches interval j, then sums the oldest one whose buffer the next needs.
+  void buffered(int slots, Order order) {
+    std::int64_t const behind = slots - 1;
+    for (std::int64_t j = 0; j < intervals_; ++j) {
+      if (j > 0 && order == Order::by_stream) {
+        slot(j, slots).stream.view().wait(slot(j - 1, slots).computed);
+      }
+      if (j > 0 && order == Order::by_host) slot(j - 1, slots).computed.synchronize();
+      compute_and_copy(j, slots);
+      if (j >= behind) collect(j - behind, slots);
+    }
+    for (std::int64_t j = std::max<std::int64_t>(0, intervals_ - behind); j < intervals_; ++j) {
+      collect(j, slots);
+    }
+  }
+
+  void late_sync() {
+    for (std::int64_t j = 0; j < intervals_; ++j) {
+      if (j > 0) collect(j - 1, 2);
+      compute_and_copy(j, 2);
+    }
+    collect(intervals_ - 1, 2);
+  }
+
+  void host_thread(device::Device& device) {
+    std::atomic<std::int64_t> launched{0}, summed{0};
+    std::jthread const adder{[&] {
+      device.bind_thread();
+      for (std::int64_t j = 0; j < intervals_; ++j) {
+        for (auto n = launched.load(); n <= j; n = launched.load()) launched.wait(n);
+        collect(j, 2);
+        summed.store(j + 1);
+        summed.notify_one();
+      }
+    }};
+    for (std::int64_t j = 0; j < intervals_; ++j) {
+      // The buffer of interval j is free once interval j - 2 has been summed.
+      for (auto n = summed.load(); n < j - 1; n = summed.load()) summed.wait(n);
+      compute_and_copy(j, 2);
+      launched.store(j + 1);
+      launched.notify_one();
+    }
+  }
+
+  /// Intervals go to the streams in turn, each with a buffer of its own.
+  void sum_on_device(std::vector<device::StreamView> const& streams) {
+    copies_ = false;
+    for (std::int64_t j = 0; j < intervals_; ++j) {
+      auto const s = static_cast<std::size_t>(j) % streams.size();
+      double* const partials = slots_[s].partials.data();
+      compute(j, partials, streams[s]);
+      pipeline::add_up(partials, used_, sums_.data() + j, streams[s]);
+    }
+    for (device::StreamView const& stream : streams) stream.synchronize();
+    streams[0].copy(results_.data(), sums_.data(), sums_.bytes());
+    streams[0].synchronize();
+  }
+
+  kernels::integral::Problem problem(std::int64_t j) const {
+    kernels::integral::Problem p;
+    p.type = case_.type;
+    p.amplitude = amplitude(j);
+    p.lower = static_cast<double>(j) * kIntervalLength;
+    p.upper = p.lower + kIntervalLength;
+    p.cells = std::max<std::int64_t>(1, cells_);
+    p.count = p.cells;
+    return p;
+  }
+
+  void hold(Finding& finding, std::string const& what, double got, double want,
+            double bound) const {
+    double const error = std::abs(got - want);
+    finding.hold(error == 0 ? 0 : error / bound, 1, [&] {
+      return fmt::format("{} on rank {}: expected {:.17g} within {:.3g}, got {:.17g}", what, rank_,
+                         want, bound, got);
+    });
+  }
+
+  core::Case case_;
+  std::int64_t cells_, intervals_;
+  int ranks_, rank_;
+  std::int64_t count_;     ///< partial sums of an interval with a thread for each cell
+  std::int64_t used_ = 0;  ///< partial sums of this repetition
+  double amplitude_ = 1;
+  bool ran_ = false;
+  bool copies_ = true;  ///< the last repetition copied every interval to the host
+  std::vector<Slot> slots_;
+  device::Stream default_;
+  device::Buffer<double> sums_;
+  device::PinnedBuffer<double> results_;
+  std::vector<double> plain_;
+  std::vector<double> sum_s_;
+  device::Event begun_;
+  std::vector<Marks> marks_;
+};
+
+}  // namespace
+
+std::vector<kernels::VariantInfo const*> pipeline_rows() {
+  std::vector<kernels::VariantInfo const*> rows;
+  for (kernels::VariantInfo const& one : table()) rows.push_back(&one);
+  return rows;
+}
+
+std::unique_ptr<measure::Workload> make_pipeline(core::Case const& one, int ranks, int rank) {
+  return std::make_unique<Pipeline>(one, ranks, rank);
+}
+
+}  // namespace quadrille::workloads

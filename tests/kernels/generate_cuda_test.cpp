@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "generate/generate.hpp"
+#include "support/kernel_test.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+namespace quadrille::kernels::generate {
+namespace {
+
+using core::DataKind;
+using test::DeviceArray;
+
+struct Shape {
+  std::int64_t rows, cols, ld;
+};
+constexpr Shape kShapes[] = {{1, 1, 1}, {1, 31, 31}, {33, 1, 1}, {7, 45, 48}, {3, 4099, 4100}};
+
+/// Blocks of 3 rows dealt to 2 owners, columns from 5 on.
+Problem problem_of(DeviceArray<double> const& array, Shape const& shape, DataKind kind) {
+  Problem p;
+  p.data = {array.data(), core::DataType::f64, shape.rows, shape.cols, shape.ld};
+  p.rows = {0, 3, 2, 1};
+  p.cols = {5, 1, 1, 0};
+  p.kind = kind;
+  p.seed = 7;
+  p.tag = 3;
+  return p;
+}
+
+std::int64_t global_row(std::int64_t i) { return (i / 3 * 2 + 1) * 3 + i % 3; }
+
+TEST(GenerateCudaTest, FillsWithTheBitsOfTheHost) {
+  test::on_every_schedule([](device::Device& device, device::StreamView stream) {
+    for (Shape const& shape : kShapes) {
+      for (DataKind const kind : {DataKind::uniform, DataKind::normal, DataKind::integer}) {
+        for (bool const transposed : {false, true}) {
+          DeviceArray<double> array{device, stream, shape.rows * shape.ld};
+          Problem p = problem_of(array, shape, kind);
+          p.transposed = transposed;
+
+          launch_fill(p, stream);
+          stream.synchronize();
+
+          std::vector<double> const got = array.download();
+          for (std::int64_t i = 0; i < shape.rows; ++i) {
+            for (std::int64_t j = 0; j < shape.ld; ++j) {
+              double const value = got[static_cast<std::size_t>(i * shape.ld + j)];
+              if (j >= shape.cols) {
+                ASSERT_TRUE(value != value) << "wrote behind row " << i;
+                continue;
+              }
+              std::int64_t const row = transposed ? 5 + j : global_row(i);
+              std::int64_t const col = transposed ? global_row(i) : 5 + j;
+              ASSERT_EQ(value, core::generate<double>(kind, 7, 3, row, col)) << i << ' ' << j;
+            }
+          }
+          EXPECT_TRUE(array.intact());
+        }
+      }
+    }
+  });
+}
+
+TEST(GenerateCudaTest, ConvertsAsTheHostDoes) {
+  test::on_every_schedule([](device::Device& device, device::StreamView stream) {
+    constexpr std::int64_t kCount = 257;
+    DeviceArray<float> f32{device, stream, kCount};
+    DeviceArray<std::int32_t> i32{device, stream, kCount};
+    DeviceArray<std::int8_t> i8{device, stream, kCount};
+    Problem p;
+    p.kind = DataKind::normal;
+    p.data = {f32.data(), core::DataType::f32, 1, kCount, kCount};
+    launch_fill(p, stream);
+    p.data = {i32.data(), core::DataType::i32, 1, kCount, kCount};
+    launch_fill(p, stream);
+    p.data = {i8.data(), core::DataType::i8, 1, kCount, kCount};
+    launch_fill(p, stream);
+    stream.synchronize();
+
+    for (std::int64_t j = 0; j < kCount; ++j) {
+      auto const at = static_cast<std::size_t>(j);
+      ASSERT_EQ(f32.download()[at], core::generate<float>(DataKind::normal, 1, 0, 0, j));
+      ASSERT_EQ(i32.download()[at], core::generate<std::int32_t>(DataKind::normal, 1, 0, 0, j));
+      ASSERT_EQ(i8.download()[at], core::generate<std::int8_t>(DataKind::normal, 1, 0, 0, j));
+    }
+  });
+}
+
+Differences differences(Problem const& p, device::Device& device, device::StreamView stream) {
+  DeviceArray<Differences> found{device, stream, std::vector<Differences>(1)};
+  launch_compare(p, found.data(), stream);
+  stream.synchronize();
+  return found.download()[0];
+}
+
+TEST(GenerateCudaTest, CountsWhatDiffersAndNamesTheFirst) {
+  test::on_every_schedule([](device::Device& device, device::StreamView stream) {
+    for (Shape const& shape : kShapes) {
+      DeviceArray<double> array{device, stream, shape.rows * shape.ld};
+      Problem const p = problem_of(array, shape, DataKind::uniform);
+      launch_fill(p, stream);
+      stream.synchronize();
+      Differences const none = differences(p, device, stream);
+      EXPECT_EQ(none.count, 0U);
+      EXPECT_EQ(none.first, Differences::kNone);
+
+      // Not a number in the last element, another value in one before it.
+      std::int64_t const last = (shape.rows - 1) * shape.ld + shape.cols - 1;
+      double const nan = std::numeric_limits<double>::quiet_NaN();
+      stream.copy(array.data() + last, &nan, sizeof(nan));
+      stream.synchronize();
+      Differences const one = differences(p, device, stream);
+      EXPECT_EQ(one.count, 1U);
+      EXPECT_EQ(one.first, static_cast<std::uint64_t>(shape.rows * shape.cols - 1));
+
+      double const wrong = 2;
+      stream.copy(array.data(), &wrong, sizeof(wrong));
+      stream.synchronize();
+      Differences const both = differences(p, device, stream);
+      EXPECT_EQ(both.count, shape.rows * shape.cols == 1 ? 1U : 2U);
+      EXPECT_EQ(both.first, 0U);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace quadrille::kernels::generate
