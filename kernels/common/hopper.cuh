@@ -276,9 +276,10 @@ QUAD_HOPPER void bulk_prefetch(void const* global, unsigned bytes QUAD_HOPPER_PL
 }
 
 // Tensor copies: one thread moves the box of a tensor map at (row, column), which may lie partly or
-// wholly outside of the matrix, also at negative places. The column must be at a multiple of 16
-// bytes: other ones are an illegal instruction on sm_90. `shared` is aligned to 128 bytes, with a
-// swizzle to 8 rows of its span (256, 512 or 1024 bytes). The barrier counts the whole box.
+// wholly outside of the matrix; loads may also begin at negative places. The column must be at a
+// multiple of 16 bytes. Other columns, and stores at negative places, are an illegal instruction
+// on sm_90. `shared` is aligned to 128 bytes, with a swizzle to 8 rows of its span (256, 512 or
+// 1024 bytes). The barrier counts the whole box.
 
 /// Brings a tensor map to the constant cache, ahead of its first use.
 QUAD_HOPPER void tensor_map_prefetch(TensorMap const& map) {
@@ -313,8 +314,9 @@ QUAD_HOPPER void tensor_load(void* shared, TensorMap const& map, int row, int co
 #endif
 }
 
-/// Copies a box from shared to global memory, in the current bulk group of this thread; what lies
-/// outside of the matrix is left out.
+/// Copies a box from shared to global memory, in the current bulk group of this thread. Rows and
+/// pieces of 16 bytes outside of the matrix are left out: where a row of the matrix ends inside of
+/// a piece, the rest of the piece is written too, and must be padding.
 template <L2Hint hint = L2Hint::none>
 QUAD_HOPPER void tensor_store(TensorMap const& map, int row, int column,
                               void const* shared QUAD_HOPPER_PLACE) {
@@ -339,7 +341,8 @@ QUAD_HOPPER void tensor_store(TensorMap const& map, int row, int column,
 }
 
 /// Adds a box in shared memory to global memory, element by element, each atomically, in the
-/// current bulk group of this thread. The model knows f32 and i32.
+/// current bulk group of this thread; what is left out is as in tensor_store(). The model knows f32
+/// and i32.
 QUAD_HOPPER void tensor_reduce_add(TensorMap const& map, int row, int column,
                                    void const* shared QUAD_HOPPER_PLACE) {
 #ifdef __CUDACC__

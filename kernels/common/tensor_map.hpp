@@ -46,7 +46,8 @@ struct alignas(64) TensorMap {
 };
 
 /// A row-major matrix and the box that one copy moves, of which the parts outside the matrix are
-/// zero when loaded and not touched when stored. In shared memory the box is dense, row by row.
+/// zero when loaded and left out when stored (in pieces of 16 bytes, so padding may be written). In
+/// shared memory the box is dense, row by row.
 struct Tensor2d {
   void const* data = nullptr;  ///< device memory, aligned to 16 bytes
   core::DataType type{};

@@ -163,6 +163,12 @@ TEST(Hopper, TensorLoad) {
   });
 }
 
+/// Columns that a store reaches: all of the pieces of 16 bytes that a row has a part in.
+int stored_columns(TensorCase const& c) {
+  auto const size = static_cast<int>(size_of(c));
+  return (c.columns * size + 15) / 16 * 16 / size;
+}
+
 TEST(Hopper, TensorStore) {
   on_every_schedule([](device::Device& device, device::StreamView stream) {
     for (TensorCase const& c : kTensors) {
@@ -175,7 +181,8 @@ TEST(Hopper, TensorStore) {
         auto expected = matrix;
         for (int r = 0; r < c.box_rows; ++r) {
           for (int j = 0; j < c.box_columns; ++j) {
-            if (row + r < 0 || row + r >= c.rows || column + j < 0 || column + j >= c.columns) {
+            if (row + r < 0 || row + r >= c.rows || column + j < 0 ||
+                column + j >= stored_columns(c)) {
               continue;
             }
             auto const at = static_cast<std::size_t>((row + r) * c.leading + column + j);
@@ -207,7 +214,7 @@ TEST(Hopper, TensorReduceAdd) {
     constexpr int kColumn = 12;
     auto expected = matrix;
     for (int r = 0; r < 12; ++r) {
-      for (int j = 0; j < 18; ++j) {
+      for (int j = 0; j < stored_columns(c) - kColumn; ++j) {
         expected[static_cast<std::size_t>((kRow + r) * 32 + kColumn + j)] +=
             tile[tile_place(c, r, j) / 4];
       }
@@ -450,6 +457,14 @@ TEST_F(HopperMisuse, OfTensorCopies) {
 
   expect_each(load(4), "right");
   expect_each(load(5), "not at a multiple of 16 bytes");
+  expect_each(outcomes([&](device::Device& device, device::StreamView stream) {
+                DeviceArray<float> const to{device, stream, small_integers(17, 16 * 32, 9)};
+                DeviceArray<unsigned char> const from{device, stream, pattern(18, tile_bytes(c))};
+                launch_tensor_store(describe(c, to.data()), -1, 0, from.data(),
+                                    static_cast<unsigned>(tile_bytes(c)), false, stream);
+                return true;
+              }),
+              "negative");
 }
 
 TEST_F(HopperMisuse, OfWgmma) {

@@ -177,12 +177,19 @@ void check_bulk(void const* shared, void const* global, unsigned bytes, char con
 struct Box {
   ptx::Tensor2d matrix;
   std::int64_t row, column;
-  unsigned size;  ///< of an element
+  std::int64_t columns;  ///< that are moved
+  unsigned size;         ///< of an element
 
   Box(ptx::TensorMap const& map, int first_row, int first_column)
       : row{first_row}, column{first_column} {
     std::memcpy(static_cast<void*>(&matrix), &map, sizeof(matrix));
     size = static_cast<unsigned>(core::size_of(matrix.type));
+    columns = matrix.columns;
+  }
+  /// Stores write pieces of 16 bytes, also where a row of the matrix ends inside of one.
+  void round_up_columns() {
+    std::int64_t const wide = 16 / size;
+    columns = (columns + wide - 1) / wide * wide;
   }
   unsigned bytes() const { return matrix.box_rows * matrix.box_columns * size; }
 
@@ -203,7 +210,7 @@ struct Box {
   template <class F>
   void each_row(F&& f) const {
     std::int64_t const first = std::max<std::int64_t>(column, 0);
-    std::int64_t const last = std::min<std::int64_t>(column + matrix.box_columns, matrix.columns);
+    std::int64_t const last = std::min<std::int64_t>(column + matrix.box_columns, columns);
     for (std::int64_t r = 0; r < matrix.box_rows && first < last; ++r) {
       if (row + r < 0 || row + r >= matrix.rows) continue;
       auto* const data = static_cast<unsigned char*>(const_cast<void*>(matrix.data));
@@ -365,8 +372,14 @@ void tensor_load(void* shared, ptx::TensorMap const& map, int row, int column, M
 
 void tensor_store(ptx::TensorMap const& map, int row, int column, void const* shared, bool add,
                   Place place) {
-  Box const box{map, row, column};
+  Box box{map, row, column};
+  box.round_up_columns();
   box.check(shared, "tensor_store", place);
+  if (row < 0 || column < 0) {
+    fail(fmt::format("tensor_store: row {} or column {} is negative, which only loads may be", row,
+                     column),
+         place);
+  }
   auto const type = box.matrix.type;
   if (add && type != core::DataType::f32 && type != core::DataType::i32) {
     fail("tensor_reduce_add: the model knows f32 and i32", place);
