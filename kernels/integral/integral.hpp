@@ -46,7 +46,20 @@ struct Problem {
   std::int64_t block_first = 0;
   std::int64_t block_count = 0;
   double* blocks = nullptr;
+
+  /// Memory of a GPU for partial sums, scratch_bytes(count) or more, aligned to 256 bytes. Its
+  /// owner zeroes it once; launches leave their counter at zero. One stream at a time. Not used on
+  /// the host.
+  void* scratch = nullptr;
+  std::size_t scratch_bytes = 0;
+  /// two_pass_host alone: partial_sums(count) + 1 values of page-locked host memory.
+  double* host_scratch = nullptr;
 };
+
+/// Partial sums of the variant that has the most, one for 3200 cells.
+std::int64_t partial_sums(std::int64_t count);
+/// What any variant may need for so many cells.
+std::size_t scratch_bytes(std::int64_t count);
 
 /// Evaluations of the integrand for that many cells.
 constexpr double evaluations(Rule rule, double cells) {
@@ -71,6 +84,7 @@ double error_bound(Problem const& problem);
 void set_default_interval(Problem& problem);
 
 std::span<Variant<Problem> const> variants();
+bool supports_reproducible(VariantInfo const& variant);
 /// Ends the job unless the problem is complete; every launch function calls it.
 void require_consistent(Problem const& problem);
 
@@ -78,6 +92,22 @@ void launch_reference(Problem const& problem, device::StreamView stream);
 void launch_kokkos(Problem const& problem, device::StreamView stream);
 /// What launch_reference does with a reproducible problem.
 void launch_reproducible(Problem const& problem, device::StreamView stream);
+
+void launch_race(Problem const& problem, device::StreamView stream);
+void launch_global_atomic(Problem const& problem, device::StreamView stream);
+void launch_shared_atomic_256(Problem const& problem, device::StreamView stream);
+void launch_shared_atomic_1024(Problem const& problem, device::StreamView stream);
+void launch_warp_shuffle(Problem const& problem, device::StreamView stream);
+void launch_grid_stride_1(Problem const& problem, device::StreamView stream);
+void launch_grid_stride_100(Problem const& problem, device::StreamView stream);
+void launch_grid_stride(Problem const& problem, device::StreamView stream);
+void launch_sincospi(Problem const& problem, device::StreamView stream);
+void launch_fast_math(Problem const& problem, device::StreamView stream);
+void launch_two_pass_host(Problem const& problem, device::StreamView stream);
+void launch_two_pass_device(Problem const& problem, device::StreamView stream);
+void launch_two_pass_device_vector(Problem const& problem, device::StreamView stream);
+void launch_one_launch(Problem const& problem, device::StreamView stream);
+void launch_reduced_range(Problem const& problem, device::StreamView stream);
 
 std::string_view to_text(Integrand integrand);
 std::string_view to_text(Rule rule);

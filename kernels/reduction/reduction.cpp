@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduction/reduction.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace quadrille::kernels::reduction {
@@ -29,21 +31,127 @@ std::vector<Variant<Problem>> const& table() {
       {{"vendor",
         Backend::vendor,
         {DataType::f64, DataType::f32},
-        "dot and norm2, not reproducible",
-        "OpenBLAS",
-        "cblas_ddot, sdot, dnrm2, snrm2"},
+        "dot and norm2 only on the host, not reproducible",
+        "OpenBLAS; CUB, cuBLAS",
+        "cblas_ddot, dnrm2; on a GPU DeviceReduce, cublasDdot, Dnrm2"},
        launch_vendor},
+      {{"naive",
+        Backend::cuda,
+        {DataType::f64, DataType::f32, DataType::i32},
+        "sum, not reproducible",
+        "CUDA tutorial, chapter 08",
+        "tree in shared memory, every second thread idle in each warp"},
+       QUAD_CUDA_LAUNCH(launch_naive)},
+      {{"interleaved",
+        Backend::cuda,
+        {DataType::f64, DataType::f32, DataType::i32},
+        "sum, not reproducible",
+        "CUDA tutorial, chapter 09/01",
+        "active threads are neighbours; their words are not: bank conflicts"},
+       QUAD_CUDA_LAUNCH(launch_interleaved)},
+      {{"sequential",
+        Backend::cuda,
+        {DataType::f64, DataType::f32, DataType::i32},
+        "sum, not reproducible",
+        "CUDA tutorial, chapter 09/02",
+        "halving strides: no bank conflict"},
+       QUAD_CUDA_LAUNCH(launch_sequential)},
+      {{"two_loads",
+        Backend::cuda,
+        {DataType::f64, DataType::f32, DataType::i32},
+        "sum, not reproducible",
+        "CUDA tutorial, chapter 09/03",
+        "first addition while loading, half as many blocks"},
+       QUAD_CUDA_LAUNCH(launch_two_loads)},
+      {{"unrolled_last_warp",
+        Backend::cuda,
+        {DataType::f64, DataType::f32, DataType::i32},
+        "sum, not reproducible",
+        "CUDA tutorial, chapter 09/04",
+        "the last warp synchronises itself, without barriers of the block"},
+       QUAD_CUDA_LAUNCH(launch_unrolled_last_warp)},
+      {{"unrolled",
+        Backend::cuda,
+        {DataType::f64, DataType::f32, DataType::i32},
+        "sum, not reproducible",
+        "CUDA tutorial, chapter 09/04",
+        "all steps written out by a template"},
+       QUAD_CUDA_LAUNCH(launch_unrolled)},
+      {{"shuffle",
+        Backend::cuda,
+        {DataType::f64, DataType::f32, DataType::i32},
+        "not reproducible",
+        "own",
+        "warp shuffles, one shared word a warp"},
+       QUAD_CUDA_LAUNCH(launch_shuffle)},
+      {{"vectorized",
+        Backend::cuda,
+        {DataType::f64, DataType::f32, DataType::i32},
+        "not reproducible",
+        "own",
+        "grid stride, eight 16-byte loads in flight"},
+       QUAD_CUDA_LAUNCH(launch_vectorized)},
+      {{"one_launch",
+        Backend::cuda,
+        {DataType::f64, DataType::f32, DataType::i32},
+        "none",
+        "own",
+        "the last block to finish joins all, in a fixed order"},
+       QUAD_CUDA_LAUNCH(launch_one_launch)},
+      {{"bulk_async",
+        Backend::cuda,
+        {DataType::f64, DataType::f32, DataType::i32},
+        "sm_90; not reproducible; dot: x and y aligned alike",
+        "own",
+        "a ring of bulk copies feeds threads that only add",
+        90},
+       QUAD_CUDA_LAUNCH(launch_bulk_async)},
+      {{"binned",
+        Backend::cuda,
+        {DataType::f64, DataType::f32, DataType::i32},
+        "no virtual blocks",
+        "own; bins: Demmel and Nguyen",
+        "exact sums in integer bins, whatever the order"},
+       QUAD_CUDA_LAUNCH(launch_binned)},
   };
   return rows;
 }
+
+/// Rows that only add: the steps of a ladder that is about something else.
+constexpr std::string_view kSumOnly[] = {"naive",     "interleaved",        "sequential",
+                                         "two_loads", "unrolled_last_warp", "unrolled"};
 
 }  // namespace
 
 std::span<Variant<Problem> const> variants() { return table(); }
 
-bool supports(VariantInfo const& variant, Operation operation) {
-  return variant.backend != Backend::vendor || operation == Operation::dot ||
-         operation == Operation::norm2;
+bool supports(VariantInfo const& variant, Operation operation, device::Kind kind) {
+  if (variant.backend == Backend::vendor) {
+    return kind == device::Kind::cuda || operation == Operation::dot ||
+           operation == Operation::norm2;
+  }
+  return operation == Operation::sum ||
+         std::find(std::begin(kSumOnly), std::end(kSumOnly), variant.name) == std::end(kSumOnly);
+}
+
+bool supports_reproducible(VariantInfo const& variant) {
+  if (variant.backend == Backend::cuda) return variant.name == "one_launch";
+  return variant.backend != Backend::vendor;
+}
+
+void launch_vendor(Problem const& problem, device::StreamView stream) {
+#ifdef QUADRILLE_CUDA_KERNELS
+  if (stream.device().kind() == device::Kind::cuda) return launch_vendor_cuda(problem, stream);
+#endif
+  launch_vendor_host(problem, stream);
+}
+
+std::size_t scratch_bytes(std::int64_t n) {
+  // A page for counters and bins, then a partial result of 8 bytes for each block of the variant
+  // with the most blocks, one for 256 elements, or what CUB asks for.
+  constexpr std::size_t kCounters = 4096;
+  constexpr std::size_t kLeast = 1 << 20;
+  return kCounters + std::max(kLeast, 8 * static_cast<std::size_t>((n + 255) / 256));
 }
 
 void require_consistent(Problem const& p) {

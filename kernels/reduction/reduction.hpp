@@ -36,7 +36,16 @@ struct Problem {
   std::int64_t block_first = 0;
   std::int64_t block_count = 0;
   double* blocks = nullptr;  ///< device memory: block_count values
+
+  /// Memory of a GPU for partial results, scratch_bytes(n) or more, aligned to 256 bytes. Its owner
+  /// zeroes it once; launches leave their counters at zero. One stream at a time. Not used on the
+  /// host.
+  void* scratch = nullptr;
+  std::size_t scratch_bytes = 0;
 };
+
+/// What any variant may need for n elements.
+std::size_t scratch_bytes(std::int64_t n);
 
 /// Adds the kVirtualBlocks block values in the one fixed order (halves): the end of every
 /// reproducible reduction, whatever the number of ranks. Minimum and maximum likewise.
@@ -49,8 +58,10 @@ double identity(Operation operation);
 double error_bound(Problem const& problem, double n, double sum_of_magnitudes);
 
 std::span<Variant<Problem> const> variants();
-/// A vendor library does not have every operation.
-bool supports(VariantInfo const& variant, Operation operation);
+/// A vendor library does not have every operation, and the first steps of the CUDA ladder only add.
+bool supports(VariantInfo const& variant, Operation operation,
+              device::Kind kind = device::Kind::host);
+bool supports_reproducible(VariantInfo const& variant);
 /// Ends the job unless the problem is complete; every launch function calls it.
 void require_consistent(Problem const& problem);
 
@@ -59,6 +70,22 @@ void launch_kokkos(Problem const& problem, device::StreamView stream);
 void launch_vendor(Problem const& problem, device::StreamView stream);
 /// What launch_reference does with a reproducible problem.
 void launch_reproducible(Problem const& problem, device::StreamView stream);
+
+/// launch_vendor on the host: OpenBLAS; on a GPU: CUB and cuBLAS.
+void launch_vendor_host(Problem const& problem, device::StreamView stream);
+void launch_vendor_cuda(Problem const& problem, device::StreamView stream);
+
+void launch_naive(Problem const& problem, device::StreamView stream);
+void launch_interleaved(Problem const& problem, device::StreamView stream);
+void launch_sequential(Problem const& problem, device::StreamView stream);
+void launch_two_loads(Problem const& problem, device::StreamView stream);
+void launch_unrolled_last_warp(Problem const& problem, device::StreamView stream);
+void launch_unrolled(Problem const& problem, device::StreamView stream);
+void launch_shuffle(Problem const& problem, device::StreamView stream);
+void launch_vectorized(Problem const& problem, device::StreamView stream);
+void launch_one_launch(Problem const& problem, device::StreamView stream);
+void launch_bulk_async(Problem const& problem, device::StreamView stream);
+void launch_binned(Problem const& problem, device::StreamView stream);
 
 std::string_view to_text(Operation operation);
 

@@ -12,11 +12,15 @@
 /// given in virtual_blocks.hpp.
 namespace quadrille::kernels::reduction {
 
+// Constants because device code may not call numeric_limits.
+template <class Acc>
+inline constexpr Acc kInfinity = std::numeric_limits<Acc>::infinity();
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
 /// What an accumulator starts from; changes nothing when joined.
 template <Operation op, class Acc>
 QUAD_HD static inline constexpr Acc start() {
-  constexpr Acc kInfinity = std::numeric_limits<Acc>::infinity();
-  return op == Operation::min ? kInfinity : op == Operation::max ? -kInfinity : Acc{0};
+  return op == Operation::min ? kInfinity<Acc> : op == Operation::max ? -kInfinity<Acc> : Acc{0};
 }
 
 /// Two partial results in one. A NaN in either gives NaN, for min and max too.
@@ -45,7 +49,6 @@ QUAD_HD static inline Acc absorb(Acc sum, T x, T y) {
   }
 }
 
-inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 /// One NaN for all: which of two NaN an addition keeps differs between machines.
 QUAD_HD static inline double canonical(double x) { return x == x ? x : kNan; }
 

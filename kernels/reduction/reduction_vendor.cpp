@@ -92,7 +92,7 @@ double reduce_f32_in_f64(Problem const& p, Space const& space) {
 
 }  // namespace
 
-void launch_vendor(Problem const& problem, device::StreamView stream) {
+void launch_vendor_host(Problem const& problem, device::StreamView stream) {
   require_consistent(problem);
   QUAD_REQUIRE(
       problem.operation == Operation::dot || problem.operation == Operation::norm2,

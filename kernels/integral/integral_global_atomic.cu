@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Integral by one atomic addition a cell.
+///
+///   s = amplitude * h * sum f(lower + (i + 1/2) h)   (or Simpson, or Gauss-Legendre, a cell)
+///
+/// Technique    the race removed in the plainest way: the addition is one indivisible step in
+///              the L2 cache. All cells of the grid wait in line for the one number
+/// Shapes       cells [first, first + count) of the interval
+/// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
+/// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre), an atomic each
+/// Constraints  not reproducible
+/// Launch       256 threads per block, one cell each
+/// Accuracy     error_bound(); sums in any order
+/// Source       DCU programming tutorial, integral
+#include "integral/integral_device.cuh"
+
+namespace quadrille::kernels::integral {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    integral_global_atomic_kernel(Task task, double* result) {
+  std::int64_t const i = own_index();
+  if (i >= task.count) return;
+  atomicAdd(result, task.mesh.scale * sum_of_cell<T, Functions::library>(task, task.first + i));
+}
+
+}  // namespace
+
+void launch_global_atomic(Problem const& problem, device::StreamView stream) {
+  require_plain(problem, "global_atomic");
+  clear_result(problem, stream);
+  if (problem.count == 0) return;
+  visit_type(problem, [&]<class T>() {
+    QUAD_LAUNCH((integral_global_atomic_kernel<T>), dim3(blocks_for(problem.count, kThreads)),
+                dim3(kThreads), 0, stream, task_of(problem), problem.result);
+  });
+}
+
+}  // namespace quadrille::kernels::integral

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Integral by a loop with the grid as stride.
+///
+///   s = amplitude * h * sum f(lower + (i + 1/2) h)   (or Simpson, or Gauss-Legendre, a cell)
+///
+/// Technique    a thread adds many cells in a register before any shuffle, barrier or atomic:
+///              their cost is divided by the cells of a thread. One cell is warp_shuffle with a
+///              loop around it; with 100 little of the cost is left; the third takes just as many
+///              threads as are resident, so that no block starts late
+/// Shapes       cells [first, first + count) of the interval
+/// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
+/// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre), an atomic a warp
+/// and
+///              block
+/// Constraints  not reproducible
+/// Launch       1024 threads per block; 1 or 100 cells each, or 2 blocks per multiprocessor
+/// Accuracy     error_bound(); sums in any order
+/// Source       DCU programming tutorial, integral
+#include "integral/integral_device.cuh"
+
+namespace quadrille::kernels::integral {
+namespace {
+
+/// With so many cells a thread that blocks of 1024 cover the interval.
+void launch(Problem const& problem, device::StreamView stream, std::int64_t each,
+            std::string_view name) {
+  require_plain(problem, name);
+  clear_result(problem, stream);
+  if (problem.count == 0) return;
+  visit_type(problem, [&]<class T>() {
+    QUAD_LAUNCH((integral_grid_stride_kernel<T, Functions::library>),
+                dim3(blocks_for(problem.count, 1024 * each)), dim3(1024), 0, stream,
+                task_of(problem), problem.result);
+  });
+}
+
+}  // namespace
+
+void launch_grid_stride_1(Problem const& problem, device::StreamView stream) {
+  launch(problem, stream, 1, "grid_stride_1");
+}
+void launch_grid_stride_100(Problem const& problem, device::StreamView stream) {
+  launch(problem, stream, 100, "grid_stride_100");
+}
+void launch_grid_stride(Problem const& problem, device::StreamView stream) {
+  require_plain(problem, "grid_stride");
+  visit_type(problem, [&]<class T>() { launch_resident<T, Functions::library>(problem, stream); });
+}
+
+}  // namespace quadrille::kernels::integral

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Integral in one launch, deterministic.
+///
+///   s = amplitude * h * sum f(lower + (i + 1/2) h)   (or Simpson, or Gauss-Legendre, a cell)
+///
+/// Technique    each block counts itself done after storing its sum, and the last one adds all
+///              sums in the order of the blocks: no second kernel, no copy, and the same bits every
+///              time
+/// Shapes       cells [first, first + count) of the interval
+/// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
+/// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre)
+/// Constraints  scratch of scratch_bytes(count); not reproducible
+/// Launch       256 threads per block, at most 8 blocks per multiprocessor
+/// Accuracy     error_bound(); sums in a fixed order
+/// Source       own
+#include "integral/integral_device.cuh"
+
+namespace quadrille::kernels::integral {
+namespace {
+
+constexpr int kThreads = 256;
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    integral_one_launch_kernel(Task task, double* partials, unsigned* finished, double* result) {
+  double sum = task.mesh.scale * sum_of_thread<T, Functions::library>(task);
+  sum = reduction::fold_block<reduction::Operation::sum, kThreads>(sum);
+  reduction::finish_in_last_block<reduction::Operation::sum, kThreads>(sum, partials, finished,
+                                                                       task.count, result);
+}
+
+}  // namespace
+
+void launch_one_launch(Problem const& problem, device::StreamView stream) {
+  require_plain(problem, "one_launch");
+  require_scratch(problem);
+  auto const resident = static_cast<unsigned>(8 * stream.device().facts().units);
+  unsigned const blocks = std::clamp(blocks_for(problem.count, kThreads), 1U, resident);
+  visit_type(problem, [&]<class T>() {
+    QUAD_LAUNCH((integral_one_launch_kernel<T>), dim3(blocks), dim3(kThreads), 0, stream,
+                task_of(problem), partials_of(problem), counter_of(problem), problem.result);
+  });
+}
+
+}  // namespace quadrille::kernels::integral

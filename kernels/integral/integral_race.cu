@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Integral with a race, to be seen failing.
+///
+///   s = amplitude * h * sum f(lower + (i + 1/2) h)   (or Simpson, or Gauss-Legendre, a cell)
+///
+/// Technique    every thread adds its cell to one number by an ordinary load, addition and
+///              store. Updates are lost, so the result is wrong, and fast: the reason why no time
+///              is reported without a check
+/// Shapes       cells [first, first + count) of the interval
+/// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
+/// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre)
+/// Constraints  a demonstration: the result is wrong; not reproducible
+/// Launch       256 threads per block, one cell each
+/// Accuracy     none
+/// Source       DCU programming tutorial, integral
+#include "integral/integral_device.cuh"
+
+namespace quadrille::kernels::integral {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+template <class T>
+__global__ void __launch_bounds__(kThreads) integral_race_kernel(Task task, double* result) {
+  std::int64_t const i = own_index();
+  if (i >= task.count) return;
+  // The mistake: between this thread's load and its store others store, and that is lost.
+  *result += task.mesh.scale * sum_of_cell<T, Functions::library>(task, task.first + i);
+}
+
+}  // namespace
+
+void launch_race(Problem const& problem, device::StreamView stream) {
+  require_plain(problem, "race");
+  clear_result(problem, stream);
+  if (problem.count == 0) return;
+  visit_type(problem, [&]<class T>() {
+    QUAD_LAUNCH((integral_race_kernel<T>), dim3(blocks_for(problem.count, kThreads)),
+                dim3(kThreads), 0, stream, task_of(problem), problem.result);
+  });
+}
+
+}  // namespace quadrille::kernels::integral

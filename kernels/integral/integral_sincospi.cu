@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Integral by sinpi and cospi.
+///
+///   s = amplitude * h * sum f(lower + (i + 1/2) h)   (or Simpson, or Gauss-Legendre, a cell)
+///
+/// Technique    sin(a x) is sinpi(a x / pi): the range is reduced by a subtraction, where sin
+///              needs pi in several pieces and a slow path for large arguments. All else as in
+///              grid_stride, and so are the integrands without a sine
+/// Shapes       cells [first, first + count) of the interval
+/// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
+/// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre)
+/// Constraints  not reproducible
+/// Launch       1024 threads per block, at most 2 blocks per multiprocessor
+/// Accuracy     error_bound(); sums in any order
+/// Source       own
+#include "integral/integral_device.cuh"
+
+namespace quadrille::kernels::integral {
+
+void launch_sincospi(Problem const& problem, device::StreamView stream) {
+  require_plain(problem, "sincospi");
+  visit_type(problem,
+             [&]<class T>() { launch_resident<T, Functions::half_turns>(problem, stream); });
+}
+
+}  // namespace quadrille::kernels::integral

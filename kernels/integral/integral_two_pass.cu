@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Integral in two passes, memory for atomics.
+///
+///   s = amplitude * h * sum f(lower + (i + 1/2) h)   (or Simpson, or Gauss-Legendre, a cell)
+///
+/// Technique    a block is one warp and stores its sum: no atomic, no shared memory, no
+///              barrier, and the bits do not depend on the schedule. The partial sums are added up
+///              on the host (a copy, a host function and a copy back in the stream), or by a second
+///              kernel with 8-byte or with 16-byte loads
+/// Shapes       cells [first, first + count) of the interval
+/// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
+/// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre), 8 bytes for 3200
+///              cells written and read
+/// Constraints  scratch of scratch_bytes(count); two_pass_host: pinned host_scratch; not
+///              reproducible
+/// Launch       32 threads per block, 100 cells each; second pass one block of 1024 threads
+/// Accuracy     error_bound(); sums in a fixed order
+/// Source       DCU programming tutorial, integral
+#include "integral/integral_device.cuh"
+
+namespace quadrille::kernels::integral {
+namespace {
+
+constexpr unsigned kThreads = 32;
+constexpr std::int64_t kCellsEach = 100;
+constexpr unsigned kSumThreads = 1024;
+
+template <class T>
+__global__ void __launch_bounds__(kThreads) integral_two_pass_kernel(Task task, double* partials) {
+  double const sum = fold_warp(sum_of_thread<T, Functions::library>(task));
+  if (threadIdx.x == 0) partials[blockIdx.x] = task.mesh.scale * sum;
+}
+
+/// Second pass: one block adds all partial sums, one or two of them at a load.
+template <bool kVector>
+__global__ void __launch_bounds__(kSumThreads)
+    integral_sum_kernel(double const* partials, unsigned count, double* result) {
+  double sum = 0;
+  if constexpr (kVector) {
+    auto const* pairs = reinterpret_cast<double2 const*>(partials);
+#pragma unroll 4
+    for (unsigned i = threadIdx.x; i < count / 2; i += kSumThreads) {
+      double2 const pair = pairs[i];
+      sum += pair.x + pair.y;
+    }
+    if (threadIdx.x == 0 && count % 2 != 0) sum += partials[count - 1];
+  } else {
+#pragma unroll 4
+    for (unsigned i = threadIdx.x; i < count; i += kSumThreads) sum += partials[i];
+  }
+  sum = reduction::fold_block<reduction::Operation::sum, kSumThreads>(sum);
+  if (threadIdx.x == 0) *result = sum;
+}
+
+/// Enqueues the first pass and returns the number of partial sums.
+unsigned launch_first_pass(Problem const& problem, device::StreamView stream,
+                           std::string_view name) {
+  require_plain(problem, name);
+  require_scratch(problem);
+  unsigned const blocks = blocks_for(problem.count, kCellsEach * kThreads);
+  if (blocks == 0) {
+    clear_result(problem, stream);
+    return 0;
+  }
+  visit_type(problem, [&]<class T>() {
+    QUAD_LAUNCH((integral_two_pass_kernel<T>), dim3(blocks), dim3(kThreads), 0, stream,
+                task_of(problem), partials_of(problem));
+  });
+  return blocks;
+}
+
+}  // namespace
+
+void launch_two_pass_host(Problem const& problem, device::StreamView stream) {
+  QUAD_REQUIRE(problem.host_scratch != nullptr || problem.count == 0,
+               "integral/two_pass_host: host_scratch is missing; use variant 'two_pass_device'");
+  unsigned const count = launch_first_pass(problem, stream, "two_pass_host");
+  if (count == 0) return;
+  double* const host = problem.host_scratch;
+  stream.copy(host, partials_of(problem), count * sizeof(double));
+  stream.run([host, count] {
+    double sum = 0;
+    for (unsigned i = 0; i < count; ++i) sum += host[i];
+    host[count] = sum;
+  });
+  stream.copy(problem.result, host + count, sizeof(double));
+}
+
+void launch_two_pass_device(Problem const& problem, device::StreamView stream) {
+  unsigned const count = launch_first_pass(problem, stream, "two_pass_device");
+  if (count == 0) return;
+  QUAD_LAUNCH((integral_sum_kernel<false>), dim3(1), dim3(kSumThreads), 0, stream,
+              partials_of(problem), count, problem.result);
+}
+
+void launch_two_pass_device_vector(Problem const& problem, device::StreamView stream) {
+  unsigned const count = launch_first_pass(problem, stream, "two_pass_device_vector");
+  if (count == 0) return;
+  QUAD_LAUNCH((integral_sum_kernel<true>), dim3(1), dim3(kSumThreads), 0, stream,
+              partials_of(problem), count, problem.result);
+}
+
+}  // namespace quadrille::kernels::integral

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Integral by warp shuffles.
+///
+///   s = amplitude * h * sum f(lower + (i + 1/2) h)   (or Simpson, or Gauss-Legendre, a cell)
+///
+/// Technique    a warp adds its 32 cells in registers, so that only one lane in 32 needs the
+///              shared atomic
+/// Shapes       cells [first, first + count) of the interval
+/// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
+/// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre), a shared atomic a
+/// warp, a
+///              global one a block
+/// Constraints  not reproducible
+/// Launch       1024 threads per block, one cell each
+/// Accuracy     error_bound(); sums in any order
+/// Source       DCU programming tutorial, integral
+#include "integral/integral_device.cuh"
+
+namespace quadrille::kernels::integral {
+namespace {
+
+constexpr unsigned kThreads = 1024;
+
+template <class T>
+__global__ void __launch_bounds__(kThreads)
+    integral_warp_shuffle_kernel(Task task, double* result) {
+  std::int64_t const i = own_index();
+  double value = 0;
+  // No early return: the shuffles take whole warps.
+  if (i < task.count) {
+    value = task.mesh.scale * sum_of_cell<T, Functions::library>(task, task.first + i);
+  }
+  add_to_result(value, result);
+}
+
+}  // namespace
+
+void launch_warp_shuffle(Problem const& problem, device::StreamView stream) {
+  require_plain(problem, "warp_shuffle");
+  clear_result(problem, stream);
+  if (problem.count == 0) return;
+  visit_type(problem, [&]<class T>() {
+    QUAD_LAUNCH((integral_warp_shuffle_kernel<T>), dim3(blocks_for(problem.count, kThreads)),
+                dim3(kThreads), 0, stream, task_of(problem), problem.result);
+  });
+}
+
+}  // namespace quadrille::kernels::integral

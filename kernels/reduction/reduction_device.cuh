@@ -1,0 +1,301 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/ptx.cuh"
+#include "common/simt.cuh"
+#include "reduction/reduction_lanes.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+/// What the CUDA kernels of the reduction share: accumulators, the steps inside warp and block, and
+/// the scratch memory.
+namespace quadrille::kernels::reduction {
+
+inline constexpr unsigned kAllLanes = 0xffffffffU;
+
+template <class Acc>
+inline constexpr Acc kMost = std::numeric_limits<Acc>::max();
+template <class Acc>
+inline constexpr Acc kLeast = std::numeric_limits<Acc>::lowest();
+
+/// What an accumulator starts from, integers included; changes nothing when joined.
+template <Operation op, class Acc>
+__device__ inline constexpr Acc nothing() {
+  if constexpr (std::is_integral_v<Acc>) {
+    return op == Operation::min ? kMost<Acc> : op == Operation::max ? kLeast<Acc> : Acc{0};
+  } else {
+    return start<op, Acc>();
+  }
+}
+
+/// The lanes of a warp, joined in lane 0 in a fixed order.
+template <Operation op, class Acc>
+__device__ inline Acc fold_warp(Acc value) {
+  for (unsigned half = 16; half > 0; half /= 2) {
+    value = join<op>(value, __shfl_down_sync(kAllLanes, value, half));
+  }
+  return value;
+}
+
+/// The threads of a block, joined in thread 0 in a fixed order. A block that calls it twice needs a
+/// barrier in between: the shared words are the same.
+template <Operation op, int kThreads, class Acc>
+__device__ inline Acc fold_block(Acc value) {
+  static_assert(kThreads % 32 == 0 && kThreads <= 1024, "whole warps, one shared word for each");
+  constexpr unsigned kWarps = kThreads / 32;
+  QUAD_SHARED(Acc, of_warp, [kWarps]);
+  unsigned const lane = threadIdx.x % 32;
+  value = fold_warp<op>(value);
+  if (lane == 0) of_warp[threadIdx.x / 32] = value;
+  __syncthreads();  // before the first warp reads what the others wrote
+  if (threadIdx.x < 32) value = fold_warp<op>(lane < kWarps ? of_warp[lane] : nothing<op, Acc>());
+  return value;
+}
+
+/// Element i of x, and of y for dot, where alone y is read.
+template <Operation op, class Acc, class T>
+__device__ inline Acc absorb_at(Acc sum, T const* x, [[maybe_unused]] T const* y, std::int64_t i) {
+  T const value = x[i];
+  if constexpr (op == Operation::dot) {
+    return absorb<op>(sum, value, y[i]);
+  } else {
+    return absorb<op>(sum, value, value);
+  }
+}
+
+/// 16 bytes of elements, moved by one instruction.
+template <class T>
+struct alignas(16) Wide {
+  T item[16 / sizeof(T)];
+};
+
+/// 16 bytes at p, which is aligned to an element only unless kAligned.
+template <bool kAligned, class T>
+__device__ inline Wide<T> load_wide(T const* p) {
+  if constexpr (kAligned) {
+    return *reinterpret_cast<Wide<T> const*>(p);
+  } else {
+    Wide<T> wide;
+#pragma unroll
+    for (unsigned j = 0; j < 16 / sizeof(T); ++j) wide.item[j] = p[j];
+    return wide;
+  }
+}
+
+/// Elements in front of the first 16-byte boundary.
+template <class T>
+__device__ inline std::int64_t unaligned_head(T const* x, std::int64_t n) {
+  std::uintptr_t const bytes = -reinterpret_cast<std::uintptr_t>(x) % 16;
+  std::int64_t const head = static_cast<std::int64_t>(bytes / sizeof(T));
+  return head < n ? head : n;
+}
+
+/// 16-byte groups that a block of kThreads takes at once.
+template <int kThreads, int kFlight>
+inline constexpr std::int64_t kTileGroups = std::int64_t{kThreads} * kFlight;
+
+/// A thread's share of the 16-byte groups [0, groups) of x and y, which blocks take in turn, `tile`
+/// at a time, at most kTileGroups. kFlight loads are issued before the first is used, each into an
+/// accumulator of its own; they are a constant distance apart, so that one address serves all.
+template <Operation op, class Acc, int kThreads, int kFlight, bool kAlignedY, class T>
+__device__ inline Acc reduce_groups(T const* x, [[maybe_unused]] T const* y, std::int64_t groups,
+                                    std::int64_t tile) {
+  constexpr int kWide = 16 / sizeof(T);
+  constexpr std::int64_t kTile = kTileGroups<kThreads, kFlight>;
+  Acc sum[kFlight];
+#pragma unroll
+  for (int f = 0; f < kFlight; ++f) sum[f] = nothing<op, Acc>();
+  auto const absorb_wide = [](Acc& into, Wide<T> const& v, [[maybe_unused]] Wide<T> const& w) {
+#pragma unroll
+    for (int j = 0; j < kWide; ++j) {
+      into = absorb<op>(into, v.item[j], op == Operation::dot ? w.item[j] : v.item[j]);
+    }
+  };
+  for (std::int64_t begin = blockIdx.x * tile; begin < groups; begin += gridDim.x * tile) {
+    std::int64_t const left = groups - begin < tile ? groups - begin : tile;
+    T const* const from_x = x + (begin + threadIdx.x) * kWide;
+    [[maybe_unused]] T const* const from_y = y + (begin + threadIdx.x) * kWide;
+    Wide<T> a[kFlight];
+    Wide<T> b[kFlight];
+    if (left == kTile) {
+#pragma unroll
+      for (int f = 0; f < kFlight; ++f) {
+        a[f] = load_wide<true>(from_x + f * kThreads * kWide);
+        if constexpr (op == Operation::dot) {
+          b[f] = load_wide<kAlignedY>(from_y + f * kThreads * kWide);
+        }
+      }
+#pragma unroll
+      for (int f = 0; f < kFlight; ++f) absorb_wide(sum[f], a[f], b[f]);
+    } else {
+      // A short tile: what there is, at once, too.
+      int const mine = static_cast<int>(left) - static_cast<int>(threadIdx.x);
+#pragma unroll
+      for (int f = 0; f < kFlight; ++f) {
+        if (f * kThreads < mine) {
+          a[f] = load_wide<true>(from_x + f * kThreads * kWide);
+          if constexpr (op == Operation::dot) {
+            b[f] = load_wide<kAlignedY>(from_y + f * kThreads * kWide);
+          }
+        }
+      }
+#pragma unroll
+      for (int f = 0; f < kFlight; ++f) {
+        if (f * kThreads < mine) absorb_wide(sum[f], a[f], b[f]);
+      }
+    }
+  }
+#pragma unroll
+  for (int half = kFlight / 2; half > 0; half /= 2) {
+#pragma unroll
+    for (int f = 0; f < half; ++f) sum[f] = join<op>(sum[f], sum[f + half]);
+  }
+  return sum[0];
+}
+
+/// A thread's share of the elements [0, n): 16-byte loads of x wherever it starts, single elements
+/// in front of the first boundary and behind the last.
+template <Operation op, class Acc, int kThreads, int kFlight, class T>
+__device__ inline Acc reduce_share(T const* x, T const* y, std::int64_t n, std::int64_t tile) {
+  static_assert((kFlight & (kFlight - 1)) == 0, "accumulators are joined in halves");
+  constexpr int kWide = 16 / sizeof(T);
+  std::int64_t const head = unaligned_head(x, n);
+  std::int64_t const groups = (n - head) / kWide;
+  Acc sum;
+  if (op != Operation::dot || reinterpret_cast<std::uintptr_t>(y + head) % 16 == 0) {
+    sum = reduce_groups<op, Acc, kThreads, kFlight, true>(x + head, y + head, groups, tile);
+  } else {
+    sum = reduce_groups<op, Acc, kThreads, kFlight, false>(x + head, y + head, groups, tile);
+  }
+  std::int64_t const e = threadIdx.x;
+  if (blockIdx.x == 0 && e < n - groups * kWide) {
+    sum = absorb_at<op>(sum, x, y, e < head ? e : e + groups * kWide);
+  }
+  return sum;
+}
+
+/// Loads in flight: half as many groups where each is two loads.
+template <Operation op>
+inline constexpr int kLoadsInFlight = op == Operation::dot ? 4 : 8;
+
+// Scratch: counters and bins in the first page, partial results behind it.
+inline constexpr std::size_t kCounterBytes = 4096;
+inline unsigned* counter_of(Problem const& p) { return static_cast<unsigned*>(p.scratch); }
+template <class Acc>
+Acc* partials_of(Problem const& p) {
+  return reinterpret_cast<Acc*>(static_cast<char*>(p.scratch) + kCounterBytes);
+}
+
+/// The number that a problem's result is, from the joined accumulator.
+template <Operation op, class Acc>
+__device__ inline double result_of(Acc sum, std::int64_t n) {
+  // The accumulator of integers has no infinity.
+  if constexpr (std::is_integral_v<Acc> && (op == Operation::min || op == Operation::max)) {
+    if (n == 0) return start<op, double>();
+  }
+  return static_cast<double>(sum);
+}
+
+/// Stores the block's value, which thread 0 has, and has the last block to do so join all values in
+/// the order of the blocks: one launch, and the same bits every time. Leaves `finished` at zero.
+template <Operation op, int kThreads, class Acc>
+__device__ inline void finish_in_last_block(Acc sum, Acc* partials, unsigned* finished,
+                                            std::int64_t n, double* result) {
+  QUAD_SHARED(bool, is_last);
+  if (gridDim.x == 1) {
+    if (threadIdx.x == 0) *result = result_of<op>(sum, n);
+    return;
+  }
+  if (threadIdx.x == 0) {
+    partials[blockIdx.x] = sum;
+    // Releases the value just stored; the last one acquires all values.
+    is_last = ptx::atomic_add_acq_rel_gpu(finished, 1U) == gridDim.x - 1;
+  }
+  __syncthreads();  // is_last is written, and the words of the first fold_block are read
+  if (!is_last) return;
+  sum = nothing<op, Acc>();
+  for (unsigned i = threadIdx.x; i < gridDim.x; i += kThreads) sum = join<op>(sum, partials[i]);
+  sum = fold_block<op, kThreads>(sum);
+  if (threadIdx.x == 0) {
+    *result = result_of<op>(sum, n);
+    *finished = 0;
+  }
+}
+
+/// Second kernel of the variants that need one: joins the partial results of all blocks.
+template <Operation op, class Acc>
+__global__ void __launch_bounds__(1024)
+    reduction_finish_kernel(Acc const* partials, unsigned count, std::int64_t n, double* result) {
+  Acc sum = nothing<op, Acc>();
+#pragma unroll 4
+  for (unsigned i = threadIdx.x; i < count; i += 1024) sum = join<op>(sum, partials[i]);
+  sum = fold_block<op, 1024>(sum);
+  if (threadIdx.x == 0) *result = result_of<op>(sum, n);
+}
+
+template <Operation op, class Acc>
+void launch_finish(Problem const& p, unsigned count, device::StreamView stream) {
+  QUAD_LAUNCH((reduction_finish_kernel<op, Acc>), dim3(1), dim3(1024), 0, stream,
+              partials_of<Acc>(p), count, p.n, p.result);
+}
+
+/// Blocks of `each` elements that cover n; at least one, which writes the identity.
+inline unsigned blocks_for(std::int64_t n, std::int64_t each) {
+  return static_cast<unsigned>(std::max<std::int64_t>(1, (n + each - 1) / each));
+}
+
+/// Ends the job unless a CUDA variant can run the problem.
+inline void require_plain(Problem const& p, std::string_view name) {
+  require_consistent(p);
+  QUAD_REQUIRE(!p.reproducible,
+               "reduction/" + std::string{name} + " is not reproducible; use variant 'one_launch'");
+  QUAD_REQUIRE(p.scratch != nullptr && p.scratch_bytes >= scratch_bytes(p.n),
+               "reduction: scratch is missing or smaller than scratch_bytes(n)");
+}
+inline void require_sum(Problem const& p, std::string_view name) {
+  require_plain(p, name);
+  QUAD_REQUIRE(p.operation == Operation::sum, "reduction/" + std::string{name} +
+                                                  " has sum only; use variant 'vectorized' for " +
+                                                  std::string{to_text(p.operation)});
+}
+
+/// What sums are kept in: i64 for integers; minimum and maximum in the type itself.
+template <Operation op, class T, class Wanted>
+using Accumulator =
+    std::conditional_t<op == Operation::min || op == Operation::max, T,
+                       std::conditional_t<std::is_integral_v<T>, std::int64_t, Wanted>>;
+
+/// Calls f.operator()<T, Acc>() for sums of the problem's type and accumulator.
+template <Operation op = Operation::sum, class F>
+void visit_types(Problem const& p, F const& f) {
+  bool const single = p.accumulator == core::DataType::f32;
+  switch (p.type) {
+    case core::DataType::f64:
+      return f.template operator()<double, Accumulator<op, double, double>>();
+    case core::DataType::f32:
+      if (single) return f.template operator()<float, Accumulator<op, float, float>>();
+      return f.template operator()<float, Accumulator<op, float, double>>();
+    default: return f.template operator()<std::int32_t, Accumulator<op, std::int32_t, double>>();
+  }
+}
+
+/// Calls f.operator()<op, T, Acc>() for the problem.
+template <class F>
+void visit_all(Problem const& p, F const& f) {
+  auto const with = [&]<Operation op>() {
+    visit_types<op>(p, [&]<class T, class Acc>() { f.template operator()<op, T, Acc>(); });
+  };
+  switch (p.operation) {
+    case Operation::sum: return with.template operator()<Operation::sum>();
+    case Operation::min: return with.template operator()<Operation::min>();
+    case Operation::max: return with.template operator()<Operation::max>();
+    case Operation::dot: return with.template operator()<Operation::dot>();
+    case Operation::norm2: return with.template operator()<Operation::norm2>();
+  }
+}
+
+}  // namespace quadrille::kernels::reduction

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Sum by a tree in shared memory, as first written down.
+///
+///   s = sum x[i]
+///
+/// Technique    one element a thread; in step s the threads whose number is a multiple of
+///              2 s add the element s further. In every step some lanes of every warp idle, and
+///              the remainder is a slow instruction: the bottom of the ladder
+/// Shapes       x: n contiguous elements, any n
+/// Types        f32 in f32 or f64, f64 in f64, i32 in i64
+/// Work         n s bytes read; 8 shared-memory steps and n / 256 partial results more
+/// Constraints  sum only, not reproducible; scratch of scratch_bytes(n)
+/// Launch       256 threads per block, one element each; then one block of 1024
+/// Accuracy     at worst (8 + n / 2^18 + 15) eps / 2 sum|x| with eps of the accumulator; i32
+///              exact below 2^53
+/// Source       CUDA tutorial, chapter 08
+#include "reduction/reduction_device.cuh"
+
+namespace quadrille::kernels::reduction {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+template <class T, class Acc>
+__global__ void __launch_bounds__(kThreads)
+    reduction_naive_kernel(T const* x, std::int64_t n, Acc* partials) {
+  QUAD_SHARED(Acc, sum, [kThreads]);
+  unsigned const t = threadIdx.x;
+  std::int64_t const i = static_cast<std::int64_t>(blockIdx.x) * kThreads + t;
+  sum[t] = i < n ? static_cast<Acc>(x[i]) : Acc{0};
+  __syncthreads();
+  for (unsigned s = 1; s < kThreads; s *= 2) {
+    if (t % (2 * s) == 0) sum[t] += sum[t + s];
+    __syncthreads();  // the next step reads what this one wrote
+  }
+  if (t == 0) partials[blockIdx.x] = sum[0];
+}
+
+}  // namespace
+
+void launch_naive(Problem const& problem, device::StreamView stream) {
+  require_sum(problem, "naive");
+  unsigned const blocks = blocks_for(problem.n, kThreads);
+  visit_types(problem, [&]<class T, class Acc>() {
+    QUAD_LAUNCH((reduction_naive_kernel<T, Acc>), dim3(blocks), dim3(kThreads), 0, stream,
+                first_of<T>(problem), problem.n, partials_of<Acc>(problem));
+    launch_finish<Operation::sum, Acc>(problem, blocks, stream);
+  });
+}
+
+}  // namespace quadrille::kernels::reduction

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Sum by a tree without bank conflicts.
+///
+///   s = sum x[i]
+///
+/// Technique    the stride starts at half the block and halves: active threads are neighbours
+///              and so are the words they touch, one bank each
+/// Shapes       x: n contiguous elements, any n
+/// Types        f32 in f32 or f64, f64 in f64, i32 in i64
+/// Work         n s bytes read; 8 shared-memory steps and n / 256 partial results more
+/// Constraints  sum only, not reproducible; scratch of scratch_bytes(n)
+/// Launch       256 threads per block, one element each; then one block of 1024
+/// Accuracy     at worst (8 + n / 2^18 + 15) eps / 2 sum|x| with eps of the accumulator; i32
+///              exact below 2^53
+/// Source       CUDA tutorial, chapter 09/02
+#include "reduction/reduction_device.cuh"
+
+namespace quadrille::kernels::reduction {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+template <class T, class Acc>
+__global__ void __launch_bounds__(kThreads)
+    reduction_sequential_kernel(T const* x, std::int64_t n, Acc* partials) {
+  QUAD_SHARED(Acc, sum, [kThreads]);
+  unsigned const t = threadIdx.x;
+  std::int64_t const i = static_cast<std::int64_t>(blockIdx.x) * kThreads + t;
+  sum[t] = i < n ? static_cast<Acc>(x[i]) : Acc{0};
+  __syncthreads();
+  for (unsigned s = kThreads / 2; s > 0; s /= 2) {
+    if (t < s) sum[t] += sum[t + s];
+    __syncthreads();  // the next step reads what this one wrote
+  }
+  if (t == 0) partials[blockIdx.x] = sum[0];
+}
+
+}  // namespace
+
+void launch_sequential(Problem const& problem, device::StreamView stream) {
+  require_sum(problem, "sequential");
+  unsigned const blocks = blocks_for(problem.n, kThreads);
+  visit_types(problem, [&]<class T, class Acc>() {
+    QUAD_LAUNCH((reduction_sequential_kernel<T, Acc>), dim3(blocks), dim3(kThreads), 0, stream,
+                first_of<T>(problem), problem.n, partials_of<Acc>(problem));
+    launch_finish<Operation::sum, Acc>(problem, blocks, stream);
+  });
+}
+
+}  // namespace quadrille::kernels::reduction

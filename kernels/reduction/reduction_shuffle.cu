@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Reduction by warp shuffles.
+///
+///   s = sum x[i], sum x[i] y[i], sum x[i]^2, min x[i] or max x[i]
+///
+/// Technique    lanes hand their registers to each other, so a warp needs five steps and no shared
+///              memory; warps meet once, through one shared word each: one barrier a block where
+///              the tree has eight
+/// Shapes       x, y: n contiguous elements, any n
+/// Types        f32 in f32 or f64, f64 in f64, i32 in i64; min and max in the type
+/// Work         n s bytes read (2 n s for dot) and n / 512 partial results more
+/// Constraints  not reproducible; scratch of scratch_bytes(n)
+/// Launch       256 threads per block, two elements each; then one block of 1024
+/// Accuracy     at worst (9 + n / 2^19 + 15) eps / 2 sum|x| with eps of the accumulator; min, max
+///              exact; i32 exact below 2^53
+/// Source       own
+#include "reduction/reduction_device.cuh"
+
+namespace quadrille::kernels::reduction {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+template <Operation op, class T, class Acc>
+__global__ void __launch_bounds__(kThreads)
+    reduction_shuffle_kernel(T const* x, T const* y, std::int64_t n, Acc* partials) {
+  std::int64_t const i = static_cast<std::int64_t>(blockIdx.x) * 2 * kThreads + threadIdx.x;
+  Acc sum = nothing<op, Acc>();
+  if (i < n) sum = absorb_at<op>(sum, x, y, i);
+  if (i + kThreads < n) sum = absorb_at<op>(sum, x, y, i + kThreads);
+  sum = fold_block<op, kThreads>(sum);
+  if (threadIdx.x == 0) partials[blockIdx.x] = sum;
+}
+
+}  // namespace
+
+void launch_shuffle(Problem const& problem, device::StreamView stream) {
+  require_plain(problem, "shuffle");
+  unsigned const blocks = blocks_for(problem.n, 2 * kThreads);
+  visit_all(problem, [&]<Operation op, class T, class Acc>() {
+    QUAD_LAUNCH((reduction_shuffle_kernel<op, T, Acc>), dim3(blocks), dim3(kThreads), 0, stream,
+                first_of<T>(problem), second_of<op, T>(problem), problem.n,
+                partials_of<Acc>(problem));
+    launch_finish<op, Acc>(problem, blocks, stream);
+  });
+}
+
+}  // namespace quadrille::kernels::reduction

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Sum by a tree that adds once while it loads.
+///
+///   s = sum x[i]
+///
+/// Technique    in the tree half the threads idle from the first step on; here each adds two
+///              elements while loading, so half as many blocks do the same and twice as many loads
+///              are in flight
+/// Shapes       x: n contiguous elements, any n
+/// Types        f32 in f32 or f64, f64 in f64, i32 in i64
+/// Work         n s bytes read; 8 shared-memory steps and n / 512 partial results more
+/// Constraints  sum only, not reproducible; scratch of scratch_bytes(n)
+/// Launch       256 threads per block, two elements each; then one block of 1024
+/// Accuracy     at worst (9 + n / 2^19 + 15) eps / 2 sum|x| with eps of the accumulator; i32
+///              exact below 2^53
+/// Source       CUDA tutorial, chapter 09/03
+#include "reduction/reduction_device.cuh"
+
+namespace quadrille::kernels::reduction {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+template <class T, class Acc>
+__global__ void __launch_bounds__(kThreads)
+    reduction_two_loads_kernel(T const* x, std::int64_t n, Acc* partials) {
+  QUAD_SHARED(Acc, sum, [kThreads]);
+  unsigned const t = threadIdx.x;
+  std::int64_t const i = static_cast<std::int64_t>(blockIdx.x) * 2 * kThreads + t;
+  Acc const near = i < n ? static_cast<Acc>(x[i]) : Acc{0};
+  Acc const far = i + kThreads < n ? static_cast<Acc>(x[i + kThreads]) : Acc{0};
+  sum[t] = near + far;
+  __syncthreads();
+  for (unsigned s = kThreads / 2; s > 0; s /= 2) {
+    if (t < s) sum[t] += sum[t + s];
+    __syncthreads();  // the next step reads what this one wrote
+  }
+  if (t == 0) partials[blockIdx.x] = sum[0];
+}
+
+}  // namespace
+
+void launch_two_loads(Problem const& problem, device::StreamView stream) {
+  require_sum(problem, "two_loads");
+  unsigned const blocks = blocks_for(problem.n, 2 * kThreads);
+  visit_types(problem, [&]<class T, class Acc>() {
+    QUAD_LAUNCH((reduction_two_loads_kernel<T, Acc>), dim3(blocks), dim3(kThreads), 0, stream,
+                first_of<T>(problem), problem.n, partials_of<Acc>(problem));
+    launch_finish<Operation::sum, Acc>(problem, blocks, stream);
+  });
+}
+
+}  // namespace quadrille::kernels::reduction

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Sum by a tree that is written out for its block size.
+///
+///   s = sum x[i]
+///
+/// Technique    the block size is a template value, so every step is there or not at compile
+///              time: no loop, no counter, one condition a step; the last warp as in
+///              unrolled_last_warp, in registers after the first of its steps
+/// Shapes       x: n contiguous elements, any n
+/// Types        f32 in f32 or f64, f64 in f64, i32 in i64
+/// Work         n s bytes read; 8 steps and n / 512 partial results more
+/// Constraints  sum only, not reproducible; scratch of scratch_bytes(n)
+/// Launch       256 threads per block, two elements each; then one block of 1024
+/// Accuracy     at worst (9 + n / 2^19 + 15) eps / 2 sum|x| with eps of the accumulator; i32
+///              exact below 2^53
+/// Source       CUDA tutorial, chapter 09/04
+#include "reduction/reduction_device.cuh"
+
+namespace quadrille::kernels::reduction {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+/// Adds the upper half of 2 kHalf values to the lower, where the block has so many.
+template <unsigned kBlock, unsigned kHalf, class Acc>
+__device__ inline void fold_upper_half(Acc* sum, unsigned t) {
+  if constexpr (kBlock >= 2 * kHalf) {
+    if (t < kHalf) sum[t] += sum[t + kHalf];
+    __syncthreads();  // the next step reads what this one wrote
+  }
+}
+
+template <unsigned kBlock, class T, class Acc>
+__global__ void __launch_bounds__(kBlock)
+    reduction_unrolled_kernel(T const* x, std::int64_t n, Acc* partials) {
+  static_assert(kBlock >= 64 && kBlock <= 1024 && (kBlock & (kBlock - 1)) == 0);
+  QUAD_SHARED(Acc, sum, [kBlock]);
+  unsigned const t = threadIdx.x;
+  std::int64_t const i = static_cast<std::int64_t>(blockIdx.x) * 2 * kBlock + t;
+  Acc const near = i < n ? static_cast<Acc>(x[i]) : Acc{0};
+  Acc const far = i + kBlock < n ? static_cast<Acc>(x[i + kBlock]) : Acc{0};
+  sum[t] = near + far;
+  __syncthreads();
+  fold_upper_half<kBlock, 512>(sum, t);
+  fold_upper_half<kBlock, 256>(sum, t);
+  fold_upper_half<kBlock, 128>(sum, t);
+  fold_upper_half<kBlock, 64>(sum, t);
+  if (t < 32) {
+    Acc const mine = fold_warp<Operation::sum>(sum[t] + sum[t + 32]);
+    if (t == 0) partials[blockIdx.x] = mine;
+  }
+}
+
+}  // namespace
+
+void launch_unrolled(Problem const& problem, device::StreamView stream) {
+  require_sum(problem, "unrolled");
+  unsigned const blocks = blocks_for(problem.n, 2 * kThreads);
+  visit_types(problem, [&]<class T, class Acc>() {
+    QUAD_LAUNCH((reduction_unrolled_kernel<kThreads, T, Acc>), dim3(blocks), dim3(kThreads), 0,
+                stream, first_of<T>(problem), problem.n, partials_of<Acc>(problem));
+    launch_finish<Operation::sum, Acc>(problem, blocks, stream);
+  });
+}
+
+}  // namespace quadrille::kernels::reduction

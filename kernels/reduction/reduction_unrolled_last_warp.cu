@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Sum by a tree whose last warp needs no barrier of the block.
+///
+///   s = sum x[i]
+///
+/// Technique    the last six steps concern one warp: written out, with a synchronisation of
+///              that warp in place of barriers, loop and condition. Lanes of a warp do not run in
+///              lock step by themselves, so each step reads, meets, writes and meets
+/// Shapes       x: n contiguous elements, any n
+/// Types        f32 in f32 or f64, f64 in f64, i32 in i64
+/// Work         n s bytes read; 9 shared-memory steps and n / 512 partial results more
+/// Constraints  sum only, not reproducible; scratch of scratch_bytes(n)
+/// Launch       256 threads per block, two elements each; then one block of 1024
+/// Accuracy     at worst (9 + n / 2^19 + 15) eps / 2 sum|x| with eps of the accumulator; i32
+///              exact below 2^53
+/// Source       CUDA tutorial, chapter 09/04
+#include "reduction/reduction_device.cuh"
+
+namespace quadrille::kernels::reduction {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+/// One step of the last warp. Lanes whose result nobody needs add what they find.
+template <class Acc>
+__device__ inline Acc add_from(Acc* sum, unsigned t, Acc mine, unsigned distance) {
+  mine += sum[t + distance];
+  __syncwarp();  // all lanes have read
+  sum[t] = mine;
+  __syncwarp();  // all lanes have written
+  return mine;
+}
+
+template <class T, class Acc>
+__global__ void __launch_bounds__(kThreads)
+    reduction_unrolled_last_warp_kernel(T const* x, std::int64_t n, Acc* partials) {
+  QUAD_SHARED(Acc, sum, [kThreads]);
+  unsigned const t = threadIdx.x;
+  std::int64_t const i = static_cast<std::int64_t>(blockIdx.x) * 2 * kThreads + t;
+  Acc const near = i < n ? static_cast<Acc>(x[i]) : Acc{0};
+  Acc const far = i + kThreads < n ? static_cast<Acc>(x[i + kThreads]) : Acc{0};
+  sum[t] = near + far;
+  __syncthreads();
+  for (unsigned s = kThreads / 2; s > 32; s /= 2) {
+    if (t < s) sum[t] += sum[t + s];
+    __syncthreads();  // the next step reads what this one wrote
+  }
+  if (t < 32) {
+    Acc mine = sum[t];
+    mine = add_from(sum, t, mine, 32);
+    mine = add_from(sum, t, mine, 16);
+    mine = add_from(sum, t, mine, 8);
+    mine = add_from(sum, t, mine, 4);
+    mine = add_from(sum, t, mine, 2);
+    add_from(sum, t, mine, 1);
+  }
+  if (t == 0) partials[blockIdx.x] = sum[0];
+}
+
+}  // namespace
+
+void launch_unrolled_last_warp(Problem const& problem, device::StreamView stream) {
+  require_sum(problem, "unrolled_last_warp");
+  unsigned const blocks = blocks_for(problem.n, 2 * kThreads);
+  visit_types(problem, [&]<class T, class Acc>() {
+    QUAD_LAUNCH((reduction_unrolled_last_warp_kernel<T, Acc>), dim3(blocks), dim3(kThreads), 0,
+                stream, first_of<T>(problem), problem.n, partials_of<Acc>(problem));
+    launch_finish<Operation::sum, Acc>(problem, blocks, stream);
+  });
+}
+
+}  // namespace quadrille::kernels::reduction
