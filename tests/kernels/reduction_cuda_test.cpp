@@ -382,7 +382,6 @@ TEST(ReductionCuda, ReproducibleBitsAreThoseOfTheHost) {
 }
 
 TEST(ReductionCuda, ConstraintsAreRefused) {
-  if (test::kernel_mode() == KernelMode::race) GTEST_SKIP() << "no kernel runs";
   device::Device& device = test::kernel_device();
   device::Stream const stream{device};
   std::int64_t const n = 64;
