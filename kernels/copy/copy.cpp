@@ -23,7 +23,7 @@ std::vector<Variant<Problem>> const& table() {
         "the stream's own copy"},
        launch_vendor},
       {{"vectorized", Backend::cuda, all_types(), "none", "own",
-        "16-byte accesses, four under way per thread: the ceiling on a GPU"},
+        "a 16-byte access per thread: the ceiling on a GPU"},
        QUAD_CUDA_LAUNCH(launch_vectorized)},
       {{"bulk_async", Backend::cuda, all_types(), "sm_90, aligned to 16 bytes", "own",
         "bulk copies through a ring in shared memory", 90},

@@ -5,18 +5,18 @@
 ///
 ///   to[i] = from[i]
 ///
-/// Technique    four pieces of 16 bytes per thread, a block apart from each other, all asked for
-/// before
-///              the first is stored; loads and stores say that nothing will be used again. Where
-///              the two arrays lie differently within 16 bytes, the widest accesses that fit both
+/// Technique    one access of 16 bytes per thread, in blocks as large as can be: what is under way
+/// comes
+///              from the number of threads. Plain accesses; hints gain nothing here. Where the two
+///              arrays lie differently within 16 bytes, the widest accesses that fit both
 /// Shapes       n contiguous bytes, any alignment
 /// Types        any
 /// Work         2 n bytes
 /// Constraints  the arrays do not overlap; fewer than 2^31 blocks
-/// Launch       256 threads per block, 16 KiB per block (less where accesses are narrower)
+/// Launch       1024 threads per block, 16 KiB per block (less where accesses are narrower)
 /// Accuracy     exact
 /// Source       own
-#include "common/ptx.cuh"
+#include "common/simt.cuh"
 #include "copy/copy.hpp"
 
 #include <algorithm>
@@ -24,20 +24,7 @@
 namespace quadrille::kernels::copy {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kPerThread = 4;
-
-template <class Word>
-__device__ __forceinline__ Word load(Word const* from) {
-  if constexpr (sizeof(Word) >= 4) return ptx::load_streaming(from);
-  return *from;
-}
-
-template <class Word>
-__device__ __forceinline__ void store(Word* to, Word const& word) {
-  if constexpr (sizeof(Word) >= 4) return ptx::store_streaming(to, word);
-  *to = word;
-}
+constexpr int kThreads = 1024;
 
 /// `head` bytes until both arrays are aligned to the word, then words, then less than a word.
 template <class Word>
@@ -46,17 +33,8 @@ __global__ void __launch_bounds__(kThreads)
   std::int64_t const words = (bytes - head) / static_cast<std::int64_t>(sizeof(Word));
   auto* const out = reinterpret_cast<Word*>(to + head);
   auto const* const in = reinterpret_cast<Word const*>(from + head);
-  std::int64_t const first = std::int64_t{blockIdx.x} * (kThreads * kPerThread) + threadIdx.x;
-
-  if (first + (kPerThread - 1) * kThreads < words) {
-    Word word[kPerThread];
-#pragma unroll
-    for (int k = 0; k < kPerThread; ++k) word[k] = load(in + first + k * kThreads);
-#pragma unroll
-    for (int k = 0; k < kPerThread; ++k) store(out + first + k * kThreads, word[k]);
-  } else {
-    for (std::int64_t w = first; w < words; w += kThreads) store(out + w, load(in + w));
-  }
+  std::int64_t const w = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (w < words) out[w] = in[w];
   // A block has more threads than there are bytes beside the words.
   if (blockIdx.x == 0) {
     auto const thread = static_cast<int>(threadIdx.x);
@@ -71,7 +49,7 @@ void launch(Problem const& p, device::StreamView stream) {
   constexpr auto kWord = static_cast<std::int64_t>(sizeof(Word));
   auto const address = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p.to) % kWord);
   std::int64_t const head = std::min(p.bytes, (kWord - address) % kWord);
-  std::int64_t const each = kWord * kThreads * kPerThread;
+  std::int64_t const each = kWord * kThreads;
   std::int64_t const blocks = std::max<std::int64_t>(1, (p.bytes - head + each - 1) / each);
   QUAD_REQUIRE(blocks < std::int64_t{1} << 31,
                "copy/vectorized: more blocks than a grid can have; copy in parts");

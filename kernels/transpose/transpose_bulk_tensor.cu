@@ -33,10 +33,9 @@ namespace quadrille::kernels::transpose {
 namespace {
 
 constexpr int kStages = 3;
-constexpr unsigned kBand = 32;
-/// Shared memory of a multiprocessor, and what a block takes of it beside its tiles.
-constexpr int kSharedBytes = 227 * 1024;
-constexpr int kBesideBytes = 2048;
+/// Shared memory of a multiprocessor, and what each block takes of it for the system.
+constexpr int kUnitBytes = 228 * 1024;
+constexpr int kSystemBytes = 1024;
 
 template <class T>
 struct Shape {
@@ -51,8 +50,10 @@ struct Shape {
   static constexpr int kBoxes = kSide / kBoxCols;
   static constexpr int kBoxPieces = kSide * 8;
   static constexpr int kTileBytes = kSide * kSide * sizeof(T);
+  /// The ring, and a barrier for each of its tiles.
+  static constexpr int kSharedBytes = kStages * (kTileBytes + sizeof(ptx::MBarrier));
   static constexpr int kBlocksPerUnit =
-      std::min(kSharedBytes / (kStages * kTileBytes + kBesideBytes), 2048 / kThreads);
+      std::min(kUnitBytes / (kSharedBytes + kSystemBytes), 2048 / kThreads);
 
   /// Patches in squares of 8 x 8, each square by diagonals.
   static __device__ Place patch(int index) {
@@ -97,7 +98,7 @@ __global__ void __launch_bounds__(Shape<T>::kThreads)
   using S = Shape<T>;
   constexpr int kTilePieces = S::kTileBytes / 16;
   QUAD_DYNAMIC_SHARED(Piece, stages);
-  QUAD_SHARED(ptx::MBarrier, full, [kStages]);
+  auto* const full = reinterpret_cast<ptx::MBarrier*>(stages + kStages * kTilePieces);
   auto const thread = static_cast<int>(threadIdx.x);
   unsigned const tiles = tiling.count();
   unsigned const stride = gridDim.x;
@@ -179,15 +180,19 @@ void launch_bulk_tensor(Problem const& problem, device::StreamView stream) {
   QUAD_REQUIRE(rows_aligned(problem.in) && rows_aligned(problem.out),
                "transpose/bulk_tensor: in, out and their rows must be aligned to 16 bytes; use "
                "variant 'shared_swizzled'");
+  QUAD_REQUIRE(
+      static_cast<std::size_t>(problem.out.cols) * core::size_of(problem.out.type) % 16 == 0,
+      "transpose/bulk_tensor: rows of out must be multiples of 16 bytes; use variant "
+      "'shared_swizzled'");
   QUAD_REQUIRE(std::max(problem.in.rows, problem.in.cols) <= INT32_MAX,
                "transpose/bulk_tensor: extents must be below 2^31; use variant 'shared_swizzled'");
   with_operands(problem, [&]<class T>(Operands<T> const&) {
     using S = Shape<T>;
-    Tiling const tiling = tiles_of(problem.in, S::kSide, S::kSide, kBand);
+    Tiling const tiling = tiles_of(problem.in, S::kSide, S::kSide);
     unsigned const blocks = std::min(
         tiling.count(), static_cast<unsigned>(stream.device().facts().units * S::kBlocksPerUnit));
-    QUAD_LAUNCH((transpose_bulk_tensor_kernel<T>), dim3(blocks), dim3(S::kThreads),
-                kStages * S::kTileBytes, stream, map_of(problem.in, S::kSide, S::kBoxCols),
+    QUAD_LAUNCH((transpose_bulk_tensor_kernel<T>), dim3(blocks), dim3(S::kThreads), S::kSharedBytes,
+                stream, map_of(problem.in, S::kSide, S::kBoxCols),
                 map_of(problem.out, S::kSide, S::kBoxCols), tiling);
   });
 }

@@ -20,8 +20,9 @@ struct alignas(16) Elements {
   T of[16 / sizeof(T)];
 };
 
+/// By value, so that what lies in memory is read by one access and not as bytes.
 template <class To, class From>
-__device__ __forceinline__ To same_bits(From const& from) {
+__device__ __forceinline__ To same_bits(From from) {
   static_assert(sizeof(To) == sizeof(From));
   To to;
   std::memcpy(&to, &from, sizeof(To));
@@ -33,7 +34,8 @@ template <class T>
 __device__ __forceinline__ Piece load_piece(T const* from, int count) {
   constexpr int kVector = 16 / sizeof(T);
   if (count >= kVector) {
-    return same_bits<Piece>(ptx::load_streaming(reinterpret_cast<uint4 const*>(from)));
+    uint4 const whole = *reinterpret_cast<uint4 const*>(from);
+    return same_bits<Piece>(whole);
   }
   Elements<T> part{};
 #pragma unroll
@@ -44,7 +46,7 @@ __device__ __forceinline__ Piece load_piece(T const* from, int count) {
 }
 
 template <class T>
-__device__ __forceinline__ void store_piece(T* to, Piece const& piece, int count) {
+__device__ __forceinline__ void store_piece(T* to, Piece piece, int count) {
   constexpr int kVector = 16 / sizeof(T);
   if (count >= kVector) {
     return ptx::store_streaming(reinterpret_cast<uint4*>(to), same_bits<uint4>(piece));

@@ -39,11 +39,11 @@ QUAD_HD constexpr Place patch_written(int thread, int k) {
 }
 
 /// A tile of side x side elements, moved in pieces of 16 bytes and turned in square patches as wide
-/// as a piece. Rows of 128 to 512 bytes; as many threads as give each 4 to 16 loads.
+/// as a piece. Rows of 128 or 256 bytes; each thread has one patch.
 template <int kElementBytes>
 struct Swizzled {
   static constexpr int kVector = 16 / kElementBytes;
-  static constexpr int kSide = kElementBytes >= 4 ? 64 : 128;
+  static constexpr int kSide = kElementBytes == 8 ? 32 : kElementBytes == 4 ? 64 : 128;
   static constexpr int kPieces = kSide / kVector;  ///< of a row
   static constexpr int kPatches = kPieces * kPieces;
   static constexpr int kThreads = kElementBytes == 1 ? 64 : 256;

@@ -9,19 +9,18 @@
 /// that
 ///              is as many rows as 16 bytes have elements, turns it in registers and stores its
 ///              columns as pieces of the turned tile, permuted by an exclusive or so that eight
-///              pieces lie in all banks; rows of the turned tile, 128 to 512 bytes, then leave
-///              whole. 4 to 16 loads are under way per thread. Blocks go down bands of tiles, so
-///              that what runs together reads and writes long stretches. Matrices with rows or
-///              columns of at most 128 bytes, and rows that do not begin at multiples of 16 bytes,
-///              take strips instead: tiles as wide as the matrix (or as high), read and written as
-///              the contiguous memory they are
+///              pieces lie in all banks; rows of the turned tile, 128 or 256 bytes, then leave
+///              whole. Stores say that nothing will be used again. Matrices with rows or columns of
+///              at most 128 bytes, and rows that do not begin at multiples of 16 bytes, take strips
+///              instead: tiles as wide as the matrix (or as high), read and written as the
+///              contiguous memory they are
 /// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
 /// Types        all, as integers of their size
 /// Work         2 m n s bytes; sectors per request, read and written: 16 and 16
 /// Constraints  fewer than 2^31 tiles
-/// Launch       tiles of 64 x 64 (s >= 4) or 128 x 128 elements, 256 threads (s = 1: 64), 16 or 32
-/// KiB
-///              of shared memory; strips of 16 KiB, 256 threads
+/// Launch       tiles of 32 x 32 (s = 8), 64 x 64 (4) or 128 x 128 elements, 256 threads (s = 1:
+/// 64), 8,
+///              16, 32 or 16 KiB of shared memory; strips of 16 KiB, 256 threads
 /// Accuracy     exact
 /// Source       own
 #include "transpose/transpose_patch.cuh"
@@ -32,17 +31,13 @@
 namespace quadrille::kernels::transpose {
 namespace {
 
-/// Rows of tiles in a band. As many tiles are in a band's height as run side by side on a GPU of
-/// about a hundred multiprocessors with several blocks each.
-constexpr unsigned kBand = 32;
-
 /// One tile; kWhole where all of it lies in the matrix.
 template <class T, bool kWhole>
 __device__ __forceinline__ void move_tile(Operands<T> const& p, std::int64_t i0, std::int64_t j0,
                                           Piece* tile) {
   using Shape = Swizzled<sizeof(T)>;
   constexpr int kVector = Shape::kVector;
-  constexpr int kRounds = Shape::kPatches / Shape::kThreads;
+  static_assert(Shape::kPatches == Shape::kThreads);
   constexpr int kWrites = Shape::kSide * Shape::kPieces / Shape::kThreads;
   auto const thread = static_cast<int>(threadIdx.x);
   int rows = Shape::kSide;
@@ -52,25 +47,19 @@ __device__ __forceinline__ void move_tile(Operands<T> const& p, std::int64_t i0,
     cols = static_cast<int>(p.n - j0 < cols ? p.n - j0 : cols);
   }
 
-  // Load: all of the thread's patches before the first is used
-  Piece patch[kRounds][kVector];
+  // Load
+  Piece patch[kVector];
 #pragma unroll
-  for (int round = 0; round < kRounds; ++round) {
-#pragma unroll
-    for (int k = 0; k < kVector; ++k) {
-      Place const from = Shape::read(thread + round * Shape::kThreads, k);
-      int const count = kWhole ? kVector : from.row < rows ? cols - from.col : 0;
-      patch[round][k] = load_piece(p.in + (i0 + from.row) * p.in_ld + j0 + from.col, count);
-    }
+  for (int k = 0; k < kVector; ++k) {
+    Place const from = Shape::read(thread, k);
+    int const count = kWhole ? kVector : from.row < rows ? cols - from.col : 0;
+    patch[k] = load_piece(p.in + (i0 + from.row) * p.in_ld + j0 + from.col, count);
   }
   // Turn
+  Place const corner = Shape::read(thread, 0);
 #pragma unroll
-  for (int round = 0; round < kRounds; ++round) {
-    Place const corner = Shape::read(thread + round * Shape::kThreads, 0);
-#pragma unroll
-    for (int c = 0; c < kVector; ++c) {
-      tile[Shape::slot(corner.col + c, corner.row / kVector)] = turned_column<T>(patch[round], c);
-    }
+  for (int c = 0; c < kVector; ++c) {
+    tile[Shape::slot(corner.col + c, corner.row / kVector)] = turned_column<T>(patch, c);
   }
   // What a thread writes below, others have turned.
   __syncthreads();
@@ -234,7 +223,7 @@ Place strip_tile(Problem const& p) {
 template <class T>
 void launch_strip(Problem const& problem, Operands<T> const& operands, device::StreamView stream) {
   Place const tile = strip_tile<T>(problem);
-  Tiling const tiling = tiles_of(problem.in, tile.row, tile.col, kBand);
+  Tiling const tiling = tiles_of(problem.in, tile.row, tile.col);
   auto const go = [&](auto kernel) {
     QUAD_LAUNCH(kernel, dim3(tiling.count()), dim3(kStripThreads), 0, stream, operands, tiling,
                 tile.row, tile.col);
@@ -264,7 +253,7 @@ void launch_shared_swizzled(Problem const& problem, device::StreamView stream) {
     if (thin_bytes <= kThinBytes || !rows_aligned(problem.in) || !rows_aligned(problem.out)) {
       return launch_strip(problem, operands, stream);
     }
-    Tiling const tiling = tiles_of(problem.in, Shape::kSide, Shape::kSide, kBand);
+    Tiling const tiling = tiles_of(problem.in, Shape::kSide, Shape::kSide);
     QUAD_LAUNCH((transpose_shared_swizzled_kernel<T>), dim3(tiling.count()), dim3(Shape::kThreads),
                 0, stream, operands, tiling);
   });

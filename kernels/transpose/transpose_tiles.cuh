@@ -20,32 +20,26 @@ struct Operands {
   std::int64_t m, n;
 };
 
-/// The tiles of a matrix as a one-dimensional grid, so that any extents fit. Tiles follow each
-/// other down a band of `band` rows of tiles, band after band: blocks that run at the same time
-/// then read and write stretches of about equal length, where a walk along a row of tiles would
-/// write as many short pieces, each in another page of memory.
+/// The tiles of a matrix as a one-dimensional grid, row after row of tiles, so that any extents
+/// fit.
 struct Tiling {
-  unsigned down = 0, across = 0, band = 1;
+  unsigned down = 0, across = 0;
 
   QUAD_HD unsigned count() const { return down * across; }
   /// The row and column of tile `index`, in tiles.
   QUAD_HD Place tile(unsigned index) const {
-    unsigned const whole_band = band * across;
-    unsigned const first = index / whole_band * band;
-    unsigned const height = down - first < band ? down - first : band;
-    unsigned const within = index % whole_band;
-    return {static_cast<int>(first + within % height), static_cast<int>(within / height)};
+    return {static_cast<int>(index / across), static_cast<int>(index % across)};
   }
 };
 
-inline Tiling tiles_of(device::MatrixView const& in, std::int64_t tile_rows, std::int64_t tile_cols,
-                       unsigned band = 1) {
+inline Tiling tiles_of(device::MatrixView const& in, std::int64_t tile_rows,
+                       std::int64_t tile_cols) {
   std::int64_t const down = (in.rows + tile_rows - 1) / tile_rows;
   std::int64_t const across = (in.cols + tile_cols - 1) / tile_cols;
   QUAD_REQUIRE(down * across < std::int64_t{1} << 31,
                "transpose: more tiles than a grid has blocks; use variant 'shared_swizzled' or "
                "transpose in parts");
-  return {static_cast<unsigned>(down), static_cast<unsigned>(across), band};
+  return {static_cast<unsigned>(down), static_cast<unsigned>(across)};
 }
 
 /// Calls launch(operands) with the integer type of the problem's element size; not for a matrix

@@ -97,7 +97,7 @@ bool takes(Variant<Problem> const& variant, DataType type, Shape shape, Layout l
                        (shape.n + layout.in_pad) * size % 16 == 0 &&
                        (shape.m + layout.out_pad) * size % 16 == 0;
   if (variant.name == "register_4x4") return aligned && shape.m % 4 == 0 && shape.n % 4 == 0;
-  if (variant.name == "bulk_tensor") return aligned;
+  if (variant.name == "bulk_tensor") return aligned && shape.m * size % 16 == 0;
   if (variant.name == "in_place") return shape.m == shape.n && layout.in_pad == layout.out_pad;
   return true;
 }
@@ -149,7 +149,7 @@ TEST_P(TransposeCudaTest, MatricesMayBeginAnywhere) {
 TEST_P(TransposeCudaTest, RowsMayEndInsideOfAPiece) {
   // Aligned rows of a few elements more than whole pieces.
   std::int64_t const vector = 16 / size();
-  for (Shape const shape : {Shape{65, 66}, Shape{130, 131}, Shape{67, 129}}) {
+  for (Shape const shape : {Shape{65, 66}, Shape{130, 131}, Shape{67, 129}, Shape{80, 131}}) {
     expect_all({shape},
                {.in_pad = vector - shape.n % vector, .out_pad = vector - shape.m % vector});
   }
@@ -198,8 +198,10 @@ TEST(TransposeCuda, RefusesWhatATechniqueCannotDo) {
     fails(launch_register_4x4, {view(x.data(), 6, 8, 8), view(y.data(), 8, 6, 8)},
           "multiples of 4");
     fails(launch_bulk_tensor,
-          {view(x.data(), 1, long_extent, long_extent), view(y.data(), long_extent, 1, 4)},
+          {view(x.data(), 4, long_extent, long_extent), view(y.data(), long_extent, 4, 4)},
           "below 2^31");
+    fails(launch_bulk_tensor, {view(x.data(), 6, 8, 8), view(y.data(), 8, 6, 8)},
+          "rows of out must be multiples of 16 bytes");
     fails(launch_in_place, {view(x.data(), 4, 8, 8), view(x.data(), 8, 4, 8)}, "square");
     fails(launch_in_place, {view(x.data(), 8, 8, 8), view(y.data(), 8, 8, 8)}, "same matrix");
     fails(launch_in_place, {view(x.data(), 8, 8, 8), view(x.data(), 8, 8, 9)}, "same matrix");
