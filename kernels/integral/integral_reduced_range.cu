@@ -100,6 +100,14 @@ __device__ inline Angle<T> double_angle(double y) {
   return {std::fma(T{-2} * s, s, T{1}), T{2} * s * c};
 }
 
+/// What the ends of the interval add, where these cells reach them.
+template <Integrand f, Rule rule, class T>
+__device__ inline double ends_of_part(Task const& task) {
+  if (task.count == 0) return 0;
+  return end_value<f, rule, T>(task.mesh, task.first == 0,
+                               static_cast<double>(task.first + task.count) == task.mesh.last);
+}
+
 template <Rule rule, class T>
 __global__ void __launch_bounds__(kThreads)
     integral_angle_addition_kernel(Task task, Table<rule, T> table, double* partials,
@@ -150,32 +158,30 @@ __global__ void __launch_bounds__(kThreads)
   for (std::int64_t i = tiles * kEach + own_index(); i < task.count; i += step) {
     sum += sum_of_points(task, task.first + i, value);
   }
-  if (own_index() == 0) {
-    sum += end_value<Integrand::sin2cos2, rule, T>(
-        mesh, task.first == 0 && task.count > 0,
-        static_cast<double>(task.first + task.count) == mesh.last && task.count > 0);
-  }
+  if (own_index() == 0) sum += ends_of_part<Integrand::sin2cos2, rule, T>(task);
   sum = reduction::fold_block<reduction::Operation::sum, kThreads>(mesh.scale * sum);
   reduction::finish_in_last_block<reduction::Operation::sum, kThreads>(sum, partials, finished,
                                                                        task.count, result);
 }
 
-template <Integrand f, class T>
+template <Integrand f, Rule rule, class T>
 __global__ void __launch_bounds__(kThreads)
     integral_polynomial_kernel(Task task, double* partials, unsigned* finished, double* result) {
   std::int64_t const step = static_cast<std::int64_t>(gridDim.x) * kThreads;
-  auto const value = [&](double x) { return value_at<f, T>(x, task.mesh.a, task.mesh.b); };
+  Mesh const& mesh = task.mesh;
+  auto const at = [&](std::int64_t i) {
+    return cell_value<f, rule, T>(mesh, static_cast<double>(task.first + i));
+  };
   double sum[kCells] = {};
   std::int64_t i = own_index();
   for (; i + (kCells - 1) * step < task.count; i += kCells * step) {
 #pragma unroll
-    for (int q = 0; q < kCells; ++q) {
-      sum[q] += sum_of_cell(task, task.first + i + q * step, value);
-    }
+    for (int q = 0; q < kCells; ++q) sum[q] += at(i + q * step);
   }
-  for (; i < task.count; i += step) sum[0] += sum_of_cell(task, task.first + i, value);
-  double total = task.mesh.scale * ((sum[0] + sum[2]) + (sum[1] + sum[3]));
-  total = reduction::fold_block<reduction::Operation::sum, kThreads>(total);
+  for (; i < task.count; i += step) sum[0] += at(i);
+  double total = (sum[0] + sum[2]) + (sum[1] + sum[3]);
+  if (own_index() == 0) total += ends_of_part<f, rule, T>(task);
+  total = reduction::fold_block<reduction::Operation::sum, kThreads>(mesh.scale * total);
   reduction::finish_in_last_block<reduction::Operation::sum, kThreads>(total, partials, finished,
                                                                        task.count, result);
 }
@@ -239,8 +245,8 @@ void launch_reduced_range(Problem const& problem, device::StreamView stream) {
     } else {
       unsigned const blocks =
           std::clamp(blocks_for(problem.count, kThreads * kCells), 1U, resident);
-      QUAD_LAUNCH((integral_polynomial_kernel<f, T>), dim3(blocks), dim3(kThreads), 0, stream, task,
-                  partials_of(problem), counter_of(problem), problem.result);
+      QUAD_LAUNCH((integral_polynomial_kernel<f, rule, T>), dim3(blocks), dim3(kThreads), 0, stream,
+                  task, partials_of(problem), counter_of(problem), problem.result);
     }
   });
 }
