@@ -222,8 +222,9 @@ class CaseRun {
   void choose_batch(Line& line) {
     double const seconds =
         line.warmup.empty() ? 0 : world_.group().max(core::summarize(line.warmup).median);
-    bool const is_short = world_.device().kind() == device::Kind::cuda && world_.size() == 1 &&
-                          !line.warmup.empty() && seconds < kShortKernelSeconds;
+    // The other clocks are there to show what one launch looks like to them.
+    bool const is_short = timing_ == "device" && world_.size() == 1 && !line.warmup.empty() &&
+                          seconds < kShortKernelSeconds;
     line.batch = case_.batch > 0 ? case_.batch : is_short ? kAutomaticBatch : 1;
     if (!workload_->repeatable()) line.batch = 1;
     line.record->batch = line.batch;

@@ -33,7 +33,7 @@ class Gemm final : public measure::Workload {
     return rows_of(gemm::variants());
   }
   std::string_view best(device::Kind kind) const override {
-    return best_of(variants(), case_.type, kind,
+    return best_of(*this, case_.type, kind,
                    {"kokkos", "simt_async", "dmma", "thread_tile_2d", "thread_tile"});
   }
 

@@ -51,20 +51,34 @@ class Integral final : public measure::Workload {
     d.amount = integral::evaluations(problem_.rule, static_cast<double>(problem_.cells));
     d.unit = "eval/s";
     d.network_bytes = 2.0 * (ranks_ - 1) * 8;
-    d.memory_bytes = 3.0 * 8 * integral::kVirtualBlocks;
+    d.memory_bytes = 3.0 * 8 * integral::kVirtualBlocks +
+                     static_cast<double>(integral::scratch_bytes(problem_.count));
     return d;
   }
 
   std::vector<kernels::VariantInfo const*> variants() const override {
     return rows_of(integral::variants());
   }
+  bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
+    return variant.runs_on(kind) &&
+           (!case_.reproducible || integral::supports_reproducible(variant));
+  }
   std::string_view best(device::Kind kind) const override {
-    return best_of(variants(), case_.type, kind, {"kokkos", "reduced_range", "one_launch"});
+    return best_of(*this, case_.type, kind, {"kokkos", "reduced_range", "one_launch"});
   }
 
   void prepare(comm::World& world, std::uint64_t seed) override {
     if (!prepared_) {
       over_ranks_ = RankReduction{world, case_, kernels::reduction::Operation::sum};
+      if (world.device().kind() == device::Kind::cuda) {
+        auto const bytes = static_cast<std::int64_t>(integral::scratch_bytes(problem_.count));
+        scratch_ = {world.device(), bytes, world.stream()};
+        world.stream().fill(scratch_.data(), 0, scratch_.bytes());
+        host_scratch_ = {world.device(), integral::partial_sums(problem_.count) + 1};
+        problem_.scratch = scratch_.data();
+        problem_.scratch_bytes = scratch_.bytes();
+        problem_.host_scratch = host_scratch_.data();
+      }
       prepared_ = true;
     }
     problem_.result = over_ranks_.partial();
@@ -135,6 +149,8 @@ class Integral final : public measure::Workload {
   integral::Problem problem_;
   bool prepared_ = false;
   RankReduction over_ranks_;
+  device::Buffer<std::byte> scratch_;  // on a GPU, for partial sums
+  device::PinnedBuffer<double> host_scratch_;
 };
 
 }  // namespace

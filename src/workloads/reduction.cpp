@@ -42,20 +42,20 @@ class Reduction final : public measure::Workload {
     d.unit = "B/s";
     d.device_bytes = d.amount;
     d.network_bytes = 2.0 * (ranks_ - 1) * 8;
-    d.memory_bytes = d.amount / ranks_ + 3.0 * 8 * reduction::kVirtualBlocks;
+    d.memory_bytes = d.amount / ranks_ + 3.0 * 8 * reduction::kVirtualBlocks +
+                     static_cast<double>(reduction::scratch_bytes(count_));
     return d;
   }
 
   std::vector<kernels::VariantInfo const*> variants() const override {
-    std::vector<kernels::VariantInfo const*> rows = rows_of(reduction::variants());
-    std::erase_if(rows, [&](auto const* row) {
-      return !reduction::supports(*row, operation_) ||
-             (case_.reproducible && row->backend == kernels::Backend::vendor);
-    });
-    return rows;
+    return rows_of(reduction::variants());
+  }
+  bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
+    return variant.runs_on(kind) && reduction::supports(variant, operation_, kind) &&
+           (!case_.reproducible || reduction::supports_reproducible(variant));
   }
   std::string_view best(device::Kind kind) const override {
-    return best_of(variants(), case_.type, kind, {"kokkos", "one_launch"});
+    return best_of(*this, case_.type, kind, {"kokkos", "one_launch"});
   }
 
   void prepare(comm::World& world, std::uint64_t seed) override {
@@ -63,6 +63,11 @@ class Reduction final : public measure::Workload {
       x_ = {world.device(), case_.type, 1, count_, world.stream()};
       if (operation_ == Operation::dot)
         y_ = {world.device(), case_.type, 1, count_, world.stream()};
+      if (world.device().kind() == device::Kind::cuda) {
+        auto const bytes = static_cast<std::int64_t>(reduction::scratch_bytes(count_));
+        scratch_ = {world.device(), bytes, world.stream()};
+        world.stream().fill(scratch_.data(), 0, scratch_.bytes());
+      }
       over_ranks_ = RankReduction{world, case_, operation_};
       prepared_ = true;
     }
@@ -131,6 +136,8 @@ class Reduction final : public measure::Workload {
     p.block_first = blocks_.first;
     p.block_count = blocks_.count;
     p.blocks = over_ranks_.blocks();
+    p.scratch = scratch_.data();
+    p.scratch_bytes = scratch_.bytes();
     return p;
   }
 
@@ -208,6 +215,7 @@ class Reduction final : public measure::Workload {
   Source sx_, sy_;
   Reference reference_;  // of the data that prepare() made last
   device::Matrix x_, y_;
+  device::Buffer<std::byte> scratch_;  // on a GPU, for partial results
   RankReduction over_ranks_;
 };
 

@@ -67,7 +67,7 @@ class Summa final : public measure::Workload {
   // The local product that a user would take for speed on a host is the library's.
   std::string_view best(device::Kind kind) const override {
     if (kind == device::Kind::host) return "vendor";
-    return best_of(variants(), case_.type, kind,
+    return best_of(*this, case_.type, kind,
                    {"simt_async", "dmma", "thread_tile_2d", "thread_tile"});
   }
   bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {

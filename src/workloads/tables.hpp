@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/variant.hpp"
+#include "measure/workload.hpp"
 
 #include <initializer_list>
 #include <string_view>
@@ -20,11 +21,12 @@ std::vector<kernels::VariantInfo const*> rows_of(std::span<kernels::Variant<Prob
 
 /// The first of `names` that a device of this kind runs with this type; else the first of our own
 /// techniques that it does; "" if there is none.
-inline std::string_view best_of(std::vector<kernels::VariantInfo const*> const& rows,
-                                core::DataType type, device::Kind kind,
-                                std::initializer_list<std::string_view> names) {
+inline std::string_view best_of(measure::Workload const& workload, core::DataType type,
+                                device::Kind kind, std::initializer_list<std::string_view> names) {
+  std::vector<kernels::VariantInfo const*> const rows = workload.variants();
   auto const usable = [&](kernels::VariantInfo const& row) {
-    return row.runs_on(kind) && row.is_built() && row.supports(type) && !row.demonstration;
+    return workload.runs_on(row, kind) && row.is_built() && row.supports(type) &&
+           !row.demonstration;
   };
   for (std::string_view const name : names) {
     for (kernels::VariantInfo const* row : rows) {

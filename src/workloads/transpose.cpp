@@ -48,7 +48,7 @@ class Transpose final : public measure::Workload {
 
   std::vector<kernels::VariantInfo const*> variants() const override { return transpose_rows(); }
   std::string_view best(device::Kind kind) const override {
-    return best_of(variants(), case_.type, kind, {"kokkos", "shared_swizzled"});
+    return best_of(*this, case_.type, kind, {"kokkos", "shared_swizzled"});
   }
 
   void prepare(comm::World& world, std::uint64_t seed) override {

@@ -14,7 +14,20 @@ TEST(CudaDevice, FactsNameTheGpu) {
   EXPECT_EQ(facts.pci.size(), std::string{"0000:18:00.0"}.size()) << facts.pci;
   EXPECT_GE(facts.compute_capability, 70);
   EXPECT_GT(facts.peak_bandwidth, 1e11);
+  EXPECT_GT(facts.l2_bytes, std::size_t{1} << 20);
+  EXPECT_GT(facts.clock_hz, 5e8);
+  EXPECT_GT(facts.memory_clock_hz, 5e8);
 }
+
+TEST(CudaDevice, TelemetryIsPlausibleWhereThereIsSome) {
+  auto const device = make_cuda_device(0);
+  std::optional<Telemetry> const now = device->telemetry();
+  if (!now) GTEST_SKIP() << "NVML is not here";
+  EXPECT_GT(now->clock_hz, 1e8);
+  EXPECT_LE(now->clock_hz, 1.05 * device->facts().clock_hz);
+}
+
+TEST(CudaDevice, NoGpuIsItsOwnPeer) { EXPECT_FALSE(cuda_peer_access(0, 0)); }
 
 TEST(CudaDevice, AGpuThatIsNotThereIsRefused) {
   auto const failure = test::failure_of([] { make_cuda_device(1000); });

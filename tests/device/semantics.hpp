@@ -379,4 +379,54 @@ TEST_P(DeviceSemantics, RandomGraphsOfEventsKeepTheirOrder) {
   }
 }
 
+TEST_P(DeviceSemantics, RegisteredHostMemoryIsCopiedBothWaysAndStaysItsOwners) {
+  constexpr std::size_t kBytes = 100'003;
+  Bytes const from = pattern(kBytes);
+  Bytes to(kBytes);
+  Buffer<unsigned char> const middle{*device_, kBytes, a_};
+  {
+    Bytes source = from;
+    HostRegistration const source_lock{*device_, source.data(), source.size()};
+    HostRegistration const target_lock{*device_, to.data(), to.size()};
+
+    a_.view().copy(middle.data(), source.data(), kBytes);
+    a_.view().copy(to.data(), middle.data(), kBytes);
+    a_.view().synchronize();
+  }
+
+  EXPECT_TRUE(to == from);
+  // No longer locked, it can be locked again.
+  HostRegistration const again{*device_, to.data(), to.size()};
+}
+
+TEST_P(DeviceSemantics, PooledMemoryKeepsTheOrderOfItsStream) {
+  constexpr std::int64_t kBytes = 1 << 20;
+  for (int round = 0; round < 20; ++round) {
+    PooledBuffer<unsigned char> const first{*device_, kBytes, a_};
+    PooledBuffer<unsigned char> const second{*device_, kBytes, a_};
+    ASSERT_NE(first.data(), second.data());
+    a_.view().fill(first.data(), static_cast<unsigned char>(round), kBytes);
+    a_.view().fill(second.data(), 0xAB, kBytes);
+    a_.view().copy(second.data(), first.data(), kBytes / 2);
+
+    Bytes const got = read(a_, second.data(), kBytes);
+
+    ASSERT_EQ(std::count(got.begin(), got.begin() + kBytes / 2, round), kBytes / 2);
+    ASSERT_EQ(std::count(got.begin() + kBytes / 2, got.end(), 0xAB), kBytes / 2);
+  }
+}
+
+TEST_P(DeviceSemantics, TheDefaultStreamIsAStreamLikeOthers) {
+  Stream const standard{device_->make_default_stream()};
+  Buffer<unsigned char> const cell{*device_, 4, a_};
+  a_.view().synchronize();
+  Event filled{*device_};
+
+  standard.view().fill(cell.data(), 7, 4);
+  standard.view().record(filled);
+  a_.view().wait(filled);
+
+  EXPECT_EQ(read(a_, cell.data(), 4), Bytes(4, 7));
+}
+
 }  // namespace quadrille::device
