@@ -20,7 +20,7 @@
 /// Needs        sm_90
 /// Launch       a ring of three tiles of 64 x 64 (s = 1: 128 x 128) elements, 24 to 96 KiB of
 /// shared
-///              memory, 64 to 256 threads; as many blocks as fit, each taking every so-manieth tile
+///              memory, 64 to 256 threads; as many blocks as fit, which take turns
 /// Accuracy     exact
 /// Source       own
 #include "common/hopper.cuh"
