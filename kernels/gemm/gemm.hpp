@@ -16,8 +16,9 @@ struct Problem {
   device::MatrixView c;
   double alpha = 1;
   double beta = 0;
-  bool transpose_a = false;  ///< a is stored k x m
-  bool transpose_b = false;  ///< b is stored n x k
+  bool transpose_a = false;       ///< a is stored k x m
+  bool transpose_b = false;       ///< b is stored n x k
+  device::Span<float> scratch{};  ///< for split_k only: split_k_scratch() elements
 
   std::int64_t m() const { return c.rows; }
   std::int64_t n() const { return c.cols; }
@@ -41,5 +42,54 @@ std::span<Variant<Problem> const> variants();
 void launch_reference(Problem const& problem, device::StreamView stream);
 void launch_kokkos(Problem const& problem, device::StreamView stream);
 void launch_vendor(Problem const& problem, device::StreamView stream);
+void launch_vendor_host(Problem const& problem, device::StreamView stream);
+void launch_vendor_cuda(Problem const& problem, device::StreamView stream);
+void launch_naive(Problem const& problem, device::StreamView stream);
+void launch_naive_flat(Problem const& problem, device::StreamView stream);
+void launch_coalesced(Problem const& problem, device::StreamView stream);
+void launch_shared_tile(Problem const& problem, device::StreamView stream);
+void launch_shared_tile_8(Problem const& problem, device::StreamView stream);
+void launch_shared_tile_16(Problem const& problem, device::StreamView stream);
+void launch_thread_tile_1d(Problem const& problem, device::StreamView stream);
+void launch_thread_tile_1d_natural_order(Problem const& problem, device::StreamView stream);
+void launch_thread_tile_2d(Problem const& problem, device::StreamView stream);
+void launch_thread_tile_2d_strided(Problem const& problem, device::StreamView stream);
+void launch_thread_tile_2d_strided_2x2(Problem const& problem, device::StreamView stream);
+void launch_thread_tile_2d_strided_16x16(Problem const& problem, device::StreamView stream);
+void launch_transposed_a(Problem const& problem, device::StreamView stream);
+void launch_vectorized(Problem const& problem, device::StreamView stream);
+void launch_vectorized_scalar(Problem const& problem, device::StreamView stream);
+void launch_swizzled_b(Problem const& problem, device::StreamView stream);
+void launch_padded_b(Problem const& problem, device::StreamView stream);
+void launch_tuned_32x64x16_4x4(Problem const& problem, device::StreamView stream);
+void launch_tuned_64x64x8_8x8(Problem const& problem, device::StreamView stream);
+void launch_tuned_64x64x16_4x4(Problem const& problem, device::StreamView stream);
+void launch_tuned_64x64x16_8x4(Problem const& problem, device::StreamView stream);
+void launch_tuned_64x128x16_8x8(Problem const& problem, device::StreamView stream);
+void launch_tuned_128x64x16_8x8(Problem const& problem, device::StreamView stream);
+void launch_tuned_128x128x8_16x8(Problem const& problem, device::StreamView stream);
+void launch_tuned_128x128x16_8x8(Problem const& problem, device::StreamView stream);
+void launch_tuned_128x128x32_8x8(Problem const& problem, device::StreamView stream);
+void launch_tuned_128x256x16_8x8(Problem const& problem, device::StreamView stream);
+void launch_tuned_128x256x16_8x16(Problem const& problem, device::StreamView stream);
+void launch_tuned_256x128x16_16x8(Problem const& problem, device::StreamView stream);
+void launch_warp_tile(Problem const& problem, device::StreamView stream);
+void launch_warp_tile_block_swizzle(Problem const& problem, device::StreamView stream);
+void launch_double_buffer_split(Problem const& problem, device::StreamView stream);
+void launch_double_buffer_async(Problem const& problem, device::StreamView stream);
+void launch_double_buffer_pingpong(Problem const& problem, device::StreamView stream);
+void launch_double_buffer_prefetch(Problem const& problem, device::StreamView stream);
+void launch_split_k(Problem const& problem, device::StreamView stream);
+void launch_simt_async(Problem const& problem, device::StreamView stream);
+void launch_simt_async_128x256(Problem const& problem, device::StreamView stream);
+void launch_simt_async_128x128(Problem const& problem, device::StreamView stream);
+void launch_simt_async_64x128(Problem const& problem, device::StreamView stream);
+void launch_simt_async_64x64(Problem const& problem, device::StreamView stream);
+
+/// Parts into which split_k cuts k, such that all multiprocessors have work and a part is worth
+/// starting.
+int split_k_slices(std::int64_t m, std::int64_t n, std::int64_t k, int units);
+/// Elements of scratch memory that split_k needs for its partial sums.
+std::int64_t split_k_scratch(std::int64_t m, std::int64_t n, std::int64_t k, int units);
 
 }  // namespace quadrille::kernels::gemm

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Matrix product by OpenBLAS: the bar.
+/// Matrix product by OpenBLAS: the bar on the host.
 ///
 ///   C = alpha op(A) op(B) + beta C
 ///
@@ -62,7 +62,7 @@ void multiply(Function* function, Problem const& p, Space const& space) {
 
 }  // namespace
 
-void launch_vendor(Problem const& problem, device::StreamView stream) {
+void launch_vendor_host(Problem const& problem, device::StreamView stream) {
   require_consistent(problem);
   for (device::MatrixView const& x : {problem.a, problem.b, problem.c}) {
     QUAD_REQUIRE(std::max(x.rows, x.ld) <= std::numeric_limits<blasint>::max(),

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product with one thread per element of C, warps along rows.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    the 32 threads of a warp have one row and 32 neighbouring columns. Their reads of B
+/// and
+///              writes of C are one transaction each and their reads of A one broadcast. The
+///              instructions are those of `naive_flat`: coalescing happens in the memory system
+/// Shapes       row-major, any extents and leading dimensions
+/// Types        f32, sums in f32
+/// Work         2 m n k flop; without caches (2 k + 1) m n elements of traffic
+/// Constraints  A and B not transposed; extents below 2^31 - 1024
+/// Launch       1024 threads in a row, no shared memory
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
+/// Performance
+#include "gemm/gemm_cuda.cuh"
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+inline constexpr int kTile = 32;
+
+__global__ void __launch_bounds__(kTile* kTile) gemm_coalesced_kernel(Operands<float> p) {
+  int const row = static_cast<int>(blockIdx.y * kTile + threadIdx.x / kTile);
+  int const col = static_cast<int>(blockIdx.x * kTile + threadIdx.x % kTile);
+  if (row >= p.m || col >= p.n) return;
+  float sum = 0;
+  for (int q = 0; q < p.k; ++q) sum += p.a[row * p.lda + q] * p.b[q * p.ldb + col];
+  update(p, row, col, sum);
+}
+
+}  // namespace
+
+void launch_coalesced(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem, "coalesced");
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_coalesced_kernel, grid_of(p, kTile, kTile, "coalesced"), dim3(kTile * kTile), 0,
+              stream, p);
+}
+
+}  // namespace quadrille::kernels::gemm

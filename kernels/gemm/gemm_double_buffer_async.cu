@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product with tiles copied asynchronously.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    cp.async moves words from global to shared memory without registers and without
+/// waiting:
+///              the next pair of tiles is under way while this one is multiplied. B travels in
+///              16-byte copies, A word by word, because only so it is transposed on the way
+/// Shapes       row-major; outside the matrices, tiles are zero
+/// Types        f32, sums in f32
+/// Work         2 m n k flop; traffic m n k / 64 elements
+/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
+///              not transposed; extents below 2^31 - 1024
+/// Launch       256 threads, 32 KiB of shared memory
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
+/// Performance
+#include "common/ptx.cuh"
+#include "gemm/gemm_warp_tile.cuh"
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+using namespace warp_tile;
+
+/// Starts the copies of one pair of tiles.
+__device__ void copy(Operands<float> const& p, Tiles& tiles, int row, int col, int first) {
+  int const thread = static_cast<int>(threadIdx.x);
+#pragma unroll
+  for (int e = thread; e < kM * kDepth; e += kThreads) {
+    int const i = e / kDepth, q = e % kDepth;
+    bool const inside = row + i < p.m && first + q < p.k;
+    ptx::cp_async<4>(&tiles.a[q][i], inside ? p.a + (row + i) * p.lda + first + q : p.a, inside);
+  }
+#pragma unroll
+  for (int e = thread * 4; e < kDepth * kN; e += kThreads * 4) {
+    int const q = e / kN, j = e % kN;
+    bool const inside = first + q < p.k && col + j < p.n;
+    ptx::cp_async<16>(&tiles.b[q][j], inside ? p.b + (first + q) * p.ldb + col + j : p.b, inside);
+  }
+  ptx::cp_async_commit();
+}
+
+__global__ void __launch_bounds__(kThreads) gemm_double_buffer_async_kernel(Operands<float> p) {
+  QUAD_SHARED(Tiles, tiles, [2]);
+  int const row = static_cast<int>(blockIdx.y) * kM;
+  int const col = static_cast<int>(blockIdx.x) * kN;
+  Place const place;
+  float sum[kRows][kCols] = {};
+  if (p.k > 0) copy(p, tiles[0], row, col, 0);
+  for (int first = 0, buffer = 0; first < p.k; first += kDepth, buffer = 1 - buffer) {
+    ptx::cp_async_wait<0>();
+    __syncthreads();  // this pair is complete, and all have read the other one
+    if (first + kDepth < p.k) copy(p, tiles[1 - buffer], row, col, first + kDepth);
+    multiply(tiles[buffer], place, sum);
+  }
+  write(p, place, row, col, sum);
+}
+
+}  // namespace
+
+void launch_double_buffer_async(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem, "double_buffer_async");
+  require_vectors(p, "double_buffer_async", "simt_async");
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_double_buffer_async_kernel, grid_of(p, kM, kN, "double_buffer_async"),
+              dim3(kThreads), 0, stream, p);
+}
+
+}  // namespace quadrille::kernels::gemm

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product with two pairs of tiles and one barrier per pair.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    the second barrier of `warp_tile` only keeps a tile from being overwritten while
+/// others
+///              still read it. With two pairs in turn, the barrier of the next pair does that. A
+///              warp still waits for its own loads before it multiplies: loads and products overlap
+///              only between warps that have drifted apart
+/// Shapes       row-major; outside the matrices, tiles are zero
+/// Types        f32, sums in f32
+/// Work         2 m n k flop; traffic m n k / 64 elements
+/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
+///              not transposed; extents below 2^31 - 1024
+/// Launch       256 threads, 32 KiB of shared memory
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
+/// Performance
+#include "gemm/gemm_warp_tile.cuh"
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+using namespace warp_tile;
+
+__global__ void __launch_bounds__(kThreads) gemm_double_buffer_pingpong_kernel(Operands<float> p) {
+  QUAD_SHARED(Tiles, tiles, [2]);
+  int const thread = static_cast<int>(threadIdx.x);
+  int const row = static_cast<int>(blockIdx.y) * kM;
+  int const col = static_cast<int>(blockIdx.x) * kN;
+  Place const place;
+  float sum[kRows][kCols] = {};
+  for (int first = 0, buffer = 0; first < p.k; first += kDepth, buffer = 1 - buffer) {
+    Words<> words;
+    words.load(p, row, col, first, thread);
+    words.store(tiles[buffer], thread);
+    __syncthreads();  // this pair is complete, and all have read the other one
+    multiply(tiles[buffer], place, sum);
+  }
+  write(p, place, row, col, sum);
+}
+
+}  // namespace
+
+void launch_double_buffer_pingpong(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem, "double_buffer_pingpong");
+  require_vectors(p, "double_buffer_pingpong", "simt_async");
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_double_buffer_pingpong_kernel, grid_of(p, kM, kN, "double_buffer_pingpong"),
+              dim3(kThreads), 0, stream, p);
+}
+
+}  // namespace quadrille::kernels::gemm

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product that loads the next tiles and values while it multiplies.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    a pipeline of two levels. The words of the next pair of tiles are loaded to
+/// registers
+///              before this pair is multiplied and stored to the other buffer behind it, so that
+///              the latency of global memory passes under products. Within a pair, the values of
+///              the next step are read from shared memory before this step's products
+/// Shapes       row-major; outside the matrices, tiles are zero
+/// Types        f32, sums in f32
+/// Work         2 m n k flop; traffic m n k / 64 elements
+/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
+///              not transposed; extents below 2^31 - 1024
+/// Launch       256 threads, 32 KiB of shared memory
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
+/// Performance
+#include "gemm/gemm_warp_tile.cuh"
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+using namespace warp_tile;
+
+__global__ void __launch_bounds__(kThreads) gemm_double_buffer_prefetch_kernel(Operands<float> p) {
+  QUAD_SHARED(Tiles, tiles, [2]);
+  int const thread = static_cast<int>(threadIdx.x);
+  int const row = static_cast<int>(blockIdx.y) * kM;
+  int const col = static_cast<int>(blockIdx.x) * kN;
+  Place const place;
+  float sum[kRows][kCols] = {};
+  Words<> words;
+  if (p.k > 0) {
+    words.load(p, row, col, 0, thread);
+    words.store(tiles[0], thread);
+  }
+  __syncthreads();  // the first pair is complete
+  for (int first = 0, buffer = 0; first < p.k; first += kDepth, buffer = 1 - buffer) {
+    bool const more = first + kDepth < p.k;
+    if (more) words.load(p, row, col, first + kDepth, thread);
+    Fragment values[2];
+    values[0].read(tiles[buffer], place, 0);
+#pragma unroll
+    for (int q = 0; q < kDepth; ++q) {
+      if (q + 1 < kDepth) values[(q + 1) % 2].read(tiles[buffer], place, q + 1);
+      add_products(sum, values[q % 2]);
+    }
+    if (more) words.store(tiles[1 - buffer], thread);
+    __syncthreads();  // the next pair is complete, and all have read this one
+  }
+  write(p, place, row, col, sum);
+}
+
+}  // namespace
+
+void launch_double_buffer_prefetch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem, "double_buffer_prefetch");
+  require_vectors(p, "double_buffer_prefetch", "simt_async");
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_double_buffer_prefetch_kernel, grid_of(p, kM, kN, "double_buffer_prefetch"),
+              dim3(kThreads), 0, stream, p);
+}
+
+}  // namespace quadrille::kernels::gemm

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product with one thread per element of C.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    none: every thread walks a row of A and a column of B. Threads of a warp differ in
+/// the
+///              row, so their reads of A and writes of C lie lda and ldc elements apart and take up
+///              to 32 transactions where one would do: the mistake that `coalesced` corrects
+/// Shapes       row-major, any extents and leading dimensions
+/// Types        f32, f64, sums in the same type
+/// Work         2 m n k flop; without caches (2 k + 1) m n elements of traffic
+/// Constraints  A and B not transposed; extents below 2^31 - 1024
+/// Launch       32 x 32 threads, no shared memory
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
+/// Performance
+#include "gemm/gemm_cuda.cuh"
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+inline constexpr int kTile = 32;
+
+template <class T>
+__global__ void __launch_bounds__(kTile* kTile) gemm_naive_kernel(Operands<T> p) {
+  int const row = static_cast<int>(blockIdx.y * kTile + threadIdx.x);
+  int const col = static_cast<int>(blockIdx.x * kTile + threadIdx.y);
+  if (row >= p.m || col >= p.n) return;
+  T sum = 0;
+  for (int q = 0; q < p.k; ++q) sum += p.a[row * p.lda + q] * p.b[q * p.ldb + col];
+  update(p, row, col, sum);
+}
+
+template <class T>
+void enqueue(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<T>(problem, "naive");
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_naive_kernel<T>, grid_of(p, kTile, kTile, "naive"), dim3(kTile, kTile), 0,
+              stream, p);
+}
+
+}  // namespace
+
+void launch_naive(Problem const& problem, device::StreamView stream) {
+  problem.c.type == core::DataType::f64 ? enqueue<double>(problem, stream)
+                                        : enqueue<float>(problem, stream);
+}
+
+}  // namespace quadrille::kernels::gemm

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product with one thread per element of C, threads in a row.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    as `naive`, from a one-dimensional block: the remainder of the thread number is the
+/// row,
+///              the quotient the column. Differs from `coalesced` in exchanging the two, and in
+///              nothing else: the pair shows what the order of threads alone is worth
+/// Shapes       row-major, any extents and leading dimensions
+/// Types        f32, sums in f32
+/// Work         2 m n k flop; without caches (2 k + 1) m n elements of traffic
+/// Constraints  A and B not transposed; extents below 2^31 - 1024
+/// Launch       1024 threads in a row, no shared memory
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
+/// Performance
+#include "gemm/gemm_cuda.cuh"
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+inline constexpr int kTile = 32;
+
+__global__ void __launch_bounds__(kTile* kTile) gemm_naive_flat_kernel(Operands<float> p) {
+  int const row = static_cast<int>(blockIdx.y * kTile + threadIdx.x % kTile);
+  int const col = static_cast<int>(blockIdx.x * kTile + threadIdx.x / kTile);
+  if (row >= p.m || col >= p.n) return;
+  float sum = 0;
+  for (int q = 0; q < p.k; ++q) sum += p.a[row * p.lda + q] * p.b[q * p.ldb + col];
+  update(p, row, col, sum);
+}
+
+}  // namespace
+
+void launch_naive_flat(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem, "naive_flat");
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_naive_flat_kernel, grid_of(p, kTile, kTile, "naive_flat"), dim3(kTile * kTile),
+              0, stream, p);
+}
+
+}  // namespace quadrille::kernels::gemm

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product as `vectorized`, with five words of padding behind rows of B in shared memory.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    padding is the usual cure where threads of a warp read a column. Here they read
+/// along a
+///              row, so the conflicts stay, and an odd row length costs the 16-byte alignment: B is
+///              stored and read in single words. Shows that padding has to fit the access
+/// Shapes       row-major; outside the matrices, tiles are zero
+/// Types        f32, sums in f32
+/// Work         2 m n k flop; traffic m n k / 64 elements
+/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
+///              not transposed; extents below 2^31 - 1024
+/// Launch       256 threads, 8.2 KiB of shared memory
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
+/// Performance
+#include "gemm/gemm_cuda.cuh"
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+inline constexpr int kM = 128, kN = 128;  // tile of C
+inline constexpr int kDepth = 8;
+inline constexpr int kRows = 8, kCols = 8;  // of one thread
+inline constexpr int kThreads = kM * kN / (kRows * kCols);
+inline constexpr int kPadding = 5;
+
+__global__ void __launch_bounds__(kThreads) gemm_padded_b_kernel(Operands<float> p) {
+  QUAD_SHARED(float, tile_a, [kDepth][kM]);  // transposed
+  QUAD_SHARED(float, tile_b, [kDepth][kN + kPadding]);
+  int const thread = static_cast<int>(threadIdx.x);
+  int const row = static_cast<int>(blockIdx.y) * kM;
+  int const col = static_cast<int>(blockIdx.x) * kN;
+  int const my_row = thread / (kN / kCols) * kRows;
+  int const my_col = thread % (kN / kCols) * kCols;
+  // Each thread copies four words of A and four of B.
+  int const row_a = thread / (kDepth / 4), step_a = thread % (kDepth / 4) * 4;
+  int const step_b = thread / (kN / 4), col_b = thread % (kN / 4) * 4;
+  float sum[kRows][kCols] = {};
+  for (int first = 0; first < p.k; first += kDepth) {
+    float4 a4{}, b4{};
+    if (row + row_a < p.m && first + step_a < p.k) {
+      a4 = *reinterpret_cast<float4 const*>(p.a + (row + row_a) * p.lda + first + step_a);
+    }
+    if (first + step_b < p.k && col + col_b < p.n) {
+      b4 = *reinterpret_cast<float4 const*>(p.b + (first + step_b) * p.ldb + col + col_b);
+    }
+    tile_a[step_a][row_a] = a4.x;
+    tile_a[step_a + 1][row_a] = a4.y;
+    tile_a[step_a + 2][row_a] = a4.z;
+    tile_a[step_a + 3][row_a] = a4.w;
+    tile_b[step_b][col_b] = b4.x;
+    tile_b[step_b][col_b + 1] = b4.y;
+    tile_b[step_b][col_b + 2] = b4.z;
+    tile_b[step_b][col_b + 3] = b4.w;
+    __syncthreads();  // both tiles are complete
+#pragma unroll
+    for (int q = 0; q < kDepth; ++q) {
+      float a[kRows], b[kCols];
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) a[i] = tile_a[q][my_row + i];
+#pragma unroll
+      for (int j = 0; j < kCols; ++j) b[j] = tile_b[q][my_col + j];
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+        for (int j = 0; j < kCols; ++j) sum[i][j] += a[i] * b[j];
+      }
+    }
+    __syncthreads();  // all have read the tiles
+  }
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+    for (int j = 0; j < kCols; j += 4) {
+      int const c_row = row + my_row + i;
+      int const c_col = col + my_col + j;
+      if (c_row < p.m && c_col < p.n) update_vector(p, c_row, c_col, sum[i] + j);
+    }
+  }
+}
+
+}  // namespace
+
+void launch_padded_b(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem, "padded_b");
+  require_vectors(p, "padded_b", "transposed_a");
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_padded_b_kernel, grid_of(p, kM, kN, "padded_b"), dim3(kThreads), 0, stream, p);
+}
+
+}  // namespace quadrille::kernels::gemm

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product with 8 x 8 sums per thread that lie 16 apart.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    a thread's 8 x 8 elements of C are 16 rows and 16 columns apart, one in each 16 x
+/// 16
+///              part of the tile. So neighbouring threads always have neighbouring columns: their
+///              reads of shared memory and their writes of C are contiguous, without vectors.
+///              Variants show the neighbours: `_2x2` has 4 sums and a deeper tile, `_16x16` 256
+///              sums, more than a thread has registers, so that they spill to memory
+/// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
+/// Types        f32, f64 (`_16x16`: f32), sums in the same type
+/// Work         2 m n k flop; traffic 2 m n k / tile elements
+/// Constraints  A and B not transposed; extents below 2^31 - 1024
+/// Launch       16 x 16 threads (`_2x2`: 32 x 32), dynamic shared memory for a tile of A and one of
+/// B;
+///              rows of A have one element of padding, which keeps columns of a tile out of one
+///              bank
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Source       own, after a course of HIP programming for the DCU (matrixMul, more_elements)
+#include "gemm/gemm_cuda.cuh"
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+/// Threads each way, sums of a thread each way, steps of k per tile.
+template <int Threads, int Sums, int Depth>
+struct Shape {
+  static constexpr int kThreads = Threads;
+  static constexpr int kSums = Sums;
+  static constexpr int kDepth = Depth;
+  static constexpr int kTile = Threads * Sums;
+  static constexpr int kPitchA = Depth + 1;
+  template <class T>
+  static constexpr std::size_t kSharedBytes = (kTile * kPitchA + Depth * kTile) * sizeof(T);
+};
+
+template <class T, class Shape>
+__global__ void __launch_bounds__(Shape::kThreads* Shape::kThreads)
+    gemm_thread_tile_2d_strided_kernel(Operands<T> p) {
+  constexpr int kThreads = Shape::kThreads, kSums = Shape::kSums, kDepth = Shape::kDepth;
+  constexpr int kTile = Shape::kTile, kPitchA = Shape::kPitchA;
+  QUAD_DYNAMIC_SHARED(T, tile_a);
+  T* const tile_b = tile_a + kTile * kPitchA;
+  int const x = static_cast<int>(threadIdx.x);
+  int const y = static_cast<int>(threadIdx.y);
+  int const thread = y * kThreads + x;
+  int const row = static_cast<int>(blockIdx.y) * kTile;
+  int const col = static_cast<int>(blockIdx.x) * kTile;
+  T sum[kSums][kSums] = {};
+  for (int first = 0; first < p.k; first += kDepth) {
+#pragma unroll
+    for (int e = thread; e < kTile * kDepth; e += kThreads * kThreads) {
+      int const i = e / kDepth, q = e % kDepth;
+      bool const inside = row + i < p.m && first + q < p.k;
+      tile_a[i * kPitchA + q] = inside ? p.a[(row + i) * p.lda + first + q] : T{};
+    }
+#pragma unroll
+    for (int e = thread; e < kDepth * kTile; e += kThreads * kThreads) {
+      int const q = e / kTile, j = e % kTile;
+      bool const inside = first + q < p.k && col + j < p.n;
+      tile_b[q * kTile + j] = inside ? p.b[(first + q) * p.ldb + col + j] : T{};
+    }
+    __syncthreads();  // both tiles are complete
+#pragma unroll 4
+    for (int q = 0; q < kDepth; ++q) {
+      T a[kSums], b[kSums];
+#pragma unroll
+      for (int s = 0; s < kSums; ++s) a[s] = tile_a[(y + s * kThreads) * kPitchA + q];
+#pragma unroll
+      for (int s = 0; s < kSums; ++s) b[s] = tile_b[q * kTile + x + s * kThreads];
+#pragma unroll
+      for (int i = 0; i < kSums; ++i) {
+#pragma unroll
+        for (int j = 0; j < kSums; ++j) sum[i][j] += a[i] * b[j];
+      }
+    }
+    __syncthreads();  // all have read the tiles
+  }
+#pragma unroll
+  for (int i = 0; i < kSums; ++i) {
+#pragma unroll
+    for (int j = 0; j < kSums; ++j) {
+      int const c_row = row + y + i * kThreads;
+      int const c_col = col + x + j * kThreads;
+      if (c_row < p.m && c_col < p.n) update(p, c_row, c_col, sum[i][j]);
+    }
+  }
+}
+
+template <class T, class Shape>
+void enqueue(Problem const& problem, device::StreamView stream, char const* variant) {
+  auto const p = operands<T>(problem, variant);
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH((gemm_thread_tile_2d_strided_kernel<T, Shape>),
+              grid_of(p, Shape::kTile, Shape::kTile, variant),
+              dim3(Shape::kThreads, Shape::kThreads), Shape::template kSharedBytes<T>, stream, p);
+}
+
+template <class Shape>
+void enqueue(Problem const& problem, device::StreamView stream, char const* variant) {
+  problem.c.type == core::DataType::f64 ? enqueue<double, Shape>(problem, stream, variant)
+                                        : enqueue<float, Shape>(problem, stream, variant);
+}
+
+}  // namespace
+
+void launch_thread_tile_2d_strided(Problem const& problem, device::StreamView stream) {
+  enqueue<Shape<16, 8, 16>>(problem, stream, "thread_tile_2d_strided");
+}
+void launch_thread_tile_2d_strided_2x2(Problem const& problem, device::StreamView stream) {
+  enqueue<Shape<32, 2, 64>>(problem, stream, "thread_tile_2d_strided_2x2");
+}
+void launch_thread_tile_2d_strided_16x16(Problem const& problem, device::StreamView stream) {
+  enqueue<float, Shape<16, 16, 16>>(problem, stream, "thread_tile_2d_strided_16x16");
+}
+
+}  // namespace quadrille::kernels::gemm

@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product as `vectorized`, for other tiles.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    which tile is best depends on registers, shared memory and the number of tiles that
+/// a
+///              matrix cuts into, and is found by trying. The name of a variant has rows, columns
+///              and depth of the block's tile, then rows and columns of a thread's. All legal tiles
+///              have whole vectors for every thread; these are the dozen worth showing, others are
+///              one line
+/// Shapes       row-major; outside the matrices, tiles are zero
+/// Types        f32, sums in f32
+/// Work         2 m n k flop; traffic m n k (1 / rows + 1 / columns) elements
+/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
+///              not transposed; extents below 2^31 - 1024
+/// Launch       a thread for each patch of the tile; one tile of A and one of B in shared memory
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
+/// Performance
+#include "gemm/gemm_cuda.cuh"
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+template <int M, int N, int Depth, int Rows, int Cols>
+struct Config {
+  static constexpr int kM = M, kN = N, kDepth = Depth;  // of a block
+  static constexpr int kRows = Rows, kCols = Cols;      // of a thread
+  static constexpr int kThreads = M * N / (Rows * Cols);
+  static_assert(Rows % 4 == 0 && Cols % 4 == 0 && Depth % 4 == 0);
+  static_assert(M * Depth % (4 * kThreads) == 0 && N * Depth % (4 * kThreads) == 0,
+                "each thread copies whole vectors");
+  static_assert(kThreads % 32 == 0 && kThreads <= 1024);
+  static_assert((M + N) * Depth * 4 <= 48 * 1024, "static shared memory");
+};
+
+template <class C>
+__global__ void __launch_bounds__(C::kThreads) gemm_tuned_kernel(Operands<float> p) {
+  QUAD_SHARED(float, tile_a, [C::kDepth][C::kM]);  // transposed
+  QUAD_SHARED(float, tile_b, [C::kDepth][C::kN]);
+  int const thread = static_cast<int>(threadIdx.x);
+  int const row = static_cast<int>(blockIdx.y) * C::kM;
+  int const col = static_cast<int>(blockIdx.x) * C::kN;
+  int const my_row = thread / (C::kN / C::kCols) * C::kRows;
+  int const my_col = thread % (C::kN / C::kCols) * C::kCols;
+  float sum[C::kRows][C::kCols] = {};
+  for (int first = 0; first < p.k; first += C::kDepth) {
+#pragma unroll
+    for (int e = thread * 4; e < C::kM * C::kDepth; e += C::kThreads * 4) {
+      int const i = e / C::kDepth, q = e % C::kDepth;
+      float4 value{};
+      if (row + i < p.m && first + q < p.k) {
+        value = *reinterpret_cast<float4 const*>(p.a + (row + i) * p.lda + first + q);
+      }
+      tile_a[q][i] = value.x;
+      tile_a[q + 1][i] = value.y;
+      tile_a[q + 2][i] = value.z;
+      tile_a[q + 3][i] = value.w;
+    }
+#pragma unroll
+    for (int e = thread * 4; e < C::kDepth * C::kN; e += C::kThreads * 4) {
+      int const q = e / C::kN, j = e % C::kN;
+      float4 value{};
+      if (first + q < p.k && col + j < p.n) {
+        value = *reinterpret_cast<float4 const*>(p.b + (first + q) * p.ldb + col + j);
+      }
+      *reinterpret_cast<float4*>(&tile_b[q][j]) = value;
+    }
+    __syncthreads();  // both tiles are complete
+#pragma unroll
+    for (int q = 0; q < C::kDepth; ++q) {
+      float a[C::kRows], b[C::kCols];
+#pragma unroll
+      for (int i = 0; i < C::kRows; ++i) a[i] = tile_a[q][my_row + i];
+#pragma unroll
+      for (int j = 0; j < C::kCols; ++j) b[j] = tile_b[q][my_col + j];
+#pragma unroll
+      for (int i = 0; i < C::kRows; ++i) {
+#pragma unroll
+        for (int j = 0; j < C::kCols; ++j) sum[i][j] += a[i] * b[j];
+      }
+    }
+    __syncthreads();  // all have read the tiles
+  }
+#pragma unroll
+  for (int i = 0; i < C::kRows; ++i) {
+#pragma unroll
+    for (int j = 0; j < C::kCols; j += 4) {
+      int const c_row = row + my_row + i;
+      int const c_col = col + my_col + j;
+      if (c_row < p.m && c_col < p.n) update_vector(p, c_row, c_col, sum[i] + j);
+    }
+  }
+}
+
+template <class C>
+void enqueue(Problem const& problem, device::StreamView stream, char const* variant) {
+  auto const p = operands<float>(problem, variant);
+  require_vectors(p, variant, "simt_async");
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_tuned_kernel<C>, grid_of(p, C::kM, C::kN, variant), dim3(C::kThreads), 0, stream,
+              p);
+}
+
+}  // namespace
+
+void launch_tuned_32x64x16_4x4(Problem const& problem, device::StreamView stream) {
+  enqueue<Config<32, 64, 16, 4, 4>>(problem, stream, "tuned_32x64x16_4x4");
+}
+void launch_tuned_64x64x8_8x8(Problem const& problem, device::StreamView stream) {
+  enqueue<Config<64, 64, 8, 8, 8>>(problem, stream, "tuned_64x64x8_8x8");
+}
+void launch_tuned_64x64x16_4x4(Problem const& problem, device::StreamView stream) {
+  enqueue<Config<64, 64, 16, 4, 4>>(problem, stream, "tuned_64x64x16_4x4");
+}
+void launch_tuned_64x64x16_8x4(Problem const& problem, device::StreamView stream) {
+  enqueue<Config<64, 64, 16, 8, 4>>(problem, stream, "tuned_64x64x16_8x4");
+}
+void launch_tuned_64x128x16_8x8(Problem const& problem, device::StreamView stream) {
+  enqueue<Config<64, 128, 16, 8, 8>>(problem, stream, "tuned_64x128x16_8x8");
+}
+void launch_tuned_128x64x16_8x8(Problem const& problem, device::StreamView stream) {
+  enqueue<Config<128, 64, 16, 8, 8>>(problem, stream, "tuned_128x64x16_8x8");
+}
+void launch_tuned_128x128x8_16x8(Problem const& problem, device::StreamView stream) {
+  enqueue<Config<128, 128, 8, 16, 8>>(problem, stream, "tuned_128x128x8_16x8");
+}
+void launch_tuned_128x128x16_8x8(Problem const& problem, device::StreamView stream) {
+  enqueue<Config<128, 128, 16, 8, 8>>(problem, stream, "tuned_128x128x16_8x8");
+}
+void launch_tuned_128x128x32_8x8(Problem const& problem, device::StreamView stream) {
+  enqueue<Config<128, 128, 32, 8, 8>>(problem, stream, "tuned_128x128x32_8x8");
+}
+void launch_tuned_128x256x16_8x8(Problem const& problem, device::StreamView stream) {
+  enqueue<Config<128, 256, 16, 8, 8>>(problem, stream, "tuned_128x256x16_8x8");
+}
+void launch_tuned_128x256x16_8x16(Problem const& problem, device::StreamView stream) {
+  enqueue<Config<128, 256, 16, 8, 16>>(problem, stream, "tuned_128x256x16_8x16");
+}
+void launch_tuned_256x128x16_16x8(Problem const& problem, device::StreamView stream) {
+  enqueue<Config<256, 128, 16, 16, 8>>(problem, stream, "tuned_256x128x16_16x8");
+}
+
+}  // namespace quadrille::kernels::gemm

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product as `vectorized`, with four scalar copies in place of each float4.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    none: the control experiment. The same thread copies the same four words, one by
+/// one. The
+///              compiler does not merge them, because nothing tells it that the address is a
+///              multiple of 16
+/// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
+/// Types        f32, sums in f32
+/// Work         2 m n k flop; traffic m n k / 64 elements
+/// Constraints  A and B not transposed; extents below 2^31 - 1024
+/// Launch       256 threads, 8 KiB of shared memory
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
+/// Performance
+#include "gemm/gemm_cuda.cuh"
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+inline constexpr int kM = 128, kN = 128;  // tile of C
+inline constexpr int kDepth = 8;
+inline constexpr int kRows = 8, kCols = 8;  // of one thread
+inline constexpr int kThreads = kM * kN / (kRows * kCols);
+
+__global__ void __launch_bounds__(kThreads) gemm_vectorized_scalar_kernel(Operands<float> p) {
+  QUAD_SHARED(float, tile_a, [kDepth][kM]);  // transposed
+  QUAD_SHARED(float, tile_b, [kDepth][kN]);
+  int const thread = static_cast<int>(threadIdx.x);
+  int const row = static_cast<int>(blockIdx.y) * kM;
+  int const col = static_cast<int>(blockIdx.x) * kN;
+  int const my_row = thread / (kN / kCols) * kRows;
+  int const my_col = thread % (kN / kCols) * kCols;
+  // Each thread copies four words of A and four of B.
+  int const row_a = thread / (kDepth / 4), step_a = thread % (kDepth / 4) * 4;
+  int const step_b = thread / (kN / 4), col_b = thread % (kN / 4) * 4;
+  float sum[kRows][kCols] = {};
+  for (int first = 0; first < p.k; first += kDepth) {
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+      bool const inside_a = row + row_a < p.m && first + step_a + e < p.k;
+      bool const inside_b = first + step_b < p.k && col + col_b + e < p.n;
+      tile_a[step_a + e][row_a] = inside_a ? p.a[(row + row_a) * p.lda + first + step_a + e] : 0.0F;
+      tile_b[step_b][col_b + e] = inside_b ? p.b[(first + step_b) * p.ldb + col + col_b + e] : 0.0F;
+    }
+    __syncthreads();  // both tiles are complete
+#pragma unroll
+    for (int q = 0; q < kDepth; ++q) {
+      float a[kRows], b[kCols];
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) a[i] = tile_a[q][my_row + i];
+#pragma unroll
+      for (int j = 0; j < kCols; ++j) b[j] = tile_b[q][my_col + j];
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+        for (int j = 0; j < kCols; ++j) sum[i][j] += a[i] * b[j];
+      }
+    }
+    __syncthreads();  // all have read the tiles
+  }
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+    for (int j = 0; j < kCols; ++j) {
+      int const c_row = row + my_row + i;
+      int const c_col = col + my_col + j;
+      if (c_row < p.m && c_col < p.n) update(p, c_row, c_col, sum[i][j]);
+    }
+  }
+}
+
+}  // namespace
+
+void launch_vectorized_scalar(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem, "vectorized_scalar");
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_vectorized_scalar_kernel, grid_of(p, kM, kN, "vectorized_scalar"),
+              dim3(kThreads), 0, stream, p);
+}
+
+}  // namespace quadrille::kernels::gemm

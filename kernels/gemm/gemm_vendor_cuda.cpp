@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product by cuBLAS: the bar on a GPU.
+///
+///   C = alpha op(A) op(B) + beta C
+///
+/// Technique    cublasSgemm and cublasDgemm on the transposed product C' = op(B)' op(A)', since
+///              cuBLAS stores by columns. CUBLAS_PEDANTIC_MATH keeps f32 on the FP32 units: no
+///              TF32, nothing emulated
+/// Shapes       row-major, any extents and leading dimensions
+/// Types        f64, f32
+/// Work         2 m n k flop
+/// Constraints  extents and leading dimensions below 2^31
+/// Launch       one handle per stream, made by its first launch, which takes long and allocates:
+///              the runner's warm-up. Never destroyed
+/// Accuracy     that of the library; eps (sqrt(k) + 2) w for random data
+/// Source       cuBLAS
+#include "device/cuda/library.hpp"
+#include "device/cuda/stream.hpp"
+#include "gemm/gemm.hpp"
+
+#include <algorithm>
+#include <cublas_v2.h>
+#include <limits>
+#include <map>
+#include <mutex>
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+/// cuBLAS as far as it is used here, and a handle for each stream.
+class Cublas {
+ public:
+  static Cublas& instance() {
+    static Cublas cublas;
+    return cublas;
+  }
+
+  cublasHandle_t handle(cudaStream_t stream) {
+    std::lock_guard const lock{mutex_};
+    cublasHandle_t& handle = handles_[stream];
+    if (handle == nullptr) {
+      check(create_(&handle), "cublasCreate");
+      check(set_stream_(handle, stream), "cublasSetStream");
+      check(set_math_mode_(handle, CUBLAS_PEDANTIC_MATH), "cublasSetMathMode");
+    }
+    return handle;
+  }
+
+  decltype(cublasSgemm_v2)* sgemm() const { return sgemm_; }
+  decltype(cublasDgemm_v2)* dgemm() const { return dgemm_; }
+
+  void check(cublasStatus_t status, char const* call) const {
+    QUAD_REQUIRE(status == CUBLAS_STATUS_SUCCESS,
+                 std::string{"gemm/vendor: "} + call + ": " + to_text_(status));
+  }
+
+ private:
+  template <class Function>
+  Function* get(char const* name) const {
+    return library_.get<Function>(name);
+  }
+
+  device::Library library_{{"libcublas.so.13", "libcublas.so.12", "libcublas.so"}};
+  decltype(cublasCreate_v2)* create_ = get<decltype(cublasCreate_v2)>("cublasCreate_v2");
+  decltype(cublasSetStream_v2)* set_stream_ =
+      get<decltype(cublasSetStream_v2)>("cublasSetStream_v2");
+  decltype(cublasSetMathMode)* set_math_mode_ =
+      get<decltype(cublasSetMathMode)>("cublasSetMathMode");
+  decltype(cublasGetStatusString)* to_text_ =
+      get<decltype(cublasGetStatusString)>("cublasGetStatusString");
+  decltype(cublasSgemm_v2)* sgemm_ = get<decltype(cublasSgemm_v2)>("cublasSgemm_v2");
+  decltype(cublasDgemm_v2)* dgemm_ = get<decltype(cublasDgemm_v2)>("cublasDgemm_v2");
+  std::mutex mutex_;
+  std::map<cudaStream_t, cublasHandle_t> handles_;
+};
+
+template <class T, class Function>
+void multiply(Function* function, Problem const& p, device::StreamView stream) {
+  Cublas& cublas = Cublas::instance();
+  auto const narrow = [](std::int64_t x) { return static_cast<int>(x); };
+  // To BLAS a leading dimension of 0 is an error, also where a matrix is empty.
+  auto const ld = [&](device::MatrixView const& x) {
+    return narrow(std::max<std::int64_t>(x.ld, 1));
+  };
+  auto const op = [](bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
+  T const alpha = static_cast<T>(p.alpha);
+  T const beta = static_cast<T>(p.beta);
+  cublas.check(function(cublas.handle(device::cuda_stream(stream)), op(p.transpose_b),
+                        op(p.transpose_a), narrow(p.n()), narrow(p.m()), narrow(p.k()), &alpha,
+                        p.b.as<T>(), ld(p.b), p.a.as<T>(), ld(p.a), &beta, p.c.as<T>(), ld(p.c)),
+               "gemm");
+}
+
+}  // namespace
+
+void launch_vendor_cuda(Problem const& problem, device::StreamView stream) {
+  require_consistent(problem);
+  for (device::MatrixView const& x : {problem.a, problem.b, problem.c}) {
+    QUAD_REQUIRE(std::max(x.rows, x.ld) <= std::numeric_limits<int>::max(),
+                 "gemm/vendor: an extent does not fit BLAS's integer; use variant 'simt_async'");
+  }
+  switch (problem.c.type) {
+    case core::DataType::f64: return multiply<double>(Cublas::instance().dgemm(), problem, stream);
+    case core::DataType::f32: return multiply<float>(Cublas::instance().sgemm(), problem, stream);
+    default: core::fail("gemm/vendor: takes f64 and f32 only");
+  }
+}
+
+}  // namespace quadrille::kernels::gemm

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product as `warp_tile`, with blocks in another order.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    blocks start in about the order of their numbers. In row order, the blocks that run
+///              together need few rows of A but all columns of B. In bands of 8 rows they form a
+///              compact part of C and find more of both in the L2 cache; it pays once a band of B
+///              no longer fits there
+/// Shapes       row-major; outside the matrices, tiles are zero
+/// Types        f32, sums in f32
+/// Work         2 m n k flop; traffic m n k / 64 elements
+/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
+///              not transposed; extents below 2^31 - 1024
+/// Launch       256 threads, 16 KiB of shared memory
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
+/// Performance
+#include "gemm/gemm_warp_tile.cuh"
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+using namespace warp_tile;
+
+inline constexpr int kBand = 8;  // rows of tiles
+
+__global__ void __launch_bounds__(kThreads) gemm_warp_tile_block_swizzle_kernel(Operands<float> p) {
+  QUAD_SHARED(Tiles, tiles);
+  int const thread = static_cast<int>(threadIdx.x);
+  int const tiles_m = divide_up(p.m, kM);
+  int const tiles_n = divide_up(p.n, kN);
+  int const block = static_cast<int>(blockIdx.x);
+  int const band = block / (kBand * tiles_n);
+  int const band_rows = min(kBand, tiles_m - band * kBand);
+  int const in_band = block % (kBand * tiles_n);
+  int const row = (band * kBand + in_band % band_rows) * kM;
+  int const col = in_band / band_rows * kN;
+  Place const place;
+  float sum[kRows][kCols] = {};
+  for (int first = 0; first < p.k; first += kDepth) {
+    Words<> words;
+    words.load(p, row, col, first, thread);
+    words.store(tiles, thread);
+    __syncthreads();  // both tiles are complete
+    multiply(tiles, place, sum);
+    __syncthreads();  // all have read the tiles
+  }
+  write(p, place, row, col, sum);
+}
+
+}  // namespace
+
+void launch_warp_tile_block_swizzle(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem, "warp_tile_block_swizzle");
+  require_vectors(p, "warp_tile_block_swizzle", "simt_async");
+  if (p.m == 0 || p.n == 0) return;
+  dim3 const grid = grid_of(p, kM, kN, "warp_tile_block_swizzle");
+  QUAD_LAUNCH(gemm_warp_tile_block_swizzle_kernel, dim3(grid.x * grid.y), dim3(kThreads), 0, stream,
+              p);
+}
+
+}  // namespace quadrille::kernels::gemm
