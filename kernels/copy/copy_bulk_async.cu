@@ -6,8 +6,7 @@
 ///   to[i] = from[i]
 ///
 /// Technique    one thread per multiprocessor asks the copy engine for chunks ahead of time and
-/// hands
-///              each on as it arrives: nothing passes through registers, and a handful of
+///              hands each on as it arrives: nothing passes through registers, and a handful of
 ///              instructions move 16 KiB. What is under way is set by the ring, not by the number
 ///              of threads
 /// Shapes       n contiguous bytes; the last n % 16 by other threads
@@ -15,9 +14,8 @@
 /// Work         2 n bytes
 /// Constraints  the arrays do not overlap; both aligned to 16 bytes; sm_90
 /// Needs        sm_90
-/// Launch       32 threads per block, a block per multiprocessor, a ring of 12 chunks of 16 KiB of
-/// shared
-///              memory: 8 arriving, 4 leaving
+/// Launch       32 threads per block, a block per multiprocessor, a ring of 12 chunks of 16 KiB
+///              of shared memory: 8 arriving, 4 leaving
 /// Accuracy     exact
 /// Source       own
 #include "common/hopper.cuh"

@@ -5,10 +5,10 @@
 ///
 ///   to[i] = from[i]
 ///
-/// Technique    one access of 16 bytes per thread, in blocks as large as can be: what is under way
-/// comes
-///              from the number of threads. Plain accesses; hints gain nothing here. Where the two
-///              arrays lie differently within 16 bytes, the widest accesses that fit both
+/// Technique    one access of 16 bytes per thread, in blocks as large as can be: what is under
+///              way comes from the number of threads. Plain accesses; hints gain nothing here.
+///              Where the two arrays lie differently within 16 bytes, the widest accesses that
+///              fit both
 /// Shapes       n contiguous bytes, any alignment
 /// Types        any
 /// Work         2 n bytes

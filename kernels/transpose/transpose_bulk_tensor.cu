@@ -6,21 +6,18 @@
 ///   out[j][i] = in[i][j]
 ///
 /// Technique    the copy engine computes addresses and bounds: one thread asks for whole tiles
-/// ahead of
-///              time, and threads only turn tiles, in the shared memory where they arrived. Tiles
-///              come with the engine's swizzle of 128 bytes; threads take patches along diagonals,
-///              so that both the rows they read and the columns they write are spread over all
-///              banks. What is gained is instructions, not bandwidth
+///              ahead of time, and threads only turn tiles, in the shared memory where they
+///              arrived. Tiles come with the engine's swizzle of 128 bytes; threads take patches
+///              along diagonals, so that both the rows they read and the columns they write are
+///              spread over all banks. What is gained is instructions, not bandwidth
 /// Shapes       row-major, not overlapping
 /// Types        all, as integers of their size
 /// Work         2 m n s bytes
-/// Constraints  in and out aligned to 16 bytes, leading dimensions multiples of 16 bytes, extents
-/// below
-///              2^31; sm_90
+/// Constraints  in and out aligned to 16 bytes; leading dimensions and rows of out (columns of
+///              in) multiples of 16 bytes, for the engine stores no less; extents below 2^31
 /// Needs        sm_90
 /// Launch       a ring of three tiles of 64 x 64 (s = 1: 128 x 128) elements, 24 to 96 KiB of
-/// shared
-///              memory, 64 to 256 threads; as many blocks as fit, which take turns
+///              shared memory, 64 to 256 threads; as many blocks as fit, which take turns
 /// Accuracy     exact
 /// Source       own
 #include "common/hopper.cuh"

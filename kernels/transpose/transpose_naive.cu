@@ -6,10 +6,10 @@
 ///   out[j][i] = in[i][j]
 ///
 /// Technique    one element a thread. Blocks 32 threads wide: a warp reads a stretch of one row,
-/// and
-///              writes 32 elements of 32 rows. Blocks 8 wide: a warp reads 8 elements of 4 rows and
-///              writes 4 elements of 8 rows, so that half of each sector of 32 bytes written is
-///              used in place of an eighth (f32); narrower ones would read parts of sectors
+///              and writes 32 elements of 32 rows. Blocks 8 wide: a warp reads 8 elements of 4
+///              rows and writes 4 elements of 8 rows, so that half of each sector of 32 bytes
+///              written is used in place of an eighth (f32); narrower ones would read parts of
+///              sectors
 /// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
 /// Types        all, as integers of their size
 /// Work         2 m n s bytes; f32 sectors per request, read and written: 4 and 32; 4 and 8

@@ -5,22 +5,20 @@
 ///
 ///   out[j][i] = in[i][j]
 ///
-/// Technique    every access of memory and of shared memory moves 16 bytes. A thread reads a patch
-/// that
-///              is as many rows as 16 bytes have elements, turns it in registers and stores its
-///              columns as pieces of the turned tile, permuted by an exclusive or so that eight
-///              pieces lie in all banks; rows of the turned tile, 128 or 256 bytes, then leave
-///              whole. Stores say that nothing will be used again. Matrices with rows or columns of
-///              at most 128 bytes, and rows that do not begin at multiples of 16 bytes, take strips
-///              instead: tiles as wide as the matrix (or as high), read and written as the
-///              contiguous memory they are
+/// Technique    every access of memory and of shared memory moves 16 bytes. A thread reads a
+///              patch that is as many rows as 16 bytes have elements, turns it in registers and
+///              stores its columns as pieces of the turned tile, permuted by an exclusive or so
+///              that eight pieces lie in all banks; rows of the turned tile, 128 or 256 bytes,
+///              then leave whole. Stores say that nothing will be used again. Matrices with rows
+///              or columns of at most 128 bytes, and rows that do not begin at multiples of 16
+///              bytes, take strips instead: tiles as wide as the matrix (or as high), read and
+///              written as the contiguous memory they are
 /// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
 /// Types        all, as integers of their size
 /// Work         2 m n s bytes; sectors per request, read and written: 16 and 16
 /// Constraints  fewer than 2^31 tiles
 /// Launch       tiles of 32 x 32 (s = 8), 64 x 64 (4) or 128 x 128 elements, 256 threads (s = 1:
-/// 64), 8,
-///              16, 32 or 16 KiB of shared memory; strips of 16 KiB, 256 threads
+///              64), 8, 16, 32 or 16 KiB of shared memory; strips of 16 KiB, 256 threads
 /// Accuracy     exact
 /// Source       own
 #include "transpose/transpose_patch.cuh"

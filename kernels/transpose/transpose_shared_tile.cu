@@ -6,9 +6,9 @@
 ///   out[j][i] = in[i][j]
 ///
 /// Technique    a tile is read by rows, kept in shared memory, and written by rows of its
-/// transpose: both
-///              ways a warp moves 128 bytes in a row (f32). The column of the tile that a warp
-///              takes from shared memory lies in one bank (f32): 32 steps in place of one
+///              transpose: both ways a warp moves 128 bytes in a row (f32). The column of the
+///              tile that a warp takes from shared memory lies in one bank (f32): 32 steps in
+///              place of one
 /// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
 /// Types        all, as integers of their size
 /// Work         2 m n s bytes; f32 sectors per request, read and written: 4 and 4

@@ -5,9 +5,9 @@
 ///
 ///   out[i] = x[i] + y[i];   out[i] = (a x[i] + b) x[i] + c
 ///
-/// Technique    as many blocks as the device holds at a time, each striding over the vector: blocks
-/// start
-///              once, and any n fits. Little is gained where starting blocks was not the limit
+/// Technique    as many blocks as the device holds at a time, each striding over the vector:
+///              blocks start once, and any n fits. Little is gained where starting blocks was not
+///              the limit
 /// Shapes       x, y, out: n contiguous elements
 /// Types        f64, f32, computed in the type
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes

@@ -6,14 +6,12 @@
 ///   id = q P + r     q: number of the block, P: threads of a block, r: number of the thread in it
 ///
 /// Technique    one formula for each number of dimensions: x; y X + x; z X Y + y X + x, of blocks
-/// in
-///              the grid and of threads in the block. Lanes of a warp are neighbours in x
+///              in the grid and of threads in the block. Lanes of a warp are neighbours in x
 /// Shapes       entries: one for each thread
 /// Types        i32
 /// Work         36 bytes a thread
 /// Constraints  extents of 1 beyond the dimensions, at most 1024 threads a block; as many entries
-/// as
-///              threads
+///              as threads
 /// Launch       as asked for
 /// Accuracy     exact
 /// Source       PaddleJitLab/CUDATutorial, chapters 05 and 10

@@ -6,8 +6,8 @@
 ///   out[i] = x[i] + y[i];   out[i] = (a x[i] + b) x[i] + c
 ///
 /// Technique    neighbouring threads take neighbouring elements, so that a warp asks for whole
-/// lines; the
-///              block strides over the vector. One multiprocessor works, the others are idle
+///              lines; the block strides over the vector. One multiprocessor works, the others
+///              are idle
 /// Shapes       x, y, out: n contiguous elements
 /// Types        f64, f32, computed in the type
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes

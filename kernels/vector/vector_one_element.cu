@@ -6,8 +6,8 @@
 ///   out[i] = x[i] + y[i];   out[i] = (a x[i] + b) x[i] + c
 ///
 /// Technique    as many threads as elements: all multiprocessors work, and enough loads are under
-/// way to
-///              cover the latency of memory. A warp moves 128 B (f32) per instruction: 4 sectors
+///              way to cover the latency of memory. A warp moves 128 B (f32) per instruction: 4
+///              sectors
 /// Shapes       x, y, out: n contiguous elements
 /// Types        f64, f32, computed in the type
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes
