@@ -37,12 +37,13 @@
 
 namespace quadrille::kernels {
 
-/// Launches and checks the launch. Beyond 48 KiB a kernel must be allowed its dynamic memory.
+/// Launches and checks the launch. Where static and dynamic memory exceed 48 KiB together, a kernel
+/// must be allowed its dynamic memory.
 template <class... Parameters, class... Arguments>
 void launch(char const* name, void (*kernel)(Parameters...), dim3 grid, dim3 block,
             std::size_t shared_bytes, device::StreamView stream, Arguments&&... arguments) {
   cudaStream_t const queue = device::cuda_stream(stream);
-  if (shared_bytes > 48 * 1024) {
+  if (shared_bytes > 0) {
     QUAD_CUDA(cudaFuncSetAttribute(reinterpret_cast<void const*>(kernel),
                                    cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    static_cast<int>(shared_bytes)));
