@@ -12,8 +12,9 @@
 /// Shapes       x, y, out: n contiguous elements from the second of allocations of n + 1
 /// Types        f64, f32, computed in the type
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes; 5/4 of it (f64: 9/8)
-///              asked of the caches Constraints out overlaps no input; x, y, out begin one
-///              element behind a multiple of 32 bytes; n <= 256 (2^31 - 1)
+///              asked of the caches
+/// Constraints  out overlaps no input; x, y, out begin one element behind a multiple of 32 bytes;
+///              n <= 256 (2^31 - 1)
 /// Launch       256 threads per block, n / 256 blocks
 /// Accuracy     add: 1/2 ulp; quadratic: 2.5 eps (|a| x^2 + |b x| + |c|)
 /// Source       note on profiling with Nsight Compute, add2
