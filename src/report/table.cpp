@@ -195,7 +195,9 @@ Table times_table(measure::RunResult const& result) {
                {"max", 7, Align::right},
                {"first use", 9, Align::right},
                {"imbalance", 9, Align::right},
-               {"slowest rank", 12, Align::right}},
+               {"slowest rank", 12, Align::right},
+               {"timing", 12, Align::left},
+               {"batch", 5, Align::right}},
               {}};
   for (Record const& r : result.records) {
     if (!has_speed(r)) continue;
@@ -205,7 +207,7 @@ Table times_table(measure::RunResult const& result) {
                                       core::format_seconds(r.time.median_high)),
                           core::format_seconds(r.time.p95), core::format_seconds(r.time.max),
                           core::format_seconds(r.first_use_s), number(r.imbalance, "{:.2f}"),
-                          fmt::format("{}", r.slowest_rank)});
+                          fmt::format("{}", r.slowest_rank), r.timing, fmt::format("{}", r.batch)});
   }
   return table;
 }
