@@ -13,7 +13,9 @@
 /// Work         2 m n s bytes; f32 sectors per request, read and written: 4 and 4
 /// Constraints  fewer than 2^31 tiles
 /// Launch       32 x 8 threads per block, a tile of 32 x 32, 1056 s bytes (1152, 1088 where s is
-///              1, 2) of shared memory Accuracy exact Source own
+///              1, 2) of shared memory
+/// Accuracy     exact
+/// Source       own
 #include "transpose/transpose_tiles.cuh"
 
 namespace quadrille::kernels::transpose {
