@@ -6,6 +6,8 @@
 #include "workloads/product_check.hpp"
 #include "workloads/tables.hpp"
 
+#include <algorithm>
+
 namespace quadrille::workloads {
 namespace {
 
@@ -32,6 +34,11 @@ class Gemm final : public measure::Workload {
   std::vector<kernels::VariantInfo const*> variants() const override {
     return rows_of(gemm::variants());
   }
+  /// Most kernels of a GPU multiply what is stored as it is.
+  bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
+    bool const as_stored = variant.needs.find("NN") != std::string_view::npos;
+    return variant.runs_on(kind) && (case_.layout == "nn" || !as_stored);
+  }
   std::string_view best(device::Kind kind) const override {
     return best_of(*this, case_.type, kind,
                    {"kokkos", "simt_async", "dmma", "thread_tile_2d", "thread_tile"});
@@ -44,6 +51,11 @@ class Gemm final : public measure::Workload {
       b_ = {device, case_.type, transpose_b() ? n_ : k_, transpose_b() ? k_ : n_, world.stream()};
       c_ = {device, case_.type, m_, n_, world.stream()};
       if (case_.beta != 0) c0_ = {device, case_.type, m_, n_, world.stream()};
+      if (wants_split_k()) {
+        int const units = device.kind() == device::Kind::cuda ? device.facts().units : 0;
+        scratch_ = {device, units > 0 ? gemm::split_k_scratch(m_, n_, k_, units) : 0,
+                    world.stream()};
+      }
     }
     // Tags differ by rank, so that another rank's data are wrong data.
     auto const tag = static_cast<std::uint64_t>(8 * rank_);
@@ -70,10 +82,10 @@ class Gemm final : public measure::Workload {
   }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    launch<gemm::Problem>(
-        variant,
-        {a_.view(), b_.view(), c_.view(), case_.alpha, case_.beta, transpose_a(), transpose_b()},
-        world.stream());
+    launch<gemm::Problem>(variant,
+                          {a_.view(), b_.view(), c_.view(), case_.alpha, case_.beta, transpose_a(),
+                           transpose_b(), scratch_.span()},
+                          world.stream());
   }
 
   // With beta the product is added to what the last one left.
@@ -96,6 +108,12 @@ class Gemm final : public measure::Workload {
   }
 
  private:
+  bool wants_split_k() const {
+    return case_.type == core::DataType::f32 &&
+           std::ranges::any_of(case_.variants, [](std::string const& name) {
+             return name == "all" || name == "split_k";
+           });
+  }
   bool transpose_a() const { return case_.layout[0] == 't'; }
   bool transpose_b() const { return case_.layout[1] == 't'; }
 
@@ -116,6 +134,7 @@ class Gemm final : public measure::Workload {
   int ranks_, rank_;
   Product product_;
   device::Matrix a_, b_, c_, c0_;
+  device::Buffer<float> scratch_;  // partial sums of split_k
 };
 
 }  // namespace
