@@ -353,10 +353,12 @@ double error_bound(DataType type, double k, double weight) {
 }
 
 void launch_vendor(Problem const& problem, device::StreamView stream) {
-#ifdef QUADRILLE_CUDA_KERNELS
-  if (stream.device().kind() == device::Kind::cuda) return launch_vendor_cuda(problem, stream);
+  if (stream.device().kind() == device::Kind::host) return launch_vendor_host(problem, stream);
+#ifdef QUADRILLE_CUBLAS
+  launch_vendor_cuda(problem, stream);
+#else
+  core::fail("gemm/vendor: this build has no CUDA", core::Exit::environment);
 #endif
-  launch_vendor_host(problem, stream);
 }
 
 int split_k_slices(std::int64_t m, std::int64_t n, std::int64_t k, int units) {

@@ -342,9 +342,9 @@ void launch_simt_async(Problem const& problem, device::StreamView stream) {
   int const units = stream.device().facts().units;
   std::array const choices{
       Choice{time_of<Tile<2, 4>>(p, units, 1.00), enqueue<Tile<2, 4>>},
-      Choice{time_of<Tile<2, 2>>(p, units, 0.92), enqueue<Tile<2, 2>>},
-      Choice{time_of<Tile<1, 2>>(p, units, 0.91), enqueue<Tile<1, 2>>},
-      Choice{time_of<Tile<1, 1>>(p, units, 0.83), enqueue<Tile<1, 1>>},
+      Choice{time_of<Tile<2, 2>>(p, units, 0.93), enqueue<Tile<2, 2>>},
+      Choice{time_of<Tile<1, 2>>(p, units, 0.92), enqueue<Tile<1, 2>>},
+      Choice{time_of<Tile<1, 1>>(p, units, 0.76), enqueue<Tile<1, 1>>},
   };
   std::min_element(choices.begin(), choices.end(), [](Choice const& x, Choice const& y) {
     return x.time < y.time;
