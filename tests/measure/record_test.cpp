@@ -165,5 +165,21 @@ TEST(Extra, HasItsOwnTimeOrTheMedian) {
   EXPECT_EQ(rate_of({"raw", 10, "B/s", 0.5}, r), 20);
 }
 
+TEST(Finish, SuspectsAClockThatFell) {
+  Record r;
+  r.ranks = 2;
+  r.amount = 1;
+  r.seconds = {1, 1, 1, 1};
+  r.clock_hz = {2e9, 1.9e9, 2e9, 1.8e9};  // the second rank's falls by 5 %
+  finish(r);
+  EXPECT_TRUE(r.suspect.empty());
+
+  r.clock_hz[3] = 1.7e9;
+  finish(r);
+
+  ASSERT_EQ(r.suspect.size(), 1U);
+  EXPECT_NE(r.suspect[0].find("clock fell by 11 %"), std::string::npos) << r.suspect[0];
+}
+
 }  // namespace
 }  // namespace quadrille::measure
