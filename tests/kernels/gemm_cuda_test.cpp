@@ -1,0 +1,244 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "core/generator.hpp"
+#include "gemm/gemm.hpp"
+#include "support/expect_fails.hpp"
+#include "support/kernel_test.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+using core::DataType;
+using test::DeviceArray;
+using test::KernelMode;
+
+/// The vendor's row serves GPUs too, but not the interpreter.
+std::vector<std::string_view> rows() {
+  std::vector<std::string_view> names;
+  for (Variant<Problem> const& row : variants()) {
+    bool const vendor = row.backend == Backend::vendor && test::kernel_mode() == KernelMode::gpu;
+    if (row.backend == Backend::cuda || vendor) names.push_back(row.name);
+  }
+  return names;
+}
+
+bool takes_vectors_only(VariantInfo const& variant) {
+  return variant.needs.find("multiples of 4") != std::string_view::npos;
+}
+
+/// A rows x cols matrix whose rows are `pad` elements longer, on the host and on the device.
+template <class T>
+struct Matrix {
+  Matrix(device::Device& device, device::StreamView stream, std::int64_t m, std::int64_t n,
+         std::int64_t pad, std::int64_t offset, std::vector<T> const& values)
+      : rows{m}, cols{n}, ld{n + pad}, array{device, stream, values, offset} {}
+
+  device::MatrixView view() const { return {array.data(), core::type_of<T>(), rows, cols, ld}; }
+
+  std::int64_t rows, cols, ld;
+  DeviceArray<T> array;
+};
+
+struct Case {
+  std::int64_t m, n, k;
+  double alpha = 1;
+  double beta = 0;
+};
+
+template <class T>
+std::vector<T> random(std::int64_t rows, std::int64_t ld, std::uint64_t tag) {
+  std::vector<T> values(static_cast<std::size_t>(rows * ld));
+  for (std::int64_t e = 0; e < rows * ld; ++e) {
+    values[static_cast<std::size_t>(e)] =
+        core::generate<T>(core::DataKind::uniform, 1, tag, e / ld, e % ld);
+  }
+  return values;
+}
+
+/// Runs the variant and compares every element with a sum in f64. What lies between the rows of A
+/// and B is as large as the rest, so that reading it shows; between those of C it must stay.
+template <class T>
+void expect_product(Variant<Problem> const& variant, Case one, device::Device& device,
+                    device::StreamView stream) {
+  bool const vectors = takes_vectors_only(variant);
+  if (vectors) {
+    one.n = (one.n + 3) / 4 * 4;
+    one.k = (one.k + 3) / 4 * 4;
+  }
+  auto const [m, n, k, alpha, beta] = one;
+  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
+                                  << m << " x " << n << " x " << k << " alpha " << alpha << " beta "
+                                  << beta);
+  std::int64_t const pad = vectors ? 4 : 3;
+  std::int64_t const offset = vectors ? 0 : 1;
+  std::vector<T> const a = random<T>(m, k + pad, 1), b = random<T>(k, n + pad, 2);
+  std::vector<T> c = random<T>(m, n + pad, 3);
+  if (beta == 0) c.assign(c.size(), std::numeric_limits<T>::quiet_NaN());
+  Matrix<T> const on_a{device, stream, m, k, pad, offset, a};
+  Matrix<T> const on_b{device, stream, k, n, pad, offset, b};
+  Matrix<T> const on_c{device, stream, m, n, pad, offset, c};
+  DeviceArray<float> const scratch{device, stream, split_k_scratch(m, n, k, device.facts().units)};
+  Problem problem{on_a.view(), on_b.view(), on_c.view(), alpha, beta};
+  problem.scratch = {scratch.data(), scratch.size()};
+
+  variant.launch(problem, stream);
+  stream.synchronize();
+
+  std::vector<T> const result = on_c.array.download();
+  int wrong = 0;
+  for (std::int64_t i = 0; i < m && wrong < 3; ++i) {
+    for (std::int64_t j = 0; j < n + pad && wrong < 3; ++j) {
+      auto const at = static_cast<std::size_t>(i * (n + pad) + j);
+      if (j >= n) {
+        bool const kept = result[at] == c[at] || (std::isnan(result[at]) && std::isnan(c[at]));
+        if (!kept) {
+          ++wrong;
+          ADD_FAILURE() << "behind row " << i << " of C: " << result[at];
+        }
+        continue;
+      }
+      double sum = 0, weight = 0;
+      for (std::int64_t q = 0; q < k; ++q) {
+        double const product = static_cast<double>(a[static_cast<std::size_t>(i * (k + pad) + q)]) *
+                               static_cast<double>(b[static_cast<std::size_t>(q * (n + pad) + j)]);
+        sum += product;
+        weight += std::abs(product);
+      }
+      double const old = beta == 0 ? 0 : beta * static_cast<double>(c[at]);
+      double const expected = alpha * sum + old;
+      double const bound = error_bound(core::type_of<T>(), static_cast<double>(k),
+                                       std::abs(alpha) * weight + std::abs(old));
+      if (!(std::abs(static_cast<double>(result[at]) - expected) <= bound)) {
+        ++wrong;
+        ADD_FAILURE() << "C(" << i << ", " << j << ") is " << result[at] << ", expected "
+                      << expected << ", allowed " << bound;
+      }
+    }
+  }
+  EXPECT_TRUE(on_a.array.intact() && on_b.array.intact() && on_c.array.intact());
+  EXPECT_TRUE(scratch.intact());
+}
+
+class GemmCudaTest : public testing::TestWithParam<std::string_view> {
+ protected:
+  Variant<Problem> const& variant() const { return *find(variants(), GetParam()); }
+
+  void expect(std::vector<Case> const& cases) {
+    test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+      for (Case const& one : cases) {
+        if (variant().supports(DataType::f32))
+          expect_product<float>(variant(), one, device, stream);
+        if (variant().supports(DataType::f64)) {
+          expect_product<double>(variant(), one, device, stream);
+        }
+      }
+    });
+  }
+};
+
+TEST_P(GemmCudaTest, TakesEmptyExtents) {
+  expect({{0, 5, 3}, {5, 0, 3}, {3, 5, 0}, {3, 5, 0, 1, -2}});
+}
+
+TEST_P(GemmCudaTest, EqualsReferenceAroundTileBoundaries) {
+  expect({{1, 1, 1},
+          {31, 33, 31, 1, 1},
+          {33, 31, 33, -0.75, 0},
+          {64, 64, 8},
+          {65, 63, 9, 0.5, -2},
+          {3, 140, 5, 2, 0.5},
+          {131, 5, 17}});
+}
+
+TEST_P(GemmCudaTest, EqualsReferenceOnSeveralTiles) {
+  if (test::kernel_mode() == KernelMode::gpu) {
+    expect({{256, 512, 128}, {257, 259, 131, -1, 1}, {1000, 900, 1100, 1, 0}});
+  } else {
+    expect({{128, 256, 32, 1, 1}, {130, 260, 36, -1, 1}});
+  }
+}
+
+TEST_P(GemmCudaTest, RefusesTransposedOperandsAndOtherTypes) {
+  if (variant().backend == Backend::vendor) GTEST_SKIP() << "takes them";
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    DeviceArray<float> const x{device, stream, 16};
+    auto const view = [&](DataType type) { return device::MatrixView{x.data(), type, 4, 4, 4}; };
+    device::MatrixView const f32 = view(DataType::f32), i8 = view(DataType::i8);
+
+    EXPECT_FAILS(variant().launch({f32, f32, f32, 1, 0, true, false}, stream), "use variant");
+    EXPECT_FAILS(variant().launch({f32, f32, f32, 1, 0, false, true}, stream), "not be transposed");
+    EXPECT_FAILS(variant().launch({i8, i8, i8}, stream), "takes f32 only");
+  });
+}
+
+TEST_P(GemmCudaTest, RefusesWhatDoesNotFitVectors) {
+  if (!takes_vectors_only(variant())) GTEST_SKIP() << "has no such constraint";
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    DeviceArray<float> const x{device, stream, 128};
+    auto const view = [&](std::int64_t m, std::int64_t n, std::int64_t ld, std::int64_t offset) {
+      return device::MatrixView{x.data() + offset, DataType::f32, m, n, ld};
+    };
+    auto const good = view(4, 4, 8, 0);
+    auto const refused = [&](device::MatrixView const& a, device::MatrixView const& b,
+                             device::MatrixView const& c, char const* text) {
+      EXPECT_FAILS(variant().launch({a, b, c}, stream), text);
+    };
+
+    refused(view(4, 3, 8, 0), view(3, 4, 8, 0), good, "multiples of 4; use variant");
+    refused(good, view(4, 3, 8, 0), view(4, 3, 8, 0), "multiples of 4; use variant");
+    refused(view(4, 4, 7, 0), good, good, "multiples of 4; use variant");
+    refused(good, view(4, 4, 7, 0), good, "multiples of 4; use variant");
+    refused(good, good, view(4, 4, 7, 0), "multiples of 4; use variant");
+    refused(view(4, 4, 8, 1), good, good, "aligned to 16 bytes; use variant");
+    refused(good, view(4, 4, 8, 2), good, "aligned to 16 bytes; use variant");
+    refused(good, good, view(4, 4, 8, 3), "aligned to 16 bytes; use variant");
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, GemmCudaTest, testing::ValuesIn(rows()),
+                         [](auto const& row) { return std::string{row.param}; });
+
+TEST(GemmCuda, RefusesMoreTilesOrSteps) {
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    DeviceArray<float> const x{device, stream, 16};
+    std::int64_t const huge = std::int64_t{1} << 31;
+    auto const view = [&](std::int64_t m, std::int64_t n) {
+      return device::MatrixView{x.data(), DataType::f32, m, n, n};
+    };
+    Variant<Problem> const& naive = *find(variants(), "naive");
+
+    EXPECT_FAILS(naive.launch({view(4, huge), view(huge, 4), view(4, 4)}, stream),
+                 "cut the product");
+    EXPECT_FAILS(naive.launch({view(65536 * 32, 4), view(4, 4), view(65536 * 32, 4)}, stream),
+                 "use variant 'simt_async'");
+  });
+}
+
+TEST(GemmCuda, SplitKRefusesTooLittleScratch) {
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    DeviceArray<float> const x{device, stream, 16};
+    device::MatrixView const view{x.data(), DataType::f32, 4, 4, 4};
+    Problem problem{view, view, view};
+    problem.scratch = {x.data(), 15};
+
+    EXPECT_FAILS(find(variants(), "split_k")->launch(problem, stream), "use variant 'warp_tile'");
+  });
+}
+
+TEST(GemmCuda, SplitKSplitsWhereTilesAreFew) {
+  EXPECT_EQ(split_k_slices(128, 128, 4096, 132), 32);
+  EXPECT_EQ(split_k_slices(128, 128, 1 << 20, 132), 64);
+  EXPECT_EQ(split_k_slices(4096, 4096, 4096, 132), 1);
+  EXPECT_EQ(split_k_slices(128, 128, 64, 132), 1);
+  EXPECT_EQ(split_k_slices(0, 0, 0, 132), 1);
+  EXPECT_EQ(split_k_scratch(256, 128, 4096, 132), 32 * 256 * 128);
+}
+
+}  // namespace
+}  // namespace quadrille::kernels::gemm
