@@ -72,7 +72,7 @@ class CaseRun {
     if (lines_.empty()) return std::move(records_);
     phase("prepare");
     report_progress("prepare", 0);
-    workload_->prepare(world_, case_.seed + 1);
+    prepare(case_.seed + 1);
     if (!inject()) {
       for (Line& line : lines_) skip(line, kNotApplicable);
       return std::move(records_);
@@ -82,7 +82,7 @@ class CaseRun {
     if (!lines_.empty() && !interrupted_) {
       phase("prepare");
       report_progress("prepare", 0.1);
-      workload_->prepare(world_, case_.seed);
+      prepare(case_.seed);
       warm_up();
       time();
       options_.on_outputs(*workload_);
@@ -92,6 +92,12 @@ class CaseRun {
   }
 
  private:
+  void prepare(std::uint64_t seed) {
+    workload_->prepare(world_, seed);
+    // Buffers are filled on the stream, and a case that is skipped now would free them under it.
+    world_.stream().synchronize();
+  }
+
   void begin_records() {
     std::vector<Selected> const selected = select_variants(*workload_, case_, world_.device());
     records_.reserve(selected.size());
