@@ -6,13 +6,18 @@
 # from any folder of a machine with nothing but a C library (for GPUs: a driver, for the vendor
 # lines CUDA). Build with -DQUADRILLE_HOST_ARCH=x86-64-v3 for CPUs other than this one's.
 #
-#   jobs/bundle.sh [BINARY [ARCHIVE]]     default: build/quadrille quadrille-bundle.tar.gz
+#   jobs/bundle.sh [--tests] [BINARY [ARCHIVE]]     default: build/quadrille quadrille-bundle.tar.gz
 #
 # On the other machine:
 #
 #   tar xf quadrille-bundle.tar.gz && quadrille/run.sh -n 2 run quadrille/inputs/quickstart.toml
+#
+# With --tests also the tests that need a GPU, from the folder tests beside the program; there
+# quadrille/gpu_tests.sh runs them.
 set -euo pipefail
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+with_tests=false
+if [ "${1:-}" = --tests ]; then with_tests=true && shift; fi
 binary=${1:-$home/build/quadrille}
 archive=${2:-quadrille-bundle.tar.gz}
 [ -x "$binary" ] || { echo "bundle: no program $binary; build it first" >&2 && exit 2; }
@@ -33,6 +38,10 @@ cp -L "$(mpi_path pkglibdir)"/*.so "$root/lib/openmpi/"
 cp -rL "$(mpi_path pkgdatadir)" "$root/share/openmpi"
 cp -rL "$(mpi_path sysconfdir)" "$root/etc/openmpi"
 cp -r "$home/inputs" "$home/LICENSE" "$root/"
+if $with_tests; then
+  mkdir "$root/bin/tests"
+  cp -L "$(dirname "$binary")"/tests/{*_gpu,device_cuda_device_test,comm_transport_test} "$root/bin/tests/"
+fi
 
 # PMIx and UCX open modules at run time, from a folder beside the library.
 pmix=$(ldd "$root"/lib/openmpi/mca_pmix_*.so | awk '/libpmix/ {print $3; exit}')
@@ -62,7 +71,8 @@ find "$root" -type f \( -name '*.so*' -o -path '*/bin/*' \) -exec strip --strip-
 cat >"$root/run.sh" <<'END'
 #!/usr/bin/env bash
 # Starts the program of this bundle: run.sh [-n RANKS] [mpirun options --] COMMAND...
-# With -n 0 the program starts without mpirun, as under srun.
+# With -n 0 the program starts without mpirun, as under srun. PROGRAM in the environment names
+# another program of the bundle than bin/quadrille.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ranks=1
@@ -88,11 +98,52 @@ export HWLOC_PLUGINS_PATH=$here/lib/none UCX_MODULE_DIR=$here/lib/ucx
 if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 # Without a remote shell Open MPI refuses to start even local ranks.
 command -v ssh >/dev/null || command -v rsh >/dev/null || export OMPI_MCA_plm=isolated
-[ "$ranks" != 0 ] || exec "$here/bin/quadrille" "$@"
+program=$here/${PROGRAM:-bin/quadrille}
+[ "$ranks" != 0 ] || exec "$program" "$@"
 exec "$here/bin/mpirun" --oversubscribe --bind-to none ${options[@]+"${options[@]}"} -n "$ranks" \
-  "$here/bin/quadrille" "$@"
+  "$program" "$@"
 END
 chmod +x "$root/run.sh"
+
+if $with_tests; then
+  cat >"$root/gpu_tests.sh" <<'END'
+#!/usr/bin/env bash
+# Runs the tests that need GPUs: gpu_tests.sh [NAME...]; a line for each, logs in the folder that
+# LOGS names (default: gpu-tests). CHECKER in the environment stands before each kernel test, for
+# example "compute-sanitizer --target-processes all --tool memcheck".
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+logs=${LOGS:-gpu-tests}
+mkdir -p "$logs"
+gpus=$(nvidia-smi -L 2>/dev/null | grep -c GPU)
+failed=0
+# one NAME COMMAND...
+one() {
+  local name=$1 start=$SECONDS code=0
+  shift
+  "$@" >"$logs/$name.log" 2>&1 || code=$?
+  local outcome=passed
+  if [ $code = 77 ]; then outcome=skipped; elif [ $code != 0 ]; then outcome="FAILED ($code)" && failed=1; fi
+  printf '%-40s %-14s %4s s\n' "$name" "$outcome" $((SECONDS - start))
+  if [ "$outcome" = "FAILED ($code)" ]; then grep -E "FAILED|Failure|FATAL|ERROR SUMMARY" "$logs/$name.log" | head -n 5; fi
+}
+for test in "$here"/bin/tests/*; do
+  name=$(basename "$test")
+  if [ $# -gt 0 ] && [[ " $* " != *" $name "* ]]; then continue; fi
+  if [ "$name" = comm_transport_test ]; then
+    for ranks in 1 2 4; do
+      [ $ranks -gt "$gpus" ] || QUADRILLE_TEST_DEVICE=cuda PROGRAM=bin/tests/$name \
+        one "$name.np$ranks" "$here/run.sh" -n $ranks -x QUADRILLE_TEST_DEVICE --
+    done
+  else
+    # shellcheck disable=SC2086  # a checker has options
+    PROGRAM=bin/tests/$name one "$name" ${CHECKER:-} "$here/run.sh" -n 0
+  fi
+done
+exit $failed
+END
+  chmod +x "$root/gpu_tests.sh"
+fi
 
 tar -C "$work" -caf "$archive" quadrille  # compressed as the name says
 echo "bundle: $archive, $(du -h "$archive" | cut -f1), $("$binary" --version)"
