@@ -37,6 +37,9 @@ constexpr double compulsory_bytes(double m, double n, double k, double beta, dou
 double error_bound(core::DataType type, double k, double weight);
 
 std::span<Variant<Problem> const> variants();
+/// What a row asks of a product of these extents that it does not meet, with a row that fits, for
+/// rows without padding; empty otherwise. The launch functions check alignment too.
+std::string refusal(VariantInfo const& variant, bool is_transposed, std::int64_t n, std::int64_t k);
 
 /// The launch functions behind the table: each checks the problem and enqueues it.
 void launch_reference(Problem const& problem, device::StreamView stream);

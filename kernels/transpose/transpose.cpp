@@ -61,6 +61,20 @@ std::vector<Variant<Problem>> const& table() {
 
 std::span<Variant<Problem> const> variants() { return table(); }
 
+std::string refusal(VariantInfo const& variant, core::DataType type, std::int64_t m,
+                    std::int64_t n) {
+  std::string const way_out = "; use variant 'shared_swizzled'";
+  if (variant.name == "in_place" && m != n) return "needs a square matrix" + way_out;
+  if (variant.name == "register_4x4" && (m % 4 != 0 || n % 4 != 0)) {
+    return "needs rows and columns in multiples of 4" + way_out;
+  }
+  auto const width = static_cast<std::int64_t>(core::size_of(type));
+  if (variant.name == "bulk_tensor" && (m * width % 16 != 0 || n * width % 16 != 0)) {
+    return "needs rows and columns in multiples of 16 bytes" + way_out;
+  }
+  return {};
+}
+
 void launch_vendor(Problem const& problem, device::StreamView stream) {
   if (stream.device().kind() == device::Kind::host) return launch_vendor_host(problem, stream);
 #ifdef QUADRILLE_CUBLAS

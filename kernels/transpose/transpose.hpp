@@ -24,6 +24,10 @@ constexpr double bytes(double m, double n, double element_bytes) {
 }
 
 std::span<Variant<Problem> const> variants();
+/// What a row asks of an m x n matrix without padding that it does not meet, with a row that fits;
+/// empty otherwise. The launch functions check alignment too.
+std::string refusal(VariantInfo const& variant, core::DataType type, std::int64_t m,
+                    std::int64_t n);
 
 /// The launch functions behind the table: each checks the problem and enqueues it.
 void launch_reference(Problem const& problem, device::StreamView stream);

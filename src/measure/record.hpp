@@ -67,6 +67,7 @@ struct Record {
   std::string unit;
   double peak = 0;  ///< in `unit` over all ranks; 0 unknown
   std::vector<Extra> extras;
+  std::vector<std::string> kernels;  ///< each launch of one execution, as the driver sees it
   double published = 0;         ///< in `unit`: the figure of the technique's source; 0 for none
   std::string published_on;     ///< the device of that figure
   std::string timing;           ///< whose clock: device, synchronised (host) or launch_only

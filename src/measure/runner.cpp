@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/runner.hpp"
 
+#include "core/units.hpp"
+#include "device/kernel_facts.hpp"
+#include "device/occupancy.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,6 +53,29 @@ std::vector<double> gather(comm::World const& world, std::vector<double> const& 
     for (std::size_t i = 0; i < n; ++i) ordered[i * ranks + r] = all[r * n + i];
   }
   return ordered;
+}
+
+/// "gemm_naive_kernel: grid 128x128x1, block 32x32x1, 40 registers, ..."
+std::string describe(device::KernelFacts const& kernel, device::Facts const& device) {
+  auto const shape = [](std::array<std::int64_t, 3> const& n) {
+    return fmt::format("{}x{}x{}", n[0], n[1], n[2]);
+  };
+  auto const product = [](std::array<std::int64_t, 3> const& n) {
+    return static_cast<double>(n[0] * n[1] * n[2]);
+  };
+  double const at_once = static_cast<double>(kernel.resident_blocks) * device.units;
+  device::Multiprocessor const offered = device::multiprocessor(device.compute_capability);
+  std::string text = fmt::format(
+      "{}: grid {}, block {}, {} registers, {} shared, {} blocks a multiprocessor", kernel.name,
+      shape(kernel.grid), shape(kernel.block), kernel.registers,
+      core::format_bytes(static_cast<double>(kernel.shared_bytes)), kernel.resident_blocks);
+  if (offered.threads > 0) {
+    text += fmt::format(" ({:.0f} % of its threads)",
+                        100 * kernel.resident_blocks * product(kernel.block) / offered.threads);
+  }
+  if (at_once > 0) text += fmt::format(", {:.2f} waves", product(kernel.grid) / at_once);
+  if (kernel.local_bytes > 0) text += fmt::format(", {} B of local memory", kernel.local_bytes);
+  return text;
 }
 
 class CaseRun {
@@ -208,7 +235,7 @@ class CaseRun {
   /// kept.
   double repetition(Line const& line, Leg leg) {
     device::StreamView const stream = world_.stream();
-    workload_->reset(world_);
+    workload_->reset(world_, *line.variant);
     stream.synchronize();
     world_.group().barrier();
     Clock::time_point const start = Clock::now();
@@ -232,7 +259,7 @@ class CaseRun {
     bool const is_short = timing_ == "device" && world_.size() == 1 && !line.warmup.empty() &&
                           seconds < kShortKernelSeconds;
     line.batch = case_.batch > 0 ? case_.batch : is_short ? kAutomaticBatch : 1;
-    if (!workload_->repeatable()) line.batch = 1;
+    if (!workload_->repeatable(*line.variant)) line.batch = 1;
     line.record->batch = line.batch;
   }
 
@@ -284,8 +311,23 @@ class CaseRun {
       line.record->first_use_s = world_.group().max(repetition(line, Leg::overlapped));
       if (case_.check != core::Check::off) check(line);
       if (options_.fault == Fault::stale) line.earlier_output = save_outputs(world_, *workload_);
+      record_kernels(line);
       interrupted_ = world_.interrupted();
       if (interrupted_) return;
+    }
+  }
+
+  /// Names the kernels of one execution, a vendor's too; nothing runs.
+  void record_kernels(Line& line) {
+    if (!workload_->recordable() || line.variant->backend == kernels::Backend::kokkos) return;
+    auto const found = device::recorded_kernels(
+        world_.stream(), [&] { workload_->run(world_, Leg::overlapped, *line.variant); });
+    for (device::KernelFacts const& kernel : found) {
+      line.record->kernels.push_back(describe(kernel, world_.device().facts()));
+      if (kernel.modelled_blocks == kernel.resident_blocks || kernel.modelled_blocks == 0) continue;
+      line.record->suspect.push_back(fmt::format(
+          "{}: the occupancy model says {} blocks for each multiprocessor, the driver {}",
+          kernel.name, kernel.modelled_blocks, kernel.resident_blocks));
     }
   }
 
@@ -428,6 +470,9 @@ std::string why_not(Workload const& workload, core::Case const& one,
   if (device.kind() == device::Kind::cuda && has < row.min_sm) {
     return fmt::format("variant '{}' needs compute capability {}.{}, this device has {}.{}",
                        row.name, row.min_sm / 10, row.min_sm % 10, has / 10, has % 10);
+  }
+  if (std::string const reason = workload.refusal(row); !reason.empty()) {
+    return fmt::format("variant '{}' {}", row.name, reason);
   }
   if (row.demonstration && !one.demonstrate) {
     return fmt::format(

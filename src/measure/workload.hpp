@@ -74,16 +74,21 @@ class Workload {
   virtual bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const {
     return variant.runs_on(kind);
   }
+  /// Why extents or layout of the case keep the row out, and which to take; empty otherwise.
+  virtual std::string refusal(kernels::VariantInfo const&) const { return {}; }
   /// Collective. The first call allocates and connects; every call fills the inputs from `seed`.
   /// Called once with another seed for the check before timing, so that old results never pass.
   virtual void prepare(comm::World& world, std::uint64_t seed) = 0;
-  /// Enqueues: outputs to NaN, C restored. Before each repetition, untimed.
-  virtual void reset(comm::World& world) = 0;
+  /// Enqueues: outputs to NaN, C restored. Before each repetition of this variant, untimed.
+  virtual void reset(comm::World& world, kernels::VariantInfo const& variant) = 0;
   /// Enqueues exactly one repetition; world.stream() is behind all of it at the end.
   /// Neither allocates device memory nor synchronises.
   virtual void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) = 0;
   /// Whether run() may follow run() without a reset() and leave the same outputs, as batches do.
-  virtual bool repeatable() const { return true; }
+  virtual bool repeatable(kernels::VariantInfo const&) const { return true; }
+  /// Whether run() on a GPU enqueues on world.stream() alone and never synchronises, so that it can
+  /// be recorded in place of being run.
+  virtual bool recordable() const { return false; }
   /// Collective. Judges the outputs of the last repetition against recomputed values.
   virtual Verdict validate(comm::World& world) = 0;
   /// What the last repetition wrote on this rank; faults are injected here.

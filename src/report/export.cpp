@@ -138,7 +138,8 @@ Json case_json(Record const& r) {
           {"published", published},
           {"legs", legs},
           {"modelled_link", r.modelled_link},
-          {"extras", extras}};
+          {"extras", extras},
+          {"kernels", r.kernels}};
 }
 
 /// Fields with a comma, a quote or a line end are quoted, quotes doubled.

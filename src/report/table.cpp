@@ -35,6 +35,9 @@ struct Table {
   std::vector<Row> rows;
 };
 
+/// Names of techniques; the few longer ones push.
+constexpr std::size_t kVariantWidth = 22;
+
 std::string pad(std::string_view text, Column const& column) {
   return column.align == Align::left ? fmt::format("{:<{}}", text, column.width)
                                      : fmt::format("{:>{}}", text, column.width);
@@ -157,7 +160,7 @@ Table main_table(measure::RunResult const& result, Notes& notes) {
               {{"case", 16, Align::left},
                {"size", 14, Align::left},
                {"type", 4, Align::left},
-               {"variant", 12, Align::left},
+               {"variant", kVariantWidth, Align::left},
                {"ranks", 5, Align::right},
                {"median", 7, Align::right},
                {"rate", 13, Align::right},
@@ -186,7 +189,7 @@ Table times_table(measure::RunResult const& result) {
               {{"case", 16, Align::left},
                {"size", 14, Align::left},
                {"type", 4, Align::left},
-               {"variant", 12, Align::left},
+               {"variant", kVariantWidth, Align::left},
                {"n", 5, Align::right},
                {"min", 7, Align::right},
                {"median", 7, Align::right},
@@ -217,7 +220,7 @@ Table legs_table(measure::RunResult const& result) {
               {{"case", 16, Align::left},
                {"size", 14, Align::left},
                {"type", 4, Align::left},
-               {"variant", 12, Align::left},
+               {"variant", kVariantWidth, Align::left},
                {"compute", 11, Align::right},
                {"communicate", 11, Align::right},
                {"serial", 11, Align::right},
@@ -243,7 +246,7 @@ Table extras_table(measure::RunResult const& result) {
               {{"case", 16, Align::left},
                {"size", 14, Align::left},
                {"type", 4, Align::left},
-               {"variant", 12, Align::left},
+               {"variant", kVariantWidth, Align::left},
                {"what", 22, Align::left},
                {"rate", 13, Align::right}},
               {}};
@@ -257,12 +260,28 @@ Table extras_table(measure::RunResult const& result) {
   return table;
 }
 
+Table kernels_table(measure::RunResult const& result) {
+  Table table{"kernels of one execution",
+              {{"case", 16, Align::left},
+               {"size", 14, Align::left},
+               {"type", 4, Align::left},
+               {"variant", kVariantWidth, Align::left},
+               {"kernel", 0, Align::left}},
+              {}};
+  for (Record const& r : result.records) {
+    for (std::string const& kernel : r.kernels) {
+      table.rows.push_back({r.name, size_text(r), r.type, r.variant, kernel});
+    }
+  }
+  return table;
+}
+
 Table published_table(measure::RunResult const& result) {
   Table table{"published figures, of other devices",
               {{"case", 16, Align::left},
                {"size", 14, Align::left},
                {"type", 4, Align::left},
-               {"variant", 24, Align::left},
+               {"variant", kVariantWidth, Align::left},
                {"rate", 13, Align::right},
                {"published", 13, Align::right},
                {"on", 24, Align::left},
@@ -281,8 +300,8 @@ std::string render(measure::RunResult const& result, std::string (*one)(Table co
                    std::string_view note_prefix) {
   Notes notes;
   std::string text = one(main_table(result, notes));
-  for (Table const& further :
-       {times_table(result), legs_table(result), extras_table(result), published_table(result)}) {
+  for (Table const& further : {times_table(result), legs_table(result), extras_table(result),
+                               published_table(result), kernels_table(result)}) {
     if (!further.rows.empty()) text += '\n' + one(further);
   }
   if (!notes.all().empty()) text += '\n';

@@ -24,8 +24,8 @@ class Broadcast final : public Exchange {
     return d;
   }
 
-  void reset(comm::World& world) override {
-    Exchange::reset(world);
+  void reset(comm::World& world, kernels::VariantInfo const& variant) override {
+    Exchange::reset(world, variant);
     // The root sends from where the others receive.
     if (rank_ == 0) world.stream().copy(out_.view().data, in_.view().data, out_.bytes());
   }

@@ -66,7 +66,7 @@ class Copy final : public measure::Workload {
     if (both()) fill(back_from_, row_from(0), back_source_, world, reach_of(back_from_));
   }
 
-  void reset(comm::World& world) override {
+  void reset(comm::World& world, kernels::VariantInfo const&) override {
     for (device::MatrixView const& view : outputs()) {
       if (reach_of(view) == Reach::host) {
         world.stream().run([view, n = bytes()] { std::memset(view.data, 0xFF, n); });

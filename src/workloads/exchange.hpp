@@ -23,7 +23,7 @@ class Exchange : public measure::Workload {
     return kind == device::Kind::host || variant.name == "transport";
   }
   void prepare(comm::World& world, std::uint64_t seed) override;
-  void reset(comm::World& world) override {
+  void reset(comm::World& world, kernels::VariantInfo const&) override {
     world.stream().fill(out_.view().data, 0xFF, out_.bytes());
   }
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) final;

@@ -63,7 +63,7 @@ class FieldIo final : public measure::Workload {
     fill(in_.view(), layout_, source_, world);
   }
 
-  void reset(comm::World& world) override {
+  void reset(comm::World& world, kernels::VariantInfo const&) override {
     remove_file();
     world.stream().fill(out_.view().data, 0xFF, out_.bytes());
     world.stream().fill(read_.data(), 0xFF, in_.bytes());
@@ -80,7 +80,7 @@ class FieldIo final : public measure::Workload {
   }
 
   // reset() removes the file.
-  bool repeatable() const override { return false; }
+  bool repeatable(kernels::VariantInfo const&) const override { return false; }
 
   measure::Verdict validate(comm::World& world) override {
     return agree(

@@ -35,9 +35,8 @@ class Gemm final : public measure::Workload {
     return rows_of(gemm::variants());
   }
   /// Most kernels of a GPU multiply what is stored as it is.
-  bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
-    bool const as_stored = variant.needs.find("NN") != std::string_view::npos;
-    return variant.runs_on(kind) && (case_.layout == "nn" || !as_stored);
+  std::string refusal(kernels::VariantInfo const& variant) const override {
+    return gemm::refusal(variant, case_.layout != "nn", n_, k_);
   }
   std::string_view best(device::Kind kind) const override {
     return best_of(*this, case_.type, kind,
@@ -73,13 +72,15 @@ class Gemm final : public measure::Workload {
     if (case_.beta != 0) fill(c0_.view(), whole(m_, n_), product_.c0, world);
   }
 
-  void reset(comm::World& world) override {
+  void reset(comm::World& world, kernels::VariantInfo const&) override {
     if (case_.beta == 0) {
       world.stream().fill(c_.view().data, 0xFF, c_.bytes());
     } else {
       world.stream().copy(c_.view().data, c0_.view().data, c_.bytes());
     }
   }
+
+  bool recordable() const override { return true; }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
     launch<gemm::Problem>(variant,
@@ -89,7 +90,7 @@ class Gemm final : public measure::Workload {
   }
 
   // With beta the product is added to what the last one left.
-  bool repeatable() const override { return case_.beta == 0; }
+  bool repeatable(kernels::VariantInfo const&) const override { return case_.beta == 0; }
 
   measure::Verdict validate(comm::World& world) override {
     ProductLayout const layout{whole(m_, k_), whole(k_, n_), whole(m_, n_), false};

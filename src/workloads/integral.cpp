@@ -88,7 +88,9 @@ class Integral final : public measure::Workload {
     problem_.amplitude = 1 + static_cast<double>((seed + 7) % 8) / 8;
   }
 
-  void reset(comm::World& world) override { over_ranks_.reset(world); }
+  void reset(comm::World& world, kernels::VariantInfo const&) override { over_ranks_.reset(world); }
+
+  bool recordable() const override { return ranks_ == 1; }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
     launch(variant, problem_, world.stream());

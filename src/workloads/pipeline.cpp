@@ -80,7 +80,7 @@ class Pipeline final : public measure::Workload {
     amplitude_ = (1 + static_cast<double>((seed + 7) % 8) / 8) * (1 + rank_ / 1024.0);
   }
 
-  void reset(comm::World& world) override {
+  void reset(comm::World& world, kernels::VariantInfo const&) override {
     ran_ = false;
     for (Slot const& slot : slots_) {
       world.stream().fill(slot.partials.data(), 0xFF, slot.partials.bytes());

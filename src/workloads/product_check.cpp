@@ -55,8 +55,8 @@ class Checker {
     core::visit_type(c.type, [&](auto zero) {
       using T = decltype(zero);
       std::vector<T> const host = download<T>(c, world.stream());
-      c_.resize(host.size() * sizeof(T));
-      std::memcpy(c_.data(), host.data(), c_.size());
+      auto const* bytes = reinterpret_cast<std::byte const*>(host.data());
+      c_.assign(bytes, bytes + host.size() * sizeof(T));
       read_ = [](std::byte const* at) {
         T value;
         std::memcpy(&value, at, sizeof(T));

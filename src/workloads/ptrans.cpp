@@ -115,7 +115,7 @@ class Ptrans final : public measure::Workload {
     if (peer_) fill(peer_a_.view(), peer_->layout(m_, n_), source_, world);
   }
 
-  void reset(comm::World& world) override {
+  void reset(comm::World& world, kernels::VariantInfo const&) override {
     world.stream().fill(b_.view().data, 0xFF, b_.bytes());
     if (peer_) world.stream().fill(peer_b_.view().data, 0xFF, peer_b_.bytes());
   }

@@ -79,7 +79,9 @@ class Reduction final : public measure::Workload {
     reference_ = reference(world);
   }
 
-  void reset(comm::World& world) override { over_ranks_.reset(world); }
+  void reset(comm::World& world, kernels::VariantInfo const&) override { over_ranks_.reset(world); }
+
+  bool recordable() const override { return ranks_ == 1; }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
     launch(variant, problem(), world.stream());

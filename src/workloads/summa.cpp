@@ -97,7 +97,7 @@ class Summa final : public measure::Workload {
     }
   }
 
-  void reset(comm::World& world) override {
+  void reset(comm::World& world, kernels::VariantInfo const&) override {
     own_.reset(case_.beta, world);
     if (peer_) theirs_.reset(case_.beta, world);
   }
@@ -119,7 +119,7 @@ class Summa final : public measure::Workload {
   }
 
   // With beta the product is added to what the last one left.
-  bool repeatable() const override { return case_.beta == 0; }
+  bool repeatable(kernels::VariantInfo const&) const override { return case_.beta == 0; }
 
   measure::Verdict validate(comm::World& world) override {
     if (peer_ran_)

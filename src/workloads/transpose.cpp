@@ -51,6 +51,10 @@ class Transpose final : public measure::Workload {
     return best_of(*this, case_.type, kind, {"kokkos", "shared_swizzled"});
   }
 
+  std::string refusal(kernels::VariantInfo const& variant) const override {
+    return transpose::refusal(variant, case_.type, m_, n_);
+  }
+
   void prepare(comm::World& world, std::uint64_t seed) override {
     if (in_.view().data == nullptr) {
       in_ = {world.device(), case_.type, m_, n_, world.stream()};
@@ -60,13 +64,21 @@ class Transpose final : public measure::Workload {
     fill(in_.view(), whole(m_, n_), source_, world);
   }
 
-  void reset(comm::World& world) override {
+  void reset(comm::World& world, kernels::VariantInfo const& variant) override {
+    if (is_in_place(variant))
+      return world.stream().copy(out_.view().data, in_.view().data, in_.bytes());
     world.stream().fill(out_.view().data, 0xFF, out_.bytes());
   }
+  // Twice is nothing.
+  bool repeatable(kernels::VariantInfo const& variant) const override {
+    return !is_in_place(variant);
+  }
+  bool recordable() const override { return true; }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
     copied_ = variant.name == "copy";
-    launch<transpose::Problem>(variant, {in_.view(), out_.view()}, world.stream());
+    device::MatrixView const in = is_in_place(variant) ? out_.view() : in_.view();
+    launch<transpose::Problem>(variant, {in, out_.view()}, world.stream());
   }
 
   measure::Verdict validate(comm::World& world) override {
@@ -79,6 +91,10 @@ class Transpose final : public measure::Workload {
   std::vector<device::MatrixView> outputs() override { return {out_.view()}; }
 
  private:
+  static bool is_in_place(kernels::VariantInfo const& variant) {
+    return variant.name == "in_place";
+  }
+
   core::Case case_;
   std::int64_t m_, n_;
   int ranks_, rank_;

@@ -52,9 +52,11 @@ class Vector final : public measure::Workload {
     fill(y_.view(), row_from(0), sy_, world);
   }
 
-  void reset(comm::World& world) override {
+  void reset(comm::World& world, kernels::VariantInfo const&) override {
     world.stream().fill(out_.view().data, 0xFF, out_.bytes());
   }
+
+  bool recordable() const override { return true; }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
     shift_ = vector::shift_of(variant.name);

@@ -177,6 +177,14 @@ TEST_P(GemmCudaTest, RefusesTransposedOperandsAndOtherTypes) {
   });
 }
 
+TEST_P(GemmCudaTest, RefusalKnowsTheProductsThatFit) {
+  bool const vectors = takes_vectors_only(variant());
+  EXPECT_EQ(refusal(variant(), false, 8, 4), "");
+  EXPECT_EQ(refusal(variant(), false, 6, 4).empty(), !vectors);
+  EXPECT_EQ(refusal(variant(), false, 8, 5).empty(), !vectors);
+  EXPECT_EQ(refusal(variant(), true, 8, 4).empty(), variant().backend == Backend::vendor);
+}
+
 TEST_P(GemmCudaTest, RefusesWhatDoesNotFitVectors) {
   if (!takes_vectors_only(variant())) GTEST_SKIP() << "has no such constraint";
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {

@@ -126,6 +126,14 @@ class TransposeCudaTest : public testing::TestWithParam<std::tuple<std::string_v
   std::int64_t size() const { return static_cast<std::int64_t>(core::size_of(type())); }
 };
 
+TEST_P(TransposeCudaTest, RefusalKnowsTheShapesThatFit) {
+  for (Shape const& shape : kShapes) {
+    EXPECT_EQ(refusal(variant(), type(), shape.m, shape.n).empty(),
+              takes(variant(), type(), shape, {}))
+        << shape.m << " x " << shape.n;
+  }
+}
+
 TEST_P(TransposeCudaTest, MovesEveryElementAndNoOther) { expect_all(kShapes, {}); }
 
 TEST_P(TransposeCudaTest, RowsMayBePadded) {
