@@ -8,8 +8,8 @@
 /// Technique    Each thread keeps 8 x 16 sums. For one step of k it reads 8 + 16 values from shared
 ///              memory in six 16-byte loads and issues 128 multiply-adds: the loads take at most
 ///              three quarters of the cycles that the multiply-adds take, where 8 x 8 sums need all
-///              of them. Lanes are numbered so that lanes 0/1 and 2/3 share values of A, and 0/2
-///              and 1/3 values of B, which lets the hardware serve two quarters of a warp at once.
+///              of them. Four neighbouring lanes share their values of A, and every fourth lane
+///              its values of B, so that a load of a warp touches few different words.
 ///              Values of the next step are read while this step multiplies. Tiles reach a ring of
 ///              kStages stages by cp.async, without registers and a barrier once in kDepth steps.
 ///              A is copied word by word, which transposes it on the way, whatever its alignment.
@@ -177,7 +177,7 @@ __global__ void __launch_bounds__(kThreads, 1) gemm_simt_async_kernel(Operands<f
   int const slice = warp / Tile::kTileWarps;
   int const warp_row = warp % Tile::kTileWarps / Tile::kWarpsN * kWarpTile;
   int const warp_col = warp % Tile::kWarpsN * kWarpTile;
-  // Bits 1, 2, 4 of the lane choose among 8 groups of rows, bits 0 and 3 among 4 of columns.
+  // 8 groups of rows by 4 groups of columns.
   int const lane_row = lane >> 2;
   int const lane_col = lane & 3;
 
