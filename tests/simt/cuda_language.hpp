@@ -400,10 +400,9 @@ inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   std::uint64_t const bytes = std::uint64_t{y} << 32 | x;
   unsigned result = 0;
   for (unsigned i = 0; i < 4; ++i) {
-    unsigned const nibble = selector >> (4 * i);
-    auto byte = static_cast<unsigned>(bytes >> (8 * (nibble & 7)) & 0xFF);
-    if ((nibble & 8) != 0) byte = (byte & 0x80) != 0 ? 0xFF : 0;
-    result |= byte << (8 * i);
+    // The function, unlike the instruction, leaves out bit 3, which would repeat a sign.
+    unsigned const which = selector >> (4 * i) & 7;
+    result |= static_cast<unsigned>(bytes >> (8 * which) & 0xFF) << (8 * i);
   }
   return result;
 }

@@ -80,7 +80,7 @@ TEST(Language, IntrinsicsHaveTheirBits) {
     launch_intrinsics(0x00F0A5C8, 0x9234E678, out.data(), stream);
     std::vector<unsigned> const expected{11,         26,         8,          32,         8,
                                          4,          0,          0x13A50F00, 0x13A50F00, 0x00897046,
-                                         0x436E4CCD, 0x92FFA5C8, 0x9CCF001E, 0x33C00785, 0x40500000,
+                                         0x436E4CCD, 0x92F0A5C8, 0x9CCF001E, 0x33C00785, 0x40500000,
                                          0x3FD00000, 0x40880000, 0x40880000};
     EXPECT_EQ(out.download(), expected);
   });
