@@ -279,7 +279,11 @@ std::size_t scratch_bytes(std::int64_t count) {
 
 double exact(Problem const& problem) { return problem.amplitude * exact_integral(problem); }
 
-double error_bound(Problem const& p) {
+double serial_additions(VariantInfo const& variant, std::int64_t count) {
+  return variant.name == "global_atomic" ? static_cast<double>(count) : 0;
+}
+
+double error_bound(Problem const& p, double serial) {
   constexpr double kEps = std::numeric_limits<double>::epsilon();
   double const l = std::min(p.lower, p.upper);
   double const u = std::max(p.lower, p.upper);
@@ -287,7 +291,7 @@ double error_bound(Problem const& p) {
   double const evaluation = 8 * core::epsilon_of(p.type) * largest_value(p.integrand) * (u - l);
   double const arguments =
       4 * kEps * largest_slope(p) * std::max(std::abs(l), std::abs(u)) * (u - l) / root;
-  double const summation = kEps * root * std::abs(exact_integral(p));
+  double const summation = kEps * std::max(root, serial) * std::abs(exact_integral(p));
   return std::abs(p.amplitude) *
          (discretisation_error(p, l, u) + evaluation + arguments + summation);
 }

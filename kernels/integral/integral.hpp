@@ -77,8 +77,13 @@ double exact(Problem const& problem);
 ///   evaluation       8 eps max f L, eps of the type: linear, since a polynomial errs one way
 ///   arguments        4 eps max|f'| X L / sqrt(cells), eps of f64, X the largest |x|: the roundings
 ///                    of x are independent
-///   summation        eps sqrt(cells) integral, eps of f64
-double error_bound(Problem const& problem);
+///   summation        eps max(sqrt(cells), serial) integral, eps of f64: roundings are independent,
+///                    but not those of `serial` additions to one number, where a periodic integrand
+///                    adds the same values over and over
+double error_bound(Problem const& problem, double serial = 0);
+
+/// Additions of cells to one and the same number by a variant that does nothing else; else 0.
+double serial_additions(VariantInfo const& variant, std::int64_t count);
 
 /// Default interval of each integrand: [0, 40000 pi], [0, 1], [0, 1], [-1, 1].
 void set_default_interval(Problem& problem);

@@ -90,6 +90,7 @@ struct Case {
   Clock clock = Clock::burst;
   std::string timing = "auto";  ///< auto | device | synchronised | launch_only
   std::int64_t batch = 0;       ///< executions that each sample is the mean of; 0: chosen
+  std::string cache = "cold";   ///< cold | hot: what a batch finds in the last-level cache
   bool demonstrate = false;     ///< also run variants that are wrong on purpose
   bool operator==(Case const&) const = default;
 };

@@ -529,6 +529,11 @@ std::vector<Row> make_rows() {
            "executions that each sample is the mean of; auto: 100 for kernels of a GPU below "
            "50 us, else 1"},
           set_batch, get_batch),
+      choice_row({"cache", "cold | hot", "\"cold\"", run_and_case, true, "",
+                  "cold: a batch on a GPU goes round over sets of buffers that together exceed the "
+                  "last-level cache; hot: it uses one set again and again, and no rate is compared "
+                  "with that of memory"},
+                 in(&Case::cache)),
       flag_row({"demonstrate", "true | false", "false", run_and_case, false, "",
                 "also run variants that are wrong on purpose"},
                in(&Case::demonstrate)),

@@ -58,6 +58,7 @@ void visit_case(Record& record, Visit&& visit) {
   visit("extras", record.extras);
   visit("timing", record.timing);
   visit("batch", record.batch);
+  visit("buffer_sets", record.buffer_sets);
   visit("kernels", record.kernels);
   visit("published", record.published);
   visit("published_on", record.published_on);

@@ -74,6 +74,7 @@ struct Record {
   std::int64_t batch = 1;       ///< executions that each of the samples is the mean of
   std::vector<double> seconds;  ///< [repetition * ranks + rank], the timed repetitions
   std::vector<double> warmup;   ///< the same layout
+  std::int64_t buffer_sets = 1;  ///< sets of buffers that a batch went round over
   /// The device's clock and power after each repetition, in the same layout; empty where unknown.
   std::vector<double> clock_hz, power_w;
   double first_use_s = 0;  ///< the very first repetition, slowest rank

@@ -29,6 +29,8 @@ constexpr std::int64_t kMostWarmups = 1000;
 // be a good part of what it shows.
 constexpr double kShortKernelSeconds = 50e-6;
 constexpr std::int64_t kAutomaticBatch = 100;
+// Buffers that a cold batch goes round over, in last-level caches.
+constexpr double kColdCaches = 3;
 constexpr std::string_view kNotApplicable = "this fault does not apply to this workload or world";
 
 /// One variant under measurement: where its samples go.
@@ -189,8 +191,8 @@ class CaseRun {
 
   double peak() const {
     device::Facts const& facts = world_.device().facts();
-    bool const is_memory_bound =
-        description_.unit == "B/s" && entry_.local && description_.device_bytes > 0;
+    bool const is_memory_bound = description_.unit == "B/s" && description_.device_bytes > 0 &&
+                                 (entry_.local || world_.size() == 1) && case_.cache == "cold";
     double const one = is_memory_bound                     ? facts.peak_bandwidth
                        : description_.unit != "FLOP/s"     ? 0
                        : case_.type == core::DataType::f64 ? facts.peak_flops_f64
@@ -235,13 +237,14 @@ class CaseRun {
   /// kept.
   double repetition(Line const& line, Leg leg) {
     device::StreamView const stream = world_.stream();
-    workload_->reset(world_, *line.variant);
+    auto const sets = static_cast<std::size_t>(line.record->buffer_sets);
+    for (std::size_t i = 0; i < sets; ++i) set(i).reset(world_, *line.variant);
     stream.synchronize();
     world_.group().barrier();
     Clock::time_point const start = Clock::now();
     if (timing_ == "device") stream.record(begin_);
     for (std::int64_t i = 0; i < line.batch && options_.fault != Fault::not_run; ++i) {
-      workload_->run(world_, leg, *line.variant);
+      set(static_cast<std::size_t>(i) % sets).run(world_, leg, *line.variant);
     }
     if (timing_ == "device") stream.record(end_);
     double seconds = seconds_since(start);
@@ -256,11 +259,38 @@ class CaseRun {
     double const seconds =
         line.warmup.empty() ? 0 : world_.group().max(core::summarize(line.warmup).median);
     // The other clocks are there to show what one launch looks like to them.
-    bool const is_short = timing_ == "device" && world_.size() == 1 && !line.warmup.empty() &&
-                          seconds < kShortKernelSeconds;
+    bool const is_short =
+        timing_ == "device" && is_alone() && !line.warmup.empty() && seconds < kShortKernelSeconds;
     line.batch = case_.batch > 0 ? case_.batch : is_short ? kAutomaticBatch : 1;
     if (!workload_->repeatable(*line.variant)) line.batch = 1;
     line.record->batch = line.batch;
+  }
+
+  /// Whether no rank waits for another in an execution.
+  bool is_alone() const { return world_.size() == 1 || !description_.communicates; }
+
+  /// The first set of buffers is the one that is judged.
+  Workload& set(std::size_t i) { return i == 0 ? *workload_ : *further_sets_[i - 1]; }
+
+  /// Makes what batches go round over, so that they find no operand of an earlier execution in the
+  /// last-level cache. Collective.
+  void prepare_further_sets() {
+    device::Facts const& facts = world_.device().facts();
+    double const wanted = std::ceil(kColdCaches * static_cast<double>(facts.l2_bytes) /
+                                    std::max(1.0, description_.memory_bytes));
+    bool const is_cold =
+        case_.cache == "cold" && world_.device().kind() == device::Kind::cuda && is_alone();
+    std::int64_t most = 1;
+    for (Line& line : lines_) {
+      double const sets = is_cold ? std::min(wanted, static_cast<double>(line.batch)) : 1;
+      line.record->buffer_sets = std::max<std::int64_t>(1, static_cast<std::int64_t>(sets));
+      most = std::max(most, line.record->buffer_sets);
+    }
+    while (static_cast<std::int64_t>(further_sets_.size()) + 1 < most) {
+      further_sets_.push_back(entry_.make(case_, world_.size(), world_.rank()));
+      further_sets_.back()->prepare(world_, case_.seed);
+    }
+    world_.stream().synchronize();
   }
 
   void read_telemetry(Line& line) {
@@ -353,6 +383,7 @@ class CaseRun {
 
   void time() {
     for (Line& line : lines_) choose_batch(line);
+    prepare_further_sets();
     double spent = 0;
     for (std::int64_t i = 0; !interrupted_; ++i) {
       bool const enough_time = case_.clock == core::Clock::burst || spent >= kSustainedSeconds;
@@ -431,6 +462,7 @@ class CaseRun {
   WorkloadEntry const& entry_;
   RunnerOptions const& options_;
   std::unique_ptr<Workload> workload_;
+  std::vector<std::unique_ptr<Workload>> further_sets_;  ///< alike, for cold batches
   Description description_;
   std::string timing_;         ///< device, synchronised or launch_only
   device::Event begin_, end_;  ///< around a repetition

@@ -26,7 +26,7 @@ using Row = std::vector<std::string>;
 enum class Align { left, right };
 struct Column {
   std::string_view title;
-  std::size_t width;  ///< fixed, so that tables of different runs line up; longer texts push
+  std::size_t width;  ///< at least, so that tables of different runs mostly line up
   Align align;
 };
 struct Table {
@@ -35,7 +35,7 @@ struct Table {
   std::vector<Row> rows;
 };
 
-/// Names of techniques; the few longer ones push.
+/// Names of techniques; the few longer ones widen the column.
 constexpr std::size_t kVariantWidth = 22;
 
 std::string pad(std::string_view text, Column const& column) {
@@ -53,7 +53,14 @@ std::string plain_line(Table const& table, auto const& cell) {
   return line + '\n';
 }
 
-std::string render_plain(Table const& table) {
+std::string render_plain(Table const& narrow) {
+  Table table = narrow;
+  // The last column may be as long as it likes: nothing stands behind it.
+  for (std::size_t i = 0; i + 1 < table.columns.size(); ++i) {
+    for (Row const& row : table.rows) {
+      table.columns[i].width = std::max(table.columns[i].width, row[i].size());
+    }
+  }
   std::string text;
   if (!table.title.empty()) text += fmt::format("{}\n", table.title);
   text += plain_line(table, [&](std::size_t i) { return std::string{table.columns[i].title}; });
@@ -200,7 +207,8 @@ Table times_table(measure::RunResult const& result) {
                {"imbalance", 9, Align::right},
                {"slowest rank", 12, Align::right},
                {"timing", 12, Align::left},
-               {"batch", 5, Align::right}},
+               {"batch", 5, Align::right},
+               {"buffer sets", 11, Align::right}},
               {}};
   for (Record const& r : result.records) {
     if (!has_speed(r)) continue;
@@ -210,7 +218,8 @@ Table times_table(measure::RunResult const& result) {
                                       core::format_seconds(r.time.median_high)),
                           core::format_seconds(r.time.p95), core::format_seconds(r.time.max),
                           core::format_seconds(r.first_use_s), number(r.imbalance, "{:.2f}"),
-                          fmt::format("{}", r.slowest_rank), r.timing, fmt::format("{}", r.batch)});
+                          fmt::format("{}", r.slowest_rank), r.timing, fmt::format("{}", r.batch),
+                          fmt::format("{}", r.buffer_sets)});
   }
   return table;
 }

@@ -40,7 +40,7 @@ class Copy final : public measure::Workload {
     return rows_of(copy::variants());
   }
   std::string_view best(device::Kind kind) const override {
-    return best_of(*this, case_.type, kind, {"kokkos", "vectorized"});
+    return best_of(*this, case_.type, kind, {"vectorized", "kokkos"});
   }
 
   /// Kernels reach host memory only where it is page-locked.

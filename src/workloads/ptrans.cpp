@@ -98,7 +98,7 @@ class Ptrans final : public measure::Workload {
 
   std::vector<kernels::VariantInfo const*> variants() const override { return ptrans_rows(); }
   std::string_view best(device::Kind kind) const override {
-    return best_of(*this, case_.type, kind, {"kokkos", "shared_swizzled"});
+    return best_of(*this, case_.type, kind, {"shared_swizzled", "kokkos"});
   }
   bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
     return &variant == &kScalapack ? kind == device::Kind::host : variant.runs_on(kind);

@@ -51,11 +51,14 @@ class Reduction final : public measure::Workload {
     return rows_of(reduction::variants());
   }
   bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
-    return variant.runs_on(kind) && reduction::supports(variant, operation_, kind) &&
-           (!case_.reproducible || reduction::supports_reproducible(variant));
+    return variant.runs_on(kind) && reduction::supports(variant, operation_, kind);
+  }
+  std::string refusal(kernels::VariantInfo const& variant) const override {
+    if (!case_.reproducible || reduction::supports_reproducible(variant)) return {};
+    return "gives no reproducible bits; use variant 'best'";
   }
   std::string_view best(device::Kind kind) const override {
-    return best_of(*this, case_.type, kind, {"kokkos", "one_launch"});
+    return best_of(*this, case_.type, kind, {"one_launch", "kokkos"});
   }
 
   void prepare(comm::World& world, std::uint64_t seed) override {

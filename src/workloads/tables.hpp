@@ -26,7 +26,7 @@ inline std::string_view best_of(measure::Workload const& workload, core::DataTyp
   std::vector<kernels::VariantInfo const*> const rows = workload.variants();
   auto const usable = [&](kernels::VariantInfo const& row) {
     return workload.runs_on(row, kind) && row.is_built() && row.supports(type) &&
-           !row.demonstration;
+           !row.demonstration && workload.refusal(row).empty();
   };
   for (std::string_view const name : names) {
     for (kernels::VariantInfo const* row : rows) {

@@ -48,7 +48,7 @@ class Transpose final : public measure::Workload {
 
   std::vector<kernels::VariantInfo const*> variants() const override { return transpose_rows(); }
   std::string_view best(device::Kind kind) const override {
-    return best_of(*this, case_.type, kind, {"kokkos", "shared_swizzled"});
+    return best_of(*this, case_.type, kind, {"shared_swizzled", "kokkos"});
   }
 
   std::string refusal(kernels::VariantInfo const& variant) const override {

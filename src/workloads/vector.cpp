@@ -38,7 +38,7 @@ class Vector final : public measure::Workload {
     return rows_of(vector::variants());
   }
   std::string_view best(device::Kind kind) const override {
-    return best_of(*this, case_.type, kind, {"kokkos", "vectorized"});
+    return best_of(*this, case_.type, kind, {"vectorized", "kokkos"});
   }
 
   void prepare(comm::World& world, std::uint64_t seed) override {
