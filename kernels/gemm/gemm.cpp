@@ -388,7 +388,9 @@ int split_k_slices(std::int64_t m, std::int64_t n, std::int64_t k, int units) {
 }
 
 std::int64_t split_k_scratch(std::int64_t m, std::int64_t n, std::int64_t k, int units) {
-  return split_k_slices(m, n, k, units) * m * n;
+  return kScratchCounters + split_k_slices(m, n, k, units) * m * n;
 }
+
+std::int64_t simt_async_scratch(int units) { return kScratchCounters + units * kSimtAsyncTile; }
 
 }  // namespace quadrille::kernels::gemm

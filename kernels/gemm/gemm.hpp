@@ -16,9 +16,11 @@ struct Problem {
   device::MatrixView c;
   double alpha = 1;
   double beta = 0;
-  bool transpose_a = false;       ///< a is stored k x m
-  bool transpose_b = false;       ///< b is stored n x k
-  device::Span<float> scratch{};  ///< for split_k only: split_k_scratch() elements
+  bool transpose_a = false;  ///< a is stored k x m
+  bool transpose_b = false;  ///< b is stored n x k
+  /// On a GPU, for products of f32: split_k needs split_k_scratch() elements, and simt_async makes
+  /// use of simt_async_scratch(). The first kScratchCounters of them are 0 before and after.
+  device::Span<float> scratch{};
 
   std::int64_t m() const { return c.rows; }
   std::int64_t n() const { return c.cols; }
@@ -92,7 +94,12 @@ void launch_simt_async_64x64(Problem const& problem, device::StreamView stream);
 /// Parts into which split_k cuts k, such that all multiprocessors have work and a part is worth
 /// starting.
 int split_k_slices(std::int64_t m, std::int64_t n, std::int64_t k, int units);
-/// Elements of scratch memory that split_k needs for its partial sums.
+
+inline constexpr std::int64_t kScratchCounters = 1024;
+/// Elements of scratch memory that split_k needs for its partial sums, counters included.
 std::int64_t split_k_scratch(std::int64_t m, std::int64_t n, std::int64_t k, int units);
+inline constexpr std::int64_t kSimtAsyncTile = 128 * 256;
+/// Elements with which simt_async can cut tiles along k, counters included: a tile for each block.
+std::int64_t simt_async_scratch(int units);
 
 }  // namespace quadrille::kernels::gemm

@@ -75,22 +75,22 @@ void launch_split_k(Problem const& problem, device::StreamView stream) {
   require_vectors(p, "split_k", "simt_async");
   int const units = stream.device().facts().units;
   auto const needed = split_k_scratch(p.m, p.n, p.k, units);
-  QUAD_REQUIRE(problem.scratch.size >= needed && (needed == 0 || problem.scratch.data != nullptr),
+  QUAD_REQUIRE(problem.scratch.size >= needed && problem.scratch.data != nullptr,
                "gemm/split_k: needs " + std::to_string(needed) +
                    " elements of scratch memory; use variant 'warp_tile'");
   QUAD_REQUIRE(reinterpret_cast<std::uintptr_t>(problem.scratch.data) % 16 == 0,
                "gemm/split_k: scratch memory must be aligned to 16 bytes");
   if (p.m == 0 || p.n == 0) return;
   int const slices = split_k_slices(p.m, p.n, p.k, units);
+  float* const partial = problem.scratch.data + kScratchCounters;
   // Whole tiles for every slice, so that only the last one has an edge.
   int const steps = divide_up(divide_up(p.k, slices), kDepth) * kDepth;
   dim3 grid = grid_of(p, kM, kN, "split_k");
   grid.z = static_cast<unsigned>(slices);
-  QUAD_LAUNCH(gemm_split_k_partial_kernel, grid, dim3(kThreads), 0, stream, p, problem.scratch.data,
-              steps);
+  QUAD_LAUNCH(gemm_split_k_partial_kernel, grid, dim3(kThreads), 0, stream, p, partial, steps);
   auto const blocks = (std::int64_t{p.m} * p.n / 4 + kThreads - 1) / kThreads;
   QUAD_LAUNCH(gemm_split_k_sum_kernel, dim3(static_cast<unsigned>(blocks)), dim3(kThreads), 0,
-              stream, p, problem.scratch.data, slices);
+              stream, p, partial, slices);
 }
 
 }  // namespace quadrille::kernels::gemm

@@ -39,8 +39,7 @@ class Gemm final : public measure::Workload {
     return gemm::refusal(variant, case_.layout != "nn", n_, k_);
   }
   std::string_view best(device::Kind kind) const override {
-    return best_of(*this, case_.type, kind,
-                   {"kokkos", "simt_async", "dmma", "thread_tile_2d", "thread_tile"});
+    return best_of(*this, case_.type, kind, {"simt_async", "thread_tile_2d", "kokkos"});
   }
 
   void prepare(comm::World& world, std::uint64_t seed) override {
@@ -50,11 +49,9 @@ class Gemm final : public measure::Workload {
       b_ = {device, case_.type, transpose_b() ? n_ : k_, transpose_b() ? k_ : n_, world.stream()};
       c_ = {device, case_.type, m_, n_, world.stream()};
       if (case_.beta != 0) c0_ = {device, case_.type, m_, n_, world.stream()};
-      if (wants_split_k()) {
-        int const units = device.kind() == device::Kind::cuda ? device.facts().units : 0;
-        scratch_ = {device, units > 0 ? gemm::split_k_scratch(m_, n_, k_, units) : 0,
-                    world.stream()};
-      }
+      std::int64_t const for_split_k =
+          wants_split_k() ? gemm::split_k_scratch(m_, n_, k_, device.facts().units) : 0;
+      scratch_ = product_scratch(case_.type, for_split_k, world);
     }
     // Tags differ by rank, so that another rank's data are wrong data.
     auto const tag = static_cast<std::uint64_t>(8 * rank_);
@@ -135,7 +132,7 @@ class Gemm final : public measure::Workload {
   int ranks_, rank_;
   Product product_;
   device::Matrix a_, b_, c_, c0_;
-  device::Buffer<float> scratch_;  // partial sums of split_k
+  device::Buffer<float> scratch_;
 };
 
 }  // namespace

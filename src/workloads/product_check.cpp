@@ -256,4 +256,13 @@ measure::Verdict check_product(Product const& product, ProductLayout const& layo
   return agree(world, check == core::Check::sample ? checker.sampled() : checker.full());
 }
 
+device::Buffer<float> product_scratch(core::DataType type, std::int64_t least, comm::World& world) {
+  device::Device& device = world.device();
+  if (device.kind() == device::Kind::host || type != core::DataType::f32) return {};
+  std::int64_t const n = std::max(least, kernels::gemm::simt_async_scratch(device.facts().units));
+  device::Buffer<float> scratch{device, n, world.stream()};
+  world.stream().fill(scratch.data(), 0, kernels::gemm::kScratchCounters * sizeof(float));
+  return scratch;
+}
+
 }  // namespace quadrille::workloads

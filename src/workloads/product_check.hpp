@@ -33,4 +33,8 @@ measure::Verdict check_product(Product const& product, ProductLayout const& layo
                                device::MatrixView const& c, comm::World const& world,
                                core::Check check);
 
+/// Scratch memory for products of this type by any variant but split_k, and of `least` elements at
+/// least; its counters are zero. Empty on a host.
+device::Buffer<float> product_scratch(core::DataType type, std::int64_t least, comm::World& world);
+
 }  // namespace quadrille::workloads

@@ -66,9 +66,7 @@ class Summa final : public measure::Workload {
   std::vector<kernels::VariantInfo const*> variants() const override { return summa_rows(); }
   // The local product that a user would take for speed on a host is the library's.
   std::string_view best(device::Kind kind) const override {
-    if (kind == device::Kind::host) return "vendor";
-    return best_of(*this, case_.type, kind,
-                   {"simt_async", "dmma", "thread_tile_2d", "thread_tile"});
+    return best_of(*this, case_.type, kind, {"simt_async", "thread_tile_2d", "kokkos"});
   }
   bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
     return &variant == &kScalapack ? kind == device::Kind::host : variant.runs_on(kind);
@@ -190,6 +188,7 @@ class Summa final : public measure::Workload {
   void allocate(comm::World& world) {
     grid_ = comm::Grid{world.group(), shape_};
     own_.allocate(layout_, case_, world);
+    scratch_ = product_scratch(case_.type, 0, world);
     // A panel lies inside one block of A's columns and one of B's rows.
     for (std::int64_t at = 0; at < k_;) {
       std::int64_t const end =
@@ -281,9 +280,10 @@ class Summa final : public measure::Workload {
         slot.a_arrived.wait_on(compute);
         slot.b_arrived.wait_on(compute);
       }
-      launch<gemm::Problem>(
-          variant, {a_panel(t), b_panel(t), own_.c.view(), case_.alpha, t == 0 ? case_.beta : 1},
-          compute);
+      launch<gemm::Problem>(variant,
+                            {a_panel(t), b_panel(t), own_.c.view(), case_.alpha,
+                             t == 0 ? case_.beta : 1, false, false, scratch_.span()},
+                            compute);
       compute.record(slot.computed);
     }
     if (panels_.empty()) {
@@ -320,6 +320,7 @@ class Summa final : public measure::Workload {
   bool peer_ran_ = false;
   comm::Grid grid_;
   Operands own_, theirs_;
+  device::Buffer<float> scratch_;
   std::vector<Slot> slots_;
   std::unique_ptr<comm::Channel> row_channel_, col_channel_;
   std::optional<Scalapack> peer_;

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -83,7 +84,10 @@ void expect_product(Variant<Problem> const& variant, Case one, device::Device& d
   Matrix<T> const on_a{device, stream, m, k, pad, offset, a};
   Matrix<T> const on_b{device, stream, k, n, pad, offset, b};
   Matrix<T> const on_c{device, stream, m, n, pad, offset, c};
-  DeviceArray<float> const scratch{device, stream, split_k_scratch(m, n, k, device.facts().units)};
+  int const units = device.facts().units;
+  DeviceArray<float> const scratch{
+      device, stream, std::max(split_k_scratch(m, n, k, units), simt_async_scratch(units))};
+  stream.fill(scratch.data(), 0, kScratchCounters * sizeof(float));
   Problem problem{on_a.view(), on_b.view(), on_c.view(), alpha, beta};
   problem.scratch = {scratch.data(), scratch.size()};
 
@@ -123,6 +127,9 @@ void expect_product(Variant<Problem> const& variant, Case one, device::Device& d
   }
   EXPECT_TRUE(on_a.array.intact() && on_b.array.intact() && on_c.array.intact());
   EXPECT_TRUE(scratch.intact());
+  std::vector<float> const left = scratch.download();
+  EXPECT_TRUE(std::all_of(left.begin(), left.begin() + kScratchCounters,
+                          [](float counter) { return counter == 0; }));
 }
 
 class GemmCudaTest : public testing::TestWithParam<std::string_view> {
@@ -162,6 +169,24 @@ TEST_P(GemmCudaTest, EqualsReferenceOnSeveralTiles) {
   } else {
     expect({{128, 256, 32, 1, 1}, {130, 260, 36, -1, 1}});
   }
+}
+
+/// Few tiles and many stages: tiles are cut among all blocks, in two and in many parts, and a block
+/// has the end of one, others whole, and the begin of another.
+TEST(GemmCuda, SimtAsyncCutsTiles) {
+  Variant<Problem> const& variant = *find(variants(), "simt_async_128x256");
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    if (test::kernel_mode() == KernelMode::gpu) {
+      for (Case const& one : {Case{128, 256, 32 * 1024}, Case{1000, 1500, 2000, -1, 0.5},
+                              Case{1536, 1536, 1536}, Case{2176, 2176, 512, 1, 1}}) {
+        expect_product<float>(variant, one, device, stream);
+      }
+    } else {
+      expect_product<float>(variant, {9, 300, 360, -1, 0.5}, device, stream);
+      expect_product<float>(variant, {128, 256, 192}, device, stream);
+      expect_product<float>(variant, {3, 2300, 128}, device, stream);
+    }
+  });
 }
 
 TEST_P(GemmCudaTest, RefusesTransposedOperandsAndOtherTypes) {
@@ -245,7 +270,7 @@ TEST(GemmCuda, SplitKSplitsWhereTilesAreFew) {
   EXPECT_EQ(split_k_slices(4096, 4096, 4096, 132), 1);
   EXPECT_EQ(split_k_slices(128, 128, 64, 132), 1);
   EXPECT_EQ(split_k_slices(0, 0, 0, 132), 1);
-  EXPECT_EQ(split_k_scratch(256, 128, 4096, 132), 32 * 256 * 128);
+  EXPECT_EQ(split_k_scratch(256, 128, 4096, 132), kScratchCounters + 32 * 256 * 128);
 }
 
 }  // namespace
