@@ -6,8 +6,7 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    the 32 threads of a warp have one row and 32 neighbouring columns. Their reads of B
-/// and
-///              writes of C are one transaction each and their reads of A one broadcast. The
+///              and writes of C are one transaction each and their reads of A one broadcast. The
 ///              instructions are those of `naive_flat`: coalescing happens in the memory system
 /// Shapes       row-major, any extents and leading dimensions
 /// Types        f32, sums in f32
@@ -16,7 +15,7 @@
 /// Launch       1024 threads in a row, no shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-/// Performance
+///              Performance
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {

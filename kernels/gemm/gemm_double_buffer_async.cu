@@ -6,9 +6,9 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    cp.async moves words from global to shared memory without registers and without
-/// waiting:
-///              the next pair of tiles is under way while this one is multiplied. B travels in
-///              16-byte copies, A word by word, because only so it is transposed on the way
+///              waiting: the next pair of tiles is under way while this one is multiplied. B
+///              travels in 16-byte copies, A word by word, because only so it is transposed on the
+///              way
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Types        f32, sums in f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
@@ -17,7 +17,7 @@
 /// Launch       256 threads, 32 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-/// Performance
+///              Performance
 #include "common/ptx.cuh"
 #include "gemm/gemm_warp_tile.cuh"
 

@@ -6,10 +6,9 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    the second barrier of `warp_tile` only keeps a tile from being overwritten while
-/// others
-///              still read it. With two pairs in turn, the barrier of the next pair does that. A
-///              warp still waits for its own loads before it multiplies: loads and products overlap
-///              only between warps that have drifted apart
+///              others still read it. With two pairs in turn, the barrier of the next pair does
+///              that. A warp still waits for its own loads before it multiplies: loads and products
+///              overlap only between warps that have drifted apart
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Types        f32, sums in f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
@@ -18,7 +17,7 @@
 /// Launch       256 threads, 32 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-/// Performance
+///              Performance
 #include "gemm/gemm_warp_tile.cuh"
 
 namespace quadrille::kernels::gemm {

@@ -6,10 +6,9 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    a pipeline of two levels. The words of the next pair of tiles are loaded to
-/// registers
-///              before this pair is multiplied and stored to the other buffer behind it, so that
-///              the latency of global memory passes under products. Within a pair, the values of
-///              the next step are read from shared memory before this step's products
+///              registers before this pair is multiplied and stored to the other buffer behind it,
+///              so that the latency of global memory passes under products. Within a pair, the
+///              values of the next step are read from shared memory before this step's products
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Types        f32, sums in f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
@@ -18,7 +17,7 @@
 /// Launch       256 threads, 32 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-/// Performance
+///              Performance
 #include "gemm/gemm_warp_tile.cuh"
 
 namespace quadrille::kernels::gemm {

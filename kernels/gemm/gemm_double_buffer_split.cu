@@ -6,9 +6,8 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    two pairs of tiles, and the threads in two halves. Each half loads one pair for all
-/// and
-///              computes its own part of C from both, half a turn behind the other: while one waits
-///              for global memory, the other multiplies. Two pairs take three phases with one
+///              and computes its own part of C from both, half a turn behind the other: while one
+///              waits for global memory, the other multiplies. Two pairs take three phases with one
 ///              barrier behind each, on a path that all threads share
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Types        f32, sums in f32
@@ -18,7 +17,7 @@
 /// Launch       256 threads, 32 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-/// Performance
+///              Performance
 #include "gemm/gemm_warp_tile.cuh"
 
 namespace quadrille::kernels::gemm {

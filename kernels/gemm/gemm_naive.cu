@@ -6,9 +6,9 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    none: every thread walks a row of A and a column of B. Threads of a warp differ in
-/// the
-///              row, so their reads of A and writes of C lie lda and ldc elements apart and take up
-///              to 32 transactions where one would do: the mistake that `coalesced` corrects
+///              the row, so their reads of A and writes of C lie lda and ldc elements apart and
+///              take up to 32 transactions where one would do: the mistake that `coalesced`
+///              corrects
 /// Shapes       row-major, any extents and leading dimensions
 /// Types        f32, f64, sums in the same type
 /// Work         2 m n k flop; without caches (2 k + 1) m n elements of traffic
@@ -16,7 +16,7 @@
 /// Launch       32 x 32 threads, no shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-/// Performance
+///              Performance
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {

@@ -6,9 +6,8 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    as `naive`, from a one-dimensional block: the remainder of the thread number is the
-/// row,
-///              the quotient the column. Differs from `coalesced` in exchanging the two, and in
-///              nothing else: the pair shows what the order of threads alone is worth
+///              row, the quotient the column. Differs from `coalesced` in exchanging the two, and
+///              in nothing else: the pair shows what the order of threads alone is worth
 /// Shapes       row-major, any extents and leading dimensions
 /// Types        f32, sums in f32
 /// Work         2 m n k flop; without caches (2 k + 1) m n elements of traffic
@@ -16,7 +15,7 @@
 /// Launch       1024 threads in a row, no shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-/// Performance
+///              Performance
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {

@@ -6,9 +6,9 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    padding is the usual cure where threads of a warp read a column. Here they read
-/// along a
-///              row, so the conflicts stay, and an odd row length costs the 16-byte alignment: B is
-///              stored and read in single words. Shows that padding has to fit the access
+///              along a row, so the conflicts stay, and an odd row length costs the 16-byte
+///              alignment: B is stored and read in single words. Shows that padding has to fit the
+///              access
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Types        f32, sums in f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
@@ -17,7 +17,7 @@
 /// Launch       256 threads, 8.2 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-/// Performance
+///              Performance
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {

@@ -6,20 +6,18 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    a block copies a square tile of A and of B to shared memory and multiplies from
-/// there:
-///              each element comes from global memory once per block and not once per thread. Every
-///              multiply-add still reads two words of shared memory, which is now the limit. Tile
-///              edges 8, 16 and 32 are variants: a larger tile reads less global memory
+///              there: each element comes from global memory once per block and not once per
+///              thread. Every multiply-add still reads two words of shared memory, which is now the
+///              limit. Tile edges 8, 16 and 32 are variants: a larger tile reads less global memory
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
 /// Types        f32, f64, sums in the same type
 /// Work         2 m n k flop; traffic 2 m n k / tile elements
 /// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       tile x tile threads, 2 tile^2 elements of shared memory; two barriers per step,
-/// also
-///              where a block is a single warp: threads of a warp need not run in step
+///              also where a block is a single warp: threads of a warp need not run in step
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-/// Performance
+///              Performance
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -33,10 +31,14 @@ __global__ void __launch_bounds__(kTile* kTile) gemm_shared_tile_kernel(Operands
   int const y = static_cast<int>(threadIdx.y);
   int const row = static_cast<int>(blockIdx.y) * kTile + y;
   int const col = static_cast<int>(blockIdx.x) * kTile + x;
+  T const* a = p.a + row * p.lda + x;
+  T const* b = p.b + y * p.ldb + col;
   T sum = 0;
   for (int first = 0; first < p.k; first += kTile) {
-    tile_a[y][x] = row < p.m && first + x < p.k ? p.a[row * p.lda + first + x] : T{};
-    tile_b[y][x] = first + y < p.k && col < p.n ? p.b[(first + y) * p.ldb + col] : T{};
+    tile_a[y][x] = row < p.m && first + x < p.k ? *a : T{};
+    tile_b[y][x] = first + y < p.k && col < p.n ? *b : T{};
+    a += kTile;
+    b += kTile * p.ldb;
     __syncthreads();  // both tiles are complete
 #pragma unroll
     for (int q = 0; q < kTile; ++q) sum += tile_a[y][q] * tile_b[q][x];

@@ -266,11 +266,11 @@ __device__ inline void add_products(float (&sum)[kRows][kCols], Values const& va
   }
 }
 
-/// The sums of four columns each, one after the other for all threads that have some. In swapped
-/// pairs: four words that are stored at once lie in registers side by side, as do the values of B
-/// that are read at once, and a multiply-add is slower if its sum and its value of B are both in
-/// even registers or both in odd ones.
-__device__ inline void store_sums(float* to, int threads, float const (&sum)[kRows][kCols]) {
+/// Where slices of a block leave their sums, four columns at once, one after the other for all
+/// threads that have some. In swapped pairs: words that are stored at once lie in registers side by
+/// side, as do values of B that are read at once, and a multiply-add is slower if its sum and its
+/// value of B are both in even registers or both in odd ones.
+__device__ inline void store_slice(float* to, int threads, float const (&sum)[kRows][kCols]) {
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
 #pragma unroll
@@ -281,7 +281,7 @@ __device__ inline void store_sums(float* to, int threads, float const (&sum)[kRo
   }
 }
 
-__device__ inline void add_sums(float const* from, int threads, float (&sum)[kRows][kCols]) {
+__device__ inline void add_slice(float const* from, int threads, float (&sum)[kRows][kCols]) {
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
 #pragma unroll
@@ -292,9 +292,6 @@ __device__ inline void add_sums(float const* from, int threads, float (&sum)[kRo
       sum[i][j + 3] += value.z;
       sum[i][j + 2] += value.w;
     }
-    // Keeps the loads of all rows from being under way at once, which takes registers that the
-    // loop over the stages then lacks.
-    __syncwarp();
   }
 }
 
@@ -303,7 +300,13 @@ template <class Tile>
 __device__ void hand_over(Plan const& plan, float const (&sum)[kRows][kCols]) {
   int const block = static_cast<int>(blockIdx.x);
   int const thread = static_cast<int>(threadIdx.x);
-  store_sums(plan.partial + std::int64_t{block} * Tile::kM * Tile::kN + thread * 4, kThreads, sum);
+  // Word by word, which asks nothing of the registers that hold them.
+  float* const to = plan.partial + std::int64_t{block} * Tile::kM * Tile::kN + thread;
+#pragma unroll
+  for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+    for (int j = 0; j < kCols; ++j) to[(i * kCols + j) * kThreads] = sum[i][j];
+  }
   __syncthreads();  // all sums are written
   if (thread == 0) ptx::store_release_gpu(plan.is_ready + block, 1U);
 }
@@ -320,7 +323,12 @@ __device__ void take_over(Plan const& plan, int tile, float (&sum)[kRows][kCols]
       }
     }
     __syncthreads();  // the sums are there
-    add_sums(plan.partial + std::int64_t{other} * Tile::kM * Tile::kN + thread * 4, kThreads, sum);
+    float const* const from = plan.partial + std::int64_t{other} * Tile::kM * Tile::kN + thread;
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+#pragma unroll
+      for (int j = 0; j < kCols; ++j) sum[i][j] += from[(i * kCols + j) * kThreads];
+    }
     __syncthreads();  // all have read them
     if (thread == 0) ptx::store_relaxed_gpu(plan.is_ready + other, 0U);
   } while (plan.first_of(other) > tile * plan.stages);
@@ -395,12 +403,12 @@ __global__ void __launch_bounds__(kThreads, 1)
       constexpr int kTileThreads = Tile::kTileWarps * 32;
       int const thread = static_cast<int>(threadIdx.x) % kTileThreads;
       constexpr int kTileSize = Tile::kM * Tile::kN;
-      if (slice > 0) store_sums(shared + (slice - 1) * kTileSize + thread * 4, kTileThreads, sum);
+      if (slice > 0) store_slice(shared + (slice - 1) * kTileSize + thread * 4, kTileThreads, sum);
       __syncthreads();  // all sums have arrived
       if (slice > 0) return;
 #pragma unroll 1
       for (int other = 0; other < Tile::kSlices - 1; ++other) {
-        add_sums(shared + other * kTileSize + thread * 4, kTileThreads, sum);
+        add_slice(shared + other * kTileSize + thread * 4, kTileThreads, sum);
       }
     } else {
       if (run.first + run.count < plan.stages) {

@@ -6,10 +6,9 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    in `vectorized`, threads of a warp read B 8 words apart, so that every fourth
-/// thread
-///              meets the same banks. Here each row of the tile of B is stored as 8 x 16: the j-th
-///              values of the 16 threads side by side. Reads are free of conflicts; stores are
-///              scalar and conflict two ways. Fewer conflicts, more instructions
+///              thread meets the same banks. Here each row of the tile of B is stored as 8 x 16:
+///              the j-th values of the 16 threads side by side. Reads are free of conflicts; stores
+///              are scalar and conflict two ways. Fewer conflicts, more instructions
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Types        f32, sums in f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
@@ -18,7 +17,7 @@
 /// Launch       256 threads, 8 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-/// Performance
+///              Performance
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {

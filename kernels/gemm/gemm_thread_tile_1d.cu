@@ -6,8 +6,7 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    a thread computes 8 elements of one column of C. With the step of k outside, one
-/// value
-///              of B stays in a register for 8 multiply-adds: 9 words of shared memory for 8
+///              value of B stays in a register for 8 multiply-adds: 9 words of shared memory for 8
 ///              multiply-adds where `shared_tile` reads 16
 /// Shapes       row-major, any extents and leading dimensions
 /// Types        f32, sums in f32; outside the matrices, tiles are zero
@@ -16,7 +15,7 @@
 /// Launch       512 threads, 4 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-/// Performance
+///              Performance
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {

@@ -6,9 +6,8 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    as `thread_tile_1d`, but each sum is finished for the tile before the next one
-/// starts,
-///              and nothing says that values of B are shared. The compiler unrolls both loops and
-///              finds out: the same number of reads of shared memory, and no loss
+///              starts, and nothing says that values of B are shared. The compiler unrolls both
+///              loops and finds out: the same number of reads of shared memory, and no loss
 /// Shapes       row-major, any extents and leading dimensions
 /// Types        f32, sums in f32; outside the matrices, tiles are zero
 /// Work         2 m n k flop; traffic m n k / 32 elements
@@ -16,7 +15,7 @@
 /// Launch       512 threads, 4 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-/// Performance
+///              Performance
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {

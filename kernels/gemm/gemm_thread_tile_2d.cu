@@ -7,7 +7,8 @@
 ///
 /// Technique    a thread computes an 8 x 8 patch of C. For each step of k it reads 8 + 8 words of
 ///              shared memory into registers and does 64 multiply-adds with them: a square patch
-///              shares more than a column. Threads fill the tiles in several passes
+///              shares more than a column. Threads fill the tiles in several passes, in each of
+///              which a thread copies the word at the same place of other rows
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
 /// Types        f32, f64, sums in the same type
 /// Work         2 m n k flop; traffic m n k / 64 elements
@@ -15,7 +16,7 @@
 /// Launch       256 threads; 8 KiB (f32) or 16 KiB (f64) of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-/// Performance
+///              Performance
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -26,8 +27,15 @@ inline constexpr int kDepth = 8;
 inline constexpr int kRows = 8, kCols = 8;  // of one thread
 inline constexpr int kThreads = kM * kN / (kRows * kCols);
 
+// Rows of the tiles that all threads fill in one pass.
+inline constexpr int kRowsA = kThreads / kDepth;
+inline constexpr int kRowsB = kThreads / kN;
+// Two blocks of f32 share a multiprocessor; in f64 the sums of one take half of its registers.
 template <class T>
-__global__ void __launch_bounds__(kThreads) gemm_thread_tile_2d_kernel(Operands<T> p) {
+inline constexpr int kBlocks = sizeof(T) == 4 ? 2 : 1;
+
+template <class T>
+__global__ void __launch_bounds__(kThreads, kBlocks<T>) gemm_thread_tile_2d_kernel(Operands<T> p) {
   QUAD_SHARED(T, tile_a, [kM][kDepth]);
   QUAD_SHARED(T, tile_b, [kDepth][kN]);
   int const thread = static_cast<int>(threadIdx.x);
@@ -35,43 +43,48 @@ __global__ void __launch_bounds__(kThreads) gemm_thread_tile_2d_kernel(Operands<
   int const col = static_cast<int>(blockIdx.x) * kN;
   int const my_row = thread / (kN / kCols) * kRows;
   int const my_col = thread % (kN / kCols) * kCols;
+  // The first word of each tile that this thread copies.
+  int const i = thread / kDepth, q_a = thread % kDepth;
+  int const q_b = thread / kN, j = thread % kN;
+  T const* a = p.a + (row + i) * p.lda + q_a;
+  T const* b = p.b + q_b * p.ldb + col + j;
   T sum[kRows][kCols] = {};
   for (int first = 0; first < p.k; first += kDepth) {
 #pragma unroll
-    for (int e = thread; e < kM * kDepth; e += kThreads) {
-      int const i = e / kDepth, q = e % kDepth;
-      bool const inside = row + i < p.m && first + q < p.k;
-      tile_a[i][q] = inside ? p.a[(row + i) * p.lda + first + q] : T{};
+    for (int r = 0; r < kM; r += kRowsA) {
+      bool const inside = row + i + r < p.m && first + q_a < p.k;
+      tile_a[i + r][q_a] = inside ? a[r * p.lda] : T{};
     }
 #pragma unroll
-    for (int e = thread; e < kDepth * kN; e += kThreads) {
-      int const q = e / kN, j = e % kN;
-      bool const inside = first + q < p.k && col + j < p.n;
-      tile_b[q][j] = inside ? p.b[(first + q) * p.ldb + col + j] : T{};
+    for (int r = 0; r < kDepth; r += kRowsB) {
+      bool const inside = first + q_b + r < p.k && col + j < p.n;
+      tile_b[q_b + r][j] = inside ? b[r * p.ldb] : T{};
     }
+    a += kDepth;
+    b += kDepth * p.ldb;
     __syncthreads();  // both tiles are complete
 #pragma unroll
     for (int q = 0; q < kDepth; ++q) {
-      T a[kRows], b[kCols];
+      T from_a[kRows], from_b[kCols];
 #pragma unroll
-      for (int i = 0; i < kRows; ++i) a[i] = tile_a[my_row + i][q];
+      for (int r = 0; r < kRows; ++r) from_a[r] = tile_a[my_row + r][q];
 #pragma unroll
-      for (int j = 0; j < kCols; ++j) b[j] = tile_b[q][my_col + j];
+      for (int c = 0; c < kCols; ++c) from_b[c] = tile_b[q][my_col + c];
 #pragma unroll
-      for (int i = 0; i < kRows; ++i) {
+      for (int r = 0; r < kRows; ++r) {
 #pragma unroll
-        for (int j = 0; j < kCols; ++j) sum[i][j] += a[i] * b[j];
+        for (int c = 0; c < kCols; ++c) sum[r][c] += from_a[r] * from_b[c];
       }
     }
     __syncthreads();  // all have read the tiles
   }
 #pragma unroll
-  for (int i = 0; i < kRows; ++i) {
+  for (int r = 0; r < kRows; ++r) {
 #pragma unroll
-    for (int j = 0; j < kCols; ++j) {
-      int const c_row = row + my_row + i;
-      int const c_col = col + my_col + j;
-      if (c_row < p.m && c_col < p.n) update(p, c_row, c_col, sum[i][j]);
+    for (int c = 0; c < kCols; ++c) {
+      int const c_row = row + my_row + r;
+      int const c_col = col + my_col + c;
+      if (c_row < p.m && c_col < p.n) update(p, c_row, c_col, sum[r][c]);
     }
   }
 }

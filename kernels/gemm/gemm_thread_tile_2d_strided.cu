@@ -6,9 +6,8 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    a thread's 8 x 8 elements of C are 16 rows and 16 columns apart, one in each 16 x
-/// 16
-///              part of the tile. So neighbouring threads always have neighbouring columns: their
-///              reads of shared memory and their writes of C are contiguous, without vectors.
+///              16 part of the tile. So neighbouring threads always have neighbouring columns:
+///              their reads of shared memory and their writes of C are contiguous, without vectors.
 ///              Variants show the neighbours: `_2x2` has 4 sums and a deeper tile, `_16x16` 256
 ///              sums, more than a thread has registers, so that they spill to memory
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
@@ -16,8 +15,7 @@
 /// Work         2 m n k flop; traffic 2 m n k / tile elements
 /// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       16 x 16 threads (`_2x2`: 32 x 32), dynamic shared memory for a tile of A and one of
-/// B;
-///              rows of A have one element of padding, which keeps columns of a tile out of one
+///              B; rows of A have one element of padding, which keeps columns of a tile out of one
 ///              bank
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after a course of HIP programming for the DCU (matrixMul, more_elements)

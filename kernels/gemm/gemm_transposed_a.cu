@@ -6,9 +6,8 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    as `thread_tile_2d`, but the tile of A is stored by columns. A thread's 8 values of
-/// A for
-///              one step of k then lie side by side and arrive with two 16-byte reads instead of
-///              eight 4-byte reads
+///              A for one step of k then lie side by side and arrive with two 16-byte reads instead
+///              of eight 4-byte reads
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
 /// Types        f32, sums in f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
@@ -16,7 +15,7 @@
 /// Launch       256 threads, 8 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-/// Performance
+///              Performance
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -27,7 +26,11 @@ inline constexpr int kDepth = 8;
 inline constexpr int kRows = 8, kCols = 8;  // of one thread
 inline constexpr int kThreads = kM * kN / (kRows * kCols);
 
-__global__ void __launch_bounds__(kThreads) gemm_transposed_a_kernel(Operands<float> p) {
+// Rows of the tiles that all threads fill in one pass.
+inline constexpr int kRowsA = kThreads / kDepth;
+inline constexpr int kRowsB = kThreads / kN;
+
+__global__ void __launch_bounds__(kThreads, 2) gemm_transposed_a_kernel(Operands<float> p) {
   QUAD_SHARED(float, tile_a, [kDepth][kM]);  // transposed
   QUAD_SHARED(float, tile_b, [kDepth][kN]);
   int const thread = static_cast<int>(threadIdx.x);
@@ -35,44 +38,49 @@ __global__ void __launch_bounds__(kThreads) gemm_transposed_a_kernel(Operands<fl
   int const col = static_cast<int>(blockIdx.x) * kN;
   int const my_row = thread / (kN / kCols) * kRows;
   int const my_col = thread % (kN / kCols) * kCols;
+  // The first word of each tile that this thread copies.
+  int const i = thread / kDepth, q_a = thread % kDepth;
+  int const q_b = thread / kN, j = thread % kN;
+  float const* a = p.a + (row + i) * p.lda + q_a;
+  float const* b = p.b + q_b * p.ldb + col + j;
 
   float sum[kRows][kCols] = {};
   for (int first = 0; first < p.k; first += kDepth) {
 #pragma unroll
-    for (int e = thread; e < kM * kDepth; e += kThreads) {
-      int const i = e / kDepth, q = e % kDepth;
-      bool const inside = row + i < p.m && first + q < p.k;
-      tile_a[q][i] = inside ? p.a[(row + i) * p.lda + first + q] : 0.0F;
+    for (int r = 0; r < kM; r += kRowsA) {
+      bool const inside = row + i + r < p.m && first + q_a < p.k;
+      tile_a[q_a][i + r] = inside ? a[r * p.lda] : 0.0F;
     }
 #pragma unroll
-    for (int e = thread; e < kDepth * kN; e += kThreads) {
-      int const q = e / kN, j = e % kN;
-      bool const inside = first + q < p.k && col + j < p.n;
-      tile_b[q][j] = inside ? p.b[(first + q) * p.ldb + col + j] : 0.0F;
+    for (int r = 0; r < kDepth; r += kRowsB) {
+      bool const inside = first + q_b + r < p.k && col + j < p.n;
+      tile_b[q_b + r][j] = inside ? b[r * p.ldb] : 0.0F;
     }
+    a += kDepth;
+    b += kDepth * p.ldb;
     __syncthreads();  // both tiles are complete
 #pragma unroll
     for (int q = 0; q < kDepth; ++q) {
-      float a[kRows], b[kCols];
+      float from_a[kRows], from_b[kCols];
 #pragma unroll
-      for (int i = 0; i < kRows; ++i) a[i] = tile_a[q][my_row + i];
+      for (int r = 0; r < kRows; ++r) from_a[r] = tile_a[q][my_row + r];
 #pragma unroll
-      for (int j = 0; j < kCols; ++j) b[j] = tile_b[q][my_col + j];
+      for (int c = 0; c < kCols; ++c) from_b[c] = tile_b[q][my_col + c];
 #pragma unroll
-      for (int i = 0; i < kRows; ++i) {
+      for (int r = 0; r < kRows; ++r) {
 #pragma unroll
-        for (int j = 0; j < kCols; ++j) sum[i][j] += a[i] * b[j];
+        for (int c = 0; c < kCols; ++c) sum[r][c] += from_a[r] * from_b[c];
       }
     }
     __syncthreads();  // all have read the tiles
   }
 #pragma unroll
-  for (int i = 0; i < kRows; ++i) {
+  for (int r = 0; r < kRows; ++r) {
 #pragma unroll
-    for (int j = 0; j < kCols; ++j) {
-      int const c_row = row + my_row + i;
-      int const c_col = col + my_col + j;
-      if (c_row < p.m && c_col < p.n) update(p, c_row, c_col, sum[i][j]);
+    for (int c = 0; c < kCols; ++c) {
+      int const c_row = row + my_row + r;
+      int const c_col = col + my_col + c;
+      if (c_row < p.m && c_col < p.n) update(p, c_row, c_col, sum[r][c]);
     }
   }
 }

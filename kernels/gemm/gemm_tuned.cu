@@ -6,8 +6,7 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    which tile is best depends on registers, shared memory and the number of tiles that
-/// a
-///              matrix cuts into, and is found by trying. The name of a variant has rows, columns
+///              a matrix cuts into, and is found by trying. The name of a variant has rows, columns
 ///              and depth of the block's tile, then rows and columns of a thread's. All legal tiles
 ///              have whole vectors for every thread; these are the dozen worth showing, others are
 ///              one line
@@ -19,7 +18,7 @@
 /// Launch       a thread for each patch of the tile; one tile of A and one of B in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-/// Performance
+///              Performance
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {

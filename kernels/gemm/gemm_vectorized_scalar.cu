@@ -6,9 +6,8 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    none: the control experiment. The same thread copies the same four words, one by
-/// one. The
-///              compiler does not merge them, because nothing tells it that the address is a
-///              multiple of 16
+///              one. The compiler does not merge them, because nothing tells it that the address is
+///              a multiple of 16
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
 /// Types        f32, sums in f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
@@ -16,7 +15,7 @@
 /// Launch       256 threads, 8 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-/// Performance
+///              Performance
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {

@@ -6,8 +6,7 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    the 32 threads of a warp cover a compact 32 x 64 part of C instead of two long rows
-/// of
-///              the block's tile: together they read 32 + 64 words of shared memory for a step
+///              of the block's tile: together they read 32 + 64 words of shared memory for a step
 ///              where `vectorized` reads 16 + 128, and without bank conflicts, since neighbouring
 ///              threads read neighbouring vectors
 /// Shapes       row-major; outside the matrices, tiles are zero
@@ -18,7 +17,7 @@
 /// Launch       256 threads, 16 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-/// Performance
+///              Performance
 #include "gemm/gemm_warp_tile.cuh"
 
 namespace quadrille::kernels::gemm {

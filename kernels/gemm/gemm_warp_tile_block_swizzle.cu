@@ -17,7 +17,7 @@
 /// Launch       256 threads, 16 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-/// Performance
+///              Performance
 #include "gemm/gemm_warp_tile.cuh"
 
 namespace quadrille::kernels::gemm {
