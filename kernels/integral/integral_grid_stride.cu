@@ -12,8 +12,7 @@
 /// Shapes       cells [first, first + count) of the interval
 /// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
 /// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre), an atomic a warp
-/// and
-///              block
+///              and block
 /// Constraints  not reproducible
 /// Launch       1024 threads per block; 1 or 100 cells each, or 2 blocks per multiprocessor
 /// Accuracy     error_bound(); sums in any order

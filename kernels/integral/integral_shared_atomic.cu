@@ -11,8 +11,7 @@
 /// Shapes       cells [first, first + count) of the interval
 /// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
 /// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre), a shared atomic
-/// each, a
-///              global one a block
+///              each, a global one a block
 /// Constraints  not reproducible
 /// Launch       256 or 1024 threads per block, one cell each
 /// Accuracy     error_bound(); sums in any order

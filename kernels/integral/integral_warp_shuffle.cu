@@ -10,8 +10,7 @@
 /// Shapes       cells [first, first + count) of the interval
 /// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
 /// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre), a shared atomic a
-/// warp, a
-///              global one a block
+///              warp, a global one a block
 /// Constraints  not reproducible
 /// Launch       1024 threads per block, one cell each
 /// Accuracy     error_bound(); sums in any order

@@ -15,8 +15,7 @@
 /// Constraints  dot: x and y start at the same place within 16 bytes; not reproducible; scratch of
 ///              scratch_bytes(n)
 /// Launch       256 threads and one warp that copies per block, 6 stages of 16 KiB, at most 2
-/// blocks
-///              per multiprocessor
+///              blocks per multiprocessor
 /// Accuracy     4 eps sqrt(n) sum|x| with eps of the accumulator for uniform data; at worst
 ///              (n / (2^17 units) + 30) eps / 2 sum|x|; min, max exact; i32 exact below 2^53
 /// Source       own

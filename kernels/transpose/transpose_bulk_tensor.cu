@@ -13,9 +13,9 @@
 /// Shapes       row-major, not overlapping
 /// Types        all, as integers of their size
 /// Work         2 m n s bytes
-/// Constraints  in and out aligned to 16 bytes; leading dimensions and rows of out (columns of
-///              in) multiples of 16 bytes, for the engine stores no less; extents below 2^31
-/// Needs        sm_90
+/// Constraints  in and out aligned to 16 bytes; leading dimensions and rows of out (columns of in)
+///              multiples of 16 bytes, for the engine stores no less; extents below 2^31 Needs
+///              sm_90
 /// Launch       a ring of three tiles of 64 x 64 (s = 1: 128 x 128) elements, 24 to 96 KiB of
 ///              shared memory, 64 to 256 threads; as many blocks as fit, which take turns
 /// Accuracy     exact
