@@ -22,6 +22,18 @@
 #include "core/types.hpp"
 #include "device/device.hpp"
 
+#include <source_location>
+
+namespace quadrille::kernels {
+
+/// A kernel as it is written where it is launched.
+struct KernelCall {
+  char const* kernel;
+  std::source_location where;
+};
+
+}  // namespace quadrille::kernels
+
 #ifdef __CUDACC__
 
 #include "device/cuda/check.hpp"
@@ -40,7 +52,7 @@ namespace quadrille::kernels {
 /// Launches and checks the launch. Where static and dynamic memory exceed 48 KiB together, a kernel
 /// must be allowed its dynamic memory.
 template <class... Parameters, class... Arguments>
-void launch(char const* name, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+void launch(KernelCall call, void (*kernel)(Parameters...), dim3 grid, dim3 block,
             std::size_t shared_bytes, device::StreamView stream, Arguments&&... arguments) {
   cudaStream_t const queue = device::cuda_stream(stream);
   if (shared_bytes > 0) {
@@ -50,7 +62,7 @@ void launch(char const* name, void (*kernel)(Parameters...), dim3 grid, dim3 blo
   }
   kernel<<<grid, block, shared_bytes, queue>>>(static_cast<Parameters>(arguments)...);
   cudaError_t const status = cudaGetLastError();
-  if (status != cudaSuccess) device::fail_cuda(status, name);
+  if (status != cudaSuccess) device::fail_cuda(status, call.kernel, call.where);
 }
 
 }  // namespace quadrille::kernels
@@ -61,4 +73,5 @@ void launch(char const* name, void (*kernel)(Parameters...), dim3 grid, dim3 blo
 
 #endif
 
-#define QUAD_LAUNCH(kernel, ...) ::quadrille::kernels::launch(#kernel, kernel, __VA_ARGS__)
+#define QUAD_LAUNCH(kernel, ...) \
+  ::quadrille::kernels::launch({#kernel, std::source_location::current()}, kernel, __VA_ARGS__)

@@ -28,11 +28,20 @@ core::Parsed<std::string> read_text(RunArguments const& arguments) {
   return text.str();
 }
 
+/// "sizes" for "sizes.3", one of the cases that a sweep makes.
+std::string_view name_in_file(core::Case const& one) {
+  std::string_view const name = one.name;
+  std::size_t const dot = name.rfind('.');
+  bool const swept = dot != name.npos && name.find_first_not_of("0123456789", dot + 1) == name.npos;
+  return swept ? name.substr(0, dot) : name;
+}
+
 core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::string> const& only) {
   if (only.empty()) return config;
   std::vector<std::string> names;
   for (core::Case const& one : config.cases) {
     names.push_back(one.name);
+    names.emplace_back(name_in_file(one));
     names.push_back(one.workload);
   }
   std::vector<core::Case> kept;
@@ -46,7 +55,7 @@ core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::strin
   }
   for (core::Case const& one : config.cases) {
     bool const named = std::any_of(only.begin(), only.end(), [&](std::string const& name) {
-      return name == one.name || name == one.workload;
+      return name == one.name || name == name_in_file(one) || name == one.workload;
     });
     if (named) kept.push_back(one);
   }

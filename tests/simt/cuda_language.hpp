@@ -67,12 +67,13 @@ inline namespace interpreted {
 
 /// Runs the grid at once: streams of the interpreter's device are never behind.
 template <class... Parameters, class... Arguments>
-void launch(char const* name, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+void launch(KernelCall call, void (*kernel)(Parameters...), dim3 grid, dim3 block,
             std::size_t shared_bytes, device::StreamView stream, Arguments&&... arguments) {
   QUAD_REQUIRE(stream && stream.device().kind() == device::Kind::cuda,
                "a CUDA kernel needs a stream of a CUDA device");
   std::tuple<std::decay_t<Parameters>...> const values{static_cast<Parameters>(arguments)...};
-  std::string_view plain{name};  // without the parentheses that keep commas of a template together
+  std::string_view plain{
+      call.kernel};  // without the parentheses that keep commas of a template together
   if (plain.starts_with('(')) plain = plain.substr(1, plain.size() - 2);
   simt::run_grid({grid, block, shared_bytes, std::string{plain}},
                  [&] { std::apply(kernel, values); });
