@@ -65,6 +65,14 @@ void launch(KernelCall call, void (*kernel)(Parameters...), dim3 grid, dim3 bloc
   if (status != cudaSuccess) device::fail_cuda(status, call.kernel, call.where);
 }
 
+/// Asks that so many percent of the memory that the first-level cache and shared memory have in
+/// common be shared memory, for this and later launches of the kernel; -1: as the driver likes.
+template <class... Parameters>
+void prefer_shared(void (*kernel)(Parameters...), int percent) {
+  QUAD_CUDA(cudaFuncSetAttribute(reinterpret_cast<void const*>(kernel),
+                                 cudaFuncAttributePreferredSharedMemoryCarveout, percent));
+}
+
 }  // namespace quadrille::kernels
 
 #else

@@ -363,6 +363,25 @@ std::string get_batch(Draft& draft) {
   return draft.one.batch == 0 ? "\"auto\"" : fmt::format("{}", draft.one.batch);
 }
 
+std::string set_carveout(Option const& option, Draft& draft, Scalar const& value) {
+  if (!is_countable(value)) return expected(option, value);
+  if (value.text == "auto") {
+    draft.one.carveout = -1;
+    return "";
+  }
+  auto const percent = parse_count(value.text);
+  if (!percent) return percent.why() + ", or \"auto\"";
+  if (*percent < 0 || *percent > 100) {
+    return fmt::format("must be 0 to 100 or \"auto\", not {}", value.text);
+  }
+  draft.one.carveout = *percent;
+  return "";
+}
+
+std::string get_carveout(Draft& draft) {
+  return draft.one.carveout < 0 ? "\"auto\"" : fmt::format("{}", draft.one.carveout);
+}
+
 std::string set_throttle(Option const& option, Draft& draft, Scalar const& value) {
   if (!is_textual(value)) return expected(option, value);
   if (value.text == "none") {
@@ -469,6 +488,15 @@ std::vector<Row> make_rows() {
       count_row({"chunk", "bytes", "0", only_case, true, "copy",
                  "bytes of each copy, at least 1; 0: all in one"},
                 in(&Case::chunk), 0),
+      count_row({"volume", "bytes", "\"1Gi\"", only_case, true, "memory",
+                 "bytes that all readers of a rank read together in an execution, at least 16Ki; "
+                 "rounded up to whole 16Ki"},
+                in(&Case::volume), 16 << 10, 1LL << 50),
+      custom_row(
+          {"carveout", "a percentage or \"auto\"", "\"auto\"", only_case, true, "memory",
+           "share of the memory of L1 and shared memory that a GPU should make shared memory, "
+           "0 to 100; auto: the driver's choice"},
+          set_carveout, get_carveout),
       count_row({"intervals", "a count", "8", only_case, true, "pipeline",
                  "parts of the integral that pass through the pipeline, 2 to 64"},
                 in(&Case::intervals), 2, 64),

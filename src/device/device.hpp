@@ -205,6 +205,11 @@ std::unique_ptr<Device> make_cuda_device(int index);
 int cuda_device_count(std::string* why = nullptr);
 /// Whether GPU `from` can read and write the memory of GPU `to` without the host.
 bool cuda_peer_access(int from, int to);
+/// Blocks until all streams of this thread's GPU have done their work. Nobody needs it: streams and
+/// events do; it is there to be measured. The same holds for cuda_units().
+void cuda_synchronize();
+/// The multiprocessors of GPU `index`, asked of the runtime anew.
+int cuda_units(int index);
 /// Facts of GPU `index` without creating a context on it beyond what the query needs.
 Facts cuda_device_facts(int index);
 

@@ -262,8 +262,10 @@ Table extras_table(measure::RunResult const& result) {
   for (Record const& r : result.records) {
     if (!has_speed(r)) continue;
     for (measure::Extra const& extra : r.extras) {
-      table.rows.push_back({r.name, size_text(r), r.type, r.variant, extra.name,
-                            core::format_rate(rate_of(extra, r), extra.unit)});
+      double const rate = rate_of(extra, r);
+      table.rows.push_back(
+          {r.name, size_text(r), r.type, r.variant, extra.name,
+           extra.unit == "s" ? core::format_seconds(rate) : core::format_rate(rate, extra.unit)});
     }
   }
   return table;

@@ -11,6 +11,8 @@ namespace quadrille::workloads {
 
 std::unique_ptr<measure::Workload> make_vector(core::Case const& one, int ranks, int rank);
 std::unique_ptr<measure::Workload> make_copy(core::Case const& one, int ranks, int rank);
+std::unique_ptr<measure::Workload> make_memory(core::Case const& one, int ranks, int rank);
+std::unique_ptr<measure::Workload> make_api(core::Case const& one, int ranks, int rank);
 std::unique_ptr<measure::Workload> make_pipeline(core::Case const& one, int ranks, int rank);
 std::unique_ptr<measure::Workload> make_integral(core::Case const& one, int ranks, int rank);
 std::unique_ptr<measure::Workload> make_reduction(core::Case const& one, int ranks, int rank);
@@ -27,6 +29,7 @@ std::unique_ptr<measure::Workload> make_field_io(core::Case const& one, int rank
 /// Rows of workloads whose variants differ from the kernel table of the same name.
 std::vector<kernels::VariantInfo const*> transpose_rows();
 std::vector<kernels::VariantInfo const*> pipeline_rows();
+std::vector<kernels::VariantInfo const*> api_rows();
 std::vector<kernels::VariantInfo const*> summa_rows();
 std::vector<kernels::VariantInfo const*> ptrans_rows();
 std::vector<kernels::VariantInfo const*> exchange_rows();

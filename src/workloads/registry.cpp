@@ -5,6 +5,7 @@
 #include "copy/copy.hpp"
 #include "gemm/gemm.hpp"
 #include "integral/integral.hpp"
+#include "memory/memory.hpp"
 #include "reduction/reduction.hpp"
 #include "vector/vector.hpp"
 #include "workloads/makers.hpp"
@@ -29,12 +30,17 @@ std::vector<kernels::VariantInfo const*> integral_rows() {
 std::vector<kernels::VariantInfo const*> reduction_rows() {
   return rows_of(kernels::reduction::variants());
 }
+std::vector<kernels::VariantInfo const*> memory_rows() {
+  return rows_of(kernels::memory::variants());
+}
 std::vector<kernels::VariantInfo const*> gemm_rows() { return rows_of(kernels::gemm::variants()); }
 
 // clang-format off
 constexpr std::array kWorkloads{
     measure::WorkloadEntry{"vector", "element-wise x + y or a x^2 + b x + c", "3 n s or 2 n s bytes per rank", kLocal, make_vector, vector_rows},
     measure::WorkloadEntry{"copy", "copies within a device or between it and pinned, registered or plain host memory", "2 n s bytes read and written per rank, twice for both ways", kLocal, make_copy, copy_rows},
+    measure::WorkloadEntry{"memory", "reads of one window over and over, from the level of memory that holds it", "volume bytes read per rank; a chase: one step for 128 of them", kLocal, make_memory, memory_rows},
+    measure::WorkloadEntry{"api", "single calls of the device's runtime: memory, streams, events, launches, queries", "1 call per rank", kLocal, make_api, api_rows},
     measure::WorkloadEntry{"pipeline", "intervals of an integral through kernel, copy and sum, overlapped in a dozen ways", "evaluations of the integrand per rank", kLocal, make_pipeline, pipeline_rows},
     measure::WorkloadEntry{"integral", "a definite integral by a composite rule", "evaluations of the integrand", kGrid, make_integral, integral_rows},
     measure::WorkloadEntry{"reduction", "sum, min, max, dot or norm2 of a distributed vector", "n s bytes read, twice for dot", kGrid, make_reduction, reduction_rows},

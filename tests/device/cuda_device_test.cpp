@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/semantics.hpp"
 
+#include <atomic>
+
 namespace quadrille::device {
 namespace {
 
@@ -25,6 +27,23 @@ TEST(CudaDevice, TelemetryIsPlausibleWhereThereIsSome) {
   if (!now) GTEST_SKIP() << "NVML is not here";
   EXPECT_GT(now->clock_hz, 1e8);
   EXPECT_LE(now->clock_hz, 1.05 * device->facts().clock_hz);
+}
+
+TEST(CudaDevice, SynchronisesAllStreams) {
+  auto const device = make_cuda_device(0);
+  Stream const stream{*device};
+  std::atomic<bool> done = false;
+  stream.view().run([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    done = true;
+  });
+  cuda_synchronize();
+  EXPECT_TRUE(done);
+}
+
+TEST(CudaDevice, TellsItsUnitsAnew) {
+  EXPECT_EQ(cuda_units(0), cuda_device_facts(0).units);
+  EXPECT_GT(cuda_units(0), 0);
 }
 
 TEST(CudaDevice, NoGpuIsItsOwnPeer) { EXPECT_FALSE(cuda_peer_access(0, 0)); }

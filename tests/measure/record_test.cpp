@@ -163,6 +163,8 @@ TEST(Extra, HasItsOwnTimeOrTheMedian) {
   finish(r);
   EXPECT_EQ(rate_of({"traffic", 10, "B/s", 0}, r), 5);
   EXPECT_EQ(rate_of({"raw", 10, "B/s", 0.5}, r), 20);
+  EXPECT_EQ(rate_of({"latency", 10, "s", 0}, r), 0.2);
+  EXPECT_EQ(rate_of({"latency", 10, "s", 0.5}, r), 0.05);
 }
 
 TEST(Finish, SuspectsAClockThatFell) {

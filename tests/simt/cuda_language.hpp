@@ -79,6 +79,10 @@ void launch(KernelCall call, void (*kernel)(Parameters...), dim3 grid, dim3 bloc
                  [&] { std::apply(kernel, values); });
 }
 
+/// There are no caches to make room for.
+template <class... Parameters>
+void prefer_shared(void (*)(Parameters...), int) {}
+
 }  // namespace interpreted
 }  // namespace quadrille::kernels
 

@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 from quadrille import TESTS, Program, check  # noqa: E402
 
 # Nothing is sent, so nothing can be dropped.
-SENDS_NOTHING = {"vector", "copy", "transpose", "gemm", "field_io", "pipeline"}
+SENDS_NOTHING = {"vector", "copy", "transpose", "gemm", "field_io", "pipeline", "memory", "api"}
 
 
 def applies(fault, case):

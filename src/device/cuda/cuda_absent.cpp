@@ -25,6 +25,10 @@ int cuda_device_count(std::string* why) {
 
 bool cuda_peer_access(int, int) { return false; }
 
+void cuda_synchronize() { fail_absent(); }
+
+int cuda_units(int) { fail_absent(); }
+
 Facts cuda_device_facts(int) { fail_absent(); }
 
 std::vector<KernelFacts> recorded_kernels(StreamView, std::function<void()> const&) { return {}; }

@@ -361,6 +361,10 @@ bool cuda_peer_access(int from, int to) {
   return possible != 0;
 }
 
+void cuda_synchronize() { QUAD_CUDA(cudaDeviceSynchronize()); }
+
+int cuda_units(int index) { return attribute(cudaDevAttrMultiProcessorCount, index); }
+
 Facts cuda_device_facts(int index) {
   std::string why;
   int const count = cuda_device_count(&why);

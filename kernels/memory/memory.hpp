@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/variant.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+/// Reads of one window of memory, over and over: with the window's size the rate falls from that of
+/// the first-level cache to that of memory.
+namespace quadrille::kernels::memory {
+
+/// What a reader takes at once, and what windows consist of.
+inline constexpr std::int64_t kTileBytes = 16 << 10;
+/// How far the places of a chase are apart: no two share a line of any cache.
+inline constexpr std::int64_t kLineBytes = 128;
+/// Most bytes that `read_shared` holds: what a block may have on compute capability 9.0.
+inline constexpr std::int64_t kMostSharedBytes = 227 << 10;
+/// Places of a chase are 32-bit numbers of 4-byte words.
+inline constexpr std::int64_t kMostChasedBytes = std::int64_t{16} << 30;
+
+/// How the words of a tile are dealt out: word w belongs to lane w / words % count.
+struct Lanes {
+  int count = 0;
+  int words = 0;
+};
+inline constexpr Lanes kDeviceLanes{256, 4};  ///< threads of a block, 16 bytes each
+inline constexpr Lanes kHostLanes{64, 1};
+
+/// Blocks that fill a multiprocessor with readers.
+inline constexpr int kResidentBlocks = 4;
+
+/// Reader r of `readers` reads its share of `tiles` tiles, from its place in the window on, and
+/// around again; the sum of each lane's words, modulo 2^32, and the lane's own number are the
+/// result. All members but `result` and `readers` mean the same to a chase.
+struct Problem {
+  void const* window = nullptr;  ///< aligned to 16 bytes; of a chase: place i is followed by word i
+  std::int64_t bytes = 0;        ///< of the window; whole tiles, at least one
+  std::int64_t tiles = 0;        ///< read by all readers together; a chase reads as many bytes
+  int readers = 0;
+  /// readers x lanes values; a chase writes two: the last place and the sum of all places.
+  std::uint32_t* result = nullptr;
+  int carveout = -1;  ///< percent of L1 and shared memory that should be shared; -1: the driver's
+};
+
+/// The part of one reader, in tiles.
+struct Share {
+  std::int64_t first = 0;  ///< place in the window
+  std::int64_t count = 0;
+};
+QUAD_HD constexpr Share share_of(std::int64_t reader, std::int64_t readers,
+                                 std::int64_t window_tiles, std::int64_t tiles) {
+  return {reader * window_tiles / readers, tiles / readers + (reader < tiles % readers ? 1 : 0)};
+}
+
+/// Steps of a chase: each touches one line.
+constexpr std::int64_t accesses(std::int64_t tiles) { return tiles * (kTileBytes / kLineBytes); }
+
+std::span<Variant<Problem> const> variants();
+/// Why a row does not read a window of so many bytes; empty when it does.
+std::string refusal(VariantInfo const& variant, std::int64_t bytes);
+bool is_chase(VariantInfo const& variant);
+/// Ends the job unless the problem is complete; every launch function calls it.
+void require_consistent(Problem const& problem);
+
+/// The textbook loops: what a variant with these lanes must give.
+void read_reference(Problem const& problem, Lanes lanes);
+void chase_reference(Problem const& problem);
+/// What `read_registers` must give.
+void registers_reference(Problem const& problem);
+
+void launch_reference(Problem const& problem, device::StreamView stream);
+void launch_kokkos(Problem const& problem, device::StreamView stream);
+void launch_chase_host(Problem const& problem, device::StreamView stream);
+void launch_read_global(Problem const& problem, device::StreamView stream);
+void launch_read_shared(Problem const& problem, device::StreamView stream);
+void launch_read_registers(Problem const& problem, device::StreamView stream);
+void launch_chase(Problem const& problem, device::StreamView stream);
+
+}  // namespace quadrille::kernels::memory

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Reads of a window in each block's shared memory.
+///
+///   result[block][thread] = number of the thread + sum of its words, modulo 2^32
+///
+/// Technique    the loop of read_global on a copy in shared memory, which never misses. The larger
+///              the copy, the fewer blocks are resident, down to too few threads for the rate
+/// Shapes       windows of whole tiles of 16 KiB
+/// Types        32-bit words of any type
+/// Work         tiles x 16 KiB read; the window is copied once for each block
+/// Constraints  a window of whole tiles, at most 227 KiB, aligned to 16 bytes
+/// Launch       256 threads per block, `readers` blocks, the window as dynamic shared memory
+/// Accuracy     exact
+/// Source       own
+#include "memory/memory_tiles.cuh"
+
+namespace quadrille::kernels::memory {
+namespace {
+
+__global__ void __launch_bounds__(kThreads, kResidentBlocks)
+    memory_read_shared_kernel(uint4 const* window, std::int64_t window_tiles, std::int64_t tiles,
+                              std::uint32_t* result) {
+  QUAD_DYNAMIC_SHARED(uint4, held);
+  for (std::int64_t v = threadIdx.x; v < window_tiles * kTileVectors; v += kThreads) {
+    held[v] = window[v];
+  }
+  __syncthreads();  // threads read what others copied
+  Share const share = share_of(blockIdx.x, gridDim.x, window_tiles, tiles);
+  write_result(result, sum_share(held, window_tiles, share));
+}
+
+}  // namespace
+
+void launch_read_shared(Problem const& p, device::StreamView stream) {
+  require_consistent(p);
+  QUAD_REQUIRE(p.bytes <= kMostSharedBytes,
+               "memory/read_shared: the window has more than 227 KiB; use variant 'read_global'");
+  prefer_shared(memory_read_shared_kernel, p.carveout);
+  QUAD_LAUNCH(memory_read_shared_kernel, static_cast<unsigned>(p.readers), kThreads,
+              static_cast<std::size_t>(p.bytes), stream, static_cast<uint4 const*>(p.window),
+              p.bytes / kTileBytes, p.tiles, p.result);
+}
+
+}  // namespace quadrille::kernels::memory

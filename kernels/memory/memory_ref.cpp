@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Sums of the words of a window and the end of a walk through it, by one thread.
+///
+///   result[reader][lane] = number of the lane + sum of its words, modulo 2^32
+///
+/// Technique    textbook loops, one word after the other
+/// Shapes       windows of whole tiles of 16 KiB
+/// Types        32-bit words of any type
+/// Work         tiles x 16 KiB read; a chase reads one word in every 128 bytes of that
+/// Constraints  a window of whole tiles, aligned to 16 bytes
+/// Launch       the stream's own thread
+/// Accuracy     exact
+/// Source       textbook
+#include "memory/memory.hpp"
+
+#include <array>
+
+namespace quadrille::kernels::memory {
+
+void read_reference(Problem const& p, Lanes lanes) {
+  auto const* words = static_cast<std::uint32_t const*>(p.window);
+  std::int64_t const window_tiles = p.bytes / kTileBytes;
+  constexpr std::int64_t kWords = kTileBytes / 4;
+  for (int r = 0; r < p.readers; ++r) {
+    std::uint32_t* const sums = p.result + static_cast<std::int64_t>(r) * lanes.count;
+    for (int l = 0; l < lanes.count; ++l) sums[l] = static_cast<std::uint32_t>(r * lanes.count + l);
+    Share const share = share_of(r, p.readers, window_tiles, p.tiles);
+    for (std::int64_t i = 0; i < share.count; ++i) {
+      std::int64_t const tile = (share.first + i) % window_tiles;
+      for (std::int64_t w = 0; w < kWords; ++w) {
+        sums[w / lanes.words % lanes.count] += words[tile * kWords + w];
+      }
+    }
+  }
+}
+
+void chase_reference(Problem const& p) {
+  auto const* next = static_cast<std::uint32_t const*>(p.window);
+  std::uint32_t place = 0, sum = 0;
+  for (std::int64_t i = 0; i < accesses(p.tiles); ++i) {
+    place = next[place];
+    sum += place;
+  }
+  p.result[0] = place;
+  p.result[1] = sum;
+}
+
+void registers_reference(Problem const& p) {
+  auto const* words = static_cast<std::uint32_t const*>(p.window);
+  for (int r = 0; r < p.readers; ++r) {
+    Share const share = share_of(r, p.readers, p.bytes / kTileBytes, p.tiles);
+    for (int l = 0; l < kDeviceLanes.count; ++l) {
+      std::array<std::uint32_t, 8> value{};
+      for (std::size_t j = 0; j < 8; ++j) value[j] = words[static_cast<std::size_t>(l) * 8 + j];
+      for (std::int64_t i = 0; i < share.count; ++i) {
+        for (std::size_t j = 0; j < 8; ++j) value[j] += value[(j + 1) % 8];
+      }
+      auto sum = static_cast<std::uint32_t>(r * kDeviceLanes.count + l);
+      std::uint32_t* const result = p.result + sum;
+      for (std::uint32_t const one : value) sum += one;
+      *result = sum;
+    }
+  }
+}
+
+void launch_reference(Problem const& problem, device::StreamView stream) {
+  require_consistent(problem);
+  stream.run([p = problem] { read_reference(p, kHostLanes); });
+}
+
+void launch_chase_host(Problem const& problem, device::StreamView stream) {
+  require_consistent(problem);
+  QUAD_REQUIRE(problem.bytes <= kMostChasedBytes,
+               "memory/chase: the window has more than 16 GiB; use variant 'kokkos'");
+  stream.run([p = problem] { chase_reference(p); });
+}
+
+}  // namespace quadrille::kernels::memory

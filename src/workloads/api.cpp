@@ -1,0 +1,332 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "api/api.hpp"
+
+#include "workloads/data.hpp"
+#include "workloads/makers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace quadrille::workloads {
+namespace {
+
+using device::Kind;
+constexpr std::size_t kMarks = kernels::api::kCounters;
+using Marks = std::array<std::int64_t, kMarks>;
+constexpr std::size_t kMarkBytes = sizeof(Marks);
+
+/// One call of the device's runtime, or the pair that gets something and gives it back, on every
+/// rank at once. What is timed is the host's time, so that run() does what it must not elsewhere:
+/// it allocates and synchronises.
+class Api final : public measure::Workload {
+ public:
+  struct Row : kernels::VariantInfo {
+    void (Api::*call)(comm::World&) = nullptr;
+    /// What the call promises, tried once more with data; what is wrong, or nothing.
+    std::string (Api::*trial)(comm::World&) = nullptr;
+  };
+  static std::vector<Row> const& table();
+
+  Api(core::Case const& one, int ranks, int rank)
+      : case_{one},
+        bytes_{
+            std::max(kMarkBytes, static_cast<std::size_t>(one.size[0]) * core::size_of(one.type))},
+        ranks_{ranks},
+        rank_{rank} {}
+
+  measure::Description describe() const override {
+    measure::Description d;
+    d.amount = ranks_;
+    d.unit = "call/s";
+    d.memory_bytes = 2 * static_cast<double>(bytes_) + 2 * kMarkBytes;
+    return d;
+  }
+
+  std::vector<kernels::VariantInfo const*> variants() const override { return api_rows(); }
+  // The calls are the device interface's, the same for every kind; only some are CUDA's alone.
+  bool runs_on(kernels::VariantInfo const& variant, Kind kind) const override {
+    return kind == Kind::cuda || variant.backend == kernels::Backend::host;
+  }
+  std::string_view best(Kind) const override { return "launch"; }
+
+  void prepare(comm::World& world, std::uint64_t seed) override {
+    if (marks_.size() == 0) {
+      marks_ = {world.device(), kMarks};
+      counters_ = {world.device(), kMarks, world.stream()};
+      source_memory_ = {world.device(), static_cast<std::int64_t>(bytes_)};
+      copied_ = {world.device(), case_.type, 1, case_.size[0], world.stream()};
+      event_ = device::Event{world.device()};
+      plain_.resize(bytes_);
+    }
+    for (std::size_t i = 0; i < kMarks; ++i) {
+      // Room for the calls that are counted from here.
+      expected_[i] = static_cast<std::int64_t>(
+          core::mix(seed * 64 + i + static_cast<std::uint64_t>(rank_) * 4096) >> 2);
+    }
+    source_ = {case_.data, seed, static_cast<std::uint64_t>(8 * rank_)};
+    fill({source_memory_.data(), case_.type, 1, case_.size[0], case_.size[0]}, row_from(0), source_,
+         world);
+  }
+
+  void reset(comm::World& world, kernels::VariantInfo const& variant) override {
+    row_ = &static_cast<Row const&>(variant);
+    calls_ = 0;
+    std::ranges::fill(marks_.span(), -1);
+    world.stream().copy(counters_.data(), expected_.data(), kMarkBytes);
+    world.stream().fill(copied_.view().data, 0xFF, copied_.bytes());
+  }
+
+  void run(comm::World& world, measure::Leg, kernels::VariantInfo const&) override {
+    ++calls_;
+    (this->*row_->call)(world);
+  }
+
+  measure::Verdict validate(comm::World& world) override {
+    Finding finding;
+    if (row_->call == &Api::copy) {
+      finding = compare("copy", copied_.view(), row_from(0), source_, world, check_stride(case_));
+    } else {
+      std::int64_t const counted = row_->call == &Api::launch ? calls_ : 0;
+      auto const got = download<std::int64_t>(outputs()[0], world.stream());
+      for (std::size_t i = 0; i < kMarks; ++i) {
+        std::int64_t const want = expected_[i] + counted;
+        // Without a call nothing was counted, and the counters are what they were.
+        bool const right = got[i] == want && calls_ > 0;
+        finding.hold(right ? 0 : 1, 0, [&] {
+          return fmt::format(
+              "mark {} of '{}' on rank {}: expected {} after a call, got {} after {}", i,
+              row_->name, rank_, want, got[i], calls_);
+        });
+      }
+    }
+    std::string const wrong = (this->*row_->trial)(world);
+    finding.hold(wrong.empty() ? 0 : 1, 0,
+                 [&] { return fmt::format("'{}' on rank {}: {}", row_->name, rank_, wrong); });
+    return agree(world, finding);
+  }
+
+  std::vector<device::MatrixView> outputs() override {
+    if (row_ != nullptr && row_->call == &Api::copy) return {copied_.view()};
+    bool const counted = row_ != nullptr && row_->call == &Api::launch;
+    auto* const marks = counted ? counters_.data() : marks_.data();
+    auto const n = static_cast<std::int64_t>(kMarks);
+    return {{marks, core::DataType::i64, 1, n, n}};
+  }
+
+ private:
+  // Calls.
+  void allocate(comm::World& world) {
+    void* const memory = world.device().allocate(bytes_);
+    mark(memory != nullptr);
+    world.device().release(memory);
+  }
+  void allocate_pool(comm::World& world) {
+    void* const memory = world.device().allocate_ordered(bytes_, world.stream());
+    mark(memory != nullptr);
+    world.device().release_ordered(memory, world.stream());
+  }
+  void allocate_pinned(comm::World& world) {
+    void* const memory = world.device().allocate_pinned(bytes_);
+    mark(memory != nullptr);
+    world.device().release_pinned(memory);
+  }
+  void register_host(comm::World& world) {
+    world.device().register_host(plain_.data(), bytes_);
+    world.device().unregister_host(plain_.data());
+    mark(true);
+  }
+  void launch(comm::World& world) { kernels::api::count(counters_.data(), world.stream()); }
+  void copy(comm::World& world) {
+    world.stream().copy(copied_.view().data, source_memory_.data(), copied_.bytes());
+  }
+  void create_stream(comm::World& world) {
+    device::Stream const stream{world.device(), "api"};
+    mark(static_cast<bool>(stream.view()));
+  }
+  void create_event(comm::World& world) {
+    device::Event const event{world.device()};
+    mark(event.backend() != nullptr);
+  }
+  void record_event(comm::World& world) {
+    world.stream().record(event_);
+    mark(true);
+  }
+  void synchronise_stream(comm::World& world) {
+    world.stream().synchronize();
+    mark(true);
+  }
+  void synchronise_device(comm::World&) {
+    device::cuda_synchronize();
+    mark(true);
+  }
+  void query_memory(comm::World& world) { mark(world.device().free_memory() > 0); }
+  void query_attribute(comm::World& world) {
+    mark(device::cuda_units(world.device().facts().index) == world.device().facts().units);
+  }
+  void mark(bool good) {
+    if (good) std::ranges::copy(expected_, marks_.data());
+  }
+
+  // Trials.
+  std::string nothing_more(comm::World&) { return {}; }
+  std::string try_allocate(comm::World& world) {
+    device::Buffer<std::byte> const memory{world.device(), static_cast<std::int64_t>(bytes_),
+                                           world.stream()};
+    return keeps_marks(memory.data(), world.stream());
+  }
+  std::string try_pool(comm::World& world) {
+    device::PooledBuffer<std::byte> const memory{world.device(), static_cast<std::int64_t>(bytes_),
+                                                 world.stream()};
+    return keeps_marks(memory.data(), world.stream());
+  }
+  std::string try_pinned(comm::World& world) {
+    device::PinnedBuffer<std::byte> const memory{world.device(), static_cast<std::int64_t>(bytes_)};
+    return keeps_marks(memory.data(), world.stream());
+  }
+  std::string try_register(comm::World& world) {
+    device::HostRegistration const registered{world.device(), plain_.data(), bytes_};
+    return keeps_marks(plain_.data(), world.stream());
+  }
+  std::string try_stream(comm::World& world) {
+    device::Stream const stream{world.device(), "api"};
+    return keeps_marks(source_memory_.data(), stream);
+  }
+  std::string try_event(comm::World& world) {
+    device::Event before{world.device()};
+    return in_order(world, before);
+  }
+  std::string try_record(comm::World& world) {
+    return event_.done() ? in_order(world, event_)
+                         : "expected a recorded event to be done, got not";
+  }
+  std::string try_synchronise_stream(comm::World& world) {
+    return waits(world, [&] { world.stream().synchronize(); });
+  }
+  std::string try_synchronise_device(comm::World& world) {
+    return waits(world, [] { device::cuda_synchronize(); });
+  }
+  std::string try_query(comm::World& world) {
+    std::size_t const free = world.device().free_memory();
+    std::size_t const all = world.device().facts().memory_bytes;
+    if (free <= all) return {};
+    return fmt::format("expected at most {} bytes to be free, got {}", all, free);
+  }
+
+  /// The first and last bytes of the memory take marks and give them back, in the stream's order.
+  std::string keeps_marks(void* memory, device::StreamView stream) const {
+    auto* const first = static_cast<std::byte*>(memory);
+    std::byte* const last = first + bytes_ - kMarkBytes;
+    for (std::byte* const at : {first, last}) {
+      Marks back{};
+      stream.copy(at, expected_.data(), kMarkBytes);
+      stream.copy(back.data(), at, kMarkBytes);
+      stream.synchronize();
+      if (back == expected_) continue;
+      return fmt::format("expected the memory to keep {}, got {}", expected_[0], back[0]);
+    }
+    return {};
+  }
+
+  /// Work between two records shows in the time between them.
+  static std::string in_order(comm::World& world, device::Event& before) {
+    device::Event after{world.device()};
+    world.stream().record(before);
+    world.stream().run([] { std::this_thread::sleep_for(kPause); });
+    world.stream().record(after);
+    world.stream().synchronize();
+    double const seconds = before.done() && after.done() ? after.seconds_since(before) : -1;
+    if (seconds >= kPauseSeconds / 2) return {};
+    return fmt::format("expected {} s between two events, got {}", kPauseSeconds, seconds);
+  }
+
+  /// The call does not return before work that was enqueued is done.
+  template <class Call>
+  static std::string waits(comm::World& world, Call const& call) {
+    std::atomic<bool> done = false;
+    world.stream().run([&] {
+      std::this_thread::sleep_for(kPause);
+      done = true;
+    });
+    call();
+    bool const was_done = done;
+    world.stream().synchronize();
+    return was_done ? "" : "expected earlier work to be done, got a return before that";
+  }
+
+  static constexpr std::chrono::milliseconds kPause{2};
+  static constexpr double kPauseSeconds = 2e-3;
+
+  core::Case case_;
+  std::size_t bytes_;
+  int ranks_, rank_;
+  Row const* row_ = nullptr;
+  std::int64_t calls_ = 0;  // since reset()
+  Marks expected_{};
+  Source source_;
+  device::PinnedBuffer<std::int64_t> marks_;
+  device::PinnedBuffer<std::byte> source_memory_;
+  device::Buffer<std::int64_t> counters_;
+  device::Matrix copied_;
+  device::Event event_;
+  std::vector<std::byte> plain_;
+};
+
+std::vector<Api::Row> const& Api::table() {
+  static std::vector<core::DataType> const types{
+      core::DataType::f64, core::DataType::f32, core::DataType::f16, core::DataType::bf16,
+      core::DataType::i64, core::DataType::i32, core::DataType::i8};
+  constexpr auto kBoth = kernels::Backend::host;
+  constexpr auto kCuda = kernels::Backend::cuda;
+  constexpr std::string_view kTutorial = "PaddleJitLab/CUDATutorial, chapter 03";
+  auto const row = [&](std::string_view name, kernels::Backend backend, std::string_view source,
+                       std::string_view summary, void (Api::*call)(comm::World&),
+                       std::string (Api::*trial)(comm::World&)) {
+    return Row{{name, backend, types, "none", source, summary}, call, trial};
+  };
+  static std::vector<Row> const rows{
+      row("allocate", kBoth, kTutorial, "device memory of `size` elements, got and given back",
+          &Api::allocate, &Api::try_allocate),
+      row("allocate_pool", kBoth, kTutorial, "the same from the pool, in the order of a stream",
+          &Api::allocate_pool, &Api::try_pool),
+      row("allocate_pinned", kBoth, "own", "page-locked host memory, got and given back",
+          &Api::allocate_pinned, &Api::try_pinned),
+      row("register_host", kCuda, "own", "plain host memory, page-locked and released",
+          &Api::register_host, &Api::try_register),
+      row("launch", kBoth, kTutorial, "the smallest kernel that can be checked; on a host a task",
+          &Api::launch, &Api::nothing_more),
+      row("copy_to_device", kBoth, kTutorial, "`size` elements from page-locked to device memory",
+          &Api::copy, &Api::nothing_more),
+      row("create_stream", kBoth, "own", "a stream, made and destroyed", &Api::create_stream,
+          &Api::try_stream),
+      row("create_event", kBoth, "own", "an event, made and destroyed", &Api::create_event,
+          &Api::try_event),
+      row("record_event", kBoth, "own", "an event, recorded", &Api::record_event, &Api::try_record),
+      row("synchronise_stream", kBoth, "own", "a wait for a stream that has nothing to do",
+          &Api::synchronise_stream, &Api::try_synchronise_stream),
+      row("synchronise_device", kCuda, kTutorial, "a wait for a device that has nothing to do",
+          &Api::synchronise_device, &Api::try_synchronise_device),
+      row("query_memory", kBoth, kTutorial, "how much memory is free", &Api::query_memory,
+          &Api::try_query),
+      row("query_attribute", kCuda, kTutorial, "the number of multiprocessors",
+          &Api::query_attribute, &Api::nothing_more),
+  };
+  return rows;
+}
+
+}  // namespace
+
+std::vector<kernels::VariantInfo const*> api_rows() {
+  std::vector<kernels::VariantInfo const*> rows;
+  for (Api::Row const& row : Api::table()) rows.push_back(&row);
+  return rows;
+}
+
+std::unique_ptr<measure::Workload> make_api(core::Case const& one, int ranks, int rank) {
+  return std::make_unique<Api>(one, ranks, rank);
+}
+
+}  // namespace quadrille::workloads

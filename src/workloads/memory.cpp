@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "memory/memory.hpp"
+
+#include "workloads/data.hpp"
+#include "workloads/makers.hpp"
+#include "workloads/tables.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <numeric>
+
+namespace quadrille::workloads {
+namespace {
+
+namespace memory = kernels::memory;
+
+constexpr std::int64_t kTileWords = memory::kTileBytes / 4;
+constexpr std::int64_t kLineWords = memory::kLineBytes / 4;
+
+/// A random cycle through the lines of a window, and where a walk along it comes by.
+class Cycle {
+ public:
+  Cycle() = default;
+  Cycle(std::int64_t lines, std::uint64_t key) : order_(static_cast<std::size_t>(lines)) {
+    std::iota(order_.begin(), order_.end(), 0U);
+    // Any line may follow any other; the walk starts at line 0.
+    for (std::size_t i = order_.size() - 1; i > 1; --i) {
+      std::swap(order_[i], order_[1 + core::mix(key + i) % i]);
+    }
+  }
+
+  /// For each line that the window has, the first word of the line that follows.
+  std::vector<std::uint32_t> words() const {
+    std::vector<std::uint32_t> next(order_.size() * kLineWords);
+    for (std::size_t i = 0; i < order_.size(); ++i) {
+      next[order_[i] * std::size_t{kLineWords}] = place(i + 1);
+    }
+    return next;
+  }
+  /// Where `steps` steps lead, and the sum of the places behind each of them, modulo 2^32.
+  std::array<std::uint32_t, 2> after(std::int64_t steps) const {
+    auto const n = static_cast<std::int64_t>(order_.size());
+    std::uint32_t round = 0, rest = 0;
+    for (std::int64_t i = 1; i <= n; ++i) {
+      round += place(static_cast<std::size_t>(i));
+      if (i == steps % n) rest = round;
+    }
+    return {place(static_cast<std::size_t>(steps % n)),
+            static_cast<std::uint32_t>(steps / n) * round + rest};
+  }
+
+ private:
+  std::uint32_t place(std::size_t i) const {
+    return order_[i % order_.size()] * static_cast<std::uint32_t>(kLineWords);
+  }
+  std::vector<std::uint32_t> order_;
+};
+
+/// Reads of one window over and over, on every rank at once, each with data of its own.
+class Memory final : public measure::Workload {
+ public:
+  Memory(core::Case const& one, int ranks, int rank)
+      : case_{one},
+        bytes_{one.size[0] * static_cast<std::int64_t>(core::size_of(one.type))},
+        tiles_{(one.volume + memory::kTileBytes - 1) / memory::kTileBytes},
+        ranks_{ranks},
+        rank_{rank} {}
+
+  measure::Description describe() const override {
+    measure::Description d;
+    d.amount = static_cast<double>(tiles_) * memory::kTileBytes * ranks_;
+    d.unit = "B/s";
+    // Which level serves the reads is the question: no peak to compare with.
+    int const windows = (reads() ? 1 : 0) + (chases() ? 1 : 0);
+    constexpr double kResults = 4 << 20;
+    d.memory_bytes = windows * static_cast<double>(bytes_) + kResults;
+    return d;
+  }
+
+  std::vector<kernels::VariantInfo const*> variants() const override {
+    return rows_of(memory::variants());
+  }
+  std::string_view best(device::Kind kind) const override {
+    return best_of(*this, case_.type, kind, {"kokkos", "read_global"});
+  }
+  std::string refusal(kernels::VariantInfo const& variant) const override {
+    return memory::refusal(variant, bytes_);
+  }
+
+  void prepare(comm::World& world, std::uint64_t seed) override {
+    bool const on_gpu = world.device().kind() == device::Kind::cuda;
+    int const units = world.device().facts().units;
+    readers_ = on_gpu ? units * memory::kResidentBlocks : units;
+    lanes_ = on_gpu ? memory::kDeviceLanes : memory::kHostLanes;
+    if (result_.size() == 0) {
+      result_ = {world.device(), std::int64_t{readers_} * lanes_.count + 2, world.stream()};
+      if (reads()) window_ = {world.device(), case_.type, 1, case_.size[0], world.stream()};
+      if (chases()) cycle_ = {world.device(), bytes_ / 4, world.stream()};
+    }
+    if (reads()) {
+      source_ = {case_.data, seed, static_cast<std::uint64_t>(8 * rank_)};
+      fill(window_.view(), row_from(0), source_, world);
+      if (case_.check != core::Check::off) add_up(world);
+    }
+    if (chases()) {
+      walk_ = Cycle{bytes_ / memory::kLineBytes, core::mix(seed) + static_cast<unsigned>(rank_)};
+      std::vector<std::uint32_t> const words = walk_.words();
+      world.stream().copy(cycle_.data(), words.data(), cycle_.bytes());
+      world.stream().synchronize();
+    }
+  }
+
+  void reset(comm::World& world, kernels::VariantInfo const&) override {
+    world.stream().fill(result_.data(), 0xFF, result_.bytes());
+  }
+
+  bool recordable() const override { return true; }
+
+  void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
+    chased_ = memory::is_chase(variant);
+    added_ = variant.name == "read_registers";
+    launch(variant, problem(), world.stream());
+  }
+
+  measure::Verdict validate(comm::World& world) override {
+    auto const got = download<std::uint32_t>(outputs()[0], world.stream());
+    Finding finding;
+    if (chased_) {
+      auto const want = walk_.after(memory::accesses(tiles_));
+      hold(finding, "the last place", got[0], want[0]);
+      hold(finding, "the sum of all places", got[1], want[1]);
+    } else if (added_) {
+      std::vector<std::uint32_t> want(got.size());
+      std::vector<std::uint32_t> const words = first_tile();
+      memory::Problem p = problem();
+      p.window = words.data();
+      p.result = want.data();
+      memory::registers_reference(p);
+      for (std::size_t i = 0; i < got.size(); ++i) hold(finding, place(i), got[i], want[i]);
+    } else {
+      for (std::size_t i = 0; i < got.size(); ++i) hold(finding, place(i), got[i], sum_of(i));
+    }
+    return agree(world, finding);
+  }
+
+  std::vector<device::MatrixView> outputs() override {
+    std::int64_t const n = chased_ ? 2 : std::int64_t{readers_} * lanes_.count;
+    return {{result_.data(), core::DataType::i32, 1, n, n}};
+  }
+
+  std::vector<measure::Extra> observed() override {
+    if (!chased_) return {};
+    return {{"latency", static_cast<double>(memory::accesses(tiles_)), "s"}};
+  }
+
+ private:
+  bool names(std::string_view name) const {
+    return std::ranges::find(case_.variants, name) != case_.variants.end();
+  }
+  bool chases() const { return names("chase") || names("all"); }
+  bool reads() const { return !names("chase") || case_.variants.size() > 1; }
+
+  memory::Problem problem() const {
+    memory::Problem p;
+    p.window = chased_ ? static_cast<void const*>(cycle_.data()) : window_.view().data;
+    p.bytes = bytes_;
+    p.tiles = tiles_;
+    p.readers = readers_;
+    p.result = result_.data();
+    p.carveout = static_cast<int>(case_.carveout);
+    return p;
+  }
+
+  /// Calls f(word, value) for the words of a tile, which the generator gives once more.
+  template <class F>
+  void for_words(std::int64_t tile, F f) const {
+    core::visit_type(case_.type, [&](auto zero) {
+      using T = decltype(zero);
+      constexpr auto kElements = memory::kTileBytes / static_cast<std::int64_t>(sizeof(T));
+      std::vector<T> elements(static_cast<std::size_t>(kElements));
+      for (std::int64_t i = 0; i < kElements; ++i) {
+        elements[static_cast<std::size_t>(i)] = source_.at<T>(0, tile * kElements + i);
+      }
+      std::vector<std::uint32_t> words(kTileWords);
+      std::memcpy(words.data(), elements.data(), memory::kTileBytes);
+      for (std::int64_t w = 0; w < kTileWords; ++w) f(w, words[static_cast<std::size_t>(w)]);
+    });
+  }
+
+  std::vector<std::uint32_t> first_tile() const {
+    std::vector<std::uint32_t> words(kTileWords);
+    for_words(0, [&](std::int64_t w, std::uint32_t value) {
+      words[static_cast<std::size_t>(w)] = value;
+    });
+    return words;
+  }
+
+  /// before_[tile][lane]: the sum of the lane's words in front of the tile.
+  void add_up(comm::World const& world) {
+    std::int64_t const n = bytes_ / memory::kTileBytes;
+    auto const lanes = static_cast<std::size_t>(lanes_.count);
+    before_.assign(static_cast<std::size_t>(n + 1) * lanes, 0);
+    on_threads(world, n, [&](core::Range const& range) {
+      for (std::int64_t t = range.first; t < range.first + range.count; ++t) {
+        std::uint32_t* const sums = before_.data() + static_cast<std::size_t>(t + 1) * lanes;
+        for_words(t, [&](std::int64_t w, std::uint32_t value) {
+          sums[w / lanes_.words % lanes_.count] += value;
+        });
+      }
+    });
+    for (std::size_t i = lanes; i < before_.size(); ++i) before_[i] += before_[i - lanes];
+  }
+
+  /// What result i must be: rounds through the whole window, and a part of one.
+  std::uint32_t sum_of(std::size_t i) const {
+    auto const lanes = static_cast<std::size_t>(lanes_.count);
+    std::int64_t const n = bytes_ / memory::kTileBytes;
+    memory::Share const share =
+        memory::share_of(static_cast<std::int64_t>(i / lanes), readers_, n, tiles_);
+    auto const before = [&](std::int64_t tile) {
+      return before_[static_cast<std::size_t>(tile) * lanes + i % lanes];
+    };
+    std::int64_t const end = share.first + share.count % n;
+    std::uint32_t sum = static_cast<std::uint32_t>(i) - before(share.first);
+    sum += static_cast<std::uint32_t>(share.count / n) * before(n);
+    sum += end <= n ? before(end) : before(n) + before(end - n);
+    return sum;
+  }
+
+  std::string place(std::size_t i) const {
+    auto const lanes = static_cast<std::size_t>(lanes_.count);
+    return fmt::format("lane {} of reader {}", i % lanes, i / lanes);
+  }
+  void hold(Finding& finding, std::string const& what, std::uint32_t got,
+            std::uint32_t want) const {
+    finding.hold(got == want ? 0 : 1, 0, [&] {
+      return fmt::format("{} on rank {}: expected {}, got {}", what, rank_, want, got);
+    });
+  }
+
+  core::Case case_;
+  std::int64_t bytes_, tiles_;
+  int ranks_, rank_;
+  int readers_ = 1;
+  memory::Lanes lanes_;
+  bool chased_ = false;  // the last repetition
+  bool added_ = false;
+  Source source_;
+  Cycle walk_;
+  std::vector<std::uint32_t> before_;
+  device::Matrix window_;
+  device::Buffer<std::uint32_t> cycle_, result_;
+};
+
+}  // namespace
+
+std::unique_ptr<measure::Workload> make_memory(core::Case const& one, int ranks, int rank) {
+  return std::make_unique<Memory>(one, ranks, rank);
+}
+
+}  // namespace quadrille::workloads
