@@ -17,12 +17,13 @@
 /// Accuracy     at worst (8 + n / 2^18 + 15) eps / 2 sum|x| with eps of the accumulator; i32
 ///              exact below 2^53
 /// Source       CUDA tutorial, chapter 09/01
+#include "reduction/reduction_access.hpp"
 #include "reduction/reduction_device.cuh"
 
 namespace quadrille::kernels::reduction {
 namespace {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kThreads = kTreeThreads;
 
 template <class T, class Acc>
 __global__ void __launch_bounds__(kThreads)
@@ -33,8 +34,8 @@ __global__ void __launch_bounds__(kThreads)
   sum[t] = i < n ? static_cast<Acc>(x[i]) : Acc{0};
   __syncthreads();
   for (unsigned s = 1; s < kThreads; s *= 2) {
-    unsigned const k = 2 * s * t;
-    if (k < kThreads) sum[k] += sum[k + s];
+    TreeStep const step = interleaved_step(t, s);
+    if (step.active) sum[step.to] += sum[step.from];
     __syncthreads();  // the next step reads what this one wrote
   }
   if (t == 0) partials[blockIdx.x] = sum[0];

@@ -140,6 +140,7 @@ std::optional<Outcome> parse_outcome(std::string_view text) {
 double rate_of(Extra const& extra, Record const& record) {
   double const seconds = extra.seconds > 0 ? extra.seconds : record.time.median;
   if (extra.unit == "s") return extra.amount > 0 ? seconds / extra.amount : 0;
+  if (!extra.unit.ends_with("/s")) return extra.amount;
   return seconds > 0 ? extra.amount / seconds : 0;
 }
 

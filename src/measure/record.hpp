@@ -21,7 +21,8 @@ std::optional<Outcome> parse_outcome(std::string_view text);
 struct Extra {
   std::string name;  ///< "bus bandwidth", "device traffic"
   double amount = 0;
-  std::string unit;    ///< "B/s", "FLOP/s", "eval/s"; "s": the time of one of `amount`
+  std::string unit;    ///< "B/s", "FLOP/s", "eval/s"; "s": the time of one of `amount`; without a
+                       ///< time ("wavefronts"): the amount itself
   double seconds = 0;  ///< what the amount is divided by; 0: the median time of a repetition
 };
 
@@ -93,7 +94,7 @@ struct Record {
   std::optional<LegSummary> leg_summary;
 };
 
-/// The rate, or time, that `extra` stands for in this finished record; 0 without a time.
+/// The rate, time or amount that `extra` stands for in this finished record; 0 without a time.
 double rate_of(Extra const& extra, Record const& record);
 /// Per repetition the slowest rank's time. NaN on any rank gives NaN.
 std::vector<double> slowest_times(std::vector<double> const& seconds, int ranks);

@@ -263,9 +263,11 @@ Table extras_table(measure::RunResult const& result) {
     if (!has_speed(r)) continue;
     for (measure::Extra const& extra : r.extras) {
       double const rate = rate_of(extra, r);
-      table.rows.push_back(
-          {r.name, size_text(r), r.type, r.variant, extra.name,
-           extra.unit == "s" ? core::format_seconds(rate) : core::format_rate(rate, extra.unit)});
+      bool const is_rate = extra.unit.ends_with("/s");
+      table.rows.push_back({r.name, size_text(r), r.type, r.variant, extra.name,
+                            extra.unit == "s" ? core::format_seconds(rate)
+                            : is_rate         ? core::format_rate(rate, extra.unit)
+                                              : fmt::format("{:.0f} {}", rate, extra.unit)});
     }
   }
   return table;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduction/reduction.hpp"
 
+#include "reduction/reduction_access.hpp"
 #include "workloads/makers.hpp"
 #include "workloads/tables.hpp"
 #include "workloads/virtual_blocks.hpp"
@@ -87,8 +88,19 @@ class Reduction final : public measure::Workload {
   bool recordable() const override { return ranks_ == 1; }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
+    launched_ = &variant;
     launch(variant, problem(), world.stream());
     over_ranks_.run(world);
+  }
+
+  /// What the kernels' own addresses make of shared memory, on one rank.
+  std::vector<measure::Extra> observed() override {
+    bool const is_f32 = case_.type == core::DataType::f32 && case_.accumulator == "f32";
+    if (!is_f32 || launched_->backend != kernels::Backend::cuda) return {};
+    auto const conflicts = reduction::bank_conflicts(launched_->name, count_);
+    if (!conflicts) return {};
+    return {{"bank conflicts, stores", static_cast<double>(conflicts->stores), "wavefronts"},
+            {"bank conflicts, loads", static_cast<double>(conflicts->loads), "wavefronts"}};
   }
 
   measure::Verdict validate(comm::World& world) override {
@@ -217,6 +229,7 @@ class Reduction final : public measure::Workload {
   core::Range blocks_;
   std::int64_t first_, count_;
   bool prepared_ = false;
+  kernels::VariantInfo const* launched_ = nullptr;
   Source sx_, sy_;
   Reference reference_;  // of the data that prepare() made last
   device::Matrix x_, y_;

@@ -3,6 +3,7 @@
 #include "reduction/reduction.hpp"
 
 #include "kernels/host_kernels.hpp"
+#include "reduction/reduction_access.hpp"
 #include "support/expect_fails.hpp"
 
 #include <bit>
@@ -366,6 +367,33 @@ TEST(Reduction, TableSaysWhatTheVendorHas) {
   EXPECT_EQ(identity(Operation::min), kInfinity);
   EXPECT_EQ(identity(Operation::max), -kInfinity);
   EXPECT_EQ(identity(Operation::norm2), 0);
+}
+
+TEST(ReductionAccess, CountsTheWordsThatABankHasToGiveInTurn) {
+  std::vector<unsigned> words(32);
+  auto const strided = [&](unsigned stride) {
+    for (unsigned lane = 0; lane < 32; ++lane) words[lane] = stride * lane;
+    return wavefronts_of(words);
+  };
+  EXPECT_EQ(strided(0), 1);  // one word for all
+  EXPECT_EQ(strided(1), 1);
+  EXPECT_EQ(strided(2), 2);
+  EXPECT_EQ(strided(3), 1);
+  EXPECT_EQ(strided(8), 8);
+  EXPECT_EQ(strided(32), 32);
+  EXPECT_EQ(wavefronts_of(std::span{words}.first(8)), 8);
+}
+
+TEST(ReductionAccess, HasTheConflictsThatAProfilerCounted) {
+  constexpr std::int64_t kBlock = 256;
+  constexpr std::int64_t kBlocks = 131072;
+  // 4 + 6 + 7 + 7 + 7 + 3 + 1 + 0 in the eight steps of a block.
+  EXPECT_EQ(bank_conflicts("interleaved", kBlock), (Conflicts{70, 35}));
+  EXPECT_EQ(bank_conflicts("interleaved", kBlocks * kBlock)->stores, 4587520);
+  EXPECT_EQ(bank_conflicts("interleaved", kBlock + 1)->stores, 70);
+  EXPECT_EQ(bank_conflicts("sequential", kBlocks * kBlock), (Conflicts{0, 0}));
+  EXPECT_EQ(bank_conflicts("naive", kBlocks * kBlock), (Conflicts{0, 0}));
+  EXPECT_FALSE(bank_conflicts("shuffle", kBlock));
 }
 
 }  // namespace

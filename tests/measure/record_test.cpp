@@ -165,6 +165,7 @@ TEST(Extra, HasItsOwnTimeOrTheMedian) {
   EXPECT_EQ(rate_of({"raw", 10, "B/s", 0.5}, r), 20);
   EXPECT_EQ(rate_of({"latency", 10, "s", 0}, r), 0.2);
   EXPECT_EQ(rate_of({"latency", 10, "s", 0.5}, r), 0.05);
+  EXPECT_EQ(rate_of({"conflicts", 10, "wavefronts", 0}, r), 10);
 }
 
 TEST(Finish, SuspectsAClockThatFell) {

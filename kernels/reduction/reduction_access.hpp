@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/types.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+/// Which words of shared memory the trees of the first rungs touch, for their kernels and for the
+/// model of bank conflicts.
+namespace quadrille::kernels::reduction {
+
+inline constexpr unsigned kTreeThreads = 256;
+
+/// One thread in one step of a tree: where `active`, word `from` is added to word `to`.
+struct TreeStep {
+  bool active = false;
+  unsigned to = 0;
+  unsigned from = 0;
+};
+QUAD_HD static inline constexpr TreeStep naive_step(unsigned thread, unsigned s) {
+  return {thread % (2 * s) == 0, thread, thread + s};
+}
+QUAD_HD static inline constexpr TreeStep interleaved_step(unsigned thread, unsigned s) {
+  return {2 * s * thread < kTreeThreads, 2 * s * thread, 2 * s * thread + s};
+}
+QUAD_HD static inline constexpr TreeStep sequential_step(unsigned thread, unsigned s) {
+  return {thread < s, thread, thread + s};
+}
+
+/// Passes that shared memory needs for one request of a warp: lanes access the 4-byte `words`, of
+/// which 32 banks give one each at a time, a word once for all lanes that want it.
+int wavefronts_of(std::span<unsigned const> words);
+
+/// Wavefronts beyond one for each request.
+struct Conflicts {
+  std::int64_t loads = 0;
+  std::int64_t stores = 0;
+  bool operator==(Conflicts const&) const = default;
+};
+
+/// What a profiler should count as bank conflicts for the tree of a CUDA variant with 4-byte
+/// accumulators in a grid for n elements. Nothing for variants that are unknown.
+std::optional<Conflicts> bank_conflicts(std::string_view variant, std::int64_t n);
+
+}  // namespace quadrille::kernels::reduction

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "core/generator.hpp"
+#include "memory/memory.hpp"
+#include "support/expect_fails.hpp"
+#include "support/kernel_test.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace quadrille::kernels::memory {
+namespace {
+
+using test::DeviceArray;
+using Words = std::vector<std::uint32_t>;
+constexpr auto kTileWords = static_cast<std::size_t>(kTileBytes / 4);
+
+Variant<Problem> const& cuda_row(std::string_view name) {
+  for (Variant<Problem> const& row : variants()) {
+    if (row.name == name && row.backend == Backend::cuda) return row;
+  }
+  throw std::invalid_argument{"no such row"};
+}
+
+Words random_words(std::int64_t tiles) {
+  Words words(static_cast<std::size_t>(tiles) * kTileWords);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    words[i] = static_cast<std::uint32_t>(core::mix(i + 1));
+  }
+  return words;
+}
+
+/// A cycle through all lines of a window, and rubbish between its places.
+Words cycle(std::int64_t tiles) {
+  Words words = random_words(tiles);
+  auto const line = static_cast<std::size_t>(kLineBytes / 4);
+  std::size_t const lines = words.size() / line;
+  // An odd step goes through all of a power of two; through the rest a step of 1 does.
+  std::size_t const step = (lines & (lines - 1)) == 0 ? 37 : 1;
+  for (std::size_t i = 0; i < lines; ++i) {
+    words[i * line] = static_cast<std::uint32_t>((i + step) % lines * line);
+  }
+  return words;
+}
+
+class MemoryCudaTest : public testing::TestWithParam<std::string_view> {
+ protected:
+  static bool chases() { return GetParam() == "chase"; }
+  static Words input(std::int64_t tiles) { return chases() ? cycle(tiles) : random_words(tiles); }
+  static std::size_t results(int readers) {
+    return chases() ? 2 : static_cast<std::size_t>(readers) * kDeviceLanes.count;
+  }
+
+  static Words reference(Problem p) {
+    Words want(results(p.readers));
+    p.result = want.data();
+    if (chases()) chase_reference(p);
+    if (GetParam() == "read_registers") registers_reference(p);
+    if (GetParam() == "read_global" || GetParam() == "read_shared") {
+      read_reference(p, kDeviceLanes);
+    }
+    return want;
+  }
+
+  static void expect_right(device::Device& device, device::StreamView stream,
+                           std::int64_t window_tiles, std::int64_t tiles, int readers,
+                           int carveout = -1) {
+    SCOPED_TRACE(testing::Message() << GetParam() << " window " << window_tiles << " tiles "
+                                    << tiles << " readers " << readers);
+    Words const words = input(window_tiles);
+    DeviceArray<std::uint32_t> const window{device, stream, words};
+    auto const n = static_cast<std::int64_t>(results(readers));
+    DeviceArray<std::uint32_t> const result{device, stream, n};
+    Problem p{window.data(), window_tiles * kTileBytes, tiles, readers, result.data(), carveout};
+
+    cuda_row(GetParam()).launch(p, stream);
+    stream.synchronize();
+
+    p.window = words.data();
+    EXPECT_EQ(result.download(), reference(p));
+    EXPECT_TRUE(result.intact());
+    EXPECT_EQ(window.download(), words);
+  }
+};
+
+TEST_P(MemoryCudaTest, ReadsEveryWordOfItsShare) {
+  test::on_every_schedule([](device::Device& device, device::StreamView stream) {
+    expect_right(device, stream, 1, 1, 1);
+    expect_right(device, stream, 1, 5, 2);   // around, with shares that differ
+    expect_right(device, stream, 3, 2, 3);   // a reader without a tile
+    expect_right(device, stream, 3, 10, 2);  // three rounds and a part
+    expect_right(device, stream, 2, 0, 1);
+    // Past an unrolled round of additions and past 48 KiB of shared memory.
+    expect_right(device, stream, 4, 19, 1, 100);
+    expect_right(device, stream, 1, 3, 4, 0);
+  });
+}
+
+TEST_P(MemoryCudaTest, ConstraintsAreRefused) {
+  test::on_every_schedule([](device::Device& device, device::StreamView stream) {
+    DeviceArray<std::uint32_t> const window{device, stream, input(1)};
+    DeviceArray<std::uint32_t> const result{device, stream, 256};
+    Problem const good{window.data(), kTileBytes, 1, 1, result.data()};
+    auto const launch = cuda_row(GetParam()).launch;
+
+    Problem p = good;
+    p.window = nullptr;
+    EXPECT_FAILS(launch(p, stream), "missing");
+    p = good;
+    p.bytes = kTileBytes + 16;
+    EXPECT_FAILS(launch(p, stream), "whole tiles");
+    p.bytes = 0;
+    EXPECT_FAILS(launch(p, stream), "whole tiles");
+    p = good;
+    p.readers = 0;
+    EXPECT_FAILS(launch(p, stream), "readers must be positive");
+    p = good;
+    p.window = window.data() + 1;
+    EXPECT_FAILS(launch(p, stream), "aligned to 16 bytes");
+    p = good;
+    p.carveout = 101;
+    EXPECT_FAILS(launch(p, stream), "carveout");
+    if (GetParam() == "read_shared") {
+      p = good;
+      p.bytes = 15 * kTileBytes;
+      EXPECT_FAILS(launch(p, stream), "use variant 'read_global'");
+    }
+    if (chases()) {
+      p = good;
+      p.bytes = kMostChasedBytes + kTileBytes;
+      EXPECT_FAILS(launch(p, stream), "more than 16 GiB");
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, MemoryCudaTest,
+                         testing::Values("read_global", "read_shared", "read_registers", "chase"),
+                         [](auto const& row) { return std::string{row.param}; });
+
+}  // namespace
+}  // namespace quadrille::kernels::memory
