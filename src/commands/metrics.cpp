@@ -47,6 +47,13 @@ constexpr std::array kMetrics{
            "allreduce: 2 (P - 1) / P of the bytes over the time. What each link carries when the "
            "work\n"
            "is shared evenly, so that it compares with the link's rate for any number of ranks."},
+    Metric{"latency", "s",
+           "memory: the median over the number of steps of a walk, each of which needs the one "
+           "before."},
+    Metric{"bank conflicts", "wavefronts",
+           "reduction: passes of shared memory beyond one for each request of a warp, of one rank, "
+           "by a\n"
+           "model from the addresses that the kernel's threads access."},
     Metric{"suspect", "flag",
            "Not trusted: the rate exceeds 1.05 x the peak, the coefficient of variation exceeds 20 "
            "%,\n"
