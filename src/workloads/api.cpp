@@ -42,7 +42,7 @@ class Api final : public measure::Workload {
     measure::Description d;
     d.amount = ranks_;
     d.unit = "call/s";
-    d.memory_bytes = 2 * static_cast<double>(bytes_) + 2 * kMarkBytes;
+    d.memory_bytes = (has("copy_to_device") ? 2 : 1) * static_cast<double>(bytes_) + kMarkBytes;
     return d;
   }
 
@@ -57,16 +57,19 @@ class Api final : public measure::Workload {
     if (marks_.size() == 0) {
       marks_ = {world.device(), kMarks};
       counters_ = {world.device(), kMarks, world.stream()};
-      source_memory_ = {world.device(), static_cast<std::int64_t>(bytes_)};
-      copied_ = {world.device(), case_.type, 1, case_.size[0], world.stream()};
       event_ = device::Event{world.device()};
-      plain_.resize(bytes_);
+      if (has("copy_to_device")) {
+        source_memory_ = {world.device(), static_cast<std::int64_t>(bytes_)};
+        copied_ = {world.device(), case_.type, 1, case_.size[0], world.stream()};
+      }
+      if (has("register_host")) plain_.resize(bytes_);
     }
     for (std::size_t i = 0; i < kMarks; ++i) {
       // Room for the calls that are counted from here.
       expected_[i] = static_cast<std::int64_t>(
           core::mix(seed * 64 + i + static_cast<std::uint64_t>(rank_) * 4096) >> 2);
     }
+    if (!has("copy_to_device")) return;
     source_ = {case_.data, seed, static_cast<std::uint64_t>(8 * rank_)};
     fill({source_memory_.data(), case_.type, 1, case_.size[0], case_.size[0]}, row_from(0), source_,
          world);
@@ -118,6 +121,11 @@ class Api final : public measure::Workload {
   }
 
  private:
+  bool has(std::string_view name) const {
+    return std::ranges::any_of(case_.variants,
+                               [&](auto const& one) { return one == name || one == "all"; });
+  }
+
   // Calls.
   void allocate(comm::World& world) {
     void* const memory = world.device().allocate(bytes_);
@@ -176,24 +184,24 @@ class Api final : public measure::Workload {
   std::string try_allocate(comm::World& world) {
     device::Buffer<std::byte> const memory{world.device(), static_cast<std::int64_t>(bytes_),
                                            world.stream()};
-    return keeps_marks(memory.data(), world.stream());
+    return keeps_marks(memory.data(), world.stream(), bytes_);
   }
   std::string try_pool(comm::World& world) {
     device::PooledBuffer<std::byte> const memory{world.device(), static_cast<std::int64_t>(bytes_),
                                                  world.stream()};
-    return keeps_marks(memory.data(), world.stream());
+    return keeps_marks(memory.data(), world.stream(), bytes_);
   }
   std::string try_pinned(comm::World& world) {
     device::PinnedBuffer<std::byte> const memory{world.device(), static_cast<std::int64_t>(bytes_)};
-    return keeps_marks(memory.data(), world.stream());
+    return keeps_marks(memory.data(), world.stream(), bytes_);
   }
   std::string try_register(comm::World& world) {
     device::HostRegistration const registered{world.device(), plain_.data(), bytes_};
-    return keeps_marks(plain_.data(), world.stream());
+    return keeps_marks(plain_.data(), world.stream(), bytes_);
   }
   std::string try_stream(comm::World& world) {
     device::Stream const stream{world.device(), "api"};
-    return keeps_marks(source_memory_.data(), stream);
+    return keeps_marks(counters_.data(), stream, kMarkBytes);
   }
   std::string try_event(comm::World& world) {
     device::Event before{world.device()};
@@ -217,9 +225,9 @@ class Api final : public measure::Workload {
   }
 
   /// The first and last bytes of the memory take marks and give them back, in the stream's order.
-  std::string keeps_marks(void* memory, device::StreamView stream) const {
+  std::string keeps_marks(void* memory, device::StreamView stream, std::size_t bytes) const {
     auto* const first = static_cast<std::byte*>(memory);
-    std::byte* const last = first + bytes_ - kMarkBytes;
+    std::byte* const last = first + bytes - kMarkBytes;
     for (std::byte* const at : {first, last}) {
       Marks back{};
       stream.copy(at, expected_.data(), kMarkBytes);

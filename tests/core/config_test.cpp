@@ -16,7 +16,7 @@ using Texts = std::vector<std::string>;
 std::vector<Known> known() {
   std::vector<Known> all;
   for (char const* const workload :
-       {"vector", "copy", "integral", "reduction", "transpose", "ptrans", "gemm", "summa",
+       {"vector", "copy", "memory", "integral", "reduction", "transpose", "ptrans", "gemm", "summa",
         "allreduce", "broadcast", "alltoall", "sendrecv", "field_io"}) {
     all.push_back({workload, {"reference", "kokkos"}});
   }
@@ -502,6 +502,26 @@ TEST(Config, WrongOperationsNameThoseOfTheWorkload) {
              "\"sum\" is not one of add, quadratic");
   EXPECT_HAS(why(one_case("allreduce", "operation = \"dot\"")), "not one of sum, min, max");
   EXPECT_HAS(why(one_case("copy", "operation = \"h2h\"")), "not one of d2d, h2d, d2h, both; did");
+}
+
+TEST(Config, LevelsOfMemoryHaveAVolumeAndACarveout) {
+  auto const memory = [](std::string_view keys) { return one_case("memory", keys); };
+  Parsed<Config> const auto_choice = read(memory("volume = \"4Mi\""));
+  ASSERT_TRUE(auto_choice) << auto_choice.why();
+  EXPECT_EQ(auto_choice->cases[0].volume, 4 << 20);
+  EXPECT_EQ(auto_choice->cases[0].carveout, -1);
+  Parsed<Config> const sweep = read(memory("carveout = [0, \"auto\", 100]"));
+  ASSERT_TRUE(sweep) << sweep.why();
+  ASSERT_EQ(sweep->cases.size(), 3U);
+  EXPECT_EQ(sweep->cases[0].carveout, 0);
+  EXPECT_EQ(sweep->cases[1].carveout, -1);
+  EXPECT_EQ(sweep->cases[2].carveout, 100);
+  EXPECT_EQ(read(to_toml(*sweep))->cases, sweep->cases);
+
+  EXPECT_HAS(why(memory("carveout = 101")), "carveout: must be 0 to 100 or \"auto\", not 101");
+  EXPECT_HAS(why(memory("carveout = \"half\"")), "or \"auto\"");
+  EXPECT_HAS(why(memory("volume = 1")), "volume: must be");
+  EXPECT_HAS(why(one_case("vector", "carveout = 1")), "carveout");
 }
 
 TEST(Config, TheFirstErrorOfTheFileIsReported) {
