@@ -83,7 +83,7 @@ class Memory final : public measure::Workload {
     return rows_of(memory::variants());
   }
   std::string_view best(device::Kind kind) const override {
-    return best_of(*this, case_.type, kind, {"kokkos", "read_global"});
+    return best_of(*this, case_.type, kind, {"read_global", "kokkos"});
   }
   std::string refusal(kernels::VariantInfo const& variant) const override {
     return memory::refusal(variant, bytes_);
