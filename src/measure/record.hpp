@@ -69,12 +69,12 @@ struct Record {
   double peak = 0;  ///< in `unit` over all ranks; 0 unknown
   std::vector<Extra> extras;
   std::vector<std::string> kernels;  ///< each launch of one execution, as the driver sees it
-  double published = 0;         ///< in `unit`: the figure of the technique's source; 0 for none
-  std::string published_on;     ///< the device of that figure
-  std::string timing;           ///< whose clock: device, synchronised (host) or launch_only
-  std::int64_t batch = 1;       ///< executions that each of the samples is the mean of
-  std::vector<double> seconds;  ///< [repetition * ranks + rank], the timed repetitions
-  std::vector<double> warmup;   ///< the same layout
+  double published = 0;          ///< in `unit`: the figure of the technique's source; 0 for none
+  std::string published_on;      ///< the device of that figure
+  std::string timing;            ///< whose clock: device, synchronised (host) or launch_only
+  std::int64_t batch = 1;        ///< executions that each of the samples is the mean of
+  std::vector<double> seconds;   ///< [repetition * ranks + rank], the timed repetitions
+  std::vector<double> warmup;    ///< the same layout
   std::int64_t buffer_sets = 1;  ///< sets of buffers that a batch went round over
   /// The device's clock and power after each repetition, in the same layout; empty where unknown.
   std::vector<double> clock_hz, power_w;
