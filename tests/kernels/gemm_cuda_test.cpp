@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -45,6 +47,35 @@ struct Matrix {
   std::int64_t rows, cols, ld;
   DeviceArray<T> array;
 };
+
+/// One element of A B, and of |A| |B|.
+struct Sum {
+  double value = 0, weight = 0;
+};
+
+/// All elements, computed once for all variants: the data are the same for the same arguments.
+template <class T>
+std::vector<Sum> const& sums_of(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t pad,
+                                std::vector<T> const& a, std::vector<T> const& b) {
+  static std::map<std::array<std::int64_t, 4>, std::vector<Sum>> known;
+  auto const [found, is_new] = known.try_emplace({m, n, k, pad});
+  std::vector<Sum>& sums = found->second;
+  if (!is_new) return sums;
+  sums.resize(static_cast<std::size_t>(m * n));
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t q = 0; q < k; ++q) {
+      auto const x = static_cast<double>(a[static_cast<std::size_t>(i * (k + pad) + q)]);
+      for (std::int64_t j = 0; j < n; ++j) {
+        double const product =
+            x * static_cast<double>(b[static_cast<std::size_t>(q * (n + pad) + j)]);
+        Sum& sum = sums[static_cast<std::size_t>(i * n + j)];
+        sum.value += product;
+        sum.weight += std::abs(product);
+      }
+    }
+  }
+  return sums;
+}
 
 struct Case {
   std::int64_t m, n, k;
@@ -95,6 +126,7 @@ void expect_product(Variant<Problem> const& variant, Case one, device::Device& d
   stream.synchronize();
 
   std::vector<T> const result = on_c.array.download();
+  std::vector<Sum> const& sums = sums_of<T>(m, n, k, pad, a, b);
   int wrong = 0;
   for (std::int64_t i = 0; i < m && wrong < 3; ++i) {
     for (std::int64_t j = 0; j < n + pad && wrong < 3; ++j) {
@@ -107,13 +139,7 @@ void expect_product(Variant<Problem> const& variant, Case one, device::Device& d
         }
         continue;
       }
-      double sum = 0, weight = 0;
-      for (std::int64_t q = 0; q < k; ++q) {
-        double const product = static_cast<double>(a[static_cast<std::size_t>(i * (k + pad) + q)]) *
-                               static_cast<double>(b[static_cast<std::size_t>(q * (n + pad) + j)]);
-        sum += product;
-        weight += std::abs(product);
-      }
+      auto const [sum, weight] = sums[static_cast<std::size_t>(i * n + j)];
       double const old = beta == 0 ? 0 : beta * static_cast<double>(c[at]);
       double const expected = alpha * sum + old;
       double const bound = error_bound(core::type_of<T>(), static_cast<double>(k),
