@@ -23,6 +23,9 @@ bool VariantInfo::supports(core::DataType type) const {
 
 bool VariantInfo::runs_on(device::Kind kind) const {
   if (kind == device::Kind::host) return backend != Backend::cuda;
+#ifdef QUADRILLE_KOKKOS_CUDA
+  if (portable) return true;
+#endif
   return backend == Backend::cuda || backend == Backend::vendor;
 }
 

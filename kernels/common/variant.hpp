@@ -26,9 +26,12 @@ struct VariantInfo {
   int min_sm = 0;            ///< compute capability times ten
   /// Shows a mistake: its result is expected to be wrong, and it runs only where a case asks.
   bool demonstration = false;
+  /// A kokkos row that has kernels for GPUs too, for builds whose Kokkos has CUDA.
+  bool portable = false;
 
   bool supports(core::DataType type) const;
-  /// True when the backend can run on this kind of device at all. Vendor lines exist for both.
+  /// True when the backend can run on this kind of device at all. Vendor lines exist for both, and
+  /// so do portable rows where Kokkos has CUDA.
   bool runs_on(device::Kind kind) const;
   /// False for rows that need CUDA in a build without it.
   bool is_built() const;
@@ -40,6 +43,14 @@ template <class Problem>
 struct Variant : VariantInfo {
   void (*launch)(Problem const& problem, device::StreamView stream) = nullptr;
 };
+
+/// The launch function of a row whose kernels differ between host and GPU.
+template <class Problem, void (*on_host)(Problem const&, device::StreamView),
+          void (*on_gpu)(Problem const&, device::StreamView)>
+void launch_by_kind(Problem const& problem, device::StreamView stream) {
+  if (stream.device().kind() == device::Kind::cuda) return on_gpu(problem, stream);
+  on_host(problem, stream);
+}
 
 /// The row called `name`, or nullptr.
 template <class Problem>
@@ -58,4 +69,13 @@ Variant<Problem> const* find(std::span<Variant<Problem> const> table, std::strin
 #define QUAD_CUDA_LAUNCH(function) function
 #else
 #define QUAD_CUDA_LAUNCH(function) nullptr
+#endif
+
+/// The launch function of a portable row: on a GPU that with "_cuda" behind its name, where the
+/// build has one.
+#ifdef QUADRILLE_KOKKOS_CUDA
+#define QUAD_KOKKOS_LAUNCH(function) \
+  (::quadrille::kernels::launch_by_kind<Problem, function, function##_cuda>)
+#else
+#define QUAD_KOKKOS_LAUNCH(function) function
 #endif

@@ -46,6 +46,8 @@ std::string refusal(VariantInfo const& variant, bool is_transposed, std::int64_t
 /// The launch functions behind the table: each checks the problem and enqueues it.
 void launch_reference(Problem const& problem, device::StreamView stream);
 void launch_kokkos(Problem const& problem, device::StreamView stream);
+/// launch_kokkos on a GPU; only in a build whose Kokkos has CUDA.
+void launch_kokkos_cuda(Problem const& problem, device::StreamView stream);
 void launch_vendor(Problem const& problem, device::StreamView stream);
 void launch_vendor_host(Problem const& problem, device::StreamView stream);
 void launch_vendor_cuda(Problem const& problem, device::StreamView stream);

@@ -95,6 +95,8 @@ void require_consistent(Problem const& problem);
 
 void launch_reference(Problem const& problem, device::StreamView stream);
 void launch_kokkos(Problem const& problem, device::StreamView stream);
+/// launch_kokkos on a GPU; only in a build whose Kokkos has CUDA.
+void launch_kokkos_cuda(Problem const& problem, device::StreamView stream);
 /// What launch_reference does with a reproducible problem.
 void launch_reproducible(Problem const& problem, device::StreamView stream);
 

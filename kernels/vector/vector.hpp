@@ -42,6 +42,8 @@ void require_consistent(Problem const& problem);
 
 void launch_reference(Problem const& problem, device::StreamView stream);
 void launch_kokkos(Problem const& problem, device::StreamView stream);
+/// launch_kokkos on a GPU; only in a build whose Kokkos has CUDA.
+void launch_kokkos_cuda(Problem const& problem, device::StreamView stream);
 void launch_host_threads(Problem const& problem, device::StreamView stream);
 void launch_one_thread(Problem const& problem, device::StreamView stream);
 void launch_one_block(Problem const& problem, device::StreamView stream);

@@ -287,7 +287,7 @@ void World::open(core::RunSettings const& settings) {
   mine.local_size = node.size();
   mine.threads = threads;
   mine.cpus = list_cpus(affinity());
-  kokkos_ = std::make_unique<device::KokkosRuntime>(threads);
+  kokkos_ = std::make_unique<device::KokkosRuntime>(threads, gpu);
   device_ = gpu ? device::make_cuda_device(*gpu) : device::make_host_device(threads);
   mine.device = device_->facts().name;
   mine.uuid = gpu ? device_->facts().uuid : "";

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/kokkos_runtime.hpp"
 
+#include "device/device.hpp"
+
 #include <Kokkos_Core.hpp>
 #include <fmt/format.h>
 
@@ -9,6 +11,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <omp.h>
+#include <string_view>
 
 namespace quadrille::device {
 namespace {
@@ -29,21 +32,38 @@ void shorten_idle_spinning(int threads) {
 
 }  // namespace
 
-KokkosRuntime::KokkosRuntime(int threads) {
+KokkosRuntime::KokkosRuntime(int threads, [[maybe_unused]] std::optional<int> gpu) {
   // Kokkos counts the default number of threads by starting them.
   omp_set_num_threads(threads);
-  Kokkos::initialize(Kokkos::InitializationSettings()
-                         .set_num_threads(threads)
-                         .set_disable_warnings(true)
-                         .set_print_configuration(false));
+  auto settings = Kokkos::InitializationSettings()
+                      .set_num_threads(threads)
+                      .set_disable_warnings(true)
+                      .set_print_configuration(false);
+#ifdef QUADRILLE_KOKKOS_CUDA
+  // Kokkos itself would abort, and only this rank.
+  std::string why;
+  if (cuda_device_count(&why) == 0) {
+    core::fail(fmt::format("no GPU: {}, and the Kokkos of this program has CUDA and starts on one; "
+                           "use a program built with Kokkos for the host alone",
+                           why),
+               core::Exit::environment);
+  }
+  if (gpu) settings.set_device_id(*gpu);
+#endif
+  Kokkos::initialize(settings);
   if (threads > 1) shorten_idle_spinning(threads);
 }
 
 KokkosRuntime::~KokkosRuntime() { Kokkos::finalize(); }
 
 std::string kokkos_version() {
-  return fmt::format("{}.{}.{}, {}", KOKKOS_VERSION_MAJOR, KOKKOS_VERSION_MINOR,
-                     KOKKOS_VERSION_PATCH, Kokkos::DefaultHostExecutionSpace::name());
+#ifdef QUADRILLE_KOKKOS_CUDA
+  constexpr std::string_view kDevice = "CUDA, ";
+#else
+  constexpr std::string_view kDevice;
+#endif
+  return fmt::format("{}.{}.{}, {}{}", KOKKOS_VERSION_MAJOR, KOKKOS_VERSION_MINOR,
+                     KOKKOS_VERSION_PATCH, kDevice, Kokkos::DefaultHostExecutionSpace::name());
 }
 
 }  // namespace quadrille::device

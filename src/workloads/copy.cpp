@@ -45,8 +45,9 @@ class Copy final : public measure::Workload {
 
   /// Kernels reach host memory only where it is page-locked.
   bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
-    return variant.runs_on(kind) && !(variant.backend == kernels::Backend::cuda && is_pageable() &&
-                                      case_.operation != "d2d");
+    bool const is_kernel =
+        kind == device::Kind::cuda && variant.backend != kernels::Backend::vendor;
+    return variant.runs_on(kind) && !(is_kernel && is_pageable() && case_.operation != "d2d");
   }
 
   void prepare(comm::World& world, std::uint64_t seed) override {

@@ -103,6 +103,7 @@ class CudaStream final : public StreamBackend {
       : device_{device}, wait_value_{wait_value}, stream_{cudaStreamLegacy} {}
   ~CudaStream() override {
     ignore(cudaStreamSynchronize(stream_));
+    execution_.reset();
     if (stream_ != cudaStreamLegacy) ignore(cudaStreamDestroy(stream_));
   }
   CudaStream(CudaStream const&) = delete;
@@ -148,11 +149,13 @@ class CudaStream final : public StreamBackend {
   }
   void synchronize() override { QUAD_CUDA(cudaStreamSynchronize(stream_)); }
   cudaStream_t get() const { return stream_; }
+  std::shared_ptr<void>& execution() { return execution_; }
 
  private:
   Device& device_;
   PFN_cuStreamWaitValue32_v11070 wait_value_;
   cudaStream_t stream_ = nullptr;
+  std::shared_ptr<void> execution_;
 };
 
 int attribute(cudaDeviceAttr which, int index) {
@@ -330,10 +333,20 @@ void fail_cuda(cudaError_t status, char const* call, std::source_location where)
              core::Exit::runtime, where);
 }
 
-cudaStream_t cuda_stream(StreamView stream) {
+namespace {
+
+CudaStream& backend_of(StreamView stream) {
   QUAD_REQUIRE(stream && stream.device().kind() == Kind::cuda,
                "a CUDA kernel needs a stream of a CUDA device");
-  return static_cast<CudaStream*>(stream.backend())->get();
+  return *static_cast<CudaStream*>(stream.backend());
+}
+
+}  // namespace
+
+cudaStream_t cuda_stream(StreamView stream) { return backend_of(stream).get(); }
+
+std::shared_ptr<void>& cuda_execution_place(StreamView stream) {
+  return backend_of(stream).execution();
 }
 
 std::unique_ptr<Device> make_cuda_device(int index) { return std::make_unique<CudaDevice>(index); }
