@@ -5,8 +5,9 @@
 # Installs what building Quadrille needs: Debian packages, and Kokkos into .deps unless one of at
 # least the same version is found. Prints nothing when there is nothing to do. Exit 3: not possible.
 #
-#   jobs/setup.sh            what building and running need
-#   jobs/setup.sh --tests    and what the tests need; without nvcc also the CUDA headers, into .deps
+#   jobs/setup.sh                 what building and running need
+#   jobs/setup.sh --tests         and what the tests need; without nvcc also the CUDA headers, into .deps
+#   jobs/setup.sh --kokkos-cuda   and a Kokkos with CUDA, into .deps/cuda-kokkos; needs nvcc
 #
 #   Kokkos_ROOT, CMAKE_PREFIX_PATH   where to look for a Kokkos of your own
 set -euo pipefail
@@ -15,11 +16,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 packages=(g++ cmake ninja-build git python3 python3-venv
   libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libopenblas-dev libscalapack-openmpi-dev
   libcli11-dev libtomlplusplus-dev libfmt-dev nlohmann-json3-dev libgtest-dev)
-case "${1:-}" in
-  --tests) packages+=(python3-h5py clang-format shellcheck libboost-context-dev) && tests=true ;;
-  "") tests=false ;;
-  *) echo "usage: jobs/setup.sh [--tests]" >&2 && exit 2 ;;
-esac
+tests=false
+kokkos_cuda=false
+for argument in "$@"; do
+  case "$argument" in
+    --tests) packages+=(python3-h5py clang-format shellcheck libboost-context-dev) && tests=true ;;
+    --kokkos-cuda) kokkos_cuda=true ;;
+    *) echo "usage: jobs/setup.sh [--tests] [--kokkos-cuda]" >&2 && exit 2 ;;
+  esac
+done
 
 kokkos_version=4.7.0
 # This package's source archive carries the unmodified Kokkos release under tpls/kokkos.
@@ -86,8 +91,8 @@ have_kokkos() {
   return 1
 }
 
-install_kokkos() {
-  echo "setup: building Kokkos $kokkos_version into .deps"
+# Fetches Kokkos into $work/source.
+fetch_kokkos() {
   mkdir -p .cache
   work=$(mktemp -d "$PWD/.cache/kokkos.XXXXXX")  # beside .deps, so that the last step is a rename
   trap 'rm -rf "$work"' EXIT
@@ -99,16 +104,61 @@ install_kokkos() {
     --no-build-isolation -d "$work" -r "$work/carrier.txt"
   mkdir "$work/source"
   tar -xzf "$work"/pygenten-*.tar.gz -C "$work/source" --strip-components=3 --wildcards '*/tpls/kokkos/*'
+}
 
+# build_kokkos PREFIX OPTION...: builds it for PREFIX and leaves it under $work/root$PREFIX.
+build_kokkos() {
+  local prefix=$1
+  shift
   quietly cmake -S "$work/source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_CXX_STANDARD=20 -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
-    -DKokkos_ENABLE_SERIAL=ON -DKokkos_ENABLE_OPENMP=ON -DCMAKE_INSTALL_PREFIX="$PWD/.deps"
+    -DKokkos_ENABLE_SERIAL=ON -DKokkos_ENABLE_OPENMP=ON -DCMAKE_INSTALL_PREFIX="$prefix" "$@"
   quietly cmake --build "$work/build"
   quietly env DESTDIR="$work/root" cmake --install "$work/build"
-  [ "$(kokkos_under "$work/root$PWD/.deps")" = "$kokkos_version" ] ||
+  [ "$(kokkos_under "$work/root$prefix")" = "$kokkos_version" ] ||
     give_up "the archive of $kokkos_carrier does not carry Kokkos $kokkos_version"
+}
+
+# nvcc's major version; 0 where there is none.
+cuda_release() {
+  local release
+  release=$(PATH=$PATH:/usr/local/cuda/bin nvcc --version 2>/dev/null | sed -n 's/.*release \([0-9]*\).*/\1/p')
+  echo "${release:-0}"
+}
+
+install_kokkos() {
+  echo "setup: building Kokkos $kokkos_version into .deps"
+  fetch_kokkos
+  build_kokkos "$PWD/.deps"
   [ ! -e .deps ] || mv .deps "$work/old"
   mv -T "$work/root$PWD/.deps" .deps
+  rm -rf "$work"
+}
+
+# For GPU nodes: a program with this Kokkos does not start without a driver. The name does not begin
+# with "kokkos", or CMake would find it wherever .deps has no other.
+cuda_kokkos=.deps/cuda-kokkos
+
+# Two functions take other arguments since CUDA 13, which Kokkos knows from 4.7.1 on; a source that
+# does is left as it is.
+mend_kokkos() {
+  [ "$(cuda_release)" -ge 13 ] || return 0
+  sed -i -e 's/cudaGraphAddDependencies(graph, from, to, numDependencies)/cudaGraphAddDependencies(graph, from, to, nullptr, numDependencies)/' \
+    -e 's/cudaMemPrefetchAsync(devPtr, count, dstDevice, m_stream)/cudaMemPrefetchAsync(devPtr, count, cudaMemLocation{cudaMemLocationTypeDevice, dstDevice}, 0, m_stream)/' \
+    "$work/source/core/src/Cuda/Kokkos_Cuda_Instance.hpp"
+}
+
+install_cuda_kokkos() {
+  [ "$(cuda_release)" != 0 ] || give_up "a Kokkos with CUDA needs nvcc; install NVIDIA's CUDA toolkit"
+  echo "setup: building Kokkos $kokkos_version with CUDA into $cuda_kokkos"
+  fetch_kokkos
+  mend_kokkos
+  # CMake before 3.26 does not know that nvcc speaks C++20.
+  PATH=$PATH:/usr/local/cuda/bin build_kokkos "$PWD/$cuda_kokkos" -DCMAKE_CUDA_FLAGS=-std=c++20 \
+    -DKokkos_ENABLE_CUDA=ON -DKokkos_ARCH_HOPPER90=ON -DKokkos_ENABLE_COMPILE_AS_CMAKE_LANGUAGE=ON
+  mkdir -p .deps
+  rm -rf "$cuda_kokkos"
+  mv -T "$work/root$PWD/$cuda_kokkos" "$cuda_kokkos"
   rm -rf "$work"
 }
 
@@ -142,3 +192,4 @@ else
 fi
 have_kokkos || install_kokkos
 [ "$tests" = false ] || have_cuda_headers || install_cuda_headers
+[ "$kokkos_cuda" = false ] || [ "$(kokkos_under "$cuda_kokkos")" = "$kokkos_version" ] || install_cuda_kokkos
