@@ -16,7 +16,7 @@
 /// Work         2 m n k flop; A is read once per column of tiles, B once per row of tiles
 /// Constraints  i32: alpha and beta are whole numbers; less than 2^31 tiles of C
 /// Launch       the stream's execution space; teams of 256 threads, tiles of 128 x 128 (f64:
-///              128 x 64) in slices of 16, 17 KiB (f64: 25 KiB) of scratch memory
+///              128 x 64) in slices of 8, 8 KiB (f64: 12 KiB) of scratch memory; 128 registers
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data; i32 exact
 /// Source       own
 #include "device/cuda/kokkos_execution.cuh"
