@@ -55,6 +55,11 @@ template <class T, int kWidth>
 using Slice = Kokkos::View<T[Tile<T>::kDepth][kWidth + 1], Kokkos::LayoutRight,
                            Kokkos::Cuda::scratch_memory_space, Unmanaged>;
 
+/// n, but at most `most`, as an int: 64-bit places would cost the registers of sums.
+KOKKOS_FUNCTION inline int up_to(int most, std::int64_t n) {
+  return n < most ? static_cast<int>(n) : most;
+}
+
 /// A thread's elements of a slice on their way from device to scratch memory.
 template <class T, int kWidth>
 struct Share {
@@ -74,13 +79,13 @@ struct Share {
   /// x(w, p): w across the product, p along it. Zero beyond the ends.
   KOKKOS_FUNCTION void load(Matrix<T const> const& x, std::int64_t first, std::int64_t step, int t,
                             bool along_k) {
-    auto const width = static_cast<std::int64_t>(x.extent(0));
-    auto const depth = static_cast<std::int64_t>(x.extent(1));
+    int const wide = up_to(kWidth, static_cast<std::int64_t>(x.extent(0)) - first);
+    int const deep = up_to(Tile<T>::kDepth, static_cast<std::int64_t>(x.extent(1)) - step);
 #pragma unroll
     for (int e = 0; e < kCount; ++e) {
-      std::int64_t const w = first + across(t, e, along_k);
-      std::int64_t const p = step + along(t, e, along_k);
-      element[e] = w < width && p < depth ? x(w, p) : T{};
+      int const w = across(t, e, along_k);
+      int const p = along(t, e, along_k);
+      element[e] = w < wide && p < deep ? x(first + w, step + p) : T{};
     }
   }
   KOKKOS_FUNCTION void store(Slice<T, kWidth> const& slice, int t, bool along_k) const {
