@@ -485,9 +485,14 @@ std::vector<Row> make_rows() {
            "host side of h2d, d2h and both: page-locked when allocated, page-locked "
            "later, or plain"},
           in(&Case::host_memory)),
-      count_row({"chunk", "bytes", "0", only_case, true, "copy",
-                 "bytes of each copy, at least 1; 0: all in one"},
+      count_row({"chunk", "bytes", "0", only_case, true, "copy, reduction",
+                 "bytes of each copy, at least 1; 0: all in one, for a reduction 16 MiB"},
                 in(&Case::chunk), 0),
+      choice_row(
+          {"source", "device | host", "\"device\"", only_case, true, "reduction",
+           "host: the vector lies in page-locked memory of the host and streams to the device "
+           "chunk by chunk, each under the kernel of the one before"},
+          in(&Case::source)),
       count_row({"volume", "bytes", "\"1Gi\"", only_case, true, "memory",
                  "bytes that all readers of a rank read together in an execution, at least 16Ki; "
                  "rounded up to whole 16Ki"},

@@ -4,6 +4,7 @@
 
 #include "reduction/reduction_access.hpp"
 #include "workloads/makers.hpp"
+#include "workloads/streamed_vectors.hpp"
 #include "workloads/tables.hpp"
 #include "workloads/virtual_blocks.hpp"
 
@@ -38,12 +39,13 @@ class Reduction final : public measure::Workload {
   measure::Description describe() const override {
     measure::Description d;
     d.communicates = true;
-    auto const vectors = operation_ == Operation::dot ? 2.0 : 1.0;
-    d.amount = vectors * static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
+    d.amount = vectors() * static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
     d.unit = "B/s";
-    d.device_bytes = d.amount;
+    d.device_bytes = is_streamed() ? 0 : d.amount;  // the link to the host is the limit
     d.network_bytes = 2.0 * (ranks_ - 1) * 8;
-    d.memory_bytes = d.amount / ranks_ + 3.0 * 8 * reduction::kVirtualBlocks +
+    d.memory_bytes = (is_streamed() ? StreamedVectors::slot_bytes(vectors(), chunk_bytes())
+                                    : d.amount / ranks_) +
+                     3.0 * 8 * reduction::kVirtualBlocks +
                      static_cast<double>(reduction::scratch_bytes(count_));
     return d;
   }
@@ -55,6 +57,9 @@ class Reduction final : public measure::Workload {
     return variant.runs_on(kind) && reduction::supports(variant, operation_, kind);
   }
   std::string refusal(kernels::VariantInfo const& variant) const override {
+    if (case_.reproducible && is_streamed()) {
+      return "reduces no chunks reproducibly; set source = \"device\"";
+    }
     if (!case_.reproducible || reduction::supports_reproducible(variant)) return {};
     return "gives no reproducible bits; use variant 'best'";
   }
@@ -64,9 +69,13 @@ class Reduction final : public measure::Workload {
 
   void prepare(comm::World& world, std::uint64_t seed) override {
     if (!prepared_) {
-      x_ = {world.device(), case_.type, 1, count_, world.stream()};
-      if (operation_ == Operation::dot)
-        y_ = {world.device(), case_.type, 1, count_, world.stream()};
+      if (is_streamed()) {
+        streamed_ = {world, case_.type, count_, vectors(), chunk_bytes()};
+        partial_of_chunk_ = {world.device(), streamed_.chunks(), world.stream()};
+      } else {
+        x_ = {world.device(), case_.type, 1, count_, world.stream()};
+        if (vectors() == 2) y_ = {world.device(), case_.type, 1, count_, world.stream()};
+      }
       if (world.device().kind() == device::Kind::cuda) {
         auto const bytes = static_cast<std::int64_t>(reduction::scratch_bytes(count_));
         scratch_ = {world.device(), bytes, world.stream()};
@@ -78,18 +87,27 @@ class Reduction final : public measure::Workload {
     sx_ = {case_.data, seed, 0};
     sy_ = {case_.data, seed, 1};
     // A vector is one row of the generator; a rank holds columns [first_, first_ + count_).
-    fill(x_.view(), row_from(first_), sx_, world);
-    if (operation_ == Operation::dot) fill(y_.view(), row_from(first_), sy_, world);
+    if (is_streamed()) {
+      streamed_.fill(0, first_, sx_, world);
+      if (vectors() == 2) streamed_.fill(1, first_, sy_, world);
+    } else {
+      fill(x_.view(), row_from(first_), sx_, world);
+      if (vectors() == 2) fill(y_.view(), row_from(first_), sy_, world);
+    }
     reference_ = reference(world);
   }
 
   void reset(comm::World& world, kernels::VariantInfo const&) override { over_ranks_.reset(world); }
 
-  bool recordable() const override { return ranks_ == 1; }
+  bool recordable() const override { return ranks_ == 1 && !is_streamed(); }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
     launched_ = &variant;
-    launch(variant, problem(), world.stream());
+    if (is_streamed()) {
+      reduce_chunks(variant, world);
+    } else {
+      launch(variant, problem(), world.stream());
+    }
     over_ranks_.run(world);
   }
 
@@ -138,6 +156,32 @@ class Reduction final : public measure::Workload {
     double value = 0;
     double magnitude = 0;
   };
+
+  bool is_streamed() const { return case_.source == "host"; }
+  int vectors() const { return operation_ == Operation::dot ? 2 : 1; }
+  std::int64_t chunk_bytes() const { return case_.chunk > 0 ? case_.chunk : 16 << 20; }
+
+  /// The partial results of chunks are reduced like a vector of the device, always in one way.
+  void reduce_chunks(kernels::VariantInfo const& variant, comm::World& world) {
+    streamed_.run(world, [&](std::int64_t c, void const* x, void const* y, std::int64_t n) {
+      reduction::Problem part = problem();
+      part.x = x;
+      part.y = y;
+      part.n = n;
+      part.result = partial_of_chunk_.data() + c;
+      launch(variant, part, world.stream());
+    });
+    reduction::Problem last = problem();
+    last.x = partial_of_chunk_.data();
+    last.n = streamed_.chunks();
+    last.type = core::DataType::f64;
+    last.accumulator = core::DataType::f64;
+    bool const adds = operation_ != Operation::min && operation_ != Operation::max;
+    if (adds) last.operation = Operation::sum;
+    bool const on_gpu = world.device().kind() == device::Kind::cuda;
+    launch(*kernels::find(reduction::variants(), on_gpu ? "one_launch" : "reference"), last,
+           world.stream());
+  }
 
   reduction::Problem problem() const {
     reduction::Problem p;
@@ -233,6 +277,8 @@ class Reduction final : public measure::Workload {
   Source sx_, sy_;
   Reference reference_;  // of the data that prepare() made last
   device::Matrix x_, y_;
+  StreamedVectors streamed_;  // in their place where the source is the host
+  device::Buffer<double> partial_of_chunk_;
   device::Buffer<std::byte> scratch_;  // on a GPU, for partial results
   RankReduction over_ranks_;
 };
