@@ -20,23 +20,31 @@ std::vector<kernels::VariantInfo const*> rows_of(std::span<kernels::Variant<Prob
 }
 
 /// The first of `names` that a device of this kind runs with this type; else the first of our own
-/// techniques that it does; "" if there is none.
+/// techniques that it does; else one that refuses the case, so that the reason is told; "" if there
+/// is none.
 inline std::string_view best_of(measure::Workload const& workload, core::DataType type,
                                 device::Kind kind, std::initializer_list<std::string_view> names) {
   std::vector<kernels::VariantInfo const*> const rows = workload.variants();
-  auto const usable = [&](kernels::VariantInfo const& row) {
+  auto const runs = [&](kernels::VariantInfo const& row) {
     return workload.runs_on(row, kind) && row.is_built() && row.supports(type) &&
-           !row.demonstration && workload.refusal(row).empty();
+           !row.demonstration;
+  };
+  auto const takes = [&](kernels::VariantInfo const& row) {
+    return runs(row) && workload.refusal(row).empty();
   };
   for (std::string_view const name : names) {
     for (kernels::VariantInfo const* row : rows) {
-      if (row->name == name && usable(*row)) return name;
+      if (row->name == name && takes(*row)) return name;
     }
   }
+  auto const is_own = [](kernels::VariantInfo const& row) {
+    return row.backend == kernels::Backend::kokkos || row.backend == kernels::Backend::cuda;
+  };
   for (kernels::VariantInfo const* row : rows) {
-    bool const own =
-        row->backend == kernels::Backend::kokkos || row->backend == kernels::Backend::cuda;
-    if (own && usable(*row)) return row->name;
+    if (is_own(*row) && takes(*row)) return row->name;
+  }
+  for (kernels::VariantInfo const* row : rows) {
+    if (is_own(*row) && runs(*row)) return row->name;
   }
   return {};
 }
