@@ -24,27 +24,25 @@ namespace quadrille::kernels::copy {
 namespace {
 
 using Range = Kokkos::RangePolicy<Kokkos::Cuda, Kokkos::IndexType<std::int64_t>>;
-template <class T>
-using Vector = Kokkos::View<T*, Kokkos::CudaSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-
 /// 16 bytes that move as one.
 struct alignas(16) Wide {
   std::uint32_t word[4];
 };
 
+// Pointers, not Views: see vector_kokkos_cuda.cpp.
 template <class Piece>
 struct Copy {
-  Vector<Piece const> from;
-  Vector<Piece> to;
-  Vector<std::uint8_t const> from_rest;
-  Vector<std::uint8_t> to_rest;
+  Piece const* from;
+  Piece* to;
+  std::int64_t pieces;
+  std::uint8_t const* from_rest;
+  std::uint8_t* to_rest;
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    auto const pieces = static_cast<std::int64_t>(from.extent(0));
     if (i < pieces) {
-      to(i) = from(i);
+      to[i] = from[i];
     } else {
-      to_rest(i - pieces) = from_rest(i - pieces);
+      to_rest[i - pieces] = from_rest[i - pieces];
     }
   }
 };
@@ -52,17 +50,15 @@ struct Copy {
 template <class Piece>
 void copy(Problem const& p, device::StreamView stream) {
   auto const bytes = static_cast<std::size_t>(p.bytes);
-  std::size_t const pieces = bytes / sizeof(Piece);
+  auto const pieces = static_cast<std::int64_t>(bytes / sizeof(Piece));
   std::size_t const rest = bytes % sizeof(Piece);
   auto const* const from_rest = static_cast<std::uint8_t const*>(p.from) + (bytes - rest);
   auto* const to_rest = static_cast<std::uint8_t*>(p.to) + (bytes - rest);
   Kokkos::parallel_for(
       "quadrille::copy",
-      Range{device::cuda_execution(stream), 0, static_cast<std::int64_t>(pieces + rest)},
-      Copy<Piece>{{static_cast<Piece const*>(p.from), pieces},
-                  {static_cast<Piece*>(p.to), pieces},
-                  {from_rest, rest},
-                  {to_rest, rest}});
+      Range{device::cuda_execution(stream), 0, pieces + static_cast<std::int64_t>(rest)},
+      Copy<Piece>{static_cast<Piece const*>(p.from), static_cast<Piece*>(p.to), pieces, from_rest,
+                  to_rest});
 }
 
 }  // namespace

@@ -31,8 +31,6 @@ using Range = Kokkos::RangePolicy<Kokkos::Cuda, Kokkos::IndexType<std::int64_t>>
 using Teams = Kokkos::TeamPolicy<Kokkos::Cuda, Kokkos::LaunchBounds<kLanes>>;
 using Lanes = Kokkos::View<double*, Kokkos::Cuda::scratch_memory_space,
                            Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-template <class T>
-using Vector = Kokkos::View<T*, Kokkos::CudaSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
 /// A partial result in as many bytes as the result, a double, has: one becomes the other in place.
 template <class Acc>
@@ -44,15 +42,16 @@ template <class Acc>
 using Result =
     Kokkos::View<Partial<Acc>, Kokkos::CudaSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-/// Kokkos::Min and Max lose NaN, so the functor brings its own join.
+/// Kokkos::Min and Max lose NaN, so the functor brings its own join. Pointers, not Views: see
+/// vector_kokkos_cuda.cpp.
 template <Operation op, class Acc, class T>
 struct Elements {
   using value_type = Partial<Acc>;
   static_assert(sizeof(value_type) == sizeof(double));
-  Vector<T const> x, y;
+  T const *x, *y;
 
   KOKKOS_FUNCTION void operator()(std::int64_t i, value_type& total) const {
-    total.value = absorb<op>(total.value, x(i), y(i));
+    total.value = absorb<op>(total.value, x[i], y[i]);
   }
   KOKKOS_FUNCTION void init(value_type& total) const { total.value = start<op, Acc>(); }
   KOKKOS_FUNCTION void join(value_type& into, value_type const& from) const {
@@ -94,9 +93,8 @@ struct Blocks {
 
 template <Operation op, class Acc, class T>
 void reduce_elements(Problem const& p, device::StreamView stream) {
-  auto const n = static_cast<std::size_t>(p.n);
   Kokkos::parallel_reduce("quadrille::reduction", Range{device::cuda_execution(stream), 0, p.n},
-                          Elements<op, Acc, T>{{first_of<T>(p), n}, {second_of<op, T>(p), n}},
+                          Elements<op, Acc, T>{first_of<T>(p), second_of<op, T>(p)},
                           Result<Acc>{reinterpret_cast<Partial<Acc>*>(p.result)});
 }
 
