@@ -71,7 +71,7 @@ struct Case {
   std::string broadcast = "library";  ///< library | ring
   std::string operation;  ///< reduction: sum min max dot norm2; vector: add quadratic; ...; else ""
   std::string host_memory = "pinned";  ///< copy: pinned | registered | pageable
-  std::int64_t chunk = 0;  ///< copy: bytes of each copy; 0: all at once. reduction: 0: 16 MiB
+  std::int64_t chunk = 0;  ///< copy: bytes of each copy; 0: all at once. reduction: 0: 64 MiB
   std::string source = "device";    ///< reduction: device | host
   std::int64_t volume = 1LL << 30;  ///< memory: bytes that an execution reads
   std::int64_t carveout = -1;       ///< memory: percent that is shared memory; -1: the driver's

@@ -486,7 +486,7 @@ std::vector<Row> make_rows() {
            "later, or plain"},
           in(&Case::host_memory)),
       count_row({"chunk", "bytes", "0", only_case, true, "copy, reduction",
-                 "bytes of each copy, at least 1; 0: all in one, for a reduction 16 MiB"},
+                 "bytes of each copy, at least 1; 0: all in one, for a reduction 64 MiB"},
                 in(&Case::chunk), 0),
       choice_row(
           {"source", "device | host", "\"device\"", only_case, true, "reduction",

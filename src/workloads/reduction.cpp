@@ -159,7 +159,7 @@ class Reduction final : public measure::Workload {
 
   bool is_streamed() const { return case_.source == "host"; }
   int vectors() const { return operation_ == Operation::dot ? 2 : 1; }
-  std::int64_t chunk_bytes() const { return case_.chunk > 0 ? case_.chunk : 16 << 20; }
+  std::int64_t chunk_bytes() const { return case_.chunk > 0 ? case_.chunk : 64 << 20; }
 
   /// The partial results of chunks are reduced like a vector of the device, always in one way.
   void reduce_chunks(kernels::VariantInfo const& variant, comm::World& world) {
