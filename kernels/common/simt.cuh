@@ -18,21 +18,10 @@
 ///      the whole warp.
 ///   5  Compare results with tolerances: the two compilers contract differently.
 
+#include "common/kernel_call.hpp"
 #include "core/error.hpp"
 #include "core/types.hpp"
 #include "device/device.hpp"
-
-#include <source_location>
-
-namespace quadrille::kernels {
-
-/// A kernel as it is written where it is launched.
-struct KernelCall {
-  char const* kernel;
-  std::source_location where;
-};
-
-}  // namespace quadrille::kernels
 
 #ifdef __CUDACC__
 

@@ -6,6 +6,7 @@
 /// common/simt.cuh includes this. What is not here (__activemask, cooperative groups, textures)
 /// kernels do without.
 
+#include "common/kernel_call.hpp"
 #include "core/error.hpp"
 #include "device/device.hpp"
 #include "simt/engine.hpp"
