@@ -485,7 +485,7 @@ std::vector<Row> make_rows() {
            "host side of h2d, d2h and both: page-locked when allocated, page-locked "
            "later, or plain"},
           in(&Case::host_memory)),
-      count_row({"chunk", "bytes", "0", only_case, true, "copy, reduction",
+      count_row({"chunk", "bytes", "0", only_case, true, "copy reduction",
                  "bytes of each copy, at least 1; 0: all in one, for a reduction 64 MiB"},
                 in(&Case::chunk), 0),
       choice_row(
