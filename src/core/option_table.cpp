@@ -109,6 +109,30 @@ Row count_row(Option const& option, Access<T> access, std::int64_t least,
           [=](Draft& draft) { return fmt::format("{}", access(draft)); }};
 }
 
+/// A count within [least, most], or "auto", which is kept as `automatic`.
+Row count_or_auto_row(Option const& option, Access<std::int64_t> access, std::int64_t automatic,
+                      std::int64_t least, std::int64_t most) {
+  return {option,
+          [=](Draft& draft, std::span<Scalar const> values) -> std::string {
+            Scalar const& value = values.front();
+            if (!is_countable(value)) return expected(option, value);
+            if (value.text == "auto") {
+              access(draft) = automatic;
+              return "";
+            }
+            auto const count = parse_count(value.text);
+            if (!count) return count.why() + ", or \"auto\"";
+            if (*count < least || *count > most) {
+              return fmt::format("must be {} to {} or \"auto\", not {}", least, most, value.text);
+            }
+            access(draft) = *count;
+            return "";
+          },
+          [=](Draft& draft) {
+            return access(draft) == automatic ? "\"auto\"" : fmt::format("{}", access(draft));
+          }};
+}
+
 Row seconds_row(Option const& option, Access<double> access, bool may_be_zero) {
   return {option,
           [=](Draft& draft, std::span<Scalar const> values) -> std::string {
@@ -344,44 +368,6 @@ std::string get_grid(Draft& draft) {
   return fmt::format("\"{}x{}\"", grid.rows, grid.cols);
 }
 
-std::string set_batch(Option const& option, Draft& draft, Scalar const& value) {
-  if (!is_countable(value)) return expected(option, value);
-  if (value.text == "auto") {
-    draft.one.batch = 0;
-    return "";
-  }
-  auto const count = parse_count(value.text);
-  if (!count) return count.why() + ", or \"auto\"";
-  if (*count < 1 || *count > 1'000'000) {
-    return fmt::format("must be 1 to 1000000 or \"auto\", not {}", value.text);
-  }
-  draft.one.batch = *count;
-  return "";
-}
-
-std::string get_batch(Draft& draft) {
-  return draft.one.batch == 0 ? "\"auto\"" : fmt::format("{}", draft.one.batch);
-}
-
-std::string set_carveout(Option const& option, Draft& draft, Scalar const& value) {
-  if (!is_countable(value)) return expected(option, value);
-  if (value.text == "auto") {
-    draft.one.carveout = -1;
-    return "";
-  }
-  auto const percent = parse_count(value.text);
-  if (!percent) return percent.why() + ", or \"auto\"";
-  if (*percent < 0 || *percent > 100) {
-    return fmt::format("must be 0 to 100 or \"auto\", not {}", value.text);
-  }
-  draft.one.carveout = *percent;
-  return "";
-}
-
-std::string get_carveout(Draft& draft) {
-  return draft.one.carveout < 0 ? "\"auto\"" : fmt::format("{}", draft.one.carveout);
-}
-
 std::string set_throttle(Option const& option, Draft& draft, Scalar const& value) {
   if (!is_textual(value)) return expected(option, value);
   if (value.text == "none") {
@@ -497,11 +483,11 @@ std::vector<Row> make_rows() {
                  "bytes that all readers of a rank read together in an execution, at least 16Ki; "
                  "rounded up to whole 16Ki"},
                 in(&Case::volume), 16 << 10, 1LL << 50),
-      custom_row(
+      count_or_auto_row(
           {"carveout", "a percentage or \"auto\"", "\"auto\"", only_case, true, "memory",
            "share of the memory of L1 and shared memory that a GPU should make shared memory, "
            "0 to 100; auto: the driver's choice"},
-          set_carveout, get_carveout),
+          in(&Case::carveout), -1, 0, 100),
       count_row({"intervals", "a count", "8", only_case, true, "pipeline",
                  "parts of the integral that pass through the pipeline, 2 to 64"},
                 in(&Case::intervals), 2, 64),
@@ -557,11 +543,11 @@ std::vector<Row> make_rows() {
                   "whose clock: events of the device, the host's after a synchronisation, or the "
                   "host's before it (SUSPECT); auto: device on a GPU, else synchronised"},
                  in(&Case::timing)),
-      custom_row(
+      count_or_auto_row(
           {"batch", "a count or \"auto\"", "\"auto\"", run_and_case, true, "",
            "executions that each sample is the mean of; auto: 100 for kernels of a GPU below "
            "50 us, else 1"},
-          set_batch, get_batch),
+          in(&Case::batch), 0, 1, 1'000'000),
       choice_row({"cache", "cold | hot", "\"cold\"", run_and_case, true, "",
                   "cold: a batch on a GPU goes round over sets of buffers that together exceed the "
                   "last-level cache; hot: it uses one set again and again, and no rate is compared "
