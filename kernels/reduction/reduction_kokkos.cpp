@@ -83,7 +83,6 @@ void reduce_chunks(Problem const& p, device::StreamView stream) {
 void launch_kokkos(Problem const& problem, device::StreamView stream) {
   require_consistent(problem);
   visit(problem, [&]<Operation op, class T>() {
-    constexpr bool kExtreme = op == Operation::min || op == Operation::max;
     if (problem.reproducible) {
       stream.run([p = problem, stream] {
         auto const& space = device::host_execution(stream);
@@ -91,14 +90,9 @@ void launch_kokkos(Problem const& problem, device::StreamView stream) {
                              Blocks<op, T>{first_of<T>(p), second_of<op, T>(p), p});
         space.fence();
       });
-    } else if constexpr (std::is_integral_v<T>) {
-      reduce_chunks<op, std::conditional_t<kExtreme, double, std::int64_t>, T>(problem, stream);
-    } else if constexpr (kExtreme) {
-      reduce_chunks<op, T, T>(problem, stream);
-    } else if (problem.accumulator == core::DataType::f64) {
-      reduce_chunks<op, double, T>(problem, stream);
-    } else if constexpr (std::is_same_v<T, float>) {
-      reduce_chunks<op, float, T>(problem, stream);
+    } else {
+      visit_accumulator<op, T>(problem,
+                               [&]<class Acc>() { reduce_chunks<op, Acc, T>(problem, stream); });
     }
   });
 }

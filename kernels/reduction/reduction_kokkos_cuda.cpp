@@ -114,17 +114,11 @@ void reduce_blocks(Problem const& p, device::StreamView stream) {
 void launch_kokkos_cuda(Problem const& problem, device::StreamView stream) {
   require_consistent(problem);
   visit(problem, [&]<Operation op, class T>() {
-    constexpr bool kExtreme = op == Operation::min || op == Operation::max;
     if (problem.reproducible) {
       reduce_blocks<op, T>(problem, stream);
-    } else if constexpr (std::is_integral_v<T>) {
-      reduce_elements<op, std::conditional_t<kExtreme, double, std::int64_t>, T>(problem, stream);
-    } else if constexpr (kExtreme) {
-      reduce_elements<op, T, T>(problem, stream);
-    } else if (problem.accumulator == core::DataType::f64) {
-      reduce_elements<op, double, T>(problem, stream);
-    } else if constexpr (std::is_same_v<T, float>) {
-      reduce_elements<op, float, T>(problem, stream);
+    } else {
+      visit_accumulator<op, T>(problem,
+                               [&]<class Acc>() { reduce_elements<op, Acc, T>(problem, stream); });
     }
   });
 }

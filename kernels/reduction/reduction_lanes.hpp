@@ -116,4 +116,19 @@ static void visit(Problem const& p, F const& f) {
   }
 }
 
+/// Calls f.operator()<Acc>() for what elements of type T accumulate in.
+template <Operation op, class T, class F>
+static void visit_accumulator(Problem const& p, F const& f) {
+  constexpr bool kExtreme = op == Operation::min || op == Operation::max;
+  if constexpr (std::is_integral_v<T>) {
+    f.template operator()<std::conditional_t<kExtreme, double, std::int64_t>>();
+  } else if constexpr (kExtreme) {
+    f.template operator()<T>();
+  } else if (p.accumulator == core::DataType::f64) {
+    f.template operator()<double>();
+  } else if constexpr (std::is_same_v<T, float>) {
+    f.template operator()<float>();
+  }
+}
+
 }  // namespace quadrille::kernels::reduction
