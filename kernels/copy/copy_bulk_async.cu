@@ -12,7 +12,8 @@
 /// Shapes       n contiguous bytes; the last n % 16 by other threads
 /// Types        any
 /// Work         2 n bytes
-/// Constraints  the arrays do not overlap; both aligned to 16 bytes; sm_90 Needs        sm_90
+/// Constraints  the arrays do not overlap; both aligned to 16 bytes; sm_90
+/// Needs        sm_90
 /// Launch       32 threads per block, a block per multiprocessor, a ring of 12 chunks of 16 KiB
 ///              of shared memory: 8 arriving, 4 leaving
 /// Accuracy     exact

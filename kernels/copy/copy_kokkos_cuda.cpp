@@ -24,6 +24,7 @@ namespace quadrille::kernels::copy {
 namespace {
 
 using Range = Kokkos::RangePolicy<Kokkos::Cuda, Kokkos::IndexType<std::int64_t>>;
+
 /// 16 bytes that move as one.
 struct alignas(16) Wide {
   std::uint32_t word[4];

@@ -91,12 +91,14 @@ class Integral final : public measure::Workload {
     problem_.amplitude = 1 + static_cast<double>((seed + 7) % 8) / 8;
   }
 
-  void reset(comm::World& world, kernels::VariantInfo const&) override { over_ranks_.reset(world); }
+  void reset(comm::World& world, kernels::VariantInfo const& variant) override {
+    launched_ = &variant;
+    over_ranks_.reset(world);
+  }
 
   bool recordable() const override { return ranks_ == 1; }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    last_ = &variant;
     launch(variant, problem_, world.stream());
     over_ranks_.run(world);
   }
@@ -141,7 +143,7 @@ class Integral final : public measure::Workload {
 
   void hold(Finding& finding, std::string_view what, double got, integral::Problem const& p,
             comm::World const& world) const {
-    double const serial = last_ == nullptr ? 0 : integral::serial_additions(*last_, p.count);
+    double const serial = integral::serial_additions(*launched_, p.count);
     double const want = p.count > 0 ? integral::exact(p) : 0;
     double const bound = p.count > 0 ? integral::error_bound(p, serial) : 0;
     double const error = std::abs(got - want);
@@ -155,7 +157,7 @@ class Integral final : public measure::Workload {
   int ranks_;
   integral::Problem problem_;
   bool prepared_ = false;
-  kernels::VariantInfo const* last_ = nullptr;  ///< whose result is judged
+  kernels::VariantInfo const* launched_ = nullptr;  ///< whose result is judged
   RankReduction over_ranks_;
   device::Buffer<std::byte> scratch_;  // on a GPU, for partial sums
   device::PinnedBuffer<double> host_scratch_;

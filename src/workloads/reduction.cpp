@@ -97,12 +97,14 @@ class Reduction final : public measure::Workload {
     reference_ = reference(world);
   }
 
-  void reset(comm::World& world, kernels::VariantInfo const&) override { over_ranks_.reset(world); }
+  void reset(comm::World& world, kernels::VariantInfo const& variant) override {
+    launched_ = &variant;
+    over_ranks_.reset(world);
+  }
 
   bool recordable() const override { return ranks_ == 1 && !is_streamed(); }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    launched_ = &variant;
     if (is_streamed()) {
       reduce_chunks(variant, world);
     } else {

@@ -13,8 +13,9 @@ StreamedVectors::StreamedVectors(comm::World& world, core::DataType type, std::i
       each_{
           std::max<std::int64_t>(1, chunk_bytes / static_cast<std::int64_t>(core::size_of(type)))} {
   device::Device& device = world.device();
-  for (int v = 0; v < vectors; ++v)
+  for (int v = 0; v < vectors; ++v) {
     host_.emplace_back(device, static_cast<std::int64_t>(bytes(count)));
+  }
   for (std::size_t s = 0; s < kSlots; ++s) {
     Slot& slot = slots_.emplace_back();
     for (int v = 0; v < vectors; ++v) {

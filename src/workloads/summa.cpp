@@ -64,7 +64,6 @@ class Summa final : public measure::Workload {
   }
 
   std::vector<kernels::VariantInfo const*> variants() const override { return summa_rows(); }
-  // The local product that a user would take for speed on a host is the library's.
   std::string_view best(device::Kind kind) const override {
     return best_of(*this, case_.type, kind, {"simt_async", "thread_tile_2d", "kokkos"});
   }
