@@ -6,17 +6,6 @@
 
 namespace quadrille::kernels {
 
-std::string_view to_text(Backend backend) {
-  switch (backend) {
-    case Backend::reference: return "reference";
-    case Backend::kokkos: return "kokkos";
-    case Backend::vendor: return "vendor";
-    case Backend::host: return "host";
-    case Backend::cuda: return "cuda";
-  }
-  return "unknown";
-}
-
 bool VariantInfo::supports(core::DataType type) const {
   return std::find(types.begin(), types.end(), type) != types.end();
 }

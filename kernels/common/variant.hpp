@@ -13,7 +13,13 @@
 namespace quadrille::kernels {
 
 enum class Backend { reference, kokkos, vendor, host, cuda };
-std::string_view to_text(Backend backend);
+constexpr auto enum_names(Backend) {
+  return core::EnumNames<Backend, 5>{{{Backend::reference, "reference"},
+                                      {Backend::kokkos, "kokkos"},
+                                      {Backend::vendor, "vendor"},
+                                      {Backend::host, "host"},
+                                      {Backend::cuda, "cuda"}}};
+}
 
 /// One row of an operation's table, without its launch function.
 struct VariantInfo {

@@ -326,23 +326,4 @@ void require_consistent(Problem const& p) {
   }
 }
 
-std::string_view to_text(Integrand integrand) {
-  switch (integrand) {
-    case Integrand::sin2cos2: return "sin2cos2";
-    case Integrand::arctan: return "arctan";
-    case Integrand::gauss: return "gauss";
-    case Integrand::runge: return "runge";
-  }
-  return "unknown";
-}
-
-std::string_view to_text(Rule rule) {
-  switch (rule) {
-    case Rule::midpoint: return "midpoint";
-    case Rule::simpson: return "simpson";
-    case Rule::gauss_legendre: return "gauss_legendre";
-  }
-  return "unknown";
-}
-
 }  // namespace quadrille::kernels::integral

@@ -12,7 +12,18 @@ namespace quadrille::kernels::integral {
 
 /// sin^2(a x) cos^2(b x); 4/(1 + x^2); exp(-x^2); 1/(1 + 25 x^2).
 enum class Integrand { sin2cos2, arctan, gauss, runge };
+constexpr auto enum_names(Integrand) {
+  return core::EnumNames<Integrand, 4>{{{Integrand::sin2cos2, "sin2cos2"},
+                                        {Integrand::arctan, "arctan"},
+                                        {Integrand::gauss, "gauss"},
+                                        {Integrand::runge, "runge"}}};
+}
 enum class Rule { midpoint, simpson, gauss_legendre };  ///< Gauss-Legendre with 3 points a cell
+constexpr auto enum_names(Rule) {
+  return core::EnumNames<Rule, 3>{{{Rule::midpoint, "midpoint"},
+                                   {Rule::simpson, "simpson"},
+                                   {Rule::gauss_legendre, "gauss_legendre"}}};
+}
 
 /// Cells are split over ranks by the same virtual blocks as in reductions.
 using kernels::block_begin;
@@ -115,8 +126,5 @@ void launch_two_pass_device(Problem const& problem, device::StreamView stream);
 void launch_two_pass_device_vector(Problem const& problem, device::StreamView stream);
 void launch_one_launch(Problem const& problem, device::StreamView stream);
 void launch_reduced_range(Problem const& problem, device::StreamView stream);
-
-std::string_view to_text(Integrand integrand);
-std::string_view to_text(Rule rule);
 
 }  // namespace quadrille::kernels::integral

@@ -198,15 +198,4 @@ double error_bound(Problem const& problem, double n, double sum_of_magnitudes) {
   return 4 * core::epsilon_of(problem.accumulator) * std::sqrt(n) * sum_of_magnitudes;
 }
 
-std::string_view to_text(Operation operation) {
-  switch (operation) {
-    case Operation::sum: return "sum";
-    case Operation::min: return "min";
-    case Operation::max: return "max";
-    case Operation::dot: return "dot";
-    case Operation::norm2: return "norm2";
-  }
-  return "unknown";
-}
-
 }  // namespace quadrille::kernels::reduction

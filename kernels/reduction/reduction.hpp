@@ -11,6 +11,13 @@
 namespace quadrille::kernels::reduction {
 
 enum class Operation { sum, min, max, dot, norm2 };
+constexpr auto enum_names(Operation) {
+  return core::EnumNames<Operation, 5>{{{Operation::sum, "sum"},
+                                        {Operation::min, "min"},
+                                        {Operation::max, "max"},
+                                        {Operation::dot, "dot"},
+                                        {Operation::norm2, "norm2"}}};
+}
 
 using kernels::block_begin;
 using kernels::kLanes;
@@ -88,7 +95,5 @@ void launch_vectorized(Problem const& problem, device::StreamView stream);
 void launch_one_launch(Problem const& problem, device::StreamView stream);
 void launch_bulk_async(Problem const& problem, device::StreamView stream);
 void launch_binned(Problem const& problem, device::StreamView stream);
-
-std::string_view to_text(Operation operation);
 
 }  // namespace quadrille::kernels::reduction

@@ -260,7 +260,7 @@ inline void require_sum(Problem const& p, std::string_view name) {
   require_plain(p, name);
   QUAD_REQUIRE(p.operation == Operation::sum, "reduction/" + std::string{name} +
                                                   " has sum only; use variant 'vectorized' for " +
-                                                  std::string{to_text(p.operation)});
+                                                  std::string{core::to_text(p.operation)});
 }
 
 /// What sums are kept in: i64 for integers; minimum and maximum in the type itself.

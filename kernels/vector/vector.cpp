@@ -106,12 +106,4 @@ double error_bound(Problem const& p, double x) {
   return 4 * core::epsilon_of(p.type) * magnitude;
 }
 
-std::string_view to_text(Operation operation) {
-  switch (operation) {
-    case Operation::add: return "add";
-    case Operation::quadratic: return "quadratic";
-  }
-  return "unknown";
-}
-
 }  // namespace quadrille::kernels::vector

@@ -13,6 +13,10 @@ enum class Operation {
   add,        ///< out = x + y
   quadratic,  ///< out = (a x + b) x + c
 };
+constexpr auto enum_names(Operation) {
+  return core::EnumNames<Operation, 2>{
+      {{Operation::add, "add"}, {Operation::quadratic, "quadratic"}}};
+}
 
 /// All vectors have n contiguous elements of `type` (f64 or f32) and do not overlap.
 struct Problem {
@@ -64,7 +68,5 @@ void launch_init(core::DataType type, void* x, std::int64_t n, double value,
 /// On a GPU, adds the number of elements other than `value` to `wrong`, in device memory.
 void launch_validate(core::DataType type, void const* out, std::int64_t n, double value,
                      std::uint64_t* wrong, device::StreamView stream);
-
-std::string_view to_text(Operation operation);
 
 }  // namespace quadrille::kernels::vector

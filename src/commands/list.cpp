@@ -42,7 +42,7 @@ void list_variants(bool json) {
         nlohmann::ordered_json& out = rows.emplace_back();
         out["workload"] = entry.name;
         out["name"] = row->name;
-        out["backend"] = kernels::to_text(row->backend);
+        out["backend"] = core::to_text(row->backend);
         out["types"] = types;
         out["needs"] = row->needs;
         out["source"] = row->source;
@@ -50,7 +50,7 @@ void list_variants(bool json) {
         out["reason"] = reason.empty() ? nlohmann::ordered_json{} : nlohmann::ordered_json(reason);
       } else {
         fmt::print("{:<10} {:<13} {:<10} {:<16} {:<10} {}\n", entry.name, row->name,
-                   kernels::to_text(row->backend), fmt::join(types, " "), status(reason),
+                   core::to_text(row->backend), fmt::join(types, " "), status(reason),
                    row->summary);
       }
     }
@@ -132,7 +132,7 @@ core::Exit explain(std::string const& name) {
       std::vector<std::string_view> types;
       for (core::DataType const type : row->types) types.push_back(core::to_text(type));
       fmt::print("{} of {}: {}\n  backend   {}\n  types     {}\n  needs     {}\n  source    {}\n",
-                 row->name, entry.name, row->summary, kernels::to_text(row->backend),
+                 row->name, entry.name, row->summary, core::to_text(row->backend),
                  fmt::join(types, " "), row->needs, row->source);
       found = true;
     }

@@ -244,11 +244,13 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
   comm::World world{argc, argv};
   world.enter_phase("read the configuration", 0);
   std::optional<measure::Fault> const fault =
-      arguments.fault.empty() ? measure::Fault::none : measure::parse_fault(arguments.fault);
+      arguments.fault.empty() ? measure::Fault::none
+                              : core::parse_enum<measure::Fault>(arguments.fault);
   if (!fault) {
     std::vector<std::string> names;
-    for (measure::Fault const one : measure::all_faults())
-      names.emplace_back(measure::to_text(one));
+    for (auto const& [known, word] : enum_names(measure::Fault{})) {
+      if (known != measure::Fault::none) names.emplace_back(word);
+    }
     return refuse(
         world,
         fmt::format("--inject-fault: '{}' is none of {}", arguments.fault, fmt::join(names, ", ")),

@@ -16,6 +16,13 @@ enum class DataKind {
   constant,  ///< 1 everywhere
   zeros,
 };
+constexpr auto enum_names(DataKind) {
+  return EnumNames<DataKind, 5>{{{DataKind::uniform, "uniform"},
+                                 {DataKind::normal, "normal"},
+                                 {DataKind::integer, "integer"},
+                                 {DataKind::constant, "constant"},
+                                 {DataKind::zeros, "zeros"}}};
+}
 
 /// Counter-based hash (finaliser of SplitMix64, applied per word): no state, no order, so any rank
 /// can recompute any element on host or device.
@@ -68,8 +75,5 @@ QUAD_HD constexpr T generate(DataKind kind, std::uint64_t seed, std::uint64_t ta
   }
   return static_cast<T>(value_from_hash(kind, element_hash(row_key(seed, tag, i), j)));
 }
-
-std::string_view to_text(DataKind kind);
-std::optional<DataKind> parse_data_kind(std::string_view text);
 
 }  // namespace quadrille::core

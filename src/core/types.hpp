@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/enum_names.hpp"
 #include "core/error.hpp"
 
 #include <cstddef>
@@ -35,9 +36,15 @@ constexpr std::size_t size_of(DataType type) {
   return 0;
 }
 
-/// The name used in input files and results, for example "f64".
-std::string_view to_text(DataType type);
-std::optional<DataType> parse_data_type(std::string_view text);
+constexpr auto enum_names(DataType) {
+  return EnumNames<DataType, 7>{{{DataType::f64, "f64"},
+                                 {DataType::f32, "f32"},
+                                 {DataType::f16, "f16"},
+                                 {DataType::bf16, "bf16"},
+                                 {DataType::i64, "i64"},
+                                 {DataType::i32, "i32"},
+                                 {DataType::i8, "i8"}}};
+}
 
 /// Distance from 1 to the next value, twice the unit roundoff; 0 for integers.
 double epsilon_of(DataType type);

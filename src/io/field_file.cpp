@@ -128,7 +128,8 @@ void check_fields(comm::Group const& group, std::vector<HostField> const& fields
   std::string mine, error;
   for (HostField const& field : fields) {
     if (error.empty()) error = trouble_with(field);
-    mine += fmt::format("{} {} {}\n", field.name, to_text(field.type), fmt::join(field.shape, " "));
+    mine += fmt::format("{} {} {}\n", field.name, core::to_text(field.type),
+                        fmt::join(field.shape, " "));
   }
   std::string first = mine;
   group.broadcast(first);
@@ -387,7 +388,7 @@ std::string open_dataset(hid_t file, HostField const& field, Target& to) {
   }
   Type const type{H5Dget_type(to.set)};
   if (H5Tequal(type, to.type) <= 0) {
-    return fmt::format("has another type than {}", to_text(field.type));
+    return fmt::format("has another type than {}", core::to_text(field.type));
   }
   return {};
 }

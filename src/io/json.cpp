@@ -25,7 +25,7 @@ Json encode(bool value) { return value; }
 Json encode(int value) { return value; }
 Json encode(std::int64_t value) { return value; }
 Json encode(std::uint64_t value) { return value; }
-Json encode(measure::Outcome value) { return measure::to_text(value); }
+Json encode(measure::Outcome value) { return core::to_text(value); }
 Json encode(double value) {
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   return value;  // NaN is written as null
@@ -114,7 +114,7 @@ void decode(Json const& from, double& value) {
   }
 }
 void decode(Json const& from, measure::Outcome& value) {
-  auto const outcome = measure::parse_outcome(from.get<std::string>());
+  auto const outcome = core::parse_enum<measure::Outcome>(from.get<std::string>());
   if (!outcome) refuse("unknown verdict");
   value = *outcome;
 }

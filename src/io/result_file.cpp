@@ -123,7 +123,7 @@ struct WriteAttributes {
     write_scalar(name, static_cast<std::uint8_t>(value));
   }
   void operator()(char const* name, measure::Outcome value) const {
-    (*this)(name, std::string{to_text(value)});
+    (*this)(name, std::string{core::to_text(value)});
   }
   void operator()(char const* name, std::vector<std::int64_t> const& values) const {
     write_list(name, values);
@@ -374,7 +374,7 @@ struct ReadAttributes {
   void operator()(char const* name, measure::Outcome& value) const {
     std::string text;
     (*this)(name, text);
-    auto const outcome = measure::parse_outcome(text);
+    auto const outcome = core::parse_enum<measure::Outcome>(text);
     if (trouble.expect(outcome.has_value(), "a case without a known verdict")) value = *outcome;
   }
   void operator()(char const* name, std::vector<std::int64_t>& values) const {

@@ -12,29 +12,6 @@
 namespace quadrille::measure {
 namespace {
 
-constexpr std::array<std::pair<Fault, std::string_view>, 14> kNames{{
-    {Fault::none, "none"},
-    {Fault::nan, "nan"},
-    {Fault::inf, "inf"},
-    {Fault::sign, "sign"},
-    {Fault::bit_flip, "bit_flip"},
-    {Fault::off_by_one, "off_by_one"},
-    {Fault::missing_tile, "missing_tile"},
-    {Fault::last_row, "last_row"},
-    {Fault::swap_blocks, "swap_blocks"},
-    {Fault::wrong_rank, "wrong_rank"},
-    {Fault::drop_message, "drop_message"},
-    {Fault::not_run, "not_run"},
-    {Fault::stale, "stale"},
-    {Fault::misplaced_wait, "misplaced_wait"},
-}};
-
-constexpr std::array kFaults{Fault::nan,           Fault::inf,         Fault::sign,
-                             Fault::bit_flip,      Fault::off_by_one,  Fault::missing_tile,
-                             Fault::last_row,      Fault::swap_blocks, Fault::wrong_rank,
-                             Fault::drop_message,  Fault::not_run,     Fault::stale,
-                             Fault::misplaced_wait};
-
 std::vector<std::byte> download(device::MatrixView const& view, device::StreamView stream) {
   std::size_t const row_bytes = static_cast<std::size_t>(view.cols) * core::size_of(view.type);
   std::vector<std::byte> host(row_bytes * static_cast<std::size_t>(view.rows));
@@ -146,21 +123,6 @@ void exchange_outputs(comm::World& world, Workload& workload, int to, int from) 
 }
 
 }  // namespace
-
-std::string_view to_text(Fault fault) {
-  return std::find_if(kNames.begin(), kNames.end(),
-                      [&](auto const& row) { return row.first == fault; })
-      ->second;
-}
-
-std::optional<Fault> parse_fault(std::string_view text) {
-  for (auto const& [fault, name] : kNames) {
-    if (name == text) return fault;
-  }
-  return std::nullopt;
-}
-
-std::span<Fault const> all_faults() { return kFaults; }
 
 bool damage_outputs(comm::World& world, Workload& workload, Fault fault) {
   std::vector<device::MatrixView> const outputs = workload.outputs();

@@ -29,10 +29,22 @@ enum class Fault {
   misplaced_wait,  ///< a wait in the wrong place of the pipeline: right results, no overlap
 };
 
-std::string_view to_text(Fault fault);
-std::optional<Fault> parse_fault(std::string_view text);
-/// All but `none`.
-std::span<Fault const> all_faults();
+constexpr auto enum_names(Fault) {
+  return core::EnumNames<Fault, 14>{{{Fault::none, "none"},
+                                     {Fault::nan, "nan"},
+                                     {Fault::inf, "inf"},
+                                     {Fault::sign, "sign"},
+                                     {Fault::bit_flip, "bit_flip"},
+                                     {Fault::off_by_one, "off_by_one"},
+                                     {Fault::missing_tile, "missing_tile"},
+                                     {Fault::last_row, "last_row"},
+                                     {Fault::swap_blocks, "swap_blocks"},
+                                     {Fault::wrong_rank, "wrong_rank"},
+                                     {Fault::drop_message, "drop_message"},
+                                     {Fault::not_run, "not_run"},
+                                     {Fault::stale, "stale"},
+                                     {Fault::misplaced_wait, "misplaced_wait"}}};
+}
 
 /// Damages this repetition's outputs after run(). False on every rank when the fault cannot apply
 /// to this workload, world or size. Collective. Handles the faults from nan to wrong_rank.

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <span>
@@ -20,16 +19,6 @@ constexpr double kRateOverPeak = 1.05;
 constexpr double kVariation = 0.2;
 constexpr double kImbalance = 1.5;
 constexpr double kClockFall = 0.1;
-
-constexpr std::array<std::pair<Outcome, std::string_view>, 7> kOutcomes{{
-    {Outcome::pass, "PASS"},
-    {Outcome::fail, "FAIL"},
-    {Outcome::skip, "SKIP"},
-    {Outcome::unsupported, "UNSUPPORTED"},
-    {Outcome::error, "ERROR"},
-    {Outcome::timeout, "TIMEOUT"},
-    {Outcome::interrupted, "INTERRUPTED"},
-}};
 
 /// One repetition as one number per rank.
 std::span<double const> row(std::vector<double> const& seconds, int ranks, std::size_t i) {
@@ -124,18 +113,6 @@ void judge(Record& record) {
 }
 
 }  // namespace
-
-std::string_view to_text(Outcome outcome) {
-  return std::ranges::find(kOutcomes, outcome, &std::pair<Outcome, std::string_view>::first)
-      ->second;
-}
-
-std::optional<Outcome> parse_outcome(std::string_view text) {
-  auto const found =
-      std::ranges::find(kOutcomes, text, &std::pair<Outcome, std::string_view>::second);
-  if (found == kOutcomes.end()) return std::nullopt;
-  return found->first;
-}
 
 double rate_of(Extra const& extra, Record const& record) {
   double const seconds = extra.seconds > 0 ? extra.seconds : record.time.median;

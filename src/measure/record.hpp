@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/enum_names.hpp"
 #include "core/stats.hpp"
 
 #include <cstdint>
@@ -14,8 +15,15 @@ namespace quadrille::measure {
 
 /// How one measurement ended.
 enum class Outcome { pass, fail, skip, unsupported, error, timeout, interrupted };
-std::string_view to_text(Outcome outcome);  ///< "PASS", "FAIL", ...
-std::optional<Outcome> parse_outcome(std::string_view text);
+constexpr auto enum_names(Outcome) {
+  return core::EnumNames<Outcome, 7>{{{Outcome::pass, "PASS"},
+                                      {Outcome::fail, "FAIL"},
+                                      {Outcome::skip, "SKIP"},
+                                      {Outcome::unsupported, "UNSUPPORTED"},
+                                      {Outcome::error, "ERROR"},
+                                      {Outcome::timeout, "TIMEOUT"},
+                                      {Outcome::interrupted, "INTERRUPTED"}}};
+}
 
 /// A rate that is shown beside the primary one.
 struct Extra {

@@ -135,9 +135,9 @@ class CaseRun {
       record.name = case_.name;
       record.id = fmt::format("{}:{}", case_.name, choice.info->name);
       record.workload = case_.workload;
-      record.type = to_text(case_.type);
+      record.type = core::to_text(case_.type);
       record.variant = choice.info->name;
-      record.backend = to_text(choice.info->backend);
+      record.backend = core::to_text(choice.info->backend);
       record.source = choice.info->source;
       record.transport = !description_.communicates  ? "none"
                          : case_.transport == "auto" ? world_.automatic_transport()
@@ -146,7 +146,7 @@ class CaseRun {
       record.device = world_.device().facts().name;
       record.size.assign(case_.size.value.begin(), case_.size.value.begin() + case_.size.count);
       record.config = core::to_toml(case_);
-      record.data = to_text(case_.data);
+      record.data = core::to_text(case_.data);
       record.seed = case_.seed;
       record.ranks = world_.size();
       record.modelled_link = case_.throttle > 0 && description_.communicates;
@@ -428,7 +428,7 @@ class CaseRun {
         std::vector<double> samples = gather(world_, line.local[l]);
         if (line.legs[l] == Leg::overlapped) record.seconds = samples;
         if (line.legs.size() > 1) {
-          record.legs.push_back({std::string{to_text(line.legs[l])}, std::move(samples)});
+          record.legs.push_back({std::string{core::to_text(line.legs[l])}, std::move(samples)});
         }
       }
       if (interrupted_) {
@@ -473,16 +473,6 @@ class CaseRun {
 
 }  // namespace
 
-std::string_view to_text(Leg leg) {
-  switch (leg) {
-    case Leg::compute: return "compute";
-    case Leg::communicate: return "communicate";
-    case Leg::serial: return "serial";
-    case Leg::overlapped: return "overlapped";
-  }
-  return "";
-}
-
 namespace {
 
 /// Why this device does not run a row; empty when it does.
@@ -490,7 +480,7 @@ std::string why_not(Workload const& workload, core::Case const& one,
                     kernels::VariantInfo const& row, device::Device const& device) {
   if (!workload.runs_on(row, device.kind())) {
     return fmt::format("variant '{}' ({}) does not run on this device", row.name,
-                       to_text(row.backend));
+                       core::to_text(row.backend));
   }
   if (!row.is_built()) {
     return fmt::format("variant '{}' needs CUDA; this program was built without CUDA", row.name);

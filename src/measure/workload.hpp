@@ -19,7 +19,12 @@ namespace quadrille::measure {
 /// only.
 enum class Leg { compute, communicate, serial, overlapped };
 inline constexpr Leg kLegs[] = {Leg::compute, Leg::communicate, Leg::serial, Leg::overlapped};
-std::string_view to_text(Leg leg);
+constexpr auto enum_names(Leg) {
+  return core::EnumNames<Leg, 4>{{{Leg::compute, "compute"},
+                                  {Leg::communicate, "communicate"},
+                                  {Leg::serial, "serial"},
+                                  {Leg::overlapped, "overlapped"}}};
+}
 
 /// What a case costs and needs, known without running anything.
 struct Description {

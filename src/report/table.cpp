@@ -151,7 +151,8 @@ std::string flags_of(Record const& r, Notes& notes) {
     why.push_back(r.check.first_wrong);
   }
   if (!why.empty()) {
-    flags.push_back(notes.cite(fmt::format("{}: {}", to_text(r.outcome), fmt::join(why, "; "))));
+    flags.push_back(
+        notes.cite(fmt::format("{}: {}", core::to_text(r.outcome), fmt::join(why, "; "))));
   }
   return fmt::format("{}", fmt::join(flags, " "));
 }
@@ -180,13 +181,13 @@ Table main_table(measure::RunResult const& result, Notes& notes) {
               {}};
   for (Record const& r : result.records) {
     bool const fast = has_speed(r);
-    table.rows.push_back({r.name, size_text(r), r.type, r.variant,
-                          r.ranks > 0 ? fmt::format("{}", r.ranks) : "-",
-                          fast ? core::format_seconds(r.time.median) : "-",
-                          fast && r.rate > 0 ? core::format_rate(r.rate, r.unit) : "-",
-                          fast && r.peak > 0 ? number(100 * r.rate / r.peak, "{:.1f}") : "-",
-                          vendor_text(r), fast ? number(r.ratio_to_copy, "{:.2f}") : "-",
-                          error_text(r), std::string{to_text(r.outcome)}, flags_of(r, notes)});
+    table.rows.push_back(
+        {r.name, size_text(r), r.type, r.variant, r.ranks > 0 ? fmt::format("{}", r.ranks) : "-",
+         fast ? core::format_seconds(r.time.median) : "-",
+         fast && r.rate > 0 ? core::format_rate(r.rate, r.unit) : "-",
+         fast && r.peak > 0 ? number(100 * r.rate / r.peak, "{:.1f}") : "-", vendor_text(r),
+         fast ? number(r.ratio_to_copy, "{:.2f}") : "-", error_text(r),
+         std::string{core::to_text(r.outcome)}, flags_of(r, notes)});
   }
   return table;
 }

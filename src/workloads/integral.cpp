@@ -11,29 +11,13 @@ namespace {
 
 namespace integral = kernels::integral;
 
-integral::Integrand parse_integrand(std::string_view text) {
-  using enum integral::Integrand;
-  for (integral::Integrand const one : {arctan, gauss, runge}) {
-    if (integral::to_text(one) == text) return one;
-  }
-  return sin2cos2;
-}
-
-integral::Rule parse_rule(std::string_view text) {
-  using enum integral::Rule;
-  for (integral::Rule const one : {simpson, gauss_legendre}) {
-    if (integral::to_text(one) == text) return one;
-  }
-  return midpoint;
-}
-
 /// A definite integral by a composite rule, its cells spread over all ranks by virtual blocks.
 class Integral final : public measure::Workload {
  public:
   Integral(core::Case const& one, int ranks, int rank) : case_{one}, ranks_{ranks} {
     core::Range const blocks = RankReduction::blocks_of(ranks, rank);
-    problem_.integrand = parse_integrand(one.integrand);
-    problem_.rule = parse_rule(one.rule);
+    problem_.integrand = *core::parse_enum<integral::Integrand>(one.integrand);
+    problem_.rule = *core::parse_enum<integral::Rule>(one.rule);
     problem_.type = one.type;
     problem_.cells = one.size[0];
     problem_.first = integral::block_begin(problem_.cells, blocks.first);

@@ -16,14 +16,6 @@ namespace {
 namespace reduction = kernels::reduction;
 using Operation = reduction::Operation;
 
-Operation parse_operation(std::string_view text) {
-  for (Operation const operation :
-       {Operation::min, Operation::max, Operation::dot, Operation::norm2}) {
-    if (reduction::to_text(operation) == text) return operation;
-  }
-  return Operation::sum;
-}
-
 /// One number from a vector that is spread over all ranks by virtual blocks.
 class Reduction final : public measure::Workload {
  public:
@@ -31,7 +23,7 @@ class Reduction final : public measure::Workload {
       : case_{one},
         n_{one.size[0]},
         ranks_{ranks},
-        operation_{parse_operation(one.operation)},
+        operation_{*core::parse_enum<Operation>(one.operation)},
         blocks_{RankReduction::blocks_of(ranks, rank)},
         first_{reduction::block_begin(n_, blocks_.first)},
         count_{reduction::block_begin(n_, blocks_.first + blocks_.count) - first_} {}

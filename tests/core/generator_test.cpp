@@ -49,8 +49,8 @@ double uniform(std::uint64_t seed, std::uint64_t tag, std::int64_t i, std::int64
 }
 
 TEST(Generator, NamesReadBack) {
-  for (DataKind const kind : kAll) EXPECT_EQ(parse_data_kind(to_text(kind)), kind);
-  EXPECT_FALSE(parse_data_kind("random"));
+  for (DataKind const kind : kAll) EXPECT_EQ(parse_enum<DataKind>(to_text(kind)), kind);
+  EXPECT_FALSE(parse_enum<DataKind>("random"));
 }
 
 // Stored results and peers on other machines rely on these values.

@@ -13,10 +13,10 @@ constexpr DataType kAll[] = {DataType::f64, DataType::f32, DataType::f16, DataTy
                              DataType::i64, DataType::i32, DataType::i8};
 
 TEST(Types, NamesReadBack) {
-  for (DataType const type : kAll) EXPECT_EQ(parse_data_type(to_text(type)), type);
+  for (DataType const type : kAll) EXPECT_EQ(parse_enum<DataType>(to_text(type)), type);
   EXPECT_EQ(to_text(DataType::bf16), "bf16");
-  EXPECT_FALSE(parse_data_type("F64"));
-  EXPECT_FALSE(parse_data_type(""));
+  EXPECT_FALSE(parse_enum<DataType>("F64"));
+  EXPECT_FALSE(parse_enum<DataType>(""));
 }
 
 TEST(Types, EpsilonIsThatOfTheType) {

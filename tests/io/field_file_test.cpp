@@ -155,8 +155,8 @@ TEST_F(Fields, OfEveryTypeAndShapeShareAFile) {
     to.push_back(back.back().field);
   };
   for (DataType const type : kTypes) {
-    add(fmt::format("{}_matrix", to_text(type)), type, {33, 65});
-    add(fmt::format("{}_vector", to_text(type)), type, {40001});
+    add(fmt::format("{}_matrix", core::to_text(type)), type, {33, 65});
+    add(fmt::format("{}_vector", core::to_text(type)), type, {40001});
   }
   add("one", DataType::f64, {1});
   add("no_rows", DataType::f64, {0, 5});

@@ -40,8 +40,8 @@ Problem default_problem(Integrand integrand, Rule rule, std::int64_t cells) {
 }
 
 std::string name_of(Problem const& p, VariantInfo const& variant) {
-  return std::string{variant.name} + " " + std::string{to_text(p.integrand)} + " " +
-         std::string{to_text(p.rule)} + " " + std::string{core::to_text(p.type)} + " " +
+  return std::string{variant.name} + " " + std::string{core::to_text(p.integrand)} + " " +
+         std::string{core::to_text(p.rule)} + " " + std::string{core::to_text(p.type)} + " " +
          std::to_string(p.first) + " + " + std::to_string(p.count) + " of " +
          std::to_string(p.cells);
 }

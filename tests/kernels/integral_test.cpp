@@ -29,8 +29,8 @@ Problem default_problem(Integrand integrand, Rule rule, std::int64_t cells) {
 }
 
 std::string name_of(Problem const& p, Variant<Problem> const& variant) {
-  return std::string{variant.name} + " " + std::string{to_text(p.integrand)} + " " +
-         std::string{to_text(p.rule)} + " " + std::string{core::to_text(p.type)} + " " +
+  return std::string{variant.name} + " " + std::string{core::to_text(p.integrand)} + " " +
+         std::string{core::to_text(p.rule)} + " " + std::string{core::to_text(p.type)} + " " +
          std::to_string(p.cells) + " cells";
 }
 
@@ -302,8 +302,8 @@ TEST(Integral, ReproducibleBitsAreThoseWrittenHere) {
     Problem problem = default_problem(integrand, rule, 1200007);
     problem.type = type;
     double const got = integrate_in_parts(*find(variants(), "kokkos"), problem, 1, host);
-    EXPECT_EQ(bits(got), want) << to_text(integrand) << " " << to_text(rule) << ": " << std::hex
-                               << bits(got);
+    EXPECT_EQ(bits(got), want) << core::to_text(integrand) << " " << core::to_text(rule) << ": "
+                               << std::hex << bits(got);
   }
 }
 

@@ -109,8 +109,9 @@ std::vector<T> vector_on(Side const& side, std::string_view variant, vector::Ope
 template <class T>
 void expect_vector(Sides const& sides, vector::Operation operation, std::int64_t n,
                    std::int64_t offset) {
-  SCOPED_TRACE(testing::Message() << to_text(operation) << " " << core::to_text(core::type_of<T>())
-                                  << " n " << n << " offset " << offset);
+  SCOPED_TRACE(testing::Message() << core::to_text(operation) << " "
+                                  << core::to_text(core::type_of<T>()) << " n " << n << " offset "
+                                  << offset);
   auto const x = generated<T>(DataKind::uniform, n, 1);
   auto const want = vector_on<T>(sides.host, "reference", operation, n, offset);
   auto const got = vector_on<T>(sides.gpu, "kokkos", operation, n, offset);
@@ -363,7 +364,7 @@ void expect_reduction(Sides const& sides, DataType accumulator, std::int64_t n) 
         {.type = core::type_of<T>(), .accumulator = accumulator, .operation = operation},
         static_cast<double>(n), weight);
     EXPECT_TRUE(got == want || std::abs(got - want) <= bound)
-        << to_text(operation) << " " << core::to_text(core::type_of<T>()) << " in "
+        << core::to_text(operation) << " " << core::to_text(core::type_of<T>()) << " in "
         << core::to_text(accumulator) << " n " << n << ": " << got << " for " << want;
   }
 }
@@ -386,7 +387,7 @@ TEST(KokkosCuda, ReductionKeepsNaN) {
     v.x[static_cast<std::size_t>(place)] = std::numeric_limits<float>::quiet_NaN();
     for (reduction::Operation const operation : kOperations) {
       EXPECT_TRUE(std::isnan(reduce_on(sides.gpu, "kokkos", v, DataType::f64, operation)))
-          << to_text(operation) << " with NaN at " << place;
+          << core::to_text(operation) << " with NaN at " << place;
     }
   }
 }
@@ -424,7 +425,7 @@ TEST(KokkosCuda, ReproducibleReductionHasTheBitsOfTheHost) {
         reduction_blocks_on<T>(sides.host, "reference", operation, global_n, first, count);
     auto const got = reduction_blocks_on<T>(sides.gpu, "kokkos", operation, global_n, first, count);
     EXPECT_TRUE(same_bits(got, want))
-        << to_text(operation) << " " << core::to_text(core::type_of<T>()) << " n " << global_n
+        << core::to_text(operation) << " " << core::to_text(core::type_of<T>()) << " n " << global_n
         << " blocks " << first << " + " << count;
   };
   for (reduction::Operation const operation : kOperations) {
@@ -458,7 +459,7 @@ integral::Problem integral_of(integral::Integrand integrand, integral::Rule rule
 }
 
 std::string name_of(integral::Problem const& p) {
-  return std::string{to_text(p.integrand)} + " " + std::string{to_text(p.rule)} + " " +
+  return std::string{core::to_text(p.integrand)} + " " + std::string{core::to_text(p.rule)} + " " +
          std::string{core::to_text(p.type)} + " " + std::to_string(p.cells) + " cells";
 }
 

@@ -116,7 +116,7 @@ void expect_right(DataType accumulator, std::int64_t n, std::int64_t offset,
         }
         double const got = memory.reduce(variant, problem);
         EXPECT_TRUE(got == want || std::abs(got - want) <= bound)
-            << variant.name << " " << to_text(operation) << " n " << n << " offset " << offset
+            << variant.name << " " << core::to_text(operation) << " n " << n << " offset " << offset
             << ": " << got << " for " << want << ", allowed " << bound;
       }
     }
@@ -181,7 +181,7 @@ TEST(ReductionCuda, WholeNumbersAreExact) {
                                                      .type = DataType::f32,
                                                      .accumulator = accumulator,
                                                      .operation = operation});
-          EXPECT_EQ(got, want) << variant.name << " " << to_text(operation);
+          EXPECT_EQ(got, want) << variant.name << " " << core::to_text(operation);
         }
       }
     }
@@ -209,8 +209,8 @@ void expect_nan_to_spread(DataType accumulator) {
                                                        .type = core::type_of<T>(),
                                                        .accumulator = accumulator,
                                                        .operation = operation});
-            EXPECT_TRUE(std::isnan(got)) << variant.name << " " << to_text(operation) << " NaN at "
-                                         << where << " of " << n << ": " << got;
+            EXPECT_TRUE(std::isnan(got)) << variant.name << " " << core::to_text(operation)
+                                         << " NaN at " << where << " of " << n << ": " << got;
           }
         }
       });
@@ -272,12 +272,12 @@ void expect_order_free(Operation operation) {
                             .operation = operation};
       double const got = memory.reduce(*find(variants(), "binned"), problem);
       if (first == 0) first = bits(got);
-      EXPECT_EQ(bits(got), first) << to_text(operation) << " order " << order << ": " << got;
+      EXPECT_EQ(bits(got), first) << core::to_text(operation) << " order " << order << ": " << got;
       auto const want = static_cast<double>(exact(operation, x, y, false));
       auto const magnitude = static_cast<double>(exact(operation, x, y, true));
       // The comparison rounds, too: long double has 64 bits.
       double const allowed = std::abs(want) * 0x1p-52 + magnitude * 0x1p-58;
-      EXPECT_LE(std::abs(got - want), allowed) << to_text(operation);
+      EXPECT_LE(std::abs(got - want), allowed) << core::to_text(operation);
     });
     if (order == 0) {
       std::reverse(x.begin(), x.end());
@@ -366,7 +366,7 @@ void expect_bits_of_the_host(std::int64_t n) {
         auto const got = blocks_of<T>(variant, problem, first, count, device, stream);
         for (std::size_t b = 0; b < got.size(); ++b) {
           ASSERT_EQ(bits(got[b]), bits(want[b]))
-              << variant.name << " " << to_text(operation) << " n " << n << " block " << b;
+              << variant.name << " " << core::to_text(operation) << " n " << n << " block " << b;
         }
       }
     }

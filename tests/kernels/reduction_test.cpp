@@ -72,10 +72,10 @@ void compare_with_reference(DataType accumulator) {
           if (!variant.supports(problem.type) || !supports(variant, operation)) continue;
           double const got = reduce(variant, problem, host);
           EXPECT_TRUE(got == want || std::abs(got - want) <= bound)
-              << variant.name << " " << to_text(operation) << " n " << n << " offset " << offset
-              << ": " << got << " for " << want << ", allowed " << bound;
+              << variant.name << " " << core::to_text(operation) << " n " << n << " offset "
+              << offset << ": " << got << " for " << want << ", allowed " << bound;
         }
-        EXPECT_TRUE(n > 0 || want == identity(operation)) << to_text(operation);
+        EXPECT_TRUE(n > 0 || want == identity(operation)) << core::to_text(operation);
       }
     }
   }
@@ -117,7 +117,8 @@ TEST(Reduction, WholeNumbersAreExact) {
                                    .accumulator = accumulator,
                                    .operation = operation},
                                   host);
-        EXPECT_EQ(got, static_cast<double>(want)) << variant.name << " " << to_text(operation);
+        EXPECT_EQ(got, static_cast<double>(want))
+            << variant.name << " " << core::to_text(operation);
       }
     }
   }
@@ -168,7 +169,8 @@ void expect_nan_to_spread(DataType accumulator, bool reproducible) {
                           .operation = operation};
           if (!reproducible) {
             EXPECT_TRUE(std::isnan(reduce(variant, problem, host)))
-                << variant.name << " " << to_text(operation) << " NaN at " << where << " of " << n;
+                << variant.name << " " << core::to_text(operation) << " NaN at " << where << " of "
+                << n;
           } else if (variant.backend != Backend::vendor) {
             std::vector<double> blocks(kVirtualBlocks);
             problem.reproducible = true;
@@ -178,7 +180,8 @@ void expect_nan_to_spread(DataType accumulator, bool reproducible) {
             variant.launch(problem, host.stream);
             host.stream.view().synchronize();
             EXPECT_TRUE(std::isnan(combine_blocks(operation, blocks)))
-                << variant.name << " " << to_text(operation) << " NaN at " << where << " of " << n;
+                << variant.name << " " << core::to_text(operation) << " NaN at " << where << " of "
+                << n;
           }
         }
       }
@@ -240,12 +243,12 @@ void expect_same_bits(std::int64_t n) {
     double const bound = error_bound(plain, static_cast<double>(n), magnitude(operation, x, y));
     double const first = reduce_in_parts(*find(variants(), "reference"), operation, x, y, 1, host);
     EXPECT_TRUE(first == reference || std::abs(first - reference) <= bound)
-        << to_text(operation) << " n " << n << ": " << first << " for " << reference;
+        << core::to_text(operation) << " n " << n << ": " << first << " for " << reference;
     for (std::string_view const name : {"reference", "kokkos"}) {
       for (std::int64_t const parts : {1, 2, 3, 5}) {
         double const got = reduce_in_parts(*find(variants(), name), operation, x, y, parts, host);
         EXPECT_EQ(bits(got), bits(first))
-            << name << " " << to_text(operation) << " n " << n << " in " << parts << " parts";
+            << name << " " << core::to_text(operation) << " n " << n << " in " << parts << " parts";
       }
     }
   }

@@ -31,7 +31,7 @@ template <class T>
 void expect_right(device::Device& device, device::StreamView stream,
                   Variant<Problem> const& variant, Operation operation, std::int64_t n,
                   std::int64_t offset) {
-  SCOPED_TRACE(testing::Message() << variant.name << " " << to_text(operation) << " "
+  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(operation) << " "
                                   << core::to_text(core::type_of<T>()) << " n " << n << " offset "
                                   << offset);
   std::vector<T> const xs = generated<T>(n, 1);

@@ -32,7 +32,7 @@ void compare_with_reference(Variant<Problem> const& variant, Operation operation
     double const error = std::abs(static_cast<double>(out[i]) - static_cast<double>(want[i]));
     if (!(error <= error_bound(problem, static_cast<double>(x[i])))) ++wrong;
   }
-  EXPECT_EQ(wrong, 0) << variant.name << " " << to_text(operation) << " n " << n << " offset "
+  EXPECT_EQ(wrong, 0) << variant.name << " " << core::to_text(operation) << " n " << n << " offset "
                       << offset;
   EXPECT_TRUE(out.intact()) << variant.name << " n " << n << " offset " << offset;
 }

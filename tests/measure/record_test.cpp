@@ -30,11 +30,11 @@ std::string all_reasons(Record const& r) {
 TEST(Outcome, TextsAreReadBackAndOthersAreNot) {
   for (Outcome const outcome : {Outcome::pass, Outcome::fail, Outcome::skip, Outcome::unsupported,
                                 Outcome::error, Outcome::timeout, Outcome::interrupted}) {
-    EXPECT_EQ(parse_outcome(to_text(outcome)), outcome);
+    EXPECT_EQ(core::parse_enum<Outcome>(core::to_text(outcome)), outcome);
   }
-  EXPECT_EQ(to_text(Outcome::timeout), "TIMEOUT");
-  EXPECT_FALSE(parse_outcome("pass"));
-  EXPECT_FALSE(parse_outcome(""));
+  EXPECT_EQ(core::to_text(Outcome::timeout), "TIMEOUT");
+  EXPECT_FALSE(core::parse_enum<Outcome>("pass"));
+  EXPECT_FALSE(core::parse_enum<Outcome>(""));
 }
 
 TEST(Finish, RateIsWorkOverTheMedianOfTheSlowestRank) {
