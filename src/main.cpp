@@ -3,7 +3,7 @@
 #include "comm/world.hpp"
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
-#include "core/config.hpp"
+#include "core/options.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -8,6 +8,13 @@
 
 namespace quadrille::kernels::gemm {
 
+/// How A and B are stored: n as they are, t transposed.
+enum class Layout { nn, nt, tn, tt };
+constexpr auto enum_names(Layout) {
+  return core::EnumNames<Layout, 4>{
+      {{Layout::nn, "nn"}, {Layout::nt, "nt"}, {Layout::tn, "tn"}, {Layout::tt, "tt"}}};
+}
+
 /// C = alpha op(A) op(B) + beta C, row-major; op(A) is m x k, op(B) k x n, C m x n.
 /// With beta == 0, C is written and never read. Any extent may be 0.
 struct Problem {

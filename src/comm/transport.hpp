@@ -15,8 +15,16 @@
 namespace quadrille::comm {
 
 enum class ReduceOp { sum, min, max };
+constexpr auto enum_names(ReduceOp) {
+  return core::EnumNames<ReduceOp, 3>{
+      {{ReduceOp::sum, "sum"}, {ReduceOp::min, "min"}, {ReduceOp::max, "max"}}};
+}
 /// How a broadcast travels: the library's own algorithm, or a chunked ring of neighbours.
 enum class Broadcast { library, ring };
+constexpr auto enum_names(Broadcast) {
+  return core::EnumNames<Broadcast, 2>{
+      {{Broadcast::library, "library"}, {Broadcast::ring, "ring"}}};
+}
 /// Faults that sit inside the exchange; see the runner for those that damage results.
 enum class MessageFault {
   none,

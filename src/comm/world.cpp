@@ -112,13 +112,11 @@ int choose_threads(Group const& node) {
 /// Index of this rank's GPU, or nothing for the host device. Collective.
 std::optional<int> choose_gpu(core::RunSettings const& settings, Group const& world,
                               Group const& node) {
-  if (settings.device == "host") return std::nullopt;
-  QUAD_REQUIRE(settings.device == "auto" || settings.device == "cuda",
-               "device: must be auto, cuda or host");
+  if (settings.device == core::DeviceChoice::host) return std::nullopt;
   std::string why;
   int const count = device::cuda_device_count(&why);
   int const first_without = world.agree(count == 0);
-  if (settings.device == "auto" && first_without >= 0) {
+  if (settings.device == core::DeviceChoice::automatic && first_without >= 0) {
     // All or none: ranks that differ in kind would make every rate a mixture.
     if (world.max(std::int64_t{count}) == 0) return std::nullopt;
     core::fail(fmt::format("rank {} sees no GPU while others do; give every task a GPU or set "

@@ -33,14 +33,14 @@ void list_variants(bool json) {
   std::string why_no_gpu;
   if (device::cuda_device_count(&why_no_gpu) > 0) why_no_gpu.clear();
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (measure::WorkloadEntry const& entry : workloads::workloads()) {
-    for (kernels::VariantInfo const* row : entry.variants()) {
+  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+    for (kernels::VariantInfo const* row : entry->variants()) {
       std::string const reason = why_not(*row, why_no_gpu);
       std::vector<std::string> types;
       for (core::DataType const type : row->types) types.emplace_back(core::to_text(type));
       if (json) {
         nlohmann::ordered_json& out = rows.emplace_back();
-        out["workload"] = entry.name;
+        out["workload"] = entry->schema.name;
         out["name"] = row->name;
         out["backend"] = core::to_text(row->backend);
         out["types"] = types;
@@ -49,7 +49,7 @@ void list_variants(bool json) {
         out["available"] = reason.empty();
         out["reason"] = reason.empty() ? nlohmann::ordered_json{} : nlohmann::ordered_json(reason);
       } else {
-        fmt::print("{:<10} {:<13} {:<10} {:<16} {:<10} {}\n", entry.name, row->name,
+        fmt::print("{:<10} {:<13} {:<10} {:<16} {:<10} {}\n", entry->schema.name, row->name,
                    core::to_text(row->backend), fmt::join(types, " "), status(reason),
                    row->summary);
       }
@@ -83,8 +83,8 @@ core::Exit list(ListArguments const& arguments) {
     return core::Exit::pass;
   }
   if (arguments.what == "workloads") {
-    for (auto const& entry : workloads::workloads())
-      rows.push_back({std::string{entry.name}, std::string{entry.summary}, ""});
+    for (auto const* entry : workloads::workloads())
+      rows.push_back({std::string{entry->schema.name}, std::string{entry->summary}, ""});
   } else if (arguments.what == "transports") {
     for (auto const& one : comm::transports()) {
       rows.push_back(
@@ -109,30 +109,33 @@ core::Exit explain(std::string const& name) {
     fmt::print("{} [{}]\n{}\n", metric.name, metric.unit, metric.meaning);
     found = true;
   }
-  for (measure::WorkloadEntry const& entry : workloads::workloads()) {
-    names.emplace_back(entry.name);
-    std::vector<std::string> keys;
-    for (core::Option const& option : core::options()) {
-      if (option.scope != core::Option::Scope::run && core::accepts(option, entry.name))
-        keys.emplace_back(option.key);
+  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+    names.emplace_back(entry->schema.name);
+    std::vector<std::string_view> keys;
+    for (core::Option const& option : core::common_options()) {
+      if (core::accepts(option, entry->schema)) keys.push_back(option.key);
     }
-    if (entry.name == name) {
+    if (entry->schema.name == name) {
       fmt::print(
-          "{}: {}\n  work      {} (n, m, k: size; s: bytes of an element)\n  ranks     {}\n  keys  "
-          "    {}\n",
-          entry.name, entry.summary, entry.work,
-          entry.local ? "each does the whole work at once" : "work together", fmt::join(keys, " "));
-      for (auto const* row : entry.variants())
+          "{}: {}\n  work      {} (s: bytes of an element)\n  size      {}\n  ranks     {}\n"
+          "  keys      {}\n",
+          entry->schema.name, entry->summary, entry->work, fmt::join(entry->schema.extents, ", "),
+          entry->local ? "each does the whole work at once" : "work together",
+          fmt::join(keys, " "));
+      if (!entry->schema.options.empty()) {
+        fmt::print("{}", core::options_help(entry->schema));
+      }
+      for (auto const* row : entry->variants())
         fmt::print("  variant   {:<13} {}\n", row->name, row->summary);
       found = true;
     }
-    for (kernels::VariantInfo const* row : entry.variants()) {
+    for (kernels::VariantInfo const* row : entry->variants()) {
       names.emplace_back(row->name);
       if (row->name != name) continue;
       std::vector<std::string_view> types;
       for (core::DataType const type : row->types) types.push_back(core::to_text(type));
       fmt::print("{} of {}: {}\n  backend   {}\n  types     {}\n  needs     {}\n  source    {}\n",
-                 row->name, entry.name, row->summary, core::to_text(row->backend),
+                 row->name, entry->schema.name, row->summary, core::to_text(row->backend),
                  fmt::join(types, " "), row->needs, row->source);
       found = true;
     }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 namespace quadrille::commands {
 namespace {
@@ -42,7 +43,7 @@ core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::strin
   for (core::Case const& one : config.cases) {
     names.push_back(one.name);
     names.emplace_back(name_in_file(one));
-    names.push_back(one.workload);
+    names.emplace_back(one.workload->name);
   }
   std::vector<core::Case> kept;
   for (std::string const& name : only) {
@@ -55,7 +56,7 @@ core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::strin
   }
   for (core::Case const& one : config.cases) {
     bool const named = std::any_of(only.begin(), only.end(), [&](std::string const& name) {
-      return name == one.name || name == name_in_file(one) || name == one.workload;
+      return name == one.name || name == name_in_file(one) || name == one.workload->name;
     });
     if (named) kept.push_back(one);
   }
@@ -67,9 +68,8 @@ core::Parsed<core::Config> resolve_all(RunArguments const& arguments, int ranks)
   core::Parsed<std::string> const text = read_text(arguments);
   if (!text) return core::Parsed<core::Config>::error(text.why());
   bool const bare = !arguments.workload.empty();
-  std::vector<core::Known> const known = workloads::known_names();
-  core::Parsed<core::Config> config =
-      core::resolve(*text, bare ? "--case" : arguments.file, arguments.sets, known, bare);
+  core::Parsed<core::Config> config = core::resolve(*text, bare ? "--case" : arguments.file,
+                                                    arguments.sets, workloads::vocabulary(), bare);
   if (!config) return config;
   config = core::expand_grids(*config, ranks);
   if (!config) return config;
@@ -82,7 +82,7 @@ void check_case(Planned& planned, int ranks, double memory) {
   if (planned.variants.empty()) {
     planned.problem = fmt::format(
         "{}: no variant of '{}' has type {} on this device; see `quadrille list variants`",
-        one.name, one.workload, core::to_text(one.type));
+        one.name, one.workload->name, core::to_text(one.type));
   } else if (!(planned.memory_bytes <= memory)) {
     core::Extents const fits = measure::largest_fitting(one, *planned.entry, ranks, memory);
     planned.code = core::Exit::environment;
@@ -106,16 +106,27 @@ core::Parsed<core::Config> read_config(comm::World const& world, RunArguments co
   world.group().broadcast(error);
   world.group().broadcast(text);
   if (!error.empty()) return core::Parsed<core::Config>::error(error);
-  return core::resolve(text, "resolved configuration", {}, workloads::known_names());
+  return core::resolve(text, "resolved configuration", {}, workloads::vocabulary());
 }
 
 Plan make_plan(comm::World const& world, core::Config const& config) {
   Plan plan;
   plan.memory_bytes = measure::memory_per_rank(world);
-  for (core::Case const& one : config.cases) {
+  bool const on_host = world.device().kind() == device::Kind::host;
+  for (core::Case spec : config.cases) {
+    if (on_host && spec.size_host.count > 0) {
+      spec.size = std::exchange(spec.size_host, {});
+      // A sweep over sizes may have made several cases of one.
+      bool const is_again = std::ranges::any_of(plan.cases, [&](Planned const& earlier) {
+        core::Case named = spec;
+        named.name = earlier.one.name;
+        return named == earlier.one;
+      });
+      if (is_again) continue;
+    }
     Planned& planned = plan.cases.emplace_back();
-    planned.one = one;
-    planned.entry = workloads::find(one.workload);
+    planned.one = spec;
+    planned.entry = &workloads::entry_of(*spec.workload);
     measure::resolve_auto_size(planned.one, *planned.entry, world.size(), plan.memory_bytes);
     auto const workload = planned.entry->make(planned.one, world.size(), world.rank());
     planned.variants = measure::select_variants(*workload, planned.one, world.device());
@@ -139,10 +150,10 @@ std::string render_plan(Plan const& plan, int ranks) {
       variants.push_back(std::string{selected.info->name} +
                          (selected.unsupported.empty() ? "" : " (unsupported)"));
     }
-    text +=
-        fmt::format("{:<24} {:<10} {:<5} {:<18} {:>11}  {}\n", planned.one.name,
-                    planned.one.workload, core::to_text(planned.one.type), fmt::join(sizes, " x "),
-                    core::format_bytes(planned.memory_bytes), fmt::join(variants, " "));
+    text += fmt::format("{:<24} {:<10} {:<5} {:<18} {:>11}  {}\n", planned.one.name,
+                        planned.one.workload->name, core::to_text(planned.one.type),
+                        fmt::join(sizes, " x "), core::format_bytes(planned.memory_bytes),
+                        fmt::join(variants, " "));
     if (!planned.problem.empty()) text += fmt::format("  cannot run: {}\n", planned.problem);
   }
   return text;

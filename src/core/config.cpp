@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config.hpp"
 
-#include "core/option_table.hpp"
+#include "core/options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -38,7 +38,8 @@ using Settings = std::vector<Setting>;
 struct RawCase {
   Settings settings;
   std::string where;
-  std::string name, workload;
+  std::string name;
+  WorkloadSchema const* workload = nullptr;
   bool named = false;
 };
 
@@ -138,8 +139,9 @@ Settings settings_of_text(std::string const& key, std::string const& value) {
 
 class Resolver {
  public:
-  Resolver(std::string_view origin, std::span<Known const> known) : origin_{origin}, known_{known} {
-    for (Known const& k : known) workloads_.push_back(k.workload);
+  Resolver(std::string_view origin, Vocabulary const& vocabulary)
+      : origin_{origin}, vocabulary_{vocabulary} {
+    for (WorkloadSchema const* schema : vocabulary.workloads) workloads_.emplace_back(schema->name);
   }
 
   bool read(std::string_view text);
@@ -154,15 +156,18 @@ class Resolver {
   }
   bool identify_cases();
   bool apply_one(std::string const& set, bool bare_case);
-  bool check_key(Setting const& setting, std::string_view workload, bool in_run);
-  bool assign(Row const& row, Setting const& setting, std::span<Scalar const> values, Draft& draft);
-  bool check_variants(Setting const& setting, Draft const& draft);
-  bool expand(Row const& row, Setting const& setting, Draft const& draft,
+  Option const* find_option(std::string_view key, WorkloadSchema const* workload = nullptr) const;
+  Names workloads_with(std::string_view key) const;
+  bool check_key(Setting const& setting, WorkloadSchema const* workload, bool in_run);
+  bool assign(Option const& option, Setting const& setting, std::span<Scalar const> values,
+              Draft& draft);
+  bool check_names(Setting const& setting, Draft const& draft);
+  bool expand(Option const& option, Setting const& setting, Draft const& draft,
               std::vector<Scalar>& values);
   bool build_case(RawCase const& raw, RunSettings const& run, std::vector<Case>& cases);
 
   std::string_view origin_;
-  std::span<Known const> known_;
+  Vocabulary const& vocabulary_;
   Names workloads_;
   Settings run_;
   std::vector<RawCase> cases_;
@@ -215,25 +220,27 @@ bool Resolver::identify_cases() {
     Setting const* const workload = find(raw.settings, "workload");
     if (workload == nullptr) {
       for (Setting const& s : raw.settings) {
-        if (!check_key(s, "", false)) return false;
+        if (!check_key(s, nullptr, false)) return false;
       }
       return fail_at(raw.where, fmt::format("the case has no workload; one of {}",
                                             fmt::join(workloads_, ", ")));
     }
-    if (!assign(*find_row("workload"), *workload, workload->values, draft)) return false;
-    raw.workload = draft.one.workload;
-    if (std::find(workloads_.begin(), workloads_.end(), raw.workload) == workloads_.end()) {
+    if (!assign(*find_option("workload"), *workload, workload->values, draft)) return false;
+    std::string const& wanted = workload->values.front().text;
+    auto const found = std::ranges::find(workloads_, wanted);
+    if (found == workloads_.end()) {
       return fail_at(
           workload->where,
-          fmt::format("unknown workload '{}'{}", raw.workload,
-                      suggestion(raw.workload, workloads_,
+          fmt::format("unknown workload '{}'{}", wanted,
+                      suggestion(wanted, workloads_,
                                  fmt::format("; one of {}", fmt::join(workloads_, ", ")))));
     }
+    raw.workload = vocabulary_.workloads[static_cast<std::size_t>(found - workloads_.begin())];
     Setting const* const name = find(raw.settings, "name");
     raw.named = name != nullptr;
     if (!raw.named) continue;
-    if (!assign(*find_row("name"), *name, name->values, draft)) return false;
-    raw.name = draft.one.name;
+    if (!assign(*find_option("name"), *name, name->values, draft)) return false;
+    raw.name = draft.spec.name;
     if (!taken.insert(raw.name).second) {
       return fail_at(name->where,
                      fmt::format("two cases are called '{}'; names must differ", raw.name));
@@ -241,9 +248,9 @@ bool Resolver::identify_cases() {
   }
   for (RawCase& raw : cases_) {
     if (raw.named) continue;
-    raw.name = raw.workload;
+    raw.name = raw.workload->name;
     for (int i = 2; !taken.insert(raw.name).second; ++i) {
-      raw.name = fmt::format("{}-{}", raw.workload, i);
+      raw.name = fmt::format("{}-{}", raw.workload->name, i);
     }
   }
   return true;
@@ -308,18 +315,46 @@ bool Resolver::apply_one(std::string const& set, bool bare_case) {
   return true;
 }
 
-bool Resolver::check_key(Setting const& setting, std::string_view workload, bool in_run) {
+/// The option of a key, the workload's own in front of those of others; nullptr where there is none.
+Option const* Resolver::find_option(std::string_view key, WorkloadSchema const* workload) const {
+  auto const find_in = [&](std::span<Option const> some) -> Option const* {
+    auto const found = std::ranges::find(some, key, &Option::key);
+    return found == some.end() ? nullptr : &*found;
+  };
+  Option const* found = find_in(common_options());
+  if (found == nullptr && workload != nullptr) found = find_in(workload->options);
+  for (WorkloadSchema const* other : vocabulary_.workloads) {
+    if (found == nullptr) found = find_in(other->options);
+  }
+  return found;
+}
+
+/// The workloads that accept a key.
+Names Resolver::workloads_with(std::string_view key) const {
+  Names names;
+  for (WorkloadSchema const* workload : vocabulary_.workloads) {
+    if (std::ranges::any_of(options_of(*workload), [&](auto* o) { return o->key == key; })) {
+      names.emplace_back(workload->name);
+    }
+  }
+  return names;
+}
+
+bool Resolver::check_key(Setting const& setting, WorkloadSchema const* workload, bool in_run) {
   std::string const& key = setting.key;
-  Row const* const row = find_row(key);
-  if (row == nullptr) {
+  Option const* const option = find_option(key, workload);
+  if (option == nullptr) {
     Names members;
     Names allowed;
-    for (Option const& o : options()) {
+    for (Option const& o : common_options()) {
       if (o.key.starts_with(key + ".")) members.emplace_back(o.key.substr(key.size() + 1));
       bool const fits =
           in_run ? o.scope != Option::Scope::only_case
-                 : o.scope != Option::Scope::run && (workload.empty() || accepts(o, workload));
+                 : o.scope != Option::Scope::run && (workload == nullptr || accepts(o, *workload));
       if (fits) allowed.emplace_back(o.key);
+    }
+    if (!in_run && workload != nullptr) {
+      for (Option const& o : workload->options) allowed.emplace_back(o.key);
     }
     if (!members.empty()) {
       return fail_at(setting.where,
@@ -330,39 +365,38 @@ bool Resolver::check_key(Setting const& setting, std::string_view workload, bool
                                suggestion(key, allowed,
                                           fmt::format("; one of {}", fmt::join(allowed, ", ")))));
   }
-  Option const& option = row->option;
-  if (in_run && option.scope == Option::Scope::only_case) {
+  if (in_run && option->scope == Option::Scope::only_case) {
     return fail_at(setting.where, fmt::format("'{}' belongs in a [[case]], not in [run]", key));
   }
-  if (!in_run && option.scope == Option::Scope::run) {
+  if (!in_run && option->scope == Option::Scope::run) {
     return fail_at(setting.where, fmt::format("'{}' belongs in [run], not in a [[case]]", key));
   }
-  if (!in_run && !workload.empty() && !accepts(option, workload)) {
-    return fail_at(setting.where, fmt::format("workload '{}' has no key '{}'; it belongs to {}",
-                                              workload, key, workload_list(option)));
-  }
-  return true;
+  if (in_run || workload == nullptr) return true;
+  Names const accepting = workloads_with(key);
+  if (std::ranges::find(accepting, workload->name) != accepting.end()) return true;
+  return fail_at(setting.where, fmt::format("workload '{}' has no key '{}'; it belongs to {}",
+                                            workload->name, key, fmt::join(accepting, ", ")));
 }
 
-bool Resolver::assign(Row const& row, Setting const& setting, std::span<Scalar const> values,
+bool Resolver::assign(Option const& option, Setting const& setting, std::span<Scalar const> values,
                       Draft& draft) {
   if (setting.is_list && setting.values.empty()) {
     return fail_at(setting.where, fmt::format("{}: the list is empty", setting.key));
   }
-  if (setting.is_list && !row.list && !row.option.sweeps) {
+  if (setting.is_list && !option.list && !option.sweeps) {
     return fail_at(setting.where, fmt::format("{}: takes one value, not a list", setting.key));
   }
-  std::string const problem = row.set(draft, values);
+  std::string const problem = option.set(draft, values);
   if (problem.empty()) return true;
   return fail_at(setting.where, fmt::format("{}: {}", setting.key, problem));
 }
 
 /// Expands lists and ranges and tries every value on a copy of the draft.
-bool Resolver::expand(Row const& row, Setting const& setting, Draft const& draft,
+bool Resolver::expand(Option const& option, Setting const& setting, Draft const& draft,
                       std::vector<Scalar>& values) {
   for (Scalar const& value : setting.values) {
     bool const textual = value.kind == Kind::text || value.kind == Kind::bare;
-    if (!textual || !row.option.sweeps) {
+    if (!textual || !option.sweeps) {
       values.push_back(value);
       continue;
     }
@@ -371,84 +405,88 @@ bool Resolver::expand(Row const& row, Setting const& setting, Draft const& draft
     for (std::string const& text : *texts) values.push_back({value.kind, text});
   }
   Draft scratch = draft;
-  if (!row.option.sweeps) return assign(row, setting, values, scratch);
-  if (values.empty()) return assign(row, setting, values, scratch);
+  if (!option.sweeps || values.empty()) return assign(option, setting, values, scratch);
   for (Scalar const& value : values) {
-    if (!assign(row, setting, {&value, 1}, scratch)) return false;
+    if (!assign(option, setting, {&value, 1}, scratch)) return false;
   }
   return true;
 }
 
-bool Resolver::check_variants(Setting const& setting, Draft const& draft) {
-  auto const known = std::find_if(known_.begin(), known_.end(),
-                                  [&](Known const& k) { return k.workload == draft.one.workload; });
-  Names allowed = known->variants;
+/// Names of variants and transports, which the layers above have.
+bool Resolver::check_names(Setting const& setting, Draft const& draft) {
+  auto const check = [&](std::string const& what, std::string const& name, Names const& allowed) {
+    if (std::ranges::find(allowed, name) != allowed.end()) return true;
+    return fail_at(setting.where,
+                   fmt::format("{}: unknown {}{}", setting.key, what,
+                               suggestion(name, allowed,
+                                          fmt::format("; one of {}", fmt::join(allowed, ", ")))));
+  };
+  Case const& spec = draft.spec;
+  Names variants;
+  for (std::string_view const name : spec.workload->variants) {
+    if (std::ranges::find(variants, name) == variants.end()) variants.emplace_back(name);
+  }
   for (char const* const always : {"best", "all", "vendor"}) {
-    if (std::find(allowed.begin(), allowed.end(), always) == allowed.end()) {
-      allowed.emplace_back(always);
-    }
+    if (std::ranges::find(variants, always) == variants.end()) variants.emplace_back(always);
   }
-  for (std::string const& name : draft.one.variants) {
-    if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) continue;
-    return fail_at(
-        setting.where,
-        fmt::format(
-            "{}: unknown variant '{}' of {}{}", setting.key, name, draft.one.workload,
-            suggestion(name, allowed, fmt::format("; one of {}", fmt::join(allowed, ", ")))));
-  }
-  return true;
+  return std::ranges::all_of(spec.variants,
+                             [&](std::string const& name) {
+                               return check(
+                                   fmt::format("variant '{}' of {}", name, spec.workload->name),
+                                   name, variants);
+                             }) &&
+         check(fmt::format("transport '{}'", spec.transport), spec.transport,
+               vocabulary_.transports);
 }
 
 bool Resolver::build_case(RawCase const& raw, RunSettings const& run, std::vector<Case>& cases) {
   Draft base;
   base.run = run;
-  base.one.name = raw.name;
-  base.one.workload = raw.workload;
-  auto const operations = operations_of(raw.workload);
-  if (!operations.empty()) base.one.operation = operations.front();
+  base.spec.name = raw.name;
+  base.spec.workload = raw.workload;
+  base.spec.parameters = raw.workload->defaults;
 
   for (Setting const& setting : raw.settings) {
     if (!check_key(setting, raw.workload, false)) return false;
   }
   std::vector<Draft> drafts{base};
   bool swept = false;
-  for (Row const& row : rows()) {
-    Option const& option = row.option;
-    if (!accepts(option, raw.workload)) continue;
-    Setting const* setting = find(raw.settings, option.key);
-    if (setting == nullptr) setting = find(run_, option.key);
-    if (setting == nullptr || option.key == "name" || option.key == "workload") continue;
+  for (Option const* option : options_of(*raw.workload)) {
+    Setting const* setting = find(raw.settings, option->key);
+    if (setting == nullptr) setting = find(run_, option->key);
+    if (setting == nullptr || option->key == "name" || option->key == "workload") continue;
 
     std::vector<Scalar> values;
-    if (!expand(row, *setting, base, values)) return false;
-    if (!option.sweeps) {
+    if (!expand(*option, *setting, base, values)) return false;
+    if (!option->sweeps) {
       for (Draft& draft : drafts) {
-        if (!assign(row, *setting, values, draft)) return false;
+        if (!assign(*option, *setting, values, draft)) return false;
       }
-      if (option.key == "variant" && !check_variants(*setting, drafts.front())) return false;
+      if (!check_names(*setting, drafts.front())) return false;
       continue;
     }
     if (cases.size() + drafts.size() * values.size() > kMostCases) {
       return fail_at(setting->where, fmt::format("{}: the sweep leads to more than {} cases",
-                                                 option.key, kMostCases));
+                                                 option->key, kMostCases));
     }
     swept = swept || values.size() > 1;
     std::vector<Draft> crossed;
     for (Draft const& draft : drafts) {
       for (Scalar const& value : values) {
         crossed.push_back(draft);
-        if (!assign(row, *setting, {&value, 1}, crossed.back())) return false;
+        if (!assign(*option, *setting, {&value, 1}, crossed.back())) return false;
+        if (!check_names(*setting, crossed.back())) return false;
       }
     }
     drafts = std::move(crossed);
   }
-  if (drafts.front().one.size.count == 0) {
+  if (drafts.front().spec.size.count == 0) {
     return fail_at(raw.where,
                    fmt::format("case '{}' has no size; write size = 4096, or \"8Ki\"", raw.name));
   }
   for (std::size_t i = 0; i < drafts.size(); ++i) {
-    if (swept) drafts[i].one.name = fmt::format("{}.{}", raw.name, i + 1);
-    cases.push_back(std::move(drafts[i].one));
+    if (swept) drafts[i].spec.name = fmt::format("{}.{}", raw.name, i + 1);
+    cases.push_back(std::move(drafts[i].spec));
   }
   return true;
 }
@@ -456,12 +494,12 @@ bool Resolver::build_case(RawCase const& raw, RunSettings const& run, std::vecto
 bool Resolver::build(Config& config) {
   Draft draft;
   for (Setting const& setting : run_) {
-    if (!check_key(setting, "", true)) return false;
-    Row const& row = *find_row(setting.key);
+    if (!check_key(setting, nullptr, true)) return false;
+    Option const& option = *find_option(setting.key);
     // Also where no case takes a default, it must be a possible one.
     std::vector<Scalar> values;
-    if (!expand(row, setting, draft, values)) return false;
-    if (row.option.scope == Option::Scope::run && !assign(row, setting, values, draft)) {
+    if (!expand(option, setting, draft, values)) return false;
+    if (option.scope == Option::Scope::run && !assign(option, setting, values, draft)) {
       return false;
     }
   }
@@ -483,9 +521,9 @@ bool Resolver::build(Config& config) {
 }  // namespace
 
 Parsed<Config> resolve(std::string_view text, std::string_view origin,
-                       std::span<std::string const> sets, std::span<Known const> known,
+                       std::span<std::string const> sets, Vocabulary const& vocabulary,
                        bool bare_case) {
-  Resolver resolver{origin, known};
+  Resolver resolver{origin, vocabulary};
   Config config;
   bool const good =
       resolver.read(text) && resolver.apply(sets, bare_case) && resolver.build(config);

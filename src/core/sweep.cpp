@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "core/config.hpp"
-#include "core/option_table.hpp"
-#include "core/units.hpp"
+#include "core/options.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -127,7 +125,7 @@ Parsed<Extents> parse_size(std::string_view text) {
   }
   auto const elements = is_tuple(text) ? tuple_elements(text) : std::vector<std::string_view>{text};
   if (elements.size() > size.value.size()) {
-    return Out::error(fmt::format("'{}' has more than 3 extents", text));
+    return Out::error(fmt::format("'{}' has more than {} extents", text, size.value.size()));
   }
   for (std::string_view const element : elements) {
     if (element.find(':') != std::string_view::npos) {
@@ -151,23 +149,22 @@ Parsed<Config> expand_grids(Config const& config, int ranks) {
 
   Config out{config.run, {}};
   std::set<std::string> taken;
-  Option const& grid_option = find_row("grid")->option;
-  for (Case const& one : config.cases) {
+  for (Case const& spec : config.cases) {
     std::size_t const first = out.cases.size();
-    bool const chosen = accepts(grid_option, one.workload) && one.grid != GridShape{};
-    if (chosen && one.grid == kAllGrids) {
+    bool const chosen = spec.workload->keys.grid && spec.grid != GridShape{};
+    if (chosen && spec.grid == kAllGrids) {
       for (std::size_t i = 0; i < grids.size(); ++i) {
-        out.cases.push_back(one);
+        out.cases.push_back(spec);
         out.cases.back().grid = grids[i];
-        out.cases.back().name = fmt::format("{}.{}", one.name, texts[i]);
+        out.cases.back().name = fmt::format("{}.{}", spec.name, texts[i]);
       }
     } else {
-      out.cases.push_back(one);
-      auto const processes = static_cast<std::int64_t>(one.grid.rows) * one.grid.cols;
+      out.cases.push_back(spec);
+      auto const processes = static_cast<std::int64_t>(spec.grid.rows) * spec.grid.cols;
       if (chosen && processes != ranks) {
         return Parsed<Config>::error(fmt::format(
             "case '{}': grid {}x{} has {} processes, but there are {} ranks; use auto or one of {}",
-            one.name, one.grid.rows, one.grid.cols, processes, ranks, fmt::join(texts, ", ")));
+            spec.name, spec.grid.rows, spec.grid.cols, processes, ranks, fmt::join(texts, ", ")));
       }
     }
     for (std::size_t i = first; i < out.cases.size(); ++i) {

@@ -22,6 +22,34 @@ namespace quadrille::core {
 /// Element types of matrices and vectors. f16, bf16 exist on devices that compute with them.
 enum class DataType { f64, f32, f16, bf16, i64, i32, i8 };
 
+/// What a product multiplies and adds in. tf32 rounds f32 inputs to 10 bits of mantissa and adds in
+/// f32. Automatic: see compute_for().
+enum class Compute { automatic, f64, f32, tf32, f16, i64, i32 };
+constexpr auto enum_names(Compute) {
+  return EnumNames<Compute, 7>{{{Compute::automatic, "auto"},
+                                {Compute::f64, "f64"},
+                                {Compute::f32, "f32"},
+                                {Compute::tf32, "tf32"},
+                                {Compute::f16, "f16"},
+                                {Compute::i64, "i64"},
+                                {Compute::i32, "i32"}}};
+}
+
+/// What elements of a type are computed in where nobody asks for anything else: their own type, f32
+/// for the 16-bit ones, i32 for i8.
+constexpr Compute compute_for(DataType type) {
+  switch (type) {
+    case DataType::f64: return Compute::f64;
+    case DataType::f32:
+    case DataType::f16:
+    case DataType::bf16: return Compute::f32;
+    case DataType::i64: return Compute::i64;
+    case DataType::i32:
+    case DataType::i8: return Compute::i32;
+  }
+  return Compute::automatic;
+}
+
 /// Bytes of one element.
 constexpr std::size_t size_of(DataType type) {
   switch (type) {

@@ -89,8 +89,9 @@ class CaseRun {
     workload_ = entry.make(case_, world.size(), world.rank());
     description_ = workload_->describe();
     timing_ = case_.timing;
-    if (timing_ == "auto") {
-      timing_ = world.device().kind() == device::Kind::cuda ? "device" : "synchronised";
+    if (timing_ == core::Timing::automatic) {
+      timing_ = world.device().kind() == device::Kind::cuda ? core::Timing::device
+                                                            : core::Timing::synchronised;
     }
     begin_ = device::Event{world.device()};
     end_ = device::Event{world.device()};
@@ -134,7 +135,7 @@ class CaseRun {
       Record& record = records_.emplace_back();
       record.name = case_.name;
       record.id = fmt::format("{}:{}", case_.name, choice.info->name);
-      record.workload = case_.workload;
+      record.workload = case_.workload->name;
       record.type = core::to_text(case_.type);
       record.variant = choice.info->name;
       record.backend = core::to_text(choice.info->backend);
@@ -154,8 +155,8 @@ class CaseRun {
       record.unit = description_.unit;
       record.peak = peak();
       record.extras = description_.extras;
-      record.timing = timing_;
-      if (timing_ == "launch_only") {
+      record.timing = core::to_text(timing_);
+      if (timing_ == core::Timing::launch_only) {
         record.suspect.push_back(
             "the clock stopped when the work was launched, not when it was "
             "done: no time of this device");
@@ -192,7 +193,8 @@ class CaseRun {
   double peak() const {
     device::Facts const& facts = world_.device().facts();
     bool const is_memory_bound = description_.unit == "B/s" && description_.device_bytes > 0 &&
-                                 (entry_.local || world_.size() == 1) && case_.cache == "cold";
+                                 (entry_.local || world_.size() == 1) &&
+                                 case_.cache == core::Cache::cold;
     double const one = is_memory_bound                     ? facts.peak_bandwidth
                        : description_.unit != "FLOP/s"     ? 0
                        : case_.type == core::DataType::f64 ? facts.peak_flops_f64
@@ -242,15 +244,15 @@ class CaseRun {
     stream.synchronize();
     world_.group().barrier();
     Clock::time_point const start = Clock::now();
-    if (timing_ == "device") stream.record(begin_);
+    if (timing_ == core::Timing::device) stream.record(begin_);
     for (std::int64_t i = 0; i < line.batch && options_.fault != Fault::not_run; ++i) {
       set(static_cast<std::size_t>(i) % sets).run(world_, leg, *line.variant);
     }
-    if (timing_ == "device") stream.record(end_);
+    if (timing_ == core::Timing::device) stream.record(end_);
     double seconds = seconds_since(start);
     stream.synchronize();
-    if (timing_ == "synchronised") seconds = seconds_since(start);
-    if (timing_ == "device") seconds = end_.seconds_since(begin_);
+    if (timing_ == core::Timing::synchronised) seconds = seconds_since(start);
+    if (timing_ == core::Timing::device) seconds = end_.seconds_since(begin_);
     return seconds / static_cast<double>(line.batch);
   }
 
@@ -259,8 +261,8 @@ class CaseRun {
     double const seconds =
         line.warmup.empty() ? 0 : world_.group().max(core::summarize(line.warmup).median);
     // The other clocks are there to show what one launch looks like to them.
-    bool const is_short =
-        timing_ == "device" && is_alone() && !line.warmup.empty() && seconds < kShortKernelSeconds;
+    bool const is_short = timing_ == core::Timing::device && is_alone() && !line.warmup.empty() &&
+                          seconds < kShortKernelSeconds;
     line.batch = case_.batch > 0 ? case_.batch : is_short ? kAutomaticBatch : 1;
     if (!workload_->repeatable(*line.variant)) line.batch = 1;
     line.record->batch = line.batch;
@@ -278,8 +280,8 @@ class CaseRun {
     device::Facts const& facts = world_.device().facts();
     double const wanted = std::ceil(kColdCaches * static_cast<double>(facts.l2_bytes) /
                                     std::max(1.0, description_.memory_bytes));
-    bool const is_cold =
-        case_.cache == "cold" && world_.device().kind() == device::Kind::cuda && is_alone();
+    bool const is_cold = case_.cache == core::Cache::cold &&
+                         world_.device().kind() == device::Kind::cuda && is_alone();
     std::int64_t most = 1;
     for (Line& line : lines_) {
       double const sets = is_cold ? std::min(wanted, static_cast<double>(line.batch)) : 1;
@@ -464,7 +466,7 @@ class CaseRun {
   std::unique_ptr<Workload> workload_;
   std::vector<std::unique_ptr<Workload>> further_sets_;  ///< alike, for cold batches
   Description description_;
-  std::string timing_;         ///< device, synchronised or launch_only
+  core::Timing timing_;        ///< device, synchronised or launch_only
   device::Event begin_, end_;  ///< around a repetition
   std::vector<Record> records_;
   std::vector<Line> lines_;
@@ -531,7 +533,7 @@ std::vector<Selected> select_variants(Workload const& workload, core::Case const
       add(row, !other_runs || workload.runs_on(*row, device.kind()));
     }
   }
-  if (one.vendor == "auto") {
+  if (one.vendor == core::VendorLine::automatic) {
     for (kernels::VariantInfo const* row : rows) {
       bool const joins = workload.vendor_row().empty() || row->name == workload.vendor_row();
       if (row->backend == kernels::Backend::vendor && joins) add(row, false);

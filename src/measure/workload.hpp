@@ -4,7 +4,7 @@
 
 #include "comm/world.hpp"
 #include "common/variant.hpp"
-#include "core/config.hpp"
+#include "core/options.hpp"
 #include "measure/record.hpp"
 
 #include <memory>
@@ -110,16 +110,30 @@ class Workload {
   virtual bool misplace_waits() { return false; }
 };
 
-/// One row of the workload table.
+/// One row of the workload table: defined in the workload's own file.
 struct WorkloadEntry {
-  std::string_view name;
+  core::WorkloadSchema schema;  ///< name, extents, keys and the options of its own
   std::string_view summary;
   std::string_view work;  ///< the formula, as `explain` prints it
   bool local;             ///< every rank does the whole work at once
   /// Same arguments on every rank; touches no device. `ranks` is the size of the world.
-  std::unique_ptr<Workload> (*make)(core::Case const& one, int ranks, int rank);
+  std::unique_ptr<Workload> (*make)(core::Case const& spec, int ranks, int rank);
   /// Names for messages and `list variants`, of the operation as a whole.
   std::vector<kernels::VariantInfo const*> (*variants)();
 };
+
+/// For WorkloadEntry::make.
+template <class T>
+std::unique_ptr<Workload> make(core::Case const& spec, int ranks, int rank) {
+  return std::make_unique<T>(spec, ranks, rank);
+}
+
+/// Names of rows, for WorkloadSchema::variants.
+inline std::vector<std::string_view> names_of(
+    std::vector<kernels::VariantInfo const*> const& rows) {
+  std::vector<std::string_view> names;
+  for (kernels::VariantInfo const* row : rows) names.push_back(row->name);
+  return names;
+}
 
 }  // namespace quadrille::measure

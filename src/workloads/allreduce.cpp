@@ -1,19 +1,20 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/exchange.hpp"
-#include "workloads/makers.hpp"
 
 namespace quadrille::workloads {
 namespace {
+
+struct Parameters {
+  comm::ReduceOp operation = comm::ReduceOp::sum;
+  bool operator==(Parameters const&) const = default;
+};
 
 /// Every rank gets the element-wise sum, minimum or maximum of all ranks' rows.
 class Allreduce final : public Exchange {
  public:
   Allreduce(core::Case const& one, int ranks, int rank)
-      : Exchange{one, ranks, rank},
-        op_{one.operation == "min"   ? comm::ReduceOp::min
-            : one.operation == "max" ? comm::ReduceOp::max
-                                     : comm::ReduceOp::sum} {}
+      : Exchange{one, ranks, rank}, op_{one.parameters.as<Parameters>().operation} {}
 
   measure::Description describe() const override {
     measure::Description d;
@@ -72,8 +73,24 @@ class Allreduce final : public Exchange {
 
 }  // namespace
 
-std::unique_ptr<measure::Workload> make_allreduce(core::Case const& one, int ranks, int rank) {
-  return std::make_unique<Allreduce>(one, ranks, rank);
-}
+namespace entries {
+
+extern measure::WorkloadEntry const allreduce{
+    .schema = {.name = "allreduce",
+               .extents = {"n"},
+               .keys = {.transport = true},
+               .defaults = core::Parameters{Parameters{}},
+               .options = {core::options::choice("operation",
+                                                 core::options::at(&Parameters::operation),
+                                                 "what is done with the elements of all ranks")},
+               .variants = measure::names_of(exchange_rows())},
+    .summary = "element-wise sum, min or max over ranks",
+    .work = "S = n s bytes; bus bandwidth 2 (P - 1) / P S / t",
+    .local = false,
+    .make = measure::make<Allreduce>,
+    .variants = exchange_rows,
+};
+
+}  // namespace entries
 
 }  // namespace quadrille::workloads

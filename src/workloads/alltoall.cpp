@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/exchange.hpp"
-#include "workloads/makers.hpp"
 
 namespace quadrille::workloads {
 namespace {
@@ -52,8 +51,20 @@ class Alltoall final : public Exchange {
 
 }  // namespace
 
-std::unique_ptr<measure::Workload> make_alltoall(core::Case const& one, int ranks, int rank) {
-  return std::make_unique<Alltoall>(one, ranks, rank);
-}
+namespace entries {
+
+extern measure::WorkloadEntry const alltoall{
+    .schema = {.name = "alltoall",
+               .extents = {"n"},
+               .keys = {.transport = true},
+               .variants = measure::names_of(exchange_rows())},
+    .summary = "every rank scatters its row to all ranks",
+    .work = "S (P - 1) / P bytes per rank",
+    .local = false,
+    .make = measure::make<Alltoall>,
+    .variants = exchange_rows,
+};
+
+}  // namespace entries
 
 }  // namespace quadrille::workloads

@@ -3,7 +3,6 @@
 #include "api/api.hpp"
 
 #include "workloads/data.hpp"
-#include "workloads/makers.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +11,9 @@
 #include <thread>
 
 namespace quadrille::workloads {
+
+std::vector<kernels::VariantInfo const*> api_rows();
+
 namespace {
 
 using device::Kind;
@@ -333,8 +335,17 @@ std::vector<kernels::VariantInfo const*> api_rows() {
   return rows;
 }
 
-std::unique_ptr<measure::Workload> make_api(core::Case const& one, int ranks, int rank) {
-  return std::make_unique<Api>(one, ranks, rank);
-}
+namespace entries {
+
+extern measure::WorkloadEntry const api{
+    .schema = {.name = "api", .extents = {"n"}, .variants = measure::names_of(api_rows())},
+    .summary = "single calls of the device's runtime: memory, streams, events, launches, queries",
+    .work = "1 call per rank",
+    .local = true,
+    .make = measure::make<Api>,
+    .variants = api_rows,
+};
+
+}  // namespace entries
 
 }  // namespace quadrille::workloads

@@ -1,10 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/exchange.hpp"
-#include "workloads/makers.hpp"
 
 namespace quadrille::workloads {
 namespace {
+
+struct Parameters {
+  comm::Broadcast broadcast = comm::Broadcast::library;
+  bool operator==(Parameters const&) const = default;
+};
 
 /// Every rank gets the row of rank 0.
 class Broadcast final : public Exchange {
@@ -37,16 +41,31 @@ class Broadcast final : public Exchange {
 
  private:
   comm::Request exchange(comm::Channel& channel, device::StreamView stream) override {
-    return channel.broadcast(
-        out_piece(0, n_), 0, stream,
-        case_.broadcast == "ring" ? comm::Broadcast::ring : comm::Broadcast::library);
+    return channel.broadcast(out_piece(0, n_), 0, stream,
+                             case_.parameters.as<Parameters>().broadcast);
   }
 };
 
 }  // namespace
 
-std::unique_ptr<measure::Workload> make_broadcast(core::Case const& one, int ranks, int rank) {
-  return std::make_unique<Broadcast>(one, ranks, rank);
-}
+namespace entries {
+
+extern measure::WorkloadEntry const broadcast{
+    .schema = {.name = "broadcast",
+               .extents = {"n"},
+               .keys = {.transport = true},
+               .defaults = core::Parameters{Parameters{}},
+               .options = {core::options::choice("broadcast",
+                                                 core::options::at(&Parameters::broadcast),
+                                                 "how a broadcast travels")},
+               .variants = measure::names_of(exchange_rows())},
+    .summary = "rank 0's row to every rank",
+    .work = "S = n s bytes",
+    .local = false,
+    .make = measure::make<Broadcast>,
+    .variants = exchange_rows,
+};
+
+}  // namespace entries
 
 }  // namespace quadrille::workloads

@@ -3,7 +3,6 @@
 #include "copy/copy.hpp"
 
 #include "workloads/data.hpp"
-#include "workloads/makers.hpp"
 #include "workloads/tables.hpp"
 
 #include <algorithm>
@@ -15,19 +14,47 @@ namespace {
 
 namespace copy = kernels::copy;
 
+/// Between device (d) and host (h).
+enum class Direction { d2d, h2d, d2h, both };
+constexpr auto enum_names(Direction) {
+  return core::EnumNames<Direction, 4>{{{Direction::d2d, "d2d"},
+                                        {Direction::h2d, "h2d"},
+                                        {Direction::d2h, "d2h"},
+                                        {Direction::both, "both"}}};
+}
+
+/// Page-locked when allocated, page-locked later, or plain.
+enum class HostMemory { pinned, registered, pageable };
+constexpr auto enum_names(HostMemory) {
+  return core::EnumNames<HostMemory, 3>{{{HostMemory::pinned, "pinned"},
+                                         {HostMemory::registered, "registered"},
+                                         {HostMemory::pageable, "pageable"}}};
+}
+
+struct Parameters {
+  Direction direction = Direction::d2d;
+  HostMemory host_memory = HostMemory::pinned;
+  std::int64_t chunk = 0;  ///< bytes of each copy; 0: all at once
+  bool operator==(Parameters const&) const = default;
+};
+
 /// Copies within device memory, or between it and host memory of three kinds, one way or both at
 /// once.
 class Copy final : public measure::Workload {
  public:
   Copy(core::Case const& one, int ranks, int rank)
-      : case_{one}, n_{one.size[0]}, ranks_{ranks}, rank_{rank} {}
+      : case_{one},
+        p_{one.parameters.as<Parameters>()},
+        n_{one.size[0]},
+        ranks_{ranks},
+        rank_{rank} {}
 
   measure::Description describe() const override {
     measure::Description d;
     double const bytes = static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
     d.amount = 2 * bytes * (both() ? 2 : 1) * ranks_;
     d.unit = "B/s";
-    if (case_.operation == "d2d") {
+    if (p_.direction == Direction::d2d) {
       d.device_bytes = d.amount;
     } else {
       d.extras = {{"link, each way", bytes * ranks_, "B/s"}};
@@ -47,13 +74,13 @@ class Copy final : public measure::Workload {
   bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
     bool const is_kernel =
         kind == device::Kind::cuda && variant.backend != kernels::Backend::vendor;
-    return variant.runs_on(kind) && !(is_kernel && is_pageable() && case_.operation != "d2d");
+    return variant.runs_on(kind) && !(is_kernel && is_pageable() && p_.direction != Direction::d2d);
   }
 
   void prepare(comm::World& world, std::uint64_t seed) override {
     if (from_.data == nullptr) {
-      from_ = make(world, case_.operation == "h2d" || both(), 0);
-      to_ = make(world, case_.operation == "d2h", 1);
+      from_ = make(world, p_.direction == Direction::h2d || both(), 0);
+      to_ = make(world, p_.direction == Direction::d2h, 1);
       if (both()) {
         back_from_ = make(world, false, 2);
         back_to_ = make(world, true, 3);
@@ -83,7 +110,7 @@ class Copy final : public measure::Workload {
       world.comm_stream().wait(forked_);
     }
     auto const size = static_cast<std::int64_t>(bytes());
-    std::int64_t const chunk = case_.chunk > 0 ? case_.chunk : std::max<std::int64_t>(1, size);
+    std::int64_t const chunk = p_.chunk > 0 ? p_.chunk : std::max<std::int64_t>(1, size);
     // Chunk by chunk both ways: a copy of plain memory may hold the host until it is done.
     for (std::int64_t at = 0; at < size; at += chunk) {
       std::int64_t const n = std::min(chunk, size - at);
@@ -114,10 +141,10 @@ class Copy final : public measure::Workload {
   }
 
  private:
-  bool both() const { return case_.operation == "both"; }
+  bool both() const { return p_.direction == Direction::both; }
   std::size_t bytes() const { return static_cast<std::size_t>(n_) * core::size_of(case_.type); }
 
-  bool is_pageable() const { return case_.host_memory == "pageable"; }
+  bool is_pageable() const { return p_.host_memory == HostMemory::pageable; }
   Reach reach_of(device::MatrixView const& view) const {
     bool const on_host = std::ranges::any_of(
         plain_, [&](std::vector<std::byte> const& plain) { return plain.data() == view.data; });
@@ -131,7 +158,7 @@ class Copy final : public measure::Workload {
 
   device::MatrixView make(comm::World& world, bool on_host, std::size_t slot) {
     void* data = nullptr;
-    if (on_host && case_.host_memory == "pinned") {
+    if (on_host && p_.host_memory == HostMemory::pinned) {
       pinned_[slot] = {world.device(), static_cast<std::int64_t>(bytes())};
       data = pinned_[slot].data();
     } else if (on_host) {
@@ -146,6 +173,7 @@ class Copy final : public measure::Workload {
   }
 
   core::Case case_;
+  Parameters p_;
   std::int64_t n_;
   int ranks_, rank_;
   Source source_, back_source_;
@@ -157,10 +185,33 @@ class Copy final : public measure::Workload {
   device::Event forked_, joined_;
 };
 
+std::vector<kernels::VariantInfo const*> copy_rows() { return rows_of(copy::variants()); }
+
 }  // namespace
 
-std::unique_ptr<measure::Workload> make_copy(core::Case const& one, int ranks, int rank) {
-  return std::make_unique<Copy>(one, ranks, rank);
-}
+namespace entries {
+
+extern measure::WorkloadEntry const copy{
+    .schema = {.name = "copy",
+               .extents = {"n"},
+               .defaults = core::Parameters{Parameters{}},
+               .options = {core::options::choice(
+                               "operation", core::options::at(&Parameters::direction),
+                               "within the device, from or to the host, or both ways at once"),
+                           core::options::choice("host_memory",
+                                                 core::options::at(&Parameters::host_memory),
+                                                 "host side of h2d, d2h and both: page-locked when "
+                                                 "allocated, page-locked later, or plain"),
+                           core::options::bytes("chunk", core::options::at(&Parameters::chunk),
+                                                "bytes of each copy; 0: all in one")},
+               .variants = measure::names_of(copy_rows())},
+    .summary = "copies within a device or between it and pinned, registered or plain host memory",
+    .work = "2 n s bytes read and written per rank, twice for both ways",
+    .local = true,
+    .make = measure::make<Copy>,
+    .variants = copy_rows,
+};
+
+}  // namespace entries
 
 }  // namespace quadrille::workloads

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/exchange.hpp"
 
-#include "workloads/makers.hpp"
-
 #include <array>
 
 namespace quadrille::workloads {

@@ -9,6 +9,9 @@
 
 namespace quadrille::workloads {
 
+/// What all exchanges have.
+std::vector<kernels::VariantInfo const*> exchange_rows();
+
 /// What allreduce, broadcast, alltoall and sendrecv share: a source row, an output row, and a
 /// channel per variant: the case's transport, the plain MPI call, the textbook algorithm.
 class Exchange : public measure::Workload {

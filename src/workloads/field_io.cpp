@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/field_file.hpp"
 #include "workloads/data.hpp"
-#include "workloads/makers.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,6 +10,9 @@
 #include <cstdio>
 
 namespace quadrille::workloads {
+
+std::vector<kernels::VariantInfo const*> field_io_rows();
+
 namespace {
 
 std::vector<core::DataType> const kTypes{core::DataType::f64, core::DataType::f32,
@@ -174,8 +176,20 @@ std::vector<kernels::VariantInfo const*> field_io_rows() {
   return rows;
 }
 
-std::unique_ptr<measure::Workload> make_field_io(core::Case const& one, int ranks, int rank) {
-  return std::make_unique<FieldIo>(one, ranks, rank);
-}
+namespace entries {
+
+extern measure::WorkloadEntry const field_io{
+    .schema = {.name = "field_io",
+               .extents = {"m", "n"},
+               .keys = {.grid = true},
+               .variants = measure::names_of(field_io_rows())},
+    .summary = "a distributed matrix written to HDF5 by hyperslabs and read back",
+    .work = "2 m n s bytes, written and read",
+    .local = false,
+    .make = measure::make<FieldIo>,
+    .variants = field_io_rows,
+};
+
+}  // namespace entries
 
 }  // namespace quadrille::workloads

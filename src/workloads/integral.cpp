@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "integral/integral.hpp"
 
-#include "workloads/makers.hpp"
 #include "workloads/tables.hpp"
 #include "workloads/virtual_blocks.hpp"
 
@@ -11,19 +10,27 @@ namespace {
 
 namespace integral = kernels::integral;
 
+struct Parameters {
+  integral::Integrand integrand = integral::Integrand::sin2cos2;
+  integral::Rule rule = integral::Rule::midpoint;
+  bool reproducible = false;
+  bool operator==(Parameters const&) const = default;
+};
+
 /// A definite integral by a composite rule, its cells spread over all ranks by virtual blocks.
 class Integral final : public measure::Workload {
  public:
-  Integral(core::Case const& one, int ranks, int rank) : case_{one}, ranks_{ranks} {
+  Integral(core::Case const& one, int ranks, int rank)
+      : case_{one}, p_{one.parameters.as<Parameters>()}, ranks_{ranks} {
     core::Range const blocks = RankReduction::blocks_of(ranks, rank);
-    problem_.integrand = *core::parse_enum<integral::Integrand>(one.integrand);
-    problem_.rule = *core::parse_enum<integral::Rule>(one.rule);
+    problem_.integrand = p_.integrand;
+    problem_.rule = p_.rule;
     problem_.type = one.type;
     problem_.cells = one.size[0];
     problem_.first = integral::block_begin(problem_.cells, blocks.first);
     problem_.count =
         integral::block_begin(problem_.cells, blocks.first + blocks.count) - problem_.first;
-    problem_.reproducible = one.reproducible;
+    problem_.reproducible = p_.reproducible;
     problem_.block_first = blocks.first;
     problem_.block_count = blocks.count;
     integral::set_default_interval(problem_);
@@ -47,7 +54,7 @@ class Integral final : public measure::Workload {
     return variant.runs_on(kind);
   }
   std::string refusal(kernels::VariantInfo const& variant) const override {
-    if (!case_.reproducible || integral::supports_reproducible(variant)) return {};
+    if (!p_.reproducible || integral::supports_reproducible(variant)) return {};
     return "gives no reproducible bits; use variant 'best'";
   }
   std::string_view best(device::Kind kind) const override {
@@ -56,7 +63,8 @@ class Integral final : public measure::Workload {
 
   void prepare(comm::World& world, std::uint64_t seed) override {
     if (!prepared_) {
-      over_ranks_ = RankReduction{world, case_, kernels::reduction::Operation::sum};
+      over_ranks_ =
+          RankReduction{world, case_, kernels::reduction::Operation::sum, p_.reproducible};
       if (world.device().kind() == device::Kind::cuda) {
         auto const bytes = static_cast<std::int64_t>(integral::scratch_bytes(problem_.count));
         scratch_ = {world.device(), bytes, world.stream()};
@@ -138,6 +146,7 @@ class Integral final : public measure::Workload {
   }
 
   core::Case case_;
+  Parameters p_;
   int ranks_;
   integral::Problem problem_;
   bool prepared_ = false;
@@ -147,10 +156,33 @@ class Integral final : public measure::Workload {
   device::PinnedBuffer<double> host_scratch_;
 };
 
+std::vector<kernels::VariantInfo const*> integral_rows() { return rows_of(integral::variants()); }
+
 }  // namespace
 
-std::unique_ptr<measure::Workload> make_integral(core::Case const& one, int ranks, int rank) {
-  return std::make_unique<Integral>(one, ranks, rank);
-}
+namespace entries {
+
+extern measure::WorkloadEntry const integral{
+    .schema = {.name = "integral",
+               .extents = {"cells"},
+               .keys = {.transport = true},
+               .defaults = core::Parameters{Parameters{}},
+               .options = {core::options::choice(
+                               "integrand", core::options::at(&Parameters::integrand),
+                               "sin^2(2x) cos^2(x), 4/(1 + x^2), exp(-x^2), 1/(1 + 25 x^2)"),
+                           core::options::choice("rule", core::options::at(&Parameters::rule),
+                                                 "quadrature rule of a cell"),
+                           core::options::flag(
+                               "reproducible", core::options::at(&Parameters::reproducible),
+                               "the same bits for any number of ranks and any device")},
+               .variants = measure::names_of(integral_rows())},
+    .summary = "a definite integral by a composite rule",
+    .work = "evaluations of the integrand",
+    .local = false,
+    .make = measure::make<Integral>,
+    .variants = integral_rows,
+};
+
+}  // namespace entries
 
 }  // namespace quadrille::workloads

@@ -3,7 +3,6 @@
 #include "memory/memory.hpp"
 
 #include "workloads/data.hpp"
-#include "workloads/makers.hpp"
 #include "workloads/tables.hpp"
 
 #include <algorithm>
@@ -15,6 +14,12 @@ namespace quadrille::workloads {
 namespace {
 
 namespace memory = kernels::memory;
+
+struct Parameters {
+  std::int64_t volume = 1LL << 30;  ///< bytes that an execution reads
+  std::int64_t carveout = -1;       ///< percent that is shared memory; -1: the driver's choice
+  bool operator==(Parameters const&) const = default;
+};
 
 constexpr std::int64_t kTileWords = memory::kTileBytes / 4;
 constexpr std::int64_t kLineWords = memory::kLineBytes / 4;
@@ -64,7 +69,8 @@ class Memory final : public measure::Workload {
   Memory(core::Case const& one, int ranks, int rank)
       : case_{one},
         bytes_{one.size[0] * static_cast<std::int64_t>(core::size_of(one.type))},
-        tiles_{(one.volume + memory::kTileBytes - 1) / memory::kTileBytes},
+        tiles_{(one.parameters.as<Parameters>().volume + memory::kTileBytes - 1) /
+               memory::kTileBytes},
         ranks_{ranks},
         rank_{rank} {}
 
@@ -181,7 +187,7 @@ class Memory final : public measure::Workload {
     p.tiles = tiles_;
     p.readers = readers_;
     p.result = result_.data();
-    p.carveout = static_cast<int>(case_.carveout);
+    p.carveout = static_cast<int>(case_.parameters.as<Parameters>().carveout);
     return p;
   }
 
@@ -266,10 +272,34 @@ class Memory final : public measure::Workload {
   device::Buffer<std::uint32_t> cycle_, result_;
 };
 
+std::vector<kernels::VariantInfo const*> memory_rows() { return rows_of(memory::variants()); }
+
 }  // namespace
 
-std::unique_ptr<measure::Workload> make_memory(core::Case const& one, int ranks, int rank) {
-  return std::make_unique<Memory>(one, ranks, rank);
-}
+namespace entries {
+
+extern measure::WorkloadEntry const memory{
+    .schema = {.name = "memory",
+               .extents = {"n"},
+               .defaults = core::Parameters{Parameters{}},
+               .options = {core::options::bytes(
+                               "volume", core::options::at(&Parameters::volume),
+                               "bytes that all readers of a rank read together in an execution, at "
+                               "least 16Ki; rounded up to whole 16Ki",
+                               {.least = 16 << 10, .most = 1LL << 50}),
+                           core::options::count_or_auto(
+                               "carveout", core::options::at(&Parameters::carveout),
+                               "share of the memory of L1 and shared memory that a GPU should make "
+                               "shared memory, 0 to 100; auto: the driver's choice",
+                               -1, {.least = 0, .most = 100, .unit = "percent"})},
+               .variants = measure::names_of(memory_rows())},
+    .summary = "reads of one window over and over, from the level of memory that holds it",
+    .work = "volume bytes read per rank; a chase: one step for 128 of them",
+    .local = true,
+    .make = measure::make<Memory>,
+    .variants = memory_rows,
+};
+
+}  // namespace entries
 
 }  // namespace quadrille::workloads

@@ -4,7 +4,6 @@
 
 #include "integral/integral.hpp"
 #include "workloads/data.hpp"
-#include "workloads/makers.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -14,10 +13,18 @@
 #include <thread>
 
 namespace quadrille::workloads {
+
+std::vector<kernels::VariantInfo const*> pipeline_rows();
+
 namespace {
 
 namespace pipeline = kernels::pipeline;
 using Clock = std::chrono::steady_clock;
+
+struct Parameters {
+  std::int64_t intervals = 8;  ///< parts of the integral
+  bool operator==(Parameters const&) const = default;
+};
 
 constexpr double kIntervalLength = 40000 * std::numbers::pi;
 // Fewer threads than any GPU holds at once: two such kernels fit beside each other.
@@ -55,7 +62,7 @@ class Pipeline final : public measure::Workload {
   Pipeline(core::Case const& one, int ranks, int rank)
       : case_{one},
         cells_{one.size[0]},
-        intervals_{one.intervals},
+        intervals_{one.parameters.as<Parameters>().intervals},
         ranks_{ranks},
         rank_{rank},
         count_{std::max<std::int64_t>(
@@ -382,8 +389,24 @@ std::vector<kernels::VariantInfo const*> pipeline_rows() {
   return rows;
 }
 
-std::unique_ptr<measure::Workload> make_pipeline(core::Case const& one, int ranks, int rank) {
-  return std::make_unique<Pipeline>(one, ranks, rank);
-}
+namespace entries {
+
+extern measure::WorkloadEntry const pipeline{
+    .schema = {.name = "pipeline",
+               .extents = {"cells"},
+               .defaults = core::Parameters{Parameters{}},
+               .options = {core::options::count(
+                   "intervals", core::options::at(&Parameters::intervals),
+                   "parts of the integral that pass through the pipeline, 2 to 64",
+                   {.least = 2, .most = 64})},
+               .variants = measure::names_of(pipeline_rows())},
+    .summary = "intervals of an integral through kernel, copy and sum, overlapped in a dozen ways",
+    .work = "evaluations of the integrand per rank",
+    .local = true,
+    .make = measure::make<Pipeline>,
+    .variants = pipeline_rows,
+};
+
+}  // namespace entries
 
 }  // namespace quadrille::workloads

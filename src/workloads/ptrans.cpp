@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "transpose/transpose.hpp"
-#include "workloads/makers.hpp"
 #include "workloads/scalapack.hpp"
 #include "workloads/tables.hpp"
 
@@ -9,10 +8,20 @@
 #include <optional>
 
 namespace quadrille::workloads {
+
+std::vector<kernels::VariantInfo const*> ptrans_rows();
+
 namespace {
 
 namespace transpose = kernels::transpose;
 using measure::Leg;
+
+struct Parameters {
+  std::int64_t panel = 256;  ///< width of a step in rows of A
+  std::int64_t buffers = 2;  ///< steps under way
+  std::int64_t block = 0;    ///< block-cyclic block; 0: one block per process
+  bool operator==(Parameters const&) const = default;
+};
 
 kernels::VariantInfo const kScalapack{"scalapack",
                                       kernels::Backend::vendor,
@@ -67,12 +76,17 @@ std::vector<Run> cut(std::vector<Run> const& runs, core::Range part) {
 class Ptrans final : public measure::Workload {
  public:
   Ptrans(core::Case const& one, int ranks, int rank)
-      : case_{one}, m_{one.size[0]}, n_{one.size[1]}, ranks_{ranks}, rank_{rank} {
+      : case_{one},
+        p_{one.parameters.as<Parameters>()},
+        m_{one.size[0]},
+        n_{one.size[1]},
+        ranks_{ranks},
+        rank_{rank} {
     shape_ = one.grid.rows > 0 ? one.grid : comm::near_square(ranks);
     int const row = rank / shape_.cols, col = rank % shape_.cols;
-    a_layout_ = {{m_, one.block, shape_.rows}, {n_, one.block, shape_.cols}, row, col};
-    b_layout_ = {{n_, one.block, shape_.rows}, {m_, one.block, shape_.cols}, row, col};
-    steps_ = static_cast<std::size_t>((m_ + one.panel - 1) / one.panel);
+    a_layout_ = {{m_, p_.block, shape_.rows}, {n_, p_.block, shape_.cols}, row, col};
+    b_layout_ = {{n_, p_.block, shape_.rows}, {m_, p_.block, shape_.cols}, row, col};
+    steps_ = static_cast<std::size_t>((m_ + p_.panel - 1) / p_.panel);
   }
 
   measure::Description describe() const override {
@@ -92,7 +106,7 @@ class Ptrans final : public measure::Workload {
                          static_cast<double>(size_of());
     double const steps = static_cast<double>(std::max<std::size_t>(1, steps_));
     d.memory_bytes = 2 * local * (wants_scalapack(case_) ? 2 : 1) +
-                     2 * local * static_cast<double>(case_.buffers) / steps + 4096.0 * ranks_;
+                     2 * local * static_cast<double>(p_.buffers) / steps + 4096.0 * ranks_;
     return d;
   }
 
@@ -224,7 +238,7 @@ class Ptrans final : public measure::Workload {
       send_bytes += step_bytes(to_.back());
       receive_bytes += step_bytes(from_.back());
     }
-    for (std::int64_t s = 0; s < case_.buffers; ++s) {
+    for (std::int64_t s = 0; s < p_.buffers; ++s) {
       Slot& slot = slots_.emplace_back();
       slot.to_send = {world.device(), static_cast<std::int64_t>(send_bytes), world.stream()};
       slot.received = {world.device(), static_cast<std::int64_t>(receive_bytes), world.stream()};
@@ -317,6 +331,7 @@ class Ptrans final : public measure::Workload {
   }
 
   core::Case case_;
+  Parameters p_;
   std::int64_t m_, n_;
   int ranks_, rank_;
   core::GridShape shape_;
@@ -341,8 +356,29 @@ std::vector<kernels::VariantInfo const*> ptrans_rows() {
   return rows;
 }
 
-std::unique_ptr<measure::Workload> make_ptrans(core::Case const& one, int ranks, int rank) {
-  return std::make_unique<Ptrans>(one, ranks, rank);
-}
+namespace entries {
+
+extern measure::WorkloadEntry const ptrans{
+    .schema = {.name = "ptrans",
+               .extents = {"m", "n"},
+               .keys = {.transport = true, .grid = true, .legs = true},
+               .defaults = core::Parameters{Parameters{}},
+               .options = {core::options::count("panel", core::options::at(&Parameters::panel),
+                                                "width of a panel",
+                                                {.least = 1, .unit = "elements"}),
+                           core::options::count("buffers", core::options::at(&Parameters::buffers),
+                                                "panel buffers, 1 to 3", {.least = 1, .most = 3}),
+                           core::options::count("block", core::options::at(&Parameters::block),
+                                                "block-cyclic block; 0: one block per process",
+                                                {.unit = "elements"})},
+               .variants = measure::names_of(ptrans_rows())},
+    .summary = "B = A^T on a process grid, packed, exchanged and unpacked in overlapped steps",
+    .work = "m n s bytes",
+    .local = false,
+    .make = measure::make<Ptrans>,
+    .variants = ptrans_rows,
+};
+
+}  // namespace entries
 
 }  // namespace quadrille::workloads

@@ -3,7 +3,6 @@
 #include "reduction/reduction.hpp"
 
 #include "reduction/reduction_access.hpp"
-#include "workloads/makers.hpp"
 #include "workloads/streamed_vectors.hpp"
 #include "workloads/tables.hpp"
 #include "workloads/virtual_blocks.hpp"
@@ -16,14 +15,37 @@ namespace {
 namespace reduction = kernels::reduction;
 using Operation = reduction::Operation;
 
+/// Where the vector lies.
+enum class VectorSource { device, host };
+constexpr auto enum_names(VectorSource) {
+  return core::EnumNames<VectorSource, 2>{
+      {{VectorSource::device, "device"}, {VectorSource::host, "host"}}};
+}
+
+/// What sums are formed in.
+enum class Accumulator { f64, f32 };
+constexpr auto enum_names(Accumulator) {
+  return core::EnumNames<Accumulator, 2>{{{Accumulator::f64, "f64"}, {Accumulator::f32, "f32"}}};
+}
+
+struct Parameters {
+  Operation operation = Operation::sum;
+  std::int64_t chunk = 0;  ///< bytes, of a vector of the host; 0: 64 MiB
+  VectorSource source = VectorSource::device;
+  Accumulator accumulator = Accumulator::f64;
+  bool reproducible = false;
+  bool operator==(Parameters const&) const = default;
+};
+
 /// One number from a vector that is spread over all ranks by virtual blocks.
 class Reduction final : public measure::Workload {
  public:
   Reduction(core::Case const& one, int ranks, int rank)
       : case_{one},
+        p_{one.parameters.as<Parameters>()},
         n_{one.size[0]},
         ranks_{ranks},
-        operation_{*core::parse_enum<Operation>(one.operation)},
+        operation_{p_.operation},
         blocks_{RankReduction::blocks_of(ranks, rank)},
         first_{reduction::block_begin(n_, blocks_.first)},
         count_{reduction::block_begin(n_, blocks_.first + blocks_.count) - first_} {}
@@ -49,10 +71,10 @@ class Reduction final : public measure::Workload {
     return variant.runs_on(kind) && reduction::supports(variant, operation_, kind);
   }
   std::string refusal(kernels::VariantInfo const& variant) const override {
-    if (case_.reproducible && is_streamed()) {
+    if (p_.reproducible && is_streamed()) {
       return "reduces no chunks reproducibly; set source = \"device\"";
     }
-    if (!case_.reproducible || reduction::supports_reproducible(variant)) return {};
+    if (!p_.reproducible || reduction::supports_reproducible(variant)) return {};
     return "gives no reproducible bits; use variant 'best'";
   }
   std::string_view best(device::Kind kind) const override {
@@ -73,7 +95,7 @@ class Reduction final : public measure::Workload {
         scratch_ = {world.device(), bytes, world.stream()};
         world.stream().fill(scratch_.data(), 0, scratch_.bytes());
       }
-      over_ranks_ = RankReduction{world, case_, operation_};
+      over_ranks_ = RankReduction{world, case_, operation_, p_.reproducible};
       prepared_ = true;
     }
     sx_ = {case_.data, seed, 0};
@@ -107,7 +129,7 @@ class Reduction final : public measure::Workload {
 
   /// What the kernels' own addresses make of shared memory, on one rank.
   std::vector<measure::Extra> observed() override {
-    bool const is_f32 = case_.type == core::DataType::f32 && case_.accumulator == "f32";
+    bool const is_f32 = case_.type == core::DataType::f32 && p_.accumulator == Accumulator::f32;
     if (!is_f32 || launched_->backend != kernels::Backend::cuda) return {};
     auto const conflicts = reduction::bank_conflicts(launched_->name, count_);
     if (!conflicts) return {};
@@ -151,9 +173,9 @@ class Reduction final : public measure::Workload {
     double magnitude = 0;
   };
 
-  bool is_streamed() const { return case_.source == "host"; }
+  bool is_streamed() const { return p_.source == VectorSource::host; }
   int vectors() const { return operation_ == Operation::dot ? 2 : 1; }
-  std::int64_t chunk_bytes() const { return case_.chunk > 0 ? case_.chunk : 64 << 20; }
+  std::int64_t chunk_bytes() const { return p_.chunk > 0 ? p_.chunk : 64 << 20; }
 
   /// The partial results of chunks are reduced like a vector of the device, always in one way.
   void reduce_chunks(kernels::VariantInfo const& variant, comm::World& world) {
@@ -183,10 +205,10 @@ class Reduction final : public measure::Workload {
     p.y = y_.view().data;
     p.n = count_;
     p.type = case_.type;
-    p.accumulator = case_.accumulator == "f32" ? core::DataType::f32 : core::DataType::f64;
+    p.accumulator = p_.accumulator == Accumulator::f32 ? core::DataType::f32 : core::DataType::f64;
     p.operation = operation_;
     p.result = over_ranks_.partial();
-    p.reproducible = case_.reproducible;
+    p.reproducible = p_.reproducible;
     p.global_n = n_;
     p.block_first = blocks_.first;
     p.block_count = blocks_.count;
@@ -244,7 +266,7 @@ class Reduction final : public measure::Workload {
                        case_.data == core::DataKind::constant ||
                        case_.data == core::DataKind::zeros;
     double const exact_below =
-        case_.accumulator == "f32" && case_.type == core::DataType::f32 ? 0x1p24 : 0x1p53;
+        p_.accumulator == Accumulator::f32 && case_.type == core::DataType::f32 ? 0x1p24 : 0x1p53;
     if (whole && magnitude < exact_below) return 0;
     // The sums of the partial results of the ranks round too, in f64.
     return reduction::error_bound(problem(), static_cast<double>(n), magnitude) +
@@ -261,6 +283,7 @@ class Reduction final : public measure::Workload {
   }
 
   core::Case case_;
+  Parameters p_;
   std::int64_t n_;
   int ranks_;
   Operation operation_;
@@ -277,10 +300,40 @@ class Reduction final : public measure::Workload {
   RankReduction over_ranks_;
 };
 
+std::vector<kernels::VariantInfo const*> reduction_rows() { return rows_of(reduction::variants()); }
+
 }  // namespace
 
-std::unique_ptr<measure::Workload> make_reduction(core::Case const& one, int ranks, int rank) {
-  return std::make_unique<Reduction>(one, ranks, rank);
-}
+namespace entries {
+
+extern measure::WorkloadEntry const reduction{
+    .schema =
+        {.name = "reduction",
+         .extents = {"n"},
+         .keys = {.transport = true},
+         .defaults = core::Parameters{Parameters{}},
+         .options = {core::options::choice("operation", core::options::at(&Parameters::operation),
+                                           "norm2 is the sum of squares"),
+                     core::options::bytes("chunk", core::options::at(&Parameters::chunk),
+                                          "bytes of each copy of a vector of the host; 0: 64 MiB"),
+                     core::options::choice(
+                         "source", core::options::at(&Parameters::source),
+                         "host: the vector lies in page-locked memory of the host and streams to "
+                         "the device chunk by chunk, each under the kernel of the one before"),
+                     core::options::choice("accumulator",
+                                           core::options::at(&Parameters::accumulator),
+                                           "type in which sums are formed"),
+                     core::options::flag("reproducible",
+                                         core::options::at(&Parameters::reproducible),
+                                         "the same bits for any number of ranks and any device")},
+         .variants = measure::names_of(reduction_rows())},
+    .summary = "sum, min, max, dot or norm2 of a distributed vector",
+    .work = "n s bytes read, twice for dot",
+    .local = false,
+    .make = measure::make<Reduction>,
+    .variants = reduction_rows,
+};
+
+}  // namespace entries
 
 }  // namespace quadrille::workloads

@@ -47,7 +47,7 @@ bool wants_scalapack(core::Case const& one) {
   bool const named =
       std::any_of(one.variants.begin(), one.variants.end(),
                   [](std::string const& name) { return name == "scalapack" || name == "all"; });
-  return has_scalapack() && typed && (named || one.vendor == "auto");
+  return has_scalapack() && typed && (named || one.vendor == core::VendorLine::automatic);
 }
 
 Layout Scalapack::layout(std::int64_t m, std::int64_t n) const {

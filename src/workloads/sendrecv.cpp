@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/exchange.hpp"
-#include "workloads/makers.hpp"
 
 namespace quadrille::workloads {
 namespace {
@@ -39,8 +38,20 @@ class Sendrecv final : public Exchange {
 
 }  // namespace
 
-std::unique_ptr<measure::Workload> make_sendrecv(core::Case const& one, int ranks, int rank) {
-  return std::make_unique<Sendrecv>(one, ranks, rank);
-}
+namespace entries {
+
+extern measure::WorkloadEntry const sendrecv{
+    .schema = {.name = "sendrecv",
+               .extents = {"n"},
+               .keys = {.transport = true},
+               .variants = measure::names_of(exchange_rows())},
+    .summary = "a ring: to the next rank, from the previous one",
+    .work = "S bytes per rank",
+    .local = false,
+    .make = measure::make<Sendrecv>,
+    .variants = exchange_rows,
+};
+
+}  // namespace entries
 
 }  // namespace quadrille::workloads

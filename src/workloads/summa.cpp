@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "gemm/gemm.hpp"
-#include "workloads/makers.hpp"
 #include "workloads/product_check.hpp"
 #include "workloads/scalapack.hpp"
 #include "workloads/tables.hpp"
@@ -11,10 +10,23 @@
 #include <optional>
 
 namespace quadrille::workloads {
+
+std::vector<kernels::VariantInfo const*> summa_rows();
+
 namespace {
 
 namespace gemm = kernels::gemm;
 using measure::Leg;
+
+struct Parameters {
+  std::int64_t panel = 256;  ///< width in elements of k
+  std::int64_t buffers = 2;  ///< panels under way
+  std::int64_t block = 0;    ///< block-cyclic block; 0: one block per process
+  comm::Broadcast broadcast = comm::Broadcast::library;
+  double alpha = 1;
+  double beta = 0;
+  bool operator==(Parameters const&) const = default;
+};
 
 kernels::VariantInfo const kScalapack{"scalapack",
                                       kernels::Backend::vendor,
@@ -30,13 +42,17 @@ kernels::VariantInfo const kScalapack{"scalapack",
 class Summa final : public measure::Workload {
  public:
   Summa(core::Case const& one, int ranks, int rank)
-      : case_{one}, m_{one.size[0]}, n_{one.size[1]}, k_{one.size[2]} {
+      : case_{one},
+        p_{one.parameters.as<Parameters>()},
+        m_{one.size[0]},
+        n_{one.size[1]},
+        k_{one.size[2]} {
     shape_ = one.grid.rows > 0 ? one.grid : comm::near_square(ranks);
     int const row = rank / shape_.cols, col = rank % shape_.cols;
-    comm::Distribution const rows_m{m_, one.block, shape_.rows};
-    comm::Distribution const rows_k{k_, one.block, shape_.rows};
-    comm::Distribution const cols_k{k_, one.block, shape_.cols};
-    comm::Distribution const cols_n{n_, one.block, shape_.cols};
+    comm::Distribution const rows_m{m_, p_.block, shape_.rows};
+    comm::Distribution const rows_k{k_, p_.block, shape_.rows};
+    comm::Distribution const cols_k{k_, p_.block, shape_.cols};
+    comm::Distribution const cols_n{n_, p_.block, shape_.cols};
     layout_ = {
         {rows_m, cols_k, row, col}, {rows_k, cols_n, row, col}, {rows_m, cols_n, row, col}, true};
   }
@@ -50,16 +66,16 @@ class Summa final : public measure::Workload {
     d.communicates = true;
     d.amount = gemm::flop(m, n, k);
     d.unit = "FLOP/s";
-    d.device_bytes = gemm::compulsory_bytes(m, n, k, case_.beta, s);
+    d.device_bytes = gemm::compulsory_bytes(m, n, k, p_.beta, s);
     // Every element of A must reach the Q - 1 other columns of the grid, of B the P - 1 other rows.
     d.network_bytes = s * (m * k * (shape_.cols - 1) + k * n * (shape_.rows - 1));
     d.extras = {{"received", d.network_bytes, "B/s"}};
     double const rows = std::ceil(m / shape_.rows), cols = std::ceil(n / shape_.cols);
     double const own =
         rows * std::ceil(k / shape_.cols) + std::ceil(k / shape_.rows) * cols + rows * cols;
-    double const panels = static_cast<double>(case_.buffers * case_.panel) * (rows + cols);
+    double const panels = static_cast<double>(p_.buffers * p_.panel) * (rows + cols);
     d.memory_bytes = s * (own * (wants_scalapack(case_) ? 2 : 1) + panels +
-                          (case_.beta == 0 ? 0 : 2 * rows * cols));
+                          (p_.beta == 0 ? 0 : 2 * rows * cols));
     return d;
   }
 
@@ -82,8 +98,8 @@ class Summa final : public measure::Workload {
                 n_,
                 k_,
                 case_.type,
-                case_.alpha,
-                case_.beta,
+                p_.alpha,
+                p_.beta,
                 {case_.data, seed, 0},
                 {case_.data, seed, 1},
                 {case_.data, seed, 2}};
@@ -95,15 +111,15 @@ class Summa final : public measure::Workload {
   }
 
   void reset(comm::World& world, kernels::VariantInfo const&) override {
-    own_.reset(case_.beta, world);
-    if (peer_) theirs_.reset(case_.beta, world);
+    own_.reset(p_.beta, world);
+    if (peer_) theirs_.reset(p_.beta, world);
   }
 
   void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) override {
     peer_ran_ = &variant == &kScalapack;
     if (peer_ran_) {
       world.stream().run([this] {
-        peer_->multiply(m_, n_, k_, case_.alpha, theirs_.a.view(), theirs_.b.view(), case_.beta,
+        peer_->multiply(m_, n_, k_, p_.alpha, theirs_.a.view(), theirs_.b.view(), p_.beta,
                         theirs_.c.view());
       });
       return;
@@ -116,7 +132,7 @@ class Summa final : public measure::Workload {
   }
 
   // With beta the product is added to what the last one left.
-  bool repeatable(kernels::VariantInfo const&) const override { return case_.beta == 0; }
+  bool repeatable(kernels::VariantInfo const&) const override { return p_.beta == 0; }
 
   measure::Verdict validate(comm::World& world) override {
     if (peer_ran_)
@@ -154,15 +170,16 @@ class Summa final : public measure::Workload {
   struct Operands {
     device::Matrix a, b, c, c0;
 
-    void allocate(ProductLayout const& layout, core::Case const& one, comm::World& world) {
+    void allocate(ProductLayout const& layout, core::DataType type, double beta,
+                  comm::World& world) {
       auto const make = [&](Layout const& part) {
-        return device::Matrix{world.device(), one.type, part.local_rows(), part.local_cols(),
+        return device::Matrix{world.device(), type, part.local_rows(), part.local_cols(),
                               world.stream()};
       };
       a = make(layout.a);
       b = make(layout.b);
       c = make(layout.c);
-      if (one.beta != 0) c0 = make(layout.c);
+      if (beta != 0) c0 = make(layout.c);
     }
     void fill(Product const& product, ProductLayout const& layout, comm::World const& world) const {
       workloads::fill(a.view(), layout.a, product.a, world);
@@ -186,18 +203,18 @@ class Summa final : public measure::Workload {
 
   void allocate(comm::World& world) {
     grid_ = comm::Grid{world.group(), shape_};
-    own_.allocate(layout_, case_, world);
+    own_.allocate(layout_, case_.type, p_.beta, world);
     scratch_ = product_scratch(case_.type, 0, world);
     // A panel lies inside one block of A's columns and one of B's rows.
     for (std::int64_t at = 0; at < k_;) {
       std::int64_t const end =
-          std::min({at + case_.panel, layout_.a.cols.block_end(at), layout_.b.rows.block_end(at)});
+          std::min({at + p_.panel, layout_.a.cols.block_end(at), layout_.b.rows.block_end(at)});
       panels_.push_back({at, end - at});
       at = end;
     }
     std::int64_t widest = 0;
     for (Panel const& panel : panels_) widest = std::max(widest, panel.width);
-    for (std::int64_t s = 0; s < case_.buffers; ++s) {
+    for (std::int64_t s = 0; s < p_.buffers; ++s) {
       Slot& slot = slots_.emplace_back();
       slot.computed = device::Event{world.device()};
       if (shape_.cols > 1)
@@ -210,7 +227,7 @@ class Summa final : public measure::Workload {
     if (shape_.rows > 1) col_channel_ = transport.connect(grid_.col_group());
     if (wants_scalapack(case_) && world.device().kind() == device::Kind::host) {
       peer_.emplace(world, grid_);
-      theirs_.allocate(peer_layout(), case_, world);
+      theirs_.allocate(peer_layout(), case_.type, p_.beta, world);
     }
   }
 
@@ -242,8 +259,6 @@ class Summa final : public measure::Workload {
     Slot& slot = slot_of(t);
     Panel const& p = panels_[t];
     std::size_t const s = core::size_of(case_.type);
-    comm::Broadcast const algorithm =
-        case_.broadcast == "ring" ? comm::Broadcast::ring : comm::Broadcast::library;
     if (row_channel_) {
       int const owner = layout_.a.cols.owner(p.first);
       device::MatrixView const to = a_panel(t);
@@ -255,13 +270,13 @@ class Summa final : public measure::Workload {
                        static_cast<std::size_t>(to.rows));
       }
       slot.a_arrived = row_channel_->broadcast(
-          {to.data, static_cast<std::size_t>(to.rows * p.width) * s}, owner, stream, algorithm);
+          {to.data, static_cast<std::size_t>(to.rows * p.width) * s}, owner, stream, p_.broadcast);
     }
     if (col_channel_) {
       device::MatrixView const panel = b_panel(t);
       slot.b_arrived =
           col_channel_->broadcast({panel.data, static_cast<std::size_t>(panel.cols * p.width) * s},
-                                  layout_.b.rows.owner(p.first), stream, algorithm);
+                                  layout_.b.rows.owner(p.first), stream, p_.broadcast);
     }
   }
 
@@ -280,8 +295,8 @@ class Summa final : public measure::Workload {
         slot.b_arrived.wait_on(compute);
       }
       launch<gemm::Problem>(variant,
-                            {a_panel(t), b_panel(t), own_.c.view(), case_.alpha,
-                             t == 0 ? case_.beta : 1, false, false, scratch_.span()},
+                            {a_panel(t), b_panel(t), own_.c.view(), p_.alpha, t == 0 ? p_.beta : 1,
+                             false, false, scratch_.span()},
                             compute);
       compute.record(slot.computed);
     }
@@ -289,7 +304,7 @@ class Summa final : public measure::Workload {
       device::MatrixView const a{nullptr, case_.type, layout_.c.local_rows(), 0, 0};
       device::MatrixView const b{nullptr, case_.type, 0, layout_.c.local_cols(),
                                  layout_.c.local_cols()};
-      launch<gemm::Problem>(variant, {a, b, own_.c.view(), case_.alpha, case_.beta}, compute);
+      launch<gemm::Problem>(variant, {a, b, own_.c.view(), p_.alpha, p_.beta}, compute);
     }
   }
 
@@ -309,6 +324,7 @@ class Summa final : public measure::Workload {
   }
 
   core::Case case_;
+  Parameters p_;
   std::int64_t m_, n_, k_;
   core::GridShape shape_;
   ProductLayout layout_;
@@ -333,8 +349,36 @@ std::vector<kernels::VariantInfo const*> summa_rows() {
   return rows;
 }
 
-std::unique_ptr<measure::Workload> make_summa(core::Case const& one, int ranks, int rank) {
-  return std::make_unique<Summa>(one, ranks, rank);
-}
+namespace entries {
+
+extern measure::WorkloadEntry const summa{
+    .schema = {.name = "summa",
+               .extents = {"m", "n", "k"},
+               .keys = {.transport = true, .grid = true, .legs = true, .compute = true},
+               .defaults = core::Parameters{Parameters{}},
+               .options = {core::options::count("panel", core::options::at(&Parameters::panel),
+                                                "width of a panel",
+                                                {.least = 1, .unit = "elements"}),
+                           core::options::count("buffers", core::options::at(&Parameters::buffers),
+                                                "panel buffers, 1 to 3", {.least = 1, .most = 3}),
+                           core::options::count("block", core::options::at(&Parameters::block),
+                                                "block-cyclic block; 0: one block per process",
+                                                {.unit = "elements"}),
+                           core::options::choice("broadcast",
+                                                 core::options::at(&Parameters::broadcast),
+                                                 "how a broadcast travels"),
+                           core::options::number("alpha", core::options::at(&Parameters::alpha),
+                                                 "C = alpha A B + beta C"),
+                           core::options::number("beta", core::options::at(&Parameters::beta),
+                                                 "C = alpha A B + beta C")},
+               .variants = measure::names_of(summa_rows())},
+    .summary = "C = alpha A B + beta C on a process grid, panels broadcast under the product",
+    .work = "2 m n k flop",
+    .local = false,
+    .make = measure::make<Summa>,
+    .variants = summa_rows,
+};
+
+}  // namespace entries
 
 }  // namespace quadrille::workloads

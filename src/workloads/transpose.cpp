@@ -4,10 +4,12 @@
 
 #include "copy/copy.hpp"
 #include "workloads/data.hpp"
-#include "workloads/makers.hpp"
 #include "workloads/tables.hpp"
 
 namespace quadrille::workloads {
+
+std::vector<kernels::VariantInfo const*> transpose_rows();
+
 namespace {
 
 namespace transpose = kernels::transpose;
@@ -112,8 +114,19 @@ std::vector<kernels::VariantInfo const*> transpose_rows() {
   return rows;
 }
 
-std::unique_ptr<measure::Workload> make_transpose(core::Case const& one, int ranks, int rank) {
-  return std::make_unique<Transpose>(one, ranks, rank);
-}
+namespace entries {
+
+extern measure::WorkloadEntry const transpose{
+    .schema = {.name = "transpose",
+               .extents = {"m", "n"},
+               .variants = measure::names_of(transpose_rows())},
+    .summary = "out = in^T on each rank",
+    .work = "2 m n s bytes per rank",
+    .local = true,
+    .make = measure::make<Transpose>,
+    .variants = transpose_rows,
+};
+
+}  // namespace entries
 
 }  // namespace quadrille::workloads

@@ -3,13 +3,17 @@
 #include "vector/vector.hpp"
 
 #include "workloads/data.hpp"
-#include "workloads/makers.hpp"
 #include "workloads/tables.hpp"
 
 namespace quadrille::workloads {
 namespace {
 
 namespace vector = kernels::vector;
+
+struct Parameters {
+  vector::Operation operation = vector::Operation::add;
+  bool operator==(Parameters const&) const = default;
+};
 
 /// Element-wise operations on vectors of each rank's own.
 class Vector final : public measure::Workload {
@@ -19,8 +23,7 @@ class Vector final : public measure::Workload {
         n_{one.size[0]},
         ranks_{ranks},
         rank_{rank},
-        operation_{one.operation == "quadratic" ? vector::Operation::quadratic
-                                                : vector::Operation::add} {}
+        operation_{one.parameters.as<Parameters>().operation} {}
 
   measure::Description describe() const override {
     measure::Description d;
@@ -111,10 +114,27 @@ class Vector final : public measure::Workload {
   device::Matrix x_, y_, out_;
 };
 
+std::vector<kernels::VariantInfo const*> vector_rows() { return rows_of(vector::variants()); }
+
 }  // namespace
 
-std::unique_ptr<measure::Workload> make_vector(core::Case const& one, int ranks, int rank) {
-  return std::make_unique<Vector>(one, ranks, rank);
-}
+namespace entries {
+
+extern measure::WorkloadEntry const vector{
+    .schema = {.name = "vector",
+               .extents = {"n"},
+               .defaults = core::Parameters{Parameters{}},
+               .options = {core::options::choice("operation",
+                                                 core::options::at(&Parameters::operation),
+                                                 "add: x + y; quadratic: a x^2 + b x + c")},
+               .variants = measure::names_of(vector_rows())},
+    .summary = "element-wise x + y or a x^2 + b x + c",
+    .work = "3 n s or 2 n s bytes per rank",
+    .local = true,
+    .make = measure::make<Vector>,
+    .variants = vector_rows,
+};
+
+}  // namespace entries
 
 }  // namespace quadrille::workloads

@@ -9,15 +9,16 @@ namespace quadrille::workloads {
 
 namespace reduction = kernels::reduction;
 
-RankReduction::RankReduction(comm::World& world, core::Case const& one, Operation operation)
+RankReduction::RankReduction(comm::World& world, core::Case const& spec, Operation operation,
+                             bool reproducible)
     : operation_{operation},
-      reproducible_{one.reproducible},
+      reproducible_{reproducible},
       mine_{blocks_of(world.size(), world.rank())},
       ranks_{world.size()},
       total_at_{ranks_ == 1 && !reproducible_ ? 0 : 1},
       outputs_{world.device(), total_at_ + 1, world.stream()} {
   if (ranks_ > 1) {
-    channel_ = world.transport(one.transport, one.throttle).connect(world.group());
+    channel_ = world.transport(spec.transport, spec.throttle).connect(world.group());
   }
   if (!reproducible_) return;
   blocks_ = {world.device(), mine_.count, world.stream()};

@@ -17,7 +17,7 @@ class RankReduction {
 
   RankReduction() = default;
   /// Collective. `blocks` are the virtual blocks of this rank.
-  RankReduction(comm::World& world, core::Case const& one, Operation operation);
+  RankReduction(comm::World& world, core::Case const& spec, Operation operation, bool reproducible);
 
   /// Virtual blocks of one rank of `ranks`.
   static core::Range blocks_of(int ranks, int rank) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "core/config.hpp"
+#include "core/options.hpp"
+#include "support/expect_fails.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -13,18 +14,86 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-std::vector<Known> known() {
-  std::vector<Known> all;
-  for (char const* const workload :
-       {"vector", "copy", "memory", "integral", "reduction", "transpose", "ptrans", "gemm", "summa",
-        "allreduce", "broadcast", "alltoall", "sendrecv", "field_io"}) {
-    all.push_back({workload, {"reference", "kokkos"}});
-  }
-  return all;
+enum class Travel { library, ring };
+constexpr auto enum_names(Travel) {
+  return EnumNames<Travel, 2>{{{Travel::library, "library"}, {Travel::ring, "ring"}}};
+}
+
+/// Parameters of the two workloads that work on panels here.
+struct PanelParameters {
+  std::int64_t panel = 256;
+  std::int64_t buffers = 2;
+  Travel broadcast = Travel::library;
+  double alpha = 1;
+  bool operator==(PanelParameters const&) const = default;
+};
+
+enum class Orders { nn, nt, tt };
+constexpr auto enum_names(Orders) {
+  return EnumNames<Orders, 3>{{{Orders::nn, "nn"}, {Orders::nt, "nt"}, {Orders::tt, "tt"}}};
+}
+
+struct ProductParameters {
+  double alpha = 1;
+  Orders layout = Orders::nn;
+  std::int64_t share = -1;
+  std::int64_t volume = 1 << 20;
+  bool reproducible = false;
+  bool operator==(ProductParameters const&) const = default;
+};
+
+using options::at;
+
+/// Small workloads with one of each kind of option. They live as long as the cases that name them.
+Vocabulary const& vocabulary() {
+  static Option const panel = options::count("panel", at(&PanelParameters::panel),
+                                             "width of a panel", {.least = 1, .unit = "elements"});
+  static WorkloadSchema const summa{
+      .name = "summa",
+      .extents = {"m", "n", "k"},
+      .keys = {.transport = true, .grid = true, .legs = true},
+      .defaults = Parameters{PanelParameters{}},
+      .options = {panel,
+                  options::count("buffers", at(&PanelParameters::buffers), "panel buffers",
+                                 {.least = 1, .most = 3}),
+                  options::choice("broadcast", at(&PanelParameters::broadcast), "how it travels"),
+                  options::number("alpha", at(&PanelParameters::alpha), "a factor")},
+      .variants = {"reference", "kokkos"}};
+  static WorkloadSchema const ptrans{.name = "ptrans",
+                                     .extents = {"m", "n"},
+                                     .defaults = Parameters{PanelParameters{}},
+                                     .options = {panel},
+                                     .variants = {"reference", "kokkos", "kokkos"}};
+  static WorkloadSchema const gemm{
+      .name = "gemm",
+      .extents = {"m", "n", "k"},
+      .keys = {.compute = true},
+      .defaults = Parameters{ProductParameters{}},
+      .options = {options::number("alpha", at(&ProductParameters::alpha), "a factor"),
+                  options::choice("layout", at(&ProductParameters::layout), "orders of A and B"),
+                  options::count_or_auto("share", at(&ProductParameters::share), "a share", -1,
+                                         {.least = 0, .most = 100, .unit = "percent"}),
+                  options::bytes("volume", at(&ProductParameters::volume), "bytes read",
+                                 {.least = 4096}),
+                  options::flag("reproducible", at(&ProductParameters::reproducible), "same bits")},
+      .variants = {"reference", "kokkos", "vendor"}};
+  static WorkloadSchema const vector{
+      .name = "vector", .extents = {"n"}, .variants = {"reference", "kokkos"}};
+  static WorkloadSchema const conv2d{.name = "conv2d",
+                                     .extents = {"n", "c", "h", "w", "k", "r", "s", "g"},
+                                     .variants = {"reference"}};
+  static WorkloadSchema const* const all[] = {&vector, &ptrans, &gemm, &summa, &conv2d};
+  static Vocabulary const words{all, {"auto", "nccl", "mpi"}};
+  return words;
+}
+
+PanelParameters const& panel_of(Case const& spec) { return spec.parameters.as<PanelParameters>(); }
+ProductParameters const& product_of(Case const& spec) {
+  return spec.parameters.as<ProductParameters>();
 }
 
 Parsed<Config> read(std::string_view text, Texts const& sets = {}, bool bare_case = false) {
-  return resolve(text, "x.toml", sets, known(), bare_case);
+  return resolve(text, "x.toml", sets, vocabulary(), bare_case);
 }
 
 /// The configuration; a failed expectation and an empty one where the text is refused.
@@ -77,71 +146,70 @@ name = "square"
 workload = "summa"
 type = "f32"
 size = ["8Ki", "(16Ki,16Ki,4Ki)", 100]
+size_host = "1Ki"
 grid = ["2x3", "auto", "all"]
 panel = 1024
 buffers = 3
-block = "1Ki"
 broadcast = "ring"
 variant = ["reference", "kokkos"]
 vendor = "off"
 transport = "mpi"
 alpha = -0.1
-beta = 1e-7
 legs = true
 save = true
 data = "normal"
+timing = "launch_only"
+cache = "hot"
 
 [[case]]
-workload = "integral"
+workload = "vector"
 size = "1e9"
-integrand = "runge"
-rule = "gauss_legendre"
-reproducible = true
 
 [[case]]
-workload = "reduction"
+workload = "gemm"
 size = "auto:70%"
 type = ["i32", "f64"]
-operation = ["dot", "norm2"]
-accumulator = "f32"
+compute = ["f64", "tf32"]
+volume = "8KiB"
+reproducible = true
 
 [[case]]
 workload = "gemm"
 size = 0
-layout = ["nt", "tn"]
+layout = ["nt", "tt"]
 warmup.count = 0
+
+[[case]]
+workload = "conv2d"
+size = "(1,2,3,4,5,6,7,8)"
 )toml";
 
 TEST(Config, EveryKeyArrives) {
   Config const config = good(kFull);
 
   RunSettings const& run = config.run;
-  EXPECT_EQ(run.device, "host");
+  EXPECT_EQ(run.device, DeviceChoice::host);
   EXPECT_EQ(run.chunk_bytes, 1 << 20);
   EXPECT_EQ(run.timeout.init_s, 120);
   EXPECT_EQ(run.timeout.repetition_s, 1.5);
   EXPECT_EQ(run.output, "out \"1\" \\ ü");
   EXPECT_TRUE(run.allow_shared_gpu);
 
-  ASSERT_EQ(config.cases.size(), 9U + 1 + 4 + 2);
+  ASSERT_EQ(config.cases.size(), 9U + 1 + 4 + 2 + 1);
   Case const& square = config.cases[3];
   EXPECT_EQ(square.name, "square.4");
-  EXPECT_EQ(square.workload, "summa");
+  EXPECT_EQ(square.workload->name, "summa");
   EXPECT_EQ(square.type, DataType::f32);
   EXPECT_EQ(square.size, (Extents{{16384, 16384, 4096}, 3, 0}));
+  EXPECT_EQ(square.size_host, (Extents{{1024}, 1, 0}));
   EXPECT_EQ(square.grid, (GridShape{2, 3}));
   EXPECT_EQ(config.cases[4].grid, GridShape{});
   EXPECT_EQ(config.cases[5].grid, kAllGrids);
-  EXPECT_EQ(square.panel, 1024);
-  EXPECT_EQ(square.buffers, 3);
-  EXPECT_EQ(square.block, 1024);
-  EXPECT_EQ(square.broadcast, "ring");
+  EXPECT_EQ(panel_of(square), (PanelParameters{1024, 3, Travel::ring, -0.1}));
   EXPECT_EQ(square.variants, (Texts{"reference", "kokkos"}));
-  EXPECT_EQ(square.vendor, "off");
+  EXPECT_EQ(square.vendor, VendorLine::off);
   EXPECT_EQ(square.throttle, 500e6);
   EXPECT_EQ(square.transport, "mpi");
-  EXPECT_EQ(square.alpha, -0.1);
-  EXPECT_EQ(square.beta, 1e-7);
   EXPECT_TRUE(square.legs);
   EXPECT_TRUE(square.save);
   EXPECT_EQ(square.data, DataKind::normal) << "a case overrides [run]";
@@ -150,25 +218,29 @@ TEST(Config, EveryKeyArrives) {
   EXPECT_EQ(square.warmup, (Warmup{2, 0.25}));
   EXPECT_EQ(square.check, Check::sample);
   EXPECT_EQ(square.clock, Clock::sustained);
+  EXPECT_EQ(square.timing, Timing::launch_only);
+  EXPECT_EQ(square.cache, Cache::hot);
 
-  Case const& integral = config.cases[9];
-  EXPECT_EQ(integral.name, "integral");
-  EXPECT_EQ(integral.size[0], 1000000000);
-  EXPECT_EQ(integral.integrand, "runge");
-  EXPECT_EQ(integral.rule, "gauss_legendre");
-  EXPECT_TRUE(integral.reproducible);
-  EXPECT_EQ(integral.data, DataKind::integer);
+  Case const& vector = config.cases[9];
+  EXPECT_EQ(vector.name, "vector");
+  EXPECT_EQ(vector.size[0], 1000000000);
+  EXPECT_EQ(vector.size_host.count, 0);
+  EXPECT_EQ(vector.data, DataKind::integer);
+  EXPECT_EQ(vector.compute, Compute::automatic);
 
-  Case const& reduction = config.cases[11];
-  EXPECT_EQ(reduction.type, DataType::i32);
-  EXPECT_EQ(reduction.operation, "norm2");
-  EXPECT_EQ(reduction.accumulator, "f32");
-  EXPECT_EQ(reduction.size.auto_fraction, 0.7);
+  Case const& product = config.cases[11];
+  EXPECT_EQ(product.type, DataType::i32);
+  EXPECT_EQ(product.compute, Compute::tf32);
+  EXPECT_EQ(product.size.auto_fraction, 0.7);
+  EXPECT_EQ(product_of(product).volume, 8192);
+  EXPECT_TRUE(product_of(product).reproducible);
 
   Case const& gemm = config.cases[15];
-  EXPECT_EQ(gemm.layout, "tn");
+  EXPECT_EQ(product_of(gemm).layout, Orders::tt);
   EXPECT_EQ(gemm.warmup, (Warmup{0, 0.25})) << "a member of a table is a key of its own";
-  EXPECT_EQ(gemm.size, (Extents{{0, 0, 0}, 1, 0}));
+  EXPECT_EQ(gemm.size, (Extents{{0}, 1, 0}));
+
+  EXPECT_EQ(config.cases[16].size, (Extents{{1, 2, 3, 4, 5, 6, 7, 8}, 8, 0}));
 }
 
 TEST(Config, ResolvedTextReadsBackToTheSame) {
@@ -192,12 +264,20 @@ TEST(Config, OneCaseReadsBackToo) {
 }
 
 TEST(Config, ResolvedTextHasEveryKeyThatTheWorkloadAccepts) {
-  for (Known const& k : known()) {
-    std::string const text = to_toml(good(one_case(k.workload)));
-    for (Option const& o : options()) {
-      bool const expected = o.scope == Option::Scope::run || accepts(o, k.workload);
-      EXPECT_EQ(has(text, fmt::format("\n{} = ", o.key)), expected) << k.workload << ' ' << o.key;
+  for (WorkloadSchema const* workload : vocabulary().workloads) {
+    std::string const rest = "size_host = 4\n";  // the one key without a default
+    std::string const text = to_toml(good(one_case(workload->name, rest)));
+    std::size_t lines = 1 + static_cast<std::size_t>(std::ranges::count(text, '\n'));
+    for (Option const& o : common_options()) {
+      if (o.scope != Option::Scope::run) continue;
+      EXPECT_TRUE(has(text, fmt::format("\n{} = ", o.key))) << o.key;
+      --lines;
     }
+    for (Option const* o : options_of(*workload)) {
+      EXPECT_TRUE(has(text, fmt::format("\n{} = ", o->key))) << workload->name << ' ' << o->key;
+      --lines;
+    }
+    EXPECT_EQ(lines, 4U) << "[run], a blank, [[case]] and the end: no other key\n" << text;
   }
 }
 
@@ -215,32 +295,29 @@ TEST(Config, AwkwardNumbersReadBack) {
   }
 }
 
-TEST(Config, DefaultsOfTheTableAreThoseOfTheStructures) {
-  for (char const* const workload : {"summa", "gemm", "integral", "reduction", "vector"}) {
-    std::string run = "[run]\n";
+TEST(Config, DefaultsReadBackToTheStructures) {
+  for (WorkloadSchema const* workload : vocabulary().workloads) {
     std::string rest;
-    for (Option const& o : options()) {
-      if (o.default_value.empty()) continue;
-      std::string const line = fmt::format("{} = {}\n", o.key, o.default_value);
-      if (o.scope == Option::Scope::run) run += line;
-      if (accepts(o, workload)) rest += line;
+    for (Option const* o : options_of(*workload)) {
+      std::string const preset = default_of(*o, *workload);
+      if (!preset.empty() && o->key != "workload") rest += fmt::format("{} = {}\n", o->key, preset);
     }
-    Config const written = good(run + one_case(workload, rest));
-    EXPECT_EQ(written, good(one_case(workload)));
+    Config const written = good(one_case(workload->name, rest));
+    EXPECT_EQ(written, good(one_case(workload->name))) << rest;
     EXPECT_EQ(written.run, RunSettings{});
+    EXPECT_EQ(written.cases[0].parameters, workload->defaults);
   }
   Case plain;
-  plain.name = plain.workload = "gemm";
-  plain.size = {{8, 0, 0}, 1, 0};
-  EXPECT_EQ(good(one_case("gemm")).cases[0], plain);
+  plain.name = "vector";
+  plain.workload = vocabulary().workloads[0];
+  plain.size = {{8}, 1, 0};
+  EXPECT_EQ(good(one_case("vector")).cases[0], plain);
 }
 
-TEST(Config, OperationDefaultsToTheFirst) {
-  EXPECT_EQ(good(one_case("vector")).cases[0].operation, "add");
-  EXPECT_EQ(good(one_case("copy")).cases[0].operation, "d2d");
-  EXPECT_EQ(good(one_case("reduction")).cases[0].operation, "sum");
-  EXPECT_EQ(good(one_case("allreduce")).cases[0].operation, "sum");
-  EXPECT_EQ(good(one_case("gemm")).cases[0].operation, "");
+TEST(Config, ParametersOfAnotherWorkloadAreNotRead) {
+  EXPECT_FAILS(panel_of(good(one_case("gemm")).cases[0]), "another workload");
+  EXPECT_FALSE(Parameters{PanelParameters{}} == Parameters{ProductParameters{}});
+  EXPECT_FALSE(Parameters{PanelParameters{}} == (Parameters{PanelParameters{.panel = 1}}));
 }
 
 TEST(Config, RunDefaultsReachOnlyCasesThatAcceptThem) {
@@ -259,11 +336,11 @@ TEST(Config, ListsCrossTheLastKeyFastest) {
       good("[[case]]\nworkload = \"summa\"\npanel = \"64:256:*2\"\nsize = [100, \"(2:4:+2,9)\"]\n");
 
   ASSERT_EQ(config.cases.size(), 9U);
-  EXPECT_EQ(config.cases[0].size, (Extents{{100, 0, 0}, 1, 0}));
-  EXPECT_EQ(config.cases[0].panel, 64);
-  EXPECT_EQ(config.cases[1].panel, 128);
-  EXPECT_EQ(config.cases[3].size, (Extents{{2, 9, 0}, 2, 0}));
-  EXPECT_EQ(config.cases[8].size, (Extents{{4, 9, 0}, 2, 0}));
+  EXPECT_EQ(config.cases[0].size, (Extents{{100}, 1, 0}));
+  EXPECT_EQ(panel_of(config.cases[0]).panel, 64);
+  EXPECT_EQ(panel_of(config.cases[1]).panel, 128);
+  EXPECT_EQ(config.cases[3].size, (Extents{{2, 9}, 2, 0}));
+  EXPECT_EQ(config.cases[8].size, (Extents{{4, 9}, 2, 0}));
   EXPECT_EQ(config.cases[8].name, "summa.9");
 }
 
@@ -277,27 +354,26 @@ TEST(Config, VariantListsDoNotSweep) {
 TEST(Config, NamesAreUnique) {
   std::string const two = one_case("gemm") + one_case("gemm");
   EXPECT_EQ(names(good(two)), (Texts{"gemm", "gemm-2"}));
-  EXPECT_EQ(names(good(two + one_case("copy", "name = \"gemm\""))),
+  EXPECT_EQ(names(good(two + one_case("vector", "name = \"gemm\""))),
             (Texts{"gemm-2", "gemm-3", "gemm"}));
-  std::string const same = one_case("gemm", "name = \"a\"") + one_case("copy", "name = \"a\"");
+  std::string const same = one_case("gemm", "name = \"a\"") + one_case("vector", "name = \"a\"");
   EXPECT_EQ(why(same), "x.toml:8: two cases are called 'a'; names must differ");
   std::string const swept = one_case("gemm", "name = \"a\"\nlayout = [\"nn\", \"tt\"]") +
-                            one_case("copy", "name = \"a.2\"");
+                            one_case("vector", "name = \"a.2\"");
   EXPECT_HAS(why(swept), "'a.2' once sweeps are expanded");
 }
 
 TEST(Config, SetReachesRunAndCases) {
   std::string const text =
-      one_case("summa", "name = \"square\"") + one_case("copy", "name = \"square.x\"");
-  Config const config =
-      good(text, {"run.timeout.init=5s", "run.device=host", "run.throttle=1 GB/s",
-                  "run.repetitions=3", "run.output=5", "square.warmup.count=1", "square.size=4Ki",
-                  "square.grid=1x2", "square.legs=true", "square.panel = 12",
-                  "square.variant=[\"kokkos\", \"best\"]", "square.x.operation=h2d",
-                  "square.x.size=1e6", "square.x.warmup={ count = 8, seconds = 0 }"});
+      one_case("summa", "name = \"square\"") + one_case("vector", "name = \"square.x\"");
+  Config const config = good(
+      text, {"run.timeout.init=5s", "run.device=host", "run.throttle=1 GB/s", "run.repetitions=3",
+             "run.output=5", "square.warmup.count=1", "square.size=4Ki", "square.grid=1x2",
+             "square.legs=true", "square.panel = 12", "square.variant=[\"kokkos\", \"best\"]",
+             "square.x.size=1e6", "square.x.warmup={ count = 8, seconds = 0 }"});
 
   EXPECT_EQ(config.run.timeout.init_s, 5);
-  EXPECT_EQ(config.run.device, "host");
+  EXPECT_EQ(config.run.device, DeviceChoice::host);
   EXPECT_EQ(config.cases[0].throttle, 1e9);
   EXPECT_EQ(config.run.output, "5");
   Case const& square = config.cases[0];
@@ -306,12 +382,11 @@ TEST(Config, SetReachesRunAndCases) {
   EXPECT_EQ(square.size[0], 4096);
   EXPECT_EQ(square.grid, (GridShape{1, 2}));
   EXPECT_TRUE(square.legs);
-  EXPECT_EQ(square.panel, 12);
+  EXPECT_EQ(panel_of(square).panel, 12);
   EXPECT_EQ(square.variants, (Texts{"kokkos", "best"}));
-  Case const& copy = config.cases[1];
-  EXPECT_EQ(copy.operation, "h2d");
-  EXPECT_EQ(copy.size[0], 1000000);
-  EXPECT_EQ(copy.warmup, (Warmup{8, 0}));
+  Case const& other = config.cases[1];
+  EXPECT_EQ(other.size[0], 1000000);
+  EXPECT_EQ(other.warmup, (Warmup{8, 0}));
 }
 
 TEST(Config, TextBeyondAsciiStandsInQuotesAndComments) {
@@ -322,7 +397,7 @@ TEST(Config, TextBeyondAsciiStandsInQuotesAndComments) {
 }
 
 TEST(Config, TheLastSetWins) {
-  EXPECT_EQ(good(one_case("gemm"), {"gemm.alpha=2", "gemm.alpha=3"}).cases[0].alpha, 3);
+  EXPECT_EQ(product_of(good(one_case("gemm"), {"gemm.alpha=2", "gemm.alpha=3"}).cases[0]).alpha, 3);
 }
 
 TEST(Config, SetCanSweep) {
@@ -336,7 +411,7 @@ TEST(Config, BareKeysGoToTheOnlyCase) {
       good(text, {"size=64", "summa.panel=8", "warmup.count=0", "run.seed=3"}, true);
 
   EXPECT_EQ(config.cases[0].size[0], 64);
-  EXPECT_EQ(config.cases[0].panel, 8);
+  EXPECT_EQ(panel_of(config.cases[0]).panel, 8);
   EXPECT_EQ(config.cases[0].warmup.count, 0);
   EXPECT_EQ(config.cases[0].seed, 3U);
   EXPECT_HAS(why(text, {"device=host"}, true), "'device' belongs in [run]");
@@ -420,7 +495,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"type = 64", "type: 64 is not one of f64"},
         Wrong{"check = \"none\"", "check: \"none\" is not one of full, sample, off"},
         Wrong{"broadcast = \"rang\"", "not one of library, ring; did you mean 'ring'?"},
-        Wrong{"transport = \"tcp\"", "transport: \"tcp\" is not one of auto, nccl, mpi"},
+        Wrong{"transport = \"tcp\"", "transport: unknown transport 'tcp'; one of auto, nccl, mpi"},
         Wrong{"variant = \"koko\"", "unknown variant 'koko' of summa; did you mean 'kokkos'?"},
         Wrong{"variant = \"assembler\"", "one of reference, kokkos, best, all, vendor"},
         Wrong{"variant = [\"best\", \"best\"]", "variant: 'best' is given twice"},
@@ -441,9 +516,10 @@ TEST(Config, WrongSizesSayWhy) {
     return why(fmt::format("[[case]]\nworkload = \"{}\"\nsize = {}\n", workload, size));
   };
   EXPECT_EQ(sized("gemm", "-4"), "x.toml:3: size: '-4' is negative");
-  EXPECT_HAS(sized("gemm", "\"(1,2,3,4)\""), "has more than 3 extents");
-  EXPECT_HAS(sized("transpose", "\"(1,2,3)\""), "(1,2,3) has 3 extents, transpose uses at most 2");
+  EXPECT_HAS(sized("gemm", "\"(1,2,3,4)\""), "(1,2,3,4) has 4 extents, gemm uses at most 3");
+  EXPECT_HAS(sized("ptrans", "\"(1,2,3)\""), "(1,2,3) has 3 extents, ptrans uses at most 2");
   EXPECT_HAS(sized("vector", "\"(1,2)\""), "(1,2) has 2 extents, vector uses one");
+  EXPECT_HAS(sized("conv2d", "\"(1,2,3,4,5,6,7,8,9)\""), "has more than 8 extents");
   EXPECT_HAS(sized("gemm", "\"auto:170%\""), "not a share of memory such as \"auto:70%\"");
   EXPECT_HAS(sized("gemm", "\"1:9\""), "start:end:+step");
   EXPECT_HAS(sized("gemm", "\"2Gi\""), "more than 2^59 elements");
@@ -469,11 +545,11 @@ TEST(Config, WrongFilesSayWhy) {
   EXPECT_HAS(why("run = 5\n"), "'run' must be a table");
   EXPECT_HAS(why("[[case]]\nworkload = \"gemm\"\n"), "x.toml:1: case 'gemm' has no size");
   EXPECT_HAS(why("[[case]]\nsize = 3\n"),
-             "x.toml:1: the case has no workload; one of vector, copy");
+             "x.toml:1: the case has no workload; one of vector, ptrans");
   EXPECT_HAS(why("[[case]]\nworklaod = \"gemm\"\n"),
              "x.toml:2: unknown key 'worklaod'; did you mean");
   EXPECT_HAS(why("[[case]]\nworkload = \"gem\"\n"), "unknown workload 'gem'; did you mean 'gemm'?");
-  EXPECT_HAS(why("[[case]]\nworkload = \"quicksort\"\n"), "'quicksort'; one of vector, copy");
+  EXPECT_HAS(why("[[case]]\nworkload = \"quicksort\"\n"), "'quicksort'; one of vector, ptrans");
   EXPECT_HAS(why(one_case("vector", "panel = 5")), "'panel'; it belongs to ptrans, summa");
   EXPECT_HAS(why("[[case]]\nworkload = 7\n"), "workload: expects a workload, not 7");
 }
@@ -497,31 +573,31 @@ TEST(Config, WrongRunKeysSayWhy) {
   EXPECT_HAS(run("variant = \"fast\""), "unknown variant 'fast' of vector");
 }
 
-TEST(Config, WrongOperationsNameThoseOfTheWorkload) {
-  EXPECT_HAS(why(one_case("vector", "operation = \"sum\"")),
-             "\"sum\" is not one of add, quadratic");
-  EXPECT_HAS(why(one_case("allreduce", "operation = \"dot\"")), "not one of sum, min, max");
-  EXPECT_HAS(why(one_case("copy", "operation = \"h2h\"")), "not one of d2d, h2d, d2h, both; did");
-}
-
-TEST(Config, LevelsOfMemoryHaveAVolumeAndACarveout) {
-  auto const memory = [](std::string_view keys) { return one_case("memory", keys); };
-  Parsed<Config> const auto_choice = read(memory("volume = \"4Mi\""));
-  ASSERT_TRUE(auto_choice) << auto_choice.why();
-  EXPECT_EQ(auto_choice->cases[0].volume, 4 << 20);
-  EXPECT_EQ(auto_choice->cases[0].carveout, -1);
-  Parsed<Config> const sweep = read(memory("carveout = [0, \"auto\", 100]"));
+TEST(Config, OptionsOfAWorkloadSayWhy) {
+  auto const gemm = [](std::string_view keys) { return one_case("gemm", keys); };
+  Parsed<Config> const sweep = read(gemm("share = [0, \"auto\", 100]"));
   ASSERT_TRUE(sweep) << sweep.why();
   ASSERT_EQ(sweep->cases.size(), 3U);
-  EXPECT_EQ(sweep->cases[0].carveout, 0);
-  EXPECT_EQ(sweep->cases[1].carveout, -1);
-  EXPECT_EQ(sweep->cases[2].carveout, 100);
+  EXPECT_EQ(product_of(sweep->cases[0]).share, 0);
+  EXPECT_EQ(product_of(sweep->cases[1]).share, -1);
+  EXPECT_EQ(product_of(sweep->cases[2]).share, 100);
   EXPECT_EQ(read(to_toml(*sweep))->cases, sweep->cases);
 
-  EXPECT_HAS(why(memory("carveout = 101")), "carveout: must be 0 to 100 or \"auto\", not 101");
-  EXPECT_HAS(why(memory("carveout = \"half\"")), "or \"auto\"");
-  EXPECT_HAS(why(memory("volume = 1")), "volume: must be");
-  EXPECT_HAS(why(one_case("vector", "carveout = 1")), "carveout");
+  EXPECT_HAS(why(gemm("share = 101")), "share: must be 0 to 100 or \"auto\", not 101");
+  EXPECT_HAS(why(gemm("share = \"half\"")), "or \"auto\"");
+  EXPECT_HAS(why(gemm("volume = 1")), "volume: must be at least 4096, not 1");
+  EXPECT_HAS(why(gemm("reproducible = 1")), "reproducible: expects true | false, not 1");
+  EXPECT_HAS(why(gemm("layout = \"nm\"")), "\"nm\" is not one of nn, nt, tt; did you mean");
+  EXPECT_HAS(why(one_case("vector", "share = 1")), "it belongs to gemm");
+  EXPECT_HAS(why(one_case("vector", "compute = \"f32\"")), "no key 'compute'; it belongs to gemm");
+  EXPECT_HAS(why(gemm("compute = \"tf23\"")), "did you mean 'tf32'?");
+}
+
+TEST(Config, AHostSizeIsOneValueOfTheSameShape) {
+  EXPECT_HAS(why(one_case("vector", "size_host = [1, 2]")), "takes one value, not a list");
+  EXPECT_HAS(why(one_case("vector", "size_host = \"(1,2)\"")), "vector uses one");
+  EXPECT_EQ(good(one_case("gemm", "size_host = \"(1,2,3)\"")).cases[0].size_host,
+            (Extents{{1, 2, 3}, 3, 0}));
 }
 
 TEST(Config, TheFirstErrorOfTheFileIsReported) {
@@ -529,14 +605,21 @@ TEST(Config, TheFirstErrorOfTheFileIsReported) {
 }
 
 TEST(Config, HelpNamesEveryKeyOnce) {
-  std::string const help = options_help();
-  for (Option const& o : options()) {
-    std::string const entry = fmt::format("\n  {:<20}", o.key);
-    std::size_t const first = help.find(entry);
-    EXPECT_NE(first, std::string::npos) << o.key;
-    EXPECT_EQ(help.find(entry, first + 1), std::string::npos) << o.key;
-    EXPECT_FALSE(o.help.empty()) << o.key;
+  auto const expect_once = [](std::string const& help, std::span<Option const> some) {
+    for (Option const& o : some) {
+      std::string const entry = fmt::format("\n  {:<20}", o.key);
+      std::size_t const first = help.find(entry);
+      EXPECT_NE(first, std::string::npos) << o.key;
+      EXPECT_EQ(help.find(entry, first + 1), std::string::npos) << o.key;
+      EXPECT_FALSE(o.help.empty()) << o.key;
+    }
+  };
+  expect_once(options_help(), common_options());
+  for (WorkloadSchema const* workload : vocabulary().workloads) {
+    expect_once("\n" + options_help(*workload), workload->options);
   }
+  EXPECT_HAS(options_help(*vocabulary().workloads[3]),
+             "  panel               a count, elements; default 256; sweeps\n");
 }
 
 TEST(Config, GridsExpandToTheFactoringsOfTheRanks) {
@@ -561,7 +644,7 @@ TEST(Config, GridsExpandToTheFactoringsOfTheRanks) {
 
 TEST(Config, ExpandedGridsMustNotTakeAName) {
   Config const config = good(one_case("summa", "name = \"s\"\ngrid = \"all\"") +
-                             one_case("copy", "name = \"s.1x1\""));
+                             one_case("vector", "name = \"s.1x1\""));
   EXPECT_HAS(expand_grids(config, 1).why(), "'s.1x1' once grids are expanded");
 }
 

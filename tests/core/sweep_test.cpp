@@ -77,9 +77,9 @@ TEST(Sweep, SizesRead) {
 }
 
 TEST(Sweep, SizesThatAreNone) {
-  for (char const* const text :
-       {"", "()", "(1,)", "(1,2,3,4)", "(1;2)", "-1", "8K", "1:9", "auto", "auto:", "auto:%",
-        "auto:0%", "auto:101%", "auto:-5%", "auto:70", "auto:nan%", "auto:7x%", "(auto:70%)"}) {
+  for (char const* const text : {"", "()", "(1,)", "(1,2,3,4,5,6,7,8,9)", "(1;2)", "-1", "8K",
+                                 "1:9", "auto", "auto:", "auto:%", "auto:0%", "auto:101%",
+                                 "auto:-5%", "auto:70", "auto:nan%", "auto:7x%", "(auto:70%)"}) {
     EXPECT_FALSE(parse_size(text)) << text;
   }
 }

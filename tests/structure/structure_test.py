@@ -244,19 +244,19 @@ def inputs(root: Path, binary: Path) -> list[str]:
 
 
 def workload_table(root: Path, binary: Path) -> list[str]:
-    """A file x.cpp that defines make_x is a workload; the program must list exactly these."""
+    """A file x.cpp that defines an entry x is a workload; the program must list exactly these."""
     made = {
         path.stem
         for path in files(root, ["src/workloads"], "cpp")
-        if re.search(rf"> make_{path.stem}\([^;{{]*\)\s*\{{", path.read_text())
+        if re.search(rf"WorkloadEntry const {path.stem}\{{", path.read_text())
     }
     result = run([binary, "list", "workloads", "--json"])
     if result.returncode != 0:
         return [f"list workloads --json ended with {result.returncode}: {result.stderr.strip()}"]
     listed = {row["name"] for row in json.loads(result.stdout)}
     return [
-        *(f"src/workloads: {name} is made but not listed" for name in sorted(made - listed)),
-        *(f"src/workloads: {name} is listed but not made here" for name in sorted(listed - made)),
+        *(f"src/workloads: {name} has an entry but is not listed" for name in sorted(made - listed)),
+        *(f"src/workloads: {name} is listed but has no entry here" for name in sorted(listed - made)),
     ]
 
 
@@ -272,7 +272,7 @@ def self_test(_: Path) -> list[str]:
         "kernels/common/simt.cuh": f'{spdx_lines}#pragma once\n#include "simt/cuda_language.hpp"\n',
         "jobs/a.sh": "#!/bin/bash\n# SPDX-FileCopyrightText: x\n# SPDX-License-Identifier: Apache-2.0\n",
         "inputs/a.toml": "# Purpose: none. Ranks: any. Memory: none. Duration: 1 s.\n[run]\n",
-        "src/workloads/sum.cpp": f"{spdx_lines}std::unique_ptr<Workload> make_sum(Case const& c) {{}}\n",
+        "src/workloads/sum.cpp": f"{spdx_lines}extern WorkloadEntry const sum{{}};\n",
         "README.md": "```bash\nbash jobs/a.sh\n```\n",
         ".clang-format": "BasedOnStyle: Google\n",
         "binary": '#!/bin/bash\ncase "$1$*" in\n  list*) echo "[{\\"name\\": \\"sum\\"}]" ;;\n'
@@ -310,7 +310,7 @@ def self_test(_: Path) -> list[str]:
         (inputs, "inputs/b.toml", "[run]\n"),
         (inputs, "inputs/b.toml", good["inputs/a.toml"].replace("[run]", "[walk]")),
         (workload_table, "src/workloads/product.cpp",
-         "std::unique_ptr<Workload> make_product(Case const& c) {}\n"),
+         "extern WorkloadEntry const product{};\n"),
         (workload_table, "src/workloads/sum.cpp", "int a;\n"),
     ]
     found = []

@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/config.hpp"
+
+#include <concepts>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace quadrille::core {
+
+/// A value on its way from a file or from --set into an option.
+struct Scalar {
+  enum class Kind {
+    boolean,
+    number,
+    text,   ///< quoted
+    bare,   ///< from --set: may be meant as any of the above
+    other,  ///< no value of any option; `text` says what it is
+  } kind = Kind::other;
+  std::string text;
+};
+
+/// What options write to and read from.
+struct Draft {
+  RunSettings run;
+  Case spec;
+};
+
+/// Common keys that not every workload has.
+struct OptionalKeys {
+  bool transport = false;  ///< and throttle: ranks exchange data
+  bool grid = false;
+  bool legs = false;
+  bool compute = false;
+};
+
+/// One key of [run] or [[case]]: file, --set, --print-config, help and explain all read it.
+struct Option {
+  std::string_view key;
+  std::string type;  ///< for people: "a count", "bytes", "a | b"
+  std::string_view help;
+  std::string_view unit = {};  ///< "elements"; "" where the type says it
+  enum class Scope { run, run_and_case, only_case } scope = Scope::only_case;
+  bool sweeps = true;                   ///< a list of values gives a case per value
+  bool OptionalKeys::*needs = nullptr;  ///< only for workloads that have it
+  /// Stores values (one, except where a list is a value) and returns "", or the problem.
+  std::function<std::string(Draft&, std::span<Scalar const>)> set = {};
+  /// The present value as TOML; "" where there is none.
+  std::function<std::string(Draft&)> get = {};
+  bool list = false;  ///< a list is one value
+};
+
+/// What the configuration knows of a workload.
+struct WorkloadSchema {
+  std::string_view name;
+  std::vector<std::string_view> extents;  ///< their names, 1 to 8
+  OptionalKeys keys{};
+  Parameters defaults{};
+  std::vector<Option> options{};  ///< of `defaults`, in the order in which sweeps nest
+  std::vector<std::string_view> variants{};
+};
+
+/// The keys that core knows, in the order of lists.
+std::span<Option const> common_options();
+bool accepts(Option const& option, WorkloadSchema const& workload);
+/// What a case of the workload may have, in the order in which sweeps nest: the last key changes
+/// fastest.
+std::vector<Option const*> options_of(WorkloadSchema const& workload);
+/// The default as TOML; "" where there is none.
+std::string default_of(Option const& option, WorkloadSchema const& workload);
+/// The common keys as text, one entry per key; or those of a workload alone.
+std::string options_help();
+std::string options_help(WorkloadSchema const& workload);
+
+/// Makers of options.
+namespace options {
+
+/// Where an option lives in a draft.
+template <class T>
+using Place = std::function<T&(Draft&)>;
+
+/// A member of RunSettings, of Case, or of the struct of parameters of a workload.
+template <class T, class Owner>
+Place<T> at(T Owner::*member) {
+  return [member](Draft& draft) -> T& {
+    if constexpr (std::is_same_v<Owner, RunSettings>) {
+      return draft.run.*member;
+    } else if constexpr (std::is_same_v<Owner, Case>) {
+      return draft.spec.*member;
+    } else {
+      return draft.spec.parameters.as<Owner>().*member;
+    }
+  };
+}
+template <class Group, class T, class Owner>
+Place<T> at(Group Owner::*group, T Group::*member) {
+  return [member, outer = at(group)](Draft& draft) -> T& { return outer(draft).*member; };
+}
+
+struct CountLimits {
+  std::int64_t least = 0;
+  std::int64_t most = 1LL << 62;
+  std::string_view unit = {};
+};
+
+namespace detail {
+using StoreCount = std::function<void(Draft&, std::int64_t)>;
+using LoadCount = std::function<std::int64_t(Draft&)>;
+Option make_count(std::string_view key, std::string_view help, CountLimits limits, bool bytes,
+                  StoreCount store, LoadCount load);
+using StoreChoice = std::function<void(Draft&, std::size_t)>;
+using LoadChoice = std::function<std::size_t(Draft&)>;
+Option make_choice(std::string_view key, std::string_view help, std::vector<std::string> words,
+                   StoreChoice store, LoadChoice load);
+}  // namespace detail
+
+/// A count within limits: 4096, "8Ki".
+template <std::integral T>
+Option count(std::string_view key, Place<T> place, std::string_view help, CountLimits limits = {}) {
+  return detail::make_count(
+      key, help, limits, false,
+      [place](Draft& draft, std::int64_t value) { place(draft) = static_cast<T>(value); },
+      [place](Draft& draft) { return static_cast<std::int64_t>(place(draft)); });
+}
+/// The same for a number of bytes: "1MiB".
+Option bytes(std::string_view key, Place<std::int64_t> place, std::string_view help,
+             CountLimits limits = {});
+/// A count within limits, or "auto", which is kept as `automatic`.
+Option count_or_auto(std::string_view key, Place<std::int64_t> place, std::string_view help,
+                     std::int64_t automatic, CountLimits limits);
+Option seconds(std::string_view key, Place<double> place, std::string_view help, bool may_be_zero);
+Option number(std::string_view key, Place<double> place, std::string_view help);
+Option flag(std::string_view key, Place<bool> place, std::string_view help);
+Option text(std::string_view key, std::string type, Place<std::string> place,
+            std::string_view help);
+
+/// One of the words of an enumeration.
+template <NamedEnum E>
+Option choice(std::string_view key, Place<E> place, std::string_view help) {
+  constexpr auto kNames = enum_names(E{});
+  std::vector<std::string> words;
+  for (auto const& [value, word] : kNames) words.emplace_back(word);
+  return detail::make_choice(
+      key, help, std::move(words),
+      [place, kNames](Draft& draft, std::size_t i) { place(draft) = kNames[i].first; },
+      [place, kNames](Draft& draft) {
+        std::size_t i = 0;
+        while (kNames[i].first != place(draft)) ++i;
+        return i;
+      });
+}
+
+}  // namespace options
+}  // namespace quadrille::core
