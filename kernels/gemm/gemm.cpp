@@ -18,7 +18,7 @@ std::vector<Variant<Problem>> const& table() {
   static std::vector<Variant<Problem>> const rows{
       {{"reference",
         Backend::reference,
-        {DataType::f64, DataType::f32, DataType::i32},
+        {DataType::f64, DataType::f32, DataType::f16, DataType::bf16, DataType::i32},
         "none",
         "own",
         "three loops, one thread, sums in f64"},

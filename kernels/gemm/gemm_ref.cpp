@@ -7,11 +7,11 @@
 ///
 /// Technique    three loops in the order of the formula; not meant to be fast
 /// Shapes       row-major, any extents and leading dimensions, op() by index
-/// Types        f64, f32, i32; sums in f64
+/// Types        f64, f32, f16, bf16, i32; sums in f64
 /// Work         2 m n k flop, one thread
 /// Constraints  none; i32 results must stay below 2^31 in magnitude
 /// Launch       serial, on the stream's own thread
-/// Accuracy     f64: k eps w / 2 at worst; f32: one rounding of the f64 sum; i32: exact
+/// Accuracy     f64: k eps w / 2 at worst; narrower: one rounding of the f64 sum; i32: exact
 /// Source       own
 #include "gemm/gemm.hpp"
 
@@ -42,12 +42,9 @@ void multiply(Problem const& p) {
 
 void launch_reference(Problem const& problem, device::StreamView stream) {
   require_consistent(problem);
-  switch (problem.c.type) {
-    case core::DataType::f64: return stream.run([problem] { multiply<double>(problem); });
-    case core::DataType::f32: return stream.run([problem] { multiply<float>(problem); });
-    case core::DataType::i32: return stream.run([problem] { multiply<std::int32_t>(problem); });
-    default: core::fail("gemm/reference: takes f64, f32 and i32 only");
-  }
+  core::visit_type(problem.c.type, [&](auto zero) {
+    stream.run([problem] { multiply<decltype(zero)>(problem); });
+  });
 }
 
 }  // namespace quadrille::kernels::gemm

@@ -25,7 +25,7 @@ struct IndexMap {
 /// A rank's part of a generated array: element (i, j) of `data` is element (rows.global(i),
 /// cols.global(j)), or with `transposed` (cols.global(j), rows.global(i)), of array `tag`.
 struct Problem {
-  device::MatrixView data;  ///< f64, f32, i64, i32 or i8, in memory that the device reaches
+  device::MatrixView data;  ///< of any type, in memory that the device reaches
   IndexMap rows, cols;
   bool transposed = false;
   core::DataKind kind = core::DataKind::uniform;

@@ -8,7 +8,7 @@
 /// Technique    each thread makes the values it expects and counts in registers; only a thread that
 ///              found a difference touches the two shared words, so a right result costs no atomic
 /// Shapes       data: rows x cols with a leading dimension, a block-cyclic part of a global array
-/// Types        f64, f32, i64, i32, i8
+/// Types        all but the reserved ones
 /// Work         s bytes read and about 60 integer operations per element
 /// Constraints  none
 /// Launch       256 threads per block, 8 blocks per multiprocessor with a stride

@@ -8,7 +8,7 @@
 /// Technique    one element a thread and step, a counter-based hash each: no state, no transfer
 ///              from the host, which would take a hundred times as long
 /// Shapes       data: rows x cols with a leading dimension, a block-cyclic part of a global array
-/// Types        f64, f32, i64, i32, i8
+/// Types        all but the reserved ones
 /// Work         s bytes written and about 60 integer operations per element
 /// Constraints  none
 /// Launch       256 threads per block, 8 blocks per multiprocessor with a stride

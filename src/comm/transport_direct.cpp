@@ -433,7 +433,7 @@ class ReferenceChannel final : public DirectChannel {
   }
 
   static void combine(Bytes& sum, Bytes const& other, core::DataType type, ReduceOp op) {
-    core::visit_type(type, [&](auto zero) {
+    core::visit_arithmetic(type, [&](auto zero) {
       using T = decltype(zero);
       auto* a = reinterpret_cast<T*>(sum.data());
       auto const* b = reinterpret_cast<T const*>(other.data());

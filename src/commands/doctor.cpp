@@ -28,6 +28,26 @@ double clock_step() {
   return step;
 }
 
+/// "33.5 TFLOP/s f64, 66.9 TFLOP/s f32": what a unit computes, by type of the elements and, where
+/// it differs, what they are computed in.
+std::string peaks_of(device::Peaks const& peaks, device::Unit unit) {
+  using core::Compute;
+  using core::DataType;
+  std::string text;
+  for (auto const& [in, compute] :
+       {std::pair{DataType::f64, Compute::f64}, std::pair{DataType::f32, Compute::f32},
+        std::pair{DataType::f32, Compute::tf32}, std::pair{DataType::f16, Compute::f16},
+        std::pair{DataType::bf16, Compute::f32}, std::pair{DataType::i8, Compute::i32}}) {
+    double const peak = peaks.of(unit, in, compute);
+    if (peak == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", core::format_rate(peak, "FLOP/s"),
+                        core::to_text(in));
+    if (core::to_text(in) != core::to_text(compute))
+      text += fmt::format(":{}", core::to_text(compute));
+  }
+  return text.empty() ? "unknown" : text;
+}
+
 /// Threads of all ranks of the fullest node against its cores, as affinity masks allow.
 std::string oversubscription(std::vector<comm::Placement> const& places, unsigned cores) {
   int most = 0;
@@ -79,12 +99,12 @@ core::Exit doctor(bool allow_shared_gpu, int& argc, char**& argv) {
                     core::format_bytes(static_cast<double>(facts.memory_bytes))));
     if (world.device().kind() == device::Kind::cuda) {
       say(true, "limits",
-          fmt::format("{}.{}, {} read and written, {} f64, {} f32, {} of L2 cache",
-                      facts.compute_capability / 10, facts.compute_capability % 10,
-                      core::format_rate(facts.peak_bandwidth, "B/s"),
-                      core::format_rate(facts.peak_flops_f64, "FLOP/s"),
-                      core::format_rate(facts.peak_flops_f32, "FLOP/s"),
+          fmt::format("{}.{}, {} read and written, {} of L2 cache", facts.compute_capability / 10,
+                      facts.compute_capability % 10, core::format_rate(facts.peak_bandwidth, "B/s"),
                       core::format_bytes(static_cast<double>(facts.l2_bytes))));
+      for (auto const& [unit, name] : enum_names(device::Unit{})) {
+        say(true, name, peaks_of(facts.peaks, unit));
+      }
       auto const now = world.device().telemetry();
       say(now.has_value(), "telemetry",
           now ? fmt::format("{:.0f} MHz, memory {:.0f} MHz, {:.0f} W, {:.0f} C",

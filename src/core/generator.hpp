@@ -10,7 +10,7 @@ namespace quadrille::core {
 
 /// What input arrays contain.
 enum class DataKind {
-  uniform,   ///< multiples of 2^-24 in [-1, 1), exact in f32 and f64
+  uniform,   ///< multiples of 2^-24 in [-1, 1), exact in f32 and f64, rounded in 16-bit types
   normal,    ///< sum of four 16-bit uniforms scaled to unit variance; same bits on every device
   integer,   ///< integers in [-4, 4]: partial sums stay exact
   constant,  ///< 1 everywhere

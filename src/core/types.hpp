@@ -4,6 +4,7 @@
 
 #include "core/enum_names.hpp"
 #include "core/error.hpp"
+#include "core/small_float.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,16 +12,11 @@
 #include <string_view>
 #include <type_traits>
 
-#ifdef __CUDACC__
-#define QUAD_HD __host__ __device__
-#else
-#define QUAD_HD
-#endif
-
 namespace quadrille::core {
 
-/// Element types of matrices and vectors. f16, bf16 exist on devices that compute with them.
-enum class DataType { f64, f32, f16, bf16, i64, i32, i8 };
+/// Element types of matrices and vectors. The names e4m3 and e5m2 are reserved: nothing computes
+/// with them yet.
+enum class DataType { f64, f32, f16, bf16, i64, i32, i8, e4m3, e5m2 };
 
 /// What a product multiplies and adds in. tf32 rounds f32 inputs to 10 bits of mantissa and adds in
 /// f32. Automatic: see compute_for().
@@ -35,6 +31,11 @@ constexpr auto enum_names(Compute) {
                                 {Compute::i32, "i32"}}};
 }
 
+// Behind the enumerations: g++ says that enumerators shadow what stands before them.
+using f16 = SmallFloat<std::uint16_t, 5, 10>;  ///< IEEE 754 binary16
+using bf16 = SmallFloat<std::uint16_t, 8, 7>;  ///< the upper half of an f32
+static_assert(sizeof(f16) == 2 && sizeof(bf16) == 2);
+
 /// What elements of a type are computed in where nobody asks for anything else: their own type, f32
 /// for the 16-bit ones, i32 for i8.
 constexpr Compute compute_for(DataType type) {
@@ -42,7 +43,9 @@ constexpr Compute compute_for(DataType type) {
     case DataType::f64: return Compute::f64;
     case DataType::f32:
     case DataType::f16:
-    case DataType::bf16: return Compute::f32;
+    case DataType::bf16:
+    case DataType::e4m3:
+    case DataType::e5m2: return Compute::f32;
     case DataType::i64: return Compute::i64;
     case DataType::i32:
     case DataType::i8: return Compute::i32;
@@ -59,19 +62,23 @@ constexpr std::size_t size_of(DataType type) {
     case DataType::i32: return 4;
     case DataType::f16:
     case DataType::bf16: return 2;
-    case DataType::i8: return 1;
+    case DataType::i8:
+    case DataType::e4m3:
+    case DataType::e5m2: return 1;
   }
   return 0;
 }
 
 constexpr auto enum_names(DataType) {
-  return EnumNames<DataType, 7>{{{DataType::f64, "f64"},
+  return EnumNames<DataType, 9>{{{DataType::f64, "f64"},
                                  {DataType::f32, "f32"},
                                  {DataType::f16, "f16"},
                                  {DataType::bf16, "bf16"},
                                  {DataType::i64, "i64"},
                                  {DataType::i32, "i32"},
-                                 {DataType::i8, "i8"}}};
+                                 {DataType::i8, "i8"},
+                                 {DataType::e4m3, "e4m3"},
+                                 {DataType::e5m2, "e5m2"}}};
 }
 
 /// Distance from 1 to the next value, twice the unit roundoff; 0 for integers.
@@ -81,22 +88,45 @@ template <class T>
 constexpr DataType type_of() {
   if constexpr (std::is_same_v<T, double>) return DataType::f64;
   if constexpr (std::is_same_v<T, float>) return DataType::f32;
+  if constexpr (std::is_same_v<T, f16>) return DataType::f16;
+  if constexpr (std::is_same_v<T, bf16>) return DataType::bf16;
   if constexpr (std::is_same_v<T, std::int64_t>) return DataType::i64;
   if constexpr (std::is_same_v<T, std::int32_t>) return DataType::i32;
   if constexpr (std::is_same_v<T, std::int8_t>) return DataType::i8;
 }
 
-/// Calls `f(T{})` with the C++ type of `type`. Types without host arithmetic (f16, bf16) fail.
+/// Calls `f(T{})` with the C++ type of `type`.
 template <class F>
 decltype(auto) visit_type(DataType type, F&& f) {
+  switch (type) {
+    case DataType::f64: return f(double{});
+    case DataType::f32: return f(float{});
+    case DataType::f16: return f(f16{});
+    case DataType::bf16: return f(bf16{});
+    case DataType::i64: return f(std::int64_t{});
+    case DataType::i32: return f(std::int32_t{});
+    case DataType::i8: return f(std::int8_t{});
+    default: fail("the names e4m3 and e5m2 are reserved; use another type");
+  }
+}
+
+/// The same for types that C++ computes with. Others fail.
+template <class F>
+decltype(auto) visit_arithmetic(DataType type, F&& f) {
   switch (type) {
     case DataType::f64: return f(double{});
     case DataType::f32: return f(float{});
     case DataType::i64: return f(std::int64_t{});
     case DataType::i32: return f(std::int32_t{});
     case DataType::i8: return f(std::int8_t{});
-    default: fail("this operation has no host arithmetic for 16-bit types; use f32 or f64");
+    default: fail("this operation has no arithmetic for 16-bit types; use f32 or f64");
   }
+}
+
+/// A value as it is stored in this type.
+inline double rounded_to(DataType type, double value) {
+  return visit_type(
+      type, [&](auto zero) { return static_cast<double>(static_cast<decltype(zero)>(value)); });
 }
 
 /// Splits of an index range: part `p` of `parts` owns [first, first + count). Sizes differ by at

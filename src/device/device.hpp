@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/types.hpp"
+#include "device/peaks.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -37,9 +38,7 @@ struct Facts {
   double clock_hz = 0;         ///< highest clock of the multiprocessors
   double memory_clock_hz = 0;  ///< of one transfer, of which the memory makes two
   double peak_bandwidth = 0;   ///< bytes/s; 0 unknown
-  /// Of the fastest unit that computes in IEEE f64 or f32, tensor cores included; 0 unknown.
-  double peak_flops_f64 = 0;
-  double peak_flops_f32 = 0;
+  Peaks peaks;
 };
 
 /// View of elements in device memory. Never owns.

@@ -92,6 +92,8 @@ Type element_type(core::DataType type) {
     case core::DataType::i64: return Type{QUAD_HDF5(H5Tcopy(H5T_STD_I64LE))};
     case core::DataType::i32: return Type{QUAD_HDF5(H5Tcopy(H5T_STD_I32LE))};
     case core::DataType::i8: return Type{QUAD_HDF5(H5Tcopy(H5T_STD_I8LE))};
+    case core::DataType::e4m3: return float_type(4, 3);
+    case core::DataType::e5m2: return float_type(5, 2);
   }
   return {};
 }

@@ -3,7 +3,7 @@
 #include "measure/fault.hpp"
 
 #include <algorithm>
-#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -31,21 +31,30 @@ void upload(device::MatrixView const& view, std::vector<std::byte> const& host,
 }
 
 template <class T>
+T flip_bit(T value, std::size_t bit) {
+  if constexpr (std::is_integral_v<T>) {
+    // The sign of an integer is not a bit of its own.
+    return bit == 8 * sizeof(T) - 1 ? static_cast<T>(-value) : static_cast<T>(value ^ T{1} << bit);
+  } else {
+    using Bits =
+        std::conditional_t<sizeof(T) == 8, std::uint64_t,
+                           std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint16_t>>;
+    return std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(value) ^ Bits{1} << bit));
+  }
+}
+
+template <class T>
 T damaged(T value, Fault fault) {
-  using Limits = std::numeric_limits<T>;
+  using Limits = std::numeric_limits<std::conditional_t<std::is_integral_v<T>, T, double>>;
   switch (fault) {
-    case Fault::nan: return std::is_integral_v<T> ? Limits::max() : Limits::quiet_NaN();
-    case Fault::inf: return std::is_integral_v<T> ? Limits::min() : Limits::infinity();
-    case Fault::sign: return static_cast<T>(-value);
-    case Fault::off_by_one: return static_cast<T>(value + T{1});
+    case Fault::nan: return T(std::is_integral_v<T> ? Limits::max() : Limits::quiet_NaN());
+    case Fault::inf: return T(std::is_integral_v<T> ? Limits::min() : Limits::infinity());
+    case Fault::sign: return flip_bit(value, 8 * sizeof(T) - 1);
+    case Fault::off_by_one: return T(static_cast<double>(value) + 1);
     case Fault::bit_flip: {
-      if constexpr (std::is_same_v<T, double>) {
-        return std::bit_cast<double>(std::bit_cast<std::uint64_t>(value) ^ (1ULL << 51));
-      } else if constexpr (std::is_same_v<T, float>) {
-        return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ (1U << 22));
-      } else {
-        return static_cast<T>(value ^ T{1});
-      }
+      // The highest of the mantissa lies below the exponent.
+      int const mantissa = -std::ilogb(core::epsilon_of(core::type_of<T>()));
+      return flip_bit(value, std::is_integral_v<T> ? 0 : static_cast<std::size_t>(mantissa - 1));
     }
     default: return value;
   }
@@ -56,8 +65,9 @@ template <class T>
 void damage_element(std::span<T> row, Fault fault) {
   auto at = row.begin() + static_cast<std::ptrdiff_t>(row.size() / 2);
   if (fault == Fault::sign) {
-    at = std::max_element(row.begin(), row.end(),
-                          [](T a, T b) { return std::abs(double(a)) < std::abs(double(b)); });
+    at = std::max_element(row.begin(), row.end(), [](T a, T b) {
+      return std::abs(static_cast<double>(a)) < std::abs(static_cast<double>(b));
+    });
   }
   *at = damaged(*at, fault);
 }

@@ -195,11 +195,11 @@ class CaseRun {
     bool const is_memory_bound = description_.unit == "B/s" && description_.device_bytes > 0 &&
                                  (entry_.local || world_.size() == 1) &&
                                  case_.cache == core::Cache::cold;
-    double const one = is_memory_bound                     ? facts.peak_bandwidth
-                       : description_.unit != "FLOP/s"     ? 0
-                       : case_.type == core::DataType::f64 ? facts.peak_flops_f64
-                       : case_.type == core::DataType::f32 ? facts.peak_flops_f32
-                                                           : 0;
+    core::Compute const compute =
+        case_.compute == core::Compute::automatic ? core::compute_for(case_.type) : case_.compute;
+    double const one = is_memory_bound                 ? facts.peak_bandwidth
+                       : description_.unit != "FLOP/s" ? 0
+                                                       : facts.peaks.of(case_.type, compute);
     return one * world_.size();
   }
 

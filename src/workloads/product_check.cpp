@@ -24,7 +24,7 @@ class RowReader {
  public:
   RowReader(Source const& source, core::DataType type, std::int64_t i)
       : kind_{source.kind},
-        rounds_{type == core::DataType::f32},
+        type_{type},
         key_{core::row_key(source.seed, source.tag, i)} {
     bool const integer = core::epsilon_of(type) == 0;
     if (integer && kind_ != core::DataKind::constant && kind_ != core::DataKind::zeros) {
@@ -33,12 +33,12 @@ class RowReader {
   }
   double operator[](std::int64_t j) const {
     double const value = core::value_from_hash(kind_, core::element_hash(key_, j));
-    return rounds_ ? static_cast<double>(static_cast<float>(value)) : value;
+    return type_ == core::DataType::f64 ? value : core::rounded_to(type_, value);
   }
 
  private:
   core::DataKind kind_;
-  bool rounds_;
+  core::DataType type_;
   std::uint64_t key_;
 };
 

@@ -68,25 +68,26 @@ TEST(GenerateCudaTest, FillsWithTheBitsOfTheHost) {
 TEST(GenerateCudaTest, ConvertsAsTheHostDoes) {
   test::on_every_schedule([](device::Device& device, device::StreamView stream) {
     constexpr std::int64_t kCount = 257;
-    DeviceArray<float> f32{device, stream, kCount};
-    DeviceArray<std::int32_t> i32{device, stream, kCount};
-    DeviceArray<std::int8_t> i8{device, stream, kCount};
-    Problem p;
-    p.kind = DataKind::normal;
-    p.data = {f32.data(), core::DataType::f32, 1, kCount, kCount};
-    launch_fill(p, stream);
-    p.data = {i32.data(), core::DataType::i32, 1, kCount, kCount};
-    launch_fill(p, stream);
-    p.data = {i8.data(), core::DataType::i8, 1, kCount, kCount};
-    launch_fill(p, stream);
-    stream.synchronize();
-
-    for (std::int64_t j = 0; j < kCount; ++j) {
-      auto const at = static_cast<std::size_t>(j);
-      ASSERT_EQ(f32.download()[at], core::generate<float>(DataKind::normal, 1, 0, 0, j));
-      ASSERT_EQ(i32.download()[at], core::generate<std::int32_t>(DataKind::normal, 1, 0, 0, j));
-      ASSERT_EQ(i8.download()[at], core::generate<std::int8_t>(DataKind::normal, 1, 0, 0, j));
-    }
+    auto const expect_same = [&](auto zero) {
+      using T = decltype(zero);
+      DeviceArray<T> array{device, stream, kCount};
+      Problem p;
+      p.kind = DataKind::normal;
+      p.data = {array.data(), core::type_of<T>(), 1, kCount, kCount};
+      launch_fill(p, stream);
+      stream.synchronize();
+      std::vector<T> const got = array.download();
+      for (std::int64_t j = 0; j < kCount; ++j) {
+        ASSERT_EQ(static_cast<double>(got[static_cast<std::size_t>(j)]),
+                  static_cast<double>(core::generate<T>(DataKind::normal, 1, 0, 0, j)))
+            << core::to_text(core::type_of<T>()) << " at " << j;
+      }
+    };
+    expect_same(float{});
+    expect_same(core::f16{});
+    expect_same(core::bf16{});
+    expect_same(std::int32_t{});
+    expect_same(std::int8_t{});
   });
 }
 

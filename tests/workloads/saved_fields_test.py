@@ -52,6 +52,13 @@ size = "(233,307)"
 panel = 64
 
 [[case]]
+name = "narrow"
+workload = "ptrans"
+type = "f16"
+size = "(233,307)"
+panel = 64
+
+[[case]]
 name = "waves"
 workload = "integral"
 type = "f64"
@@ -81,6 +88,10 @@ def main():
     with h5py.File(directory / "fields" / "turned.h5") as fields:
         a, b = fields["A"][...], fields["B"][...]
     check(a.shape == (233, 307) and numpy.array_equal(a.T, b), "turned: B is not A^T")
+    with h5py.File(directory / "fields" / "narrow.h5") as fields:
+        narrow, transposed = fields["A"][...], fields["B"][...]
+    check(narrow.dtype == numpy.float16 and numpy.array_equal(narrow.T, transposed), "narrow: B is not A^T")
+    check(numpy.array_equal(narrow, a.astype("f2")), "narrow: A is not that of f64, rounded")
 
     with h5py.File(directory / "fields" / "waves.h5") as fields:
         integral = float(fields["integral"][0])

@@ -179,16 +179,6 @@ int numa_node_of(std::string const& pci) {
   return node;
 }
 
-// Multiply-adds per multiprocessor and clock of the fastest pipe that computes in this type. For
-// f64 that is the tensor cores where they are faster than the plain ones (8.0 and 9.0).
-struct Units {
-  int compute_capability;
-  int f32;
-  int f64;
-};
-constexpr std::array kUnits{Units{70, 64, 32}, Units{80, 64, 64},   Units{86, 128, 2},
-                            Units{89, 128, 2}, Units{90, 128, 128}, Units{100, 128, 64}};
-
 // NVML, as far as it is used here; declared because the header is not part of every toolkit.
 class Nvml {
  public:
@@ -410,13 +400,7 @@ Facts cuda_device_facts(int index) {
   facts.memory_clock_hz = 1e3 * attribute(cudaDevAttrMemoryClockRate, index);
   facts.peak_bandwidth =
       2 * facts.memory_clock_hz * attribute(cudaDevAttrGlobalMemoryBusWidth, index) / 8;
-  auto const* const known = std::find_if(kUnits.begin(), kUnits.end(), [&](Units const& units) {
-    return units.compute_capability == facts.compute_capability;
-  });
-  if (known != kUnits.end()) {
-    facts.peak_flops_f32 = 2 * facts.clock_hz * facts.units * known->f32;
-    facts.peak_flops_f64 = 2 * facts.clock_hz * facts.units * known->f64;
-  }
+  facts.peaks = {facts.compute_capability, facts.clock_hz * facts.units};
   return facts;
 }
 

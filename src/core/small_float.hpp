@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#ifdef __CUDACC__
+#define QUAD_HD __host__ __device__
+#else
+#define QUAD_HD
+#endif
+
+namespace quadrille::core {
+
+/// A binary floating-point format as storage, with infinities and NaN as in IEEE 754: values are
+/// computed in double and rounded once, to nearest, ties to even, when they are stored. The same
+/// bits on host and device.
+template <class Bits, int kExponentBits, int kMantissaBits>
+struct SmallFloat {
+  Bits bits = 0;
+
+  SmallFloat() = default;
+  QUAD_HD constexpr explicit SmallFloat(double value) : bits{rounded(value)} {}
+  QUAD_HD constexpr explicit operator double() const {
+    std::uint64_t const sign = static_cast<std::uint64_t>(bits >> (kExponentBits + kMantissaBits));
+    std::uint64_t const exponent = bits >> kMantissaBits & kExponentMask;
+    std::uint64_t const mantissa = bits & kMantissaMask;
+    if (exponent == 0) {  // 0 and subnormal numbers
+      // The least subnormal number is a power of two that double holds exactly.
+      double const least = from_bits(std::uint64_t{1023 + 1 - kBias - kMantissaBits} << 52);
+      double const magnitude = static_cast<double>(mantissa) * least;
+      return sign != 0 ? -magnitude : magnitude;
+    }
+    std::uint64_t const wide = exponent == kExponentMask ? 0x7ff : exponent + (1023 - kBias);
+    return from_bits(sign << 63 | wide << 52 | mantissa << (52 - kMantissaBits));
+  }
+  QUAD_HD constexpr explicit operator float() const {
+    return static_cast<float>(static_cast<double>(*this));
+  }
+  /// Of values: NaN differs from itself, and -0 does not from 0.
+  QUAD_HD friend constexpr bool operator==(SmallFloat a, SmallFloat b) {
+    return static_cast<double>(a) == static_cast<double>(b);
+  }
+
+ private:
+  static constexpr std::uint64_t kBias = (std::uint64_t{1} << (kExponentBits - 1)) - 1;
+  static constexpr std::uint64_t kExponentMask = (std::uint64_t{1} << kExponentBits) - 1;
+  static constexpr std::uint64_t kMantissaMask = (std::uint64_t{1} << kMantissaBits) - 1;
+
+  QUAD_HD static constexpr double from_bits(std::uint64_t x) {
+    return __builtin_bit_cast(double, x);
+  }
+
+  QUAD_HD static constexpr Bits rounded(double value) {
+    auto const wide = __builtin_bit_cast(std::uint64_t, value);
+    std::uint64_t const sign = wide >> 63 << (kExponentBits + kMantissaBits);
+    std::uint64_t const infinity = kExponentMask << kMantissaBits;
+    auto const exponent = static_cast<int>(wide >> 52 & 0x7ff) - 1023 + static_cast<int>(kBias);
+    std::uint64_t const mantissa = wide & ((std::uint64_t{1} << 52) - 1);
+    if (value != value) return static_cast<Bits>(sign | infinity | 1U << (kMantissaBits - 1));
+    if (exponent >= static_cast<int>(kExponentMask)) return static_cast<Bits>(sign | infinity);
+    // Below the normal numbers the mantissa moves to the right with its leading one.
+    int const shift = 52 - kMantissaBits + (exponent > 0 ? 0 : 1 - exponent);
+    if (shift > 53) return static_cast<Bits>(sign);
+    std::uint64_t const whole = mantissa | std::uint64_t{1} << 52;
+    std::uint64_t kept = whole >> shift;
+    std::uint64_t const rest = whole & ((std::uint64_t{1} << shift) - 1);
+    std::uint64_t const half = std::uint64_t{1} << (shift - 1);
+    kept += rest > half || (rest == half && (kept & 1) != 0) ? 1 : 0;
+    // A carry out of the mantissa is the next exponent, and from the largest one infinity.
+    std::uint64_t const below = exponent > 0 ? static_cast<std::uint64_t>(exponent - 1) : 0;
+    return static_cast<Bits>(sign | ((below << kMantissaBits) + kept));
+  }
+};
+
+}  // namespace quadrille::core

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "core/types.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace quadrille::core {
+namespace {
+
+template <class T>
+T of_bits(unsigned bits) {
+  T x;
+  x.bits = static_cast<std::uint16_t>(bits);
+  return x;
+}
+
+template <class T>
+class SmallFloats : public testing::Test {};
+using Formats = testing::Types<f16, bf16>;
+TYPED_TEST_SUITE(SmallFloats, Formats);
+
+TYPED_TEST(SmallFloats, EveryValueReadsBack) {
+  for (unsigned bits = 0; bits < 65536; ++bits) {
+    auto const x = of_bits<TypeParam>(bits);
+    auto const value = static_cast<double>(x);
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(static_cast<double>(TypeParam{value})));
+      EXPECT_FALSE(x == x);
+    } else {
+      ASSERT_EQ(TypeParam{value}.bits, bits);
+    }
+  }
+}
+
+TYPED_TEST(SmallFloats, ValuesInBetweenGoToTheNearestAndTiesToEven) {
+  for (unsigned bits = 0; bits + 1 < 65536 / 2; ++bits) {
+    auto const low = static_cast<double>(of_bits<TypeParam>(bits));
+    auto const high = static_cast<double>(of_bits<TypeParam>(bits + 1));
+    if (!std::isfinite(low) || !std::isfinite(high)) continue;
+    double const middle = (low + high) / 2;
+    ASSERT_EQ(TypeParam{middle}.bits, bits % 2 == 0 ? bits : bits + 1) << low;
+    ASSERT_EQ(TypeParam{std::nextafter(middle, low)}.bits, bits) << low;
+    ASSERT_EQ(TypeParam{std::nextafter(middle, high)}.bits, bits + 1) << low;
+    ASSERT_EQ(TypeParam{-middle}.bits, TypeParam{middle}.bits | 0x8000U) << low;
+  }
+}
+
+TYPED_TEST(SmallFloats, WhatIsTooLargeIsInfinite) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  double const largest = std::is_same_v<TypeParam, f16> ? 65504 : 0x1.fep127;
+  double const step = std::is_same_v<TypeParam, f16> ? 32 : 0x1p120;
+  EXPECT_EQ(static_cast<double>(TypeParam{largest}), largest);
+  EXPECT_EQ(static_cast<double>(TypeParam{largest + step / 2 - step / 4}), largest);
+  EXPECT_EQ(static_cast<double>(TypeParam{largest + step / 2}), kInfinity);
+  EXPECT_EQ(static_cast<double>(TypeParam{-1e300}), -kInfinity);
+  EXPECT_EQ(static_cast<double>(TypeParam{kInfinity}), kInfinity);
+  EXPECT_EQ(TypeParam{5e-324}.bits, 0);
+  EXPECT_EQ(TypeParam{-1e-300}.bits, 0x8000);
+}
+
+TEST(SmallFloat, Bf16IsTheUpperHalfOfAnF32) {
+  for (float const value : {1.0F, -2.5F, 0x1.8p-130F, 0x1p-133F, 0x1.fcp127F, 0.0F}) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    EXPECT_EQ(static_cast<float>(of_bits<bf16>(bits >> 16)), value);
+  }
+}
+
+TEST(SmallFloat, F16HasTheBitsOfTheStandard) {
+  EXPECT_EQ(f16{1.0}.bits, 0x3c00);
+  EXPECT_EQ(f16{-2.0}.bits, 0xc000);
+  EXPECT_EQ(f16{65504.0}.bits, 0x7bff);
+  EXPECT_EQ(f16{0x1p-24}.bits, 0x0001);
+  EXPECT_EQ(f16{0x1p-14}.bits, 0x0400);
+  EXPECT_EQ(f16{1.0 / 3}.bits, 0x3555);
+}
+
+}  // namespace
+}  // namespace quadrille::core
