@@ -167,7 +167,7 @@ have_cuda_headers() {
     [ -e .deps/cuda-headers/cuda_fp16.h ]
 }
 
-# What g++ needs to compile kernels for the interpreter of tests/simt.
+# What g++ needs to compile kernels for the interpreter in kernels/simt.
 install_cuda_headers() {
   echo "setup: fetching the CUDA headers into .deps"
   mkdir -p .cache .deps

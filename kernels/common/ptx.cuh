@@ -3,7 +3,7 @@
 #pragma once
 
 /// Instructions that C++ cannot say, one named function each, with its model for the interpreter
-/// beside it: inline PTX for nvcc, calls of tests/simt for g++. tests/kernels/ptx_test.cpp holds
+/// beside it: inline PTX for nvcc, calls of kernels/simt for g++. tests/kernels/ptx_test.cpp holds
 /// both against the same expected bits.
 ///
 /// Pointers are generic; where an instruction needs shared memory, the pointer must point there.

@@ -3,7 +3,7 @@
 #pragma once
 
 /// What every kernel file includes: launch and shared memory, as thin macros over CUDA for nvcc and
-/// as calls of the interpreter in tests/simt for g++, which runs each CUDA thread as a fiber and
+/// as calls of the interpreter in kernels/simt for g++, which runs each CUDA thread as a fiber and
 /// checks what a GPU does not (simt: races, barriers, lanes, bounds, alignment).
 ///
 /// Rules for kernel authors

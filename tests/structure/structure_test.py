@@ -35,9 +35,11 @@ LIBRARY_USERS = {
     "hdf5.h": ["io"],
     "mpi.h": ["comm", "measure", "io", "workloads", "report", "commands"],
 }
-# The interpreter of CUDA kernels in tests/simt, which these alone reach.
+# Folders of kernels/ below the operations: the interpreter of CUDA kernels, and what reaches it.
 INTERPRETER = "simt"
-INTERPRETER_USERS = ["kernels/common/simt.cuh", "kernels/common/ptx.cuh", "kernels/common/hopper.cuh"]
+BELOW_OPERATIONS = [INTERPRETER, "common"]
+# What says CUDA's own words on behalf of the kernels.
+CUDA_WORDS = ["kernels/common/simt.cuh", "kernels/common/ptx.cuh", "kernels/common/hopper.cuh"]
 TOP_LEVEL = {
     "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md",
     "src", "kernels", "inputs", "jobs", "tests",
@@ -90,13 +92,15 @@ def layering(root: Path) -> list[str]:
                     found.append(f"{name}:{number}: {own} must not see <{target}>")
                 continue
             folder = target.split("/")[0]
-            if folder in kernel_folders:
-                folder = "kernels"
-            if folder == INTERPRETER and str(name) in INTERPRETER_USERS:
-                continue
-            if "/" not in target or folder not in LAYERS:
-                found.append(f'{name}:{number}: "{target}" does not start with a folder of src/ or kernels/')
-            elif folder not in allowed:
+            is_below = own == "kernels" and name.parts[1] in BELOW_OPERATIONS
+            places = [root / top / f"{target}{suffix}" for top in ["src", "kernels"] for suffix in ["", ".in"]]
+            if "/" not in target or not any(place.exists() for place in places):
+                found.append(f'{name}:{number}: "{target}" is not a file in a folder of src/ or kernels/')
+            elif folder == INTERPRETER and not is_below:
+                found.append(f"{name}:{number}: the interpreter is included by kernels/common/ alone")
+            elif folder in kernel_folders and is_below and folder not in BELOW_OPERATIONS:
+                found.append(f"{name}:{number}: {name.parts[1]} must not include the operation {folder}")
+            elif ("kernels" if folder in kernel_folders else folder) not in allowed:
                 found.append(f"{name}:{number}: {own} must not include {folder}")
     return found
 
@@ -136,7 +140,7 @@ def kernel_code(root: Path) -> list[str]:
     }
     for path in files(root, ["kernels"], "cu|cuh"):
         name = path.relative_to(root)
-        if str(name) in INTERPRETER_USERS or name.stem.endswith("_vendor_cuda"):
+        if str(name) in CUDA_WORDS or name.stem.endswith("_vendor_cuda"):
             continue
         for number, line in enumerate(path.read_text().splitlines(), 1):
             code = line.split("//")[0]
@@ -269,7 +273,13 @@ def self_test(_: Path) -> list[str]:
         "src/main.cpp": f'{spdx_lines}#include "core/a.hpp"\n',
         "kernels/sum/sum_ref.cpp": kernel + '#include "core/a.hpp"\n',
         "kernels/sum/sum_simt.cu": kernel.replace("/// Launch", "/// Needs        sm_90a\n/// Launch"),
-        "kernels/common/simt.cuh": f'{spdx_lines}#pragma once\n#include "simt/cuda_language.hpp"\n',
+        "kernels/common/simt.cuh": f'{spdx_lines}#pragma once\n#include "simt/engine.hpp"\n',
+        "kernels/simt/engine.hpp": f"{spdx_lines}#pragma once\n",
+        "tests/simt/sabotage.hpp": f"{spdx_lines}#pragma once\n",
+        "src/io/file.hpp": f"{spdx_lines}#pragma once\n",
+        "src/comm/world.hpp": f"{spdx_lines}#pragma once\n",
+        "src/commands/a.hpp": f"{spdx_lines}#pragma once\n",
+        "kernels/sum/sum.hpp": f"{spdx_lines}#pragma once\n",
         "jobs/a.sh": "#!/bin/bash\n# SPDX-FileCopyrightText: x\n# SPDX-License-Identifier: Apache-2.0\n",
         "inputs/a.toml": "# Purpose: none. Ranks: any. Memory: none. Duration: 1 s.\n[run]\n",
         "src/workloads/sum.cpp": f"{spdx_lines}extern WorkloadEntry const sum{{}};\n",
@@ -279,13 +289,16 @@ def self_test(_: Path) -> list[str]:
                   '  *) grep -q "^.run" "$2" ;;\nesac\n',
     }
     bad = [
-        (layering, "src/core/a.hpp", '#include "io/b.hpp"\n'),
+        (layering, "src/core/a.hpp", '#include "io/file.hpp"\n'),
         (layering, "src/core/a.hpp", "#include <mpi.h>\n"),
         (layering, "src/comm/a.cpp", "#include <hdf5.h>\n"),
         (layering, "src/core/a.hpp", '#include "b.hpp"\n'),
         (layering, "kernels/sum/sum_ref.cpp", '#include "comm/world.hpp"\n'),
         (layering, "src/device/a.hpp", '#include "sum/sum.hpp"\n'),
         (layering, "kernels/sum/sum_simt.cu", '#include "simt/engine.hpp"\n'),
+        (layering, "src/device/a.hpp", '#include "simt/engine.hpp"\n'),
+        (layering, "kernels/simt/engine.cpp", '#include "sum/sum.hpp"\n'),
+        (layering, "kernels/common/simt.cuh", '#include "simt/sabotage.hpp"\n'),
         (kernel_code, "kernels/sum/sum_simt.cu", kernel + "__shared__ float x[32];\n"),
         (kernel_code, "kernels/sum/sum_simt.cu", kernel + "sum_kernel<<<1, 32>>>(x);\n"),
         (kernel_code, "kernels/sum/sum_simt.cu", kernel + "#include <cooperative_groups.h>\n"),
