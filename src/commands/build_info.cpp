@@ -4,6 +4,7 @@
 
 #include "comm/version.hpp"
 #include "commands/build_config.hpp"
+#include "commands/commit.hpp"
 #include "device/kokkos_runtime.hpp"
 #include "io/version.hpp"
 
