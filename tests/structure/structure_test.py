@@ -175,14 +175,14 @@ def headers(root: Path) -> list[str]:
     return found
 
 
-def top_level(root: Path) -> list[str]:
+def tracked(root: Path) -> list[str]:
     if not (root / ".git").exists():
         raise Skip("not a git repository")
-    # Also files that git does not know yet, unless it ignores them.
-    listed = run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"])
-    if listed.returncode != 0:
-        return [listed.stderr.strip()]
-    entries = {line.split("/")[0] for line in listed.stdout.splitlines()}
+    return run(["git", "-C", root, "ls-files", "--cached"], check=True).stdout.splitlines()
+
+
+def top_level(root: Path) -> list[str]:
+    entries = {name.split("/")[0] for name in tracked(root)}
     return [
         f"{entry}: not a listed top-level entry"
         for entry in sorted(entries)
@@ -337,6 +337,8 @@ def self_test(_: Path) -> list[str]:
             binary.chmod(0o755)
             run(["git", "-C", root, "init"])
             (root / ".git/info/exclude").write_text("/binary\n")
+            run(["git", "-C", root, "add", "."])
+            (root / "scratch.md").write_text("Text that git does not know.\n")
             try:
                 seen = call(check, root, binary)
             except Skip:
