@@ -20,7 +20,7 @@ tests=false
 kokkos_cuda=false
 for argument in "$@"; do
   case "$argument" in
-    --tests) packages+=(python3-h5py clang-format shellcheck libboost-context-dev) && tests=true ;;
+    --tests) packages+=(python3-h5py clang-format codespell shellcheck libboost-context-dev) && tests=true ;;
     --kokkos-cuda) kokkos_cuda=true ;;
     *) echo "usage: jobs/setup.sh [--tests] [--kokkos-cuda]" >&2 && exit 2 ;;
   esac

@@ -207,6 +207,13 @@ def shellcheck(root: Path) -> list[str]:
     return run(["shellcheck", "--format=gcc", *names], cwd=root).stdout.splitlines()
 
 
+def codespell(root: Path) -> list[str]:
+    if not shutil.which("codespell"):
+        raise Skip("no codespell")
+    result = run(["codespell", *tracked(root)], cwd=root)
+    return (result.stdout + result.stderr).splitlines()
+
+
 def readme(root: Path) -> list[str]:
     """Shell snippets parse, and the files they name exist."""
     if not (root / "README.md").exists():
@@ -318,6 +325,7 @@ def self_test(_: Path) -> list[str]:
         (top_level, "docs/a.md", "text\n"),
         (clang_format, "src/core/a.cpp", "int  a ;\n"),
         (shellcheck, "jobs/b.sbatch", "#!/bin/bash\necho $1\n"),
+        (codespell, "src/core/a.cpp", "// an adr" + "ess\n"),
         (readme, "README.md", "```bash\nbash jobs/missing.sh\n```\n"),
         (readme, "README.md", "```bash\nif true\n```\n"),
         (inputs, "inputs/b.toml", "[run]\n"),
@@ -352,7 +360,7 @@ CHECKS = {
     check.__name__: check
     for check in [
         layering, kernel_headers, kernel_code, spdx, headers, top_level, clang_format, shellcheck,
-        readme, inputs, workload_table, self_test,
+        codespell, readme, inputs, workload_table, self_test,
     ]
 }
 
