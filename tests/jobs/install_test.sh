@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+#
+# What 'cmake --install' leaves runs from wherever its folder is moved, and its job scripts find what
+# they name; an srun that only shows its command stands for Slurm.
+#
+#   tests/jobs/install_test.sh BUILD
+set -euo pipefail
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+fail() {
+  echo "FAILED: $1" >&2
+  cat "$scratch"/log >&2 2>/dev/null || true
+  exit 1
+}
+
+cmake --install "$1" --prefix "$scratch/installed" >"$scratch/log" 2>&1 || fail "it is not installed"
+prefix=$scratch/moved
+mv "$scratch/installed" "$prefix"
+cd "$scratch"
+"$prefix/bin/quadrille" --version >log 2>&1 || fail "the program does not start"
+"$prefix/bin/quadrille" run "$prefix/share/quadrille/inputs/quickstart.toml" --dry-run \
+  --set run.device=host >log 2>&1 || fail "an installed input does not run"
+for file in README.md LICENSE; do
+  [ -s "$prefix/share/doc/quadrille/$file" ] || fail "no $file"
+done
+
+mkdir bin
+printf '#!/bin/bash\necho "srun $*"\n' >bin/srun
+chmod +x bin/srun
+for job in single-node multi-node; do
+  SLURM_SUBMIT_DIR=$prefix/share/quadrille SLURM_CPUS_PER_TASK=1 PATH=$scratch/bin:$PATH \
+    QUADRILLE=$prefix/bin/quadrille bash "$prefix/share/quadrille/jobs/$job.sbatch" >log 2>&1 || fail "$job.sbatch"
+  grep -qF " $prefix/bin/quadrille run inputs/quickstart.toml" log || fail "$job.sbatch does not run the program"
+done
+echo "the installed program, inputs and job scripts work from another folder"
