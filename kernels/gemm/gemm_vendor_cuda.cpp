@@ -16,65 +16,14 @@
 ///              the runner's warm-up. Never destroyed
 /// Accuracy     that of the library; eps (sqrt(k) + 2) w for random data
 /// Source       cuBLAS
-#include "device/cuda/library.hpp"
-#include "device/cuda/stream.hpp"
+#include "common/cublas.hpp"
 #include "gemm/gemm.hpp"
 
 #include <algorithm>
-#include <cublas_v2.h>
 #include <limits>
-#include <map>
-#include <mutex>
 
 namespace quadrille::kernels::gemm {
 namespace {
-
-/// cuBLAS as far as it is used here, and a handle for each stream.
-class Cublas {
- public:
-  static Cublas& instance() {
-    static Cublas cublas;
-    return cublas;
-  }
-
-  cublasHandle_t handle(cudaStream_t stream) {
-    std::lock_guard const lock{mutex_};
-    cublasHandle_t& handle = handles_[stream];
-    if (handle == nullptr) {
-      check(create_(&handle), "cublasCreate");
-      check(set_stream_(handle, stream), "cublasSetStream");
-      check(set_math_mode_(handle, CUBLAS_PEDANTIC_MATH), "cublasSetMathMode");
-    }
-    return handle;
-  }
-
-  decltype(cublasSgemm_v2)* sgemm() const { return sgemm_; }
-  decltype(cublasDgemm_v2)* dgemm() const { return dgemm_; }
-
-  void check(cublasStatus_t status, char const* call) const {
-    QUAD_REQUIRE(status == CUBLAS_STATUS_SUCCESS,
-                 std::string{"gemm/vendor: "} + call + ": " + to_text_(status));
-  }
-
- private:
-  template <class Function>
-  Function* get(char const* name) const {
-    return library_.get<Function>(name);
-  }
-
-  device::Library library_{{"libcublas.so.13", "libcublas.so.12", "libcublas.so"}};
-  decltype(cublasCreate_v2)* create_ = get<decltype(cublasCreate_v2)>("cublasCreate_v2");
-  decltype(cublasSetStream_v2)* set_stream_ =
-      get<decltype(cublasSetStream_v2)>("cublasSetStream_v2");
-  decltype(cublasSetMathMode)* set_math_mode_ =
-      get<decltype(cublasSetMathMode)>("cublasSetMathMode");
-  decltype(cublasGetStatusString)* to_text_ =
-      get<decltype(cublasGetStatusString)>("cublasGetStatusString");
-  decltype(cublasSgemm_v2)* sgemm_ = get<decltype(cublasSgemm_v2)>("cublasSgemm_v2");
-  decltype(cublasDgemm_v2)* dgemm_ = get<decltype(cublasDgemm_v2)>("cublasDgemm_v2");
-  std::mutex mutex_;
-  std::map<cudaStream_t, cublasHandle_t> handles_;
-};
 
 template <class T, class Function>
 void multiply(Function* function, Problem const& p, device::StreamView stream) {
@@ -87,10 +36,10 @@ void multiply(Function* function, Problem const& p, device::StreamView stream) {
   auto const op = [](bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
   T const alpha = static_cast<T>(p.alpha);
   T const beta = static_cast<T>(p.beta);
-  cublas.check(function(cublas.handle(device::cuda_stream(stream)), op(p.transpose_b),
-                        op(p.transpose_a), narrow(p.n()), narrow(p.m()), narrow(p.k()), &alpha,
-                        p.b.as<T>(), ld(p.b), p.a.as<T>(), ld(p.a), &beta, p.c.as<T>(), ld(p.c)),
-               "gemm");
+  cublas.check(function(cublas.handle(stream), op(p.transpose_b), op(p.transpose_a), narrow(p.n()),
+                        narrow(p.m()), narrow(p.k()), &alpha, p.b.as<T>(), ld(p.b), p.a.as<T>(),
+                        ld(p.a), &beta, p.c.as<T>(), ld(p.c)),
+               "gemm/vendor: gemm");
 }
 
 }  // namespace
@@ -101,9 +50,14 @@ void launch_vendor_cuda(Problem const& problem, device::StreamView stream) {
     QUAD_REQUIRE(std::max(x.rows, x.ld) <= std::numeric_limits<int>::max(),
                  "gemm/vendor: an extent does not fit BLAS's integer; use variant 'simt_async'");
   }
+  Cublas const& cublas = Cublas::instance();
   switch (problem.c.type) {
-    case core::DataType::f64: return multiply<double>(Cublas::instance().dgemm(), problem, stream);
-    case core::DataType::f32: return multiply<float>(Cublas::instance().sgemm(), problem, stream);
+    case core::DataType::f64:
+      return multiply<double>(cublas.get<decltype(cublasDgemm_v2)>("cublasDgemm_v2"), problem,
+                              stream);
+    case core::DataType::f32:
+      return multiply<float>(cublas.get<decltype(cublasSgemm_v2)>("cublasSgemm_v2"), problem,
+                             stream);
     default: core::fail("gemm/vendor: takes f64 and f32 only");
   }
 }
