@@ -153,7 +153,6 @@ struct Telemetry {
   double memory_clock_hz = 0;
   double power_w = 0;
   double temperature_c = 0;
-  std::uint64_t throttle = 0;  ///< bits of NVML's clocks event reasons
 };
 
 /// What one rank drives. Thread safe: the progress thread uses it too, after bind_thread().
@@ -202,8 +201,6 @@ std::unique_ptr<Device> make_host_device(int threads);
 std::unique_ptr<Device> make_cuda_device(int index);
 /// Number of usable GPUs; 0 without a driver or in a build without CUDA, then `why` says so.
 int cuda_device_count(std::string* why = nullptr);
-/// Whether GPU `from` can read and write the memory of GPU `to` without the host.
-bool cuda_peer_access(int from, int to);
 /// Blocks until all streams of this thread's GPU have done their work. Nobody needs it: streams and
 /// events do; it is there to be measured. The same holds for cuda_units().
 void cuda_synchronize();

@@ -15,8 +15,6 @@ T round_up(T value, T unit) {
   return (value + unit - 1) / unit * unit;
 }
 
-int warps_of(BlockNeeds const& needs) { return (needs.threads + kWarp - 1) / kWarp; }
-
 }  // namespace
 
 Multiprocessor multiprocessor(int compute_capability) {
@@ -35,7 +33,7 @@ Multiprocessor multiprocessor(int compute_capability) {
 }
 
 int resident_blocks(Multiprocessor const& offered, BlockNeeds const& needs) {
-  int const warps = warps_of(needs);
+  int const warps = (needs.threads + kWarp - 1) / kWarp;
   if (warps == 0 || needs.threads > 1024) return 0;
   int const by_threads = offered.threads / kWarp / warps;
 
@@ -52,11 +50,6 @@ int resident_blocks(Multiprocessor const& offered, BlockNeeds const& needs) {
   int const by_shared =
       shared == 0 ? offered.blocks : static_cast<int>(offered.shared_bytes / shared);
   return std::min({by_threads, by_registers, by_shared, offered.blocks});
-}
-
-double occupancy(Multiprocessor const& offered, BlockNeeds const& needs) {
-  return static_cast<double>(resident_blocks(offered, needs) * warps_of(needs)) * kWarp /
-         offered.threads;
 }
 
 }  // namespace quadrille::device

@@ -32,7 +32,5 @@ struct BlockNeeds {
 /// Blocks that are resident at the same time on one multiprocessor: the least of what threads,
 /// registers, shared memory and the limit of blocks allow. 0 when one does not fit.
 int resident_blocks(Multiprocessor const& offered, BlockNeeds const& needs);
-/// Resident warps over the most that the multiprocessor can hold.
-double occupancy(Multiprocessor const& offered, BlockNeeds const& needs);
 
 }  // namespace quadrille::device

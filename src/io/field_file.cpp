@@ -430,8 +430,6 @@ std::string close_file(comm::Group const& group, File& file) {
 
 }  // namespace
 
-bool fields_are_parallel() { return kParallel; }
-
 IoTimes write_fields(comm::Group const& group, std::string const& path,
                      std::vector<HostField> const& fields, std::size_t chunk_bytes) {
   silence_hdf5();

@@ -33,9 +33,6 @@ struct IoTimes {
   double close_s = 0;  ///< with the renaming; the operating system may write later
 };
 
-/// Whether the ranks write together (parallel HDF5), or rank 0 gathers from them and writes alone.
-bool fields_are_parallel();
-
 /// Collective. Writes each field as a contiguous dataset of its name, at most `chunk_bytes` per
 /// call; elements that no rank owns are zero. Written beside `path` and renamed at the end. An
 /// existing file, or a place that cannot be written, ends the job with Exit::environment.

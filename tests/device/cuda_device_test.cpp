@@ -46,8 +46,6 @@ TEST(CudaDevice, TellsItsUnitsAnew) {
   EXPECT_GT(cuda_units(0), 0);
 }
 
-TEST(CudaDevice, NoGpuIsItsOwnPeer) { EXPECT_FALSE(cuda_peer_access(0, 0)); }
-
 TEST(CudaDevice, AGpuThatIsNotThereIsRefused) {
   auto const failure = test::failure_of([] { make_cuda_device(1000); });
   ASSERT_TRUE(failure);

@@ -23,8 +23,6 @@ int cuda_device_count(std::string* why) {
   return 0;
 }
 
-bool cuda_peer_access(int, int) { return false; }
-
 void cuda_synchronize() { fail_absent(); }
 
 int cuda_units(int) { fail_absent(); }

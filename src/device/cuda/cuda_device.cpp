@@ -189,23 +189,19 @@ class Nvml {
     get_clock_ = library_.get<int(Handle, int, unsigned*)>("nvmlDeviceGetClockInfo");
     get_power_ = library_.get<int(Handle, unsigned*)>("nvmlDeviceGetPowerUsage");
     get_temperature_ = library_.get<int(Handle, int, unsigned*)>("nvmlDeviceGetTemperature");
-    get_reasons_ =
-        library_.get<int(Handle, unsigned long long*)>("nvmlDeviceGetCurrentClocksThrottleReasons");
     if (init() != 0 || find(uuid.c_str(), &handle_) != 0) handle_ = nullptr;
   }
 
   std::optional<Telemetry> read() const {
     constexpr int kMultiprocessors = 1, kMemory = 2, kChip = 0;
     unsigned clock = 0, memory_clock = 0, milliwatts = 0, celsius = 0;
-    unsigned long long reasons = 0;
     if (handle_ == nullptr || get_clock_(handle_, kMultiprocessors, &clock) != 0) return {};
     // What a virtual machine hides stays zero.
     get_clock_(handle_, kMemory, &memory_clock);
     get_power_(handle_, &milliwatts);
     get_temperature_(handle_, kChip, &celsius);
-    get_reasons_(handle_, &reasons);
     return Telemetry{1e6 * clock, 1e6 * memory_clock, 1e-3 * milliwatts,
-                     static_cast<double>(celsius), reasons};
+                     static_cast<double>(celsius)};
   }
 
  private:
@@ -216,7 +212,6 @@ class Nvml {
   int (*get_clock_)(Handle, int, unsigned*) = nullptr;
   int (*get_power_)(Handle, unsigned*) = nullptr;
   int (*get_temperature_)(Handle, int, unsigned*) = nullptr;
-  int (*get_reasons_)(Handle, unsigned long long*) = nullptr;
 };
 
 class CudaDevice final : public Device {
@@ -356,12 +351,6 @@ int cuda_device_count(std::string* why) {
   }
   if (why != nullptr) *why = reason;
   return count;
-}
-
-bool cuda_peer_access(int from, int to) {
-  int possible = 0;
-  QUAD_CUDA(cudaDeviceCanAccessPeer(&possible, from, to));
-  return possible != 0;
 }
 
 void cuda_synchronize() { QUAD_CUDA(cudaDeviceSynchronize()); }

@@ -31,6 +31,4 @@ Space const& host_execution(StreamView view) {
   return *static_cast<Space const*>(space.get());
 }
 
-int host_threads(StreamView view) { return host_stream(view).threads(); }
-
 }  // namespace quadrille::device

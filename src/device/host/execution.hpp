@@ -13,8 +13,4 @@ namespace quadrille::device {
 /// stream: `stream.run([=] { auto const& space = host_execution(stream); ... space.fence(); })`.
 Kokkos::DefaultHostExecutionSpace const& host_execution(StreamView stream);
 
-/// Threads that a kernel on this stream uses. For any caller. Kokkos 4 built with its deprecated
-/// code answers concurrency() for the default instance, whatever instance is asked.
-int host_threads(StreamView stream);
-
 }  // namespace quadrille::device
