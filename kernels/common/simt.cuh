@@ -7,9 +7,9 @@
 /// checks what a GPU does not (simt: races, barriers, lanes, bounds, alignment).
 ///
 /// Rules for kernel authors
-///   1  Include this, common/ptx.cuh and common/hopper.cuh only. Instructions that C++ cannot say
-///      are functions there, each with a model for the interpreter. No CUB, no cooperative groups,
-///      no <<<>>>, no bare __shared__ in kernels.
+///   1  Include this and headers of common/ptx/ only. Instructions that C++ cannot say are functions
+///      there, each with a model for the interpreter. No CUB, no cooperative groups, no <<<>>>, no
+///      bare __shared__ in kernels.
 ///   2  QUAD_SHARED(T, name, [N][M]) declares a static array (without extents: one value),
 ///      QUAD_DYNAMIC_SHARED(T, name) the dynamic one, aligned to 1024 bytes.
 ///      QUAD_LAUNCH((kernel<...>), grid, block, bytes, stream, arguments...) launches.

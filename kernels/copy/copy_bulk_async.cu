@@ -18,7 +18,8 @@
 ///              of shared memory: 8 arriving, 4 leaving
 /// Accuracy     exact
 /// Source       own
-#include "common/hopper.cuh"
+#include "common/ptx/barriers.cuh"
+#include "common/ptx/bulk_copies.cuh"
 #include "copy/copy.hpp"
 
 #include <algorithm>

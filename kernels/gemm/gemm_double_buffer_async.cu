@@ -18,7 +18,7 @@
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
 ///              Performance
-#include "common/ptx.cuh"
+#include "common/ptx/copies.cuh"
 #include "gemm/gemm_warp_tile.cuh"
 
 namespace quadrille::kernels::gemm {

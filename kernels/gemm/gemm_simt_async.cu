@@ -31,7 +31,8 @@
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own; stream-k after M. Osama et al., Stream-K: Work-centric Parallel Decomposition
 ///              for Dense Matrix-Matrix Multiplication on the GPU
-#include "common/ptx.cuh"
+#include "common/ptx/atomics.cuh"
+#include "common/ptx/copies.cuh"
 #include "gemm/gemm_cuda.cuh"
 
 #include <algorithm>

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "common/ptx.cuh"
 #include "common/simt.cuh"
 #include "integral/integral_math.hpp"
 #include "reduction/reduction_device.cuh"

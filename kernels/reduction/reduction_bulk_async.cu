@@ -20,7 +20,8 @@
 ///              (n / (2^17 units) + 30) eps / 2 sum|x|; min, max exact; i32 exact below 2^53
 /// Source       own
 /// Needs        sm_90
-#include "common/hopper.cuh"
+#include "common/ptx/barriers.cuh"
+#include "common/ptx/bulk_copies.cuh"
 #include "reduction/reduction_device.cuh"
 
 namespace quadrille::kernels::reduction {

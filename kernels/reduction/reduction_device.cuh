@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "common/ptx.cuh"
+#include "common/ptx/atomics.cuh"
 #include "common/simt.cuh"
 #include "reduction/reduction_lanes.hpp"
 

@@ -6,7 +6,7 @@
 
 /// The asynchronous proxy, through which bulk copies and wgmma access shared memory: it sees what
 /// ordinary stores wrote only after a fence.
-namespace quadrille::simt::hopper::async_proxy {
+namespace quadrille::simt::async_proxy {
 
 void fence();
 /// The proxy wrote these bytes itself.
@@ -14,4 +14,4 @@ void wrote(void const* shared, std::size_t bytes);
 /// The proxy reads these bytes: it is an error if they are not as it sees them.
 void reads(void const* shared, std::size_t bytes, char const* what, Place place);
 
-}  // namespace quadrille::simt::hopper::async_proxy
+}  // namespace quadrille::simt::async_proxy

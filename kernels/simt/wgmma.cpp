@@ -5,8 +5,9 @@
 // the wait: when they differ, somebody has overwritten what the tensor cores may not have read yet.
 // Changes of A in registers between issue and wait are not seen.
 
+#include "simt/wgmma.hpp"
+
 #include "simt/async_proxy.hpp"
-#include "simt/hopper.hpp"
 #include "simt/race.hpp"
 
 #include <cuda_fp16.h>
@@ -18,7 +19,7 @@
 #include <map>
 #include <vector>
 
-namespace quadrille::simt::hopper {
+namespace quadrille::simt {
 namespace {
 
 constexpr int kM = 64;
@@ -381,4 +382,4 @@ void wgmma_wait(unsigned newest, Place place) {
   for (Operation const& operation : warpgroup().retired) record_reads(operation);
 }
 
-}  // namespace quadrille::simt::hopper
+}  // namespace quadrille::simt

@@ -20,7 +20,8 @@
 ///              shared memory, 64 to 256 threads; as many blocks as fit, which take turns
 /// Accuracy     exact
 /// Source       own
-#include "common/hopper.cuh"
+#include "common/ptx/barriers.cuh"
+#include "common/ptx/bulk_copies.cuh"
 #include "transpose/transpose_patch.cuh"
 #include "transpose/transpose_tiles.cuh"
 

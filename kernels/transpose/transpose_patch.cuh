@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "common/ptx.cuh"
+#include "common/ptx/copies.cuh"
 
 #include <cstring>
 

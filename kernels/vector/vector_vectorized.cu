@@ -14,7 +14,7 @@
 /// Launch       256 threads per block, 4096 bytes of each vector per block
 /// Accuracy     add: 1/2 ulp; quadratic: 2.5 eps (|a| x^2 + |b x| + |c|)
 /// Source       own
-#include "common/ptx.cuh"
+#include "common/ptx/copies.cuh"
 #include "vector/vector_operations.cuh"
 
 namespace quadrille::kernels::vector {

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "common/hopper.cuh"
+#include "common/ptx/barriers.cuh"
+#include "common/ptx/bulk_copies.cuh"
+#include "common/ptx/wgmma.cuh"
 #include "kernels/hopper_kernels.hpp"
 
 #include <cstring>

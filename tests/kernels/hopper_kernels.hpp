@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-/// Small kernels around the instructions of common/hopper.cuh, for hopper_test.cpp.
+/// Small kernels around the instructions of common/ptx for sm_90, for hopper_test.cpp.
 namespace quadrille::test {
 
 /// What a kernel does wrong on purpose.

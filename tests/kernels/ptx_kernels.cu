@@ -1,10 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 //
-// Fragments are filled here by the formulas of the PTX manual, not by the functions of ptx.cuh that
+// Fragments are filled here by the formulas of the PTX manual, not by the functions of matrix.cuh that
 // its models use.
 
-#include "common/ptx.cuh"
+#include "common/ptx/atomics.cuh"
+#include "common/ptx/barriers.cuh"
+#include "common/ptx/copies.cuh"
+#include "common/ptx/matrix.cuh"
+#include "common/ptx/threads.cuh"
 #include "common/simt.cuh"
 #include "kernels/ptx_kernels.hpp"
 

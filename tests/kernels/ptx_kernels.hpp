@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-/// Small kernels, each around one instruction of common/ptx.cuh. Pointers are to device memory.
+/// Small kernels, each around one instruction of common/ptx. Pointers are to device memory.
 namespace quadrille::test {
 
 /// 32 threads copy `bytes` (4, 8, 16) each to shared memory in two groups; of the second group

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "common/ptx.cuh"
+#include "common/ptx/barriers.cuh"
+#include "common/ptx/copies.cuh"
 #include "common/simt.cuh"
 #include "simt/engine_kernels.hpp"
 

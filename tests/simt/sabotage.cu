@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "common/hopper.cuh"
-#include "common/ptx.cuh"
+#include "common/ptx/barriers.cuh"
+#include "common/ptx/bulk_copies.cuh"
+#include "common/ptx/copies.cuh"
+#include "common/ptx/matrix.cuh"
 #include "common/simt.cuh"
 #include "simt/sabotage.hpp"
 

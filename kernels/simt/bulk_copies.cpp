@@ -1,9 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-//
-// Models of mbarriers, bulk copies and tensor copies. wgmma is in wgmma.cpp.
-
-#include "simt/hopper.hpp"
+#include "simt/bulk_copies.hpp"
 
 #include "simt/async_proxy.hpp"
 #include "simt/race.hpp"
@@ -14,55 +11,11 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
-namespace quadrille::simt::hopper {
+namespace quadrille::simt {
 namespace {
-
-constexpr std::uint16_t kNotInitialised = 0xFFFF;
-constexpr int kMaxBytesOfPhase = (1 << 20) - 1;
-
-/// What the block must know about its barriers beyond their 8 bytes.
-struct Barriers {
-  std::map<MBarrier const*, unsigned> bytes_in_flight;
-  std::vector<std::pair<MBarrier const*, unsigned>> not_fenced;  ///< and who initialised them
-};
-Barriers& barriers() {
-  static char const key = 0;
-  return block_state<Barriers>(&key);
-}
-
-unsigned parity_of(MBarrier const& barrier) { return static_cast<unsigned>(barrier.state) & 1; }
-int bytes_of(MBarrier const& barrier) { return barrier.state >> 1; }
-
-/// Each parity has a clock of its own, so that a phase does not order what a later one does.
-void const* clock_of(MBarrier const* barrier, unsigned parity) {
-  return reinterpret_cast<char const*>(barrier) + 4 * parity;
-}
-
-void check(MBarrier const* barrier, Place place) {
-  if (shared_offset(barrier, place) % 8 != 0) fail("mbarrier: not aligned to 8 bytes", place);
-  if (barrier->count == kNotInitialised) fail("mbarrier: used before mbarrier_init()", place);
-}
-
-void end_phase_if_complete(MBarrier& barrier, Place place) {
-  if (barrier.pending != 0) return;
-  if (bytes_of(barrier) < 0) {
-    fail(fmt::format("mbarrier: all have arrived and {} more bytes have come than expected; "
-                     "mbarrier_arrive_expect_tx() is missing or expects too few",
-                     -bytes_of(barrier)),
-         place);
-  }
-  if (bytes_of(barrier) > 0) return;
-  if (unsigned const bytes = barriers().bytes_in_flight[&barrier]; bytes > 0) {
-    fail(fmt::format("mbarrier: the phase ends while copies of {} bytes are in flight; "
-                     "mbarrier_arrive_expect_tx() is missing or expects too few",
-                     bytes),
-         place);
-  }
-  barrier.state ^= 1;
-  barrier.pending = barrier.count;
-}
 
 /// Makes the thread that started an operation the current one while it completes.
 class OnBehalfOf {
@@ -89,28 +42,17 @@ void check_global(void const* p, std::size_t bytes, char const* what, Place plac
 /// A load from its issue to its completion, which `fill` makes of the bytes in shared memory.
 void start_load(void* shared, unsigned bytes, MBarrier* barrier, char const* what, Place place,
                 std::function<void(unsigned char*)> fill) {
-  check(barrier, place);
-  auto const& not_fenced = barriers().not_fenced;
-  if (std::any_of(not_fenced.begin(), not_fenced.end(),
-                  [&](auto const& entry) { return entry.first == barrier; })) {
-    fail(fmt::format("{}: who initialised the mbarrier did not call fence_mbarrier_init()", what),
-         place);
-  }
+  mbarrier_expect_copy(barrier, bytes, what, place);
   auto* const to = static_cast<unsigned char*>(shared);
   shared_offset(to + bytes - 1, place);
   race::begin_async(to, bytes, place, what);
   std::memset(to, 0xFF, bytes);
   async_proxy::wrote(to, bytes);
-  barriers().bytes_in_flight[barrier] += bytes;
   start_async([=, self = current, fill = std::move(fill)] {
     OnBehalfOf const issuer{self};
     fill(to);
     async_proxy::wrote(to, bytes);
-    check(barrier, place);
-    race::end_async(to, bytes, place, clock_of(barrier, parity_of(*barrier)));
-    barriers().bytes_in_flight[barrier] -= bytes;
-    barrier->state -= 2 * static_cast<int>(bytes);
-    end_phase_if_complete(*barrier, place);
+    mbarrier_complete_copy(barrier, to, bytes, place);
   });
 }
 
@@ -244,72 +186,6 @@ void add_to(unsigned char* to, unsigned char const* from, Place place) {
 
 }  // namespace
 
-void mbarrier_init(MBarrier* barrier, unsigned count, Place place) {
-  if (shared_offset(barrier, place) % 8 != 0) fail("mbarrier: not aligned to 8 bytes", place);
-  if (count == 0 || count >= kNotInitialised) {
-    fail(fmt::format("mbarrier_init: {} arrivals; 1 to 65534 are allowed here", count), place);
-  }
-  race::write(barrier, sizeof(*barrier), place);
-  auto const n = static_cast<std::uint16_t>(count);
-  *barrier = {n, n, 0};
-  barriers().not_fenced.emplace_back(barrier, current->linear);
-}
-
-void mbarrier_inval(MBarrier* barrier, Place place) {
-  check(barrier, place);
-  race::write(barrier, sizeof(*barrier), place);
-  barrier->count = kNotInitialised;
-}
-
-void fence_mbarrier_init() {
-  std::erase_if(barriers().not_fenced,
-                [](auto const& entry) { return entry.second == current->linear; });
-}
-
-void mbarrier_arrive(MBarrier* barrier, unsigned count, Place place) {
-  preempt();
-  check(barrier, place);
-  race::atomic_access(barrier, sizeof(*barrier), true, place);
-  if (count == 0 || count > barrier->pending) {
-    fail(fmt::format("mbarrier_arrive: {} arrivals where the phase needs {} of {} more", count,
-                     barrier->pending, barrier->count),
-         place);
-  }
-  race::release(clock_of(barrier, parity_of(*barrier)));
-  barrier->pending = static_cast<std::uint16_t>(barrier->pending - count);
-  end_phase_if_complete(*barrier, place);
-}
-
-void mbarrier_expect_tx(MBarrier* barrier, unsigned bytes, Place place) {
-  check(barrier, place);
-  race::atomic_access(barrier, sizeof(*barrier), true, place);
-  if (bytes > kMaxBytesOfPhase || bytes_of(*barrier) + static_cast<int>(bytes) > kMaxBytesOfPhase) {
-    fail("mbarrier: a phase can expect at most 2^20 - 1 bytes", place);
-  }
-  barrier->state += 2 * static_cast<int>(bytes);
-}
-
-bool mbarrier_test(MBarrier* barrier, unsigned parity, Place place) {
-  check(barrier, place);
-  race::atomic_access(barrier, sizeof(*barrier), false, place);
-  if (parity_of(*barrier) == parity) {
-    yield(place);
-    if (parity_of(*barrier) == parity) return false;
-  }
-  race::acquire(clock_of(barrier, parity));
-  return true;
-}
-
-void mbarrier_wait(MBarrier* barrier, unsigned parity, Place place) {
-  check(barrier, place);
-  race::atomic_access(barrier, sizeof(*barrier), false, place);
-  if (parity > 1) fail("mbarrier_wait: the parity is 0 or 1", place);
-  wait_until([=] { return parity_of(*barrier) != parity; }, place, "mbarrier_wait");
-  race::acquire(clock_of(barrier, parity));
-}
-
-void fence_proxy_async() { async_proxy::fence(); }
-
 void bulk_load(void* shared, void const* global, unsigned bytes, MBarrier* barrier, Place place) {
   check_bulk(shared, global, bytes, "bulk_load", place);
   if (bytes == 0) return;
@@ -405,59 +281,4 @@ void tensor_store(ptx::TensorMap const& map, int row, int column, void const* sh
               });
 }
 
-namespace async_proxy {
-namespace {
-
-/// Shared memory as the asynchronous proxy sees it.
-struct View {
-  std::vector<unsigned char> bytes;
-  bool fenced = false;  ///< since the bytes were brought up to date
-};
-
-// AddressSanitizer does not let the gaps between variables be copied.
-#ifdef __SANITIZE_ADDRESS__
-constexpr bool kModelled = false;
-#else
-constexpr bool kModelled = true;
-#endif
-
-View& state() {
-  static char const key = 0;
-  return block_state<View>(&key);
-}
-
-/// From the byte at `offset`, brought up to date.
-unsigned char* view(std::size_t offset) {
-  View& view = state();
-  Block const& block = *current->block;
-  view.bytes.resize(std::max(block.used, view.bytes.size()), 0xFF);
-  if (view.fenced) std::memcpy(view.bytes.data(), block.arena, view.bytes.size());
-  view.fenced = false;
-  return view.bytes.data() + offset;
-}
-
-}  // namespace
-
-// The copy is put off to the next use, so that a fence of every thread costs little. What is stored
-// between fence and use is then not seen as missing.
-void fence() {
-  if (kModelled) state().fenced = true;
-}
-
-void wrote(void const* shared, std::size_t bytes) {
-  if (kModelled) std::memcpy(view(shared_offset(shared)), shared, bytes);
-}
-
-void reads(void const* shared, std::size_t bytes, char const* what, Place place) {
-  if (!kModelled) return;
-  if (std::memcmp(view(shared_offset(shared, place)), shared, bytes) != 0) {
-    fail(fmt::format("{}: reads what ordinary stores wrote to shared memory without a "
-                     "fence_proxy_async() since",
-                     what),
-         place);
-  }
-}
-
-}  // namespace async_proxy
-
-}  // namespace quadrille::simt::hopper
+}  // namespace quadrille::simt

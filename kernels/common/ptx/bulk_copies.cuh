@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// Bulk and tensor copies (sm_90): one thread starts a copy that the asynchronous proxy carries out;
+/// barriers.cuh says what that asks for.
+
+#include "common/ptx/barriers.cuh"
+#include "common/tensor_map.hpp"
+
+#ifndef __CUDACC__
+#include "simt/bulk_copies.hpp"
+#endif
+
+namespace quadrille::ptx {
+
+/// How long data should stay in the L2 cache.
+enum class L2Hint : std::uint64_t {
+  none = 0,
+  evict_normal = 0x1000000000000000,
+  evict_first = 0x12F0000000000000,
+  evict_last = 0x14F0000000000000,
+};
+
+// Bulk copies: one thread starts a copy of contiguous bytes; 16-byte aligned addresses and size.
+
+/// Copies `bytes` from global to shared memory, and then counts them on `barrier`.
+template <L2Hint hint = L2Hint::none>
+QUAD_INSTRUCTION void bulk_load(void* shared, void const* global, unsigned bytes,
+                                MBarrier* barrier QUAD_WHERE) {
+#ifdef __CUDACC__
+  if constexpr (hint == L2Hint::none) {
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+            "r"(detail::shared_address(shared)),
+        "l"(global), "r"(bytes), "r"(detail::shared_address(barrier))
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
+        "[%1], %2, [%3], %4;" ::"r"(detail::shared_address(shared)),
+        "l"(global), "r"(bytes), "r"(detail::shared_address(barrier)),
+        "l"(static_cast<std::uint64_t>(hint))
+        : "memory");
+  }
+#else
+  simt::bulk_load(shared, global, bytes, barrier, where);
+#endif
+}
+
+/// Copies `bytes` from shared to global memory, in the current bulk group of this thread.
+template <L2Hint hint = L2Hint::none>
+QUAD_INSTRUCTION void bulk_store(void* global, void const* shared, unsigned bytes QUAD_WHERE) {
+#ifdef __CUDACC__
+  if constexpr (hint == L2Hint::none) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(global),
+                 "r"(detail::shared_address(shared)), "r"(bytes)
+                 : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], %2, %3;" ::"l"(
+            global),
+        "r"(detail::shared_address(shared)), "r"(bytes), "l"(static_cast<std::uint64_t>(hint))
+        : "memory");
+  }
+#else
+  simt::bulk_store(global, shared, bytes, where);
+#endif
+}
+
+/// Adds `bytes` of f32 in shared memory to global memory, element by element, each atomically and
+/// rounded to nearest, in the current bulk group of this thread.
+template <L2Hint hint = L2Hint::none>
+QUAD_INSTRUCTION void bulk_reduce_add_f32(float* global, float const* shared,
+                                          unsigned bytes QUAD_WHERE) {
+#ifdef __CUDACC__
+  if constexpr (hint == L2Hint::none) {
+    asm volatile(
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(global),
+        "r"(detail::shared_address(shared)), "r"(bytes)
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.add.f32 [%0], [%1], %2, "
+        "%3;" ::"l"(global),
+        "r"(detail::shared_address(shared)), "r"(bytes), "l"(static_cast<std::uint64_t>(hint))
+        : "memory");
+  }
+#else
+  simt::bulk_reduce_add_f32(global, shared, bytes, where);
+#endif
+}
+
+/// Ends the current bulk group of this thread: all its stores since the last call.
+QUAD_INSTRUCTION void bulk_commit() {
+#ifdef __CUDACC__
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+#else
+  simt::bulk_commit();
+#endif
+}
+
+/// Waits until all but the `newest` youngest bulk groups of this thread have written global memory.
+template <int newest>
+QUAD_INSTRUCTION void bulk_wait() {
+#ifdef __CUDACC__
+  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(newest) : "memory");
+#else
+  simt::bulk_wait(newest);
+#endif
+}
+
+/// Waits until all but the `newest` youngest bulk groups of this thread have read shared memory,
+/// which may then be overwritten. A block must not end before.
+template <int newest>
+QUAD_INSTRUCTION void bulk_wait_read() {
+#ifdef __CUDACC__
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(newest) : "memory");
+#else
+  simt::bulk_wait(newest);
+#endif
+}
+
+/// Asks for `bytes` of global memory to be brought to the L2 cache; address and size in 16 bytes.
+QUAD_INSTRUCTION void bulk_prefetch(void const* global, unsigned bytes QUAD_WHERE) {
+#ifdef __CUDACC__
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(global), "r"(bytes) : "memory");
+#else
+  simt::bulk_prefetch(global, bytes, where);
+#endif
+}
+
+// Tensor copies: one thread moves the box of a tensor map at (row, column), which may lie partly or
+// wholly outside of the matrix; loads may also begin at negative places. The column must be at a
+// multiple of 16 bytes. Other columns, and stores at negative places, are an illegal instruction
+// on sm_90. `shared` is aligned to 128 bytes, with a swizzle to 8 rows of its span (256, 512 or
+// 1024 bytes). The barrier counts the whole box.
+
+/// Brings a tensor map to the constant cache, ahead of its first use.
+QUAD_INSTRUCTION void tensor_map_prefetch(TensorMap const& map) {
+#ifdef __CUDACC__
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+#else
+  (void)map;
+#endif
+}
+
+/// Copies a box from global to shared memory; outside of the matrix it is zero.
+template <L2Hint hint = L2Hint::none>
+QUAD_INSTRUCTION void tensor_load(void* shared, TensorMap const& map, int row, int column,
+                                  MBarrier* barrier QUAD_WHERE) {
+#ifdef __CUDACC__
+  if constexpr (hint == L2Hint::none) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], "
+        "[%1, {%2, %3}], [%4];" ::"r"(detail::shared_address(shared)),
+        "l"(&map), "r"(column), "r"(row), "r"(detail::shared_address(barrier))
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::"
+        "cache_hint [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(detail::shared_address(shared)),
+        "l"(&map), "r"(column), "r"(row), "r"(detail::shared_address(barrier)),
+        "l"(static_cast<std::uint64_t>(hint))
+        : "memory");
+  }
+#else
+  simt::tensor_load(shared, map, row, column, barrier, where);
+#endif
+}
+
+/// Copies a box from shared to global memory, in the current bulk group of this thread. Rows and
+/// pieces of 16 bytes outside of the matrix are left out: where a row of the matrix ends inside of
+/// a piece, the rest of the piece is written too, and must be padding.
+template <L2Hint hint = L2Hint::none>
+QUAD_INSTRUCTION void tensor_store(TensorMap const& map, int row, int column,
+                                   void const* shared QUAD_WHERE) {
+#ifdef __CUDACC__
+  if constexpr (hint == L2Hint::none) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(
+            &map),
+        "r"(column), "r"(row), "r"(detail::shared_address(shared))
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group.L2::cache_hint [%0, {%1, %2}], "
+        "[%3], %4;" ::"l"(&map),
+        "r"(column), "r"(row), "r"(detail::shared_address(shared)),
+        "l"(static_cast<std::uint64_t>(hint))
+        : "memory");
+  }
+#else
+  simt::tensor_store(map, row, column, shared, false, where);
+#endif
+}
+
+/// Adds a box in shared memory to global memory, element by element, each atomically, in the
+/// current bulk group of this thread; what is left out is as in tensor_store(). The model knows f32
+/// and i32.
+QUAD_INSTRUCTION void tensor_reduce_add(TensorMap const& map, int row, int column,
+                                        void const* shared QUAD_WHERE) {
+#ifdef __CUDACC__
+  asm volatile(
+      "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%0, {%1, %2}], "
+      "[%3];" ::"l"(&map),
+      "r"(column), "r"(row), "r"(detail::shared_address(shared))
+      : "memory");
+#else
+  simt::tensor_store(map, row, column, shared, true, where);
+#endif
+}
+
+/// Asks for a box to be brought to the L2 cache.
+QUAD_INSTRUCTION void tensor_prefetch(TensorMap const& map, int row, int column) {
+#ifdef __CUDACC__
+  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(&map),
+               "r"(column), "r"(row)
+               : "memory");
+#else
+  (void)map;
+  (void)row;
+  (void)column;
+#endif
+}
+
+}  // namespace quadrille::ptx

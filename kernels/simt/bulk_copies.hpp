@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/tensor_map.hpp"
+#include "simt/barriers.hpp"
+
+/// Models of common/ptx/bulk_copies.cuh.
+namespace quadrille::simt {
+
+/// Loads complete at a random moment; stores when they are issued or when they are waited for.
+void bulk_load(void* shared, void const* global, unsigned bytes, MBarrier* barrier, Place place);
+void bulk_store(void* global, void const* shared, unsigned bytes, Place place);
+void bulk_reduce_add_f32(float* global, float const* shared, unsigned bytes, Place place);
+void bulk_commit();
+void bulk_wait(unsigned newest);
+void bulk_prefetch(void const* global, unsigned bytes, Place place);
+void tensor_load(void* shared, ptx::TensorMap const& map, int row, int column, MBarrier* barrier,
+                 Place place);
+void tensor_store(ptx::TensorMap const& map, int row, int column, void const* shared, bool add,
+                  Place place);
+
+}  // namespace quadrille::simt
