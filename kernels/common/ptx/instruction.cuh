@@ -4,7 +4,7 @@
 
 /// What the headers of this folder share. Each has the instructions of one topic that C++ cannot say,
 /// one named function each, with its model for the interpreter beside it: inline PTX for nvcc, C++
-/// or calls of kernels/simt for g++. tests/kernels compares both with the same expected bits.
+/// or calls of kernels/simt for g++. tests/kernels/ptx compares both with the same expected bits.
 ///
 /// Pointers are generic; where an instruction needs shared memory, which a name or comment says, the
 /// pointer must point there. Functions named after `.sync.aligned` instructions (matrices,

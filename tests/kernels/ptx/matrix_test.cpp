@@ -1,22 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-//
-// Holds instructions and their models against the same bits: on a GPU this shows that the models
-// are right, elsewhere it keeps them so. Inputs are small integers, so that sums are exact in every
-// order.
-
-#include "kernels/ptx_kernels.hpp"
-#include "support/kernel_test.hpp"
-
-#include <gtest/gtest.h>
+#include "kernels/ptx/matrix_kernels.hpp"
+#include "support/instruction_test.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <stdexcept>
-#include <string>
 
 namespace quadrille::test {
 namespace {
@@ -24,36 +15,11 @@ namespace {
 using device::Device;
 using device::StreamView;
 
-/// Numbers from -range to range that differ by position.
-int small(std::size_t i, int range) {
-  return static_cast<int>(i * 2654435761U % 4294967296U >> 7) % (2 * range + 1) - range;
-}
-std::vector<int> small_integers(std::size_t n, int range, std::size_t first) {
-  std::vector<int> values(n);
-  for (std::size_t i = 0; i < n; ++i) values[i] = small(first + i, range);
-  return values;
-}
 template <class T, class Convert>
 std::vector<T> converted(std::vector<int> const& values, Convert const& convert) {
   std::vector<T> result;
   for (int const value : values) result.push_back(convert(value));
   return result;
-}
-
-/// |value| < 2048.
-std::uint16_t f16_bits(int value) {
-  if (value == 0) return 0;
-  auto const magnitude = static_cast<unsigned>(std::abs(value));
-  unsigned const exponent = static_cast<unsigned>(std::bit_width(magnitude)) - 1;
-  unsigned const mantissa = magnitude << (10 - exponent) & 0x3FFU;
-  return static_cast<std::uint16_t>((value < 0 ? 0x8000U : 0U) | (exponent + 15) << 10 | mantissa);
-}
-/// |value| < 256.
-std::uint16_t bf16_bits(int value) {
-  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(static_cast<float>(value)) >> 16);
-}
-std::uint32_t f32_bits(int value) {
-  return std::bit_cast<std::uint32_t>(static_cast<float>(value));
 }
 
 /// c_factor c + factor a b of row-major matrices.
@@ -81,89 +47,12 @@ std::vector<T> transposed(int rows, int columns, std::vector<T> const& x) {
   return y;
 }
 
-std::vector<unsigned char> bytes_of_positions(std::size_t n) {
-  std::vector<unsigned char> bytes(n);
-  for (std::size_t i = 0; i < n; ++i) bytes[i] = static_cast<unsigned char>(i * 7 + i / 256 + 1);
-  return bytes;
-}
-
-bool has_gpu() { return kernel_mode() == KernelMode::gpu; }
-
-/// What the interpreter says of the launch, or nothing.
-template <class Launch>
-std::string error_of(Launch&& launch) {
-  try {
-    launch();
-  } catch (std::runtime_error const& error) {
-    return error.what();
-  }
-  return "";
-}
-#define EXPECT_FINDS(launch, text)                                                         \
-  do {                                                                                     \
-    std::string const found = error_of([&] { launch; });                                   \
-    EXPECT_NE(found.find(text), std::string::npos) << #launch " found '" << found << '\''; \
-  } while (false)
-
-TEST(Ptx, CpAsyncCopiesAndFillsWithZeros) {
-  on_every_schedule([](Device& device, StreamView stream) {
-    for (int const bytes : {4, 8, 16}) {
-      auto const n = static_cast<std::size_t>(64 * bytes);
-      std::vector<unsigned char> const source = bytes_of_positions(n);
-      DeviceArray<unsigned char> const from{device, stream, source};
-      DeviceArray<unsigned char> const to{device, stream, static_cast<std::int64_t>(n)};
-
-      launch_cp_async(bytes, from.data(), from.data(), to.data(), 0, 0, stream);
-
-      std::vector<unsigned char> expected = source;
-      for (std::size_t i = n / 2; i < n; ++i) {
-        if ((i - n / 2) / static_cast<std::size_t>(bytes) % 3 == 0) expected[i] = 0;
-      }
-      EXPECT_EQ(to.download(), expected) << bytes;
-      EXPECT_TRUE(to.intact());
-    }
-  });
-}
-
-TEST(Ptx, CpAsyncDoesNotReadAnInvalidSource) {
-  on_every_schedule([](Device& device, StreamView stream) {
-    for (int const bytes : {4, 8, 16}) {
-      auto const n = static_cast<std::size_t>(64 * bytes);
-      DeviceArray<unsigned char> const from{device, stream, bytes_of_positions(n)};
-      DeviceArray<unsigned char> const to{device, stream, static_cast<std::int64_t>(n)};
-
-      launch_cp_async(bytes, from.data(), nullptr, to.data(), 0, 0, stream);
-
-      EXPECT_EQ(to.download()[n / 2], 0) << bytes;
-    }
-  });
-}
-
-TEST(Ptx, CpAsyncMustBeAligned) {
-  if (has_gpu()) GTEST_SKIP() << "a GPU cannot go on after it";
-  on_every_schedule([](Device& device, StreamView stream) {
-    DeviceArray<unsigned char> const from{device, stream, 2048};
-    DeviceArray<unsigned char> const to{device, stream, 1024};
-    auto const copy = [&](int bytes, int from_shift, int to_shift) {
-      launch_cp_async(bytes, from.data(), nullptr, to.data(), from_shift, to_shift, stream);
-    };
-
-    EXPECT_FINDS(copy(16, 8, 0), "not aligned to 16");
-    EXPECT_FINDS(copy(16, 0, 8), "not aligned to 16");
-    EXPECT_FINDS(copy(8, 4, 0), "not aligned to 8");
-    EXPECT_FINDS(copy(8, 0, 4), "not aligned to 8");
-    EXPECT_FINDS(copy(4, 2, 0), "not aligned to 4");
-    EXPECT_FINDS(copy(4, 0, 1), "not aligned to 4");
-    EXPECT_EQ(error_of([&] { copy(16, 16, 16); }), "");
-  });
-}
-
 /// Element (row, column) of matrix m, whose rows are taken from the last to the first.
 std::size_t place_in_rows(int count, int matrix, int row, int column) {
   return static_cast<std::size_t>((8 * count - 1 - (8 * matrix + row)) * 8 + column);
 }
 
-TEST(Ptx, LdmatrixDistributesRows) {
+TEST(Matrix, LdmatrixDistributesRows) {
   on_every_schedule([](Device& device, StreamView stream) {
     std::vector<std::uint16_t> rows(32 * 8);
     std::iota(rows.begin(), rows.end(), std::uint16_t{0x1200});
@@ -196,7 +85,7 @@ TEST(Ptx, LdmatrixDistributesRows) {
   });
 }
 
-TEST(Ptx, StmatrixCollectsRows) {
+TEST(Matrix, StmatrixCollectsRows) {
   on_every_schedule([](Device& device, StreamView stream) {
     for (int const count : {1, 2, 4}) {
       for (bool const trans : {false, true}) {
@@ -228,7 +117,7 @@ TEST(Ptx, StmatrixCollectsRows) {
   });
 }
 
-TEST(Ptx, MatrixRowsMustBeAligned) {
+TEST(Matrix, MatrixRowsMustBeAligned) {
   if (has_gpu()) GTEST_SKIP() << "a GPU cannot go on after it";
   on_every_schedule([](Device& device, StreamView stream) {
     DeviceArray<std::uint16_t> const rows{device, stream, 32 * 8};
@@ -247,12 +136,12 @@ TEST(Ptx, MatrixRowsMustBeAligned) {
 struct Matrices {
   std::vector<int> a, b, c;
   Matrices(int m, int n, int k)
-      : a{small_integers(static_cast<std::size_t>(m * k), 3, 1)},
-        b{small_integers(static_cast<std::size_t>(k * n), 4, 1000)},
-        c{small_integers(static_cast<std::size_t>(m * n), 100, 2000)} {}
+      : a{small_integers<int>(1, static_cast<std::size_t>(m * k), 3)},
+        b{small_integers<int>(2, static_cast<std::size_t>(k * n), 4)},
+        c{small_integers<int>(3, static_cast<std::size_t>(m * n), 100)} {}
 };
 
-TEST(Ptx, MmaF16) {
+TEST(Matrix, MmaF16) {
   on_every_schedule([](Device& device, StreamView stream) {
     Matrices const x{16, 8, 16};
     auto const to_float = [](int value) { return static_cast<float>(value); };
@@ -269,7 +158,7 @@ TEST(Ptx, MmaF16) {
   });
 }
 
-TEST(Ptx, MmaF16WithSumsInF16) {
+TEST(Matrix, MmaF16WithSumsInF16) {
   on_every_schedule([](Device& device, StreamView stream) {
     Matrices const x{16, 8, 16};
     DeviceArray<std::uint16_t> const a{device, stream, converted<std::uint16_t>(x.a, f16_bits)};
@@ -286,7 +175,7 @@ TEST(Ptx, MmaF16WithSumsInF16) {
   });
 }
 
-TEST(Ptx, MmaBf16) {
+TEST(Matrix, MmaBf16) {
   on_every_schedule([](Device& device, StreamView stream) {
     Matrices const x{16, 8, 16};
     auto const to_float = [](int value) { return static_cast<float>(value); };
@@ -304,7 +193,7 @@ TEST(Ptx, MmaBf16) {
 }
 
 // Numbers at the edges of f16 times 1, on the diagonal: widening them is exact.
-TEST(Ptx, MmaF16WidensEveryKindOfNumber) {
+TEST(Matrix, MmaF16WidensEveryKindOfNumber) {
   on_every_schedule([](Device& device, StreamView stream) {
     std::vector<std::uint16_t> const bits{0x0001, 0x8001, 0x03FF, 0x0400, 0x7BFF, 0xFBFF,
                                           0x8000, 0x7C00, 0xFC00, 0x3C01, 0x0200, 0x83FF,
@@ -330,7 +219,7 @@ TEST(Ptx, MmaF16WidensEveryKindOfNumber) {
   });
 }
 
-TEST(Ptx, MmaTf32) {
+TEST(Matrix, MmaTf32) {
   on_every_schedule([](Device& device, StreamView stream) {
     for (int const k : {4, 8}) {
       Matrices const x{16, 8, k};
@@ -356,7 +245,7 @@ TEST(Ptx, MmaTf32) {
   });
 }
 
-TEST(Ptx, MmaF64) {
+TEST(Matrix, MmaF64) {
   on_every_schedule([](Device& device, StreamView stream) {
     auto const to_double = [](int value) { return static_cast<double>(value); };
     for (auto const& [m, k] : {std::pair{8, 4}, {16, 4}, {16, 8}, {16, 16}}) {
@@ -383,7 +272,7 @@ float rounded_to_tf32(float value) {
   return static_cast<float>(std::round(static_cast<double>(value) / unit) * unit);
 }
 
-TEST(Ptx, ToTf32RoundsTiesAwayFromZero) {
+TEST(Matrix, ToTf32RoundsTiesAwayFromZero) {
   on_every_schedule([](Device& device, StreamView stream) {
     std::vector<float> values{0.0F,
                               -0.0F,
@@ -417,7 +306,7 @@ TEST(Ptx, ToTf32RoundsTiesAwayFromZero) {
   });
 }
 
-TEST(Ptx, ToTf32DropsTheLowBitsOfNan) {
+TEST(Matrix, ToTf32DropsTheLowBitsOfNan) {
   on_every_schedule([](Device& device, StreamView stream) {
     std::vector<float> const values{std::bit_cast<float>(0x7FC00000U),
                                     std::bit_cast<float>(0xFFC00001U),
@@ -432,7 +321,7 @@ TEST(Ptx, ToTf32DropsTheLowBitsOfNan) {
 }
 
 // Or a kernel would lose the mark of memory that nobody wrote.
-TEST(Ptx, ToTf32KeepsTheNanOfUnwrittenMemory) {
+TEST(Matrix, ToTf32KeepsTheNanOfUnwrittenMemory) {
   on_every_schedule([](Device& device, StreamView stream) {
     DeviceArray<float> const from{device, stream, 1};
     DeviceArray<float> const to{device, stream, std::vector<float>(1)};
@@ -485,13 +374,13 @@ void check_wmma(Convert const& convert, Sum nothing) {
   });
 }
 
-TEST(Ptx, WmmaWithSumsInF32) {
+TEST(Matrix, WmmaWithSumsInF32) {
   check_wmma<float>([](int value) { return static_cast<float>(value); }, -1.0F);
 }
 
-TEST(Ptx, WmmaWithSumsInF16) { check_wmma<std::uint16_t>(f16_bits, std::uint16_t{0xABCD}); }
+TEST(Matrix, WmmaWithSumsInF16) { check_wmma<std::uint16_t>(f16_bits, std::uint16_t{0xABCD}); }
 
-TEST(Ptx, WmmaFillsFragments) {
+TEST(Matrix, WmmaFillsFragments) {
   on_every_schedule([](Device& device, StreamView stream) {
     Matrices const x{16, 16, 16};
     auto const to_float = [](int value) { return static_cast<float>(value); };
@@ -507,7 +396,7 @@ TEST(Ptx, WmmaFillsFragments) {
   });
 }
 
-TEST(Ptx, WmmaMatricesMustBeAligned) {
+TEST(Matrix, WmmaMatricesMustBeAligned) {
   if (has_gpu()) GTEST_SKIP() << "a GPU may go on with it";
   on_every_schedule([](Device& device, StreamView stream) {
     DeviceArray<std::uint16_t> const x{device, stream, std::vector<std::uint16_t>(1024)};
@@ -521,276 +410,6 @@ TEST(Ptx, WmmaMatricesMustBeAligned) {
     EXPECT_FINDS(multiply(0, 20, 16), "wmma.load: rows must begin at multiples of 16 bytes");
     EXPECT_FINDS(multiply(0, 16, 18), "wmma.load.c: rows must begin at multiples of 16 bytes");
     EXPECT_EQ(error_of([&] { multiply(16, 24, 20); }), "");
-  });
-}
-
-TEST(Ptx, StreamingLoadsAndStores) {
-  on_every_schedule([](Device& device, StreamView stream) {
-    for (int const bytes : {4, 8, 16}) {
-      int const n = 200;
-      std::vector<unsigned char> const source =
-          bytes_of_positions(static_cast<std::size_t>(n * bytes));
-      DeviceArray<unsigned char> const from{device, stream, source};
-      DeviceArray<unsigned char> const to{device, stream, n * bytes};
-
-      launch_streaming(bytes, from.data(), to.data(), n, stream);
-
-      EXPECT_EQ(to.download(), source) << bytes;
-      EXPECT_TRUE(to.intact());
-    }
-  });
-}
-
-TEST(Ptx, StreamingAccessesMustBeAligned) {
-  if (has_gpu()) GTEST_SKIP() << "a GPU cannot go on after it";
-  on_every_schedule([](Device& device, StreamView stream) {
-    DeviceArray<unsigned char> const x{device, stream, 64};
-    DeviceArray<unsigned char> const y{device, stream, 64};
-
-    EXPECT_FINDS(launch_streaming(16, x.data() + 8, y.data(), 2, stream), "not aligned to 16");
-    EXPECT_FINDS(launch_streaming(8, x.data(), y.data() + 4, 2, stream), "not aligned to 8");
-    EXPECT_FINDS(launch_streaming(4, x.data() + 2, y.data(), 2, stream), "not aligned to 4");
-  });
-}
-
-/// All words alike.
-AtomicWords words_of(int value) {
-  AtomicWords w{};
-  auto const set = [&](auto& words) {
-    for (auto& word : words) word = static_cast<std::remove_reference_t<decltype(word)>>(value);
-  };
-  set(w.add_u32), set(w.add_s32), set(w.add_u64), set(w.add_f32), set(w.add_f64);
-  set(w.min_u32), set(w.max_u32), set(w.min_s32), set(w.max_s32);
-  set(w.min_u64), set(w.max_u64), set(w.min_s64), set(w.max_s64);
-  set(w.exchange_f32), set(w.exchange_u64), set(w.swap_u32), set(w.swap_f64);
-  set(w.red_add_u32), set(w.red_add_u64), set(w.red_add_f32), set(w.red_add_f64);
-  set(w.red_min_s32), set(w.red_max_u32), set(w.red_min_u64), set(w.red_max_s64);
-  return w;
-}
-
-TEST(Ptx, AtomicsAddUpAndSelect) {
-  on_every_schedule([](Device& device, StreamView stream) {
-    DeviceArray<AtomicWords> const words{device, stream, std::vector{words_of(50)}};
-    DeviceArray<AtomicWords> const olds{device, stream, 96};
-
-    launch_atomics(words.data(), olds.data(), 96, stream);
-
-    // 0 + ... + 95 = 4560. The smallest value is 0, or -3; the largest 95, or 92.
-    AtomicWords const w = words.download().front();
-    for (int k = 0; k < kAtomics; ++k) {
-      EXPECT_EQ(w.add_u32[k], 4610) << k;
-      EXPECT_EQ(w.add_s32[k], -4510) << k;
-      EXPECT_EQ(w.add_u64[k], 4610) << k;
-      EXPECT_EQ(w.add_f32[k], 4610) << k;
-      EXPECT_EQ(w.add_f64[k], 4610) << k;
-      EXPECT_EQ(w.min_u32[k], 0) << k;
-      EXPECT_EQ(w.max_u32[k], 95) << k;
-      EXPECT_EQ(w.min_s32[k], -3) << k;
-      EXPECT_EQ(w.max_s32[k], 92) << k;
-      EXPECT_EQ(w.min_u64[k], 0) << k;
-      EXPECT_EQ(w.max_u64[k], 95) << k;
-      EXPECT_EQ(w.min_s64[k], -3) << k;
-      EXPECT_EQ(w.max_s64[k], 92) << k;
-      EXPECT_EQ(w.swap_u32[k], 50) << k;
-      EXPECT_EQ(w.swap_f64[k], 50) << k;
-    }
-    for (int k = 0; k < kReductions; ++k) {
-      EXPECT_EQ(w.red_add_u32[k], 4610) << k;
-      EXPECT_EQ(w.red_add_u64[k], 4610) << k;
-      EXPECT_EQ(w.red_add_f32[k], 4610) << k;
-      EXPECT_EQ(w.red_add_f64[k], 4610) << k;
-      EXPECT_EQ(w.red_min_s32[k], -3) << k;
-      EXPECT_EQ(w.red_max_u32[k], 95) << k;
-      EXPECT_EQ(w.red_min_u64[k], 0) << k;
-      EXPECT_EQ(w.red_max_s64[k], 92) << k;
-    }
-    // Nothing is lost or seen twice: what went in came out once, or is there.
-    std::vector<AtomicWords> const old = olds.download();
-    for (int k = 0; k < kAtomics; ++k) {
-      double sum_f32 = w.exchange_f32[k];
-      std::uint64_t sum_u64 = w.exchange_u64[k];
-      std::vector<std::uint32_t> seen{w.add_u32[k]};
-      for (AtomicWords const& own : old) {
-        sum_f32 += own.exchange_f32[k];
-        sum_u64 += own.exchange_u64[k];
-        seen.push_back(own.add_u32[k]);
-      }
-      for (std::uint32_t i = 0; i < 96; ++i) {
-        EXPECT_NE(std::find(seen.begin(), seen.end(), old[i].add_u32[k] + i), seen.end()) << k;
-      }
-      EXPECT_EQ(sum_f32, 4610) << k;
-      EXPECT_EQ(sum_u64, 4610) << k;
-    }
-  });
-}
-
-TEST(Ptx, AtomicsReturnTheValueBefore) {
-  on_every_schedule([](Device& device, StreamView stream) {
-    DeviceArray<AtomicWords> const words{device, stream, std::vector{words_of(7)}};
-    DeviceArray<AtomicWords> const olds{device, stream, std::vector<AtomicWords>(1)};
-
-    launch_atomics(words.data(), olds.data(), 1, stream);
-
-    AtomicWords const old = olds.download().front(), w = words.download().front();
-    for (int k = 0; k < kAtomics; ++k) {
-      EXPECT_EQ(old.add_u32[k], 7) << k;
-      EXPECT_EQ(old.add_s32[k], 7) << k;
-      EXPECT_EQ(old.add_u64[k], 7) << k;
-      EXPECT_EQ(old.add_f32[k], 7) << k;
-      EXPECT_EQ(old.add_f64[k], 7) << k;
-      EXPECT_EQ(old.min_u32[k], 7) << k;
-      EXPECT_EQ(old.max_u32[k], 7) << k;
-      EXPECT_EQ(old.min_s32[k], 7) << k;
-      EXPECT_EQ(old.max_s32[k], 7) << k;
-      EXPECT_EQ(old.min_u64[k], 7) << k;
-      EXPECT_EQ(old.max_u64[k], 7) << k;
-      EXPECT_EQ(old.min_s64[k], 7) << k;
-      EXPECT_EQ(old.max_s64[k], 7) << k;
-      EXPECT_EQ(old.exchange_f32[k], 7) << k;
-      EXPECT_EQ(old.exchange_u64[k], 7) << k;
-      EXPECT_EQ(old.swap_u32[k], 7) << k;
-      EXPECT_EQ(old.swap_f64[k], 7) << k;
-      EXPECT_EQ(w.min_s32[k], -3) << k;
-      EXPECT_EQ(w.max_s64[k], 7) << k;
-      EXPECT_EQ(w.exchange_f32[k], 0) << k;
-      EXPECT_EQ(w.swap_u32[k], 0) << k;
-      EXPECT_EQ(w.swap_f64[k], 0) << k;
-    }
-  });
-}
-
-TEST(Ptx, LoadsSeeStores) {
-  on_every_schedule([](Device& device, StreamView stream) {
-    DeviceArray<std::uint32_t> const words{device, stream, 12};
-    DeviceArray<double> const reals{device, stream, 12};
-
-    launch_load_store(0x12345678, -0.1, words.data(), reals.data(), stream);
-
-    EXPECT_EQ(words.download(), std::vector<std::uint32_t>(12, 0x12345678));
-    EXPECT_EQ(reals.download(), std::vector<double>(12, -0.1));
-    EXPECT_TRUE(words.intact() && reals.intact());
-  });
-}
-
-TEST(Ptx, MessagesBetweenBlocksCarryWhatCameBefore) {
-  on_every_schedule([](Device& device, StreamView stream) {
-    for (Message const message : {Message::release_acquire_gpu, Message::release_acquire_sys,
-                                  Message::fences_gpu, Message::exchange_acq_rel_gpu}) {
-      DeviceArray<std::uint32_t> const words{device, stream, std::vector<std::uint32_t>(2)};
-      DeviceArray<int> const data{device, stream, 64};
-      DeviceArray<int> const out{device, stream, 64};
-
-      launch_message(message, words.data(), data.data(), out.data(), stream);
-
-      std::vector<int> expected(64);
-      for (int i = 0; i < 64; ++i) expected[static_cast<std::size_t>(i)] = 2 * (100 + i);
-      EXPECT_EQ(out.download(), expected) << static_cast<int>(message);
-    }
-  });
-}
-
-TEST(Ptx, MessagesOfTooWeakOrderOrScopeAreRaces) {
-  if (kernel_mode() != KernelMode::race) GTEST_SKIP() << "only the race detector sees them";
-  on_every_schedule([](Device& device, StreamView stream) {
-    for (Message const message : {Message::relaxed, Message::release_acquire_cta}) {
-      DeviceArray<std::uint32_t> const words{device, stream, std::vector<std::uint32_t>(2)};
-      DeviceArray<int> const data{device, stream, 64};
-      DeviceArray<int> const out{device, stream, 64};
-
-      EXPECT_FINDS(launch_message(message, words.data(), data.data(), out.data(), stream), "race");
-    }
-  });
-}
-
-TEST(Ptx, MessagesWithinABlockNeedItsScopeOnly) {
-  on_every_schedule([](Device& device, StreamView stream) {
-    for (bool const shared_flag : {false, true}) {
-      DeviceArray<std::uint32_t> const flag{device, stream, std::vector<std::uint32_t>(1)};
-      DeviceArray<int> const data{device, stream, 32};
-      DeviceArray<int> const out{device, stream, 32};
-
-      launch_message_in_block(shared_flag, flag.data(), data.data(), out.data(), stream);
-
-      std::vector<int> expected(32);
-      for (int i = 0; i < 32; ++i) expected[static_cast<std::size_t>(i)] = 2 * (100 + i);
-      EXPECT_EQ(out.download(), expected) << shared_flag;
-    }
-  });
-}
-
-TEST(Ptx, NamedBarriersHandOver) {
-  on_every_schedule([](Device& device, StreamView stream) {
-    std::vector<int> const values = small_integers(96, 1000, 5);
-    DeviceArray<int> const in{device, stream, values};
-    DeviceArray<int> const out{device, stream, 96};
-
-    launch_named_barriers(in.data(), out.data(), 64, stream);
-
-    std::vector<int> expected;
-    for (std::size_t i = 0; i < 96; ++i) expected.push_back(2 * values[i / 32 * 32 + 31 - i % 32]);
-    EXPECT_EQ(out.download(), expected);
-  });
-}
-
-TEST(Ptx, NamedBarriersOfMoreThreadsThanTheBlockAreFound) {
-  if (has_gpu()) GTEST_SKIP() << "a GPU waits for ever";
-  on_every_schedule([](Device& device, StreamView stream) {
-    DeviceArray<int> const in{device, stream, std::vector<int>(96)};
-    DeviceArray<int> const out{device, stream, 96};
-
-    EXPECT_FINDS(launch_named_barriers(in.data(), out.data(), 128, stream), ": 128 threads");
-  });
-}
-
-TEST(Ptx, SpecialRegistersAndElection) {
-  on_every_schedule([](Device& device, StreamView stream) {
-    DeviceArray<Special> const out{device, stream, 64};
-
-    launch_special(out.data(), stream);
-
-    std::vector<Special> const seen = out.download();
-    for (unsigned i = 0; i < 64; ++i) {
-      EXPECT_EQ(seen[i].lane, i % 32);
-      EXPECT_EQ(seen[i].elected, i % 32 == 0) << i;
-      EXPECT_EQ(seen[i].elected_of_some, i % 32 == 5) << i;
-      EXPECT_LT(seen[i].multiprocessor, static_cast<unsigned>(device.facts().units)) << i;
-      EXPECT_EQ(seen[i].cycles_advance, 1) << i;
-      EXPECT_EQ(seen[i].time_advances, 1) << i;
-    }
-  });
-}
-
-TEST(Ptx, RegistersMoveBetweenWarpgroups) {
-  on_every_schedule([](Device& device, StreamView stream) {
-    DeviceArray<int> const out{device, stream, 384};
-
-    launch_registers(out.data(), stream);
-
-    std::vector<int> expected(384);
-    std::iota(expected.begin(), expected.end(), 0);
-    EXPECT_EQ(out.download(), expected);
-  });
-}
-
-TEST(Ptx, BytesAndBits) {
-  on_every_schedule([](Device& device, StreamView stream) {
-    std::vector<std::uint32_t> const selectors{0x3210, 0x7654, 0x0246, 0x89AB, 0xFEDC, 0x1111};
-    std::vector<std::uint32_t> const picked{0x80FF7F01, 0x12F4C3B2, 0x01FFB2F4,
-                                            0x0000FFFF, 0x00FFFFFF, 0x7F7F7F7F};
-    std::uint32_t const a = 0x80FF7F01, b = 0x12F4C3B2;
-    DeviceArray<std::uint32_t> const there{device, stream, selectors};
-    DeviceArray<std::uint32_t> const out{device, stream, 24};
-
-    launch_bits(a, b, there.data(), out.data(), 6, stream);
-
-    std::vector<std::uint32_t> expected = picked;
-    for (std::uint32_t const c : selectors) expected.push_back(a ^ b ^ c);
-    for (std::uint32_t const c : selectors) expected.push_back((a & b) | (a & c) | (b & c));
-    // True for abc = 000, 001, 011, 100.
-    for (std::uint32_t const c : selectors) {
-      expected.push_back((~a & ~b & ~c) | (~a & ~b & c) | (~a & b & c) | (a & ~b & ~c));
-    }
-    EXPECT_EQ(out.download(), expected);
   });
 }
 

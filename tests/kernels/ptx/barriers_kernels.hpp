@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "device/device.hpp"
+
+/// Kernels around the instructions of common/ptx/barriers.cuh. Pointers are to device memory.
+namespace quadrille::test {
+
+/// One warp hands 3 x 32 numbers to another through one buffer: out[i] = 2 in[i]. Both
+/// barriers are of `count` threads, which should be 64.
+void launch_named_barriers(int const* in, int* out, int count, device::StreamView stream);
+
+/// What the ring does wrong on purpose.
+enum class RingMisuse {
+  none,
+  wrong_parity,
+  no_expect_tx,
+  too_few_expected,
+  odd_size,
+  not_initialised,
+  no_init_fence,
+  no_wait_for_full,   ///< reads what has not arrived
+  no_wait_for_empty,  ///< overwrites what has not been read
+};
+
+/// to[i] = from[i] + 1 by one block: chunks of 256 floats through a ring of three.
+void launch_bulk_ring(float const* from, float* to, int chunks, RingMisuse misuse,
+                      device::StreamView stream);
+
+}  // namespace quadrille::test

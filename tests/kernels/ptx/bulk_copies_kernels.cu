@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "common/ptx/barriers.cuh"
+#include "common/ptx/bulk_copies.cuh"
+#include "kernels/ptx/bulk_copies_kernels.hpp"
+
+namespace quadrille::test {
+namespace {
+
+using namespace ptx;  // every line below is about these instructions
+
+constexpr int kThreads = 128;
+constexpr int kChunk = 256;
+
+__global__ void bulk_store_kernel(float const* from, float* to, bool add, StoreMisuse misuse) {
+  QUAD_SHARED(float, tile, [2][kChunk / 2]);
+  int const first = static_cast<int>(blockIdx.x) * kChunk;
+  int const t = static_cast<int>(threadIdx.x);
+  for (int half = 0; half < 2; ++half) tile[half][t] = from[first + half * kThreads + t];
+  // The copy engine reads what this thread has stored.
+  if (misuse != StoreMisuse::no_proxy_fence) fence_proxy_async();
+  __syncthreads();
+  if (t == 0) {
+    for (int half = 0; half < 2; ++half) {
+      float* const target = to + first + half * kThreads;
+      if (add) {
+        bulk_reduce_add_f32(target, tile[half], kThreads * sizeof(float));
+      } else if (half == 0) {
+        bulk_store(target, tile[half], kThreads * sizeof(float));
+      } else {
+        bulk_store<L2Hint::evict_last>(target, tile[half], kThreads * sizeof(float));
+      }
+      bulk_commit();
+    }
+    if (misuse == StoreMisuse::overwrite_source) tile[0][0] += 1;
+    if (misuse != StoreMisuse::no_wait) {
+      bulk_wait_read<1>();
+      tile[0][0] = -1;
+      if (misuse == StoreMisuse::overwrite_source) tile[1][0] += 1;
+      bulk_wait<0>();
+    }
+  }
+}
+
+__global__ void tensor_load_kernel(const __grid_constant__ TensorMap map, int row, int column,
+                                   unsigned char* tile, unsigned bytes) {
+  QUAD_DYNAMIC_SHARED(unsigned char, box);
+  QUAD_SHARED(MBarrier, full);
+  if (threadIdx.x == 0) {
+    tensor_map_prefetch(map);
+    tensor_prefetch(map, row, column);
+    mbarrier_init(&full, 1);
+    fence_mbarrier_init();
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    mbarrier_expect_tx(&full, bytes);
+    tensor_load(box, map, row, column, &full);
+    mbarrier_arrive(&full);
+  }
+  while (!mbarrier_test(&full, 0)) {
+  }
+  for (unsigned i = threadIdx.x; i < bytes; i += blockDim.x) tile[i] = box[i];
+  __syncthreads();
+  if (threadIdx.x == 0) mbarrier_inval(&full);
+}
+
+__global__ void tensor_store_kernel(const __grid_constant__ TensorMap map, int row, int column,
+                                    unsigned char const* tile, unsigned bytes, bool add) {
+  QUAD_DYNAMIC_SHARED(unsigned char, box);
+  for (unsigned i = threadIdx.x; i < bytes; i += blockDim.x) box[i] = tile[i];
+  fence_proxy_async();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    if (add) {
+      tensor_reduce_add(map, row, column, box);
+    } else {
+      tensor_store(map, row, column, box);
+    }
+    bulk_commit();
+    bulk_wait<0>();
+  }
+}
+
+}  // namespace
+
+void launch_bulk_store(float const* from, float* to, int blocks, bool add, StoreMisuse misuse,
+                       device::StreamView stream) {
+  QUAD_LAUNCH(bulk_store_kernel, static_cast<unsigned>(blocks), kThreads, 0, stream, from, to, add,
+              misuse);
+}
+
+void launch_tensor_load(ptx::Tensor2d const& matrix, int row, int column, unsigned char* tile,
+                        unsigned bytes, device::StreamView stream) {
+  QUAD_LAUNCH(tensor_load_kernel, 1, kThreads, bytes, stream, ptx::make_tensor_map_2d(matrix), row,
+              column, tile, bytes);
+}
+
+void launch_tensor_store(ptx::Tensor2d const& matrix, int row, int column,
+                         unsigned char const* tile, unsigned bytes, bool add,
+                         device::StreamView stream) {
+  QUAD_LAUNCH(tensor_store_kernel, 1, kThreads, bytes, stream, ptx::make_tensor_map_2d(matrix), row,
+              column, tile, bytes, add);
+}
+
+}  // namespace quadrille::test

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/tensor_map.hpp"
+#include "device/device.hpp"
+
+/// Kernels around the instructions of common/ptx/bulk_copies.cuh. Pointers are to device memory.
+namespace quadrille::test {
+
+/// What a store does wrong on purpose.
+enum class StoreMisuse {
+  none,
+  no_proxy_fence,
+  overwrite_source,  ///< before it has been read
+  no_wait,
+};
+
+/// to[i] = from[i] (or += with `add`): each block stores 256 floats of shared memory.
+void launch_bulk_store(float const* from, float* to, int blocks, bool add, StoreMisuse misuse,
+                       device::StreamView stream);
+
+/// Loads the box of the matrix at (row, column), then writes its `bytes` as they lie in shared
+/// memory.
+void launch_tensor_load(ptx::Tensor2d const& matrix, int row, int column, unsigned char* tile,
+                        unsigned bytes, device::StreamView stream);
+
+/// Stores (or adds) the box of the matrix at (row, column), of which the bytes in shared memory are
+/// given.
+void launch_tensor_store(ptx::Tensor2d const& matrix, int row, int column,
+                         unsigned char const* tile, unsigned bytes, bool add,
+                         device::StreamView stream);
+
+}  // namespace quadrille::test

@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/ptx/bulk_copies_kernels.hpp"
+#include "support/expect_fails.hpp"
+#include "support/instruction_test.hpp"
+
+#include <cstring>
+
+namespace quadrille::test {
+namespace {
+
+using core::DataType;
+using ptx::Swizzle;
+using ptx::Tensor2d;
+
+TEST(BulkCopies, BulkStoreAndReduce) {
+  for (bool const add : {false, true}) {
+    on_every_schedule([&](device::Device& device, device::StreamView stream) {
+      constexpr int kBlocks = 5;
+      auto const values = small_integers<float>(2, 256 * kBlocks, 1000);
+      auto expected = small_integers<float>(3, 256 * kBlocks, 1000);
+      DeviceArray<float> const from{device, stream, values};
+      DeviceArray<float> const to{device, stream, expected};
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        expected[i] = add ? expected[i] + values[i] : values[i];
+      }
+
+      launch_bulk_store(from.data(), to.data(), kBlocks, add, StoreMisuse::none, stream);
+
+      EXPECT_EQ(to.download(), expected);
+      EXPECT_TRUE(to.intact());
+    });
+  }
+}
+
+/// A matrix, the box that moves, and where.
+struct TensorCase {
+  DataType type;
+  int rows, columns, leading, box_rows, box_columns;
+  Swizzle swizzle;
+};
+
+std::size_t size_of(TensorCase const& c) { return core::size_of(c.type); }
+std::size_t tile_bytes(TensorCase const& c) {
+  return static_cast<std::size_t>(c.box_rows * c.box_columns) * size_of(c);
+}
+
+/// Byte of element (row, column) of the box in shared memory, written down once more.
+std::size_t tile_place(TensorCase const& c, int row, int column) {
+  auto const byte = static_cast<std::size_t>(column) * size_of(c);
+  std::size_t const width = static_cast<std::size_t>(c.box_columns) * size_of(c);
+  auto const r = static_cast<std::size_t>(row);
+  std::size_t piece = byte / 16;
+  if (c.swizzle == Swizzle::bytes_128) piece ^= r % 8;
+  if (c.swizzle == Swizzle::bytes_64) piece ^= r / 2 % 4;
+  if (c.swizzle == Swizzle::bytes_32) piece ^= r / 4 % 2;
+  return r * width + piece * 16 + byte % 16;
+}
+
+Tensor2d describe(TensorCase const& c, void const* data) {
+  return {.data = data,
+          .type = c.type,
+          .rows = c.rows,
+          .columns = c.columns,
+          .leading = c.leading,
+          .box_rows = static_cast<unsigned>(c.box_rows),
+          .box_columns = static_cast<unsigned>(c.box_columns),
+          .swizzle = c.swizzle};
+}
+
+std::vector<unsigned char> pattern(unsigned seed, std::size_t bytes) {
+  std::vector<unsigned char> values(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) {
+    values[i] = static_cast<unsigned char>(small_integer(seed, i, 60) + 128);
+  }
+  return values;
+}
+
+constexpr TensorCase kTensors[] = {
+    {DataType::f32, 16, 32, 32, 8, 8, Swizzle::none},
+    {DataType::f32, 37, 29, 32, 16, 12, Swizzle::none},
+    {DataType::f64, 9, 11, 12, 5, 4, Swizzle::none},
+    {DataType::i8, 33, 61, 80, 7, 48, Swizzle::none},
+    {DataType::i8, 3, 300, 304, 2, 256, Swizzle::none},
+    {DataType::f16, 70, 75, 88, 64, 64, Swizzle::bytes_128},
+    {DataType::f32, 31, 33, 36, 16, 32, Swizzle::bytes_128},
+    {DataType::bf16, 21, 45, 48, 16, 32, Swizzle::bytes_64},
+    {DataType::f64, 23, 7, 10, 24, 8, Swizzle::bytes_64},
+    {DataType::f32, 19, 17, 20, 17, 8, Swizzle::bytes_32},
+    {DataType::i32, 8, 4, 4, 32, 8, Swizzle::bytes_32},
+    {DataType::i64, 5, 5, 6, 256, 2, Swizzle::none},
+};
+/// Row, and column in pieces of 16 bytes.
+constexpr int kCorners[][2] = {{0, 0}, {3, 1}, {-2, -1}, {16, 6}, {1, 50}, {-300, 0}, {30, -3}};
+constexpr int kStoreCorners[][2] = {{0, 0}, {3, 1}, {16, 6}, {1, 50}, {300, 0}, {30, 2}, {2, 3}};
+
+TEST(BulkCopies, TensorLoad) {
+  on_every_schedule([](device::Device& device, device::StreamView stream) {
+    for (TensorCase const& c : kTensors) {
+      auto const matrix = pattern(4, static_cast<std::size_t>(c.rows * c.leading) * size_of(c));
+      DeviceArray<unsigned char> const from{device, stream, matrix};
+      DeviceArray<unsigned char> const to{device, stream, static_cast<std::int64_t>(tile_bytes(c))};
+      for (auto const& [row, piece] : kCorners) {
+        int const column = piece * 16 / static_cast<int>(size_of(c));
+        std::vector<unsigned char> expected(tile_bytes(c), 0);
+        for (int r = 0; r < c.box_rows; ++r) {
+          for (int j = 0; j < c.box_columns; ++j) {
+            if (row + r < 0 || row + r >= c.rows || column + j < 0 || column + j >= c.columns) {
+              continue;
+            }
+            auto const at = static_cast<std::size_t>((row + r) * c.leading + column + j);
+            std::memcpy(&expected[tile_place(c, r, j)], &matrix[at * size_of(c)], size_of(c));
+            EXPECT_EQ(tile_place(c, r, j),
+                      ptx::swizzled(c.swizzle, static_cast<unsigned>(r * c.box_columns + j) *
+                                                   static_cast<unsigned>(size_of(c))));
+          }
+        }
+
+        launch_tensor_load(describe(c, from.data()), row, column, to.data(),
+                           static_cast<unsigned>(tile_bytes(c)), stream);
+
+        EXPECT_EQ(to.download(), expected)
+            << "matrix " << &c - kTensors << " at " << row << ", " << column;
+        EXPECT_TRUE(to.intact());
+      }
+    }
+  });
+}
+
+/// Columns that a store reaches: all of the pieces of 16 bytes that a row has a part in.
+int stored_columns(TensorCase const& c) {
+  auto const size = static_cast<int>(size_of(c));
+  return (c.columns * size + 15) / 16 * 16 / size;
+}
+
+TEST(BulkCopies, TensorStore) {
+  on_every_schedule([](device::Device& device, device::StreamView stream) {
+    for (TensorCase const& c : kTensors) {
+      auto const matrix = pattern(5, static_cast<std::size_t>(c.rows * c.leading) * size_of(c));
+      auto const tile = pattern(6, tile_bytes(c));
+      DeviceArray<unsigned char> const from{device, stream, tile};
+      for (auto const& [row, piece] : kStoreCorners) {
+        int const column = piece * 16 / static_cast<int>(size_of(c));
+        DeviceArray<unsigned char> const to{device, stream, matrix};
+        auto expected = matrix;
+        for (int r = 0; r < c.box_rows; ++r) {
+          for (int j = 0; j < c.box_columns; ++j) {
+            if (row + r < 0 || row + r >= c.rows || column + j < 0 ||
+                column + j >= stored_columns(c)) {
+              continue;
+            }
+            auto const at = static_cast<std::size_t>((row + r) * c.leading + column + j);
+            std::memcpy(&expected[at * size_of(c)], &tile[tile_place(c, r, j)], size_of(c));
+          }
+        }
+
+        launch_tensor_store(describe(c, to.data()), row, column, from.data(),
+                            static_cast<unsigned>(tile_bytes(c)), false, stream);
+
+        EXPECT_EQ(to.download(), expected)
+            << "matrix " << &c - kTensors << " at " << row << ", " << column;
+        EXPECT_TRUE(to.intact());
+      }
+    }
+  });
+}
+
+TEST(BulkCopies, TensorReduceAdd) {
+  on_every_schedule([](device::Device& device, device::StreamView stream) {
+    constexpr TensorCase c{DataType::f32, 19, 30, 32, 16, 32, Swizzle::bytes_128};
+    auto const matrix = small_integers<float>(7, 19 * 32, 1000);
+    auto const tile = small_integers<float>(8, 16 * 32, 1000);
+    std::vector<unsigned char> bytes(tile_bytes(c));
+    std::memcpy(bytes.data(), tile.data(), bytes.size());
+    DeviceArray<unsigned char> const from{device, stream, bytes};
+    DeviceArray<float> const to{device, stream, matrix};
+    constexpr int kRow = 7;
+    constexpr int kColumn = 12;
+    auto expected = matrix;
+    for (int r = 0; r < 12; ++r) {
+      for (int j = 0; j < stored_columns(c) - kColumn; ++j) {
+        expected[static_cast<std::size_t>((kRow + r) * 32 + kColumn + j)] +=
+            tile[tile_place(c, r, j) / 4];
+      }
+    }
+
+    launch_tensor_store(describe(c, to.data()), kRow, kColumn, from.data(),
+                        static_cast<unsigned>(bytes.size()), true, stream);
+
+    EXPECT_EQ(to.download(), expected);
+  });
+}
+
+TEST(BulkCopies, TensorMapsRefuseWhatCannotBe) {
+  device::Stream const stream{kernel_device()};
+  DeviceArray<unsigned char> const memory{kernel_device(), stream, 4096};
+  auto const launch = [&](Tensor2d const& matrix) {
+    launch_tensor_load(matrix, 0, 0, memory.data(), 1024, stream);
+  };
+  Tensor2d const good{.data = memory.data(),
+                      .type = DataType::f32,
+                      .rows = 8,
+                      .columns = 32,
+                      .leading = 32,
+                      .box_rows = 8,
+                      .box_columns = 32};
+  auto const with = [&](auto&& change) {
+    Tensor2d bad = good;
+    change(bad);
+    return bad;
+  };
+
+  EXPECT_FAILS(
+      launch(with([](Tensor2d& t) { t.data = static_cast<unsigned char const*>(t.data) + 4; })),
+      "aligned to 16 bytes");
+  EXPECT_FAILS(launch(with([](Tensor2d& t) { t.data = nullptr; })), "aligned to 16 bytes");
+  EXPECT_FAILS(launch(with([](Tensor2d& t) { t.rows = 0; })), "return early");
+  EXPECT_FAILS(launch(with([](Tensor2d& t) { t.leading = 28; })), "less than the columns");
+  EXPECT_FAILS(launch(with([](Tensor2d& t) { t.leading = 33; })), "multiple of 16 bytes");
+  EXPECT_FAILS(launch(with([](Tensor2d& t) { t.box_rows = 257; })), "several boxes");
+  EXPECT_FAILS(launch(with([](Tensor2d& t) { t.box_columns = 30; })), "widen the box");
+  EXPECT_FAILS(launch(with([](Tensor2d& t) { t.swizzle = Swizzle::bytes_64; })), "span");
+}
+
+TEST(BulkCopies, MisuseOfStoresIsFound) {
+  if (has_gpu()) GTEST_SKIP() << "a GPU diagnoses none of this";
+  auto const store = [](StoreMisuse misuse) {
+    return outcomes([misuse](device::Device& device, device::StreamView stream) {
+      auto const expected = small_integers<float>(15, 256, 1000);
+      DeviceArray<float> const from{device, stream, expected};
+      DeviceArray<float> const to{device, stream, from.size()};
+      launch_bulk_store(from.data(), to.data(), 1, false, misuse, stream);
+      return to.download() == expected;
+    });
+  };
+
+  expect_each(store(StoreMisuse::none), "right");
+  expect_each(store(StoreMisuse::no_proxy_fence), "fence_proxy_async()");
+  expect_each(store(StoreMisuse::overwrite_source), "changed before bulk_wait_read()");
+  expect_each(store(StoreMisuse::no_wait), "ended before this store");
+}
+
+TEST(BulkCopies, MisuseOfTensorCopiesIsFound) {
+  if (has_gpu()) GTEST_SKIP() << "a GPU diagnoses none of this";
+  constexpr TensorCase c{DataType::f32, 16, 32, 32, 8, 32, Swizzle::bytes_128};
+  auto const load = [&](int column) {
+    return outcomes([&](device::Device& device, device::StreamView stream) {
+      DeviceArray<float> const from{device, stream, small_integers<float>(16, 16 * 32, 9)};
+      DeviceArray<unsigned char> const to{device, stream, static_cast<std::int64_t>(tile_bytes(c))};
+      launch_tensor_load(describe(c, from.data()), 0, column, to.data(),
+                         static_cast<unsigned>(tile_bytes(c)), stream);
+      return true;
+    });
+  };
+
+  expect_each(load(4), "right");
+  expect_each(load(5), "not at a multiple of 16 bytes");
+  expect_each(outcomes([&](device::Device& device, device::StreamView stream) {
+                DeviceArray<float> const to{device, stream, small_integers<float>(17, 16 * 32, 9)};
+                DeviceArray<unsigned char> const from{device, stream, pattern(18, tile_bytes(c))};
+                launch_tensor_store(describe(c, to.data()), -1, 0, from.data(),
+                                    static_cast<unsigned>(tile_bytes(c)), false, stream);
+                return true;
+              }),
+              "negative");
+}
+
+}  // namespace
+}  // namespace quadrille::test

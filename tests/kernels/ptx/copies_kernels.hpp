@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "device/device.hpp"
+
+#include <cstdint>
+
+/// Kernels around the instructions of common/ptx/copies.cuh. Pointers are to device memory.
+namespace quadrille::test {
+
+/// 32 threads copy `bytes` (4, 8, 16) each to shared memory in two groups; of the second group
+/// every third copy, from the first on, is not valid and names `invalid_from` as its source. The
+/// shifts, in bytes, are added to the addresses. 64 * bytes come back in `to`.
+void launch_cp_async(int bytes, unsigned char const* from, unsigned char const* invalid_from,
+                     unsigned char* to, int from_shift, int to_shift, device::StreamView stream);
+
+/// Copies n items of `bytes` (4, 8, 16) with prefetches; the first half is read with
+/// load_streaming, the second with load_evict_first.
+void launch_streaming(int bytes, unsigned char const* from, unsigned char* to, int n,
+                      device::StreamView stream);
+
+}  // namespace quadrille::test
