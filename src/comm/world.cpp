@@ -150,39 +150,26 @@ void refuse_shared_gpus(std::vector<Placement> const& placements) {
   }
 }
 
-// One field a line; none contains a line break.
-std::string pack(Placement const& p) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n", p.rank, p.node,
-                     p.node_index, p.local_rank, p.local_size, p.threads, p.cpus, p.device, p.uuid,
-                     p.pci, p.numa, p.free_memory);
+// One member a line; none contains a line break.
+std::string pack(Placement const& place) {
+  std::string text;
+  visit_members(place,
+                [&](char const*, auto const& member) { text += fmt::format("{}\n", member); });
+  return text;
 }
 
 Placement unpack(std::string_view text) {
-  auto const next = [&text] {
+  Placement place;
+  visit_members(place, [&]<class T>(char const*, T& member) {
     std::string_view const line = text.substr(0, text.find('\n'));
     text.remove_prefix(line.size() + 1);
-    return line;
-  };
-  auto const number = [&next] {
-    std::string_view const line = next();
-    std::int64_t value = 0;
-    std::from_chars(line.data(), line.data() + line.size(), value);
-    return value;
-  };
-  Placement p;
-  p.rank = static_cast<int>(number());
-  p.node = next();
-  p.node_index = static_cast<int>(number());
-  p.local_rank = static_cast<int>(number());
-  p.local_size = static_cast<int>(number());
-  p.threads = static_cast<int>(number());
-  p.cpus = next();
-  p.device = next();
-  p.uuid = next();
-  p.pci = next();
-  p.numa = static_cast<int>(number());
-  p.free_memory = static_cast<std::size_t>(number());
-  return p;
+    if constexpr (std::is_same_v<T, std::string>) {
+      member = line;
+    } else {
+      std::from_chars(line.data(), line.data() + line.size(), member);
+    }
+  });
+  return place;
 }
 
 }  // namespace
@@ -218,8 +205,7 @@ struct World::Mpi {
   }
 
   std::unique_ptr<JobGuard> guard;
-  Group node;          ///< the ranks that share this node's memory
-  int node_index = 0;  ///< in the order of their lowest ranks
+  Group node;  ///< the ranks that share this node's memory
 };
 
 World::World(int& argc, char**& argv)
@@ -255,15 +241,6 @@ World::World(int& argc, char**& argv)
                "follow the memory\n",
                mpi_->node.size(), host_name(), same_name);
   }
-
-  std::vector<double> const leaders = [this] {
-    double leader = rank();
-    QUAD_MPI(MPI_Bcast(&leader, 1, MPI_DOUBLE, 0, handle(mpi_->node)));
-    return group_.all_gather(std::span<double const>{&leader, 1});
-  }();
-  std::set<double> const nodes{leaders.begin(), leaders.end()};
-  mpi_->node_index = static_cast<int>(
-      std::distance(nodes.begin(), nodes.find(leaders[static_cast<std::size_t>(rank())])));
 }
 
 World::~World() {
@@ -280,22 +257,23 @@ void World::open(core::RunSettings const& settings) {
   Placement mine;
   mine.rank = rank();
   mine.node = host_name();
-  mine.node_index = mpi_->node_index;
   mine.local_rank = node.rank();
-  mine.local_size = node.size();
-  mine.threads = threads;
   mine.cpus = list_cpus(affinity());
+  mine.threads = threads;
   kokkos_ = std::make_unique<device::KokkosRuntime>(threads, gpu);
   device_ = gpu ? device::make_cuda_device(*gpu) : device::make_host_device(threads);
   mine.device = device_->facts().name;
   mine.uuid = gpu ? device_->facts().uuid : "";
   mine.pci = device_->facts().pci;
   mine.numa = device_->facts().numa_node;
-  mine.free_memory = device_->free_memory();
+  mine.free_memory = static_cast<std::int64_t>(device_->free_memory());
 
+  double const local_size = node.size();
+  std::vector<double> const local_sizes = group_.all_gather(std::span{&local_size, 1});
   placements_.clear();
   for (std::string const& text : group_.all_gather(pack(mine))) {
-    placements_.push_back(unpack(text));
+    Placement& place = placements_.emplace_back(unpack(text));
+    place.local_size = static_cast<int>(local_sizes[static_cast<std::size_t>(place.rank)]);
   }
   if (!settings.allow_shared_gpu) refuse_shared_gpus(placements_);
   compute_ = device::Stream{*device_, "compute"};

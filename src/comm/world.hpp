@@ -3,6 +3,7 @@
 #pragma once
 
 #include "comm/group.hpp"
+#include "comm/placement.hpp"
 #include "comm/transport.hpp"
 #include "core/config.hpp"
 #include "device/device.hpp"
@@ -24,22 +25,6 @@ struct LauncherFacts {
 };
 /// Reads environment variables only; callable before MPI_Init.
 LauncherFacts read_launcher();
-
-/// Where one rank runs.
-struct Placement {
-  int rank = 0;
-  std::string node;
-  int node_index = 0;
-  int local_rank = 0;
-  int local_size = 1;
-  int threads = 1;
-  std::string cpus;  ///< affinity mask as a list, for example "0-3,8"
-  std::string device;
-  std::string uuid;
-  std::string pci;
-  int numa = -1;
-  std::size_t free_memory = 0;
-};
 
 /// MPI, device, Kokkos, streams and transports of this rank, in the order of life. One per process.
 /// The constructor starts MPI (THREAD_MULTIPLE), maps nodes and checks for lone ranks; open()

@@ -87,11 +87,7 @@ measure::RunInfo describe_run(comm::World const& world, core::Config const& conf
   info.config = core::to_toml(config);
   info.build = build_facts();
   info.environment = environment_facts();
-  for (comm::Placement const& place : world.placements()) {
-    info.ranks.push_back({place.rank, place.node, place.local_rank, place.device, place.uuid,
-                          place.pci, place.numa, place.cpus,
-                          static_cast<std::int64_t>(place.free_memory), place.threads});
-  }
+  info.ranks = world.placements();
   for (core::Case const& one : config.cases) {
     if (one.throttle <= 0) continue;
     info.events.push_back(fmt::format("{}: modelled link, all messages of a rank leave at {}",

@@ -20,6 +20,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+/// A struct that is an object in JSON.
+template <class T>
+concept Object = requires(T& object) {
+  visit_members(object, [](auto&&...) {});
+};
+
 Json encode(std::string const& value) { return value; }
 Json encode(bool value) { return value; }
 Json encode(int value) { return value; }
@@ -31,10 +37,8 @@ Json encode(double value) {
   return value;  // NaN is written as null
 }
 // Declared before the templates that call them: their arguments live in another namespace.
-Json encode(measure::LegSummary const& legs);
-Json encode(measure::Extra const& extra);
-Json encode(measure::LegSamples const& samples);
-Json encode(measure::RunInfo::Rank const& rank);
+template <Object T>
+Json encode(T const& object);
 Json encode(std::pair<std::string, std::string> const& pair);
 template <class T>
 Json encode(std::vector<T> const& values);
@@ -51,22 +55,10 @@ struct Encode {
   }
 };
 
-Json encode(measure::LegSummary const& legs) {
+template <Object T>
+Json encode(T const& object) {
   Json to = Json::object();
-  visit_legs(legs, Encode{to});
-  return to;
-}
-Json encode(measure::Extra const& extra) {
-  Json to = Json::object();
-  visit_extra(extra, Encode{to});
-  return to;
-}
-Json encode(measure::LegSamples const& samples) {
-  return Json{{"leg", samples.leg}, {"seconds", encode(samples.seconds)}};
-}
-Json encode(measure::RunInfo::Rank const& rank) {
-  Json to = Json::object();
-  visit_rank(rank, Encode{to});
+  visit_members(object, Encode{to});
   return to;
 }
 Json encode(std::pair<std::string, std::string> const& pair) {
@@ -118,10 +110,8 @@ void decode(Json const& from, measure::Outcome& value) {
   if (!outcome) refuse("unknown verdict");
   value = *outcome;
 }
-void decode(Json const& from, measure::LegSummary& legs);
-void decode(Json const& from, measure::Extra& extra);
-void decode(Json const& from, measure::LegSamples& samples);
-void decode(Json const& from, measure::RunInfo::Rank& rank);
+template <Object T>
+void decode(Json const& from, T& object);
 void decode(Json const& from, std::pair<std::string, std::string>& pair);
 template <class T>
 void decode(Json const& from, std::vector<T>& values);
@@ -138,13 +128,11 @@ struct Decode {
   }
 };
 
-void decode(Json const& from, measure::LegSummary& legs) { visit_legs(legs, Decode{from}); }
-void decode(Json const& from, measure::Extra& extra) { visit_extra(extra, Decode{from}); }
-void decode(Json const& from, measure::LegSamples& samples) {
-  decode(from.at("leg"), samples.leg);
-  decode(from.at("seconds"), samples.seconds);
+template <Object T>
+void decode(Json const& from, T& object) {
+  if (!from.is_object()) refuse("an object is expected");
+  visit_members(object, Decode{from});
 }
-void decode(Json const& from, measure::RunInfo::Rank& rank) { visit_rank(rank, Decode{from}); }
 void decode(Json const& from, std::pair<std::string, std::string>& pair) {
   decode(from.at(0), pair.first);
   decode(from.at(1), pair.second);
@@ -173,7 +161,7 @@ measure::Record decode_record(Json const& from) {
   measure::Record record;
   Decode const decode_member{from};
   visit_case(record, decode_member);
-  visit_check(record.check, Decode{from.at("check")});
+  decode(from.at("check"), record.check);
   visit_summary(record, Decode{from.at("summary")});
   decode(from.at("seconds"), record.seconds);
   decode(from.at("warmup"), record.warmup);
@@ -226,7 +214,7 @@ std::string to_json_line(measure::RunInfo const& info) {
 std::string to_json_line(measure::Record const& record) {
   Json line = Json::object();
   visit_case(record, Encode{line});
-  visit_check(record.check, Encode{line["check"] = Json::object()});
+  line["check"] = encode(record.check);
   visit_summary(record, Encode{line["summary"] = Json::object()});
   line["seconds"] = encode(record.seconds);
   line["warmup"] = encode(record.warmup);

@@ -4,10 +4,18 @@
 
 #include "measure/record.hpp"
 
+#include <concepts>
+#include <type_traits>
+
 /// The members of a result under the names they have in files, said once: JSON and HDF5, reader and
 /// writer all visit them as visit(name, member). A name that a file lacks leaves its member alone,
-/// so files from before a member was added can be read.
+/// so files from before a member was added can be read. visit_members() of a rank stands beside
+/// comm::Placement.
 namespace quadrille::io {
+
+/// A struct, or the same read only.
+template <class T, class Struct>
+concept Is = std::same_as<std::remove_const_t<T>, Struct>;
 
 template <class Info, class Visit>
 void visit_run(Info& info, Visit&& visit) {
@@ -15,20 +23,6 @@ void visit_run(Info& info, Visit&& visit) {
   visit("started", info.started);
   visit("finished", info.finished);
   visit("status", info.status);
-}
-
-template <class Rank, class Visit>
-void visit_rank(Rank& rank, Visit&& visit) {
-  visit("rank", rank.rank);
-  visit("node", rank.node);
-  visit("local_rank", rank.local_rank);
-  visit("device", rank.device);
-  visit("uuid", rank.uuid);
-  visit("pci", rank.pci);
-  visit("numa", rank.numa);
-  visit("cpu_mask", rank.cpu_mask);
-  visit("memory", rank.memory);
-  visit("threads", rank.threads);
 }
 
 template <class Record, class Visit>
@@ -64,8 +58,8 @@ void visit_case(Record& record, Visit&& visit) {
   visit("published_on", record.published_on);
 }
 
-template <class Check, class Visit>
-void visit_check(Check& check, Visit&& visit) {
+template <Is<measure::CheckResult> Check, class Visit>
+void visit_members(Check& check, Visit&& visit) {
   visit("error", check.error);
   visit("bound", check.bound);
   visit("wrong_count", check.wrong);
@@ -95,8 +89,8 @@ void visit_summary(Record& record, Visit&& visit) {
   visit("legs", record.leg_summary);
 }
 
-template <class Legs, class Visit>
-void visit_legs(Legs& legs, Visit&& visit) {
+template <Is<measure::LegSummary> Legs, class Visit>
+void visit_members(Legs& legs, Visit&& visit) {
   visit("compute_s", legs.compute_s);
   visit("communicate_s", legs.communicate_s);
   visit("serial_s", legs.serial_s);
@@ -106,12 +100,18 @@ void visit_legs(Legs& legs, Visit&& visit) {
   visit("slowdown_communicate", legs.slowdown_communicate);
 }
 
-template <class Extra, class Visit>
-void visit_extra(Extra& extra, Visit&& visit) {
+template <Is<measure::Extra> Extra, class Visit>
+void visit_members(Extra& extra, Visit&& visit) {
   visit("name", extra.name);
   visit("amount", extra.amount);
   visit("unit", extra.unit);
   visit("seconds", extra.seconds);
+}
+
+template <Is<measure::LegSamples> Samples, class Visit>
+void visit_members(Samples& samples, Visit&& visit) {
+  visit("leg", samples.leg);
+  visit("seconds", samples.seconds);
 }
 
 }  // namespace quadrille::io

@@ -29,7 +29,6 @@ namespace quadrille::io {
 namespace {
 
 using measure::Record;
-using measure::RunInfo;
 using measure::RunResult;
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 using Extents = std::vector<hsize_t>;
@@ -132,7 +131,7 @@ struct WriteAttributes {
     if (value) write_scalar(name, *value);
   }
   void operator()(char const*, std::optional<measure::LegSummary> const& legs) const {
-    if (legs) visit_legs(*legs, *this);
+    if (legs) visit_members(*legs, *this);
   }
   void operator()(char const*, std::vector<measure::Extra> const& extras) const {
     std::vector<std::string> names, units;
@@ -205,7 +204,7 @@ void write_case(hid_t cases, Record const& record) {
   if (!record.clock_hz.empty()) write_samples(at, "clock", record.clock_hz, record.ranks, "Hz");
   if (!record.power_w.empty()) write_samples(at, "power", record.power_w, record.ranks, "W");
   write_legs(at, record);
-  visit_check(record.check, WriteAttributes{make_group(at, "check")});
+  visit_members(record.check, WriteAttributes{make_group(at, "check")});
   Group const summary = make_group(at, "summary");
   WriteAttributes const attribute{summary, true};
   visit_summary(record, attribute);
@@ -226,49 +225,54 @@ void write_texts(hid_t file, char const* name, std::vector<std::string> const& t
   write_dataset(file, name, type, type, list_space(texts.size()), pointers(texts).data());
 }
 
-/// RunInfo::Rank as HDF5 sees it: strings by pointer, columns in the order of the file.
-struct RankRow {
-  int rank;
-  char* node;
-  int local_rank;
-  char *device, *uuid, *pci;
-  int numa;
-  char* cpu_mask;
-  std::int64_t memory;
-  int threads;
+/// A member of a rank as HDF5 sees it in memory: texts by pointer.
+union Slot {
+  int whole;
+  std::int64_t wide;
+  char* text;
 };
+void put(int value, Slot& slot) { slot.whole = value; }
+void put(std::int64_t value, Slot& slot) { slot.wide = value; }
+void put(std::string& text, Slot& slot) { slot.text = text.data(); }
+void take(Slot const& slot, int& value) { value = slot.whole; }
+void take(Slot const& slot, std::int64_t& value) { value = slot.wide; }
+/// Of a text that HDF5 allocated.
+void take(Slot const& slot, std::string& text) {
+  text = slot.text == nullptr ? "" : slot.text;
+  H5free_memory(slot.text);
+}
 
-/// As it lies in memory, or as the file has it.
+std::size_t rank_slots() {
+  comm::Placement const any;
+  std::size_t n = 0;
+  visit_members(any, [&](auto&&...) { ++n; });
+  return n;
+}
+
+/// A row of slots, or the columns as the file has them.
 Type rank_type(bool in_file) {
-  Type type{QUAD_HDF5(H5Tcreate(H5T_COMPOUND, sizeof(RankRow)))};
-  Type const text = string_type();
-  auto const add = [&](char const* name, std::size_t offset, hid_t member) {
-    QUAD_HDF5(H5Tinsert(type, name, offset, member));
-  };
-  hid_t const whole = in_file ? H5T_STD_I32LE : H5T_NATIVE_INT;
-  hid_t const wide = in_file ? H5T_STD_I64LE : H5T_NATIVE_INT64;
-  add("rank", offsetof(RankRow, rank), whole);
-  add("node", offsetof(RankRow, node), text);
-  add("local_rank", offsetof(RankRow, local_rank), whole);
-  add("device", offsetof(RankRow, device), text);
-  add("uuid", offsetof(RankRow, uuid), text);
-  add("pci", offsetof(RankRow, pci), text);
-  add("numa", offsetof(RankRow, numa), whole);
-  add("cpu_mask", offsetof(RankRow, cpu_mask), text);
-  add("memory", offsetof(RankRow, memory), wide);
-  add("threads", offsetof(RankRow, threads), whole);
+  Type type{QUAD_HDF5(H5Tcreate(H5T_COMPOUND, rank_slots() * sizeof(Slot)))};
+  comm::Placement const any;
+  std::size_t offset = 0;
+  visit_members(any, [&]<class T>(char const* name, T const&) {
+    if constexpr (std::is_same_v<T, std::string>) {
+      QUAD_HDF5(H5Tinsert(type, name, offset, string_type()));
+    } else {
+      QUAD_HDF5(H5Tinsert(type, name, offset, in_file ? file_type<T>() : memory_type<T>()));
+    }
+    offset += sizeof(Slot);
+  });
   if (in_file) QUAD_HDF5(H5Tpack(type));
   return type;
 }
 
-void write_ranks(hid_t file, std::vector<RunInfo::Rank> ranks) {
-  std::vector<RankRow> rows;
-  for (RunInfo::Rank& r : ranks) {
-    rows.push_back({r.rank, r.node.data(), r.local_rank, r.device.data(), r.uuid.data(),
-                    r.pci.data(), r.numa, r.cpu_mask.data(), r.memory, r.threads});
+void write_ranks(hid_t file, std::vector<comm::Placement> ranks) {
+  std::vector<Slot> slots;
+  for (comm::Placement& rank : ranks) {
+    visit_members(rank, [&](char const*, auto& member) { put(member, slots.emplace_back()); });
   }
-  write_dataset(file, "ranks", rank_type(true), rank_type(false), list_space(rows.size()),
-                rows.data());
+  write_dataset(file, "ranks", rank_type(true), rank_type(false), list_space(ranks.size()),
+                slots.data());
 }
 
 /// The first reason why a file cannot be read; after it, every reading function does nothing.
@@ -384,7 +388,7 @@ struct ReadAttributes {
     if (double number = 0; read_scalar(name, number)) value = number;
   }
   void operator()(char const*, std::optional<measure::LegSummary>& legs) const {
-    if (trouble.none() && H5Aexists(at, "hidden") > 0) visit_legs(legs.emplace(), *this);
+    if (trouble.none() && H5Aexists(at, "hidden") > 0) visit_members(legs.emplace(), *this);
   }
   void operator()(char const*, std::vector<measure::Extra>& extras) const {
     std::vector<std::string> names, units;
@@ -465,7 +469,7 @@ Record read_case(hid_t at, Trouble& trouble) {
   if (H5Lexists(at, "power", H5P_DEFAULT) > 0) record.power_w = read_samples(at, "power", trouble);
   read_legs(at, record, trouble);
   if (Group const check = open_group(at, "check", trouble)) {
-    visit_check(record.check, ReadAttributes{check, trouble});
+    visit_members(record.check, ReadAttributes{check, trouble});
   }
   if (Group const summary = open_group(at, "summary", trouble)) {
     visit_summary(record, ReadAttributes{summary, trouble});
@@ -514,26 +518,25 @@ std::vector<std::string> read_text_set(hid_t file, char const* name, Trouble& tr
   });
 }
 
-std::vector<RunInfo::Rank> read_ranks(hid_t file, Trouble& trouble) {
+std::vector<comm::Placement> read_ranks(hid_t file, Trouble& trouble) {
   Dataset const set = open_dataset(file, "ranks", trouble);
   if (!set) return {};
+  Type const in_file{H5Dget_type(set)};
   Space const space{H5Dget_space(set)};
   std::size_t const n = element_count(space, trouble);
   trouble.expect(n <= H5Dget_storage_size(set), "the table of ranks is damaged");
   if (!trouble.none() || n == 0) return {};
-  std::vector<RankRow> rows(n);
+  std::vector<Slot> slots(n * rank_slots());
   Type const type = rank_type(false);
-  trouble.expect(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()) >= 0,
-                 "the table of ranks cannot be read");
-  std::vector<RunInfo::Rank> ranks;
-  for (RankRow const& r : rows) {
-    auto const take = [](char* text) {
-      std::string copy = text == nullptr ? "" : text;
-      H5free_memory(text);
-      return copy;
-    };
-    ranks.push_back({r.rank, take(r.node), r.local_rank, take(r.device), take(r.uuid), take(r.pci),
-                     r.numa, take(r.cpu_mask), r.memory, r.threads});
+  bool const read = H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, slots.data()) >= 0;
+  if (!trouble.expect(read, "the table of ranks cannot be read")) return {};
+  std::vector<comm::Placement> ranks(n);
+  auto slot = slots.begin();
+  for (comm::Placement& rank : ranks) {
+    visit_members(rank, [&](char const* name, auto& member) {
+      if (H5Tget_member_index(in_file, name) >= 0) take(*slot, member);
+      ++slot;
+    });
   }
   return ranks;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "comm/placement.hpp"
 #include "core/enum_names.hpp"
 #include "core/stats.hpp"
 
@@ -9,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace quadrille::measure {
@@ -123,17 +125,7 @@ struct RunInfo {
       build;  ///< version, commit, compiler, flags, ...
   std::vector<std::pair<std::string, std::string>>
       environment;  ///< allow-listed variables, Slurm facts
-  struct Rank {
-    int rank = 0;
-    std::string node;
-    int local_rank = 0;
-    std::string device, uuid, pci;
-    int numa = -1;
-    std::string cpu_mask;
-    std::int64_t memory = 0;
-    int threads = 1;
-  };
-  std::vector<Rank> ranks;
+  std::vector<comm::Placement> ranks;
   std::vector<std::string> events;  ///< warnings, retries, interruptions
 };
 

@@ -68,20 +68,19 @@ Json json(std::vector<std::pair<std::string, std::string>> const& facts) {
   return object;
 }
 
+/// Negative is unknown.
+Json json(int value) { return value < 0 ? Json(nullptr) : Json(value); }
+Json json(std::int64_t value) { return value; }
+
+Json rank_json(comm::Placement const& rank) {
+  Json object = Json::object();
+  visit_members(rank, [&](char const* name, auto const& member) { object[name] = json(member); });
+  return object;
+}
+
 Json run_json(measure::RunInfo const& info) {
   Json ranks = Json::array();
-  for (measure::RunInfo::Rank const& r : info.ranks) {
-    ranks.push_back({{"rank", r.rank},
-                     {"node", r.node},
-                     {"local_rank", r.local_rank},
-                     {"device", json(r.device)},
-                     {"uuid", json(r.uuid)},
-                     {"pci", json(r.pci)},
-                     {"numa", r.numa < 0 ? Json(nullptr) : Json(r.numa)},
-                     {"cpu_mask", json(r.cpu_mask)},
-                     {"memory", r.memory},
-                     {"threads", r.threads}});
-  }
+  for (comm::Placement const& rank : info.ranks) ranks.push_back(rank_json(rank));
   return {{"run_id", info.run_id},
           {"started", json(info.started)},
           {"finished", json(info.finished)},

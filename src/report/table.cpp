@@ -373,38 +373,42 @@ core::Exit exit_of(Outcome outcome) {
 
 }  // namespace
 
+std::string render_placement(std::vector<comm::Placement> const& ranks) {
+  std::set<std::string> nodes;
+  std::set<std::tuple<std::string, std::string>> devices;
+  Table table{"",
+              {{"rank", 4, Align::right},
+               {"node", 16, Align::left},
+               {"local", 5, Align::right},
+               {"device", 24, Align::left},
+               {"pci", 12, Align::left},
+               {"numa", 4, Align::right},
+               {"threads", 7, Align::right},
+               {"memory", 9, Align::right},
+               {"cpus", 0, Align::left}},
+              {}};
+  for (comm::Placement const& r : ranks) {
+    nodes.insert(r.node);
+    // Host devices have no identifier: all ranks of a node share its cores.
+    devices.insert({r.uuid.empty() ? r.node : r.uuid, r.device});
+    table.rows.push_back(
+        {fmt::format("{}", r.rank), r.node, fmt::format("{}", r.local_rank), r.device,
+         r.pci.empty() ? "-" : r.pci, r.numa < 0 ? "-" : fmt::format("{}", r.numa),
+         fmt::format("{}", r.threads),
+         r.free_memory > 0 ? core::format_bytes(static_cast<double>(r.free_memory)) : "-", r.cpus});
+  }
+  return fmt::format("{}, {}, {}\n", counted(ranks.size(), "rank"), counted(nodes.size(), "node"),
+                     counted(devices.size(), "device")) +
+         render_plain(table);
+}
+
 std::string render_run_header(measure::RunInfo const& info) {
   std::string text = fmt::format("Quadrille {}, commit {}\n", value_of(info.build, "version"),
                                  value_of(info.build, "commit"));
   for (auto const& [name, value] : info.build) {
     if (name != "version" && name != "commit") text += fmt::format("  {:<12} {}\n", name, value);
   }
-  std::set<std::string> nodes;
-  std::set<std::tuple<std::string, std::string>> devices;
-  Table placement{"",
-                  {{"rank", 4, Align::right},
-                   {"node", 16, Align::left},
-                   {"local", 5, Align::right},
-                   {"device", 24, Align::left},
-                   {"pci", 12, Align::left},
-                   {"numa", 4, Align::right},
-                   {"threads", 7, Align::right},
-                   {"memory", 9, Align::right},
-                   {"cpus", 0, Align::left}},
-                  {}};
-  for (measure::RunInfo::Rank const& r : info.ranks) {
-    nodes.insert(r.node);
-    // Host devices have no identifier: all ranks of a node share its cores.
-    devices.insert({r.uuid.empty() ? r.node : r.uuid, r.device});
-    placement.rows.push_back(
-        {fmt::format("{}", r.rank), r.node, fmt::format("{}", r.local_rank), r.device,
-         r.pci.empty() ? "-" : r.pci, r.numa < 0 ? "-" : fmt::format("{}", r.numa),
-         fmt::format("{}", r.threads),
-         r.memory > 0 ? core::format_bytes(static_cast<double>(r.memory)) : "-", r.cpu_mask});
-  }
-  text += fmt::format("{}, {}, {}\n", counted(info.ranks.size(), "rank"),
-                      counted(nodes.size(), "node"), counted(devices.size(), "device"));
-  return text + render_plain(placement);
+  return text + render_placement(info.ranks);
 }
 
 std::string render_table(measure::RunResult const& result) {

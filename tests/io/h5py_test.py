@@ -28,8 +28,13 @@ def check_result(file: h5py.File) -> None:
     assert file["config"][()].decode() == "[run]\nrepetitions = 4\n"
     assert file["build"].attrs["commit"] == "1a72114"
     assert file["environment"].attrs["OMP_EMPTY"] == ""
-    assert file["ranks"].dtype.names == (
+    columns = file["ranks"].dtype
+    assert columns.names == (
         "rank", "node", "local_rank", "device", "uuid", "pci", "numa", "cpu_mask", "memory", "threads")
+    types = [columns[name].str for name in columns.names if columns[name].kind == "i"]
+    assert types == ["<i4", "<i4", "<i4", "<i8", "<i4"]
+    texts = [name for name in columns.names if h5py.check_string_dtype(columns[name])]
+    assert texts == ["node", "device", "uuid", "pci", "cpu_mask"]
     assert file["ranks"][2]["pci"] == b"0000:17:00.0" and file["ranks"][0]["memory"] == 2**40
     assert [text.decode() for text in file["events"]] == ["warning: one rank is slow", "retry"]
 

@@ -10,7 +10,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -146,6 +148,84 @@ TEST_F(ResultFile, JournalToHdf5AndBackIsEqual) {
   EXPECT_EQ(all_of(*back), all_of(wrote));
 }
 
+// As version 0.1.0 wrote it: names and types may not change.
+TEST_F(ResultFile, AJournalFromBeforeIsRead) {
+  constexpr char const* kLines =
+      R"({"schema":"quadrille-result","schema_version":1,"run_id":"r","started":"s","finished":"",)"
+      R"("status":"running","config":"[run]\n","build":[["version","0.1.0"]],"environment":[],)"
+      R"("ranks":[{"rank":3,"node":"vm","local_rank":1,"device":"H100","uuid":"GPU-1",)"
+      R"("pci":"0000:17:00.0","numa":2,"cpu_mask":"0-3","memory":23967715328,"threads":4}],)"
+      R"("events":[]})"
+      "\n"
+      R"({"id":"gemm:kokkos","name":"gemm","workload":"gemm","sizes":[64],"type":"f64",)"
+      R"("variant":"kokkos","backend":"kokkos","transport":"none","grid":"","ranks":2,)"
+      R"("device":"AMD EPYC","source":"own","seed":1,"data":"uniform","config":"[[case]]\n",)"
+      R"("verdict":"PASS","reason":"","suspect":[],"modelled_link":false,"amount":1048576.0,)"
+      R"("unit":"FLOP/s","peak":0.0,"extras":[{"name":"a","amount":2.0,"unit":"B/s","seconds":1.0}],)"
+      R"("timing":"synchronised","batch":1,"buffer_sets":1,"kernels":[],"published":0.0,)"
+      R"("published_on":"","check":{"error":0.5,"bound":1.0,"wrong_count":0,"first_wrong":"",)"
+      R"("digest":""},"summary":{"n":1,"min_s":3e-05,"median_s":3e-05,"p95_s":3e-05,"max_s":3e-05,)"
+      R"("mean_s":3e-05,"cv":0.0,"median_low_s":3e-05,"median_high_s":3e-05,"first_use_s":0.1,)"
+      R"("rate":3.5e10,"imbalance":1.0,"slowest_rank":1,"ratio_to_vendor":1.05,)"
+      R"("ratio_to_vendor_low":1.0,"ratio_to_vendor_high":1.1,"ratio_to_copy":null,"legs":null},)"
+      R"("seconds":[2.9e-05,3e-05],"warmup":[],"clock_hz":[],"power_w":[],)"
+      R"("legs":[{"leg":"compute","seconds":[1.0,2.0]}]})"
+      "\n";
+
+  auto const result = read_result(put("result.jsonl", kLines));
+
+  ASSERT_TRUE(result) << why(result);
+  comm::Placement const& rank = result->info.ranks.at(0);
+  EXPECT_EQ(rank.rank, 3);
+  EXPECT_EQ(rank.node, "vm");
+  EXPECT_EQ(rank.local_rank, 1);
+  EXPECT_EQ(rank.device, "H100");
+  EXPECT_EQ(rank.uuid, "GPU-1");
+  EXPECT_EQ(rank.pci, "0000:17:00.0");
+  EXPECT_EQ(rank.numa, 2);
+  EXPECT_EQ(rank.cpus, "0-3");
+  EXPECT_EQ(rank.free_memory, 23967715328);
+  EXPECT_EQ(rank.threads, 4);
+  measure::Record const& record = result->records.at(0);
+  EXPECT_EQ(record.variant, "kokkos");
+  EXPECT_EQ(record.check.error, 0.5);
+  EXPECT_EQ(record.rate, 3.5e10);
+  EXPECT_EQ(record.ratio_to_vendor_high, 1.1);
+  EXPECT_EQ(record.extras.at(0).unit, "B/s");
+  EXPECT_EQ(record.legs.at(0).leg, "compute");
+  EXPECT_EQ(record.legs.at(0).seconds, (std::vector<double>{1, 2}));
+}
+
+TEST_F(ResultFile, ATableOfRanksWithFewerColumnsIsRead) {
+  write_result(at("result.h5"), sample_result());
+  {
+    struct Row {
+      int rank;
+      std::int64_t memory;
+    };
+    std::array<Row, 3> const rows{{{0, 7}, {1, 8}, {2, 9}}};
+    hsize_t const n = rows.size();
+    Type const type{H5Tcreate(H5T_COMPOUND, sizeof(Row))};
+    H5Tinsert(type, "rank", offsetof(Row, rank), H5T_NATIVE_INT);
+    H5Tinsert(type, "memory", offsetof(Row, memory), H5T_NATIVE_INT64);
+    Space const space{H5Screate_simple(1, &n, nullptr)};
+    File const file{H5Fopen(at("result.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT)};
+    ASSERT_GE(H5Ldelete(file, "ranks", H5P_DEFAULT), 0);
+    Dataset const set{
+        H5Dcreate2(file, "ranks", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)};
+    ASSERT_GE(H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()), 0);
+  }
+
+  auto const back = read_result(at("result.h5"));
+
+  ASSERT_TRUE(back) << why(back);
+  ASSERT_EQ(back->info.ranks.size(), 3U);
+  EXPECT_EQ(back->info.ranks[2].rank, 2);
+  EXPECT_EQ(back->info.ranks[2].free_memory, 9);
+  EXPECT_EQ(back->info.ranks[2].node, "");
+  EXPECT_EQ(back->info.ranks[2].numa, -1);
+}
+
 TEST_F(ResultFile, AnEmptyRunSurvives) {
   write_result(at("result.h5"), {});
   auto const back = read_result(at("result.h5"));
@@ -199,7 +279,8 @@ TEST_F(ResultFile, DamageInsideAJournalIsAnError) {
   for (std::string const line :
        {"{", "{}", "{\"id\": 3}", "[1]",
         "{\"schema\": \"quadrille-result\", \"schema_version\": 99}",
-        "{\"schema\": \"quadrille-result\", \"ranks\": 1}", "{\"schema\": [1]}"}) {
+        "{\"schema\": \"quadrille-result\", \"ranks\": 1}",
+        "{\"schema\": \"quadrille-result\", \"ranks\": [1]}", "{\"schema\": [1]}"}) {
     EXPECT_NE(why(read_result(put("b.jsonl", line))).find("b.jsonl: not a Quadrille result ("),
               std::string::npos)
         << line;
