@@ -4,13 +4,13 @@
 #include "comm/world.hpp"
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
+#include "report/table.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <set>
 
 namespace quadrille::commands {
 namespace {
@@ -87,10 +87,10 @@ core::Exit doctor(bool allow_shared_gpu, int& argc, char**& argv) {
   bool const exchanged = world.group().agree(!(got == expected)) < 0;
 
   if (world.rank() == 0) {
-    fmt::print("quadrille {}\n", version());
-    for (auto const& [name, value] : build_facts()) {
-      if (name != "version" && name != "commit") fmt::print("      {:<12} {}\n", name, value);
-    }
+    measure::RunInfo here;
+    here.build = build_facts();
+    here.ranks = world.placements();
+    fmt::print("{}\n", report::render_run_header(here));
     std::string why_no_gpu;
     int const gpus = device::cuda_device_count(&why_no_gpu);
     say(gpus > 0, "gpu", gpus > 0 ? fmt::format("{} visible to rank 0", gpus) : why_no_gpu);
@@ -114,9 +114,6 @@ core::Exit doctor(bool allow_shared_gpu, int& argc, char**& argv) {
     }
     say(true, "launcher",
         world.launcher().name.empty() ? "none: a single process" : world.launcher().name);
-    std::set<std::string> nodes;
-    for (comm::Placement const& place : world.placements()) nodes.insert(place.node);
-    say(true, "world", fmt::format("{} ranks on {} nodes", world.size(), nodes.size()));
     unsigned const cores = static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN));
     std::string const crowded = oversubscription(world.placements(), cores);
     say(crowded.empty(), "threads",
@@ -129,13 +126,6 @@ core::Exit doctor(bool allow_shared_gpu, int& argc, char**& argv) {
     for (comm::TransportInfo const& one : comm::transports()) {
       fmt::print("      {:<12} {}\n", one.name,
                  one.available ? "available" : "unavailable: " + one.reason);
-    }
-    fmt::print(
-        "\nrank  node                 local  threads  cpus            numa  free        device\n");
-    for (comm::Placement const& place : world.placements()) {
-      fmt::print("{:<5} {:<20} {:<6} {:<8} {:<15} {:<5} {:<11} {}\n", place.rank, place.node,
-                 place.local_rank, place.threads, place.cpus, place.numa,
-                 core::format_bytes(static_cast<double>(place.free_memory)), place.device);
     }
   }
   return exchanged ? core::Exit::pass : core::Exit::runtime;

@@ -371,8 +371,7 @@ core::Exit exit_of(Outcome outcome) {
   return core::Exit::runtime;
 }
 
-}  // namespace
-
+/// How many ranks, nodes and devices, and a line for each rank.
 std::string render_placement(std::vector<comm::Placement> const& ranks) {
   std::set<std::string> nodes;
   std::set<std::tuple<std::string, std::string>> devices;
@@ -401,6 +400,8 @@ std::string render_placement(std::vector<comm::Placement> const& ranks) {
                      counted(devices.size(), "device")) +
          render_plain(table);
 }
+
+}  // namespace
 
 std::string render_run_header(measure::RunInfo const& info) {
   std::string text = fmt::format("Quadrille {}, commit {}\n", value_of(info.build, "version"),

@@ -6,14 +6,10 @@
 #include "measure/record.hpp"
 
 #include <string>
-#include <vector>
 
 namespace quadrille::report {
 
-/// How many ranks, nodes and devices, and a line for each rank.
-std::string render_placement(std::vector<comm::Placement> const& ranks);
-
-/// What ran where: version, commit, libraries, placement.
+/// What ran where: version, commit, libraries, ranks x nodes x devices, a line per rank.
 std::string render_run_header(measure::RunInfo const& info);
 
 /// One line per measurement in columns of stable width, then its times, the legs of overlap,

@@ -50,7 +50,7 @@ inside() {
 
 inside /opt/quadrille/run.sh -n 0 --version || fail "the program does not start"
 inside /opt/quadrille/run.sh -n 2 doctor || fail "doctor on two ranks"
-grep -q "2 ranks on 1 nodes" "$scratch/log" || fail "doctor did not see two ranks"
+grep -q "2 ranks, 1 node," "$scratch/log" || fail "doctor did not see two ranks"
 inside /opt/quadrille/run.sh -n 2 run --case summa --set size=256 --set repetitions=2 \
   --set run.device=host --set run.output=/tmp/results || fail "a product on two ranks"
 grep -q "^RESULT PASS" "$scratch/log" || fail "no RESULT PASS"
