@@ -225,7 +225,7 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
   result.info.finished = now_utc();
   if (interrupted) result.info.events.push_back("interrupted by a signal; later cases did not run");
 
-  core::Exit const exit = report::exit_code(result);
+  core::Exit const exit = measure::exit_code(result);
   fs::path const file = directory / "result.h5";
   if (first) io::write_result(file.string(), result);
   out.print(report::render_table(result) + "\n" + report::result_line(result, file.string()) +

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <utility>
@@ -19,6 +20,24 @@ constexpr double kRateOverPeak = 1.05;
 constexpr double kVariation = 0.2;
 constexpr double kImbalance = 1.5;
 constexpr double kClockFall = 0.1;
+
+struct OutcomeFacts {
+  Outcome outcome;
+  core::Exit exit;
+  int Counts::*counted = nullptr;
+};
+constexpr OutcomeFacts kOutcomes[]{
+    {Outcome::pass, core::Exit::pass, &Counts::passed},
+    {Outcome::fail, core::Exit::wrong_result, &Counts::failed},
+    {Outcome::skip, core::Exit::pass, &Counts::skipped},
+    {Outcome::unsupported, core::Exit::pass, &Counts::skipped},
+    {Outcome::error, core::Exit::runtime, &Counts::failed},
+    {Outcome::timeout, core::Exit::timeout, &Counts::failed},
+    {Outcome::interrupted, core::Exit::interrupted},
+};
+OutcomeFacts const& facts_of(Outcome outcome) {
+  return *std::ranges::find(kOutcomes, outcome, &OutcomeFacts::outcome);
+}
 
 /// One repetition as one number per rank.
 std::span<double const> row(std::vector<double> const& seconds, int ranks, std::size_t i) {
@@ -184,6 +203,24 @@ void set_ratio(Record& record, Record const& base) {
   record.ratio_to_vendor = ratio.median;
   record.ratio_to_vendor_low = ratio.median_low;
   record.ratio_to_vendor_high = ratio.median_high;
+}
+
+Counts count_outcomes(RunResult const& result) {
+  Counts counts;
+  for (Record const& record : result.records) {
+    if (auto const counted = facts_of(record.outcome).counted) ++(counts.*counted);
+  }
+  return counts;
+}
+
+core::Exit exit_code(RunResult const& result) {
+  core::Exit code =
+      count_outcomes(result).executed() > 0 ? core::Exit::pass : core::Exit::nothing_executed;
+  if (result.info.status == "interrupted") code = core::worse(code, core::Exit::interrupted);
+  for (Record const& record : result.records) {
+    code = core::worse(code, facts_of(record.outcome).exit);
+  }
+  return code;
 }
 
 }  // namespace quadrille::measure

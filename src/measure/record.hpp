@@ -4,6 +4,7 @@
 
 #include "comm/placement.hpp"
 #include "core/enum_names.hpp"
+#include "core/error.hpp"
 #include "core/stats.hpp"
 
 #include <cstdint>
@@ -133,5 +134,17 @@ struct RunResult {
   RunInfo info;
   std::vector<Record> records;
 };
+
+/// How the measurements of a run ended. Skipped is not passed, and an interrupted measurement is
+/// neither.
+struct Counts {
+  int passed = 0, failed = 0, skipped = 0;
+  int executed() const { return passed + failed; }
+};
+Counts count_outcomes(RunResult const& result);
+
+/// What the process that made this result returns: the most serious outcome's code, or
+/// nothing_executed when everything was skipped.
+core::Exit exit_code(RunResult const& result);
 
 }  // namespace quadrille::measure

@@ -337,40 +337,6 @@ std::string counted(std::size_t n, std::string_view what) {
   return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
 
-struct Counts {
-  int executed = 0, passed = 0, failed = 0, skipped = 0;
-};
-
-Counts count(measure::RunResult const& result) {
-  Counts c;
-  for (Record const& r : result.records) {
-    switch (r.outcome) {
-      case Outcome::pass: ++c.passed; break;
-      case Outcome::fail:
-      case Outcome::error:
-      case Outcome::timeout: ++c.failed; break;
-      case Outcome::skip:
-      case Outcome::unsupported: ++c.skipped; break;
-      case Outcome::interrupted: break;
-    }
-  }
-  c.executed = c.passed + c.failed;
-  return c;
-}
-
-core::Exit exit_of(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::pass:
-    case Outcome::skip:
-    case Outcome::unsupported: return core::Exit::pass;
-    case Outcome::fail: return core::Exit::wrong_result;
-    case Outcome::error: return core::Exit::runtime;
-    case Outcome::timeout: return core::Exit::timeout;
-    case Outcome::interrupted: return core::Exit::interrupted;
-  }
-  return core::Exit::runtime;
-}
-
 /// How many ranks, nodes and devices, and a line for each rank.
 std::string render_placement(std::vector<comm::Placement> const& ranks) {
   std::set<std::string> nodes;
@@ -421,17 +387,10 @@ std::string render_markdown(measure::RunResult const& result) {
 }
 
 std::string result_line(measure::RunResult const& result, std::string const& file) {
-  Counts const c = count(result);
+  measure::Counts const counts = count_outcomes(result);
   return fmt::format("RESULT {} executed={} passed={} failed={} skipped={} file={}",
-                     exit_code(result) == core::Exit::pass ? "PASS" : "FAIL", c.executed, c.passed,
-                     c.failed, c.skipped, file);
-}
-
-core::Exit exit_code(measure::RunResult const& result) {
-  core::Exit code = count(result).executed > 0 ? core::Exit::pass : core::Exit::nothing_executed;
-  if (result.info.status == "interrupted") code = core::worse(code, core::Exit::interrupted);
-  for (Record const& r : result.records) code = core::worse(code, exit_of(r.outcome));
-  return code;
+                     exit_code(result) == core::Exit::pass ? "PASS" : "FAIL", counts.executed(),
+                     counts.passed, counts.failed, counts.skipped, file);
 }
 
 }  // namespace quadrille::report

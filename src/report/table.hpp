@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/error.hpp"
 #include "measure/record.hpp"
 
 #include <string>
@@ -27,8 +26,5 @@ std::string render_json(measure::RunResult const& result);
 
 /// "RESULT PASS executed=3 passed=3 failed=0 skipped=1 file=results/x/result.h5".
 std::string result_line(measure::RunResult const& result, std::string const& file);
-
-/// What the process that made this result returns; nothing_executed when everything was skipped.
-core::Exit exit_code(measure::RunResult const& result);
 
 }  // namespace quadrille::report

@@ -37,6 +37,39 @@ TEST(Outcome, TextsAreReadBackAndOthersAreNot) {
   EXPECT_FALSE(core::parse_enum<Outcome>(""));
 }
 
+RunResult result_of(std::vector<Outcome> const& outcomes) {
+  RunResult result;
+  for (Outcome const outcome : outcomes) result.records.emplace_back().outcome = outcome;
+  return result;
+}
+
+TEST(Counts, SkippedIsNotPassedAndInterruptedIsNeither) {
+  Counts const counts = count_outcomes(result_of(
+      {Outcome::pass, Outcome::pass, Outcome::pass, Outcome::fail, Outcome::error, Outcome::timeout,
+       Outcome::timeout, Outcome::skip, Outcome::unsupported, Outcome::interrupted}));
+  EXPECT_EQ(counts.passed, 3);
+  EXPECT_EQ(counts.failed, 4);
+  EXPECT_EQ(counts.skipped, 2);
+  EXPECT_EQ(counts.executed(), 7);
+}
+
+TEST(ExitCode, IsThatOfTheMostSeriousOutcome) {
+  auto const code = [](std::vector<Outcome> const& outcomes) {
+    return exit_code(result_of(outcomes));
+  };
+  EXPECT_EQ(code({Outcome::pass, Outcome::skip}), core::Exit::pass);
+  EXPECT_EQ(code({}), core::Exit::nothing_executed);
+  EXPECT_EQ(code({Outcome::skip, Outcome::unsupported}), core::Exit::nothing_executed);
+  EXPECT_EQ(code({Outcome::pass, Outcome::fail}), core::Exit::wrong_result);
+  EXPECT_EQ(code({Outcome::fail, Outcome::error}), core::Exit::runtime);
+  EXPECT_EQ(code({Outcome::error, Outcome::timeout}), core::Exit::timeout);
+  EXPECT_EQ(code({Outcome::interrupted}), core::Exit::interrupted);
+  EXPECT_EQ(code({Outcome::interrupted, Outcome::fail}), core::Exit::wrong_result);
+  RunResult interrupted = result_of({Outcome::pass});
+  interrupted.info.status = "interrupted";
+  EXPECT_EQ(exit_code(interrupted), core::Exit::interrupted);
+}
+
 TEST(Finish, RateIsWorkOverTheMedianOfTheSlowestRank) {
   Record r = timed(2, {1, 3, 4, 2, 2, 5});
 

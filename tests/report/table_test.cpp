@@ -236,22 +236,5 @@ TEST(ResultLine, CountsWhatRanAndNamesTheFile) {
   EXPECT_EQ(line({Outcome::skip}), "RESULT FAIL executed=0 passed=0 failed=0 skipped=1 file=r.h5");
 }
 
-TEST(ExitCode, IsThatOfTheMostSeriousOutcome) {
-  auto const code = [](std::vector<Outcome> const& outcomes) {
-    return exit_code(result_of(outcomes));
-  };
-  EXPECT_EQ(code({Outcome::pass, Outcome::skip}), core::Exit::pass);
-  EXPECT_EQ(code({}), core::Exit::nothing_executed);
-  EXPECT_EQ(code({Outcome::skip, Outcome::unsupported}), core::Exit::nothing_executed);
-  EXPECT_EQ(code({Outcome::pass, Outcome::fail}), core::Exit::wrong_result);
-  EXPECT_EQ(code({Outcome::fail, Outcome::error}), core::Exit::runtime);
-  EXPECT_EQ(code({Outcome::error, Outcome::timeout}), core::Exit::timeout);
-  EXPECT_EQ(code({Outcome::interrupted}), core::Exit::interrupted);
-  EXPECT_EQ(code({Outcome::interrupted, Outcome::fail}), core::Exit::wrong_result);
-  measure::RunResult interrupted = result_of({Outcome::pass});
-  interrupted.info.status = "interrupted";
-  EXPECT_EQ(exit_code(interrupted), core::Exit::interrupted);
-}
-
 }  // namespace
 }  // namespace quadrille::report
