@@ -209,7 +209,7 @@ void write_case(hid_t cases, Record const& record) {
   WriteAttributes const attribute{summary, true};
   visit_summary(record, attribute);
   // Shown on the screen too, but not kept in a record.
-  if (record.peak > 0) attribute("percent_of_peak", 100 * record.rate / record.peak);
+  attribute("percent_of_peak", percent_of_peak(record));
   std::vector<double> rates;
   for (measure::Extra const& extra : record.extras) rates.push_back(rate_of(extra, record));
   attribute.write_list("extra_rates", rates);

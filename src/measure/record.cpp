@@ -140,6 +140,11 @@ double rate_of(Extra const& extra, Record const& record) {
   return seconds > 0 ? extra.amount / seconds : 0;
 }
 
+std::optional<double> percent_of_peak(Record const& record) {
+  if (!(record.peak > 0 && record.rate > 0)) return std::nullopt;
+  return 100 * record.rate / record.peak;
+}
+
 std::vector<double> slowest_times(std::vector<double> const& seconds, int ranks) {
   std::vector<double> times;
   for (std::size_t i = 0; i < repetitions(seconds, ranks); ++i) {

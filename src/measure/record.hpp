@@ -107,6 +107,8 @@ struct Record {
 
 /// The rate, time or amount that `extra` stands for in this finished record; 0 without a time.
 double rate_of(Extra const& extra, Record const& record);
+/// The rate as a share of the peak of all ranks' devices; empty where either is unknown.
+std::optional<double> percent_of_peak(Record const& record);
 /// Per repetition the slowest rank's time. NaN on any rank gives NaN.
 std::vector<double> slowest_times(std::vector<double> const& seconds, int ranks);
 /// Fills the derived members from the samples, and adds the SUSPECT reasons.

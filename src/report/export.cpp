@@ -32,9 +32,6 @@ struct Shown {
   std::optional<double> speed(std::optional<double> value) const {
     return fast ? finite(value) : std::nullopt;
   }
-  std::optional<double> percent_of_peak() const {
-    return r.peak > 0 ? speed(100 * r.rate / r.peak) : std::nullopt;
-  }
   std::optional<double> checked(double value) const {
     bool const was = r.outcome == Outcome::pass || r.outcome == Outcome::fail;
     return was ? finite(value) : std::nullopt;
@@ -128,7 +125,7 @@ Json case_json(Record const& r) {
           {"min_s", json(shown.speed(r.time.min))},
           {"rate", json(shown.speed(r.rate))},
           {"unit", json(r.unit)},
-          {"percent_of_peak", json(shown.percent_of_peak())},
+          {"percent_of_peak", json(shown.speed(percent_of_peak(r)))},
           {"ratio_to_vendor", json(shown.speed(r.ratio_to_vendor))},
           {"ratio_to_copy", json(shown.speed(r.ratio_to_copy))},
           {"error", json(shown.checked(r.check.error))},
@@ -189,7 +186,7 @@ CsvRow csv_row(std::string const& run_id, Record const& r) {
              {"slowest_rank", shown.fast ? fmt::format("{}", r.slowest_rank) : ""},
              {"rate", speed(r.rate)},
              {"unit", r.unit},
-             {"percent_of_peak", number(shown.percent_of_peak())},
+             {"percent_of_peak", speed(percent_of_peak(r))},
              {"ratio_to_vendor", speed(r.ratio_to_vendor)},
              {"ratio_to_vendor_low", speed(r.ratio_to_vendor_low)},
              {"ratio_to_vendor_high", speed(r.ratio_to_vendor_high)},

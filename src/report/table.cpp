@@ -181,13 +181,13 @@ Table main_table(measure::RunResult const& result, Notes& notes) {
               {}};
   for (Record const& r : result.records) {
     bool const fast = has_speed(r);
-    table.rows.push_back(
-        {r.name, size_text(r), r.type, r.variant, r.ranks > 0 ? fmt::format("{}", r.ranks) : "-",
-         fast ? core::format_seconds(r.time.median) : "-",
-         fast && r.rate > 0 ? core::format_rate(r.rate, r.unit) : "-",
-         fast && r.peak > 0 ? number(100 * r.rate / r.peak, "{:.1f}") : "-", vendor_text(r),
-         fast ? number(r.ratio_to_copy, "{:.2f}") : "-", error_text(r),
-         std::string{core::to_text(r.outcome)}, flags_of(r, notes)});
+    table.rows.push_back({r.name, size_text(r), r.type, r.variant,
+                          r.ranks > 0 ? fmt::format("{}", r.ranks) : "-",
+                          fast ? core::format_seconds(r.time.median) : "-",
+                          fast && r.rate > 0 ? core::format_rate(r.rate, r.unit) : "-",
+                          fast ? number(percent_of_peak(r), "{:.1f}") : "-", vendor_text(r),
+                          fast ? number(r.ratio_to_copy, "{:.2f}") : "-", error_text(r),
+                          std::string{core::to_text(r.outcome)}, flags_of(r, notes)});
   }
   return table;
 }

@@ -201,6 +201,18 @@ TEST(Extra, HasItsOwnTimeOrTheMedian) {
   EXPECT_EQ(rate_of({"conflicts", 10, "wavefronts", 0}, r), 10);
 }
 
+TEST(PercentOfPeak, IsMissingWithoutAPeakOrARate) {
+  Record r = timed(1, {2});
+  r.peak = 24;
+  EXPECT_FALSE(percent_of_peak(r));
+
+  finish(r);
+  EXPECT_EQ(percent_of_peak(r), 25);
+
+  r.peak = 0;
+  EXPECT_FALSE(percent_of_peak(r));
+}
+
 TEST(Finish, SuspectsAClockThatFell) {
   Record r;
   r.ranks = 2;
