@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/transport.hpp"
 #include "commands/commands.hpp"
-#include "commands/metrics.hpp"
 #include "device/device.hpp"
+#include "report/columns.hpp"
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>
@@ -91,7 +91,7 @@ core::Exit list(ListArguments const& arguments) {
           {std::string{one.name}, std::string{one.summary}, one.available ? "" : one.reason});
     }
   } else {
-    for (auto const& one : metrics()) {
+    for (auto const& one : report::metrics()) {
       std::string_view const first = one.meaning.substr(0, one.meaning.find('\n'));
       rows.push_back({std::string{one.name}, std::string{first}, ""});
     }
@@ -103,7 +103,7 @@ core::Exit list(ListArguments const& arguments) {
 core::Exit explain(std::string const& name) {
   bool found = false;
   std::vector<std::string> names;
-  for (Metric const& metric : metrics()) {
+  for (report::Metric const& metric : report::metrics()) {
     names.emplace_back(metric.name);
     if (metric.name != name) continue;
     fmt::print("{} [{}]\n{}\n", metric.name, metric.unit, metric.meaning);

@@ -3,14 +3,13 @@
 #include "report/table.hpp"
 
 #include "core/units.hpp"
+#include "report/columns.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <optional>
+#include <initializer_list>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -23,31 +22,22 @@ using measure::Outcome;
 using measure::Record;
 using Row = std::vector<std::string>;
 
-enum class Align { left, right };
-struct Column {
-  std::string_view title;
-  std::size_t width;  ///< at least, so that tables of different runs mostly line up
-  Align align;
-};
 struct Table {
   std::string_view title;
-  std::vector<Column> columns;
+  std::vector<Heading> headings;
   std::vector<Row> rows;
 };
 
-/// Names of techniques; the few longer ones widen the column.
-constexpr std::size_t kVariantWidth = 22;
-
-std::string pad(std::string_view text, Column const& column) {
-  return column.align == Align::left ? fmt::format("{:<{}}", text, column.width)
-                                     : fmt::format("{:>{}}", text, column.width);
+std::string pad(std::string_view text, Heading const& heading) {
+  return heading.align == Align::left ? fmt::format("{:<{}}", text, heading.width)
+                                      : fmt::format("{:>{}}", text, heading.width);
 }
 
 std::string plain_line(Table const& table, auto const& cell) {
   std::string line;
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+  for (std::size_t i = 0; i < table.headings.size(); ++i) {
     if (i > 0) line += "  ";
-    line += pad(cell(i), table.columns[i]);
+    line += pad(cell(i), table.headings[i]);
   }
   line.erase(line.find_last_not_of(' ') + 1);
   return line + '\n';
@@ -56,14 +46,14 @@ std::string plain_line(Table const& table, auto const& cell) {
 std::string render_plain(Table const& narrow) {
   Table table = narrow;
   // The last column may be as long as it likes: nothing stands behind it.
-  for (std::size_t i = 0; i + 1 < table.columns.size(); ++i) {
+  for (std::size_t i = 0; i + 1 < table.headings.size(); ++i) {
     for (Row const& row : table.rows) {
-      table.columns[i].width = std::max(table.columns[i].width, row[i].size());
+      table.headings[i].width = std::max(table.headings[i].width, row[i].size());
     }
   }
   std::string text;
   if (!table.title.empty()) text += fmt::format("{}\n", table.title);
-  text += plain_line(table, [&](std::size_t i) { return std::string{table.columns[i].title}; });
+  text += plain_line(table, [&](std::size_t i) { return std::string{table.headings[i].text}; });
   for (Row const& row : table.rows) {
     text += plain_line(table, [&](std::size_t i) { return row[i]; });
   }
@@ -82,9 +72,9 @@ std::string markdown_cell(std::string_view text) {
 std::string render_marked(Table const& table) {
   std::string text = table.title.empty() ? "" : fmt::format("**{}**\n\n", table.title);
   std::string titles = "|", rule = "|";
-  for (Column const& column : table.columns) {
-    titles += markdown_cell(column.title);
-    rule += column.align == Align::left ? " --- |" : " ---: |";
+  for (Heading const& heading : table.headings) {
+    titles += markdown_cell(heading.text);
+    rule += heading.align == Align::left ? " --- |" : " ---: |";
   }
   text += titles + '\n' + rule + '\n';
   for (Row const& row : table.rows) {
@@ -111,27 +101,6 @@ class Notes {
   std::vector<std::string> notes_;
 };
 
-/// A wrong result has no speed.
-bool has_speed(Record const& r) { return r.outcome == Outcome::pass && r.time.n > 0; }
-
-std::string number(std::optional<double> value, char const* format) {
-  if (!value || std::isnan(*value)) return "-";
-  return fmt::format(fmt::runtime(format), *value);
-}
-
-std::string vendor_text(Record const& r) {
-  if (!has_speed(r) || !r.ratio_to_vendor) return "-";
-  if (!r.ratio_to_vendor_low || !r.ratio_to_vendor_high) return number(r.ratio_to_vendor, "{:.2f}");
-  return fmt::format("{:.2f} [{:.2f}, {:.2f}]", *r.ratio_to_vendor, *r.ratio_to_vendor_low,
-                     *r.ratio_to_vendor_high);
-}
-
-std::string error_text(Record const& r) {
-  bool const checked =
-      r.outcome == Outcome::fail || (r.outcome == Outcome::pass && !std::isnan(r.check.error));
-  return checked ? fmt::format("{:.2g}/{:.2g}", r.check.error, r.check.bound) : "-";
-}
-
 std::string flags_of(Record const& r, Notes& notes) {
   std::vector<std::string> flags;
   if (!r.suspect.empty()) {
@@ -151,161 +120,107 @@ std::string flags_of(Record const& r, Notes& notes) {
     why.push_back(r.check.first_wrong);
   }
   if (!why.empty()) {
-    flags.push_back(
-        notes.cite(fmt::format("{}: {}", core::to_text(r.outcome), fmt::join(why, "; "))));
+    flags.push_back(notes.cite(fmt::format("{}: {}", core::to_text(r.outcome), fmt::join(why, "; "))));
   }
   return fmt::format("{}", fmt::join(flags, " "));
 }
 
-std::string size_text(Record const& r) {
-  std::vector<std::string> extents;
-  for (std::int64_t const n : r.size) extents.push_back(core::format_count(n));
-  return fmt::format("{}", fmt::join(extents, ","));
+using Keys = std::initializer_list<std::string_view>;
+using Columns = std::vector<Column const*>;
+
+/// Which measurement it is, then these.
+Columns columns_of(Keys keys) {
+  Columns columns;
+  for (Keys const part : {Keys{"case", "size", "type", "variant"}, keys}) {
+    for (std::string_view const key : part) columns.push_back(&column(key));
+  }
+  return columns;
+}
+
+Table start_table(std::string_view title, Columns const& columns) {
+  Table table{title, {}, {}};
+  for (Column const* column : columns) table.headings.push_back(column->heading);
+  return table;
+}
+
+Row start_row(Columns const& columns, Record const& record) {
+  Row row;
+  for (Column const* column : columns) row.push_back(cell(*column, record));
+  return row;
+}
+
+/// A line for each record that `takes` takes.
+Table table_of(measure::RunResult const& result, std::string_view title, Keys keys,
+               bool (*takes)(Record const&)) {
+  Columns const columns = columns_of(keys);
+  Table table = start_table(title, columns);
+  for (Record const& record : result.records) {
+    if (takes(record)) table.rows.push_back(start_row(columns, record));
+  }
+  return table;
 }
 
 Table main_table(measure::RunResult const& result, Notes& notes) {
-  Table table{"",
-              {{"case", 16, Align::left},
-               {"size", 14, Align::left},
-               {"type", 4, Align::left},
-               {"variant", kVariantWidth, Align::left},
-               {"ranks", 5, Align::right},
-               {"median", 7, Align::right},
-               {"rate", 13, Align::right},
-               {"% peak", 6, Align::right},
-               {"vs vendor", 17, Align::right},
-               {"vs copy", 7, Align::right},
-               {"error/bound", 15, Align::right},
-               {"verdict", 11, Align::left},
-               {"flags", 0, Align::left}},
-              {}};
-  for (Record const& r : result.records) {
-    bool const fast = has_speed(r);
-    table.rows.push_back({r.name, size_text(r), r.type, r.variant,
-                          r.ranks > 0 ? fmt::format("{}", r.ranks) : "-",
-                          fast ? core::format_seconds(r.time.median) : "-",
-                          fast && r.rate > 0 ? core::format_rate(r.rate, r.unit) : "-",
-                          fast ? number(percent_of_peak(r), "{:.1f}") : "-", vendor_text(r),
-                          fast ? number(r.ratio_to_copy, "{:.2f}") : "-", error_text(r),
-                          std::string{core::to_text(r.outcome)}, flags_of(r, notes)});
+  Table table = table_of(result, "",
+                         {"ranks", "median_s", "rate", "percent_of_peak", "ratio_to_vendor",
+                          "ratio_to_copy", "error", "verdict"},
+                         [](Record const&) { return true; });
+  table.headings.push_back({"flags", 0, Align::left});
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    table.rows[i].push_back(flags_of(result.records[i], notes));
   }
   return table;
 }
 
 Table times_table(measure::RunResult const& result) {
-  Table table{"times over all ranks: per repetition the slowest rank",
-              {{"case", 16, Align::left},
-               {"size", 14, Align::left},
-               {"type", 4, Align::left},
-               {"variant", kVariantWidth, Align::left},
-               {"n", 5, Align::right},
-               {"min", 7, Align::right},
-               {"median", 7, Align::right},
-               {"95 % interval", 18, Align::right},
-               {"p95", 7, Align::right},
-               {"max", 7, Align::right},
-               {"first use", 9, Align::right},
-               {"imbalance", 9, Align::right},
-               {"slowest rank", 12, Align::right},
-               {"timing", 12, Align::left},
-               {"batch", 5, Align::right},
-               {"buffer sets", 11, Align::right}},
-              {}};
-  for (Record const& r : result.records) {
-    if (!has_speed(r)) continue;
-    table.rows.push_back({r.name, size_text(r), r.type, r.variant, fmt::format("{}", r.time.n),
-                          core::format_seconds(r.time.min), core::format_seconds(r.time.median),
-                          fmt::format("[{}, {}]", core::format_seconds(r.time.median_low),
-                                      core::format_seconds(r.time.median_high)),
-                          core::format_seconds(r.time.p95), core::format_seconds(r.time.max),
-                          core::format_seconds(r.first_use_s), number(r.imbalance, "{:.2f}"),
-                          fmt::format("{}", r.slowest_rank), r.timing, fmt::format("{}", r.batch),
-                          fmt::format("{}", r.buffer_sets)});
-  }
-  return table;
+  return table_of(result, "times over all ranks: per repetition the slowest rank",
+                  {"samples", "min_s", "median_s", "median_low_s", "p95_s", "max_s", "first_use_s",
+                   "imbalance", "slowest_rank", "timing", "batch", "buffer_sets"},
+                  has_speed);
 }
 
 Table legs_table(measure::RunResult const& result) {
-  Table table{"overlap: hidden = (compute + communicate - overlapped) / min(compute, communicate)",
-              {{"case", 16, Align::left},
-               {"size", 14, Align::left},
-               {"type", 4, Align::left},
-               {"variant", kVariantWidth, Align::left},
-               {"compute", 11, Align::right},
-               {"communicate", 11, Align::right},
-               {"serial", 11, Align::right},
-               {"overlapped", 11, Align::right},
-               {"hidden", 6, Align::right},
-               {"overlapped/compute", 18, Align::right},
-               {"overlapped/communicate", 22, Align::right}},
-              {}};
-  for (Record const& r : result.records) {
-    if (r.outcome != Outcome::pass || !r.leg_summary) continue;
-    measure::LegSummary const& legs = *r.leg_summary;
-    table.rows.push_back(
-        {r.name, size_text(r), r.type, r.variant, core::format_seconds(legs.compute_s),
-         core::format_seconds(legs.communicate_s), core::format_seconds(legs.serial_s),
-         core::format_seconds(legs.overlapped_s), number(legs.hidden, "{:.2f}"),
-         number(legs.slowdown_compute, "{:.2f}"), number(legs.slowdown_communicate, "{:.2f}")});
-  }
-  return table;
+  return table_of(
+      result, "overlap: hidden = (compute + communicate - overlapped) / min(compute, communicate)",
+      {"compute_s", "communicate_s", "serial_s", "overlapped_s", "hidden", "slowdown_compute",
+       "slowdown_communicate"},
+      has_legs);
+}
+
+Table published_table(measure::RunResult const& result) {
+  return table_of(result, "published figures, of other devices",
+                  {"rate", "published_rate", "published_on", "source"},
+                  [](Record const& r) { return r.published > 0; });
 }
 
 Table extras_table(measure::RunResult const& result) {
-  Table table{"further rates",
-              {{"case", 16, Align::left},
-               {"size", 14, Align::left},
-               {"type", 4, Align::left},
-               {"variant", kVariantWidth, Align::left},
-               {"what", 22, Align::left},
-               {"rate", 13, Align::right}},
-              {}};
+  Columns const which = columns_of({});
+  Table table = start_table("further rates", which);
+  table.headings.push_back({"what", 22, Align::left});
+  table.headings.push_back({"rate", 13, Align::right});
   for (Record const& r : result.records) {
     if (!has_speed(r)) continue;
     for (measure::Extra const& extra : r.extras) {
       double const rate = rate_of(extra, r);
       bool const is_rate = extra.unit.ends_with("/s");
-      table.rows.push_back({r.name, size_text(r), r.type, r.variant, extra.name,
-                            extra.unit == "s" ? core::format_seconds(rate)
-                            : is_rate         ? core::format_rate(rate, extra.unit)
-                                              : fmt::format("{:.0f} {}", rate, extra.unit)});
+      Row& row = table.rows.emplace_back(start_row(which, r));
+      row.push_back(extra.name);
+      row.push_back(extra.unit == "s" ? core::format_seconds(rate)
+                    : is_rate         ? core::format_rate(rate, extra.unit)
+                                      : fmt::format("{:.0f} {}", rate, extra.unit));
     }
   }
   return table;
 }
 
 Table kernels_table(measure::RunResult const& result) {
-  Table table{"kernels of one execution",
-              {{"case", 16, Align::left},
-               {"size", 14, Align::left},
-               {"type", 4, Align::left},
-               {"variant", kVariantWidth, Align::left},
-               {"kernel", 0, Align::left}},
-              {}};
+  Columns const which = columns_of({});
+  Table table = start_table("kernels of one execution", which);
+  table.headings.push_back({"kernel", 0, Align::left});
   for (Record const& r : result.records) {
     for (std::string const& kernel : r.kernels) {
-      table.rows.push_back({r.name, size_text(r), r.type, r.variant, kernel});
+      table.rows.emplace_back(start_row(which, r)).push_back(kernel);
     }
-  }
-  return table;
-}
-
-Table published_table(measure::RunResult const& result) {
-  Table table{"published figures, of other devices",
-              {{"case", 16, Align::left},
-               {"size", 14, Align::left},
-               {"type", 4, Align::left},
-               {"variant", kVariantWidth, Align::left},
-               {"rate", 13, Align::right},
-               {"published", 13, Align::right},
-               {"on", 24, Align::left},
-               {"source", 0, Align::left}},
-              {}};
-  for (Record const& r : result.records) {
-    if (!(r.published > 0)) continue;
-    table.rows.push_back({r.name, size_text(r), r.type, r.variant,
-                          has_speed(r) ? core::format_rate(r.rate, r.unit) : "-",
-                          core::format_rate(r.published, r.unit), r.published_on, r.source});
   }
   return table;
 }

@@ -225,6 +225,15 @@ TEST(Json, NumbersAreNumbersAndWrongResultsHaveNoSpeed) {
   EXPECT_TRUE(cases[3]["legs"].is_null());
 }
 
+TEST(Json, APublishedFigureMayLackItsDevice) {
+  measure::RunResult result = three_results();
+  result.records[0].published_on = "";
+  json const report = json::parse(render_json(result));
+  EXPECT_EQ(complaints_about(report), "");
+  EXPECT_TRUE(report["cases"][0]["published"]["device"].is_null());
+  EXPECT_EQ(report["cases"][0]["published"]["rate"], 2.5e12);
+}
+
 TEST(ResultLine, CountsWhatRanAndNamesTheFile) {
   auto const line = [](std::vector<Outcome> const& outcomes) {
     return result_line(result_of(outcomes), "r.h5");

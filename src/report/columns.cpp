@@ -1,0 +1,312 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "report/columns.hpp"
+
+#include "core/error.hpp"
+#include "core/units.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+namespace quadrille::report {
+namespace {
+
+using core::Summary;
+using measure::CheckResult;
+using measure::LegSummary;
+using measure::Outcome;
+using measure::Record;
+
+Value finite(std::optional<double> value) {
+  return value && std::isfinite(*value) ? Value{*value} : Value{};
+}
+
+// Values, each by the rule for its kind: a time, a ratio or a rate needs a right result.
+template <auto kMember>
+Value plain(Record const& r) {
+  return r.*kMember;
+}
+template <auto kMember>
+Value timed(Record const& r) {
+  return speed(r, r.*kMember);
+}
+template <double Summary::*kMember>
+Value time(Record const& r) {
+  return speed(r, r.time.*kMember);
+}
+template <double LegSummary::*kMember>
+Value leg(Record const& r) {
+  return has_legs(r) ? finite((*r.leg_summary).*kMember) : Value{};
+}
+template <auto kMember>
+Value of_check(Record const& r) {
+  return r.check.*kMember;
+}
+template <double CheckResult::*kMember>
+Value checked(Record const& r) {
+  bool const known = r.outcome == Outcome::pass || r.outcome == Outcome::fail;
+  return known ? finite(r.check.*kMember) : Value{};
+}
+Value verdict(Record const& r) { return std::string{core::to_text(r.outcome)}; }
+Value samples(Record const& r) { return r.time.n; }
+Value slowest_rank(Record const& r) { return has_speed(r) ? Value{r.slowest_rank} : Value{}; }
+Value work_rate(Record const& r) { return r.rate > 0 ? speed(r, r.rate) : Value{}; }
+Value peak_share(Record const& r) { return speed(r, percent_of_peak(r)); }
+Value published_rate(Record const& r) { return r.published > 0 ? Value{r.published} : Value{}; }
+
+// Numbers on screen.
+std::string seconds(double value, Record const&) { return core::format_seconds(value); }
+std::string rate(double value, Record const& r) { return core::format_rate(value, r.unit); }
+std::string percent(double value, Record const&) { return fmt::format("{:.1f}", value); }
+std::string ratio(double value, Record const&) { return fmt::format("{:.2f}", value); }
+std::string interval(double low, Record const& r) {
+  return fmt::format("[{}, {}]", core::format_seconds(low),
+                     core::format_seconds(r.time.median_high));
+}
+std::string vendor_ratio(double value, Record const& r) {
+  if (!r.ratio_to_vendor_low || !r.ratio_to_vendor_high) return ratio(value, r);
+  return fmt::format("{:.2f} [{:.2f}, {:.2f}]", value, *r.ratio_to_vendor_low,
+                     *r.ratio_to_vendor_high);
+}
+
+// Texts on screen.
+std::string size_text(Record const& r) {
+  std::vector<std::string> extents;
+  for (std::int64_t const n : r.size) extents.push_back(core::format_count(n));
+  return fmt::format("{}", fmt::join(extents, ","));
+}
+std::string ranks_text(Record const& r) { return r.ranks > 0 ? fmt::format("{}", r.ranks) : "-"; }
+/// A wrong result's error may be NaN, which CSV and JSON cannot show.
+std::string error_text(Record const& r) {
+  bool const known =
+      r.outcome == Outcome::fail || (r.outcome == Outcome::pass && !std::isnan(r.check.error));
+  return known ? fmt::format("{:.2g}/{:.2g}", r.check.error, r.check.bound) : "-";
+}
+
+using enum Align;
+using enum In;
+constexpr Column kColumns[]{
+    {"id", both, plain<&Record::id>},
+    {"case", csv, plain<&Record::name>, {"case", 16, left}},
+    {"workload", both, plain<&Record::workload>},
+    {"type", both, plain<&Record::type>, {"type", 4, left}},
+    {.key = "size",
+     .in = both,
+     .value = plain<&Record::size>,
+     .heading = {"size", 14, left},
+     .text = size_text},
+    // Names of techniques; the few longer ones widen the column.
+    {"variant", both, plain<&Record::variant>, {"variant", 22, left}},
+    {"backend", both, plain<&Record::backend>},
+    {"transport", both, plain<&Record::transport>},
+    {.key = "ranks",
+     .in = both,
+     .value = plain<&Record::ranks>,
+     .heading = {"ranks", 5, right},
+     .text = ranks_text},
+    {"grid", both, plain<&Record::grid>},
+    {"device", both, plain<&Record::device>},
+    {"verdict", both, verdict, {"verdict", 11, left}},
+    {"reason", both, plain<&Record::reason>},
+    {"suspect",
+     both,
+     plain<&Record::suspect>,
+     {},
+     nullptr,
+     {"suspect", "flag",
+      "Not trusted: the rate exceeds 1.05 x the peak, the coefficient of variation exceeds 20 %,\n"
+      "or the imbalance exceeds 1.5. The number is shown, never removed."}},
+    {"modelled_link",
+     csv,
+     plain<&Record::modelled_link>,
+     {},
+     nullptr,
+     {"modelled link", "flag",
+      "run.throttle was set: every message of a rank went through one modelled link of that rate.\n"
+      "Good for tests of overlap, meaningless as a speed of this machine."}},
+    {"samples", both, samples, {"n", 5, right}},
+    {"median_s",
+     both,
+     time<&Summary::median>,
+     {"median", 7, right},
+     seconds,
+     {"median", "s",
+      "Median over repetitions of t = the slowest rank's time from a common barrier to the end of\n"
+      "its stream. Each rank's clock stops before the closing barrier; all samples are in the "
+      "file."}},
+    {"median_low_s",
+     csv,
+     time<&Summary::median_low>,
+     {"95 % interval", 18, right},
+     interval,
+     {"interval", "s",
+      "95 % interval of the median by order statistics (binomial), without any assumption about\n"
+      "the distribution. The whole range where fewer than six repetitions were timed."}},
+    {"median_high_s", csv, time<&Summary::median_high>},
+    {"min_s", both, time<&Summary::min>, {"min", 7, right}, seconds},
+    {"p95_s", csv, time<&Summary::p95>, {"p95", 7, right}, seconds},
+    {"max_s", csv, time<&Summary::max>, {"max", 7, right}, seconds},
+    {"first_use_s", csv, timed<&Record::first_use_s>, {"first use", 9, right}, seconds},
+    {"imbalance",
+     csv,
+     timed<&Record::imbalance>,
+     {"imbalance", 9, right},
+     ratio,
+     {"imbalance", "ratio",
+      "Median over repetitions of the slowest rank's time over the mean of all ranks."}},
+    {"slowest_rank", csv, slowest_rank, {"slowest rank", 12, right}},
+    {"rate",
+     both,
+     work_rate,
+     {"rate", 13, right},
+     rate,
+     {"rate", "per second",
+      "Work of one repetition, summed over ranks, divided by the median time. The work of each\n"
+      "workload is a formula: see `quadrille explain WORKLOAD`. 1 GB/s = 1e9 bytes/s; a fused\n"
+      "multiply-add is 2 flop."}},
+    {"unit", both, plain<&Record::unit>},
+    {"percent_of_peak",
+     both,
+     peak_share,
+     {"% peak", 6, right},
+     percent,
+     {"peak", "%",
+      "Rate as a share of what the devices of all ranks could do; empty where unknown."}},
+    {"ratio_to_vendor",
+     both,
+     timed<&Record::ratio_to_vendor>,
+     {"vs vendor", 17, right},
+     vendor_ratio,
+     {"vendor", "ratio",
+      "Median of the paired ratios: the vendor's time of a repetition over ours, both launched\n"
+      "alternately in this run, with the 95 % interval of that median. Above 1 is faster."}},
+    {"ratio_to_vendor_low", csv, timed<&Record::ratio_to_vendor_low>},
+    {"ratio_to_vendor_high", csv, timed<&Record::ratio_to_vendor_high>},
+    {"ratio_to_copy",
+     both,
+     timed<&Record::ratio_to_copy>,
+     {"vs copy", 7, right},
+     ratio,
+     {"copy", "ratio", "Rate over the rate of a plain copy of the same bytes in this run."}},
+    {"published_rate", csv, published_rate, {"published", 13, right}, rate},
+    {"published_on", csv, plain<&Record::published_on>, {"on", 24, left}},
+    {.key = "error",
+     .in = both,
+     .value = checked<&CheckResult::error>,
+     .heading = {"error/bound", 15, right},
+     .metric = {"error", "scaled",
+                "Largest error found by the check, scaled by the bound of the rounding analysis "
+                "where there\n"
+                "is one (1 is the limit); for exact results the number of differing elements is "
+                "what counts."},
+     .text = error_text},
+    {"bound", both, checked<&CheckResult::bound>},
+    {"wrong_count", csv, of_check<&CheckResult::wrong>},
+    {"first_wrong", csv, of_check<&CheckResult::first_wrong>},
+    {"digest", json, of_check<&CheckResult::digest>},
+    {"compute_s", legs, leg<&LegSummary::compute_s>, {"compute", 11, right}, seconds},
+    {"communicate_s", legs, leg<&LegSummary::communicate_s>, {"communicate", 11, right}, seconds},
+    {"serial_s", legs, leg<&LegSummary::serial_s>, {"serial", 11, right}, seconds},
+    {"overlapped_s", legs, leg<&LegSummary::overlapped_s>, {"overlapped", 11, right}, seconds},
+    {"hidden",
+     legs,
+     leg<&LegSummary::hidden>,
+     {"hidden", 6, right},
+     ratio,
+     {"hidden", "ratio",
+      "(t_compute + t_communicate - t_overlapped) / min(t_compute, t_communicate) from four legs\n"
+      "that are run alternately: 1 when the shorter part costs nothing, 0 when the two run one\n"
+      "after the other, negative when they hinder each other. Raw, never clamped."}},
+    {"slowdown_compute",
+     legs,
+     leg<&LegSummary::slowdown_compute>,
+     {"overlapped/compute", 18, right},
+     ratio},
+    {"slowdown_communicate",
+     legs,
+     leg<&LegSummary::slowdown_communicate>,
+     {"overlapped/communicate", 22, right},
+     ratio},
+    {"timing", none, plain<&Record::timing>, {"timing", 12, left}},
+    {"batch", none, plain<&Record::batch>, {"batch", 5, right}},
+    {"buffer_sets", none, plain<&Record::buffer_sets>, {"buffer sets", 11, right}},
+    {"source", none, plain<&Record::source>, {"source", 0, left}},
+    {"kernels", none, plain<&Record::kernels>},
+};
+
+// Under "further rates", or in files alone.
+constexpr Metric kFurther[]{
+    {"cv", "ratio", "Standard deviation of the repetition times over their mean."},
+    {"bus", "B/s",
+     "allreduce: 2 (P - 1) / P of the bytes over the time. What each link carries when the work\n"
+     "is shared evenly, so that it compares with the link's rate for any number of ranks."},
+    {"latency", "s",
+     "memory: the median over the number of steps of a walk, each of which needs the one before."},
+    {"bank conflicts", "wavefronts",
+     "reduction: passes of shared memory beyond one for each request of a warp, of one rank, by "
+     "a\n"
+     "model from the addresses that the kernel's threads access."},
+};
+
+}  // namespace
+
+bool has_speed(Record const& record) {
+  return record.outcome == Outcome::pass && record.time.n > 0;
+}
+
+bool has_legs(Record const& record) {
+  return record.outcome == Outcome::pass && record.leg_summary.has_value();
+}
+
+Value speed(Record const& record, std::optional<double> value) {
+  return has_speed(record) ? finite(value) : Value{};
+}
+
+std::span<Column const> columns() { return kColumns; }
+
+Column const& column(std::string_view key) {
+  auto const* const found = std::ranges::find(kColumns, key, &Column::key);
+  QUAD_REQUIRE(found != std::end(kColumns), fmt::format("a result has no column '{}'", key));
+  return *found;
+}
+
+std::string to_text(Value const& value) {
+  struct Text {
+    std::string operator()(std::monostate) const { return ""; }
+    std::string operator()(double number) const { return fmt::format("{}", number); }
+    std::string operator()(std::int64_t number) const { return fmt::format("{}", number); }
+    std::string operator()(bool flag) const { return flag ? "1" : "0"; }
+    std::string operator()(std::string const& text) const { return text; }
+    std::string operator()(std::vector<std::int64_t> const& extents) const {
+      return fmt::format("{}", fmt::join(extents, "x"));
+    }
+    std::string operator()(std::vector<std::string> const& texts) const {
+      return fmt::format("{}", fmt::join(texts, "; "));
+    }
+  };
+  return std::visit(Text{}, value);
+}
+
+std::string cell(Column const& column, Record const& record) {
+  if (column.text != nullptr) return column.text(record);
+  Value const value = column.value(record);
+  if (std::holds_alternative<std::monostate>(value)) return "-";
+  auto const* const number = std::get_if<double>(&value);
+  return number != nullptr && column.number != nullptr ? column.number(*number, record)
+                                                       : to_text(value);
+}
+
+std::vector<Metric> metrics() {
+  std::vector<Metric> all;
+  for (Column const& column : kColumns) {
+    if (!column.metric.name.empty()) all.push_back(column.metric);
+  }
+  all.insert(all.end(), std::begin(kFurther), std::end(kFurther));
+  return all;
+}
+
+}  // namespace quadrille::report

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "report/columns.hpp"
+
+#include "support/expect_fails.hpp"
+#include "support/sample_result.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+#include <string>
+
+namespace quadrille::report {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+std::string shown(std::string_view key, measure::Record const& record) {
+  return cell(column(key), record);
+}
+std::string written(std::string_view key, measure::Record const& record) {
+  return to_text(column(key).value(record));
+}
+
+TEST(Columns, HaveKeysOfTheirOwn) {
+  std::set<std::string_view> keys;
+  for (Column const& column : columns()) EXPECT_TRUE(keys.insert(column.key).second) << column.key;
+  EXPECT_EQ(column("median_s").heading.text, "median");
+  EXPECT_FAILS(column("mode_s"), "no column 'mode_s'");
+}
+
+TEST(Columns, ShowOnScreenWhatTheyWrite) {
+  measure::Record const r = test::sample_record();
+  EXPECT_EQ(shown("size", r), "4Ki,4Ki,512");
+  EXPECT_EQ(written("size", r), "4096x4096x512");
+  EXPECT_EQ(shown("median_s", r), "160 ms");
+  EXPECT_EQ(written("median_s", r), "0.16");
+  EXPECT_EQ(shown("ratio_to_vendor", r), "1.43 [1.40, 1.46]");
+  EXPECT_EQ(written("ratio_to_vendor", r), "1.43");
+  EXPECT_EQ(shown("verdict", r), "PASS");
+  EXPECT_EQ(written("modelled_link", r), "1");
+  EXPECT_EQ(written("kernels", r), "gemm_naive_kernel: grid 128x128x1; another: block 32x1x1");
+}
+
+TEST(Columns, WhatIsMissingIsMissingEverywhere) {
+  measure::Record r = test::sample_record();
+  r.amount = 0;
+  finish(r);
+  r.ratio_to_vendor = r.ratio_to_copy = r.imbalance = kInf;
+  r.time.median_low = std::numeric_limits<double>::quiet_NaN();
+  r.leg_summary->hidden = -kInf;
+  r.published = 0;
+  for (std::string_view const key : {"rate", "percent_of_peak", "ratio_to_vendor", "ratio_to_copy",
+                                     "imbalance", "median_low_s", "hidden", "published_rate"}) {
+    EXPECT_EQ(shown(key, r), "-") << key;
+    EXPECT_EQ(written(key, r), "") << key;
+  }
+}
+
+TEST(Columns, AWrongResultHasAnErrorButNoSpeed) {
+  measure::Record r = test::sample_record();
+  r.outcome = measure::Outcome::fail;
+  for (std::string_view const key : {"median_s", "rate", "percent_of_peak", "slowest_rank",
+                                     "first_use_s", "ratio_to_copy", "hidden"}) {
+    EXPECT_EQ(shown(key, r), "-") << key;
+  }
+  EXPECT_EQ(shown("error", r), "1.3e-16/3.5e-15");
+  EXPECT_EQ(written("error", r), "1.25e-16");
+
+  r.check.error = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(shown("error", r), "nan/3.5e-15");
+  EXPECT_EQ(written("error", r), "");
+}
+
+TEST(Metrics, AreExplainedUnderNamesOfTheirOwn) {
+  std::set<std::string_view> names;
+  for (Metric const& metric : metrics()) {
+    EXPECT_TRUE(names.insert(metric.name).second) << metric.name;
+    EXPECT_FALSE(metric.unit.empty()) << metric.name;
+    EXPECT_TRUE(metric.meaning.ends_with('.')) << metric.name;
+  }
+  for (std::string_view const name : {"median", "peak", "hidden", "cv", "bus"}) {
+    EXPECT_TRUE(names.contains(name)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::report
