@@ -147,13 +147,8 @@ void decode(Json const& from, std::vector<T>& values) {
 measure::RunInfo decode_run(Json const& from) {
   if (from.value("schema_version", 0) > kResultSchemaVersion) refuse("a newer schema_version");
   measure::RunInfo info;
-  Decode const decode_member{from};
-  visit_run(info, decode_member);
-  decode_member("config", info.config);
-  decode_member("build", info.build);
-  decode_member("environment", info.environment);
-  decode_member("ranks", info.ranks);
-  decode_member("events", info.events);
+  visit_run(info, Decode{from});
+  visit_run_parts(info, Decode{from});
   return info;
 }
 
@@ -201,13 +196,8 @@ bool has_whole_repetitions(measure::Record const& record) {
 
 std::string to_json_line(measure::RunInfo const& info) {
   Json line{{"schema", kResultSchema}, {"schema_version", kResultSchemaVersion}};
-  Encode const encode_member{line};
-  visit_run(info, encode_member);
-  encode_member("config", info.config);
-  encode_member("build", info.build);
-  encode_member("environment", info.environment);
-  encode_member("ranks", info.ranks);
-  encode_member("events", info.events);
+  visit_run(info, Encode{line});
+  visit_run_parts(info, Encode{line});
   return to_line(line);
 }
 

@@ -25,6 +25,16 @@ void visit_run(Info& info, Visit&& visit) {
   visit("status", info.status);
 }
 
+/// What is more than an attribute of a run.
+template <class Info, class Visit>
+void visit_run_parts(Info& info, Visit&& visit) {
+  visit("config", info.config);
+  visit("build", info.build);
+  visit("environment", info.environment);
+  visit("ranks", info.ranks);
+  visit("events", info.events);
+}
+
 template <class Record, class Visit>
 void visit_case(Record& record, Visit&& visit) {
   visit("id", record.id);

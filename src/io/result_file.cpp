@@ -215,16 +215,6 @@ void write_case(hid_t cases, Record const& record) {
   attribute.write_list("extra_rates", rates);
 }
 
-void write_pairs(hid_t file, char const* name, Pairs const& pairs) {
-  Group const group = make_group(file, name);
-  for (auto const& [key, value] : pairs) WriteAttributes{group}(key.c_str(), value);
-}
-
-void write_texts(hid_t file, char const* name, std::vector<std::string> const& texts) {
-  Type const type = string_type();
-  write_dataset(file, name, type, type, list_space(texts.size()), pointers(texts).data());
-}
-
 /// A member of a rank as HDF5 sees it in memory: texts by pointer.
 union Slot {
   int whole;
@@ -266,12 +256,27 @@ Type rank_type(bool in_file) {
   return type;
 }
 
-void write_ranks(hid_t file, std::vector<comm::Placement> ranks) {
+// What is more than an attribute of a run, each under its name in the file.
+void write_part(hid_t file, char const* name, std::string const& text) {
+  Type const type = string_type();
+  Space const scalar{QUAD_HDF5(H5Screate(H5S_SCALAR))};
+  char const* const data = text.c_str();
+  write_dataset(file, name, type, type, scalar, &data);
+}
+void write_part(hid_t file, char const* name, Pairs const& pairs) {
+  Group const group = make_group(file, name);
+  for (auto const& [key, value] : pairs) WriteAttributes{group}(key.c_str(), value);
+}
+void write_part(hid_t file, char const* name, std::vector<std::string> const& texts) {
+  Type const type = string_type();
+  write_dataset(file, name, type, type, list_space(texts.size()), pointers(texts).data());
+}
+void write_part(hid_t file, char const* name, std::vector<comm::Placement> ranks) {
   std::vector<Slot> slots;
   for (comm::Placement& rank : ranks) {
     visit_members(rank, [&](char const*, auto& member) { put(member, slots.emplace_back()); });
   }
-  write_dataset(file, "ranks", rank_type(true), rank_type(false), list_space(ranks.size()),
+  write_dataset(file, name, rank_type(true), rank_type(false), list_space(ranks.size()),
                 slots.data());
 }
 
@@ -494,10 +499,24 @@ std::vector<Record> read_cases(hid_t file, Trouble& trouble) {
   return records;
 }
 
-Pairs read_pairs(hid_t file, char const* name, Trouble& trouble) {
-  Pairs pairs;
+// Parts that a file lacks are left alone.
+void read_part(hid_t file, char const* name, std::vector<std::string>& texts, Trouble& trouble) {
+  Dataset const set = open_dataset(file, name, trouble);
+  if (!set) return;
+  Type const type{H5Dget_type(set)};
+  Space const space{H5Dget_space(set)};
+  texts = read_texts(type, space, trouble, [&](hid_t as, void* to) {
+    return H5Dread(set, as, H5S_ALL, H5S_ALL, H5P_DEFAULT, to);
+  });
+}
+void read_part(hid_t file, char const* name, std::string& text, Trouble& trouble) {
+  std::vector<std::string> texts;
+  read_part(file, name, texts, trouble);
+  if (!texts.empty()) text = texts.front();
+}
+void read_part(hid_t file, char const* name, Pairs& pairs, Trouble& trouble) {
   Group const group = open_group(file, name, trouble);
-  if (!group) return pairs;
+  if (!group) return;
   auto const collect = [](hid_t, char const* key, H5A_info_t const*, void* to) -> herr_t {
     static_cast<Pairs*>(to)->emplace_back(key, "");
     return 0;
@@ -505,40 +524,28 @@ Pairs read_pairs(hid_t file, char const* name, Trouble& trouble) {
   herr_t const seen = H5Aiterate2(group, H5_INDEX_CRT_ORDER, H5_ITER_INC, nullptr, collect, &pairs);
   trouble.expect(seen >= 0, fmt::format("'{}' is damaged", name));
   for (auto& [key, value] : pairs) ReadAttributes{group, trouble}(key.c_str(), value);
-  return pairs;
 }
-
-std::vector<std::string> read_text_set(hid_t file, char const* name, Trouble& trouble) {
+void read_part(hid_t file, char const* name, std::vector<comm::Placement>& ranks,
+               Trouble& trouble) {
   Dataset const set = open_dataset(file, name, trouble);
-  if (!set) return {};
-  Type const type{H5Dget_type(set)};
-  Space const space{H5Dget_space(set)};
-  return read_texts(type, space, trouble, [&](hid_t as, void* to) {
-    return H5Dread(set, as, H5S_ALL, H5S_ALL, H5P_DEFAULT, to);
-  });
-}
-
-std::vector<comm::Placement> read_ranks(hid_t file, Trouble& trouble) {
-  Dataset const set = open_dataset(file, "ranks", trouble);
-  if (!set) return {};
+  if (!set) return;
   Type const in_file{H5Dget_type(set)};
   Space const space{H5Dget_space(set)};
   std::size_t const n = element_count(space, trouble);
   trouble.expect(n <= H5Dget_storage_size(set), "the table of ranks is damaged");
-  if (!trouble.none() || n == 0) return {};
+  if (!trouble.none() || n == 0) return;
   std::vector<Slot> slots(n * rank_slots());
-  Type const type = rank_type(false);
-  bool const read = H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, slots.data()) >= 0;
-  if (!trouble.expect(read, "the table of ranks cannot be read")) return {};
-  std::vector<comm::Placement> ranks(n);
+  bool const read =
+      H5Dread(set, rank_type(false), H5S_ALL, H5S_ALL, H5P_DEFAULT, slots.data()) >= 0;
+  if (!trouble.expect(read, "the table of ranks cannot be read")) return;
+  ranks.resize(n);
   auto slot = slots.begin();
   for (comm::Placement& rank : ranks) {
-    visit_members(rank, [&](char const* name, auto& member) {
-      if (H5Tget_member_index(in_file, name) >= 0) take(*slot, member);
+    visit_members(rank, [&](char const* column, auto& member) {
+      if (H5Tget_member_index(in_file, column) >= 0) take(*slot, member);
       ++slot;
     });
   }
-  return ranks;
 }
 
 core::Parsed<RunResult> refuse(std::string const& path, std::string const& why) {
@@ -616,12 +623,8 @@ core::Parsed<RunResult> read_hdf5(std::string const& path) {
   }
   RunResult result;
   visit_run(result.info, attribute);
-  auto const config = read_text_set(file, "config", trouble);
-  if (!config.empty()) result.info.config = config.front();
-  result.info.build = read_pairs(file, "build", trouble);
-  result.info.environment = read_pairs(file, "environment", trouble);
-  result.info.ranks = read_ranks(file, trouble);
-  result.info.events = read_text_set(file, "events", trouble);
+  visit_run_parts(result.info,
+                  [&](char const* name, auto& part) { read_part(file, name, part, trouble); });
   result.records = read_cases(file, trouble);
   if (!trouble.none()) return refuse(path, trouble.why());
   return result;
@@ -665,20 +668,12 @@ void write_result(std::string const& path, RunResult const& result) {
   attribute("schema", std::string{kResultSchema});
   attribute("schema_version", kResultSchemaVersion);
   visit_run(result.info, attribute);
-  {
-    Type const type = string_type();
-    Space const scalar{QUAD_HDF5(H5Screate(H5S_SCALAR))};
-    char const* const text = result.info.config.c_str();
-    write_dataset(file, "config", type, type, scalar, &text);
-  }
-  write_pairs(file, "build", result.info.build);
-  write_pairs(file, "environment", result.info.environment);
-  write_ranks(file, result.info.ranks);
+  visit_run_parts(result.info,
+                  [&](char const* name, auto const& part) { write_part(file, name, part); });
   {
     Group const cases = make_group(file, "cases");
     for (Record const& record : result.records) write_case(cases, record);
   }
-  write_texts(file, "events", result.info.events);
   QUAD_HDF5(file.close());
   append_seal(temporary);
   std::string const trouble = publish(temporary, path);
