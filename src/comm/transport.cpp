@@ -3,9 +3,11 @@
 #include "comm/transport.hpp"
 
 #include "comm/mpi_handle.hpp"
+#include "comm/world.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace quadrille::comm {
@@ -23,6 +25,15 @@ void keep_min(void* in, void* inout, int* n, MPI_Datatype*) {
   auto const* a = static_cast<T const*>(in);
   auto* b = static_cast<T*>(inout);
   for (int i = 0; i < *n; ++i) b[i] = a[i] < b[i] || a[i] != a[i] ? a[i] : b[i];
+}
+
+template <class Predicate>
+std::vector<std::string_view> names_of(Predicate has) {
+  std::vector<std::string_view> names;
+  for (TransportEntry const* entry : transports()) {
+    if (has(*entry)) names.push_back(entry->name);
+  }
+  return names;
 }
 
 }  // namespace
@@ -57,18 +68,54 @@ ReduceFunction::~ReduceFunction() {
   if (is_own_) MPI_Op_free(&op_);
 }
 
-std::span<TransportInfo const> transports() {
-  std::string const no_nccl = why_no_nccl();
-  static std::array const table{
-      TransportInfo{"nccl", "NCCL on a stream of its own, one GPU for each rank", no_nccl.empty(),
-                    no_nccl},
-      TransportInfo{"mpi", "MPI through pinned staging, chunks driven by a sleeping thread", true,
-                    ""},
-      TransportInfo{"mpi_blocking", "plain blocking MPI collectives, host device only", true, ""},
-      TransportInfo{"reference", "textbook: one rank does all the work, host device only", true,
-                    ""},
+extern TransportEntry const nccl_transport, mpi_transport, mpi_blocking_transport,
+    reference_transport;
+
+std::span<TransportEntry const* const> transports() {
+  static constexpr std::array kTable{
+      &nccl_transport,
+      &mpi_transport,
+      &mpi_blocking_transport,
+      &reference_transport,
   };
-  return table;
+  return kTable;
+}
+
+std::vector<std::string_view> selectable_transports() {
+  return names_of([](TransportEntry const& entry) { return entry.is_selectable; });
+}
+
+std::unique_ptr<Transport> make_transport(std::string_view name, World const& world,
+                                          TransportOptions const& options) {
+  auto const found = std::ranges::find(transports(), name,
+                                       [](TransportEntry const* entry) { return entry->name; });
+  if (found == transports().end()) {
+    core::fail(fmt::format("transport \"{}\" is unknown; `list transports` shows all", name),
+               core::Exit::bad_config);
+  }
+  TransportEntry const& entry = **found;
+  device::Kind const kind = world.device().kind();
+  if (!entry.moves(kind)) {
+    auto const others = names_of(
+        [kind](TransportEntry const& other) { return other.is_selectable && other.moves(kind); });
+    core::fail(fmt::format("transport \"{}\" moves {} memory only; use {}, or run.device = \"{}\"",
+                           name, entry.moves_gpu ? "GPU" : "host", fmt::join(others, " or "),
+                           entry.moves_gpu ? "cuda" : "host"),
+               core::Exit::bad_config);
+  }
+  if (options.throttle > 0 && !entry.models_link) {
+    auto const others = names_of([](TransportEntry const& other) { return other.models_link; });
+    core::fail(fmt::format("transport \"{}\" has no modelled link; use {} with throttle", name,
+                           fmt::join(others, " or ")),
+               core::Exit::bad_config);
+  }
+  std::string const reason = entry.unavailable_reason(&world);
+  if (!reason.empty()) {
+    core::fail(fmt::format("transport \"{}\" is unavailable: {}", name, reason),
+               core::Exit::environment);
+  }
+  QUAD_REQUIRE(options.chunk_bytes >= 64, "transport: chunk_bytes must be at least 64");
+  return entry.make(world.device(), options);
 }
 
 }  // namespace quadrille::comm

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace quadrille::comm {
 
@@ -104,35 +105,43 @@ struct TransportOptions {
 class Transport {
  public:
   virtual ~Transport() = default;
-  virtual std::string_view name() const = 0;
   /// Connects the ranks of a group. Collective over the group.
   virtual std::unique_ptr<Channel> connect(Group const& group) = 0;
 };
 
-/// What `list transports` shows.
-struct TransportInfo {
+class World;
+
+/// A row of the table of transports: what is known of one before it is made. Each transport defines
+/// its own beside its code.
+struct TransportEntry {
   std::string_view name;
   std::string_view summary;
-  bool available = false;
-  std::string reason;  ///< why not, when unavailable
-};
-std::span<TransportInfo const> transports();
+  bool is_selectable = false;  ///< a case may ask for it: transport = "name"
+  bool moves_host = false;     ///< memory of host devices
+  bool moves_gpu = false;      ///< memory of GPUs
+  bool models_link = false;    ///< knows TransportOptions::throttle
+  int preference = 0;          ///< "auto" takes the highest of those that can serve the world
+  /// Why it cannot serve the ranks of this world, or, without a world, why it cannot exist in this
+  /// process; empty where it can.
+  std::string (*unavailable_reason)(World const* world) = [](World const*) {
+    return std::string{};
+  };
+  /// Called by make_transport() alone, which checks first. Collective. Null where it is not built.
+  std::unique_ptr<Transport> (*make)(device::Device& device,
+                                     TransportOptions const& options) = nullptr;
 
-/// Chunks, one progress thread per rank that sleeps when idle. Through pinned staging, but for
-/// contiguous data of the host device, which MPI reaches where they are.
-std::unique_ptr<Transport> make_mpi_transport(device::Device& device, TransportOptions options);
-/// NCCL, on one stream of its own: exchanges of all its channels travel in the order of the calls,
-/// which must be the same on every rank. GPUs only, one rank for each. A build without NCCL or
-/// CUDA ends the job.
-std::unique_ptr<Transport> make_nccl_transport(device::Device& device, TransportOptions options);
-/// Why there is no NCCL transport here; empty where there is one.
-std::string why_no_nccl();
-/// The plain blocking MPI collective as one host task in stream order: the library line beside
-/// ours. Host device only.
-std::unique_ptr<Transport> make_mpi_blocking_transport(device::Device& device,
-                                                       TransportOptions options);
-/// Textbook algorithms: the root does all the work with blocking sends. Host device only.
-std::unique_ptr<Transport> make_reference_transport(device::Device& device,
-                                                    TransportOptions options);
+  bool moves(device::Kind kind) const {
+    return kind == device::Kind::host ? moves_host : moves_gpu;
+  }
+};
+
+/// All transports, in reading order.
+std::span<TransportEntry const* const> transports();
+/// What a case may ask for by name. "auto" is no transport.
+std::vector<std::string_view> selectable_transports();
+/// Ends the job where no transport has the name, where it is unavailable or cannot do what is asked
+/// for. Collective.
+std::unique_ptr<Transport> make_transport(std::string_view name, World const& world,
+                                          TransportOptions const& options);
 
 }  // namespace quadrille::comm

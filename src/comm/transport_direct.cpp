@@ -464,43 +464,38 @@ class ReferenceChannel final : public DirectChannel {
 template <class ChannelType>
 class DirectTransport final : public Transport {
  public:
-  DirectTransport(std::string_view name, device::Device& device, TransportOptions const& options)
-      : name_{name}, device_{device}, chunk_bytes_{options.chunk_bytes} {
-    if (device.kind() != device::Kind::host) {
-      core::fail(
-          fmt::format("transport \"{}\" reads host memory only; use \"mpi\", or run.device = "
-                      "\"host\"",
-                      name),
-          core::Exit::bad_config);
-    }
-    if (options.throttle > 0) {
-      core::fail(
-          fmt::format("transport \"{}\" has no modelled link; use \"mpi\" with throttle", name),
-          core::Exit::bad_config);
-    }
-    QUAD_REQUIRE(chunk_bytes_ > 0, "transport: chunk_bytes must be positive");
-  }
-  std::string_view name() const override { return name_; }
+  DirectTransport(device::Device& device, TransportOptions const& options)
+      : device_{device}, chunk_bytes_{options.chunk_bytes} {}
   std::unique_ptr<Channel> connect(Group const& group) override {
     return std::make_unique<ChannelType>(device_, chunk_bytes_, group.duplicate());
   }
 
  private:
-  std::string_view name_;
   device::Device& device_;
   std::size_t chunk_bytes_;
 };
 
+template <class ChannelType>
+std::unique_ptr<Transport> make(device::Device& device, TransportOptions const& options) {
+  return std::make_unique<DirectTransport<ChannelType>>(device, options);
+}
+
 }  // namespace
 
-std::unique_ptr<Transport> make_mpi_blocking_transport(device::Device& device,
-                                                       TransportOptions options) {
-  return std::make_unique<DirectTransport<BlockingChannel>>("mpi_blocking", device, options);
-}
+/// The plain blocking MPI collective as one host task in stream order: the library line beside ours.
+extern constinit TransportEntry const mpi_blocking_transport{
+    .name = "mpi_blocking",
+    .summary = "plain blocking MPI collectives, host device only",
+    .moves_host = true,
+    .make = make<BlockingChannel>,
+};
 
-std::unique_ptr<Transport> make_reference_transport(device::Device& device,
-                                                    TransportOptions options) {
-  return std::make_unique<DirectTransport<ReferenceChannel>>("reference", device, options);
-}
+/// Textbook algorithms: the root does all the work with blocking sends.
+extern constinit TransportEntry const reference_transport{
+    .name = "reference",
+    .summary = "textbook: one rank does all the work, host device only",
+    .moves_host = true,
+    .make = make<ReferenceChannel>,
+};
 
 }  // namespace quadrille::comm

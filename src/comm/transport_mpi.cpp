@@ -720,10 +720,7 @@ class MpiTransport final : public Transport {
       : device_{device},
         slot_bytes_{std::min(options.chunk_bytes, kSlotBytes) / kGrain * kGrain},
         in_place_{device.kind() == device::Kind::host && !options.always_stage},
-        progress_{device, options.throttle} {
-    QUAD_REQUIRE(slot_bytes_ > 0, "transport mpi: chunk_bytes must be at least 64");
-  }
-  std::string_view name() const override { return "mpi"; }
+        progress_{device, options.throttle} {}
   std::unique_ptr<Channel> connect(Group const& group) override {
     return std::make_unique<MpiChannel>(device_, progress_, slot_bytes_, in_place_,
                                         group.duplicate());
@@ -738,8 +735,18 @@ class MpiTransport final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_mpi_transport(device::Device& device, TransportOptions options) {
-  return std::make_unique<MpiTransport>(device, options);
-}
+/// Chunks, one progress thread per rank that sleeps when idle. Through pinned staging, but for
+/// contiguous data of the host device, which MPI reaches where they are.
+extern constinit TransportEntry const mpi_transport{
+    .name = "mpi",
+    .summary = "MPI through pinned staging, chunks driven by a sleeping thread",
+    .is_selectable = true,
+    .moves_host = true,
+    .moves_gpu = true,
+    .models_link = true,
+    .preference = 1,
+    .make = [](device::Device& device, TransportOptions const& options)
+        -> std::unique_ptr<Transport> { return std::make_unique<MpiTransport>(device, options); },
+};
 
 }  // namespace quadrille::comm

@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/mpi_handle.hpp"
 #include "comm/transport.hpp"
+
+#ifdef QUADRILLE_NCCL
+#include "comm/mpi_handle.hpp"
+#include "comm/world.hpp"
 #include "common/ordered_bits.hpp"
 #include "core/error.hpp"
 #include "device/cuda/library.hpp"
@@ -18,9 +21,12 @@
 #include <stop_token>
 #include <thread>
 #include <vector>
+#endif
 
 namespace quadrille::comm {
 namespace {
+
+#ifdef QUADRILLE_NCCL
 
 constexpr std::size_t kRequests = 64;
 /// Messages of the ring: small enough that a chain of ranks forwards while it receives.
@@ -435,10 +441,6 @@ class NcclTransport final : public Transport {
   NcclTransport(device::Device& device, TransportOptions const& options)
       : chunk_bytes_{options.chunk_bytes / 64 * 64},
         stream_{device, "nccl", device::Priority::high} {
-    QUAD_REQUIRE(options.throttle == 0,
-                 "transport nccl: throttle models a link of the transport mpi; set transport = "
-                 "\"mpi\" or leave throttle out");
-    QUAD_REQUIRE(chunk_bytes_ > 0, "transport nccl: chunk_bytes is below 64");
     poll_ = std::jthread{[this](std::stop_token stop) { poll(stop); }};
   }
 
@@ -449,7 +451,6 @@ class NcclTransport final : public Transport {
     for (auto const& one : communicators_) QUAD_NCCL(ncclCommDestroy, one->handle);
   }
 
-  std::string_view name() const override { return "nccl"; }
   std::size_t chunk_bytes() const { return chunk_bytes_; }
   device::StreamView stream() const { return stream_.view(); }
 
@@ -524,19 +525,48 @@ NcclChannel::NcclChannel(NcclTransport& transport, Communicator const& communica
   for (std::size_t i = 0; i < kRequests; ++i) finished_.emplace_back(stream_.device());
 }
 
-}  // namespace
-
-std::string why_no_nccl() {
+std::string unavailable_reason(World const* world) {
   if (!nccl().why_absent().empty()) return nccl().why_absent();
   std::string why;
-  return device::cuda_device_count(&why) > 0 ? "" : why;
+  if (device::cuda_device_count(&why) == 0) return why;
+  if (world == nullptr) return {};
+  std::vector<Placement> const& ranks = world->placements();
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!ranks[i].uuid.empty() && ranks[i].uuid == ranks[j].uuid) {
+        return fmt::format("ranks {} and {} share one GPU; NCCL serves one rank for each", j, i);
+      }
+    }
+  }
+  return {};
 }
 
-std::unique_ptr<Transport> make_nccl_transport(device::Device& device, TransportOptions options) {
-  QUAD_REQUIRE(
-      device.kind() == device::Kind::cuda,
-      "transport nccl: moves GPU memory only; set transport = \"mpi\" or device = \"cuda\"");
+std::unique_ptr<Transport> make(device::Device& device, TransportOptions const& options) {
   return std::make_unique<NcclTransport>(device, options);
 }
+
+#else
+
+std::string unavailable_reason(World const*) {
+  return "built without CUDA or NCCL; configure where both are found";
+}
+
+#endif
+
+}  // namespace
+
+/// NCCL, on one stream of its own: exchanges of all its channels travel in the order of the calls,
+/// which must be the same on every rank.
+extern constinit TransportEntry const nccl_transport{
+    .name = "nccl",
+    .summary = "NCCL on a stream of its own, one GPU for each rank",
+    .is_selectable = true,
+    .moves_gpu = true,
+    .preference = 2,
+    .unavailable_reason = unavailable_reason,
+#ifdef QUADRILLE_NCCL
+    .make = make,
+#endif
+};
 
 }  // namespace quadrille::comm

@@ -281,14 +281,14 @@ void World::open(core::RunSettings const& settings) {
 }
 
 std::string_view World::automatic_transport() const {
-  if (device_->kind() != device::Kind::cuda || !why_no_nccl().empty()) return "mpi";
-  // NCCL serves one rank for each GPU.
-  for (std::size_t i = 0; i < placements_.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (placements_[i].uuid == placements_[j].uuid) return "mpi";
-    }
+  TransportEntry const* best = nullptr;
+  for (TransportEntry const* entry : transports()) {
+    bool const can = entry->is_selectable && entry->moves(device_->kind()) &&
+                     entry->unavailable_reason(this).empty();
+    if (can && (best == nullptr || entry->preference > best->preference)) best = entry;
   }
-  return "nccl";
+  QUAD_REQUIRE(best != nullptr, "transport \"auto\": no transport serves these ranks");
+  return best->name;
 }
 
 Transport& World::transport(std::string_view name, double throttle) {
@@ -297,16 +297,7 @@ Transport& World::transport(std::string_view name, double throttle) {
     if (known.name == name && known.throttle == throttle) return *known.transport;
   }
   TransportOptions const options{static_cast<std::size_t>(settings_.chunk_bytes), throttle};
-  std::unique_ptr<Transport> made;
-  if (name == "nccl") made = make_nccl_transport(*device_, options);
-  if (name == "mpi") made = make_mpi_transport(*device_, options);
-  if (name == "mpi_blocking") made = make_mpi_blocking_transport(*device_, options);
-  if (name == "reference") made = make_reference_transport(*device_, options);
-  if (!made) {
-    core::fail(fmt::format("transport \"{}\" is unknown; `list transports` shows all", name),
-               core::Exit::bad_config);
-  }
-  transports_.push_back({std::string{name}, throttle, std::move(made)});
+  transports_.push_back({std::string{name}, throttle, make_transport(name, *this, options)});
   return *transports_.back().transport;
 }
 

@@ -49,11 +49,10 @@ class World {
   device::StreamView stream() const { return compute_.view(); }
   /// The stream that packs and starts exchanges; high priority.
   device::StreamView comm_stream() const { return communicate_.view(); }
-  /// "nccl", "mpi", "mpi_blocking", "reference"; "auto" is automatic_transport(). With a
-  /// throttle (bytes/s) all its messages share one modelled link per rank. Made at first use;
-  /// collective.
+  /// One of transports(); "auto" is automatic_transport(). With a throttle (bytes/s) all its
+  /// messages share one modelled link per rank. Made at first use; collective.
   Transport& transport(std::string_view name, double throttle = 0);
-  /// "nccl" where it is found and every rank has a GPU of its own, else "mpi". Not collective.
+  /// The preferred of those that a case may select and that can serve these ranks.
   std::string_view automatic_transport() const;
   /// Every rank's, in rank order.
   std::vector<Placement> const& placements() const { return placements_; }

@@ -123,9 +123,10 @@ core::Exit doctor(bool allow_shared_gpu, int& argc, char**& argv) {
     say(exchanged, "transport",
         exchanged ? "an allreduce over all ranks gave the right sum"
                   : fmt::format("allreduce gave {} instead of {}", got, expected));
-    for (comm::TransportInfo const& one : comm::transports()) {
-      fmt::print("      {:<12} {}\n", one.name,
-                 one.available ? "available" : "unavailable: " + one.reason);
+    for (comm::TransportEntry const* entry : comm::transports()) {
+      std::string const reason = entry->unavailable_reason(&world);
+      fmt::print("      {:<12} {}\n", entry->name,
+                 reason.empty() ? "available" : "unavailable: " + reason);
     }
   }
   return exchanged ? core::Exit::pass : core::Exit::runtime;

@@ -86,9 +86,9 @@ core::Exit list(ListArguments const& arguments) {
     for (auto const* entry : workloads::workloads())
       rows.push_back({std::string{entry->schema.name}, std::string{entry->summary}, ""});
   } else if (arguments.what == "transports") {
-    for (auto const& one : comm::transports()) {
-      rows.push_back(
-          {std::string{one.name}, std::string{one.summary}, one.available ? "" : one.reason});
+    for (comm::TransportEntry const* entry : comm::transports()) {
+      rows.push_back({std::string{entry->name}, std::string{entry->summary},
+                      entry->unavailable_reason(nullptr)});
     }
   } else {
     for (auto const& one : report::metrics()) {

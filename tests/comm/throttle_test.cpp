@@ -70,8 +70,7 @@ class Throttle : public testing::TestWithParam<std::size_t> {
 
   int next_ = (world().rank() + 1) % world().size();
   int previous_ = (world().rank() + world().size() - 1) % world().size();
-  std::unique_ptr<Transport> transport_ =
-      make_mpi_transport(world().device(), {chunk_bytes_, rate_});
+  std::unique_ptr<Transport> transport_ = make_transport("mpi", world(), {chunk_bytes_, rate_});
   std::unique_ptr<Channel> channel_ = transport_->connect(world().group());
   device::Buffer<std::byte> send_{world().device(), static_cast<std::int64_t>(bytes_),
                                   world().stream()};

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/transport.hpp"
 
+#include "core/config.hpp"
 #include "support/expect_fails.hpp"
 #include "support/mpi_world.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -122,20 +124,10 @@ std::vector<ConstPiece> const_pieces(std::vector<Place> const& places) {
 }
 
 struct Setting {
-  std::string_view transport;
+  TransportEntry const* transport;
   std::size_t chunk_bytes;
+  bool always_stage = false;
 };
-
-std::unique_ptr<Transport> make(Setting const& setting) {
-  TransportOptions const options{setting.chunk_bytes, 0, false};
-  if (setting.transport == "mpi") return make_mpi_transport(world().device(), options);
-  if (setting.transport == "mpi_staged") {
-    return make_mpi_transport(world().device(), {setting.chunk_bytes, 0, true});
-  }
-  if (setting.transport == "nccl") return make_nccl_transport(world().device(), options);
-  if (setting.transport == "reference") return make_reference_transport(world().device(), options);
-  return make_mpi_blocking_transport(world().device(), options);
-}
 
 class TransportTest : public testing::TestWithParam<Setting> {
  protected:
@@ -152,8 +144,16 @@ class TransportTest : public testing::TestWithParam<Setting> {
     return place.read() == expected;
   }
 
-  std::unique_ptr<Transport> transport_ = make(GetParam());
-  std::unique_ptr<Channel> channel_ = transport_->connect(world().group());
+  void SetUp() override {
+    std::string const reason = GetParam().transport->unavailable_reason(&world());
+    if (!reason.empty()) GTEST_SKIP() << reason;
+    transport_ = make_transport(GetParam().transport->name, world(),
+                                {GetParam().chunk_bytes, 0, GetParam().always_stage});
+    channel_ = transport_->connect(world().group());
+  }
+
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Channel> channel_;
 };
 
 TEST_P(TransportTest, BroadcastFromEveryRoot) {
@@ -425,7 +425,7 @@ TEST_P(TransportTest, StreamsWaitAndTheHostDoesNot) {
 
 // With the channels entered in opposite orders, one alone would wait for ever.
 TEST_P(TransportTest, ChannelsAreIndependent) {
-  if (GetParam().transport == "nccl") GTEST_SKIP() << "channels of nccl share one order";
+  if (GetParam().transport->name == "nccl") GTEST_SKIP() << "channels of nccl share one order";
   auto const other = transport_->connect(world().group());
   std::size_t const bytes = 6 * std::min(GetParam().chunk_bytes, kSlot) + 3;
   Bytes const expected = message(bytes, 0, 0);
@@ -567,35 +567,46 @@ TEST_P(TransportTest, FaultsGiveWrongDataAndNoHang) {
 }
 
 std::string setting_name(testing::TestParamInfo<Setting> const& tested) {
-  return std::string{tested.param.transport} +
+  return std::string{tested.param.transport->name} + (tested.param.always_stage ? "_staged" : "") +
          (tested.param.chunk_bytes > (1UL << 16) ? "_1MiB" : "_64KiB");
 }
 
-/// Each transport of the device that the program was started for.
+/// Each transport that moves memory of the device that the program was started for. Host devices
+/// stage nothing unless told.
 std::vector<Setting> settings() {
-  std::vector<std::string_view> names{"mpi", "mpi_staged", "mpi_blocking", "reference"};
-  if (test::device_name() == "cuda") names = {"mpi", "nccl"};
+  bool const is_host = test::device_name() == "host";
   std::vector<Setting> all;
-  for (std::string_view const name : names) {
-    for (std::size_t const chunk_bytes : {64UL << 10, 1UL << 20})
-      all.push_back({name, chunk_bytes});
+  for (std::size_t const chunk_bytes : {64UL << 10, 1UL << 20}) {
+    for (TransportEntry const* entry : transports()) {
+      if (!entry->moves(is_host ? device::Kind::host : device::Kind::cuda)) continue;
+      all.push_back({entry, chunk_bytes, false});
+      if (is_host && entry->moves_gpu) all.push_back({entry, chunk_bytes, true});
+    }
   }
   return all;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TransportTest, testing::ValuesIn(settings()), setting_name);
 
-TEST(Transports, TheTableNamesThemAll) {
-  std::vector<std::string_view> names;
-  for (TransportInfo const& info : transports()) names.push_back(info.name);
-  EXPECT_EQ(names, (std::vector<std::string_view>{"nccl", "mpi", "mpi_blocking", "reference"}));
+TEST(Transports, CasesMaySelectWhatTheTableSays) {
+  auto const row = std::ranges::find(core::options(), "transport", &core::Option::key);
+  EXPECT_EQ(row->type, fmt::format("auto | {}", fmt::join(selectable_transports(), " | ")));
 }
 
-TEST(Transports, OnlyMpiModelsALink) {
-  if (world().device().kind() != device::Kind::host) GTEST_SKIP() << "of the host device";
-  EXPECT_FAILS(make_reference_transport(world().device(), {1UL << 20, 1e9}), "modelled link");
-  EXPECT_FAILS(make_mpi_blocking_transport(world().device(), {1UL << 20, 1e9}), "modelled link");
-  EXPECT_FAILS(make_mpi_transport(world().device(), {1, 0}), "chunk_bytes");
+TEST(Transports, RefuseWhatTheyCannotDo) {
+  for (TransportEntry const* entry : transports()) {
+    if (!entry->moves(world().device().kind())) {
+      EXPECT_FAILS(make_transport(entry->name, world(), {}), "memory only; use ");
+    } else if (!entry->unavailable_reason(&world()).empty()) {
+      EXPECT_FAILS(make_transport(entry->name, world(), {}), "is unavailable: ");
+    } else {
+      EXPECT_FAILS(make_transport(entry->name, world(), {63}), "chunk_bytes");
+      if (!entry->models_link) {
+        EXPECT_FAILS(make_transport(entry->name, world(), {1UL << 20, 1e9}), "modelled link");
+      }
+    }
+  }
+  EXPECT_FAILS(make_transport("pigeon", world(), {}), "pigeon");
 }
 
 }  // namespace

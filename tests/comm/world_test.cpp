@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <set>
 
 namespace quadrille::comm {
 namespace {
@@ -48,14 +49,27 @@ TEST(World, StreamsRunInOrder) {
 }
 
 TEST(World, TransportsAreMadeOnceAndKnownByName) {
-  for (TransportInfo const& info : transports()) {
-    if (info.name == "nccl") continue;  // of GPUs
-    Transport& transport = world().transport(info.name);
-    EXPECT_EQ(transport.name(), info.name);
-    EXPECT_EQ(&transport, &world().transport(info.name));
+  std::set<Transport*> made;
+  std::size_t usable = 0;
+  for (TransportEntry const* entry : transports()) {
+    bool const is_usable =
+        entry->moves(world().device().kind()) && entry->unavailable_reason(&world()).empty();
+    if (!is_usable) continue;
+    ++usable;
+    made.insert(&world().transport(entry->name));
+    made.insert(&world().transport(entry->name));
   }
-  EXPECT_EQ(world().transport("auto").name(), "mpi");
-  EXPECT_FAILS(world().transport("pigeon"), "pigeon");
+  EXPECT_EQ(made.size(), usable);
+}
+
+TEST(World, AutomaticIsAPreferredTransport) {
+  Transport& transport = world().transport("auto");
+
+  EXPECT_EQ(&transport, &world().transport(world().automatic_transport()));
+  // Of the selectable ones this alone moves memory of the host.
+  if (world().device().kind() == device::Kind::host) {
+    EXPECT_EQ(world().automatic_transport(), "mpi");
+  }
 }
 
 // Last, because nothing takes a signal back.
