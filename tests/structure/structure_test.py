@@ -261,13 +261,24 @@ def workload_table(root: Path, binary: Path) -> list[str]:
         for path in files(root, ["src/workloads"], "cpp")
         if re.search(rf"WorkloadEntry const {path.stem}\{{", path.read_text())
     }
-    result = run([binary, "list", "workloads", "--json"])
+    return compare_with_list("workloads", made, binary)
+
+
+def transport_table(root: Path, binary: Path) -> list[str]:
+    """A transport's file defines its row of the table; the program must list exactly these."""
+    row = re.compile(r'TransportEntry const \w+\{\s*\.name = "(\w+)"')
+    made = {name for path in files(root, ["src/comm"], "cpp") for name in row.findall(path.read_text())}
+    return compare_with_list("transports", made, binary)
+
+
+def compare_with_list(what: str, made: set[str], binary: Path) -> list[str]:
+    result = run([binary, "list", what, "--json"])
     if result.returncode != 0:
-        return [f"list workloads --json ended with {result.returncode}: {result.stderr.strip()}"]
+        return [f"list {what} --json ended with {result.returncode}: {result.stderr.strip()}"]
     listed = {row["name"] for row in json.loads(result.stdout)}
     return [
-        *(f"src/workloads: {name} has an entry but is not listed" for name in sorted(made - listed)),
-        *(f"src/workloads: {name} is listed but has no entry here" for name in sorted(listed - made)),
+        *(f"{what}: {name} is made but not listed" for name in sorted(made - listed)),
+        *(f"{what}: {name} is listed but not made in a file of its own" for name in sorted(listed - made)),
     ]
 
 
@@ -290,6 +301,7 @@ def self_test(_: Path) -> list[str]:
         "kernels/sum/sum.hpp": f"{spdx_lines}#pragma once\n",
         "jobs/a.sh": "#!/bin/bash\n# SPDX-FileCopyrightText: x\n# SPDX-License-Identifier: Apache-2.0\n",
         "inputs/a.toml": "# Purpose: none. Ranks: any. Memory: none. Duration: 1 s.\n[run]\n",
+        "src/comm/transport_sum.cpp": f'{spdx_lines}TransportEntry const sum_transport{{\n    .name = "sum",\n}};\n',
         "src/workloads/sum.cpp": f"{spdx_lines}extern WorkloadEntry const sum{{}};\n",
         "README.md": "```bash\nbash jobs/a.sh\n```\n",
         ".clang-format": "BasedOnStyle: Google\n",
@@ -334,6 +346,8 @@ def self_test(_: Path) -> list[str]:
         (workload_table, "src/workloads/product.cpp",
          "extern WorkloadEntry const product{};\n"),
         (workload_table, "src/workloads/sum.cpp", "int a;\n"),
+        (transport_table, "src/comm/transport_post.cpp", 'TransportEntry const post{.name = "post"};\n'),
+        (transport_table, "src/comm/transport_sum.cpp", "int a;\n"),
     ]
     found = []
     for check, name, text in [(c, None, "") for c in CHECKS.values() if c is not self_test] + bad:
@@ -361,13 +375,13 @@ CHECKS = {
     check.__name__: check
     for check in [
         layering, kernel_headers, kernel_code, spdx, headers, top_level, clang_format, shellcheck,
-        codespell, readme, inputs, workload_table, self_test,
+        codespell, readme, inputs, workload_table, transport_table, self_test,
     ]
 }
 
 
 def call(check, root: Path, binary: Path) -> list[str]:
-    return check(root, binary) if check in (inputs, workload_table) else check(root)
+    return check(root, binary) if check in (inputs, workload_table, transport_table) else check(root)
 
 
 def main() -> int:
