@@ -26,15 +26,6 @@ constexpr auto enum_names(Broadcast) {
   return core::EnumNames<Broadcast, 2>{
       {{Broadcast::library, "library"}, {Broadcast::ring, "ring"}}};
 }
-/// Faults that sit inside the exchange; see the runner for those that damage results.
-enum class MessageFault {
-  none,
-  drop_message,  ///< the last chunk that arrives is not copied to its place
-  /// What arrives is another rank's: a broadcast has the next rank as root, a reduction gives the
-  /// next rank's contribution alone, gathered pieces land in their neighbours' places, and sendrecv
-  /// gets its own data back.
-  wrong_rank,
-};
 
 /// A contiguous run of device memory.
 struct Piece {
@@ -90,9 +81,6 @@ class Channel {
   /// A rank of -1 means no message that way.
   virtual Request sendrecv(ConstPiece send, int to, Piece receive, int from,
                            device::StreamView after) = 0;
-
-  /// From the next exchange on. Every rank of the group injects the same at the same place.
-  virtual void inject(MessageFault fault) = 0;
 };
 
 struct TransportOptions {

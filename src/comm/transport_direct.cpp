@@ -130,27 +130,15 @@ class DirectChannel : public Channel {
 
   int rank() const override { return group_.rank(); }
   int size() const override { return group_.size(); }
-  void inject(MessageFault fault) override { fault_ = fault; }
 
   Request broadcast(Piece data, int root, device::StreamView after, Broadcast) override {
-    bool const is_root = rank() == root;
-    return enqueue(after, is_root ? Piece{} : data, [=, this, wrong = is_wrong_rank()] {
-      // Under the fault the true root keeps its data: they may be input of later work.
-      Bytes unused(wrong && is_root ? data.bytes : 0);
-      Piece const to = unused.empty() ? data : Piece{unused.data(), unused.size()};
-      do_broadcast(to, wrong ? next(root) : root);
-    });
+    return enqueue(after, [=, this] { do_broadcast(data, root); });
   }
 
   Request allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op,
                     device::StreamView after) override {
     QUAD_REQUIRE(in.bytes == out.bytes, "allreduce: input and output differ in size");
-    return enqueue(after, out, [=, this, wrong = is_wrong_rank()] {
-      if (!wrong) return do_allreduce(in, out, type, op);
-      auto const* bytes = static_cast<std::byte const*>(in.data);
-      Bytes const copy(bytes, bytes + in.bytes);
-      do_sendrecv({copy.data(), copy.size()}, previous(rank()), out, next(rank()));
-    });
+    return enqueue(after, [=, this] { do_allreduce(in, out, type, op); });
   }
 
   Request reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
@@ -158,13 +146,9 @@ class DirectChannel : public Channel {
     require_one_per_rank("reduce_scatter", parts.size());
     QUAD_REQUIRE(parts[index(rank())].bytes == out.bytes,
                  "reduce_scatter: output and own part differ in size");
-    return enqueue(after, out,
-                   [=, this, wrong = is_wrong_rank(),
-                    kept = std::vector<ConstPiece>{parts.begin(), parts.end()}] {
-                     if (!wrong) return do_reduce_scatter(kept, out, type, op);
-                     do_sendrecv(kept[index(previous(rank()))], previous(rank()), out,
-                                 next(rank()));
-                   });
+    return enqueue(after, [=, this, kept = std::vector<ConstPiece>{parts.begin(), parts.end()}] {
+      do_reduce_scatter(kept, out, type, op);
+    });
   }
 
   Request allgather(ConstPiece mine, std::span<Piece const> all,
@@ -172,12 +156,9 @@ class DirectChannel : public Channel {
     require_one_per_rank("allgather", all.size());
     QUAD_REQUIRE(mine.bytes == all[index(rank())].bytes,
                  "allgather: own piece and its place differ in size");
-    return enqueue(
-        after, last_arriving(all),
-        [=, this, wrong = is_wrong_rank(), kept = std::vector<Piece>{all.begin(), all.end()}] {
-          if (!wrong) return do_allgather(mine, kept);
-          misplace(kept, [&](std::span<Piece const> places) { do_allgather(mine, places); });
-        });
+    return enqueue(after, [=, this, kept = std::vector<Piece>{all.begin(), all.end()}] {
+      do_allgather(mine, kept);
+    });
   }
 
   Request alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive,
@@ -186,25 +167,17 @@ class DirectChannel : public Channel {
     require_one_per_rank("alltoallv", receive.size());
     QUAD_REQUIRE(send[index(rank())].bytes == receive[index(rank())].bytes,
                  "alltoallv: own piece and its place differ in size");
-    return enqueue(
-        after, last_arriving(receive),
-        [this, wrong = is_wrong_rank(), out = std::vector<ConstPiece>{send.begin(), send.end()},
-         in = std::vector<Piece>{receive.begin(), receive.end()}] {
-          if (!wrong) return do_alltoallv(out, in);
-          misplace(in, [&](std::span<Piece const> places) { do_alltoallv(out, places); });
-        });
+    return enqueue(after, [this, out = std::vector<ConstPiece>{send.begin(), send.end()},
+                           in = std::vector<Piece>{receive.begin(), receive.end()}] {
+      do_alltoallv(out, in);
+    });
   }
 
   Request sendrecv(ConstPiece send, int to, Piece receive, int from,
                    device::StreamView after) override {
     if (to < 0) send = {};
     if (from < 0) receive = {};
-    return enqueue(after, receive, [=, this, wrong = is_wrong_rank()] {
-      if (!wrong) return do_sendrecv(send, to, receive, from);
-      Bytes arrived(receive.bytes);
-      do_sendrecv(send, to, {arrived.data(), arrived.size()}, from);
-      copy_bytes(receive.data, send.data, std::min(receive.bytes, send.bytes));
-    });
+    return enqueue(after, [=, this] { do_sendrecv(send, to, receive, from); });
   }
 
  protected:
@@ -224,54 +197,16 @@ class DirectChannel : public Channel {
   std::size_t chunk_bytes() const { return chunk_bytes_; }
 
  private:
-  int next(int r) const { return (r + 1) % size(); }
-  int previous(int r) const { return (r + size() - 1) % size(); }
-  bool is_wrong_rank() const { return fault_ == MessageFault::wrong_rank && size() > 1; }
-
   void require_one_per_rank(char const* exchange, std::size_t pieces) const {
     if (pieces == index(size())) return;
     core::fail(fmt::format("{}: {} pieces for {} ranks", exchange, pieces, size()));
   }
 
-  Piece last_arriving(std::span<Piece const> pieces) const {
-    Piece last;
-    for (int r = 0; r < size(); ++r) {
-      if (r != rank() && pieces[index(r)].bytes > 0) last = pieces[index(r)];
-    }
-    return last;
-  }
-
-  /// The fault of gathered pieces: each lands in its neighbour's place.
-  template <class Exchange>
-  void misplace(std::span<Piece const> places, Exchange exchange) const {
-    std::vector<Bytes> arrived;
-    std::vector<Piece> pieces;
-    for (Piece const& place : places) arrived.emplace_back(place.bytes);
-    for (Bytes& bytes : arrived) pieces.push_back({bytes.data(), bytes.size()});
-    exchange(pieces);
-    for (int r = 0; r < size(); ++r) {
-      Piece const to = places[index(next(r))];
-      copy_bytes(to.data, arrived[index(r)].data(), std::min(to.bytes, arrived[index(r)].size()));
-    }
-  }
-
-  /// `arriving` is what a dropped message leaves untouched at its end.
   template <class Task>
-  Request enqueue(device::StreamView after, Piece arriving, Task task) {
+  Request enqueue(device::StreamView after, Task task) {
     after.record(start_);
     stream_.view().wait(start_);
-    if (fault_ == MessageFault::drop_message && size() > 1) {
-      std::size_t const kept = std::min(arriving.bytes, chunk_bytes_);
-      Piece const dropped = part_of(arriving, arriving.bytes - kept, kept);
-      stream_.view().run([task = std::move(task), dropped] {
-        auto const* bytes = static_cast<std::byte const*>(dropped.data);
-        Bytes const before(bytes, bytes + dropped.bytes);
-        task();
-        copy_bytes(dropped.data, before.data(), before.size());
-      });
-    } else {
-      stream_.view().run(std::move(task));
-    }
+    stream_.view().run(std::move(task));
     device::Event& event = finished_[count_++ % kRequests];
     stream_.view().record(event);
     return Request{&event};
@@ -279,7 +214,6 @@ class DirectChannel : public Channel {
 
   Group group_;
   std::size_t chunk_bytes_;
-  MessageFault fault_ = MessageFault::none;
   std::size_t count_ = 0;  ///< exchanges so far
   std::vector<device::Event> finished_;
   device::Stream stream_;

@@ -339,13 +339,10 @@ class MpiChannel final : public Channel {
 
   int rank() const override { return group_.rank(); }
   int size() const override { return group_.size(); }
-  void inject(MessageFault fault) override { fault_ = fault; }
 
   Request broadcast(Piece data, int root, device::StreamView after, Broadcast algorithm) override {
     begin(after);
     if (size() == 1) return finish();
-    bool const is_owner = rank() == root;
-    if (is_wrong_rank()) root = next(root);
     if (progress_.is_throttled()) algorithm = Broadcast::ring;
 
     std::vector<Turn> turns(turns_for(data.bytes, slot_bytes_));
@@ -353,9 +350,11 @@ class MpiChannel final : public Channel {
       Piece const chunk = part_of(data, i * slot_bytes_, slot_bytes_);
       auto const count = static_cast<int>(chunk.bytes);
       Turn& turn = turns[i];
-      if (rank() == root) turn.in.push_back({chunk.data, 0, chunk.bytes});
-      // Under a fault the owner's data may be input of later work: they stay as they are.
-      if (rank() != root && !is_owner) turn.out.push_back({chunk.data, 0, chunk.bytes});
+      if (rank() == root) {
+        turn.in.push_back({chunk.data, 0, chunk.bytes});
+      } else {
+        turn.out.push_back({chunk.data, 0, chunk.bytes});
+      }
       if (algorithm == Broadcast::library) {
         turn.send = [this, root, count](std::byte* in, std::byte* out) {
           MPI_Request request = MPI_REQUEST_NULL;
@@ -390,10 +389,6 @@ class MpiChannel final : public Channel {
       Turn& turn = turns[i];
       turn.in.push_back({from.data, 0, from.bytes});
       turn.out.push_back({to.data, 0, to.bytes});
-      if (is_wrong_rank()) {
-        swap_with_neighbours(turn, from.bytes, to.bytes);
-        continue;
-      }
       auto const count = static_cast<int>(from.bytes / element);
       turn.link_bytes = 2 * to_others(from.bytes);
       turn.send = [this, count, mpi, function](std::byte* source, std::byte* target) {
@@ -420,15 +415,7 @@ class MpiChannel final : public Channel {
     std::vector<Turn> turns(turns_for(largest(parts), share_bytes_));
     for (std::size_t i = 0; i < turns.size(); ++i) {
       Turn& turn = turns[i];
-      Piece const to = part_of(out, i * share_bytes_, share_bytes_);
-      add_out(turn, to, 0);
-      if (is_wrong_rank()) {
-        ConstPiece const from =
-            part_of(parts[index(previous(rank()))], i * share_bytes_, share_bytes_);
-        turn.in.push_back({from.data, 0, from.bytes});
-        swap_with_neighbours(turn, from.bytes, to.bytes);
-        continue;
-      }
+      add_out(turn, part_of(out, i * share_bytes_, share_bytes_), 0);
       std::vector<int> counts;
       std::size_t total = 0;
       for (ConstPiece const& piece : parts) {
@@ -455,7 +442,7 @@ class MpiChannel final : public Channel {
     QUAD_REQUIRE(mine.bytes == all[index(rank())].bytes,
                  "allgather: own piece and its place differ in size");
     begin(after);
-    copy_own(place_of(all, rank()), mine);
+    copy_own(all[index(rank())], mine);
     if (size() == 1) return finish();
 
     std::vector<Turn> turns(turns_for(largest(all), share_bytes_));
@@ -468,11 +455,11 @@ class MpiChannel final : public Channel {
       std::vector<int> places;
       std::size_t total = 0;
       for (int r = 0; r < size(); ++r) {
-        std::size_t const bytes = part_of(all[index(r)], first, share_bytes_).bytes;
-        if (r != rank()) add_out(turn, part_of(place_of(all, r), first, bytes), total);
-        counts.push_back(static_cast<int>(bytes));
+        Piece const to = part_of(all[index(r)], first, share_bytes_);
+        if (r != rank()) add_out(turn, to, total);
+        counts.push_back(static_cast<int>(to.bytes));
         places.push_back(static_cast<int>(total));
-        total += bytes;
+        total += to.bytes;
       }
       turn.keeps_part = true;
       turn.link_bytes = to_others(total);
@@ -494,14 +481,13 @@ class MpiChannel final : public Channel {
     QUAD_REQUIRE(send[index(rank())].bytes == receive[index(rank())].bytes,
                  "alltoallv: own piece and its place differ in size");
     begin(after);
-    copy_own(place_of(receive, rank()), send[index(rank())]);
+    copy_own(receive[index(rank())], send[index(rank())]);
 
     std::vector<Turn> turns;
     for (int step = 1; step < size(); ++step) {
       int const to = (rank() + step) % size();
       int const from = (rank() - step + size()) % size();
-      add_pair(turns, send[index(to)], to, receive[index(from)].bytes, place_of(receive, from),
-               from);
+      add_pair(turns, send[index(to)], to, receive[index(from)], from);
     }
     return run(std::move(turns));
   }
@@ -517,11 +503,7 @@ class MpiChannel final : public Channel {
       return copy(receive, send);
     }
     std::vector<Turn> turns;
-    add_pair(turns, send, to, receive.bytes, receive, from);
-    if (is_wrong_rank()) {
-      for (Turn& turn : turns) turn.out.clear();
-      drain_.view().copy(receive.data, send.data, std::min(receive.bytes, send.bytes));
-    }
+    add_pair(turns, send, to, receive, from);
     return run(std::move(turns));
   }
 
@@ -530,7 +512,6 @@ class MpiChannel final : public Channel {
   static std::size_t index(int r) { return static_cast<std::size_t>(r); }
   int next(int r) const { return (r + 1) % size(); }
   int previous(int r) const { return (r + size() - 1) % size(); }
-  bool is_wrong_rank() const { return fault_ == MessageFault::wrong_rank && size() > 1; }
   std::byte* in_slot(std::uint32_t number) const {
     return slots_.data() + number % kSlots * pitch_;
   }
@@ -555,11 +536,6 @@ class MpiChannel final : public Channel {
     return bytes / index(size()) * index(size() - 1);
   }
 
-  /// Where data of rank r go.
-  Piece place_of(std::span<Piece const> places, int r) const {
-    return places[index(is_wrong_rank() ? next(r) : r)];
-  }
-
   static void add_out(Turn& turn, Piece to, std::size_t at) {
     if (to.bytes > 0) turn.out.push_back({to.data, at, to.bytes});
   }
@@ -581,11 +557,9 @@ class MpiChannel final : public Channel {
     };
   }
 
-  /// One message each way, in chunks. `arriving` bytes come from `from`; `place`, where they go,
-  /// may be shorter under a fault.
-  void add_pair(std::vector<Turn>& turns, ConstPiece send, int to, std::size_t arriving,
-                Piece place, int from) const {
-    for (std::size_t first = 0; first < std::max(send.bytes, arriving); first += slot_bytes_) {
+  /// One message each way, in chunks.
+  void add_pair(std::vector<Turn>& turns, ConstPiece send, int to, Piece receive, int from) const {
+    for (std::size_t first = 0; first < std::max(send.bytes, receive.bytes); first += slot_bytes_) {
       Turn turn;
       ConstPiece const chunk = part_of(send, first, slot_bytes_);
       if (chunk.bytes > 0) {
@@ -593,20 +567,13 @@ class MpiChannel final : public Channel {
         turn.send = send_bytes(static_cast<int>(chunk.bytes), to);
         turn.link_bytes = chunk.bytes;
       }
-      if (first < arriving) {
-        std::size_t const bytes = std::min(slot_bytes_, arriving - first);
-        turn.receive = receive_bytes(static_cast<int>(bytes), from);
-        add_out(turn, part_of(place, first, bytes), 0);
+      Piece const place = part_of(receive, first, slot_bytes_);
+      if (place.bytes > 0) {
+        turn.receive = receive_bytes(static_cast<int>(place.bytes), from);
+        turn.out.push_back({place.data, 0, place.bytes});
       }
       turns.push_back(std::move(turn));
     }
-  }
-
-  /// The fault of a reduction: the next rank's contribution arrives instead of everybody's.
-  void swap_with_neighbours(Turn& turn, std::size_t sent, std::size_t received) const {
-    turn.send = send_bytes(static_cast<int>(sent), previous(rank()));
-    turn.receive = receive_bytes(static_cast<int>(received), next(rank()));
-    turn.link_bytes = sent;
   }
 
   void begin(device::StreamView after) {
@@ -622,9 +589,7 @@ class MpiChannel final : public Channel {
   }
 
   void copy_own(Piece to, ConstPiece from) {
-    if (to.data != from.data) {
-      drain_.view().copy(to.data, from.data, std::min(to.bytes, from.bytes));
-    }
+    if (to.data != from.data) drain_.view().copy(to.data, from.data, from.bytes);
   }
 
   Request copy(Piece to, ConstPiece from) {
@@ -641,11 +606,6 @@ class MpiChannel final : public Channel {
   /// and copies out have a stream each, so that the next exchange fills slots while this one's
   /// messages are still under way.
   Request run(std::vector<Turn> turns) {
-    if (fault_ == MessageFault::drop_message) {
-      auto const last = std::find_if(turns.rbegin(), turns.rend(),
-                                     [](Turn const& turn) { return !turn.out.empty(); });
-      if (last != turns.rend()) last->out.clear();
-    }
     for (Turn& turn : turns) enter(turn);
     // What was only sent must have left its slot, or its owner could not overwrite the data.
     if (!turns.empty()) drain_.view().wait(queue_.flag, number_);
@@ -657,7 +617,7 @@ class MpiChannel final : public Channel {
     std::uint32_t const number = number_++;
     std::byte* in = in_slot(number);
     std::byte* out = out_slot(number);
-    if (in_place_ && fault_ == MessageFault::none) {
+    if (in_place_) {
       // A message from or to one place needs no slot on this device.
       if (turn.in.size() == 1) in = static_cast<std::byte*>(const_cast<void*>(turn.in[0].from));
       if (turn.out.size() == 1 && !turn.keeps_part) out = static_cast<std::byte*>(turn.out[0].to);
@@ -697,11 +657,10 @@ class MpiChannel final : public Channel {
   device::Device& device_;
   Progress& progress_;
   Group group_;
-  std::size_t slot_bytes_;   ///< a chunk that goes to one rank
-  bool in_place_;            ///< MPI reaches device memory
-  std::size_t share_bytes_;  ///< what every piece of a gather or scatter has of a slot
-  std::size_t pitch_ = 0;    ///< from slot to slot
-  MessageFault fault_ = MessageFault::none;
+  std::size_t slot_bytes_;    ///< a chunk that goes to one rank
+  bool in_place_;             ///< MPI reaches device memory
+  std::size_t share_bytes_;   ///< what every piece of a gather or scatter has of a slot
+  std::size_t pitch_ = 0;     ///< from slot to slot
   std::uint32_t number_ = 0;  ///< of the next turn; wraps
   std::uint64_t turns_ = 0;   ///< so far
   std::size_t count_ = 0;     ///< exchanges so far

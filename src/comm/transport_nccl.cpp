@@ -124,30 +124,16 @@ class NcclChannel final : public Channel {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  void inject(MessageFault fault) override { fault_ = fault; }
 
   Request broadcast(Piece data, int root, device::StreamView after, Broadcast algorithm) override {
-    bool const is_root = rank_ == root;
-    return enqueue(after, is_root ? Piece{} : data, [&] {
-      if (is_wrong_rank()) {
-        // The true root keeps its data: they may be input of later work.
-        Piece const to = is_root ? reserve(data.bytes) : data;
-        return do_broadcast(to, next(root), algorithm);
-      }
-      do_broadcast(data, root, algorithm);
-    });
+    return enqueue(after, [&] { do_broadcast(data, root, algorithm); });
   }
 
   Request allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op,
                     device::StreamView after) override {
     QUAD_REQUIRE(in.bytes == out.bytes, "allreduce: input and output differ in size");
     ncclDataType_t const element = nccl_type(type);
-    return enqueue(after, out, [&] {
-      if (is_wrong_rank()) {
-        Piece const copy = reserve(in.bytes);
-        stream_.copy(copy.data, in.data, in.bytes);
-        return do_sendrecv({copy.data, copy.bytes}, previous(rank_), out, next(rank_));
-      }
+    return enqueue(after, [&] {
       if (is_ordered(type, op)) {
         std::int64_t const n = elements(in.bytes, type);
         to_ordered(in.data, out.data, n, type, op);
@@ -164,10 +150,7 @@ class NcclChannel final : public Channel {
     QUAD_REQUIRE(parts[index(rank_)].bytes == out.bytes,
                  "reduce_scatter: output and own part differ in size");
     ncclDataType_t const element = nccl_type(type);
-    return enqueue(after, out, [&] {
-      if (is_wrong_rank()) {
-        return do_sendrecv(parts[index(previous(rank_))], previous(rank_), out, next(rank_));
-      }
+    return enqueue(after, [&] {
       if (!is_ordered(type, op)) return scatter_reduced(parts, out, element, type, op);
       std::size_t total = 0;
       for (ConstPiece const& part : parts) total += part.bytes;
@@ -190,10 +173,7 @@ class NcclChannel final : public Channel {
     require_one_per_rank("allgather", all.size());
     QUAD_REQUIRE(mine.bytes == all[index(rank_)].bytes,
                  "allgather: own piece and its place differ in size");
-    return enqueue(after, last_arriving(all), [&] {
-      if (!is_wrong_rank()) return do_allgather(mine, all);
-      misplace(all, [&](std::span<Piece const> places) { do_allgather(mine, places); });
-    });
+    return enqueue(after, [&] { do_allgather(mine, all); });
   }
 
   Request alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive,
@@ -202,27 +182,19 @@ class NcclChannel final : public Channel {
     require_one_per_rank("alltoallv", receive.size());
     QUAD_REQUIRE(send[index(rank_)].bytes == receive[index(rank_)].bytes,
                  "alltoallv: own piece and its place differ in size");
-    return enqueue(after, last_arriving(receive), [&] {
-      if (!is_wrong_rank()) return do_alltoallv(send, receive);
-      misplace(receive, [&](std::span<Piece const> places) { do_alltoallv(send, places); });
-    });
+    return enqueue(after, [&] { do_alltoallv(send, receive); });
   }
 
   Request sendrecv(ConstPiece send, int to, Piece receive, int from,
                    device::StreamView after) override {
     if (to < 0) send = {};
     if (from < 0) receive = {};
-    return enqueue(after, receive, [&] {
-      if (!is_wrong_rank()) return do_sendrecv(send, to, receive, from);
-      do_sendrecv(send, to, reserve(receive.bytes), from);
-      stream_.copy(receive.data, send.data, std::min(receive.bytes, send.bytes));
-    });
+    return enqueue(after, [&] { do_sendrecv(send, to, receive, from); });
   }
 
  private:
   int next(int r) const { return (r + 1) % size_; }
   int previous(int r) const { return (r + size_ - 1) % size_; }
-  bool is_wrong_rank() const { return fault_ == MessageFault::wrong_rank && size_ > 1; }
   static std::int64_t elements(std::size_t bytes, core::DataType type) {
     return static_cast<std::int64_t>(bytes / core::size_of(type));
   }
@@ -362,60 +334,21 @@ class NcclChannel final : public Channel {
     });
   }
 
-  Piece last_arriving(std::span<Piece const> pieces) const {
-    Piece last;
-    for (int r = 0; r < size_; ++r) {
-      if (r != rank_ && pieces[index(r)].bytes > 0) last = pieces[index(r)];
-    }
-    return last;
-  }
-
-  /// The fault of gathered pieces: each lands in its neighbour's place.
-  template <class Exchange>
-  void misplace(std::span<Piece const> places, Exchange exchange) {
-    std::size_t total = 0;
-    for (Piece const& place : places) total += place.bytes;
-    Piece const run = reserve(total);
-    std::vector<Piece> pieces;
-    std::size_t first = 0;
-    for (Piece const& place : places) {
-      pieces.push_back({advance(run.data, first), place.bytes});
-      first += place.bytes;
-    }
-    exchange(pieces);
-    for (int r = 0; r < size_; ++r) {
-      Piece const to = places[index(next(r))];
-      stream_.copy(to.data, pieces[index(r)].data, std::min(to.bytes, pieces[index(r)].bytes));
-    }
-  }
-
-  /// Scratch memory for faults and ordered bits; one at a time, valid until the exchange ends.
-  Piece reserve(std::size_t bytes) { return grown(scratch_, bytes); }
-
-  Piece grown(device::Buffer<std::byte>& memory, std::size_t bytes) {
-    if (memory.bytes() < bytes) {
+  /// Memory for ordered bits; one piece at a time, valid until the exchange ends.
+  Piece reserve(std::size_t bytes) {
+    if (scratch_.bytes() < bytes) {
       stream_.synchronize();
-      memory =
+      scratch_ =
           device::Buffer<std::byte>{stream_.device(), static_cast<std::int64_t>(bytes), stream_};
     }
-    return {memory.data(), bytes};
+    return {scratch_.data(), bytes};
   }
 
-  /// `arriving` is what a dropped message leaves untouched at its end.
   template <class Task>
-  Request enqueue(device::StreamView after, Piece arriving, Task&& task) {
+  Request enqueue(device::StreamView after, Task&& task) {
     after.record(start_);
     stream_.wait(start_);
-    if (fault_ == MessageFault::drop_message && size_ > 1 && arriving.bytes > 0) {
-      std::size_t const kept = std::min(arriving.bytes, chunk_bytes_);
-      void* const dropped = advance(arriving.data, arriving.bytes - kept);
-      Piece const before = grown(before_, kept);
-      stream_.copy(before.data, dropped, kept);
-      task();
-      stream_.copy(dropped, before.data, kept);
-    } else {
-      task();
-    }
+    task();
     device::Event& event = finished_[count_++ % kRequests];
     stream_.record(event);
     return Request{&event};
@@ -427,11 +360,10 @@ class NcclChannel final : public Channel {
   ncclComm_t comm_;
   device::StreamView stream_;
   cudaStream_t queue_;
-  MessageFault fault_ = MessageFault::none;
   std::size_t count_ = 0;  ///< exchanges so far
   std::vector<device::Event> finished_;
   device::Event start_;
-  device::Buffer<std::byte> scratch_, before_;
+  device::Buffer<std::byte> scratch_;
 };
 
 /// One stream for all channels: kernels of two communicators that start in different orders on two

@@ -294,10 +294,15 @@ std::string_view World::automatic_transport() const {
 Transport& World::transport(std::string_view name, double throttle) {
   if (name == "auto") name = automatic_transport();
   for (Connected const& known : transports_) {
-    if (known.name == name && known.throttle == throttle) return *known.transport;
+    bool const is_same = known.name == name && known.throttle == throttle && known.fault == fault_;
+    if (is_same) return *known.transport;
   }
   TransportOptions const options{static_cast<std::size_t>(settings_.chunk_bytes), throttle};
-  transports_.push_back({std::string{name}, throttle, make_transport(name, *this, options)});
+  std::unique_ptr<Transport> made = make_transport(name, *this, options);
+  if (fault_ != MessageFault::none) {
+    made = make_faulty(std::move(made), fault_, *device_, options.chunk_bytes);
+  }
+  transports_.push_back({std::string{name}, throttle, fault_, std::move(made)});
   return *transports_.back().transport;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "comm/faulty_channel.hpp"
 #include "comm/group.hpp"
 #include "comm/placement.hpp"
 #include "comm/transport.hpp"
@@ -52,6 +53,8 @@ class World {
   /// One of transports(); "auto" is automatic_transport(). With a throttle (bytes/s) all its
   /// messages share one modelled link per rank. Made at first use; collective.
   Transport& transport(std::string_view name, double throttle = 0);
+  /// From now on transport() gives transports with this fault. The same on every rank.
+  void inject(MessageFault fault) { fault_ = fault; }
   /// The preferred of those that a case may select and that can serve these ranks.
   std::string_view automatic_transport() const;
   /// Every rank's, in rank order.
@@ -78,8 +81,10 @@ class World {
   struct Connected {
     std::string name;
     double throttle = 0;
+    MessageFault fault = MessageFault::none;
     std::unique_ptr<Transport> transport;
   };
+  MessageFault fault_ = MessageFault::none;
   std::vector<Connected> transports_;
   std::vector<Placement> placements_;
 };

@@ -100,13 +100,13 @@ class CaseRun {
   std::vector<Record> run() {
     begin_records();
     if (lines_.empty()) return std::move(records_);
-    phase("prepare");
-    report_progress("prepare", 0);
-    prepare(case_.seed + 1);
     if (!inject()) {
       for (Line& line : lines_) skip(line, kNotApplicable);
       return std::move(records_);
     }
+    phase("prepare");
+    report_progress("prepare", 0);
+    prepare(case_.seed + 1);
     check_on_other_data();
     std::erase_if(lines_, [](Line const& line) { return line.record->outcome == Outcome::fail; });
     if (!lines_.empty() && !interrupted_) {
@@ -220,15 +220,17 @@ class CaseRun {
     line.record->reason = reason;
   }
 
-  /// Faults that sit inside the workload. False where they cannot.
+  /// Faults that sit inside the exchanges or the workload, before it connects. False where they
+  /// cannot.
   bool inject() {
     switch (options_.fault) {
       case Fault::wrong_rank:
         // Inside the exchange where there is one, else by swapping results.
-        return world_.size() > 1 &&
-               (!description_.communicates || workload_->inject(comm::MessageFault::wrong_rank));
+        world_.inject(comm::MessageFault::wrong_rank);
+        return world_.size() > 1;
       case Fault::drop_message:
-        return world_.size() > 1 && workload_->inject(comm::MessageFault::drop_message);
+        world_.inject(comm::MessageFault::drop_message);
+        return world_.size() > 1 && description_.communicates;
       case Fault::misplaced_wait: return workload_->misplace_waits();
       default: return true;
     }

@@ -104,8 +104,6 @@ class Workload {
   virtual std::string digest(comm::World&) { return {}; }
   /// Rates measured inside the last repetition; empty for most.
   virtual std::vector<Extra> observed() { return {}; }
-  /// Passes a fault on to the exchanges; false when this workload sends no messages.
-  virtual bool inject(comm::MessageFault) { return false; }
   /// Puts the waits of the pipeline in the wrong place on purpose; false without a pipeline.
   virtual bool misplace_waits() { return false; }
 };

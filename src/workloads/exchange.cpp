@@ -52,9 +52,4 @@ void Exchange::run(comm::World& world, measure::Leg, kernels::VariantInfo const&
   exchange(*channels_[index], world.stream()).wait_on(world.stream());
 }
 
-bool Exchange::inject(comm::MessageFault fault) {
-  for (auto const& channel : channels_) channel->inject(fault);
-  return true;
-}
-
 }  // namespace quadrille::workloads

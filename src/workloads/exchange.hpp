@@ -31,7 +31,6 @@ class Exchange : public measure::Workload {
   }
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) final;
   std::vector<device::MatrixView> outputs() override { return {out_.view()}; }
-  bool inject(comm::MessageFault fault) override;
 
  protected:
   /// Enqueues the exchange.

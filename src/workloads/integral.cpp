@@ -105,7 +105,6 @@ class Integral final : public measure::Workload {
   }
 
   std::vector<device::MatrixView> outputs() override { return over_ranks_.outputs(); }
-  bool inject(comm::MessageFault fault) override { return over_ranks_.inject(fault); }
   std::string digest(comm::World& world) override {
     return fmt::format("{:a}", over_ranks_.total_value(world));
   }

@@ -175,11 +175,6 @@ class Ptrans final : public measure::Workload {
     return {field("A", a_.view(), a_layout_), field("B", b_.view(), b_layout_)};
   }
 
-  bool inject(comm::MessageFault fault) override {
-    channel_->inject(fault);
-    return true;
-  }
-
   bool misplace_waits() override {
     misplaced_ = true;
     return true;

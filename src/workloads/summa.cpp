@@ -151,12 +151,6 @@ class Summa final : public measure::Workload {
             field("C", operands.c.view(), layout.c)};
   }
 
-  bool inject(comm::MessageFault fault) override {
-    if (row_channel_) row_channel_->inject(fault);
-    if (col_channel_) col_channel_->inject(fault);
-    return row_channel_ || col_channel_;
-  }
-
   bool misplace_waits() override {
     misplaced_ = true;
     return true;

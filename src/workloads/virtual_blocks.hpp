@@ -38,10 +38,6 @@ class RankReduction {
   /// Collective. The gathered block values against those that each rank really had: their sum alone
   /// would not show that two ranks' blocks changed places.
   void check_gathered(comm::World const& world, Finding& finding) const;
-  bool inject(comm::MessageFault fault) {
-    if (channel_) channel_->inject(fault);
-    return channel_ != nullptr;
-  }
 
  private:
   Operation operation_ = Operation::sum;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/transport.hpp"
 
+#include "comm/faulty_channel.hpp"
 #include "core/config.hpp"
 #include "support/expect_fails.hpp"
 #include "support/mpi_world.hpp"
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -147,9 +149,13 @@ class TransportTest : public testing::TestWithParam<Setting> {
   void SetUp() override {
     std::string const reason = GetParam().transport->unavailable_reason(&world());
     if (!reason.empty()) GTEST_SKIP() << reason;
-    transport_ = make_transport(GetParam().transport->name, world(),
-                                {GetParam().chunk_bytes, 0, GetParam().always_stage});
+    transport_ = make();
     channel_ = transport_->connect(world().group());
+  }
+
+  static std::unique_ptr<Transport> make() {
+    return make_transport(GetParam().transport->name, world(),
+                          {GetParam().chunk_bytes, 0, GetParam().always_stage});
   }
 
   std::unique_ptr<Transport> transport_;
@@ -478,31 +484,22 @@ TEST_P(TransportTest, RefusesWhatDoesNotFit) {
   stream.synchronize();  // the memory is still being filled
 }
 
-/// Bytes that differ after one exchange of each kind, per kind, over all ranks.
-std::vector<std::int64_t> wrong_bytes(Channel& channel, std::size_t size) {
+/// What this rank has after an exchange of each kind, with every broadcast from rank 0; all[kind] are
+/// its pieces. Places of a broadcast hold a message of their own before, others 0xFF.
+std::vector<std::vector<Bytes>> exchange_all(Channel& channel, std::size_t size) {
   auto const stream = world().stream();
-  std::vector<std::int64_t> wrong;
-  auto const count = [&](Place const& place, Bytes const& expected) {
-    Bytes const got = place.read();
-    std::int64_t differ = 0;
-    for (std::size_t i = 0; i < got.size(); ++i) differ += got[i] != expected[i];
-    return differ;
-  };
-
+  std::vector<std::vector<Bytes>> all;
   for (Broadcast const algorithm : {Broadcast::library, Broadcast::ring}) {
-    Bytes const expected = message(size, 0, 0);
-    Place const data = self() == 0 ? Place{expected} : Place{size};
+    Place const data{message(size, self(), 0)};
     channel.broadcast(data.piece(), 0, stream, algorithm).wait_on(stream);
-    std::int64_t const differ = count(data, expected);
-    EXPECT_TRUE(self() != 0 || differ == 0) << "the root's data changed";
-    wrong.push_back(differ);
+    all.push_back({data.read()});
   }
   for (ReduceOp const op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
     Place const in{contribution<double>(size / 8, self(), 0)};
     Place const out{size / 8 * 8};
     channel.allreduce(in.const_piece(), out.piece(), core::DataType::f64, op, stream)
         .wait_on(stream);
-    wrong.push_back(count(out, reduction<double>(size / 8, 0, op)));
+    all.push_back({out.read()});
   }
   {
     std::vector<Place> parts;
@@ -512,16 +509,15 @@ std::vector<std::int64_t> wrong_bytes(Channel& channel, std::size_t size) {
         .reduce_scatter(const_pieces(parts), out.piece(), core::DataType::f32, ReduceOp::sum,
                         stream)
         .wait_on(stream);
-    wrong.push_back(count(out, reduction<float>(size / 4, self(), ReduceOp::sum)));
+    all.push_back({out.read()});
   }
   {
     Place const mine{message(size, self(), 0)};
-    std::vector<Place> all;
-    for (int r = 0; r < ranks(); ++r) all.emplace_back(size);
-    channel.allgather(mine.const_piece(), pieces(all), stream).wait_on(stream);
-    std::int64_t differ = 0;
-    for (int r = 0; r < ranks(); ++r) differ += count(all[at(r)], message(size, r, 0));
-    wrong.push_back(differ);
+    std::vector<Place> places;
+    for (int r = 0; r < ranks(); ++r) places.emplace_back(size);
+    channel.allgather(mine.const_piece(), pieces(places), stream).wait_on(stream);
+    all.emplace_back();
+    for (Place const& place : places) all.back().push_back(place.read());
   }
   {
     std::vector<Place> send;
@@ -531,38 +527,116 @@ std::vector<std::int64_t> wrong_bytes(Channel& channel, std::size_t size) {
       receive.emplace_back(size + at(self()));
     }
     channel.alltoallv(const_pieces(send), pieces(receive), stream).wait_on(stream);
-    std::int64_t differ = 0;
-    for (int r = 0; r < ranks(); ++r) {
-      differ += count(receive[at(r)], message(size + at(self()), r, self()));
-    }
-    wrong.push_back(differ);
+    all.emplace_back();
+    for (Place const& place : receive) all.back().push_back(place.read());
   }
   {
     Place const send{message(size, self(), after(self()))};
     Place const receive{size};
     channel.sendrecv(send.const_piece(), after(self()), receive.piece(), before(self()), stream)
         .wait_on(stream);
-    wrong.push_back(count(receive, message(size, before(self()), self())));
+    all.push_back({receive.read()});
   }
-  world().group().sum(wrong);
-  return wrong;
+  return all;
 }
 
-TEST_P(TransportTest, FaultsGiveWrongDataAndNoHang) {
-  for (std::size_t const size : {std::size_t{16}, 3 * std::min(GetParam().chunk_bytes, kSlot)}) {
-    for (MessageFault const fault : {MessageFault::drop_message, MessageFault::wrong_rank}) {
-      channel_->inject(fault);
-      std::vector<std::int64_t> const wrong = wrong_bytes(*channel_, size);
-      channel_->inject(MessageFault::none);
-      std::vector<std::int64_t> const right = wrong_bytes(*channel_, size);
+/// What exchange_all() must give where nothing is wrong.
+std::vector<std::vector<Bytes>> right_exchanges(std::size_t size) {
+  std::vector<Bytes> gathered;
+  std::vector<Bytes> scattered;
+  for (int r = 0; r < ranks(); ++r) {
+    gathered.push_back(message(size, r, 0));
+    scattered.push_back(message(size + at(self()), r, self()));
+  }
+  return {{message(size, 0, 0)},
+          {message(size, 0, 0)},
+          {reduction<double>(size / 8, 0, ReduceOp::sum)},
+          {reduction<double>(size / 8, 0, ReduceOp::min)},
+          {reduction<double>(size / 8, 0, ReduceOp::max)},
+          {reduction<float>(size / 4, self(), ReduceOp::sum)},
+          gathered,
+          scattered,
+          {message(size, before(self()), self())}};
+}
 
-      for (std::size_t kind = 0; kind < wrong.size(); ++kind) {
-        if (ranks() > 1) {
-          EXPECT_GT(wrong[kind], 0) << "exchange " << kind << ", " << size << " bytes";
-        }
-        EXPECT_EQ(right[kind], 0) << "exchange " << kind << ", " << size << " bytes";
+/// What it must give with the fault.
+std::vector<std::vector<Bytes>> faulty_exchanges(std::size_t size, MessageFault fault,
+                                                 std::size_t chunk_bytes) {
+  std::vector<std::vector<Bytes>> all = right_exchanges(size);
+  if (ranks() == 1) return all;
+  Bytes const own = message(size, self(), 0);
+  if (fault == MessageFault::drop_message) {
+    int const last_sender = self() == ranks() - 1 ? ranks() - 2 : ranks() - 1;
+    for (std::size_t kind = 0; kind < all.size(); ++kind) {
+      bool const is_broadcast = kind < 2;
+      if (is_broadcast && self() == 0) continue;
+      Bytes& last = all[kind].size() == 1 ? all[kind][0] : all[kind][at(last_sender)];
+      std::size_t const first = last.size() - std::min(last.size(), chunk_bytes);
+      for (std::size_t i = first; i < last.size(); ++i) {
+        last[i] = is_broadcast ? own[i] : std::byte{0xFF};
       }
     }
+    return all;
+  }
+  Bytes const broadcast = self() == 0 ? own : message(size, 1, 0);
+  Bytes const reduced = contribution<double>(size / 8, after(self()), 0);
+  std::vector<Bytes> gathered;
+  std::vector<Bytes> scattered;
+  for (int r = 0; r < ranks(); ++r) {
+    gathered.push_back(message(size, before(r), 0));
+    scattered.push_back(message(size + at(self()), before(r), self()));
+  }
+  return {{broadcast}, {broadcast}, {reduced},
+          {reduced},   {reduced},   {contribution<float>(size / 4, after(self()), self())},
+          gathered,    scattered,   {message(size, self(), after(self()))}};
+}
+
+TEST_P(TransportTest, FaultsGiveTheirWrongDataAndNoHang) {
+  std::array const tested{std::size_t{16}, 3 * std::min(GetParam().chunk_bytes, kSlot)};
+  for (std::size_t const size : tested) {
+    EXPECT_TRUE(exchange_all(*channel_, size) == right_exchanges(size)) << size << " bytes";
+  }
+  for (MessageFault const fault : {MessageFault::drop_message, MessageFault::wrong_rank}) {
+    auto const transport = make_faulty(make(), fault, world().device(), GetParam().chunk_bytes);
+    auto const channel = transport->connect(world().group());
+    for (std::size_t const size : tested) {
+      auto const got = exchange_all(*channel, size);
+      auto const wrong = faulty_exchanges(size, fault, GetParam().chunk_bytes);
+      auto const right = right_exchanges(size);
+
+      for (std::size_t kind = 0; kind < right.size(); ++kind) {
+        EXPECT_TRUE(got[kind] == wrong[kind]) << "exchange " << kind << ", " << size << " bytes";
+        std::int64_t const differs = wrong[kind] != right[kind];
+        if (ranks() > 1) {
+          EXPECT_GT(world().group().sum(differs), 0) << "exchange " << kind << " has no fault";
+        }
+      }
+    }
+  }
+}
+
+// In place, and none is waited for before the last.
+TEST_P(TransportTest, FaultyExchangesKeepTheirOrder) {
+  constexpr int kRounds = 200;
+  for (MessageFault const fault : {MessageFault::drop_message, MessageFault::wrong_rank}) {
+    auto const transport = make_faulty(make(), fault, world().device(), GetParam().chunk_bytes);
+    auto const channel = transport->connect(world().group());
+    std::vector<std::int64_t> values(kRounds);
+    for (int i = 0; i < kRounds; ++i) values[at(i)] = 1000 * i + self();
+    Place const data{to_bytes(values)};
+    // The expected: what a rank has itself, or its neighbour.
+    bool const keeps = fault == MessageFault::drop_message || ranks() == 1;
+    for (std::int64_t& value : values) value += keeps ? 0 : after(self()) - self();
+
+    Request last;
+    for (int i = 0; i < kRounds; ++i) {
+      std::byte* const value = static_cast<std::byte*>(data.piece().data) + 8 * i;
+      last = channel->allreduce({value, 8}, {value, 8}, core::DataType::i64, ReduceOp::sum,
+                                world().stream());
+    }
+    last.wait_on(world().stream());
+
+    EXPECT_TRUE(is_equal(data, to_bytes(values)));
   }
 }
 

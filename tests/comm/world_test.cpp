@@ -72,6 +72,31 @@ TEST(World, AutomaticIsAPreferredTransport) {
   }
 }
 
+TEST(World, AFaultIsInTheTransportsGivenAfterIt) {
+  auto const sum_of_ones = [](Transport& transport) {
+    std::int64_t one = 1;
+    device::Buffer<std::int64_t> value{world().device(), 1, world().stream()};
+    world().stream().copy(value.data(), &one, sizeof one);
+    auto const channel = transport.connect(world().group());
+    channel
+        ->allreduce({value.data(), 8}, {value.data(), 8}, core::DataType::i64, ReduceOp::sum,
+                    world().stream())
+        .wait_on(world().stream());
+    world().stream().copy(&one, value.data(), sizeof one);
+    world().stream().synchronize();
+    return one;
+  };
+  Transport& good = world().transport("auto");
+
+  world().inject(MessageFault::drop_message);
+  Transport& bad = world().transport("auto");
+  world().inject(MessageFault::none);
+
+  EXPECT_EQ(sum_of_ones(bad), 1);
+  EXPECT_EQ(sum_of_ones(good), world().size());
+  EXPECT_EQ(&good, &world().transport("auto"));
+}
+
 // Last, because nothing takes a signal back.
 TEST(World, ASignalOnOneRankInterruptsAll) {
   EXPECT_FALSE(world().interrupted());
