@@ -8,142 +8,86 @@
 namespace quadrille::comm {
 namespace {
 
-constexpr std::size_t kRequests = 64;
-
-std::size_t index(int r) { return static_cast<std::size_t>(r); }
-
 /// Every exchange runs on one stream, from the copies before it to those behind it, so that one
 /// piece of scratch memory serves them all.
 class FaultyChannel final : public Channel {
  public:
   FaultyChannel(std::unique_ptr<Channel> real, MessageFault fault, device::Device& device,
                 std::size_t chunk_bytes)
-      : real_{std::move(real)},
+      : Channel{device, real->rank(), real->size()},
+        real_{std::move(real)},
         fault_{fault},
         chunk_bytes_{chunk_bytes},
         own_{device, "faulty"},
-        stream_{own_.view()},
-        start_{device} {
-    for (std::size_t i = 0; i < kRequests; ++i) finished_.emplace_back(device);
+        stream_{own_.view()} {
+    run_on({stream_});
   }
   ~FaultyChannel() override { stream_.synchronize(); }
 
-  int rank() const override { return real_->rank(); }
-  int size() const override { return real_->size(); }
-
-  Request broadcast(Piece data, int root, device::StreamView after, Broadcast algorithm) override {
+ private:
+  void do_broadcast(Piece data, int root, Broadcast algorithm) override {
     bool const is_root = rank() == root;
-    begin(after);
     if (fault_ == MessageFault::wrong_rank) {
       // The true root keeps its data: they may be input of later work.
       Piece const to = is_root ? reserve(data.bytes) : data;
       real_->broadcast(to, next(root), stream_, algorithm).wait_on(stream_);
-    } else {
-      drop(is_root ? Piece{} : data,
-           [&] { return real_->broadcast(data, root, stream_, algorithm); });
+      return;
     }
-    return finish();
+    drop(is_root ? Piece{} : data,
+         [&] { return real_->broadcast(data, root, stream_, algorithm); });
   }
 
-  Request allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op,
-                    device::StreamView after) override {
-    begin(after);
+  void do_allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op) override {
+    if (fault_ == MessageFault::wrong_rank) return replace_by_next(in, out);
+    drop(out, [&] { return real_->allreduce(in, out, type, op, stream_); });
+  }
+
+  void do_reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
+                         ReduceOp op) override {
     if (fault_ == MessageFault::wrong_rank) {
-      replace_by_next(in, out);
-    } else {
-      drop(out, [&] { return real_->allreduce(in, out, type, op, stream_); });
+      return replace_by_next(parts[index(previous(rank()))], out);
     }
-    return finish();
+    drop(out, [&] { return real_->reduce_scatter(parts, out, type, op, stream_); });
   }
 
-  Request reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
-                         ReduceOp op, device::StreamView after) override {
-    begin(after);
+  void do_allgather(ConstPiece mine, std::span<Piece const> all) override {
+    auto const real = [&](std::span<Piece const> places) {
+      return real_->allgather(mine, places, stream_);
+    };
+    if (fault_ == MessageFault::wrong_rank) return misplace(all, real);
+    drop(last_arriving(all), [&] { return real(all); });
+  }
+
+  void do_alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive) override {
+    auto const real = [&](std::span<Piece const> places) {
+      return real_->alltoallv(send, places, stream_);
+    };
+    if (fault_ == MessageFault::wrong_rank) return misplace(receive, real);
+    drop(last_arriving(receive), [&] { return real(receive); });
+  }
+
+  void do_sendrecv(ConstPiece send, int to, Piece receive, int from) override {
     if (fault_ == MessageFault::wrong_rank) {
-      replace_by_next(parts[index(previous(rank()))], out);
-    } else {
-      drop(out, [&] { return real_->reduce_scatter(parts, out, type, op, stream_); });
+      real_->sendrecv(send, to, reserve(receive.bytes), from, stream_).wait_on(stream_);
+      return copy(receive, send);
     }
-    return finish();
-  }
-
-  Request allgather(ConstPiece mine, std::span<Piece const> all,
-                    device::StreamView after) override {
-    begin(after);
-    if (fault_ == MessageFault::wrong_rank) {
-      misplace(all, [&](std::span<Piece const> places) {
-        return real_->allgather(mine, places, stream_);
-      });
-    } else {
-      drop(last_arriving(all), [&] { return real_->allgather(mine, all, stream_); });
-    }
-    return finish();
-  }
-
-  Request alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive,
-                    device::StreamView after) override {
-    begin(after);
-    if (fault_ == MessageFault::wrong_rank) {
-      misplace(receive, [&](std::span<Piece const> places) {
-        return real_->alltoallv(send, places, stream_);
-      });
-    } else {
-      drop(last_arriving(receive), [&] { return real_->alltoallv(send, receive, stream_); });
-    }
-    return finish();
-  }
-
-  Request sendrecv(ConstPiece send, int to, Piece receive, int from,
-                   device::StreamView after) override {
-    begin(after);
-    if (fault_ == MessageFault::wrong_rank) {
-      Piece const arrived = reserve(receive.bytes);
-      real_->sendrecv(send, to, arrived, from, stream_).wait_on(stream_);
-      if (from >= 0) copy(receive, send);
-    } else {
-      drop(from < 0 || from == rank() ? Piece{} : receive,
-           [&] { return real_->sendrecv(send, to, receive, from, stream_); });
-    }
-    return finish();
-  }
-
- private:
-  int next(int r) const { return (r + 1) % size(); }
-  int previous(int r) const { return (r + size() - 1) % size(); }
-
-  void begin(device::StreamView after) {
-    after.record(start_);
-    stream_.wait(start_);
-  }
-
-  Request finish() {
-    device::Event& event = finished_[count_++ % kRequests];
-    stream_.record(event);
-    return Request{&event};
+    drop(from == rank() ? Piece{} : receive,
+         [&] { return real_->sendrecv(send, to, receive, from, stream_); });
   }
 
   void copy(Piece to, ConstPiece from) const {
     stream_.copy(to.data, from.data, std::min(to.bytes, from.bytes));
   }
 
-  /// Scratch memory, valid until the next call. The host waits only where used memory must go.
-  Piece reserve(std::size_t bytes) {
-    if (scratch_.bytes() < bytes) {
-      if (scratch_.bytes() > 0) stream_.synchronize();
-      scratch_ = {stream_.device(), static_cast<std::int64_t>(bytes), stream_};
-    }
-    return {scratch_.data(), bytes};
-  }
-
   /// The end of `arriving`, where another rank's data come last, is afterwards what it was before.
   template <class Exchange>
   void drop(Piece arriving, Exchange exchange) {
     std::size_t const bytes = std::min(arriving.bytes, chunk_bytes_);
-    void* const lost = static_cast<std::byte*>(arriving.data) + (arriving.bytes - bytes);
-    Piece const kept = reserve(bytes);
-    stream_.copy(kept.data, lost, bytes);
+    Piece const lost = part_of(arriving, arriving.bytes - bytes, bytes);
+    Piece const before = reserve(bytes);
+    copy(before, lost);
     exchange().wait_on(stream_);
-    stream_.copy(lost, kept.data, bytes);
+    copy(lost, before);
   }
 
   Piece last_arriving(std::span<Piece const> pieces) const {
@@ -158,35 +102,29 @@ class FaultyChannel final : public Channel {
   void replace_by_next(ConstPiece mine, Piece out) {
     Piece const sent = reserve(mine.bytes);
     copy(sent, mine);
-    real_->sendrecv({sent.data, sent.bytes}, previous(rank()), out, next(rank()), stream_)
-        .wait_on(stream_);
+    real_->sendrecv(sent, previous(rank()), out, next(rank()), stream_).wait_on(stream_);
   }
 
   template <class Exchange>
   void misplace(std::span<Piece const> places, Exchange exchange) {
-    std::size_t total = 0;
-    for (Piece const& place : places) total += place.bytes;
-    auto* place_in_scratch = static_cast<std::byte*>(reserve(total).data);
+    Piece const run = reserve(total_of(places));
     std::vector<Piece> arrived;
+    std::size_t first = 0;
     for (Piece const& place : places) {
-      arrived.push_back({place_in_scratch, place.bytes});
-      place_in_scratch += place.bytes;
+      arrived.push_back(part_of(run, first, place.bytes));
+      first += place.bytes;
     }
     exchange(arrived).wait_on(stream_);
     for (int r = 0; r < size(); ++r) {
-      copy(places[index(next(r))], {arrived[index(r)].data, arrived[index(r)].bytes});
+      copy(places[index(next(r))], arrived[index(r)]);
     }
   }
 
   std::unique_ptr<Channel> real_;
   MessageFault fault_;
   std::size_t chunk_bytes_;
-  std::size_t count_ = 0;  ///< exchanges so far
-  std::vector<device::Event> finished_;
-  device::Buffer<std::byte> scratch_;
   device::Stream own_;
   device::StreamView stream_;
-  device::Event start_;
 };
 
 class FaultyTransport final : public Transport {

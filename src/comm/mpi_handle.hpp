@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "comm/channel.hpp"
 #include "comm/group.hpp"
-#include "comm/transport.hpp"
 
 #include <mpi.h>
 
@@ -24,7 +24,7 @@ Group make_group(MPI_Comm comm);
 
 inline MPI_Comm handle(Group const& group) { return group.impl().comm; }
 
-/// f64, f32, i64, i32; other types end the job.
+/// The types that Channel reduces; MPI_DATATYPE_NULL for others.
 MPI_Datatype mpi_type(core::DataType type);
 
 /// A reduction as MPI knows it, except that min and max of floats keep a NaN: MPI_MIN and MPI_MAX

@@ -2,13 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/mpi_handle.hpp"
 #include "comm/transport.hpp"
-#include "core/error.hpp"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -17,17 +13,8 @@ namespace {
 
 // Counts are int in MPI; 1 GiB stays clear of the limit for every type.
 constexpr std::size_t kLargestMessage = 1UL << 30;
-constexpr std::size_t kRequests = 64;
 
 using Bytes = std::vector<std::byte>;
-
-/// Part of a piece that starts at `first`, at most `bytes` long; empty beyond its end.
-template <class P>
-P part_of(P piece, std::size_t first, std::size_t bytes) {
-  if (first >= piece.bytes) return {};
-  using Byte = std::conditional_t<std::is_same_v<P, Piece>, std::byte, std::byte const>;
-  return {static_cast<Byte*>(piece.data) + first, std::min(bytes, piece.bytes - first)};
-}
 
 void copy_bytes(void* to, void const* from, std::size_t bytes) {
   if (bytes > 0 && to != from) std::memmove(to, from, bytes);
@@ -45,20 +32,6 @@ auto start_of_run(std::span<P const> pieces) -> decltype(pieces[0].data) {
     offset += piece.bytes;
   }
   return start;
-}
-
-template <class P>
-std::size_t total_of(std::span<P const> pieces) {
-  std::size_t total = 0;
-  for (P const& piece : pieces) total += piece.bytes;
-  return total;
-}
-
-template <class P>
-std::size_t largest_of(std::span<P const> pieces) {
-  std::size_t bytes = 0;
-  for (P const& piece : pieces) bytes = std::max(bytes, piece.bytes);
-  return bytes;
 }
 
 /// Pieces as one run that MPI reads: in place where they follow each other, else copied together.
@@ -121,103 +94,58 @@ Layout layout_of(std::span<P const> pieces, std::size_t element) {
 class DirectChannel : public Channel {
  public:
   DirectChannel(device::Device& device, std::size_t chunk_bytes, Group group)
-      : group_{std::move(group)},
+      : Channel{device, group.rank(), group.size()},
+        group_{std::move(group)},
         chunk_bytes_{std::min(chunk_bytes, kLargestMessage)},
-        stream_{device, "direct"},
-        start_{device} {
-    for (std::size_t i = 0; i < kRequests; ++i) finished_.emplace_back(device);
-  }
-
-  int rank() const override { return group_.rank(); }
-  int size() const override { return group_.size(); }
-
-  Request broadcast(Piece data, int root, device::StreamView after, Broadcast) override {
-    return enqueue(after, [=, this] { do_broadcast(data, root); });
-  }
-
-  Request allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op,
-                    device::StreamView after) override {
-    QUAD_REQUIRE(in.bytes == out.bytes, "allreduce: input and output differ in size");
-    return enqueue(after, [=, this] { do_allreduce(in, out, type, op); });
-  }
-
-  Request reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
-                         ReduceOp op, device::StreamView after) override {
-    require_one_per_rank("reduce_scatter", parts.size());
-    QUAD_REQUIRE(parts[index(rank())].bytes == out.bytes,
-                 "reduce_scatter: output and own part differ in size");
-    return enqueue(after, [=, this, kept = std::vector<ConstPiece>{parts.begin(), parts.end()}] {
-      do_reduce_scatter(kept, out, type, op);
-    });
-  }
-
-  Request allgather(ConstPiece mine, std::span<Piece const> all,
-                    device::StreamView after) override {
-    require_one_per_rank("allgather", all.size());
-    QUAD_REQUIRE(mine.bytes == all[index(rank())].bytes,
-                 "allgather: own piece and its place differ in size");
-    return enqueue(after, [=, this, kept = std::vector<Piece>{all.begin(), all.end()}] {
-      do_allgather(mine, kept);
-    });
-  }
-
-  Request alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive,
-                    device::StreamView after) override {
-    require_one_per_rank("alltoallv", send.size());
-    require_one_per_rank("alltoallv", receive.size());
-    QUAD_REQUIRE(send[index(rank())].bytes == receive[index(rank())].bytes,
-                 "alltoallv: own piece and its place differ in size");
-    return enqueue(after, [this, out = std::vector<ConstPiece>{send.begin(), send.end()},
-                           in = std::vector<Piece>{receive.begin(), receive.end()}] {
-      do_alltoallv(out, in);
-    });
-  }
-
-  Request sendrecv(ConstPiece send, int to, Piece receive, int from,
-                   device::StreamView after) override {
-    if (to < 0) send = {};
-    if (from < 0) receive = {};
-    return enqueue(after, [=, this] { do_sendrecv(send, to, receive, from); });
+        stream_{device, "direct"} {
+    run_on({stream_});
   }
 
  protected:
-  virtual void do_broadcast(Piece data, int root) = 0;
-  virtual void do_allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op) = 0;
-  virtual void do_reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
-                                 ReduceOp op) = 0;
-  virtual void do_allgather(ConstPiece mine, std::span<Piece const> all) = 0;
-  virtual void do_alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive) = 0;
-  void do_sendrecv(ConstPiece send, int to, Piece receive, int from) const {
-    group_.exchange({static_cast<std::byte const*>(send.data), send.bytes}, to,
-                    {static_cast<std::byte*>(receive.data), receive.bytes}, from);
-  }
+  // The exchanges, in the task's thread.
+  virtual void broadcast_now(Piece data, int root) = 0;
+  virtual void allreduce_now(ConstPiece in, Piece out, core::DataType type, ReduceOp op) = 0;
+  virtual void reduce_scatter_now(std::span<ConstPiece const> parts, Piece out, core::DataType type,
+                                  ReduceOp op) = 0;
+  virtual void allgather_now(ConstPiece mine, std::span<Piece const> all) = 0;
+  virtual void alltoallv_now(std::span<ConstPiece const> send, std::span<Piece const> receive) = 0;
 
   MPI_Comm comm() const { return handle(group_); }
-  static std::size_t index(int r) { return static_cast<std::size_t>(r); }
   std::size_t chunk_bytes() const { return chunk_bytes_; }
 
  private:
-  void require_one_per_rank(char const* exchange, std::size_t pieces) const {
-    if (pieces == index(size())) return;
-    core::fail(fmt::format("{}: {} pieces for {} ranks", exchange, pieces, size()));
+  void do_broadcast(Piece data, int root, Broadcast) final {
+    stream_.view().run([=, this] { broadcast_now(data, root); });
   }
-
-  template <class Task>
-  Request enqueue(device::StreamView after, Task task) {
-    after.record(start_);
-    stream_.view().wait(start_);
-    stream_.view().run(std::move(task));
-    device::Event& event = finished_[count_++ % kRequests];
-    stream_.view().record(event);
-    return Request{&event};
+  void do_allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op) final {
+    stream_.view().run([=, this] { allreduce_now(in, out, type, op); });
+  }
+  void do_reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
+                         ReduceOp op) final {
+    stream_.view().run([=, this, kept = std::vector<ConstPiece>{parts.begin(), parts.end()}] {
+      reduce_scatter_now(kept, out, type, op);
+    });
+  }
+  void do_allgather(ConstPiece mine, std::span<Piece const> all) final {
+    stream_.view().run([=, this, kept = std::vector<Piece>{all.begin(), all.end()}] {
+      allgather_now(mine, kept);
+    });
+  }
+  void do_alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive) final {
+    stream_.view().run(
+        [this, out = std::vector<ConstPiece>{send.begin(), send.end()},
+         in = std::vector<Piece>{receive.begin(), receive.end()}] { alltoallv_now(out, in); });
+  }
+  void do_sendrecv(ConstPiece send, int to, Piece receive, int from) final {
+    stream_.view().run([=, this] {
+      group_.exchange({static_cast<std::byte const*>(send.data), send.bytes}, to,
+                      {static_cast<std::byte*>(receive.data), receive.bytes}, from);
+    });
   }
 
   Group group_;
   std::size_t chunk_bytes_;
-  std::size_t count_ = 0;  ///< exchanges so far
-  std::vector<device::Event> finished_;
   device::Stream stream_;
-  device::Event start_;
 };
 
 /// The MPI library's own blocking collectives. In rounds only where counts would leave int.
@@ -226,14 +154,14 @@ class BlockingChannel final : public DirectChannel {
   using DirectChannel::DirectChannel;
 
  private:
-  void do_broadcast(Piece data, int root) override {
+  void broadcast_now(Piece data, int root) override {
     for (std::size_t first = 0; first < data.bytes; first += kLargestMessage) {
       Piece const chunk = part_of(data, first, kLargestMessage);
       QUAD_MPI(MPI_Bcast(chunk.data, static_cast<int>(chunk.bytes), MPI_BYTE, root, comm()));
     }
   }
 
-  void do_allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op) override {
+  void allreduce_now(ConstPiece in, Piece out, core::DataType type, ReduceOp op) override {
     ReduceFunction const function{op, type};
     for (std::size_t first = 0; first < in.bytes; first += kLargestMessage) {
       ConstPiece const from = part_of(in, first, kLargestMessage);
@@ -244,8 +172,8 @@ class BlockingChannel final : public DirectChannel {
     }
   }
 
-  void do_reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
-                         ReduceOp op) override {
+  void reduce_scatter_now(std::span<ConstPiece const> parts, Piece out, core::DataType type,
+                          ReduceOp op) override {
     ReduceFunction const function{op, type};
     std::size_t const share = largest_share();
     for (std::size_t first = 0; first < largest_of(parts); first += share) {
@@ -257,7 +185,7 @@ class BlockingChannel final : public DirectChannel {
     }
   }
 
-  void do_allgather(ConstPiece mine, std::span<Piece const> all) override {
+  void allgather_now(ConstPiece mine, std::span<Piece const> all) override {
     std::size_t const share = largest_share();
     for (std::size_t first = 0; first < largest_of(all); first += share) {
       std::vector<Piece> const round = parts_of(all, first, share);
@@ -274,7 +202,7 @@ class BlockingChannel final : public DirectChannel {
     }
   }
 
-  void do_alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive) override {
+  void alltoallv_now(std::span<ConstPiece const> send, std::span<Piece const> receive) override {
     // Every rank must make the same number of calls, whatever the sizes of its own pieces.
     std::size_t largest = std::max(largest_of(send), largest_of(receive));
     QUAD_MPI(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_UINT64_T, MPI_MAX, comm()));
@@ -310,30 +238,30 @@ class ReferenceChannel final : public DirectChannel {
   using DirectChannel::DirectChannel;
 
  private:
-  void do_broadcast(Piece data, int root) override {
+  void broadcast_now(Piece data, int root) override {
     if (rank() != root) return receive(data, root);
     for (int r = 0; r < size(); ++r) {
       if (r != root) send({data.data, data.bytes}, r);
     }
   }
 
-  void do_allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op) override {
+  void allreduce_now(ConstPiece in, Piece out, core::DataType type, ReduceOp op) override {
     reduce_to(0, in, out, type, op);
-    do_broadcast(out, 0);
+    broadcast_now(out, 0);
   }
 
-  void do_reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
-                         ReduceOp op) override {
+  void reduce_scatter_now(std::span<ConstPiece const> parts, Piece out, core::DataType type,
+                          ReduceOp op) override {
     for (int r = 0; r < size(); ++r) reduce_to(r, parts[index(r)], out, type, op);
   }
 
-  void do_allgather(ConstPiece mine, std::span<Piece const> all) override {
+  void allgather_now(ConstPiece mine, std::span<Piece const> all) override {
     Piece const own = all[index(rank())];
     copy_bytes(own.data, mine.data, mine.bytes);
-    for (int r = 0; r < size(); ++r) do_broadcast(all[index(r)], r);
+    for (int r = 0; r < size(); ++r) broadcast_now(all[index(r)], r);
   }
 
-  void do_alltoallv(std::span<ConstPiece const> out, std::span<Piece const> in) override {
+  void alltoallv_now(std::span<ConstPiece const> out, std::span<Piece const> in) override {
     for (int sender = 0; sender < size(); ++sender) {
       if (sender != rank()) {
         receive(in[index(sender)], sender);

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/mpi_handle.hpp"
 #include "comm/transport.hpp"
-#include "core/error.hpp"
 
-#include <fmt/format.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -30,7 +28,6 @@ constexpr std::size_t kSlots = 4;
 constexpr std::size_t kSlotBytes = 2UL << 20;
 // Sub-ranges of pieces start at multiples of this, so that every element type stays aligned.
 constexpr std::size_t kGrain = 64;
-constexpr std::size_t kRequests = 64;
 
 /// One turn of the ring, as the progress thread sees it. Requests complete in the order of turns.
 struct Message {
@@ -299,34 +296,25 @@ struct Turn {
   std::size_t link_bytes = 0;
 };
 
-/// Part of a piece that starts at `first`, at most `bytes` long; empty beyond its end.
-template <class P>
-P part_of(P piece, std::size_t first, std::size_t bytes) {
-  if (first >= piece.bytes) return {};
-  using Byte = std::conditional_t<std::is_same_v<P, Piece>, std::byte, std::byte const>;
-  return {static_cast<Byte*>(piece.data) + first, std::min(bytes, piece.bytes - first)};
-}
-
 std::size_t turns_for(std::size_t bytes, std::size_t each) { return (bytes + each - 1) / each; }
 
 class MpiChannel final : public Channel {
  public:
   MpiChannel(device::Device& device, Progress& progress, std::size_t slot_bytes, bool in_place,
              Group group)
-      : device_{device},
+      : Channel{device, group.rank(), group.size()},
+        device_{device},
         progress_{progress},
         group_{std::move(group)},
         slot_bytes_{slot_bytes},
         in_place_{in_place},
-        share_bytes_{
-            std::max(kGrain, slot_bytes / static_cast<std::size_t>(size()) / kGrain * kGrain)},
+        share_bytes_{std::max(kGrain, slot_bytes / index(size()) / kGrain * kGrain)},
         fill_{device, "mpi fill", device::Priority::high},
         drain_{device, "mpi drain", device::Priority::high},
-        start_{device},
         queue_{device} {
-    for (std::size_t i = 0; i < kRequests; ++i) finished_.emplace_back(device);
+    run_on({fill_, drain_});
     if (size() == 1) return;
-    pitch_ = std::max(slot_bytes_, share_bytes_ * static_cast<std::size_t>(size()));
+    pitch_ = std::max(slot_bytes_, share_bytes_ * index(size()));
     slots_ =
         device::PinnedBuffer<std::byte>{device, static_cast<std::int64_t>(2 * kSlots * pitch_)};
     progress_.add(queue_);
@@ -337,12 +325,9 @@ class MpiChannel final : public Channel {
     if (size() > 1) progress_.remove(queue_);
   }
 
-  int rank() const override { return group_.rank(); }
-  int size() const override { return group_.size(); }
-
-  Request broadcast(Piece data, int root, device::StreamView after, Broadcast algorithm) override {
-    begin(after);
-    if (size() == 1) return finish();
+ private:
+  void do_broadcast(Piece data, int root, Broadcast algorithm) override {
+    if (size() == 1) return;
     if (progress_.is_throttled()) algorithm = Broadcast::ring;
 
     std::vector<Turn> turns(turns_for(data.bytes, slot_bytes_));
@@ -370,14 +355,11 @@ class MpiChannel final : public Channel {
         }
       }
     }
-    return run(std::move(turns));
+    run(std::move(turns));
   }
 
-  Request allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op,
-                    device::StreamView after) override {
-    QUAD_REQUIRE(in.bytes == out.bytes, "allreduce: input and output differ in size");
-    begin(after);
-    if (size() == 1) return copy(out, in);
+  void do_allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op) override {
+    if (size() == 1) return copy_own(out, in);
     MPI_Datatype const mpi = mpi_type(type);
     std::size_t const element = core::size_of(type);
     auto const function = std::make_shared<ReduceFunction const>(op, type);
@@ -398,21 +380,17 @@ class MpiChannel final : public Channel {
         return request;
       };
     }
-    return run(std::move(turns));
+    run(std::move(turns));
   }
 
-  Request reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
-                         ReduceOp op, device::StreamView after) override {
-    require_one_per_rank("reduce_scatter", parts.size());
-    ConstPiece const own = parts[index(rank())];
-    QUAD_REQUIRE(own.bytes == out.bytes, "reduce_scatter: output and own part differ in size");
-    begin(after);
-    if (size() == 1) return copy(out, own);
+  void do_reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
+                         ReduceOp op) override {
+    if (size() == 1) return copy_own(out, parts[0]);
     MPI_Datatype const mpi = mpi_type(type);
     std::size_t const element = core::size_of(type);
     auto const function = std::make_shared<ReduceFunction const>(op, type);
 
-    std::vector<Turn> turns(turns_for(largest(parts), share_bytes_));
+    std::vector<Turn> turns(turns_for(largest_of(parts), share_bytes_));
     for (std::size_t i = 0; i < turns.size(); ++i) {
       Turn& turn = turns[i];
       add_out(turn, part_of(out, i * share_bytes_, share_bytes_), 0);
@@ -433,19 +411,14 @@ class MpiChannel final : public Channel {
         return request;
       };
     }
-    return run(std::move(turns));
+    run(std::move(turns));
   }
 
-  Request allgather(ConstPiece mine, std::span<Piece const> all,
-                    device::StreamView after) override {
-    require_one_per_rank("allgather", all.size());
-    QUAD_REQUIRE(mine.bytes == all[index(rank())].bytes,
-                 "allgather: own piece and its place differ in size");
-    begin(after);
+  void do_allgather(ConstPiece mine, std::span<Piece const> all) override {
     copy_own(all[index(rank())], mine);
-    if (size() == 1) return finish();
+    if (size() == 1) return;
 
-    std::vector<Turn> turns(turns_for(largest(all), share_bytes_));
+    std::vector<Turn> turns(turns_for(largest_of(all), share_bytes_));
     for (std::size_t i = 0; i < turns.size(); ++i) {
       Turn& turn = turns[i];
       std::size_t const first = i * share_bytes_;
@@ -471,16 +444,10 @@ class MpiChannel final : public Channel {
         return request;
       };
     }
-    return run(std::move(turns));
+    run(std::move(turns));
   }
 
-  Request alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive,
-                    device::StreamView after) override {
-    require_one_per_rank("alltoallv", send.size());
-    require_one_per_rank("alltoallv", receive.size());
-    QUAD_REQUIRE(send[index(rank())].bytes == receive[index(rank())].bytes,
-                 "alltoallv: own piece and its place differ in size");
-    begin(after);
+  void do_alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive) override {
     copy_own(receive[index(rank())], send[index(rank())]);
 
     std::vector<Turn> turns;
@@ -489,46 +456,22 @@ class MpiChannel final : public Channel {
       int const from = (rank() - step + size()) % size();
       add_pair(turns, send[index(to)], to, receive[index(from)], from);
     }
-    return run(std::move(turns));
+    run(std::move(turns));
   }
 
-  Request sendrecv(ConstPiece send, int to, Piece receive, int from,
-                   device::StreamView after) override {
-    begin(after);
-    if (to < 0) send = {};
-    if (from < 0) receive = {};
-    if (to == rank() || from == rank()) {
-      QUAD_REQUIRE(to == from && send.bytes == receive.bytes,
-                   "sendrecv: a message to itself needs both sides of one size");
-      return copy(receive, send);
-    }
+  void do_sendrecv(ConstPiece send, int to, Piece receive, int from) override {
+    if (to == rank()) return copy_own(receive, send);
     std::vector<Turn> turns;
     add_pair(turns, send, to, receive, from);
-    return run(std::move(turns));
+    run(std::move(turns));
   }
 
- private:
   MPI_Comm comm() const { return handle(group_); }
-  static std::size_t index(int r) { return static_cast<std::size_t>(r); }
-  int next(int r) const { return (r + 1) % size(); }
-  int previous(int r) const { return (r + size() - 1) % size(); }
   std::byte* in_slot(std::uint32_t number) const {
     return slots_.data() + number % kSlots * pitch_;
   }
   std::byte* out_slot(std::uint32_t number) const {
     return slots_.data() + (kSlots + number % kSlots) * pitch_;
-  }
-
-  void require_one_per_rank(char const* exchange, std::size_t pieces) const {
-    if (pieces == index(size())) return;
-    core::fail(fmt::format("{}: {} pieces for {} ranks", exchange, pieces, size()));
-  }
-
-  template <class P>
-  static std::size_t largest(std::span<P const> pieces) {
-    std::size_t bytes = 0;
-    for (P const& piece : pieces) bytes = std::max(bytes, piece.bytes);
-    return bytes;
   }
 
   /// What a ring sends on per rank of `bytes` in all.
@@ -576,27 +519,6 @@ class MpiChannel final : public Channel {
     }
   }
 
-  void begin(device::StreamView after) {
-    after.record(start_);
-    fill_.view().wait(start_);
-    drain_.view().wait(start_);
-  }
-
-  Request finish() {
-    device::Event& event = finished_[count_++ % kRequests];
-    drain_.view().record(event);
-    return Request{&event};
-  }
-
-  void copy_own(Piece to, ConstPiece from) {
-    if (to.data != from.data) drain_.view().copy(to.data, from.data, from.bytes);
-  }
-
-  Request copy(Piece to, ConstPiece from) {
-    copy_own(to, from);
-    return finish();
-  }
-
   device::Event& new_event() {
     if (device::Event* const event = progress_.take_event(queue_)) return *event;
     return events_.emplace_back(device_);
@@ -605,11 +527,10 @@ class MpiChannel final : public Channel {
   /// Enqueues all copies of an exchange and hands its messages to the progress thread. Copies in
   /// and copies out have a stream each, so that the next exchange fills slots while this one's
   /// messages are still under way.
-  Request run(std::vector<Turn> turns) {
+  void run(std::vector<Turn> turns) {
     for (Turn& turn : turns) enter(turn);
     // What was only sent must have left its slot, or its owner could not overwrite the data.
     if (!turns.empty()) drain_.view().wait(queue_.flag, number_);
-    return finish();
   }
 
   /// Enqueues the copies of one turn and hands its message over.
@@ -663,13 +584,10 @@ class MpiChannel final : public Channel {
   std::size_t pitch_ = 0;     ///< from slot to slot
   std::uint32_t number_ = 0;  ///< of the next turn; wraps
   std::uint64_t turns_ = 0;   ///< so far
-  std::size_t count_ = 0;     ///< exchanges so far
   device::PinnedBuffer<std::byte> slots_;
   std::deque<device::Event> events_;  ///< a deque, because the progress thread holds pointers
-  std::vector<device::Event> finished_;
-  device::Stream fill_;   ///< copies into slots
-  device::Stream drain_;  ///< copies out of slots, and the end of every exchange
-  device::Event start_;
+  device::Stream fill_;               ///< copies into slots
+  device::Stream drain_;              ///< copies out of slots, and the end of every exchange
   Queue queue_;
 };
 

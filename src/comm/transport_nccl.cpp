@@ -14,6 +14,7 @@
 #include <nccl.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -28,7 +29,6 @@ namespace {
 
 #ifdef QUADRILLE_NCCL
 
-constexpr std::size_t kRequests = 64;
 /// Messages of the ring: small enough that a chain of ranks forwards while it receives.
 constexpr std::size_t kRingChunk = 4UL << 20;
 constexpr auto kPollEvery = std::chrono::milliseconds{200};
@@ -71,9 +71,7 @@ ncclDataType_t nccl_type(core::DataType type) {
     case core::DataType::f32: return ncclFloat32;
     case core::DataType::i64: return ncclInt64;
     case core::DataType::i32: return ncclInt32;
-    default:
-      core::fail(fmt::format("transport: no reduction of {}; use f64, f32, i64 or i32",
-                             core::to_text(type)));
+    default: return ncclNumTypes;  // Channel lets no other come here
   }
 }
 
@@ -85,8 +83,6 @@ class NcclGroup {
   NcclGroup(NcclGroup const&) = delete;
   NcclGroup& operator=(NcclGroup const&) = delete;
 };
-
-std::size_t index(int r) { return static_cast<std::size_t>(r); }
 
 /// Calls f(first, bytes) for each stretch of at most `chunk` bytes.
 template <class F>
@@ -122,86 +118,77 @@ class NcclChannel final : public Channel {
  public:
   NcclChannel(NcclTransport& transport, Communicator const& communicator, int rank);
 
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
-
-  Request broadcast(Piece data, int root, device::StreamView after, Broadcast algorithm) override {
-    return enqueue(after, [&] { do_broadcast(data, root, algorithm); });
-  }
-
-  Request allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op,
-                    device::StreamView after) override {
-    QUAD_REQUIRE(in.bytes == out.bytes, "allreduce: input and output differ in size");
-    ncclDataType_t const element = nccl_type(type);
-    return enqueue(after, [&] {
-      if (is_ordered(type, op)) {
-        std::int64_t const n = elements(in.bytes, type);
-        to_ordered(in.data, out.data, n, type, op);
-        reduce_all({out.data, out.bytes}, out, integer_of(type), op);
-        return kernels::from_ordered_bits(out.data, n, type, stream_);
-      }
-      reduce_all(in, out, element, op);
-    });
-  }
-
-  Request reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
-                         ReduceOp op, device::StreamView after) override {
-    require_one_per_rank("reduce_scatter", parts.size());
-    QUAD_REQUIRE(parts[index(rank_)].bytes == out.bytes,
-                 "reduce_scatter: output and own part differ in size");
-    ncclDataType_t const element = nccl_type(type);
-    return enqueue(after, [&] {
-      if (!is_ordered(type, op)) return scatter_reduced(parts, out, element, type, op);
-      std::size_t total = 0;
-      for (ConstPiece const& part : parts) total += part.bytes;
-      Piece const run = reserve(total);
-      std::vector<ConstPiece> ordered;
-      std::size_t first = 0;
-      for (ConstPiece const& part : parts) {
-        std::byte* const to = advance(run.data, first);
-        to_ordered(part.data, to, elements(part.bytes, type), type, op);
-        ordered.push_back({to, part.bytes});
-        first += part.bytes;
-      }
-      scatter_reduced(ordered, out, integer_of(type), type, op);
-      kernels::from_ordered_bits(out.data, elements(out.bytes, type), type, stream_);
-    });
-  }
-
-  Request allgather(ConstPiece mine, std::span<Piece const> all,
-                    device::StreamView after) override {
-    require_one_per_rank("allgather", all.size());
-    QUAD_REQUIRE(mine.bytes == all[index(rank_)].bytes,
-                 "allgather: own piece and its place differ in size");
-    return enqueue(after, [&] { do_allgather(mine, all); });
-  }
-
-  Request alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive,
-                    device::StreamView after) override {
-    require_one_per_rank("alltoallv", send.size());
-    require_one_per_rank("alltoallv", receive.size());
-    QUAD_REQUIRE(send[index(rank_)].bytes == receive[index(rank_)].bytes,
-                 "alltoallv: own piece and its place differ in size");
-    return enqueue(after, [&] { do_alltoallv(send, receive); });
-  }
-
-  Request sendrecv(ConstPiece send, int to, Piece receive, int from,
-                   device::StreamView after) override {
-    if (to < 0) send = {};
-    if (from < 0) receive = {};
-    return enqueue(after, [&] { do_sendrecv(send, to, receive, from); });
-  }
-
  private:
-  int next(int r) const { return (r + 1) % size_; }
-  int previous(int r) const { return (r + size_ - 1) % size_; }
+  void do_broadcast(Piece data, int root, Broadcast algorithm) override {
+    if (algorithm == Broadcast::ring) return ring(data, root);
+    for_each_chunk(data.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
+      void* const chunk = advance(data.data, first);
+      QUAD_NCCL(ncclBroadcast, chunk, chunk, bytes, ncclInt8, root, comm_, queue_);
+    });
+  }
+
+  void do_allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op) override {
+    if (!is_ordered(type, op)) return reduce_all(in, out, nccl_type(type), op);
+    std::int64_t const n = elements(in.bytes, type);
+    to_ordered(in.data, out.data, n, type, op);
+    reduce_all(out, out, integer_of(type), op);
+    kernels::from_ordered_bits(out.data, n, type, stream_);
+  }
+
+  void do_reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
+                         ReduceOp op) override {
+    if (!is_ordered(type, op)) return scatter_reduced(parts, out, nccl_type(type), type, op);
+    Piece const run = reserve(total_of(parts));
+    std::vector<ConstPiece> ordered;
+    std::size_t first = 0;
+    for (ConstPiece const& part : parts) {
+      std::byte* const to = advance(run.data, first);
+      to_ordered(part.data, to, elements(part.bytes, type), type, op);
+      ordered.push_back({to, part.bytes});
+      first += part.bytes;
+    }
+    scatter_reduced(ordered, out, integer_of(type), type, op);
+    kernels::from_ordered_bits(out.data, elements(out.bytes, type), type, stream_);
+  }
+
+  void do_allgather(ConstPiece mine, std::span<Piece const> all) override {
+    if (is_even_run(all) && mine.bytes <= chunk_bytes_) {
+      if (mine.bytes == 0) return;
+      QUAD_NCCL(ncclAllGather, mine.data, all[0].data, mine.bytes, ncclInt8, comm_, queue_);
+      return;
+    }
+    NcclGroup const group;
+    for (int root = 0; root < size(); ++root) {
+      Piece const place = all[index(root)];
+      for_each_chunk(place.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
+        void* const to = advance(place.data, first);
+        void const* const from = rank() == root ? advance(mine.data, first) : to;
+        QUAD_NCCL(ncclBroadcast, from, to, bytes, ncclInt8, root, comm_, queue_);
+      });
+    }
+  }
+
+  void do_alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive) override {
+    {
+      NcclGroup const group;
+      // The partner at distance d differs from rank to rank, so no rank gets all first messages.
+      for (int d = 1; d < size(); ++d) {
+        int const to = (rank() + d) % size();
+        int const from = (rank() + size() - d) % size();
+        exchange(send[index(to)], to, receive[index(from)], from);
+      }
+    }
+    copy_own(receive[index(rank())], send[index(rank())]);
+  }
+
+  void do_sendrecv(ConstPiece send, int to, Piece receive, int from) override {
+    if (to == rank()) return copy_own(receive, send);
+    NcclGroup const group;
+    exchange(send, to, receive, from);
+  }
+
   static std::int64_t elements(std::size_t bytes, core::DataType type) {
     return static_cast<std::int64_t>(bytes / core::size_of(type));
-  }
-
-  void require_one_per_rank(char const* exchange, std::size_t pieces) const {
-    if (pieces == index(size_)) return;
-    core::fail(fmt::format("{}: {} pieces for {} ranks", exchange, pieces, size_));
   }
 
   // NCCL's minimum and maximum of floats may drop a NaN; those of integers in the same order
@@ -224,21 +211,13 @@ class NcclChannel final : public Channel {
     return type == ncclFloat64 || type == ncclInt64 || type == ncclUint64 ? 8 : 4;
   }
 
-  void do_broadcast(Piece data, int root, Broadcast algorithm) {
-    if (algorithm == Broadcast::ring) return ring(data, root);
-    for_each_chunk(data.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
-      void* const chunk = advance(data.data, first);
-      QUAD_NCCL(ncclBroadcast, chunk, chunk, bytes, ncclInt8, root, comm_, queue_);
-    });
-  }
-
   /// In step s a rank receives chunk s and forwards chunk s - 1; the root sends chunk s.
   void ring(Piece data, int root) {
     std::size_t const chunk = std::min(kRingChunk, chunk_bytes_);
     std::size_t const chunks = (data.bytes + chunk - 1) / chunk;
-    int const place = (rank_ - root + size_) % size_;
+    int const place = (rank() - root + size()) % size();
     bool const receives = place > 0;
-    bool const sends = place < size_ - 1;
+    bool const sends = place < size() - 1;
     auto const part = [&](std::size_t c) {
       return std::pair{advance(data.data, c * chunk), std::min(chunk, data.bytes - c * chunk)};
     };
@@ -246,12 +225,12 @@ class NcclChannel final : public Channel {
       NcclGroup const group;
       if (receives && step < chunks) {
         auto const [to, bytes] = part(step);
-        QUAD_NCCL(ncclRecv, to, bytes, ncclInt8, previous(rank_), comm_, queue_);
+        QUAD_NCCL(ncclRecv, to, bytes, ncclInt8, previous(rank()), comm_, queue_);
       }
       std::size_t const sent = receives ? step - 1 : step;  // wraps at step 0: nothing yet
       if (sends && sent < chunks) {
         auto const [from, bytes] = part(sent);
-        QUAD_NCCL(ncclSend, from, bytes, ncclInt8, next(rank_), comm_, queue_);
+        QUAD_NCCL(ncclSend, from, bytes, ncclInt8, next(rank()), comm_, queue_);
       }
     }
   }
@@ -274,55 +253,14 @@ class NcclChannel final : public Channel {
     }
     // The output may be any of the parts: only the owner's reduction writes it, and NCCL reads
     // each part in the same kernel that writes it in place.
-    for (int root = 0; root < size_; ++root) {
+    for (int root = 0; root < size(); ++root) {
       ConstPiece const part = parts[index(root)];
       for_each_chunk(part.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
         QUAD_NCCL(ncclReduce, advance(part.data, first),
-                  rank_ == root ? advance(out.data, first) : nullptr, bytes / width, element,
+                  rank() == root ? advance(out.data, first) : nullptr, bytes / width, element,
                   nccl_op(op), root, comm_, queue_);
       });
     }
-  }
-
-  void do_allgather(ConstPiece mine, std::span<Piece const> all) {
-    if (is_even_run(all) && mine.bytes <= chunk_bytes_) {
-      if (mine.bytes == 0) return;
-      QUAD_NCCL(ncclAllGather, mine.data, all[0].data, mine.bytes, ncclInt8, comm_, queue_);
-      return;
-    }
-    NcclGroup const group;
-    for (int root = 0; root < size_; ++root) {
-      Piece const place = all[index(root)];
-      for_each_chunk(place.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
-        void* const to = advance(place.data, first);
-        void const* const from = rank_ == root ? advance(mine.data, first) : to;
-        QUAD_NCCL(ncclBroadcast, from, to, bytes, ncclInt8, root, comm_, queue_);
-      });
-    }
-  }
-
-  void do_alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive) {
-    {
-      NcclGroup const group;
-      // The partner at distance d differs from rank to rank, so no rank gets all first messages.
-      for (int d = 1; d < size_; ++d) {
-        exchange(send[index((rank_ + d) % size_)], (rank_ + d) % size_,
-                 receive[index((rank_ + size_ - d) % size_)], (rank_ + size_ - d) % size_);
-      }
-    }
-    ConstPiece const own = send[index(rank_)];
-    if (own.data != receive[index(rank_)].data) {
-      stream_.copy(receive[index(rank_)].data, own.data, own.bytes);
-    }
-  }
-
-  void do_sendrecv(ConstPiece send, int to, Piece receive, int from) {
-    if (to == rank_ && from == rank_) {
-      QUAD_REQUIRE(send.bytes == receive.bytes, "sendrecv: own piece and its place differ in size");
-      return stream_.copy(receive.data, send.data, send.bytes);
-    }
-    NcclGroup const group;
-    exchange(send, to, receive, from);
   }
 
   void exchange(ConstPiece send, int to, Piece receive, int from) {
@@ -334,36 +272,10 @@ class NcclChannel final : public Channel {
     });
   }
 
-  /// Memory for ordered bits; one piece at a time, valid until the exchange ends.
-  Piece reserve(std::size_t bytes) {
-    if (scratch_.bytes() < bytes) {
-      stream_.synchronize();
-      scratch_ =
-          device::Buffer<std::byte>{stream_.device(), static_cast<std::int64_t>(bytes), stream_};
-    }
-    return {scratch_.data(), bytes};
-  }
-
-  template <class Task>
-  Request enqueue(device::StreamView after, Task&& task) {
-    after.record(start_);
-    stream_.wait(start_);
-    task();
-    device::Event& event = finished_[count_++ % kRequests];
-    stream_.record(event);
-    return Request{&event};
-  }
-
-  int rank_;
-  int size_;
   std::size_t chunk_bytes_;
   ncclComm_t comm_;
   device::StreamView stream_;
   cudaStream_t queue_;
-  std::size_t count_ = 0;  ///< exchanges so far
-  std::vector<device::Event> finished_;
-  device::Event start_;
-  device::Buffer<std::byte> scratch_;
 };
 
 /// One stream for all channels: kernels of two communicators that start in different orders on two
@@ -447,14 +359,12 @@ class NcclTransport final : public Transport {
 };
 
 NcclChannel::NcclChannel(NcclTransport& transport, Communicator const& communicator, int rank)
-    : rank_{rank},
-      size_{static_cast<int>(communicator.members.size())},
+    : Channel{transport.stream().device(), rank, static_cast<int>(communicator.members.size())},
       chunk_bytes_{transport.chunk_bytes()},
       comm_{communicator.handle},
       stream_{transport.stream()},
-      queue_{device::cuda_stream(transport.stream())},
-      start_{transport.stream().device()} {
-  for (std::size_t i = 0; i < kRequests; ++i) finished_.emplace_back(stream_.device());
+      queue_{device::cuda_stream(transport.stream())} {
+  run_on({stream_});
 }
 
 std::string unavailable_reason(World const* world) {

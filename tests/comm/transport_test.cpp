@@ -476,11 +476,36 @@ TEST_P(TransportTest, RefusesWhatDoesNotFit) {
       channel_->allreduce({nullptr, 8}, {nullptr, 16}, core::DataType::f64, ReduceOp::sum, stream),
       "differ in size");
   EXPECT_FAILS(channel_->allgather(data.const_piece(), none, stream), "0 pieces for");
-  EXPECT_FAILS(channel_->alltoallv({}, none, stream), "0 pieces for");
   std::vector<ConstPiece> const parts(at(ranks()), data.const_piece());
+  std::vector<Piece> const places(at(ranks()), data.piece());
+  std::vector<Piece> const short_places(at(ranks()), {nullptr, 8});
+  EXPECT_FAILS(channel_->alltoallv({}, places, stream), "0 pieces for");
+  EXPECT_FAILS(channel_->alltoallv(parts, none, stream), "0 pieces for");
+  EXPECT_FAILS(
+      channel_->reduce_scatter({}, data.piece(), core::DataType::f64, ReduceOp::sum, stream),
+      "0 pieces for");
   EXPECT_FAILS(
       channel_->reduce_scatter(parts, {nullptr, 8}, core::DataType::f64, ReduceOp::sum, stream),
       "differ in size");
+  EXPECT_FAILS(channel_->allgather({nullptr, 8}, places, stream), "differ in size");
+  EXPECT_FAILS(channel_->alltoallv(parts, short_places, stream), "differ in size");
+  EXPECT_FAILS(channel_->broadcast(data.piece(), ranks(), stream), "no rank");
+  EXPECT_FAILS(channel_->broadcast(data.piece(), -1, stream), "no rank -1");
+  EXPECT_FAILS(channel_->sendrecv(data.const_piece(), ranks(), data.piece(), -1, stream),
+               "no rank");
+  EXPECT_FAILS(channel_->sendrecv(data.const_piece(), -1, data.piece(), ranks(), stream),
+               "no rank");
+  EXPECT_FAILS(channel_->sendrecv(data.const_piece(), self(), data.piece(), -1, stream),
+               "both sides");
+  EXPECT_FAILS(channel_->sendrecv({nullptr, 8}, self(), data.piece(), self(), stream),
+               "both sides");
+  for (core::DataType const type : {core::DataType::f64, core::DataType::i8}) {
+    EXPECT_FAILS(channel_->allreduce({nullptr, 12}, {nullptr, 12}, type, ReduceOp::sum, stream),
+                 type == core::DataType::i8 ? "no reduction of i8" : "no whole elements of f64");
+    std::vector<ConstPiece> const odd(at(ranks()), {nullptr, 12});
+    EXPECT_FAILS(channel_->reduce_scatter(odd, {nullptr, 12}, type, ReduceOp::sum, stream),
+                 type == core::DataType::i8 ? "no reduction of i8" : "no whole elements of f64");
+  }
   stream.synchronize();  // the memory is still being filled
 }
 

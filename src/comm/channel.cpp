@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/channel.hpp"
+
+#include "core/error.hpp"
+
+#include <fmt/format.h>
+
+namespace quadrille::comm {
+namespace {
+
+constexpr std::size_t kRequests = 64;
+
+void require_reducible(char const* exchange, std::size_t bytes, core::DataType type) {
+  bool const is_known = type == core::DataType::f64 || type == core::DataType::f32 ||
+                        type == core::DataType::i64 || type == core::DataType::i32;
+  if (!is_known) {
+    core::fail(fmt::format("{}: no reduction of {}; use f64, f32, i64 or i32", exchange,
+                           core::to_text(type)));
+  }
+  if (bytes % core::size_of(type) != 0) {
+    core::fail(fmt::format("{}: {} bytes are no whole elements of {}", exchange, bytes,
+                           core::to_text(type)));
+  }
+}
+
+}  // namespace
+
+Channel::Channel(device::Device& device, int rank, int size)
+    : rank_{rank}, size_{size}, start_{device} {
+  for (std::size_t i = 0; i < kRequests; ++i) finished_.emplace_back(device);
+}
+
+template <class Exchange>
+Request Channel::enqueue(device::StreamView after, Exchange exchange) {
+  after.record(start_);
+  for (device::StreamView const stream : streams_) stream.wait(start_);
+  exchange();
+  device::Event& finished = finished_[count_++ % kRequests];
+  streams_.back().record(finished);
+  return Request{&finished};
+}
+
+Request Channel::broadcast(Piece data, int root, device::StreamView after, Broadcast algorithm) {
+  require_member("broadcast", root);
+  return enqueue(after, [&] { do_broadcast(data, root, algorithm); });
+}
+
+Request Channel::allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op,
+                           device::StreamView after) {
+  require_reducible("allreduce", in.bytes, type);
+  QUAD_REQUIRE(in.bytes == out.bytes, "allreduce: input and output differ in size");
+  return enqueue(after, [&] { do_allreduce(in, out, type, op); });
+}
+
+Request Channel::reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
+                                ReduceOp op, device::StreamView after) {
+  require_one_per_rank("reduce_scatter", parts.size());
+  for (ConstPiece const& part : parts) require_reducible("reduce_scatter", part.bytes, type);
+  QUAD_REQUIRE(parts[index(rank_)].bytes == out.bytes,
+               "reduce_scatter: output and own part differ in size");
+  return enqueue(after, [&] { do_reduce_scatter(parts, out, type, op); });
+}
+
+Request Channel::allgather(ConstPiece mine, std::span<Piece const> all, device::StreamView after) {
+  require_one_per_rank("allgather", all.size());
+  QUAD_REQUIRE(mine.bytes == all[index(rank_)].bytes,
+               "allgather: own piece and its place differ in size");
+  return enqueue(after, [&] { do_allgather(mine, all); });
+}
+
+Request Channel::alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive,
+                           device::StreamView after) {
+  require_one_per_rank("alltoallv", send.size());
+  require_one_per_rank("alltoallv", receive.size());
+  QUAD_REQUIRE(send[index(rank_)].bytes == receive[index(rank_)].bytes,
+               "alltoallv: own piece and its place differ in size");
+  return enqueue(after, [&] { do_alltoallv(send, receive); });
+}
+
+Request Channel::sendrecv(ConstPiece send, int to, Piece receive, int from,
+                          device::StreamView after) {
+  if (to < 0) {
+    send = {};
+  } else {
+    require_member("sendrecv", to);
+  }
+  if (from < 0) {
+    receive = {};
+  } else {
+    require_member("sendrecv", from);
+  }
+  bool const is_own = to == rank_ || from == rank_;
+  QUAD_REQUIRE(!is_own || (to == from && send.bytes == receive.bytes),
+               "sendrecv: a message to itself needs both sides of one size");
+  return enqueue(after, [&] { do_sendrecv(send, to, receive, from); });
+}
+
+void Channel::copy_own(Piece to, ConstPiece from) const {
+  if (to.data != from.data) streams_.back().copy(to.data, from.data, from.bytes);
+}
+
+Piece Channel::reserve(std::size_t bytes) {
+  device::StreamView const stream = streams_.back();
+  if (scratch_.bytes() < bytes) {
+    if (scratch_.bytes() > 0) stream.synchronize();
+    scratch_ = {stream.device(), static_cast<std::int64_t>(bytes), stream};
+  }
+  return {scratch_.data(), bytes};
+}
+
+void Channel::require_one_per_rank(char const* exchange, std::size_t pieces) const {
+  if (pieces == index(size_)) return;
+  core::fail(fmt::format("{}: {} pieces for {} ranks", exchange, pieces, size_));
+}
+
+void Channel::require_member(char const* exchange, int rank) const {
+  if (rank >= 0 && rank < size_) return;
+  core::fail(fmt::format("{}: no rank {} among {}", exchange, rank, size_));
+}
+
+}  // namespace quadrille::comm

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "comm/piece.hpp"
+#include "core/types.hpp"
+#include "device/device.hpp"
+
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace quadrille::comm {
+
+enum class ReduceOp { sum, min, max };
+constexpr auto enum_names(ReduceOp) {
+  return core::EnumNames<ReduceOp, 3>{
+      {{ReduceOp::sum, "sum"}, {ReduceOp::min, "min"}, {ReduceOp::max, "max"}}};
+}
+/// How a broadcast travels: the library's own algorithm, or a chunked ring of neighbours.
+enum class Broadcast { library, ring };
+constexpr auto enum_names(Broadcast) {
+  return core::EnumNames<Broadcast, 2>{
+      {{Broadcast::library, "library"}, {Broadcast::ring, "ring"}}};
+}
+
+/// One exchange under way. Valid until 64 later exchanges were started on its channel.
+class Request {
+ public:
+  Request() = default;
+  explicit Request(device::Event const* finished) : finished_{finished} {}
+  /// Makes later work of `stream` start after the exchange. Never blocks the host. This alone
+  /// orders work after the exchange; an empty request waits for nothing.
+  void wait_on(device::StreamView stream) const {
+    if (finished_ != nullptr) stream.wait(*finished_);
+  }
+
+ private:
+  device::Event const* finished_ = nullptr;
+};
+
+/// A group of ranks connected by one transport. Collectives start after all earlier work of
+/// `after`, return at once, and read or write device memory until their request is waited on.
+/// Exchanges of a channel travel in the order of the calls but overlap: one that reads what an
+/// earlier one wrote must wait on its request first. Every rank of the group makes the same calls
+/// in the same order. What does not fit ends the job; a transport implements the checked exchanges.
+class Channel {
+ public:
+  Channel(Channel const&) = delete;
+  Channel& operator=(Channel const&) = delete;
+  virtual ~Channel() = default;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  /// With a throttled link the algorithm is always the ring, whose messages the model can charge.
+  Request broadcast(Piece data, int root, device::StreamView after,
+                    Broadcast algorithm = Broadcast::library);
+  /// `out` may be `in`. Types f64, f32, i64, i32. min and max keep a NaN.
+  Request allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op,
+                    device::StreamView after);
+  /// parts[r] is this rank's contribution to rank r; `out` gets the reduction of all parts[rank()].
+  Request reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
+                         ReduceOp op, device::StreamView after);
+  /// all[r] gets rank r's piece; sizes may differ by rank and be 0.
+  Request allgather(ConstPiece mine, std::span<Piece const> all, device::StreamView after);
+  /// send[r] goes to rank r, receive[r] comes from rank r; receive sizes match the senders'.
+  Request alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive,
+                    device::StreamView after);
+  /// A rank of -1 means no message that way.
+  Request sendrecv(ConstPiece send, int to, Piece receive, int from, device::StreamView after);
+
+ protected:
+  Channel(device::Device& device, int rank, int size);
+  /// From the constructor: the streams that every exchange starts on, and the last of which is
+  /// where it ends.
+  void run_on(std::vector<device::StreamView> streams) { streams_ = std::move(streams); }
+
+  // Each enqueues one exchange on the streams and may take for granted what Channel has checked.
+  virtual void do_broadcast(Piece data, int root, Broadcast algorithm) = 0;
+  virtual void do_allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op) = 0;
+  virtual void do_reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
+                                 ReduceOp op) = 0;
+  virtual void do_allgather(ConstPiece mine, std::span<Piece const> all) = 0;
+  virtual void do_alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive) = 0;
+  /// A side without a message is empty. A message to itself has both.
+  virtual void do_sendrecv(ConstPiece send, int to, Piece receive, int from) = 0;
+
+  int next(int r) const { return (r + 1) % size_; }
+  int previous(int r) const { return (r + size_ - 1) % size_; }
+  /// Copies where the exchange ends what a rank has for itself, unless it is there already.
+  void copy_own(Piece to, ConstPiece from) const;
+  /// Scratch memory of the exchange that is being enqueued, valid until the next call. The host
+  /// waits for all earlier exchanges where it must grow.
+  Piece reserve(std::size_t bytes);
+
+ private:
+  template <class Exchange>
+  Request enqueue(device::StreamView after, Exchange exchange);
+  void require_one_per_rank(char const* exchange, std::size_t pieces) const;
+  void require_member(char const* exchange, int rank) const;
+
+  int rank_;
+  int size_;
+  std::vector<device::StreamView> streams_;
+  device::Event start_;
+  std::vector<device::Event> finished_;  ///< of the latest exchanges
+  std::size_t count_ = 0;                ///< exchanges so far
+  device::Buffer<std::byte> scratch_;
+};
+
+}  // namespace quadrille::comm
