@@ -1,0 +1,137 @@
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+
+# How the folders list their tests. A test is called FOLDER/NAME and has its first folder for a label.
+set(QUADRILLE_TESTS ${CMAKE_CURRENT_LIST_DIR})
+
+# quadrille_add_test(NAME COMMAND word... [RANKS n] [TIMEOUT seconds] [LABELS label...]
+#   [ENVIRONMENT variable=value...])
+# One CTest entry. With RANKS it counts for so many when tests run side by side; the label "speed"
+# runs it alone. Exit code 77 is "skipped".
+function(quadrille_add_test name)
+  cmake_parse_arguments(ARG "" "RANKS;TIMEOUT" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  file(RELATIVE_PATH folder ${QUADRILLE_TESTS} ${CMAKE_CURRENT_SOURCE_DIR})
+  string(REGEX REPLACE "/.*" "" label ${folder})
+  set(name ${folder}/${name})
+  add_test(NAME ${name} COMMAND ${ARG_COMMAND})
+  if(ARG_RANKS)
+    set_tests_properties(${name} PROPERTIES PROCESSORS ${ARG_RANKS})
+    list(APPEND ARG_LABELS mpi)
+  endif()
+  if("speed" IN_LIST ARG_LABELS)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} SKIP_RETURN_CODE 77
+    LABELS "${label};${ARG_LABELS}" ENVIRONMENT "${QUADRILLE_TEST_ENVIRONMENT};${ARG_ENVIRONMENT}")
+endfunction()
+
+# Sets NAME to the file's name without its suffix, TARGET to FOLDER_NAME in the caller's scope.
+function(quadrille_names_of file)
+  get_filename_component(name ${file} NAME_WE)
+  file(RELATIVE_PATH target ${QUADRILLE_TESTS} ${CMAKE_CURRENT_SOURCE_DIR}/${name})
+  string(REPLACE "/" "_" target ${target})
+  set(name ${name} PARENT_SCOPE)
+  set(target ${target} PARENT_SCOPE)
+endfunction()
+
+# quadrille_test(FILE [NP n...] [LIBS target...] [LABELS label...] [TIMEOUT seconds] [MAIN file])
+# One executable per file; with NP one CTest entry per rank count, started by mpiexec. MAIN is a
+# file of tests/support in place of GoogleTest's.
+function(quadrille_test file)
+  cmake_parse_arguments(ARG "" "TIMEOUT;MAIN" "NP;LIBS;LABELS" ${ARGN})
+  quadrille_names_of(${file})
+  add_executable(${target} ${file} ${QUADRILLE_LEAK_CHECKS})
+  target_include_directories(${target} PRIVATE ${QUADRILLE_TESTS})
+  target_link_libraries(${target} PRIVATE ${ARG_LIBS} quadrille_flags GTest::gtest)
+  if(ARG_MAIN)
+    target_sources(${target} PRIVATE ${QUADRILLE_TESTS}/support/${ARG_MAIN})
+  else()
+    target_link_libraries(${target} PRIVATE GTest::gtest_main)
+  endif()
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  if(NOT ARG_NP)
+    quadrille_add_test(${name} COMMAND ${target} LABELS ${ARG_LABELS} TIMEOUT ${ARG_TIMEOUT})
+  endif()
+  foreach(np ${ARG_NP})
+    quadrille_add_test(${name}.np${np} RANKS ${np} LABELS ${ARG_LABELS} TIMEOUT ${ARG_TIMEOUT}
+      COMMAND ${QUADRILLE_MPIRUN} -n ${np} $<TARGET_FILE:${target}>)
+  endforeach()
+endfunction()
+
+# quadrille_kernel_test(FILE [OWN_KERNELS] [MODES mode...] [SOURCES file.cu...] [TIMEOUT seconds])
+# A test of CUDA kernels, built once for each mode, by default "simt race gpu": in the interpreter,
+# with the race detector, on a GPU; "asan" in the interpreter with AddressSanitizer. SOURCES are
+# kernels of the test's own; with OWN_KERNELS there are no others.
+function(quadrille_kernel_test file)
+  cmake_parse_arguments(ARG "OWN_KERNELS" "TIMEOUT" "MODES;SOURCES" ${ARGN})
+  if(NOT ARG_MODES)
+    set(ARG_MODES simt race gpu)
+  endif()
+  quadrille_names_of(${file})
+  set(modes)
+  foreach(mode ${ARG_MODES})
+    if((mode STREQUAL "gpu" AND CMAKE_CUDA_COMPILER) OR TARGET quadrille_kernels_${mode})
+      list(APPEND modes ${mode})
+    endif()
+  endforeach()
+  if(NOT modes)
+    return()
+  endif()
+  add_library(${target} OBJECT ${file})
+  target_include_directories(${target} PRIVATE
+    ${QUADRILLE_TESTS} ${CMAKE_SOURCE_DIR}/kernels)
+  target_include_directories(${target} SYSTEM PRIVATE ${QUADRILLE_CUDA_HEADERS})
+  target_link_libraries(${target} PRIVATE
+    quadrille_core quadrille_device quadrille_flags GTest::gtest)
+  foreach(mode ${modes})
+    set(program ${target}_${mode})
+    if(mode STREQUAL "gpu")
+      add_executable(${program} $<TARGET_OBJECTS:${target}> ${ARG_SOURCES}
+        ${QUADRILLE_TESTS}/support/kernel_test_gpu.cpp ${QUADRILLE_TESTS}/support/gpu_main.cpp)
+      target_include_directories(${program} PRIVATE ${QUADRILLE_TESTS})
+      target_link_libraries(${program} PRIVATE GTest::gtest)
+      if(ARG_OWN_KERNELS)
+        target_include_directories(${program} PRIVATE ${CMAKE_SOURCE_DIR}/kernels)
+        target_link_libraries(${program} PRIVATE quadrille_core quadrille_device)
+      else()
+        target_link_libraries(${program} PRIVATE quadrille_kernels)
+      endif()
+    else()
+      set(engine quadrille_simt)
+      if(mode STREQUAL "asan")
+        set(engine quadrille_simt_asan)
+      endif()
+      quadrille_interpreted(${mode} wrappers ${ARG_SOURCES})
+      add_executable(${program} $<TARGET_OBJECTS:${target}> ${wrappers})
+      target_include_directories(${program} PRIVATE ${QUADRILLE_TESTS})
+      if(NOT ARG_OWN_KERNELS)
+        target_link_libraries(${program} PRIVATE quadrille_kernels_${mode})
+      endif()
+      target_link_libraries(${program} PRIVATE ${engine}_test ${engine} GTest::gtest_main)
+    endif()
+    target_link_libraries(${program} PRIVATE quadrille_flags)
+    target_sources(${program} PRIVATE ${QUADRILLE_LEAK_CHECKS})
+    set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    # A launch that an error ends leaves objects on stacks that nobody resumes.
+    quadrille_add_test(${name}_${mode} COMMAND ${program} LABELS ${mode} TIMEOUT ${ARG_TIMEOUT}
+      ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+  endforeach()
+endfunction()
+
+# quadrille_program_test(NAME SCRIPT RANKS [TIMEOUT seconds] [LABELS label...] ARGS argument...)
+# A script in Python that starts the program as a user does.
+function(quadrille_program_test name script ranks)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "LABELS;ARGS" ${ARGN})
+  if(NOT SYSTEM_PYTHON3)
+    return()
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 300)
+  endif()
+  quadrille_add_test(${name} RANKS ${ranks} LABELS ${ARG_LABELS} TIMEOUT ${ARG_TIMEOUT}
+    COMMAND ${SYSTEM_PYTHON3} ${CMAKE_CURRENT_SOURCE_DIR}/${script} ${ARG_ARGS}
+      $<TARGET_FILE:quadrille> ${QUADRILLE_MPIRUN})
+endfunction()
