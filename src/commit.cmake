@@ -3,11 +3,12 @@
 #
 # Stamps the commit at build time: what was configured days ago must not name the commit of that day.
 
-# quadrille_stamp_commit(TARGET HEADER): every build writes HEADER, which defines QUADRILLE_COMMIT, if
-# the commit has changed, before it compiles TARGET.
-function(quadrille_stamp_commit target header)
+# quadrille_stamp_commit(TARGET TEMPLATE HEADER): every build, before it compiles TARGET, writes HEADER
+# from TEMPLATE if the commit has changed, which stands there as @QUADRILLE_COMMIT@.
+function(quadrille_stamp_commit target template header)
+  get_filename_component(template ${template} ABSOLUTE)
   add_custom_target(${target}_commit BYPRODUCTS ${header} VERBATIM COMMENT "Stamping the commit"
-    COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DHEADER=${header}
+    COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DTEMPLATE=${template} -DHEADER=${header}
       -P ${CMAKE_CURRENT_FUNCTION_LIST_FILE})
   add_dependencies(${target} ${target}_commit)
 endfunction()
@@ -19,10 +20,10 @@ if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
     RESULT_VARIABLE failed OUTPUT_VARIABLE prefix OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   if(NOT failed AND NOT prefix)
     execute_process(COMMAND git describe --always --dirty --exclude=* WORKING_DIRECTORY ${SOURCE}
-      OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+      OUTPUT_VARIABLE QUADRILLE_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   endif()
-  if(NOT commit)
-    set(commit "unknown")
+  if(NOT QUADRILLE_COMMIT)
+    set(QUADRILLE_COMMIT "unknown")
   endif()
-  file(CONFIGURE OUTPUT ${HEADER} CONTENT "#pragma once\n#define QUADRILLE_COMMIT \"${commit}\"\n" @ONLY)
+  configure_file(${TEMPLATE} ${HEADER} @ONLY)
 endif()

@@ -5,7 +5,7 @@
 # The commit that a program names is the one it was built from, whenever it was configured: a small
 # project with src/commit.cmake is configured once, changed and built again.
 set -euo pipefail
-module=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/src/commit.cmake
+source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/src
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 fail() {
@@ -18,14 +18,14 @@ git() { command git -c user.name=test -c user.email=test@localhost "$@"; }
 project=$scratch/project
 mkdir "$project"
 cd "$project"
-cp "$module" commit.cmake
+cp "$source/commit.cmake" "$source/commands/commit.hpp.in" .
 cat >CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(stamped LANGUAGES CXX)
 include(commit.cmake)
 add_executable(stamped main.cpp)
 target_include_directories(stamped PRIVATE ${CMAKE_BINARY_DIR})
-quadrille_stamp_commit(stamped ${CMAKE_BINARY_DIR}/commit.hpp)
+quadrille_stamp_commit(stamped commit.hpp.in ${CMAKE_BINARY_DIR}/commit.hpp)
 END
 printf '%s\n' '#include "commit.hpp"' '#include <cstdio>' 'int main() { std::puts(QUADRILLE_COMMIT); }' >main.cpp
 
