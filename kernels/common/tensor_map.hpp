@@ -111,7 +111,9 @@ inline TensorMap make_tensor_map_2d(Tensor2d const& t) {
       case core::DataType::bf16: return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
       case core::DataType::i64: return CU_TENSOR_MAP_DATA_TYPE_INT64;
       case core::DataType::i32: return CU_TENSOR_MAP_DATA_TYPE_INT32;
-      case core::DataType::i8: return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+      case core::DataType::i8:
+      case core::DataType::e4m3:
+      case core::DataType::e5m2: return CU_TENSOR_MAP_DATA_TYPE_UINT8;
     }
     return CU_TENSOR_MAP_DATA_TYPE_UINT8;
   }();
