@@ -47,8 +47,8 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   test::g_world = &world;
   core::RunSettings settings;
-  settings.device = test::device_name();
-  if (settings.device == "cuda" && device::cuda_device_count() < world.size()) {
+  settings.device = core::parse_enum<core::DeviceChoice>(test::device_name()).value();
+  if (settings.device == core::DeviceChoice::cuda && device::cuda_device_count() < world.size()) {
     if (world.rank() == 0) fmt::print("skipped: fewer GPUs than {} ranks\n", world.size());
     return static_cast<int>(core::Exit::skipped);
   }
