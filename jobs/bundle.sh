@@ -12,7 +12,7 @@
 #
 #   tar xf quadrille-bundle.tar.gz && quadrille/run.sh -n 2 run quadrille/inputs/quickstart.toml
 #
-# With --tests also the tests that need a GPU, from the folder tests beside the program; there
+# With --tests also the tests that need a GPU, which it builds in the program's folder; there
 # quadrille/gpu_tests.sh runs them.
 set -euo pipefail
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -39,6 +39,7 @@ cp -rL "$(mpi_path pkgdatadir)" "$root/share/openmpi"
 cp -rL "$(mpi_path sysconfdir)" "$root/etc/openmpi"
 cp -r "$home/inputs" "$home/LICENSE" "$root/"
 if $with_tests; then
+  cmake --build "$(dirname "$binary")" --target quadrille_gpu_tests
   mkdir "$root/bin/tests"
   cp -L "$(dirname "$binary")"/tests/{*_gpu,device_cuda_device_test,comm_transport_test} "$root/bin/tests/"
 fi

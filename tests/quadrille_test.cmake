@@ -63,7 +63,8 @@ endfunction()
 # quadrille_kernel_test(FILE [OWN_KERNELS] [MODES mode...] [SOURCES file.cu...] [TIMEOUT seconds])
 # A test of CUDA kernels, built once for each mode, by default "simt race gpu": in the interpreter,
 # with the race detector, on a GPU; "asan" in the interpreter with AddressSanitizer. SOURCES are
-# kernels of the test's own; with OWN_KERNELS there are no others.
+# kernels of the test's own; with OWN_KERNELS there are no others. What runs on a GPU is built by the
+# target quadrille_gpu_tests alone.
 function(quadrille_kernel_test file)
   cmake_parse_arguments(ARG "OWN_KERNELS" "TIMEOUT" "MODES;SOURCES" ${ARGN})
   if(NOT ARG_MODES)
@@ -79,7 +80,7 @@ function(quadrille_kernel_test file)
   if(NOT modes)
     return()
   endif()
-  add_library(${target} OBJECT ${file})
+  add_library(${target} OBJECT EXCLUDE_FROM_ALL ${file})
   target_include_directories(${target} PRIVATE
     ${QUADRILLE_TESTS} ${CMAKE_SOURCE_DIR}/kernels)
   target_include_directories(${target} SYSTEM PRIVATE ${QUADRILLE_CUDA_HEADERS})
@@ -87,11 +88,14 @@ function(quadrille_kernel_test file)
     quadrille_core quadrille_device quadrille_flags GTest::gtest)
   foreach(mode ${modes})
     set(program ${target}_${mode})
+    set(command ${program})
     if(mode STREQUAL "gpu")
-      add_executable(${program} $<TARGET_OBJECTS:${target}> ${ARG_SOURCES})
+      set(command bash ${QUADRILLE_TESTS}/support/if_built.sh $<TARGET_FILE:${program}>)
+      add_executable(${program} EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${target}> ${ARG_SOURCES})
       target_include_directories(${program} PRIVATE ${QUADRILLE_TESTS})
       target_link_libraries(${program} PRIVATE
         quadrille_kernel_test_gpu quadrille_gpu_main GTest::gtest)
+      add_dependencies(quadrille_gpu_tests ${program})
       if(ARG_OWN_KERNELS)
         target_include_directories(${program} PRIVATE ${CMAKE_SOURCE_DIR}/kernels)
         target_link_libraries(${program} PRIVATE quadrille_core quadrille_device)
@@ -114,7 +118,7 @@ function(quadrille_kernel_test file)
     target_link_libraries(${program} PRIVATE quadrille_flags ${QUADRILLE_LEAK_CHECKS})
     set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     # A launch that an error ends leaves objects on stacks that nobody resumes.
-    quadrille_add_test(${name}_${mode} COMMAND ${program} LABELS ${mode} TIMEOUT ${ARG_TIMEOUT}
+    quadrille_add_test(${name}_${mode} COMMAND ${command} LABELS ${mode} TIMEOUT ${ARG_TIMEOUT}
       ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
   endforeach()
 endfunction()

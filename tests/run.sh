@@ -18,13 +18,16 @@ case "${1:-}" in
 esac
 cores=$(nproc)
 
-# suite PRESET TESTS [ctest options]: configures and builds one preset, runs a test preset of it.
+# suite PRESET TESTS [ctest options]: configures and builds one preset, runs a test preset of it;
+# "all" are the tests on GPUs too.
 suite() {
   local preset=$1 tests=$2 log
   shift 2
   echo "tests: building $preset"
   log=$(mktemp)
-  if ! { cmake --preset "$preset" && cmake --build --preset "$preset"; } >"$log" 2>&1; then
+  local targets=(all)
+  [ "$tests" != all ] || targets+=(quadrille_gpu_tests)
+  if ! { cmake --preset "$preset" && cmake --build --preset "$preset" --target "${targets[@]}"; } >"$log" 2>&1; then
     grep -A 20 -E "error|FAILED" "$log" | head -n 60 >&2 || tail -n 40 "$log" >&2
     echo "tests: $preset does not build" >&2
     rm -f "$log"
