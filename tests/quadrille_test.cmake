@@ -50,6 +50,9 @@ function(quadrille_test file)
   target_include_directories(${target} PRIVATE ${QUADRILLE_TESTS})
   target_link_libraries(${target} PRIVATE
     ${ARG_MAIN} ${ARG_LIBS} quadrille_flags GTest::gtest ${QUADRILLE_LEAK_CHECKS})
+  if(NOT "Kokkos::kokkos" IN_LIST ARG_LIBS)  # whose options are others
+    target_precompile_headers(${target} REUSE_FROM quadrille_gpu_main)
+  endif()
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   if(NOT ARG_NP)
     quadrille_add_test(${name} COMMAND ${target} LABELS ${ARG_LABELS} TIMEOUT ${ARG_TIMEOUT})
@@ -86,6 +89,7 @@ function(quadrille_kernel_test file)
   target_include_directories(${target} SYSTEM PRIVATE ${QUADRILLE_CUDA_HEADERS})
   target_link_libraries(${target} PRIVATE
     quadrille_core quadrille_device quadrille_flags GTest::gtest)
+  target_precompile_headers(${target} REUSE_FROM quadrille_gpu_main)
   foreach(mode ${modes})
     set(program ${target}_${mode})
     set(command ${program})
