@@ -2,29 +2,45 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # CUDA kernels compiled by g++ for the interpreter, in a mode: "simt" with checks of the kernel's own
-# code, "race" with the race detector, "asan" with AddressSanitizer.
+# code, "race" with the race detector, "asan" with AddressSanitizer. The interpreter defines what the
+# checks of "simt" and "race" call (sanitizer.cpp, race.cpp): neither libubsan nor libtsan is linked.
+set(options_simt -fsanitize=alignment,null,bounds,shift-exponent,integer-divide-by-zero
+  -fsanitize=signed-integer-overflow -fno-sanitize-recover=all)
+set(options_race -fsanitize=thread --param=tsan-instrument-func-entry-exit=0 -g1)
+set(options_asan -fno-omit-frame-pointer)
 
-# quadrille_interpreted(MODE OUT FILE.cu...): for each file a C++ source that includes it.
-function(quadrille_interpreted mode out)
-  # The interpreter defines what the checks call (sanitizer.cpp, race.cpp), so that neither libubsan
-  # nor libtsan is linked.
-  set(options_simt -fsanitize=alignment,null,bounds,shift-exponent,integer-divide-by-zero
-    -fsanitize=signed-integer-overflow -fno-sanitize-recover=all)
-  set(options_race -fsanitize=thread --param=tsan-instrument-func-entry-exit=0 -g1)
-  set(options_asan -fsanitize=address -fno-omit-frame-pointer)
-  set(wrappers)
+# quadrille_interpreted_MODE: what a target with such kernels links. Tests run these for a shorter time
+# than g++ needs for them, most of which goes into headers: they are precompiled.
+foreach(mode simt race asan)
+  set(engine quadrille_simt)
+  if(mode STREQUAL "asan")
+    set(engine quadrille_simt_asan)
+  endif()
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${mode}/precompiled.cpp)
+  file(CONFIGURE OUTPUT ${source} CONTENT "" @ONLY)
+  add_library(quadrille_interpreted_${mode} OBJECT EXCLUDE_FROM_ALL ${source})
+  target_precompile_headers(quadrille_interpreted_${mode} PRIVATE
+    ${CMAKE_CURRENT_SOURCE_DIR}/common/simt.cuh ${CMAKE_CURRENT_SOURCE_DIR}/common/ptx/atomics.cuh)
+  # Unroll pragmas are nvcc's, and so is that any type may alias another. Tensor maps are aligned to
+  # 64 bytes, about which g++ has a note; with sanitizers it is wrong about uninitialised values.
+  target_compile_options(quadrille_interpreted_${mode} PUBLIC -Wno-unknown-pragmas
+    -Wno-maybe-uninitialized -Wno-psabi -fno-strict-aliasing $<$<CONFIG:Release>:-O1>
+    ${options_${mode}})
+  target_link_libraries(quadrille_interpreted_${mode} PUBLIC ${engine} PRIVATE quadrille_flags)
+endforeach()
+
+# quadrille_interpret(TARGET MODE FILE.cu...): adds to the target, for each file, a C++ source that
+# includes it.
+function(quadrille_interpret target mode)
   foreach(file ${ARGN})
     get_filename_component(file ${file} ABSOLUTE)
     file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR} ${file})
     set(wrapper ${CMAKE_CURRENT_BINARY_DIR}/${mode}/${name}.cpp)
     file(CONFIGURE OUTPUT ${wrapper} CONTENT "#include \"${file}\"\n" @ONLY)
-    # Unroll pragmas are nvcc's, and so is that any type may alias another. Tensor maps are aligned
-    # to 64 bytes, about which g++ has a note; with sanitizers it is wrong about uninitialised values.
-    set_source_files_properties(${wrapper} PROPERTIES
-      COMPILE_OPTIONS "-Wno-unknown-pragmas;-Wno-maybe-uninitialized;-Wno-psabi;-fno-strict-aliasing;$<$<CONFIG:Release>:-O2>;${options_${mode}}")
-    list(APPEND wrappers ${wrapper})
+    target_sources(${target} PRIVATE ${wrapper})
   endforeach()
-  set(${out} ${wrappers} PARENT_SCOPE)
+  target_precompile_headers(${target} REUSE_FROM quadrille_interpreted_${mode})
+  target_link_libraries(${target} PRIVATE quadrille_interpreted_${mode})
 endfunction()
 
 # The operations' tables and references, with the rows of the CUDA kernels.
@@ -32,7 +48,8 @@ add_library(quadrille_kernels_host OBJECT EXCLUDE_FROM_ALL)
 get_target_property(host_sources quadrille_kernels SOURCES)
 list(FILTER host_sources INCLUDE REGEX "\\.cpp$")
 target_sources(quadrille_kernels_host PRIVATE ${host_sources})
-# Only tests run it, and most of them are compiled for longer than they run.
+target_precompile_headers(quadrille_kernels_host PRIVATE
+  ${CMAKE_CURRENT_SOURCE_DIR}/common/variant.hpp <fmt/format.h> <algorithm> <cmath>)
 target_compile_options(quadrille_kernels_host PRIVATE $<$<CONFIG:Release>:-O1>)
 target_compile_definitions(quadrille_kernels_host PRIVATE QUADRILLE_CUDA_KERNELS
   $<TARGET_PROPERTY:quadrille_kernels,COMPILE_DEFINITIONS>)
@@ -40,17 +57,12 @@ target_include_directories(quadrille_kernels_host PRIVATE
   $<TARGET_PROPERTY:quadrille_kernels,INCLUDE_DIRECTORIES>)
 target_link_libraries(quadrille_kernels_host PRIVATE quadrille_core quadrille_device quadrille_flags)
 
-# quadrille_kernels_simt, _race, _asan: the operations with all their CUDA kernels.
+# quadrille_kernels_MODE: the operations with all their CUDA kernels.
 get_property(kernels GLOBAL PROPERTY QUADRILLE_CUDA_KERNELS)
 foreach(mode simt race asan)
-  quadrille_interpreted(${mode} wrappers ${kernels})
-  add_library(quadrille_kernels_${mode} STATIC EXCLUDE_FROM_ALL ${wrappers})
-  set(engine quadrille_simt)
-  if(mode STREQUAL "asan")
-    set(engine quadrille_simt_asan)
-  endif()
-  target_link_libraries(quadrille_kernels_${mode} PUBLIC ${engine}
-    PRIVATE quadrille_kernels_host quadrille_kernels_kokkos Kokkos::kokkos ${OPENBLAS_LIBRARY}
-      quadrille_flags)
+  add_library(quadrille_kernels_${mode} STATIC EXCLUDE_FROM_ALL)
+  quadrille_interpret(quadrille_kernels_${mode} ${mode} ${kernels})
+  target_link_libraries(quadrille_kernels_${mode} PRIVATE quadrille_kernels_host
+    quadrille_kernels_kokkos ${OPENBLAS_LIBRARY} quadrille_flags)
   target_link_options(quadrille_kernels_${mode} INTERFACE LINKER:--undefined=quadrille_check_cpu)
 endforeach()
