@@ -12,16 +12,20 @@
 ///      bare __shared__ in kernels.
 ///   2  QUAD_SHARED(T, name, [N][M]) declares a static array (without extents: one value),
 ///      QUAD_DYNAMIC_SHARED(T, name) the dynamic one, aligned to 1024 bytes.
-///      QUAD_LAUNCH((kernel<...>), grid, block, bytes, stream, arguments...) launches.
+///      QUAD_LAUNCH((kernel<...>), grid, block, bytes, stream, arguments...) launches, and
+///      QUAD_LAUNCH((kernel<...>), shape, stream, arguments...) with a LaunchShape{.grid = ...} where
+///      there is more to say, such as clusters.
 ///   3  Pointers are generic; nothing takes 32-bit shared addresses. mbarriers have a type.
 ///   4  All threads of a block reach the same barrier line. Collectives that fragments rely on take
 ///      the whole warp.
 ///   5  Compare results with tolerances: the two compilers contract differently.
 
-#include "common/kernel_call.hpp"
+#include "common/launch.cuh"
 #include "core/error.hpp"
 #include "core/types.hpp"
 #include "device/device.hpp"
+
+#include <utility>
 
 #ifdef __CUDACC__
 
@@ -41,15 +45,36 @@ namespace quadrille::kernels {
 /// Launches and checks the launch. Where static and dynamic memory exceed 48 KiB together, a kernel
 /// must be allowed its dynamic memory.
 template <class... Parameters, class... Arguments>
-void launch(KernelCall call, void (*kernel)(Parameters...), dim3 grid, dim3 block,
-            std::size_t shared_bytes, device::StreamView stream, Arguments&&... arguments) {
-  cudaStream_t const queue = device::cuda_stream(stream);
-  if (shared_bytes > 0) {
-    QUAD_CUDA(cudaFuncSetAttribute(reinterpret_cast<void const*>(kernel),
-                                   cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   static_cast<int>(shared_bytes)));
+void launch(KernelCall call, void (*kernel)(Parameters...), LaunchShape const& shape,
+            device::StreamView stream, Arguments&&... arguments) {
+  require_cluster(call, shape);
+  auto const* const function = reinterpret_cast<void const*>(kernel);
+  if (shape.shared_bytes > 0) {
+    QUAD_CUDA(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(shape.shared_bytes)));
   }
-  kernel<<<grid, block, shared_bytes, queue>>>(static_cast<Parameters>(arguments)...);
+  if (shape.non_portable_cluster) {
+    QUAD_CUDA(cudaFuncSetAttribute(function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  }
+  cudaLaunchAttribute attributes[2];
+  cudaLaunchConfig_t config{};
+  config.gridDim = shape.grid;
+  config.blockDim = shape.block;
+  config.dynamicSmemBytes = shape.shared_bytes;
+  config.stream = device::cuda_stream(stream);
+  config.attrs = attributes;
+  if (shape.cluster_blocks() > 1) {
+    cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {shape.cluster.x, shape.cluster.y, shape.cluster.z};
+  }
+  if (shape.overlaps_previous) {
+    cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+  }
+  // Its error is taken from the last error, which is thereby cleared for the next launch.
+  cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
   cudaError_t const status = cudaGetLastError();
   if (status != cudaSuccess) device::fail_cuda(status, call.kernel, call.where);
 }
@@ -69,6 +94,18 @@ void prefer_shared(void (*kernel)(Parameters...), int percent) {
 #include "simt/cuda_language.hpp"
 
 #endif
+
+namespace quadrille::kernels {
+
+/// The same with a shape of which grid, block and dynamic shared memory are all that is asked for.
+template <class... Parameters, class... Arguments>
+void launch(KernelCall call, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+            std::size_t shared_bytes, device::StreamView stream, Arguments&&... arguments) {
+  launch(call, kernel, LaunchShape{.grid = grid, .block = block, .shared_bytes = shared_bytes},
+         stream, std::forward<Arguments>(arguments)...);
+}
+
+}  // namespace quadrille::kernels
 
 #define QUAD_LAUNCH(kernel, ...) \
   ::quadrille::kernels::launch({#kernel, std::source_location::current()}, kernel, __VA_ARGS__)

@@ -6,7 +6,7 @@
 /// common/simt.cuh includes this. What is not here (__activemask, cooperative groups, textures)
 /// kernels do without.
 
-#include "common/kernel_call.hpp"
+#include "common/launch.cuh"
 #include "core/error.hpp"
 #include "device/device.hpp"
 #include "simt/engine.hpp"
@@ -68,15 +68,16 @@ inline namespace interpreted {
 
 /// Runs the grid at once: streams of the interpreter's device are never behind.
 template <class... Parameters, class... Arguments>
-void launch(KernelCall call, void (*kernel)(Parameters...), dim3 grid, dim3 block,
-            std::size_t shared_bytes, device::StreamView stream, Arguments&&... arguments) {
+void launch(KernelCall call, void (*kernel)(Parameters...), LaunchShape const& shape,
+            device::StreamView stream, Arguments&&... arguments) {
+  require_cluster(call, shape);
   QUAD_REQUIRE(stream && stream.device().kind() == device::Kind::cuda,
                "a CUDA kernel needs a stream of a CUDA device");
   std::tuple<std::decay_t<Parameters>...> const values{static_cast<Parameters>(arguments)...};
   std::string_view plain{
       call.kernel};  // without the parentheses that keep commas of a template together
   if (plain.starts_with('(')) plain = plain.substr(1, plain.size() - 2);
-  simt::run_grid({grid, block, shared_bytes, std::string{plain}},
+  simt::run_grid({shape.grid, shape.block, shape.shared_bytes, std::string{plain}, shape.cluster},
                  [&] { std::apply(kernel, values); });
 }
 

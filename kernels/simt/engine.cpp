@@ -391,6 +391,12 @@ std::string limits_error(Launch const& launch) {
     return fmt::format("{} bytes of dynamic shared memory; at most {} are allowed",
                        launch.dynamic_bytes, kDynamicSharedLimit);
   }
+  if (auto const [x, y, z] = launch.cluster; x * y * z != 1) {
+    return fmt::format(
+        "a cluster of {} x {} x {} blocks; clusters are not modelled, launch it on a "
+        "GPU alone",
+        x, y, z);
+  }
   return "";
 }
 

@@ -119,6 +119,7 @@ struct Launch {
   dim3 grid, block;
   std::size_t dynamic_bytes = 0;
   std::string kernel;
+  dim3 cluster{};
 };
 
 /// The order in which threads run. Fixed orders each miss a class of missing barriers, so tests

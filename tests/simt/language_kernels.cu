@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "common/ptx/clusters.cuh"
+#include "common/ptx/threads.cuh"
 #include "common/simt.cuh"
 #include "simt/language_kernels.hpp"
 
@@ -100,6 +102,23 @@ __global__ void trigonometry_kernel(double const* x, double* out) {
   out[3 * i + 2] = cospi(x[i]);
 }
 
+__global__ void clusters_kernel(unsigned* out) {
+  unsigned const block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  dim3 const extents = ptx::cluster_extents();
+  if (threadIdx.x != 0) return;
+  out[4 * block] = ptx::cluster_rank();
+  out[4 * block + 1] = extents.x;
+  out[4 * block + 2] = extents.y;
+  out[4 * block + 3] = extents.z;
+}
+
+__global__ void increment_kernel(int const* from, int* to) {
+  unsigned const i = blockIdx.x * blockDim.x + threadIdx.x;
+  ptx::griddepcontrol_launch_dependents();
+  ptx::griddepcontrol_wait();
+  to[i] = from[i] + 1;
+}
+
 }  // namespace
 
 void launch_collectives(unsigned* out, device::StreamView stream) {
@@ -113,6 +132,17 @@ void launch_intrinsics(unsigned x, unsigned y, unsigned* out, device::StreamView
 }
 void launch_trigonometry(double const* x, int n, double* out, device::StreamView stream) {
   QUAD_LAUNCH((trigonometry_kernel), 1, static_cast<unsigned>(n), 0, stream, x, out);
+}
+void launch_clusters(kernels::LaunchShape const& shape, unsigned* out, device::StreamView stream) {
+  QUAD_LAUNCH(clusters_kernel, shape, stream, out);
+}
+void launch_increments(int* a, int* b, int n, int times, device::StreamView stream) {
+  constexpr unsigned kThreads = 64;
+  kernels::LaunchShape const shape{
+      .grid = static_cast<unsigned>(n) / kThreads, .block = kThreads, .overlaps_previous = true};
+  for (int i = 0; i < times; ++i) {
+    QUAD_LAUNCH(increment_kernel, shape, stream, i % 2 == 0 ? a : b, i % 2 == 0 ? b : a);
+  }
 }
 
 }  // namespace quadrille::test

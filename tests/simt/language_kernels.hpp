@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/launch.cuh"
 #include "device/device.hpp"
 
 namespace quadrille::test {
@@ -27,5 +28,12 @@ void launch_intrinsics(unsigned x, unsigned y, unsigned* out, device::StreamView
 
 /// sincospi, sinpi, cospi of x[i]: out[3 i], out[3 i + 1] and out[3 i + 2].
 void launch_trigonometry(double const* x, int n, double* out, device::StreamView stream);
+
+/// What block b knows of its cluster: its rank in out[4 b], then the blocks in x, y and z.
+void launch_clusters(kernels::LaunchShape const& shape, unsigned* out, device::StreamView stream);
+
+/// b[i] = a[i] + 1, a[i] = b[i] + 1 and so on, by kernels that may start before the one before ends.
+/// n is a multiple of 64.
+void launch_increments(int* a, int* b, int n, int times, device::StreamView stream);
 
 }  // namespace quadrille::test

@@ -3,7 +3,9 @@
 //
 // CUDA C++ as the interpreter understands it and as a GPU does: the same expectations for both.
 
+#include "simt/engine.hpp"
 #include "simt/language_kernels.hpp"
+#include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
 
 #include <cmath>
@@ -101,6 +103,97 @@ TEST(Language, SinesOfPiAreExactWhereTheyCanBe) {
     }
     EXPECT_EQ(results[3 * 1 + 2], 0);  // cos(pi / 2)
     EXPECT_EQ(results[3 * 2 + 1], 0);  // sin(pi)
+  });
+}
+
+/// What each block of the grid knows of its cluster, by block.
+std::vector<unsigned> clusters(device::Device& device, device::StreamView stream,
+                               kernels::LaunchShape const& shape) {
+  DeviceArray<unsigned> const out{device, stream, 4 * shape.grid.x * shape.grid.y * shape.grid.z};
+  launch_clusters(shape, out.data(), stream);
+  EXPECT_TRUE(out.intact());
+  return out.download();
+}
+
+TEST(Language, BlocksKnowTheirCluster) {
+  on_every_schedule([](device::Device& device, device::StreamView stream) {
+    std::vector<kernels::LaunchShape> shapes{{.grid = 3, .block = 32},
+                                             {.grid = {4, 3}, .block = 32, .shared_bytes = 1024}};
+    if (kernel_mode() == KernelMode::gpu) {
+      shapes.push_back({.grid = 6, .block = 32, .cluster = 2});
+      shapes.push_back({.grid = 8, .block = 256, .shared_bytes = 65536, .cluster = 4});
+      shapes.push_back({.grid = {4, 6}, .block = 32, .cluster = {2, 2}});
+      shapes.push_back({.grid = {2, 1, 4}, .block = 32, .cluster = {1, 1, 2}});
+      shapes.push_back({.grid = 16, .block = 32, .cluster = 8});
+      shapes.push_back({.grid = 32, .block = 32, .cluster = 16, .non_portable_cluster = true});
+    }
+    for (kernels::LaunchShape const& shape : shapes) {
+      auto const [cx, cy, cz] = shape.cluster;
+      std::vector<unsigned> expected;
+      for (unsigned z = 0; z < shape.grid.z; ++z) {
+        for (unsigned y = 0; y < shape.grid.y; ++y) {
+          for (unsigned x = 0; x < shape.grid.x; ++x) {
+            expected.insert(expected.end(), {(z % cz * cy + y % cy) * cx + x % cx, cx, cy, cz});
+          }
+        }
+      }
+      EXPECT_EQ(clusters(device, stream, shape), expected) << shape.cluster_blocks();
+    }
+  });
+}
+
+TEST(Language, ClustersThatNoGpuTakesAreErrors) {
+  device::Stream const stream{kernel_device()};
+  auto const launch = [&](kernels::LaunchShape const& shape) {
+    clusters(kernel_device(), stream, shape);
+  };
+  EXPECT_FAILS(launch({.grid = 3, .block = 32, .cluster = 2}), "no multiple of the cluster");
+  EXPECT_FAILS(launch({.grid = {4, 3}, .block = 32, .cluster = {1, 2}}),
+               "of 4 x 3 x 1 blocks is no");
+  EXPECT_FAILS(launch({.grid = {4, 1, 3}, .block = 32, .cluster = {1, 1, 2}}), "round it up");
+  EXPECT_FAILS(launch({.grid = 9, .block = 32, .cluster = 9}), "1 to 8 are allowed");
+  EXPECT_FAILS(launch({.grid = 16, .block = 32, .cluster = 16}), "with non_portable_cluster");
+  EXPECT_FAILS(launch({.grid = 17, .block = 32, .cluster = 17, .non_portable_cluster = true}),
+               "a cluster of 17 x 1 x 1 blocks");
+  EXPECT_FAILS(launch({.grid = 4, .block = 32, .cluster = {2, 0}}), "of 2 x 0 x 1 blocks");
+}
+
+TEST(Language, EmptyGridsAndBlocksAreErrors) {
+  device::Stream const stream{kernel_device()};
+  DeviceArray<unsigned> const out{kernel_device(), stream, 4};
+  for (kernels::LaunchShape const& shape :
+       {kernels::LaunchShape{.grid = 0, .block = 32}, {.grid = 1, .block = {32, 0}}}) {
+    auto const launch = [&] { launch_clusters(shape, out.data(), stream); };
+    if (kernel_mode() == KernelMode::gpu) {
+      EXPECT_FAILS(launch(), "cudaErrorInvalidConfiguration");
+    } else {
+      EXPECT_THROW(launch(), simt::Error);
+    }
+  }
+}
+
+TEST(Language, LargerClustersHaveNoModel) {
+  if (kernel_mode() == KernelMode::gpu) GTEST_SKIP() << "a GPU has them";
+  device::Stream const stream{kernel_device()};
+  try {
+    clusters(kernel_device(), stream, {.grid = 4, .block = 32, .cluster = 2});
+    ADD_FAILURE() << "nothing was said";
+  } catch (simt::Error const& error) {
+    EXPECT_STREQ(
+        error.what(),
+        "clusters_kernel: a cluster of 2 x 1 x 1 blocks; clusters are not modelled, launch "
+        "it on a GPU alone");
+  }
+}
+
+TEST(Language, KernelsMayOverlapThePreviousOne) {
+  on_every_schedule([](device::Device& device, device::StreamView stream) {
+    constexpr int kN = 64 * 64;
+    DeviceArray<int> const a{device, stream, std::vector<int>(kN, 5)};
+    DeviceArray<int> const b{device, stream, kN};
+    launch_increments(a.data(), b.data(), kN, 8, stream);
+    EXPECT_EQ(a.download(), std::vector<int>(kN, 5 + 8));
+    EXPECT_EQ(b.download(), std::vector<int>(kN, 5 + 7));
   });
 }
 

@@ -2,15 +2,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Clusters of blocks (sm_90).
+/// Clusters of blocks (sm_90). The interpreter knows those of one block.
 
 #include "common/ptx/bulk_copies.cuh"
 
 namespace quadrille::ptx {
 
+/// The number of this block in its cluster. PTX %cluster_ctarank.
+QUAD_INSTRUCTION unsigned cluster_rank() {
+#ifdef __CUDACC__
+  unsigned rank = 0;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+#else
+  return 0;
+#endif
+}
+
+/// Blocks of the cluster in each direction. PTX %cluster_nctaid.
+QUAD_INSTRUCTION dim3 cluster_extents() {
+#ifdef __CUDACC__
+  dim3 extents;
+  asm volatile("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(extents.x));
+  asm volatile("mov.u32 %0, %%cluster_nctaid.y;" : "=r"(extents.y));
+  asm volatile("mov.u32 %0, %%cluster_nctaid.z;" : "=r"(extents.z));
+  return extents;
+#else
+  return {1, 1, 1};
+#endif
+}
+
 #ifdef __CUDACC__
 
-/// Clusters have no model: kernels that use them say `simt: no` in their header block.
+/// What follows has no model: kernels that use it say `simt: no` in their header block.
 
 /// Arrives at the barrier of all threads of the cluster, and does not wait.
 __device__ __forceinline__ void cluster_arrive() {
@@ -20,13 +44,6 @@ __device__ __forceinline__ void cluster_arrive() {
 /// Waits until all threads of the cluster have arrived. Each thread arrives before it waits.
 __device__ __forceinline__ void cluster_wait() {
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-
-/// The number of this block in its cluster.
-__device__ __forceinline__ unsigned cluster_rank() {
-  unsigned rank = 0;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
 }
 
 /// The same variable of this block's shared memory in block `rank` of the cluster.
