@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   run_app->add_option("--run-id", run.run_id,
                       "Name of the run's directory under run.output (default: unique)");
   run_app->add_option("--inject-fault", run.fault,
-                      "Damage results on purpose: the run must end red");
+                      "Damage results on purpose: the run must fail; see `quadrille list faults`");
   run_app->add_flag("--dry-run", run.dry_run, "Show what would run and what fits in memory");
   run_app->add_flag("--print-config", run.print_config, "Print the resolved configuration");
   run_app->add_flag("--force", run.force, "Overwrite a run directory that exists");
@@ -56,9 +56,9 @@ int main(int argc, char** argv) {
 
   commands::ListArguments list;
   CLI::App* const list_app =
-      app.add_subcommand("list", "List workloads, variants, transports or metrics");
-  list_app->add_option("what", list.what, "workloads | variants | transports | metrics")
-      ->check(CLI::IsMember({"workloads", "variants", "transports", "metrics"}));
+      app.add_subcommand("list", "List workloads, variants, transports, metrics or faults");
+  list_app->add_option("what", list.what, "workloads | variants | transports | metrics | faults")
+      ->check(CLI::IsMember({"workloads", "variants", "transports", "metrics", "faults"}));
   list_app->add_flag("--json", list.json, "As JSON");
   list_app->callback([&] { command = [&] { return commands::list(list); }; });
 

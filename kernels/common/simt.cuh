@@ -20,12 +20,25 @@
 ///      the whole warp.
 ///   5  Compare results with tolerances: the two compilers contract differently.
 
-#include "common/launch.cuh"
 #include "core/error.hpp"
 #include "core/types.hpp"
 #include "device/device.hpp"
 
+/// Defined where kernels are compiled: by nvcc, or by g++ for the interpreter. In other builds g++
+/// compiles kernel files for their rows alone: what stands in #ifdef QUAD_KERNELS is left out.
+#if defined(__CUDACC__) || defined(QUADRILLE_INTERPRETER)
+#define QUAD_KERNELS
+/// The function of a row that launches kernels.
+#define QUAD_KERNEL_LAUNCH(...) __VA_ARGS__
+#else
+#define QUAD_KERNEL_LAUNCH(...) nullptr
+#endif
+
+#ifdef QUAD_KERNELS
+#include "common/launch.cuh"
+
 #include <utility>
+#endif
 
 #ifdef __CUDACC__
 
@@ -89,11 +102,13 @@ void prefer_shared(void (*kernel)(Parameters...), int percent) {
 
 }  // namespace quadrille::kernels
 
-#else
+#elif defined(QUADRILLE_INTERPRETER)
 
 #include "simt/cuda_language.hpp"
 
 #endif
+
+#ifdef QUAD_KERNELS
 
 namespace quadrille::kernels {
 
@@ -109,3 +124,5 @@ void launch(KernelCall call, void (*kernel)(Parameters...), dim3 grid, dim3 bloc
 
 #define QUAD_LAUNCH(kernel, ...) \
   ::quadrille::kernels::launch({#kernel, std::source_location::current()}, kernel, __VA_ARGS__)
+
+#endif

@@ -2,28 +2,161 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/variant.hpp"
 
-#include <algorithm>
+#include "core/units.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace quadrille::kernels {
 
+std::string to_text(Types const& types) {
+  std::string text{core::to_text(types.in)};
+  bool const is_usual = types.compute == core::compute_for(types.in);
+  if (!is_usual || types.out != types.in) text += fmt::format(":{}", core::to_text(types.compute));
+  if (types.out != types.in) text += fmt::format(":{}", core::to_text(types.out));
+  return text;
+}
+
+namespace {
+
+std::string capability(int times_ten) {
+  return fmt::format("{}.{}", times_ten / 10, times_ten % 10);
+}
+
+std::vector<std::string> words_of(Layouts const& layouts) {
+  std::vector<std::string> words;
+  for (auto const& [layout, word] : enum_names(Layout{})) {
+    if (layouts.contains(layout)) words.emplace_back(word);
+  }
+  return words;
+}
+
+/// What one operand of a problem keeps a variant from; empty where nothing does.
+std::string operand_reason(Requirements const& needs, Operand const& operand) {
+  device::MatrixView const& view = operand.view;
+  auto const too_large = [&](std::string_view what, std::int64_t extent, std::int64_t most) {
+    return fmt::format("takes {} up to {}, that of {} is {}", what, most, operand.name, extent);
+  };
+  if (view.rows > needs.most_extent)
+    return too_large("a number of rows", view.rows, needs.most_extent);
+  if (view.cols > needs.most_extent)
+    return too_large("a number of columns", view.cols, needs.most_extent);
+  if (view.ld > needs.most_ld) return too_large("a leading dimension", view.ld, needs.most_ld);
+  auto const width = static_cast<std::int64_t>(core::size_of(view.type));
+  if (view.cols * width % needs.row_bytes != 0 || view.ld * width % needs.row_bytes != 0) {
+    return fmt::format(
+        "needs columns and leading dimensions in multiples of {}, {} has {} columns, leading "
+        "dimension {}",
+        std::max<std::int64_t>(1, needs.row_bytes / width), operand.name, view.cols, view.ld);
+  }
+  if (view.ld * width % needs.ld_bytes != 0) {
+    return fmt::format("needs leading dimensions in multiples of {}, that of {} is {}",
+                       std::max<std::int64_t>(1, needs.ld_bytes / width), operand.name, view.ld);
+  }
+  if (reinterpret_cast<std::uintptr_t>(view.data) % static_cast<unsigned>(needs.alignment) != 0) {
+    return fmt::format("needs {} aligned to {} bytes", operand.name, needs.alignment);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string to_text(Requirements const& needs) {
+  std::vector<std::string> parts;
+  if (needs.compute_capability > 0) parts.push_back(fmt::format("sm_{}", needs.compute_capability));
+  if (needs.multiprocessors > 0) {
+    parts.push_back(fmt::format("{} multiprocessors to itself", needs.multiprocessors));
+  }
+  std::vector<std::string> const layouts = words_of(needs.layouts);
+  if (layouts.size() < enum_names(Layout{}).size()) {
+    parts.push_back(fmt::format("layout {}", fmt::join(layouts, " ")));
+  }
+  if (needs.row_bytes > 1) parts.push_back(fmt::format("rows of whole {} bytes", needs.row_bytes));
+  if (needs.ld_bytes > 1) {
+    parts.push_back(fmt::format("leading dimensions of whole {} bytes", needs.ld_bytes));
+  }
+  if (needs.alignment > 1) parts.push_back(fmt::format("aligned to {} bytes", needs.alignment));
+  if (needs.most_extent < kAnyExtent) {
+    parts.push_back(fmt::format("extents up to {}", needs.most_extent));
+  }
+  if (needs.most_ld < kAnyExtent) {
+    parts.push_back(fmt::format("leading dimensions up to {}", needs.most_ld));
+  }
+  if (needs.most_rows < kAnyExtent) parts.push_back(fmt::format("rows up to {}", needs.most_rows));
+  if (!needs.other.empty()) parts.emplace_back(needs.other);
+  return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
 bool VariantInfo::supports(core::DataType type) const {
-  return std::find(types.begin(), types.end(), type) != types.end();
+  return std::ranges::any_of(types, [&](Types const& one) { return one.in == type; });
 }
 
 bool VariantInfo::runs_on(device::Kind kind) const {
-  if (kind == device::Kind::host) return backend != Backend::cuda;
+  switch (where) {
+    case Where::any: return true;
+    case Where::host: return kind == device::Kind::host;
+    case Where::cuda: return kind == device::Kind::cuda;
+    case Where::kokkos:
 #ifdef QUADRILLE_KOKKOS_CUDA
-  if (portable) return true;
+      return true;
+#else
+      return kind == device::Kind::host;
 #endif
-  return backend == Backend::cuda || backend == Backend::vendor;
+  }
+  return false;
 }
 
 bool VariantInfo::is_built() const {
-#ifdef QUADRILLE_CUDA_KERNELS
-  return true;
+  if (where != Where::cuda) return true;
+#ifdef QUADRILLE_CUDA_TOOLKIT
+  constexpr bool kHasToolkit = true;
 #else
-  return backend != Backend::cuda;
+  constexpr bool kHasToolkit = false;
 #endif
+#ifdef QUADRILLE_CUDA_KERNELS
+  constexpr bool kHasKernels = true;
+#else
+  constexpr bool kHasKernels = false;
+#endif
+  return role == Role::vendor ? kHasToolkit : kHasKernels;
+}
+
+std::string unsupported_reason(VariantInfo const& variant, device::Kind kind,
+                               device::Facts const& device) {
+  if (!variant.is_built()) return "needs CUDA; this program was built without it";
+  if (!variant.runs_on(kind)) {
+    return fmt::format("runs on {} devices", kind == device::Kind::host ? "cuda" : "host");
+  }
+  Requirements const& needs = variant.needs;
+  if (kind == device::Kind::cuda && device.compute_capability < needs.compute_capability) {
+    return fmt::format("needs compute capability {}, this device has {}",
+                       capability(needs.compute_capability), capability(device.compute_capability));
+  }
+  if (device.units < needs.multiprocessors) {
+    return fmt::format("needs {} multiprocessors to itself, this device has {}",
+                       needs.multiprocessors, device.units);
+  }
+  return {};
+}
+
+std::string unsupported_reason(VariantInfo const& variant, ProblemFacts const& problem) {
+  if (std::ranges::find(variant.types, problem.types) == variant.types.end()) {
+    return fmt::format("has no type {}", to_text(problem.types));
+  }
+  Requirements const& needs = variant.needs;
+  if (!needs.layouts.contains(problem.layout)) {
+    return fmt::format("takes layout {}, not {}", fmt::join(words_of(needs.layouts), ", "),
+                       core::to_text(problem.layout));
+  }
+  for (Operand const* operand : {&problem.inputs[0], &problem.inputs[1], &problem.result}) {
+    std::string reason = operand->name.empty() ? "" : operand_reason(needs, *operand);
+    if (!reason.empty()) return reason;
+  }
+  if (problem.result.view.rows > needs.most_rows) {
+    return fmt::format("takes a number of rows up to {}, that of {} is {}", needs.most_rows,
+                       problem.result.name, problem.result.view.rows);
+  }
+  return {};
 }
 
 }  // namespace quadrille::kernels

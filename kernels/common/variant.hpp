@@ -2,9 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/table.hpp"
 #include "core/types.hpp"
 #include "device/device.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,43 +19,253 @@
 
 namespace quadrille::kernels {
 
-enum class Backend { reference, kokkos, vendor, host, cuda };
-constexpr auto enum_names(Backend) {
-  return core::EnumNames<Backend, 5>{{{Backend::reference, "reference"},
-                                      {Backend::kokkos, "kokkos"},
-                                      {Backend::vendor, "vendor"},
-                                      {Backend::host, "host"},
-                                      {Backend::cuda, "cuda"}}};
+/// Why a variant is there.
+enum class Role {
+  own,            ///< a technique of this project
+  reference,      ///< the textbook
+  vendor,         ///< the vendor's library, one call for the whole operation
+  peer,           ///< another program or library that does the same
+  ceiling,        ///< moves the same bytes and nothing else: what others are compared with
+  demonstration,  ///< shows a mistake: its result is expected to be wrong
+};
+constexpr auto enum_names(Role) {
+  return core::EnumNames<Role, 6>{{{Role::own, "own"},
+                                   {Role::reference, "reference"},
+                                   {Role::vendor, "vendor"},
+                                   {Role::peer, "peer"},
+                                   {Role::ceiling, "ceiling"},
+                                   {Role::demonstration, "demonstration"}}};
 }
 
-/// One row of an operation's table, without its launch function.
+/// What runs a variant.
+enum class Where {
+  host,    ///< threads of the host
+  cuda,    ///< a GPU, by CUDA
+  kokkos,  ///< what Kokkos was built for: the host, and GPUs where it has CUDA
+  any,     ///< the host arranges what either kind of device does
+};
+constexpr auto enum_names(Where) {
+  return core::EnumNames<Where, 4>{{{Where::host, "host"},
+                                    {Where::cuda, "cuda"},
+                                    {Where::kokkos, "kokkos"},
+                                    {Where::any, "any"}}};
+}
+
+/// One combination of types that a variant takes.
+struct Types {
+  core::DataType in = core::DataType::f64;
+  core::Compute compute = core::Compute::f64;  ///< what it multiplies and adds in
+  core::DataType out = core::DataType::f64;
+
+  constexpr Types() = default;
+  /// Computed in what the type is computed in where nobody asks for anything else.
+  constexpr Types(core::DataType type) : Types{type, core::compute_for(type)} {}
+  constexpr Types(core::DataType type, core::Compute computed)
+      : in{type}, compute{computed}, out{type} {}
+  constexpr Types(core::DataType input, core::Compute computed, core::DataType output)
+      : in{input}, compute{computed}, out{output} {}
+  bool operator==(Types const&) const = default;
+};
+/// "f32", "f32:tf32" (computed in), "f16:f32:f32" (and stored as).
+std::string to_text(Types const& types);
+
+/// A short list of types; a constant.
+class TypeList {
+ public:
+  constexpr TypeList() = default;
+  constexpr TypeList(std::initializer_list<Types> types) : count_{types.size()} {
+    std::copy(types.begin(), types.end(), types_.begin());
+  }
+  constexpr auto begin() const { return types_.begin(); }
+  constexpr auto end() const { return types_.begin() + static_cast<std::ptrdiff_t>(count_); }
+
+ private:
+  std::array<Types, 12> types_{};
+  std::size_t count_ = 0;
+};
+
+/// Every type that is not reserved, for variants that move bits.
+inline constexpr TypeList kEveryType{core::DataType::f64,  core::DataType::f32, core::DataType::f16,
+                                     core::DataType::bf16, core::DataType::i64, core::DataType::i32,
+                                     core::DataType::i8};
+
+/// How the two factors of a product are stored: n as they are, t transposed.
+enum class Layout { nn, nt, tn, tt };
+constexpr auto enum_names(Layout) {
+  return core::EnumNames<Layout, 4>{
+      {{Layout::nn, "nn"}, {Layout::nt, "nt"}, {Layout::tn, "tn"}, {Layout::tt, "tt"}}};
+}
+
+/// A set of layouts; by default all.
+class Layouts {
+ public:
+  constexpr Layouts() = default;
+  constexpr Layouts(std::initializer_list<Layout> layouts) : bits_{0} {
+    for (Layout const layout : layouts) bits_ |= bit(layout);
+  }
+  constexpr bool contains(Layout layout) const { return (bits_ & bit(layout)) != 0; }
+
+ private:
+  static constexpr unsigned bit(Layout layout) { return 1U << static_cast<unsigned>(layout); }
+  unsigned bits_ = 0b1111;
+};
+
+inline constexpr std::int64_t kAnyExtent = std::numeric_limits<std::int64_t>::max();
+
+/// What a variant asks of device and problem beyond the types. The defaults ask nothing.
+struct Requirements {
+  int compute_capability = 0;  ///< of a GPU, times ten
+  int multiprocessors = 0;     ///< that it must have to itself, at least
+  Layouts layouts{};
+  int row_bytes = 1;  ///< columns and leading dimension of every operand are multiples of this
+  int ld_bytes = 1;   ///< the leading dimension of every operand is a multiple of this
+  int alignment = 1;  ///< of every operand, in bytes
+  std::int64_t most_extent = kAnyExtent;  ///< rows and columns of every operand
+  std::int64_t most_ld = kAnyExtent;      ///< leading dimension of every operand
+  std::int64_t most_rows = kAnyExtent;    ///< of the result
+  std::string_view other = {};            ///< for people: what Specifics::unsupported asks for
+};
+/// For people: "sm_90, layout nn, rows of whole 16 bytes"; "none".
+std::string to_text(Requirements const& needs);
+
+/// What is known of a variant without its operation.
 struct VariantInfo {
   std::string_view name;
-  Backend backend;
-  std::vector<core::DataType> types;
-  std::string_view needs;    ///< for people: "sm_90a", "n % 4 == 0"; "none"
+  Role role = Role::own;
+  Where where = Where::cuda;
+  TypeList types{};
+  Requirements needs{};
+  int preference = 0;        ///< "best" is the own variant that takes a problem and has the highest
+  bool in_place = false;     ///< works on one array: its input is its output
   std::string_view source;   ///< where the technique comes from, or "own"
   std::string_view summary;  ///< what is different, in half a sentence
-  int min_sm = 0;            ///< compute capability times ten
-  /// Shows a mistake: its result is expected to be wrong, and it runs only where a case asks.
-  bool demonstration = false;
-  /// A kokkos row that has kernels for GPUs too, for builds whose Kokkos has CUDA.
-  bool portable = false;
 
+  /// Whether it takes arrays of this type, whatever it computes in.
   bool supports(core::DataType type) const;
-  /// True when the backend can run on this kind of device at all. Vendor lines exist for both, and
-  /// so do portable rows where Kokkos has CUDA.
   bool runs_on(device::Kind kind) const;
   /// False for rows that need CUDA in a build without it.
   bool is_built() const;
 };
 
-/// A row with the function that enqueues one execution on a stream. The function checks the
-/// problem, never allocates device memory, never synchronises.
+/// An operand as requirements see it; a vector is one row.
+struct Operand {
+  std::string_view name;
+  device::MatrixView view;
+};
+
+/// A problem as requirements see it.
+struct ProblemFacts {
+  Types types;
+  Operand result;
+  std::array<Operand, 2> inputs{};  ///< without a name: there is none
+  Layout layout = Layout::nn;
+};
+
+/// Why a variant does not run on a device, whatever the problem; empty where it does. Begins with a
+/// verb: "needs compute capability 9.0, this device has 8.0".
+std::string unsupported_reason(VariantInfo const& variant, device::Kind kind,
+                               device::Facts const& device);
+/// Why it does not take a problem, by its types and requirements; empty where it does.
+std::string unsupported_reason(VariantInfo const& variant, ProblemFacts const& problem);
+
+/// What an operation keeps with each of its variants: Problem::Notes, if it has such a type.
+template <class Problem>
+struct NotesOf {
+  struct Type {};
+};
+template <class Problem>
+requires requires { typename Problem::Notes; }
+struct NotesOf<Problem> {
+  using Type = typename Problem::Notes;
+};
+
+/// What a variant knows of the problems of its operation.
+template <class Problem>
+struct Specifics {
+  /// Why it does not take a problem for another reason than its requirements; empty where it does.
+  std::string (*unsupported)(Problem const& problem) = nullptr;
+  /// Device memory that it needs beside the operands.
+  std::size_t (*scratch_bytes)(Problem const& problem, device::Facts const& device) = nullptr;
+  typename NotesOf<Problem>::Type notes{};
+};
+
+/// A row of an operation's table, defined in the technique's own file beside the function that
+/// enqueues one execution on a stream. That function never allocates device memory, never
+/// synchronises, and need not check: launch() does.
+///
+/// For Problem, its namespace has require_consistent(problem), which ends the job unless the
+/// operands fit together, and facts_of(problem).
 template <class Problem>
 struct Variant : VariantInfo {
-  void (*launch)(Problem const& problem, device::StreamView stream) = nullptr;
+  void (*enqueue)(Problem const& problem, device::StreamView stream) = nullptr;
+  Specifics<Problem> specifics{};
+
+  /// Why it does not take a problem on any device, alignment included where the operands have
+  /// addresses; empty where it does.
+  std::string unsupported_reason(Problem const& problem) const {
+    std::string reason = kernels::unsupported_reason(*this, facts_of(problem));
+    if (reason.empty() && specifics.unsupported != nullptr) reason = specifics.unsupported(problem);
+    return reason;
+  }
+
+  std::size_t scratch_bytes(Problem const& problem, device::Facts const& device) const {
+    return specifics.scratch_bytes == nullptr ? 0 : specifics.scratch_bytes(problem, device);
+  }
+
+  /// Enqueues one execution; ends the job where the problem is inconsistent or the variant does not
+  /// take it.
+  void launch(Problem const& problem, device::StreamView stream) const {
+    require_consistent(problem);
+    device::Device& device = stream.device();
+    std::string reason = kernels::unsupported_reason(*this, device.kind(), device.facts());
+    if (reason.empty()) reason = unsupported_reason(problem);
+    QUAD_REQUIRE(reason.empty(), std::string{Problem::kOperation} + "/" + std::string{name} + ": " +
+                                     reason + "; take another variant");
+    enqueue(problem, stream);
+  }
 };
+
+/// The rows of an operation in reading order.
+template <class Problem>
+class Variants {
+ public:
+  class Iterator {
+   public:
+    using difference_type = std::ptrdiff_t;
+    using value_type = Variant<Problem>;
+    Iterator() = default;
+    explicit Iterator(Variant<Problem> const* const* place) : place_{place} {}
+    Variant<Problem> const& operator*() const { return **place_; }
+    Variant<Problem> const* operator->() const { return *place_; }
+    Iterator& operator++() {
+      ++place_;
+      return *this;
+    }
+    Iterator operator++(int) { return Iterator{place_++}; }
+    bool operator==(Iterator const&) const = default;
+
+   private:
+    Variant<Problem> const* const* place_ = nullptr;
+  };
+
+  template <std::size_t n>
+  Variants(Variant<Problem> const* const (&rows)[n]) : rows_{rows} {}
+  Iterator begin() const { return Iterator{rows_.data()}; }
+  Iterator end() const { return Iterator{rows_.data() + rows_.size()}; }
+
+ private:
+  std::span<Variant<Problem> const* const> rows_;
+};
+
+/// The row called `name` that runs on this kind of device, or nullptr.
+template <class Problem>
+Variant<Problem> const* find(Variants<Problem> const& table, std::string_view name,
+                             device::Kind kind) {
+  for (Variant<Problem> const& row : table) {
+    if (row.name == name && row.runs_on(kind)) return &row;
+  }
+  return nullptr;
+}
 
 /// The launch function of a row whose kernels differ between host and GPU.
 template <class Problem, void (*on_host)(Problem const&, device::StreamView),
@@ -58,27 +275,24 @@ void launch_by_kind(Problem const& problem, device::StreamView stream) {
   on_host(problem, stream);
 }
 
-/// The row called `name`, or nullptr.
-template <class Problem>
-Variant<Problem> const* find(std::span<Variant<Problem> const> table, std::string_view name) {
-  for (Variant<Problem> const& row : table) {
-    if (row.name == name) return &row;
-  }
-  return nullptr;
-}
-
 }  // namespace quadrille::kernels
 
-/// The launch function of a row that needs CUDA. A build without CUDA lists the row too, without a
-/// launch function.
+/// A function behind which kernels for GPUs stand, which nvcc or the interpreter compiled.
 #ifdef QUADRILLE_CUDA_KERNELS
 #define QUAD_CUDA_LAUNCH(function) function
 #else
 #define QUAD_CUDA_LAUNCH(function) nullptr
 #endif
 
-/// The launch function of a portable row: on a GPU that with "_cuda" behind its name, where the
-/// build has one.
+/// The function of a row that needs the libraries of the CUDA toolkit.
+#ifdef QUADRILLE_CUDA_TOOLKIT
+#define QUAD_TOOLKIT_LAUNCH(...) __VA_ARGS__
+#else
+#define QUAD_TOOLKIT_LAUNCH(...) nullptr
+#endif
+
+/// The function of a portable row: on a GPU that with "_cuda" behind its name, where the build has
+/// one.
 #ifdef QUADRILLE_KOKKOS_CUDA
 #define QUAD_KOKKOS_LAUNCH(function) \
   (::quadrille::kernels::launch_by_kind<Problem, function, function##_cuda>)

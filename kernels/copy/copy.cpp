@@ -3,38 +3,31 @@
 #include "copy/copy.hpp"
 
 namespace quadrille::kernels::copy {
-namespace {
+// clang-format off
+QUAD_TABLE(Variant<Problem> const, kTable,
+  reference,
+  kokkos,
+  vendor,
+  vectorized,
+  bulk_async
+);
+// clang-format on
 
-using core::DataType;
+Variants<Problem> variants() { return kTable; }
 
-std::vector<DataType> all_types() {
-  return {DataType::f64, DataType::f32, DataType::f16, DataType::bf16,
-          DataType::i64, DataType::i32, DataType::i8};
-}
-
-std::vector<Variant<Problem>> const& table() {
-  static std::vector<Variant<Problem>> const rows{
-      {{"reference", Backend::reference, all_types(), "none", "own", "one loop over bytes"},
-       launch_reference},
-      {{"kokkos", Backend::kokkos, all_types(), "none", "own",
-        "all threads, streaming stores: the ceiling", 0, false, true},
-       QUAD_KOKKOS_LAUNCH(launch_kokkos)},
-      {{"vendor", Backend::vendor, all_types(), "none", "the platform's memcpy",
-        "the stream's own copy"},
-       launch_vendor},
-      {{"vectorized", Backend::cuda, all_types(), "none", "own",
-        "a 16-byte access per thread: the ceiling on a GPU"},
-       QUAD_CUDA_LAUNCH(launch_vectorized)},
-      {{"bulk_async", Backend::cuda, all_types(), "sm_90, aligned to 16 bytes", "own",
-        "bulk copies through a ring in shared memory", 90},
-       QUAD_CUDA_LAUNCH(launch_bulk_async)},
+ProblemFacts facts_of(Problem const& p) {
+  auto const row = [&](void const* data) {
+    return device::MatrixView{const_cast<void*>(data), core::DataType::i8, 1, p.bytes, p.bytes};
   };
-  return rows;
+  return {.types = core::DataType::i8,
+          .result = {"the target", row(p.to)},
+          .inputs = {{{"the source", row(p.from)}}}};
 }
 
-}  // namespace
-
-std::span<Variant<Problem> const> variants() { return table(); }
+void copy_in_order(Problem const& problem, device::StreamView stream) {
+  if (stream.device().kind() == device::Kind::cuda) return vendor.launch(problem, stream);
+  kokkos.launch(problem, stream);
+}
 
 void require_consistent(Problem const& p) {
   QUAD_REQUIRE(p.bytes >= 0, "copy: bytes is negative");

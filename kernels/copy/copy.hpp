@@ -4,30 +4,28 @@
 
 #include "common/variant.hpp"
 
-#include <span>
+#include <string_view>
 
 namespace quadrille::kernels::copy {
 
 /// n bytes from `from` to `to`, not overlapping, both device accessible. Any alignment.
 struct Problem {
+  static constexpr std::string_view kOperation = "copy";
+
   void* to = nullptr;
   void const* from = nullptr;
   std::int64_t bytes = 0;
 };
 
-/// The variant "kokkos" is the ceiling that other kernels of the host are held against,
-/// "vectorized" that of kernels on a GPU.
-std::span<Variant<Problem> const> variants();
-/// Ends the job unless the problem is complete; every launch function calls it.
+Variants<Problem> variants();
+ProblemFacts facts_of(Problem const& problem);
+/// Ends the job unless the problem is complete.
 void require_consistent(Problem const& problem);
 
-void launch_reference(Problem const& problem, device::StreamView stream);
-void launch_kokkos(Problem const& problem, device::StreamView stream);
+/// The ceiling that other operations are compared with: the fastest plain copy of the device.
+void copy_in_order(Problem const& problem, device::StreamView stream);
+
 /// launch_kokkos on a GPU; only in a build whose Kokkos has CUDA.
 void launch_kokkos_cuda(Problem const& problem, device::StreamView stream);
-/// The stream's own copy: memcpy on the host, cudaMemcpyAsync on a GPU.
-void launch_vendor(Problem const& problem, device::StreamView stream);
-void launch_vectorized(Problem const& problem, device::StreamView stream);
-void launch_bulk_async(Problem const& problem, device::StreamView stream);
 
 }  // namespace quadrille::kernels::copy

@@ -33,6 +33,8 @@ constexpr int kStages = 12;
 constexpr int kLeaving = 4;
 constexpr int kArriving = kStages - kLeaving;
 
+#ifdef QUAD_KERNELS
+
 __global__ void __launch_bounds__(kThreads)
     copy_bulk_async_kernel(char* to, char const* from, std::int64_t bytes) {
   QUAD_DYNAMIC_SHARED(char, ring);
@@ -77,16 +79,8 @@ __global__ void __launch_bounds__(kThreads)
   ptx::bulk_wait_read<0>();
 }
 
-}  // namespace
-
-void launch_bulk_async(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+void launch(Problem const& problem, device::StreamView stream) {
   if (problem.bytes == 0) return;
-  for (void const* array : {static_cast<void const*>(problem.to), problem.from}) {
-    QUAD_REQUIRE(reinterpret_cast<std::uintptr_t>(array) % 16 == 0,
-                 "copy/bulk_async: both arrays must be aligned to 16 bytes; use variant "
-                 "'vectorized'");
-  }
   std::int64_t const chunks = std::max<std::int64_t>(1, (problem.bytes + kChunk - 1) / kChunk);
   auto const blocks =
       static_cast<unsigned>(std::min<std::int64_t>(chunks, stream.device().facts().units));
@@ -94,5 +88,18 @@ void launch_bulk_async(Problem const& problem, device::StreamView stream) {
               static_cast<char*>(problem.to), static_cast<char const*>(problem.from),
               problem.bytes);
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const bulk_async{
+    {.name = "bulk_async",
+     .where = Where::cuda,
+     .types = kEveryType,
+     .needs = {.compute_capability = 90, .alignment = 16},
+     .source = "own",
+     .summary = "bulk copies through a ring in shared memory"},
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::copy

@@ -39,10 +39,7 @@ void copy_streaming(char* to, char const* from, std::size_t n) {
   stream_fence();
 }
 
-}  // namespace
-
 void launch_kokkos(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
   stream.run([p = problem, stream] {
     auto const& space = device::host_execution(stream);
     auto* to = static_cast<char*>(p.to);
@@ -61,5 +58,16 @@ void launch_kokkos(Problem const& problem, device::StreamView stream) {
     space.fence();
   });
 }
+
+}  // namespace
+
+extern constinit Variant<Problem> const kokkos{
+    {.name = "kokkos",
+     .where = Where::kokkos,
+     .types = kEveryType,
+     .preference = 10,
+     .source = "own",
+     .summary = "all threads, streaming stores: the ceiling"},
+    QUAD_KOKKOS_LAUNCH(launch_kokkos)};
 
 }  // namespace quadrille::kernels::copy

@@ -65,7 +65,6 @@ void copy(Problem const& p, device::StreamView stream) {
 }  // namespace
 
 void launch_kokkos_cuda(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
   std::uintptr_t const places =
       reinterpret_cast<std::uintptr_t>(problem.from) | reinterpret_cast<std::uintptr_t>(problem.to);
   if (places % 16 == 0) return copy<Wide>(problem, stream);

@@ -17,13 +17,24 @@
 
 namespace quadrille::kernels::copy {
 
-void launch_reference(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+namespace {
+
+void launch(Problem const& problem, device::StreamView stream) {
   stream.run([p = problem] {
     auto* to = static_cast<unsigned char*>(p.to);
     auto const* from = static_cast<unsigned char const*>(p.from);
     for (std::int64_t i = 0; i < p.bytes; ++i) to[i] = from[i];
   });
 }
+
+}  // namespace
+
+extern constinit Variant<Problem> const reference{{.name = "reference",
+                                                   .role = Role::reference,
+                                                   .where = Where::host,
+                                                   .types = kEveryType,
+                                                   .source = "own",
+                                                   .summary = "one loop over bytes"},
+                                                  launch};
 
 }  // namespace quadrille::kernels::copy

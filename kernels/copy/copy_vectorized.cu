@@ -26,6 +26,8 @@ namespace {
 
 constexpr int kThreads = 1024;
 
+#ifdef QUAD_KERNELS
+
 /// `head` bytes until both arrays are aligned to the word, then words, then less than a word.
 template <class Word>
 __global__ void __launch_bounds__(kThreads)
@@ -58,10 +60,7 @@ void launch(Problem const& p, device::StreamView stream) {
               static_cast<int>(head));
 }
 
-}  // namespace
-
-void launch_vectorized(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+void launch(Problem const& problem, device::StreamView stream) {
   if (problem.bytes == 0) return;
   auto const apart =
       reinterpret_cast<std::uintptr_t>(problem.to) - reinterpret_cast<std::uintptr_t>(problem.from);
@@ -71,5 +70,18 @@ void launch_vectorized(Problem const& problem, device::StreamView stream) {
   if (apart % 2 == 0) return launch<std::uint16_t>(problem, stream);
   launch<std::uint8_t>(problem, stream);
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const vectorized{
+    {.name = "vectorized",
+     .where = Where::cuda,
+     .types = kEveryType,
+     .preference = 20,
+     .source = "own",
+     .summary = "a 16-byte access per thread: the ceiling on a GPU"},
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::copy

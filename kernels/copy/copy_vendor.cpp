@@ -17,9 +17,20 @@
 
 namespace quadrille::kernels::copy {
 
-void launch_vendor(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+namespace {
+
+void launch(Problem const& problem, device::StreamView stream) {
   stream.copy(problem.to, problem.from, static_cast<std::size_t>(problem.bytes));
 }
+
+}  // namespace
+
+extern constinit Variant<Problem> const vendor{{.name = "vendor",
+                                                .role = Role::vendor,
+                                                .where = Where::any,
+                                                .types = kEveryType,
+                                                .source = "the platform's memcpy",
+                                                .summary = "the stream's own copy"},
+                                               launch};
 
 }  // namespace quadrille::kernels::copy

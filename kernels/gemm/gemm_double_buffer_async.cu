@@ -24,7 +24,9 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-using namespace warp_tile;
+#ifdef QUAD_KERNELS
+
+using namespace warp_tiles;
 
 /// Starts the copies of one pair of tiles.
 __device__ void copy(Operands<float> const& p, Tiles& tiles, int row, int col, int first) {
@@ -60,14 +62,27 @@ __global__ void __launch_bounds__(kThreads) gemm_double_buffer_async_kernel(Oper
   write(p, place, row, col, sum);
 }
 
+void launch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem);
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_double_buffer_async_kernel, grid_of(p, kM, kN), dim3(kThreads), 0, stream, p);
+}
+
+#endif  // QUAD_KERNELS
+
 }  // namespace
 
-void launch_double_buffer_async(Problem const& problem, device::StreamView stream) {
-  auto const p = operands<float>(problem, "double_buffer_async");
-  require_vectors(p, "double_buffer_async", "simt_async");
-  if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_double_buffer_async_kernel, grid_of(p, kM, kN, "double_buffer_async"),
-              dim3(kThreads), 0, stream, p);
-}
+extern constinit Variant<Problem> const double_buffer_async{
+    {.name = "double_buffer_async",
+     .where = Where::cuda,
+     .types = {core::DataType::f32},
+     .needs = {.layouts = {Layout::nn},
+               .row_bytes = 16,
+               .alignment = 16,
+               .most_extent = kMostCudaExtent,
+               .most_rows = kMostTileRows * warp_tiles::kM},
+     .source = "after Boehm 2022",
+     .summary = "asynchronous copies to two pairs of tiles"},
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

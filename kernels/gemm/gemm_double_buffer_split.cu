@@ -23,7 +23,9 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-using namespace warp_tile;
+#ifdef QUAD_KERNELS
+
+using namespace warp_tiles;
 
 __global__ void __launch_bounds__(kThreads) gemm_double_buffer_split_kernel(Operands<float> p) {
   QUAD_SHARED(Tiles, tiles, [2]);
@@ -59,14 +61,27 @@ __global__ void __launch_bounds__(kThreads) gemm_double_buffer_split_kernel(Oper
   write(p, place, row, col, sum);
 }
 
+void launch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem);
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_double_buffer_split_kernel, grid_of(p, kM, kN), dim3(kThreads), 0, stream, p);
+}
+
+#endif  // QUAD_KERNELS
+
 }  // namespace
 
-void launch_double_buffer_split(Problem const& problem, device::StreamView stream) {
-  auto const p = operands<float>(problem, "double_buffer_split");
-  require_vectors(p, "double_buffer_split", "simt_async");
-  if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_double_buffer_split_kernel, grid_of(p, kM, kN, "double_buffer_split"),
-              dim3(kThreads), 0, stream, p);
-}
+extern constinit Variant<Problem> const double_buffer_split{
+    {.name = "double_buffer_split",
+     .where = Where::cuda,
+     .types = {core::DataType::f32},
+     .needs = {.layouts = {Layout::nn},
+               .row_bytes = 16,
+               .alignment = 16,
+               .most_extent = kMostCudaExtent,
+               .most_rows = kMostTileRows * warp_tiles::kM},
+     .source = "after Boehm 2022",
+     .summary = "half of a block loads, half computes"},
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

@@ -28,6 +28,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -301,22 +302,34 @@ void enqueue(Problem const& problem, device::StreamView stream) {
   });
 }
 
-}  // namespace
-
 void launch_kokkos(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
-  auto const whole = [](double x) {
-    return std::abs(x) < 0x1p31 && x == static_cast<double>(static_cast<std::int64_t>(x));
-  };
   switch (problem.c.type) {
     case core::DataType::f64: return enqueue<double>(problem, stream);
     case core::DataType::f32: return enqueue<float>(problem, stream);
-    case core::DataType::i32:
-      QUAD_REQUIRE(whole(problem.alpha) && whole(problem.beta),
-                   "gemm/kokkos: i32 takes whole alpha and beta; use variant 'reference'");
-      return enqueue<std::uint32_t>(problem, stream);
-    default: core::fail("gemm/kokkos: takes f64, f32 and i32 only");
+    default: return enqueue<std::uint32_t>(problem, stream);
   }
 }
+
+std::string whole_scalars(Problem const& problem) {
+  auto const whole = [](double x) {
+    return std::abs(x) < 0x1p31 && x == static_cast<double>(static_cast<std::int64_t>(x));
+  };
+  bool const is_integral = problem.c.type == core::DataType::i32;
+  if (!is_integral || (whole(problem.alpha) && whole(problem.beta))) return {};
+  return "takes whole alpha and beta for i32";
+}
+
+}  // namespace
+
+extern constinit Variant<Problem> const kokkos{
+    {.name = "kokkos",
+     .where = Where::kokkos,
+     .types = {core::DataType::f64, core::DataType::f32, core::DataType::i32},
+     .needs = {.other = "i32: whole alpha and beta"},
+     .preference = 10,
+     .source = "own, after Goto and van de Geijn 2008",
+     .summary = "packed panels and register tiles in vectors of the host's width"},
+    QUAD_KOKKOS_LAUNCH(launch_kokkos),
+    {.unsupported = whole_scalars}};
 
 }  // namespace quadrille::kernels::gemm

@@ -24,6 +24,8 @@ namespace {
 
 inline constexpr int kTile = 32;
 
+#ifdef QUAD_KERNELS
+
 template <class T>
 __global__ void __launch_bounds__(kTile* kTile) gemm_naive_kernel(Operands<T> p) {
   int const row = static_cast<int>(blockIdx.y * kTile + threadIdx.x);
@@ -36,17 +38,29 @@ __global__ void __launch_bounds__(kTile* kTile) gemm_naive_kernel(Operands<T> p)
 
 template <class T>
 void enqueue(Problem const& problem, device::StreamView stream) {
-  auto const p = operands<T>(problem, "naive");
+  auto const p = operands<T>(problem);
   if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_naive_kernel<T>, grid_of(p, kTile, kTile, "naive"), dim3(kTile, kTile), 0,
-              stream, p);
+  QUAD_LAUNCH(gemm_naive_kernel<T>, grid_of(p, kTile, kTile), dim3(kTile, kTile), 0, stream, p);
 }
 
-}  // namespace
-
-void launch_naive(Problem const& problem, device::StreamView stream) {
+void launch(Problem const& problem, device::StreamView stream) {
   problem.c.type == core::DataType::f64 ? enqueue<double>(problem, stream)
                                         : enqueue<float>(problem, stream);
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const naive{
+    {.name = "naive",
+     .where = Where::cuda,
+     .types = {core::DataType::f32, core::DataType::f64},
+     .needs = {.layouts = {Layout::nn},
+               .most_extent = kMostCudaExtent,
+               .most_rows = kMostTileRows * kTile},
+     .source = "after Boehm 2022",
+     .summary = "one element of C per thread, uncoalesced"},
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

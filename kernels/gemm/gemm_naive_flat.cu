@@ -23,6 +23,8 @@ namespace {
 
 inline constexpr int kTile = 32;
 
+#ifdef QUAD_KERNELS
+
 __global__ void __launch_bounds__(kTile* kTile) gemm_naive_flat_kernel(Operands<float> p) {
   int const row = static_cast<int>(blockIdx.y * kTile + threadIdx.x % kTile);
   int const col = static_cast<int>(blockIdx.x * kTile + threadIdx.x / kTile);
@@ -32,13 +34,25 @@ __global__ void __launch_bounds__(kTile* kTile) gemm_naive_flat_kernel(Operands<
   update(p, row, col, sum);
 }
 
+void launch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem);
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_naive_flat_kernel, grid_of(p, kTile, kTile), dim3(kTile * kTile), 0, stream, p);
+}
+
+#endif  // QUAD_KERNELS
+
 }  // namespace
 
-void launch_naive_flat(Problem const& problem, device::StreamView stream) {
-  auto const p = operands<float>(problem, "naive_flat");
-  if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_naive_flat_kernel, grid_of(p, kTile, kTile, "naive_flat"), dim3(kTile * kTile),
-              0, stream, p);
-}
+extern constinit Variant<Problem> const naive_flat{
+    {.name = "naive_flat",
+     .where = Where::cuda,
+     .types = {core::DataType::f32},
+     .needs = {.layouts = {Layout::nn},
+               .most_extent = kMostCudaExtent,
+               .most_rows = kMostTileRows * kTile},
+     .source = "after Boehm 2022",
+     .summary = "the same from a one-dimensional block"},
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

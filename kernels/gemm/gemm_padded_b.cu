@@ -29,6 +29,8 @@ inline constexpr int kRows = 8, kCols = 8;  // of one thread
 inline constexpr int kThreads = kM * kN / (kRows * kCols);
 inline constexpr int kPadding = 5;
 
+#ifdef QUAD_KERNELS
+
 __global__ void __launch_bounds__(kThreads) gemm_padded_b_kernel(Operands<float> p) {
   QUAD_SHARED(float, tile_a, [kDepth][kM]);  // transposed
   QUAD_SHARED(float, tile_b, [kDepth][kN + kPadding]);
@@ -84,13 +86,26 @@ __global__ void __launch_bounds__(kThreads) gemm_padded_b_kernel(Operands<float>
   }
 }
 
+void launch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem);
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_padded_b_kernel, grid_of(p, kM, kN), dim3(kThreads), 0, stream, p);
+}
+
+#endif  // QUAD_KERNELS
+
 }  // namespace
 
-void launch_padded_b(Problem const& problem, device::StreamView stream) {
-  auto const p = operands<float>(problem, "padded_b");
-  require_vectors(p, "padded_b", "transposed_a");
-  if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_padded_b_kernel, grid_of(p, kM, kN, "padded_b"), dim3(kThreads), 0, stream, p);
-}
+extern constinit Variant<Problem> const padded_b{{.name = "padded_b",
+                                                  .where = Where::cuda,
+                                                  .types = {core::DataType::f32},
+                                                  .needs = {.layouts = {Layout::nn},
+                                                            .row_bytes = 16,
+                                                            .alignment = 16,
+                                                            .most_extent = kMostCudaExtent,
+                                                            .most_rows = kMostTileRows * kM},
+                                                  .source = "after Boehm 2022",
+                                                  .summary = "B padded against bank conflicts"},
+                                                 QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

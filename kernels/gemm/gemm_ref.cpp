@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Matrix product as in the textbook: what every other variant is held against.
+/// Matrix product as in the textbook: what every other variant is compared with.
 ///
 ///   C[i][j] = alpha * sum_p op(A)[i][p] * op(B)[p][j] + beta * C[i][j]
 ///
@@ -38,13 +38,22 @@ void multiply(Problem const& p) {
   }
 }
 
-}  // namespace
-
-void launch_reference(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+void launch(Problem const& problem, device::StreamView stream) {
   core::visit_type(problem.c.type, [&](auto zero) {
     stream.run([problem] { multiply<decltype(zero)>(problem); });
   });
 }
+
+}  // namespace
+
+extern constinit Variant<Problem> const reference{
+    {.name = "reference",
+     .role = Role::reference,
+     .where = Where::host,
+     .types = {core::DataType::f64, core::DataType::f32, core::DataType::f16, core::DataType::bf16,
+               core::DataType::i32},
+     .source = "own",
+     .summary = "three loops, one thread, sums in f64"},
+    launch};
 
 }  // namespace quadrille::kernels::gemm

@@ -23,6 +23,8 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
+#ifdef QUAD_KERNELS
+
 template <class T, int kTile>
 __global__ void __launch_bounds__(kTile* kTile) gemm_shared_tile_kernel(Operands<T> p) {
   QUAD_SHARED(T, tile_a, [kTile][kTile]);
@@ -48,29 +50,54 @@ __global__ void __launch_bounds__(kTile* kTile) gemm_shared_tile_kernel(Operands
 }
 
 template <class T, int kTile>
-void enqueue(Problem const& problem, device::StreamView stream, char const* variant) {
-  auto const p = operands<T>(problem, variant);
+void enqueue(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<T>(problem);
   if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH((gemm_shared_tile_kernel<T, kTile>), grid_of(p, kTile, kTile, variant),
-              dim3(kTile, kTile), 0, stream, p);
+  QUAD_LAUNCH((gemm_shared_tile_kernel<T, kTile>), grid_of(p, kTile, kTile), dim3(kTile, kTile), 0,
+              stream, p);
 }
 
 template <int kTile>
-void enqueue(Problem const& problem, device::StreamView stream, char const* variant) {
-  problem.c.type == core::DataType::f64 ? enqueue<double, kTile>(problem, stream, variant)
-                                        : enqueue<float, kTile>(problem, stream, variant);
+void launch(Problem const& problem, device::StreamView stream) {
+  problem.c.type == core::DataType::f64 ? enqueue<double, kTile>(problem, stream)
+                                        : enqueue<float, kTile>(problem, stream);
 }
+
+#endif  // QUAD_KERNELS
 
 }  // namespace
 
-void launch_shared_tile(Problem const& problem, device::StreamView stream) {
-  enqueue<32>(problem, stream, "shared_tile");
-}
-void launch_shared_tile_8(Problem const& problem, device::StreamView stream) {
-  enqueue<8>(problem, stream, "shared_tile_8");
-}
-void launch_shared_tile_16(Problem const& problem, device::StreamView stream) {
-  enqueue<16>(problem, stream, "shared_tile_16");
-}
+extern constinit Variant<Problem> const shared_tile{
+    {.name = "shared_tile",
+     .where = Where::cuda,
+     .types = {core::DataType::f32, core::DataType::f64},
+     .needs = {.layouts = {Layout::nn},
+               .most_extent = kMostCudaExtent,
+               .most_rows = kMostTileRows * 32},
+     .source = "after Boehm 2022",
+     .summary = "32 x 32 tiles in shared memory"},
+    QUAD_KERNEL_LAUNCH(launch<32>)};
+
+extern constinit Variant<Problem> const shared_tile_8{
+    {.name = "shared_tile_8",
+     .where = Where::cuda,
+     .types = {core::DataType::f32, core::DataType::f64},
+     .needs = {.layouts = {Layout::nn},
+               .most_extent = kMostCudaExtent,
+               .most_rows = kMostTileRows * 8},
+     .source = "after Boehm 2022",
+     .summary = "8 x 8 tiles in shared memory"},
+    QUAD_KERNEL_LAUNCH(launch<8>)};
+
+extern constinit Variant<Problem> const shared_tile_16{
+    {.name = "shared_tile_16",
+     .where = Where::cuda,
+     .types = {core::DataType::f32, core::DataType::f64},
+     .needs = {.layouts = {Layout::nn},
+               .most_extent = kMostCudaExtent,
+               .most_rows = kMostTileRows * 16},
+     .source = "after Boehm 2022",
+     .summary = "16 x 16 tiles in shared memory"},
+    QUAD_KERNEL_LAUNCH(launch<16>)};
 
 }  // namespace quadrille::kernels::gemm

@@ -76,10 +76,17 @@ struct Tile {
 };
 
 using Large = Tile<2, 4>;
-static_assert(Large::kM * Large::kN == kSimtAsyncTile);
 using Medium = Tile<2, 2>;
 using Small = Tile<1, 2>;
 using Smallest = Tile<1, 1>;
+
+/// Floats of scratch memory with which tiles can be cut along k: the counters that variants share,
+/// and a tile for each block.
+constexpr std::int64_t scratch_elements(int units) {
+  return kScratchCounters + std::int64_t{units} * Large::kM * Large::kN;
+}
+
+#ifdef QUAD_KERNELS
 
 /// How the stages of a product are dealt to blocks. The first `cut` tiles are dealt by stages, every
 /// block getting as many in a row as any other; the tiles behind them whole, in turn.
@@ -492,7 +499,7 @@ Choice choice_of(Operands<float> const& p, device::Span<float> scratch, int unit
   bool const possible = Tile::kSlices == 1 &&
                         cut * plan.stages <= std::numeric_limits<int>::max() &&
                         cut * plan.stages >= units && units <= kScratchCounters &&
-                        scratch.size >= simt_async_scratch(units);
+                        scratch.size >= scratch_elements(units);
   if (possible && cut_time < choice.time) {
     choice.time = cut_time;
     plan.cut = static_cast<int>(cut);
@@ -504,32 +511,59 @@ Choice choice_of(Operands<float> const& p, device::Span<float> scratch, int unit
 
 /// Runs the quickest of the tiles.
 template <class... Tiles>
-void launch(Problem const& problem, device::StreamView stream, char const* variant) {
-  auto const p = operands<float>(problem, variant);
+void launch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
   int const units = stream.device().facts().units;
-  std::array const choices{choice_of<Tiles>(p, problem.scratch, units)...};
+  device::Span<float> const scratch{static_cast<float*>(problem.scratch),
+                                    static_cast<std::int64_t>(problem.scratch_bytes / 4)};
+  std::array const choices{choice_of<Tiles>(p, scratch, units)...};
   Choice const& best = *std::min_element(
       choices.begin(), choices.end(), [](auto const& x, auto const& y) { return x.time < y.time; });
   best.enqueue(p, best.plan, units, stream);
 }
 
+#endif  // QUAD_KERNELS
+
+std::size_t scratch_bytes(Problem const&, device::Facts const& device) {
+  return sizeof(float) * static_cast<std::size_t>(scratch_elements(device.units));
+}
+
+constexpr VariantInfo row(std::string_view name, int preference, std::string_view summary) {
+  return {.name = name,
+          .where = Where::cuda,
+          .types = {core::DataType::f32},
+          .needs = {.layouts = {Layout::nn}, .most_extent = kMostCudaExtent},
+          .preference = preference,
+          .source = "own",
+          .summary = summary};
+}
+
 }  // namespace
 
-void launch_simt_async(Problem const& problem, device::StreamView stream) {
-  launch<Large, Medium, Small, Smallest>(problem, stream, "simt_async");
-}
-void launch_simt_async_128x256(Problem const& problem, device::StreamView stream) {
-  launch<Large>(problem, stream, "simt_async_128x256");
-}
-void launch_simt_async_128x128(Problem const& problem, device::StreamView stream) {
-  launch<Medium>(problem, stream, "simt_async_128x128");
-}
-void launch_simt_async_64x128(Problem const& problem, device::StreamView stream) {
-  launch<Small>(problem, stream, "simt_async_64x128");
-}
-void launch_simt_async_64x64(Problem const& problem, device::StreamView stream) {
-  launch<Smallest>(problem, stream, "simt_async_64x64");
-}
+extern constinit Variant<Problem> const simt_async{
+    row("simt_async", 30, "ring of asynchronous copies, thread tile 8 x 16, chosen tiles"),
+    QUAD_KERNEL_LAUNCH(launch<Large, Medium, Small, Smallest>),
+    {.scratch_bytes = scratch_bytes}};
+
+extern constinit Variant<Problem> const simt_async_128x256{
+    row("simt_async_128x256", 0, "simt_async with tiles of 128 x 256"),
+    QUAD_KERNEL_LAUNCH(launch<Large>),
+    {.scratch_bytes = scratch_bytes}};
+
+extern constinit Variant<Problem> const simt_async_128x128{
+    row("simt_async_128x128", 0, "simt_async with tiles of 128 x 128"),
+    QUAD_KERNEL_LAUNCH(launch<Medium>),
+    {.scratch_bytes = scratch_bytes}};
+
+extern constinit Variant<Problem> const simt_async_64x128{
+    row("simt_async_64x128", 0, "simt_async with tiles of 64 x 128"),
+    QUAD_KERNEL_LAUNCH(launch<Small>),
+    {.scratch_bytes = scratch_bytes}};
+
+extern constinit Variant<Problem> const simt_async_64x64{
+    row("simt_async_64x64", 0, "simt_async with tiles of 64 x 64"),
+    QUAD_KERNEL_LAUNCH(launch<Smallest>),
+    {.scratch_bytes = scratch_bytes}};
 
 }  // namespace quadrille::kernels::gemm

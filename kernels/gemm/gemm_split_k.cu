@@ -13,7 +13,7 @@
 /// Types        f32, sums in f32
 /// Work         2 m n k flop; traffic m n k / 64 elements and 2 slices m n for partial sums
 /// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
-///              not transposed; extents below 2^31 - 1024; scratch of split_k_scratch() elements
+///              not transposed; extents below 2^31 - 1024; scratch_bytes() of scratch
 /// Launch       256 threads, 16 KiB of shared memory, slices along z; then 256 threads for 1024
 ///              elements of C each
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
@@ -25,7 +25,27 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-using namespace warp_tile;
+/// Parts into which k is cut, such that all multiprocessors have work and a part is worth starting.
+int slices_of(std::int64_t m, std::int64_t n, std::int64_t k, int units) {
+  constexpr std::int64_t kTile = 128;
+  constexpr std::int64_t kLeastSteps = 128;  // of a slice, or its start and end weigh too much
+  constexpr std::int64_t kMostSlices = 64;
+  std::int64_t const tiles =
+      std::max<std::int64_t>(1, ((m + kTile - 1) / kTile) * ((n + kTile - 1) / kTile));
+  std::int64_t const wanted = 2 * std::max(1, units) / tiles;  // two blocks for a multiprocessor
+  return static_cast<int>(
+      std::clamp<std::int64_t>(std::min(wanted, k / kLeastSteps), 1, kMostSlices));
+}
+
+/// The partial products of all slices, behind the counters that variants share.
+std::size_t scratch_bytes(Problem const& p, device::Facts const& device) {
+  std::int64_t const partial = slices_of(p.m(), p.n(), p.k(), device.units) * p.m() * p.n();
+  return sizeof(float) * static_cast<std::size_t>(kScratchCounters + partial);
+}
+
+#ifdef QUAD_KERNELS
+
+using namespace warp_tiles;
 
 __global__ void __launch_bounds__(kThreads)
     gemm_split_k_partial_kernel(Operands<float> p, float* partial, int steps) {
@@ -68,29 +88,45 @@ __global__ void __launch_bounds__(kThreads)
   update_vector(p, static_cast<int>(e / p.n), static_cast<int>(e % p.n), sum);
 }
 
-}  // namespace
-
-void launch_split_k(Problem const& problem, device::StreamView stream) {
-  auto const p = operands<float>(problem, "split_k");
-  require_vectors(p, "split_k", "simt_async");
-  int const units = stream.device().facts().units;
-  auto const needed = split_k_scratch(p.m, p.n, p.k, units);
-  QUAD_REQUIRE(problem.scratch.size >= needed && problem.scratch.data != nullptr,
-               "gemm/split_k: needs " + std::to_string(needed) +
-                   " elements of scratch memory; use variant 'warp_tile'");
-  QUAD_REQUIRE(reinterpret_cast<std::uintptr_t>(problem.scratch.data) % 16 == 0,
+void launch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem);
+  device::Facts const& device = stream.device().facts();
+  QUAD_REQUIRE(
+      problem.scratch != nullptr && problem.scratch_bytes >= scratch_bytes(problem, device),
+      "gemm/split_k: needs " + std::to_string(scratch_bytes(problem, device)) +
+          " bytes of scratch memory");
+  QUAD_REQUIRE(reinterpret_cast<std::uintptr_t>(problem.scratch) % 16 == 0,
                "gemm/split_k: scratch memory must be aligned to 16 bytes");
   if (p.m == 0 || p.n == 0) return;
-  int const slices = split_k_slices(p.m, p.n, p.k, units);
-  float* const partial = problem.scratch.data + kScratchCounters;
+  int const slices = slices_of(p.m, p.n, p.k, device.units);
+  float* const partial = static_cast<float*>(problem.scratch) + kScratchCounters;
   // Whole tiles for every slice, so that only the last one has an edge.
   int const steps = divide_up(divide_up(p.k, slices), kDepth) * kDepth;
-  dim3 grid = grid_of(p, kM, kN, "split_k");
+  dim3 grid = grid_of(p, kM, kN);
   grid.z = static_cast<unsigned>(slices);
   QUAD_LAUNCH(gemm_split_k_partial_kernel, grid, dim3(kThreads), 0, stream, p, partial, steps);
   auto const blocks = (std::int64_t{p.m} * p.n / 4 + kThreads - 1) / kThreads;
   QUAD_LAUNCH(gemm_split_k_sum_kernel, dim3(static_cast<unsigned>(blocks)), dim3(kThreads), 0,
               stream, p, partial, slices);
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const split_k{
+    {.name = "split_k",
+     .where = Where::cuda,
+     .types = {core::DataType::f32},
+     .needs = {.layouts = {Layout::nn},
+               .row_bytes = 16,
+               .alignment = 16,
+               .most_extent = kMostCudaExtent,
+               .most_rows = kMostTileRows * warp_tiles::kM,
+               .other = "scratch"},
+     .source = "own",
+     .summary = "k split among blocks, partial sums in scratch"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.scratch_bytes = scratch_bytes}};
 
 }  // namespace quadrille::kernels::gemm

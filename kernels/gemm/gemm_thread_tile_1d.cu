@@ -25,6 +25,8 @@ inline constexpr int kM = 64, kN = 64;  // tile of C
 inline constexpr int kDepth = 8;
 inline constexpr int kRows = 8;  // of one thread
 inline constexpr int kThreads = kM * kN / kRows;
+
+#ifdef QUAD_KERNELS
 static_assert(kM * kDepth == kThreads && kN * kDepth == kThreads, "one element of A and B each");
 
 __global__ void __launch_bounds__(kThreads) gemm_thread_tile_1d_kernel(Operands<float> p) {
@@ -60,13 +62,24 @@ __global__ void __launch_bounds__(kThreads) gemm_thread_tile_1d_kernel(Operands<
   }
 }
 
+void launch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem);
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_thread_tile_1d_kernel, grid_of(p, kM, kN), dim3(kThreads), 0, stream, p);
+}
+
+#endif  // QUAD_KERNELS
+
 }  // namespace
 
-void launch_thread_tile_1d(Problem const& problem, device::StreamView stream) {
-  auto const p = operands<float>(problem, "thread_tile_1d");
-  if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_thread_tile_1d_kernel, grid_of(p, kM, kN, "thread_tile_1d"), dim3(kThreads), 0,
-              stream, p);
-}
+extern constinit Variant<Problem> const thread_tile_1d{{.name = "thread_tile_1d",
+                                                        .where = Where::cuda,
+                                                        .types = {core::DataType::f32},
+                                                        .needs = {.layouts = {Layout::nn},
+                                                                  .most_extent = kMostCudaExtent,
+                                                                  .most_rows = kMostTileRows * kM},
+                                                        .source = "after Boehm 2022",
+                                                        .summary = "8 sums in a column per thread"},
+                                                       QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

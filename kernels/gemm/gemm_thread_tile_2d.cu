@@ -30,6 +30,8 @@ inline constexpr int kThreads = kM * kN / (kRows * kCols);
 // Rows of the tiles that all threads fill in one pass.
 inline constexpr int kRowsA = kThreads / kDepth;
 inline constexpr int kRowsB = kThreads / kN;
+
+#ifdef QUAD_KERNELS
 // Two blocks of f32 share a multiprocessor; in f64 the sums of one take half of its registers.
 template <class T>
 inline constexpr int kBlocks = sizeof(T) == 4 ? 2 : 1;
@@ -91,17 +93,30 @@ __global__ void __launch_bounds__(kThreads, kBlocks<T>) gemm_thread_tile_2d_kern
 
 template <class T>
 void enqueue(Problem const& problem, device::StreamView stream) {
-  auto const p = operands<T>(problem, "thread_tile_2d");
+  auto const p = operands<T>(problem);
   if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_thread_tile_2d_kernel<T>, grid_of(p, kM, kN, "thread_tile_2d"), dim3(kThreads),
-              0, stream, p);
+  QUAD_LAUNCH(gemm_thread_tile_2d_kernel<T>, grid_of(p, kM, kN), dim3(kThreads), 0, stream, p);
 }
 
-}  // namespace
-
-void launch_thread_tile_2d(Problem const& problem, device::StreamView stream) {
+void launch(Problem const& problem, device::StreamView stream) {
   problem.c.type == core::DataType::f64 ? enqueue<double>(problem, stream)
                                         : enqueue<float>(problem, stream);
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const thread_tile_2d{
+    {.name = "thread_tile_2d",
+     .where = Where::cuda,
+     .types = {core::DataType::f32, core::DataType::f64},
+     .needs = {.layouts = {Layout::nn},
+               .most_extent = kMostCudaExtent,
+               .most_rows = kMostTileRows * kM},
+     .preference = 20,
+     .source = "after Boehm 2022",
+     .summary = "8 x 8 sums per thread"},
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

@@ -24,7 +24,7 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-/// Threads each way, sums of a thread each way, steps of k per tile.
+/// Threads each way, accumulators of a thread each way, k-iterations of a tile.
 template <int Threads, int Sums, int Depth>
 struct Shape {
   static constexpr int kThreads = Threads;
@@ -35,6 +35,11 @@ struct Shape {
   template <class T>
   static constexpr std::size_t kSharedBytes = (kTile * kPitchA + Depth * kTile) * sizeof(T);
 };
+using Regular = Shape<16, 8, 16>;
+using Fine = Shape<32, 2, 64>;
+using Coarse = Shape<16, 16, 16>;
+
+#ifdef QUAD_KERNELS
 
 template <class T, class Shape>
 __global__ void __launch_bounds__(Shape::kThreads* Shape::kThreads)
@@ -90,30 +95,53 @@ __global__ void __launch_bounds__(Shape::kThreads* Shape::kThreads)
 }
 
 template <class T, class Shape>
-void enqueue(Problem const& problem, device::StreamView stream, char const* variant) {
-  auto const p = operands<T>(problem, variant);
+void launch_as(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<T>(problem);
   if (p.m == 0 || p.n == 0) return;
   QUAD_LAUNCH((gemm_thread_tile_2d_strided_kernel<T, Shape>),
-              grid_of(p, Shape::kTile, Shape::kTile, variant),
-              dim3(Shape::kThreads, Shape::kThreads), Shape::template kSharedBytes<T>, stream, p);
+              grid_of(p, Shape::kTile, Shape::kTile), dim3(Shape::kThreads, Shape::kThreads),
+              Shape::template kSharedBytes<T>, stream, p);
 }
 
 template <class Shape>
-void enqueue(Problem const& problem, device::StreamView stream, char const* variant) {
-  problem.c.type == core::DataType::f64 ? enqueue<double, Shape>(problem, stream, variant)
-                                        : enqueue<float, Shape>(problem, stream, variant);
+void launch(Problem const& problem, device::StreamView stream) {
+  problem.c.type == core::DataType::f64 ? launch_as<double, Shape>(problem, stream)
+                                        : launch_as<float, Shape>(problem, stream);
+}
+
+#endif  // QUAD_KERNELS
+
+/// What the variants share; each launches another shape.
+constexpr VariantInfo row(std::string_view name, int tile, std::string_view summary) {
+  return {.name = name,
+          .where = Where::cuda,
+          .types = {core::DataType::f32, core::DataType::f64},
+          .needs = {.layouts = {Layout::nn},
+                    .most_extent = kMostCudaExtent,
+                    .most_rows = kMostTileRows * tile},
+          .source = "after a DCU course",
+          .summary = summary};
 }
 
 }  // namespace
 
-void launch_thread_tile_2d_strided(Problem const& problem, device::StreamView stream) {
-  enqueue<Shape<16, 8, 16>>(problem, stream, "thread_tile_2d_strided");
-}
-void launch_thread_tile_2d_strided_2x2(Problem const& problem, device::StreamView stream) {
-  enqueue<Shape<32, 2, 64>>(problem, stream, "thread_tile_2d_strided_2x2");
-}
-void launch_thread_tile_2d_strided_16x16(Problem const& problem, device::StreamView stream) {
-  enqueue<float, Shape<16, 16, 16>>(problem, stream, "thread_tile_2d_strided_16x16");
-}
+extern constinit Variant<Problem> const thread_tile_2d_strided{
+    row("thread_tile_2d_strided", Regular::kTile, "thread tile 8 x 8, elements 16 apart"),
+    QUAD_KERNEL_LAUNCH(launch<Regular>)};
+
+extern constinit Variant<Problem> const thread_tile_2d_strided_2x2{
+    row("thread_tile_2d_strided_2x2", Fine::kTile, "thread tile 2 x 2, elements 32 apart"),
+    QUAD_KERNEL_LAUNCH(launch<Fine>)};
+
+extern constinit Variant<Problem> const thread_tile_2d_strided_16x16{
+    {.name = "thread_tile_2d_strided_16x16",
+     .where = Where::cuda,
+     .types = {core::DataType::f32},
+     .needs = {.layouts = {Layout::nn},
+               .most_extent = kMostCudaExtent,
+               .most_rows = kMostTileRows * Coarse::kTile},
+     .source = "after a DCU course",
+     .summary = "thread tile 16 x 16: more accumulators than a thread has registers"},
+    QUAD_KERNEL_LAUNCH(launch_as<float, Coarse>)};
 
 }  // namespace quadrille::kernels::gemm

@@ -32,6 +32,8 @@ inline constexpr int kThreads = kM * kN / (kRows * kCols);
 inline constexpr int kRowsA = kThreads / kDepth;
 inline constexpr int kRowsB = kThreads / kN;
 
+#ifdef QUAD_KERNELS
+
 __global__ void __launch_bounds__(kThreads, 2) gemm_transposed_a_kernel(Operands<float> p) {
   QUAD_SHARED(float, tile_a, [kDepth][kPitchA]);  // transposed
   QUAD_SHARED(float, tile_b, [kDepth][kN]);
@@ -87,13 +89,24 @@ __global__ void __launch_bounds__(kThreads, 2) gemm_transposed_a_kernel(Operands
   }
 }
 
+void launch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem);
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_transposed_a_kernel, grid_of(p, kM, kN), dim3(kThreads), 0, stream, p);
+}
+
+#endif  // QUAD_KERNELS
+
 }  // namespace
 
-void launch_transposed_a(Problem const& problem, device::StreamView stream) {
-  auto const p = operands<float>(problem, "transposed_a");
-  if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_transposed_a_kernel, grid_of(p, kM, kN, "transposed_a"), dim3(kThreads), 0,
-              stream, p);
-}
+extern constinit Variant<Problem> const transposed_a{{.name = "transposed_a",
+                                                      .where = Where::cuda,
+                                                      .types = {core::DataType::f32},
+                                                      .needs = {.layouts = {Layout::nn},
+                                                                .most_extent = kMostCudaExtent,
+                                                                .most_rows = kMostTileRows * kM},
+                                                      .source = "after Boehm 2022",
+                                                      .summary = "A by columns in shared memory"},
+                                                     QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

@@ -36,6 +36,8 @@ struct Config {
   static_assert((M + N) * Depth * 4 <= 48 * 1024, "static shared memory");
 };
 
+#ifdef QUAD_KERNELS
+
 template <class C>
 __global__ void __launch_bounds__(C::kThreads) gemm_tuned_kernel(Operands<float> p) {
   QUAD_SHARED(float, tile_a, [C::kDepth][C::kM]);  // transposed
@@ -96,51 +98,55 @@ __global__ void __launch_bounds__(C::kThreads) gemm_tuned_kernel(Operands<float>
 }
 
 template <class C>
-void enqueue(Problem const& problem, device::StreamView stream, char const* variant) {
-  auto const p = operands<float>(problem, variant);
-  require_vectors(p, variant, "simt_async");
+void launch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_tuned_kernel<C>, grid_of(p, C::kM, C::kN, variant), dim3(C::kThreads), 0, stream,
-              p);
+  QUAD_LAUNCH(gemm_tuned_kernel<C>, grid_of(p, C::kM, C::kN), dim3(C::kThreads), 0, stream, p);
+}
+
+#endif  // QUAD_KERNELS
+
+/// The row of one tile.
+template <class C>
+constexpr Variant<Problem> row(std::string_view name, std::string_view summary) {
+  return {{.name = name,
+           .where = Where::cuda,
+           .types = {core::DataType::f32},
+           .needs = {.layouts = {Layout::nn},
+                     .row_bytes = 16,
+                     .alignment = 16,
+                     .most_extent = kMostCudaExtent,
+                     .most_rows = kMostTileRows * C::kM},
+           .source = "after Boehm 2022",
+           .summary = summary},
+          QUAD_KERNEL_LAUNCH(launch<C>)};
 }
 
 }  // namespace
 
-void launch_tuned_32x64x16_4x4(Problem const& problem, device::StreamView stream) {
-  enqueue<Config<32, 64, 16, 4, 4>>(problem, stream, "tuned_32x64x16_4x4");
-}
-void launch_tuned_64x64x8_8x8(Problem const& problem, device::StreamView stream) {
-  enqueue<Config<64, 64, 8, 8, 8>>(problem, stream, "tuned_64x64x8_8x8");
-}
-void launch_tuned_64x64x16_4x4(Problem const& problem, device::StreamView stream) {
-  enqueue<Config<64, 64, 16, 4, 4>>(problem, stream, "tuned_64x64x16_4x4");
-}
-void launch_tuned_64x64x16_8x4(Problem const& problem, device::StreamView stream) {
-  enqueue<Config<64, 64, 16, 8, 4>>(problem, stream, "tuned_64x64x16_8x4");
-}
-void launch_tuned_64x128x16_8x8(Problem const& problem, device::StreamView stream) {
-  enqueue<Config<64, 128, 16, 8, 8>>(problem, stream, "tuned_64x128x16_8x8");
-}
-void launch_tuned_128x64x16_8x8(Problem const& problem, device::StreamView stream) {
-  enqueue<Config<128, 64, 16, 8, 8>>(problem, stream, "tuned_128x64x16_8x8");
-}
-void launch_tuned_128x128x8_16x8(Problem const& problem, device::StreamView stream) {
-  enqueue<Config<128, 128, 8, 16, 8>>(problem, stream, "tuned_128x128x8_16x8");
-}
-void launch_tuned_128x128x16_8x8(Problem const& problem, device::StreamView stream) {
-  enqueue<Config<128, 128, 16, 8, 8>>(problem, stream, "tuned_128x128x16_8x8");
-}
-void launch_tuned_128x128x32_8x8(Problem const& problem, device::StreamView stream) {
-  enqueue<Config<128, 128, 32, 8, 8>>(problem, stream, "tuned_128x128x32_8x8");
-}
-void launch_tuned_128x256x16_8x8(Problem const& problem, device::StreamView stream) {
-  enqueue<Config<128, 256, 16, 8, 8>>(problem, stream, "tuned_128x256x16_8x8");
-}
-void launch_tuned_128x256x16_8x16(Problem const& problem, device::StreamView stream) {
-  enqueue<Config<128, 256, 16, 8, 16>>(problem, stream, "tuned_128x256x16_8x16");
-}
-void launch_tuned_256x128x16_16x8(Problem const& problem, device::StreamView stream) {
-  enqueue<Config<256, 128, 16, 16, 8>>(problem, stream, "tuned_256x128x16_16x8");
-}
+extern constinit Variant<Problem> const tuned_32x64x16_4x4 =
+    row<Config<32, 64, 16, 4, 4>>("tuned_32x64x16_4x4", "tile 32 x 64 x 16, thread tile 4 x 4");
+extern constinit Variant<Problem> const tuned_64x64x8_8x8 =
+    row<Config<64, 64, 8, 8, 8>>("tuned_64x64x8_8x8", "tile 64 x 64 x 8, thread tile 8 x 8");
+extern constinit Variant<Problem> const tuned_64x64x16_4x4 =
+    row<Config<64, 64, 16, 4, 4>>("tuned_64x64x16_4x4", "tile 64 x 64 x 16, thread tile 4 x 4");
+extern constinit Variant<Problem> const tuned_64x64x16_8x4 =
+    row<Config<64, 64, 16, 8, 4>>("tuned_64x64x16_8x4", "tile 64 x 64 x 16, thread tile 8 x 4");
+extern constinit Variant<Problem> const tuned_64x128x16_8x8 =
+    row<Config<64, 128, 16, 8, 8>>("tuned_64x128x16_8x8", "tile 64 x 128 x 16, thread tile 8 x 8");
+extern constinit Variant<Problem> const tuned_128x64x16_8x8 =
+    row<Config<128, 64, 16, 8, 8>>("tuned_128x64x16_8x8", "tile 128 x 64 x 16, thread tile 8 x 8");
+extern constinit Variant<Problem> const tuned_128x128x8_16x8 = row<Config<128, 128, 8, 16, 8>>(
+    "tuned_128x128x8_16x8", "tile 128 x 128 x 8, thread tile 16 x 8");
+extern constinit Variant<Problem> const tuned_128x128x16_8x8 = row<Config<128, 128, 16, 8, 8>>(
+    "tuned_128x128x16_8x8", "tile 128 x 128 x 16, thread tile 8 x 8");
+extern constinit Variant<Problem> const tuned_128x128x32_8x8 = row<Config<128, 128, 32, 8, 8>>(
+    "tuned_128x128x32_8x8", "tile 128 x 128 x 32, thread tile 8 x 8");
+extern constinit Variant<Problem> const tuned_128x256x16_8x8 = row<Config<128, 256, 16, 8, 8>>(
+    "tuned_128x256x16_8x8", "tile 128 x 256 x 16, thread tile 8 x 8");
+extern constinit Variant<Problem> const tuned_128x256x16_8x16 = row<Config<128, 256, 16, 8, 16>>(
+    "tuned_128x256x16_8x16", "tile 128 x 256 x 16, thread tile 8 x 16");
+extern constinit Variant<Problem> const tuned_256x128x16_16x8 = row<Config<256, 128, 16, 16, 8>>(
+    "tuned_256x128x16_16x8", "tile 256 x 128 x 16, thread tile 16 x 8");
 
 }  // namespace quadrille::kernels::gemm

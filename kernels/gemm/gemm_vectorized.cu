@@ -30,6 +30,8 @@ inline constexpr int kRows = 8, kCols = 8;  // of one thread
 inline constexpr int kPitchA = kM + 4;
 inline constexpr int kThreads = kM * kN / (kRows * kCols);
 
+#ifdef QUAD_KERNELS
+
 __global__ void __launch_bounds__(kThreads) gemm_vectorized_kernel(Operands<float> p) {
   QUAD_SHARED(float, tile_a, [kDepth][kPitchA]);  // transposed
   QUAD_SHARED(float, tile_b, [kDepth][kN]);
@@ -82,14 +84,26 @@ __global__ void __launch_bounds__(kThreads) gemm_vectorized_kernel(Operands<floa
   }
 }
 
+void launch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem);
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_vectorized_kernel, grid_of(p, kM, kN), dim3(kThreads), 0, stream, p);
+}
+
+#endif  // QUAD_KERNELS
+
 }  // namespace
 
-void launch_vectorized(Problem const& problem, device::StreamView stream) {
-  auto const p = operands<float>(problem, "vectorized");
-  require_vectors(p, "vectorized", "transposed_a");
-  if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_vectorized_kernel, grid_of(p, kM, kN, "vectorized"), dim3(kThreads), 0, stream,
-              p);
-}
+extern constinit Variant<Problem> const vectorized{{.name = "vectorized",
+                                                    .where = Where::cuda,
+                                                    .types = {core::DataType::f32},
+                                                    .needs = {.layouts = {Layout::nn},
+                                                              .row_bytes = 16,
+                                                              .alignment = 16,
+                                                              .most_extent = kMostCudaExtent,
+                                                              .most_rows = kMostTileRows * kM},
+                                                    .source = "after Boehm 2022",
+                                                    .summary = "16-byte accesses"},
+                                                   QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

@@ -26,6 +26,8 @@ inline constexpr int kDepth = 8;
 inline constexpr int kRows = 8, kCols = 8;  // of one thread
 inline constexpr int kThreads = kM * kN / (kRows * kCols);
 
+#ifdef QUAD_KERNELS
+
 __global__ void __launch_bounds__(kThreads) gemm_vectorized_scalar_kernel(Operands<float> p) {
   QUAD_SHARED(float, tile_a, [kDepth][kM]);  // transposed
   QUAD_SHARED(float, tile_b, [kDepth][kN]);
@@ -73,13 +75,25 @@ __global__ void __launch_bounds__(kThreads) gemm_vectorized_scalar_kernel(Operan
   }
 }
 
+void launch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem);
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_vectorized_scalar_kernel, grid_of(p, kM, kN), dim3(kThreads), 0, stream, p);
+}
+
+#endif  // QUAD_KERNELS
+
 }  // namespace
 
-void launch_vectorized_scalar(Problem const& problem, device::StreamView stream) {
-  auto const p = operands<float>(problem, "vectorized_scalar");
-  if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_vectorized_scalar_kernel, grid_of(p, kM, kN, "vectorized_scalar"),
-              dim3(kThreads), 0, stream, p);
-}
+extern constinit Variant<Problem> const vectorized_scalar{
+    {.name = "vectorized_scalar",
+     .where = Where::cuda,
+     .types = {core::DataType::f32},
+     .needs = {.layouts = {Layout::nn},
+               .most_extent = kMostCudaExtent,
+               .most_rows = kMostTileRows * kM},
+     .source = "after Boehm 2022",
+     .summary = "four scalar copies for each 16-byte access"},
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

@@ -22,9 +22,6 @@
 #include <Kokkos_Core.hpp>
 #include <cblas.h>
 
-#include <algorithm>
-#include <limits>
-
 namespace quadrille::kernels::gemm {
 namespace {
 
@@ -60,17 +57,8 @@ void multiply(Function* function, Problem const& p, Space const& space) {
   space.fence("quadrille::gemm::vendor");
 }
 
-}  // namespace
-
-void launch_vendor_host(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
-  for (device::MatrixView const& x : {problem.a, problem.b, problem.c}) {
-    QUAD_REQUIRE(std::max(x.rows, x.ld) <= std::numeric_limits<blasint>::max(),
-                 "gemm/vendor: an extent does not fit BLAS's integer; use variant 'kokkos'");
-  }
+void launch(Problem const& problem, device::StreamView stream) {
   bool const wide = problem.c.type == core::DataType::f64;
-  QUAD_REQUIRE(wide || problem.c.type == core::DataType::f32,
-               "gemm/vendor: takes f64 and f32 only; use variant 'kokkos'");
   stream.run([problem, stream, wide] {
     Space const& space = device::host_execution(stream);
     if (wide) {
@@ -80,5 +68,17 @@ void launch_vendor_host(Problem const& problem, device::StreamView stream) {
     }
   });
 }
+
+}  // namespace
+
+extern constinit Variant<Problem> const vendor_host{
+    {.name = "vendor",
+     .role = Role::vendor,
+     .where = Where::host,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.most_extent = kMostInt, .most_ld = kMostInt},
+     .source = "OpenBLAS",
+     .summary = "cblas_dgemm and cblas_sgemm, a part of C for each thread"},
+    launch};
 
 }  // namespace quadrille::kernels::gemm

@@ -16,14 +16,18 @@
 ///              the runner's warm-up. Never destroyed
 /// Accuracy     that of the library; eps (sqrt(k) + 2) w for random data
 /// Source       cuBLAS
-#include "common/cublas.hpp"
 #include "gemm/gemm.hpp"
 
+#ifdef QUADRILLE_CUDA_TOOLKIT
+#include "common/cublas.hpp"
+
 #include <algorithm>
-#include <limits>
+#endif
 
 namespace quadrille::kernels::gemm {
 namespace {
+
+#ifdef QUADRILLE_CUDA_TOOLKIT
 
 template <class T, class Function>
 void multiply(Function* function, Problem const& p, device::StreamView stream) {
@@ -42,14 +46,7 @@ void multiply(Function* function, Problem const& p, device::StreamView stream) {
                "gemm/vendor: gemm");
 }
 
-}  // namespace
-
-void launch_vendor_cuda(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
-  for (device::MatrixView const& x : {problem.a, problem.b, problem.c}) {
-    QUAD_REQUIRE(std::max(x.rows, x.ld) <= std::numeric_limits<int>::max(),
-                 "gemm/vendor: an extent does not fit BLAS's integer; use variant 'simt_async'");
-  }
+void launch(Problem const& problem, device::StreamView stream) {
   Cublas const& cublas = Cublas::instance();
   switch (problem.c.type) {
     case core::DataType::f64:
@@ -61,5 +58,19 @@ void launch_vendor_cuda(Problem const& problem, device::StreamView stream) {
     default: core::fail("gemm/vendor: takes f64 and f32 only");
   }
 }
+
+#endif
+
+}  // namespace
+
+extern constinit Variant<Problem> const vendor_cuda{
+    {.name = "vendor",
+     .role = Role::vendor,
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.most_extent = kMostInt, .most_ld = kMostInt},
+     .source = "cuBLAS",
+     .summary = "cublasDgemm and cublasSgemm"},
+    QUAD_TOOLKIT_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

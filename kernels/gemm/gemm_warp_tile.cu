@@ -23,7 +23,9 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-using namespace warp_tile;
+#ifdef QUAD_KERNELS
+
+using namespace warp_tiles;
 
 __global__ void __launch_bounds__(kThreads) gemm_warp_tile_kernel(Operands<float> p) {
   QUAD_SHARED(Tiles, tiles);
@@ -43,13 +45,27 @@ __global__ void __launch_bounds__(kThreads) gemm_warp_tile_kernel(Operands<float
   write(p, place, row, col, sum);
 }
 
+void launch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem);
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_warp_tile_kernel, grid_of(p, kM, kN), dim3(kThreads), 0, stream, p);
+}
+
+#endif  // QUAD_KERNELS
+
 }  // namespace
 
-void launch_warp_tile(Problem const& problem, device::StreamView stream) {
-  auto const p = operands<float>(problem, "warp_tile");
-  require_vectors(p, "warp_tile", "simt_async");
-  if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_warp_tile_kernel, grid_of(p, kM, kN, "warp_tile"), dim3(kThreads), 0, stream, p);
-}
+extern constinit Variant<Problem> const warp_tile{
+    {.name = "warp_tile",
+     .where = Where::cuda,
+     .types = {core::DataType::f32},
+     .needs = {.layouts = {Layout::nn},
+               .row_bytes = 16,
+               .alignment = 16,
+               .most_extent = kMostCudaExtent,
+               .most_rows = kMostTileRows * warp_tiles::kM},
+     .source = "after Boehm 2022",
+     .summary = "a tile for each warp"},
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

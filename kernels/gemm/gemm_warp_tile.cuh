@@ -7,7 +7,7 @@
 /// The warp-tiled product that several techniques start from: a block computes 128 x 128 elements
 /// of C, a warp 32 x 64 of them, a thread four patches of 4 x 4 that are 16 rows and 32 columns
 /// apart. The techniques differ in how and when tiles reach shared memory.
-namespace quadrille::kernels::gemm::warp_tile {
+namespace quadrille::kernels::gemm::warp_tiles {
 
 inline constexpr int kM = 128, kN = 128;  // of a block
 inline constexpr int kDepth = 16;
@@ -16,6 +16,8 @@ inline constexpr int kSubM = 16, kSubN = 32;  // of all first patches of a warp
 inline constexpr int kPatch = 4;
 inline constexpr int kRows = kWarpM / kSubM * kPatch, kCols = kWarpN / kSubN * kPatch;
 inline constexpr int kThreads = kM / kWarpM * (kN / kWarpN) * 32;
+
+#ifdef QUAD_KERNELS
 
 /// One step of the ring: A transposed, B as it is.
 struct Tiles {
@@ -133,4 +135,6 @@ __device__ inline void write(Operands<float> const& p, Place const& place, int r
   }
 }
 
-}  // namespace quadrille::kernels::gemm::warp_tile
+#endif  // QUAD_KERNELS
+
+}  // namespace quadrille::kernels::gemm::warp_tiles

@@ -23,7 +23,9 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-using namespace warp_tile;
+#ifdef QUAD_KERNELS
+
+using namespace warp_tiles;
 
 inline constexpr int kBand = 8;  // rows of tiles
 
@@ -51,15 +53,29 @@ __global__ void __launch_bounds__(kThreads) gemm_warp_tile_block_swizzle_kernel(
   write(p, place, row, col, sum);
 }
 
-}  // namespace
-
-void launch_warp_tile_block_swizzle(Problem const& problem, device::StreamView stream) {
-  auto const p = operands<float>(problem, "warp_tile_block_swizzle");
-  require_vectors(p, "warp_tile_block_swizzle", "simt_async");
+void launch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
-  dim3 const grid = grid_of(p, kM, kN, "warp_tile_block_swizzle");
+  dim3 const grid = grid_of(p, kM, kN);
   QUAD_LAUNCH(gemm_warp_tile_block_swizzle_kernel, dim3(grid.x * grid.y), dim3(kThreads), 0, stream,
               p);
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const warp_tile_block_swizzle{
+    {.name = "warp_tile_block_swizzle",
+     .where = Where::cuda,
+     .types = {core::DataType::f32},
+     .needs = {.layouts = {Layout::nn},
+               .row_bytes = 16,
+               .alignment = 16,
+               .most_extent = kMostCudaExtent,
+               .most_rows = kMostTileRows * warp_tiles::kM},
+     .source = "after Boehm 2022",
+     .summary = "blocks in bands for the L2 cache"},
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

@@ -9,139 +9,29 @@
 #include <numbers>
 
 namespace quadrille::kernels::integral {
+// clang-format off
+QUAD_TABLE(Variant<Problem> const, kTable,
+  reference,
+  kokkos,
+  race,
+  global_atomic,
+  shared_atomic_256,
+  shared_atomic_1024,
+  warp_shuffle,
+  grid_stride_1,
+  grid_stride_100,
+  grid_stride,
+  sincospi,
+  fast_math,
+  two_pass_host,
+  two_pass_device,
+  two_pass_device_vector,
+  one_launch,
+  reduced_range
+);
+// clang-format on
+
 namespace {
-
-using core::DataType;
-
-std::vector<Variant<Problem>> const& table() {
-  static std::vector<Variant<Problem>> const rows{
-      {{"reference",
-        Backend::reference,
-        {DataType::f64, DataType::f32},
-        "none",
-        "DCU programming tutorial, integral",
-        "one thread, the library's sin, cos and exp, double precision"},
-       launch_reference},
-      {{"kokkos",
-        Backend::kokkos,
-        {DataType::f64, DataType::f32},
-        "none",
-        "own",
-        "parallel_reduce, polynomials on a reduced range in whole vectors",
-        0,
-        false,
-        true},
-       QUAD_KOKKOS_LAUNCH(launch_kokkos)},
-      {{"race",
-        Backend::cuda,
-        {DataType::f64, DataType::f32},
-        "a case that asks for demonstrations",
-        "DCU programming tutorial, integral",
-        "every thread adds to one number, unprotected: wrong",
-        0,
-        true},
-       QUAD_CUDA_LAUNCH(launch_race)},
-      {{"global_atomic",
-        Backend::cuda,
-        {DataType::f64, DataType::f32},
-        "not reproducible",
-        "DCU programming tutorial, integral",
-        "one atomic addition in global memory a cell"},
-       QUAD_CUDA_LAUNCH(launch_global_atomic)},
-      {{"shared_atomic_256",
-        Backend::cuda,
-        {DataType::f64, DataType::f32},
-        "not reproducible",
-        "DCU programming tutorial, integral",
-        "one atomic addition in shared memory a cell, one global a block"},
-       QUAD_CUDA_LAUNCH(launch_shared_atomic_256)},
-      {{"shared_atomic_1024",
-        Backend::cuda,
-        {DataType::f64, DataType::f32},
-        "not reproducible",
-        "DCU programming tutorial, integral",
-        "the same with four times fewer global additions"},
-       QUAD_CUDA_LAUNCH(launch_shared_atomic_1024)},
-      {{"warp_shuffle",
-        Backend::cuda,
-        {DataType::f64, DataType::f32},
-        "not reproducible",
-        "DCU programming tutorial, integral",
-        "shuffles; one shared atomic a warp, one global a block"},
-       QUAD_CUDA_LAUNCH(launch_warp_shuffle)},
-      {{"grid_stride_1",
-        Backend::cuda,
-        {DataType::f64, DataType::f32},
-        "not reproducible",
-        "DCU programming tutorial, integral",
-        "loop with the grid as stride, one cell a thread"},
-       QUAD_CUDA_LAUNCH(launch_grid_stride_1)},
-      {{"grid_stride_100",
-        Backend::cuda,
-        {DataType::f64, DataType::f32},
-        "not reproducible",
-        "DCU programming tutorial, integral",
-        "the same with 100 cells a thread"},
-       QUAD_CUDA_LAUNCH(launch_grid_stride_100)},
-      {{"grid_stride",
-        Backend::cuda,
-        {DataType::f64, DataType::f32},
-        "not reproducible",
-        "own",
-        "the same with as many threads as are resident"},
-       QUAD_CUDA_LAUNCH(launch_grid_stride)},
-      {{"sincospi",
-        Backend::cuda,
-        {DataType::f64, DataType::f32},
-        "not reproducible",
-        "own",
-        "grid_stride with sinpi and cospi, which need no reduction by pi"},
-       QUAD_CUDA_LAUNCH(launch_sincospi)},
-      {{"fast_math",
-        Backend::cuda,
-        {DataType::f32},
-        "f32; not reproducible",
-        "DCU programming tutorial, integral",
-        "grid_stride with the intrinsics __sinf, __cosf, __expf"},
-       QUAD_CUDA_LAUNCH(launch_fast_math)},
-      {{"two_pass_host",
-        Backend::cuda,
-        {DataType::f64, DataType::f32},
-        "not reproducible",
-        "DCU programming tutorial, integral",
-        "no atomics: a sum a warp, added up on the host"},
-       QUAD_CUDA_LAUNCH(launch_two_pass_host)},
-      {{"two_pass_device",
-        Backend::cuda,
-        {DataType::f64, DataType::f32},
-        "not reproducible",
-        "DCU programming tutorial, integral",
-        "the same, added up by a second kernel"},
-       QUAD_CUDA_LAUNCH(launch_two_pass_device)},
-      {{"two_pass_device_vector",
-        Backend::cuda,
-        {DataType::f64, DataType::f32},
-        "not reproducible",
-        "DCU programming tutorial, integral",
-        "the same with 16-byte loads"},
-       QUAD_CUDA_LAUNCH(launch_two_pass_device_vector)},
-      {{"one_launch",
-        Backend::cuda,
-        {DataType::f64, DataType::f32},
-        "not reproducible",
-        "own",
-        "the last block to finish joins all, in a fixed order"},
-       QUAD_CUDA_LAUNCH(launch_one_launch)},
-      {{"reduced_range",
-        Backend::cuda,
-        {DataType::f64, DataType::f32},
-        "none",
-        "own",
-        "fused multiply-adds alone: angle addition from tables, polynomials"},
-       QUAD_CUDA_LAUNCH(launch_reduced_range)},
-  };
-  return rows;
-}
 
 /// sin^2(a x) cos^2(b x) = 1/4 + the sum of weight cos(omega x).
 struct Harmonic {
@@ -263,10 +153,14 @@ double exact_integral(Problem const& p) {
 
 }  // namespace
 
-std::span<Variant<Problem> const> variants() { return table(); }
+Variants<Problem> variants() { return kTable; }
 
-bool supports_reproducible(VariantInfo const& variant) {
-  return variant.backend != Backend::cuda || variant.name == "reduced_range";
+ProblemFacts facts_of(Problem const& p) {
+  return {.types = p.type, .result = {"result", {p.result, core::DataType::f64, 1, 1, 1}}};
+}
+
+std::string plain_only(Problem const& problem) {
+  return problem.reproducible ? "gives no reproducible bits" : "";
 }
 
 std::int64_t partial_sums(std::int64_t count) {
@@ -281,10 +175,6 @@ std::size_t scratch_bytes(std::int64_t count) {
 }
 
 double exact(Problem const& problem) { return problem.amplitude * exact_integral(problem); }
-
-double serial_additions(VariantInfo const& variant, std::int64_t count) {
-  return variant.name == "global_atomic" ? static_cast<double>(count) : 0;
-}
 
 double error_bound(Problem const& p, double serial) {
   constexpr double kEps = std::numeric_limits<double>::epsilon();
@@ -305,7 +195,7 @@ void set_default_interval(Problem& problem) {
 }
 
 void require_consistent(Problem const& p) {
-  QUAD_REQUIRE(p.type == DataType::f64 || p.type == DataType::f32,
+  QUAD_REQUIRE(p.type == core::DataType::f64 || p.type == core::DataType::f32,
                "integral: takes f64 and f32 only");
   QUAD_REQUIRE(p.cells >= 1 && p.cells <= (1LL << 51), "integral: cells must be 1 to 2^51");
   QUAD_REQUIRE(std::isfinite(p.lower) && std::isfinite(p.upper) && std::isfinite(p.amplitude),

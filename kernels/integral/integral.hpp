@@ -5,7 +5,7 @@
 #include "common/variant.hpp"
 #include "common/virtual_blocks.hpp"
 
-#include <span>
+#include <string>
 #include <string_view>
 
 namespace quadrille::kernels::integral {
@@ -38,6 +38,12 @@ using kernels::kVirtualBlocks;
 /// cells; who has the first cell takes half of its left end off, who has the last one adds the
 /// right end of the interval.
 struct Problem {
+  static constexpr std::string_view kOperation = "integral";
+  /// Of a variant.
+  struct Notes {
+    bool adds_serially = false;  ///< all cells to one and the same number, one after the other
+  };
+
   Integrand integrand = Integrand::sin2cos2;
   Rule rule = Rule::midpoint;
   core::DataType type = core::DataType::f64;  ///< of the evaluation, f64 or f32; sums are f64
@@ -93,38 +99,20 @@ double exact(Problem const& problem);
 ///                    adds the same values over and over
 double error_bound(Problem const& problem, double serial = 0);
 
-/// Additions of cells to one and the same number by a variant that does nothing else; else 0.
-double serial_additions(VariantInfo const& variant, std::int64_t count);
-
 /// Default interval of each integrand: [0, 40000 pi], [0, 1], [0, 1], [-1, 1].
 void set_default_interval(Problem& problem);
 
-std::span<Variant<Problem> const> variants();
-bool supports_reproducible(VariantInfo const& variant);
-/// Ends the job unless the problem is complete; every launch function calls it.
+Variants<Problem> variants();
+ProblemFacts facts_of(Problem const& problem);
+/// Ends the job unless the problem is complete.
 void require_consistent(Problem const& problem);
 
-void launch_reference(Problem const& problem, device::StreamView stream);
-void launch_kokkos(Problem const& problem, device::StreamView stream);
+/// For Specifics::unsupported of variants whose sums depend on more than the virtual blocks.
+std::string plain_only(Problem const& problem);
+
 /// launch_kokkos on a GPU; only in a build whose Kokkos has CUDA.
 void launch_kokkos_cuda(Problem const& problem, device::StreamView stream);
-/// What launch_reference does with a reproducible problem.
+/// What `reference` does with a reproducible problem.
 void launch_reproducible(Problem const& problem, device::StreamView stream);
-
-void launch_race(Problem const& problem, device::StreamView stream);
-void launch_global_atomic(Problem const& problem, device::StreamView stream);
-void launch_shared_atomic_256(Problem const& problem, device::StreamView stream);
-void launch_shared_atomic_1024(Problem const& problem, device::StreamView stream);
-void launch_warp_shuffle(Problem const& problem, device::StreamView stream);
-void launch_grid_stride_1(Problem const& problem, device::StreamView stream);
-void launch_grid_stride_100(Problem const& problem, device::StreamView stream);
-void launch_grid_stride(Problem const& problem, device::StreamView stream);
-void launch_sincospi(Problem const& problem, device::StreamView stream);
-void launch_fast_math(Problem const& problem, device::StreamView stream);
-void launch_two_pass_host(Problem const& problem, device::StreamView stream);
-void launch_two_pass_device(Problem const& problem, device::StreamView stream);
-void launch_two_pass_device_vector(Problem const& problem, device::StreamView stream);
-void launch_one_launch(Problem const& problem, device::StreamView stream);
-void launch_reduced_range(Problem const& problem, device::StreamView stream);
 
 }  // namespace quadrille::kernels::integral

@@ -17,6 +17,8 @@
 /// functions, and the check of a problem.
 namespace quadrille::kernels::integral {
 
+#ifdef QUAD_KERNELS
+
 /// What the integrand is evaluated with.
 enum class Functions {
   library,     ///< sin, cos, exp and division
@@ -181,12 +183,7 @@ __global__ void __launch_bounds__(1024) integral_grid_stride_kernel(Task task, d
   add_to_result(task.mesh.scale * sum_of_thread<T, functions>(task), result);
 }
 
-/// Ends the job unless a CUDA variant can run the problem.
-inline void require_plain(Problem const& p, std::string_view name) {
-  require_consistent(p);
-  QUAD_REQUIRE(!p.reproducible, "integral/" + std::string{name} +
-                                    " is not reproducible; use variant 'reduced_range'");
-}
+/// Ends the job unless the problem brings memory for partial sums.
 inline void require_scratch(Problem const& p) {
   QUAD_REQUIRE(p.scratch != nullptr && p.scratch_bytes >= scratch_bytes(p.count),
                "integral: scratch is missing or smaller than scratch_bytes(count)");
@@ -223,5 +220,7 @@ void launch_resident(Problem const& p, device::StreamView stream) {
               dim3(std::min(blocks_for(p.count, 1024), resident)), dim3(1024), 0, stream,
               task_of(p), p.result);
 }
+
+#endif  // QUAD_KERNELS
 
 }  // namespace quadrille::kernels::integral

@@ -19,11 +19,26 @@
 
 namespace quadrille::kernels::integral {
 
-void launch_fast_math(Problem const& problem, device::StreamView stream) {
-  require_plain(problem, "fast_math");
-  QUAD_REQUIRE(problem.type == core::DataType::f32,
-               "integral/fast_math: the intrinsics are f32; use variant 'grid_stride'");
+namespace {
+
+#ifdef QUAD_KERNELS
+
+void launch(Problem const& problem, device::StreamView stream) {
   launch_resident<float, Functions::intrinsic>(problem, stream);
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const fast_math{
+    {.name = "fast_math",
+     .where = Where::cuda,
+     .types = {core::DataType::f32},
+     .needs = {.other = "not reproducible"},
+     .source = "DCU programming tutorial, integral",
+     .summary = "grid_stride with the intrinsics __sinf, __cosf, __expf"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = plain_only}};
 
 }  // namespace quadrille::kernels::integral

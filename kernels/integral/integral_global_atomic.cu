@@ -21,6 +21,8 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 
+#ifdef QUAD_KERNELS
+
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     integral_global_atomic_kernel(Task task, double* result) {
@@ -29,10 +31,7 @@ __global__ void __launch_bounds__(kThreads)
   atomicAdd(result, task.mesh.scale * sum_of_cell<T, Functions::library>(task, task.first + i));
 }
 
-}  // namespace
-
-void launch_global_atomic(Problem const& problem, device::StreamView stream) {
-  require_plain(problem, "global_atomic");
+void launch(Problem const& problem, device::StreamView stream) {
   clear_result(problem, stream);
   if (problem.count == 0) return;
   visit_type(problem, [&]<class T>() {
@@ -40,5 +39,19 @@ void launch_global_atomic(Problem const& problem, device::StreamView stream) {
                 dim3(kThreads), 0, stream, task_of(problem), problem.result);
   });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const global_atomic{
+    {.name = "global_atomic",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.other = "not reproducible"},
+     .source = "DCU programming tutorial, integral",
+     .summary = "one atomic addition in global memory a cell"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = plain_only, .notes = {.adds_serially = true}}};
 
 }  // namespace quadrille::kernels::integral

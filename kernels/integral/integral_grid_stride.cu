@@ -22,10 +22,11 @@
 namespace quadrille::kernels::integral {
 namespace {
 
+#ifdef QUAD_KERNELS
+
 /// With so many cells a thread that blocks of 1024 cover the interval.
-void launch(Problem const& problem, device::StreamView stream, std::int64_t each,
-            std::string_view name) {
-  require_plain(problem, name);
+template <std::int64_t each>
+void launch(Problem const& problem, device::StreamView stream) {
   clear_result(problem, stream);
   if (problem.count == 0) return;
   visit_type(problem, [&]<class T>() {
@@ -35,17 +36,42 @@ void launch(Problem const& problem, device::StreamView stream, std::int64_t each
   });
 }
 
-}  // namespace
-
-void launch_grid_stride_1(Problem const& problem, device::StreamView stream) {
-  launch(problem, stream, 1, "grid_stride_1");
-}
-void launch_grid_stride_100(Problem const& problem, device::StreamView stream) {
-  launch(problem, stream, 100, "grid_stride_100");
-}
-void launch_grid_stride(Problem const& problem, device::StreamView stream) {
-  require_plain(problem, "grid_stride");
+void launch_chosen(Problem const& problem, device::StreamView stream) {
   visit_type(problem, [&]<class T>() { launch_resident<T, Functions::library>(problem, stream); });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const grid_stride_1{
+    {.name = "grid_stride_1",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.other = "not reproducible"},
+     .source = "DCU programming tutorial, integral",
+     .summary = "loop with the grid as stride, one cell a thread"},
+    QUAD_KERNEL_LAUNCH(launch<1>),
+    {.unsupported = plain_only}};
+
+extern constinit Variant<Problem> const grid_stride_100{
+    {.name = "grid_stride_100",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.other = "not reproducible"},
+     .source = "DCU programming tutorial, integral",
+     .summary = "the same with 100 cells a thread"},
+    QUAD_KERNEL_LAUNCH(launch<100>),
+    {.unsupported = plain_only}};
+
+extern constinit Variant<Problem> const grid_stride{
+    {.name = "grid_stride",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.other = "not reproducible"},
+     .source = "own",
+     .summary = "the same with as many threads as are resident"},
+    QUAD_KERNEL_LAUNCH(launch_chosen),
+    {.unsupported = plain_only}};
 
 }  // namespace quadrille::kernels::integral

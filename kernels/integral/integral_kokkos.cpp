@@ -32,10 +32,7 @@ using Range =
 
 constexpr std::int64_t kChunk = 8192;
 
-}  // namespace
-
 void launch_kokkos(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
   visit(problem, [&]<Integrand f, Rule rule, class T>() {
     stream.run([p = problem, stream] {
       auto const& space = device::host_execution(stream);
@@ -63,5 +60,16 @@ void launch_kokkos(Problem const& problem, device::StreamView stream) {
     });
   });
 }
+
+}  // namespace
+
+extern constinit Variant<Problem> const kokkos{
+    {.name = "kokkos",
+     .where = Where::kokkos,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .preference = 10,
+     .source = "own",
+     .summary = "parallel_reduce, polynomials on a reduced range in whole vectors"},
+    QUAD_KOKKOS_LAUNCH(launch_kokkos)};
 
 }  // namespace quadrille::kernels::integral

@@ -22,6 +22,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
+#ifdef QUAD_KERNELS
+
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     integral_one_launch_kernel(Task task, double* partials, unsigned* finished, double* result) {
@@ -31,10 +33,7 @@ __global__ void __launch_bounds__(kThreads)
                                                                        task.count, result);
 }
 
-}  // namespace
-
-void launch_one_launch(Problem const& problem, device::StreamView stream) {
-  require_plain(problem, "one_launch");
+void launch(Problem const& problem, device::StreamView stream) {
   require_scratch(problem);
   auto const resident = static_cast<unsigned>(8 * stream.device().facts().units);
   unsigned const blocks = std::clamp(blocks_for(problem.count, kThreads), 1U, resident);
@@ -43,5 +42,20 @@ void launch_one_launch(Problem const& problem, device::StreamView stream) {
                 task_of(problem), partials_of(problem), counter_of(problem), problem.result);
   });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const one_launch{
+    {.name = "one_launch",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.other = "not reproducible"},
+     .preference = 20,
+     .source = "own",
+     .summary = "the last block to finish joins all, in a fixed order"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = plain_only}};
 
 }  // namespace quadrille::kernels::integral

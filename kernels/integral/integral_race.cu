@@ -22,6 +22,8 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 
+#ifdef QUAD_KERNELS
+
 template <class T>
 __global__ void __launch_bounds__(kThreads) integral_race_kernel(Task task, double* result) {
   std::int64_t const i = own_index();
@@ -30,10 +32,7 @@ __global__ void __launch_bounds__(kThreads) integral_race_kernel(Task task, doub
   *result += task.mesh.scale * sum_of_cell<T, Functions::library>(task, task.first + i);
 }
 
-}  // namespace
-
-void launch_race(Problem const& problem, device::StreamView stream) {
-  require_plain(problem, "race");
+void launch(Problem const& problem, device::StreamView stream) {
   clear_result(problem, stream);
   if (problem.count == 0) return;
   visit_type(problem, [&]<class T>() {
@@ -41,5 +40,20 @@ void launch_race(Problem const& problem, device::StreamView stream) {
                 dim3(kThreads), 0, stream, task_of(problem), problem.result);
   });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const race{
+    {.name = "race",
+     .role = Role::demonstration,
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.other = "not reproducible"},
+     .source = "DCU programming tutorial, integral",
+     .summary = "every thread adds to one number, unprotected: wrong"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = plain_only}};
 
 }  // namespace quadrille::kernels::integral

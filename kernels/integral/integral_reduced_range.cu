@@ -38,6 +38,8 @@ constexpr int kTiles = 4;
 /// Cells of a thread at a time, where there are no tiles.
 constexpr int kCells = 4;
 
+#ifdef QUAD_KERNELS
+
 /// Evaluations of a tile, one point of a cell after the other.
 template <Rule rule>
 inline constexpr int kPoints = rule == Rule::midpoint  ? 1
@@ -227,10 +229,7 @@ void launch_blocks(Problem const& p, device::StreamView stream) {
   });
 }
 
-}  // namespace
-
-void launch_reduced_range(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+void launch(Problem const& problem, device::StreamView stream) {
   if (problem.reproducible) return launch_blocks(problem, stream);
   require_scratch(problem);
   auto const resident = static_cast<unsigned>(4 * stream.device().facts().units);
@@ -250,5 +249,18 @@ void launch_reduced_range(Problem const& problem, device::StreamView stream) {
     }
   });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const reduced_range{
+    {.name = "reduced_range",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .preference = 30,
+     .source = "own",
+     .summary = "fused multiply-adds alone: angle addition from tables, polynomials"},
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::integral

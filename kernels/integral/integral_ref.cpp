@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Integral as in the textbook: what every other variant is held against, beside the closed form.
+/// Integral as in the textbook: what every other variant is compared with, beside the closed form.
 ///
 ///   s = amplitude * h * sum f(lower + (i + 1/2) h)   (or Simpson, or Gauss-Legendre, a cell)
 ///
@@ -57,12 +57,20 @@ double integrate(Problem const& p) {
   return static_cast<double>(static_cast<long double>(p.amplitude) * h * sum);
 }
 
-}  // namespace
-
-void launch_reference(Problem const& problem, device::StreamView stream) {
+void launch(Problem const& problem, device::StreamView stream) {
   if (problem.reproducible) return launch_reproducible(problem, stream);
-  require_consistent(problem);
   stream.run([problem] { *problem.result = integrate(problem); });
 }
+
+}  // namespace
+
+extern constinit Variant<Problem> const reference{
+    {.name = "reference",
+     .role = Role::reference,
+     .where = Where::host,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .source = "DCU programming tutorial, integral",
+     .summary = "one thread, the library's sin, cos and exp, double precision"},
+    launch};
 
 }  // namespace quadrille::kernels::integral

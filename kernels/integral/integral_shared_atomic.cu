@@ -21,6 +21,8 @@
 namespace quadrille::kernels::integral {
 namespace {
 
+#ifdef QUAD_KERNELS
+
 template <unsigned kThreads, class T>
 __global__ void __launch_bounds__(kThreads)
     integral_shared_atomic_kernel(Task task, double* result) {
@@ -37,8 +39,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <unsigned kThreads>
-void launch(Problem const& problem, device::StreamView stream, std::string_view name) {
-  require_plain(problem, name);
+void launch(Problem const& problem, device::StreamView stream) {
   clear_result(problem, stream);
   if (problem.count == 0) return;
   visit_type(problem, [&]<class T>() {
@@ -48,13 +49,28 @@ void launch(Problem const& problem, device::StreamView stream, std::string_view 
   });
 }
 
+#endif  // QUAD_KERNELS
+
 }  // namespace
 
-void launch_shared_atomic_256(Problem const& problem, device::StreamView stream) {
-  launch<256>(problem, stream, "shared_atomic_256");
-}
-void launch_shared_atomic_1024(Problem const& problem, device::StreamView stream) {
-  launch<1024>(problem, stream, "shared_atomic_1024");
-}
+extern constinit Variant<Problem> const shared_atomic_256{
+    {.name = "shared_atomic_256",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.other = "not reproducible"},
+     .source = "DCU programming tutorial, integral",
+     .summary = "one atomic addition in shared memory a cell, one global a block"},
+    QUAD_KERNEL_LAUNCH(launch<256>),
+    {.unsupported = plain_only}};
+
+extern constinit Variant<Problem> const shared_atomic_1024{
+    {.name = "shared_atomic_1024",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.other = "not reproducible"},
+     .source = "DCU programming tutorial, integral",
+     .summary = "the same with four times fewer global additions"},
+    QUAD_KERNEL_LAUNCH(launch<1024>),
+    {.unsupported = plain_only}};
 
 }  // namespace quadrille::kernels::integral

@@ -19,10 +19,27 @@
 
 namespace quadrille::kernels::integral {
 
-void launch_sincospi(Problem const& problem, device::StreamView stream) {
-  require_plain(problem, "sincospi");
+namespace {
+
+#ifdef QUAD_KERNELS
+
+void launch(Problem const& problem, device::StreamView stream) {
   visit_type(problem,
              [&]<class T>() { launch_resident<T, Functions::half_turns>(problem, stream); });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const sincospi{
+    {.name = "sincospi",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.other = "not reproducible"},
+     .source = "own",
+     .summary = "grid_stride with sinpi and cospi, which need no reduction by pi"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = plain_only}};
 
 }  // namespace quadrille::kernels::integral

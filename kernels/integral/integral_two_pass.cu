@@ -27,6 +27,8 @@ constexpr unsigned kThreads = 32;
 constexpr std::int64_t kCellsEach = 100;
 constexpr unsigned kSumThreads = 1024;
 
+#ifdef QUAD_KERNELS
+
 template <class T>
 __global__ void __launch_bounds__(kThreads) integral_two_pass_kernel(Task task, double* partials) {
   double const sum = fold_warp(sum_of_thread<T, Functions::library>(task));
@@ -55,9 +57,7 @@ __global__ void __launch_bounds__(kSumThreads)
 }
 
 /// Enqueues the first pass and returns the number of partial sums.
-unsigned launch_first_pass(Problem const& problem, device::StreamView stream,
-                           std::string_view name) {
-  require_plain(problem, name);
+unsigned launch_first_pass(Problem const& problem, device::StreamView stream) {
   require_scratch(problem);
   unsigned const blocks = blocks_for(problem.count, kCellsEach * kThreads);
   if (blocks == 0) {
@@ -71,12 +71,10 @@ unsigned launch_first_pass(Problem const& problem, device::StreamView stream,
   return blocks;
 }
 
-}  // namespace
-
-void launch_two_pass_host(Problem const& problem, device::StreamView stream) {
+void launch_on_host(Problem const& problem, device::StreamView stream) {
   QUAD_REQUIRE(problem.host_scratch != nullptr || problem.count == 0,
-               "integral/two_pass_host: host_scratch is missing; use variant 'two_pass_device'");
-  unsigned const count = launch_first_pass(problem, stream, "two_pass_host");
+               "integral/two_pass_host: host_scratch is missing; take another variant");
+  unsigned const count = launch_first_pass(problem, stream);
   if (count == 0) return;
   double* const host = problem.host_scratch;
   stream.copy(host, partials_of(problem), count * sizeof(double));
@@ -88,18 +86,46 @@ void launch_two_pass_host(Problem const& problem, device::StreamView stream) {
   stream.copy(problem.result, host + count, sizeof(double));
 }
 
-void launch_two_pass_device(Problem const& problem, device::StreamView stream) {
-  unsigned const count = launch_first_pass(problem, stream, "two_pass_device");
+template <bool kVector>
+void launch_on_device(Problem const& problem, device::StreamView stream) {
+  unsigned const count = launch_first_pass(problem, stream);
   if (count == 0) return;
-  QUAD_LAUNCH((integral_sum_kernel<false>), dim3(1), dim3(kSumThreads), 0, stream,
+  QUAD_LAUNCH((integral_sum_kernel<kVector>), dim3(1), dim3(kSumThreads), 0, stream,
               partials_of(problem), count, problem.result);
 }
 
-void launch_two_pass_device_vector(Problem const& problem, device::StreamView stream) {
-  unsigned const count = launch_first_pass(problem, stream, "two_pass_device_vector");
-  if (count == 0) return;
-  QUAD_LAUNCH((integral_sum_kernel<true>), dim3(1), dim3(kSumThreads), 0, stream,
-              partials_of(problem), count, problem.result);
-}
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const two_pass_host{
+    {.name = "two_pass_host",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.other = "not reproducible"},
+     .source = "DCU programming tutorial, integral",
+     .summary = "no atomics: a sum a warp, added up on the host"},
+    QUAD_KERNEL_LAUNCH(launch_on_host),
+    {.unsupported = plain_only}};
+
+extern constinit Variant<Problem> const two_pass_device{
+    {.name = "two_pass_device",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.other = "not reproducible"},
+     .source = "DCU programming tutorial, integral",
+     .summary = "the same, added up by a second kernel"},
+    QUAD_KERNEL_LAUNCH(launch_on_device<false>),
+    {.unsupported = plain_only}};
+
+extern constinit Variant<Problem> const two_pass_device_vector{
+    {.name = "two_pass_device_vector",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.other = "not reproducible"},
+     .source = "DCU programming tutorial, integral",
+     .summary = "the same with 16-byte loads"},
+    QUAD_KERNEL_LAUNCH(launch_on_device<true>),
+    {.unsupported = plain_only}};
 
 }  // namespace quadrille::kernels::integral

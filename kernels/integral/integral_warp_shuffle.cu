@@ -22,6 +22,8 @@ namespace {
 
 constexpr unsigned kThreads = 1024;
 
+#ifdef QUAD_KERNELS
+
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     integral_warp_shuffle_kernel(Task task, double* result) {
@@ -34,10 +36,7 @@ __global__ void __launch_bounds__(kThreads)
   add_to_result(value, result);
 }
 
-}  // namespace
-
-void launch_warp_shuffle(Problem const& problem, device::StreamView stream) {
-  require_plain(problem, "warp_shuffle");
+void launch(Problem const& problem, device::StreamView stream) {
   clear_result(problem, stream);
   if (problem.count == 0) return;
   visit_type(problem, [&]<class T>() {
@@ -45,5 +44,19 @@ void launch_warp_shuffle(Problem const& problem, device::StreamView stream) {
                 dim3(kThreads), 0, stream, task_of(problem), problem.result);
   });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const warp_shuffle{
+    {.name = "warp_shuffle",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.other = "not reproducible"},
+     .source = "DCU programming tutorial, integral",
+     .summary = "shuffles; one shared atomic a warp, one global a block"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = plain_only}};
 
 }  // namespace quadrille::kernels::integral

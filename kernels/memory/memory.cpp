@@ -7,63 +7,41 @@
 #include <fmt/format.h>
 
 namespace quadrille::kernels::memory {
-namespace {
+// clang-format off
+QUAD_TABLE(Variant<Problem> const, kTable,
+  reference,
+  kokkos,
+  read_global,
+  read_shared,
+  read_registers,
+  chase,
+  chase_cuda
+);
+// clang-format on
 
-using core::DataType;
+Variants<Problem> variants() { return kTable; }
 
-// What is read is bits.
-std::vector<DataType> const& any_type() {
-  static std::vector<DataType> const types{DataType::f64,  DataType::f32, DataType::f16,
-                                           DataType::bf16, DataType::i64, DataType::i32,
-                                           DataType::i8};
-  return types;
+ProblemFacts facts_of(Problem const& p) {
+  // What is read is bits.
+  return {
+      .types = core::DataType::i32,
+      .result = {"the window",
+                 {const_cast<void*>(p.window), core::DataType::i32, 1, p.bytes / 4, p.bytes / 4}}};
 }
 
-constexpr std::string_view kTiles = "windows of whole 16 KiB";
-
-std::vector<Variant<Problem>> const& table() {
-  static std::vector<Variant<Problem>> const rows{
-      {{"reference", Backend::reference, any_type(), kTiles, "textbook", "one thread"},
-       launch_reference},
-      {{"kokkos", Backend::kokkos, any_type(), kTiles, "own",
-        "all threads, each from a place of its own around the window"},
-       launch_kokkos},
-      {{"read_global", Backend::cuda, any_type(), kTiles, "own",
-        "16-byte loads by 1024 threads a multiprocessor, around one window"},
-       QUAD_CUDA_LAUNCH(launch_read_global)},
-      {{"read_shared", Backend::cuda, any_type(), "windows of whole 16 KiB, at most 227 KiB", "own",
-        "the same from each block's copy in shared memory"},
-       QUAD_CUDA_LAUNCH(launch_read_shared)},
-      {{"read_registers", Backend::cuda, any_type(), kTiles, "own",
-        "additions of two registers each, of which 8 bytes are read"},
-       QUAD_CUDA_LAUNCH(launch_read_registers)},
-      {{"chase", Backend::host, any_type(), "windows of whole 16 KiB, at most 16 GiB", "own",
-        "one thread follows a random cycle, a line a step: latency"},
-       launch_chase_host},
-      {{"chase", Backend::cuda, any_type(), "windows of whole 16 KiB, at most 16 GiB", "own",
-        "one thread follows a random cycle, a line a step: latency"},
-       QUAD_CUDA_LAUNCH(launch_chase)},
-  };
-  return rows;
-}
-
-}  // namespace
-
-std::span<Variant<Problem> const> variants() { return table(); }
-
-bool is_chase(VariantInfo const& variant) { return variant.name == "chase"; }
-
-std::string refusal(VariantInfo const& variant, std::int64_t bytes) {
+std::string window_unsupported(std::int64_t bytes, std::int64_t most) {
   if (bytes < kTileBytes || bytes % kTileBytes != 0) {
     return fmt::format("reads windows of whole {}, not of {} bytes; take a size that is a multiple",
                        core::format_bytes(kTileBytes), bytes);
   }
-  std::int64_t const most = is_chase(variant)               ? kMostChasedBytes
-                            : variant.name == "read_shared" ? kMostSharedBytes
-                                                            : bytes;
   if (bytes <= most) return {};
-  return fmt::format("reads windows of at most {}; take 'read_global' or a smaller size",
+  return fmt::format("reads windows of at most {}; take a smaller size",
                      core::format_bytes(static_cast<double>(most)));
+}
+
+void read_any(Problem const& problem, device::StreamView stream) {
+  if (stream.device().kind() == device::Kind::cuda) return read_global.launch(problem, stream);
+  kokkos.launch(problem, stream);
 }
 
 void require_consistent(Problem const& p) {

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -38,6 +37,17 @@ inline constexpr int kResidentBlocks = 4;
 /// around again; the sum of each lane's words, modulo 2^32, and the lane's own number are the
 /// result. All members but `result` and `readers` mean the same to a chase.
 struct Problem {
+  static constexpr std::string_view kOperation = "memory";
+  /// What a variant leaves in `result`.
+  enum class Result {
+    sums,       ///< of each lane's words
+    registers,  ///< what registers_reference() says
+    walk,       ///< the last place and the sum of all places
+  };
+  struct Notes {
+    Result result = Result::sums;
+  };
+
   void const* window = nullptr;  ///< aligned to 16 bytes; of a chase: place i is followed by word i
   std::int64_t bytes = 0;        ///< of the window; whole tiles, at least one
   std::int64_t tiles = 0;        ///< read by all readers together; a chase reads as many bytes
@@ -47,7 +57,7 @@ struct Problem {
   int carveout = -1;  ///< percent of L1 and shared memory that should be shared; -1: the driver's
 };
 
-/// The part of one reader, in tiles. Readers begin at places a golden section apart: evenly spread,
+/// The part of one reader, in tiles. Readers begin at places a Fibonacci hash apart: evenly spread,
 /// and far from those of the readers before and after, which may share a first-level cache.
 struct Share {
   std::int64_t first = 0;  ///< place in the window
@@ -65,25 +75,25 @@ QUAD_HD constexpr Share share_of(std::int64_t reader, std::int64_t readers,
 /// Steps of a chase: each touches one line.
 constexpr std::int64_t accesses(std::int64_t tiles) { return tiles * (kTileBytes / kLineBytes); }
 
-std::span<Variant<Problem> const> variants();
-/// Why a row does not read a window of so many bytes; empty when it does.
-std::string refusal(VariantInfo const& variant, std::int64_t bytes);
-bool is_chase(VariantInfo const& variant);
-/// Ends the job unless the problem is complete; every launch function calls it.
+Variants<Problem> variants();
+ProblemFacts facts_of(Problem const& problem);
+/// Ends the job unless the problem is complete.
 void require_consistent(Problem const& problem);
+
+/// Why a variant does not read a window of so many bytes; empty where it does.
+std::string window_unsupported(std::int64_t bytes, std::int64_t most);
+template <std::int64_t most = kAnyExtent>
+std::string window_unsupported(Problem const& problem) {
+  return window_unsupported(problem.bytes, most);
+}
+
+/// The plain reads of a device of either kind.
+void read_any(Problem const& problem, device::StreamView stream);
 
 /// The textbook loops: what a variant with these lanes must give.
 void read_reference(Problem const& problem, Lanes lanes);
 void chase_reference(Problem const& problem);
 /// What `read_registers` must give.
 void registers_reference(Problem const& problem);
-
-void launch_reference(Problem const& problem, device::StreamView stream);
-void launch_kokkos(Problem const& problem, device::StreamView stream);
-void launch_chase_host(Problem const& problem, device::StreamView stream);
-void launch_read_global(Problem const& problem, device::StreamView stream);
-void launch_read_shared(Problem const& problem, device::StreamView stream);
-void launch_read_registers(Problem const& problem, device::StreamView stream);
-void launch_chase(Problem const& problem, device::StreamView stream);
 
 }  // namespace quadrille::kernels::memory

@@ -20,6 +20,8 @@
 namespace quadrille::kernels::memory {
 namespace {
 
+#ifdef QUAD_KERNELS
+
 __global__ void memory_chase_kernel(std::uint32_t const* next, std::int64_t steps,
                                     std::uint32_t* result) {
   std::uint32_t place = 0, sum = 0;
@@ -31,15 +33,25 @@ __global__ void memory_chase_kernel(std::uint32_t const* next, std::int64_t step
   result[1] = sum;
 }
 
-}  // namespace
-
-void launch_chase(Problem const& p, device::StreamView stream) {
-  require_consistent(p);
-  QUAD_REQUIRE(p.bytes <= kMostChasedBytes,
-               "memory/chase: the window has more than 16 GiB; use variant 'read_global'");
+void launch(Problem const& p, device::StreamView stream) {
   prefer_shared(memory_chase_kernel, p.carveout);
   QUAD_LAUNCH(memory_chase_kernel, 1, 1, 0, stream, static_cast<std::uint32_t const*>(p.window),
               accesses(p.tiles), p.result);
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const chase_cuda{
+    {.name = "chase",
+     .where = Where::cuda,
+     .types = kEveryType,
+     .needs = {.other = "windows of whole 16 KiB, at most 16 GiB"},
+     .source = "own",
+     .summary = "one thread follows a random cycle, a line a step: latency"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = window_unsupported<kMostChasedBytes>,
+     .notes = {.result = Problem::Result::walk}}};
 
 }  // namespace quadrille::kernels::memory

@@ -36,10 +36,7 @@ void add_tile(std::uint32_t const* words, Sums& sums) {
   sums = local;
 }
 
-}  // namespace
-
-void launch_kokkos(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+void launch(Problem const& problem, device::StreamView stream) {
   stream.run([p = problem, stream] {
     auto const& space = device::host_execution(stream);
     Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace, Kokkos::IndexType<std::int64_t>> const
@@ -62,5 +59,18 @@ void launch_kokkos(Problem const& problem, device::StreamView stream) {
     space.fence();
   });
 }
+
+}  // namespace
+
+extern constinit Variant<Problem> const kokkos{
+    {.name = "kokkos",
+     .where = Where::kokkos,
+     .types = kEveryType,
+     .needs = {.other = "windows of whole 16 KiB"},
+     .preference = 10,
+     .source = "own",
+     .summary = "all threads, each from a place of its own around the window"},
+    launch,
+    {.unsupported = window_unsupported<>}};
 
 }  // namespace quadrille::kernels::memory

@@ -21,6 +21,8 @@
 namespace quadrille::kernels::memory {
 namespace {
 
+#ifdef QUAD_KERNELS
+
 __global__ void __launch_bounds__(kThreads, kResidentBlocks)
     memory_read_global_kernel(uint4 const* window, std::int64_t window_tiles, std::int64_t tiles,
                               std::uint32_t* result) {
@@ -28,13 +30,25 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks)
   write_result(result, sum_share(window, window_tiles, share));
 }
 
-}  // namespace
-
-void launch_read_global(Problem const& p, device::StreamView stream) {
-  require_consistent(p);
+void launch(Problem const& p, device::StreamView stream) {
   prefer_shared(memory_read_global_kernel, p.carveout);
   QUAD_LAUNCH(memory_read_global_kernel, static_cast<unsigned>(p.readers), kThreads, 0, stream,
               static_cast<uint4 const*>(p.window), p.bytes / kTileBytes, p.tiles, p.result);
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const read_global{
+    {.name = "read_global",
+     .where = Where::cuda,
+     .types = kEveryType,
+     .needs = {.other = "windows of whole 16 KiB"},
+     .preference = 20,
+     .source = "own",
+     .summary = "16-byte loads by 1024 threads a multiprocessor, around one window"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = window_unsupported<>}};
 
 }  // namespace quadrille::kernels::memory

@@ -21,6 +21,8 @@ namespace quadrille::kernels::memory {
 namespace {
 
 constexpr int kValues = 8;
+
+#ifdef QUAD_KERNELS
 static_assert(kThreads * kValues * 2 * sizeof(std::uint32_t) == kTileBytes);
 
 __global__ void __launch_bounds__(kThreads, kResidentBlocks)
@@ -41,13 +43,24 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks)
   write_result(result, sum);
 }
 
-}  // namespace
-
-void launch_read_registers(Problem const& p, device::StreamView stream) {
-  require_consistent(p);
+void launch(Problem const& p, device::StreamView stream) {
   prefer_shared(memory_read_registers_kernel, p.carveout);
   QUAD_LAUNCH(memory_read_registers_kernel, static_cast<unsigned>(p.readers), kThreads, 0, stream,
               static_cast<std::uint32_t const*>(p.window), p.bytes / kTileBytes, p.tiles, p.result);
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const read_registers{
+    {.name = "read_registers",
+     .where = Where::cuda,
+     .types = kEveryType,
+     .needs = {.other = "windows of whole 16 KiB"},
+     .source = "own",
+     .summary = "additions of two registers each, of which 8 bytes are read"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = window_unsupported<>, .notes = {.result = Problem::Result::registers}}};
 
 }  // namespace quadrille::kernels::memory

@@ -19,6 +19,8 @@
 namespace quadrille::kernels::memory {
 namespace {
 
+#ifdef QUAD_KERNELS
+
 __global__ void __launch_bounds__(kThreads, kResidentBlocks)
     memory_read_shared_kernel(uint4 const* window, std::int64_t window_tiles, std::int64_t tiles,
                               std::uint32_t* result) {
@@ -31,16 +33,25 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks)
   write_result(result, sum_share(held, window_tiles, share));
 }
 
-}  // namespace
-
-void launch_read_shared(Problem const& p, device::StreamView stream) {
-  require_consistent(p);
-  QUAD_REQUIRE(p.bytes <= kMostSharedBytes,
-               "memory/read_shared: the window has more than 227 KiB; use variant 'read_global'");
+void launch(Problem const& p, device::StreamView stream) {
   prefer_shared(memory_read_shared_kernel, p.carveout);
   QUAD_LAUNCH(memory_read_shared_kernel, static_cast<unsigned>(p.readers), kThreads,
               static_cast<std::size_t>(p.bytes), stream, static_cast<uint4 const*>(p.window),
               p.bytes / kTileBytes, p.tiles, p.result);
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const read_shared{
+    {.name = "read_shared",
+     .where = Where::cuda,
+     .types = kEveryType,
+     .needs = {.other = "windows of whole 16 KiB, at most 227 KiB"},
+     .source = "own",
+     .summary = "the same from each block's copy in shared memory"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = window_unsupported<kMostSharedBytes>}};
 
 }  // namespace quadrille::kernels::memory

@@ -65,16 +65,37 @@ void registers_reference(Problem const& p) {
   }
 }
 
-void launch_reference(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+namespace {
+
+void launch_reads(Problem const& problem, device::StreamView stream) {
   stream.run([p = problem] { read_reference(p, kHostLanes); });
 }
 
-void launch_chase_host(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
-  QUAD_REQUIRE(problem.bytes <= kMostChasedBytes,
-               "memory/chase: the window has more than 16 GiB; use variant 'kokkos'");
+void launch_chase(Problem const& problem, device::StreamView stream) {
   stream.run([p = problem] { chase_reference(p); });
 }
+
+}  // namespace
+
+extern constinit Variant<Problem> const reference{{.name = "reference",
+                                                   .role = Role::reference,
+                                                   .where = Where::host,
+                                                   .types = kEveryType,
+                                                   .needs = {.other = "windows of whole 16 KiB"},
+                                                   .source = "textbook",
+                                                   .summary = "one thread"},
+                                                  launch_reads,
+                                                  {.unsupported = window_unsupported<>}};
+
+extern constinit Variant<Problem> const chase{
+    {.name = "chase",
+     .where = Where::host,
+     .types = kEveryType,
+     .needs = {.other = "windows of whole 16 KiB, at most 16 GiB"},
+     .source = "own",
+     .summary = "one thread follows a random cycle, a line a step: latency"},
+    launch_chase,
+    {.unsupported = window_unsupported<kMostChasedBytes>,
+     .notes = {.result = Problem::Result::walk}}};
 
 }  // namespace quadrille::kernels::memory

@@ -8,6 +8,8 @@
 /// The loop that global and shared memory are read by.
 namespace quadrille::kernels::memory {
 
+#ifdef QUAD_KERNELS
+
 inline constexpr int kThreads = kDeviceLanes.count;
 /// 16-byte loads that a thread has in flight: with four blocks 64 KiB a multiprocessor, several
 /// times what the latency of memory asks for.
@@ -42,5 +44,7 @@ __device__ inline void write_result(std::uint32_t* result, std::uint32_t sum) {
   std::uint32_t const at = blockIdx.x * kThreads + threadIdx.x;
   result[at] = sum + at;
 }
+
+#endif  // QUAD_KERNELS
 
 }  // namespace quadrille::kernels::memory

@@ -8,145 +8,56 @@
 #include <limits>
 
 namespace quadrille::kernels::reduction {
-namespace {
 
 using core::DataType;
+// clang-format off
+QUAD_TABLE(Variant<Problem> const, kTable,
+  reference,
+  kokkos,
+  vendor_host,
+  vendor_cuda,
+  naive,
+  interleaved,
+  sequential,
+  two_loads,
+  unrolled_last_warp,
+  unrolled,
+  shuffle,
+  vectorized,
+  one_launch,
+  bulk_async,
+  binned
+);
+// clang-format on
 
-std::vector<Variant<Problem>> const& table() {
-  static std::vector<Variant<Problem>> const rows{
-      {{"reference",
-        Backend::reference,
-        {DataType::f64, DataType::f32, DataType::i32},
-        "none",
-        "own",
-        "one thread, blocked sums in extended precision"},
-       launch_reference},
-      {{"kokkos",
-        Backend::kokkos,
-        {DataType::f64, DataType::f32, DataType::i32},
-        "none",
-        "own",
-        "parallel_reduce over chunks of 256 independent lanes",
-        0,
-        false,
-        true},
-       QUAD_KOKKOS_LAUNCH(launch_kokkos)},
-      {{"vendor",
-        Backend::vendor,
-        {DataType::f64, DataType::f32},
-        "dot and norm2 only on the host, not reproducible",
-        "OpenBLAS; CUB, cuBLAS",
-        "cblas_ddot, dnrm2; on a GPU DeviceReduce, cublasDdot, Dnrm2"},
-       launch_vendor},
-      {{"naive",
-        Backend::cuda,
-        {DataType::f64, DataType::f32, DataType::i32},
-        "sum, not reproducible",
-        "CUDA tutorial, chapter 08",
-        "tree in shared memory, every second thread idle in each warp"},
-       QUAD_CUDA_LAUNCH(launch_naive)},
-      {{"interleaved",
-        Backend::cuda,
-        {DataType::f64, DataType::f32, DataType::i32},
-        "sum, not reproducible",
-        "CUDA tutorial, chapter 09/01",
-        "active threads are neighbours; their words are not: bank conflicts"},
-       QUAD_CUDA_LAUNCH(launch_interleaved)},
-      {{"sequential",
-        Backend::cuda,
-        {DataType::f64, DataType::f32, DataType::i32},
-        "sum, not reproducible",
-        "CUDA tutorial, chapter 09/02",
-        "halving strides: no bank conflict"},
-       QUAD_CUDA_LAUNCH(launch_sequential)},
-      {{"two_loads",
-        Backend::cuda,
-        {DataType::f64, DataType::f32, DataType::i32},
-        "sum, not reproducible",
-        "CUDA tutorial, chapter 09/03",
-        "first addition while loading, half as many blocks"},
-       QUAD_CUDA_LAUNCH(launch_two_loads)},
-      {{"unrolled_last_warp",
-        Backend::cuda,
-        {DataType::f64, DataType::f32, DataType::i32},
-        "sum, not reproducible",
-        "CUDA tutorial, chapter 09/04",
-        "the last warp synchronises itself, without barriers of the block"},
-       QUAD_CUDA_LAUNCH(launch_unrolled_last_warp)},
-      {{"unrolled",
-        Backend::cuda,
-        {DataType::f64, DataType::f32, DataType::i32},
-        "sum, not reproducible",
-        "CUDA tutorial, chapter 09/04",
-        "all steps written out by a template"},
-       QUAD_CUDA_LAUNCH(launch_unrolled)},
-      {{"shuffle",
-        Backend::cuda,
-        {DataType::f64, DataType::f32, DataType::i32},
-        "not reproducible",
-        "own",
-        "warp shuffles, one shared word a warp"},
-       QUAD_CUDA_LAUNCH(launch_shuffle)},
-      {{"vectorized",
-        Backend::cuda,
-        {DataType::f64, DataType::f32, DataType::i32},
-        "not reproducible",
-        "own",
-        "grid stride, eight 16-byte loads in flight"},
-       QUAD_CUDA_LAUNCH(launch_vectorized)},
-      {{"one_launch",
-        Backend::cuda,
-        {DataType::f64, DataType::f32, DataType::i32},
-        "none",
-        "own",
-        "the last block to finish joins all, in a fixed order"},
-       QUAD_CUDA_LAUNCH(launch_one_launch)},
-      {{"bulk_async",
-        Backend::cuda,
-        {DataType::f64, DataType::f32, DataType::i32},
-        "sm_90; not reproducible; dot: x and y aligned alike",
-        "own",
-        "a ring of bulk copies feeds threads that only add",
-        90},
-       QUAD_CUDA_LAUNCH(launch_bulk_async)},
-      {{"binned",
-        Backend::cuda,
-        {DataType::f64, DataType::f32, DataType::i32},
-        "no virtual blocks",
-        "own; bins: Demmel and Nguyen",
-        "exact sums in integer bins, whatever the order"},
-       QUAD_CUDA_LAUNCH(launch_binned)},
+Variants<Problem> variants() { return kTable; }
+
+ProblemFacts facts_of(Problem const& p) {
+  auto const row = [&](void const* data) {
+    return device::MatrixView{const_cast<void*>(data), p.type, 1, p.n, p.n};
   };
-  return rows;
+  core::Compute const sums = p.type == DataType::i32          ? core::Compute::i64
+                             : p.accumulator == DataType::f64 ? core::Compute::f64
+                                                              : core::Compute::f32;
+  ProblemFacts facts{.types = {p.type, sums, DataType::f64},
+                     .result = {"result", {p.result, DataType::f64, 1, 1, 1}},
+                     .inputs = {{{"x", row(p.x)}}}};
+  if (p.operation == Operation::dot) facts.inputs[1] = {"y", row(p.y)};
+  return facts;
 }
 
-/// Rows that only add: the steps of a ladder that is about something else.
-constexpr std::string_view kSumOnly[] = {"naive",     "interleaved",        "sequential",
-                                         "two_loads", "unrolled_last_warp", "unrolled"};
-
-}  // namespace
-
-std::span<Variant<Problem> const> variants() { return table(); }
-
-bool supports(VariantInfo const& variant, Operation operation, device::Kind kind) {
-  if (variant.backend == Backend::vendor) {
-    return kind == device::Kind::cuda || operation == Operation::dot ||
-           operation == Operation::norm2;
-  }
-  return operation == Operation::sum ||
-         std::find(std::begin(kSumOnly), std::end(kSumOnly), variant.name) == std::end(kSumOnly);
+void reduce_any(Problem const& problem, device::StreamView stream) {
+  bool const on_gpu = stream.device().kind() == device::Kind::cuda;
+  (on_gpu ? one_launch : reference).launch(problem, stream);
 }
 
-bool supports_reproducible(VariantInfo const& variant) {
-  if (variant.backend == Backend::cuda) return variant.name == "one_launch";
-  return variant.backend != Backend::vendor;
+std::string plain_only(Problem const& problem) {
+  return problem.reproducible ? "gives no reproducible bits" : "";
 }
 
-void launch_vendor(Problem const& problem, device::StreamView stream) {
-#ifdef QUADRILLE_CUDA_KERNELS
-  if (stream.device().kind() == device::Kind::cuda) return launch_vendor_cuda(problem, stream);
-#endif
-  launch_vendor_host(problem, stream);
+std::string sum_only(Problem const& problem) {
+  if (problem.operation == Operation::sum) return plain_only(problem);
+  return "has sum only, not " + std::string{core::to_text(problem.operation)};
 }
 
 std::size_t scratch_bytes(std::int64_t n) {
@@ -158,8 +69,6 @@ std::size_t scratch_bytes(std::int64_t n) {
 }
 
 void require_consistent(Problem const& p) {
-  QUAD_REQUIRE(p.type == DataType::f64 || p.type == DataType::f32 || p.type == DataType::i32,
-               "reduction: takes f64, f32 and i32 only");
   QUAD_REQUIRE(p.n >= 0, "reduction: n is negative");
   QUAD_REQUIRE(p.n == 0 || p.x != nullptr, "reduction: x is missing");
   QUAD_REQUIRE(p.n == 0 || p.operation != Operation::dot || p.y != nullptr,

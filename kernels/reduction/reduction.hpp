@@ -4,8 +4,10 @@
 
 #include "common/variant.hpp"
 #include "common/virtual_blocks.hpp"
+#include "reduction/reduction_access.hpp"
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace quadrille::kernels::reduction {
@@ -27,6 +29,12 @@ using kernels::kVirtualBlocks;
 /// caller takes the root. Types f64, f32, i32. Accumulates f32 in f32 or f64, f64 in f64, integers
 /// in i64 as double. NaN in the input gives NaN, for min and max too.
 struct Problem {
+  static constexpr std::string_view kOperation = "reduction";
+  /// Of a variant: the bank conflicts of its tree with 4-byte accumulators and a grid for n elements.
+  struct Notes {
+    Conflicts (*conflicts)(std::int64_t n) = nullptr;
+  };
+
   void const* x = nullptr;
   void const* y = nullptr;  ///< dot only
   std::int64_t n = 0;       ///< local elements
@@ -64,36 +72,33 @@ double identity(Operation operation);
 /// sum|x y| for dot and sum x^2 for norm2. 0 for integer data, min and max.
 double error_bound(Problem const& problem, double n, double sum_of_magnitudes);
 
-std::span<Variant<Problem> const> variants();
-/// A vendor library does not have every operation, and the first steps of the CUDA ladder only add.
-bool supports(VariantInfo const& variant, Operation operation,
-              device::Kind kind = device::Kind::host);
-bool supports_reproducible(VariantInfo const& variant);
-/// Ends the job unless the problem is complete; every launch function calls it.
+Variants<Problem> variants();
+ProblemFacts facts_of(Problem const& problem);
+/// Ends the job unless the problem is complete.
 void require_consistent(Problem const& problem);
 
-void launch_reference(Problem const& problem, device::StreamView stream);
-void launch_kokkos(Problem const& problem, device::StreamView stream);
+/// The plain reduction of a device of either kind, by the same kernel wherever it runs.
+void reduce_any(Problem const& problem, device::StreamView stream);
+
+/// For Specifics::unsupported of variants whose sums depend on more than the virtual blocks, and of
+/// those that only add.
+std::string plain_only(Problem const& problem);
+std::string sum_only(Problem const& problem);
+
+/// What most variants take: results are f64.
+inline constexpr TypeList kFloatReductionTypes{
+    {core::DataType::f64, core::Compute::f64, core::DataType::f64},
+    {core::DataType::f32, core::Compute::f32, core::DataType::f64},
+    {core::DataType::f32, core::Compute::f64, core::DataType::f64}};
+inline constexpr TypeList kReductionTypes{
+    {core::DataType::f64, core::Compute::f64, core::DataType::f64},
+    {core::DataType::f32, core::Compute::f32, core::DataType::f64},
+    {core::DataType::f32, core::Compute::f64, core::DataType::f64},
+    {core::DataType::i32, core::Compute::i64, core::DataType::f64}};
+
 /// launch_kokkos on a GPU; only in a build whose Kokkos has CUDA.
 void launch_kokkos_cuda(Problem const& problem, device::StreamView stream);
-void launch_vendor(Problem const& problem, device::StreamView stream);
-/// What launch_reference does with a reproducible problem.
+/// What `reference` does with a reproducible problem.
 void launch_reproducible(Problem const& problem, device::StreamView stream);
-
-/// launch_vendor on the host: OpenBLAS; on a GPU: CUB and cuBLAS.
-void launch_vendor_host(Problem const& problem, device::StreamView stream);
-void launch_vendor_cuda(Problem const& problem, device::StreamView stream);
-
-void launch_naive(Problem const& problem, device::StreamView stream);
-void launch_interleaved(Problem const& problem, device::StreamView stream);
-void launch_sequential(Problem const& problem, device::StreamView stream);
-void launch_two_loads(Problem const& problem, device::StreamView stream);
-void launch_unrolled_last_warp(Problem const& problem, device::StreamView stream);
-void launch_unrolled(Problem const& problem, device::StreamView stream);
-void launch_shuffle(Problem const& problem, device::StreamView stream);
-void launch_vectorized(Problem const& problem, device::StreamView stream);
-void launch_one_launch(Problem const& problem, device::StreamView stream);
-void launch_bulk_async(Problem const& problem, device::StreamView stream);
-void launch_binned(Problem const& problem, device::StreamView stream);
 
 }  // namespace quadrille::kernels::reduction

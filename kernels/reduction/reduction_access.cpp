@@ -13,9 +13,16 @@ namespace {
 constexpr unsigned kLanes = 32;
 constexpr unsigned kBanks = 32;
 
-/// Of the tree of one block; the order of its steps does not matter.
-template <class StepOf>
-Conflicts of_tree(StepOf step_of) {
+}  // namespace
+
+int wavefronts_of(std::span<unsigned const> words) {
+  std::array<std::set<unsigned>, kBanks> wanted;
+  for (unsigned const word : words) wanted[word % kBanks].insert(word);
+  auto const longest = std::ranges::max_element(wanted, {}, &std::set<unsigned>::size);
+  return static_cast<int>(longest->size());
+}
+
+Conflicts conflicts_of_tree(TreeStep (*step_of)(unsigned thread, unsigned s)) {
   Conflicts found;
   for (unsigned s = 1; s < kTreeThreads; s *= 2) {
     for (unsigned first = 0; first < kTreeThreads; first += kLanes) {
@@ -32,25 +39,6 @@ Conflicts of_tree(StepOf step_of) {
     }
   }
   return found;
-}
-
-}  // namespace
-
-int wavefronts_of(std::span<unsigned const> words) {
-  std::array<std::set<unsigned>, kBanks> wanted;
-  for (unsigned const word : words) wanted[word % kBanks].insert(word);
-  auto const longest = std::ranges::max_element(wanted, {}, &std::set<unsigned>::size);
-  return static_cast<int>(longest->size());
-}
-
-std::optional<Conflicts> bank_conflicts(std::string_view variant, std::int64_t n) {
-  std::int64_t const blocks = (n + kTreeThreads - 1) / kTreeThreads;
-  std::optional<Conflicts> one;
-  if (variant == "naive") one = of_tree(naive_step);
-  if (variant == "interleaved") one = of_tree(interleaved_step);
-  if (variant == "sequential") one = of_tree(sequential_step);
-  if (!one) return {};
-  return Conflicts{blocks * one->loads, blocks * one->stores};
 }
 
 }  // namespace quadrille::kernels::reduction

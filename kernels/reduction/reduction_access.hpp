@@ -5,9 +5,7 @@
 #include "core/types.hpp"
 
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string_view>
 
 /// Which words of shared memory the trees of the first rungs touch, for their kernels and for the
 /// model of bank conflicts.
@@ -42,8 +40,16 @@ struct Conflicts {
   bool operator==(Conflicts const&) const = default;
 };
 
-/// What a profiler should count as bank conflicts for the tree of a CUDA variant with 4-byte
-/// accumulators in a grid for n elements. Nothing for variants that are unknown.
-std::optional<Conflicts> bank_conflicts(std::string_view variant, std::int64_t n);
+/// Of the tree of one block; the order of its steps does not matter.
+Conflicts conflicts_of_tree(TreeStep (*step_of)(unsigned thread, unsigned s));
+
+/// What a profiler should count as bank conflicts for a tree with 4-byte accumulators in a grid for n
+/// elements.
+template <TreeStep (*step_of)(unsigned, unsigned)>
+Conflicts bank_conflicts(std::int64_t n) {
+  std::int64_t const blocks = (n + kTreeThreads - 1) / kTreeThreads;
+  Conflicts const one = conflicts_of_tree(step_of);
+  return {blocks * one.loads, blocks * one.stores};
+}
 
 }  // namespace quadrille::kernels::reduction

@@ -26,6 +26,9 @@
 #include "reduction/reduction_device.cuh"
 
 namespace quadrille::kernels::reduction {
+
+extern Variant<Problem> const one_launch;
+
 namespace {
 
 constexpr unsigned kThreads = 64;
@@ -36,6 +39,8 @@ constexpr int kLowBits = 29;
 constexpr std::int64_t kMostPerThread = 1 << 16;
 /// Long enough that many loads are in flight.
 constexpr int kFlight = 4;
+
+#ifdef QUAD_KERNELS
 
 /// The exponents that pieces of terms can have: from 2^kLowest, up to a sum of 2^47 terms.
 template <Operation op, class T>
@@ -217,12 +222,10 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-}  // namespace
-
-void launch_binned(Problem const& problem, device::StreamView stream) {
-  require_plain(problem, "binned");
+void launch(Problem const& problem, device::StreamView stream) {
+  require_scratch(problem);
   bool const extreme = problem.operation == Operation::min || problem.operation == Operation::max;
-  if (extreme || problem.type == core::DataType::i32) return launch_one_launch(problem, stream);
+  if (extreme || problem.type == core::DataType::i32) return one_launch.enqueue(problem, stream);
   std::int64_t const units = stream.device().facts().units;
   visit(problem, [&]<Operation op, class T>() {
     if constexpr (op != Operation::min && op != Operation::max && !std::is_integral_v<T>) {
@@ -239,5 +242,19 @@ void launch_binned(Problem const& problem, device::StreamView stream) {
     }
   });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const binned{
+    {.name = "binned",
+     .where = Where::cuda,
+     .types = kReductionTypes,
+     .needs = {.other = "not reproducible"},
+     .source = "own; bins: Demmel and Nguyen",
+     .summary = "exact sums in integer bins, whatever the order"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = plain_only}};
 
 }  // namespace quadrille::kernels::reduction

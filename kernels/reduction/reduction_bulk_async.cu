@@ -31,6 +31,8 @@ constexpr unsigned kConsumers = 256;
 constexpr int kThreads = kConsumers + 32;
 constexpr unsigned kStages = 6;
 constexpr unsigned kStageBytes = 16384;
+
+#ifdef QUAD_KERNELS
 /// 16-byte groups of one vector in a stage, which dot shares between x and y.
 template <Operation op>
 constexpr unsigned kTile = kStageBytes / 16 / (op == Operation::dot ? 2 : 1);
@@ -117,15 +119,8 @@ __global__ void __launch_bounds__(kThreads, 2)
   finish_in_last_block<op, kThreads>(sum, partials, finished, n, result);
 }
 
-}  // namespace
-
-void launch_bulk_async(Problem const& problem, device::StreamView stream) {
-  require_plain(problem, "bulk_async");
-  auto const place = [](void const* p) { return reinterpret_cast<std::uintptr_t>(p) % 16; };
-  QUAD_REQUIRE(
-      problem.operation != Operation::dot || problem.n == 0 || place(problem.x) == place(problem.y),
-      "reduction/bulk_async: dot needs x and y at the same place within 16 bytes; use "
-      "variant 'one_launch'");
+void launch(Problem const& problem, device::StreamView stream) {
+  require_scratch(problem);
   auto const resident = static_cast<unsigned>(2 * stream.device().facts().units);
   visit_all(problem, [&]<Operation op, class T, class Acc>() {
     constexpr std::int64_t kEach = kTile<op> * std::int64_t{16 / sizeof(T)};
@@ -136,5 +131,28 @@ void launch_bulk_async(Problem const& problem, device::StreamView stream) {
                 counter_of(problem), problem.result);
   });
 }
+
+#endif  // QUAD_KERNELS
+
+std::string unsupported(Problem const& problem) {
+  std::string const reason = plain_only(problem);
+  if (!reason.empty()) return reason;
+  auto const place = [](void const* p) { return reinterpret_cast<std::uintptr_t>(p) % 16; };
+  bool const alike =
+      problem.operation != Operation::dot || problem.n == 0 || place(problem.x) == place(problem.y);
+  return alike ? "" : "needs x and y of dot at the same place within 16 bytes";
+}
+
+}  // namespace
+
+extern constinit Variant<Problem> const bulk_async{
+    {.name = "bulk_async",
+     .where = Where::cuda,
+     .types = kReductionTypes,
+     .needs = {.compute_capability = 90, .other = "not reproducible; dot: x and y aligned alike"},
+     .source = "own",
+     .summary = "a ring of bulk copies feeds threads that only add"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = unsupported}};
 
 }  // namespace quadrille::kernels::reduction

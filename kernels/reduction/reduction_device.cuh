@@ -15,6 +15,8 @@
 /// the scratch memory.
 namespace quadrille::kernels::reduction {
 
+#ifdef QUAD_KERNELS
+
 inline constexpr unsigned kAllLanes = 0xffffffffU;
 
 template <class Acc>
@@ -248,19 +250,10 @@ inline unsigned blocks_for(std::int64_t n, std::int64_t each) {
   return static_cast<unsigned>(std::max<std::int64_t>(1, (n + each - 1) / each));
 }
 
-/// Ends the job unless a CUDA variant can run the problem.
-inline void require_plain(Problem const& p, std::string_view name) {
-  require_consistent(p);
-  QUAD_REQUIRE(!p.reproducible,
-               "reduction/" + std::string{name} + " is not reproducible; use variant 'one_launch'");
+/// Ends the job unless the problem brings memory for partial results.
+inline void require_scratch(Problem const& p) {
   QUAD_REQUIRE(p.scratch != nullptr && p.scratch_bytes >= scratch_bytes(p.n),
                "reduction: scratch is missing or smaller than scratch_bytes(n)");
-}
-inline void require_sum(Problem const& p, std::string_view name) {
-  require_plain(p, name);
-  QUAD_REQUIRE(p.operation == Operation::sum, "reduction/" + std::string{name} +
-                                                  " has sum only; use variant 'vectorized' for " +
-                                                  std::string{core::to_text(p.operation)});
 }
 
 /// What sums are kept in: i64 for integers; minimum and maximum in the type itself.
@@ -297,5 +290,7 @@ void visit_all(Problem const& p, F const& f) {
     case Operation::norm2: return with.template operator()<Operation::norm2>();
   }
 }
+
+#endif  // QUAD_KERNELS
 
 }  // namespace quadrille::kernels::reduction

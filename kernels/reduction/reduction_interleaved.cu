@@ -25,6 +25,8 @@ namespace {
 
 constexpr unsigned kThreads = kTreeThreads;
 
+#ifdef QUAD_KERNELS
+
 template <class T, class Acc>
 __global__ void __launch_bounds__(kThreads)
     reduction_interleaved_kernel(T const* x, std::int64_t n, Acc* partials) {
@@ -41,10 +43,8 @@ __global__ void __launch_bounds__(kThreads)
   if (t == 0) partials[blockIdx.x] = sum[0];
 }
 
-}  // namespace
-
-void launch_interleaved(Problem const& problem, device::StreamView stream) {
-  require_sum(problem, "interleaved");
+void launch(Problem const& problem, device::StreamView stream) {
+  require_scratch(problem);
   unsigned const blocks = blocks_for(problem.n, kThreads);
   visit_types(problem, [&]<class T, class Acc>() {
     QUAD_LAUNCH((reduction_interleaved_kernel<T, Acc>), dim3(blocks), dim3(kThreads), 0, stream,
@@ -52,5 +52,19 @@ void launch_interleaved(Problem const& problem, device::StreamView stream) {
     launch_finish<Operation::sum, Acc>(problem, blocks, stream);
   });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const interleaved{
+    {.name = "interleaved",
+     .where = Where::cuda,
+     .types = kReductionTypes,
+     .needs = {.other = "sum, not reproducible"},
+     .source = "CUDA tutorial, chapter 09/01",
+     .summary = "active threads are neighbours; their words are not: bank conflicts"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = sum_only, .notes = {.conflicts = bank_conflicts<interleaved_step>}}};
 
 }  // namespace quadrille::kernels::reduction

@@ -78,10 +78,7 @@ void reduce_chunks(Problem const& p, device::StreamView stream) {
   });
 }
 
-}  // namespace
-
 void launch_kokkos(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
   visit(problem, [&]<Operation op, class T>() {
     if (problem.reproducible) {
       stream.run([p = problem, stream] {
@@ -96,5 +93,16 @@ void launch_kokkos(Problem const& problem, device::StreamView stream) {
     }
   });
 }
+
+}  // namespace
+
+extern constinit Variant<Problem> const kokkos{
+    {.name = "kokkos",
+     .where = Where::kokkos,
+     .types = kReductionTypes,
+     .preference = 10,
+     .source = "own",
+     .summary = "parallel_reduce over chunks of 256 independent lanes"},
+    QUAD_KOKKOS_LAUNCH(launch_kokkos)};
 
 }  // namespace quadrille::kernels::reduction

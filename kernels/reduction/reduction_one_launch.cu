@@ -34,6 +34,8 @@ constexpr std::int64_t kSingleBlockGroups = 4096;
 /// all that are resident have enough.
 constexpr std::int64_t kSmallTile = 2 * kThreads;
 
+#ifdef QUAD_KERNELS
+
 template <Operation op, class T, class Acc>
 __global__ void __launch_bounds__(kThreads, 2)
     reduction_one_launch_kernel(T const* x, T const* y, std::int64_t n, std::int64_t tile,
@@ -95,14 +97,9 @@ Shape shape_of(std::int64_t groups, std::int64_t largest_tile, int units) {
   return {tile, std::min(blocks_for(groups, tile), resident)};
 }
 
-}  // namespace
-
-void launch_one_launch(Problem const& problem, device::StreamView stream) {
-  if (problem.reproducible) {
-    require_consistent(problem);
-    return launch_blocks(problem, stream);
-  }
-  require_plain(problem, "one_launch");
+void launch(Problem const& problem, device::StreamView stream) {
+  if (problem.reproducible) return launch_blocks(problem, stream);
+  require_scratch(problem);
   int const units = stream.device().facts().units;
   visit_all(problem, [&]<Operation op, class T, class Acc>() {
     Shape const shape = shape_of(problem.n / std::int64_t{16 / sizeof(T)},
@@ -112,5 +109,18 @@ void launch_one_launch(Problem const& problem, device::StreamView stream) {
                 partials_of<Acc>(problem), counter_of(problem), problem.result);
   });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const one_launch{
+    {.name = "one_launch",
+     .where = Where::cuda,
+     .types = kReductionTypes,
+     .preference = 20,
+     .source = "own",
+     .summary = "the last block to finish joins all, in a fixed order"},
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::reduction

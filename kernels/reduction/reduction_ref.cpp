@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Reduction as in the textbook: what every other variant is held against.
+/// Reduction as in the textbook: what every other variant is compared with.
 ///
 ///   s = sum x[i], sum x[i] y[i], sum x[i]^2, min x[i] or max x[i]
 ///
@@ -74,16 +74,24 @@ void reduce(Problem const& p) {
   }
 }
 
-}  // namespace
-
-void launch_reference(Problem const& problem, device::StreamView stream) {
+void launch(Problem const& problem, device::StreamView stream) {
   if (problem.reproducible) return launch_reproducible(problem, stream);
-  require_consistent(problem);
   switch (problem.type) {
     case core::DataType::f64: return stream.run([problem] { reduce<double>(problem); });
     case core::DataType::f32: return stream.run([problem] { reduce<float>(problem); });
     default: return stream.run([problem] { reduce<std::int32_t>(problem); });
   }
 }
+
+}  // namespace
+
+extern constinit Variant<Problem> const reference{
+    {.name = "reference",
+     .role = Role::reference,
+     .where = Where::host,
+     .types = kReductionTypes,
+     .source = "own",
+     .summary = "one thread, blocked sums in extended precision"},
+    launch};
 
 }  // namespace quadrille::kernels::reduction

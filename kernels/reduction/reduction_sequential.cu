@@ -23,6 +23,8 @@ namespace {
 
 constexpr unsigned kThreads = kTreeThreads;
 
+#ifdef QUAD_KERNELS
+
 template <class T, class Acc>
 __global__ void __launch_bounds__(kThreads)
     reduction_sequential_kernel(T const* x, std::int64_t n, Acc* partials) {
@@ -39,10 +41,8 @@ __global__ void __launch_bounds__(kThreads)
   if (t == 0) partials[blockIdx.x] = sum[0];
 }
 
-}  // namespace
-
-void launch_sequential(Problem const& problem, device::StreamView stream) {
-  require_sum(problem, "sequential");
+void launch(Problem const& problem, device::StreamView stream) {
+  require_scratch(problem);
   unsigned const blocks = blocks_for(problem.n, kThreads);
   visit_types(problem, [&]<class T, class Acc>() {
     QUAD_LAUNCH((reduction_sequential_kernel<T, Acc>), dim3(blocks), dim3(kThreads), 0, stream,
@@ -50,5 +50,19 @@ void launch_sequential(Problem const& problem, device::StreamView stream) {
     launch_finish<Operation::sum, Acc>(problem, blocks, stream);
   });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const sequential{
+    {.name = "sequential",
+     .where = Where::cuda,
+     .types = kReductionTypes,
+     .needs = {.other = "sum, not reproducible"},
+     .source = "CUDA tutorial, chapter 09/02",
+     .summary = "halving strides: no bank conflict"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = sum_only, .notes = {.conflicts = bank_conflicts<sequential_step>}}};
 
 }  // namespace quadrille::kernels::reduction

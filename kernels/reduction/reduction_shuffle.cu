@@ -23,6 +23,8 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 
+#ifdef QUAD_KERNELS
+
 template <Operation op, class T, class Acc>
 __global__ void __launch_bounds__(kThreads)
     reduction_shuffle_kernel(T const* x, T const* y, std::int64_t n, Acc* partials) {
@@ -34,10 +36,8 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) partials[blockIdx.x] = sum;
 }
 
-}  // namespace
-
-void launch_shuffle(Problem const& problem, device::StreamView stream) {
-  require_plain(problem, "shuffle");
+void launch(Problem const& problem, device::StreamView stream) {
+  require_scratch(problem);
   unsigned const blocks = blocks_for(problem.n, 2 * kThreads);
   visit_all(problem, [&]<Operation op, class T, class Acc>() {
     QUAD_LAUNCH((reduction_shuffle_kernel<op, T, Acc>), dim3(blocks), dim3(kThreads), 0, stream,
@@ -46,5 +46,19 @@ void launch_shuffle(Problem const& problem, device::StreamView stream) {
     launch_finish<op, Acc>(problem, blocks, stream);
   });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const shuffle{
+    {.name = "shuffle",
+     .where = Where::cuda,
+     .types = kReductionTypes,
+     .needs = {.other = "not reproducible"},
+     .source = "own",
+     .summary = "warp shuffles, one shared word a warp"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = plain_only}};
 
 }  // namespace quadrille::kernels::reduction

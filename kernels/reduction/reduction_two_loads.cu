@@ -23,6 +23,8 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 
+#ifdef QUAD_KERNELS
+
 template <class T, class Acc>
 __global__ void __launch_bounds__(kThreads)
     reduction_two_loads_kernel(T const* x, std::int64_t n, Acc* partials) {
@@ -40,10 +42,8 @@ __global__ void __launch_bounds__(kThreads)
   if (t == 0) partials[blockIdx.x] = sum[0];
 }
 
-}  // namespace
-
-void launch_two_loads(Problem const& problem, device::StreamView stream) {
-  require_sum(problem, "two_loads");
+void launch(Problem const& problem, device::StreamView stream) {
+  require_scratch(problem);
   unsigned const blocks = blocks_for(problem.n, 2 * kThreads);
   visit_types(problem, [&]<class T, class Acc>() {
     QUAD_LAUNCH((reduction_two_loads_kernel<T, Acc>), dim3(blocks), dim3(kThreads), 0, stream,
@@ -51,5 +51,19 @@ void launch_two_loads(Problem const& problem, device::StreamView stream) {
     launch_finish<Operation::sum, Acc>(problem, blocks, stream);
   });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const two_loads{
+    {.name = "two_loads",
+     .where = Where::cuda,
+     .types = kReductionTypes,
+     .needs = {.other = "sum, not reproducible"},
+     .source = "CUDA tutorial, chapter 09/03",
+     .summary = "first addition while loading, half as many blocks"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = sum_only}};
 
 }  // namespace quadrille::kernels::reduction

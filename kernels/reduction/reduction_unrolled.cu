@@ -23,6 +23,8 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 
+#ifdef QUAD_KERNELS
+
 /// Adds the upper half of 2 kHalf values to the lower, where the block has so many.
 template <unsigned kBlock, unsigned kHalf, class Acc>
 __device__ inline void fold_upper_half(Acc* sum, unsigned t) {
@@ -53,10 +55,8 @@ __global__ void __launch_bounds__(kBlock)
   }
 }
 
-}  // namespace
-
-void launch_unrolled(Problem const& problem, device::StreamView stream) {
-  require_sum(problem, "unrolled");
+void launch(Problem const& problem, device::StreamView stream) {
+  require_scratch(problem);
   unsigned const blocks = blocks_for(problem.n, 2 * kThreads);
   visit_types(problem, [&]<class T, class Acc>() {
     QUAD_LAUNCH((reduction_unrolled_kernel<kThreads, T, Acc>), dim3(blocks), dim3(kThreads), 0,
@@ -64,5 +64,18 @@ void launch_unrolled(Problem const& problem, device::StreamView stream) {
     launch_finish<Operation::sum, Acc>(problem, blocks, stream);
   });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const unrolled{{.name = "unrolled",
+                                                  .where = Where::cuda,
+                                                  .types = kReductionTypes,
+                                                  .needs = {.other = "sum, not reproducible"},
+                                                  .source = "CUDA tutorial, chapter 09/04",
+                                                  .summary = "all steps written out by a template"},
+                                                 QUAD_KERNEL_LAUNCH(launch),
+                                                 {.unsupported = sum_only}};
 
 }  // namespace quadrille::kernels::reduction

@@ -23,6 +23,8 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 
+#ifdef QUAD_KERNELS
+
 /// One step of the last warp. Lanes whose result nobody needs add what they find.
 template <class Acc>
 __device__ inline Acc add_from(Acc* sum, unsigned t, Acc mine, unsigned distance) {
@@ -59,10 +61,8 @@ __global__ void __launch_bounds__(kThreads)
   if (t == 0) partials[blockIdx.x] = sum[0];
 }
 
-}  // namespace
-
-void launch_unrolled_last_warp(Problem const& problem, device::StreamView stream) {
-  require_sum(problem, "unrolled_last_warp");
+void launch(Problem const& problem, device::StreamView stream) {
+  require_scratch(problem);
   unsigned const blocks = blocks_for(problem.n, 2 * kThreads);
   visit_types(problem, [&]<class T, class Acc>() {
     QUAD_LAUNCH((reduction_unrolled_last_warp_kernel<T, Acc>), dim3(blocks), dim3(kThreads), 0,
@@ -70,5 +70,19 @@ void launch_unrolled_last_warp(Problem const& problem, device::StreamView stream
     launch_finish<Operation::sum, Acc>(problem, blocks, stream);
   });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const unrolled_last_warp{
+    {.name = "unrolled_last_warp",
+     .where = Where::cuda,
+     .types = kReductionTypes,
+     .needs = {.other = "sum, not reproducible"},
+     .source = "CUDA tutorial, chapter 09/04",
+     .summary = "the last warp synchronises itself, without barriers of the block"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = sum_only}};
 
 }  // namespace quadrille::kernels::reduction

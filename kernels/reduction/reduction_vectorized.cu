@@ -24,6 +24,8 @@ namespace {
 
 constexpr int kThreads = 512;
 
+#ifdef QUAD_KERNELS
+
 template <Operation op, class T, class Acc>
 __global__ void __launch_bounds__(kThreads, 2)
     reduction_vectorized_kernel(T const* x, T const* y, std::int64_t n, Acc* partials) {
@@ -33,10 +35,8 @@ __global__ void __launch_bounds__(kThreads, 2)
   if (threadIdx.x == 0) partials[blockIdx.x] = sum;
 }
 
-}  // namespace
-
-void launch_vectorized(Problem const& problem, device::StreamView stream) {
-  require_plain(problem, "vectorized");
+void launch(Problem const& problem, device::StreamView stream) {
+  require_scratch(problem);
   auto const resident = static_cast<unsigned>(2 * stream.device().facts().units);
   visit_all(problem, [&]<Operation op, class T, class Acc>() {
     constexpr std::int64_t kEach =
@@ -48,5 +48,19 @@ void launch_vectorized(Problem const& problem, device::StreamView stream) {
     launch_finish<op, Acc>(problem, blocks, stream);
   });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const vectorized{
+    {.name = "vectorized",
+     .where = Where::cuda,
+     .types = kReductionTypes,
+     .needs = {.other = "not reproducible"},
+     .source = "own",
+     .summary = "grid stride, eight 16-byte loads in flight"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = plain_only}};
 
 }  // namespace quadrille::kernels::reduction

@@ -90,17 +90,7 @@ double reduce_f32_in_f64(Problem const& p, Space const& space) {
   });
 }
 
-}  // namespace
-
-void launch_vendor_host(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
-  QUAD_REQUIRE(
-      problem.operation == Operation::dot || problem.operation == Operation::norm2,
-      "reduction/vendor: BLAS has dot and norm2 only; use variant 'kokkos' for sum, min and max");
-  QUAD_REQUIRE(!problem.reproducible,
-               "reduction/vendor: BLAS is not reproducible; use variant 'kokkos'");
-  QUAD_REQUIRE(problem.type != core::DataType::i32,
-               "reduction/vendor: BLAS has no integers; use variant 'kokkos'");
+void launch(Problem const& problem, device::StreamView stream) {
   stream.run([p = problem, stream] {
     Space const& space = device::host_execution(stream);
     bool const wide = p.accumulator == core::DataType::f64;
@@ -109,5 +99,23 @@ void launch_vendor_host(Problem const& problem, device::StreamView stream) {
                                               : reduce_f32(p, space);
   });
 }
+
+std::string unsupported(Problem const& problem) {
+  bool const is_blas = problem.operation == Operation::dot || problem.operation == Operation::norm2;
+  return is_blas ? plain_only(problem) : "has dot and norm2 only";
+}
+
+}  // namespace
+
+extern constinit Variant<Problem> const vendor_host{
+    {.name = "vendor",
+     .role = Role::vendor,
+     .where = Where::host,
+     .types = kFloatReductionTypes,
+     .needs = {.other = "dot or norm2, not reproducible"},
+     .source = "OpenBLAS",
+     .summary = "cblas_ddot and cblas_dnrm2, a part for each thread"},
+    launch,
+    {.unsupported = unsupported}};
 
 }  // namespace quadrille::kernels::reduction

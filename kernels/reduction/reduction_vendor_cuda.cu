@@ -19,15 +19,17 @@
 #include "reduction/reduction_device.cuh"
 
 #ifdef __CUDACC__
-
 #include "common/cublas.hpp"
 
 #include <cub/device/device_reduce.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
+#endif
 
 namespace quadrille::kernels::reduction {
 namespace {
+
+#ifdef __CUDACC__
 
 /// The functions of cuBLAS that write their result to device memory here.
 struct Blas {
@@ -107,12 +109,8 @@ void launch_blas(Problem const& p, device::StreamView stream) {
   }
 }
 
-}  // namespace
-
-void launch_vendor_cuda(Problem const& problem, device::StreamView stream) {
-  require_plain(problem, "vendor");
-  QUAD_REQUIRE(problem.type != core::DataType::i32,
-               "reduction/vendor: takes f64 and f32 only; use variant 'one_launch'");
+void launch(Problem const& problem, device::StreamView stream) {
+  require_scratch(problem);
   bool const products =
       problem.operation == Operation::dot || problem.operation == Operation::norm2;
   bool const wide = problem.accumulator == core::DataType::f64;
@@ -133,16 +131,19 @@ void launch_vendor_cuda(Problem const& problem, device::StreamView stream) {
   wide ? launch_plain<float, double>(problem, stream) : launch_plain<float, float>(problem, stream);
 }
 
-}  // namespace quadrille::kernels::reduction
-
-#else
-
-namespace quadrille::kernels::reduction {
-
-void launch_vendor_cuda(Problem const&, device::StreamView) {
-  core::fail("reduction/vendor: CUB and cuBLAS need a GPU; use variant 'one_launch'");
-}
-
-}  // namespace quadrille::kernels::reduction
-
 #endif
+
+}  // namespace
+
+extern constinit Variant<Problem> const vendor_cuda{
+    {.name = "vendor",
+     .role = Role::vendor,
+     .where = Where::cuda,
+     .types = kFloatReductionTypes,
+     .needs = {.other = "not reproducible"},
+     .source = "CUB, cuBLAS",
+     .summary = "DeviceReduce; cublasDdot, cublasDnrm2"},
+    QUAD_TOOLKIT_LAUNCH(launch),
+    {.unsupported = plain_only}};
+
+}  // namespace quadrille::kernels::reduction

@@ -83,7 +83,7 @@ struct Slot {
 Slot make_slot(std::uint32_t agent, Time time, unsigned mask, Kind kind, std::uint32_t site) {
   return {agent, time | mask << kTimeBits | static_cast<unsigned>(kind) << 29, site};
 }
-/// The accesses to four bytes that later ones are held against.
+/// The accesses to four bytes that later ones are compared with.
 template <int N>
 struct Cell {
   static constexpr int kSlots = N;

@@ -3,14 +3,24 @@
 #pragma once
 
 #include "common/variant.hpp"
+#include "transpose/transpose_access.hpp"
 
-#include <span>
+#include <optional>
+#include <string_view>
 
 namespace quadrille::kernels::transpose {
 
 /// out = in^T: in is m x n, out n x m, both row-major, not overlapping; for variant "in_place" one
 /// and the same. Exact.
 struct Problem {
+  static constexpr std::string_view kOperation = "transpose";
+  /// Of a variant: its memory accesses by the model of transpose_access.hpp, for elements of so many
+  /// bytes; nothing where threads do not access memory, or not aligned as it needs.
+  struct Notes {
+    std::optional<Sectors> (*sectors)(std::size_t element_bytes, std::int64_t in_ld,
+                                      std::int64_t out_ld) = nullptr;
+  };
+
   device::MatrixView in;
   device::MatrixView out;
 };
@@ -23,28 +33,13 @@ constexpr double bytes(double m, double n, double element_bytes) {
   return 2 * m * n * element_bytes;
 }
 
-std::span<Variant<Problem> const> variants();
-/// What a row asks of an m x n matrix without padding that it does not meet, with a row that fits;
-/// empty otherwise. The launch functions check alignment too.
-std::string refusal(VariantInfo const& variant, core::DataType type, std::int64_t m,
-                    std::int64_t n);
+Variants<Problem> variants();
+ProblemFacts facts_of(Problem const& problem);
 
-/// The launch functions behind the table: each checks the problem and enqueues it.
-void launch_reference(Problem const& problem, device::StreamView stream);
-void launch_kokkos(Problem const& problem, device::StreamView stream);
 /// launch_kokkos on a GPU; only in a build whose Kokkos has CUDA.
 void launch_kokkos_cuda(Problem const& problem, device::StreamView stream);
-/// OpenBLAS on the host, cuBLAS on a GPU.
-void launch_vendor(Problem const& problem, device::StreamView stream);
-void launch_vendor_host(Problem const& problem, device::StreamView stream);
-void launch_vendor_cuda(Problem const& problem, device::StreamView stream);
-void launch_naive_32x8(Problem const& problem, device::StreamView stream);
-void launch_naive_8x32(Problem const& problem, device::StreamView stream);
-void launch_register_4x4(Problem const& problem, device::StreamView stream);
-void launch_shared_tile(Problem const& problem, device::StreamView stream);
-void launch_shared_padded(Problem const& problem, device::StreamView stream);
-void launch_shared_swizzled(Problem const& problem, device::StreamView stream);
-void launch_bulk_tensor(Problem const& problem, device::StreamView stream);
-void launch_in_place(Problem const& problem, device::StreamView stream);
+
+/// What an integer of BLAS counts to.
+inline constexpr std::int64_t kMostInt = (std::int64_t{1} << 31) - 1;
 
 }  // namespace quadrille::kernels::transpose

@@ -31,14 +31,9 @@ double average(int threads, int steps, std::int64_t access_bytes, std::int64_t e
   return static_cast<double>(sectors) / (threads / kLanes * steps);
 }
 
-template <int kBlockCols>
-Sectors naive(std::int64_t size, std::int64_t in_ld, std::int64_t out_ld) {
-  auto const read = [](int thread, int) { return one_element<kBlockCols>(thread); };
-  auto const written = [](int thread, int) {
-    Place const own = one_element<kBlockCols>(thread);
-    return Place{own.col, own.row};
-  };
-  return {average(256, 1, size, size, in_ld, read), average(256, 1, size, size, out_ld, written)};
+bool is_aligned(std::size_t element_bytes, std::int64_t in_ld, std::int64_t out_ld) {
+  auto const size = static_cast<std::int64_t>(element_bytes);
+  return in_ld * size % 16 == 0 && out_ld * size % 16 == 0;
 }
 
 template <int kElementBytes>
@@ -62,32 +57,48 @@ int sectors_of(std::span<std::int64_t const> addresses, std::int64_t access_byte
   return static_cast<int>(sectors.size());
 }
 
-std::optional<Sectors> sectors_per_request(std::string_view variant, std::size_t element_bytes,
-                                           std::int64_t in_ld, std::int64_t out_ld) {
+template <int kBlockCols>
+std::optional<Sectors> sectors_of_elements(std::size_t element_bytes, std::int64_t in_ld,
+                                           std::int64_t out_ld) {
   auto const size = static_cast<std::int64_t>(element_bytes);
-  bool const aligned = in_ld * size % 16 == 0 && out_ld * size % 16 == 0;
-  if (variant == "naive_32x8") return naive<32>(size, in_ld, out_ld);
-  if (variant == "naive_8x32") return naive<8>(size, in_ld, out_ld);
-  if (variant == "shared_tile" || variant == "shared_padded" || variant == "in_place") {
-    constexpr int kThreads = kTileSide * kTileSide / kTileSteps;
-    return Sectors{average(kThreads, kTileSteps, size, size, in_ld, tile_step),
-                   average(kThreads, kTileSteps, size, size, out_ld, tile_step)};
+  auto const read = [](int thread, int) { return one_element<kBlockCols>(thread); };
+  auto const written = [](int thread, int) {
+    Place const own = one_element<kBlockCols>(thread);
+    return Place{own.col, own.row};
+  };
+  return Sectors{average(256, 1, size, size, in_ld, read),
+                 average(256, 1, size, size, out_ld, written)};
+}
+template std::optional<Sectors> sectors_of_elements<32>(std::size_t, std::int64_t, std::int64_t);
+template std::optional<Sectors> sectors_of_elements<8>(std::size_t, std::int64_t, std::int64_t);
+
+std::optional<Sectors> sectors_of_tiles(std::size_t element_bytes, std::int64_t in_ld,
+                                        std::int64_t out_ld) {
+  auto const size = static_cast<std::int64_t>(element_bytes);
+  constexpr int kThreads = kTileSide * kTileSide / kTileSteps;
+  return Sectors{average(kThreads, kTileSteps, size, size, in_ld, tile_step),
+                 average(kThreads, kTileSteps, size, size, out_ld, tile_step)};
+}
+
+std::optional<Sectors> sectors_of_patches(std::size_t element_bytes, std::int64_t in_ld,
+                                          std::int64_t out_ld) {
+  auto const size = static_cast<std::int64_t>(element_bytes);
+  if (size != 4 || !is_aligned(element_bytes, in_ld, out_ld)) return {};
+  constexpr int kThreads = kPatchThreads * kPatchThreads;
+  return Sectors{average(kThreads, kPatch, 16, size, in_ld, patch_read),
+                 average(kThreads, kPatch, 16, size, out_ld, patch_written)};
+}
+
+std::optional<Sectors> sectors_of_swizzled(std::size_t element_bytes, std::int64_t in_ld,
+                                           std::int64_t out_ld) {
+  if (!is_aligned(element_bytes, in_ld, out_ld)) return {};
+  switch (element_bytes) {
+    case 8: return swizzled<8>(in_ld, out_ld);
+    case 4: return swizzled<4>(in_ld, out_ld);
+    case 2: return swizzled<2>(in_ld, out_ld);
+    case 1: return swizzled<1>(in_ld, out_ld);
+    default: return {};
   }
-  if (variant == "register_4x4" && size == 4 && aligned) {
-    constexpr int kThreads = kPatchThreads * kPatchThreads;
-    return Sectors{average(kThreads, kPatch, 16, size, in_ld, patch_read),
-                   average(kThreads, kPatch, 16, size, out_ld, patch_written)};
-  }
-  if (variant == "shared_swizzled" && aligned) {
-    switch (size) {
-      case 8: return swizzled<8>(in_ld, out_ld);
-      case 4: return swizzled<4>(in_ld, out_ld);
-      case 2: return swizzled<2>(in_ld, out_ld);
-      case 1: return swizzled<1>(in_ld, out_ld);
-      default: return {};
-    }
-  }
-  return {};
 }
 
 }  // namespace quadrille::kernels::transpose

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string_view>
 
 namespace quadrille::kernels::transpose {
 
@@ -23,11 +22,18 @@ struct Sectors {
   bool operator==(Sectors const&) const = default;
 };
 
-/// What a profiler should count for a CUDA variant inside a large matrix whose first element lies
-/// at the begin of a sector, from the places that the kernel's threads access. Nothing for variants
-/// that are unknown or whose threads do not access memory, and for 16-byte accesses where rows do
-/// not begin at multiples of 16 bytes.
-std::optional<Sectors> sectors_per_request(std::string_view variant, std::size_t element_bytes,
-                                           std::int64_t in_ld, std::int64_t out_ld);
+/// What a profiler should count for threads that access one element each, in blocks of so many
+/// columns; for tiles of 32 x 32; for patches of 4 x 4; for swizzled tiles. Inside a large matrix
+/// whose first element lies at the start of a sector, from the places that the kernels' threads
+/// access. Nothing for 16-byte accesses where rows do not start at multiples of 16 bytes.
+template <int kBlockCols>
+std::optional<Sectors> sectors_of_elements(std::size_t element_bytes, std::int64_t in_ld,
+                                           std::int64_t out_ld);
+std::optional<Sectors> sectors_of_tiles(std::size_t element_bytes, std::int64_t in_ld,
+                                        std::int64_t out_ld);
+std::optional<Sectors> sectors_of_patches(std::size_t element_bytes, std::int64_t in_ld,
+                                          std::int64_t out_ld);
+std::optional<Sectors> sectors_of_swizzled(std::size_t element_bytes, std::int64_t in_ld,
+                                           std::int64_t out_ld);
 
 }  // namespace quadrille::kernels::transpose

@@ -13,9 +13,8 @@
 /// Shapes       row-major, not overlapping
 /// Types        all, as integers of their size
 /// Work         2 m n s bytes
-/// Constraints  in and out aligned to 16 bytes; leading dimensions and rows of out (columns of in)
-///              multiples of 16 bytes, for the engine stores no less; extents below 2^31 Needs
-///              sm_90
+/// Constraints  in and out aligned to 16 bytes; leading dimensions and rows of out multiples of 16
+///              bytes; extents below 2^31; needs sm_90
 /// Launch       a ring of three tiles of 64 x 64 (s = 1: 128 x 128) elements, 24 to 96 KiB of
 ///              shared memory, 64 to 256 threads; as many blocks as fit, which take turns
 /// Accuracy     exact
@@ -26,6 +25,7 @@
 #include "transpose/transpose_tiles.cuh"
 
 #include <algorithm>
+#include <string>
 
 namespace quadrille::kernels::transpose {
 namespace {
@@ -34,6 +34,8 @@ constexpr int kStages = 3;
 /// Shared memory of a multiprocessor, and what each block takes of it for the system.
 constexpr int kUnitBytes = 228 * 1024;
 constexpr int kSystemBytes = 1024;
+
+#ifdef QUAD_KERNELS
 
 template <class T>
 struct Shape {
@@ -171,19 +173,7 @@ ptx::TensorMap map_of(device::MatrixView const& view, int side, int box_cols) {
                                   .swizzle = ptx::Swizzle::bytes_128});
 }
 
-}  // namespace
-
-void launch_bulk_tensor(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
-  QUAD_REQUIRE(rows_aligned(problem.in) && rows_aligned(problem.out),
-               "transpose/bulk_tensor: in, out and their rows must be aligned to 16 bytes; use "
-               "variant 'shared_swizzled'");
-  QUAD_REQUIRE(
-      static_cast<std::size_t>(problem.out.cols) * core::size_of(problem.out.type) % 16 == 0,
-      "transpose/bulk_tensor: rows of out must be multiples of 16 bytes; use variant "
-      "'shared_swizzled'");
-  QUAD_REQUIRE(std::max(problem.in.rows, problem.in.cols) <= INT32_MAX,
-               "transpose/bulk_tensor: extents must be below 2^31; use variant 'shared_swizzled'");
+void launch(Problem const& problem, device::StreamView stream) {
   with_operands(problem, [&]<class T>(Operands<T> const&) {
     using S = Shape<T>;
     Tiling const tiling = tiles_of(problem.in, S::kSide, S::kSide);
@@ -194,5 +184,31 @@ void launch_bulk_tensor(Problem const& problem, device::StreamView stream) {
                 map_of(problem.out, S::kSide, S::kBoxCols), tiling);
   });
 }
+
+#endif  // QUAD_KERNELS
+
+// The engine stores no less.
+std::string unsupported(Problem const& problem) {
+  std::size_t const row =
+      static_cast<std::size_t>(problem.out.cols) * core::size_of(problem.out.type);
+  if (row % 16 == 0) return {};
+  return "needs rows of out of whole 16 bytes, they have " + std::to_string(row);
+}
+
+}  // namespace
+
+extern constinit Variant<Problem> const bulk_tensor{
+    {.name = "bulk_tensor",
+     .where = Where::cuda,
+     .types = kEveryType,
+     .needs = {.compute_capability = 90,
+               .ld_bytes = 16,
+               .alignment = 16,
+               .most_extent = INT32_MAX,
+               .other = "rows of out of whole 16 bytes"},
+     .source = "own",
+     .summary = "tensor copies bring and take tiles"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = unsupported}};
 
 }  // namespace quadrille::kernels::transpose

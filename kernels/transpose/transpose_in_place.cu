@@ -24,6 +24,8 @@ namespace {
 
 constexpr int kThreads = kTileSide * kTileSide / kTileSteps;
 
+#ifdef QUAD_KERNELS
+
 /// Row and column of pair `index` of the upper triangle of `side` rows: row r has side - r pairs,
 /// and with row side - 1 - r below it side + 1. The row in the middle of an odd number of rows is
 /// met twice, the second time as a place below the diagonal.
@@ -75,15 +77,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-}  // namespace
-
-void launch_in_place(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
-  QUAD_REQUIRE(problem.in.rows == problem.in.cols,
-               "transpose/in_place: the matrix must be square; use variant 'shared_swizzled'");
-  QUAD_REQUIRE(problem.in.data == problem.out.data && problem.in.ld == problem.out.ld,
-               "transpose/in_place: in and out must be the same matrix; use variant "
-               "'shared_swizzled'");
+void launch(Problem const& problem, device::StreamView stream) {
   Tiling const tiling = tiles_of(problem.in, kTileSide, kTileSide);
   unsigned const side = tiling.down;
   unsigned const pairs = (side + 1) / 2 * (side + 1);
@@ -92,5 +86,26 @@ void launch_in_place(Problem const& problem, device::StreamView stream) {
                 operands.out, operands.out_ld, operands.n, side);
   });
 }
+
+#endif  // QUAD_KERNELS
+
+std::string unsupported(Problem const& problem) {
+  if (problem.in.rows != problem.in.cols) return "needs a square matrix";
+  bool const is_one = problem.in.data == problem.out.data && problem.in.ld == problem.out.ld;
+  return is_one ? "" : "needs in and out to be the same matrix";
+}
+
+}  // namespace
+
+extern constinit Variant<Problem> const in_place{
+    {.name = "in_place",
+     .where = Where::cuda,
+     .types = kEveryType,
+     .needs = {.other = "a square matrix, out is in"},
+     .in_place = true,
+     .source = "own",
+     .summary = "pairs of tiles change places; f32 sectors per request 4 and 4"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = unsupported, .notes = {.sectors = sectors_of_tiles}}};
 
 }  // namespace quadrille::kernels::transpose

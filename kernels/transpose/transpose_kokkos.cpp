@@ -283,10 +283,7 @@ void transpose(Problem const& problem, Space const& space) {
   space.fence("quadrille::transpose");
 }
 
-}  // namespace
-
 void launch_kokkos(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
   stream.run([problem, stream] {
     Space const& space = device::host_execution(stream);
     switch (core::size_of(problem.in.type)) {
@@ -297,5 +294,16 @@ void launch_kokkos(Problem const& problem, device::StreamView stream) {
     }
   });
 }
+
+}  // namespace
+
+extern constinit Variant<Problem> const kokkos{
+    {.name = "kokkos",
+     .where = Where::kokkos,
+     .types = kEveryType,
+     .preference = 10,
+     .source = "own",
+     .summary = "small squares turned in registers, whole lines written past the caches"},
+    QUAD_KOKKOS_LAUNCH(launch_kokkos)};
 
 }  // namespace quadrille::kernels::transpose

@@ -87,7 +87,6 @@ void transpose(Problem const& p, device::StreamView stream) {
 }  // namespace
 
 void launch_kokkos_cuda(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
   switch (core::size_of(problem.in.type)) {
     case 8: return transpose<std::uint64_t>(problem, stream);
     case 4: return transpose<std::uint32_t>(problem, stream);

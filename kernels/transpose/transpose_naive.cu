@@ -24,6 +24,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
+#ifdef QUAD_KERNELS
+
 template <class T, int kBlockCols>
 __global__ void __launch_bounds__(kThreads) transpose_naive_kernel(Operands<T> p, Tiling tiling) {
   constexpr int kBlockRows = kThreads / kBlockCols;
@@ -37,7 +39,6 @@ __global__ void __launch_bounds__(kThreads) transpose_naive_kernel(Operands<T> p
 
 template <int kBlockCols>
 void launch(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
   // Along the rows of tiles: the plain order of blocks.
   Tiling const tiling = tiles_of(problem.in, kThreads / kBlockCols, kBlockCols);
   with_operands(problem, [&]<class T>(Operands<T> const& operands) {
@@ -46,14 +47,26 @@ void launch(Problem const& problem, device::StreamView stream) {
   });
 }
 
+#endif  // QUAD_KERNELS
+
 }  // namespace
 
-void launch_naive_32x8(Problem const& problem, device::StreamView stream) {
-  launch<32>(problem, stream);
-}
+extern constinit Variant<Problem> const naive_32x8{
+    {.name = "naive_32x8",
+     .where = Where::cuda,
+     .types = kEveryType,
+     .source = "note on Nsight Compute",
+     .summary = "an element a thread, blocks 32 wide; f32 sectors per request 4 and 32"},
+    QUAD_KERNEL_LAUNCH(launch<32>),
+    {.notes = {.sectors = sectors_of_elements<32>}}};
 
-void launch_naive_8x32(Problem const& problem, device::StreamView stream) {
-  launch<8>(problem, stream);
-}
+extern constinit Variant<Problem> const naive_8x32{
+    {.name = "naive_8x32",
+     .where = Where::cuda,
+     .types = kEveryType,
+     .source = "note on Nsight Compute",
+     .summary = "an element a thread, blocks 8 wide; f32 sectors per request 4 and 8"},
+    QUAD_KERNEL_LAUNCH(launch<8>),
+    {.notes = {.sectors = sectors_of_elements<8>}}};
 
 }  // namespace quadrille::kernels::transpose

@@ -9,6 +9,8 @@
 /// Patches: as many pieces of 16 bytes below each other as a piece has elements, in registers.
 namespace quadrille::kernels::transpose {
 
+#ifdef QUAD_KERNELS
+
 /// 16 bytes as words.
 struct alignas(16) Piece {
   std::uint32_t word[4];
@@ -86,5 +88,7 @@ __device__ __forceinline__ Piece turned_column(Piece const (&row)[kVector], int 
   for (int q = 0; q < 4; ++q) column.word[q] = turned_word<T>(row, c, q);
   return column;
 }
+
+#endif  // QUAD_KERNELS
 
 }  // namespace quadrille::kernels::transpose

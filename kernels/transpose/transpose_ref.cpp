@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Transpose as in the textbook: what every other variant is held against.
+/// Transpose as in the textbook: what every other variant is compared with.
 ///
 ///   out[j][i] = in[i][j]
 ///
@@ -27,10 +27,7 @@ void transpose(Problem const& p) {
   }
 }
 
-}  // namespace
-
-void launch_reference(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+void launch(Problem const& problem, device::StreamView stream) {
   stream.run([problem] {
     switch (core::size_of(problem.in.type)) {
       case 8: return transpose<std::uint64_t>(problem);
@@ -40,5 +37,15 @@ void launch_reference(Problem const& problem, device::StreamView stream) {
     }
   });
 }
+
+}  // namespace
+
+extern constinit Variant<Problem> const reference{{.name = "reference",
+                                                   .role = Role::reference,
+                                                   .where = Where::host,
+                                                   .types = kEveryType,
+                                                   .source = "own",
+                                                   .summary = "two loops, one thread"},
+                                                  launch};
 
 }  // namespace quadrille::kernels::transpose

@@ -23,6 +23,8 @@ namespace {
 constexpr int kThreads = kPatchThreads * kPatchThreads;
 constexpr int kSide = kPatchThreads * kPatch;
 
+#ifdef QUAD_KERNELS
+
 __global__ void __launch_bounds__(kThreads)
     transpose_register_4x4_kernel(Operands<std::uint32_t> p, Tiling tiling) {
   Place const tile = tiling.tile(blockIdx.x);
@@ -52,18 +54,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-}  // namespace
-
-void launch_register_4x4(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
-  QUAD_REQUIRE(core::size_of(problem.in.type) == 4,
-               "transpose/register_4x4: takes f32 and i32 only; use variant 'shared_swizzled'");
-  QUAD_REQUIRE(problem.in.rows % kPatch == 0 && problem.in.cols % kPatch == 0,
-               "transpose/register_4x4: rows and columns must be multiples of 4; use variant "
-               "'shared_swizzled'");
-  QUAD_REQUIRE(rows_aligned(problem.in) && rows_aligned(problem.out),
-               "transpose/register_4x4: in, out and their rows must be aligned to 16 bytes; use "
-               "variant 'shared_swizzled'");
+void launch(Problem const& problem, device::StreamView stream) {
   Tiling const tiling = tiles_of(problem.in, kSide, kSide);
   if (tiling.count() == 0) return;
   Operands<std::uint32_t> const operands{static_cast<std::uint32_t const*>(problem.in.data),
@@ -75,5 +66,19 @@ void launch_register_4x4(Problem const& problem, device::StreamView stream) {
   QUAD_LAUNCH(transpose_register_4x4_kernel, dim3(tiling.count()), dim3(kThreads), 0, stream,
               operands, tiling);
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const register_4x4{
+    {.name = "register_4x4",
+     .where = Where::cuda,
+     .types = {core::DataType::f32, core::DataType::i32},
+     .needs = {.row_bytes = 16, .alignment = 16},
+     .source = "note on Nsight Compute",
+     .summary = "4 x 4 patches turned in registers; f32 sectors per request 16 and 16"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.sectors = sectors_of_patches}}};
 
 }  // namespace quadrille::kernels::transpose

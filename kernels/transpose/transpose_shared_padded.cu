@@ -23,6 +23,8 @@ namespace {
 
 constexpr int kThreads = kTileSide * kTileSide / kTileSteps;
 
+#ifdef QUAD_KERNELS
+
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     transpose_shared_padded_kernel(Operands<T> p, Tiling tiling) {
@@ -53,15 +55,25 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-}  // namespace
-
-void launch_shared_padded(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+void launch(Problem const& problem, device::StreamView stream) {
   Tiling const tiling = tiles_of(problem.in, kTileSide, kTileSide);
   with_operands(problem, [&]<class T>(Operands<T> const& operands) {
     QUAD_LAUNCH((transpose_shared_padded_kernel<T>), dim3(tiling.count()), dim3(kThreads), 0,
                 stream, operands, tiling);
   });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const shared_padded{
+    {.name = "shared_padded",
+     .where = Where::cuda,
+     .types = kEveryType,
+     .source = "own",
+     .summary = "padded tiles in shared memory; f32 sectors per request 4 and 4"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.sectors = sectors_of_tiles}}};
 
 }  // namespace quadrille::kernels::transpose

@@ -29,6 +29,8 @@
 namespace quadrille::kernels::transpose {
 namespace {
 
+#ifdef QUAD_KERNELS
+
 /// One tile; kWhole where all of it lies in the matrix.
 template <class T, bool kWhole>
 __device__ __forceinline__ void move_tile(Operands<T> const& p, std::int64_t i0, std::int64_t j0,
@@ -240,10 +242,7 @@ void launch_strip(Problem const& problem, Operands<T> const& operands, device::S
   go(transpose_strip_kernel<T, false, false>);
 }
 
-}  // namespace
-
-void launch_shared_swizzled(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+void launch(Problem const& problem, device::StreamView stream) {
   with_operands(problem, [&]<class T>(Operands<T> const& operands) {
     using Shape = Swizzled<sizeof(T)>;
     std::int64_t const thin_bytes =
@@ -256,5 +255,19 @@ void launch_shared_swizzled(Problem const& problem, device::StreamView stream) {
                 0, stream, operands, tiling);
   });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const shared_swizzled{
+    {.name = "shared_swizzled",
+     .where = Where::cuda,
+     .types = kEveryType,
+     .preference = 20,
+     .source = "own",
+     .summary = "16-byte accesses throughout, swizzled tiles; f32 sectors per request 16 and 16"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.sectors = sectors_of_swizzled}}};
 
 }  // namespace quadrille::kernels::transpose

@@ -37,8 +37,7 @@ inline Tiling tiles_of(device::MatrixView const& in, std::int64_t tile_rows,
   std::int64_t const down = (in.rows + tile_rows - 1) / tile_rows;
   std::int64_t const across = (in.cols + tile_cols - 1) / tile_cols;
   QUAD_REQUIRE(down * across < std::int64_t{1} << 31,
-               "transpose: more tiles than a grid has blocks; use variant 'shared_swizzled' or "
-               "transpose in parts");
+               "transpose: more tiles than a grid has blocks; transpose in parts");
   return {static_cast<unsigned>(down), static_cast<unsigned>(across)};
 }
 

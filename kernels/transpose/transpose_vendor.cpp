@@ -46,17 +46,8 @@ void transpose(Function* function, Problem const& p, Space const& space) {
   space.fence("quadrille::transpose::vendor");
 }
 
-}  // namespace
-
-void launch_vendor_host(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
-  for (device::MatrixView const& x : {problem.in, problem.out}) {
-    QUAD_REQUIRE(std::max(x.rows, x.ld) <= std::numeric_limits<blasint>::max(),
-                 "transpose/vendor: an extent does not fit BLAS's integer; use variant 'kokkos'");
-  }
+void launch(Problem const& problem, device::StreamView stream) {
   bool const wide = problem.in.type == core::DataType::f64;
-  QUAD_REQUIRE(wide || problem.in.type == core::DataType::f32,
-               "transpose/vendor: takes f64 and f32 only; use variant 'kokkos'");
   stream.run([problem, stream, wide] {
     Space const& space = device::host_execution(stream);
     if (wide) {
@@ -66,5 +57,17 @@ void launch_vendor_host(Problem const& problem, device::StreamView stream) {
     }
   });
 }
+
+}  // namespace
+
+extern constinit Variant<Problem> const vendor_host{
+    {.name = "vendor",
+     .role = Role::vendor,
+     .where = Where::host,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.most_extent = kMostInt, .most_ld = kMostInt},
+     .source = "OpenBLAS",
+     .summary = "cblas_domatcopy, cblas_somatcopy"},
+    launch};
 
 }  // namespace quadrille::kernels::transpose

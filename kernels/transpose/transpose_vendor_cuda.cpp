@@ -16,14 +16,18 @@
 ///              the runner's warm-up
 /// Accuracy     exact: the library multiplies by 1
 /// Source       cuBLAS
-#include "common/cublas.hpp"
 #include "transpose/transpose.hpp"
 
+#ifdef QUADRILLE_CUDA_TOOLKIT
+#include "common/cublas.hpp"
+
 #include <algorithm>
-#include <limits>
+#endif
 
 namespace quadrille::kernels::transpose {
 namespace {
+
+#ifdef QUADRILLE_CUDA_TOOLKIT
 
 template <class T, class Function>
 void transpose(Function* geam, Problem const& p, device::StreamView stream) {
@@ -38,23 +42,26 @@ void transpose(Function* geam, Problem const& p, device::StreamView stream) {
                "transpose/vendor: geam");
 }
 
+void launch(Problem const& problem, device::StreamView stream) {
+  Cublas const& cublas = Cublas::instance();
+  if (problem.in.type == core::DataType::f64) {
+    return transpose<double>(cublas.get<decltype(cublasDgeam)>("cublasDgeam"), problem, stream);
+  }
+  transpose<float>(cublas.get<decltype(cublasSgeam)>("cublasSgeam"), problem, stream);
+}
+
+#endif
+
 }  // namespace
 
-void launch_vendor_cuda(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
-  for (device::MatrixView const& x : {problem.in, problem.out}) {
-    QUAD_REQUIRE(std::max(x.rows, x.ld) <= std::numeric_limits<int>::max(),
-                 "transpose/vendor: an extent does not fit BLAS's integer; use variant "
-                 "'shared_swizzled'");
-  }
-  Cublas const& cublas = Cublas::instance();
-  switch (problem.in.type) {
-    case core::DataType::f64:
-      return transpose<double>(cublas.get<decltype(cublasDgeam)>("cublasDgeam"), problem, stream);
-    case core::DataType::f32:
-      return transpose<float>(cublas.get<decltype(cublasSgeam)>("cublasSgeam"), problem, stream);
-    default: core::fail("transpose/vendor: takes f64 and f32 only; use variant 'shared_swizzled'");
-  }
-}
+extern constinit Variant<Problem> const vendor_cuda{
+    {.name = "vendor",
+     .role = Role::vendor,
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.most_extent = kMostInt, .most_ld = kMostInt},
+     .source = "cuBLAS",
+     .summary = "cublasDgeam, cublasSgeam"},
+    QUAD_TOOLKIT_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::transpose

@@ -4,7 +4,6 @@
 
 #include "common/variant.hpp"
 
-#include <span>
 #include <string_view>
 
 namespace quadrille::kernels::vector {
@@ -18,8 +17,15 @@ constexpr auto enum_names(Operation) {
       {{Operation::add, "add"}, {Operation::quadratic, "quadratic"}}};
 }
 
-/// All vectors have n contiguous elements of `type` (f64 or f32) and do not overlap.
+/// All vectors have n contiguous elements of `type` and do not overlap.
 struct Problem {
+  static constexpr std::string_view kOperation = "vector";
+  /// Of a variant.
+  struct Notes {
+    /// Elements that its vectors begin behind their allocations, which are longer by as much.
+    std::int64_t shift = 0;
+  };
+
   Operation operation = Operation::add;
   core::DataType type = core::DataType::f64;
   void const* x = nullptr;
@@ -40,27 +46,13 @@ constexpr double flop(Operation operation, double n) {
 /// rounded to the type, and the reference's own roundings.
 double error_bound(Problem const& problem, double x);
 
-std::span<Variant<Problem> const> variants();
-/// Ends the job unless the problem is complete; every launch function calls it.
+Variants<Problem> variants();
+ProblemFacts facts_of(Problem const& problem);
+/// Ends the job unless the problem is complete.
 void require_consistent(Problem const& problem);
 
-void launch_reference(Problem const& problem, device::StreamView stream);
-void launch_kokkos(Problem const& problem, device::StreamView stream);
 /// launch_kokkos on a GPU; only in a build whose Kokkos has CUDA.
 void launch_kokkos_cuda(Problem const& problem, device::StreamView stream);
-void launch_host_threads(Problem const& problem, device::StreamView stream);
-void launch_one_thread(Problem const& problem, device::StreamView stream);
-void launch_one_block(Problem const& problem, device::StreamView stream);
-void launch_one_element(Problem const& problem, device::StreamView stream);
-void launch_grid_stride(Problem const& problem, device::StreamView stream);
-void launch_vectorized(Problem const& problem, device::StreamView stream);
-void launch_misaligned(Problem const& problem, device::StreamView stream);
-
-/// Elements that the vectors of a variant begin behind their allocations, which are longer by as
-/// much: 1 for "misaligned", which shows what that costs; else 0.
-constexpr std::int64_t shift_of(std::string_view variant) {
-  return variant == "misaligned" ? 1 : 0;
-}
 
 /// On a GPU, x[i] = value for i < n.
 void launch_init(core::DataType type, void* x, std::int64_t n, double value,

@@ -25,6 +25,8 @@ namespace {
 constexpr int kThreads = 256;
 constexpr std::int64_t kBlocksPerUnit = 8;
 
+#ifdef QUAD_KERNELS
+
 template <class T, class Operator>
 __global__ void __launch_bounds__(kThreads)
     vector_grid_stride_kernel(T const* x, T const* y, T* out, std::int64_t n, Operator operation) {
@@ -36,10 +38,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-}  // namespace
-
-void launch_grid_stride(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+void launch(Problem const& problem, device::StreamView stream) {
   if (problem.n == 0) return;
   std::int64_t const needed = (problem.n + kThreads - 1) / kThreads;
   auto const blocks =
@@ -50,5 +49,17 @@ void launch_grid_stride(Problem const& problem, device::StreamView stream) {
                                dim3(kThreads), 0, stream, x, y, out, problem.n, operation);
                  });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const grid_stride{
+    {.name = "grid_stride",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .source = "own",
+     .summary = "a grid that fits the device strides"},
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::vector

@@ -38,10 +38,7 @@ void evaluate(Problem const& p, core::Range slice) {
   }
 }
 
-}  // namespace
-
-void launch_host_threads(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+void launch(Problem const& problem, device::StreamView stream) {
   int const count = stream.device().facts().units;
   stream.run([p = problem, count] {
     std::vector<std::jthread> threads;
@@ -54,5 +51,15 @@ void launch_host_threads(Problem const& problem, device::StreamView stream) {
     }
   });
 }
+
+}  // namespace
+
+extern constinit Variant<Problem> const host_threads{
+    {.name = "host_threads",
+     .where = Where::host,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .source = "DCU programming tutorial, quadFunc",
+     .summary = "threads started for each execution, one slice each"},
+    launch};
 
 }  // namespace quadrille::kernels::vector

@@ -75,14 +75,22 @@ void evaluate(Problem const& p, device::StreamView stream) {
   space.fence();
 }
 
-}  // namespace
-
 void launch_kokkos(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
   stream.run([p = problem, stream] {
     if (p.type == core::DataType::f64) return evaluate<double>(p, stream);
     evaluate<float>(p, stream);
   });
 }
+
+}  // namespace
+
+extern constinit Variant<Problem> const kokkos{
+    {.name = "kokkos",
+     .where = Where::kokkos,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .preference = 10,
+     .source = "own",
+     .summary = "all threads, whole vectors, streaming stores"},
+    QUAD_KOKKOS_LAUNCH(launch_kokkos)};
 
 }  // namespace quadrille::kernels::vector

@@ -26,6 +26,8 @@ namespace {
 constexpr int kThreads = 256;
 constexpr std::uintptr_t kSector = 32;
 
+#ifdef QUAD_KERNELS
+
 /// Arrays of n + 1 elements; the first of each is not touched.
 template <class T, class Operator>
 __global__ void __launch_bounds__(kThreads)
@@ -34,18 +36,8 @@ __global__ void __launch_bounds__(kThreads)
   if (i < n) compute_element(x, y, out, i + 1, operation);
 }
 
-}  // namespace
-
-void launch_misaligned(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+void launch(Problem const& problem, device::StreamView stream) {
   if (problem.n == 0) return;
-  std::uintptr_t const element = core::size_of(problem.type);
-  for (void const* array : {problem.x, problem.operation == Operation::add ? problem.y : problem.x,
-                            static_cast<void const*>(problem.out)}) {
-    QUAD_REQUIRE(reinterpret_cast<std::uintptr_t>(array) % kSector == element,
-                 "vector/misaligned: x, y and out must begin one element behind a multiple of 32 "
-                 "bytes (allocate n + 1 and pass the second); use variant 'one_element'");
-  }
   unsigned const blocks = blocks_for(problem.n, kThreads);
   with_operation(problem, [&]<class T, class Operator>(T const* x, T const* y, T* out,
                                                        Operator operation) {
@@ -53,5 +45,32 @@ void launch_misaligned(Problem const& problem, device::StreamView stream) {
                 x - 1, Operator::kReadsY ? y - 1 : nullptr, out - 1, problem.n, operation);
   });
 }
+
+#endif  // QUAD_KERNELS
+
+std::string unsupported(Problem const& problem) {
+  std::uintptr_t const element = core::size_of(problem.type);
+  for (void const* array : {problem.x, problem.operation == Operation::add ? problem.y : problem.x,
+                            static_cast<void const*>(problem.out)}) {
+    // A problem that only has a size has no addresses yet.
+    if (array == nullptr || reinterpret_cast<std::uintptr_t>(array) % kSector == element) continue;
+    return "needs x, y and out to begin one element behind a multiple of 32 bytes (allocate n + 1 "
+           "and pass the second)";
+  }
+  return {};
+}
+
+}  // namespace
+
+extern constinit Variant<Problem> const misaligned{
+    {.name = "misaligned",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.most_extent = kMostBlocks * kThreads,
+               .other = "x, y, out one element behind 32 bytes"},
+     .source = "note on Nsight Compute, add2",
+     .summary = "one_element shifted by an element; 5 sectors a request (f32)"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = unsupported, .notes = {.shift = 1}}};
 
 }  // namespace quadrille::kernels::vector

@@ -22,6 +22,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
+#ifdef QUAD_KERNELS
+
 template <class T, class Operator>
 __global__ void __launch_bounds__(kThreads)
     vector_one_block_kernel(T const* x, T const* y, T* out, std::int64_t n, Operator operation) {
@@ -30,10 +32,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-}  // namespace
-
-void launch_one_block(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+void launch(Problem const& problem, device::StreamView stream) {
   if (problem.n == 0) return;
   with_operation(problem,
                  [&]<class T, class Operator>(T const* x, T const* y, T* out, Operator operation) {
@@ -41,5 +40,17 @@ void launch_one_block(Problem const& problem, device::StreamView stream) {
                                stream, x, y, out, problem.n, operation);
                  });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const one_block{
+    {.name = "one_block",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .source = "PaddleJitLab/CUDATutorial, chapter 04",
+     .summary = "1 block of 256 threads that strides"},
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::vector

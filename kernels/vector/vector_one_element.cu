@@ -22,6 +22,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
+#ifdef QUAD_KERNELS
+
 template <class T, class Operator>
 __global__ void __launch_bounds__(kThreads)
     vector_one_element_kernel(T const* x, T const* y, T* out, std::int64_t n, Operator operation) {
@@ -29,10 +31,7 @@ __global__ void __launch_bounds__(kThreads)
   if (i < n) compute_element(x, y, out, i, operation);
 }
 
-}  // namespace
-
-void launch_one_element(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+void launch(Problem const& problem, device::StreamView stream) {
   if (problem.n == 0) return;
   unsigned const blocks = blocks_for(problem.n, kThreads);
   with_operation(problem,
@@ -41,5 +40,18 @@ void launch_one_element(Problem const& problem, device::StreamView stream) {
                                dim3(kThreads), 0, stream, x, y, out, problem.n, operation);
                  });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const one_element{
+    {.name = "one_element",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.most_extent = kMostBlocks * kThreads},
+     .source = "PaddleJitLab/CUDATutorial, chapter 04",
+     .summary = "one element a thread; 4 sectors a request (f32)"},
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::vector

@@ -19,16 +19,15 @@
 namespace quadrille::kernels::vector {
 namespace {
 
+#ifdef QUAD_KERNELS
+
 template <class T, class Operator>
 __global__ void vector_one_thread_kernel(T const* x, T const* y, T* out, std::int64_t n,
                                          Operator operation) {
   for (std::int64_t i = 0; i < n; ++i) compute_element(x, y, out, i, operation);
 }
 
-}  // namespace
-
-void launch_one_thread(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+void launch(Problem const& problem, device::StreamView stream) {
   if (problem.n == 0) return;
   with_operation(problem,
                  [&]<class T, class Operator>(T const* x, T const* y, T* out, Operator operation) {
@@ -36,5 +35,17 @@ void launch_one_thread(Problem const& problem, device::StreamView stream) {
                                x, y, out, problem.n, operation);
                  });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const one_thread{
+    {.name = "one_thread",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .source = "PaddleJitLab/CUDATutorial, chapter 02",
+     .summary = "1 block of 1 thread: the serial loop"},
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::vector

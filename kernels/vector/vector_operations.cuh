@@ -7,6 +7,8 @@
 
 namespace quadrille::kernels::vector {
 
+#ifdef QUAD_KERNELS
+
 /// x + y
 struct Add {
   static constexpr bool kReadsY = true;
@@ -50,10 +52,12 @@ void with_operation(Problem const& p, Launch&& launch) {
 
 /// Blocks of `each` elements that cover n.
 inline unsigned blocks_for(std::int64_t n, std::int64_t each) {
-  std::int64_t const blocks = (n + each - 1) / each;
-  QUAD_REQUIRE(blocks < std::int64_t{1} << 31,
-               "vector: more blocks than a grid can have; use variant 'grid_stride'");
-  return static_cast<unsigned>(blocks);
+  return static_cast<unsigned>((n + each - 1) / each);
 }
+
+#endif  // QUAD_KERNELS
+
+/// Of a grid.
+inline constexpr std::int64_t kMostBlocks = INT32_MAX;
 
 }  // namespace quadrille::kernels::vector

@@ -31,14 +31,22 @@ void evaluate(Problem const& p) {
   }
 }
 
-}  // namespace
-
-void launch_reference(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+void launch(Problem const& problem, device::StreamView stream) {
   stream.run([p = problem] {
     if (p.type == core::DataType::f64) return evaluate<double>(p);
     evaluate<float>(p);
   });
 }
+
+}  // namespace
+
+extern constinit Variant<Problem> const reference{
+    {.name = "reference",
+     .role = Role::reference,
+     .where = Where::host,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .source = "DCU programming tutorial, quadFunc",
+     .summary = "one loop, double precision"},
+    launch};
 
 }  // namespace quadrille::kernels::vector

@@ -22,6 +22,8 @@ namespace {
 
 constexpr int kThreads = 256;
 
+#ifdef QUAD_KERNELS
+
 /// 16 bytes.
 template <class T>
 struct Vector;
@@ -63,16 +65,8 @@ __global__ void __launch_bounds__(kThreads)
   if (v < n - whole * kWide) compute_element(x, y, out, whole * kWide + v, operation);
 }
 
-}  // namespace
-
-void launch_vectorized(Problem const& problem, device::StreamView stream) {
-  require_consistent(problem);
+void launch(Problem const& problem, device::StreamView stream) {
   if (problem.n == 0) return;
-  for (void const* array : {problem.x, problem.y, static_cast<void const*>(problem.out)}) {
-    QUAD_REQUIRE(reinterpret_cast<std::uintptr_t>(array) % 16 == 0,
-                 "vector/vectorized: x, y and out must be aligned to 16 bytes; use variant "
-                 "'one_element'");
-  }
   auto const each = static_cast<std::int64_t>(kThreads * 16 / core::size_of(problem.type));
   unsigned const blocks = blocks_for(problem.n, each);
   with_operation(problem,
@@ -81,5 +75,19 @@ void launch_vectorized(Problem const& problem, device::StreamView stream) {
                                dim3(kThreads), 0, stream, x, y, out, problem.n, operation);
                  });
 }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const vectorized{
+    {.name = "vectorized",
+     .where = Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32},
+     .needs = {.alignment = 16, .most_extent = kMostBlocks * kThreads * 2},
+     .preference = 20,
+     .source = "own",
+     .summary = "16 bytes a thread, streaming"},
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::vector

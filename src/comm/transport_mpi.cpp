@@ -114,7 +114,7 @@ class Progress {
     joining_.push_back(&queue);
   }
 
-  /// Blocks until the queue's messages are through and the thread has let go of it.
+  /// Blocks until the queue's messages are through and the thread has released it.
   void remove(Queue& queue) {
     std::unique_lock lock{mutex_};
     queue.leaving = true;

@@ -27,7 +27,7 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv);
 core::Exit doctor(bool allow_shared_gpu, int& argc, char**& argv);
 
 struct ListArguments {
-  std::string what = "workloads";  ///< workloads | variants | transports | metrics
+  std::string what = "workloads";  ///< workloads | variants | transports | metrics | faults
   bool json = false;
 };
 core::Exit list(ListArguments const& arguments);

@@ -1,102 +1,165 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/transport.hpp"
+#include "commands/aligned.hpp"
 #include "commands/commands.hpp"
 #include "device/device.hpp"
+#include "measure/fault.hpp"
 #include "report/columns.hpp"
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 namespace quadrille::commands {
 namespace {
 
-/// Empty when the variant can run on this machine.
-std::string why_not(kernels::VariantInfo const& variant, std::string const& why_no_gpu) {
+using Json = nlohmann::ordered_json;
+
+/// Why this machine cannot run a variant, whatever the case; empty where it can.
+std::string unavailable_reason(kernels::VariantInfo const& variant) {
   if (variant.runs_on(device::Kind::host)) return {};
   if (!variant.is_built()) return "built without CUDA";
-  if (!why_no_gpu.empty()) return why_no_gpu;
-  if (device::cuda_device_facts(0).compute_capability < variant.min_sm) {
-    return fmt::format("needs compute capability {}.{}", variant.min_sm / 10, variant.min_sm % 10);
-  }
-  return {};
-}
-
-std::string status(std::string const& reason) {
-  return reason.empty() ? "available" : "unavailable: " + reason;
-}
-
-void list_variants(bool json) {
   std::string why_no_gpu;
-  if (device::cuda_device_count(&why_no_gpu) > 0) why_no_gpu.clear();
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
-    for (kernels::VariantInfo const* row : entry->variants()) {
-      std::string const reason = why_not(*row, why_no_gpu);
-      std::vector<std::string> types;
-      for (core::DataType const type : row->types) types.emplace_back(core::to_text(type));
-      if (json) {
-        nlohmann::ordered_json& out = rows.emplace_back();
-        out["workload"] = entry->schema.name;
-        out["name"] = row->name;
-        out["backend"] = core::to_text(row->backend);
-        out["types"] = types;
-        out["needs"] = row->needs;
-        out["source"] = row->source;
-        out["available"] = reason.empty();
-        out["reason"] = reason.empty() ? nlohmann::ordered_json{} : nlohmann::ordered_json(reason);
-      } else {
-        fmt::print("{:<10} {:<13} {:<10} {:<16} {:<10} {}\n", entry->schema.name, row->name,
-                   core::to_text(row->backend), fmt::join(types, " "), status(reason),
-                   row->summary);
-      }
-    }
-  }
-  if (json) fmt::print("{}\n", rows.dump(2));
+  if (device::cuda_device_count(&why_no_gpu) == 0) return why_no_gpu;
+  return kernels::unsupported_reason(variant, device::Kind::cuda, device::cuda_device_facts(0));
 }
 
-void list_rows(bool json, std::vector<std::array<std::string, 3>> const& rows) {
-  nlohmann::ordered_json out = nlohmann::ordered_json::array();
-  for (auto const& [name, summary, reason] : rows) {
-    if (json) {
-      out.push_back(
-          {{"name", name},
-           {"summary", summary},
-           {"available", reason.empty()},
-           {"reason", reason.empty() ? nlohmann::ordered_json{} : nlohmann::ordered_json(reason)}});
-    } else {
-      fmt::print("{:<14} {:<10} {}\n", name, status(reason), summary);
+/// What the arrays of a case may hold, each once.
+std::vector<std::string_view> types_of(kernels::VariantInfo const& variant) {
+  std::vector<std::string_view> types;
+  for (auto const& [type, word] : enum_names(core::DataType{})) {
+    if (variant.supports(type)) types.push_back(word);
+  }
+  return types;
+}
+
+/// What of a workload does not depend on the case: that of the smallest.
+measure::Traits traits_of(measure::WorkloadEntry const& entry) {
+  core::Case spec;
+  spec.workload = &entry.schema;
+  spec.parameters = entry.schema.defaults;
+  spec.size.value.fill(1);
+  spec.size.count = static_cast<int>(entry.schema.extents.size());
+  return entry.make(spec, 1, 0)->describe({}).traits;
+}
+
+Json json_of_reason(std::string const& reason) { return reason.empty() ? Json{} : Json(reason); }
+
+Json json_of(measure::WorkloadEntry const& entry) {
+  measure::Traits const traits = traits_of(entry);
+  std::vector<std::string_view> keys;
+  for (core::Option const* option : core::options_of(entry.schema)) keys.push_back(option->key);
+  return {{"name", entry.schema.name},
+          {"summary", entry.summary},
+          {"work", entry.work},
+          {"extents", entry.schema.extents},
+          {"keys", keys},
+          {"communicates", traits.communicates},
+          {"has_legs", traits.has_legs},
+          {"min_ranks", traits.min_ranks}};
+}
+
+Json json_of(measure::WorkloadEntry const& entry, kernels::VariantInfo const& variant) {
+  std::string const reason = unavailable_reason(variant);
+  std::vector<std::string> computes;
+  for (kernels::Types const& types : variant.types) computes.push_back(kernels::to_text(types));
+  return {{"workload", entry.schema.name},
+          {"name", variant.name},
+          {"role", core::to_text(variant.role)},
+          {"where", core::to_text(variant.where)},
+          {"types", types_of(variant)},
+          {"computes", computes},
+          {"needs", kernels::to_text(variant.needs)},
+          {"source", variant.source},
+          {"summary", variant.summary},
+          {"available", reason.empty()},
+          {"reason", json_of_reason(reason)}};
+}
+
+/// "all", or the types that arrays of a variant may hold.
+std::string types_text(kernels::VariantInfo const& variant) {
+  std::vector<std::string_view> const types = types_of(variant);
+  bool const all = std::ranges::equal(variant.types, kernels::kEveryType);
+  return all ? "all" : fmt::format("{}", fmt::join(types, " "));
+}
+
+void print_variants() {
+  std::vector<Row> rows;
+  std::string_view workload;
+  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+    for (kernels::VariantInfo const* row : entry->variants) {
+      if (rows.empty())
+        rows.push_back({"workload", "variant", "role", "where", "types", "runs", "summary"});
+      bool const first = workload != entry->schema.name;
+      workload = entry->schema.name;
+      rows.push_back({first ? std::string{workload} : "", std::string{row->name},
+                      std::string{core::to_text(row->role)}, std::string{core::to_text(row->where)},
+                      types_text(*row), unavailable_reason(*row).empty() ? "yes" : "no",
+                      std::string{row->summary}});
     }
   }
-  if (json) fmt::print("{}\n", out.dump(2));
+  fmt::print("{}", aligned(rows));
+}
+
+void print_plain(Json const& entries) {
+  std::vector<Row> rows;
+  for (Json const& entry : entries) {
+    std::string summary = entry["summary"];
+    if (entry.contains("reason") && !entry["reason"].is_null()) {
+      summary += " (unavailable: " + std::string{entry["reason"]} + ")";
+    }
+    rows.push_back({entry["name"], summary});
+  }
+  fmt::print("{}", aligned(rows));
 }
 
 }  // namespace
 
 core::Exit list(ListArguments const& arguments) {
-  std::vector<std::array<std::string, 3>> rows;
+  Json entries = Json::array();
   if (arguments.what == "variants") {
-    list_variants(arguments.json);
-    return core::Exit::pass;
-  }
-  if (arguments.what == "workloads") {
-    for (auto const* entry : workloads::workloads())
-      rows.push_back({std::string{entry->schema.name}, std::string{entry->summary}, ""});
+    if (!arguments.json) {
+      print_variants();
+      return core::Exit::pass;
+    }
+    for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+      for (kernels::VariantInfo const* row : entry->variants)
+        entries.push_back(json_of(*entry, *row));
+    }
+  } else if (arguments.what == "workloads") {
+    for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+      entries.push_back(json_of(*entry));
+    }
   } else if (arguments.what == "transports") {
     for (comm::TransportEntry const* entry : comm::transports()) {
-      rows.push_back({std::string{entry->name}, std::string{entry->summary},
-                      entry->unavailable_reason(nullptr)});
+      std::string const reason = entry->unavailable_reason(nullptr);
+      entries.push_back({{"name", entry->name},
+                         {"summary", entry->summary},
+                         {"selectable", entry->is_selectable},
+                         {"available", reason.empty()},
+                         {"reason", json_of_reason(reason)}});
+    }
+  } else if (arguments.what == "faults") {
+    for (auto const& [fault, word] : enum_names(measure::Fault{})) {
+      if (fault == measure::Fault::none) continue;
+      entries.push_back({{"name", word}, {"summary", measure::summary_of(fault)}});
     }
   } else {
-    for (auto const& one : report::metrics()) {
-      std::string_view const first = one.meaning.substr(0, one.meaning.find('\n'));
-      rows.push_back({std::string{one.name}, std::string{first}, ""});
+    for (report::Metric const& metric : report::metrics()) {
+      std::string_view const first = metric.meaning.substr(0, metric.meaning.find('\n'));
+      entries.push_back({{"name", metric.name}, {"summary", first}, {"unit", metric.unit}});
     }
   }
-  list_rows(arguments.json, rows);
+  if (arguments.json) {
+    fmt::print("{}\n", entries.dump(2));
+  } else {
+    print_plain(entries);
+  }
   return core::Exit::pass;
 }
 
@@ -125,18 +188,23 @@ core::Exit explain(std::string const& name) {
       if (!entry->schema.options.empty()) {
         fmt::print("{}", core::options_help(entry->schema));
       }
-      for (auto const* row : entry->variants())
+      for (kernels::VariantInfo const* row : entry->variants) {
         fmt::print("  variant   {:<13} {}\n", row->name, row->summary);
+      }
       found = true;
     }
-    for (kernels::VariantInfo const* row : entry->variants()) {
+    for (kernels::VariantInfo const* row : entry->variants) {
       names.emplace_back(row->name);
       if (row->name != name) continue;
-      std::vector<std::string_view> types;
-      for (core::DataType const type : row->types) types.push_back(core::to_text(type));
-      fmt::print("{} of {}: {}\n  backend   {}\n  types     {}\n  needs     {}\n  source    {}\n",
-                 row->name, entry->schema.name, row->summary, core::to_text(row->backend),
-                 fmt::join(types, " "), row->needs, row->source);
+      std::vector<std::string> types;
+      for (kernels::Types const& one : row->types) types.push_back(kernels::to_text(one));
+      std::string const reason = unavailable_reason(*row);
+      fmt::print(
+          "{} of {}: {}\n  role      {}\n  where     {}\n  types     {}\n  needs     {}\n"
+          "  source    {}\n  here      {}\n",
+          row->name, entry->schema.name, row->summary, core::to_text(row->role),
+          core::to_text(row->where), fmt::join(types, " "), kernels::to_text(row->needs),
+          row->source, reason.empty() ? "available" : "unavailable: " + reason);
       found = true;
     }
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/plan.hpp"
 
+#include "commands/aligned.hpp"
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>
@@ -30,8 +31,8 @@ core::Parsed<std::string> read_text(RunArguments const& arguments) {
 }
 
 /// "sizes" for "sizes.3", one of the cases that a sweep makes.
-std::string_view name_in_file(core::Case const& one) {
-  std::string_view const name = one.name;
+std::string_view name_in_file(core::Case const& spec) {
+  std::string_view const name = spec.name;
   std::size_t const dot = name.rfind('.');
   bool const swept = dot != name.npos && name.find_first_not_of("0123456789", dot + 1) == name.npos;
   return swept ? name.substr(0, dot) : name;
@@ -40,10 +41,10 @@ std::string_view name_in_file(core::Case const& one) {
 core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::string> const& only) {
   if (only.empty()) return config;
   std::vector<std::string> names;
-  for (core::Case const& one : config.cases) {
-    names.push_back(one.name);
-    names.emplace_back(name_in_file(one));
-    names.emplace_back(one.workload->name);
+  for (core::Case const& spec : config.cases) {
+    names.push_back(spec.name);
+    names.emplace_back(name_in_file(spec));
+    names.emplace_back(spec.workload->name);
   }
   std::vector<core::Case> kept;
   for (std::string const& name : only) {
@@ -54,11 +55,11 @@ core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::strin
                       near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
     }
   }
-  for (core::Case const& one : config.cases) {
+  for (core::Case const& spec : config.cases) {
     bool const named = std::any_of(only.begin(), only.end(), [&](std::string const& name) {
-      return name == one.name || name == name_in_file(one) || name == one.workload->name;
+      return name == spec.name || name == name_in_file(spec) || name == spec.workload->name;
     });
-    if (named) kept.push_back(one);
+    if (named) kept.push_back(spec);
   }
   config.cases = std::move(kept);
   return config;
@@ -76,19 +77,19 @@ core::Parsed<core::Config> resolve_all(RunArguments const& arguments, int ranks)
   return keep_only(*config, arguments.only);
 }
 
-void check_case(Planned& planned, int ranks, double memory) {
-  core::Case const& one = planned.one;
+void check_case(Planned& planned, comm::World const& world, double memory) {
+  core::Case const& spec = planned.spec;
   planned.code = core::Exit::bad_config;
-  if (planned.variants.empty()) {
-    planned.problem = fmt::format(
-        "{}: no variant of '{}' has type {} on this device; see `quadrille list variants`",
-        one.name, one.workload->name, core::to_text(one.type));
-  } else if (!(planned.memory_bytes <= memory)) {
-    core::Extents const fits = measure::largest_fitting(one, *planned.entry, ranks, memory);
+  if (!(planned.memory_bytes <= memory)) {
+    core::Extents const fits = measure::largest_fitting(spec, *planned.entry, world, memory);
     planned.code = core::Exit::environment;
     planned.problem = fmt::format(
         "{}: needs {} per rank and {} are free; the largest size that fits is {} (or \"auto:70%\")",
-        one.name, core::format_bytes(planned.memory_bytes), core::format_bytes(memory), fits[0]);
+        spec.name, core::format_bytes(planned.memory_bytes), core::format_bytes(memory), fits[0]);
+  } else if (planned.variants.empty()) {
+    planned.problem = fmt::format(
+        "{}: no variant of '{}' has type {} on this device; see `quadrille list variants`",
+        spec.name, spec.workload->name, core::to_text(spec.type));
   } else {
     planned.code = core::Exit::pass;
   }
@@ -116,47 +117,51 @@ Plan make_plan(comm::World const& world, core::Config const& config) {
   for (core::Case spec : config.cases) {
     if (on_host && spec.size_host.count > 0) {
       spec.size = std::exchange(spec.size_host, {});
-      // A sweep over sizes may have made several cases of one.
+      // A sweep over sizes may have made several cases of spec.
       bool const is_again = std::ranges::any_of(plan.cases, [&](Planned const& earlier) {
         core::Case named = spec;
-        named.name = earlier.one.name;
-        return named == earlier.one;
+        named.name = earlier.spec.name;
+        return named == earlier.spec;
       });
       if (is_again) continue;
     }
     Planned& planned = plan.cases.emplace_back();
-    planned.one = spec;
+    planned.spec = spec;
     planned.entry = &workloads::entry_of(*spec.workload);
-    measure::resolve_auto_size(planned.one, *planned.entry, world.size(), plan.memory_bytes);
-    auto const workload = planned.entry->make(planned.one, world.size(), world.rank());
-    planned.variants = measure::select_variants(*workload, planned.one, world.device());
-    planned.memory_bytes = workload->describe().memory_bytes;
-    check_case(planned, world.size(), plan.memory_bytes);
+    measure::resolve_auto_size(planned.spec, *planned.entry, world, plan.memory_bytes);
+    auto const workload = planned.entry->make(planned.spec, world.size(), world.rank());
+    auto const memory_of = [&](measure::Selection const& selected) {
+      return world.group().max(workload->describe(selected).memory_bytes);
+    };
+    planned.memory_bytes = memory_of({});
+    if (planned.memory_bytes <= plan.memory_bytes) {
+      planned.variants = measure::select_variants(world, *workload, *planned.entry, planned.spec);
+      planned.memory_bytes = memory_of(measure::running(planned.variants));
+    }
+    check_case(planned, world, plan.memory_bytes);
   }
   return plan;
 }
 
 std::string render_plan(Plan const& plan, int ranks) {
-  std::string text =
-      fmt::format("{} of memory per rank, {} ranks\n{:<24} {:<10} {:<5} {:<18} {:>11}  {}\n",
-                  core::format_bytes(plan.memory_bytes), ranks, "case", "workload", "type", "size",
-                  "per rank", "variants");
+  std::vector<Row> rows{{"case", "workload", "type", "size", "per rank", "variants"}};
   for (Planned const& planned : plan.cases) {
-    std::vector<std::string> sizes, variants;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(planned.one.size.count); ++i) {
-      sizes.push_back(std::to_string(planned.one.size[i]));
-    }
+    std::vector<std::string> variants;
     for (measure::Selected const& selected : planned.variants) {
       variants.push_back(std::string{selected.info->name} +
                          (selected.unsupported.empty() ? "" : " (unsupported)"));
     }
-    text += fmt::format("{:<24} {:<10} {:<5} {:<18} {:>11}  {}\n", planned.one.name,
-                        planned.one.workload->name, core::to_text(planned.one.type),
-                        fmt::join(sizes, " x "), core::format_bytes(planned.memory_bytes),
-                        fmt::join(variants, " "));
-    if (!planned.problem.empty()) text += fmt::format("  cannot run: {}\n", planned.problem);
+    core::Extents const& size = planned.spec.size;
+    std::string const& problem = planned.problem;
+    rows.push_back(
+        {planned.spec.name, std::string{planned.spec.workload->name},
+         std::string{core::to_text(planned.spec.type)},
+         fmt::format("{}", fmt::join(size.value.begin(), size.value.begin() + size.count, ",")),
+         core::format_bytes(planned.memory_bytes),
+         problem.empty() ? fmt::format("{}", fmt::join(variants, " ")) : "cannot run: " + problem});
   }
-  return text;
+  return fmt::format("{} of memory per rank, {} ranks\n{}", core::format_bytes(plan.memory_bytes),
+                     ranks, aligned(rows));
 }
 
 }  // namespace quadrille::commands

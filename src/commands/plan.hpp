@@ -5,7 +5,7 @@
 #include "comm/world.hpp"
 #include "commands/commands.hpp"
 #include "core/config.hpp"
-#include "measure/runner.hpp"
+#include "measure/selection.hpp"
 
 #include <string>
 #include <vector>
@@ -18,10 +18,10 @@ core::Parsed<core::Config> read_config(comm::World const& world, RunArguments co
 
 /// One case as it will run.
 struct Planned {
-  core::Case one;
+  core::Case spec;
   measure::WorkloadEntry const* entry = nullptr;
   std::vector<measure::Selected> variants;
-  double memory_bytes = 0;             ///< per rank
+  double memory_bytes = 0;             ///< per rank, at most
   std::string problem;                 ///< why it cannot run, with what would; empty when it can
   core::Exit code = core::Exit::pass;  ///< what the problem ends with
 };

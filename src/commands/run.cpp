@@ -7,7 +7,8 @@
 #include "io/journal.hpp"
 #include "io/json.hpp"
 #include "io/result_file.hpp"
-#include "measure/runner.hpp"
+#include "measure/case_runner.hpp"
+#include "measure/fault.hpp"
 #include "report/table.hpp"
 
 #include <fmt/format.h>
@@ -88,10 +89,10 @@ measure::RunInfo describe_run(comm::World const& world, core::Config const& conf
   info.build = build_facts();
   info.environment = environment_facts();
   info.ranks = world.placements();
-  for (core::Case const& one : config.cases) {
-    if (one.throttle <= 0) continue;
+  for (core::Case const& spec : config.cases) {
+    if (spec.throttle <= 0) continue;
     info.events.push_back(fmt::format("{}: modelled link, all messages of a rank leave at {}",
-                                      one.name, core::format_rate(one.throttle, "B/s")));
+                                      spec.name, core::format_rate(spec.throttle, "B/s")));
   }
   return info;
 }
@@ -137,6 +138,7 @@ void save_fields(comm::World& world, measure::Workload& workload, std::string co
   std::vector<std::vector<std::byte>> memory;
   std::vector<io::HostField> host;
   for (measure::Field const& field : fields) {
+    if (field.shape.empty()) continue;
     io::HostField& out = host.emplace_back();
     out.name = field.name;
     out.type = field.type;
@@ -201,18 +203,22 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
   out.print(report::render_run_header(result.info) + "\n");
 
   ProgressLine progress{plan.size()};
-  measure::RunnerOptions options;
-  options.fault = fault;
+  measure::CaseOptions options;
+  if (fault != measure::Fault::none) {
+    options.decorate = [fault](std::unique_ptr<measure::Workload> workload) {
+      return measure::make_faulty(std::move(workload), fault);
+    };
+  }
   options.on_progress = [&](measure::Progress const& step) { progress.update(step); };
   bool interrupted = false;
   for (std::size_t i = 0; i < plan.size() && !interrupted; ++i) {
-    core::Case const& one = plan[i].one;
-    if (first) progress.begin(i, one.name);
+    core::Case const& spec = plan[i].spec;
+    if (first) progress.begin(i, spec.name);
     options.on_outputs = [&](measure::Workload& workload) {
-      if (one.save)
-        save_fields(world, workload, (directory / "fields" / (one.name + ".h5")).string());
+      if (spec.save)
+        save_fields(world, workload, (directory / "fields" / (spec.name + ".h5")).string());
     };
-    for (measure::Record& record : measure::measure_case(world, one, *plan[i].entry, options)) {
+    for (measure::Record& record : measure::measure_case(world, spec, *plan[i].entry, options)) {
       interrupted = interrupted || record.outcome == measure::Outcome::interrupted;
       if (first) journal->append(io::to_json_line(record));
       result.records.push_back(std::move(record));
@@ -252,22 +258,24 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
         fmt::format("--inject-fault: '{}' is none of {}", arguments.fault, fmt::join(names, ", ")),
         core::Exit::bad_config);
   }
-  core::Parsed<core::Config> const config = read_config(world, arguments);
-  if (!config) return refuse(world, config.why(), core::Exit::bad_config);
+  core::Parsed<core::Config> const parsed = read_config(world, arguments);
+  if (!parsed) return refuse(world, parsed.why(), core::Exit::bad_config);
+  core::Config config = *parsed;
+  for (core::Case& spec : config.cases) spec = measure::with_fault(std::move(spec), *fault);
   if (arguments.print_config) {
-    if (world.rank() == 0) fmt::print("{}", core::to_toml(*config));
+    if (world.rank() == 0) fmt::print("{}", core::to_toml(config));
     return core::Exit::pass;
   }
 
-  world.enter_phase("open the device", config->run.timeout.init_s);
-  world.open(config->run);
-  Plan const plan = make_plan(world, *config);
+  world.enter_phase("open the device", config.run.timeout.init_s);
+  world.open(config.run);
+  Plan const plan = make_plan(world, config);
   if (arguments.dry_run && world.rank() == 0) fmt::print("{}", render_plan(plan, world.size()));
   for (Planned const& planned : plan.cases) {
     if (!planned.problem.empty()) return refuse(world, planned.problem, planned.code);
   }
   if (arguments.dry_run) return core::Exit::pass;
-  return measure_all(world, *config, plan.cases, arguments, *fault);
+  return measure_all(world, config, plan.cases, arguments, *fault);
 }
 
 }  // namespace quadrille::commands

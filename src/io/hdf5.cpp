@@ -24,7 +24,7 @@ std::string hdf5_error(char const* call) {
   };
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, collect, &entries);
   H5Eclear2(H5E_DEFAULT);
-  // A macro may hand over the whole call: its name is enough.
+  // A macro may pass the whole call: its name is enough.
   std::string text{std::string_view{call}.substr(0, std::strcspn(call, "("))};
   if (!entries.empty()) text += ": " + entries.front();
   if (entries.size() > 1) text += ": " + entries.back();

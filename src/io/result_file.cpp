@@ -281,14 +281,14 @@ void write_part(hid_t file, char const* name, std::vector<comm::Placement> ranks
 }
 
 /// The first reason why a file cannot be read; after it, every reading function does nothing.
-class Trouble {
+class ReadStatus {
  public:
-  bool none() const { return why_.empty(); }
+  bool good() const { return why_.empty(); }
   std::string const& why() const { return why_; }
-  /// Notes trouble unless `good`; returns none().
-  bool expect(bool good, std::string_view what) {
-    if (!good && none()) why_ = fmt::format("{}; {}", what, hdf5_error("HDF5"));
-    return none();
+  /// Notes `what` unless `fine`; returns good().
+  bool expect(bool fine, std::string_view what) {
+    if (!fine && good()) why_ = fmt::format("{}; {}", what, hdf5_error("HDF5"));
+    return good();
   }
 
  private:
@@ -296,24 +296,24 @@ class Trouble {
 };
 
 /// Number of elements, if a file can hold that many: nothing larger is ever allocated.
-std::size_t element_count(hid_t space, Trouble& trouble) {
+std::size_t element_count(hid_t space, ReadStatus& status) {
   constexpr hssize_t kMost = hssize_t{1} << 32;
   hssize_t const n = H5Sget_simple_extent_npoints(space);
-  return trouble.expect(n >= 0 && n <= kMost, "an array has an impossible size")
+  return status.expect(n >= 0 && n <= kMost, "an array has an impossible size")
              ? static_cast<std::size_t>(n)
              : 0;
 }
 
 /// Copies strings that `read(type, to)` gets from an attribute or a dataset.
 template <class Read>
-std::vector<std::string> read_texts(hid_t type_in_file, hid_t space, Trouble& trouble,
+std::vector<std::string> read_texts(hid_t type_in_file, hid_t space, ReadStatus& status,
                                     Read const& read) {
-  std::size_t const n = element_count(space, trouble);
-  trouble.expect(H5Tis_variable_str(type_in_file) > 0, "a text is not a variable-length string");
-  if (!trouble.none() || n == 0) return {};
+  std::size_t const n = element_count(space, status);
+  status.expect(H5Tis_variable_str(type_in_file) > 0, "a text is not a variable-length string");
+  if (!status.good() || n == 0) return {};
   std::vector<char*> raw(n);
   Type const type = string_type();
-  if (!trouble.expect(read(type, raw.data()) >= 0, "a text cannot be read")) return {};
+  if (!status.expect(read(type, raw.data()) >= 0, "a text cannot be read")) return {};
   std::vector<std::string> texts;
   for (char* const text : raw) {
     texts.emplace_back(text == nullptr ? "" : text);
@@ -325,12 +325,12 @@ std::vector<std::string> read_texts(hid_t type_in_file, hid_t space, Trouble& tr
 /// Visits members and reads each from its attribute, if there is one.
 struct ReadAttributes {
   hid_t at;
-  Trouble& trouble;
+  ReadStatus& status;
 
   Attribute open(char const* name) const {
-    if (!trouble.none() || H5Aexists(at, name) <= 0) return {};
+    if (!status.good() || H5Aexists(at, name) <= 0) return {};
     Attribute attribute{H5Aopen(at, name, H5P_DEFAULT)};
-    trouble.expect(static_cast<bool>(attribute), "an attribute cannot be opened");
+    status.expect(static_cast<bool>(attribute), "an attribute cannot be opened");
     return attribute;
   }
   template <class T>
@@ -340,21 +340,21 @@ struct ReadAttributes {
     Type const type{H5Aget_type(attribute)};
     Space const space{H5Aget_space(attribute)};
     H5T_class_t const kind = H5Tget_class(type);
-    trouble.expect(kind == H5T_INTEGER || kind == H5T_FLOAT,
-                   fmt::format("'{}' is not a number", name));
-    std::size_t const n = element_count(space, trouble);
-    trouble.expect(n <= H5Aget_storage_size(attribute), fmt::format("'{}' is damaged", name));
-    if (!trouble.none()) return;
+    status.expect(kind == H5T_INTEGER || kind == H5T_FLOAT,
+                  fmt::format("'{}' is not a number", name));
+    std::size_t const n = element_count(space, status);
+    status.expect(n <= H5Aget_storage_size(attribute), fmt::format("'{}' is damaged", name));
+    if (!status.good()) return;
     values.resize(n);
     if (n == 0) return;
-    trouble.expect(H5Aread(attribute, memory_type<T>(), values.data()) >= 0,
-                   fmt::format("'{}' cannot be read", name));
+    status.expect(H5Aread(attribute, memory_type<T>(), values.data()) >= 0,
+                  fmt::format("'{}' cannot be read", name));
   }
   template <class T>
   bool read_scalar(char const* name, T& value) const {
     std::vector<T> values;
     read_list(name, values);
-    if (!trouble.none() || values.empty()) return false;
+    if (!status.good() || values.empty()) return false;
     value = values.front();
     return true;
   }
@@ -364,7 +364,7 @@ struct ReadAttributes {
     if (!attribute) return;
     Type const type{H5Aget_type(attribute)};
     Space const space{H5Aget_space(attribute)};
-    values = read_texts(type, space, trouble,
+    values = read_texts(type, space, status,
                         [&](hid_t as, void* to) { return H5Aread(attribute, as, to); });
   }
   void operator()(char const* name, std::string& value) const {
@@ -384,7 +384,7 @@ struct ReadAttributes {
     std::string text;
     (*this)(name, text);
     auto const outcome = core::parse_enum<measure::Outcome>(text);
-    if (trouble.expect(outcome.has_value(), "a case without a known verdict")) value = *outcome;
+    if (status.expect(outcome.has_value(), "a case without a known verdict")) value = *outcome;
   }
   void operator()(char const* name, std::vector<std::int64_t>& values) const {
     read_list(name, values);
@@ -393,7 +393,7 @@ struct ReadAttributes {
     if (double number = 0; read_scalar(name, number)) value = number;
   }
   void operator()(char const*, std::optional<measure::LegSummary>& legs) const {
-    if (trouble.none() && H5Aexists(at, "hidden") > 0) visit_members(legs.emplace(), *this);
+    if (status.good() && H5Aexists(at, "hidden") > 0) visit_members(legs.emplace(), *this);
   }
   void operator()(char const*, std::vector<measure::Extra>& extras) const {
     std::vector<std::string> names, units;
@@ -403,141 +403,141 @@ struct ReadAttributes {
     read_list("extra_amounts", amounts);
     read_list("extra_seconds", seconds);
     std::size_t const n = names.size();
-    trouble.expect(units.size() == n && amounts.size() == n && seconds.size() == n,
-                   "the extra rates do not fit together");
-    for (std::size_t i = 0; trouble.none() && i < n; ++i) {
+    status.expect(units.size() == n && amounts.size() == n && seconds.size() == n,
+                  "the extra rates do not fit together");
+    for (std::size_t i = 0; status.good() && i < n; ++i) {
       extras.push_back({names[i], amounts[i], units[i], seconds[i]});
     }
   }
 };
 
 /// Empty where there is none.
-Group open_group(hid_t parent, char const* name, Trouble& trouble) {
-  if (!trouble.none() || H5Lexists(parent, name, H5P_DEFAULT) <= 0) return {};
+Group open_group(hid_t parent, char const* name, ReadStatus& status) {
+  if (!status.good() || H5Lexists(parent, name, H5P_DEFAULT) <= 0) return {};
   Group group{H5Gopen2(parent, name, H5P_DEFAULT)};
-  trouble.expect(static_cast<bool>(group), fmt::format("'{}' cannot be opened", name));
+  status.expect(static_cast<bool>(group), fmt::format("'{}' cannot be opened", name));
   return group;
 }
 
-Dataset open_dataset(hid_t parent, char const* name, Trouble& trouble) {
-  if (!trouble.none() || H5Lexists(parent, name, H5P_DEFAULT) <= 0) return {};
+Dataset open_dataset(hid_t parent, char const* name, ReadStatus& status) {
+  if (!status.good() || H5Lexists(parent, name, H5P_DEFAULT) <= 0) return {};
   Dataset set{H5Dopen2(parent, name, H5P_DEFAULT)};
-  trouble.expect(static_cast<bool>(set), fmt::format("'{}' cannot be opened", name));
+  status.expect(static_cast<bool>(set), fmt::format("'{}' cannot be opened", name));
   return set;
 }
 
-std::vector<double> read_doubles(hid_t set, Trouble& trouble) {
+std::vector<double> read_doubles(hid_t set, ReadStatus& status) {
   Type const type{H5Dget_type(set)};
   Space const space{H5Dget_space(set)};
-  std::size_t const n = element_count(space, trouble);
-  trouble.expect(H5Tget_class(type) == H5T_FLOAT && n <= H5Dget_storage_size(set),
-                 "an array of samples is damaged");
-  if (!trouble.none() || n == 0) return {};
+  std::size_t const n = element_count(space, status);
+  status.expect(H5Tget_class(type) == H5T_FLOAT && n <= H5Dget_storage_size(set),
+                "an array of samples is damaged");
+  if (!status.good() || n == 0) return {};
   std::vector<double> values(n);
-  trouble.expect(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0,
-                 "an array of samples cannot be read");
+  status.expect(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0,
+                "an array of samples cannot be read");
   return values;
 }
 
-std::vector<double> read_samples(hid_t parent, char const* name, Trouble& trouble) {
-  Dataset const set = open_dataset(parent, name, trouble);
-  return set ? read_doubles(set, trouble) : std::vector<double>{};
+std::vector<double> read_samples(hid_t parent, char const* name, ReadStatus& status) {
+  Dataset const set = open_dataset(parent, name, status);
+  return set ? read_doubles(set, status) : std::vector<double>{};
 }
 
-void read_legs(hid_t parent, Record& record, Trouble& trouble) {
-  Dataset const set = open_dataset(parent, "legs", trouble);
+void read_legs(hid_t parent, Record& record, ReadStatus& status) {
+  Dataset const set = open_dataset(parent, "legs", status);
   if (!set) return;
-  std::vector<double> const padded = read_doubles(set, trouble);
+  std::vector<double> const padded = read_doubles(set, status);
   std::vector<std::string> names;
   std::vector<std::int64_t> repetitions;
-  ReadAttributes const attribute{set, trouble};
+  ReadAttributes const attribute{set, status};
   attribute("legs", names);
   attribute("repetitions", repetitions);
-  trouble.expect(!names.empty() && names.size() == repetitions.size() && record.ranks >= 0,
-                 "the legs do not fit together");
-  for (std::size_t i = 0; trouble.none() && i < names.size(); ++i) {
+  status.expect(!names.empty() && names.size() == repetitions.size() && record.ranks >= 0,
+                "the legs do not fit together");
+  for (std::size_t i = 0; status.good() && i < names.size(); ++i) {
     std::size_t const longest = padded.size() / names.size();
     auto const n = static_cast<std::uint64_t>(repetitions[i]);
     auto const ranks = static_cast<std::size_t>(record.ranks);
-    if (!trouble.expect(n <= longest && n * ranks <= longest, "a leg has too few samples")) return;
+    if (!status.expect(n <= longest && n * ranks <= longest, "a leg has too few samples")) return;
     auto const first = padded.begin() + static_cast<std::ptrdiff_t>(i * longest);
     record.legs.push_back({names[i], {first, first + static_cast<std::ptrdiff_t>(n * ranks)}});
   }
 }
 
-Record read_case(hid_t at, Trouble& trouble) {
+Record read_case(hid_t at, ReadStatus& status) {
   Record record;
-  visit_case(record, ReadAttributes{at, trouble});
-  record.seconds = read_samples(at, "time", trouble);
-  record.warmup = read_samples(at, "warmup", trouble);
-  if (H5Lexists(at, "clock", H5P_DEFAULT) > 0) record.clock_hz = read_samples(at, "clock", trouble);
-  if (H5Lexists(at, "power", H5P_DEFAULT) > 0) record.power_w = read_samples(at, "power", trouble);
-  read_legs(at, record, trouble);
-  if (Group const check = open_group(at, "check", trouble)) {
-    visit_members(record.check, ReadAttributes{check, trouble});
+  visit_case(record, ReadAttributes{at, status});
+  record.seconds = read_samples(at, "time", status);
+  record.warmup = read_samples(at, "warmup", status);
+  if (H5Lexists(at, "clock", H5P_DEFAULT) > 0) record.clock_hz = read_samples(at, "clock", status);
+  if (H5Lexists(at, "power", H5P_DEFAULT) > 0) record.power_w = read_samples(at, "power", status);
+  read_legs(at, record, status);
+  if (Group const check = open_group(at, "check", status)) {
+    visit_members(record.check, ReadAttributes{check, status});
   }
-  if (Group const summary = open_group(at, "summary", trouble)) {
-    visit_summary(record, ReadAttributes{summary, trouble});
+  if (Group const summary = open_group(at, "summary", status)) {
+    visit_summary(record, ReadAttributes{summary, status});
   }
-  trouble.expect(!record.id.empty() && has_whole_repetitions(record),
-                 "a case lacks its id, or samples of some ranks");
+  status.expect(!record.id.empty() && has_whole_repetitions(record),
+                "a case lacks its id, or samples of some ranks");
   return record;
 }
 
-std::vector<Record> read_cases(hid_t file, Trouble& trouble) {
+std::vector<Record> read_cases(hid_t file, ReadStatus& status) {
   std::vector<Record> records;
-  Group const cases = open_group(file, "cases", trouble);
-  if (!trouble.expect(static_cast<bool>(cases), "there is no group 'cases'")) return records;
+  Group const cases = open_group(file, "cases", status);
+  if (!status.expect(static_cast<bool>(cases), "there is no group 'cases'")) return records;
   H5G_info_t info{};
-  if (!trouble.expect(H5Gget_info(cases, &info) >= 0, "the group 'cases' is damaged")) return {};
-  for (hsize_t i = 0; trouble.none() && i < info.nlinks; ++i) {
+  if (!status.expect(H5Gget_info(cases, &info) >= 0, "the group 'cases' is damaged")) return {};
+  for (hsize_t i = 0; status.good() && i < info.nlinks; ++i) {
     Group const at{H5Oopen_by_idx(cases, ".", H5_INDEX_CRT_ORDER, H5_ITER_INC, i, H5P_DEFAULT)};
-    if (trouble.expect(H5Iget_type(at) == H5I_GROUP, "a case cannot be opened")) {
-      records.push_back(read_case(at, trouble));
+    if (status.expect(H5Iget_type(at) == H5I_GROUP, "a case cannot be opened")) {
+      records.push_back(read_case(at, status));
     }
   }
   return records;
 }
 
 // Parts that a file lacks are left alone.
-void read_part(hid_t file, char const* name, std::vector<std::string>& texts, Trouble& trouble) {
-  Dataset const set = open_dataset(file, name, trouble);
+void read_part(hid_t file, char const* name, std::vector<std::string>& texts, ReadStatus& status) {
+  Dataset const set = open_dataset(file, name, status);
   if (!set) return;
   Type const type{H5Dget_type(set)};
   Space const space{H5Dget_space(set)};
-  texts = read_texts(type, space, trouble, [&](hid_t as, void* to) {
+  texts = read_texts(type, space, status, [&](hid_t as, void* to) {
     return H5Dread(set, as, H5S_ALL, H5S_ALL, H5P_DEFAULT, to);
   });
 }
-void read_part(hid_t file, char const* name, std::string& text, Trouble& trouble) {
+void read_part(hid_t file, char const* name, std::string& text, ReadStatus& status) {
   std::vector<std::string> texts;
-  read_part(file, name, texts, trouble);
+  read_part(file, name, texts, status);
   if (!texts.empty()) text = texts.front();
 }
-void read_part(hid_t file, char const* name, Pairs& pairs, Trouble& trouble) {
-  Group const group = open_group(file, name, trouble);
+void read_part(hid_t file, char const* name, Pairs& pairs, ReadStatus& status) {
+  Group const group = open_group(file, name, status);
   if (!group) return;
   auto const collect = [](hid_t, char const* key, H5A_info_t const*, void* to) -> herr_t {
     static_cast<Pairs*>(to)->emplace_back(key, "");
     return 0;
   };
   herr_t const seen = H5Aiterate2(group, H5_INDEX_CRT_ORDER, H5_ITER_INC, nullptr, collect, &pairs);
-  trouble.expect(seen >= 0, fmt::format("'{}' is damaged", name));
-  for (auto& [key, value] : pairs) ReadAttributes{group, trouble}(key.c_str(), value);
+  status.expect(seen >= 0, fmt::format("'{}' is damaged", name));
+  for (auto& [key, value] : pairs) ReadAttributes{group, status}(key.c_str(), value);
 }
 void read_part(hid_t file, char const* name, std::vector<comm::Placement>& ranks,
-               Trouble& trouble) {
-  Dataset const set = open_dataset(file, name, trouble);
+               ReadStatus& status) {
+  Dataset const set = open_dataset(file, name, status);
   if (!set) return;
   Type const in_file{H5Dget_type(set)};
   Space const space{H5Dget_space(set)};
-  std::size_t const n = element_count(space, trouble);
-  trouble.expect(n <= H5Dget_storage_size(set), "the table of ranks is damaged");
-  if (!trouble.none() || n == 0) return;
+  std::size_t const n = element_count(space, status);
+  status.expect(n <= H5Dget_storage_size(set), "the table of ranks is damaged");
+  if (!status.good() || n == 0) return;
   std::vector<Slot> slots(n * rank_slots());
   bool const read =
       H5Dread(set, rank_type(false), H5S_ALL, H5S_ALL, H5P_DEFAULT, slots.data()) >= 0;
-  if (!trouble.expect(read, "the table of ranks cannot be read")) return;
+  if (!status.expect(read, "the table of ranks cannot be read")) return;
   ranks.resize(n);
   auto slot = slots.begin();
   for (comm::Placement& rank : ranks) {
@@ -607,13 +607,13 @@ core::Parsed<RunResult> read_hdf5(std::string const& path) {
   hsize_t size = 0;
   bool const sized = H5Fget_eoa(file, &end) >= 0 && H5Fget_filesize(file, &size) >= 0;
   if (!sized || (seal == Seal::none && size > end)) return refuse(path, "its end is damaged");
-  Trouble trouble;
-  ReadAttributes const attribute{file, trouble};
+  ReadStatus status;
+  ReadAttributes const attribute{file, status};
   std::string schema;
   int version = 0;
   attribute("schema", schema);
   attribute("schema_version", version);
-  if (!trouble.none()) return refuse(path, trouble.why());
+  if (!status.good()) return refuse(path, status.why());
   if (schema != kResultSchema) {
     return refuse(path, fmt::format("an HDF5 file whose schema is '{}'", schema));
   }
@@ -624,9 +624,9 @@ core::Parsed<RunResult> read_hdf5(std::string const& path) {
   RunResult result;
   visit_run(result.info, attribute);
   visit_run_parts(result.info,
-                  [&](char const* name, auto& part) { read_part(file, name, part, trouble); });
-  result.records = read_cases(file, trouble);
-  if (!trouble.none()) return refuse(path, trouble.why());
+                  [&](char const* name, auto& part) { read_part(file, name, part, status); });
+  result.records = read_cases(file, status);
+  if (!status.good()) return refuse(path, status.why());
   return result;
 }
 
@@ -676,8 +676,8 @@ void write_result(std::string const& path, RunResult const& result) {
   }
   QUAD_HDF5(file.close());
   append_seal(temporary);
-  std::string const trouble = publish(temporary, path);
-  if (!trouble.empty()) core::fail(trouble, core::Exit::environment);
+  std::string const status = publish(temporary, path);
+  if (!status.empty()) core::fail(status, core::Exit::environment);
 }
 
 core::Parsed<RunResult> read_result(std::string const& path) {

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <span>
 #include <utility>
 
 namespace quadrille::measure {
@@ -110,6 +112,21 @@ void damage_block(device::MatrixView const& view, Fault fault, device::StreamVie
   upload(view, host, stream);
 }
 
+using Saved = std::vector<std::vector<std::byte>>;
+
+Saved save_outputs(comm::World& world, Workload& workload) {
+  Saved saved;
+  for (device::MatrixView const& view : outputs_of(workload)) {
+    saved.push_back(download(view, world.stream()));
+  }
+  return saved;
+}
+
+void restore_outputs(comm::World& world, Workload& workload, Saved const& saved) {
+  std::vector<device::MatrixView> const outputs = outputs_of(workload);
+  for (std::size_t i = 0; i < outputs.size(); ++i) upload(outputs[i], saved[i], world.stream());
+}
+
 /// Takes the place of this rank's output by that of `from`, and gives its own to `to`.
 void exchange_outputs(comm::World& world, Workload& workload, int to, int from) {
   std::vector<std::byte> mine;
@@ -122,7 +139,7 @@ void exchange_outputs(comm::World& world, Workload& workload, int to, int from) 
   world.group().exchange(sent, to, received, from);
   std::size_t offset = 0;
   std::vector<std::vector<std::byte>> parts;
-  for (device::MatrixView const& view : workload.outputs()) {
+  for (device::MatrixView const& view : outputs_of(workload)) {
     std::size_t const bytes =
         static_cast<std::size_t>(view.rows * view.cols) * core::size_of(view.type);
     parts.emplace_back(received.begin() + static_cast<std::ptrdiff_t>(offset),
@@ -132,10 +149,10 @@ void exchange_outputs(comm::World& world, Workload& workload, int to, int from) 
   restore_outputs(world, workload, parts);
 }
 
-}  // namespace
-
+/// Damages the outputs of the last repetition. False on every rank when the fault cannot apply to
+/// this workload, world or size. Collective.
 bool damage_outputs(comm::World& world, Workload& workload, Fault fault) {
-  std::vector<device::MatrixView> const outputs = workload.outputs();
+  std::vector<device::MatrixView> const outputs = outputs_of(workload);
   auto const filled = std::find_if(outputs.begin(), outputs.end(),
                                    [](auto const& view) { return view.rows * view.cols > 0; });
   bool const has_data = filled != outputs.end();
@@ -143,7 +160,7 @@ bool damage_outputs(comm::World& world, Workload& workload, Fault fault) {
   std::int64_t const victim = world.group().max(std::int64_t{has_data ? world.rank() : -1});
   if (victim < 0) return false;
 
-  bool const between_ranks = world.size() > 1 && !workload.describe().replicated;
+  bool const between_ranks = world.size() > 1 && !workload.describe({}).traits.replicated;
   if (fault == Fault::wrong_rank || (fault == Fault::swap_blocks && between_ranks)) {
     if (!between_ranks) return false;
     int const next = (world.rank() + 1) % world.size();
@@ -166,18 +183,114 @@ bool damage_outputs(comm::World& world, Workload& workload, Fault fault) {
   return true;
 }
 
-std::vector<std::vector<std::byte>> save_outputs(comm::World& world, Workload& workload) {
-  std::vector<std::vector<std::byte>> saved;
-  for (device::MatrixView const& view : workload.outputs()) {
-    saved.push_back(download(view, world.stream()));
+class FaultyWorkload final : public Workload {
+ public:
+  FaultyWorkload(std::unique_ptr<Workload> real, Fault fault)
+      : real_{std::move(real)}, fault_{fault} {}
+
+  Description describe(Selection const& selected) const override {
+    return real_->describe(selected);
   }
-  return saved;
+  std::string unsupported_reason(kernels::VariantInfo const& variant,
+                                 device::Device const& device) const override {
+    return real_->unsupported_reason(variant, device);
+  }
+  void prepare(comm::World& world, std::uint64_t seed, Selection const& selected) override {
+    world.inject(world.size() > 1 ? message_fault() : comm::MessageFault::none);
+    real_->prepare(world, seed, selected);
+    world.inject(comm::MessageFault::none);
+  }
+  void reset(comm::World& world, kernels::VariantInfo const& variant) override {
+    real_->reset(world, variant);
+  }
+  void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) override {
+    ran_ = &variant;
+    if (fault_ == Fault::not_run) return;
+    bool const waits = fault_ == Fault::misplaced_wait && leg == Leg::overlapped;
+    real_->run(world, waits ? Leg::serial : leg, variant);
+  }
+  Verdict validate(comm::World& world) override {
+    if (!applies(world)) {
+      return {.skipped = "this fault does not apply to this workload or world"};
+    }
+    if (fault_ == Fault::stale) {
+      auto const [earlier, is_first] = earlier_.try_emplace(ran_);
+      if (is_first) {
+        Verdict verdict = real_->validate(world);
+        earlier->second = save_outputs(world, *real_);
+        return verdict;
+      }
+      restore_outputs(world, *real_, earlier->second);
+    }
+    return real_->validate(world);
+  }
+  std::vector<Field> fields() override { return real_->fields(); }
+  std::vector<Extra> observed() override { return real_->observed(); }
+
+ private:
+  comm::MessageFault message_fault() const {
+    switch (fault_) {
+      case Fault::wrong_rank: return comm::MessageFault::wrong_rank;
+      case Fault::drop_message: return comm::MessageFault::drop_message;
+      default: return comm::MessageFault::none;
+    }
+  }
+
+  /// Does the damage that is done after a repetition; false where the fault cannot apply.
+  bool applies(comm::World& world) {
+    Traits const traits = real_->describe({}).traits;
+    switch (fault_) {
+      case Fault::none:
+      case Fault::not_run:
+      case Fault::stale: return true;
+      case Fault::misplaced_wait: return traits.has_legs;
+      case Fault::drop_message: return world.size() > 1 && traits.communicates;
+      case Fault::wrong_rank:
+        // Inside the exchange where there is one, else by swapping results.
+        if (traits.communicates) return world.size() > 1;
+        [[fallthrough]];
+      default: return damage_outputs(world, *real_, fault_);
+    }
+  }
+
+  std::unique_ptr<Workload> real_;
+  Fault fault_;
+  kernels::VariantInfo const* ran_ = nullptr;
+  std::map<kernels::VariantInfo const*, Saved> earlier_;  ///< outputs on other data
+};
+
+}  // namespace
+
+std::string_view summary_of(Fault fault) {
+  switch (fault) {
+    case Fault::none: return "nothing";
+    case Fault::nan: return "one element becomes NaN (integers: the largest value)";
+    case Fault::inf: return "one element becomes infinite (integers: the smallest value)";
+    case Fault::sign: return "one element changes its sign";
+    case Fault::bit_flip:
+      return "the highest mantissa bit of one element flips (integers: the lowest bit)";
+    case Fault::off_by_one: return "one is added to one element, on integer data";
+    case Fault::missing_tile: return "a tile was never written";
+    case Fault::last_row: return "the last row was never written";
+    case Fault::swap_blocks:
+      return "two ranks' outputs are swapped, or two halves where ranks agree";
+    case Fault::wrong_rank: return "data come from the wrong rank";
+    case Fault::drop_message: return "a message never reaches its place";
+    case Fault::not_run: return "the operation is not executed at all";
+    case Fault::stale: return "the output is that of an earlier execution on other data";
+    case Fault::misplaced_wait:
+      return "a wait in the wrong place of the pipeline: right results, no overlap";
+  }
+  return {};
 }
 
-void restore_outputs(comm::World& world, Workload& workload,
-                     std::vector<std::vector<std::byte>> const& saved) {
-  std::vector<device::MatrixView> const outputs = workload.outputs();
-  for (std::size_t i = 0; i < outputs.size(); ++i) upload(outputs[i], saved[i], world.stream());
+core::Case with_fault(core::Case spec, Fault fault) {
+  if (fault == Fault::off_by_one) spec.data = core::DataKind::integer;
+  return spec;
+}
+
+std::unique_ptr<Workload> make_faulty(std::unique_ptr<Workload> real, Fault fault) {
+  return std::make_unique<FaultyWorkload>(std::move(real), fault);
 }
 
 }  // namespace quadrille::measure

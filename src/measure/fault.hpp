@@ -5,8 +5,7 @@
 #include "comm/world.hpp"
 #include "measure/workload.hpp"
 
-#include <optional>
-#include <span>
+#include <memory>
 #include <string_view>
 
 namespace quadrille::measure {
@@ -14,21 +13,20 @@ namespace quadrille::measure {
 /// Damage done on purpose, to prove that the checks can fail.
 enum class Fault {
   none,
-  nan,             ///< one element becomes NaN (integers: the largest value)
-  inf,             ///< one element becomes infinite (integers: the smallest value)
-  sign,            ///< one element changes its sign
-  bit_flip,        ///< the highest mantissa bit of one element flips (integers: the lowest bit)
-  off_by_one,      ///< one is added to one element, on integer data
-  missing_tile,    ///< a tile was never written
-  last_row,        ///< the last row was never written
-  swap_blocks,     ///< two ranks' outputs change places, or two halves where ranks agree
-  wrong_rank,      ///< data come from the wrong rank
-  drop_message,    ///< a message never reaches its place
-  not_run,         ///< the operation is not executed at all
-  stale,           ///< the output is that of an earlier execution on other data
-  misplaced_wait,  ///< a wait in the wrong place of the pipeline: right results, no overlap
+  nan,
+  inf,
+  sign,
+  bit_flip,
+  off_by_one,
+  missing_tile,
+  last_row,
+  swap_blocks,
+  wrong_rank,
+  drop_message,
+  not_run,
+  stale,
+  misplaced_wait,
 };
-
 constexpr auto enum_names(Fault) {
   return core::EnumNames<Fault, 14>{{{Fault::none, "none"},
                                      {Fault::nan, "nan"},
@@ -46,13 +44,15 @@ constexpr auto enum_names(Fault) {
                                      {Fault::misplaced_wait, "misplaced_wait"}}};
 }
 
-/// Damages this repetition's outputs after run(). False on every rank when the fault cannot apply
-/// to this workload, world or size. Collective. Handles the faults from nan to wrong_rank.
-bool damage_outputs(comm::World& world, Workload& workload, Fault fault);
+/// What it does, in half a sentence.
+std::string_view summary_of(Fault fault);
 
-/// Copies of all outputs of this rank, for `stale`.
-std::vector<std::vector<std::byte>> save_outputs(comm::World& world, Workload& workload);
-void restore_outputs(comm::World& world, Workload& workload,
-                     std::vector<std::vector<std::byte>> const& saved);
+/// The case as a fault wants it: `off_by_one` takes integer data, which are exact.
+core::Case with_fault(core::Case spec, Fault fault);
+
+/// `real`, whose repetitions or results have the fault. validate() says `skipped` where it does not
+/// apply to this workload, world or size. Faults of messages sit in the channels that the workload
+/// connects in prepare().
+std::unique_ptr<Workload> make_faulty(std::unique_ptr<Workload> real, Fault fault);
 
 }  // namespace quadrille::measure

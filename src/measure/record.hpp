@@ -105,7 +105,7 @@ struct Record {
   std::optional<LegSummary> leg_summary;
 };
 
-/// The rate, time or amount that `extra` stands for in this finished record; 0 without a time.
+/// The rate, time or amount that `extra` represents in this finished record; 0 without a time.
 double rate_of(Extra const& extra, Record const& record);
 /// The rate as a share of the peak of all ranks' devices; empty where either is unknown.
 std::optional<double> percent_of_peak(Record const& record);

@@ -26,87 +26,111 @@ constexpr auto enum_names(Leg) {
                                   {Leg::overlapped, "overlapped"}}};
 }
 
-/// What a case costs and needs, known without running anything.
+/// The variants of a case that run, as the workload is told.
+using Selection = std::vector<kernels::VariantInfo const*>;
+/// Whether one of them satisfies a condition.
+template <class Condition>
+bool any_of(Selection const& selection, Condition&& condition) {
+  return std::ranges::any_of(selection, [&](auto const* variant) { return condition(*variant); });
+}
+
+/// What distinguishes a workload's pipeline; the defaults are those of most.
+struct Traits {
+  int min_ranks = 1;
+  bool communicates = false;
+  bool has_legs = false;    ///< but for peers, which only know the whole operation
+  bool replicated = false;  ///< every rank's output is the same
+  /// Whether run() may follow run() without a reset() and leave the same outputs, as batches do; not
+  /// for variants that work in place.
+  bool repeatable = true;
+  /// Whether run() on a GPU enqueues on world.stream() alone and never synchronises, so that it can
+  /// be recorded in place of being run.
+  bool recordable = false;
+  /// Whose rows join a case by themselves and are what rates are compared with.
+  kernels::Role bar = kernels::Role::vendor;
+};
+
+/// What a case costs, known without running anything.
 struct Description {
   double amount = 0;         ///< work of one repetition over all ranks, in units of `unit`
   std::string_view unit;     ///< "FLOP/s", "B/s", "eval/s"
   double device_bytes = 0;   ///< compulsory device memory traffic, all ranks
   double network_bytes = 0;  ///< bytes that must leave a device, all ranks
   std::vector<Extra> extras;
-  double memory_bytes = 0;  ///< device memory of the neediest rank, buffers included
-  int min_ranks = 1;
-  bool has_legs = false;
-  bool communicates = false;
-  bool replicated = false;  ///< every rank's output is the same
+  double memory_bytes = 0;  ///< device memory, peak over ranks, buffers included
+  Traits traits;
 };
 
 /// What validate() found, agreed over ranks: the same on every rank.
 struct Verdict {
   bool valid = false;
   double error = 0;    ///< largest scaled error: error / bound-free scale of the workload
-  double allowed = 0;  ///< the bound it was held against
+  double allowed = 0;  ///< the bound it was compared with
   std::int64_t wrong = 0;
-  std::string detail;  ///< first offending element; empty when valid
+  std::string detail{};  ///< first offending element; empty when valid
+  std::string
+      digest{};  ///< the result with all its bits, where it is small enough to compare by it
+  std::string skipped{};  ///< why nothing could be judged; then the rest means nothing
 };
 
-/// A distributed array: this rank's blocks in device memory and their place in the global array.
+/// An array that this rank holds a part of.
 struct Field {
-  std::string name;
+  std::string name{};
   core::DataType type = core::DataType::f64;
-  std::vector<std::int64_t> shape;  ///< 1 or 2 extents
+  std::vector<std::int64_t> shape{};  ///< of the whole array, 1 or 2 extents; empty: not for files
   struct Block {
     std::int64_t row = 0, col = 0;  ///< place of the first element; col only where 1-D uses `col`
     device::MatrixView view;
   };
-  std::vector<Block> blocks;  ///< may be empty on a rank without data
+  std::vector<Block> blocks{};  ///< as they lie in the whole array; may be empty on a rank
+  device::MatrixView view{};    ///< this rank's part
+  bool is_output = false;       ///< what the last repetition wrote
 };
+
+inline Field output(Field field) {
+  field.is_output = true;
+  return field;
+}
+/// An output that is not for files.
+inline Field output(device::MatrixView const& view) {
+  return {.type = view.type, .view = view, .is_output = true};
+}
 
 /// One measured operation, prepared for one case. See the table in README "Adding a workload" for
 /// who may allocate, synchronise and communicate where.
 class Workload {
  public:
   virtual ~Workload() = default;
-  virtual Description describe() const = 0;
-  /// All rows that this case could run, in table order; "best" and "vendor" are chosen among them.
-  virtual std::vector<kernels::VariantInfo const*> variants() const = 0;
-  /// False for peers that only know the whole operation.
-  virtual bool has_legs(kernels::VariantInfo const&) const { return describe().has_legs; }
-  /// The row that stands for the vendor in ratios and joins by itself; "" is every vendor row.
-  virtual std::string_view vendor_row() const { return {}; }
-  /// Name of the variant that "best" means on this kind of device; "" where there is none.
-  virtual std::string_view best(device::Kind kind) const = 0;
-  /// Whether this workload can use the row on this kind of device.
-  virtual bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const {
-    return variant.runs_on(kind);
+  virtual Description describe(Selection const& selected) const = 0;
+  /// Why this rank cannot run a variant that the device runs: layout, extents, options of the case.
+  /// Empty where it can.
+  virtual std::string unsupported_reason(kernels::VariantInfo const&, device::Device const&) const {
+    return {};
   }
-  /// Why extents or layout of the case keep the row out, and which to take; empty otherwise.
-  virtual std::string refusal(kernels::VariantInfo const&) const { return {}; }
   /// Collective. The first call allocates and connects; every call fills the inputs from `seed`.
   /// Called once with another seed for the check before timing, so that old results never pass.
-  virtual void prepare(comm::World& world, std::uint64_t seed) = 0;
+  virtual void prepare(comm::World& world, std::uint64_t seed, Selection const& selected) = 0;
   /// Enqueues: outputs to NaN, C restored. Before each repetition of this variant, untimed.
   virtual void reset(comm::World& world, kernels::VariantInfo const& variant) = 0;
   /// Enqueues exactly one repetition; world.stream() is behind all of it at the end.
   /// Neither allocates device memory nor synchronises.
   virtual void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) = 0;
-  /// Whether run() may follow run() without a reset() and leave the same outputs, as batches do.
-  virtual bool repeatable(kernels::VariantInfo const&) const { return true; }
-  /// Whether run() on a GPU enqueues on world.stream() alone and never synchronises, so that it can
-  /// be recorded in place of being run.
-  virtual bool recordable() const { return false; }
   /// Collective. Judges the outputs of the last repetition against recomputed values.
   virtual Verdict validate(comm::World& world) = 0;
-  /// What the last repetition wrote on this rank; faults are injected here.
-  virtual std::vector<device::MatrixView> outputs() = 0;
-  /// Distributed inputs and outputs for saving; may be empty.
-  virtual std::vector<Field> fields() { return {}; }
-  /// The result as text with all its bits, where it is small enough to compare runs by it. Blocks.
-  virtual std::string digest(comm::World&) { return {}; }
+  /// Inputs and outputs of the last repetition: for files, and for damage by faults.
+  virtual std::vector<Field> fields() = 0;
   /// Rates measured inside the last repetition; empty for most.
   virtual std::vector<Extra> observed() { return {}; }
-  /// Puts the waits of the pipeline in the wrong place on purpose; false without a pipeline.
-  virtual bool misplace_waits() { return false; }
 };
+
+/// What the last repetition wrote on this rank.
+inline std::vector<device::MatrixView> outputs_of(Workload& workload) {
+  std::vector<device::MatrixView> outputs;
+  for (Field const& field : workload.fields()) {
+    if (field.is_output) outputs.push_back(field.view);
+  }
+  return outputs;
+}
 
 /// One row of the workload table: defined in the workload's own file.
 struct WorkloadEntry {
@@ -114,10 +138,10 @@ struct WorkloadEntry {
   std::string_view summary;
   std::string_view work;  ///< the formula, as `explain` prints it
   bool local;             ///< every rank does the whole work at once
+  /// All rows that a case could run, in table order.
+  Selection variants;
   /// Same arguments on every rank; touches no device. `ranks` is the size of the world.
   std::unique_ptr<Workload> (*make)(core::Case const& spec, int ranks, int rank);
-  /// Names for messages and `list variants`, of the operation as a whole.
-  std::vector<kernels::VariantInfo const*> (*variants)();
 };
 
 /// For WorkloadEntry::make.
@@ -127,8 +151,7 @@ std::unique_ptr<Workload> make(core::Case const& spec, int ranks, int rank) {
 }
 
 /// Names of rows, for WorkloadSchema::variants.
-inline std::vector<std::string_view> names_of(
-    std::vector<kernels::VariantInfo const*> const& rows) {
+inline std::vector<std::string_view> names_of(Selection const& rows) {
   std::vector<std::string_view> names;
   for (kernels::VariantInfo const* row : rows) names.push_back(row->name);
   return names;

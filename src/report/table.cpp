@@ -85,7 +85,7 @@ std::string render_marked(Table const& table) {
   return text;
 }
 
-/// Foot notes, each told once.
+/// Foot notes, each printed once.
 class Notes {
  public:
   /// "[2]", the number of this note.
@@ -120,7 +120,8 @@ std::string flags_of(Record const& r, Notes& notes) {
     why.push_back(r.check.first_wrong);
   }
   if (!why.empty()) {
-    flags.push_back(notes.cite(fmt::format("{}: {}", core::to_text(r.outcome), fmt::join(why, "; "))));
+    flags.push_back(
+        notes.cite(fmt::format("{}: {}", core::to_text(r.outcome), fmt::join(why, "; "))));
   }
   return fmt::format("{}", fmt::join(flags, " "));
 }

@@ -13,13 +13,12 @@ struct Parameters {
 /// Every rank gets the element-wise sum, minimum or maximum of all ranks' rows.
 class Allreduce final : public Exchange {
  public:
-  Allreduce(core::Case const& one, int ranks, int rank)
-      : Exchange{one, ranks, rank}, op_{one.parameters.as<Parameters>().operation} {}
+  Allreduce(core::Case const& spec, int ranks, int rank)
+      : Exchange{spec, ranks, rank}, op_{spec.parameters.as<Parameters>().operation} {}
 
-  measure::Description describe() const override {
+  measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
-    d.communicates = true;
-    d.replicated = true;
+    d.traits = {.communicates = true, .replicated = true};
     d.amount = bytes();
     d.unit = "B/s";
     // Each element must leave every rank once to be reduced and come back once: with the work
@@ -87,8 +86,8 @@ extern measure::WorkloadEntry const allreduce{
     .summary = "element-wise sum, min or max over ranks",
     .work = "S = n s bytes; bus bandwidth 2 (P - 1) / P S / t",
     .local = false,
+    .variants = exchange_rows(),
     .make = measure::make<Allreduce>,
-    .variants = exchange_rows,
 };
 
 }  // namespace entries

@@ -5,15 +5,14 @@
 namespace quadrille::workloads {
 namespace {
 
-/// Every rank deals its row to all ranks in nearly equal blocks.
+/// Every rank scatters its row to all ranks in nearly equal blocks.
 class Alltoall final : public Exchange {
  public:
   using Exchange::Exchange;
 
-  measure::Description describe() const override {
+  measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
-    d.communicates = true;
-    d.min_ranks = 2;
+    d.traits = {.min_ranks = 2, .communicates = true};
     // A rank keeps one block of P of its own.
     d.amount = bytes() * (ranks_ - 1);
     d.unit = "B/s";
@@ -61,8 +60,8 @@ extern measure::WorkloadEntry const alltoall{
     .summary = "every rank scatters its row to all ranks",
     .work = "S (P - 1) / P bytes per rank",
     .local = false,
+    .variants = exchange_rows(),
     .make = measure::make<Alltoall>,
-    .variants = exchange_rows,
 };
 
 }  // namespace entries

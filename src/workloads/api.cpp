@@ -12,8 +12,6 @@
 
 namespace quadrille::workloads {
 
-std::vector<kernels::VariantInfo const*> api_rows();
-
 namespace {
 
 using device::Kind;
@@ -31,47 +29,43 @@ class Api final : public measure::Workload {
     /// What the call promises, tried once more with data; what is wrong, or nothing.
     std::string (Api::*trial)(comm::World&) = nullptr;
   };
-  static std::vector<Row> const& table();
+  static std::span<Row const> rows();
 
-  Api(core::Case const& one, int ranks, int rank)
-      : case_{one},
-        bytes_{
-            std::max(kMarkBytes, static_cast<std::size_t>(one.size[0]) * core::size_of(one.type))},
+  Api(core::Case const& spec, int ranks, int rank)
+      : case_{spec},
+        bytes_{std::max(kMarkBytes,
+                        static_cast<std::size_t>(spec.size[0]) * core::size_of(spec.type))},
         ranks_{ranks},
         rank_{rank} {}
 
-  measure::Description describe() const override {
+  measure::Description describe(measure::Selection const& selected) const override {
     measure::Description d;
     d.amount = ranks_;
     d.unit = "call/s";
-    d.memory_bytes = (has("copy_to_device") ? 2 : 1) * static_cast<double>(bytes_) + kMarkBytes;
+    d.memory_bytes =
+        (calls(selected, &Api::copy) ? 2 : 1) * static_cast<double>(bytes_) + kMarkBytes;
     return d;
   }
 
-  std::vector<kernels::VariantInfo const*> variants() const override { return api_rows(); }
-  // The calls are the device interface's, the same for every kind; only some are CUDA's alone.
-  bool runs_on(kernels::VariantInfo const& variant, Kind kind) const override {
-    return kind == Kind::cuda || variant.backend == kernels::Backend::host;
-  }
-  std::string_view best(Kind) const override { return "launch"; }
-
-  void prepare(comm::World& world, std::uint64_t seed) override {
+  void prepare(comm::World& world, std::uint64_t seed,
+               measure::Selection const& selected) override {
+    bool const copies = calls(selected, &Api::copy);
     if (marks_.size() == 0) {
       marks_ = {world.device(), kMarks};
       counters_ = {world.device(), kMarks, world.stream()};
       event_ = device::Event{world.device()};
-      if (has("copy_to_device")) {
+      if (copies) {
         source_memory_ = {world.device(), static_cast<std::int64_t>(bytes_)};
         copied_ = {world.device(), case_.type, 1, case_.size[0], world.stream()};
       }
-      if (has("register_host")) plain_.resize(bytes_);
+      if (calls(selected, &Api::register_host)) plain_.resize(bytes_);
     }
     for (std::size_t i = 0; i < kMarks; ++i) {
       // Room for the calls that are counted from here.
       expected_[i] = static_cast<std::int64_t>(
           core::mix(seed * 64 + i + static_cast<std::uint64_t>(rank_) * 4096) >> 2);
     }
-    if (!has("copy_to_device")) return;
+    if (!copies) return;
     source_ = {case_.data, seed, static_cast<std::uint64_t>(8 * rank_)};
     fill({source_memory_.data(), case_.type, 1, case_.size[0], case_.size[0]}, row_from(0), source_,
          world);
@@ -96,7 +90,7 @@ class Api final : public measure::Workload {
       finding = compare("copy", copied_.view(), row_from(0), source_, world, check_stride(case_));
     } else {
       std::int64_t const counted = row_->call == &Api::launch ? calls_ : 0;
-      auto const got = download<std::int64_t>(outputs()[0], world.stream());
+      auto const got = download<std::int64_t>(outputs_of(*this)[0], world.stream());
       for (std::size_t i = 0; i < kMarks; ++i) {
         std::int64_t const want = expected_[i] + counted;
         // Without a call nothing was counted, and the counters are what they were.
@@ -114,18 +108,19 @@ class Api final : public measure::Workload {
     return agree(world, finding);
   }
 
-  std::vector<device::MatrixView> outputs() override {
-    if (row_ != nullptr && row_->call == &Api::copy) return {copied_.view()};
+  std::vector<measure::Field> fields() override {
+    if (row_ != nullptr && row_->call == &Api::copy) return {measure::output(copied_.view())};
     bool const counted = row_ != nullptr && row_->call == &Api::launch;
     auto* const marks = counted ? counters_.data() : marks_.data();
     auto const n = static_cast<std::int64_t>(kMarks);
-    return {{marks, core::DataType::i64, 1, n, n}};
+    return {measure::output({marks, core::DataType::i64, 1, n, n})};
   }
 
  private:
-  bool has(std::string_view name) const {
-    return std::ranges::any_of(case_.variants,
-                               [&](auto const& one) { return one == name || one == "all"; });
+  static bool calls(measure::Selection const& selected, void (Api::*call)(comm::World&)) {
+    return measure::any_of(selected, [&](kernels::VariantInfo const& variant) {
+      return static_cast<Row const&>(variant).call == call;
+    });
   }
 
   // Calls.
@@ -285,65 +280,70 @@ class Api final : public measure::Workload {
   std::vector<std::byte> plain_;
 };
 
-std::vector<Api::Row> const& Api::table() {
-  static std::vector<core::DataType> const types{
-      core::DataType::f64, core::DataType::f32, core::DataType::f16, core::DataType::bf16,
-      core::DataType::i64, core::DataType::i32, core::DataType::i8};
-  constexpr auto kBoth = kernels::Backend::host;
-  constexpr auto kCuda = kernels::Backend::cuda;
+/// The calls are the device interface's, the same for every kind; some are CUDA's alone.
+std::span<Api::Row const> Api::rows() {
+  constexpr auto kAny = kernels::Where::any;
+  constexpr auto kCuda = kernels::Where::cuda;
   constexpr std::string_view kTutorial = "PaddleJitLab/CUDATutorial, chapter 03";
-  auto const row = [&](std::string_view name, kernels::Backend backend, std::string_view source,
-                       std::string_view summary, void (Api::*call)(comm::World&),
-                       std::string (Api::*trial)(comm::World&)) {
-    return Row{{name, backend, types, "none", source, summary}, call, trial};
+  constexpr auto row = [](std::string_view name, kernels::Where where, std::string_view source,
+                          std::string_view summary, void (Api::*call)(comm::World&),
+                          std::string (Api::*trial)(comm::World&), int preference = 0) {
+    return Row{{.name = name,
+                .where = where,
+                .types = kernels::kEveryType,
+                .preference = preference,
+                .source = source,
+                .summary = summary},
+               call,
+               trial};
   };
-  static std::vector<Row> const rows{
-      row("allocate", kBoth, kTutorial, "device memory of `size` elements, got and given back",
+  static constexpr Row all[] = {
+      row("allocate", kAny, kTutorial, "device memory of `size` elements, got and given back",
           &Api::allocate, &Api::try_allocate),
-      row("allocate_pool", kBoth, kTutorial, "the same from the pool, in the order of a stream",
+      row("allocate_pool", kAny, kTutorial, "the same from the pool, in the order of a stream",
           &Api::allocate_pool, &Api::try_pool),
-      row("allocate_pinned", kBoth, "own", "page-locked host memory, got and given back",
+      row("allocate_pinned", kAny, "own", "page-locked host memory, got and given back",
           &Api::allocate_pinned, &Api::try_pinned),
       row("register_host", kCuda, "own", "plain host memory, page-locked and released",
           &Api::register_host, &Api::try_register),
-      row("launch", kBoth, kTutorial, "the smallest kernel that can be checked; on a host a task",
-          &Api::launch, &Api::nothing_more),
-      row("copy_to_device", kBoth, kTutorial, "`size` elements from page-locked to device memory",
+      row("launch", kAny, kTutorial, "the smallest kernel that can be checked; on a host a task",
+          &Api::launch, &Api::nothing_more, 10),
+      row("copy_to_device", kAny, kTutorial, "`size` elements from page-locked to device memory",
           &Api::copy, &Api::nothing_more),
-      row("create_stream", kBoth, "own", "a stream, made and destroyed, which waits for it",
+      row("create_stream", kAny, "own", "a stream, made and destroyed, which waits for it",
           &Api::create_stream, &Api::try_stream),
-      row("create_event", kBoth, "own", "an event, made and destroyed", &Api::create_event,
+      row("create_event", kAny, "own", "an event, made and destroyed", &Api::create_event,
           &Api::try_event),
-      row("record_event", kBoth, "own", "an event, recorded", &Api::record_event, &Api::try_record),
-      row("synchronise_stream", kBoth, "own", "a wait for a stream that has nothing to do",
+      row("record_event", kAny, "own", "an event, recorded", &Api::record_event, &Api::try_record),
+      row("synchronise_stream", kAny, "own", "a wait for a stream that has nothing to do",
           &Api::synchronise_stream, &Api::try_synchronise_stream),
       row("synchronise_device", kCuda, kTutorial, "a wait for a device that has nothing to do",
           &Api::synchronise_device, &Api::try_synchronise_device),
-      row("query_memory", kBoth, kTutorial, "how much memory is free", &Api::query_memory,
+      row("query_memory", kAny, kTutorial, "how much memory is free", &Api::query_memory,
           &Api::try_query),
       row("query_attribute", kCuda, kTutorial, "the number of multiprocessors",
           &Api::query_attribute, &Api::nothing_more),
   };
-  return rows;
+  return all;
+}
+
+measure::Selection rows() {
+  measure::Selection all;
+  for (Api::Row const& row : Api::rows()) all.push_back(&row);
+  return all;
 }
 
 }  // namespace
 
-std::vector<kernels::VariantInfo const*> api_rows() {
-  std::vector<kernels::VariantInfo const*> rows;
-  for (Api::Row const& row : Api::table()) rows.push_back(&row);
-  return rows;
-}
-
 namespace entries {
 
 extern measure::WorkloadEntry const api{
-    .schema = {.name = "api", .extents = {"n"}, .variants = measure::names_of(api_rows())},
+    .schema = {.name = "api", .extents = {"n"}, .variants = measure::names_of(rows())},
     .summary = "single calls of the device's runtime: memory, streams, events, launches, queries",
     .work = "1 call per rank",
     .local = true,
+    .variants = rows(),
     .make = measure::make<Api>,
-    .variants = api_rows,
 };
 
 }  // namespace entries

@@ -15,11 +15,9 @@ class Broadcast final : public Exchange {
  public:
   using Exchange::Exchange;
 
-  measure::Description describe() const override {
+  measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
-    d.communicates = true;
-    d.replicated = true;
-    d.min_ranks = 2;
+    d.traits = {.min_ranks = 2, .communicates = true, .replicated = true};
     d.amount = bytes();
     d.unit = "B/s";
     // Every other rank receives the row once.
@@ -62,8 +60,8 @@ extern measure::WorkloadEntry const broadcast{
     .summary = "rank 0's row to every rank",
     .work = "S = n s bytes",
     .local = false,
+    .variants = exchange_rows(),
     .make = measure::make<Broadcast>,
-    .variants = exchange_rows,
 };
 
 }  // namespace entries

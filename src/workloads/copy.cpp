@@ -42,14 +42,14 @@ struct Parameters {
 /// once.
 class Copy final : public measure::Workload {
  public:
-  Copy(core::Case const& one, int ranks, int rank)
-      : case_{one},
-        p_{one.parameters.as<Parameters>()},
-        n_{one.size[0]},
+  Copy(core::Case const& spec, int ranks, int rank)
+      : case_{spec},
+        p_{spec.parameters.as<Parameters>()},
+        n_{spec.size[0]},
         ranks_{ranks},
         rank_{rank} {}
 
-  measure::Description describe() const override {
+  measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
     double const bytes = static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
     d.amount = 2 * bytes * (both() ? 2 : 1) * ranks_;
@@ -63,21 +63,17 @@ class Copy final : public measure::Workload {
     return d;
   }
 
-  std::vector<kernels::VariantInfo const*> variants() const override {
-    return rows_of(copy::variants());
-  }
-  std::string_view best(device::Kind kind) const override {
-    return best_of(*this, case_.type, kind, {"vectorized", "kokkos"});
-  }
-
-  /// Kernels reach host memory only where it is page-locked.
-  bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
+  std::string unsupported_reason(kernels::VariantInfo const& variant,
+                                 device::Device const& device) const override {
     bool const is_kernel =
-        kind == device::Kind::cuda && variant.backend != kernels::Backend::vendor;
-    return variant.runs_on(kind) && !(is_kernel && is_pageable() && p_.direction != Direction::d2d);
+        device.kind() == device::Kind::cuda && variant.role != kernels::Role::vendor;
+    if (is_kernel && is_pageable() && p_.direction != Direction::d2d) {
+      return "is a kernel, which reaches host memory only where it is page-locked";
+    }
+    return row_of<copy::Problem>(variant).unsupported_reason({nullptr, nullptr, copy_bytes()});
   }
 
-  void prepare(comm::World& world, std::uint64_t seed) override {
+  void prepare(comm::World& world, std::uint64_t seed, measure::Selection const&) override {
     if (from_.data == nullptr) {
       from_ = make(world, p_.direction == Direction::h2d || both(), 0);
       to_ = make(world, p_.direction == Direction::d2h, 1);
@@ -95,7 +91,7 @@ class Copy final : public measure::Workload {
   }
 
   void reset(comm::World& world, kernels::VariantInfo const&) override {
-    for (device::MatrixView const& view : outputs()) {
+    for (device::MatrixView const& view : outputs_of(*this)) {
       if (reach_of(view) == Reach::host) {
         world.stream().run([view, n = bytes()] { std::memset(view.data, 0xFF, n); });
       } else {
@@ -109,15 +105,14 @@ class Copy final : public measure::Workload {
       world.stream().record(forked_);
       world.comm_stream().wait(forked_);
     }
+    auto const& row = row_of<copy::Problem>(variant);
     auto const size = static_cast<std::int64_t>(bytes());
-    std::int64_t const chunk = p_.chunk > 0 ? p_.chunk : std::max<std::int64_t>(1, size);
+    std::int64_t const chunk = std::max<std::int64_t>(1, copy_bytes());
     // Chunk by chunk both ways: a copy of plain memory may hold the host until it is done.
     for (std::int64_t at = 0; at < size; at += chunk) {
       std::int64_t const n = std::min(chunk, size - at);
-      launch<copy::Problem>(variant, part(to_, from_, at, n), world.stream());
-      if (both()) {
-        launch<copy::Problem>(variant, part(back_to_, back_from_, at, n), world.comm_stream());
-      }
+      row.launch(part(to_, from_, at, n), world.stream());
+      if (both()) row.launch(part(back_to_, back_from_, at, n), world.comm_stream());
     }
     if (both()) {
       world.comm_stream().record(joined_);
@@ -135,14 +130,20 @@ class Copy final : public measure::Workload {
     return agree(world, finding);
   }
 
-  std::vector<device::MatrixView> outputs() override {
-    if (both()) return {to_, back_to_};
-    return {to_};
+  std::vector<measure::Field> fields() override {
+    if (both()) return {measure::output(to_), measure::output(back_to_)};
+    return {measure::output(to_)};
   }
 
  private:
   bool both() const { return p_.direction == Direction::both; }
   std::size_t bytes() const { return static_cast<std::size_t>(n_) * core::size_of(case_.type); }
+
+  /// Of one copy; the last may have less.
+  std::int64_t copy_bytes() const {
+    auto const size = static_cast<std::int64_t>(bytes());
+    return p_.chunk > 0 ? std::min(p_.chunk, size) : size;
+  }
 
   bool is_pageable() const { return p_.host_memory == HostMemory::pageable; }
   Reach reach_of(device::MatrixView const& view) const {
@@ -185,8 +186,6 @@ class Copy final : public measure::Workload {
   device::Event forked_, joined_;
 };
 
-std::vector<kernels::VariantInfo const*> copy_rows() { return rows_of(copy::variants()); }
-
 }  // namespace
 
 namespace entries {
@@ -204,12 +203,12 @@ extern measure::WorkloadEntry const copy{
                                                  "allocated, page-locked later, or plain"),
                            core::options::bytes("chunk", core::options::at(&Parameters::chunk),
                                                 "bytes of each copy; 0: all in one")},
-               .variants = measure::names_of(copy_rows())},
+               .variants = measure::names_of(rows_of(copy::variants()))},
     .summary = "copies within a device or between it and pinned, registered or plain host memory",
     .work = "2 n s bytes read and written per rank, twice for both ways",
     .local = true,
+    .variants = rows_of(copy::variants()),
     .make = measure::make<Copy>,
-    .variants = copy_rows,
 };
 
 }  // namespace entries

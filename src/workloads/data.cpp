@@ -4,6 +4,12 @@
 
 namespace quadrille::workloads {
 
+device::MatrixView unallocated(Layout const& layout, core::DataType type) {
+  constexpr std::uintptr_t kAlignment = 256;  // of what a device allocates
+  std::int64_t const cols = layout.local_cols();
+  return {reinterpret_cast<void*>(kAlignment), type, layout.local_rows(), cols, cols};
+}
+
 Layout whole(std::int64_t rows, std::int64_t cols) {
   return {comm::Distribution{rows, 0, 1}, comm::Distribution{cols, 0, 1}, 0, 0};
 }
@@ -145,6 +151,7 @@ measure::Field field(std::string name, device::MatrixView const& view, Layout co
   measure::Field result;
   result.name = std::move(name);
   result.type = view.type;
+  result.view = view;
   result.shape = {layout.rows.size(), layout.cols.size()};
   for (std::int64_t i = 0; i < view.rows;) {
     std::int64_t const row = layout.global_row(i);

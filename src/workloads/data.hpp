@@ -31,6 +31,9 @@ struct Layout {
   std::int64_t global_col(std::int64_t j) const { return cols.global(col_part, j); }
 };
 
+/// As a rank's block will lie in memory that nobody has allocated yet.
+device::MatrixView unallocated(Layout const& layout, core::DataType type);
+
 /// The whole matrix on this rank.
 Layout whole(std::int64_t rows, std::int64_t cols);
 
@@ -147,8 +150,8 @@ Finding judge_all(comm::World const& world, std::int64_t n, std::int64_t stride,
 }
 
 /// 1 for a full check, a prime for a sample.
-inline std::int64_t check_stride(core::Case const& one) {
-  return one.check == core::Check::sample ? 97 : 1;
+inline std::int64_t check_stride(core::Case const& spec) {
+  return spec.check == core::Check::sample ? 97 : 1;
 }
 
 }  // namespace quadrille::workloads

@@ -2,54 +2,68 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/exchange.hpp"
 
-#include <array>
-
 namespace quadrille::workloads {
 namespace {
 
-std::vector<core::DataType> const kTypes{core::DataType::f64, core::DataType::f32,
-                                         core::DataType::i32};
+struct Row : kernels::VariantInfo {
+  std::string_view transport;  ///< empty: the case's
+};
 
-std::array<kernels::VariantInfo, 3> const kRows{{
-    {"transport", kernels::Backend::host, kTypes, "none", "own",
-     "the case's transport: NCCL, or chunks through pinned staging, driven by a progress thread"},
-    {"vendor", kernels::Backend::vendor, kTypes, "host device", "MPI",
-     "one blocking call of the MPI library"},
-    {"reference", kernels::Backend::reference, kTypes, "none", "textbook",
-     "the root does all the work"},
-}};
+constexpr kernels::TypeList kTypes{core::DataType::f64, core::DataType::f32, core::DataType::i32};
+
+constexpr Row kTransport{
+    {.name = "transport",
+     .where = kernels::Where::any,
+     .types = kTypes,
+     .preference = 10,
+     .source = "own",
+     .summary =
+         "the case's transport: NCCL, or chunks through pinned staging, driven by a progress "
+         "thread"},
+    ""};
+constexpr Row kVendor{{.name = "vendor",
+                       .role = kernels::Role::vendor,
+                       .where = kernels::Where::host,
+                       .types = kTypes,
+                       .source = "MPI",
+                       .summary = "one blocking call of the MPI library"},
+                      "mpi_blocking"};
+constexpr Row kReference{{.name = "reference",
+                          .role = kernels::Role::reference,
+                          .where = kernels::Where::host,
+                          .types = kTypes,
+                          .source = "textbook",
+                          .summary = "the root does all the work"},
+                         "reference"};
 
 }  // namespace
 
-std::vector<kernels::VariantInfo const*> exchange_rows() {
-  std::vector<kernels::VariantInfo const*> rows;
-  for (kernels::VariantInfo const& row : kRows) rows.push_back(&row);
-  return rows;
+measure::Selection exchange_rows() { return {&kTransport, &kVendor, &kReference}; }
+
+std::string Exchange::unsupported_reason(kernels::VariantInfo const& variant,
+                                         device::Device const&) const {
+  bool const is_own = static_cast<Row const&>(variant).transport.empty();
+  if (is_own || case_.throttle == 0) return {};
+  return "knows no modelled link; take throttle out";
 }
 
-std::vector<kernels::VariantInfo const*> Exchange::variants() const {
-  // Only the case's own transport knows the modelled link.
-  if (case_.throttle > 0) return {&kRows[0]};
-  return exchange_rows();
-}
-
-void Exchange::prepare(comm::World& world, std::uint64_t seed) {
+void Exchange::prepare(comm::World& world, std::uint64_t seed, measure::Selection const& selected) {
   seed_ = seed;
   if (channels_.empty()) {
     in_ = {world.device(), case_.type, 1, n_, world.stream()};
     out_ = {world.device(), case_.type, 1, received(), world.stream()};
-    channels_.push_back(world.transport(case_.transport, case_.throttle).connect(world.group()));
-    for (std::string_view const peer : {"mpi_blocking", "reference"}) {
-      bool const runs = case_.throttle == 0 && world.device().kind() == device::Kind::host;
-      if (runs) channels_.push_back(world.transport(peer).connect(world.group()));
+    for (kernels::VariantInfo const* variant : selected) {
+      std::string_view const named = static_cast<Row const*>(variant)->transport;
+      comm::Transport& transport =
+          named.empty() ? world.transport(case_.transport, case_.throttle) : world.transport(named);
+      channels_[variant] = transport.connect(world.group());
     }
   }
   fill(in_.view(), whole(1, n_), source_of(rank_), world);
 }
 
 void Exchange::run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) {
-  auto const index = static_cast<std::size_t>(&variant - kRows.data());
-  exchange(*channels_[index], world.stream()).wait_on(world.stream());
+  exchange(*channels_.at(&variant), world.stream()).wait_on(world.stream());
 }
 
 }  // namespace quadrille::workloads

@@ -5,32 +5,30 @@
 #include "comm/transport.hpp"
 #include "workloads/data.hpp"
 
-#include <string_view>
+#include <map>
+#include <memory>
+#include <string>
 
 namespace quadrille::workloads {
 
 /// What all exchanges have.
-std::vector<kernels::VariantInfo const*> exchange_rows();
+measure::Selection exchange_rows();
 
 /// What allreduce, broadcast, alltoall and sendrecv share: a source row, an output row, and a
 /// channel per variant: the case's transport, the plain MPI call, the textbook algorithm.
 class Exchange : public measure::Workload {
  public:
-  Exchange(core::Case const& one, int ranks, int rank)
-      : case_{one}, n_{one.size[0]}, ranks_{ranks}, rank_{rank} {}
+  Exchange(core::Case const& spec, int ranks, int rank)
+      : case_{spec}, n_{spec.size[0]}, ranks_{ranks}, rank_{rank} {}
 
-  std::vector<kernels::VariantInfo const*> variants() const override;
-  std::string_view best(device::Kind) const override { return "transport"; }
-  /// The peers read and write host memory.
-  bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
-    return kind == device::Kind::host || variant.name == "transport";
-  }
-  void prepare(comm::World& world, std::uint64_t seed) override;
+  std::string unsupported_reason(kernels::VariantInfo const& variant,
+                                 device::Device const&) const override;
+  void prepare(comm::World& world, std::uint64_t seed, measure::Selection const& selected) override;
   void reset(comm::World& world, kernels::VariantInfo const&) override {
     world.stream().fill(out_.view().data, 0xFF, out_.bytes());
   }
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) final;
-  std::vector<device::MatrixView> outputs() override { return {out_.view()}; }
+  std::vector<measure::Field> fields() override { return {measure::output(out_.view())}; }
 
  protected:
   /// Enqueues the exchange.
@@ -58,7 +56,7 @@ class Exchange : public measure::Workload {
   device::Matrix in_, out_;
 
  private:
-  std::vector<std::unique_ptr<comm::Channel>> channels_;
+  std::map<kernels::VariantInfo const*, std::unique_ptr<comm::Channel>> channels_;
 };
 
 }  // namespace quadrille::workloads

@@ -10,46 +10,47 @@
 #include <cstdio>
 
 namespace quadrille::workloads {
-
-std::vector<kernels::VariantInfo const*> field_io_rows();
-
 namespace {
 
-std::vector<core::DataType> const kTypes{core::DataType::f64, core::DataType::f32,
-                                         core::DataType::i64, core::DataType::i32,
-                                         core::DataType::i8};
+constexpr kernels::TypeList kTypes{core::DataType::f64, core::DataType::f32, core::DataType::i64,
+                                   core::DataType::i32, core::DataType::i8};
 
-std::array<kernels::VariantInfo, 2> const kRows{{
-    {"hdf5", kernels::Backend::host, kTypes, "none", "own",
-     "hyperslabs of one dataset, by all ranks together where HDF5 is parallel"},
-    {"reference", kernels::Backend::reference, kTypes, "none", "textbook",
-     "each rank's rows at their place in one raw file"},
-}};
+// Files are written from page-locked memory, whatever the device.
+constexpr kernels::VariantInfo kHdf5{
+    .name = "hdf5",
+    .where = kernels::Where::any,
+    .types = kTypes,
+    .preference = 10,
+    .source = "own",
+    .summary = "hyperslabs of one dataset, by all ranks together where HDF5 is parallel"};
+constexpr kernels::VariantInfo kReference{
+    .name = "reference",
+    .role = kernels::Role::reference,
+    .where = kernels::Where::any,
+    .types = kTypes,
+    .source = "textbook",
+    .summary = "each rank's rows at their place in one raw file"};
 
 /// A matrix on a P x Q grid written to one file, read back into fresh memory and compared.
 class FieldIo final : public measure::Workload {
  public:
-  FieldIo(core::Case const& one, int ranks, int rank)
-      : case_{one}, m_{one.size[0]}, n_{one.size[1]}, ranks_{ranks}, rank_{rank} {
-    core::GridShape const shape = one.grid.rows > 0 ? one.grid : comm::near_square(ranks);
+  FieldIo(core::Case const& spec, int ranks, int rank)
+      : case_{spec}, m_{spec.size[0]}, n_{spec.size[1]}, ranks_{ranks}, rank_{rank} {
+    core::GridShape const shape = spec.grid.rows > 0 ? spec.grid : comm::near_square(ranks);
     layout_ = {{m_, 0, shape.rows}, {n_, 0, shape.cols}, rank / shape.cols, rank % shape.cols};
   }
   ~FieldIo() override { remove_file(); }
 
-  measure::Description describe() const override {
+  measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
     d.amount = 2 * bytes();
     d.unit = "B/s";
     d.memory_bytes = 4 * bytes() / ranks_;
+    d.traits = {.repeatable = false};  // reset() removes the file
     return d;
   }
 
-  std::vector<kernels::VariantInfo const*> variants() const override { return field_io_rows(); }
-  std::string_view best(device::Kind) const override { return "hdf5"; }
-  // Files are written from pinned memory, whatever the device.
-  bool runs_on(kernels::VariantInfo const&, device::Kind) const override { return true; }
-
-  void prepare(comm::World& world, std::uint64_t seed) override {
+  void prepare(comm::World& world, std::uint64_t seed, measure::Selection const&) override {
     if (group_.size() == 0) {
       group_ = world.group().duplicate();  // the stream's thread has messages of its own
       in_ = {world.device(), case_.type, layout_.local_rows(), layout_.local_cols(),
@@ -74,23 +75,21 @@ class FieldIo final : public measure::Workload {
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
     device::StreamView const stream = world.stream();
     auto const chunk = static_cast<std::size_t>(world.settings().chunk_bytes);
-    bool const raw = variant.backend == kernels::Backend::reference;
+    bool const raw = &variant == &kReference;
     ran_hdf5_ = !raw;
     stream.copy(written_.data(), in_.view().data, in_.bytes());
     stream.run([this, chunk, raw] { raw ? write_and_read_raw() : write_and_read(chunk); });
     stream.copy(out_.view().data, read_.data(), out_.bytes());
   }
 
-  // reset() removes the file.
-  bool repeatable(kernels::VariantInfo const&) const override { return false; }
-
   measure::Verdict validate(comm::World& world) override {
     return agree(
         world, compare("A", out_.view(), region_of(layout_), source_, world, check_stride(case_)));
   }
 
-  std::vector<device::MatrixView> outputs() override { return {out_.view()}; }
-  std::vector<measure::Field> fields() override { return {field("A", out_.view(), layout_)}; }
+  std::vector<measure::Field> fields() override {
+    return {measure::output(field("A", out_.view(), layout_))};
+  }
 
   std::vector<measure::Extra> observed() override {
     if (!ran_hdf5_) return {};
@@ -168,13 +167,9 @@ class FieldIo final : public measure::Workload {
   io::IoTimes write_, reading_;
 };
 
-}  // namespace
+measure::Selection rows() { return {&kHdf5, &kReference}; }
 
-std::vector<kernels::VariantInfo const*> field_io_rows() {
-  std::vector<kernels::VariantInfo const*> rows;
-  for (kernels::VariantInfo const& row : kRows) rows.push_back(&row);
-  return rows;
-}
+}  // namespace
 
 namespace entries {
 
@@ -182,12 +177,12 @@ extern measure::WorkloadEntry const field_io{
     .schema = {.name = "field_io",
                .extents = {"m", "n"},
                .keys = {.grid = true},
-               .variants = measure::names_of(field_io_rows())},
+               .variants = measure::names_of(rows())},
     .summary = "a distributed matrix written to HDF5 by hyperslabs and read back",
     .work = "2 m n s bytes, written and read",
     .local = false,
+    .variants = rows(),
     .make = measure::make<FieldIo>,
-    .variants = field_io_rows,
 };
 
 }  // namespace entries

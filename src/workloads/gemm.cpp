@@ -5,7 +5,7 @@
 #include "workloads/product_check.hpp"
 #include "workloads/tables.hpp"
 
-#include <algorithm>
+#include <utility>
 
 namespace quadrille::workloads {
 namespace {
@@ -15,23 +15,32 @@ namespace gemm = kernels::gemm;
 struct Parameters {
   double alpha = 1;
   double beta = 0;
-  gemm::Layout layout = gemm::Layout::nn;
+  kernels::Layout layout = kernels::Layout::nn;
   bool operator==(Parameters const&) const = default;
 };
 
 /// C = alpha op(A) op(B) + beta C on every rank at once, each with data of its own.
 class Gemm final : public measure::Workload {
  public:
-  Gemm(core::Case const& one, int ranks, int rank)
-      : case_{one},
-        p_{one.parameters.as<Parameters>()},
-        m_{one.size[0]},
-        n_{one.size[1]},
-        k_{one.size[2]},
+  Gemm(core::Case const& spec, int ranks, int rank)
+      : case_{spec},
+        p_{spec.parameters.as<Parameters>()},
+        m_{spec.size[0]},
+        n_{spec.size[1]},
+        k_{spec.size[2]},
         ranks_{ranks},
-        rank_{rank} {}
+        rank_{rank} {
+    problem_.a = stored(m_, k_, transposes_a());
+    problem_.b = stored(k_, n_, transposes_b());
+    problem_.c = stored(m_, n_, false);
+    problem_.alpha = p_.alpha;
+    problem_.beta = p_.beta;
+    problem_.transpose_a = transposes_a();
+    problem_.transpose_b = transposes_b();
+    problem_.compute = case_.compute;
+  }
 
-  measure::Description describe() const override {
+  measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
     auto const s = static_cast<double>(core::size_of(case_.type));
     auto const m = static_cast<double>(m_), n = static_cast<double>(n_),
@@ -40,31 +49,19 @@ class Gemm final : public measure::Workload {
     d.unit = "FLOP/s";
     d.device_bytes = gemm::compulsory_bytes(m, n, k, p_.beta, s) * ranks_;
     d.memory_bytes = s * (m * k + k * n + (p_.beta == 0 ? 1 : 2) * m * n);
+    // With beta the product is added to what the last one left.
+    d.traits = {.repeatable = p_.beta == 0, .recordable = true};
     return d;
   }
 
-  std::vector<kernels::VariantInfo const*> variants() const override {
-    return rows_of(gemm::variants());
-  }
-  /// Most kernels of a GPU multiply what is stored as it is.
-  std::string refusal(kernels::VariantInfo const& variant) const override {
-    return gemm::refusal(variant, p_.layout != gemm::Layout::nn, n_, k_);
-  }
-  std::string_view best(device::Kind kind) const override {
-    return best_of(*this, case_.type, kind, {"simt_async", "thread_tile_2d", "kokkos"});
+  std::string unsupported_reason(kernels::VariantInfo const& variant,
+                                 device::Device const&) const override {
+    return row_of<gemm::Problem>(variant).unsupported_reason(problem_);
   }
 
-  void prepare(comm::World& world, std::uint64_t seed) override {
-    if (c_.view().data == nullptr) {
-      device::Device& device = world.device();
-      a_ = {device, case_.type, transpose_a() ? k_ : m_, transpose_a() ? m_ : k_, world.stream()};
-      b_ = {device, case_.type, transpose_b() ? n_ : k_, transpose_b() ? k_ : n_, world.stream()};
-      c_ = {device, case_.type, m_, n_, world.stream()};
-      if (p_.beta != 0) c0_ = {device, case_.type, m_, n_, world.stream()};
-      std::int64_t const for_split_k =
-          wants_split_k() ? gemm::split_k_scratch(m_, n_, k_, device.facts().units) : 0;
-      scratch_ = product_scratch(case_.type, for_split_k, world);
-    }
+  void prepare(comm::World& world, std::uint64_t seed,
+               measure::Selection const& selected) override {
+    if (c_.view().data == nullptr) allocate(world, selected);
     // Tags differ by rank, so that another rank's data are wrong data.
     auto const tag = static_cast<std::uint64_t>(8 * rank_);
     product_ = {m_,
@@ -76,8 +73,8 @@ class Gemm final : public measure::Workload {
                 {case_.data, seed, tag},
                 {case_.data, seed, tag + 1},
                 {case_.data, seed, tag + 2}};
-    fill_stored(a_.view(), product_.a, transpose_a(), world);
-    fill_stored(b_.view(), product_.b, transpose_b(), world);
+    fill_stored(problem_.a, product_.a, transposes_a(), world);
+    fill_stored(problem_.b, product_.b, transposes_b(), world);
     if (p_.beta != 0) fill(c0_.view(), whole(m_, n_), product_.c0, world);
   }
 
@@ -89,46 +86,46 @@ class Gemm final : public measure::Workload {
     }
   }
 
-  bool recordable() const override { return true; }
-
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    launch<gemm::Problem>(variant,
-                          {a_.view(), b_.view(), c_.view(), p_.alpha, p_.beta, transpose_a(),
-                           transpose_b(), scratch_.span()},
-                          world.stream());
+    row_of<gemm::Problem>(variant).launch(problem_, world.stream());
   }
-
-  // With beta the product is added to what the last one left.
-  bool repeatable(kernels::VariantInfo const&) const override { return p_.beta == 0; }
 
   measure::Verdict validate(comm::World& world) override {
     ProductLayout const layout{whole(m_, k_), whole(k_, n_), whole(m_, n_), false};
     return check_product(product_, layout, c_.view(), world, case_.check);
   }
 
-  std::vector<device::MatrixView> outputs() override { return {c_.view()}; }
-
   std::vector<measure::Field> fields() override {
-    // Only one rank's product is saved: all ranks have one each, of the same name.
-    if (rank_ != 0)
-      return {field_of("A", a_.view(), false), field_of("B", b_.view(), false),
-              field_of("C", c_.view(), false)};
-    return {field_of("A", a_.view(), true), field_of("B", b_.view(), true),
-            field_of("C", c_.view(), true)};
+    return {field_of("A", problem_.a), field_of("B", problem_.b),
+            measure::output(field_of("C", problem_.c))};
   }
 
  private:
-  bool wants_split_k() const {
-    return case_.type == core::DataType::f32 &&
-           std::ranges::any_of(case_.variants, [](std::string const& name) {
-             return name == "all" || name == "split_k";
-           });
+  bool transposes_a() const {
+    return p_.layout == kernels::Layout::tn || p_.layout == kernels::Layout::tt;
   }
-  bool transpose_a() const {
-    return p_.layout == gemm::Layout::tn || p_.layout == gemm::Layout::tt;
+  bool transposes_b() const {
+    return p_.layout == kernels::Layout::nt || p_.layout == kernels::Layout::tt;
   }
-  bool transpose_b() const {
-    return p_.layout == gemm::Layout::nt || p_.layout == gemm::Layout::tt;
+  /// A matrix without memory.
+  device::MatrixView stored(std::int64_t rows, std::int64_t cols, bool transposed) const {
+    if (transposed) std::swap(rows, cols);
+    return {nullptr, case_.type, rows, cols, cols};
+  }
+
+  void allocate(comm::World& world, measure::Selection const& selected) {
+    auto const make = [&](device::MatrixView& view) {
+      device::Matrix matrix{world.device(), case_.type, view.rows, view.cols, world.stream()};
+      view = matrix.view();
+      return matrix;
+    };
+    a_ = make(problem_.a);
+    b_ = make(problem_.b);
+    c_ = make(problem_.c);
+    if (p_.beta != 0) c0_ = {world.device(), case_.type, m_, n_, world.stream()};
+    scratch_ = product_scratch(scratch_bytes(problem_, selected, world.device().facts()), world);
+    problem_.scratch = scratch_.data();
+    problem_.scratch_bytes = scratch_.bytes();
   }
 
   /// Element (i, j) of op(M) is source.at(i, j), however M is stored.
@@ -137,9 +134,10 @@ class Gemm final : public measure::Workload {
     fill(view, region_of(whole(view.rows, view.cols), transposed), source, world);
   }
 
-  static measure::Field field_of(std::string name, device::MatrixView const& view, bool mine) {
+  /// All ranks have matrices of the same names, of which a file holds one: rank 0's.
+  measure::Field field_of(std::string name, device::MatrixView const& view) const {
     measure::Field result = field(std::move(name), view, whole(view.rows, view.cols));
-    if (!mine) result.blocks.clear();
+    if (rank_ != 0) result.blocks.clear();
     return result;
   }
 
@@ -147,12 +145,11 @@ class Gemm final : public measure::Workload {
   Parameters p_;
   std::int64_t m_, n_, k_;
   int ranks_, rank_;
+  gemm::Problem problem_;  // without memory before prepare()
   Product product_;
   device::Matrix a_, b_, c_, c0_;
-  device::Buffer<float> scratch_;
+  device::Buffer<std::byte> scratch_;
 };
-
-std::vector<kernels::VariantInfo const*> gemm_rows() { return rows_of(gemm::variants()); }
 
 }  // namespace
 
@@ -170,12 +167,12 @@ extern measure::WorkloadEntry const gemm{
                            core::options::choice(
                                "layout", core::options::at(&Parameters::layout),
                                "n or t for A, then for B: as it is or transposed")},
-               .variants = measure::names_of(gemm_rows())},
+               .variants = measure::names_of(rows_of(gemm::variants()))},
     .summary = "C = alpha op(A) op(B) + beta C on each rank",
     .work = "2 m n k flop per rank",
     .local = true,
+    .variants = rows_of(gemm::variants()),
     .make = measure::make<Gemm>,
-    .variants = gemm_rows,
 };
 
 }  // namespace entries

@@ -20,13 +20,13 @@ struct Parameters {
 /// A definite integral by a composite rule, its cells spread over all ranks by virtual blocks.
 class Integral final : public measure::Workload {
  public:
-  Integral(core::Case const& one, int ranks, int rank)
-      : case_{one}, p_{one.parameters.as<Parameters>()}, ranks_{ranks} {
+  Integral(core::Case const& spec, int ranks, int rank)
+      : case_{spec}, p_{spec.parameters.as<Parameters>()}, ranks_{ranks} {
     core::Range const blocks = RankReduction::blocks_of(ranks, rank);
     problem_.integrand = p_.integrand;
     problem_.rule = p_.rule;
-    problem_.type = one.type;
-    problem_.cells = one.size[0];
+    problem_.type = spec.type;
+    problem_.cells = spec.size[0];
     problem_.first = integral::block_begin(problem_.cells, blocks.first);
     problem_.count =
         integral::block_begin(problem_.cells, blocks.first + blocks.count) - problem_.first;
@@ -36,9 +36,9 @@ class Integral final : public measure::Workload {
     integral::set_default_interval(problem_);
   }
 
-  measure::Description describe() const override {
+  measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
-    d.communicates = true;
+    d.traits = {.communicates = true, .recordable = ranks_ == 1};
     d.amount = integral::evaluations(problem_.rule, static_cast<double>(problem_.cells));
     d.unit = "eval/s";
     d.network_bytes = 2.0 * (ranks_ - 1) * 8;
@@ -47,21 +47,12 @@ class Integral final : public measure::Workload {
     return d;
   }
 
-  std::vector<kernels::VariantInfo const*> variants() const override {
-    return rows_of(integral::variants());
-  }
-  bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
-    return variant.runs_on(kind);
-  }
-  std::string refusal(kernels::VariantInfo const& variant) const override {
-    if (!p_.reproducible || integral::supports_reproducible(variant)) return {};
-    return "gives no reproducible bits; use variant 'best'";
-  }
-  std::string_view best(device::Kind kind) const override {
-    return best_of(*this, case_.type, kind, {"reduced_range", "one_launch", "kokkos"});
+  std::string unsupported_reason(kernels::VariantInfo const& variant,
+                                 device::Device const&) const override {
+    return row_of<integral::Problem>(variant).unsupported_reason(problem_);
   }
 
-  void prepare(comm::World& world, std::uint64_t seed) override {
+  void prepare(comm::World& world, std::uint64_t seed, measure::Selection const&) override {
     if (!prepared_) {
       over_ranks_ =
           RankReduction{world, case_, kernels::reduction::Operation::sum, p_.reproducible};
@@ -84,14 +75,12 @@ class Integral final : public measure::Workload {
   }
 
   void reset(comm::World& world, kernels::VariantInfo const& variant) override {
-    launched_ = &variant;
+    launched_ = &row_of<integral::Problem>(variant);
     over_ranks_.reset(world);
   }
 
-  bool recordable() const override { return ranks_ == 1; }
-
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    launch(variant, problem_, world.stream());
+    row_of<integral::Problem>(variant).launch(problem_, world.stream());
     over_ranks_.run(world);
   }
 
@@ -101,23 +90,19 @@ class Integral final : public measure::Workload {
     hold(finding, "partial result", over_ranks_.partial_value(world), my_part(), world);
     hold(finding, "integral", over_ranks_.total_value(world), problem_, world);
     over_ranks_.check_gathered(world, finding);
-    return agree(world, finding);
-  }
-
-  std::vector<device::MatrixView> outputs() override { return over_ranks_.outputs(); }
-  std::string digest(comm::World& world) override {
-    return fmt::format("{:a}", over_ranks_.total_value(world));
+    measure::Verdict verdict = agree(world, finding);
+    verdict.digest = fmt::format("{:a}", over_ranks_.total_value(world));
+    return verdict;
   }
 
   std::vector<measure::Field> fields() override {
-    measure::Field total;
-    total.name = "integral";
-    total.shape = {1};
-    if (problem_.block_first == 0) {
-      device::MatrixView const last = over_ranks_.outputs().back();
-      total.blocks = {{0, 0, last.block(0, last.cols - 1, 1, 1)}};
-    }
-    return {total};
+    std::vector<measure::Field> all = over_ranks_.fields();
+    device::MatrixView const last = all.back().view;
+    measure::Field total{.name = "integral", .type = last.type, .shape = {1}};
+    total.view = last.block(0, last.cols - 1, 1, 1);
+    if (problem_.block_first == 0) total.blocks = {{0, 0, total.view}};
+    all.push_back(total);
+    return all;
   }
 
  private:
@@ -134,7 +119,8 @@ class Integral final : public measure::Workload {
 
   void hold(Finding& finding, std::string_view what, double got, integral::Problem const& p,
             comm::World const& world) const {
-    double const serial = integral::serial_additions(*launched_, p.count);
+    bool const adds_serially = launched_->specifics.notes.adds_serially;
+    double const serial = adds_serially ? static_cast<double>(p.count) : 0;
     double const want = p.count > 0 ? integral::exact(p) : 0;
     double const bound = p.count > 0 ? integral::error_bound(p, serial) : 0;
     double const error = std::abs(got - want);
@@ -149,13 +135,11 @@ class Integral final : public measure::Workload {
   int ranks_;
   integral::Problem problem_;
   bool prepared_ = false;
-  kernels::VariantInfo const* launched_ = nullptr;  ///< whose result is judged
+  kernels::Variant<integral::Problem> const* launched_ = nullptr;  ///< whose result is judged
   RankReduction over_ranks_;
   device::Buffer<std::byte> scratch_;  // on a GPU, for partial sums
   device::PinnedBuffer<double> host_scratch_;
 };
-
-std::vector<kernels::VariantInfo const*> integral_rows() { return rows_of(integral::variants()); }
 
 }  // namespace
 
@@ -174,12 +158,12 @@ extern measure::WorkloadEntry const integral{
                            core::options::flag(
                                "reproducible", core::options::at(&Parameters::reproducible),
                                "the same bits for any number of ranks and any device")},
-               .variants = measure::names_of(integral_rows())},
+               .variants = measure::names_of(rows_of(integral::variants()))},
     .summary = "a definite integral by a composite rule",
     .work = "evaluations of the integrand",
     .local = false,
+    .variants = rows_of(integral::variants()),
     .make = measure::make<Integral>,
-    .variants = integral_rows,
 };
 
 }  // namespace entries

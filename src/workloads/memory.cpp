@@ -66,51 +66,52 @@ class Cycle {
 /// Reads of one window over and over, on every rank at once, each with data of its own.
 class Memory final : public measure::Workload {
  public:
-  Memory(core::Case const& one, int ranks, int rank)
-      : case_{one},
-        bytes_{one.size[0] * static_cast<std::int64_t>(core::size_of(one.type))},
-        tiles_{(one.parameters.as<Parameters>().volume + memory::kTileBytes - 1) /
+  Memory(core::Case const& spec, int ranks, int rank)
+      : case_{spec},
+        bytes_{spec.size[0] * static_cast<std::int64_t>(core::size_of(spec.type))},
+        tiles_{(spec.parameters.as<Parameters>().volume + memory::kTileBytes - 1) /
                memory::kTileBytes},
         ranks_{ranks},
         rank_{rank} {}
 
-  measure::Description describe() const override {
+  measure::Description describe(measure::Selection const& selected) const override {
     measure::Description d;
     d.amount = static_cast<double>(tiles_) * memory::kTileBytes * ranks_;
     d.unit = "B/s";
     // Which level serves the reads is the question: no peak to compare with.
-    int const windows = (reads() ? 1 : 0) + (chases() ? 1 : 0);
+    int const windows = (has(selected, false) ? 1 : 0) + (has(selected, true) ? 1 : 0);
     constexpr double kResults = 4 << 20;
     d.memory_bytes = windows * static_cast<double>(bytes_) + kResults;
+    d.traits = {.recordable = true};
     return d;
   }
 
-  std::vector<kernels::VariantInfo const*> variants() const override {
-    return rows_of(memory::variants());
-  }
-  std::string_view best(device::Kind kind) const override {
-    return best_of(*this, case_.type, kind, {"read_global", "kokkos"});
-  }
-  std::string refusal(kernels::VariantInfo const& variant) const override {
-    return memory::refusal(variant, bytes_);
+  std::string unsupported_reason(kernels::VariantInfo const& variant,
+                                 device::Device const&) const override {
+    memory::Problem p;
+    p.bytes = bytes_;
+    p.tiles = tiles_;
+    return row_of<memory::Problem>(variant).unsupported_reason(p);
   }
 
-  void prepare(comm::World& world, std::uint64_t seed) override {
+  void prepare(comm::World& world, std::uint64_t seed,
+               measure::Selection const& selected) override {
+    bool const reads = has(selected, false), chases = has(selected, true);
     bool const on_gpu = world.device().kind() == device::Kind::cuda;
     int const units = world.device().facts().units;
     readers_ = on_gpu ? units * memory::kResidentBlocks : units;
     lanes_ = on_gpu ? memory::kDeviceLanes : memory::kHostLanes;
     if (result_.size() == 0) {
       result_ = {world.device(), std::int64_t{readers_} * lanes_.count + 2, world.stream()};
-      if (reads()) window_ = {world.device(), case_.type, 1, case_.size[0], world.stream()};
-      if (chases()) cycle_ = {world.device(), bytes_ / 4, world.stream()};
+      if (reads) window_ = {world.device(), case_.type, 1, case_.size[0], world.stream()};
+      if (chases) cycle_ = {world.device(), bytes_ / 4, world.stream()};
     }
-    if (reads()) {
+    if (reads) {
       source_ = {case_.data, seed, static_cast<std::uint64_t>(8 * rank_)};
       fill(window_.view(), row_from(0), source_, world);
       if (case_.check != core::Check::off) add_up(world);
     }
-    if (chases()) {
+    if (chases) {
       walk_ = Cycle{bytes_ / memory::kLineBytes, core::mix(seed) + static_cast<unsigned>(rank_)};
       std::vector<std::uint32_t> const words = walk_.words();
       world.stream().copy(cycle_.data(), words.data(), cycle_.bytes());
@@ -121,68 +122,75 @@ class Memory final : public measure::Workload {
   void reset(comm::World& world, kernels::VariantInfo const& variant) override {
     // As a long walk would leave the caches: the lines of a short one, still there from the last
     // repetition, would show a level that does not hold the window.
-    if (memory::is_chase(variant)) read_all(world);
+    if (result_of(variant) == Result::walk) read_all(world);
     world.stream().fill(result_.data(), 0xFF, result_.bytes());
   }
 
-  bool recordable() const override { return true; }
-
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    chased_ = memory::is_chase(variant);
-    added_ = variant.name == "read_registers";
-    launch(variant, problem(), world.stream());
+    left_ = result_of(variant);
+    row_of<memory::Problem>(variant).launch(problem(), world.stream());
   }
 
   measure::Verdict validate(comm::World& world) override {
-    auto const got = download<std::uint32_t>(outputs()[0], world.stream());
+    auto const got = download<std::uint32_t>(outputs_of(*this)[0], world.stream());
     Finding finding;
-    if (chased_) {
-      auto const want = walk_.after(memory::accesses(tiles_));
-      hold(finding, "the last place", got[0], want[0]);
-      hold(finding, "the sum of all places", got[1], want[1]);
-    } else if (added_) {
-      std::vector<std::uint32_t> want(got.size());
-      std::vector<std::uint32_t> const words = first_tile();
-      memory::Problem p = problem();
-      p.window = words.data();
-      p.result = want.data();
-      memory::registers_reference(p);
-      for (std::size_t i = 0; i < got.size(); ++i) hold(finding, place(i), got[i], want[i]);
-    } else {
-      for (std::size_t i = 0; i < got.size(); ++i) hold(finding, place(i), got[i], sum_of(i));
+    switch (left_) {
+      case Result::walk: {
+        auto const want = walk_.after(memory::accesses(tiles_));
+        hold(finding, "the last place", got[0], want[0]);
+        hold(finding, "the sum of all places", got[1], want[1]);
+        break;
+      }
+      case Result::registers: {
+        std::vector<std::uint32_t> want(got.size());
+        std::vector<std::uint32_t> const words = first_tile();
+        memory::Problem p = problem();
+        p.window = words.data();
+        p.result = want.data();
+        memory::registers_reference(p);
+        for (std::size_t i = 0; i < got.size(); ++i) hold(finding, place(i), got[i], want[i]);
+        break;
+      }
+      case Result::sums:
+        for (std::size_t i = 0; i < got.size(); ++i) hold(finding, place(i), got[i], sum_of(i));
     }
     return agree(world, finding);
   }
 
-  std::vector<device::MatrixView> outputs() override {
-    std::int64_t const n = chased_ ? 2 : std::int64_t{readers_} * lanes_.count;
-    return {{result_.data(), core::DataType::i32, 1, n, n}};
+  std::vector<measure::Field> fields() override {
+    std::int64_t const n = left_ == Result::walk ? 2 : std::int64_t{readers_} * lanes_.count;
+    return {measure::output({result_.data(), core::DataType::i32, 1, n, n})};
   }
 
   std::vector<measure::Extra> observed() override {
-    if (!chased_) return {};
+    if (left_ != Result::walk) return {};
     return {{"latency", static_cast<double>(memory::accesses(tiles_)), "s"}};
   }
 
  private:
-  /// One pass over the window of a chase.
+  using Result = memory::Problem::Result;
+  static Result result_of(kernels::VariantInfo const& variant) {
+    return row_of<memory::Problem>(variant).specifics.notes.result;
+  }
+  /// Whether a variant is selected that walks, or one that reads.
+  static bool has(measure::Selection const& selected, bool walks) {
+    return measure::any_of(selected, [&](kernels::VariantInfo const& variant) {
+      return (result_of(variant) == Result::walk) == walks;
+    });
+  }
+
+  /// One pass over the window of a chase, by a variant that can read any window.
   void read_all(comm::World& world) const {
     memory::Problem p = problem();
     p.window = cycle_.data();
     p.tiles = bytes_ / memory::kTileBytes;
-    bool const on_gpu = world.device().kind() == device::Kind::cuda;
-    kernels::find(memory::variants(), on_gpu ? "read_global" : "kokkos")->launch(p, world.stream());
+    memory::read_any(p, world.stream());
   }
-
-  bool names(std::string_view name) const {
-    return std::ranges::find(case_.variants, name) != case_.variants.end();
-  }
-  bool chases() const { return names("chase") || names("all"); }
-  bool reads() const { return !names("chase") || case_.variants.size() > 1; }
 
   memory::Problem problem() const {
     memory::Problem p;
-    p.window = chased_ ? static_cast<void const*>(cycle_.data()) : window_.view().data;
+    p.window =
+        left_ == Result::walk ? static_cast<void const*>(cycle_.data()) : window_.view().data;
     p.bytes = bytes_;
     p.tiles = tiles_;
     p.readers = readers_;
@@ -263,16 +271,13 @@ class Memory final : public measure::Workload {
   int ranks_, rank_;
   int readers_ = 1;
   memory::Lanes lanes_;
-  bool chased_ = false;  // the last repetition
-  bool added_ = false;
+  Result left_ = Result::sums;  // by the last repetition
   Source source_;
   Cycle walk_;
   std::vector<std::uint32_t> before_;
   device::Matrix window_;
   device::Buffer<std::uint32_t> cycle_, result_;
 };
-
-std::vector<kernels::VariantInfo const*> memory_rows() { return rows_of(memory::variants()); }
 
 }  // namespace
 
@@ -292,12 +297,12 @@ extern measure::WorkloadEntry const memory{
                                "share of the memory of L1 and shared memory that a GPU should make "
                                "shared memory, 0 to 100; auto: the driver's choice",
                                -1, {.least = 0, .most = 100, .unit = "percent"})},
-               .variants = measure::names_of(memory_rows())},
+               .variants = measure::names_of(rows_of(memory::variants()))},
     .summary = "reads of one window over and over, from the level of memory that holds it",
     .work = "volume bytes read per rank; a chase: one step for 128 of them",
     .local = true,
+    .variants = rows_of(memory::variants()),
     .make = measure::make<Memory>,
-    .variants = memory_rows,
 };
 
 }  // namespace entries

@@ -14,8 +14,6 @@
 
 namespace quadrille::workloads {
 
-std::vector<kernels::VariantInfo const*> pipeline_rows();
-
 namespace {
 
 namespace pipeline = kernels::pipeline;
@@ -30,45 +28,25 @@ constexpr double kIntervalLength = 40000 * std::numbers::pi;
 // Fewer threads than any GPU holds at once: two such kernels fit beside each other.
 constexpr std::int64_t kSmallGridThreads = 100'000;
 
-std::vector<core::DataType> const kTypes{core::DataType::f64, core::DataType::f32};
-constexpr std::string_view kSource = "DCU programming tutorial, integral_async";
-
-kernels::VariantInfo row(std::string_view name, std::string_view summary) {
-  return {name, kernels::Backend::host, kTypes, "none", kSource, summary};
-}
-
-std::vector<kernels::VariantInfo> const& table() {
-  static std::vector<kernels::VariantInfo> const rows{
-      row("serial", "kernel, blocking copy to plain memory, sum on the host, one after the other"),
-      row("hide_host", "the host sums one interval under the kernel of the next"),
-      row("double_buffer", "two pinned buffers and streams: copy and sum under the next kernel"),
-      row("double_buffer_late_sync", "waits for the other stream before it launches: no overlap"),
-      row("hide_copy", "double_buffer, an event keeps kernels from running side by side"),
-      row("host_event", "hide_copy, where the host waits for the event, not the stream"),
-      row("sum_on_device", "a second kernel sums; one number an interval is copied, at the end"),
-      row("kernel_overlap", "sum_on_device on two streams: the small kernel under the large one"),
-      row("default_stream", "kernel_overlap with both streams the default one: it serialises"),
-      row("triple_buffer", "double_buffer with three buffers and streams"),
-      row("host_thread", "double_buffer, where a second host thread sums"),
-      row("small_grid", "kernel_overlap with grids that leave most of the device idle"),
-  };
-  return rows;
-}
-
 /// An integral of several intervals, each a kernel, a copy and a sum, arranged in a dozen ways on
 /// streams, events and threads. Every rank does all of it.
 class Pipeline final : public measure::Workload {
  public:
-  Pipeline(core::Case const& one, int ranks, int rank)
-      : case_{one},
-        cells_{one.size[0]},
-        intervals_{one.parameters.as<Parameters>().intervals},
+  struct Row : kernels::VariantInfo {
+    void (*arrange)(Pipeline& pipeline, device::Device& device);
+  };
+  static std::span<Row const> rows();
+
+  Pipeline(core::Case const& spec, int ranks, int rank)
+      : case_{spec},
+        cells_{spec.size[0]},
+        intervals_{spec.parameters.as<Parameters>().intervals},
         ranks_{ranks},
         rank_{rank},
         count_{std::max<std::int64_t>(
             1, (cells_ + pipeline::kItemsPerPartial - 1) / pipeline::kItemsPerPartial)} {}
 
-  measure::Description describe() const override {
+  measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
     d.amount = static_cast<double>(cells_) * static_cast<double>(intervals_) * ranks_;
     d.unit = "eval/s";
@@ -76,12 +54,7 @@ class Pipeline final : public measure::Workload {
     return d;
   }
 
-  std::vector<kernels::VariantInfo const*> variants() const override { return pipeline_rows(); }
-  // What runs on the device is the same everywhere; a variant says how the host arranges it.
-  bool runs_on(kernels::VariantInfo const&, device::Kind) const override { return true; }
-  std::string_view best(device::Kind) const override { return "hide_copy"; }
-
-  void prepare(comm::World& world, std::uint64_t seed) override {
+  void prepare(comm::World& world, std::uint64_t seed, measure::Selection const&) override {
     if (plain_.empty()) allocate(world);
     // The only input is a factor: an earlier result is a wrong one here, and so is another rank's.
     amplitude_ = (1 + static_cast<double>((seed + 7) % 8) / 8) * (1 + rank_ / 1024.0);
@@ -103,27 +76,7 @@ class Pipeline final : public measure::Workload {
     ran_ = true;
     used_ = count_;
     copies_ = true;
-    std::string_view const name = variant.name;
-    if (name == "serial") serial();
-    if (name == "hide_host") hide_host();
-    if (name == "double_buffer") buffered(2, Order::free);
-    if (name == "double_buffer_late_sync") late_sync();
-    if (name == "hide_copy") buffered(2, Order::by_stream);
-    if (name == "host_event") buffered(2, Order::by_host);
-    if (name == "triple_buffer") buffered(3, Order::free);
-    if (name == "host_thread") host_thread(world.device());
-    if (name == "sum_on_device") sum_on_device({slots_[0].stream.view()});
-    if (name == "kernel_overlap") {
-      sum_on_device({slots_[0].stream.view(), slots_[1].stream.view()});
-    }
-    if (name == "default_stream") {
-      default_.view().wait(begun_);
-      sum_on_device({default_.view(), default_.view()});
-    }
-    if (name == "small_grid") {
-      used_ = std::min(count_, kSmallGridThreads / pipeline::kItemsPerPartial);
-      sum_on_device({slots_[0].stream.view(), slots_[1].stream.view()});
-    }
+    static_cast<Row const&>(variant).arrange(*this, world.device());
     for (Slot& slot : slots_) {
       slot.stream.view().record(slot.ended);
       world.stream().wait(slot.ended);
@@ -149,8 +102,8 @@ class Pipeline final : public measure::Workload {
     return agree(world, finding);
   }
 
-  std::vector<device::MatrixView> outputs() override {
-    return {{results_.data(), core::DataType::f64, 1, intervals_, intervals_}};
+  std::vector<measure::Field> fields() override {
+    return {measure::output({results_.data(), core::DataType::f64, 1, intervals_, intervals_})};
   }
 
   /// Times inside the last repetition, on rank 0.
@@ -219,6 +172,7 @@ class Pipeline final : public measure::Workload {
     }
   }
 
+  device::StreamView stream(std::size_t slot) const { return slots_[slot].stream.view(); }
   Marks& marks(std::int64_t j) { return marks_[static_cast<std::size_t>(j)]; }
   Slot& slot(std::int64_t j, int slots) { return slots_[static_cast<std::size_t>(j % slots)]; }
 
@@ -381,13 +335,64 @@ class Pipeline final : public measure::Workload {
   std::vector<Marks> marks_;
 };
 
-}  // namespace
-
-std::vector<kernels::VariantInfo const*> pipeline_rows() {
-  std::vector<kernels::VariantInfo const*> rows;
-  for (kernels::VariantInfo const& one : table()) rows.push_back(&one);
-  return rows;
+/// What runs on the device is the same everywhere; a variant says how the host arranges it.
+std::span<Pipeline::Row const> Pipeline::rows() {
+  using Arrange = void (*)(Pipeline&, device::Device&);
+  constexpr auto row = [](std::string_view name, std::string_view summary, Arrange arrange,
+                          int preference = 0) {
+    return Row{{.name = name,
+                .where = kernels::Where::any,
+                .types = {core::DataType::f64, core::DataType::f32},
+                .preference = preference,
+                .source = "DCU programming tutorial, integral_async",
+                .summary = summary},
+               arrange};
+  };
+  static constexpr Row all[] = {
+      row("serial", "kernel, blocking copy to plain memory, sum on the host, one after the other",
+          [](Pipeline& p, device::Device&) { p.serial(); }),
+      row("hide_host", "the host sums one interval under the kernel of the next",
+          [](Pipeline& p, device::Device&) { p.hide_host(); }),
+      row("double_buffer", "two pinned buffers and streams: copy and sum under the next kernel",
+          [](Pipeline& p, device::Device&) { p.buffered(2, Order::free); }),
+      row("double_buffer_late_sync", "waits for the other stream before it launches: no overlap",
+          [](Pipeline& p, device::Device&) { p.late_sync(); }),
+      row(
+          "hide_copy", "double_buffer, an event keeps kernels from running side by side",
+          [](Pipeline& p, device::Device&) { p.buffered(2, Order::by_stream); }, 10),
+      row("host_event", "hide_copy, where the host waits for the event, not the stream",
+          [](Pipeline& p, device::Device&) { p.buffered(2, Order::by_host); }),
+      row("sum_on_device", "a second kernel sums; one number an interval is copied, at the end",
+          [](Pipeline& p, device::Device&) { p.sum_on_device({p.stream(0)}); }),
+      row("kernel_overlap", "sum_on_device on two streams: the small kernel under the large one",
+          [](Pipeline& p, device::Device&) {
+            p.sum_on_device({p.stream(0), p.stream(1)});
+          }),
+      row("default_stream", "kernel_overlap with both streams the default one: it serialises",
+          [](Pipeline& p, device::Device&) {
+            p.default_.view().wait(p.begun_);
+            p.sum_on_device({p.default_.view(), p.default_.view()});
+          }),
+      row("triple_buffer", "double_buffer with three buffers and streams",
+          [](Pipeline& p, device::Device&) { p.buffered(3, Order::free); }),
+      row("host_thread", "double_buffer, where a second host thread sums",
+          [](Pipeline& p, device::Device& device) { p.host_thread(device); }),
+      row("small_grid", "kernel_overlap with grids that leave most of the device idle",
+          [](Pipeline& p, device::Device&) {
+            p.used_ = std::min(p.count_, kSmallGridThreads / pipeline::kItemsPerPartial);
+            p.sum_on_device({p.stream(0), p.stream(1)});
+          }),
+  };
+  return all;
 }
+
+measure::Selection rows() {
+  measure::Selection all;
+  for (Pipeline::Row const& row : Pipeline::rows()) all.push_back(&row);
+  return all;
+}
+
+}  // namespace
 
 namespace entries {
 
@@ -399,12 +404,12 @@ extern measure::WorkloadEntry const pipeline{
                    "intervals", core::options::at(&Parameters::intervals),
                    "parts of the integral that pass through the pipeline, 2 to 64",
                    {.least = 2, .most = 64})},
-               .variants = measure::names_of(pipeline_rows())},
+               .variants = measure::names_of(rows())},
     .summary = "intervals of an integral through kernel, copy and sum, overlapped in a dozen ways",
     .work = "evaluations of the integrand per rank",
     .local = true,
+    .variants = rows(),
     .make = measure::make<Pipeline>,
-    .variants = pipeline_rows,
 };
 
 }  // namespace entries

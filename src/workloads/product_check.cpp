@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/product_check.hpp"
 
-#include "gemm/gemm.hpp"
+#include "workloads/tables.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -23,9 +23,7 @@ double vector_entry(std::int64_t j) {
 class RowReader {
  public:
   RowReader(Source const& source, core::DataType type, std::int64_t i)
-      : kind_{source.kind},
-        type_{type},
-        key_{core::row_key(source.seed, source.tag, i)} {
+      : kind_{source.kind}, type_{type}, key_{core::row_key(source.seed, source.tag, i)} {
     bool const integer = core::epsilon_of(type) == 0;
     if (integer && kind_ != core::DataKind::constant && kind_ != core::DataKind::zeros) {
       kind_ = core::DataKind::integer;
@@ -256,12 +254,23 @@ measure::Verdict check_product(Product const& product, ProductLayout const& layo
   return agree(world, check == core::Check::sample ? checker.sampled() : checker.full());
 }
 
-device::Buffer<float> product_scratch(core::DataType type, std::int64_t least, comm::World& world) {
-  device::Device& device = world.device();
-  if (device.kind() == device::Kind::host || type != core::DataType::f32) return {};
-  std::int64_t const n = std::max(least, kernels::gemm::simt_async_scratch(device.facts().units));
-  device::Buffer<float> scratch{device, n, world.stream()};
-  world.stream().fill(scratch.data(), 0, kernels::gemm::kScratchCounters * sizeof(float));
+std::size_t scratch_bytes(kernels::gemm::Problem const& problem, measure::Selection const& selected,
+                          device::Facts const& device) {
+  std::size_t bytes = 0;
+  for (kernels::VariantInfo const* variant : selected) {
+    if (variant->role == kernels::Role::peer) continue;  // brings its own
+    auto const& row = row_of<kernels::gemm::Problem>(*variant);
+    bytes = std::max(bytes, row.scratch_bytes(problem, device));
+  }
+  return bytes;
+}
+
+device::Buffer<std::byte> product_scratch(std::size_t bytes, comm::World& world) {
+  if (bytes == 0) return {};
+  device::Buffer<std::byte> scratch{world.device(), static_cast<std::int64_t>(bytes),
+                                    world.stream()};
+  constexpr std::size_t kCounterBytes = kernels::gemm::kScratchCounters * sizeof(std::uint32_t);
+  world.stream().fill(scratch.data(), 0, std::min(bytes, kCounterBytes));
   return scratch;
 }
 

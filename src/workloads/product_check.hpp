@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gemm/gemm.hpp"
 #include "workloads/data.hpp"
 
 namespace quadrille::workloads {
@@ -24,7 +25,7 @@ struct ProductLayout {
 /// Judges C without gathering anything, from values that are generated again:
 /// sampled entries, each against eps (sqrt(k) + 2) (|alpha| |A| |B| + |beta| |C0|)_ij, and for a
 /// full check Freivalds for all rows: r = C x - alpha A (B x) - beta C0 x with x in {-1, 1}.
-/// The rounding errors of a row add with random signs, so r_i is held against 4 eps (sqrt(k) + 2)
+/// The rounding errors of a row add with random signs, so r_i is compared with 4 eps (sqrt(k) + 2)
 /// w_i / sqrt(n) with w = |alpha| |A| (|B| 1) + |beta| |C0| 1 (generated rows are even, so w_i /
 /// sqrt(n) is the 2-norm of the element-wise bounds), plus the rounding of the check's own sums.
 /// Rows that fail are recomputed to name the column. On integer data everything is exact and the
@@ -33,8 +34,10 @@ measure::Verdict check_product(Product const& product, ProductLayout const& layo
                                device::MatrixView const& c, comm::World const& world,
                                core::Check check);
 
-/// Scratch memory for products of this type by any variant but split_k, and of `least` elements at
-/// least; its counters are zero. Empty on a host.
-device::Buffer<float> product_scratch(core::DataType type, std::int64_t least, comm::World& world);
+/// Scratch memory that any of these variants needs for the product, in bytes.
+std::size_t scratch_bytes(kernels::gemm::Problem const& problem, measure::Selection const& selected,
+                          device::Facts const& device);
+/// As much of it, with its counters zero; empty for 0.
+device::Buffer<std::byte> product_scratch(std::size_t bytes, comm::World& world);
 
 }  // namespace quadrille::workloads

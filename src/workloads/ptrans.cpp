@@ -9,8 +9,6 @@
 
 namespace quadrille::workloads {
 
-std::vector<kernels::VariantInfo const*> ptrans_rows();
-
 namespace {
 
 namespace transpose = kernels::transpose;
@@ -23,12 +21,12 @@ struct Parameters {
   bool operator==(Parameters const&) const = default;
 };
 
-kernels::VariantInfo const kScalapack{"scalapack",
-                                      kernels::Backend::vendor,
-                                      {core::DataType::f64, core::DataType::f32},
-                                      "host device",
-                                      "ScaLAPACK",
-                                      "the peer: p?tran on the same ranks"};
+constexpr kernels::VariantInfo kScalapack{.name = "scalapack",
+                                          .role = kernels::Role::peer,
+                                          .where = kernels::Where::host,
+                                          .types = {core::DataType::f64, core::DataType::f32},
+                                          .source = "ScaLAPACK",
+                                          .summary = "p?tran on the same ranks"};
 
 /// Global indices that one process holds as rows of A and another as columns of B, as runs that
 /// are contiguous in both.
@@ -75,26 +73,25 @@ std::vector<Run> cut(std::vector<Run> const& runs, core::Range part) {
 /// t under the packing of t + 1 and the unpacking of t - 1.
 class Ptrans final : public measure::Workload {
  public:
-  Ptrans(core::Case const& one, int ranks, int rank)
-      : case_{one},
-        p_{one.parameters.as<Parameters>()},
-        m_{one.size[0]},
-        n_{one.size[1]},
+  Ptrans(core::Case const& spec, int ranks, int rank)
+      : case_{spec},
+        p_{spec.parameters.as<Parameters>()},
+        m_{spec.size[0]},
+        n_{spec.size[1]},
         ranks_{ranks},
         rank_{rank} {
-    shape_ = one.grid.rows > 0 ? one.grid : comm::near_square(ranks);
+    shape_ = spec.grid.rows > 0 ? spec.grid : comm::near_square(ranks);
     int const row = rank / shape_.cols, col = rank % shape_.cols;
     a_layout_ = {{m_, p_.block, shape_.rows}, {n_, p_.block, shape_.cols}, row, col};
     b_layout_ = {{n_, p_.block, shape_.rows}, {m_, p_.block, shape_.cols}, row, col};
     steps_ = static_cast<std::size_t>((m_ + p_.panel - 1) / p_.panel);
   }
 
-  measure::Description describe() const override {
+  measure::Description describe(measure::Selection const& selected) const override {
     measure::Description d;
     double const bytes =
         static_cast<double>(m_) * static_cast<double>(n_) * static_cast<double>(size_of());
-    d.has_legs = true;
-    d.communicates = true;
+    d.traits = {.communicates = true, .has_legs = true, .bar = kernels::Role::peer};
     d.amount = bytes;
     d.unit = "B/s";
     d.device_bytes = 4 * bytes;
@@ -105,25 +102,35 @@ class Ptrans final : public measure::Workload {
                          std::ceil(static_cast<double>(n_) / shape_.cols) *
                          static_cast<double>(size_of());
     double const steps = static_cast<double>(std::max<std::size_t>(1, steps_));
-    d.memory_bytes = 2 * local * (wants_scalapack(case_) ? 2 : 1) +
+    d.memory_bytes = 2 * local * (has_peer(selected) ? 2 : 1) +
                      2 * local * static_cast<double>(p_.buffers) / steps + 4096.0 * ranks_;
     return d;
   }
 
-  std::vector<kernels::VariantInfo const*> variants() const override { return ptrans_rows(); }
-  std::string_view best(device::Kind kind) const override {
-    return best_of(*this, case_.type, kind, {"shared_swizzled", "kokkos"});
-  }
-  bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
-    return &variant == &kScalapack ? kind == device::Kind::host : variant.runs_on(kind);
-  }
-  std::string_view vendor_row() const override { return kScalapack.name; }
-  bool has_legs(kernels::VariantInfo const& variant) const override {
-    return &variant != &kScalapack;
+  std::string unsupported_reason(kernels::VariantInfo const& variant,
+                                 device::Device const&) const override {
+    if (&variant == &kScalapack) return scalapack_unsupported({m_, n_});
+    auto const& row = row_of<transpose::Problem>(variant);
+    std::vector<Pair> to;
+    for (int r = 0; r < ranks_; ++r) to.push_back(pair(rank_, r));
+    device::MatrixView const a = unallocated(a_layout_, case_.type);
+    device::MatrixView const b = unallocated(b_layout_, case_.type);
+    std::string reason;
+    for (std::size_t t = 0; t < steps_ && reason.empty(); ++t) {
+      for_pieces(t, to, a, b, static_cast<std::byte*>(a.data),
+                 [&](auto const& from, auto const& into) {
+                   if (!reason.empty()) return;
+                   reason = row.unsupported_reason({from, into});
+                   if (!reason.empty())
+                     reason += fmt::format(" in a piece of {} x {}", from.rows, from.cols);
+                 });
+    }
+    return reason;
   }
 
-  void prepare(comm::World& world, std::uint64_t seed) override {
-    if (!channel_) allocate(world);
+  void prepare(comm::World& world, std::uint64_t seed,
+               measure::Selection const& selected) override {
+    if (!channel_) allocate(world, selected);
     source_ = {case_.data, seed, 0};
     fill(a_.view(), a_layout_, source_, world);
     if (peer_) fill(peer_a_.view(), peer_->layout(m_, n_), source_, world);
@@ -142,14 +149,16 @@ class Ptrans final : public measure::Workload {
     }
     device::StreamView const compute = world.stream();
     device::StreamView const communicate = world.comm_stream();
-    bool const one_after_the_other = leg == Leg::serial || misplaced_;
+    auto const& transposes = row_of<transpose::Problem>(variant);
     for (std::size_t t = 0; t < steps_; ++t) {
       Slot& slot = slots_[t % slots_.size()];
       // Step t - buffers still sits in this slot: unpack it before packing over it.
       if (t >= slots_.size()) finish_step(t - slots_.size(), leg, compute);
-      if (one_after_the_other && t > 0) slots_[(t - 1) % slots_.size()].exchanged.wait_on(compute);
+      if (leg == Leg::serial && t > 0) {
+        slots_[(t - 1) % slots_.size()].exchanged.wait_on(compute);
+      }
       place(slot, t);
-      if (leg != Leg::communicate) pack(t, variant, compute);
+      if (leg != Leg::communicate) pack(t, transposes, compute);
       compute.record(slot.packed);
       if (leg == Leg::compute) continue;
       communicate.wait(slot.packed);
@@ -161,23 +170,16 @@ class Ptrans final : public measure::Workload {
 
   measure::Verdict validate(comm::World& world) override {
     Layout const layout = peer_ran_ ? peer_->layout(n_, m_) : b_layout_;
-    return agree(world, compare("B", output(), region_of(layout, true), source_, world,
+    return agree(world, compare("B", outputs_of(*this)[0], region_of(layout, true), source_, world,
                                 check_stride(case_)));
   }
-
-  std::vector<device::MatrixView> outputs() override { return {output()}; }
 
   std::vector<measure::Field> fields() override {
     if (peer_ran_) {
       return {field("A", peer_a_.view(), peer_->layout(m_, n_)),
-              field("B", peer_b_.view(), peer_->layout(n_, m_))};
+              measure::output(field("B", peer_b_.view(), peer_->layout(n_, m_)))};
     }
-    return {field("A", a_.view(), a_layout_), field("B", b_.view(), b_layout_)};
-  }
-
-  bool misplace_waits() override {
-    misplaced_ = true;
-    return true;
+    return {field("A", a_.view(), a_layout_), measure::output(field("B", b_.view(), b_layout_))};
   }
 
  private:
@@ -197,7 +199,6 @@ class Ptrans final : public measure::Workload {
   };
 
   std::size_t size_of() const { return core::size_of(case_.type); }
-  device::MatrixView output() const { return (peer_ran_ ? peer_b_ : b_).view(); }
 
   /// What `from` sends to `to`.
   Pair pair(int from, int to) const {
@@ -219,7 +220,11 @@ class Ptrans final : public measure::Workload {
     return static_cast<std::size_t>(step(p, 0).count * p.col_count) * size_of();
   }
 
-  void allocate(comm::World& world) {
+  static bool has_peer(measure::Selection const& selected) {
+    return std::ranges::find(selected, &kScalapack) != selected.end();
+  }
+
+  void allocate(comm::World& world, measure::Selection const& selected) {
     comm::Grid const grid{world.group(), shape_};
     a_ = {world.device(), case_.type, a_layout_.local_rows(), a_layout_.local_cols(),
           world.stream()};
@@ -240,7 +245,7 @@ class Ptrans final : public measure::Workload {
       slot.packed = device::Event{world.device()};
     }
     channel_ = world.transport(case_.transport, case_.throttle).connect(world.group());
-    if (wants_scalapack(case_) && world.device().kind() == device::Kind::host) {
+    if (has_peer(selected)) {
       peer_.emplace(world, grid);
       auto const make = [&](Layout const& layout) {
         return device::Matrix{world.device(), case_.type, layout.local_rows(), layout.local_cols(),
@@ -270,30 +275,36 @@ class Ptrans final : public measure::Workload {
     }
   }
 
-  /// Transposes each destination's piece of step t into its place in the slot; this rank's own
-  /// piece goes straight into B.
-  void pack(std::size_t t, kernels::VariantInfo const& variant, device::StreamView stream) {
-    Slot const& slot = slots_[t % slots_.size()];
+  /// Calls f(block of A, place of its transpose) for all that this rank transposes in step t: each
+  /// destination's piece into its place in what is sent; this rank's own piece goes straight into B.
+  template <class F>
+  void for_pieces(std::size_t t, std::vector<Pair> const& to, device::MatrixView const& a,
+                  device::MatrixView const& b, std::byte* sent, F const& f) const {
     for (int r = 0; r < ranks_; ++r) {
-      auto const index = static_cast<std::size_t>(r);
-      Pair const& p = to_[index];
+      Pair const& p = to[static_cast<std::size_t>(r)];
       core::Range const part = step(p, t);
-      device::MatrixView const piece{const_cast<void*>(slot.send[index].data), case_.type,
-                                     p.col_count, part.count, part.count};
+      device::MatrixView const piece{sent, case_.type, p.col_count, part.count, part.count};
       std::int64_t i = 0;
       for (Run const& rows : cut(p.rows, part)) {
         std::int64_t j = 0;
         for (Run const& cols : p.cols) {
-          device::MatrixView const from = a_.view().block(rows.a, cols.a, rows.count, cols.count);
-          device::MatrixView const to =
-              r == rank_ ? b_.view().block(cols.b, rows.b, cols.count, rows.count)
-                         : piece.block(j, i, cols.count, rows.count);
-          launch<transpose::Problem>(variant, {from, to}, stream);
+          f(a.block(rows.a, cols.a, rows.count, cols.count),
+            r == rank_ ? b.block(cols.b, rows.b, cols.count, rows.count)
+                       : piece.block(j, i, cols.count, rows.count));
           j += cols.count;
         }
         i += rows.count;
       }
+      if (r != rank_) sent += static_cast<std::size_t>(part.count * p.col_count) * size_of();
     }
+  }
+
+  void pack(std::size_t t, kernels::Variant<transpose::Problem> const& variant,
+            device::StreamView stream) {
+    for_pieces(t, to_, a_.view(), b_.view(), slots_[t % slots_.size()].to_send.data(),
+               [&](auto const& from, auto const& into) {
+                 variant.launch({from, into}, stream);
+               });
   }
 
   /// Waits in the stream for the exchange of step t and copies what came into B.
@@ -333,7 +344,6 @@ class Ptrans final : public measure::Workload {
   Layout a_layout_, b_layout_;
   std::size_t steps_ = 0;
   Source source_;
-  bool misplaced_ = false;
   bool peer_ran_ = false;
   device::Matrix a_, b_, peer_a_, peer_b_;
   std::vector<Pair> to_, from_;  // by rank
@@ -342,14 +352,14 @@ class Ptrans final : public measure::Workload {
   std::optional<Scalapack> peer_;
 };
 
-}  // namespace
-
-std::vector<kernels::VariantInfo const*> ptrans_rows() {
-  std::vector<kernels::VariantInfo const*> rows = rows_of(transpose::variants());
+measure::Selection rows() {
   // The library's local transpose is a local technique; the peer of the whole operation is p?tran.
-  if (has_scalapack()) rows.push_back(&kScalapack);
-  return rows;
+  measure::Selection all = rows_of(transpose::variants());
+  if (has_scalapack()) all.push_back(&kScalapack);
+  return all;
 }
+
+}  // namespace
 
 namespace entries {
 
@@ -366,12 +376,12 @@ extern measure::WorkloadEntry const ptrans{
                            core::options::count("block", core::options::at(&Parameters::block),
                                                 "block-cyclic block; 0: one block per process",
                                                 {.unit = "elements"})},
-               .variants = measure::names_of(ptrans_rows())},
+               .variants = measure::names_of(rows())},
     .summary = "B = A^T on a process grid, packed, exchanged and unpacked in overlapped steps",
     .work = "m n s bytes",
     .local = false,
+    .variants = rows(),
     .make = measure::make<Ptrans>,
-    .variants = ptrans_rows,
 };
 
 }  // namespace entries

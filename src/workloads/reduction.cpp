@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduction/reduction.hpp"
 
-#include "reduction/reduction_access.hpp"
 #include "workloads/streamed_vectors.hpp"
 #include "workloads/tables.hpp"
 #include "workloads/virtual_blocks.hpp"
@@ -40,19 +39,19 @@ struct Parameters {
 /// One number from a vector that is spread over all ranks by virtual blocks.
 class Reduction final : public measure::Workload {
  public:
-  Reduction(core::Case const& one, int ranks, int rank)
-      : case_{one},
-        p_{one.parameters.as<Parameters>()},
-        n_{one.size[0]},
+  Reduction(core::Case const& spec, int ranks, int rank)
+      : case_{spec},
+        p_{spec.parameters.as<Parameters>()},
+        n_{spec.size[0]},
         ranks_{ranks},
         operation_{p_.operation},
         blocks_{RankReduction::blocks_of(ranks, rank)},
         first_{reduction::block_begin(n_, blocks_.first)},
         count_{reduction::block_begin(n_, blocks_.first + blocks_.count) - first_} {}
 
-  measure::Description describe() const override {
+  measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
-    d.communicates = true;
+    d.traits = {.communicates = true, .recordable = ranks_ == 1 && !is_streamed()};
     d.amount = vectors() * static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
     d.unit = "B/s";
     d.device_bytes = is_streamed() ? 0 : d.amount;  // the link to the host is the limit
@@ -64,24 +63,15 @@ class Reduction final : public measure::Workload {
     return d;
   }
 
-  std::vector<kernels::VariantInfo const*> variants() const override {
-    return rows_of(reduction::variants());
-  }
-  bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
-    return variant.runs_on(kind) && reduction::supports(variant, operation_, kind);
-  }
-  std::string refusal(kernels::VariantInfo const& variant) const override {
+  std::string unsupported_reason(kernels::VariantInfo const& variant,
+                                 device::Device const&) const override {
     if (p_.reproducible && is_streamed()) {
       return "reduces no chunks reproducibly; set source = \"device\"";
     }
-    if (!p_.reproducible || reduction::supports_reproducible(variant)) return {};
-    return "gives no reproducible bits; use variant 'best'";
-  }
-  std::string_view best(device::Kind kind) const override {
-    return best_of(*this, case_.type, kind, {"one_launch", "kokkos"});
+    return row_of<reduction::Problem>(variant).unsupported_reason(problem());
   }
 
-  void prepare(comm::World& world, std::uint64_t seed) override {
+  void prepare(comm::World& world, std::uint64_t seed, measure::Selection const&) override {
     if (!prepared_) {
       if (is_streamed()) {
         streamed_ = {world, case_.type, count_, vectors(), chunk_bytes()};
@@ -112,29 +102,28 @@ class Reduction final : public measure::Workload {
   }
 
   void reset(comm::World& world, kernels::VariantInfo const& variant) override {
-    launched_ = &variant;
+    launched_ = &row_of<reduction::Problem>(variant);
     over_ranks_.reset(world);
   }
 
-  bool recordable() const override { return ranks_ == 1 && !is_streamed(); }
-
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
+    auto const& row = row_of<reduction::Problem>(variant);
     if (is_streamed()) {
-      reduce_chunks(variant, world);
+      reduce_chunks(row, world);
     } else {
-      launch(variant, problem(), world.stream());
+      row.launch(problem(), world.stream());
     }
     over_ranks_.run(world);
   }
 
   /// What the kernels' own addresses make of shared memory, on one rank.
   std::vector<measure::Extra> observed() override {
+    auto const conflicts_of = launched_->specifics.notes.conflicts;
     bool const is_f32 = case_.type == core::DataType::f32 && p_.accumulator == Accumulator::f32;
-    if (!is_f32 || launched_->backend != kernels::Backend::cuda) return {};
-    auto const conflicts = reduction::bank_conflicts(launched_->name, count_);
-    if (!conflicts) return {};
-    return {{"bank conflicts, stores", static_cast<double>(conflicts->stores), "wavefronts"},
-            {"bank conflicts, loads", static_cast<double>(conflicts->loads), "wavefronts"}};
+    if (!is_f32 || conflicts_of == nullptr) return {};
+    reduction::Conflicts const conflicts = conflicts_of(count_);
+    return {{"bank conflicts, stores", static_cast<double>(conflicts.stores), "wavefronts"},
+            {"bank conflicts, loads", static_cast<double>(conflicts.loads), "wavefronts"}};
   }
 
   measure::Verdict validate(comm::World& world) override {
@@ -158,13 +147,12 @@ class Reduction final : public measure::Workload {
     }
     hold(finding, "total", over_ranks_.total_value(world), want, allowed(magnitude, n_), world);
     over_ranks_.check_gathered(world, finding);
-    return agree(world, finding);
+    measure::Verdict verdict = agree(world, finding);
+    verdict.digest = fmt::format("{:a}", over_ranks_.total_value(world));
+    return verdict;
   }
 
-  std::vector<device::MatrixView> outputs() override { return over_ranks_.outputs(); }
-  std::string digest(comm::World& world) override {
-    return fmt::format("{:a}", over_ranks_.total_value(world));
-  }
+  std::vector<measure::Field> fields() override { return over_ranks_.fields(); }
 
  private:
   struct Reference {
@@ -177,14 +165,14 @@ class Reduction final : public measure::Workload {
   std::int64_t chunk_bytes() const { return p_.chunk > 0 ? p_.chunk : 64 << 20; }
 
   /// The partial results of chunks are reduced like a vector of the device, always in one way.
-  void reduce_chunks(kernels::VariantInfo const& variant, comm::World& world) {
+  void reduce_chunks(kernels::Variant<reduction::Problem> const& row, comm::World& world) {
     streamed_.run(world, [&](std::int64_t c, void const* x, void const* y, std::int64_t n) {
       reduction::Problem part = problem();
       part.x = x;
       part.y = y;
       part.n = n;
       part.result = partial_of_chunk_.data() + c;
-      launch(variant, part, world.stream());
+      row.launch(part, world.stream());
     });
     reduction::Problem last = problem();
     last.x = partial_of_chunk_.data();
@@ -193,9 +181,7 @@ class Reduction final : public measure::Workload {
     last.accumulator = core::DataType::f64;
     bool const adds = operation_ != Operation::min && operation_ != Operation::max;
     if (adds) last.operation = Operation::sum;
-    bool const on_gpu = world.device().kind() == device::Kind::cuda;
-    launch(*kernels::find(reduction::variants(), on_gpu ? "one_launch" : "reference"), last,
-           world.stream());
+    reduction::reduce_any(last, world.stream());
   }
 
   reduction::Problem problem() const {
@@ -289,7 +275,7 @@ class Reduction final : public measure::Workload {
   core::Range blocks_;
   std::int64_t first_, count_;
   bool prepared_ = false;
-  kernels::VariantInfo const* launched_ = nullptr;
+  kernels::Variant<reduction::Problem> const* launched_ = nullptr;
   Source sx_, sy_;
   Reference reference_;  // of the data that prepare() made last
   device::Matrix x_, y_;
@@ -298,8 +284,6 @@ class Reduction final : public measure::Workload {
   device::Buffer<std::byte> scratch_;  // on a GPU, for partial results
   RankReduction over_ranks_;
 };
-
-std::vector<kernels::VariantInfo const*> reduction_rows() { return rows_of(reduction::variants()); }
 
 }  // namespace
 
@@ -325,12 +309,12 @@ extern measure::WorkloadEntry const reduction{
                      core::options::flag("reproducible",
                                          core::options::at(&Parameters::reproducible),
                                          "the same bits for any number of ranks and any device")},
-         .variants = measure::names_of(reduction_rows())},
+         .variants = measure::names_of(rows_of(reduction::variants()))},
     .summary = "sum, min, max, dot or norm2 of a distributed vector",
     .work = "n s bytes read, twice for dot",
     .local = false,
+    .variants = rows_of(reduction::variants()),
     .make = measure::make<Reduction>,
-    .variants = reduction_rows,
 };
 
 }  // namespace entries

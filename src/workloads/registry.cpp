@@ -47,7 +47,13 @@ core::Vocabulary const& vocabulary() {
     for (measure::WorkloadEntry const* entry : workloads()) all.push_back(&entry->schema);
     return all;
   }();
-  static core::Vocabulary const vocabulary{schemas, {"auto", "nccl", "mpi"}};
+  static core::Vocabulary const vocabulary = [] {
+    core::Vocabulary all{schemas, {"auto"}};
+    for (std::string_view const name : comm::selectable_transports()) {
+      all.transports.emplace_back(name);
+    }
+    return all;
+  }();
   return vocabulary;
 }
 

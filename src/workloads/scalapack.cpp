@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #ifdef QUADRILLE_SCALAPACK
 #include "gemm/gemm.hpp"
@@ -42,12 +43,10 @@ constexpr int kBlock = 128;
 
 }  // namespace
 
-bool wants_scalapack(core::Case const& one) {
-  bool const typed = one.type == core::DataType::f64 || one.type == core::DataType::f32;
-  bool const named =
-      std::any_of(one.variants.begin(), one.variants.end(),
-                  [](std::string const& name) { return name == "scalapack" || name == "all"; });
-  return has_scalapack() && typed && (named || one.vendor == core::VendorLine::automatic);
+std::string scalapack_unsupported(std::initializer_list<std::int64_t> extents) {
+  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
+  if (std::max(extents) <= kMost) return {};
+  return fmt::format("takes extents up to {}", kMost);
 }
 
 Layout Scalapack::layout(std::int64_t m, std::int64_t n) const {
@@ -65,8 +64,6 @@ using Descriptor = std::array<int, 9>;
 
 /// Describes the transpose of an m x n matrix whose local part is a row-major view.
 Descriptor describe(std::int64_t m, std::int64_t n, device::MatrixView const& view, int context) {
-  QUAD_REQUIRE(m < (1LL << 31) && n < (1LL << 31),
-               "scalapack: extents are 32-bit; choose smaller ones");
   Descriptor desc{};
   int const rows = static_cast<int>(n);
   int const cols = static_cast<int>(m);

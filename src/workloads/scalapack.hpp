@@ -5,12 +5,15 @@
 #include "comm/grid.hpp"
 #include "workloads/data.hpp"
 
+#include <initializer_list>
+#include <string>
+
 namespace quadrille::workloads {
 
 /// True when this build found ScaLAPACK.
 bool has_scalapack();
-/// True when the case measures ScaLAPACK: asked for by name, by group, or as the vendor line.
-bool wants_scalapack(core::Case const& one);
+/// Why it does not take matrices of these extents; empty where it does.
+std::string scalapack_unsupported(std::initializer_list<std::int64_t> extents);
 
 /// ScaLAPACK's process grid and its matrices: block-cyclic with the block it likes, filled outside
 /// the timed region. A row-major block of M is a column-major block of M^T, so every call works

@@ -10,10 +10,9 @@ class Sendrecv final : public Exchange {
  public:
   using Exchange::Exchange;
 
-  measure::Description describe() const override {
+  measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
-    d.communicates = true;
-    d.min_ranks = 2;
+    d.traits = {.min_ranks = 2, .communicates = true};
     // Each rank's row leaves it once.
     d.amount = bytes() * ranks_;
     d.unit = "B/s";
@@ -48,8 +47,8 @@ extern measure::WorkloadEntry const sendrecv{
     .summary = "a ring: to the next rank, from the previous one",
     .work = "S bytes per rank",
     .local = false,
+    .variants = exchange_rows(),
     .make = measure::make<Sendrecv>,
-    .variants = exchange_rows,
 };
 
 }  // namespace entries

@@ -6,12 +6,9 @@
 #include "workloads/tables.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 namespace quadrille::workloads {
-
-std::vector<kernels::VariantInfo const*> summa_rows();
 
 namespace {
 
@@ -28,12 +25,12 @@ struct Parameters {
   bool operator==(Parameters const&) const = default;
 };
 
-kernels::VariantInfo const kScalapack{"scalapack",
-                                      kernels::Backend::vendor,
-                                      {core::DataType::f64, core::DataType::f32},
-                                      "host device",
-                                      "ScaLAPACK",
-                                      "the peer: p?gemm on the same ranks with the same BLAS"};
+constexpr kernels::VariantInfo kScalapack{.name = "scalapack",
+                                          .role = kernels::Role::peer,
+                                          .where = kernels::Where::host,
+                                          .types = {core::DataType::f64, core::DataType::f32},
+                                          .source = "ScaLAPACK",
+                                          .summary = "p?gemm on the same ranks with the same BLAS"};
 
 /// C = alpha A B + beta C on a P x Q grid. C stays; the owners of panel t of A broadcast it along
 /// their rows, those of panel t of B along their columns, into one of one to three buffers, while
@@ -41,13 +38,13 @@ kernels::VariantInfo const kScalapack{"scalapack",
 /// (R. van de Geijn, J. Watts: SUMMA, 1997.)
 class Summa final : public measure::Workload {
  public:
-  Summa(core::Case const& one, int ranks, int rank)
-      : case_{one},
-        p_{one.parameters.as<Parameters>()},
-        m_{one.size[0]},
-        n_{one.size[1]},
-        k_{one.size[2]} {
-    shape_ = one.grid.rows > 0 ? one.grid : comm::near_square(ranks);
+  Summa(core::Case const& spec, int ranks, int rank)
+      : case_{spec},
+        p_{spec.parameters.as<Parameters>()},
+        m_{spec.size[0]},
+        n_{spec.size[1]},
+        k_{spec.size[2]} {
+    shape_ = spec.grid.rows > 0 ? spec.grid : comm::near_square(ranks);
     int const row = rank / shape_.cols, col = rank % shape_.cols;
     comm::Distribution const rows_m{m_, p_.block, shape_.rows};
     comm::Distribution const rows_k{k_, p_.block, shape_.rows};
@@ -55,15 +52,22 @@ class Summa final : public measure::Workload {
     comm::Distribution const cols_n{n_, p_.block, shape_.cols};
     layout_ = {
         {rows_m, cols_k, row, col}, {rows_k, cols_n, row, col}, {rows_m, cols_n, row, col}, true};
+    a_ = unallocated(layout_.a, spec.type);
+    b_ = unallocated(layout_.b, spec.type);
+    c_ = unallocated(layout_.c, spec.type);
+    slots_.resize(static_cast<std::size_t>(p_.buffers));
   }
 
-  measure::Description describe() const override {
+  measure::Description describe(measure::Selection const& selected) const override {
     measure::Description d;
     auto const m = static_cast<double>(m_), n = static_cast<double>(n_),
                k = static_cast<double>(k_);
     auto const s = static_cast<double>(core::size_of(case_.type));
-    d.has_legs = true;
-    d.communicates = true;
+    // With beta the product is added to what the last one left.
+    d.traits = {.communicates = true,
+                .has_legs = true,
+                .repeatable = p_.beta == 0,
+                .bar = kernels::Role::peer};
     d.amount = gemm::flop(m, n, k);
     d.unit = "FLOP/s";
     d.device_bytes = gemm::compulsory_bytes(m, n, k, p_.beta, s);
@@ -74,25 +78,26 @@ class Summa final : public measure::Workload {
     double const own =
         rows * std::ceil(k / shape_.cols) + std::ceil(k / shape_.rows) * cols + rows * cols;
     double const panels = static_cast<double>(p_.buffers * p_.panel) * (rows + cols);
-    d.memory_bytes = s * (own * (wants_scalapack(case_) ? 2 : 1) + panels +
-                          (p_.beta == 0 ? 0 : 2 * rows * cols));
+    d.memory_bytes =
+        s * (own * (has_peer(selected) ? 2 : 1) + panels + (p_.beta == 0 ? 0 : 2 * rows * cols));
     return d;
   }
 
-  std::vector<kernels::VariantInfo const*> variants() const override { return summa_rows(); }
-  std::string_view best(device::Kind kind) const override {
-    return best_of(*this, case_.type, kind, {"simt_async", "thread_tile_2d", "kokkos"});
-  }
-  bool runs_on(kernels::VariantInfo const& variant, device::Kind kind) const override {
-    return &variant == &kScalapack ? kind == device::Kind::host : variant.runs_on(kind);
-  }
-  std::string_view vendor_row() const override { return kScalapack.name; }
-  bool has_legs(kernels::VariantInfo const& variant) const override {
-    return &variant != &kScalapack;
+  std::string unsupported_reason(kernels::VariantInfo const& variant,
+                                 device::Device const&) const override {
+    if (&variant == &kScalapack) return scalapack_unsupported({m_, n_, k_});
+    auto const& row = row_of<gemm::Problem>(variant);
+    std::string reason = row.unsupported_reason(problem({}));
+    for (Panel panel; reason.empty() && next(panel);) {
+      reason = row.unsupported_reason(problem(panel));
+      if (!reason.empty()) reason += fmt::format(" in a panel of width {}", panel.width);
+    }
+    return reason;
   }
 
-  void prepare(comm::World& world, std::uint64_t seed) override {
-    if (!prepared_) allocate(world);
+  void prepare(comm::World& world, std::uint64_t seed,
+               measure::Selection const& selected) override {
+    if (!prepared_) allocate(world, selected);
     prepared_ = true;
     product_ = {m_,
                 n_,
@@ -104,10 +109,7 @@ class Summa final : public measure::Workload {
                 {case_.data, seed, 1},
                 {case_.data, seed, 2}};
     own_.fill(product_, layout_, world);
-    if (peer_) {
-      ProductLayout const layout = peer_layout();
-      theirs_.fill(product_, layout, world);
-    }
+    if (peer_) theirs_.fill(product_, peer_layout(), world);
   }
 
   void reset(comm::World& world, kernels::VariantInfo const&) override {
@@ -127,12 +129,9 @@ class Summa final : public measure::Workload {
     if (leg == Leg::communicate) {
       communicate_only(world);
     } else {
-      pipeline(world, leg, variant);
+      pipeline(world, leg, row_of<gemm::Problem>(variant));
     }
   }
-
-  // With beta the product is added to what the last one left.
-  bool repeatable(kernels::VariantInfo const&) const override { return p_.beta == 0; }
 
   measure::Verdict validate(comm::World& world) override {
     if (peer_ran_)
@@ -140,26 +139,19 @@ class Summa final : public measure::Workload {
     return check_product(product_, layout_, own_.c.view(), world, case_.check);
   }
 
-  std::vector<device::MatrixView> outputs() override {
-    return {(peer_ran_ ? theirs_ : own_).c.view()};
-  }
-
   std::vector<measure::Field> fields() override {
     ProductLayout const layout = peer_ran_ ? peer_layout() : layout_;
     Operands const& operands = peer_ran_ ? theirs_ : own_;
     return {field("A", operands.a.view(), layout.a), field("B", operands.b.view(), layout.b),
-            field("C", operands.c.view(), layout.c)};
-  }
-
-  bool misplace_waits() override {
-    misplaced_ = true;
-    return true;
+            measure::output(field("C", operands.c.view(), layout.c))};
   }
 
  private:
+  /// Columns of A and rows of B, inside one block of both.
   struct Panel {
+    std::size_t index = 0;
     std::int64_t first = 0;
-    std::int64_t width = 0;
+    std::int64_t width = 0;  ///< 0: none
   };
   struct Operands {
     device::Matrix a, b, c, c0;
@@ -195,21 +187,31 @@ class Summa final : public measure::Workload {
     device::Event computed;
   };
 
-  void allocate(comm::World& world) {
+  /// From one panel to the next, from none to the first; false behind the last.
+  bool next(Panel& panel) const {
+    if (panel.width > 0) ++panel.index;
+    panel.first += panel.width;
+    if (panel.first >= k_) return false;
+    panel.width = std::min({p_.panel, layout_.a.cols.block_end(panel.first) - panel.first,
+                            layout_.b.rows.block_end(panel.first) - panel.first});
+    return true;
+  }
+
+  void allocate(comm::World& world, measure::Selection const& selected) {
     grid_ = comm::Grid{world.group(), shape_};
     own_.allocate(layout_, case_.type, p_.beta, world);
-    scratch_ = product_scratch(case_.type, 0, world);
-    // A panel lies inside one block of A's columns and one of B's rows.
-    for (std::int64_t at = 0; at < k_;) {
-      std::int64_t const end =
-          std::min({at + p_.panel, layout_.a.cols.block_end(at), layout_.b.rows.block_end(at)});
-      panels_.push_back({at, end - at});
-      at = end;
-    }
+    a_ = own_.a.view();
+    b_ = own_.b.view();
+    c_ = own_.c.view();
     std::int64_t widest = 0;
-    for (Panel const& panel : panels_) widest = std::max(widest, panel.width);
-    for (std::int64_t s = 0; s < p_.buffers; ++s) {
-      Slot& slot = slots_.emplace_back();
+    std::size_t scratch = 0;
+    for (Panel panel; next(panel);) {
+      panels_.push_back(panel);
+      widest = std::max(widest, panel.width);
+      scratch = std::max(scratch, scratch_bytes(problem(panel), selected, world.device().facts()));
+    }
+    scratch_ = product_scratch(scratch, world);
+    for (Slot& slot : slots_) {
       slot.computed = device::Event{world.device()};
       if (shape_.cols > 1)
         slot.a = {world.device(), case_.type, layout_.a.local_rows(), widest, world.stream()};
@@ -219,46 +221,63 @@ class Summa final : public measure::Workload {
     comm::Transport& transport = world.transport(case_.transport, case_.throttle);
     if (shape_.cols > 1) row_channel_ = transport.connect(grid_.row_group());
     if (shape_.rows > 1) col_channel_ = transport.connect(grid_.col_group());
-    if (wants_scalapack(case_) && world.device().kind() == device::Kind::host) {
+    if (has_peer(selected)) {
       peer_.emplace(world, grid_);
       theirs_.allocate(peer_layout(), case_.type, p_.beta, world);
     }
   }
 
+  static bool has_peer(measure::Selection const& selected) {
+    return std::ranges::find(selected, &kScalapack) != selected.end();
+  }
   ProductLayout peer_layout() const {
     return {peer_->layout(m_, k_), peer_->layout(k_, n_), peer_->layout(m_, n_), true};
   }
 
-  Slot& slot_of(std::size_t t) { return slots_[t % slots_.size()]; }
+  Slot const& slot_of(Panel const& panel) const { return slots_[panel.index % slots_.size()]; }
+  Slot& slot_of(Panel const& panel) { return slots_[panel.index % slots_.size()]; }
 
   // A panel of A is a strided part of the owner's block; along a one-column grid it is used there.
-  device::MatrixView a_panel(std::size_t t) {
-    Panel const& p = panels_[t];
-    if (shape_.cols == 1) return own_.a.view().block(0, p.first, layout_.a.local_rows(), p.width);
-    return {slot_of(t).a.view().data, case_.type, layout_.a.local_rows(), p.width, p.width};
+  device::MatrixView a_panel(Panel const& panel) const {
+    std::int64_t const rows = layout_.a.local_rows();
+    if (panel.width == 0) return {nullptr, case_.type, rows, 0, 0};
+    if (shape_.cols == 1) return a_.block(0, panel.first, rows, panel.width);
+    return {slot_of(panel).a.view().data, case_.type, rows, panel.width, panel.width};
   }
 
   // A panel of B is contiguous in its owner, which sends and multiplies it in place.
-  device::MatrixView b_panel(std::size_t t) {
-    Panel const& p = panels_[t];
+  device::MatrixView b_panel(Panel const& panel) const {
     std::int64_t const cols = layout_.b.local_cols();
-    if (layout_.b.rows.owner(p.first) == layout_.b.row_part) {
-      return own_.b.view().block(layout_.b.rows.local(p.first), 0, p.width, cols);
+    if (panel.width > 0 && layout_.b.rows.owner(panel.first) == layout_.b.row_part) {
+      return b_.block(layout_.b.rows.local(panel.first), 0, panel.width, cols);
     }
-    return {slot_of(t).b.view().data, case_.type, p.width, cols, cols};
+    return {slot_of(panel).b.view().data, case_.type, panel.width, cols, cols};
   }
 
-  void send_panel(comm::World& world, std::size_t t) {
+  /// What a rank computes of one panel; of none where k is 0.
+  gemm::Problem problem(Panel const& panel) const {
+    gemm::Problem p;
+    p.a = a_panel(panel);
+    p.b = b_panel(panel);
+    p.c = c_;
+    p.alpha = p_.alpha;
+    p.beta = panel.first == 0 ? p_.beta : 1;
+    p.compute = case_.compute;
+    p.scratch = scratch_.data();
+    p.scratch_bytes = scratch_.bytes();
+    return p;
+  }
+
+  void send_panel(comm::World& world, Panel const& p) {
     device::StreamView const stream = world.comm_stream();
-    Slot& slot = slot_of(t);
-    Panel const& p = panels_[t];
+    Slot& slot = slot_of(p);
     std::size_t const s = core::size_of(case_.type);
     if (row_channel_) {
       int const owner = layout_.a.cols.owner(p.first);
-      device::MatrixView const to = a_panel(t);
+      device::MatrixView const to = a_panel(p);
       if (owner == layout_.a.col_part) {
         device::MatrixView const from =
-            own_.a.view().block(0, layout_.a.cols.local(p.first), to.rows, p.width);
+            a_.block(0, layout_.a.cols.local(p.first), to.rows, p.width);
         stream.copy_2d(to.data, static_cast<std::size_t>(to.ld) * s, from.data,
                        static_cast<std::size_t>(from.ld) * s, static_cast<std::size_t>(p.width) * s,
                        static_cast<std::size_t>(to.rows));
@@ -267,49 +286,42 @@ class Summa final : public measure::Workload {
           {to.data, static_cast<std::size_t>(to.rows * p.width) * s}, owner, stream, p_.broadcast);
     }
     if (col_channel_) {
-      device::MatrixView const panel = b_panel(t);
+      device::MatrixView const panel = b_panel(p);
       slot.b_arrived =
           col_channel_->broadcast({panel.data, static_cast<std::size_t>(panel.cols * p.width) * s},
                                   layout_.b.rows.owner(p.first), stream, p_.broadcast);
     }
   }
 
-  void pipeline(comm::World& world, Leg leg, kernels::VariantInfo const& variant) {
+  void pipeline(comm::World& world, Leg leg, kernels::Variant<gemm::Problem> const& variant) {
     device::StreamView const compute = world.stream();
-    bool const one_after_the_other = leg == Leg::serial || misplaced_;
-    for (std::size_t t = 0; t < panels_.size(); ++t) {
-      Slot& slot = slot_of(t);
+    for (Panel const& panel : panels_) {
+      Slot& slot = slot_of(panel);
       if (leg != Leg::compute) {
         // The slot is free once its last product is done; waiting for the newest product instead
         // leaves nothing to overlap.
-        if (t >= slots_.size()) world.comm_stream().wait(slot.computed);
-        if (one_after_the_other && t > 0) world.comm_stream().wait(slot_of(t - 1).computed);
-        send_panel(world, t);
+        if (panel.index >= slots_.size()) world.comm_stream().wait(slot.computed);
+        if (leg == Leg::serial && panel.index > 0) {
+          world.comm_stream().wait(slot_of(panels_[panel.index - 1]).computed);
+        }
+        send_panel(world, panel);
         slot.a_arrived.wait_on(compute);
         slot.b_arrived.wait_on(compute);
       }
-      launch<gemm::Problem>(variant,
-                            {a_panel(t), b_panel(t), own_.c.view(), p_.alpha, t == 0 ? p_.beta : 1,
-                             false, false, scratch_.span()},
-                            compute);
+      variant.launch(problem(panel), compute);
       compute.record(slot.computed);
     }
-    if (panels_.empty()) {
-      device::MatrixView const a{nullptr, case_.type, layout_.c.local_rows(), 0, 0};
-      device::MatrixView const b{nullptr, case_.type, 0, layout_.c.local_cols(),
-                                 layout_.c.local_cols()};
-      launch<gemm::Problem>(variant, {a, b, own_.c.view(), p_.alpha, p_.beta}, compute);
-    }
+    if (panels_.empty()) variant.launch(problem({}), compute);
   }
 
   void communicate_only(comm::World& world) {
-    for (std::size_t t = 0; t < panels_.size(); ++t) {
-      Slot& slot = slot_of(t);
-      if (t >= slots_.size()) {
+    for (Panel const& panel : panels_) {
+      Slot& slot = slot_of(panel);
+      if (panel.index >= slots_.size()) {
         slot.a_arrived.wait_on(world.comm_stream());
         slot.b_arrived.wait_on(world.comm_stream());
       }
-      send_panel(world, t);
+      send_panel(world, panel);
     }
     for (Slot& slot : slots_) {
       slot.a_arrived.wait_on(world.stream());
@@ -325,23 +337,23 @@ class Summa final : public measure::Workload {
   std::vector<Panel> panels_;
   Product product_;
   bool prepared_ = false;
-  bool misplaced_ = false;
   bool peer_ran_ = false;
   comm::Grid grid_;
   Operands own_, theirs_;
-  device::Buffer<float> scratch_;
+  device::MatrixView a_, b_, c_;  // own; unallocated() before prepare()
+  device::Buffer<std::byte> scratch_;
   std::vector<Slot> slots_;
   std::unique_ptr<comm::Channel> row_channel_, col_channel_;
   std::optional<Scalapack> peer_;
 };
 
-}  // namespace
-
-std::vector<kernels::VariantInfo const*> summa_rows() {
-  std::vector<kernels::VariantInfo const*> rows = rows_of(gemm::variants());
-  if (has_scalapack()) rows.push_back(&kScalapack);
-  return rows;
+measure::Selection rows() {
+  measure::Selection all = rows_of(gemm::variants());
+  if (has_scalapack()) all.push_back(&kScalapack);
+  return all;
 }
+
+}  // namespace
 
 namespace entries {
 
@@ -365,12 +377,12 @@ extern measure::WorkloadEntry const summa{
                                                  "C = alpha A B + beta C"),
                            core::options::number("beta", core::options::at(&Parameters::beta),
                                                  "C = alpha A B + beta C")},
-               .variants = measure::names_of(summa_rows())},
+               .variants = measure::names_of(rows())},
     .summary = "C = alpha A B + beta C on a process grid, panels broadcast under the product",
     .work = "2 m n k flop",
     .local = false,
+    .variants = rows(),
     .make = measure::make<Summa>,
-    .variants = summa_rows,
 };
 
 }  // namespace entries

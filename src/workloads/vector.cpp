@@ -18,36 +18,36 @@ struct Parameters {
 /// Element-wise operations on vectors of each rank's own.
 class Vector final : public measure::Workload {
  public:
-  Vector(core::Case const& one, int ranks, int rank)
-      : case_{one},
-        n_{one.size[0]},
+  Vector(core::Case const& spec, int ranks, int rank)
+      : case_{spec},
+        n_{spec.size[0]},
         ranks_{ranks},
         rank_{rank},
-        operation_{one.parameters.as<Parameters>().operation} {}
+        operation_{spec.parameters.as<Parameters>().operation} {}
 
-  measure::Description describe() const override {
+  measure::Description describe(measure::Selection const& selected) const override {
     measure::Description d;
     auto const n = static_cast<double>(n_);
     auto const s = static_cast<double>(core::size_of(case_.type));
     d.amount = vector::bytes(operation_, n, s) * ranks_;
     d.unit = "B/s";
     d.device_bytes = d.amount;
-    d.memory_bytes = 3 * (n + 1) * s;
+    d.memory_bytes = 3 * (n + static_cast<double>(longest_shift(selected))) * s;
+    d.traits = {.recordable = true};
     d.extras = {{"arithmetic", vector::flop(operation_, n) * ranks_, "FLOP/s"}};
     return d;
   }
 
-  std::vector<kernels::VariantInfo const*> variants() const override {
-    return rows_of(vector::variants());
-  }
-  std::string_view best(device::Kind kind) const override {
-    return best_of(*this, case_.type, kind, {"vectorized", "kokkos"});
+  std::string unsupported_reason(kernels::VariantInfo const& variant,
+                                 device::Device const&) const override {
+    return row_of<vector::Problem>(variant).unsupported_reason(problem());
   }
 
-  void prepare(comm::World& world, std::uint64_t seed) override {
+  void prepare(comm::World& world, std::uint64_t seed,
+               measure::Selection const& selected) override {
     if (x_.view().data == nullptr) {
       for (device::Matrix* matrix : {&x_, &y_, &out_})
-        *matrix = {world.device(), case_.type, 1, n_ + 1, world.stream()};
+        *matrix = {world.device(), case_.type, 1, n_ + longest_shift(selected), world.stream()};
     }
     sx_ = {case_.data, seed, static_cast<std::uint64_t>(8 * rank_)};
     sy_ = {case_.data, seed, static_cast<std::uint64_t>(8 * rank_ + 1)};
@@ -59,11 +59,10 @@ class Vector final : public measure::Workload {
     world.stream().fill(out_.view().data, 0xFF, out_.bytes());
   }
 
-  bool recordable() const override { return true; }
-
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    shift_ = vector::shift_of(variant.name);
-    launch(variant, problem(), world.stream());
+    auto const& row = row_of<vector::Problem>(variant);
+    shift_ = row.specifics.notes.shift;
+    row.launch(problem(), world.stream());
   }
 
   measure::Verdict validate(comm::World& world) override {
@@ -94,9 +93,16 @@ class Vector final : public measure::Workload {
     return agree(world, finding);
   }
 
-  std::vector<device::MatrixView> outputs() override { return {shifted(out_)}; }
+  std::vector<measure::Field> fields() override { return {measure::output(shifted(out_))}; }
 
  private:
+  static std::int64_t longest_shift(measure::Selection const& selected) {
+    std::int64_t longest = 0;
+    for (kernels::VariantInfo const* variant : selected) {
+      longest = std::max(longest, row_of<vector::Problem>(*variant).specifics.notes.shift);
+    }
+    return longest;
+  }
   vector::Problem problem() const {
     return {operation_, case_.type, shifted(x_).data, shifted(y_).data, shifted(out_).data, n_};
   }
@@ -114,8 +120,6 @@ class Vector final : public measure::Workload {
   device::Matrix x_, y_, out_;
 };
 
-std::vector<kernels::VariantInfo const*> vector_rows() { return rows_of(vector::variants()); }
-
 }  // namespace
 
 namespace entries {
@@ -127,12 +131,12 @@ extern measure::WorkloadEntry const vector{
                .options = {core::options::choice("operation",
                                                  core::options::at(&Parameters::operation),
                                                  "add: x + y; quadratic: a x^2 + b x + c")},
-               .variants = measure::names_of(vector_rows())},
+               .variants = measure::names_of(rows_of(vector::variants()))},
     .summary = "element-wise x + y or a x^2 + b x + c",
     .work = "3 n s or 2 n s bytes per rank",
     .local = true,
+    .variants = rows_of(vector::variants()),
     .make = measure::make<Vector>,
-    .variants = vector_rows,
 };
 
 }  // namespace entries

@@ -64,18 +64,23 @@ void RankReduction::run(comm::World& world) {
   stream.copy(outputs_.data() + 1, host_.data() + reduction::kVirtualBlocks, sizeof(double));
 }
 
-std::vector<device::MatrixView> RankReduction::outputs() const {
+std::vector<measure::Field> RankReduction::fields() const {
   if (!reproducible_) {
-    return {{outputs_.data(), core::DataType::f64, 1, outputs_.size(), outputs_.size()}};
+    return {measure::output(
+        {outputs_.data(), core::DataType::f64, 1, outputs_.size(), outputs_.size()})};
   }
-  return {{blocks_.data(), core::DataType::f64, 1, mine_.count, mine_.count},
-          {outputs_.data() + 1, core::DataType::f64, 1, 1, 1}};
+  return {measure::output(my_blocks()),
+          measure::output({outputs_.data() + 1, core::DataType::f64, 1, 1, 1})};
+}
+
+device::MatrixView RankReduction::my_blocks() const {
+  return {blocks_.data(), core::DataType::f64, 1, mine_.count, mine_.count};
 }
 
 double RankReduction::partial_value(comm::World const& world) const {
   if (!reproducible_)
     return download<double>({outputs_.data(), core::DataType::f64, 1, 1, 1}, world.stream())[0];
-  std::vector<double> const mine = download<double>(outputs()[0], world.stream());
+  std::vector<double> const mine = download<double>(my_blocks(), world.stream());
   double value = reduction::identity(operation_);
   for (double const x : mine) {
     bool const better = operation_ == Operation::min ? !(x >= value) : !(x <= value);
@@ -90,7 +95,7 @@ double RankReduction::partial_value(comm::World const& world) const {
 
 void RankReduction::check_gathered(comm::World const& world, Finding& finding) const {
   if (!reproducible_) return;
-  std::vector<double> const mine = download<double>(outputs()[0], world.stream());
+  std::vector<double> const mine = download<double>(my_blocks(), world.stream());
   std::vector<double> const got = download<double>(
       {gathered_.data(), core::DataType::f64, 1, gathered_.size(), gathered_.size()},
       world.stream());

@@ -31,7 +31,7 @@ class RankReduction {
   /// Enqueues the reduction behind the kernel on world.stream().
   void run(comm::World& world);
   /// partial and total; for reproducible ones the values of this rank's blocks and the total.
-  std::vector<device::MatrixView> outputs() const;
+  std::vector<measure::Field> fields() const;
   /// This rank's part as one number, from what the kernel wrote. Blocks.
   double partial_value(comm::World const& world) const;
   double total_value(comm::World const& world) const;
@@ -40,6 +40,8 @@ class RankReduction {
   void check_gathered(comm::World const& world, Finding& finding) const;
 
  private:
+  device::MatrixView my_blocks() const;
+
   Operation operation_ = Operation::sum;
   bool reproducible_ = false;
   core::Range mine_;

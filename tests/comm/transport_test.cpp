@@ -687,11 +687,6 @@ std::vector<Setting> settings() {
 
 INSTANTIATE_TEST_SUITE_P(All, TransportTest, testing::ValuesIn(settings()), setting_name);
 
-TEST(Transports, CasesMaySelectWhatTheTableSays) {
-  auto const row = std::ranges::find(core::options(), "transport", &core::Option::key);
-  EXPECT_EQ(row->type, fmt::format("auto | {}", fmt::join(selectable_transports(), " | ")));
-}
-
 TEST(Transports, RefuseWhatTheyCannotDo) {
   for (TransportEntry const* entry : transports()) {
     if (!entry->moves(world().device().kind())) {

@@ -20,13 +20,19 @@ from quadrille import TESTS, Program, check  # noqa: E402
 def main():
     program = Program(sys.argv[1:])
 
-    for what in ("workloads", "variants", "transports", "metrics"):
+    for what in ("workloads", "variants", "transports", "metrics", "faults"):
         shown = program.call("list", what, ranks=0)
-        check(shown.returncode == 0 and "available" in shown.stdout, f"list {what}", shown)
-        rows = json.loads(program.call("list", what, "--json", ranks=0).stdout)
-        check(rows and all("available" in row for row in rows), f"list {what} --json", shown)
-    variants = json.loads(program.call("list", "variants", "--json", ranks=0).stdout)
-    for workload in {row["workload"] for row in variants}:
+        rows = program.listed(what)
+        check(shown.returncode == 0 and rows, f"list {what}", shown)
+        for row in rows:
+            check(row["name"] in shown.stdout and row["summary"], f"list {what}: {row}", shown)
+        too_long = [line for line in shown.stdout.splitlines() if len(line) > 120]
+        check(not too_long, f"list {what} prints lines of more than 120 characters: {too_long}")
+    for variant in program.listed("variants"):
+        check(variant["available"] == (variant["reason"] is None), f"list variants --json: {variant}")
+    planned = program.call("run", TESTS / "workloads" / "small.toml", "--dry-run", ranks=2)
+    check(planned.returncode == 0 and max(map(len, planned.stdout.splitlines())) <= 120, "--dry-run", planned)
+    for workload in {row["workload"] for row in program.listed("variants")}:
         shown = program.call("explain", workload, ranks=0)
         check(shown.returncode == 0 and workload in shown.stdout, f"explain {workload}", shown)
     check(program.call("explain", "hidden", ranks=0).returncode == 0, "explain hidden")

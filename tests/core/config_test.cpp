@@ -491,7 +491,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"legs = \"true\"", "legs: expects true | false, not \"true\""},
         Wrong{"legs = 1", "legs: expects true | false, not 1"},
         Wrong{"type = \"f63\"",
-              "not one of f64, f32, f16, bf16, i64, i32, i8; did you mean 'f64'?"},
+              "not one of f64, f32, f16, bf16, i64, i32, i8, e4m3, e5m2; did you mean 'f64'?"},
         Wrong{"type = 64", "type: 64 is not one of f64"},
         Wrong{"check = \"none\"", "check: \"none\" is not one of full, sample, off"},
         Wrong{"broadcast = \"rang\"", "not one of library, ring; did you mean 'ring'?"},

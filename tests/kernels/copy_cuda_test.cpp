@@ -4,6 +4,7 @@
 #include "core/generator.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
+#include "support/rows.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +20,7 @@ std::vector<std::string_view> rows() {
   std::vector<std::string_view> names;
   for (Variant<Problem> const& variant : variants()) {
     // Kokkos has a test of its own.
-    bool const here = variant.runs_on(device::Kind::cuda) && variant.backend != Backend::kokkos;
+    bool const here = variant.runs_on(device::Kind::cuda) && variant.where != Where::kokkos;
     if (here) names.push_back(variant.name);
   }
   return names;
@@ -27,7 +28,9 @@ std::vector<std::string_view> rows() {
 
 class CopyCudaTest : public testing::TestWithParam<std::string_view> {
  protected:
-  Variant<Problem> const& variant() const { return *find(variants(), GetParam()); }
+  Variant<Problem> const& variant() const {
+    return test::row(variants(), GetParam(), device::Kind::cuda);
+  }
 
   void expect_copied(device::Device& device, device::StreamView stream, std::int64_t n,
                      std::int64_t from_offset, std::int64_t to_offset) {
@@ -86,7 +89,7 @@ TEST_P(CopyCudaTest, ConstraintsAreRefused) {
     EXPECT_FAILS(variant().launch({nullptr, data, 8}, stream), "missing");
     EXPECT_FAILS(variant().launch({data, data + 7, 8}, stream), "overlap");
     if (GetParam() == "bulk_async") {
-      EXPECT_FAILS(variant().launch({data + 1, data + 32, 8}, stream), "use variant 'vectorized'");
+      EXPECT_FAILS(variant().launch({data + 1, data + 32, 8}, stream), "take another variant");
       EXPECT_FAILS(variant().launch({data, data + 40, 8}, stream), "aligned to 16 bytes");
     }
   });

@@ -4,6 +4,7 @@
 
 #include "kernels/host_kernels.hpp"
 #include "support/expect_fails.hpp"
+#include "support/rows.hpp"
 
 namespace quadrille::kernels::copy {
 namespace {
@@ -36,7 +37,7 @@ TEST(Copy, EveryVariantCopiesEveryByte) {
 
 TEST(Copy, TargetsLargerThanTheCachesAreStreamedRight) {
   for (std::int64_t const offset : {0, 1, 16}) {
-    expect_copied(*find(variants(), "kokkos"), (4 << 20) + 77, offset);
+    expect_copied(test::row(variants(), "kokkos"), (4 << 20) + 77, offset);
   }
 }
 

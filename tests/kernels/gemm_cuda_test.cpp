@@ -4,6 +4,7 @@
 #include "gemm/gemm.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
+#include "support/rows.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,19 +22,17 @@ using core::DataType;
 using test::DeviceArray;
 using test::KernelMode;
 
-/// The vendor's row serves GPUs too, but not the interpreter.
+/// The interpreter has no vendor's libraries.
 std::vector<std::string_view> rows() {
   std::vector<std::string_view> names;
   for (Variant<Problem> const& row : variants()) {
-    bool const vendor = row.backend == Backend::vendor && test::kernel_mode() == KernelMode::gpu;
-    if (row.backend == Backend::cuda || vendor) names.push_back(row.name);
+    bool const runs = row.role != Role::vendor || test::kernel_mode() == KernelMode::gpu;
+    if (row.where == Where::cuda && runs) names.push_back(row.name);
   }
   return names;
 }
 
-bool takes_vectors_only(VariantInfo const& variant) {
-  return variant.needs.find("multiples of 4") != std::string_view::npos;
-}
+bool takes_vectors_only(VariantInfo const& variant) { return variant.needs.row_bytes > 1; }
 
 /// A rows x cols matrix whose rows are `pad` elements longer, on the host and on the device.
 template <class T>
@@ -115,12 +114,14 @@ void expect_product(Variant<Problem> const& variant, Case one, device::Device& d
   Matrix<T> const on_a{device, stream, m, k, pad, offset, a};
   Matrix<T> const on_b{device, stream, k, n, pad, offset, b};
   Matrix<T> const on_c{device, stream, m, n, pad, offset, c};
-  int const units = device.facts().units;
-  DeviceArray<float> const scratch{
-      device, stream, std::max(split_k_scratch(m, n, k, units), simt_async_scratch(units))};
-  stream.fill(scratch.data(), 0, kScratchCounters * sizeof(float));
   Problem problem{on_a.view(), on_b.view(), on_c.view(), alpha, beta};
-  problem.scratch = {scratch.data(), scratch.size()};
+  auto const words =
+      static_cast<std::int64_t>(variant.scratch_bytes(problem, device.facts()) / sizeof(float));
+  DeviceArray<float> const scratch{device, stream, words};
+  std::int64_t const counters = std::min(words, kScratchCounters);
+  stream.fill(scratch.data(), 0, static_cast<std::size_t>(counters) * sizeof(float));
+  problem.scratch = scratch.data();
+  problem.scratch_bytes = static_cast<std::size_t>(words) * sizeof(float);
 
   variant.launch(problem, stream);
   stream.synchronize();
@@ -154,13 +155,15 @@ void expect_product(Variant<Problem> const& variant, Case one, device::Device& d
   EXPECT_TRUE(on_a.array.intact() && on_b.array.intact() && on_c.array.intact());
   EXPECT_TRUE(scratch.intact());
   std::vector<float> const left = scratch.download();
-  EXPECT_TRUE(std::all_of(left.begin(), left.begin() + kScratchCounters,
+  EXPECT_TRUE(std::all_of(left.begin(), left.begin() + counters,
                           [](float counter) { return counter == 0; }));
 }
 
 class GemmCudaTest : public testing::TestWithParam<std::string_view> {
  protected:
-  Variant<Problem> const& variant() const { return *find(variants(), GetParam()); }
+  Variant<Problem> const& variant() const {
+    return test::row(variants(), GetParam(), device::Kind::cuda);
+  }
 
   void expect(std::vector<Case> const& cases) {
     test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
@@ -200,7 +203,7 @@ TEST_P(GemmCudaTest, EqualsReferenceOnSeveralTiles) {
 /// Few tiles and many stages: tiles are cut among all blocks, in two and in many parts, and a block
 /// has the end of one, others whole, and the begin of another.
 TEST(GemmCuda, SimtAsyncCutsTiles) {
-  Variant<Problem> const& variant = *find(variants(), "simt_async_128x256");
+  Variant<Problem> const& variant = test::row(variants(), "simt_async_128x256", device::Kind::cuda);
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     if (test::kernel_mode() == KernelMode::gpu) {
       for (Case const& one : {Case{128, 256, 32 * 1024}, Case{1000, 1500, 2000, -1, 0.5},
@@ -216,24 +219,32 @@ TEST(GemmCuda, SimtAsyncCutsTiles) {
 }
 
 TEST_P(GemmCudaTest, RefusesTransposedOperandsAndOtherTypes) {
-  if (variant().backend == Backend::vendor) GTEST_SKIP() << "takes them";
+  if (variant().role == Role::vendor) GTEST_SKIP() << "takes them";
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     DeviceArray<float> const x{device, stream, 16};
     auto const view = [&](DataType type) { return device::MatrixView{x.data(), type, 4, 4, 4}; };
     device::MatrixView const f32 = view(DataType::f32), i8 = view(DataType::i8);
 
-    EXPECT_FAILS(variant().launch({f32, f32, f32, 1, 0, true, false}, stream), "use variant");
-    EXPECT_FAILS(variant().launch({f32, f32, f32, 1, 0, false, true}, stream), "not be transposed");
-    EXPECT_FAILS(variant().launch({i8, i8, i8}, stream), "takes f32 only");
+    EXPECT_FAILS(variant().launch({f32, f32, f32, 1, 0, true, false}, stream),
+                 "takes layout nn, not tn; take another variant");
+    EXPECT_FAILS(variant().launch({f32, f32, f32, 1, 0, false, true}, stream),
+                 "takes layout nn, not nt");
+    EXPECT_FAILS(variant().launch({i8, i8, i8}, stream), "has no type i8");
   });
 }
 
-TEST_P(GemmCudaTest, RefusalKnowsTheProductsThatFit) {
+TEST_P(GemmCudaTest, ReasonsKnowTheProductsThatFit) {
   bool const vectors = takes_vectors_only(variant());
-  EXPECT_EQ(refusal(variant(), false, 8, 4), "");
-  EXPECT_EQ(refusal(variant(), false, 6, 4).empty(), !vectors);
-  EXPECT_EQ(refusal(variant(), false, 8, 5).empty(), !vectors);
-  EXPECT_EQ(refusal(variant(), true, 8, 4).empty(), variant().backend == Backend::vendor);
+  auto const takes = [&](std::int64_t n, std::int64_t k, bool transpose_a = false) {
+    device::MatrixView const a{nullptr, DataType::f32, 4, k, k};
+    device::MatrixView const b{nullptr, DataType::f32, k, n, n};
+    device::MatrixView const c{nullptr, DataType::f32, 4, n, n};
+    return variant().unsupported_reason({a, b, c, 1, 0, transpose_a}).empty();
+  };
+  EXPECT_TRUE(takes(8, 4));
+  EXPECT_EQ(takes(6, 4), !vectors);
+  EXPECT_EQ(takes(8, 5), !vectors);
+  EXPECT_EQ(takes(8, 4, true), variant().role == Role::vendor);
 }
 
 TEST_P(GemmCudaTest, RefusesWhatDoesNotFitVectors) {
@@ -249,14 +260,14 @@ TEST_P(GemmCudaTest, RefusesWhatDoesNotFitVectors) {
       EXPECT_FAILS(variant().launch({a, b, c}, stream), text);
     };
 
-    refused(view(4, 3, 8, 0), view(3, 4, 8, 0), good, "multiples of 4; use variant");
-    refused(good, view(4, 3, 8, 0), view(4, 3, 8, 0), "multiples of 4; use variant");
-    refused(view(4, 4, 7, 0), good, good, "multiples of 4; use variant");
-    refused(good, view(4, 4, 7, 0), good, "multiples of 4; use variant");
-    refused(good, good, view(4, 4, 7, 0), "multiples of 4; use variant");
-    refused(view(4, 4, 8, 1), good, good, "aligned to 16 bytes; use variant");
-    refused(good, view(4, 4, 8, 2), good, "aligned to 16 bytes; use variant");
-    refused(good, good, view(4, 4, 8, 3), "aligned to 16 bytes; use variant");
+    refused(view(4, 3, 8, 0), view(3, 4, 8, 0), good, "multiples of 4");
+    refused(good, view(4, 3, 8, 0), view(4, 3, 8, 0), "multiples of 4");
+    refused(view(4, 4, 7, 0), good, good, "multiples of 4");
+    refused(good, view(4, 4, 7, 0), good, "multiples of 4");
+    refused(good, good, view(4, 4, 7, 0), "multiples of 4");
+    refused(view(4, 4, 8, 1), good, good, "aligned to 16 bytes; take another variant");
+    refused(good, view(4, 4, 8, 2), good, "aligned to 16 bytes; take another variant");
+    refused(good, good, view(4, 4, 8, 3), "aligned to 16 bytes; take another variant");
   });
 }
 
@@ -270,12 +281,12 @@ TEST(GemmCuda, RefusesMoreTilesOrSteps) {
     auto const view = [&](std::int64_t m, std::int64_t n) {
       return device::MatrixView{x.data(), DataType::f32, m, n, n};
     };
-    Variant<Problem> const& naive = *find(variants(), "naive");
+    Variant<Problem> const& naive = test::row(variants(), "naive", device::Kind::cuda);
 
     EXPECT_FAILS(naive.launch({view(4, huge), view(huge, 4), view(4, 4)}, stream),
-                 "cut the product");
+                 "takes a number of columns up to");
     EXPECT_FAILS(naive.launch({view(65536 * 32, 4), view(4, 4), view(65536 * 32, 4)}, stream),
-                 "use variant 'simt_async'");
+                 "takes a number of rows up to");
   });
 }
 
@@ -284,19 +295,33 @@ TEST(GemmCuda, SplitKRefusesTooLittleScratch) {
     DeviceArray<float> const x{device, stream, 16};
     device::MatrixView const view{x.data(), DataType::f32, 4, 4, 4};
     Problem problem{view, view, view};
-    problem.scratch = {x.data(), 15};
+    problem.scratch = x.data();
+    problem.scratch_bytes = 15 * sizeof(float);
 
-    EXPECT_FAILS(find(variants(), "split_k")->launch(problem, stream), "use variant 'warp_tile'");
+    EXPECT_FAILS(test::row(variants(), "split_k", device::Kind::cuda).launch(problem, stream),
+                 "bytes of scratch memory");
   });
 }
 
 TEST(GemmCuda, SplitKSplitsWhereTilesAreFew) {
-  EXPECT_EQ(split_k_slices(128, 128, 4096, 132), 32);
-  EXPECT_EQ(split_k_slices(128, 128, 1 << 20, 132), 64);
-  EXPECT_EQ(split_k_slices(4096, 4096, 4096, 132), 1);
-  EXPECT_EQ(split_k_slices(128, 128, 64, 132), 1);
-  EXPECT_EQ(split_k_slices(0, 0, 0, 132), 1);
-  EXPECT_EQ(split_k_scratch(256, 128, 4096, 132), kScratchCounters + 32 * 256 * 128);
+  device::Facts device;
+  device.units = 132;
+  auto const scratch = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    Problem const problem{.a = {nullptr, DataType::f32, m, k, k},
+                          .b = {nullptr, DataType::f32, k, n, n},
+                          .c = {nullptr, DataType::f32, m, n, n}};
+    return static_cast<std::int64_t>(
+        test::row(variants(), "split_k", device::Kind::cuda).scratch_bytes(problem, device));
+  };
+  auto const slices = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return (scratch(m, n, k) / 4 - kScratchCounters) / (m * n);
+  };
+  EXPECT_EQ(slices(128, 128, 4096), 32);
+  EXPECT_EQ(slices(128, 128, 1 << 20), 64);
+  EXPECT_EQ(slices(4096, 4096, 4096), 1);
+  EXPECT_EQ(slices(128, 128, 64), 1);
+  EXPECT_EQ(scratch(0, 0, 0), 4 * kScratchCounters);
+  EXPECT_EQ(scratch(256, 128, 4096), 4 * (kScratchCounters + 32 * 256 * 128));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "copy/copy.hpp"
 #include "gemm/gemm.hpp"
 #include "kernels/host_kernels.hpp"
+#include "support/rows.hpp"
 #include "transpose/transpose.hpp"
 
 #include <algorithm>
@@ -51,8 +52,9 @@ void expect_gemm(core::DataType type, std::int64_t n, std::int64_t k, double bet
   gemm::Problem const problem{a.view(), b.view(), c.view(), 1, beta};
 
   double const ratio = speed_ratio(
-      host, "gemm vendor / kokkos", 0.6, [&] { gemm::launch_vendor(problem, host.stream); },
-      [&] { gemm::launch_kokkos(problem, host.stream); });
+      host, "gemm vendor / kokkos", 0.6,
+      [&] { test::launch(gemm::variants(), "vendor", problem, host.stream); },
+      [&] { test::launch(gemm::variants(), "kokkos", problem, host.stream); });
 
   EXPECT_GE(ratio, 0.6);
 }
@@ -70,12 +72,12 @@ TEST(TransposeSpeed, KokkosStaysNearTheRateOfACopy) {
   device::Matrix in{*host.device, core::DataType::f64, n, n, host.stream};
   device::Matrix out{*host.device, core::DataType::f64, n, n, host.stream};
   copy::Problem const as_copy{out.view().data, in.view().data, n * n * 8};
-  Variant<copy::Problem> const& loop = *find(copy::variants(), "kokkos");
+  Variant<copy::Problem> const& loop = test::row(copy::variants(), "kokkos");
 
   double const ratio = speed_ratio(
       host, "copy / transpose", 0.6, [&] { loop.launch(as_copy, host.stream); },
       [&] {
-        transpose::launch_kokkos({in.view(), out.view()}, host.stream);
+        test::launch(transpose::variants(), "kokkos", {in.view(), out.view()}, host.stream);
       });
 
   EXPECT_GE(ratio, 0.6);

@@ -4,6 +4,7 @@
 #include "reduction/reduction.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
+#include "support/rows.hpp"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +27,7 @@ constexpr DataType kTypes[] = {DataType::f64, DataType::f32};
 std::vector<Variant<Problem>> cuda_variants() {
   std::vector<Variant<Problem>> rows;
   for (Variant<Problem> const& row : variants()) {
-    if (row.backend == Backend::cuda && !row.demonstration) rows.push_back(row);
+    if (row.where == Where::cuda && row.role != Role::demonstration) rows.push_back(row);
   }
   return rows;
 }
@@ -131,7 +132,7 @@ TEST(IntegralCuda, PartsAddUpToTheWhole) {
       for (Rule const rule : kRules) {
         for (Variant<Problem> const& variant : cuda_variants()) {
           Problem problem = default_problem(integrand, rule, cells);
-          problem.type = variant.types.front();
+          problem.type = variant.types.begin()->in;
           if (integrand == Integrand::sin2cos2) problem.upper = 7;
           double sum = 0;
           for (auto const& [first, end] :
@@ -154,7 +155,7 @@ TEST(IntegralCuda, NoCellsGiveZero) {
     for (Variant<Problem> const& variant : cuda_variants()) {
       for (Integrand const integrand : {Integrand::sin2cos2, Integrand::gauss}) {
         Problem problem = default_problem(integrand, Rule::simpson, 1000);
-        problem.type = variant.types.front();
+        problem.type = variant.types.begin()->in;
         problem.first = 1000;
         problem.count = 0;
         EXPECT_EQ(memory.integrate(variant, problem), 0) << name_of(problem, variant);
@@ -175,7 +176,8 @@ TEST(IntegralCuda, OrderedSumsHaveTheSameBitsInEverySchedule) {
       for (std::string_view const name :
            {"two_pass_host", "two_pass_device", "two_pass_device_vector", "one_launch",
             "reduced_range"}) {
-        now.push_back(bits(memory.integrate(*find(variants(), name), problem)));
+        now.push_back(
+            bits(memory.integrate(test::row(variants(), name, device::Kind::cuda), problem)));
       }
       if (first.empty()) first = now;
       EXPECT_EQ(now, first);
@@ -208,9 +210,9 @@ TEST(IntegralCuda, ReproducibleBitsAreThoseOfTheHost) {
             for (std::int64_t const first : {std::int64_t{0}, kVirtualBlocks - 11}) {
               problem.block_first = first;
               auto const want =
-                  blocks_of(*find(variants(), "reference"), problem, *host, host_stream);
+                  blocks_of(test::row(variants(), "reference"), problem, *host, host_stream);
               for (Variant<Problem> const& variant : cuda_variants()) {
-                if (!supports_reproducible(variant)) continue;
+                if (!variant.unsupported_reason(problem).empty()) continue;
                 auto const got = blocks_of(variant, problem, device, stream);
                 for (std::size_t b = 0; b < got.size(); ++b) {
                   ASSERT_EQ(bits(got[b]), bits(want[b]))
@@ -231,10 +233,10 @@ TEST(IntegralCuda, TheRaceIsFound) {
   device::Device& device = test::kernel_device();
   device::Stream const stream{device};
   Memory memory{device, stream, 1000};
-  auto const& race = *find(variants(), "race");
+  auto const& race = test::row(variants(), "race", device::Kind::cuda);
   Problem const problem = default_problem(Integrand::gauss, Rule::midpoint, 1000);
 
-  ASSERT_TRUE(race.demonstration);
+  ASSERT_EQ(race.role, Role::demonstration);
   std::string found;
   try {
     memory.integrate(race, problem);
@@ -255,29 +257,33 @@ TEST(IntegralCuda, ConstraintsAreRefused) {
   good.host_scratch = memory.host.data();
 
   for (Variant<Problem> const& variant : variants()) {
-    if (variant.backend != Backend::cuda) continue;
+    if (variant.where != Where::cuda) continue;
     Problem bad = good;
-    bad.type = variant.types.front();
+    bad.type = variant.types.begin()->in;
     bad.result = nullptr;
     EXPECT_FAILS(variant.launch(bad, stream), "result is missing");
     bad = good;
     bad.reproducible = true;
     bad.block_count = 1;
     bad.blocks = memory.result.data();
-    if (!supports_reproducible(variant)) {
-      EXPECT_FAILS(variant.launch(bad, stream), "use variant 'reduced_range'");
+    bad.type = variant.types.begin()->in;
+    std::string const why = variant.unsupported_reason(bad);
+    if (!why.empty()) {
+      EXPECT_EQ(why, "gives no reproducible bits");
+      EXPECT_FAILS(variant.launch(bad, stream), why);
     }
   }
   for (std::string_view const name : {"two_pass_host", "two_pass_device", "two_pass_device_vector",
                                       "one_launch", "reduced_range"}) {
     Problem bad = good;
     bad.scratch_bytes -= 1;
-    EXPECT_FAILS(find(variants(), name)->launch(bad, stream), "scratch is missing");
+    EXPECT_FAILS(test::row(variants(), name, device::Kind::cuda).launch(bad, stream),
+                 "scratch is missing");
   }
   Problem bad = good;
   bad.host_scratch = nullptr;
-  EXPECT_FAILS(launch_two_pass_host(bad, stream), "use variant 'two_pass_device'");
-  EXPECT_FAILS(launch_fast_math(good, stream), "use variant 'grid_stride'");
+  EXPECT_FAILS(test::launch(variants(), "two_pass_host", bad, stream), "host_scratch is missing");
+  EXPECT_FAILS(test::launch(variants(), "fast_math", good, stream), "has no type f64");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "kernels/host_kernels.hpp"
 #include "reduction/reduction.hpp"
 #include "support/expect_fails.hpp"
+#include "support/rows.hpp"
 
 #include <bit>
 #include <numbers>
@@ -100,12 +101,12 @@ TEST(Integral, KokkosAgreesWithTheReferenceToRounding) {
       for (std::int64_t const cells : {1, 33, 257, 100003}) {
         Problem problem = default_problem(integrand, rule, cells);
         problem.upper = 3;
-        double const want = integrate(*find(variants(), "reference"), problem, host);
-        double const got = integrate(*find(variants(), "kokkos"), problem, host);
-        EXPECT_NEAR(got, want, 1e-14) << name_of(problem, *find(variants(), "kokkos"));
+        double const want = integrate(test::row(variants(), "reference"), problem, host);
+        double const got = integrate(test::row(variants(), "kokkos"), problem, host);
+        EXPECT_NEAR(got, want, 1e-14) << name_of(problem, test::row(variants(), "kokkos"));
         problem.type = DataType::f32;
-        double const rough = integrate(*find(variants(), "kokkos"), problem, host);
-        EXPECT_NEAR(rough, want, 2e-6) << name_of(problem, *find(variants(), "kokkos"));
+        double const rough = integrate(test::row(variants(), "kokkos"), problem, host);
+        EXPECT_NEAR(rough, want, 2e-6) << name_of(problem, test::row(variants(), "kokkos"));
       }
     }
   }
@@ -134,7 +135,7 @@ TEST(Integral, ReferenceAgreesWithHand) {
   auto const of = [&](Rule rule, std::int64_t cells) {
     Problem problem = default_problem(Integrand::arctan, rule, cells);
     problem.amplitude = 2;
-    return integrate(*find(variants(), "reference"), problem, host);
+    return integrate(test::row(variants(), "reference"), problem, host);
   };
 
   EXPECT_DOUBLE_EQ(of(Rule::midpoint, 1), 2 * 3.2);
@@ -196,7 +197,8 @@ TEST(Integral, OrderOfConvergenceIsThatOfTheRule) {
 TEST(Integral, BoundIsNotLoose) {
   test::Host host;
   auto const ratio = [&](Problem const& problem) {
-    double const error = integrate(*find(variants(), "reference"), problem, host) - exact(problem);
+    double const error =
+        integrate(test::row(variants(), "reference"), problem, host) - exact(problem);
     return error_bound(problem) / std::abs(error);
   };
   Problem open = default_problem(Integrand::sin2cos2, Rule::midpoint, 400);
@@ -266,17 +268,20 @@ TEST(Integral, ReproducibleBitsDoNotDependOnVariantOrSplit) {
         for (std::int64_t const cells : {1, 4097, 100003}) {
           Problem problem = default_problem(integrand, rule, cells);
           problem.type = type;
-          double const first = integrate_in_parts(*find(variants(), "reference"), problem, 1, host);
+          double const first =
+              integrate_in_parts(test::row(variants(), "reference"), problem, 1, host);
           EXPECT_TRUE(std::abs(first - exact(problem)) <= error_bound(problem))
-              << name_of(problem, *find(variants(), "reference"));
+              << name_of(problem, test::row(variants(), "reference"));
           for (std::int64_t const parts : {1, 2, 3, 5}) {
             double const got =
-                integrate_in_parts(*find(variants(), "kokkos"), problem, parts, host);
+                integrate_in_parts(test::row(variants(), "kokkos"), problem, parts, host);
             EXPECT_EQ(bits(got), bits(first))
-                << name_of(problem, *find(variants(), "kokkos")) << " in " << parts << " parts";
+                << name_of(problem, test::row(variants(), "kokkos")) << " in " << parts << " parts";
           }
-          double const split = integrate_in_parts(*find(variants(), "reference"), problem, 3, host);
-          EXPECT_EQ(bits(split), bits(first)) << name_of(problem, *find(variants(), "reference"));
+          double const split =
+              integrate_in_parts(test::row(variants(), "reference"), problem, 3, host);
+          EXPECT_EQ(bits(split), bits(first))
+              << name_of(problem, test::row(variants(), "reference"));
         }
       }
     }
@@ -301,7 +306,7 @@ TEST(Integral, ReproducibleBitsAreThoseWrittenHere) {
        }) {
     Problem problem = default_problem(integrand, rule, 1200007);
     problem.type = type;
-    double const got = integrate_in_parts(*find(variants(), "kokkos"), problem, 1, host);
+    double const got = integrate_in_parts(test::row(variants(), "kokkos"), problem, 1, host);
     EXPECT_EQ(bits(got), want) << core::to_text(integrand) << " " << core::to_text(rule) << ": "
                                << std::hex << bits(got);
   }

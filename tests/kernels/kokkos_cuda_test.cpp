@@ -8,6 +8,7 @@
 #include "reduction/reduction.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
+#include "support/rows.hpp"
 #include "transpose/transpose.hpp"
 #include "vector/vector.hpp"
 
@@ -24,7 +25,7 @@
 #include <string>
 #include <vector>
 
-// The kokkos rows on a GPU, each held against the reference row on the host.
+// The kokkos rows on a GPU, each compared with the reference row on the host.
 namespace quadrille::kernels {
 namespace {
 
@@ -552,10 +553,10 @@ TEST(KokkosCuda, TwoStreamsDoNotDisturbEachOther) {
 
   for (int i = 0; i < kRounds; ++i) {
     reduction::Problem problem{.x = x.data(), .n = n, .result = sums.data() + i};
-    find(reduction::variants(), "kokkos")->launch(problem, one.stream);
+    test::row(reduction::variants(), "kokkos", device::Kind::cuda).launch(problem, one.stream);
     problem.x = y.data();
     problem.result = more.data() + i;
-    find(reduction::variants(), "kokkos")->launch(problem, other.stream);
+    test::row(reduction::variants(), "kokkos", device::Kind::cuda).launch(problem, other.stream);
   }
 
   EXPECT_EQ(sums.download(), std::vector<double>(kRounds, n));

@@ -4,6 +4,7 @@
 #include "memory/memory.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
+#include "support/rows.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,10 +18,7 @@ using Words = std::vector<std::uint32_t>;
 constexpr auto kTileWords = static_cast<std::size_t>(kTileBytes / 4);
 
 Variant<Problem> const& cuda_row(std::string_view name) {
-  for (Variant<Problem> const& row : variants()) {
-    if (row.name == name && row.backend == Backend::cuda) return row;
-  }
-  throw std::invalid_argument{"no such row"};
+  return test::row(variants(), name, device::Kind::cuda);
 }
 
 Words random_words(std::int64_t tiles) {
@@ -46,7 +44,8 @@ Words cycle(std::int64_t tiles) {
 
 class MemoryCudaTest : public testing::TestWithParam<std::string_view> {
  protected:
-  static bool chases() { return GetParam() == "chase"; }
+  static Problem::Result kind() { return cuda_row(GetParam()).specifics.notes.result; }
+  static bool chases() { return kind() == Problem::Result::walk; }
   static Words input(std::int64_t tiles) { return chases() ? cycle(tiles) : random_words(tiles); }
   static std::size_t results(int readers) {
     return chases() ? 2 : static_cast<std::size_t>(readers) * kDeviceLanes.count;
@@ -55,10 +54,10 @@ class MemoryCudaTest : public testing::TestWithParam<std::string_view> {
   static Words reference(Problem p) {
     Words want(results(p.readers));
     p.result = want.data();
-    if (chases()) chase_reference(p);
-    if (GetParam() == "read_registers") registers_reference(p);
-    if (GetParam() == "read_global" || GetParam() == "read_shared") {
-      read_reference(p, kDeviceLanes);
+    switch (kind()) {
+      case Problem::Result::sums: read_reference(p, kDeviceLanes); break;
+      case Problem::Result::registers: registers_reference(p); break;
+      case Problem::Result::walk: chase_reference(p); break;
     }
     return want;
   }
@@ -102,34 +101,34 @@ TEST_P(MemoryCudaTest, ConstraintsAreRefused) {
     DeviceArray<std::uint32_t> const window{device, stream, input(1)};
     DeviceArray<std::uint32_t> const result{device, stream, 256};
     Problem const good{window.data(), kTileBytes, 1, 1, result.data()};
-    auto const launch = cuda_row(GetParam()).launch;
+    Variant<Problem> const& row = cuda_row(GetParam());
 
     Problem p = good;
     p.window = nullptr;
-    EXPECT_FAILS(launch(p, stream), "missing");
+    EXPECT_FAILS(row.launch(p, stream), "missing");
     p = good;
     p.bytes = kTileBytes + 16;
-    EXPECT_FAILS(launch(p, stream), "whole tiles");
+    EXPECT_FAILS(row.launch(p, stream), "whole tiles");
     p.bytes = 0;
-    EXPECT_FAILS(launch(p, stream), "whole tiles");
+    EXPECT_FAILS(row.launch(p, stream), "whole tiles");
     p = good;
     p.readers = 0;
-    EXPECT_FAILS(launch(p, stream), "readers must be positive");
+    EXPECT_FAILS(row.launch(p, stream), "readers must be positive");
     p = good;
     p.window = window.data() + 1;
-    EXPECT_FAILS(launch(p, stream), "aligned to 16 bytes");
+    EXPECT_FAILS(row.launch(p, stream), "aligned to 16 bytes");
     p = good;
     p.carveout = 101;
-    EXPECT_FAILS(launch(p, stream), "carveout");
+    EXPECT_FAILS(row.launch(p, stream), "carveout");
     if (GetParam() == "read_shared") {
       p = good;
       p.bytes = 15 * kTileBytes;
-      EXPECT_FAILS(launch(p, stream), "use variant 'read_global'");
+      EXPECT_FAILS(row.launch(p, stream), "at most");
     }
     if (chases()) {
       p = good;
       p.bytes = kMostChasedBytes + kTileBytes;
-      EXPECT_FAILS(launch(p, stream), "more than 16 GiB");
+      EXPECT_FAILS(row.launch(p, stream), "at most");
     }
   });
 }

@@ -4,6 +4,7 @@
 #include "reduction/reduction.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
+#include "support/rows.hpp"
 
 #include <gtest/gtest.h>
 
@@ -28,8 +29,8 @@ std::vector<Variant<Problem>> cuda_variants() {
   std::vector<Variant<Problem>> rows;
   for (Variant<Problem> const& row : variants()) {
     // The vendor's libraries are not interpreted.
-    bool const vendor = row.backend == Backend::vendor && test::kernel_mode() == KernelMode::gpu;
-    if (row.backend == Backend::cuda || vendor) rows.push_back(row);
+    bool const runs = row.role != Role::vendor || test::kernel_mode() == KernelMode::gpu;
+    if (row.where == Where::cuda && runs) rows.push_back(row);
   }
   return rows;
 }
@@ -108,12 +109,7 @@ void expect_right(DataType accumulator, std::int64_t n, std::int64_t offset,
       auto const magnitude = static_cast<double>(exact(operation, x, y, true));
       double const bound = error_bound(problem, static_cast<double>(n), magnitude);
       for (Variant<Problem> const& variant : cuda_variants()) {
-        if (!variant.supports(problem.type)) continue;
-        if (!supports(variant, operation, device::Kind::cuda)) continue;
-        if (variant.name == "bulk_async" && operation == Operation::dot && n > 0 &&
-            (offset - offset_y) * static_cast<std::int64_t>(sizeof(T)) % 16 != 0) {
-          continue;
-        }
+        if (!variant.unsupported_reason(problem).empty()) continue;
         double const got = memory.reduce(variant, problem);
         EXPECT_TRUE(got == want || std::abs(got - want) <= bound)
             << variant.name << " " << core::to_text(operation) << " n " << n << " offset " << offset
@@ -152,7 +148,7 @@ TEST(ReductionCuda, OneLaunchIsRightForEveryShapeOfItsGrid) {
     test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
       DeviceArray<float> const dx{device, stream, x};
       Memory memory{device, stream, n};
-      auto const& variant = *find(variants(), "one_launch");
+      auto const& variant = test::row(variants(), "one_launch", device::Kind::cuda);
       for (int launch = 0; launch < 2; ++launch) {  // the second finds what the first left behind
         EXPECT_EQ(memory.reduce(variant, {.x = dx.data(), .n = n, .type = DataType::f32}), want);
       }
@@ -171,16 +167,17 @@ TEST(ReductionCuda, WholeNumbersAreExact) {
     for (Operation const operation : kOperations) {
       auto const want = static_cast<double>(exact(operation, x, y, false));
       for (Variant<Problem> const& variant : cuda_variants()) {
-        if (!supports(variant, operation, device::Kind::cuda)) continue;
         // The root that BLAS takes is rounded.
-        if (variant.backend == Backend::vendor && operation == Operation::norm2) continue;
+        if (variant.role == Role::vendor && operation == Operation::norm2) continue;
         for (DataType const accumulator : {DataType::f64, DataType::f32}) {
-          double const got = memory.reduce(variant, {.x = dx.data(),
-                                                     .y = dy.data(),
-                                                     .n = n,
-                                                     .type = DataType::f32,
-                                                     .accumulator = accumulator,
-                                                     .operation = operation});
+          Problem const problem{.x = dx.data(),
+                                .y = dy.data(),
+                                .n = n,
+                                .type = DataType::f32,
+                                .accumulator = accumulator,
+                                .operation = operation};
+          if (!variant.unsupported_reason(problem).empty()) continue;
+          double const got = memory.reduce(variant, problem);
           EXPECT_EQ(got, want) << variant.name << " " << core::to_text(operation);
         }
       }
@@ -201,14 +198,15 @@ void expect_nan_to_spread(DataType accumulator) {
         Memory memory{device, stream, n};
         for (Operation const operation : kOperations) {
           for (Variant<Problem> const& variant : cuda_variants()) {
-            if (!supports(variant, operation, device::Kind::cuda)) continue;
-            if (variant.backend == Backend::vendor) continue;  // CUB's minimum loses NaN
-            double const got = memory.reduce(variant, {.x = dx.data(),
-                                                       .y = dy.data(),
-                                                       .n = n,
-                                                       .type = core::type_of<T>(),
-                                                       .accumulator = accumulator,
-                                                       .operation = operation});
+            Problem const problem{.x = dx.data(),
+                                  .y = dy.data(),
+                                  .n = n,
+                                  .type = core::type_of<T>(),
+                                  .accumulator = accumulator,
+                                  .operation = operation};
+            if (!variant.unsupported_reason(problem).empty()) continue;
+            if (variant.role == Role::vendor) continue;  // CUB's minimum loses NaN
+            double const got = memory.reduce(variant, problem);
             EXPECT_TRUE(std::isnan(got)) << variant.name << " " << core::to_text(operation)
                                          << " NaN at " << where << " of " << n << ": " << got;
           }
@@ -235,7 +233,7 @@ TEST(ReductionCuda, BitsAreThoseOfTheFirstScheduleInEveryOther) {
       Memory memory{device, stream, n};
       std::vector<std::uint64_t> now;
       for (Variant<Problem> const& variant : cuda_variants()) {
-        if (variant.backend == Backend::vendor) continue;
+        if (variant.role == Role::vendor) continue;
         now.push_back(bits(memory.reduce(variant, {.x = dx.data(), .n = n})));
       }
       if (first.empty()) first = now;
@@ -270,7 +268,8 @@ void expect_order_free(Operation operation) {
                             .n = n,
                             .type = core::type_of<T>(),
                             .operation = operation};
-      double const got = memory.reduce(*find(variants(), "binned"), problem);
+      double const got =
+          memory.reduce(test::row(variants(), "binned", device::Kind::cuda), problem);
       if (first == 0) first = bits(got);
       EXPECT_EQ(bits(got), first) << core::to_text(operation) << " order " << order << ": " << got;
       auto const want = static_cast<double>(exact(operation, x, y, false));
@@ -313,7 +312,7 @@ TEST(ReductionCuda, BinnedKeepsWhatRoundingWouldLose) {
     Memory memory{device, stream, 4};
     auto const sum = [&](std::vector<double> const& x) {
       DeviceArray<double> const dx{device, stream, x};
-      return memory.reduce(*find(variants(), "binned"),
+      return memory.reduce(test::row(variants(), "binned", device::Kind::cuda),
                            {.x = dx.data(), .n = static_cast<std::int64_t>(x.size())});
     };
     for (auto const& [x, want] : cases) EXPECT_EQ(sum(x), want) << x[0] << " + " << x[1];
@@ -357,12 +356,14 @@ void expect_bits_of_the_host(std::int64_t n) {
       std::int64_t const count = 41;
       problem.x = x.data();
       problem.y = y.data();
-      auto const want =
-          blocks_of<T>(*find(variants(), "reference"), problem, first, count, *host, host_stream);
+      auto const want = blocks_of<T>(test::row(variants(), "reference"), problem, first, count,
+                                     *host, host_stream);
       problem.x = dx.data();
       problem.y = dy.data();
       for (Variant<Problem> const& variant : cuda_variants()) {
-        if (!supports_reproducible(variant)) continue;
+        Problem whole = problem;
+        whole.reproducible = true;
+        if (!variant.unsupported_reason(whole).empty()) continue;
         auto const got = blocks_of<T>(variant, problem, first, count, device, stream);
         for (std::size_t b = 0; b < got.size(); ++b) {
           ASSERT_EQ(bits(got[b]), bits(want[b]))
@@ -403,22 +404,20 @@ TEST(ReductionCuda, ConstraintsAreRefused) {
     EXPECT_FAILS(variant.launch(bad, stream), "scratch is missing");
     bad = good;
     bad.operation = Operation::max;
-    if (!supports(variant, Operation::max, device::Kind::cuda)) {
-      EXPECT_FAILS(variant.launch(bad, stream), "sum only; use variant 'vectorized' for max");
-    }
+    std::string why = variant.unsupported_reason(bad);
+    if (!why.empty()) EXPECT_FAILS(variant.launch(bad, stream), why);
     bad = good;
     bad.reproducible = true;
     bad.global_n = n;
     bad.block_count = kVirtualBlocks;
     bad.blocks = memory.result.data();
-    if (!supports_reproducible(variant)) {
-      EXPECT_FAILS(variant.launch(bad, stream), "use variant 'one_launch'");
-    }
+    why = variant.unsupported_reason(bad);
+    if (!why.empty()) EXPECT_FAILS(variant.launch(bad, stream), why);
   }
   Problem bad = good;
   bad.operation = Operation::dot;
   bad.y = y.data();
-  EXPECT_FAILS(launch_bulk_async(bad, stream), "same place within 16 bytes");
+  EXPECT_FAILS(test::launch(variants(), "bulk_async", bad, stream), "same place within 16 bytes");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "device/host/execution.hpp"
 #include "kernels/host_kernels.hpp"
 #include "reduction/reduction.hpp"
+#include "support/rows.hpp"
 
 #include <Kokkos_Core.hpp>
 
@@ -60,7 +61,8 @@ TEST(ReductionSpeed, KokkosSumReachesTheRateOfAReadLoop) {
   double read = 1e9, sum = 1e9;
   for (int attempt = 0; attempt < 60 && (attempt < 10 || !(read >= 0.8 * sum)); ++attempt) {
     read = std::min(read, seconds(host, [&] { launch_read(words, check.data(), host.stream); }));
-    sum = std::min(sum, seconds(host, [&] { launch_kokkos(problem, host.stream); }));
+    sum = std::min(
+        sum, seconds(host, [&] { test::launch(variants(), "kokkos", problem, host.stream); }));
   }
 
   double const bytes = static_cast<double>(x.bytes());

@@ -5,6 +5,7 @@
 #include "kernels/host_kernels.hpp"
 #include "reduction/reduction_access.hpp"
 #include "support/expect_fails.hpp"
+#include "support/rows.hpp"
 
 #include <bit>
 
@@ -65,11 +66,11 @@ void compare_with_reference(DataType accumulator) {
                               .type = core::type_of<T>(),
                               .accumulator = accumulator,
                               .operation = operation};
-        double const want = reduce(*find(variants(), "reference"), problem, host);
+        double const want = reduce(test::row(variants(), "reference"), problem, host);
         double const bound =
             error_bound(problem, static_cast<double>(n), magnitude(operation, x, y));
         for (Variant<Problem> const& variant : host_variants()) {
-          if (!variant.supports(problem.type) || !supports(variant, operation)) continue;
+          if (!variant.unsupported_reason(problem).empty()) continue;
           double const got = reduce(variant, problem, host);
           EXPECT_TRUE(got == want || std::abs(got - want) <= bound)
               << variant.name << " " << core::to_text(operation) << " n " << n << " offset "
@@ -105,18 +106,17 @@ TEST(Reduction, WholeNumbersAreExact) {
     if (operation == Operation::min) want = -4;
     if (operation == Operation::max) want = 4;
     for (Variant<Problem> const& variant : host_variants()) {
-      if (!supports(variant, operation)) continue;
       for (DataType const accumulator : {DataType::f64, DataType::f32}) {
         // The root that BLAS takes is rounded.
-        if (variant.backend == Backend::vendor && operation == Operation::norm2) continue;
-        double const got = reduce(variant,
-                                  {.x = x.data(),
-                                   .y = y.data(),
-                                   .n = n,
-                                   .type = DataType::f32,
-                                   .accumulator = accumulator,
-                                   .operation = operation},
-                                  host);
+        if (variant.role == Role::vendor && operation == Operation::norm2) continue;
+        Problem const problem{.x = x.data(),
+                              .y = y.data(),
+                              .n = n,
+                              .type = DataType::f32,
+                              .accumulator = accumulator,
+                              .operation = operation};
+        if (!variant.unsupported_reason(problem).empty()) continue;
+        double const got = reduce(variant, problem, host);
         EXPECT_EQ(got, static_cast<double>(want))
             << variant.name << " " << core::to_text(operation);
       }
@@ -126,7 +126,7 @@ TEST(Reduction, WholeNumbersAreExact) {
 
 TEST(Reduction, ReferenceAgreesWithHand) {
   test::Host host;
-  auto const& reference = *find(variants(), "reference");
+  auto const& reference = test::row(variants(), "reference");
   std::vector<double> const x{3, -1.5, 2, -7}, y{1, 2, 0.5, -1};
   std::vector<std::int32_t> const i{2000000000, 2000000000, -5};
   auto const of = [&](Operation operation) {
@@ -160,18 +160,18 @@ void expect_nan_to_spread(DataType accumulator, bool reproducible) {
       x[where] = std::numeric_limits<T>::quiet_NaN();
       for (Variant<Problem> const& variant : host_variants()) {
         for (Operation const operation : kOperations) {
-          if (!supports(variant, operation)) continue;
           Problem problem{.x = x.data(),
                           .y = y.data(),
                           .n = n,
                           .type = core::type_of<T>(),
                           .accumulator = accumulator,
                           .operation = operation};
+          if (!variant.unsupported_reason(problem).empty()) continue;
           if (!reproducible) {
             EXPECT_TRUE(std::isnan(reduce(variant, problem, host)))
                 << variant.name << " " << core::to_text(operation) << " NaN at " << where << " of "
                 << n;
-          } else if (variant.backend != Backend::vendor) {
+          } else if (variant.role != Role::vendor) {
             std::vector<double> blocks(kVirtualBlocks);
             problem.reproducible = true;
             problem.global_n = n;
@@ -239,14 +239,16 @@ void expect_same_bits(std::int64_t n) {
   for (Operation const operation : kOperations) {
     Problem const plain{
         .x = x.data(), .y = y.data(), .n = n, .type = core::type_of<T>(), .operation = operation};
-    double const reference = reduce(*find(variants(), "reference"), plain, host);
+    double const reference = reduce(test::row(variants(), "reference"), plain, host);
     double const bound = error_bound(plain, static_cast<double>(n), magnitude(operation, x, y));
-    double const first = reduce_in_parts(*find(variants(), "reference"), operation, x, y, 1, host);
+    double const first =
+        reduce_in_parts(test::row(variants(), "reference"), operation, x, y, 1, host);
     EXPECT_TRUE(first == reference || std::abs(first - reference) <= bound)
         << core::to_text(operation) << " n " << n << ": " << first << " for " << reference;
     for (std::string_view const name : {"reference", "kokkos"}) {
       for (std::int64_t const parts : {1, 2, 3, 5}) {
-        double const got = reduce_in_parts(*find(variants(), name), operation, x, y, parts, host);
+        double const got =
+            reduce_in_parts(test::row(variants(), name), operation, x, y, parts, host);
         EXPECT_EQ(bits(got), bits(first))
             << name << " " << core::to_text(operation) << " n " << n << " in " << parts << " parts";
       }
@@ -272,7 +274,7 @@ TEST(Reduction, ReproducibleBitsAreThoseWrittenHere) {
 
   for (std::string_view const name : {"reference", "kokkos"}) {
     auto const of = [&](Operation operation) {
-      return bits(reduce_in_parts(*find(variants(), name), operation, x, y, 1, host));
+      return bits(reduce_in_parts(test::row(variants(), name), operation, x, y, 1, host));
     };
     EXPECT_EQ(of(Operation::sum), 0xc0752be7907083aaU) << name;
     EXPECT_EQ(of(Operation::dot), 0xc095adc916b61002U) << name;
@@ -322,7 +324,7 @@ TEST(Reduction, ConstraintsAreRefused) {
       EXPECT_FAILS(variant.launch(bad, host.stream), text);
     };
     fails(
-        good, [](Problem& p) { p.type = DataType::i8; }, "f64, f32 and i32");
+        good, [](Problem& p) { p.type = DataType::i8; }, "has no type i8");
     fails(
         good, [](Problem& p) { p.n = -1; }, "negative");
     fails(
@@ -349,24 +351,28 @@ TEST(Reduction, ConstraintsAreRefused) {
   }
   auto const vendor_fails = [&](Problem bad, auto change, char const* text) {
     change(bad);
-    EXPECT_FAILS(launch_vendor(bad, host.stream), text);
+    EXPECT_FAILS(test::launch(variants(), "vendor", bad, host.stream), text);
   };
   vendor_fails(
-      good, [](Problem& p) { p.operation = Operation::sum; }, "use variant 'kokkos'");
+      good, [](Problem& p) { p.operation = Operation::sum; },
+      "has dot and norm2 only; take another variant");
   vendor_fails(
-      good, [](Problem& p) { p.type = DataType::i32; }, "no integers");
+      good, [](Problem& p) { p.type = DataType::i32; }, "has no type i32");
   vendor_fails(
-      reproducible, [](Problem&) {}, "not reproducible");
+      reproducible, [](Problem&) {}, "no reproducible bits");
 }
 
 TEST(Reduction, TableSaysWhatTheVendorHas) {
-  auto const& vendor = *find(variants(), "vendor");
+  auto const& vendor = test::row(variants(), "vendor");
 
-  EXPECT_TRUE(supports(vendor, Operation::dot));
-  EXPECT_TRUE(supports(vendor, Operation::norm2));
-  EXPECT_FALSE(supports(vendor, Operation::sum));
-  EXPECT_TRUE(supports(vendor, Operation::sum, device::Kind::cuda));
-  EXPECT_TRUE(supports(*find(variants(), "kokkos"), Operation::min));
+  auto const takes = [](Variant<Problem> const& row, Operation operation) {
+    return row.unsupported_reason({.n = 1, .operation = operation}).empty();
+  };
+  EXPECT_TRUE(takes(vendor, Operation::dot));
+  EXPECT_TRUE(takes(vendor, Operation::norm2));
+  EXPECT_FALSE(takes(vendor, Operation::sum));
+  EXPECT_TRUE(takes(test::row(variants(), "vendor", device::Kind::cuda), Operation::sum));
+  EXPECT_TRUE(takes(test::row(variants(), "kokkos"), Operation::min));
   EXPECT_EQ(identity(Operation::min), kInfinity);
   EXPECT_EQ(identity(Operation::max), -kInfinity);
   EXPECT_EQ(identity(Operation::norm2), 0);
@@ -390,13 +396,16 @@ TEST(ReductionAccess, CountsTheWordsThatABankHasToGiveInTurn) {
 TEST(ReductionAccess, HasTheConflictsThatAProfilerCounted) {
   constexpr std::int64_t kBlock = 256;
   constexpr std::int64_t kBlocks = 131072;
+  auto const conflicts_of = [](std::string_view name) {
+    return test::row(variants(), name, device::Kind::cuda).specifics.notes.conflicts;
+  };
   // 4 + 6 + 7 + 7 + 7 + 3 + 1 + 0 in the eight steps of a block.
-  EXPECT_EQ(bank_conflicts("interleaved", kBlock), (Conflicts{70, 35}));
-  EXPECT_EQ(bank_conflicts("interleaved", kBlocks * kBlock)->stores, 4587520);
-  EXPECT_EQ(bank_conflicts("interleaved", kBlock + 1)->stores, 70);
-  EXPECT_EQ(bank_conflicts("sequential", kBlocks * kBlock), (Conflicts{0, 0}));
-  EXPECT_EQ(bank_conflicts("naive", kBlocks * kBlock), (Conflicts{0, 0}));
-  EXPECT_FALSE(bank_conflicts("shuffle", kBlock));
+  EXPECT_EQ(conflicts_of("interleaved")(kBlock), (Conflicts{70, 35}));
+  EXPECT_EQ(conflicts_of("interleaved")(kBlocks * kBlock).stores, 4587520);
+  EXPECT_EQ(conflicts_of("interleaved")(kBlock + 1).stores, 70);
+  EXPECT_EQ(conflicts_of("sequential")(kBlocks * kBlock), (Conflicts{0, 0}));
+  EXPECT_EQ(conflicts_of("naive")(kBlocks * kBlock), (Conflicts{0, 0}));
+  EXPECT_EQ(conflicts_of("shuffle"), nullptr);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "core/generator.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
+#include "support/rows.hpp"
 #include "transpose/transpose.hpp"
 #include "transpose/transpose_access.hpp"
 #include "transpose/transpose_places.hpp"
@@ -31,8 +32,8 @@ struct Layout {
 };
 
 bool runs_here(Variant<Problem> const& variant) {
-  return variant.backend == Backend::cuda ||
-         (variant.backend == Backend::vendor && test::kernel_mode() == test::KernelMode::gpu);
+  return variant.where == Where::cuda &&
+         (variant.role != Role::vendor || test::kernel_mode() == test::KernelMode::gpu);
 }
 
 Bytes random_bytes(std::size_t n) {
@@ -68,7 +69,7 @@ void expect_exact(device::Device& device, device::StreamView stream,
   std::int64_t const out_ld = shape.m + layout.out_pad;
   Bytes const values =
       random_bytes(static_cast<std::size_t>(extent_of(shape.m, shape.n, in_ld, type)));
-  bool const in_place = variant.name == "in_place";
+  bool const in_place = variant.in_place;
   Bytes want(static_cast<std::size_t>(extent_of(shape.n, shape.m, out_ld, type)), 0xFF);
   if (in_place) want = values;
   transpose_bytes(values, in_ld, want, out_ld, shape, core::size_of(type));
@@ -112,7 +113,9 @@ std::vector<Shape> const kShapes{
 
 class TransposeCudaTest : public testing::TestWithParam<std::tuple<std::string_view, DataType>> {
  protected:
-  Variant<Problem> const& variant() const { return *find(variants(), std::get<0>(GetParam())); }
+  Variant<Problem> const& variant() const {
+    return test::row(variants(), std::get<0>(GetParam()), device::Kind::cuda);
+  }
   DataType type() const { return std::get<1>(GetParam()); }
   void expect_all(std::vector<Shape> const& shapes, Layout layout) {
     test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
@@ -126,10 +129,11 @@ class TransposeCudaTest : public testing::TestWithParam<std::tuple<std::string_v
   std::int64_t size() const { return static_cast<std::int64_t>(core::size_of(type())); }
 };
 
-TEST_P(TransposeCudaTest, RefusalKnowsTheShapesThatFit) {
+TEST_P(TransposeCudaTest, ReasonsKnowTheShapesThatFit) {
   for (Shape const& shape : kShapes) {
-    EXPECT_EQ(refusal(variant(), type(), shape.m, shape.n).empty(),
-              takes(variant(), type(), shape, {}))
+    Problem const problem{{nullptr, type(), shape.m, shape.n, shape.n},
+                          {nullptr, type(), shape.n, shape.m, shape.m}};
+    EXPECT_EQ(variant().unsupported_reason(problem).empty(), takes(variant(), type(), shape, {}))
         << shape.m << " x " << shape.n;
   }
 }
@@ -187,9 +191,8 @@ TEST(TransposeCuda, RefusesWhatATechniqueCannotDo) {
     auto const view = [](float* data, std::int64_t m, std::int64_t n, std::int64_t ld) {
       return device::MatrixView{data, DataType::f32, m, n, ld};
     };
-    auto const fails = [&](auto launch, Problem const& problem, char const* text) {
-      EXPECT_FAILS(launch(problem, stream), text);
-      EXPECT_FAILS(launch(problem, stream), "use variant 'shared_swizzled'");
+    auto const fails = [&](std::string_view name, Problem const& problem, char const* text) {
+      EXPECT_FAILS(test::launch(variants(), name, problem, stream), text);
     };
     Problem const odd_ld{view(x.data(), 8, 8, 9), view(y.data(), 8, 8, 8)};
     Problem const odd_begin{view(x.data() + 1, 8, 8, 8), view(y.data(), 8, 8, 8)};
@@ -197,23 +200,23 @@ TEST(TransposeCuda, RefusesWhatATechniqueCannotDo) {
     Problem const half{{x.data(), DataType::f16, 8, 8, 8}, {y.data(), DataType::f16, 8, 8, 8}};
     std::int64_t const long_extent = std::int64_t{1} << 31;
 
-    for (auto* const launch : {launch_register_4x4, launch_bulk_tensor}) {
-      for (Problem const& problem : {odd_ld, odd_begin, odd_out}) {
-        fails(launch, problem, "aligned to 16 bytes");
+    for (std::string_view const name : {"register_4x4", "bulk_tensor"}) {
+      fails(name, odd_ld, "leading dimension");
+      for (Problem const& problem : {odd_begin, odd_out}) {
+        fails(name, problem, "aligned to 16 bytes");
       }
     }
-    fails(launch_register_4x4, half, "f32 and i32");
-    fails(launch_register_4x4, {view(x.data(), 6, 8, 8), view(y.data(), 8, 6, 8)},
-          "multiples of 4");
-    fails(launch_bulk_tensor,
+    fails("register_4x4", half, "has no type f16");
+    fails("register_4x4", {view(x.data(), 6, 8, 8), view(y.data(), 8, 6, 8)}, "multiples of 4");
+    fails("bulk_tensor",
           {view(x.data(), 4, long_extent, long_extent), view(y.data(), long_extent, 4, 4)},
-          "below 2^31");
-    fails(launch_bulk_tensor, {view(x.data(), 6, 8, 8), view(y.data(), 8, 6, 8)},
-          "rows of out must be multiples of 16 bytes");
-    fails(launch_in_place, {view(x.data(), 4, 8, 8), view(x.data(), 8, 4, 8)}, "square");
-    fails(launch_in_place, {view(x.data(), 8, 8, 8), view(y.data(), 8, 8, 8)}, "same matrix");
-    fails(launch_in_place, {view(x.data(), 8, 8, 8), view(x.data(), 8, 8, 9)}, "same matrix");
-    fails(launch_naive_8x32,
+          "takes a number of columns up to");
+    fails("bulk_tensor", {view(x.data(), 6, 8, 8), view(y.data(), 8, 6, 8)},
+          "rows of out of whole 16 bytes");
+    fails("in_place", {view(x.data(), 4, 8, 8), view(x.data(), 8, 4, 8)}, "square");
+    fails("in_place", {view(x.data(), 8, 8, 8), view(y.data(), 8, 8, 8)}, "same matrix");
+    fails("in_place", {view(x.data(), 8, 8, 8), view(x.data(), 8, 8, 9)}, "same matrix");
+    fails("naive_8x32",
           {view(x.data(), 32 * long_extent, 1, 1),
            view(y.data(), 1, 32 * long_extent, 32 * long_extent)},
           "more tiles than a grid has blocks");
@@ -239,6 +242,12 @@ TEST(TransposeAccess, SectorsOfOneRequest) {
   EXPECT_EQ(strided(28, 64, 8), 64);  // every access lies in two
 }
 
+std::optional<Sectors> sectors_per_request(std::string_view name, std::size_t element_bytes,
+                                           std::int64_t in_ld, std::int64_t out_ld) {
+  auto const model = test::row(variants(), name, device::Kind::cuda).specifics.notes.sectors;
+  return model == nullptr ? std::nullopt : model(element_bytes, in_ld, out_ld);
+}
+
 TEST(TransposeAccess, PredictsWhatTheProfilerOfTheSourceCounted) {
   auto const f32 = [](std::string_view variant) {
     return sectors_per_request(variant, 4, 1024, 1024);
@@ -262,8 +271,8 @@ TEST(TransposeAccess, PredictsWhatTheProfilerOfTheSourceCounted) {
 
 TEST(TransposeAccess, TheTableShowsThePrediction) {
   for (Variant<Problem> const& variant : variants()) {
-    auto const sectors = sectors_per_request(variant.name, 4, 1024, 1024);
-    if (!sectors) continue;
+    if (variant.specifics.notes.sectors == nullptr) continue;
+    auto const sectors = variant.specifics.notes.sectors(4, 1024, 1024);
     std::string const text = "f32 sectors per request " +
                              std::to_string(static_cast<int>(sectors->read)) + " and " +
                              std::to_string(static_cast<int>(sectors->written));

@@ -5,6 +5,7 @@
 #include "core/generator.hpp"
 #include "kernels/host_kernels.hpp"
 #include "support/expect_fails.hpp"
+#include "support/rows.hpp"
 
 #include <gtest/gtest.h>
 
@@ -96,7 +97,7 @@ std::vector<Row> rows() {
 
 class TransposeTest : public testing::TestWithParam<Row> {
  protected:
-  Variant<Problem> const& variant() const { return *find(variants(), std::get<0>(GetParam())); }
+  Variant<Problem> const& variant() const { return test::row(variants(), std::get<0>(GetParam())); }
   DataType type() const { return std::get<1>(GetParam()); }
   Host host_;
 };
@@ -129,7 +130,8 @@ TEST(TransposeReference, MatchesHandComputedValues) {
   std::int32_t in[]{1, 2, 3, 0, 4, 5, 6, 0};
   std::int32_t out[]{-1, -1, -1, -1, -1, -1, -1, -1, -1};
 
-  launch_reference({{in, DataType::i32, 2, 3, 4}, {out, DataType::i32, 3, 2, 3}}, host.stream);
+  test::launch(variants(), "reference",
+               {{in, DataType::i32, 2, 3, 4}, {out, DataType::i32, 3, 2, 3}}, host.stream);
   host.stream.view().synchronize();
 
   EXPECT_EQ((std::vector<std::int32_t>{out, out + 9}),
@@ -151,9 +153,9 @@ TEST(Transpose, RefusesWhatDoesNotFitTogether) {
   EXPECT_FAILS(require_consistent({f64(2, 3, 3), f64(3, 2, 1)}), "leading dimension");
   EXPECT_FAILS(require_consistent({f64(-2, 3, 3), f64(3, -2, 2)}), "negative");
   EXPECT_FAILS(require_consistent({i8, i64}), "differ in type");
-  EXPECT_FAILS(launch_vendor({i64, i64}, host.stream), "use variant 'kokkos'");
-  EXPECT_FAILS(launch_vendor({f64(1, 1, too_long), f64(1, 1, 1)}, host.stream),
-               "use variant 'kokkos'");
+  EXPECT_FAILS(test::launch(variants(), "vendor", {i64, i64}, host.stream), "has no type i64");
+  EXPECT_FAILS(test::launch(variants(), "vendor", {f64(1, 1, too_long), f64(1, 1, 1)}, host.stream),
+               "take another variant");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "core/generator.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
+#include "support/rows.hpp"
 #include "vector/index_map.hpp"
 #include "vector/vector.hpp"
 
@@ -60,7 +61,7 @@ void expect_right(device::Device& device, device::StreamView stream,
 std::vector<std::string_view> cuda_variants() {
   std::vector<std::string_view> names;
   for (Variant<Problem> const& variant : variants()) {
-    if (variant.backend == Backend::cuda) names.push_back(variant.name);
+    if (variant.where == Where::cuda) names.push_back(variant.name);
   }
   return names;
 }
@@ -68,12 +69,12 @@ std::vector<std::string_view> cuda_variants() {
 class VectorCudaTest : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(VectorCudaTest, EveryElementIsRightAndNoOtherTouched) {
-  Variant<Problem> const& variant = *find(variants(), GetParam());
+  Variant<Problem> const& variant = test::row(variants(), GetParam(), device::Kind::cuda);
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     for (Operation const operation : {Operation::add, Operation::quadratic}) {
       for (std::int64_t const n : {0, 1, 31, 33, 255, 256, 257, 1023, 1025, 4099}) {
         for (std::int64_t offset : {0, 1, 3}) {
-          offset += shift_of(variant.name);
+          offset += variant.specifics.notes.shift;
           if (variant.name == "vectorized" && offset != 0) continue;
           if (variant.name == "misaligned" && offset != 1) continue;
           expect_right<double>(device, stream, variant, operation, n, offset);
@@ -85,19 +86,19 @@ TEST_P(VectorCudaTest, EveryElementIsRightAndNoOtherTouched) {
 }
 
 TEST_P(VectorCudaTest, MoreElementsThanTheDeviceHasThreads) {
-  Variant<Problem> const& variant = *find(variants(), GetParam());
+  Variant<Problem> const& variant = test::row(variants(), GetParam(), device::Kind::cuda);
   bool const gpu = test::kernel_mode() == test::KernelMode::gpu;
   // Each thread of a full grid then takes several.
   std::int64_t const n =
       test::kernel_device().facts().units * 2048 * std::int64_t{gpu ? 5 : 2} + 77;
   if (!gpu && (variant.name == "one_thread" || n > 100000)) GTEST_SKIP() << "large";
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    expect_right<float>(device, stream, variant, Operation::add, n, shift_of(variant.name));
+    expect_right<float>(device, stream, variant, Operation::add, n, variant.specifics.notes.shift);
   });
 }
 
 TEST_P(VectorCudaTest, IncompleteProblemsAreRefused) {
-  Variant<Problem> const& variant = *find(variants(), GetParam());
+  Variant<Problem> const& variant = test::row(variants(), GetParam(), device::Kind::cuda);
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     DeviceArray<double> x{device, stream, 64}, y{device, stream, 64}, out{device, stream, 64};
     Problem const good{Operation::add, DataType::f64, x.data(), y.data(), out.data(), 64};
@@ -107,7 +108,7 @@ TEST_P(VectorCudaTest, IncompleteProblemsAreRefused) {
       EXPECT_FAILS(variant.launch(bad, stream), text);
     };
 
-    fails([](Problem& p) { p.type = DataType::i32; }, "f64 and f32");
+    fails([](Problem& p) { p.type = DataType::i32; }, "has no type i32");
     fails([](Problem& p) { p.n = -1; }, "negative");
     fails([](Problem& p) { p.y = nullptr; }, "needs y");
     fails([&](Problem& p) { p.out = x.data() + 1; }, "overlaps");
@@ -126,10 +127,10 @@ TEST(VectorCuda, AlignmentThatATechniqueNeedsIsAskedFor) {
     Problem half = shifted;
     half.y = y.data();
 
-    EXPECT_FAILS(launch_vectorized(shifted, stream), "use variant 'one_element'");
-    EXPECT_FAILS(launch_vectorized(half, stream), "aligned to 16 bytes");
-    EXPECT_FAILS(launch_misaligned(aligned, stream), "use variant 'one_element'");
-    EXPECT_FAILS(launch_misaligned(half, stream), "one element behind");
+    EXPECT_FAILS(test::launch(variants(), "vectorized", shifted, stream), "take another variant");
+    EXPECT_FAILS(test::launch(variants(), "vectorized", half, stream), "aligned to 16 bytes");
+    EXPECT_FAILS(test::launch(variants(), "misaligned", aligned, stream), "take another variant");
+    EXPECT_FAILS(test::launch(variants(), "misaligned", half, stream), "one element behind");
   });
 }
 
@@ -143,7 +144,8 @@ TEST(VectorCuda, MoreBlocksThanAGridHasAreRefused) {
     std::int64_t const n = (std::int64_t{1} << 31) * 256;
     Problem const problem{Operation::quadratic, DataType::f32, x.data(), nullptr, beyond(n), n};
 
-    EXPECT_FAILS(launch_one_element(problem, stream), "use variant 'grid_stride'");
+    EXPECT_FAILS(test::launch(variants(), "one_element", problem, stream),
+                 "takes a number of columns up to");
   });
 }
 
@@ -155,8 +157,9 @@ TEST(VectorCuda, ThreePhasesOfTheQuadratic) {
       DeviceArray<std::uint64_t> wrong{device, stream, std::vector<std::uint64_t>{0, 0, 0}};
 
       launch_init(type, x.data(), n, 2, stream);
-      launch_one_element({Operation::quadratic, type, x.data(), nullptr, out.data(), n, 2.5, 2, 1},
-                         stream);
+      test::launch(variants(), "one_element",
+                   {Operation::quadratic, type, x.data(), nullptr, out.data(), n, 2.5, 2, 1},
+                   stream);
       launch_validate(type, out.data(), n, 15, wrong.data(), stream);
       launch_validate(type, out.data(), n, 14, wrong.data() + 1, stream);
       // All bits set are NaN.

@@ -4,6 +4,7 @@
 
 #include "kernels/host_kernels.hpp"
 #include "support/expect_fails.hpp"
+#include "support/rows.hpp"
 
 namespace quadrille::kernels::vector {
 namespace {
@@ -24,7 +25,7 @@ void compare_with_reference(Variant<Problem> const& variant, Operation operation
 
   variant.launch(problem, host.stream);
   problem.out = want.data();
-  launch_reference(problem, host.stream);
+  test::launch(variants(), "reference", problem, host.stream);
   host.stream.view().synchronize();
 
   std::int64_t wrong = 0;
@@ -53,8 +54,8 @@ TEST(Vector, EveryVariantAgreesWithTheReference) {
 
 TEST(Vector, ResultsLargerThanTheCachesAreStreamedRight) {
   for (Operation const operation : kOperations) {
-    compare_with_reference<double>(*find(variants(), "kokkos"), operation, (1 << 19) + 13, 1);
-    compare_with_reference<float>(*find(variants(), "kokkos"), operation, (1 << 20) + 13, 3);
+    compare_with_reference<double>(test::row(variants(), "kokkos"), operation, (1 << 19) + 13, 1);
+    compare_with_reference<float>(test::row(variants(), "kokkos"), operation, (1 << 20) + 13, 3);
   }
 }
 
@@ -62,10 +63,11 @@ TEST(Vector, ReferenceAgreesWithHand) {
   test::Host host;
   std::vector<double> x{1, -2, 4}, y{0.5, 8, -4}, sum(3), square(3);
 
-  launch_reference({Operation::add, DataType::f64, x.data(), y.data(), sum.data(), 3}, host.stream);
-  launch_reference(
-      {Operation::quadratic, DataType::f64, x.data(), nullptr, square.data(), 3, 2, 3, -1},
-      host.stream);
+  test::launch(variants(), "reference",
+               {Operation::add, DataType::f64, x.data(), y.data(), sum.data(), 3}, host.stream);
+  test::launch(variants(), "reference",
+               {Operation::quadratic, DataType::f64, x.data(), nullptr, square.data(), 3, 2, 3, -1},
+               host.stream);
   host.stream.view().synchronize();
 
   EXPECT_EQ(sum, (std::vector<double>{1.5, 6, 0}));
@@ -91,7 +93,7 @@ TEST(Vector, ConstraintsAreRefused) {
       change(bad);
       EXPECT_FAILS(variant.launch(bad, host.stream), text);
     };
-    fails([](Problem& p) { p.type = DataType::i32; }, "f64 and f32");
+    fails([](Problem& p) { p.type = DataType::i32; }, "has no type i32");
     fails([](Problem& p) { p.n = -1; }, "negative");
     fails([](Problem& p) { p.x = nullptr; }, "missing");
     fails([](Problem& p) { p.y = nullptr; }, "needs y");

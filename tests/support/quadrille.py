@@ -25,6 +25,10 @@ class Program:
         return subprocess.run([*command, self.binary, *map(str, arguments)], text=True, timeout=timeout,
                               capture_output=True, **kwargs)
 
+    def listed(self, what):
+        """What `quadrille list WHAT --json` says."""
+        return json.loads(self.call("list", what, "--json", ranks=0).stdout)
+
     def run(self, *arguments, ranks=1, timeout=120):
         """`quadrille run`; returns (process, report as a dictionary or None, run directory)."""
         self.count += 1

@@ -6,6 +6,8 @@
 
 #include "common/ptx/instruction.cuh"
 
+#ifdef QUAD_KERNELS
+
 #include <type_traits>
 
 namespace quadrille::ptx {
@@ -361,3 +363,5 @@ QUAD_PTX_SCOPE(sys)
 #undef QUAD_PTX_UPDATE
 
 }  // namespace quadrille::ptx
+
+#endif  // QUAD_KERNELS

@@ -11,6 +11,8 @@
 
 #include "common/ptx/instruction.cuh"
 
+#ifdef QUAD_KERNELS
+
 #ifndef __CUDACC__
 #include "simt/async_proxy.hpp"
 #include "simt/barriers.hpp"
@@ -161,3 +163,5 @@ QUAD_INSTRUCTION void fence_proxy_async() {
 }
 
 }  // namespace quadrille::ptx
+
+#endif  // QUAD_KERNELS

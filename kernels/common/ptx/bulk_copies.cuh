@@ -8,6 +8,8 @@
 #include "common/ptx/barriers.cuh"
 #include "common/tensor_map.hpp"
 
+#ifdef QUAD_KERNELS
+
 #ifndef __CUDACC__
 #include "simt/bulk_copies.hpp"
 #endif
@@ -225,3 +227,5 @@ QUAD_INSTRUCTION void tensor_prefetch(TensorMap const& map, int row, int column)
 }
 
 }  // namespace quadrille::ptx
+
+#endif  // QUAD_KERNELS

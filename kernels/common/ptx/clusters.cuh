@@ -6,6 +6,8 @@
 
 #include "common/ptx/bulk_copies.cuh"
 
+#ifdef QUAD_KERNELS
+
 namespace quadrille::ptx {
 
 /// The number of this block in its cluster. PTX %cluster_ctarank.
@@ -98,3 +100,5 @@ __device__ __forceinline__ void tensor_load_multicast(void* shared, TensorMap co
 #endif
 
 }  // namespace quadrille::ptx
+
+#endif  // QUAD_KERNELS

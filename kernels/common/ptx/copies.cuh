@@ -7,6 +7,8 @@
 
 #include "common/ptx/instruction.cuh"
 
+#ifdef QUAD_KERNELS
+
 #include <type_traits>
 
 namespace quadrille::ptx {
@@ -156,3 +158,5 @@ QUAD_INSTRUCTION void prefetch_l2([[maybe_unused]] void const* p) {
 }
 
 }  // namespace quadrille::ptx
+
+#endif  // QUAD_KERNELS

@@ -13,6 +13,8 @@
 
 #include "common/simt.cuh"
 
+#ifdef QUAD_KERNELS
+
 #include <cstddef>
 #include <cstdint>
 
@@ -90,3 +92,5 @@ QUAD_SIMT_MODEL inline void require_alignment(void const* p, std::size_t bytes, 
 }  // namespace detail
 
 }  // namespace quadrille::ptx
+
+#endif  // QUAD_KERNELS

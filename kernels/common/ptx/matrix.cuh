@@ -6,6 +6,8 @@
 
 #include "common/ptx/instruction.cuh"
 
+#ifdef QUAD_KERNELS
+
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -643,3 +645,5 @@ QUAD_SIMT_MODEL void mma_sync(fragment<accumulator, 16, 16, 16, D>& d,
 #endif
 
 }  // namespace quadrille::ptx
+
+#endif  // QUAD_KERNELS

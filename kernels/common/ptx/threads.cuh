@@ -7,6 +7,8 @@
 
 #include "common/ptx/instruction.cuh"
 
+#ifdef QUAD_KERNELS
+
 #ifndef __CUDACC__
 #include <atomic>
 #endif
@@ -162,3 +164,5 @@ QUAD_INSTRUCTION std::uint32_t lop3(std::uint32_t a, std::uint32_t b, std::uint3
 }
 
 }  // namespace quadrille::ptx
+
+#endif  // QUAD_KERNELS

@@ -8,6 +8,8 @@
 #include "common/ptx/barriers.cuh"
 #include "common/tensor_map.hpp"
 
+#ifdef QUAD_KERNELS
+
 #ifndef __CUDACC__
 #include "simt/wgmma.hpp"
 #endif
@@ -384,3 +386,5 @@ QUAD_INSTRUCTION void wgmma_tf32(float (&d)[N / 2], unsigned const (&a)[4], Matr
 }
 
 }  // namespace quadrille::ptx
+
+#endif  // QUAD_KERNELS

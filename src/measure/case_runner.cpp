@@ -1,0 +1,356 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/case_runner.hpp"
+
+#include "core/units.hpp"
+#include "device/kernel_facts.hpp"
+#include "device/occupancy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace quadrille::measure {
+namespace {
+
+using kernels::Role;
+
+/// Rank-major samples to [repetition * ranks + rank]. Collective.
+std::vector<double> gather(comm::World const& world, std::vector<double> const& local) {
+  std::vector<double> const all = world.group().all_gather(local);
+  std::size_t const n = local.size();
+  auto const ranks = static_cast<std::size_t>(world.size());
+  std::vector<double> ordered(all.size());
+  for (std::size_t r = 0; r < ranks; ++r) {
+    for (std::size_t i = 0; i < n; ++i) ordered[i * ranks + r] = all[r * n + i];
+  }
+  return ordered;
+}
+
+/// "gemm_naive_kernel: grid 128x128x1, block 32x32x1, 40 registers, ..."
+std::string describe(device::KernelFacts const& kernel, device::Facts const& device) {
+  auto const shape = [](std::array<std::int64_t, 3> const& n) {
+    return fmt::format("{}x{}x{}", n[0], n[1], n[2]);
+  };
+  auto const product = [](std::array<std::int64_t, 3> const& n) {
+    return static_cast<double>(n[0] * n[1] * n[2]);
+  };
+  double const at_once = static_cast<double>(kernel.resident_blocks) * device.units;
+  device::Multiprocessor const offered = device::multiprocessor(device.compute_capability);
+  std::string text = fmt::format(
+      "{}: grid {}, block {}, {} registers, {} shared, {} blocks a multiprocessor", kernel.name,
+      shape(kernel.grid), shape(kernel.block), kernel.registers,
+      core::format_bytes(static_cast<double>(kernel.shared_bytes)), kernel.resident_blocks);
+  if (offered.threads > 0) {
+    text += fmt::format(" ({:.0f} % of its threads)",
+                        100 * kernel.resident_blocks * product(kernel.block) / offered.threads);
+  }
+  if (at_once > 0) text += fmt::format(", {:.2f} waves", product(kernel.grid) / at_once);
+  if (kernel.local_bytes > 0) text += fmt::format(", {} B of local memory", kernel.local_bytes);
+  return text;
+}
+
+/// Who computed it, as a result names it.
+std::string_view backend_of(kernels::VariantInfo const& variant) {
+  switch (variant.role) {
+    case Role::reference: return "reference";
+    case Role::vendor:
+    case Role::peer: return "vendor";
+    default: break;
+  }
+  return variant.where == kernels::Where::any ? "host" : core::to_text(variant.where);
+}
+
+class CaseRun {
+ public:
+  CaseRun(comm::World& world, core::Case const& spec, WorkloadEntry const& entry,
+          CaseOptions const& options)
+      : world_{world},
+        case_{spec},
+        entry_{entry},
+        options_{options},
+        workload_{make_workload()},
+        timing_{resolved(spec.timing, world.device().kind())},
+        instruments_{options.make_instruments(world, timing_)},
+        selected_{select_variants(world, *workload_, entry, spec)},
+        running_{running(selected_)},
+        description_{workload_->describe(running_)},
+        sampler_{world_, case_, description_, *instruments_, *workload_, hooks()} {}
+
+  std::vector<Record> run() {
+    begin_records();
+    if (lines_.empty()) return std::move(records_);
+    phase("prepare");
+    report_progress("prepare", 0);
+    prepare(case_.seed + 1);
+    check_on_other_data();
+    if (!lines_.empty() && !interrupted()) {
+      phase("prepare");
+      report_progress("prepare", 0.1);
+      prepare(case_.seed);
+      sampler_.warm_up(lines_);
+      sampler_.sample(lines_);
+      options_.on_outputs(*workload_);
+    }
+    collect();
+    return std::move(records_);
+  }
+
+ private:
+  std::unique_ptr<Workload> make_workload() {
+    return options_.decorate(entry_.make(case_, world_.size(), world_.rank()));
+  }
+
+  Sampler::Hooks hooks() {
+    return {
+        .make_set =
+            [this] {
+              std::unique_ptr<Workload> further = make_workload();
+              further->prepare(world_, case_.seed, running_);
+              return further;
+            },
+        .after_repetition =
+            [this](Line& line, std::int64_t i) {
+              Record& record = record_of(line);
+              if (i + 1 == case_.repetitions) {
+                for (Extra& extra : workload_->observed()) {
+                  record.extras.push_back(std::move(extra));
+                }
+              }
+              // The last repetition is the one that is judged; with a sustained clock it is not
+              // known beforehand, so each from the planned number on is.
+              bool const is_judged = i + 1 >= case_.repetitions;
+              if (is_judged && case_.check != core::Check::off && record.outcome != Outcome::fail) {
+                phase(line, "check");
+                check(line);
+              }
+            },
+        .on_step = [this](Line const& line, std::string_view step) { phase(line, step); },
+        .on_progress = [this](std::string_view step,
+                              double done) { report_progress(step, 0.2 + 0.8 * done); }};
+  }
+
+  void prepare(std::uint64_t seed) {
+    workload_->prepare(world_, seed, running_);
+    // Buffers are filled on the stream, and a case that is skipped now would free them under it.
+    world_.stream().synchronize();
+  }
+
+  void begin_records() {
+    Traits const& traits = description_.traits;
+    records_.reserve(selected_.size());  // lines point to them
+    for (Selected const& choice : selected_) {
+      Record& record = records_.emplace_back();
+      record.name = case_.name;
+      record.id = fmt::format("{}:{}", case_.name, choice.info->name);
+      record.workload = case_.workload->name;
+      record.type = core::to_text(case_.type);
+      record.variant = choice.info->name;
+      record.backend = backend_of(*choice.info);
+      record.source = choice.info->source;
+      record.transport = !traits.communicates        ? "none"
+                         : case_.transport == "auto" ? world_.automatic_transport()
+                                                     : case_.transport;
+      if (case_.grid.rows > 0) record.grid = fmt::format("{}x{}", case_.grid.rows, case_.grid.cols);
+      record.device = world_.device().facts().name;
+      record.size.assign(case_.size.value.begin(), case_.size.value.begin() + case_.size.count);
+      record.config = core::to_toml(case_);
+      record.data = core::to_text(case_.data);
+      record.seed = case_.seed;
+      record.ranks = world_.size();
+      record.modelled_link = case_.throttle > 0 && traits.communicates;
+      record.amount = description_.amount;
+      record.unit = description_.unit;
+      record.peak = peak();
+      record.extras = description_.extras;
+      record.timing = core::to_text(timing_);
+      if (timing_ == core::Timing::launch_only) {
+        record.suspect.push_back(
+            "the clock stopped when the work was launched, not when it was "
+            "done: no time of this device");
+      }
+      set_published(record);
+      if (!choice.unsupported.empty()) {
+        record.outcome = Outcome::unsupported;
+        record.reason = choice.unsupported;
+      } else if (world_.size() < traits.min_ranks) {
+        record.outcome = Outcome::unsupported;
+        record.reason = fmt::format("needs {} ranks", traits.min_ranks);
+      } else {
+        Line& line = lines_.emplace_back();
+        line.variant = choice.info;
+        // Of a peer only the whole is known.
+        if (case_.legs && traits.has_legs && choice.info->role != Role::peer) {
+          line.legs.assign(std::begin(kLegs), std::end(kLegs));
+        }
+      }
+    }
+  }
+
+  Record& record_of(Line const& line) {
+    auto const at = std::ranges::find(selected_, line.variant, &Selected::info);
+    return records_[static_cast<std::size_t>(at - selected_.begin())];
+  }
+
+  void set_published(Record& record) const {
+    for (std::string const& text : case_.published) {
+      std::size_t const colon = text.find(": ");
+      if (text.substr(0, colon) != record.variant) continue;
+      record.published = *core::parse_figure(text.substr(colon + 2), record.amount);
+      record.published_on = case_.published_on;
+    }
+  }
+
+  double peak() const {
+    device::Facts const& facts = world_.device().facts();
+    bool const is_memory_bound = description_.unit == "B/s" && description_.device_bytes > 0 &&
+                                 (entry_.local || world_.size() == 1) &&
+                                 case_.cache == core::Cache::cold;
+    core::Compute const compute =
+        case_.compute == core::Compute::automatic ? core::compute_for(case_.type) : case_.compute;
+    double const of_one = is_memory_bound                 ? facts.peak_bandwidth
+                          : description_.unit != "FLOP/s" ? 0
+                                                          : facts.peaks.of(case_.type, compute);
+    return of_one * world_.size();
+  }
+
+  void phase(std::string_view step) {
+    world_.enter_phase(fmt::format("{}: {}", case_.name, step), 0);
+  }
+  void phase(Line const& line, std::string_view step) {
+    world_.enter_phase(fmt::format("{}: {}", record_of(line).id, step),
+                       world_.settings().timeout.repetition_s);
+  }
+
+  void report_progress(std::string_view step, double fraction) {
+    if (world_.rank() == 0) options_.on_progress({case_.name, std::string{step}, fraction});
+  }
+
+  bool interrupted() const { return interrupted_ || sampler_.interrupted(); }
+
+  /// Judges the outputs that the last repetition left. Collective.
+  void check(Line const& line) {
+    Verdict const verdict = workload_->validate(world_);
+    Record& record = record_of(line);
+    auto const skip = [&](std::string const& reason) {
+      record.outcome = Outcome::skip;
+      record.reason = reason;
+    };
+    if (!verdict.skipped.empty()) return skip(verdict.skipped);
+    record.check.error = verdict.error;
+    record.check.bound = verdict.allowed;
+    record.check.wrong = verdict.wrong;
+    record.check.first_wrong = verdict.detail;
+    record.check.digest = verdict.digest;
+    record.outcome = verdict.valid ? Outcome::pass : Outcome::fail;
+    record.reason = verdict.valid ? "" : verdict.detail;
+    if (line.variant->role == Role::demonstration) {
+      skip(verdict.valid ? "demonstration: right by luck this time"
+                         : "demonstration: " + verdict.detail);
+    }
+  }
+
+  /// Every variant once, on other data than the timed: an output left over from here can never
+  /// pass the check of the timed data. What fails, or cannot be judged, is not timed.
+  void check_on_other_data() {
+    report_progress("check", 0.1);
+    for (Line& line : lines_) {
+      phase(line, "first run");
+      Record& record = record_of(line);
+      record.first_use_s = world_.group().max(sampler_.repetition(line, Leg::overlapped));
+      if (case_.check != core::Check::off) check(line);
+      record_kernels(line);
+      interrupted_ = world_.interrupted();
+      if (interrupted_) break;
+    }
+    std::erase_if(lines_, [&](Line const& line) {
+      Outcome const outcome = record_of(line).outcome;
+      bool const is_mistake = line.variant->role == Role::demonstration;
+      return outcome == Outcome::fail || (outcome == Outcome::skip && !is_mistake);
+    });
+  }
+
+  /// Names the kernels of one execution, a vendor's too; nothing runs. What Kokkos enqueues is not
+  /// on a stream that can be recorded.
+  void record_kernels(Line const& line) {
+    bool const is_recordable =
+        description_.traits.recordable && line.variant->where != kernels::Where::kokkos;
+    if (!is_recordable) return;
+    Record& record = record_of(line);
+    auto const found = device::recorded_kernels(
+        world_.stream(), [&] { workload_->run(world_, Leg::overlapped, *line.variant); });
+    for (device::KernelFacts const& kernel : found) {
+      record.kernels.push_back(describe(kernel, world_.device().facts()));
+      if (kernel.modelled_blocks == kernel.resident_blocks || kernel.modelled_blocks == 0) continue;
+      record.suspect.push_back(fmt::format(
+          "{}: the occupancy model says {} blocks for each multiprocessor, the driver {}",
+          kernel.name, kernel.modelled_blocks, kernel.resident_blocks));
+    }
+  }
+
+  void collect() {
+    phase("collect");
+    Record const* bar = nullptr;
+    Record const* ceiling = nullptr;
+    for (Line const& line : lines_) {
+      Record& record = record_of(line);
+      record.batch = line.batch;
+      record.buffer_sets = line.buffer_sets;
+      record.warmup = gather(world_, line.warmup);
+      record.clock_hz = gather(world_, line.clock_hz);
+      record.power_w = gather(world_, line.power_w);
+      for (std::size_t l = 0; l < line.seconds.size(); ++l) {
+        std::vector<double> samples = gather(world_, line.seconds[l]);
+        if (line.legs[l] == Leg::overlapped) record.seconds = samples;
+        if (line.legs.size() > 1) {
+          record.legs.push_back({std::string{core::to_text(line.legs[l])}, std::move(samples)});
+        }
+      }
+      if (record.outcome == Outcome::fail) {
+        // Stays one.
+      } else if (interrupted()) {
+        record.outcome = Outcome::interrupted;
+        record.reason = "a signal asked to stop";
+      } else if (case_.check == core::Check::off) {
+        record.outcome = Outcome::skip;
+        record.reason = "timed, not checked (check = \"off\")";
+      }
+      finish(record);
+      if (bar == nullptr && line.variant->role == description_.traits.bar) bar = &record;
+      if (ceiling == nullptr && line.variant->role == Role::ceiling) ceiling = &record;
+    }
+    for (Line const& line : lines_) {
+      Record& record = record_of(line);
+      if (record.outcome != Outcome::pass) continue;
+      if (bar != nullptr) set_ratio(record, *bar);
+      if (ceiling != nullptr && ceiling->rate > 0) {
+        record.ratio_to_copy = record.rate / ceiling->rate;
+      }
+    }
+  }
+
+  comm::World& world_;
+  core::Case const& case_;
+  WorkloadEntry const& entry_;
+  CaseOptions const& options_;
+  std::unique_ptr<Workload> workload_;
+  core::Timing timing_;  ///< device, synchronised or launch_only
+  std::unique_ptr<Instruments> instruments_;
+  std::vector<Selected> selected_;
+  Selection running_;
+  Description description_;
+  std::vector<Record> records_;  ///< of selected_
+  std::vector<Line> lines_;      ///< of those that run
+  Sampler sampler_;
+  bool interrupted_ = false;
+};
+
+}  // namespace
+
+std::vector<Record> measure_case(comm::World& world, core::Case const& spec,
+                                 WorkloadEntry const& entry, CaseOptions const& options) {
+  return CaseRun{world, spec, entry, options}.run();
+}
+
+}  // namespace quadrille::measure

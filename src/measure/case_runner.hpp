@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "measure/sampler.hpp"
+#include "measure/selection.hpp"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace quadrille::measure {
+
+/// What a case tells about its progress; called on rank 0 only.
+struct Progress {
+  std::string case_name;
+  std::string step;     ///< "prepare", "check", "warm up", "time"
+  double fraction = 0;  ///< of this case
+};
+
+struct CaseOptions {
+  std::function<void(Progress const&)> on_progress = [](Progress const&) {};
+  /// Called once per case after the last repetition, collectively, with outputs in place.
+  std::function<void(Workload&)> on_outputs = [](Workload&) {};
+  /// What runs in place of the workload that the entry makes.
+  std::function<std::unique_ptr<Workload>(std::unique_ptr<Workload>)> decorate =
+      [](std::unique_ptr<Workload> workload) { return workload; };
+  /// What times it.
+  std::function<std::unique_ptr<Instruments>(comm::World const&, core::Timing)> make_instruments =
+      measure::make_instruments;
+};
+
+/// Checks each variant on other data than the timed, warms up, times, checks again; one record per
+/// variant that was asked for, the same on every rank but for samples, which rank 0 has in full.
+/// Collective.
+std::vector<Record> measure_case(comm::World& world, core::Case const& spec,
+                                 WorkloadEntry const& entry, CaseOptions const& options);
+
+}  // namespace quadrille::measure

@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/sampler.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace quadrille::measure {
+namespace {
+
+/// Of the device, by the host's clock or its own.
+class DeviceInstruments final : public Instruments {
+ public:
+  DeviceInstruments(comm::World const& world, core::Timing timing)
+      : device_{world.device()}, stream_{world.stream()}, timing_{timing} {
+    if (timing_ != core::Timing::device) return;
+    begin_ = device::Event{device_};
+    end_ = device::Event{device_};
+  }
+
+  double now() override {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+  void start() override {
+    start_ = now();
+    if (timing_ == core::Timing::device) stream_.record(begin_);
+  }
+  double stop() override {
+    if (timing_ == core::Timing::device) stream_.record(end_);
+    double const launched = now() - start_;
+    stream_.synchronize();
+    switch (timing_) {
+      case core::Timing::device: return end_.seconds_since(begin_);
+      case core::Timing::launch_only: return launched;
+      default: return now() - start_;
+    }
+  }
+  std::optional<device::Telemetry> telemetry() override { return device_.telemetry(); }
+
+ private:
+  device::Device& device_;
+  device::StreamView stream_;
+  core::Timing timing_;
+  double start_ = 0;
+  device::Event begin_, end_;
+};
+
+}  // namespace
+
+core::Timing resolved(core::Timing timing, device::Kind kind) {
+  if (timing != core::Timing::automatic) return timing;
+  return kind == device::Kind::cuda ? core::Timing::device : core::Timing::synchronised;
+}
+
+std::unique_ptr<Instruments> make_instruments(comm::World const& world, core::Timing timing) {
+  return std::make_unique<DeviceInstruments>(world, timing);
+}
+
+Sampler::Sampler(comm::World& world, core::Case const& spec, Description const& description,
+                 Instruments& instruments, Workload& workload, Hooks hooks)
+    : world_{world},
+      case_{spec},
+      description_{description},
+      instruments_{instruments},
+      workload_{workload},
+      hooks_{std::move(hooks)} {}
+
+double Sampler::repetition(Line const& line, Leg leg) {
+  auto const sets = static_cast<std::size_t>(line.buffer_sets);
+  for (std::size_t i = 0; i < sets; ++i) set(i).reset(world_, *line.variant);
+  world_.stream().synchronize();
+  world_.group().barrier();
+  instruments_.start();
+  for (std::int64_t i = 0; i < line.batch; ++i) {
+    set(static_cast<std::size_t>(i) % sets).run(world_, leg, *line.variant);
+  }
+  return instruments_.stop() / static_cast<double>(line.batch);
+}
+
+void Sampler::warm_up(std::vector<Line>& lines) {
+  double const start = instruments_.now();
+  for (std::int64_t i = 0; i < kMostWarmups && !interrupted_; ++i) {
+    double const elapsed = world_.group().min(instruments_.now() - start);
+    if (i >= case_.warmup.count && elapsed >= case_.warmup.seconds) return;
+    for (Line& line : lines) {
+      hooks_.on_step(line, "warm up");
+      if (i == 0) {
+        for (Leg const leg : line.legs) {
+          if (leg != Leg::overlapped) repetition(line, leg);
+        }
+      }
+      line.warmup.push_back(repetition(line, Leg::overlapped));
+    }
+    interrupted_ = world_.interrupted();
+    hooks_.on_progress("warm up", 0);
+  }
+}
+
+void Sampler::sample(std::vector<Line>& lines) {
+  for (Line& line : lines) {
+    line.seconds.resize(line.legs.size());
+    choose_batch(line);
+  }
+  prepare_further_sets(lines);
+  double spent = 0;
+  for (std::int64_t i = 0; !interrupted_; ++i) {
+    bool const enough_time = case_.clock == core::Clock::burst || spent >= kSustainedSeconds;
+    if (i >= case_.repetitions && enough_time) break;
+    double shortest = std::numeric_limits<double>::infinity();
+    for (Line& line : lines) {
+      hooks_.on_step(line, "time");
+      for (std::size_t l = 0; l < line.legs.size(); ++l) {
+        line.seconds[l].push_back(repetition(line, line.legs[l]));
+      }
+      if (std::optional<device::Telemetry> const now = instruments_.telemetry()) {
+        line.clock_hz.push_back(now->clock_hz);
+        line.power_w.push_back(now->power_w);
+      }
+      shortest = std::min(shortest, line.seconds.back().back());
+      hooks_.after_repetition(line, i);
+    }
+    if (case_.clock == core::Clock::sustained) spent += world_.group().min(shortest);
+    interrupted_ = world_.interrupted();
+    hooks_.on_progress("time", static_cast<double>(i + 1) /
+                                   static_cast<double>(std::max(case_.repetitions, i + 1)));
+  }
+}
+
+/// Whether no rank waits for another in an execution.
+bool Sampler::is_alone() const { return world_.size() == 1 || !description_.traits.communicates; }
+
+/// The same on every rank.
+void Sampler::choose_batch(Line& line) const {
+  double const seconds =
+      line.warmup.empty() ? 0 : world_.group().max(core::summarize(line.warmup).median);
+  // The other clocks are there to show what one launch looks like to them.
+  bool const by_device = resolved(case_.timing, world_.device().kind()) == core::Timing::device;
+  bool const is_short =
+      by_device && is_alone() && !line.warmup.empty() && seconds < kShortKernelSeconds;
+  line.batch = case_.batch > 0 ? case_.batch : is_short ? kAutomaticBatch : 1;
+  if (!description_.traits.repeatable || line.variant->in_place) line.batch = 1;
+}
+
+/// Makes what batches rotate over, so that they find no operand of an earlier execution in the
+/// last-level cache.
+void Sampler::prepare_further_sets(std::vector<Line>& lines) {
+  device::Facts const& facts = world_.device().facts();
+  double const wanted = std::ceil(kColdCaches * static_cast<double>(facts.l2_bytes) /
+                                  std::max(1.0, description_.memory_bytes));
+  bool const is_cold = case_.cache == core::Cache::cold &&
+                       world_.device().kind() == device::Kind::cuda && is_alone();
+  std::int64_t most = 1;
+  for (Line& line : lines) {
+    double const sets = is_cold ? std::min(wanted, static_cast<double>(line.batch)) : 1;
+    line.buffer_sets = std::max<std::int64_t>(1, static_cast<std::int64_t>(sets));
+    most = std::max(most, line.buffer_sets);
+  }
+  while (static_cast<std::int64_t>(further_sets_.size()) + 1 < most) {
+    further_sets_.push_back(hooks_.make_set());
+  }
+  world_.stream().synchronize();
+}
+
+}  // namespace quadrille::measure

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "measure/workload.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace quadrille::measure {
+
+/// What times and observes repetitions; tests bring their own.
+class Instruments {
+ public:
+  virtual ~Instruments() = default;
+  /// The host's clock, in seconds since some moment.
+  virtual double now() = 0;
+  /// Before the first execution of a repetition is enqueued, and behind the last; stop() waits for
+  /// all of it and returns the seconds between.
+  virtual void start() = 0;
+  virtual double stop() = 0;
+  /// Clock and power of the device now; empty where it does not tell.
+  virtual std::optional<device::Telemetry> telemetry() = 0;
+};
+/// Those of world.device(), for work on world.stream(). `timing` is resolved.
+std::unique_ptr<Instruments> make_instruments(comm::World const& world, core::Timing timing);
+/// What "auto" means on a device.
+core::Timing resolved(core::Timing timing, device::Kind kind);
+
+/// One variant under measurement and its samples on this rank.
+struct Line {
+  kernels::VariantInfo const* variant = nullptr;
+  std::vector<Leg> legs{Leg::overlapped};    ///< overlapped is the last
+  std::int64_t batch = 1;                    ///< executions that a sample is the mean of
+  std::int64_t buffer_sets = 1;              ///< that a batch rotates over
+  std::vector<double> warmup;                ///< seconds of an execution, as are these:
+  std::vector<std::vector<double>> seconds;  ///< [leg][repetition]
+  std::vector<double> clock_hz, power_w;     ///< after each repetition, where the device tells
+};
+
+/// How the variants of one case are timed: in turn, so that all see the same clocks, after a warm-up
+/// of counts and seconds, in batches where one execution is short against the cost of timing it.
+/// Every member but the constructor is collective.
+class Sampler {
+ public:
+  struct Hooks {
+    /// Another workload of the case, prepared with the same data.
+    std::function<std::unique_ptr<Workload>()> make_set;
+    /// Behind repetition i of a line, with its outputs in place.
+    std::function<void(Line& line, std::int64_t i)> after_repetition = [](Line&, std::int64_t) {};
+    /// "warm up" or "time", before each repetition of a line.
+    std::function<void(Line const& line, std::string_view step)> on_step = [](Line const&,
+                                                                              std::string_view) {};
+    /// The done share of a step.
+    std::function<void(std::string_view step, double done)> on_progress = [](std::string_view,
+                                                                             double) {};
+  };
+
+  /// `workload` is prepared and, like all others, outlives the sampler.
+  Sampler(comm::World& world, core::Case const& spec, Description const& description,
+          Instruments& instruments, Workload& workload, Hooks hooks);
+
+  /// One repetition of a line from barrier to the end of the stream; seconds of one execution of
+  /// the line's batch. The clock stops before any other barrier: every rank's time is its own.
+  double repetition(Line const& line, Leg leg);
+  /// At least as many repetitions and seconds as the case wants.
+  void warm_up(std::vector<Line>& lines);
+  /// The timed ones: as many repetitions as the case wants, and with a sustained clock at least
+  /// kSustainedSeconds of them.
+  void sample(std::vector<Line>& lines);
+  /// A signal asked to stop; later calls do nothing.
+  bool interrupted() const { return interrupted_; }
+
+  // A sustained figure needs the device warm and its clock settled.
+  static constexpr double kSustainedSeconds = 3;
+  static constexpr std::int64_t kMostWarmups = 1000;
+  // Kernels shorter than this are launched in batches: the gaps between a clock and one launch would
+  // be a good part of what it shows.
+  static constexpr double kShortKernelSeconds = 50e-6;
+  static constexpr std::int64_t kAutomaticBatch = 100;
+  // Buffers that a cold batch rotates over, in last-level caches.
+  static constexpr double kColdCaches = 3;
+
+ private:
+  bool is_alone() const;
+  void choose_batch(Line& line) const;
+  void prepare_further_sets(std::vector<Line>& lines);
+  Workload& set(std::size_t i) { return i == 0 ? workload_ : *further_sets_[i - 1]; }
+
+  comm::World& world_;
+  core::Case const& case_;
+  Description const& description_;
+  Instruments& instruments_;
+  Workload& workload_;  ///< the set that is judged
+  Hooks hooks_;
+  std::vector<std::unique_ptr<Workload>> further_sets_;
+  bool interrupted_ = false;
+};
+
+}  // namespace quadrille::measure

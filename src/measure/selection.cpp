@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/selection.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace quadrille::measure {
+namespace {
+
+using kernels::Role;
+using kernels::VariantInfo;
+
+/// The own row of the highest preference that runs; else that of the highest preference that the
+/// device runs with this type, so that the reason is told; nullptr where there is none.
+VariantInfo const* best_of(WorkloadEntry const& entry, core::Case const& spec,
+                           device::Device const& device, std::vector<std::string> const& reasons) {
+  VariantInfo const* best = nullptr;
+  VariantInfo const* any = nullptr;
+  auto const prefer = [](VariantInfo const*& chosen, VariantInfo const* row) {
+    if (chosen == nullptr || row->preference > chosen->preference) chosen = row;
+  };
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    VariantInfo const* const row = entry.variants[i];
+    bool const fits = row->role == Role::own && row->is_built() && row->runs_on(device.kind()) &&
+                      row->supports(spec.type);
+    if (!fits) continue;
+    prefer(any, row);
+    if (reasons[i].empty()) prefer(best, row);
+  }
+  return best != nullptr ? best : any;
+}
+
+core::Extents scaled(core::Extents const& shape, std::int64_t first) {
+  core::Extents result = shape;
+  result.auto_fraction = 0;
+  for (int i = 0; i < result.count; ++i) result.value[static_cast<std::size_t>(i)] = first;
+  return result;
+}
+
+}  // namespace
+
+std::vector<std::string> unsupported_reasons(Workload const& workload, WorkloadEntry const& entry,
+                                             core::Case const& spec, device::Device const& device) {
+  std::vector<std::string> reasons;
+  for (VariantInfo const* row : entry.variants) {
+    std::string& reason =
+        reasons.emplace_back(kernels::unsupported_reason(*row, device.kind(), device.facts()));
+    if (reason.empty() && !row->supports(spec.type)) {
+      reason = fmt::format("has no type {}", core::to_text(spec.type));
+    }
+    if (reason.empty()) reason = workload.unsupported_reason(*row, device);
+    if (reason.empty() && row->role == Role::demonstration && !spec.demonstrate) {
+      reason = "shows a mistake and gives wrong results; set demonstrate = true to see it";
+    }
+  }
+  return reasons;
+}
+
+void agree(comm::Group const& group, std::vector<std::string>& reasons) {
+  std::vector<double> lowest(reasons.size());  // rank with a reason
+  std::vector<double> ranks(reasons.size());   // how many have one
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    lowest[i] = reasons[i].empty() ? group.size() : group.rank();
+    ranks[i] = reasons[i].empty() ? 0 : 1;
+  }
+  group.min(std::span{lowest});
+  group.sum(std::span{ranks});
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    bool const is_mixed = ranks[i] > 0 && ranks[i] < group.size();
+    if (is_mixed) group.broadcast(reasons[i], static_cast<int>(lowest[i]));
+  }
+}
+
+std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case const& spec,
+                                      device::Device const& device, Role bar,
+                                      std::vector<std::string> const& reasons) {
+  Selection const& rows = entry.variants;
+  VariantInfo const* const best = best_of(entry, spec, device, reasons);
+  std::vector<Selected> selected;
+  auto const add = [&](std::size_t i, bool is_named) {
+    VariantInfo const* const row = rows[i];
+    if (std::ranges::find(selected, row, &Selected::info) != selected.end()) return;
+    if (reasons[i].empty()) {
+      selected.push_back({row, ""});
+    } else if (is_named) {
+      bool const has_way_out = best != nullptr && best != row && row->role != Role::demonstration;
+      selected.push_back(
+          {row, fmt::format("variant '{}' {}{}", row->name, reasons[i],
+                            has_way_out ? fmt::format("; use variant '{}'", best->name) : "")});
+    }
+  };
+  for (std::string const& name : spec.variants) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (name == "all") add(i, false);
+      if (name == "best" && rows[i] == best) add(i, true);
+      if (name != rows[i]->name) continue;
+      // A name may have a row for each kind of device.
+      bool const other_runs = std::ranges::any_of(rows, [&](VariantInfo const* other) {
+        return other != rows[i] && other->name == name && other->runs_on(device.kind());
+      });
+      add(i, !other_runs || rows[i]->runs_on(device.kind()));
+    }
+  }
+  if (spec.vendor == core::VendorLine::automatic) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i]->role == bar) add(i, false);
+    }
+  }
+  return selected;
+}
+
+std::vector<Selected> select_variants(comm::World const& world, Workload const& workload,
+                                      WorkloadEntry const& entry, core::Case const& spec) {
+  std::vector<std::string> reasons = unsupported_reasons(workload, entry, spec, world.device());
+  agree(world.group(), reasons);
+  return select_variants(entry, spec, world.device(), workload.describe({}).traits.bar, reasons);
+}
+
+Selection running(std::vector<Selected> const& selected) {
+  Selection variants;
+  for (Selected const& choice : selected) {
+    if (choice.unsupported.empty()) variants.push_back(choice.info);
+  }
+  return variants;
+}
+
+double memory_per_rank(comm::World const& world) {
+  comm::Placement const& here = world.placement();
+  auto const free = static_cast<double>(world.device().free_memory());
+  auto sharers = static_cast<double>(here.local_size);
+  if (world.device().kind() == device::Kind::cuda) {
+    sharers = static_cast<double>(
+        std::ranges::count(world.placements(), here.uuid, &comm::Placement::uuid));
+  }
+  return world.group().min(free / sharers);
+}
+
+core::Extents largest_fitting(core::Case spec, WorkloadEntry const& entry, comm::World const& world,
+                              double memory) {
+  auto const memory_of = [&](core::Extents const& size) {
+    spec.size = size;
+    // Rank 0's, so that all ranks find the same.
+    auto const workload = entry.make(spec, world.size(), 0);
+    double const least = workload->describe({}).memory_bytes;
+    if (!(least <= memory)) return least;  // before anybody looks at each of its parts
+    auto const selected =
+        select_variants(entry, spec, world.device(), workload->describe({}).traits.bar,
+                        unsupported_reasons(*workload, entry, spec, world.device()));
+    return workload->describe(running(selected)).memory_bytes;
+  };
+  core::Extents const shape = spec.size;
+  std::int64_t low = 1;
+  std::int64_t high = 1LL << 40;
+  while (low + 1 < high) {
+    std::int64_t const middle = low + (high - low) / 2;
+    (memory_of(scaled(shape, middle)) <= memory ? low : high) = middle;
+  }
+  // Round large sizes down to a multiple of 64, as people would choose them.
+  return scaled(shape, low >= 1024 ? low / 64 * 64 : low);
+}
+
+void resolve_auto_size(core::Case& spec, WorkloadEntry const& entry, comm::World const& world,
+                       double memory) {
+  if (spec.size.auto_fraction <= 0) return;
+  double const share = memory * spec.size.auto_fraction;
+  if (spec.size.count == 0) spec.size.count = 1;
+  spec.size = largest_fitting(spec, entry, world, share);
+}
+
+}  // namespace quadrille::measure

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "measure/workload.hpp"
+
+#include <string>
+#include <vector>
+
+namespace quadrille::measure {
+
+/// A variant that a case asks for, or that joins it.
+struct Selected {
+  kernels::VariantInfo const* info = nullptr;
+  std::string unsupported;  ///< why it cannot run; empty: it runs
+};
+
+/// Why each row of the workload's table does not run this case, in its order: what the device lacks,
+/// the type, what the workload says. Empty where it runs. This rank's view; enqueues nothing.
+std::vector<std::string> unsupported_reasons(Workload const& workload, WorkloadEntry const& entry,
+                                             core::Case const& spec, device::Device const& device);
+
+/// Collective. Makes of all ranks' reasons one list: what any rank cannot run is run by none, with
+/// the reason of the lowest such rank.
+void agree(comm::Group const& group, std::vector<std::string>& reasons);
+
+/// Resolves "best", "all" and names, and joins the rows of the role `bar` where the case wants the
+/// vendor's line. Rows that cannot run are left out unless the case names them.
+std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case const& spec,
+                                      device::Device const& device, kernels::Role bar,
+                                      std::vector<std::string> const& reasons);
+/// All three: collective.
+std::vector<Selected> select_variants(comm::World const& world, Workload const& workload,
+                                      WorkloadEntry const& entry, core::Case const& spec);
+
+/// Those that run.
+Selection running(std::vector<Selected> const& selected);
+
+/// Device memory that each rank may use: the smallest free memory over ranks, shared where ranks
+/// share a node's memory or a GPU. Collective.
+double memory_per_rank(comm::World const& world);
+
+/// Replaces "auto:70%" by the largest size that fits into that share of `memory`.
+void resolve_auto_size(core::Case& spec, WorkloadEntry const& entry, comm::World const& world,
+                       double memory);
+
+/// The largest size (all extents equal) whose memory fits.
+core::Extents largest_fitting(core::Case spec, WorkloadEntry const& entry, comm::World const& world,
+                              double memory);
+
+}  // namespace quadrille::measure
