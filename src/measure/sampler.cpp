@@ -40,6 +40,9 @@ class DeviceInstruments final : public Instruments {
     }
   }
   std::optional<device::Telemetry> telemetry() override { return device_.telemetry(); }
+  std::size_t last_level_cache_bytes() override {
+    return device_.kind() == device::Kind::cuda ? device_.facts().l2_bytes : 0;
+  }
 
  private:
   device::Device& device_;
@@ -148,11 +151,9 @@ void Sampler::choose_batch(Line& line) const {
 /// Makes what batches rotate over, so that they find no operand of an earlier execution in the
 /// last-level cache.
 void Sampler::prepare_further_sets(std::vector<Line>& lines) {
-  device::Facts const& facts = world_.device().facts();
-  double const wanted = std::ceil(kColdCaches * static_cast<double>(facts.l2_bytes) /
-                                  std::max(1.0, description_.memory_bytes));
-  bool const is_cold = case_.cache == core::Cache::cold &&
-                       world_.device().kind() == device::Kind::cuda && is_alone();
+  auto const cache = static_cast<double>(instruments_.last_level_cache_bytes());
+  double const wanted = std::ceil(kColdCaches * cache / std::max(1.0, description_.memory_bytes));
+  bool const is_cold = case_.cache == core::Cache::cold && is_alone();
   std::int64_t most = 1;
   for (Line& line : lines) {
     double const sets = is_cold ? std::min(wanted, static_cast<double>(line.batch)) : 1;

@@ -24,6 +24,8 @@ class Instruments {
   virtual double stop() = 0;
   /// Clock and power of the device now; empty where it does not tell.
   virtual std::optional<device::Telemetry> telemetry() = 0;
+  /// Of the cache in which a cold batch must not find operands; 0: there is none to avoid.
+  virtual std::size_t last_level_cache_bytes() = 0;
 };
 /// Those of world.device(), for work on world.stream(). `timing` is resolved.
 std::unique_ptr<Instruments> make_instruments(comm::World const& world, core::Timing timing);
