@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "measure/sampler.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// A workload that does what a test says and writes down what it was asked for, and a clock that
+/// its repetitions advance.
+namespace quadrille::test {
+
+/// What the workload does and did on this rank. All of its sets share one.
+struct Script {
+  measure::Description description{
+      .amount = 1, .unit = "B/s", .extras = {}, .memory_bytes = 8, .traits = {}};
+  /// Device memory, of a case with these variants; `description` where there is none.
+  std::function<double(core::Case const&, measure::Selection const&)> memory_bytes;
+  std::function<std::string(kernels::VariantInfo const&)> unsupported =
+      [](kernels::VariantInfo const&) { return ""; };
+  /// Seconds of one execution.
+  std::function<double(kernels::VariantInfo const&, measure::Leg)> cost =
+      [](kernels::VariantInfo const&, measure::Leg) { return 0x1p-10; };
+  /// Whether an execution on data of this seed leaves a wrong result on this rank.
+  std::function<bool(kernels::VariantInfo const&, std::uint64_t seed)> is_wrong =
+      [](kernels::VariantInfo const&, std::uint64_t) { return false; };
+  std::string skipped;  ///< the verdict's
+  std::vector<measure::Extra> observed;
+
+  std::optional<device::Telemetry> telemetry;
+  std::size_t last_level_cache_bytes = 0;
+
+  double now = 0;                   ///< what the clock shows
+  int sets = 0;                     ///< workloads made
+  std::vector<std::string> calls;   ///< "prepare 2", "reset a", "run a", "run a serial", "validate"
+  std::vector<std::string> timing;  ///< "start", "stop"
+  std::vector<int> ran;             ///< set of each execution
+
+  /// The executions alone.
+  std::vector<std::string> runs() const {
+    std::vector<std::string> found;
+    for (std::string const& call : calls) {
+      if (call.starts_with("run ")) found.push_back(call.substr(4));
+    }
+    return found;
+  }
+  std::int64_t count(std::string const& call) const {
+    return std::count(calls.begin(), calls.end(), call);
+  }
+};
+
+/// What a case of a fake workload has for parameters.
+struct FakeParameters {
+  Script* script = nullptr;
+  bool operator==(FakeParameters const&) const = default;
+};
+
+class FakeWorkload final : public measure::Workload {
+ public:
+  FakeWorkload(core::Case const& spec, int /*ranks*/, int rank)
+      : case_{spec}, script_{*spec.parameters.as<FakeParameters>().script}, rank_{rank} {
+    set_ = script_.sets++;
+  }
+
+  measure::Description describe(measure::Selection const& selected) const override {
+    measure::Description description = script_.description;
+    if (script_.memory_bytes) description.memory_bytes = script_.memory_bytes(case_, selected);
+    return description;
+  }
+  std::string unsupported_reason(kernels::VariantInfo const& variant,
+                                 device::Device const&) const override {
+    return script_.unsupported(variant);
+  }
+  void prepare(comm::World&, std::uint64_t seed, measure::Selection const&) override {
+    seed_ = seed;
+    script_.calls.push_back(fmt::format("prepare {}", seed));
+  }
+  void reset(comm::World&, kernels::VariantInfo const& variant) override {
+    output_ = std::numeric_limits<double>::quiet_NaN();
+    script_.calls.push_back(fmt::format("reset {}", variant.name));
+  }
+  void run(comm::World&, measure::Leg leg, kernels::VariantInfo const& variant) override {
+    bool const is_whole = leg == measure::Leg::overlapped;
+    script_.calls.push_back(is_whole ? fmt::format("run {}", variant.name)
+                                     : fmt::format("run {} {}", variant.name, core::to_text(leg)));
+    script_.ran.push_back(set_);
+    script_.now += script_.cost(variant, leg);
+    output_ = script_.is_wrong(variant, seed_) ? -1 : static_cast<double>(seed_);
+  }
+  measure::Verdict validate(comm::World& world) override {
+    script_.calls.emplace_back("validate");
+    if (!script_.skipped.empty()) return {.skipped = script_.skipped};
+    int const wrong = world.group().agree(!(output_ == static_cast<double>(seed_)));
+    if (wrong < 0) return {.valid = true, .allowed = 1};
+    return {.valid = false,
+            .error = 2,
+            .allowed = 1,
+            .wrong = 1,
+            .detail = fmt::format("output on rank {} is not {}", wrong, seed_)};
+  }
+  std::vector<measure::Field> fields() override { return {}; }
+  std::vector<measure::Extra> observed() override { return script_.observed; }
+
+ private:
+  core::Case case_;
+  Script& script_;
+  int rank_;
+  int set_ = 0;
+  std::uint64_t seed_ = 0;
+  double output_ = 0;
+};
+
+/// Shows the time of the script.
+class FakeInstruments final : public measure::Instruments {
+ public:
+  explicit FakeInstruments(Script& script) : script_{script} {}
+  double now() override { return script_.now; }
+  void start() override {
+    script_.timing.emplace_back("start");
+    started_ = script_.now;
+  }
+  double stop() override {
+    script_.timing.emplace_back("stop");
+    return script_.now - started_;
+  }
+  std::optional<device::Telemetry> telemetry() override { return script_.telemetry; }
+  std::size_t last_level_cache_bytes() override { return script_.last_level_cache_bytes; }
+
+ private:
+  Script& script_;
+  double started_ = 0;
+};
+
+/// A row that every device runs; of role `own` unless said.
+constexpr kernels::VariantInfo fake_row(std::string_view name, int preference = 0,
+                                        kernels::Role role = kernels::Role::own,
+                                        kernels::Where where = kernels::Where::any) {
+  return {.name = name,
+          .role = role,
+          .where = where,
+          .types = {core::DataType::f64},
+          .preference = preference,
+          .source = "own",
+          .summary = "is made up"};
+}
+
+/// The entry of a fake workload with these rows.
+inline measure::WorkloadEntry fake_entry(measure::Selection rows) {
+  return {.schema = {.name = "fake", .extents = {"n"}, .variants = measure::names_of(rows)},
+          .summary = "is made up",
+          .work = "1",
+          .local = true,
+          .variants = std::move(rows),
+          .make = measure::make<FakeWorkload>};
+}
+
+/// A case of it, which runs by the script: two timed repetitions after a warm-up of one.
+inline core::Case fake_case(measure::WorkloadEntry const& entry, Script& script) {
+  core::Case spec;
+  spec.name = "fake";
+  spec.workload = &entry.schema;
+  spec.size.value[0] = 1;
+  spec.size.count = 1;
+  spec.repetitions = 2;
+  spec.warmup = {.count = 1, .seconds = 0};
+  spec.parameters = core::Parameters{FakeParameters{&script}};
+  return spec;
+}
+
+}  // namespace quadrille::test
