@@ -60,16 +60,13 @@ std::vector<std::string> unsupported_reasons(Workload const& workload, WorkloadE
 
 void agree(comm::Group const& group, std::vector<std::string>& reasons) {
   std::vector<double> lowest(reasons.size());  // rank with a reason
-  std::vector<double> ranks(reasons.size());   // how many have one
   for (std::size_t i = 0; i < reasons.size(); ++i) {
     lowest[i] = reasons[i].empty() ? group.size() : group.rank();
-    ranks[i] = reasons[i].empty() ? 0 : 1;
   }
   group.min(std::span{lowest});
-  group.sum(std::span{ranks});
   for (std::size_t i = 0; i < reasons.size(); ++i) {
-    bool const is_mixed = ranks[i] > 0 && ranks[i] < group.size();
-    if (is_mixed) group.broadcast(reasons[i], static_cast<int>(lowest[i]));
+    auto const from = static_cast<int>(lowest[i]);
+    if (from < group.size()) group.broadcast(reasons[i], from);
   }
 }
 
