@@ -1,0 +1,452 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/case_runner.hpp"
+
+#include "measure/fake_workload.hpp"
+#include "measure/fault.hpp"
+#include "support/mpi_world.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace quadrille::measure {
+namespace {
+
+using kernels::Role;
+using kernels::VariantInfo;
+using test::fake_row;
+using test::world;
+using Names = std::vector<std::string>;
+
+constexpr VariantInfo kPlain = fake_row("plain", 1);
+constexpr VariantInfo kFast = fake_row("fast", 10);
+constexpr VariantInfo kVendor = fake_row("vendor", 0, Role::vendor);
+constexpr VariantInfo kMistake = fake_row("mistake", 0, Role::demonstration);
+constexpr VariantInfo kPeer = fake_row("peer", 0, Role::peer);
+constexpr VariantInfo kCeiling = fake_row("ceiling", 0, Role::ceiling);
+// Sums of such times are exact.
+constexpr double kTick = 0x1p-10;
+constexpr std::uint64_t kSeed = 7;
+
+bool is_last_rank() { return world().rank() == world().size() - 1; }
+
+/// A case of `plain` and `fast` on data of kSeed; before timing it is kSeed + 1.
+struct Rig {
+  Rig() {
+    spec.seed = kSeed;
+    spec.variants = {"plain", "fast"};
+    spec.vendor = core::VendorLine::off;
+    options.make_instruments = [this](comm::World const&, core::Timing timing) {
+      timings.push_back(timing);
+      return std::make_unique<test::FakeInstruments>(script);
+    };
+    options.on_outputs = [this](Workload&) { script.calls.emplace_back("outputs"); };
+  }
+
+  std::vector<Record> measure() { return measure_case(world(), spec, entry, options); }
+  /// Makes the results of a variant on data of this seed wrong.
+  void spoil(VariantInfo const& variant, std::uint64_t seed) {
+    script.is_wrong = [name = variant.name, seed](VariantInfo const& ran, std::uint64_t of) {
+      return ran.name == name && of == seed;
+    };
+  }
+
+  test::Script script;
+  WorkloadEntry entry = test::fake_entry({&kPlain, &kFast, &kVendor, &kMistake, &kPeer, &kCeiling});
+  core::Case spec = test::fake_case(entry, script);
+  CaseOptions options;
+  std::vector<core::Timing> timings;
+};
+
+/// "plain PASS: ".
+Names told(std::vector<Record> const& records) {
+  Names names;
+  for (Record const& record : records) {
+    names.push_back(
+        fmt::format("{} {}: {}", record.variant, core::to_text(record.outcome), record.reason));
+  }
+  return names;
+}
+
+std::size_t samples(int repetitions) {
+  return static_cast<std::size_t>(repetitions * world().size());
+}
+
+TEST(Case, ChecksOnOtherDataThenTimesThenChecksAgain) {
+  Rig rig;
+
+  EXPECT_EQ(told(rig.measure()), (Names{"plain PASS: ", "fast PASS: "}));
+
+  EXPECT_EQ(rig.script.calls,
+            (Names{"prepare 8",                                           //
+                   "reset plain", "run plain", "validate",                //
+                   "reset fast",  "run fast",  "validate",                //
+                   "prepare 7",                                           //
+                   "reset plain", "run plain", "reset fast", "run fast",  // warm-up
+                   "reset plain", "run plain", "reset fast", "run fast",  // timed
+                   "reset plain", "run plain", "validate",                //
+                   "reset fast",  "run fast",  "validate",                //
+                   "outputs"}));
+}
+
+TEST(Case, MakesARecordOfEachVariantInItsOrder) {
+  Rig rig;
+  rig.spec.variants = {"fast", "plain"};
+  rig.script.description.amount = 6;
+
+  std::vector<Record> const records = rig.measure();
+
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[0].id, "fake:fast");
+  EXPECT_EQ(records[1].id, "fake:plain");
+  for (Record const& record : records) {
+    EXPECT_EQ(record.name, "fake");
+    EXPECT_EQ(record.workload, "fake");
+    EXPECT_EQ(record.type, "f64");
+    EXPECT_EQ(record.transport, "none");
+    EXPECT_EQ(record.ranks, world().size());
+    EXPECT_EQ(record.size, std::vector<std::int64_t>{1});
+    EXPECT_EQ(record.seed, kSeed);
+    EXPECT_EQ(record.unit, "B/s");
+    EXPECT_EQ(record.timing, "synchronised");
+    EXPECT_EQ(record.first_use_s, kTick);
+    EXPECT_EQ(record.check.bound, 1);
+    EXPECT_EQ(record.check.wrong, 0);
+    EXPECT_EQ(record.rate, 6 / kTick);
+  }
+  EXPECT_EQ(rig.timings, std::vector{core::Timing::synchronised}) << "auto is resolved";
+}
+
+TEST(Case, HasSamplesOfEveryRepetitionAndRank) {
+  Rig rig;
+  rig.spec.repetitions = 5;
+  rig.spec.warmup.count = 3;
+  rig.script.telemetry = device::Telemetry{.clock_hz = 1e9, .power_w = 300};
+  rig.script.cost = [](VariantInfo const& variant, Leg) {
+    return (world().rank() + 1) * (variant.name == kFast.name ? kTick : 2 * kTick);
+  };
+
+  std::vector<Record> const records = rig.measure();
+
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[1].seconds.size(), samples(5));
+  EXPECT_EQ(records[1].warmup.size(), samples(3));
+  EXPECT_EQ(records[1].clock_hz, std::vector(samples(5), 1e9));
+  EXPECT_EQ(records[1].power_w, std::vector(samples(5), 300.0));
+  EXPECT_EQ(records[1].first_use_s, world().size() * kTick) << "of the slowest rank";
+  for (std::size_t i = 0; i < records[1].seconds.size(); ++i) {
+    auto const rank = static_cast<int>(i) % world().size();
+    EXPECT_EQ(records[1].seconds[i], (rank + 1) * kTick);
+    EXPECT_EQ(records[0].seconds[i], (rank + 1) * 2 * kTick);
+  }
+}
+
+TEST(Check, AWrongResultBeforeTimingIsNotTimedAndEndsNoOther) {
+  Rig rig;
+  rig.spoil(kPlain, kSeed + 1);
+
+  std::vector<Record> const records = rig.measure();
+
+  EXPECT_EQ(told(records), (Names{"plain FAIL: output on rank 0 is not 8", "fast PASS: "}));
+  EXPECT_TRUE(records[0].seconds.empty() && records[0].warmup.empty());
+  EXPECT_EQ(records[0].check.wrong, 1);
+  EXPECT_EQ(records[0].check.first_wrong, records[0].reason);
+  EXPECT_EQ(rig.script.count("run plain"), 1);
+  EXPECT_EQ(records[1].seconds.size(), samples(2));
+}
+
+TEST(Check, AWrongResultOfTheTimedDataFails) {
+  Rig rig;
+  rig.spoil(kPlain, kSeed);
+
+  std::vector<Record> const records = rig.measure();
+
+  EXPECT_EQ(told(records), (Names{"plain FAIL: output on rank 0 is not 7", "fast PASS: "}));
+  EXPECT_EQ(records[0].seconds.size(), samples(2));
+}
+
+TEST(Check, OneRankFailsAll) {
+  for (std::uint64_t const seed : {kSeed + 1, kSeed}) {
+    Rig rig;
+    if (is_last_rank()) rig.spoil(kFast, seed);
+
+    EXPECT_EQ(told(rig.measure()),
+              (Names{"plain PASS: ", fmt::format("fast FAIL: output on rank {} is not {}",
+                                                 world().size() - 1, seed)}));
+  }
+}
+
+TEST(Check, AResultThatNobodyWroteFails) {
+  Rig rig;
+  rig.options.decorate = [](std::unique_ptr<Workload> workload) {
+    return make_faulty(std::move(workload), Fault::not_run);
+  };
+
+  std::vector<Record> const records = rig.measure();
+
+  for (Record const& record : records) EXPECT_EQ(record.outcome, Outcome::fail);
+  EXPECT_EQ(rig.script.runs(), Names{}) << "the decoration keeps it from running";
+  EXPECT_EQ(rig.script.count("outputs"), 0) << "nothing is left to show";
+}
+
+TEST(Check, ASustainedClockKeepsAFailureThatLaterOnesWouldHide) {
+  Rig rig;
+  rig.spec.clock = core::Clock::sustained;
+  rig.spec.variants = {"fast"};
+  rig.script.cost = [](VariantInfo const&, Leg) { return 0.5; };
+  auto const timed = [&] { return rig.script.count("run fast") - 2; };  // first use and warm-up
+  rig.script.is_wrong = [&](VariantInfo const&, std::uint64_t) { return timed() == 4; };
+
+  std::vector<Record> const records = rig.measure();
+
+  EXPECT_EQ(told(records), Names{"fast FAIL: output on rank 0 is not 7"});
+  EXPECT_EQ(records[0].seconds.size(), samples(6));
+  EXPECT_EQ(rig.script.count("validate"), 1 + 3) << "the 2nd to 4th, then never again";
+}
+
+TEST(Check, OffTimesAndJudgesNothing) {
+  Rig rig;
+  rig.spec.check = core::Check::off;
+  rig.spoil(kPlain, kSeed);
+
+  std::vector<Record> const records = rig.measure();
+
+  for (Record const& record : records) {
+    EXPECT_EQ(record.outcome, Outcome::skip);
+    EXPECT_EQ(record.reason, "timed, not checked (check = \"off\")");
+    EXPECT_EQ(record.seconds.size(), samples(2));
+  }
+  EXPECT_EQ(rig.script.count("validate"), 0);
+}
+
+TEST(Check, WhatCannotBeJudgedIsNotTimed) {
+  Rig rig;
+  rig.script.skipped = "too small to judge";
+
+  EXPECT_EQ(told(rig.measure()),
+            (Names{"plain SKIP: too small to judge", "fast SKIP: too small to judge"}));
+  EXPECT_EQ(rig.script.runs(), (Names{"plain", "fast"}));
+}
+
+TEST(Check, MistakesAreShownAndTimed) {
+  Rig rig;
+  rig.spec.variants = {"mistake", "plain"};
+  rig.spec.demonstrate = true;
+  rig.spoil(kMistake, kSeed);
+
+  std::vector<Record> const records = rig.measure();
+
+  EXPECT_EQ(told(records),
+            (Names{"mistake SKIP: demonstration: output on rank 0 is not 7", "plain PASS: "}));
+  EXPECT_EQ(records[0].seconds.size(), samples(2));
+  Rig lucky;
+  lucky.spec.variants = {"mistake"};
+  lucky.spec.demonstrate = true;
+  EXPECT_EQ(told(lucky.measure()), Names{"mistake SKIP: demonstration: right by luck this time"});
+}
+
+TEST(Unsupported, KeepsItsRecordAndEndsNoOther) {
+  Rig rig;
+  if (is_last_rank()) {
+    rig.script.unsupported = [](VariantInfo const& variant) {
+      return variant.name == kPlain.name ? "has no room" : "";
+    };
+  }
+
+  std::vector<Record> const records = rig.measure();
+
+  EXPECT_EQ(
+      told(records),
+      (Names{"plain UNSUPPORTED: variant 'plain' has no room; use variant 'fast'", "fast PASS: "}));
+  EXPECT_TRUE(records[0].seconds.empty());
+  EXPECT_EQ(rig.script.count("run plain"), 0);
+}
+
+TEST(Unsupported, TooFewRanksRunNothing) {
+  Rig rig;
+  rig.script.description.traits.min_ranks = world().size() + 1;
+  std::string const reason = fmt::format("needs {} ranks", world().size() + 1);
+
+  EXPECT_EQ(told(rig.measure()),
+            (Names{"plain UNSUPPORTED: " + reason, "fast UNSUPPORTED: " + reason}));
+  EXPECT_EQ(rig.script.calls, Names{});
+}
+
+TEST(Unsupported, EnoughRanksRun) {
+  Rig rig;
+  rig.script.description.traits.min_ranks = world().size();
+
+  EXPECT_EQ(told(rig.measure()), (Names{"plain PASS: ", "fast PASS: "}));
+}
+
+TEST(Decorate, TakesThePlaceOfEveryWorkload) {
+  Rig rig;
+  rig.spec.variants = {"fast"};
+  rig.spec.batch = 3;
+  rig.script.last_level_cache_bytes = 1000;  // three sets of 8 bytes do not fill it
+  int decorated = 0;
+  rig.options.decorate = [&](std::unique_ptr<Workload> workload) {
+    ++decorated;
+    return workload;
+  };
+
+  std::vector<Record> const records = rig.measure();
+
+  EXPECT_EQ(told(records), Names{"fast PASS: "});
+  EXPECT_EQ(records[0].batch, 3);
+  EXPECT_EQ(records[0].buffer_sets, 3);
+  EXPECT_EQ(decorated, 3);
+  EXPECT_EQ(rig.script.count("prepare 7"), 3) << "all sets have the timed data";
+  EXPECT_EQ(rig.script.count("prepare 8"), 1);
+}
+
+TEST(Legs, AreTimedWhereTheWorkloadHasThem) {
+  Rig rig;
+  rig.spec.variants = {"fast", "peer"};
+  rig.spec.legs = true;
+  rig.script.description.traits.has_legs = true;
+  rig.script.cost = [](VariantInfo const&, Leg leg) {
+    return (static_cast<double>(leg) + 1) * kTick;
+  };
+
+  std::vector<Record> const records = rig.measure();
+
+  ASSERT_EQ(records[0].legs.size(), std::size(kLegs));
+  for (std::size_t i = 0; i < std::size(kLegs); ++i) {
+    EXPECT_EQ(records[0].legs[i].leg, core::to_text(kLegs[i]));
+    EXPECT_EQ(records[0].legs[i].seconds,
+              std::vector(samples(2), (static_cast<double>(kLegs[i]) + 1) * kTick));
+  }
+  EXPECT_EQ(records[0].seconds, std::vector(samples(2), 4 * kTick)) << "the whole";
+  EXPECT_TRUE(records[1].legs.empty()) << "of a peer only the whole is known";
+
+  rig.script.description.traits.has_legs = false;
+  EXPECT_TRUE(rig.measure()[0].legs.empty());
+  rig.script.description.traits.has_legs = true;
+  rig.spec.legs = false;
+  EXPECT_TRUE(rig.measure()[0].legs.empty());
+}
+
+TEST(Ratios, AreToTheBarAndTheCeiling) {
+  Rig rig;
+  rig.spec.vendor = core::VendorLine::automatic;
+  rig.spec.variants = {"fast", "plain", "ceiling"};
+  rig.spec.repetitions = 10;
+  rig.script.cost = [](VariantInfo const& variant, Leg) {
+    return variant.name == kFast.name      ? kTick
+           : variant.name == kVendor.name  ? 2 * kTick
+           : variant.name == kCeiling.name ? kTick / 2
+                                           : 4 * kTick;
+  };
+
+  std::vector<Record> const records = rig.measure();
+
+  ASSERT_EQ(told(records),
+            (Names{"fast PASS: ", "plain PASS: ", "ceiling PASS: ", "vendor PASS: "}));
+  EXPECT_EQ(records[0].ratio_to_vendor, 2);
+  EXPECT_EQ(records[1].ratio_to_vendor, 0.5);
+  EXPECT_EQ(records[0].ratio_to_copy, 0.5);
+  EXPECT_EQ(records[1].ratio_to_copy, 0.125);
+}
+
+TEST(Ratios, AreNotThoseOfWrongResults) {
+  Rig rig;
+  rig.spec.vendor = core::VendorLine::automatic;
+  rig.spoil(kPlain, kSeed);
+
+  std::vector<Record> const records = rig.measure();
+
+  EXPECT_EQ(records[0].outcome, Outcome::fail);
+  EXPECT_FALSE(records[0].ratio_to_vendor);
+  EXPECT_EQ(records[1].ratio_to_vendor, 1);
+}
+
+TEST(Published, FiguresGoToTheirVariants) {
+  Rig rig;
+  rig.spec.published = {"fast: 3 GB/s"};
+  rig.spec.published_on = "another device";
+
+  std::vector<Record> const records = rig.measure();
+
+  EXPECT_EQ(records[0].published, 0);
+  EXPECT_EQ(records[1].published, 3e9);
+  EXPECT_EQ(records[1].published_on, "another device");
+}
+
+TEST(Extras, AreOfTheDescriptionAndOfTheLastRepetition) {
+  Rig rig;
+  rig.spec.repetitions = 3;
+  rig.script.description.extras = {{"device traffic", 5, "B/s", 0}};
+  rig.script.observed = {{"seen", 4, "B/s", 2}};
+
+  for (Record const& record : rig.measure()) {
+    ASSERT_EQ(record.extras.size(), 2U) << "once";
+    EXPECT_EQ(record.extras[0].name, "device traffic");
+    EXPECT_EQ(record.extras[1].name, "seen");
+  }
+}
+
+TEST(Timing, LaunchesAloneAreSuspect) {
+  Rig rig;
+  rig.spec.timing = core::Timing::launch_only;
+
+  std::vector<Record> const records = rig.measure();
+
+  EXPECT_EQ(rig.timings, std::vector{core::Timing::launch_only});
+  EXPECT_EQ(records[0].timing, "launch_only");
+  ASSERT_FALSE(records[0].suspect.empty());
+  EXPECT_NE(records[0].suspect[0].find("when the work was launched"), std::string::npos);
+}
+
+TEST(Progress, IsToldByRank0AndGrows) {
+  Rig rig;
+  Names steps;
+  std::vector<double> fractions;
+  rig.options.on_progress = [&](Progress const& progress) {
+    EXPECT_EQ(progress.case_name, "fake");
+    if (steps.empty() || steps.back() != progress.step) steps.push_back(progress.step);
+    fractions.push_back(progress.fraction);
+  };
+
+  rig.measure();
+
+  if (world().rank() == 0) {
+    EXPECT_EQ(steps, (Names{"prepare", "check", "prepare", "warm up", "time"}));
+    EXPECT_TRUE(std::is_sorted(fractions.begin(), fractions.end()));
+    EXPECT_EQ(fractions.back(), 1);
+  } else {
+    EXPECT_TRUE(steps.empty());
+  }
+}
+
+// Last, because nothing takes a signal back.
+TEST(Signal, InterruptsTheCaseAndKeepsItsSamples) {
+  Rig rig;
+  rig.spec.repetitions = 100;
+  rig.spoil(kPlain, kSeed + 1);
+  rig.spec.variants = {"plain", "fast", "peer"};
+  rig.script.cost = [&](VariantInfo const& variant, Leg) {
+    bool const is_time = variant.name == kFast.name && rig.script.count("run fast") == 5;
+    if (is_time && is_last_rank()) std::raise(SIGUSR1);
+    return kTick;
+  };
+
+  std::vector<Record> const records = rig.measure();
+
+  EXPECT_EQ(told(records), (Names{"plain FAIL: output on rank 0 is not 8",
+                                  "fast INTERRUPTED: a signal asked to stop",
+                                  "peer INTERRUPTED: a signal asked to stop"}));
+  // After the first use and a warm-up, the third repetition sees the signal.
+  EXPECT_EQ(records[1].seconds.size(), samples(3));
+  EXPECT_EQ(records[2].seconds.size(), samples(3));
+
+  // A later case stops behind its first execution.
+  Rig late;
+  EXPECT_EQ(told(late.measure()), (Names{"plain INTERRUPTED: a signal asked to stop",
+                                         "fast INTERRUPTED: a signal asked to stop"}));
+  EXPECT_EQ(late.script.runs(), Names{"plain"});
+}
+
+}  // namespace
+}  // namespace quadrille::measure
