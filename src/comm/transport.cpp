@@ -4,11 +4,11 @@
 
 #include "comm/world.hpp"
 #include "core/error.hpp"
+#include "core/table.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace quadrille::comm {
 namespace {
@@ -24,18 +24,16 @@ std::vector<std::string_view> names_of(Predicate has) {
 
 }  // namespace
 
-extern TransportEntry const nccl_transport, mpi_transport, mpi_blocking_transport,
-    reference_transport;
+// clang-format off
+QUAD_TABLE(TransportEntry const, kTable,
+  nccl_transport,
+  mpi_transport,
+  mpi_blocking_transport,
+  reference_transport
+);
+// clang-format on
 
-std::span<TransportEntry const* const> transports() {
-  static constexpr std::array kTable{
-      &nccl_transport,
-      &mpi_transport,
-      &mpi_blocking_transport,
-      &reference_transport,
-  };
-  return kTable;
-}
+std::span<TransportEntry const* const> transports() { return kTable; }
 
 std::vector<std::string_view> selectable_transports() {
   return names_of([](TransportEntry const& entry) { return entry.is_selectable; });

@@ -146,10 +146,13 @@ Plan make_plan(comm::World const& world, core::Config const& config) {
 std::string render_plan(Plan const& plan, int ranks) {
   std::vector<Row> rows{{"case", "workload", "type", "size", "per rank", "variants"}};
   for (Planned const& planned : plan.cases) {
-    std::vector<std::string> variants;
+    std::vector<std::string_view> running, unsupported;
     for (measure::Selected const& selected : planned.variants) {
-      variants.push_back(std::string{selected.info->name} +
-                         (selected.unsupported.empty() ? "" : " (unsupported)"));
+      (selected.unsupported.empty() ? running : unsupported).push_back(selected.info->name);
+    }
+    std::string variants = fmt::format("{}", fmt::join(running, " "));
+    if (!unsupported.empty()) {
+      variants += fmt::format("; unsupported: {}", fmt::join(unsupported, " "));
     }
     core::Extents const& size = planned.spec.size;
     std::string const& problem = planned.problem;
@@ -158,7 +161,7 @@ std::string render_plan(Plan const& plan, int ranks) {
          std::string{core::to_text(planned.spec.type)},
          fmt::format("{}", fmt::join(size.value.begin(), size.value.begin() + size.count, ",")),
          core::format_bytes(planned.memory_bytes),
-         problem.empty() ? fmt::format("{}", fmt::join(variants, " ")) : "cannot run: " + problem});
+         problem.empty() ? variants : "cannot run: " + problem});
   }
   return fmt::format("{} of memory per rank, {} ranks\n{}", core::format_bytes(plan.memory_bytes),
                      ranks, aligned(rows));

@@ -167,6 +167,11 @@ std::vector<Rule> rules() {
           "multiples_of_the_result", {.row_bytes = 16}, as_is,
           [](ProblemFacts& p) { p.result.view.ld = 34; }, "C has 32 columns"),
       rule(
+          "leading_dimension_alone", {.ld_bytes = 16},
+          [](ProblemFacts& p) { p.inputs[1].view.cols = 31; },
+          [](ProblemFacts& p) { p.inputs[1].view.ld = 33; },
+          "needs leading dimensions in multiples of 4, that of B is 33"),
+      rule(
           "alignment_of_A", {.alignment = 16},
           [](ProblemFacts& p) { p.inputs[0].view.data = address(1, 16); },
           [](ProblemFacts& p) { p.inputs[0].view.data = address(1, 8); },
@@ -532,6 +537,9 @@ std::vector<Violation> violations_of(Requirements const& needs, Sketch const& me
                           {with(&Sketch::cols, met.cols + 1), with(&Sketch::pad, 1)},
                           "in multiples of "});
   }
+  if (needs.ld_bytes > static_cast<int>(core::size_of(met.types.in))) {
+    violations.push_back({"ld_bytes", {with(&Sketch::pad, 1)}, "in multiples of "});
+  }
   if (needs.alignment > 1) {
     violations.push_back({"alignment",
                           {with(&Sketch::offset, 1)},
@@ -619,6 +627,7 @@ TYPED_TEST(TableTest, HasCompleteRowsWithNamesOfTheirOwn) {
     // "best" chooses among own rows.
     EXPECT_TRUE(row.preference == 0 || row.role == Role::own);
     EXPECT_GE(row.needs.row_bytes, 1);
+    EXPECT_GE(row.needs.ld_bytes, 1);
     EXPECT_GE(row.needs.alignment, 1);
     // What people read of an operation's own requirement is there where there is one.
     bool const has_own = row.specifics.unsupported != nullptr;
