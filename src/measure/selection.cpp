@@ -75,6 +75,8 @@ std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case con
                                       std::vector<std::string> const& reasons) {
   Selection const& rows = entry.variants;
   VariantInfo const* const best = best_of(entry, spec, device, reasons);
+  auto const place = std::ranges::find(rows, best) - rows.begin();
+  bool const best_runs = best != nullptr && reasons[static_cast<std::size_t>(place)].empty();
   std::vector<Selected> selected;
   auto const add = [&](std::size_t i, bool is_named) {
     VariantInfo const* const row = rows[i];
@@ -82,7 +84,7 @@ std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case con
     if (reasons[i].empty()) {
       selected.push_back({row, ""});
     } else if (is_named) {
-      bool const has_way_out = best != nullptr && best != row && row->role != Role::demonstration;
+      bool const has_way_out = best_runs && row->role != Role::demonstration;
       selected.push_back(
           {row, fmt::format("variant '{}' {}{}", row->name, reasons[i],
                             has_way_out ? fmt::format("; use variant '{}'", best->name) : "")});

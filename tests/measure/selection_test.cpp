@@ -157,6 +157,15 @@ TEST(Named, TheWayOutOfAMistakeIsToShowIt) {
                   "demonstrate = true to see it"});
 }
 
+TEST(Named, NobodyIsSentToWhatDoesNotRunEither) {
+  Rig rig;
+  rig.spec.variants = {"plain", "best"};
+  rig.refuse({"plain", "fast", "twin"}, "needs more");
+
+  EXPECT_EQ(told(rig.selected()),
+            (Names{"plain: variant 'plain' needs more", "fast: variant 'fast' needs more"}));
+}
+
 TEST(Named, MeanTheRowOfThisDevice) {
   Rig rig;
   rig.spec.variants = {"twin"};
