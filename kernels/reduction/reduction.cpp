@@ -36,9 +36,9 @@ ProblemFacts facts_of(Problem const& p) {
   auto const row = [&](void const* data) {
     return device::MatrixView{const_cast<void*>(data), p.type, 1, p.n, p.n};
   };
-  core::Compute const sums = p.type == DataType::i32          ? core::Compute::i64
-                             : p.accumulator == DataType::f64 ? core::Compute::f64
-                                                              : core::Compute::f32;
+  core::Compute const sums = p.accumulator == DataType::f32 ? core::Compute::f32
+                             : p.type == DataType::i32      ? core::Compute::i64
+                                                            : core::Compute::f64;
   ProblemFacts facts{.types = {p.type, sums, DataType::f64},
                      .result = {"result", {p.result, DataType::f64, 1, 1, 1}},
                      .inputs = {{{"x", row(p.x)}}}};

@@ -68,6 +68,9 @@ class Reduction final : public measure::Workload {
     if (p_.reproducible && is_streamed()) {
       return "reduces no chunks reproducibly; set source = \"device\"";
     }
+    if (p_.reproducible && p_.accumulator == Accumulator::f32) {
+      return "accumulates reproducible sums in f64; set accumulator = \"f64\"";
+    }
     return row_of<reduction::Problem>(variant).unsupported_reason(problem());
   }
 
