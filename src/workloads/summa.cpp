@@ -86,6 +86,10 @@ class Summa final : public measure::Workload {
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const&) const override {
     if (&variant == &kScalapack) return scalapack_unsupported({m_, n_, k_});
+    bool const is_whole = std::floor(p_.alpha) == p_.alpha && std::floor(p_.beta) == p_.beta;
+    if (core::epsilon_of(case_.type) == 0 && !is_whole) {
+      return "rounds the product of each panel to an integer; take whole alpha and beta";
+    }
     auto const& row = row_of<gemm::Problem>(variant);
     std::string reason = row.unsupported_reason(problem({}));
     for (Panel panel; reason.empty() && next(panel);) {
