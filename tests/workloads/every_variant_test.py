@@ -1,0 +1,98 @@
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+"""Every variant that runs on a host passes with every type that it lists, or says why it cannot.
+
+The cases are those of small.toml. Variants that show a mistake are left out: no result of theirs is
+right.
+
+every_variant_test.py RANKS BINARY LAUNCHER...
+"""
+import collections
+import json
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from quadrille import TESTS, Program, check, last_line  # noqa: E402
+
+# What a type is computed in, where a variant lists more than one, is a key of the case.
+COMPUTE_KEYS = ("compute", "accumulator")
+
+
+def listed(program, what):
+    process = program.call("list", what, "--json", ranks=0)
+    check(process.returncode == 0, f"list {what} must work", process)
+    return json.loads(process.stdout)
+
+
+def cases_of(row, keys):
+    """[(type, line for what it is computed in)] of a variant."""
+    computes = collections.defaultdict(list)
+    for text in row["computes"]:
+        parts = text.split(":")
+        computes[parts[0]].append(parts[1] if len(parts) > 1 else parts[0])
+    key = next((key for key in COMPUTE_KEYS if key in keys), None)
+    for name, words in computes.items():
+        check(len(words) == 1 or key, f"{row['workload']} has no key for what {name} is computed in")
+        for word in words:
+            yield name, f'{key} = "{word}"\n' if len(words) > 1 else ""
+
+
+def main():
+    ranks = int(sys.argv[1])
+    program = Program(sys.argv[2:])
+    workloads = {row["name"]: row for row in listed(program, "workloads")}
+    head, *blocks = (TESTS / "workloads" / "small.toml").read_text().split("[[case]]\n")
+
+    variants = collections.defaultdict(list)  # (workload, type, line of the compute key): names
+    for row in listed(program, "variants"):
+        if not row["available"] or row["where"] == "cuda" or row["role"] == "demonstration":
+            continue
+        for name, line in cases_of(row, workloads[row["workload"]]["keys"]):
+            variants[row["workload"], name, line].append(row["name"])
+
+    text = head
+    expected = {}  # (case, variant): (workload, variant, type, line)
+    for (workload, name, line), names in variants.items():
+        chosen = [block for block in blocks if f'workload = "{workload}"\n' in block]
+        check(chosen, f"small.toml has no case of {workload}")
+        for block in chosen:
+            case = f"case{len(expected)}"
+            kept = re.sub(r"^(name|type|variant) = .*\n", "", block, flags=re.MULTILINE)
+            kept = kept.split("\n#")[0].rstrip() + "\n"  # the comment before the next case
+            text += f'[[case]]\nname = "{case}"\ntype = "{name}"\nvariant = {json.dumps(names)}\n{line}{kept}\n'
+            expected.update({(case, variant): (workload, variant, name, line) for variant in names})
+    source = program.folder / "input.toml"
+    source.write_text(text)
+
+    process, report, _ = program.run(source, ranks=ranks)
+    check(report is not None, "no result was written", process)
+    passed, reasons = set(), collections.defaultdict(set)
+    seen = set()
+    for row in report["cases"]:
+        key = row["id"].split(":")[0].split(".")[0], row["variant"]
+        check(key in expected, f"{row['id']} was not asked for", process)
+        seen.add(key)
+        what = f"{expected[key]}: {row['verdict']}: {row['reason']}"
+        if row["verdict"] == "PASS":
+            passed.add(expected[key])
+            continue
+        check(row["verdict"] == "UNSUPPORTED", what, process)
+        check(row["reason"], f"{what} has no reason", process)
+        reasons[expected[key]].add(row["reason"])
+    missing = expected.keys() - seen
+    check(not missing, f"no row of {[expected[key] for key in missing]}", process)
+    for key, why in reasons.items():
+        lonely = workloads[key[0]]["min_ranks"] > ranks
+        check(key in passed or lonely, f"{key} passes in no case: {why}", process)
+        check(key not in passed or not lonely, f"{key} passes on too few ranks", process)
+    check(process.returncode == 0, "refused variants are no failure", process)
+    check(last_line(process).startswith("RESULT PASS"), "the last line must say PASS", process)
+    print(f"{len(passed)} of {len(set(expected.values()))} combinations pass at {ranks} ranks, "
+          f"{len(report['cases'])} rows; refused somewhere: {len(reasons)}")
+    for key, why in reasons.items():
+        print(*map(str.strip, key), *why, sep="; ")
+
+
+main()
