@@ -267,14 +267,6 @@ Variant<Problem> const* find(Variants<Problem> const& table, std::string_view na
   return nullptr;
 }
 
-/// The launch function of a row whose kernels differ between host and GPU.
-template <class Problem, void (*on_host)(Problem const&, device::StreamView),
-          void (*on_gpu)(Problem const&, device::StreamView)>
-void launch_by_kind(Problem const& problem, device::StreamView stream) {
-  if (stream.device().kind() == device::Kind::cuda) return on_gpu(problem, stream);
-  on_host(problem, stream);
-}
-
 }  // namespace quadrille::kernels
 
 /// A function behind which kernels for GPUs stand, which nvcc or the interpreter compiled.
@@ -289,13 +281,4 @@ void launch_by_kind(Problem const& problem, device::StreamView stream) {
 #define QUAD_TOOLKIT_LAUNCH(...) __VA_ARGS__
 #else
 #define QUAD_TOOLKIT_LAUNCH(...) nullptr
-#endif
-
-/// The function of a portable row: on a GPU that with "_cuda" behind its name, where the build has
-/// one.
-#ifdef QUADRILLE_KOKKOS_CUDA
-#define QUAD_KOKKOS_LAUNCH(function) \
-  (::quadrille::kernels::launch_by_kind<Problem, function, function##_cuda>)
-#else
-#define QUAD_KOKKOS_LAUNCH(function) function
 #endif

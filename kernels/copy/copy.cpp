@@ -6,6 +6,7 @@ namespace quadrille::kernels::copy {
 // clang-format off
 QUAD_TABLE(Variant<Problem> const, kTable,
   reference,
+  host_simd,
   kokkos,
   vendor,
   vectorized,
@@ -26,7 +27,7 @@ ProblemFacts facts_of(Problem const& p) {
 
 void copy_in_order(Problem const& problem, device::StreamView stream) {
   if (stream.device().kind() == device::Kind::cuda) return vendor.launch(problem, stream);
-  kokkos.launch(problem, stream);
+  host_simd.launch(problem, stream);
 }
 
 void require_consistent(Problem const& p) {

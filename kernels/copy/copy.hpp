@@ -25,7 +25,4 @@ void require_consistent(Problem const& problem);
 /// The ceiling that other operations are compared with: the fastest plain copy of the device.
 void copy_in_order(Problem const& problem, device::StreamView stream);
 
-/// launch_kokkos on a GPU; only in a build whose Kokkos has CUDA.
-void launch_kokkos_cuda(Problem const& problem, device::StreamView stream);
-
 }  // namespace quadrille::kernels::copy

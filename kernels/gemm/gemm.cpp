@@ -9,6 +9,7 @@ namespace quadrille::kernels::gemm {
 // clang-format off
 QUAD_TABLE(Variant<Problem> const, kTable,
   reference,
+  host_simd,
   kokkos,
   vendor_host,
   vendor_cuda,
@@ -89,6 +90,15 @@ void require_consistent(Problem const& problem) {
   QUAD_REQUIRE(m == problem.m(), "gemm: op(A) and C differ in rows");
   QUAD_REQUIRE(n == problem.n(), "gemm: op(B) and C differ in columns");
   QUAD_REQUIRE(k == problem.k(), "gemm: columns of op(A) differ from rows of op(B)");
+}
+
+std::string whole_scalars(Problem const& problem) {
+  auto const whole = [](double x) {
+    return std::abs(x) < 0x1p31 && x == static_cast<double>(static_cast<std::int64_t>(x));
+  };
+  bool const is_integral = problem.c.type == core::DataType::i32;
+  if (!is_integral || (whole(problem.alpha) && whole(problem.beta))) return {};
+  return "takes whole alpha and beta for i32";
 }
 
 double error_bound(core::DataType type, double k, double weight) {

@@ -4,6 +4,7 @@
 
 #include "common/variant.hpp"
 
+#include <string>
 #include <string_view>
 
 namespace quadrille::kernels::gemm {
@@ -47,8 +48,8 @@ double error_bound(core::DataType type, double k, double weight);
 Variants<Problem> variants();
 ProblemFacts facts_of(Problem const& problem);
 
-/// launch_kokkos on a GPU; only in a build whose Kokkos has CUDA.
-void launch_kokkos_cuda(Problem const& problem, device::StreamView stream);
+/// For Specifics::unsupported of variants that take i32, whose alpha and beta are of that type too.
+std::string whole_scalars(Problem const& problem);
 
 /// What an integer of BLAS counts to.
 inline constexpr std::int64_t kMostInt = (std::int64_t{1} << 31) - 1;

@@ -12,20 +12,17 @@
 /// Types        f64, f32
 /// Work         2 m n k flop
 /// Constraints  extents and leading dimensions below 2^31
-/// Launch       one parallel loop on the stream's execution space; OpenBLAS is set to one thread
+/// Launch       one parallel loop of the stream; OpenBLAS is set to one thread
 /// Accuracy     that of the library; eps (sqrt(k) + 2) w for random data
 /// Source       OpenBLAS
-#include "device/host/execution.hpp"
+#include "device/host/parallel.hpp"
 #include "gemm/gemm.hpp"
 #include "gemm/gemm_parts.hpp"
 
-#include <Kokkos_Core.hpp>
 #include <cblas.h>
 
 namespace quadrille::kernels::gemm {
 namespace {
-
-using Space = Kokkos::DefaultHostExecutionSpace;
 
 /// OpenBLAS takes a lock to set its threads; only a change is worth that.
 void use_one_thread() {
@@ -33,38 +30,33 @@ void use_one_thread() {
 }
 
 template <class T, class Function>
-void multiply(Function* function, Problem const& p, Space const& space) {
+void multiply(Function* function, Problem const& p, device::StreamView stream) {
   // BLAS blocks its rows and columns by powers of two.
-  Parts const parts = cut(p.m(), p.n(), space.concurrency(), 16, 16);
+  Parts const parts = cut(p.m(), p.n(), device::parallel_threads(stream), 16, 16);
   use_one_thread();
-  Kokkos::parallel_for(
-      "quadrille::gemm::vendor",
-      Kokkos::RangePolicy<Space, Kokkos::Schedule<Kokkos::Static>>{space, 0, parts.count()},
-      [=](std::int64_t part) {
-        core::Range const i = parts.rows_of(part);
-        core::Range const j = parts.cols_of(part);
-        if (i.count == 0 || j.count == 0) return;
-        auto const narrow = [](std::int64_t x) { return static_cast<blasint>(x); };
-        // To BLAS a leading dimension of 0 is an error, also where a matrix is empty.
-        auto const ld = [&](device::MatrixView const& x) { return narrow(x.ld > 0 ? x.ld : 1); };
-        function(CblasRowMajor, p.transpose_a ? CblasTrans : CblasNoTrans,
-                 p.transpose_b ? CblasTrans : CblasNoTrans, narrow(i.count), narrow(j.count),
-                 narrow(p.k()), static_cast<T>(p.alpha),
-                 p.a.as<T>() + (p.transpose_a ? i.first : i.first * p.a.ld), ld(p.a),
-                 p.b.as<T>() + (p.transpose_b ? j.first * p.b.ld : j.first), ld(p.b),
-                 static_cast<T>(p.beta), p.c.as<T>() + i.first * p.c.ld + j.first, ld(p.c));
-      });
-  space.fence("quadrille::gemm::vendor");
+  device::parallel_for(stream, parts.count(), [=](std::int64_t part) {
+    core::Range const i = parts.rows_of(part);
+    core::Range const j = parts.cols_of(part);
+    if (i.count == 0 || j.count == 0) return;
+    auto const narrow = [](std::int64_t x) { return static_cast<blasint>(x); };
+    // To BLAS a leading dimension of 0 is an error, also where a matrix is empty.
+    auto const ld = [&](device::MatrixView const& x) { return narrow(x.ld > 0 ? x.ld : 1); };
+    function(CblasRowMajor, p.transpose_a ? CblasTrans : CblasNoTrans,
+             p.transpose_b ? CblasTrans : CblasNoTrans, narrow(i.count), narrow(j.count),
+             narrow(p.k()), static_cast<T>(p.alpha),
+             p.a.as<T>() + (p.transpose_a ? i.first : i.first * p.a.ld), ld(p.a),
+             p.b.as<T>() + (p.transpose_b ? j.first * p.b.ld : j.first), ld(p.b),
+             static_cast<T>(p.beta), p.c.as<T>() + i.first * p.c.ld + j.first, ld(p.c));
+  });
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
   bool const wide = problem.c.type == core::DataType::f64;
   stream.run([problem, stream, wide] {
-    Space const& space = device::host_execution(stream);
     if (wide) {
-      multiply<double>(cblas_dgemm, problem, space);
+      multiply<double>(cblas_dgemm, problem, stream);
     } else {
-      multiply<float>(cblas_sgemm, problem, space);
+      multiply<float>(cblas_sgemm, problem, stream);
     }
   });
 }

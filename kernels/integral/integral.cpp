@@ -12,6 +12,7 @@ namespace quadrille::kernels::integral {
 // clang-format off
 QUAD_TABLE(Variant<Problem> const, kTable,
   reference,
+  host_simd,
   kokkos,
   race,
   global_atomic,

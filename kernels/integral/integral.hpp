@@ -110,8 +110,6 @@ void require_consistent(Problem const& problem);
 /// For Specifics::unsupported of variants whose sums depend on more than the virtual blocks.
 std::string plain_only(Problem const& problem);
 
-/// launch_kokkos on a GPU; only in a build whose Kokkos has CUDA.
-void launch_kokkos_cuda(Problem const& problem, device::StreamView stream);
 /// What `reference` does with a reproducible problem.
 void launch_reproducible(Problem const& problem, device::StreamView stream);
 

@@ -10,6 +10,7 @@ namespace quadrille::kernels::memory {
 // clang-format off
 QUAD_TABLE(Variant<Problem> const, kTable,
   reference,
+  host_simd,
   kokkos,
   read_global,
   read_shared,
@@ -41,7 +42,7 @@ std::string window_unsupported(std::int64_t bytes, std::int64_t most) {
 
 void read_any(Problem const& problem, device::StreamView stream) {
   if (stream.device().kind() == device::Kind::cuda) return read_global.launch(problem, stream);
-  kokkos.launch(problem, stream);
+  host_simd.launch(problem, stream);
 }
 
 void require_consistent(Problem const& p) {

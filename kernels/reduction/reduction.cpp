@@ -13,6 +13,7 @@ using core::DataType;
 // clang-format off
 QUAD_TABLE(Variant<Problem> const, kTable,
   reference,
+  host_simd,
   kokkos,
   vendor_host,
   vendor_cuda,

@@ -96,8 +96,6 @@ inline constexpr TypeList kReductionTypes{
     {core::DataType::f32, core::Compute::f64, core::DataType::f64},
     {core::DataType::i32, core::Compute::i64, core::DataType::f64}};
 
-/// launch_kokkos on a GPU; only in a build whose Kokkos has CUDA.
-void launch_kokkos_cuda(Problem const& problem, device::StreamView stream);
 /// What `reference` does with a reproducible problem.
 void launch_reproducible(Problem const& problem, device::StreamView stream);
 

@@ -13,75 +13,67 @@
 /// Types        f64 in f64; f32 in f32 or f64
 /// Work         n s bytes read (2 n s for dot)
 /// Constraints  dot and norm2 only; not reproducible
-/// Launch       one parallel loop on the stream's execution space, a piece per thread (2048
-/// elements
-///              where converted); OpenBLAS is set to one thread
+/// Launch       one parallel loop of the stream, a piece per thread (512 elements where
+///              converted); OpenBLAS is set to one thread
 /// Accuracy     that of the library, within 4 eps sqrt(n) sum|x y| for uniform data
 /// Source       OpenBLAS
-#include "device/host/execution.hpp"
+#include "device/host/parallel.hpp"
 #include "reduction/reduction.hpp"
 
-#include <Kokkos_Core.hpp>
 #include <cblas.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace quadrille::kernels::reduction {
 namespace {
 
-using Space = Kokkos::DefaultHostExecutionSpace;
-
 /// term(first, count) over pieces, in parallel.
 template <class Term>
-double sum_pieces(Space const& space, std::int64_t n, std::int64_t piece, Term term) {
+double sum_pieces(device::StreamView stream, std::int64_t n, std::int64_t piece, Term term) {
   // OpenBLAS takes a lock to set its threads; only a change is worth that.
   if (openblas_get_num_threads() != 1) openblas_set_num_threads(1);
-  double total = 0;
-  Kokkos::parallel_reduce(
-      "reduction_vendor",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0,
-                                                                  (n + piece - 1) / piece),
-      [=](std::int64_t i, double& sum) {
+  return device::parallel_reduce(
+      stream, (n + piece - 1) / piece, 0.0,
+      [&](std::int64_t i) {
         std::int64_t const first = i * piece;
-        sum += term(first, static_cast<blasint>(std::min(piece, n - first)));
+        return term(first, static_cast<blasint>(std::min(piece, n - first)));
       },
-      total);
-  space.fence();
-  return total;
+      std::plus<>{});
 }
 
 /// A piece per thread, as long as BLAS can count it in 32 bits.
-std::int64_t piece_per_thread(Space const& space, std::int64_t n) {
-  std::int64_t const threads = space.concurrency();
+std::int64_t piece_per_thread(device::StreamView stream, std::int64_t n) {
+  std::int64_t const threads = device::parallel_threads(stream);
   return std::clamp<std::int64_t>((n + threads - 1) / threads, 1, 1 << 30);
 }
 
 double square(double x) { return x * x; }
 
-double reduce_f64(Problem const& p, Space const& space) {
+double reduce_f64(Problem const& p, device::StreamView stream) {
   auto const* x = static_cast<double const*>(p.x);
   auto const* y = static_cast<double const*>(p.y);
   bool const dot = p.operation == Operation::dot;
-  return sum_pieces(space, p.n, piece_per_thread(space, p.n), [=](std::int64_t i, blasint n) {
+  return sum_pieces(stream, p.n, piece_per_thread(stream, p.n), [=](std::int64_t i, blasint n) {
     return dot ? cblas_ddot(n, x + i, 1, y + i, 1) : square(cblas_dnrm2(n, x + i, 1));
   });
 }
 
-double reduce_f32(Problem const& p, Space const& space) {
+double reduce_f32(Problem const& p, device::StreamView stream) {
   auto const* x = static_cast<float const*>(p.x);
   auto const* y = static_cast<float const*>(p.y);
   bool const dot = p.operation == Operation::dot;
-  return sum_pieces(space, p.n, piece_per_thread(space, p.n), [=](std::int64_t i, blasint n) {
+  return sum_pieces(stream, p.n, piece_per_thread(stream, p.n), [=](std::int64_t i, blasint n) {
     return dot ? static_cast<double>(cblas_sdot(n, x + i, 1, y + i, 1))
                : square(static_cast<double>(cblas_snrm2(n, x + i, 1)));
   });
 }
 
-double reduce_f32_in_f64(Problem const& p, Space const& space) {
+double reduce_f32_in_f64(Problem const& p, device::StreamView stream) {
   constexpr std::int64_t kPiece = 512;
   auto const* x = static_cast<float const*>(p.x);
   auto const* y = static_cast<float const*>(p.operation == Operation::dot ? p.y : p.x);
-  return sum_pieces(space, p.n, kPiece, [=](std::int64_t i, blasint n) {
+  return sum_pieces(stream, p.n, kPiece, [=](std::int64_t i, blasint n) {
     double wide_x[kPiece];
     double wide_y[kPiece];
     std::copy_n(x + i, n, wide_x);
@@ -92,11 +84,10 @@ double reduce_f32_in_f64(Problem const& p, Space const& space) {
 
 void launch(Problem const& problem, device::StreamView stream) {
   stream.run([p = problem, stream] {
-    Space const& space = device::host_execution(stream);
     bool const wide = p.accumulator == core::DataType::f64;
-    *p.result = p.type == core::DataType::f64 ? reduce_f64(p, space)
-                : wide                        ? reduce_f32_in_f64(p, space)
-                                              : reduce_f32(p, space);
+    *p.result = p.type == core::DataType::f64 ? reduce_f64(p, stream)
+                : wide                        ? reduce_f32_in_f64(p, stream)
+                                              : reduce_f32(p, stream);
   });
 }
 

@@ -63,6 +63,6 @@ foreach(mode simt race asan)
   add_library(quadrille_kernels_${mode} STATIC EXCLUDE_FROM_ALL)
   quadrille_interpret(quadrille_kernels_${mode} ${mode} ${kernels})
   target_link_libraries(quadrille_kernels_${mode} PRIVATE quadrille_kernels_host
-    quadrille_kernels_kokkos ${OPENBLAS_LIBRARY} quadrille_flags)
+    quadrille_kernels_host_simd quadrille_kernels_kokkos ${OPENBLAS_LIBRARY} quadrille_flags)
   target_link_options(quadrille_kernels_${mode} INTERFACE LINKER:--undefined=quadrille_check_cpu)
 endforeach()

@@ -6,6 +6,7 @@ namespace quadrille::kernels::transpose {
 // clang-format off
 QUAD_TABLE(Variant<Problem> const, kTable,
   reference,
+  host_simd,
   kokkos,
   vendor_host,
   vendor_cuda,

@@ -36,9 +36,6 @@ constexpr double bytes(double m, double n, double element_bytes) {
 Variants<Problem> variants();
 ProblemFacts facts_of(Problem const& problem);
 
-/// launch_kokkos on a GPU; only in a build whose Kokkos has CUDA.
-void launch_kokkos_cuda(Problem const& problem, device::StreamView stream);
-
 /// What an integer of BLAS counts to.
 inline constexpr std::int64_t kMostInt = (std::int64_t{1} << 31) - 1;
 

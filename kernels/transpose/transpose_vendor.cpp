@@ -12,48 +12,37 @@
 /// Types        f64, f32
 /// Work         2 m n s bytes, and the output is read before it is written
 /// Constraints  extents and leading dimensions below 2^31
-/// Launch       one parallel loop on the stream's execution space
+/// Launch       one parallel loop of the stream
 /// Accuracy     exact: the library multiplies by 1
 /// Source       OpenBLAS
-#include "device/host/execution.hpp"
+#include "device/host/parallel.hpp"
 #include "transpose/transpose.hpp"
 
-#include <Kokkos_Core.hpp>
 #include <cblas.h>
-
-#include <algorithm>
-#include <limits>
 
 namespace quadrille::kernels::transpose {
 namespace {
 
-using Space = Kokkos::DefaultHostExecutionSpace;
-
 template <class T, class Function>
-void transpose(Function* function, Problem const& p, Space const& space) {
-  std::int64_t const parts = space.concurrency();
-  Kokkos::parallel_for(
-      "quadrille::transpose::vendor",
-      Kokkos::RangePolicy<Space, Kokkos::Schedule<Kokkos::Static>>{space, 0, parts},
-      [=](std::int64_t part) {
-        core::Range const cols = core::split_evenly(p.in.cols, parts, part);
-        if (p.in.rows == 0 || cols.count == 0) return;
-        auto const narrow = [](std::int64_t x) { return static_cast<blasint>(x); };
-        function(CblasRowMajor, CblasTrans, narrow(p.in.rows), narrow(cols.count), T{1},
-                 p.in.as<T>() + cols.first, narrow(p.in.ld), p.out.as<T>() + cols.first * p.out.ld,
-                 narrow(p.out.ld));
-      });
-  space.fence("quadrille::transpose::vendor");
+void transpose(Function* function, Problem const& p, device::StreamView stream) {
+  std::int64_t const parts = device::parallel_threads(stream);
+  device::parallel_for(stream, parts, [=](std::int64_t part) {
+    core::Range const cols = core::split_evenly(p.in.cols, parts, part);
+    if (p.in.rows == 0 || cols.count == 0) return;
+    auto const narrow = [](std::int64_t x) { return static_cast<blasint>(x); };
+    function(CblasRowMajor, CblasTrans, narrow(p.in.rows), narrow(cols.count), T{1},
+             p.in.as<T>() + cols.first, narrow(p.in.ld), p.out.as<T>() + cols.first * p.out.ld,
+             narrow(p.out.ld));
+  });
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
   bool const wide = problem.in.type == core::DataType::f64;
   stream.run([problem, stream, wide] {
-    Space const& space = device::host_execution(stream);
     if (wide) {
-      transpose<double>(cblas_domatcopy, problem, space);
+      transpose<double>(cblas_domatcopy, problem, stream);
     } else {
-      transpose<float>(cblas_somatcopy, problem, space);
+      transpose<float>(cblas_somatcopy, problem, stream);
     }
   });
 }

@@ -8,6 +8,7 @@ namespace quadrille::kernels::vector {
 // clang-format off
 QUAD_TABLE(Variant<Problem> const, kTable,
   reference,
+  host_simd,
   kokkos,
   host_threads,
   one_thread,

@@ -51,9 +51,6 @@ ProblemFacts facts_of(Problem const& problem);
 /// Ends the job unless the problem is complete.
 void require_consistent(Problem const& problem);
 
-/// launch_kokkos on a GPU; only in a build whose Kokkos has CUDA.
-void launch_kokkos_cuda(Problem const& problem, device::StreamView stream);
-
 /// On a GPU, x[i] = value for i < n.
 void launch_init(core::DataType type, void* x, std::int64_t n, double value,
                  device::StreamView stream);

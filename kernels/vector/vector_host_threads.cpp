@@ -6,7 +6,7 @@
 ///   out[i] = x[i] + y[i];   out[i] = (a x[i] + b) x[i] + c
 ///
 /// Technique    one thread per host thread of the rank, started and joined in every execution: what
-///              a pool of threads saves can be read off beside "kokkos"
+///              a pool of threads saves can be read off beside "host_simd"
 /// Shapes       x, y, out: n contiguous elements; slices differ by at most one element
 /// Types        f64, f32, computed in the type
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes; out is read once more

@@ -195,7 +195,7 @@ class Device {
   }
 };
 
-/// Host device of this rank, with `threads` threads for kernels. Kokkos must be running.
+/// Host device of this rank, with `threads` threads for kernels; those of Kokkos need a KokkosRuntime.
 std::unique_ptr<Device> make_host_device(int threads);
 /// GPU `index`. Ends the job with Exit::environment where there is none.
 std::unique_ptr<Device> make_cuda_device(int index);

@@ -5,13 +5,11 @@
 #include "device/device.hpp"
 
 #include <Kokkos_Core.hpp>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <omp.h>
-#include <string_view>
 
 namespace quadrille::device {
 namespace {
@@ -39,13 +37,13 @@ KokkosRuntime::KokkosRuntime(int threads, [[maybe_unused]] std::optional<int> gp
                       .set_num_threads(threads)
                       .set_disable_warnings(true)
                       .set_print_configuration(false);
-#ifdef QUADRILLE_KOKKOS_CUDA
+#ifdef KOKKOS_ENABLE_CUDA
   // Kokkos itself would abort, and only this rank.
   std::string why;
   if (cuda_device_count(&why) == 0) {
-    core::fail(fmt::format("no GPU: {}, and the Kokkos of this program has CUDA and starts on one; "
-                           "use a program built with Kokkos for the host alone",
-                           why),
+    core::fail("no GPU: " + why +
+                   ", and the Kokkos of this program has CUDA and starts on one; use a "
+                   "program built with Kokkos for the host alone",
                core::Exit::environment);
   }
   if (gpu) settings.set_device_id(*gpu);
@@ -57,13 +55,14 @@ KokkosRuntime::KokkosRuntime(int threads, [[maybe_unused]] std::optional<int> gp
 KokkosRuntime::~KokkosRuntime() { Kokkos::finalize(); }
 
 std::string kokkos_version() {
-#ifdef QUADRILLE_KOKKOS_CUDA
-  constexpr std::string_view kDevice = "CUDA, ";
+#ifdef KOKKOS_ENABLE_CUDA
+  std::string const device = "CUDA, ";
 #else
-  constexpr std::string_view kDevice;
+  std::string const device;
 #endif
-  return fmt::format("{}.{}.{}, {}{}", KOKKOS_VERSION_MAJOR, KOKKOS_VERSION_MINOR,
-                     KOKKOS_VERSION_PATCH, kDevice, Kokkos::DefaultHostExecutionSpace::name());
+  auto const text = [](int number) { return std::to_string(number); };
+  return text(KOKKOS_VERSION_MAJOR) + "." + text(KOKKOS_VERSION_MINOR) + "." +
+         text(KOKKOS_VERSION_PATCH) + ", " + device + Kokkos::DefaultHostExecutionSpace::name();
 }
 
 }  // namespace quadrille::device

@@ -140,4 +140,12 @@ void HostStream::work() {
   execution_.reset();
 }
 
+HostStream& stream_of_task(StreamView view) {
+  QUAD_REQUIRE(view && view.device().kind() == Kind::host,
+               "a host kernel needs a stream of the host device");
+  auto& stream = *static_cast<HostStream*>(view.backend());
+  QUAD_REQUIRE(stream.on_worker(), "a host kernel runs inside a task of its stream");
+  return stream;
+}
+
 }  // namespace quadrille::device

@@ -84,7 +84,7 @@ class HostStream final : public StreamBackend {
 
   int threads() const { return threads_; }
   bool on_worker() const { return std::this_thread::get_id() == worker_.get_id(); }
-  /// Place for the execution space of the stream's kernels. Only for the worker thread, which also
+  /// Place for the execution space of the stream's Kokkos kernels. Only for the worker thread, which also
   /// destroys it. Untyped, so that streams do not depend on Kokkos.
   std::shared_ptr<void>& execution() { return execution_; }
 
@@ -102,5 +102,8 @@ class HostStream final : public StreamBackend {
   std::shared_ptr<void> execution_;
   std::thread worker_;
 };
+
+/// The host stream whose task the calling thread is in; ends the job anywhere else.
+HostStream& stream_of_task(StreamView stream);
 
 }  // namespace quadrille::device

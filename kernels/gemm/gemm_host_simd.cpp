@@ -1,0 +1,316 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product on the host from packed panels and register tiles.
+///
+///   C = alpha op(A) op(B) + beta C
+///
+/// Technique    each thread packs a slice of kKc rows of its part of op(B) into panels of kCols
+///              columns and blocks of op(A) into panels of kRows rows, and multiplies panel by
+///              panel. A tile of C stays in registers for kKc steps, a panel of B in the
+///              first-level cache for a whole block of A, a block of A in the second level for the
+///              whole slice: the multipliers never wait for memory. Threads share nothing, hence
+///              one parallel loop and no barrier in it: a busy core delays its own part only
+/// Shapes       row-major, any extents, leading dimensions and alignment; packing knows op(A) and
+///              op(B) as strides; partial tiles are padded with zeros in the panels
+/// Types        f64, f32, i32 (modulo 2^32); sums in the same type, in slices of kKc
+/// Work         2 m n k flop; A is packed once per column of parts, B once per row of parts
+/// Constraints  i32: alpha and beta are whole numbers
+/// Launch       parts of C, one to four for each thread, in one parallel loop of the stream;
+///              pack buffers belong to the threads and grow to the largest problem
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data; i32 exact
+/// Source       own, after Goto and van de Geijn, Anatomy of High-Performance Matrix
+///              Multiplication, ACM TOMS 34 (2008), and Van Zee and van de Geijn, BLIS (2015)
+#include "device/host/parallel.hpp"
+#include "gemm/gemm.hpp"
+#include "gemm/gemm_parts.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+#if defined(__AVX512F__)
+inline constexpr int kVectorBytes = 64;
+inline constexpr int kTileRows =
+    8;  // 24 accumulators, 3 vectors of B, 1 broadcast: 28 of 32 registers
+#elif defined(__AVX__)
+inline constexpr int kVectorBytes = 32;
+inline constexpr int kTileRows = 4;  // 12 accumulators, 3 vectors of B, 1 broadcast: 16 registers
+#else
+inline constexpr int kVectorBytes = 16;
+inline constexpr int kTileRows = 4;
+#endif
+inline constexpr int kTileVectors = 3;
+
+/// Sizes of the blocks for element type T, in elements.
+template <class T>
+struct Blocking {
+  using Vector [[gnu::vector_size(kVectorBytes)]] = T;
+  static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+  static constexpr int kRows = kTileRows;
+  static constexpr int kCols = kTileVectors * kLanes;
+  static constexpr std::int64_t kKc = 256;
+  static constexpr std::int64_t kMc = 192 * 8 / sizeof(T);  // a block of A: 384 KiB
+  static constexpr std::int64_t kNc = 4080 / kCols * kCols;
+};
+
+constexpr std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
+
+/// Memory of one thread for packed panels; grows, never shrinks.
+class PackBuffer {
+ public:
+  template <class T>
+  T* elements(std::int64_t n) {
+    auto const bytes =
+        static_cast<std::size_t>(divide_up(n * static_cast<std::int64_t>(sizeof(T)), kAlignment)) *
+        kAlignment;
+    if (bytes > bytes_) {
+      memory_.reset(std::aligned_alloc(kAlignment, bytes));
+      QUAD_REQUIRE(memory_ != nullptr, "gemm/host_simd: no memory for packed panels");
+      bytes_ = bytes;
+    }
+    return static_cast<T*>(memory_.get());
+  }
+
+ private:
+  static constexpr std::int64_t kAlignment = 4096;
+  struct Free {
+    void operator()(void* memory) const noexcept { std::free(memory); }
+  };
+  std::unique_ptr<void, Free> memory_;
+  std::size_t bytes_ = 0;
+};
+
+thread_local PackBuffer packed_slice;
+thread_local PackBuffer packed_block;
+
+/// op(A) or op(B) as strides: element (w, p) of a panel, w across it and p along k.
+template <class T>
+struct Strided {
+  T const* data;
+  std::int64_t across;
+  std::int64_t along;
+};
+
+/// Packs `width` <= kWidth lines of kc elements so that the kWidth values of one step lie together.
+template <int kWidth, class T>
+void pack_panel(Strided<T> from, std::int64_t width, std::int64_t kc, T* to) {
+  if (width == kWidth && from.across == 1) {
+    for (std::int64_t p = 0; p < kc; ++p) {
+      std::memcpy(to + p * kWidth, from.data + p * from.along, kWidth * sizeof(T));
+    }
+  } else if (width == kWidth) {
+    for (std::int64_t p = 0; p < kc; ++p) {
+      for (int w = 0; w < kWidth; ++w)
+        to[p * kWidth + w] = from.data[w * from.across + p * from.along];
+    }
+  } else {
+    for (std::int64_t p = 0; p < kc; ++p) {
+      for (int w = 0; w < kWidth; ++w) {
+        to[p * kWidth + w] = w < width ? from.data[w * from.across + p * from.along] : T{};
+      }
+    }
+  }
+}
+
+/// Where a tile of C goes.
+template <class T>
+struct Target {
+  T* c;
+  std::int64_t ld;
+  T alpha;
+  T beta;
+};
+
+/// Otherwise the compiler loads a value again at each of its uses, and the load ports, not the
+/// multipliers, set the pace.
+template <class Vector>
+[[gnu::always_inline]] inline Vector in_register(Vector value) {
+#if defined(__x86_64__)
+  asm("" : "+v"(value));
+#endif
+  return value;
+}
+
+/// C tile of rows x cols (at most kRows x kCols) = alpha (panel of A) (panel of B) + beta C.
+template <class T>
+void multiply_tile(std::int64_t kc, T const* a, T const* b, Target<T> const& target,
+                   std::int64_t rows, std::int64_t cols) {
+  using Block = Blocking<T>;
+  using Vector = typename Block::Vector;
+  constexpr int kRows = Block::kRows;
+  constexpr int kLanes = Block::kLanes;
+  Vector sum[kRows][kTileVectors] = {};
+
+  // The tile of C arrives while the panels are multiplied.
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r) {
+    T const* row = target.c + std::min<std::int64_t>(r, rows - 1) * target.ld;
+    __builtin_prefetch(row, 1);
+    __builtin_prefetch(row + cols - 1, 1);
+  }
+
+#pragma GCC unroll 4
+  for (std::int64_t p = 0; p < kc; ++p) {
+    Vector line[kTileVectors];
+#pragma GCC unroll 3
+    for (int v = 0; v < kTileVectors; ++v) {
+      line[v] = in_register(reinterpret_cast<Vector const*>(b)[v]);
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      Vector const factor = in_register(a[r] - Vector{});
+#pragma GCC unroll 3
+      for (int v = 0; v < kTileVectors; ++v) sum[r][v] += factor * line[v];
+    }
+    a += kRows;
+    b += Block::kCols;
+  }
+
+  if (rows == kRows && cols == Block::kCols) {
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 3
+      for (int v = 0; v < kTileVectors; ++v) {
+        T* const place = target.c + r * target.ld + v * kLanes;
+        Vector result = target.alpha * sum[r][v];
+        if (target.beta != T{}) {
+          Vector old;
+          std::memcpy(&old, place, sizeof(Vector));
+          result += target.beta * old;
+        }
+        std::memcpy(place, &result, sizeof(Vector));
+      }
+    }
+  } else {
+    T values[kRows][Block::kCols];
+    std::memcpy(values, sum, sizeof(values));
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t j = 0; j < cols; ++j) {
+        T& place = target.c[r * target.ld + j];
+        T const old = target.beta != T{} ? target.beta * place : T{};
+        place = target.alpha * values[r][j] + old;
+      }
+    }
+  }
+}
+
+/// One product with element type T; i32 comes as std::uint32_t, whose overflow is defined.
+template <class T>
+class Product {
+ public:
+  using Block = Blocking<T>;
+
+  explicit Product(Problem const& p)
+      : m_{p.m()},
+        n_{p.n()},
+        k_{p.k()},
+        a_{static_cast<T const*>(p.a.data), p.transpose_a ? 1 : p.a.ld, p.transpose_a ? p.a.ld : 1},
+        b_{static_cast<T const*>(p.b.data), p.transpose_b ? p.b.ld : 1, p.transpose_b ? 1 : p.b.ld},
+        c_{static_cast<T*>(p.c.data)},
+        ldc_{p.c.ld},
+        alpha_{convert(p.alpha)},
+        beta_{convert(p.beta)} {}
+
+  void run(device::StreamView stream) const {
+    if (m_ == 0 || n_ == 0) return;
+    // Several parts for each thread even out cores that are also used by others, where the parts
+    // are large enough to hide that each packs its own panels.
+    constexpr std::int64_t kLargePart = 1 << 19;
+    std::int64_t const threads = device::parallel_threads(stream);
+    std::int64_t const each =
+        threads == 1 ? 1 : std::clamp<std::int64_t>(m_ * n_ / threads / kLargePart, 1, 4);
+    Parts const parts = cut(m_, n_, threads * each, Block::kRows, Block::kCols);
+    device::parallel_for(
+        stream, parts.count(),
+        [=, this](std::int64_t part) { multiply_part(parts.rows_of(part), parts.cols_of(part)); },
+        device::Schedule::dynamic);
+  }
+
+ private:
+  static T convert(double x) {
+    if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::int64_t>(x));
+    return static_cast<T>(x);
+  }
+
+  void multiply_part(core::Range rows, core::Range cols) const {
+    // Slices of equal depth, so that the last one is not a thin one.
+    std::int64_t const slices = std::max<std::int64_t>(1, divide_up(k_, Block::kKc));
+    for (std::int64_t j = 0; j < cols.count; j += Block::kNc) {
+      core::Range const slice_cols{cols.first + j, std::min(Block::kNc, cols.count - j)};
+      for (std::int64_t s = 0; s < slices; ++s) {
+        core::Range const depth = core::split_evenly(k_, slices, s);
+        T const* const packed = pack<Block::kCols>(b_, slice_cols, depth, packed_slice);
+        for (std::int64_t i = 0; i < rows.count; i += Block::kMc) {
+          core::Range const block_rows{rows.first + i, std::min(Block::kMc, rows.count - i)};
+          multiply_block(pack<Block::kRows>(a_, block_rows, depth, packed_block), packed,
+                         block_rows, slice_cols, depth.count, s == 0 ? beta_ : T{1});
+        }
+      }
+    }
+  }
+
+  /// Packs the lines `across` of x in panels of kWidth, over `depth`.
+  template <int kWidth>
+  static T const* pack(Strided<T> x, core::Range across, core::Range depth, PackBuffer& buffer) {
+    if (depth.count == 0) return nullptr;
+    T* const packed = buffer.elements<T>(divide_up(across.count, kWidth) * kWidth * depth.count);
+    for (std::int64_t w = 0; w < across.count; w += kWidth) {
+      Strided<T> from = x;
+      from.data += (across.first + w) * x.across + depth.first * x.along;
+      pack_panel<kWidth>(from, std::min<std::int64_t>(kWidth, across.count - w), depth.count,
+                         packed + w * depth.count);
+    }
+    return packed;
+  }
+
+  void multiply_block(T const* a, T const* b, core::Range rows, core::Range cols, std::int64_t kc,
+                      T beta) const {
+    for (std::int64_t j = 0; j < cols.count; j += Block::kCols) {
+      for (std::int64_t i = 0; i < rows.count; i += Block::kRows) {
+        multiply_tile<T>(kc, a + i * kc, b + j * kc,
+                         {c_ + (rows.first + i) * ldc_ + cols.first + j, ldc_, alpha_, beta},
+                         std::min<std::int64_t>(Block::kRows, rows.count - i),
+                         std::min<std::int64_t>(Block::kCols, cols.count - j));
+      }
+    }
+  }
+
+  std::int64_t m_, n_, k_;
+  Strided<T> a_, b_;
+  T* c_;
+  std::int64_t ldc_;
+  T alpha_, beta_;
+};
+
+template <class T>
+void enqueue(Problem const& problem, device::StreamView stream) {
+  stream.run([problem, stream] { Product<T>{problem}.run(stream); });
+}
+
+void launch(Problem const& problem, device::StreamView stream) {
+  switch (problem.c.type) {
+    case core::DataType::f64: return enqueue<double>(problem, stream);
+    case core::DataType::f32: return enqueue<float>(problem, stream);
+    default: return enqueue<std::uint32_t>(problem, stream);
+  }
+}
+
+}  // namespace
+
+extern constinit Variant<Problem> const host_simd{
+    {.name = "host_simd",
+     .where = Where::host,
+     .types = {core::DataType::f64, core::DataType::f32, core::DataType::i32},
+     .needs = {.other = "i32: whole alpha and beta"},
+     .preference = 20,
+     .source = "own, after Goto and van de Geijn 2008",
+     .summary = "packed panels and register tiles in vectors of the host's width"},
+    launch,
+    {.unsupported = whole_scalars}};
+
+}  // namespace quadrille::kernels::gemm
