@@ -137,7 +137,8 @@ TEST_P(GemmTest, RefusesOtherTypes) {
   EXPECT_FAILS(variant().launch({x.view(), x.view(), x.view()}, host_.stream), "has no type");
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, GemmTest, testing::Values("reference", "kokkos", "vendor"),
+INSTANTIATE_TEST_SUITE_P(Variants, GemmTest,
+                         testing::Values("reference", "host_simd", "kokkos", "vendor"),
                          [](auto const& row) { return std::string{row.param}; });
 
 /// [1 2 3; 4 5 6] times [7 8; 9 10; 11 12] is [58 64; 139 154].
@@ -217,12 +218,18 @@ TEST(Gemm, VariantsRefuseTheirOwnConstraints) {
   double y[1]{};
   device::MatrixView const wide{y, DataType::f64, 1, 1, std::int64_t{1} << 31};
 
-  EXPECT_FAILS(test::launch(variants(), "kokkos", {whole, whole, whole, 0.5}, host.stream),
-               "whole alpha and beta");
-  EXPECT_FAILS(test::launch(variants(), "kokkos", {whole, whole, whole, 1, 0.5}, host.stream),
-               "take another variant");
+  for (std::string_view const name : {"host_simd", "kokkos"}) {
+    EXPECT_FAILS(test::launch(variants(), name, {whole, whole, whole, 0.5}, host.stream),
+                 "whole alpha and beta");
+    EXPECT_FAILS(test::launch(variants(), name, {whole, whole, whole, 1, 0.5}, host.stream),
+                 "take another variant");
+  }
   EXPECT_FAILS(test::launch(variants(), "vendor", {wide, wide, wide}, host.stream),
                "takes a leading dimension up to");
+
+  std::int64_t const many = std::int64_t{1} << 36;
+  device::MatrixView const column{y, DataType::f64, many, 1, 1}, one{y, DataType::f64, 1, 1, 1};
+  EXPECT_FAILS(test::launch(variants(), "kokkos", {column, one, column}, host.stream), "tiles of");
 }
 
 TEST(Gemm, ErrorBoundGrowsWithTheRootOfKAndIsZeroForIntegers) {

@@ -52,32 +52,32 @@ void expect_gemm(core::DataType type, std::int64_t n, std::int64_t k, double bet
   gemm::Problem const problem{a.view(), b.view(), c.view(), 1, beta};
 
   double const ratio = speed_ratio(
-      host, "gemm vendor / kokkos", 0.6,
+      host, "gemm vendor / host_simd", 0.6,
       [&] { test::launch(gemm::variants(), "vendor", problem, host.stream); },
-      [&] { test::launch(gemm::variants(), "kokkos", problem, host.stream); });
+      [&] { test::launch(gemm::variants(), "host_simd", problem, host.stream); });
 
   EXPECT_GE(ratio, 0.6);
 }
 
-TEST(GemmSpeed, KokkosReachesTheRateOfBlasF64) { expect_gemm(core::DataType::f64, 768, 768, 0); }
-TEST(GemmSpeed, KokkosReachesTheRateOfBlasForAPanelF64) {
+TEST(GemmSpeed, HostSimdReachesTheRateOfBlasF64) { expect_gemm(core::DataType::f64, 768, 768, 0); }
+TEST(GemmSpeed, HostSimdReachesTheRateOfBlasForAPanelF64) {
   expect_gemm(core::DataType::f64, 1024, 256, 1);
 }
-TEST(GemmSpeed, KokkosReachesTheRateOfBlasF32) { expect_gemm(core::DataType::f32, 768, 768, 0); }
+TEST(GemmSpeed, HostSimdReachesTheRateOfBlasF32) { expect_gemm(core::DataType::f32, 768, 768, 0); }
 
 // A floor against regressions, below the ratio that the kernel is meant to reach.
-TEST(TransposeSpeed, KokkosStaysNearTheRateOfACopy) {
+TEST(TransposeSpeed, HostSimdStaysNearTheRateOfACopy) {
   test::Host host;
   std::int64_t const n = 4096;
   device::Matrix in{*host.device, core::DataType::f64, n, n, host.stream};
   device::Matrix out{*host.device, core::DataType::f64, n, n, host.stream};
   copy::Problem const as_copy{out.view().data, in.view().data, n * n * 8};
-  Variant<copy::Problem> const& loop = test::row(copy::variants(), "kokkos");
+  Variant<copy::Problem> const& loop = test::row(copy::variants(), "host_simd");
 
   double const ratio = speed_ratio(
       host, "copy / transpose", 0.6, [&] { loop.launch(as_copy, host.stream); },
       [&] {
-        test::launch(transpose::variants(), "kokkos", {in.view(), out.view()}, host.stream);
+        test::launch(transpose::variants(), "host_simd", {in.view(), out.view()}, host.stream);
       });
 
   EXPECT_GE(ratio, 0.6);

@@ -94,7 +94,7 @@ TEST(Integral, EveryVariantMeetsTheClosedForm) {
   }
 }
 
-TEST(Integral, KokkosAgreesWithTheReferenceToRounding) {
+TEST(Integral, FastVariantsAgreeWithTheReferenceToRounding) {
   test::Host host;
   for (Integrand const integrand : kIntegrands) {
     for (Rule const rule : kRules) {
@@ -102,11 +102,13 @@ TEST(Integral, KokkosAgreesWithTheReferenceToRounding) {
         Problem problem = default_problem(integrand, rule, cells);
         problem.upper = 3;
         double const want = integrate(test::row(variants(), "reference"), problem, host);
-        double const got = integrate(test::row(variants(), "kokkos"), problem, host);
-        EXPECT_NEAR(got, want, 1e-14) << name_of(problem, test::row(variants(), "kokkos"));
-        problem.type = DataType::f32;
-        double const rough = integrate(test::row(variants(), "kokkos"), problem, host);
-        EXPECT_NEAR(rough, want, 2e-6) << name_of(problem, test::row(variants(), "kokkos"));
+        for (std::string_view const name : {"host_simd", "kokkos"}) {
+          Variant<Problem> const& variant = test::row(variants(), name);
+          problem.type = DataType::f64;
+          EXPECT_NEAR(integrate(variant, problem, host), want, 1e-14) << name_of(problem, variant);
+          problem.type = DataType::f32;
+          EXPECT_NEAR(integrate(variant, problem, host), want, 2e-6) << name_of(problem, variant);
+        }
       }
     }
   }
@@ -272,11 +274,13 @@ TEST(Integral, ReproducibleBitsDoNotDependOnVariantOrSplit) {
               integrate_in_parts(test::row(variants(), "reference"), problem, 1, host);
           EXPECT_TRUE(std::abs(first - exact(problem)) <= error_bound(problem))
               << name_of(problem, test::row(variants(), "reference"));
-          for (std::int64_t const parts : {1, 2, 3, 5}) {
-            double const got =
-                integrate_in_parts(test::row(variants(), "kokkos"), problem, parts, host);
-            EXPECT_EQ(bits(got), bits(first))
-                << name_of(problem, test::row(variants(), "kokkos")) << " in " << parts << " parts";
+          for (std::string_view const name : {"host_simd", "kokkos"}) {
+            Variant<Problem> const& variant = test::row(variants(), name);
+            for (std::int64_t const parts : {1, 2, 3, 5}) {
+              double const got = integrate_in_parts(variant, problem, parts, host);
+              EXPECT_EQ(bits(got), bits(first))
+                  << name_of(problem, variant) << " in " << parts << " parts";
+            }
           }
           double const split =
               integrate_in_parts(test::row(variants(), "reference"), problem, 3, host);
@@ -306,9 +310,11 @@ TEST(Integral, ReproducibleBitsAreThoseWrittenHere) {
        }) {
     Problem problem = default_problem(integrand, rule, 1200007);
     problem.type = type;
-    double const got = integrate_in_parts(test::row(variants(), "kokkos"), problem, 1, host);
-    EXPECT_EQ(bits(got), want) << core::to_text(integrand) << " " << core::to_text(rule) << ": "
-                               << std::hex << bits(got);
+    for (std::string_view const name : {"host_simd", "kokkos"}) {
+      double const got = integrate_in_parts(test::row(variants(), name), problem, 1, host);
+      EXPECT_EQ(bits(got), want) << name << " " << core::to_text(integrand) << " "
+                                 << core::to_text(rule) << ": " << std::hex << bits(got);
+    }
   }
 }
 

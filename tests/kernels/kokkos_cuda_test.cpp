@@ -5,6 +5,7 @@
 #include "device/kokkos_runtime.hpp"
 #include "gemm/gemm.hpp"
 #include "integral/integral.hpp"
+#include "memory/memory.hpp"
 #include "reduction/reduction.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
@@ -21,7 +22,6 @@
 #include <cstring>
 #include <future>
 #include <limits>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -57,10 +57,15 @@ struct Sides {
 };
 
 template <class Problem>
-void run(std::span<Variant<Problem> const> table, std::string_view name, Problem const& problem,
-         Side const& side) {
-  find(table, name)->launch(problem, side.stream);
+void run(Variants<Problem> table, std::string_view name, Problem const& problem, Side const& side) {
+  test::launch(table, name, problem, side.stream);
   side.stream.view().synchronize();
+}
+
+template <class Problem>
+void launch(Variants<Problem> table, std::type_identity_t<Problem> const& problem,
+            device::StreamView stream) {
+  test::launch(table, "kokkos", problem, stream);
 }
 
 template <class T>
@@ -77,15 +82,16 @@ bool same_bits(std::vector<double> const& a, std::vector<double> const& b) {
 }
 
 template <class Problem>
-void expect_portable(std::span<Variant<Problem> const> table) {
-  EXPECT_TRUE(find(table, "kokkos")->runs_on(device::Kind::cuda));
-  EXPECT_TRUE(find(table, "kokkos")->runs_on(device::Kind::host));
-  EXPECT_FALSE(find(table, "reference")->runs_on(device::Kind::cuda));
+void expect_portable(Variants<Problem> table) {
+  EXPECT_NE(find(table, "kokkos", device::Kind::cuda), nullptr);
+  EXPECT_NE(find(table, "kokkos", device::Kind::host), nullptr);
+  EXPECT_EQ(find(table, "reference", device::Kind::cuda), nullptr);
 }
 
 TEST(KokkosCuda, RowsRunOnBothKindsOfDevice) {
   expect_portable(vector::variants());
   expect_portable(copy::variants());
+  expect_portable(memory::variants());
   expect_portable(integral::variants());
   expect_portable(reduction::variants());
   expect_portable(transpose::variants());
@@ -153,6 +159,35 @@ TEST(KokkosCuda, CopyMovesEveryByteAndNoOther) {
       run(copy::variants(), "kokkos", copy::Problem{to.data(), from.data(), n}, gpu);
       EXPECT_TRUE(to.download() == values);
       EXPECT_TRUE(to.intact());
+    }
+  }
+}
+
+// memory
+
+TEST(KokkosCuda, MemoryAddsUpEveryLane) {
+  Sides const sides;
+  Side const& gpu = sides.gpu;
+  for (std::int64_t const window_tiles : {1, 3, 64}) {
+    for (int const readers : {1, 7, 300}) {
+      auto const words =
+          generated<std::int32_t>(DataKind::integer, window_tiles * memory::kTileBytes / 4, 1);
+      std::vector<std::int32_t> want(static_cast<std::size_t>(readers) *
+                                     memory::kDeviceLanes.count);
+      DeviceArray<std::int32_t> const window{gpu.device, gpu.stream, words};
+      DeviceArray<std::int32_t> const result{gpu.device, gpu.stream,
+                                             static_cast<std::int64_t>(want.size())};
+      memory::Problem problem{.window = words.data(),
+                              .bytes = window_tiles * memory::kTileBytes,
+                              .tiles = 1000,
+                              .readers = readers,
+                              .result = reinterpret_cast<std::uint32_t*>(want.data())};
+      memory::read_reference(problem, memory::kDeviceLanes);
+      problem.window = window.data();
+      problem.result = reinterpret_cast<std::uint32_t*>(result.data());
+      run(memory::variants(), "kokkos", problem, gpu);
+      EXPECT_TRUE(result.download() == want) << window_tiles << " tiles, " << readers << " readers";
+      EXPECT_TRUE(result.intact());
     }
   }
 }
@@ -576,23 +611,24 @@ TEST(KokkosCuda, NoLaunchWaitsForTheStream) {
   };
   auto const launch_all = [&] {
     device::StreamView const stream = gpu.stream;
-    vector::launch_kokkos_cuda({.x = x.data(), .y = y.data(), .out = out.data(), .n = n * n},
-                               stream);
-    copy::launch_kokkos_cuda({out.data(), x.data(), n * n * 8}, stream);
-    transpose::launch_kokkos_cuda({square(x), square(out)}, stream);
-    reduction::launch_kokkos_cuda({.x = x.data(), .n = n * n, .result = result.data()}, stream);
-    reduction::launch_kokkos_cuda({.x = x.data(),
-                                   .n = n * n,
-                                   .reproducible = true,
-                                   .global_n = n * n,
-                                   .block_count = kVirtualBlocks,
-                                   .blocks = blocks.data()},
-                                  stream);
+    launch(vector::variants(), {.x = x.data(), .y = y.data(), .out = out.data(), .n = n * n},
+           stream);
+    launch(copy::variants(), {out.data(), x.data(), n * n * 8}, stream);
+    launch(transpose::variants(), {square(x), square(out)}, stream);
+    launch(reduction::variants(), {.x = x.data(), .n = n * n, .result = result.data()}, stream);
+    launch(reduction::variants(),
+           {.x = x.data(),
+            .n = n * n,
+            .reproducible = true,
+            .global_n = n * n,
+            .block_count = kVirtualBlocks,
+            .blocks = blocks.data()},
+           stream);
     integral::Problem problem =
         integral_of(integral::Integrand::arctan, integral::Rule::simpson, DataType::f64, 1000);
     problem.result = result.data() + 1;
-    integral::launch_kokkos_cuda(problem, stream);
-    gemm::launch_kokkos_cuda({square(x), square(y), square(out)}, stream);
+    launch(integral::variants(), problem, stream);
+    launch(gemm::variants(), {square(x), square(y), square(out)}, stream);
   };
   launch_all();  // kernels are loaded, and the execution space is made
   gpu.stream.view().synchronize();
@@ -624,23 +660,23 @@ TEST(KokkosCuda, ConstraintsAreRefused) {
     return device::MatrixView{x.data(), type, m, n, n};
   };
   auto const i32 = view(DataType::i32, 4, 4), i8 = view(DataType::i8, 4, 4);
-  std::int64_t const many = (std::int64_t{1} << 31) * 64;
+  std::int64_t const many = (std::int64_t{1} << 31) * 64;  // rows
 
-  EXPECT_FAILS(gemm::launch_kokkos_cuda({i32, i32, i32, 0.5}, gpu.stream), "whole alpha and beta");
-  EXPECT_FAILS(gemm::launch_kokkos_cuda({i8, i8, i8}, gpu.stream), "takes f64, f32 and i32 only");
-  EXPECT_FAILS(
-      gemm::launch_kokkos_cuda({view(DataType::f32, 2 * many, 1), view(DataType::f32, 1, 1),
-                                view(DataType::f32, 2 * many, 1)},
-                               gpu.stream),
-      "more tiles than a league has teams");
-  EXPECT_FAILS(transpose::launch_kokkos_cuda(
-                   {view(DataType::f32, many, 1), view(DataType::f32, 1, many)}, gpu.stream),
-               "more tiles than a league has teams");
-  EXPECT_FAILS(copy::launch_kokkos_cuda({x.data(), x.data(), 8}, gpu.stream), "overlap");
-  EXPECT_FAILS(vector::launch_kokkos_cuda({.x = x.data(), .n = 1}, gpu.stream), "missing");
-  EXPECT_FAILS(reduction::launch_kokkos_cuda({.x = x.data(), .n = 1}, gpu.stream),
+  EXPECT_FAILS(launch(gemm::variants(), {i32, i32, i32, 0.5}, gpu.stream), "whole alpha and beta");
+  EXPECT_FAILS(launch(gemm::variants(), {i8, i8, i8}, gpu.stream), "has no type");
+  EXPECT_FAILS(launch(gemm::variants(),
+                      {view(DataType::f32, 2 * many, 1), view(DataType::f32, 1, 1),
+                       view(DataType::f32, 2 * many, 1)},
+                      gpu.stream),
+               "tiles of");
+  EXPECT_FAILS(launch(transpose::variants(),
+                      {view(DataType::f32, many, 1), view(DataType::f32, 1, many)}, gpu.stream),
+               "tiles of");
+  EXPECT_FAILS(launch(copy::variants(), {x.data(), x.data(), 8}, gpu.stream), "overlap");
+  EXPECT_FAILS(launch(vector::variants(), {.x = x.data(), .n = 1}, gpu.stream), "missing");
+  EXPECT_FAILS(launch(reduction::variants(), {.x = x.data(), .n = 1}, gpu.stream),
                "result is missing");
-  EXPECT_FAILS(integral::launch_kokkos_cuda({.cells = 1, .count = 1}, gpu.stream),
+  EXPECT_FAILS(launch(integral::variants(), {.cells = 1, .count = 1}, gpu.stream),
                "result is missing");
 }
 

@@ -147,8 +147,10 @@ TEST(Memory, WindowsThatDoNotFitAreUnsupported) {
   EXPECT_EQ(why("read_global", kTileBytes), "");
   EXPECT_EQ(why("read_shared", 14 * kTileBytes), "");
   EXPECT_EQ(why("chase", kMostChasedBytes), "");
-  EXPECT_NE(why("kokkos", 0).find("a multiple"), std::string::npos);
-  EXPECT_NE(why("kokkos", kTileBytes + 8).find("a multiple"), std::string::npos);
+  for (std::string_view const name : {"host_simd", "kokkos"}) {
+    EXPECT_NE(why(name, 0).find("a multiple"), std::string::npos);
+    EXPECT_NE(why(name, kTileBytes + 8).find("a multiple"), std::string::npos);
+  }
   EXPECT_NE(why("read_shared", 15 * kTileBytes).find("at most"), std::string::npos);
   EXPECT_NE(why("chase", kMostChasedBytes + kTileBytes).find("at most"), std::string::npos);
 }

@@ -245,7 +245,7 @@ void expect_same_bits(std::int64_t n) {
         reduce_in_parts(test::row(variants(), "reference"), operation, x, y, 1, host);
     EXPECT_TRUE(first == reference || std::abs(first - reference) <= bound)
         << core::to_text(operation) << " n " << n << ": " << first << " for " << reference;
-    for (std::string_view const name : {"reference", "kokkos"}) {
+    for (std::string_view const name : {"reference", "host_simd", "kokkos"}) {
       for (std::int64_t const parts : {1, 2, 3, 5}) {
         double const got =
             reduce_in_parts(test::row(variants(), name), operation, x, y, parts, host);
@@ -272,7 +272,7 @@ TEST(Reduction, ReproducibleBitsAreThoseWrittenHere) {
   x.generate(DataKind::normal, 1);
   y.generate(DataKind::normal, 2);
 
-  for (std::string_view const name : {"reference", "kokkos"}) {
+  for (std::string_view const name : {"reference", "host_simd", "kokkos"}) {
     auto const of = [&](Operation operation) {
       return bits(reduce_in_parts(test::row(variants(), name), operation, x, y, 1, host));
     };
@@ -372,7 +372,7 @@ TEST(Reduction, TableSaysWhatTheVendorHas) {
   EXPECT_TRUE(takes(vendor, Operation::norm2));
   EXPECT_FALSE(takes(vendor, Operation::sum));
   EXPECT_TRUE(takes(test::row(variants(), "vendor", device::Kind::cuda), Operation::sum));
-  EXPECT_TRUE(takes(test::row(variants(), "kokkos"), Operation::min));
+  EXPECT_TRUE(takes(test::row(variants(), "host_simd"), Operation::min));
   EXPECT_EQ(identity(Operation::min), kInfinity);
   EXPECT_EQ(identity(Operation::max), -kInfinity);
   EXPECT_EQ(identity(Operation::norm2), 0);

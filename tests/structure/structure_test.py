@@ -44,7 +44,7 @@ TOP_LEVEL = {
     "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md",
     "src", "kernels", "inputs", "jobs", "tests",
 }
-KERNEL_FILE = re.compile(r"_(ref|kokkos|kokkos_cuda|vendor|host_threads)\.cpp$|\.cu$")
+KERNEL_FILE = re.compile(r"_(ref|host_simd|kokkos|vendor|host_threads)\.cpp$|\.cu$")
 KERNEL_FIELDS = [
     "Technique", "Shapes", "Types", "Work", "Constraints", "Launch", "Accuracy", "Source",
 ]
@@ -330,7 +330,7 @@ def self_test(_: Path) -> list[str]:
         (kernel_headers, "kernels/sum/sum_simt.cu", kernel.replace("/// @file\n", "")),
         (kernel_headers, "kernels/sum/sum_vendor.cpp", kernel.replace("///   a = b\n", "")),
         (kernel_headers, "kernels/sum/sum_kokkos.cpp", "int a;\n"),
-        (kernel_headers, "kernels/sum/sum_kokkos_cuda.cpp", "int a;\n"),
+        (kernel_headers, "kernels/sum/sum_host_simd.cpp", "int a;\n"),
         (spdx, "src/core/a.cpp", "int a;\n"),
         (spdx, "jobs/a.sbatch", "#!/bin/bash\n"),
         (headers, "src/core/a.hpp", spdx_lines + "int a();\n"),

@@ -33,7 +33,7 @@ workload = "summa"
 type = "f64"
 size = "(233,211,307)"
 panel = 50
-variant = "kokkos"
+variant = "host_simd"
 
 [[case]]
 name = "cyclic"
@@ -42,7 +42,7 @@ type = "f32"
 size = "(150,160,170)"
 panel = 50
 block = 32
-variant = "kokkos"
+variant = "host_simd"
 
 [[case]]
 name = "turned"

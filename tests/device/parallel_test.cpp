@@ -1,45 +1,41 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "device/host/execution.hpp"
+#include "device/host/parallel.hpp"
 
-#include "device/kokkos_runtime.hpp"
 #include "support/expect_fails.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
-#include <omp.h>
+#include <functional>
+#include <mutex>
+#include <set>
 #include <thread>
 #include <vector>
 
 namespace quadrille::device {
 namespace {
 
-using Space = Kokkos::DefaultHostExecutionSpace;
-using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
-
 // x[i] = factor * i on the stream, then the sum of x.
 void fill_and_sum(StreamView stream, Span<double> x, double factor, double* sum) {
   stream.run([=] {
-    Space const& space = host_execution(stream);
-    Kokkos::parallel_for("fill", Range(space, 0, x.size),
-                         [=](std::int64_t i) { x.data[i] = factor * static_cast<double>(i); });
-    space.fence();
+    parallel_for(stream, x.size,
+                 [=](std::int64_t i) { x.data[i] = factor * static_cast<double>(i); });
   });
   stream.run([=] {
-    Kokkos::parallel_reduce(
-        "sum", Range(host_execution(stream), 0, x.size),
-        [=](std::int64_t i, double& part) { part += x.data[i]; }, *sum);
+    *sum = parallel_reduce(
+        stream, x.size, 0.0, [=](std::int64_t i) { return x.data[i]; }, std::plus<>{});
   });
 }
 
-class HostExecutionThreads : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Some, HostExecutionThreads, testing::Values(1, 2, 3));
+class ParallelThreads : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Some, ParallelThreads, testing::Values(1, 2, 3));
 
-TEST_P(HostExecutionThreads, KernelsOfSeveralStreamsGiveTheirOwnResults) {
+TEST_P(ParallelThreads, LoopsOfSeveralStreamsGiveTheirOwnResults) {
   constexpr std::int64_t kSize = 10000;
   constexpr std::size_t kStreams = 3;
   auto const device = make_host_device(GetParam());
@@ -61,28 +57,31 @@ TEST_P(HostExecutionThreads, KernelsOfSeveralStreamsGiveTheirOwnResults) {
   }
 }
 
-TEST_P(HostExecutionThreads, KernelsUseTheThreadsOfTheDevice) {
+TEST_P(ParallelThreads, LoopsUseTheThreadsOfTheDevice) {
   auto const device = make_host_device(GetParam());
   Stream const stream{*device};
-  std::vector<std::atomic<int>> visits(8);
+  std::mutex mutex;
+  std::set<std::thread::id> seen;
   stream.view().run([&, view = stream.view()] {
-    Kokkos::parallel_for("threads", Range(host_execution(view), 0, GetParam()), [&](std::int64_t) {
-      ++visits[static_cast<std::size_t>(omp_get_thread_num())];
+    EXPECT_EQ(parallel_threads(view), GetParam());
+    parallel_for(view, GetParam(), [&](std::int64_t) {
+      std::lock_guard const lock{mutex};
+      seen.insert(std::this_thread::get_id());
     });
   });
   stream.view().synchronize();
 
-  for (int i = 0; i < 8; ++i) EXPECT_EQ(visits[static_cast<std::size_t>(i)], i < GetParam());
+  EXPECT_EQ(static_cast<int>(seen.size()), GetParam());
 }
 
-TEST_P(HostExecutionThreads, KernelsOfTwoStreamsRunAtTheSameTime) {
+TEST_P(ParallelThreads, LoopsOfTwoStreamsRunAtTheSameTime) {
   auto const device = make_host_device(GetParam());
   Stream const a{*device}, b{*device};
   std::atomic<int> kernels{0};
   std::atomic<int> met{0};
   auto const kernel = [&](StreamView stream) {
     stream.run([&, stream] {
-      Kokkos::parallel_for("meet", Range(host_execution(stream), 0, 1), [&](std::int64_t) {
+      parallel_for(stream, 1, [&](std::int64_t) {
         kernels.fetch_add(1);
         auto const limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         while (kernels.load() < 2 && std::chrono::steady_clock::now() < limit) {
@@ -101,33 +100,46 @@ TEST_P(HostExecutionThreads, KernelsOfTwoStreamsRunAtTheSameTime) {
   EXPECT_EQ(met, 2);
 }
 
-TEST(HostExecution, AStreamKeepsItsSpace) {
-  auto const device = make_host_device(2);
-  Stream const a{*device}, b{*device};
-  Space const* first = nullptr;
-  Space const* second = nullptr;
-  Space const* other = nullptr;
-  a.view().run([&] { first = &host_execution(a); });
-  b.view().run([&] { other = &host_execution(b); });
-  a.view().run([&] { second = &host_execution(a); });
-  a.view().synchronize();
-  b.view().synchronize();
+TEST_P(ParallelThreads, DynamicLoopsVisitEveryIterationOnce) {
+  auto const device = make_host_device(GetParam());
+  Stream const stream{*device};
+  std::vector<std::atomic<int>> visits(1000);
+  stream.view().run([&, view = stream.view()] {
+    parallel_for(
+        view, 1000, [&](std::int64_t i) { ++visits[static_cast<std::size_t>(i)]; },
+        Schedule::dynamic);
+  });
+  stream.view().synchronize();
 
-  EXPECT_EQ(first, second);
-  EXPECT_FALSE(*first == *other);
-  EXPECT_FALSE(*first == Space{});
+  EXPECT_TRUE(std::ranges::all_of(visits, [](auto const& n) { return n == 1; }));
 }
 
-TEST(HostExecution, BelongsToTasksOfItsStream) {
+TEST(Parallel, PartsOfThreadsFollowOneAnotherInWholeGroups) {
+  for (std::int64_t const n : {0, 1, 2, 79, 81, 1001, 5121, 100003}) {
+    for (int const threads : {1, 2, 3, 7}) {
+      std::int64_t end = 0;
+      for (int t = 0; t < threads; ++t) {
+        core::Range const part = part_of_thread(n, threads, t);
+        EXPECT_EQ(part.first, end) << n << " for " << threads;
+        end = part.first + part.count;
+      }
+      EXPECT_EQ(end, n) << n << " for " << threads;
+    }
+  }
+  EXPECT_EQ(part_of_thread(1001, 2, 0).count, 32 * 16);
+  EXPECT_EQ(part_of_thread(100003, 2, 0).count, 98 * 512);
+}
+
+TEST(Parallel, BelongsToTasksOfItsStream) {
   auto const device = make_host_device(1);
   Stream const stream{*device};
-  EXPECT_FAILS(host_execution(stream), "inside a task of its stream");
-  EXPECT_FAILS(host_execution({}), "needs a stream of the host device");
+  EXPECT_FAILS(parallel_threads(stream), "inside a task of its stream");
+  EXPECT_FAILS(parallel_for({}, 1, [](std::int64_t) {}), "needs a stream of the host device");
 }
 
 // Where there are more cores than OpenMP threads, they would for 10 ms without KokkosRuntime's
 // care.
-TEST(HostExecution, IdleThreadsOfAKernelDoNotSpin) {
+TEST(Parallel, IdleThreadsOfALoopDoNotSpin) {
   if (std::getenv("OMP_WAIT_POLICY") != nullptr) GTEST_SKIP() << "OMP_WAIT_POLICY is set";
   auto const device = make_host_device(2);
   Stream const stream{*device};
@@ -143,10 +155,6 @@ TEST(HostExecution, IdleThreadsOfAKernelDoNotSpin) {
   double const seconds = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
 
   EXPECT_LT(seconds / kKernels, 0.004);
-}
-
-TEST(KokkosRuntime, NamesItsVersionAndBackend) {
-  EXPECT_TRUE(kokkos_version().ends_with(", OpenMP")) << kokkos_version();
 }
 
 }  // namespace
