@@ -48,6 +48,11 @@ KERNEL_FILE = re.compile(r"_(ref|host_simd|kokkos|vendor|host_threads)\.cpp$|\.c
 KERNEL_FIELDS = [
     "Technique", "Shapes", "Types", "Work", "Constraints", "Launch", "Accuracy", "Source",
 ]
+# Names of variants that also name roles, libraries, legs, workloads or keys of files. Every
+# other name is in the folder of the variant alone.
+SHARED_WORDS = {"copy", "hdf5", "kokkos", "reference", "serial", "transport", "vendor"}
+# Text for people, by which nothing may be decided: it is worded anew without a thought.
+TEXT_FOR_PEOPLE = r"\b\w*(?:reason|message|detail|unsupported|skipped|suspect|summary)\w*(?:\(\)|\[\w+\])?"
 
 
 class Skip(Exception):
@@ -271,6 +276,43 @@ def transport_table(root: Path, binary: Path) -> list[str]:
     return compare_with_list("transports", made, binary)
 
 
+def variant_names(root: Path, binary: Path) -> list[str]:
+    """A variant's name is for people: nothing is decided by it, nor by the text of a message."""
+    result = run([binary, "list", "variants", "--json"])
+    if result.returncode != 0:
+        return [f"list variants --json ended with {result.returncode}: {result.stderr.strip()}"]
+    names = {row["name"] for row in json.loads(result.stdout)}
+    word = "|".join(sorted(names))
+    name = rf'"(?:{word})"'
+    literal = re.compile(rf'"({word})"')
+    definition = re.compile(rf'(?:\.name = |\brow(?:<[\w\s<>,:]+>)?\(\s*)"({word})"')
+    call = r"\b(?:find|rfind|contains|count|starts_with|ends_with|compare|strn?cmp|strstr)"
+    decided = [
+        (re.compile(rf'[=!]=\s*{name}|{name}\s*[=!]=|(?:[.:]|->){call}\([^()"]*{name}|\bfind\([^()"]*{name}'),
+         "decides by the name of a variant; give it a member that says so"),
+        (re.compile(rf'{TEXT_FOR_PEOPLE}\s*(?:\.|->)\s*{call}\(|{TEXT_FOR_PEOPLE}\s*[=!]=\s*"[^"]'),
+         "decides by a text for people"),
+    ]
+    texts = {
+        path: re.sub(r"^ *#include.*|//.*", "", path.read_text(), flags=re.MULTILINE)
+        for path in files(root, ["src", "kernels"], "[ch]pp|cu|cuh")
+    }
+    homes: dict[str, set[Path]] = {}
+    for path, text in texts.items():
+        for match in definition.finditer(text):
+            homes.setdefault(match[1], set()).add(path.parent)
+    found = [f"{variant}: no file of src/ or kernels/ defines it" for variant in sorted(names - homes.keys())]
+    for path, text in texts.items():
+        places = [(match.start(), why) for pattern, why in decided for match in pattern.finditer(text)]
+        places += [
+            (match.start(), f"{match[0]} is the name of a variant, which its folder alone knows")
+            for match in literal.finditer(text)
+            if match[1] not in SHARED_WORDS and path.parent not in homes.get(match[1], [path.parent])
+        ]
+        found += [f"{path.relative_to(root)}:{text.count(chr(10), 0, at) + 1}: {why}" for at, why in sorted(places)]
+    return found
+
+
 def compare_with_list(what: str, made: set[str], binary: Path) -> list[str]:
     result = run([binary, "list", what, "--json"])
     if result.returncode != 0:
@@ -348,6 +390,16 @@ def self_test(_: Path) -> list[str]:
         (workload_table, "src/workloads/sum.cpp", "int a;\n"),
         (transport_table, "src/comm/transport_post.cpp", 'TransportEntry const post{.name = "post"};\n'),
         (transport_table, "src/comm/transport_sum.cpp", "int a;\n"),
+        (variant_names, "src/comm/transport_sum.cpp", "int a;\n"),
+        (variant_names, "src/measure/a.cpp", 'bool a = name == "sum";\n'),
+        (variant_names, "src/measure/a.cpp", 'bool a = "sum"\n    != name;\n'),
+        (variant_names, "src/comm/a.cpp", 'bool a = name == "sum";\n'),
+        (variant_names, "src/comm/a.cpp", 'auto a = find(table, "sum", kind);\n'),
+        (variant_names, "src/comm/a.cpp", 'bool a = name.starts_with("sum");\n'),
+        (variant_names, "kernels/sum/a.cu", 'char const* const a = "sum";\n'),
+        (variant_names, "src/comm/a.cpp", 'bool a = reason.find("needs") != npos;\n'),
+        (variant_names, "src/comm/a.cpp", 'bool a = record->reason == "needs CUDA";\n'),
+        (variant_names, "src/comm/a.cpp", 'bool a = row.unsupported_reason().starts_with("needs");\n'),
     ]
     found = []
     for check, name, text in [(c, None, "") for c in CHECKS.values() if c is not self_test] + bad:
@@ -375,13 +427,15 @@ CHECKS = {
     check.__name__: check
     for check in [
         layering, kernel_headers, kernel_code, spdx, headers, top_level, clang_format, shellcheck,
-        codespell, readme, inputs, workload_table, transport_table, self_test,
+        codespell, readme, inputs, workload_table, transport_table, variant_names, self_test,
     ]
 }
 
+BINARY_CHECKS = (inputs, workload_table, transport_table, variant_names)
+
 
 def call(check, root: Path, binary: Path) -> list[str]:
-    return check(root, binary) if check in (inputs, workload_table, transport_table) else check(root)
+    return check(root, binary) if check in BINARY_CHECKS else check(root)
 
 
 def main() -> int:
