@@ -697,12 +697,20 @@ TYPED_TEST(TableTest, RefusesWhatTheOperationsOwnRequirementSays) {
     SCOPED_TRACE(row.name);
     int refused = 0;
     for (Types const& types : row.types) {
-      for (auto const& problem : TypeParam::problems(sketch_for(row.needs, types))) {
-        std::string const reason = row.specifics.unsupported(problem);
-        bool const is_own = unsupported_reason(row, facts_of(problem)).empty();
-        if (reason.empty() || !is_own) continue;
-        ++refused;
-        this->expect_refused(row, problem, reason);
+      Sketch const met = sketch_for(row.needs, types);
+      Sketch ragged = met;  // with the leading dimensions of `met`
+      ragged.rows = ragged.cols = met.rows - 1;
+      ragged.pad = 1;
+      Sketch large = met;
+      large.rows = large.cols = 1 << 24;
+      for (Sketch const& sketch : {met, ragged, large}) {
+        for (auto const& problem : TypeParam::problems(sketch)) {
+          std::string const reason = row.specifics.unsupported(problem);
+          bool const is_own = unsupported_reason(row, facts_of(problem)).empty();
+          if (reason.empty() || !is_own) continue;
+          ++refused;
+          this->expect_refused(row, problem, reason);
+        }
       }
     }
     EXPECT_GT(refused, 0) << "no problem is refused for '" << row.needs.other << "'";
