@@ -5,12 +5,12 @@
 #include "common/simt.cuh"
 #include "gemm/gemm.hpp"
 
-/// What every CUDA kernel of gemm needs and none is about: operands, the update of C, the grid.
+/// What all CUDA kernels of gemm share: operands, the update of C, the grid.
 namespace quadrille::kernels::gemm {
 
 /// Extents are counted in 32 bits, with room for a tile beyond.
 inline constexpr std::int64_t kMostCudaExtent = (std::int64_t{1} << 31) - 1 - 1024;
-/// Rows of tiles that a grid of grid_of() holds.
+/// Most rows of tiles in a grid of grid_of().
 inline constexpr std::int64_t kMostTileRows = 65535;
 
 #ifdef QUAD_KERNELS
@@ -27,17 +27,20 @@ struct Operands {
   T alpha, beta;
 };
 
-/// C(row, col) = alpha sum + beta C(row, col). With beta == 0, C may hold anything and is not read.
+/// C(row, col) = alpha accumulator + beta C(row, col). With beta == 0, C may contain anything and
+/// is not read.
 template <class T>
-__device__ void update(Operands<T> const& p, int row, int col, T sum) {
+__device__ void update(Operands<T> const& p, int row, int col, T accumulator) {
   T& c = p.c[row * p.ldc + col];
-  c = p.beta == T{} ? p.alpha * sum : p.alpha * sum + p.beta * c;
+  c = p.beta == T{} ? p.alpha * accumulator : p.alpha * accumulator + p.beta * c;
 }
 
 /// The same for four consecutive elements at a 16-byte boundary.
-__device__ inline void update_vector(Operands<float> const& p, int row, int col, float const* sum) {
+__device__ inline void update_vector(Operands<float> const& p, int row, int col,
+                                     float const* accumulators) {
   auto* const c = reinterpret_cast<float4*>(p.c + row * p.ldc + col);
-  float4 value{p.alpha * sum[0], p.alpha * sum[1], p.alpha * sum[2], p.alpha * sum[3]};
+  float4 value{p.alpha * accumulators[0], p.alpha * accumulators[1], p.alpha * accumulators[2],
+               p.alpha * accumulators[3]};
   if (p.beta != 0) {
     float4 const old = *c;
     value.x += p.beta * old.x;

@@ -6,11 +6,10 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    cp.async moves words from global to shared memory without registers and without
-///              waiting: the next pair of tiles is under way while this one is multiplied. B
-///              travels in 16-byte copies, A word by word, because only so it is transposed on the
-///              way
+///              waiting: the next pair of tiles is copied while this one is multiplied. B is
+///              copied 16 bytes at a time, A word by word, because only then the copy transposes it
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, sums in f32
+/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
 /// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
 ///              not transposed; extents below 2^31 - 1024
@@ -32,14 +31,14 @@ using namespace warp_tiles;
 __device__ void copy(Operands<float> const& p, Tiles& tiles, int row, int col, int first) {
   int const thread = static_cast<int>(threadIdx.x);
 #pragma unroll
-  for (int e = thread; e < kM * kDepth; e += kThreads) {
-    int const i = e / kDepth, q = e % kDepth;
+  for (int e = thread; e < kBM * kBK; e += kThreads) {
+    int const i = e / kBK, q = e % kBK;
     bool const inside = row + i < p.m && first + q < p.k;
     ptx::cp_async<4>(&tiles.a[q][i], inside ? p.a + (row + i) * p.lda + first + q : p.a, inside);
   }
 #pragma unroll
-  for (int e = thread * 4; e < kDepth * kN; e += kThreads * 4) {
-    int const q = e / kN, j = e % kN;
+  for (int e = thread * 4; e < kBK * kBN; e += kThreads * 4) {
+    int const q = e / kBN, j = e % kBN;
     bool const inside = first + q < p.k && col + j < p.n;
     ptx::cp_async<16>(&tiles.b[q][j], inside ? p.b + (first + q) * p.ldb + col + j : p.b, inside);
   }
@@ -48,24 +47,24 @@ __device__ void copy(Operands<float> const& p, Tiles& tiles, int row, int col, i
 
 __global__ void __launch_bounds__(kThreads) gemm_double_buffer_async_kernel(Operands<float> p) {
   QUAD_SHARED(Tiles, tiles, [2]);
-  int const row = static_cast<int>(blockIdx.y) * kM;
-  int const col = static_cast<int>(blockIdx.x) * kN;
-  Place const place;
-  float sum[kRows][kCols] = {};
+  int const row = static_cast<int>(blockIdx.y) * kBM;
+  int const col = static_cast<int>(blockIdx.x) * kBN;
+  Position const position;
+  float accumulators[kRows][kCols] = {};
   if (p.k > 0) copy(p, tiles[0], row, col, 0);
-  for (int first = 0, buffer = 0; first < p.k; first += kDepth, buffer = 1 - buffer) {
+  for (int first = 0, buffer = 0; first < p.k; first += kBK, buffer = 1 - buffer) {
     ptx::cp_async_wait<0>();
     __syncthreads();  // this pair is complete, and all have read the other one
-    if (first + kDepth < p.k) copy(p, tiles[1 - buffer], row, col, first + kDepth);
-    multiply(tiles[buffer], place, sum);
+    if (first + kBK < p.k) copy(p, tiles[1 - buffer], row, col, first + kBK);
+    multiply(tiles[buffer], position, accumulators);
   }
-  write(p, place, row, col, sum);
+  write(p, position, row, col, accumulators);
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_double_buffer_async_kernel, grid_of(p, kM, kN), dim3(kThreads), 0, stream, p);
+  QUAD_LAUNCH(gemm_double_buffer_async_kernel, grid_of(p, kBM, kBN), dim3(kThreads), 0, stream, p);
 }
 
 #endif  // QUAD_KERNELS
@@ -80,7 +79,7 @@ extern constinit Variant<Problem> const double_buffer_async{
                .row_bytes = 16,
                .alignment = 16,
                .most_extent = kMostCudaExtent,
-               .most_rows = kMostTileRows * warp_tiles::kM},
+               .most_rows = kMostTileRows * warp_tiles::kBM},
      .source = "after Boehm 2022",
      .summary = "asynchronous copies to two pairs of tiles"},
     QUAD_KERNEL_LAUNCH(launch)};

@@ -6,11 +6,11 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    the second barrier of `warp_tile` only keeps a tile from being overwritten while
-///              others still read it. With two pairs in turn, the barrier of the next pair does
-///              that. A warp still waits for its own loads before it multiplies: loads and products
-///              overlap only between warps that have drifted apart
+///              others still read it. With two pairs that alternate, the barrier of the next pair
+///              does that. A warp still waits for its own loads before it multiplies: loads and
+///              products overlap only between warps that have drifted apart
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, sums in f32
+/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
 /// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
 ///              not transposed; extents below 2^31 - 1024
@@ -30,24 +30,25 @@ using namespace warp_tiles;
 __global__ void __launch_bounds__(kThreads) gemm_double_buffer_pingpong_kernel(Operands<float> p) {
   QUAD_SHARED(Tiles, tiles, [2]);
   int const thread = static_cast<int>(threadIdx.x);
-  int const row = static_cast<int>(blockIdx.y) * kM;
-  int const col = static_cast<int>(blockIdx.x) * kN;
-  Place const place;
-  float sum[kRows][kCols] = {};
-  for (int first = 0, buffer = 0; first < p.k; first += kDepth, buffer = 1 - buffer) {
+  int const row = static_cast<int>(blockIdx.y) * kBM;
+  int const col = static_cast<int>(blockIdx.x) * kBN;
+  Position const position;
+  float accumulators[kRows][kCols] = {};
+  for (int first = 0, buffer = 0; first < p.k; first += kBK, buffer = 1 - buffer) {
     Words<> words;
     words.load(p, row, col, first, thread);
     words.store(tiles[buffer], thread);
     __syncthreads();  // this pair is complete, and all have read the other one
-    multiply(tiles[buffer], place, sum);
+    multiply(tiles[buffer], position, accumulators);
   }
-  write(p, place, row, col, sum);
+  write(p, position, row, col, accumulators);
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_double_buffer_pingpong_kernel, grid_of(p, kM, kN), dim3(kThreads), 0, stream, p);
+  QUAD_LAUNCH(gemm_double_buffer_pingpong_kernel, grid_of(p, kBM, kBN), dim3(kThreads), 0, stream,
+              p);
 }
 
 #endif  // QUAD_KERNELS
@@ -62,7 +63,7 @@ extern constinit Variant<Problem> const double_buffer_pingpong{
                .row_bytes = 16,
                .alignment = 16,
                .most_extent = kMostCudaExtent,
-               .most_rows = kMostTileRows * warp_tiles::kM},
+               .most_rows = kMostTileRows * warp_tiles::kBM},
      .source = "after Boehm 2022",
      .summary = "two pairs of tiles, one barrier"},
     QUAD_KERNEL_LAUNCH(launch)};

@@ -6,11 +6,11 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    a pipeline of two levels. The words of the next pair of tiles are loaded to
-///              registers before this pair is multiplied and stored to the other buffer behind it,
-///              so that the latency of global memory passes under products. Within a pair, the
-///              values of the next step are read from shared memory before this step's products
+///              registers before this pair is multiplied and stored to the other buffer after it,
+///              so that products hide the latency of global memory. Within a pair, the values of
+///              the next k-iteration are read from shared memory before this iteration's products
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, sums in f32
+/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
 /// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
 ///              not transposed; extents below 2^31 - 1024
@@ -30,36 +30,37 @@ using namespace warp_tiles;
 __global__ void __launch_bounds__(kThreads) gemm_double_buffer_prefetch_kernel(Operands<float> p) {
   QUAD_SHARED(Tiles, tiles, [2]);
   int const thread = static_cast<int>(threadIdx.x);
-  int const row = static_cast<int>(blockIdx.y) * kM;
-  int const col = static_cast<int>(blockIdx.x) * kN;
-  Place const place;
-  float sum[kRows][kCols] = {};
+  int const row = static_cast<int>(blockIdx.y) * kBM;
+  int const col = static_cast<int>(blockIdx.x) * kBN;
+  Position const position;
+  float accumulators[kRows][kCols] = {};
   Words<> words;
   if (p.k > 0) {
     words.load(p, row, col, 0, thread);
     words.store(tiles[0], thread);
   }
   __syncthreads();  // the first pair is complete
-  for (int first = 0, buffer = 0; first < p.k; first += kDepth, buffer = 1 - buffer) {
-    bool const more = first + kDepth < p.k;
-    if (more) words.load(p, row, col, first + kDepth, thread);
+  for (int first = 0, buffer = 0; first < p.k; first += kBK, buffer = 1 - buffer) {
+    bool const more = first + kBK < p.k;
+    if (more) words.load(p, row, col, first + kBK, thread);
     Fragment values[2];
-    values[0].read(tiles[buffer], place, 0);
+    values[0].read(tiles[buffer], position, 0);
 #pragma unroll
-    for (int q = 0; q < kDepth; ++q) {
-      if (q + 1 < kDepth) values[(q + 1) % 2].read(tiles[buffer], place, q + 1);
-      add_products(sum, values[q % 2]);
+    for (int q = 0; q < kBK; ++q) {
+      if (q + 1 < kBK) values[(q + 1) % 2].read(tiles[buffer], position, q + 1);
+      add_products(accumulators, values[q % 2]);
     }
     if (more) words.store(tiles[1 - buffer], thread);
     __syncthreads();  // the next pair is complete, and all have read this one
   }
-  write(p, place, row, col, sum);
+  write(p, position, row, col, accumulators);
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_double_buffer_prefetch_kernel, grid_of(p, kM, kN), dim3(kThreads), 0, stream, p);
+  QUAD_LAUNCH(gemm_double_buffer_prefetch_kernel, grid_of(p, kBM, kBN), dim3(kThreads), 0, stream,
+              p);
 }
 
 #endif  // QUAD_KERNELS
@@ -74,9 +75,9 @@ extern constinit Variant<Problem> const double_buffer_prefetch{
                .row_bytes = 16,
                .alignment = 16,
                .most_extent = kMostCudaExtent,
-               .most_rows = kMostTileRows * warp_tiles::kM},
+               .most_rows = kMostTileRows * warp_tiles::kBM},
      .source = "after Boehm 2022",
-     .summary = "next tiles and values loaded under the products"},
+     .summary = "next tiles and values loaded during the products"},
     QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

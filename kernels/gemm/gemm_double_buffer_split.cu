@@ -6,11 +6,11 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    two pairs of tiles, and the threads in two halves. Each half loads one pair for all
-///              and computes its own part of C from both, half a turn behind the other: while one
-///              waits for global memory, the other multiplies. Two pairs take three phases with one
-///              barrier behind each, on a path that all threads share
+///              and computes its own part of C from both, half an iteration after the other: while
+///              one waits for global memory, the other multiplies. Two pairs take three phases with
+///              one barrier after each, which all threads reach
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, sums in f32
+/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
 /// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
 ///              not transposed; extents below 2^31 - 1024
@@ -30,10 +30,10 @@ using namespace warp_tiles;
 __global__ void __launch_bounds__(kThreads) gemm_double_buffer_split_kernel(Operands<float> p) {
   QUAD_SHARED(Tiles, tiles, [2]);
   int const thread = static_cast<int>(threadIdx.x);
-  int const row = static_cast<int>(blockIdx.y) * kM;
-  int const col = static_cast<int>(blockIdx.x) * kN;
-  Place const place;
-  float sum[kRows][kCols] = {};
+  int const row = static_cast<int>(blockIdx.y) * kBM;
+  int const col = static_cast<int>(blockIdx.x) * kBN;
+  Position const position;
+  float accumulators[kRows][kCols] = {};
   int const half = thread / (kThreads / 2);
   auto const fill = [&](int buffer, int first) {
     Words<kThreads / 2> words;
@@ -42,29 +42,30 @@ __global__ void __launch_bounds__(kThreads) gemm_double_buffer_split_kernel(Oper
   };
   if (half == 0) fill(0, 0);
   __syncthreads();  // the first pair is complete
-  for (int first = 0; first < p.k; first += 2 * kDepth) {
+  for (int first = 0; first < p.k; first += 2 * kBK) {
     if (half == 0) {
-      multiply(tiles[0], place, sum);
+      multiply(tiles[0], position, accumulators);
     } else {
-      fill(1, first + kDepth);
+      fill(1, first + kBK);
     }
     __syncthreads();  // the second pair is complete
-    multiply(tiles[half == 0 ? 1 : 0], place, sum);
+    multiply(tiles[half == 0 ? 1 : 0], position, accumulators);
     __syncthreads();  // all have read the first pair
     if (half == 0) {
-      fill(0, first + 2 * kDepth);
+      fill(0, first + 2 * kBK);
     } else {
-      multiply(tiles[1], place, sum);
+      multiply(tiles[1], position, accumulators);
     }
-    __syncthreads();  // the first pair of the next turn is complete, and all have read the second
+    // The first pair of the next iteration is complete, and all have read the second.
+    __syncthreads();
   }
-  write(p, place, row, col, sum);
+  write(p, position, row, col, accumulators);
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_double_buffer_split_kernel, grid_of(p, kM, kN), dim3(kThreads), 0, stream, p);
+  QUAD_LAUNCH(gemm_double_buffer_split_kernel, grid_of(p, kBM, kBN), dim3(kThreads), 0, stream, p);
 }
 
 #endif  // QUAD_KERNELS
@@ -79,7 +80,7 @@ extern constinit Variant<Problem> const double_buffer_split{
                .row_bytes = 16,
                .alignment = 16,
                .most_extent = kMostCudaExtent,
-               .most_rows = kMostTileRows * warp_tiles::kM},
+               .most_rows = kMostTileRows * warp_tiles::kBM},
      .source = "after Boehm 2022",
      .summary = "half of a block loads, half computes"},
     QUAD_KERNEL_LAUNCH(launch)};

@@ -10,7 +10,7 @@
 ///              take up to 32 transactions where one would do: the mistake that `coalesced`
 ///              corrects
 /// Shapes       row-major, any extents and leading dimensions
-/// Types        f32, f64, sums in the same type
+/// Types        f32, f64, accumulators in the same type
 /// Work         2 m n k flop; without caches (2 k + 1) m n elements of traffic
 /// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       32 x 32 threads, no shared memory
@@ -31,9 +31,9 @@ __global__ void __launch_bounds__(kTile* kTile) gemm_naive_kernel(Operands<T> p)
   int const row = static_cast<int>(blockIdx.y * kTile + threadIdx.x);
   int const col = static_cast<int>(blockIdx.x * kTile + threadIdx.y);
   if (row >= p.m || col >= p.n) return;
-  T sum = 0;
-  for (int q = 0; q < p.k; ++q) sum += p.a[row * p.lda + q] * p.b[q * p.ldb + col];
-  update(p, row, col, sum);
+  T accumulator = 0;
+  for (int q = 0; q < p.k; ++q) accumulator += p.a[row * p.lda + q] * p.b[q * p.ldb + col];
+  update(p, row, col, accumulator);
 }
 
 template <class T>

@@ -9,7 +9,7 @@
 ///              row, the quotient the column. Differs from `coalesced` in exchanging the two, and
 ///              in nothing else: the pair shows what the order of threads alone is worth
 /// Shapes       row-major, any extents and leading dimensions
-/// Types        f32, sums in f32
+/// Types        f32, accumulators f32
 /// Work         2 m n k flop; without caches (2 k + 1) m n elements of traffic
 /// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       1024 threads in a row, no shared memory
@@ -29,9 +29,9 @@ __global__ void __launch_bounds__(kTile* kTile) gemm_naive_flat_kernel(Operands<
   int const row = static_cast<int>(blockIdx.y * kTile + threadIdx.x % kTile);
   int const col = static_cast<int>(blockIdx.x * kTile + threadIdx.x / kTile);
   if (row >= p.m || col >= p.n) return;
-  float sum = 0;
-  for (int q = 0; q < p.k; ++q) sum += p.a[row * p.lda + q] * p.b[q * p.ldb + col];
-  update(p, row, col, sum);
+  float accumulator = 0;
+  for (int q = 0; q < p.k; ++q) accumulator += p.a[row * p.lda + q] * p.b[q * p.ldb + col];
+  update(p, row, col, accumulator);
 }
 
 void launch(Problem const& problem, device::StreamView stream) {

@@ -10,11 +10,12 @@
 ///              thread. Every multiply-add still reads two words of shared memory, which is now the
 ///              limit. Tile edges 8, 16 and 32 are variants: a larger tile reads less global memory
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
-/// Types        f32, f64, sums in the same type
+/// Types        f32, f64, accumulators in the same type
 /// Work         2 m n k flop; traffic 2 m n k / tile elements
 /// Constraints  A and B not transposed; extents below 2^31 - 1024
-/// Launch       tile x tile threads, 2 tile^2 elements of shared memory; two barriers per step,
-///              also where a block is a single warp: threads of a warp need not run in step
+/// Launch       tile x tile threads, 2 tile^2 elements of shared memory; two barriers per
+///              pair of tiles, also where a block is a single warp: threads of a warp need not run
+///              in lockstep
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
 ///              Performance
@@ -35,7 +36,7 @@ __global__ void __launch_bounds__(kTile* kTile) gemm_shared_tile_kernel(Operands
   int const col = static_cast<int>(blockIdx.x) * kTile + x;
   T const* a = p.a + row * p.lda + x;
   T const* b = p.b + y * p.ldb + col;
-  T sum = 0;
+  T accumulator = 0;
   for (int first = 0; first < p.k; first += kTile) {
     tile_a[y][x] = row < p.m && first + x < p.k ? *a : T{};
     tile_b[y][x] = first + y < p.k && col < p.n ? *b : T{};
@@ -43,10 +44,10 @@ __global__ void __launch_bounds__(kTile* kTile) gemm_shared_tile_kernel(Operands
     b += kTile * p.ldb;
     __syncthreads();  // both tiles are complete
 #pragma unroll
-    for (int q = 0; q < kTile; ++q) sum += tile_a[y][q] * tile_b[q][x];
+    for (int q = 0; q < kTile; ++q) accumulator += tile_a[y][q] * tile_b[q][x];
     __syncthreads();  // all have read the tiles
   }
-  if (row < p.m && col < p.n) update(p, row, col, sum);
+  if (row < p.m && col < p.n) update(p, row, col, accumulator);
 }
 
 template <class T, int kTile>

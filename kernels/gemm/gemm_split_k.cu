@@ -6,12 +6,13 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    where C has fewer tiles than the device has multiprocessors, most of these idle in
-///              all other variants. Here several blocks share a tile of C: each sums a slice of k
-///              and writes its partial tile to scratch memory; a second kernel adds the slices, in
-///              a fixed order, and updates C. Worth it where k is large and C is small
+///              all other variants. Here several blocks share a tile of C: each multiplies a slice
+///              of k and stores its partial tile in scratch memory; a second kernel adds the
+///              partial tiles, in a fixed order, and updates C. Worth it where k is large and C is
+///              small
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, sums in f32
-/// Work         2 m n k flop; traffic m n k / 64 elements and 2 slices m n for partial sums
+/// Types        f32, accumulators f32
+/// Work         2 m n k flop; traffic m n k / 64 elements and 2 slices m n for partial tiles
 /// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
 ///              not transposed; extents below 2^31 - 1024; scratch_bytes() of scratch
 /// Launch       256 threads, 16 KiB of shared memory, slices along z; then 256 threads for 1024
@@ -25,19 +26,22 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-/// Parts into which k is cut, such that all multiprocessors have work and a part is worth starting.
-int slices_of(std::int64_t m, std::int64_t n, std::int64_t k, int units) {
+/// Slices into which k is split, so that all multiprocessors have work and a slice is worth a
+/// block.
+int slices_of(std::int64_t m, std::int64_t n, std::int64_t k, int multiprocessors) {
   constexpr std::int64_t kTile = 128;
-  constexpr std::int64_t kLeastSteps = 128;  // of a slice, or its start and end weigh too much
+  // k-iterations of a slice; with fewer, its start and end weigh too much.
+  constexpr std::int64_t kLeastIterations = 128;
   constexpr std::int64_t kMostSlices = 64;
   std::int64_t const tiles =
       std::max<std::int64_t>(1, ((m + kTile - 1) / kTile) * ((n + kTile - 1) / kTile));
-  std::int64_t const wanted = 2 * std::max(1, units) / tiles;  // two blocks for a multiprocessor
+  // Two blocks for a multiprocessor.
+  std::int64_t const wanted = 2 * std::max(1, multiprocessors) / tiles;
   return static_cast<int>(
-      std::clamp<std::int64_t>(std::min(wanted, k / kLeastSteps), 1, kMostSlices));
+      std::clamp<std::int64_t>(std::min(wanted, k / kLeastIterations), 1, kMostSlices));
 }
 
-/// The partial products of all slices, behind the counters that variants share.
+/// The partial tiles of all slices, after the counters that variants share.
 std::size_t scratch_bytes(Problem const& p, device::Facts const& device) {
   std::int64_t const partial = slices_of(p.m(), p.n(), p.k(), device.units) * p.m() * p.n();
   return sizeof(float) * static_cast<std::size_t>(kScratchCounters + partial);
@@ -48,28 +52,28 @@ std::size_t scratch_bytes(Problem const& p, device::Facts const& device) {
 using namespace warp_tiles;
 
 __global__ void __launch_bounds__(kThreads)
-    gemm_split_k_partial_kernel(Operands<float> p, float* partial, int steps) {
+    gemm_split_k_partial_kernel(Operands<float> p, float* partial, int slice_k) {
   QUAD_SHARED(Tiles, tiles);
   int const thread = static_cast<int>(threadIdx.x);
-  int const row = static_cast<int>(blockIdx.y) * kM;
-  int const col = static_cast<int>(blockIdx.x) * kN;
+  int const row = static_cast<int>(blockIdx.y) * kBM;
+  int const col = static_cast<int>(blockIdx.x) * kBN;
   int const slice = static_cast<int>(blockIdx.z);
-  int const end = min(p.k, (slice + 1) * steps);
-  Place const place;
-  float sum[kRows][kCols] = {};
-  for (int first = slice * steps; first < end; first += kDepth) {
+  int const end = min(p.k, (slice + 1) * slice_k);
+  Position const position;
+  float accumulators[kRows][kCols] = {};
+  for (int first = slice * slice_k; first < end; first += kBK) {
     Words<> words;
     words.load(p, row, col, first, thread);
     words.store(tiles, thread);
     __syncthreads();  // both tiles are complete
-    multiply(tiles, place, sum);
+    multiply(tiles, position, accumulators);
     __syncthreads();  // all have read the tiles
   }
   p.c = partial + std::int64_t{slice} * p.m * p.n;
   p.ldc = p.n;
   p.alpha = 1;
   p.beta = 0;
-  write(p, place, row, col, sum);
+  write(p, position, row, col, accumulators);
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -101,10 +105,10 @@ void launch(Problem const& problem, device::StreamView stream) {
   int const slices = slices_of(p.m, p.n, p.k, device.units);
   float* const partial = static_cast<float*>(problem.scratch) + kScratchCounters;
   // Whole tiles for every slice, so that only the last one has an edge.
-  int const steps = divide_up(divide_up(p.k, slices), kDepth) * kDepth;
-  dim3 grid = grid_of(p, kM, kN);
+  int const slice_k = divide_up(divide_up(p.k, slices), kBK) * kBK;
+  dim3 grid = grid_of(p, kBM, kBN);
   grid.z = static_cast<unsigned>(slices);
-  QUAD_LAUNCH(gemm_split_k_partial_kernel, grid, dim3(kThreads), 0, stream, p, partial, steps);
+  QUAD_LAUNCH(gemm_split_k_partial_kernel, grid, dim3(kThreads), 0, stream, p, partial, slice_k);
   auto const blocks = (std::int64_t{p.m} * p.n / 4 + kThreads - 1) / kThreads;
   QUAD_LAUNCH(gemm_split_k_sum_kernel, dim3(static_cast<unsigned>(blocks)), dim3(kThreads), 0,
               stream, p, partial, slices);
@@ -122,10 +126,10 @@ extern constinit Variant<Problem> const split_k{
                .row_bytes = 16,
                .alignment = 16,
                .most_extent = kMostCudaExtent,
-               .most_rows = kMostTileRows * warp_tiles::kM,
+               .most_rows = kMostTileRows * warp_tiles::kBM,
                .other = "scratch"},
      .source = "own",
-     .summary = "k split among blocks, partial sums in scratch"},
+     .summary = "k split among blocks, partial tiles in scratch"},
     QUAD_KERNEL_LAUNCH(launch),
     {.scratch_bytes = scratch_bytes}};
 

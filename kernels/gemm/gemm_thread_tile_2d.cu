@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Matrix product with 8 x 8 sums per thread.
+/// Matrix product with a thread tile of 8 x 8.
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    a thread computes an 8 x 8 patch of C. For each step of k it reads 8 + 8 words of
-///              shared memory into registers and does 64 multiply-adds with them: a square patch
-///              shares more than a column. Threads fill the tiles in several passes, in each of
-///              which a thread copies the word at the same place of other rows
+/// Technique    a thread computes an 8 x 8 tile of C. In each k-iteration it reads 8 + 8 words of
+///              shared memory into registers and does 64 multiply-adds with them: a square thread
+///              tile reuses more than a column. Threads fill the tiles of A and B in several
+///              passes, in each of which a thread copies the same word of other rows
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
-/// Types        f32, f64, sums in the same type
+/// Types        f32, f64, accumulators in the same type
 /// Work         2 m n k flop; traffic m n k / 64 elements
 /// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       256 threads; 8 KiB (f32) or 16 KiB (f64) of shared memory
@@ -22,51 +22,52 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-inline constexpr int kM = 128, kN = 128;  // tile of C
-inline constexpr int kDepth = 8;
+inline constexpr int kBM = 128, kBN = 128;  // tile of C
+inline constexpr int kBK = 8;
 inline constexpr int kRows = 8, kCols = 8;  // of one thread
-inline constexpr int kThreads = kM * kN / (kRows * kCols);
+inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
 
 // Rows of the tiles that all threads fill in one pass.
-inline constexpr int kRowsA = kThreads / kDepth;
-inline constexpr int kRowsB = kThreads / kN;
+inline constexpr int kRowsA = kThreads / kBK;
+inline constexpr int kRowsB = kThreads / kBN;
 
 #ifdef QUAD_KERNELS
-// Two blocks of f32 share a multiprocessor; in f64 the sums of one take half of its registers.
+// Two blocks of f32 share a multiprocessor; in f64 the accumulators of one take half of its
+// registers.
 template <class T>
 inline constexpr int kBlocks = sizeof(T) == 4 ? 2 : 1;
 
 template <class T>
 __global__ void __launch_bounds__(kThreads, kBlocks<T>) gemm_thread_tile_2d_kernel(Operands<T> p) {
-  QUAD_SHARED(T, tile_a, [kM][kDepth]);
-  QUAD_SHARED(T, tile_b, [kDepth][kN]);
+  QUAD_SHARED(T, tile_a, [kBM][kBK]);
+  QUAD_SHARED(T, tile_b, [kBK][kBN]);
   int const thread = static_cast<int>(threadIdx.x);
-  int const row = static_cast<int>(blockIdx.y) * kM;
-  int const col = static_cast<int>(blockIdx.x) * kN;
-  int const my_row = thread / (kN / kCols) * kRows;
-  int const my_col = thread % (kN / kCols) * kCols;
+  int const row = static_cast<int>(blockIdx.y) * kBM;
+  int const col = static_cast<int>(blockIdx.x) * kBN;
+  int const my_row = thread / (kBN / kCols) * kRows;
+  int const my_col = thread % (kBN / kCols) * kCols;
   // The first word of each tile that this thread copies.
-  int const i = thread / kDepth, q_a = thread % kDepth;
-  int const q_b = thread / kN, j = thread % kN;
+  int const i = thread / kBK, q_a = thread % kBK;
+  int const q_b = thread / kBN, j = thread % kBN;
   T const* a = p.a + (row + i) * p.lda + q_a;
   T const* b = p.b + q_b * p.ldb + col + j;
-  T sum[kRows][kCols] = {};
-  for (int first = 0; first < p.k; first += kDepth) {
+  T accumulators[kRows][kCols] = {};
+  for (int first = 0; first < p.k; first += kBK) {
 #pragma unroll
-    for (int r = 0; r < kM; r += kRowsA) {
+    for (int r = 0; r < kBM; r += kRowsA) {
       bool const inside = row + i + r < p.m && first + q_a < p.k;
       tile_a[i + r][q_a] = inside ? a[r * p.lda] : T{};
     }
 #pragma unroll
-    for (int r = 0; r < kDepth; r += kRowsB) {
+    for (int r = 0; r < kBK; r += kRowsB) {
       bool const inside = first + q_b + r < p.k && col + j < p.n;
       tile_b[q_b + r][j] = inside ? b[r * p.ldb] : T{};
     }
-    a += kDepth;
-    b += kDepth * p.ldb;
+    a += kBK;
+    b += kBK * p.ldb;
     __syncthreads();  // both tiles are complete
 #pragma unroll
-    for (int q = 0; q < kDepth; ++q) {
+    for (int q = 0; q < kBK; ++q) {
       T from_a[kRows], from_b[kCols];
 #pragma unroll
       for (int r = 0; r < kRows; ++r) from_a[r] = tile_a[my_row + r][q];
@@ -75,7 +76,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks<T>) gemm_thread_tile_2d_kern
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
 #pragma unroll
-        for (int c = 0; c < kCols; ++c) sum[r][c] += from_a[r] * from_b[c];
+        for (int c = 0; c < kCols; ++c) accumulators[r][c] += from_a[r] * from_b[c];
       }
     }
     __syncthreads();  // all have read the tiles
@@ -86,7 +87,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks<T>) gemm_thread_tile_2d_kern
     for (int c = 0; c < kCols; ++c) {
       int const c_row = row + my_row + r;
       int const c_col = col + my_col + c;
-      if (c_row < p.m && c_col < p.n) update(p, c_row, c_col, sum[r][c]);
+      if (c_row < p.m && c_col < p.n) update(p, c_row, c_col, accumulators[r][c]);
     }
   }
 }
@@ -95,7 +96,7 @@ template <class T>
 void enqueue(Problem const& problem, device::StreamView stream) {
   auto const p = operands<T>(problem);
   if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_thread_tile_2d_kernel<T>, grid_of(p, kM, kN), dim3(kThreads), 0, stream, p);
+  QUAD_LAUNCH(gemm_thread_tile_2d_kernel<T>, grid_of(p, kBM, kBN), dim3(kThreads), 0, stream, p);
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
@@ -113,10 +114,10 @@ extern constinit Variant<Problem> const thread_tile_2d{
      .types = {core::DataType::f32, core::DataType::f64},
      .needs = {.layouts = {Layout::nn},
                .most_extent = kMostCudaExtent,
-               .most_rows = kMostTileRows * kM},
+               .most_rows = kMostTileRows * kBM},
      .preference = 20,
      .source = "after Boehm 2022",
-     .summary = "8 x 8 sums per thread"},
+     .summary = "thread tile 8 x 8"},
     QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

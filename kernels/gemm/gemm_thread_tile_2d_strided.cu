@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Matrix product with 8 x 8 sums per thread that lie 16 apart.
+/// Matrix product with a thread tile of 8 x 8 whose elements are 16 apart.
 ///
 ///   C = alpha A B + beta C
 ///
 /// Technique    a thread's 8 x 8 elements of C are 16 rows and 16 columns apart, one in each 16 x
 ///              16 part of the tile. So neighbouring threads always have neighbouring columns:
 ///              their reads of shared memory and their writes of C are contiguous, without vectors.
-///              Variants show the neighbours: `_2x2` has 4 sums and a deeper tile, `_16x16` 256
-///              sums, more than a thread has registers, so that they spill to memory
+///              Variants show the neighbours: `_2x2` has 4 accumulators and a larger BK, `_16x16`
+///              256 accumulators, more than a thread has registers, so that they spill to memory
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
-/// Types        f32, f64 (`_16x16`: f32), sums in the same type
+/// Types        f32, f64 (`_16x16`: f32), accumulators in the same type
 /// Work         2 m n k flop; traffic 2 m n k / tile elements
 /// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       16 x 16 threads (`_2x2`: 32 x 32), dynamic shared memory for a tile of A and one of
@@ -24,16 +24,16 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-/// Threads each way, accumulators of a thread each way, k-iterations of a tile.
-template <int Threads, int Sums, int Depth>
+/// Threads each way, thread tile each way, k-iterations of a tile.
+template <int Threads, int ThreadTile, int BK>
 struct Shape {
   static constexpr int kThreads = Threads;
-  static constexpr int kSums = Sums;
-  static constexpr int kDepth = Depth;
-  static constexpr int kTile = Threads * Sums;
-  static constexpr int kPitchA = Depth + 1;
+  static constexpr int kThreadTile = ThreadTile;
+  static constexpr int kBK = BK;
+  static constexpr int kTile = Threads * ThreadTile;
+  static constexpr int kPitchA = BK + 1;
   template <class T>
-  static constexpr std::size_t kSharedBytes = (kTile * kPitchA + Depth * kTile) * sizeof(T);
+  static constexpr std::size_t kSharedBytes = (kTile * kPitchA + BK * kTile) * sizeof(T);
 };
 using Regular = Shape<16, 8, 16>;
 using Fine = Shape<32, 2, 64>;
@@ -44,7 +44,7 @@ using Coarse = Shape<16, 16, 16>;
 template <class T, class Shape>
 __global__ void __launch_bounds__(Shape::kThreads* Shape::kThreads)
     gemm_thread_tile_2d_strided_kernel(Operands<T> p) {
-  constexpr int kThreads = Shape::kThreads, kSums = Shape::kSums, kDepth = Shape::kDepth;
+  constexpr int kThreads = Shape::kThreads, kThreadTile = Shape::kThreadTile, kBK = Shape::kBK;
   constexpr int kTile = Shape::kTile, kPitchA = Shape::kPitchA;
   QUAD_DYNAMIC_SHARED(T, tile_a);
   T* const tile_b = tile_a + kTile * kPitchA;
@@ -53,43 +53,43 @@ __global__ void __launch_bounds__(Shape::kThreads* Shape::kThreads)
   int const thread = y * kThreads + x;
   int const row = static_cast<int>(blockIdx.y) * kTile;
   int const col = static_cast<int>(blockIdx.x) * kTile;
-  T sum[kSums][kSums] = {};
-  for (int first = 0; first < p.k; first += kDepth) {
+  T accumulators[kThreadTile][kThreadTile] = {};
+  for (int first = 0; first < p.k; first += kBK) {
 #pragma unroll
-    for (int e = thread; e < kTile * kDepth; e += kThreads * kThreads) {
-      int const i = e / kDepth, q = e % kDepth;
+    for (int e = thread; e < kTile * kBK; e += kThreads * kThreads) {
+      int const i = e / kBK, q = e % kBK;
       bool const inside = row + i < p.m && first + q < p.k;
       tile_a[i * kPitchA + q] = inside ? p.a[(row + i) * p.lda + first + q] : T{};
     }
 #pragma unroll
-    for (int e = thread; e < kDepth * kTile; e += kThreads * kThreads) {
+    for (int e = thread; e < kBK * kTile; e += kThreads * kThreads) {
       int const q = e / kTile, j = e % kTile;
       bool const inside = first + q < p.k && col + j < p.n;
       tile_b[q * kTile + j] = inside ? p.b[(first + q) * p.ldb + col + j] : T{};
     }
     __syncthreads();  // both tiles are complete
 #pragma unroll 4
-    for (int q = 0; q < kDepth; ++q) {
-      T a[kSums], b[kSums];
+    for (int q = 0; q < kBK; ++q) {
+      T a[kThreadTile], b[kThreadTile];
 #pragma unroll
-      for (int s = 0; s < kSums; ++s) a[s] = tile_a[(y + s * kThreads) * kPitchA + q];
+      for (int s = 0; s < kThreadTile; ++s) a[s] = tile_a[(y + s * kThreads) * kPitchA + q];
 #pragma unroll
-      for (int s = 0; s < kSums; ++s) b[s] = tile_b[q * kTile + x + s * kThreads];
+      for (int s = 0; s < kThreadTile; ++s) b[s] = tile_b[q * kTile + x + s * kThreads];
 #pragma unroll
-      for (int i = 0; i < kSums; ++i) {
+      for (int i = 0; i < kThreadTile; ++i) {
 #pragma unroll
-        for (int j = 0; j < kSums; ++j) sum[i][j] += a[i] * b[j];
+        for (int j = 0; j < kThreadTile; ++j) accumulators[i][j] += a[i] * b[j];
       }
     }
     __syncthreads();  // all have read the tiles
   }
 #pragma unroll
-  for (int i = 0; i < kSums; ++i) {
+  for (int i = 0; i < kThreadTile; ++i) {
 #pragma unroll
-    for (int j = 0; j < kSums; ++j) {
+    for (int j = 0; j < kThreadTile; ++j) {
       int const c_row = row + y + i * kThreads;
       int const c_col = col + x + j * kThreads;
-      if (c_row < p.m && c_col < p.n) update(p, c_row, c_col, sum[i][j]);
+      if (c_row < p.m && c_col < p.n) update(p, c_row, c_col, accumulators[i][j]);
     }
   }
 }

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Matrix product with 8 x 8 sums per thread and A transposed in shared memory.
+/// Matrix product with a thread tile of 8 x 8 and A transposed in shared memory.
 ///
 ///   C = alpha A B + beta C
 ///
 /// Technique    as `thread_tile_2d`, but the tile of A is stored by columns. A thread's 8 values of
-///              A for one step of k then lie side by side and arrive with two 16-byte reads instead
-///              of eight 4-byte reads
+///              A for one k-iteration then lie side by side and arrive with two 16-byte reads
+///              instead of eight 4-byte reads
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
-/// Types        f32, sums in f32
+/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
 /// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       256 threads, 8.1 KiB of shared memory
@@ -21,50 +21,50 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-inline constexpr int kM = 128, kN = 128;  // tile of C
-inline constexpr int kDepth = 8;
+inline constexpr int kBM = 128, kBN = 128;  // tile of C
+inline constexpr int kBK = 8;
 inline constexpr int kRows = 8, kCols = 8;  // of one thread
-// A warp stores 4 rows by 8 steps of A: 4 words between columns put them in 32 different banks.
-inline constexpr int kPitchA = kM + 4;
-inline constexpr int kThreads = kM * kN / (kRows * kCols);
+// A warp stores 4 rows by 8 columns of A: 4 words between columns put them in 32 different banks.
+inline constexpr int kPitchA = kBM + 4;
+inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
 
 // Rows of the tiles that all threads fill in one pass.
-inline constexpr int kRowsA = kThreads / kDepth;
-inline constexpr int kRowsB = kThreads / kN;
+inline constexpr int kRowsA = kThreads / kBK;
+inline constexpr int kRowsB = kThreads / kBN;
 
 #ifdef QUAD_KERNELS
 
 __global__ void __launch_bounds__(kThreads, 2) gemm_transposed_a_kernel(Operands<float> p) {
-  QUAD_SHARED(float, tile_a, [kDepth][kPitchA]);  // transposed
-  QUAD_SHARED(float, tile_b, [kDepth][kN]);
+  QUAD_SHARED(float, tile_a, [kBK][kPitchA]);  // transposed
+  QUAD_SHARED(float, tile_b, [kBK][kBN]);
   int const thread = static_cast<int>(threadIdx.x);
-  int const row = static_cast<int>(blockIdx.y) * kM;
-  int const col = static_cast<int>(blockIdx.x) * kN;
-  int const my_row = thread / (kN / kCols) * kRows;
-  int const my_col = thread % (kN / kCols) * kCols;
+  int const row = static_cast<int>(blockIdx.y) * kBM;
+  int const col = static_cast<int>(blockIdx.x) * kBN;
+  int const my_row = thread / (kBN / kCols) * kRows;
+  int const my_col = thread % (kBN / kCols) * kCols;
   // The first word of each tile that this thread copies.
-  int const i = thread / kDepth, q_a = thread % kDepth;
-  int const q_b = thread / kN, j = thread % kN;
+  int const i = thread / kBK, q_a = thread % kBK;
+  int const q_b = thread / kBN, j = thread % kBN;
   float const* a = p.a + (row + i) * p.lda + q_a;
   float const* b = p.b + q_b * p.ldb + col + j;
 
-  float sum[kRows][kCols] = {};
-  for (int first = 0; first < p.k; first += kDepth) {
+  float accumulators[kRows][kCols] = {};
+  for (int first = 0; first < p.k; first += kBK) {
 #pragma unroll
-    for (int r = 0; r < kM; r += kRowsA) {
+    for (int r = 0; r < kBM; r += kRowsA) {
       bool const inside = row + i + r < p.m && first + q_a < p.k;
       tile_a[q_a][i + r] = inside ? a[r * p.lda] : 0.0F;
     }
 #pragma unroll
-    for (int r = 0; r < kDepth; r += kRowsB) {
+    for (int r = 0; r < kBK; r += kRowsB) {
       bool const inside = first + q_b + r < p.k && col + j < p.n;
       tile_b[q_b + r][j] = inside ? b[r * p.ldb] : 0.0F;
     }
-    a += kDepth;
-    b += kDepth * p.ldb;
+    a += kBK;
+    b += kBK * p.ldb;
     __syncthreads();  // both tiles are complete
 #pragma unroll
-    for (int q = 0; q < kDepth; ++q) {
+    for (int q = 0; q < kBK; ++q) {
       float from_a[kRows], from_b[kCols];
 #pragma unroll
       for (int r = 0; r < kRows; ++r) from_a[r] = tile_a[q][my_row + r];
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads, 2) gemm_transposed_a_kernel(Operands
 #pragma unroll
       for (int r = 0; r < kRows; ++r) {
 #pragma unroll
-        for (int c = 0; c < kCols; ++c) sum[r][c] += from_a[r] * from_b[c];
+        for (int c = 0; c < kCols; ++c) accumulators[r][c] += from_a[r] * from_b[c];
       }
     }
     __syncthreads();  // all have read the tiles
@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(kThreads, 2) gemm_transposed_a_kernel(Operands
     for (int c = 0; c < kCols; ++c) {
       int const c_row = row + my_row + r;
       int const c_col = col + my_col + c;
-      if (c_row < p.m && c_col < p.n) update(p, c_row, c_col, sum[r][c]);
+      if (c_row < p.m && c_col < p.n) update(p, c_row, c_col, accumulators[r][c]);
     }
   }
 }
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kThreads, 2) gemm_transposed_a_kernel(Operands
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_transposed_a_kernel, grid_of(p, kM, kN), dim3(kThreads), 0, stream, p);
+  QUAD_LAUNCH(gemm_transposed_a_kernel, grid_of(p, kBM, kBN), dim3(kThreads), 0, stream, p);
 }
 
 #endif  // QUAD_KERNELS
@@ -104,7 +104,7 @@ extern constinit Variant<Problem> const transposed_a{{.name = "transposed_a",
                                                       .types = {core::DataType::f32},
                                                       .needs = {.layouts = {Layout::nn},
                                                                 .most_extent = kMostCudaExtent,
-                                                                .most_rows = kMostTileRows * kM},
+                                                                .most_rows = kMostTileRows * kBM},
                                                       .source = "after Boehm 2022",
                                                       .summary = "A by columns in shared memory"},
                                                      QUAD_KERNEL_LAUNCH(launch)};

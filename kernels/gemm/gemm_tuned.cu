@@ -6,16 +6,16 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    which tile is best depends on registers, shared memory and the number of tiles that
-///              a matrix cuts into, and is found by trying. The name of a variant has rows, columns
-///              and depth of the block's tile, then rows and columns of a thread's. All legal tiles
-///              have whole vectors for every thread; these are the dozen worth showing, others are
+///              a matrix cuts into, and is found by trying. The name of a variant has BM, BN and BK
+///              of the block's tile, then rows and columns of the thread tile. In all legal tiles
+///              every thread copies whole vectors; these are the dozen worth showing, others are
 ///              one line
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, sums in f32
-/// Work         2 m n k flop; traffic m n k (1 / rows + 1 / columns) elements
+/// Types        f32, accumulators f32
+/// Work         2 m n k flop; traffic m n k (1 / BM + 1 / BN) elements
 /// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
 ///              not transposed; extents below 2^31 - 1024
-/// Launch       a thread for each patch of the tile; one tile of A and one of B in shared memory
+/// Launch       a thread for each thread tile; one tile of A and one of B in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
 ///              Performance
@@ -24,34 +24,34 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-template <int M, int N, int Depth, int Rows, int Cols>
+template <int BM, int BN, int BK, int Rows, int Cols>
 struct Config {
-  static constexpr int kM = M, kN = N, kDepth = Depth;  // of a block
-  static constexpr int kRows = Rows, kCols = Cols;      // of a thread
-  static constexpr int kThreads = M * N / (Rows * Cols);
-  static_assert(Rows % 4 == 0 && Cols % 4 == 0 && Depth % 4 == 0);
-  static_assert(M * Depth % (4 * kThreads) == 0 && N * Depth % (4 * kThreads) == 0,
+  static constexpr int kBM = BM, kBN = BN, kBK = BK;  // of a block
+  static constexpr int kRows = Rows, kCols = Cols;    // of a thread
+  static constexpr int kThreads = BM * BN / (Rows * Cols);
+  static_assert(Rows % 4 == 0 && Cols % 4 == 0 && BK % 4 == 0);
+  static_assert(BM * BK % (4 * kThreads) == 0 && BN * BK % (4 * kThreads) == 0,
                 "each thread copies whole vectors");
   static_assert(kThreads % 32 == 0 && kThreads <= 1024);
-  static_assert((M + N) * Depth * 4 <= 48 * 1024, "static shared memory");
+  static_assert((BM + BN) * BK * 4 <= 48 * 1024, "static shared memory");
 };
 
 #ifdef QUAD_KERNELS
 
 template <class C>
 __global__ void __launch_bounds__(C::kThreads) gemm_tuned_kernel(Operands<float> p) {
-  QUAD_SHARED(float, tile_a, [C::kDepth][C::kM]);  // transposed
-  QUAD_SHARED(float, tile_b, [C::kDepth][C::kN]);
+  QUAD_SHARED(float, tile_a, [C::kBK][C::kBM]);  // transposed
+  QUAD_SHARED(float, tile_b, [C::kBK][C::kBN]);
   int const thread = static_cast<int>(threadIdx.x);
-  int const row = static_cast<int>(blockIdx.y) * C::kM;
-  int const col = static_cast<int>(blockIdx.x) * C::kN;
-  int const my_row = thread / (C::kN / C::kCols) * C::kRows;
-  int const my_col = thread % (C::kN / C::kCols) * C::kCols;
-  float sum[C::kRows][C::kCols] = {};
-  for (int first = 0; first < p.k; first += C::kDepth) {
+  int const row = static_cast<int>(blockIdx.y) * C::kBM;
+  int const col = static_cast<int>(blockIdx.x) * C::kBN;
+  int const my_row = thread / (C::kBN / C::kCols) * C::kRows;
+  int const my_col = thread % (C::kBN / C::kCols) * C::kCols;
+  float accumulators[C::kRows][C::kCols] = {};
+  for (int first = 0; first < p.k; first += C::kBK) {
 #pragma unroll
-    for (int e = thread * 4; e < C::kM * C::kDepth; e += C::kThreads * 4) {
-      int const i = e / C::kDepth, q = e % C::kDepth;
+    for (int e = thread * 4; e < C::kBM * C::kBK; e += C::kThreads * 4) {
+      int const i = e / C::kBK, q = e % C::kBK;
       float4 value{};
       if (row + i < p.m && first + q < p.k) {
         value = *reinterpret_cast<float4 const*>(p.a + (row + i) * p.lda + first + q);
@@ -62,8 +62,8 @@ __global__ void __launch_bounds__(C::kThreads) gemm_tuned_kernel(Operands<float>
       tile_a[q + 3][i] = value.w;
     }
 #pragma unroll
-    for (int e = thread * 4; e < C::kDepth * C::kN; e += C::kThreads * 4) {
-      int const q = e / C::kN, j = e % C::kN;
+    for (int e = thread * 4; e < C::kBK * C::kBN; e += C::kThreads * 4) {
+      int const q = e / C::kBN, j = e % C::kBN;
       float4 value{};
       if (first + q < p.k && col + j < p.n) {
         value = *reinterpret_cast<float4 const*>(p.b + (first + q) * p.ldb + col + j);
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(C::kThreads) gemm_tuned_kernel(Operands<float>
     }
     __syncthreads();  // both tiles are complete
 #pragma unroll
-    for (int q = 0; q < C::kDepth; ++q) {
+    for (int q = 0; q < C::kBK; ++q) {
       float a[C::kRows], b[C::kCols];
 #pragma unroll
       for (int i = 0; i < C::kRows; ++i) a[i] = tile_a[q][my_row + i];
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(C::kThreads) gemm_tuned_kernel(Operands<float>
 #pragma unroll
       for (int i = 0; i < C::kRows; ++i) {
 #pragma unroll
-        for (int j = 0; j < C::kCols; ++j) sum[i][j] += a[i] * b[j];
+        for (int j = 0; j < C::kCols; ++j) accumulators[i][j] += a[i] * b[j];
       }
     }
     __syncthreads();  // all have read the tiles
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(C::kThreads) gemm_tuned_kernel(Operands<float>
     for (int j = 0; j < C::kCols; j += 4) {
       int const c_row = row + my_row + i;
       int const c_col = col + my_col + j;
-      if (c_row < p.m && c_col < p.n) update_vector(p, c_row, c_col, sum[i] + j);
+      if (c_row < p.m && c_col < p.n) update_vector(p, c_row, c_col, accumulators[i] + j);
     }
   }
 }
@@ -101,7 +101,7 @@ template <class C>
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_tuned_kernel<C>, grid_of(p, C::kM, C::kN), dim3(C::kThreads), 0, stream, p);
+  QUAD_LAUNCH(gemm_tuned_kernel<C>, grid_of(p, C::kBM, C::kBN), dim3(C::kThreads), 0, stream, p);
 }
 
 #endif  // QUAD_KERNELS
@@ -116,7 +116,7 @@ constexpr Variant<Problem> row(std::string_view name, std::string_view summary) 
                      .row_bytes = 16,
                      .alignment = 16,
                      .most_extent = kMostCudaExtent,
-                     .most_rows = kMostTileRows * C::kM},
+                     .most_rows = kMostTileRows * C::kBM},
            .source = "after Boehm 2022",
            .summary = summary},
           QUAD_KERNEL_LAUNCH(launch<C>)};

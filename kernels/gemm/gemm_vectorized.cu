@@ -10,7 +10,7 @@
 ///              the compiler cannot know, that addresses are multiples of 16. A is transposed on
 ///              its way into shared memory by four scalar stores
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, sums in f32
+/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
 /// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
 ///              not transposed; extents below 2^31 - 1024
@@ -23,43 +23,43 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-inline constexpr int kM = 128, kN = 128;  // tile of C
-inline constexpr int kDepth = 8;
+inline constexpr int kBM = 128, kBN = 128;  // tile of C
+inline constexpr int kBK = 8;
 inline constexpr int kRows = 8, kCols = 8;  // of one thread
-// A warp stores 16 rows by 2 steps of A: 4 words between columns put them in 32 different banks.
-inline constexpr int kPitchA = kM + 4;
-inline constexpr int kThreads = kM * kN / (kRows * kCols);
+// A warp stores 16 rows by 2 columns of A: 4 words between columns put them in 32 different banks.
+inline constexpr int kPitchA = kBM + 4;
+inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
 
 #ifdef QUAD_KERNELS
 
 __global__ void __launch_bounds__(kThreads) gemm_vectorized_kernel(Operands<float> p) {
-  QUAD_SHARED(float, tile_a, [kDepth][kPitchA]);  // transposed
-  QUAD_SHARED(float, tile_b, [kDepth][kN]);
+  QUAD_SHARED(float, tile_a, [kBK][kPitchA]);  // transposed
+  QUAD_SHARED(float, tile_b, [kBK][kBN]);
   int const thread = static_cast<int>(threadIdx.x);
-  int const row = static_cast<int>(blockIdx.y) * kM;
-  int const col = static_cast<int>(blockIdx.x) * kN;
-  int const my_row = thread / (kN / kCols) * kRows;
-  int const my_col = thread % (kN / kCols) * kCols;
+  int const row = static_cast<int>(blockIdx.y) * kBM;
+  int const col = static_cast<int>(blockIdx.x) * kBN;
+  int const my_row = thread / (kBN / kCols) * kRows;
+  int const my_col = thread % (kBN / kCols) * kCols;
   // Each thread copies four words of A and four of B.
-  int const row_a = thread / (kDepth / 4), step_a = thread % (kDepth / 4) * 4;
-  int const step_b = thread / (kN / 4), col_b = thread % (kN / 4) * 4;
-  float sum[kRows][kCols] = {};
-  for (int first = 0; first < p.k; first += kDepth) {
+  int const row_a = thread / (kBK / 4), q_a = thread % (kBK / 4) * 4;
+  int const q_b = thread / (kBN / 4), col_b = thread % (kBN / 4) * 4;
+  float accumulators[kRows][kCols] = {};
+  for (int first = 0; first < p.k; first += kBK) {
     float4 a4{}, b4{};
-    if (row + row_a < p.m && first + step_a < p.k) {
-      a4 = *reinterpret_cast<float4 const*>(p.a + (row + row_a) * p.lda + first + step_a);
+    if (row + row_a < p.m && first + q_a < p.k) {
+      a4 = *reinterpret_cast<float4 const*>(p.a + (row + row_a) * p.lda + first + q_a);
     }
-    if (first + step_b < p.k && col + col_b < p.n) {
-      b4 = *reinterpret_cast<float4 const*>(p.b + (first + step_b) * p.ldb + col + col_b);
+    if (first + q_b < p.k && col + col_b < p.n) {
+      b4 = *reinterpret_cast<float4 const*>(p.b + (first + q_b) * p.ldb + col + col_b);
     }
-    tile_a[step_a][row_a] = a4.x;
-    tile_a[step_a + 1][row_a] = a4.y;
-    tile_a[step_a + 2][row_a] = a4.z;
-    tile_a[step_a + 3][row_a] = a4.w;
-    *reinterpret_cast<float4*>(&tile_b[step_b][col_b]) = b4;
+    tile_a[q_a][row_a] = a4.x;
+    tile_a[q_a + 1][row_a] = a4.y;
+    tile_a[q_a + 2][row_a] = a4.z;
+    tile_a[q_a + 3][row_a] = a4.w;
+    *reinterpret_cast<float4*>(&tile_b[q_b][col_b]) = b4;
     __syncthreads();  // both tiles are complete
 #pragma unroll
-    for (int q = 0; q < kDepth; ++q) {
+    for (int q = 0; q < kBK; ++q) {
       float a[kRows], b[kCols];
 #pragma unroll
       for (int i = 0; i < kRows; ++i) a[i] = tile_a[q][my_row + i];
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreads) gemm_vectorized_kernel(Operands<floa
 #pragma unroll
       for (int i = 0; i < kRows; ++i) {
 #pragma unroll
-        for (int j = 0; j < kCols; ++j) sum[i][j] += a[i] * b[j];
+        for (int j = 0; j < kCols; ++j) accumulators[i][j] += a[i] * b[j];
       }
     }
     __syncthreads();  // all have read the tiles
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kThreads) gemm_vectorized_kernel(Operands<floa
     for (int j = 0; j < kCols; j += 4) {
       int const c_row = row + my_row + i;
       int const c_col = col + my_col + j;
-      if (c_row < p.m && c_col < p.n) update_vector(p, c_row, c_col, sum[i] + j);
+      if (c_row < p.m && c_col < p.n) update_vector(p, c_row, c_col, accumulators[i] + j);
     }
   }
 }
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(kThreads) gemm_vectorized_kernel(Operands<floa
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_vectorized_kernel, grid_of(p, kM, kN), dim3(kThreads), 0, stream, p);
+  QUAD_LAUNCH(gemm_vectorized_kernel, grid_of(p, kBM, kBN), dim3(kThreads), 0, stream, p);
 }
 
 #endif  // QUAD_KERNELS
@@ -101,7 +101,7 @@ extern constinit Variant<Problem> const vectorized{{.name = "vectorized",
                                                               .row_bytes = 16,
                                                               .alignment = 16,
                                                               .most_extent = kMostCudaExtent,
-                                                              .most_rows = kMostTileRows * kM},
+                                                              .most_rows = kMostTileRows * kBM},
                                                     .source = "after Boehm 2022",
                                                     .summary = "16-byte accesses"},
                                                    QUAD_KERNEL_LAUNCH(launch)};

@@ -6,10 +6,10 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    none: the control experiment. The same thread copies the same four words, one by
-///              one. The compiler does not merge them, because nothing tells it that the address is
+///              one. The compiler does not merge them, because it does not know that the address is
 ///              a multiple of 16
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
-/// Types        f32, sums in f32
+/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
 /// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       256 threads, 8 KiB of shared memory
@@ -21,36 +21,36 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-inline constexpr int kM = 128, kN = 128;  // tile of C
-inline constexpr int kDepth = 8;
+inline constexpr int kBM = 128, kBN = 128;  // tile of C
+inline constexpr int kBK = 8;
 inline constexpr int kRows = 8, kCols = 8;  // of one thread
-inline constexpr int kThreads = kM * kN / (kRows * kCols);
+inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
 
 #ifdef QUAD_KERNELS
 
 __global__ void __launch_bounds__(kThreads) gemm_vectorized_scalar_kernel(Operands<float> p) {
-  QUAD_SHARED(float, tile_a, [kDepth][kM]);  // transposed
-  QUAD_SHARED(float, tile_b, [kDepth][kN]);
+  QUAD_SHARED(float, tile_a, [kBK][kBM]);  // transposed
+  QUAD_SHARED(float, tile_b, [kBK][kBN]);
   int const thread = static_cast<int>(threadIdx.x);
-  int const row = static_cast<int>(blockIdx.y) * kM;
-  int const col = static_cast<int>(blockIdx.x) * kN;
-  int const my_row = thread / (kN / kCols) * kRows;
-  int const my_col = thread % (kN / kCols) * kCols;
+  int const row = static_cast<int>(blockIdx.y) * kBM;
+  int const col = static_cast<int>(blockIdx.x) * kBN;
+  int const my_row = thread / (kBN / kCols) * kRows;
+  int const my_col = thread % (kBN / kCols) * kCols;
   // Each thread copies four words of A and four of B.
-  int const row_a = thread / (kDepth / 4), step_a = thread % (kDepth / 4) * 4;
-  int const step_b = thread / (kN / 4), col_b = thread % (kN / 4) * 4;
-  float sum[kRows][kCols] = {};
-  for (int first = 0; first < p.k; first += kDepth) {
+  int const row_a = thread / (kBK / 4), q_a = thread % (kBK / 4) * 4;
+  int const q_b = thread / (kBN / 4), col_b = thread % (kBN / 4) * 4;
+  float accumulators[kRows][kCols] = {};
+  for (int first = 0; first < p.k; first += kBK) {
 #pragma unroll
     for (int e = 0; e < 4; ++e) {
-      bool const inside_a = row + row_a < p.m && first + step_a + e < p.k;
-      bool const inside_b = first + step_b < p.k && col + col_b + e < p.n;
-      tile_a[step_a + e][row_a] = inside_a ? p.a[(row + row_a) * p.lda + first + step_a + e] : 0.0F;
-      tile_b[step_b][col_b + e] = inside_b ? p.b[(first + step_b) * p.ldb + col + col_b + e] : 0.0F;
+      bool const inside_a = row + row_a < p.m && first + q_a + e < p.k;
+      bool const inside_b = first + q_b < p.k && col + col_b + e < p.n;
+      tile_a[q_a + e][row_a] = inside_a ? p.a[(row + row_a) * p.lda + first + q_a + e] : 0.0F;
+      tile_b[q_b][col_b + e] = inside_b ? p.b[(first + q_b) * p.ldb + col + col_b + e] : 0.0F;
     }
     __syncthreads();  // both tiles are complete
 #pragma unroll
-    for (int q = 0; q < kDepth; ++q) {
+    for (int q = 0; q < kBK; ++q) {
       float a[kRows], b[kCols];
 #pragma unroll
       for (int i = 0; i < kRows; ++i) a[i] = tile_a[q][my_row + i];
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kThreads) gemm_vectorized_scalar_kernel(Operan
 #pragma unroll
       for (int i = 0; i < kRows; ++i) {
 #pragma unroll
-        for (int j = 0; j < kCols; ++j) sum[i][j] += a[i] * b[j];
+        for (int j = 0; j < kCols; ++j) accumulators[i][j] += a[i] * b[j];
       }
     }
     __syncthreads();  // all have read the tiles
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kThreads) gemm_vectorized_scalar_kernel(Operan
     for (int j = 0; j < kCols; ++j) {
       int const c_row = row + my_row + i;
       int const c_col = col + my_col + j;
-      if (c_row < p.m && c_col < p.n) update(p, c_row, c_col, sum[i][j]);
+      if (c_row < p.m && c_col < p.n) update(p, c_row, c_col, accumulators[i][j]);
     }
   }
 }
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(kThreads) gemm_vectorized_scalar_kernel(Operan
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_vectorized_scalar_kernel, grid_of(p, kM, kN), dim3(kThreads), 0, stream, p);
+  QUAD_LAUNCH(gemm_vectorized_scalar_kernel, grid_of(p, kBM, kBN), dim3(kThreads), 0, stream, p);
 }
 
 #endif  // QUAD_KERNELS
@@ -91,7 +91,7 @@ extern constinit Variant<Problem> const vectorized_scalar{
      .types = {core::DataType::f32},
      .needs = {.layouts = {Layout::nn},
                .most_extent = kMostCudaExtent,
-               .most_rows = kMostTileRows * kM},
+               .most_rows = kMostTileRows * kBM},
      .source = "after Boehm 2022",
      .summary = "four scalar copies for each 16-byte access"},
     QUAD_KERNEL_LAUNCH(launch)};

@@ -6,11 +6,11 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    the 32 threads of a warp cover a compact 32 x 64 part of C instead of two long rows
-///              of the block's tile: together they read 32 + 64 words of shared memory for a step
-///              where `vectorized` reads 16 + 128, and without bank conflicts, since neighbouring
-///              threads read neighbouring vectors
+///              of the block's tile: together they read 32 + 64 words of shared memory in a
+///              k-iteration where `vectorized` reads 16 + 128, and without bank conflicts, since
+///              neighbouring threads read neighbouring vectors
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, sums in f32
+/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
 /// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
 ///              not transposed; extents below 2^31 - 1024
@@ -30,25 +30,25 @@ using namespace warp_tiles;
 __global__ void __launch_bounds__(kThreads) gemm_warp_tile_kernel(Operands<float> p) {
   QUAD_SHARED(Tiles, tiles);
   int const thread = static_cast<int>(threadIdx.x);
-  int const row = static_cast<int>(blockIdx.y) * kM;
-  int const col = static_cast<int>(blockIdx.x) * kN;
-  Place const place;
-  float sum[kRows][kCols] = {};
-  for (int first = 0; first < p.k; first += kDepth) {
+  int const row = static_cast<int>(blockIdx.y) * kBM;
+  int const col = static_cast<int>(blockIdx.x) * kBN;
+  Position const position;
+  float accumulators[kRows][kCols] = {};
+  for (int first = 0; first < p.k; first += kBK) {
     Words<> words;
     words.load(p, row, col, first, thread);
     words.store(tiles, thread);
     __syncthreads();  // both tiles are complete
-    multiply(tiles, place, sum);
+    multiply(tiles, position, accumulators);
     __syncthreads();  // all have read the tiles
   }
-  write(p, place, row, col, sum);
+  write(p, position, row, col, accumulators);
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_warp_tile_kernel, grid_of(p, kM, kN), dim3(kThreads), 0, stream, p);
+  QUAD_LAUNCH(gemm_warp_tile_kernel, grid_of(p, kBM, kBN), dim3(kThreads), 0, stream, p);
 }
 
 #endif  // QUAD_KERNELS
@@ -63,9 +63,9 @@ extern constinit Variant<Problem> const warp_tile{
                .row_bytes = 16,
                .alignment = 16,
                .most_extent = kMostCudaExtent,
-               .most_rows = kMostTileRows * warp_tiles::kM},
+               .most_rows = kMostTileRows * warp_tiles::kBM},
      .source = "after Boehm 2022",
-     .summary = "a tile for each warp"},
+     .summary = "warp tiles of 32 x 64 within the block's tile"},
     QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

@@ -10,7 +10,7 @@
 ///              compact part of C and find more of both in the L2 cache; it pays once a band of B
 ///              no longer fits there
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, sums in f32
+/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
 /// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
 ///              not transposed; extents below 2^31 - 1024
@@ -32,31 +32,31 @@ inline constexpr int kBand = 8;  // rows of tiles
 __global__ void __launch_bounds__(kThreads) gemm_warp_tile_block_swizzle_kernel(Operands<float> p) {
   QUAD_SHARED(Tiles, tiles);
   int const thread = static_cast<int>(threadIdx.x);
-  int const tiles_m = divide_up(p.m, kM);
-  int const tiles_n = divide_up(p.n, kN);
+  int const tiles_m = divide_up(p.m, kBM);
+  int const tiles_n = divide_up(p.n, kBN);
   int const block = static_cast<int>(blockIdx.x);
   int const band = block / (kBand * tiles_n);
   int const band_rows = min(kBand, tiles_m - band * kBand);
   int const in_band = block % (kBand * tiles_n);
-  int const row = (band * kBand + in_band % band_rows) * kM;
-  int const col = in_band / band_rows * kN;
-  Place const place;
-  float sum[kRows][kCols] = {};
-  for (int first = 0; first < p.k; first += kDepth) {
+  int const row = (band * kBand + in_band % band_rows) * kBM;
+  int const col = in_band / band_rows * kBN;
+  Position const position;
+  float accumulators[kRows][kCols] = {};
+  for (int first = 0; first < p.k; first += kBK) {
     Words<> words;
     words.load(p, row, col, first, thread);
     words.store(tiles, thread);
     __syncthreads();  // both tiles are complete
-    multiply(tiles, place, sum);
+    multiply(tiles, position, accumulators);
     __syncthreads();  // all have read the tiles
   }
-  write(p, place, row, col, sum);
+  write(p, position, row, col, accumulators);
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
-  dim3 const grid = grid_of(p, kM, kN);
+  dim3 const grid = grid_of(p, kBM, kBN);
   QUAD_LAUNCH(gemm_warp_tile_block_swizzle_kernel, dim3(grid.x * grid.y), dim3(kThreads), 0, stream,
               p);
 }
@@ -73,7 +73,7 @@ extern constinit Variant<Problem> const warp_tile_block_swizzle{
                .row_bytes = 16,
                .alignment = 16,
                .most_extent = kMostCudaExtent,
-               .most_rows = kMostTileRows * warp_tiles::kM},
+               .most_rows = kMostTileRows * warp_tiles::kBM},
      .source = "after Boehm 2022",
      .summary = "blocks in bands for the L2 cache"},
     QUAD_KERNEL_LAUNCH(launch)};

@@ -25,7 +25,7 @@ namespace quadrille::ptx {
 // With g = lane / 4 and t = lane % 4. f16 and bf16 elements lie in pairs in 32-bit registers, the
 // even one in the low half; tf32 and f64 elements have one register each.
 //
-//   sum (m x 8)          i = 0, 1: row g, columns 2t, 2t+1;  i = 2, 3: the same in row g + 8
+//   c, d (m x 8)         i = 0, 1: row g, columns 2t, 2t+1;  i = 2, 3: the same in row g + 8
 //   a (m x k), 16 bits   pairs in columns 2t, 2t+1 of the rows g, g + 8; then again 8 columns on
 //   a (m x k), wider     column t of the rows g, g + 8; then again 4 columns on.
 //                        With m = 8 the one element is at row g, column t
@@ -310,9 +310,9 @@ struct Operands {
   void const* b;
 };
 
-/// kM x 8 += kM x kK times kK x 8. Products of the narrow types are exact in f32; sums are in the
-/// order of k, where the tensor cores have an order and a rounding of their own.
-template <int kM, int kK, class T, class Sum>
+/// kM x 8 += kM x kK times kK x 8. Products of the narrow types are exact in f32; they are
+/// added in the order of k, where the tensor cores have an order and a rounding of their own.
+template <int kM, int kK, class T, class Accumulator>
 __attribute__((no_sanitize("thread,undefined"))) void multiply(void** lanes, unsigned) {
   using Wide = decltype(widen(T{}));
   Wide a[kM][kK], b[kK][8], c[kM][8];
@@ -328,7 +328,7 @@ __attribute__((no_sanitize("thread,undefined"))) void multiply(void** lanes, uns
     }
     for (int i = 0; i < kM / 4; ++i) {
       auto const [row, column] = sum_element(lane, i);
-      c[row][column] = widen(element<Sum>(own.d, i));
+      c[row][column] = widen(element<Accumulator>(own.d, i));
     }
   }
   for (int row = 0; row < kM; ++row) {
@@ -346,25 +346,26 @@ __attribute__((no_sanitize("thread,undefined"))) void multiply(void** lanes, uns
     Operands const& own = *static_cast<Operands const*>(lanes[lane]);
     for (int i = 0; i < kM / 4; ++i) {
       auto const [row, column] = sum_element(lane, i);
-      Sum value;
+      Accumulator value;
       narrow(c[row][column], value);
-      std::memcpy(static_cast<unsigned char*>(own.d) + sizeof(Sum) * static_cast<unsigned>(i),
-                  static_cast<void const*>(&value), sizeof(Sum));
+      std::memcpy(
+          static_cast<unsigned char*>(own.d) + sizeof(Accumulator) * static_cast<unsigned>(i),
+          static_cast<void const*>(&value), sizeof(Accumulator));
     }
   }
 }
 
-template <int kM, int kK, class T, class Sum>
+template <int kM, int kK, class T, class Accumulator>
 QUAD_SIMT_MODEL void mma(void* d, void const* a, void const* b, char const* what,
                          simt::Place where) {
   Operands argument{d, a, b};
-  simt::warp_meet(~0U, multiply<kM, kK, T, Sum>, &argument, where, what, false);
+  simt::warp_meet(~0U, multiply<kM, kK, T, Accumulator>, &argument, where, what, false);
 }
 
 }  // namespace detail
 #endif
 
-/// d += a b, 16 x 8 x 16, f16 with sums in f32. PTX mma.m16n8k16.f32.f16.f16.f32.
+/// d += a b, 16 x 8 x 16, f16 with f32 accumulators. PTX mma.m16n8k16.f32.f16.f16.f32.
 QUAD_INSTRUCTION void mma_m16n8k16_f16(float (&d)[4], std::uint32_t const (&a)[4],
                                        std::uint32_t const (&b)[2] QUAD_WHERE) {
 #ifdef __CUDACC__
@@ -378,7 +379,7 @@ QUAD_INSTRUCTION void mma_m16n8k16_f16(float (&d)[4], std::uint32_t const (&a)[4
 #endif
 }
 
-/// d += a b, 16 x 8 x 16, f16 with sums in f16. PTX mma.m16n8k16.f16.f16.f16.f16.
+/// d += a b, 16 x 8 x 16, f16 with f16 accumulators. PTX mma.m16n8k16.f16.f16.f16.f16.
 QUAD_INSTRUCTION void mma_m16n8k16_f16(std::uint32_t (&d)[2], std::uint32_t const (&a)[4],
                                        std::uint32_t const (&b)[2] QUAD_WHERE) {
 #ifdef __CUDACC__
@@ -392,7 +393,7 @@ QUAD_INSTRUCTION void mma_m16n8k16_f16(std::uint32_t (&d)[2], std::uint32_t cons
 #endif
 }
 
-/// d += a b, 16 x 8 x 16, bf16 with sums in f32. PTX mma.m16n8k16.f32.bf16.bf16.f32.
+/// d += a b, 16 x 8 x 16, bf16 with f32 accumulators. PTX mma.m16n8k16.f32.bf16.bf16.f32.
 QUAD_INSTRUCTION void mma_m16n8k16_bf16(float (&d)[4], std::uint32_t const (&a)[4],
                                         std::uint32_t const (&b)[2] QUAD_WHERE) {
 #ifdef __CUDACC__
@@ -406,7 +407,8 @@ QUAD_INSTRUCTION void mma_m16n8k16_bf16(float (&d)[4], std::uint32_t const (&a)[
 #endif
 }
 
-/// d += a b, 16 x 8 x 8, tf32 (see to_tf32) with sums in f32. PTX mma.m16n8k8.f32.tf32.tf32.f32.
+/// d += a b, 16 x 8 x 8, tf32 (see to_tf32) with f32 accumulators. PTX
+/// mma.m16n8k8.f32.tf32.tf32.f32.
 QUAD_INSTRUCTION void mma_m16n8k8_tf32(float (&d)[4], std::uint32_t const (&a)[4],
                                        std::uint32_t const (&b)[2] QUAD_WHERE) {
 #ifdef __CUDACC__
@@ -420,7 +422,7 @@ QUAD_INSTRUCTION void mma_m16n8k8_tf32(float (&d)[4], std::uint32_t const (&a)[4
 #endif
 }
 
-/// d += a b, 16 x 8 x 4, tf32 with sums in f32. PTX mma.m16n8k4.f32.tf32.tf32.f32.
+/// d += a b, 16 x 8 x 4, tf32 with f32 accumulators. PTX mma.m16n8k4.f32.tf32.tf32.f32.
 QUAD_INSTRUCTION void mma_m16n8k4_tf32(float (&d)[4], std::uint32_t const (&a)[2],
                                        std::uint32_t const (&b)[1] QUAD_WHERE) {
 #ifdef __CUDACC__
@@ -490,7 +492,7 @@ QUAD_INSTRUCTION void mma_m16n8k16_f64(double (&d)[4], double const (&a)[8],
 #endif
 }
 
-/// The fragment interface, for f16 operands, 16 x 16 x 16, and sums in f16 or f32: fragment,
+/// The fragment interface, for f16 operands, 16 x 16 x 16, and f16 or f32 accumulators: fragment,
 /// fill_fragment, load_matrix_sync, mma_sync, store_matrix_sync as in nvcuda::wmma (PTX wmma). How
 /// elements lie in a fragment is unspecified and differs between GPU and interpreter; kernels may
 /// change all x[i] alike.
@@ -568,7 +570,7 @@ struct WmmaOperands {
 
 template <class D, class C>
 QUAD_SIMT_MODEL void multiply_wmma(void** lanes, unsigned) {
-  float a[16][16], b[16][16], sum[16][16];
+  float a[16][16], b[16][16], accumulators[16][16];
   for (int lane = 0; lane < 32; ++lane) {
     auto const& own = *static_cast<WmmaOperands<D, C> const*>(lanes[lane]);
     for (int i = 0; i < 8; ++i) {
@@ -577,19 +579,21 @@ QUAD_SIMT_MODEL void multiply_wmma(void** lanes, unsigned) {
       e = wmma_element<wmma::matrix_b>(lane, i);
       b[e.row][e.column] = widen(own.b[i]);
       e = wmma_element<wmma::accumulator>(lane, i);
-      sum[e.row][e.column] = widen(own.c[i]);
+      accumulators[e.row][e.column] = widen(own.c[i]);
     }
   }
   for (int row = 0; row < 16; ++row) {
     for (int k = 0; k < 16; ++k) {
-      for (int column = 0; column < 16; ++column) sum[row][column] += a[row][k] * b[k][column];
+      for (int column = 0; column < 16; ++column) {
+        accumulators[row][column] += a[row][k] * b[k][column];
+      }
     }
   }
   for (int lane = 0; lane < 32; ++lane) {
     auto const& own = *static_cast<WmmaOperands<D, C> const*>(lanes[lane]);
     for (int i = 0; i < 8; ++i) {
       Element const e = wmma_element<wmma::accumulator>(lane, i);
-      narrow(sum[e.row][e.column], own.d[i]);
+      narrow(accumulators[e.row][e.column], own.d[i]);
     }
   }
 }
