@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transpose/transpose_access.hpp"
 
-#include "transpose/transpose_places.hpp"
+#include "transpose/transpose_layout.hpp"
 
 #include <array>
 #include <set>
@@ -13,16 +13,16 @@ namespace {
 constexpr int kLanes = 32;
 
 /// Average over the requests of a block: `threads` threads, each with `steps` accesses to
-/// place(thread, step), of `access_bytes`.
-template <class PlaceOf>
+/// position(thread, step), of `access_bytes`.
+template <class Positions>
 double average(int threads, int steps, std::int64_t access_bytes, std::int64_t element_bytes,
-               std::int64_t ld, PlaceOf place) {
+               std::int64_t ld, Positions position) {
   std::int64_t sectors = 0;
   for (int first = 0; first < threads; first += kLanes) {
     for (int step = 0; step < steps; ++step) {
       std::array<std::int64_t, kLanes> addresses{};
       for (int lane = 0; lane < kLanes; ++lane) {
-        Place const at = place(first + lane, step);
+        Position const at = position(first + lane, step);
         addresses[static_cast<std::size_t>(lane)] = (at.row * ld + at.col) * element_bytes;
       }
       sectors += sectors_of(addresses, access_bytes);
@@ -39,7 +39,7 @@ bool is_aligned(std::size_t element_bytes, std::int64_t in_ld, std::int64_t out_
 template <int kElementBytes>
 Sectors swizzled(std::int64_t in_ld, std::int64_t out_ld) {
   using Shape = Swizzled<kElementBytes>;
-  return {average(Shape::kPatches, Shape::kVector, 16, kElementBytes, in_ld, Shape::read),
+  return {average(Shape::kThreadTiles, Shape::kVector, 16, kElementBytes, in_ld, Shape::read),
           average(Shape::kSide * Shape::kPieces, 1, 16, kElementBytes, out_ld,
                   [](int piece, int) { return Shape::written(piece); })};
 }
@@ -63,8 +63,8 @@ std::optional<Sectors> sectors_of_elements(std::size_t element_bytes, std::int64
   auto const size = static_cast<std::int64_t>(element_bytes);
   auto const read = [](int thread, int) { return one_element<kBlockCols>(thread); };
   auto const written = [](int thread, int) {
-    Place const own = one_element<kBlockCols>(thread);
-    return Place{own.col, own.row};
+    Position const own = one_element<kBlockCols>(thread);
+    return Position{own.col, own.row};
   };
   return Sectors{average(256, 1, size, size, in_ld, read),
                  average(256, 1, size, size, out_ld, written)};
@@ -80,13 +80,13 @@ std::optional<Sectors> sectors_of_tiles(std::size_t element_bytes, std::int64_t 
                  average(kThreads, kTileSteps, size, size, out_ld, tile_step)};
 }
 
-std::optional<Sectors> sectors_of_patches(std::size_t element_bytes, std::int64_t in_ld,
-                                          std::int64_t out_ld) {
+std::optional<Sectors> sectors_of_thread_tiles(std::size_t element_bytes, std::int64_t in_ld,
+                                               std::int64_t out_ld) {
   auto const size = static_cast<std::int64_t>(element_bytes);
   if (size != 4 || !is_aligned(element_bytes, in_ld, out_ld)) return {};
-  constexpr int kThreads = kPatchThreads * kPatchThreads;
-  return Sectors{average(kThreads, kPatch, 16, size, in_ld, patch_read),
-                 average(kThreads, kPatch, 16, size, out_ld, patch_written)};
+  constexpr int kThreads = kThreadsPerSide * kThreadsPerSide;
+  return Sectors{average(kThreads, kThreadTile, 16, size, in_ld, thread_tile_read),
+                 average(kThreads, kThreadTile, 16, size, out_ld, thread_tile_written)};
 }
 
 std::optional<Sectors> sectors_of_swizzled(std::size_t element_bytes, std::int64_t in_ld,

@@ -1,27 +1,28 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Transpose of tiles that tensor copies bring and take away.
+/// Transpose of tiles that tensor copies load and store.
 ///
 ///   out[j][i] = in[i][j]
 ///
-/// Technique    the copy engine computes addresses and bounds: one thread asks for whole tiles
-///              ahead of time, and threads only turn tiles, in the shared memory where they
-///              arrived. Tiles come with the engine's swizzle of 128 bytes; threads take patches
+/// Technique    the copy engine computes addresses and bounds: one thread starts the copies of
+///              whole tiles ahead of time, and threads only transpose tiles, in place in shared
+///              memory. Tiles have the engine's swizzle of 128 bytes; threads have thread tiles
 ///              along diagonals, so that both the rows they read and the columns they write are
-///              spread over all banks. What is gained is instructions, not bandwidth
+///              spread over all banks. This saves instructions, not bandwidth
 /// Shapes       row-major, not overlapping
 /// Types        all, as integers of their size
 /// Work         2 m n s bytes
 /// Constraints  in and out aligned to 16 bytes; leading dimensions and rows of out multiples of 16
 ///              bytes; extents below 2^31; needs sm_90
 /// Launch       a ring of three tiles of 64 x 64 (s = 1: 128 x 128) elements, 24 to 96 KiB of
-///              shared memory, 64 to 256 threads; as many blocks as fit, which take turns
+///              shared memory, 64 to 256 threads; as many blocks as fit, which share the tiles
+///              cyclically
 /// Accuracy     exact
 /// Source       own
 #include "common/ptx/barriers.cuh"
 #include "common/ptx/bulk_copies.cuh"
-#include "transpose/transpose_patch.cuh"
+#include "transpose/transpose_thread_tile.cuh"
 #include "transpose/transpose_tiles.cuh"
 
 #include <algorithm>
@@ -31,8 +32,8 @@ namespace quadrille::kernels::transpose {
 namespace {
 
 constexpr int kStages = 3;
-/// Shared memory of a multiprocessor, and what each block takes of it for the system.
-constexpr int kUnitBytes = 228 * 1024;
+/// Shared memory of a multiprocessor, and what the system reserves of it for each block.
+constexpr int kMultiprocessorBytes = 228 * 1024;
 constexpr int kSystemBytes = 1024;
 
 #ifdef QUAD_KERNELS
@@ -42,9 +43,9 @@ struct Shape {
   static constexpr int kVector = 16 / sizeof(T);
   static constexpr int kSide = sizeof(T) == 1 ? 128 : 64;
   static constexpr int kPieces = kSide / kVector;  ///< of a row
-  static constexpr int kPatches = kPieces * kPieces;
-  static constexpr int kThreads = kPatches < 256 ? kPatches : 256;
-  static constexpr int kRounds = kPatches / kThreads;
+  static constexpr int kThreadTiles = kPieces * kPieces;
+  static constexpr int kThreads = kThreadTiles < 256 ? kThreadTiles : 256;
+  static constexpr int kRounds = kThreadTiles / kThreads;
   /// A tile is boxes side by side, with rows of 128 bytes, 8 pieces.
   static constexpr int kBoxCols = 128 / sizeof(T);
   static constexpr int kBoxes = kSide / kBoxCols;
@@ -52,11 +53,11 @@ struct Shape {
   static constexpr int kTileBytes = kSide * kSide * sizeof(T);
   /// The ring, and a barrier for each of its tiles.
   static constexpr int kSharedBytes = kStages * (kTileBytes + sizeof(ptx::MBarrier));
-  static constexpr int kBlocksPerUnit =
-      std::min(kUnitBytes / (kSharedBytes + kSystemBytes), 2048 / kThreads);
+  static constexpr int kBlocksPerMultiprocessor =
+      std::min(kMultiprocessorBytes / (kSharedBytes + kSystemBytes), 2048 / kThreads);
 
-  /// Patches in squares of 8 x 8, each square by diagonals.
-  static __device__ Place patch(int index) {
+  /// Thread tiles in squares of 8 x 8, each square by diagonals.
+  static __device__ Position thread_tile(int index) {
     int const square = index / 64;
     int const col = index % 8;
     int const row = col ^ (index / 8 % 8);
@@ -71,7 +72,7 @@ struct Shape {
 template <class T>
 __device__ void load_tile(Piece* stage, ptx::TensorMap const& in, Tiling const& tiling,
                           unsigned index, ptx::MBarrier* full) {
-  Place const tile = tiling.tile(index);
+  Position const tile = tiling.tile(index);
   ptx::mbarrier_arrive_expect_tx(full, Shape<T>::kTileBytes);
   for (int box = 0; box < Shape<T>::kBoxes; ++box) {
     ptx::tensor_load(stage + box * Shape<T>::kBoxPieces, in, tile.row * Shape<T>::kSide,
@@ -82,7 +83,7 @@ __device__ void load_tile(Piece* stage, ptx::TensorMap const& in, Tiling const& 
 template <class T>
 __device__ void store_tile(Piece const* stage, ptx::TensorMap const& out, Tiling const& tiling,
                            unsigned index) {
-  Place const tile = tiling.tile(index);
+  Position const tile = tiling.tile(index);
   for (int box = 0; box < Shape<T>::kBoxes; ++box) {
     ptx::tensor_store(out, tile.col * Shape<T>::kSide,
                       tile.row * Shape<T>::kSide + box * Shape<T>::kBoxCols,
@@ -118,47 +119,49 @@ __global__ void __launch_bounds__(Shape<T>::kThreads)
     }
   }
 
-  unsigned turn = 0;
-  for (unsigned index = blockIdx.x; index < tiles; index += stride, ++turn) {
-    unsigned const stage = turn % kStages;
+  unsigned iteration = 0;
+  for (unsigned index = blockIdx.x; index < tiles; index += stride, ++iteration) {
+    unsigned const stage = iteration % kStages;
     Piece* const tile = stages + stage * kTilePieces;
-    ptx::mbarrier_wait(&full[stage], turn / kStages % 2);
+    ptx::mbarrier_wait(&full[stage], iteration / kStages % 2);
     // Read
-    Piece patch[S::kRounds][S::kVector];
+    Piece thread_tile[S::kRounds][S::kVector];
 #pragma unroll
     for (int round = 0; round < S::kRounds; ++round) {
-      Place const place = S::patch(thread + round * S::kThreads);
+      Position const position = S::thread_tile(thread + round * S::kThreads);
 #pragma unroll
       for (int k = 0; k < S::kVector; ++k) {
-        patch[round][k] = tile[S::slot(place.row * S::kVector + k, place.col)];
+        thread_tile[round][k] = tile[S::slot(position.row * S::kVector + k, position.col)];
       }
     }
-    // All patches are in registers; their places can be overwritten.
+    // All thread tiles are in registers; the tile can be overwritten.
     __syncthreads();
-    // Turn
+    // Transpose
 #pragma unroll
     for (int round = 0; round < S::kRounds; ++round) {
-      Place const place = S::patch(thread + round * S::kThreads);
+      Position const position = S::thread_tile(thread + round * S::kThreads);
 #pragma unroll
       for (int c = 0; c < S::kVector; ++c) {
-        tile[S::slot(place.col * S::kVector + c, place.row)] = turned_column<T>(patch[round], c);
+        tile[S::slot(position.col * S::kVector + c, position.row)] =
+            transposed_column<T>(thread_tile[round], c);
       }
     }
-    // The copy engine sees what this thread has turned, and thread 0 knows of all threads.
+    // The copy engine sees what this thread has written, and thread 0 waits for all threads.
     ptx::fence_proxy_async();
     __syncthreads();
     if (thread == 0) {
       store_tile<T>(tile, out, tiling, index);
       unsigned const next = index + (kStages - 1) * stride;
       if (next < tiles) {
-        // The tile stored a turn ago has left the stage that comes next; the newest may be leaving.
+        // The tile stored one iteration ago has left the stage that is loaded next; the copy of the
+        // newest may still read.
         ptx::bulk_wait_read<1>();
-        unsigned const free = (turn + kStages - 1) % kStages;
+        unsigned const free = (iteration + kStages - 1) % kStages;
         load_tile<T>(stages + free * kTilePieces, in, tiling, next, &full[free]);
       }
     }
   }
-  // Shared memory lives until the last tile has left it.
+  // Shared memory must live until the last copy has read it.
   if (thread == 0) ptx::bulk_wait_read<0>();
 }
 
@@ -178,7 +181,8 @@ void launch(Problem const& problem, device::StreamView stream) {
     using S = Shape<T>;
     Tiling const tiling = tiles_of(problem.in, S::kSide, S::kSide);
     unsigned const blocks = std::min(
-        tiling.count(), static_cast<unsigned>(stream.device().facts().units * S::kBlocksPerUnit));
+        tiling.count(),
+        static_cast<unsigned>(stream.device().facts().units * S::kBlocksPerMultiprocessor));
     QUAD_LAUNCH((transpose_bulk_tensor_kernel<T>), dim3(blocks), dim3(S::kThreads), S::kSharedBytes,
                 stream, map_of(problem.in, S::kSide, S::kBoxCols),
                 map_of(problem.out, S::kSide, S::kBoxCols), tiling);
@@ -187,7 +191,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 #endif  // QUAD_KERNELS
 
-// The engine stores no less.
+// The engine stores no smaller rows.
 std::string unsupported(Problem const& problem) {
   std::size_t const row =
       static_cast<std::size_t>(problem.out.cols) * core::size_of(problem.out.type);
@@ -207,7 +211,7 @@ extern constinit Variant<Problem> const bulk_tensor{
                .most_extent = INT32_MAX,
                .other = "rows of out of whole 16 bytes"},
      .source = "own",
-     .summary = "tensor copies bring and take tiles"},
+     .summary = "tiles loaded and stored by tensor copies"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = unsupported}};
 

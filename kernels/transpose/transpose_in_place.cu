@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Transpose of a square matrix where it is.
+/// In-place transpose of a square matrix.
 ///
 ///   a[i][j], a[j][i] = a[j][i], a[i][j]
 ///
@@ -27,9 +27,9 @@ constexpr int kThreads = kTileSide * kTileSide / kTileSteps;
 #ifdef QUAD_KERNELS
 
 /// Row and column of pair `index` of the upper triangle of `side` rows: row r has side - r pairs,
-/// and with row side - 1 - r below it side + 1. The row in the middle of an odd number of rows is
-/// met twice, the second time as a place below the diagonal.
-__device__ Place pair_of(unsigned index, unsigned side) {
+/// and with row side - 1 - r below it side + 1. The middle one of an odd number of rows occurs
+/// twice, the second time as a position below the diagonal.
+__device__ Position pair_of(unsigned index, unsigned side) {
   unsigned const row = index / (side + 1);
   unsigned const along = index % (side + 1);
   if (along < side - row) return {static_cast<int>(row), static_cast<int>(row + along)};
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(kThreads)
   constexpr int kPad = sizeof(T) >= 4 ? 1 : 4 / sizeof(T);
   QUAD_SHARED(T, upper, [kTileSide][kTileSide + kPad]);
   QUAD_SHARED(T, lower, [kTileSide][kTileSide + kPad]);
-  Place const pair = pair_of(blockIdx.x, side);
+  Position const pair = pair_of(blockIdx.x, side);
   if (pair.row > pair.col) return;
   std::int64_t const i0 = std::int64_t{pair.row} * kTileSide;
   std::int64_t const j0 = std::int64_t{pair.col} * kTileSide;
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kThreads)
   // Load
 #pragma unroll
   for (int step = 0; step < kTileSteps; ++step) {
-    Place const own = tile_step(static_cast<int>(threadIdx.x), step);
+    Position const own = tile_step(static_cast<int>(threadIdx.x), step);
     if (i0 + own.row < n && j0 + own.col < n) {
       upper[own.row][own.col] = a[(i0 + own.row) * ld + j0 + own.col];
     }
@@ -61,16 +61,16 @@ __global__ void __launch_bounds__(kThreads)
       lower[own.row][own.col] = a[(j0 + own.row) * ld + i0 + own.col];
     }
   }
-  // What a thread writes below, others have read; and nothing is written before all is read.
+  // A thread stores what others have loaded, and nothing is stored before both tiles are loaded.
   __syncthreads();
   // Store
 #pragma unroll
   for (int step = 0; step < kTileSteps; ++step) {
-    Place const own = tile_step(static_cast<int>(threadIdx.x), step);
+    Position const own = tile_step(static_cast<int>(threadIdx.x), step);
     if (i0 + own.row < n && j0 + own.col < n) {
       a[(i0 + own.row) * ld + j0 + own.col] = lower[own.col][own.row];
     }
-    // On the diagonal both tiles are one, which is written already.
+    // On the diagonal both tiles are the same, which is written already.
     if (pair.row != pair.col && j0 + own.row < n && i0 + own.col < n) {
       a[(j0 + own.row) * ld + i0 + own.col] = upper[own.col][own.row];
     }
@@ -104,7 +104,7 @@ extern constinit Variant<Problem> const in_place{
      .needs = {.other = "a square matrix, out is in"},
      .in_place = true,
      .source = "own",
-     .summary = "pairs of tiles change places; f32 sectors per request 4 and 4"},
+     .summary = "pairs of tiles swapped; f32 sectors per request 4 and 4"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = unsupported, .notes = {.sectors = sectors_of_tiles}}};
 

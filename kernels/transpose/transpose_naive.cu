@@ -5,7 +5,7 @@
 ///
 ///   out[j][i] = in[i][j]
 ///
-/// Technique    one element a thread. Blocks 32 threads wide: a warp reads a stretch of one row,
+/// Technique    one element per thread. Blocks 32 threads wide: a warp reads a stretch of one row,
 ///              and writes 32 elements of 32 rows. Blocks 8 wide: a warp reads 8 elements of 4
 ///              rows and writes 4 elements of 8 rows, so that half of each sector of 32 bytes
 ///              written is used in place of an eighth (f32); narrower ones would read parts of
@@ -14,7 +14,7 @@
 /// Types        all, as integers of their size
 /// Work         2 m n s bytes; f32 sectors per request, read and written: 4 and 32; 4 and 8
 /// Constraints  fewer than 2^31 blocks
-/// Launch       32 x 8 or 8 x 32 threads per block, an element each
+/// Launch       32 x 8 or 8 x 32 threads per block, one element each
 /// Accuracy     exact
 /// Source       note on profiling with Nsight Compute, transposes
 #include "transpose/transpose_tiles.cuh"
@@ -29,8 +29,8 @@ constexpr int kThreads = 256;
 template <class T, int kBlockCols>
 __global__ void __launch_bounds__(kThreads) transpose_naive_kernel(Operands<T> p, Tiling tiling) {
   constexpr int kBlockRows = kThreads / kBlockCols;
-  Place const tile = tiling.tile(blockIdx.x);
-  Place const own = one_element<kBlockCols>(static_cast<int>(threadIdx.x));
+  Position const tile = tiling.tile(blockIdx.x);
+  Position const own = one_element<kBlockCols>(static_cast<int>(threadIdx.x));
   std::int64_t const i = std::int64_t{tile.row} * kBlockRows + own.row;
   std::int64_t const j = std::int64_t{tile.col} * kBlockCols + own.col;
 
@@ -56,7 +56,7 @@ extern constinit Variant<Problem> const naive_32x8{
      .where = Where::cuda,
      .types = kEveryType,
      .source = "note on Nsight Compute",
-     .summary = "an element a thread, blocks 32 wide; f32 sectors per request 4 and 32"},
+     .summary = "blocks 32 wide; f32 sectors per request 4 and 32"},
     QUAD_KERNEL_LAUNCH(launch<32>),
     {.notes = {.sectors = sectors_of_elements<32>}}};
 
@@ -65,7 +65,7 @@ extern constinit Variant<Problem> const naive_8x32{
      .where = Where::cuda,
      .types = kEveryType,
      .source = "note on Nsight Compute",
-     .summary = "an element a thread, blocks 8 wide; f32 sectors per request 4 and 8"},
+     .summary = "blocks 8 wide; f32 sectors per request 4 and 8"},
     QUAD_KERNEL_LAUNCH(launch<8>),
     {.notes = {.sectors = sectors_of_elements<8>}}};
 

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Transpose of 4 x 4 patches in the registers of each thread.
+/// Transpose of thread tiles of 4 x 4 in registers.
 ///
 ///   out[j][i] = in[i][j]
 ///
-/// Technique    a thread reads four pieces of 16 bytes, turns them in registers, which costs no
+/// Technique    a thread reads four rows of 16 bytes, transposes them in registers, which costs no
 ///              instruction, and writes four: a quarter of the requests, and every sector of 32
-///              bytes used in full both ways. Four loads are under way per thread
+///              bytes used in full both ways. Four loads are in flight per thread
 /// Shapes       row-major, not overlapping
 /// Types        f32, i32, as integers
 /// Work         2 m n s bytes; sectors per request, read and written: 16 and 16
@@ -20,36 +20,36 @@
 namespace quadrille::kernels::transpose {
 namespace {
 
-constexpr int kThreads = kPatchThreads * kPatchThreads;
-constexpr int kSide = kPatchThreads * kPatch;
+constexpr int kThreads = kThreadsPerSide * kThreadsPerSide;
+constexpr int kSide = kThreadsPerSide * kThreadTile;
 
 #ifdef QUAD_KERNELS
 
 __global__ void __launch_bounds__(kThreads)
     transpose_register_4x4_kernel(Operands<std::uint32_t> p, Tiling tiling) {
-  Place const tile = tiling.tile(blockIdx.x);
+  Position const tile = tiling.tile(blockIdx.x);
   std::int64_t const i0 = std::int64_t{tile.row} * kSide;
   std::int64_t const j0 = std::int64_t{tile.col} * kSide;
-  Place const first = patch_read(static_cast<int>(threadIdx.x), 0);
-  // Extents are multiples of the patch, so a patch lies inside as a whole or not at all.
+  Position const first = thread_tile_read(static_cast<int>(threadIdx.x), 0);
+  // Extents are multiples of the thread tile: it lies inside as a whole or not at all.
   if (i0 + first.row >= p.m || j0 + first.col >= p.n) return;
 
   // Load
-  uint4 row[kPatch];
+  uint4 row[kThreadTile];
 #pragma unroll
-  for (int k = 0; k < kPatch; ++k) {
-    Place const from = patch_read(static_cast<int>(threadIdx.x), k);
+  for (int k = 0; k < kThreadTile; ++k) {
+    Position const from = thread_tile_read(static_cast<int>(threadIdx.x), k);
     row[k] = *reinterpret_cast<uint4 const*>(p.in + (i0 + from.row) * p.in_ld + j0 + from.col);
   }
-  // Turn
-  uint4 const col[kPatch]{make_uint4(row[0].x, row[1].x, row[2].x, row[3].x),
-                          make_uint4(row[0].y, row[1].y, row[2].y, row[3].y),
-                          make_uint4(row[0].z, row[1].z, row[2].z, row[3].z),
-                          make_uint4(row[0].w, row[1].w, row[2].w, row[3].w)};
+  // Transpose
+  uint4 const col[kThreadTile]{make_uint4(row[0].x, row[1].x, row[2].x, row[3].x),
+                               make_uint4(row[0].y, row[1].y, row[2].y, row[3].y),
+                               make_uint4(row[0].z, row[1].z, row[2].z, row[3].z),
+                               make_uint4(row[0].w, row[1].w, row[2].w, row[3].w)};
   // Store
 #pragma unroll
-  for (int k = 0; k < kPatch; ++k) {
-    Place const to = patch_written(static_cast<int>(threadIdx.x), k);
+  for (int k = 0; k < kThreadTile; ++k) {
+    Position const to = thread_tile_written(static_cast<int>(threadIdx.x), k);
     *reinterpret_cast<uint4*>(p.out + (j0 + to.row) * p.out_ld + i0 + to.col) = col[k];
   }
 }
@@ -77,8 +77,8 @@ extern constinit Variant<Problem> const register_4x4{
      .types = {core::DataType::f32, core::DataType::i32},
      .needs = {.row_bytes = 16, .alignment = 16},
      .source = "note on Nsight Compute",
-     .summary = "4 x 4 patches turned in registers; f32 sectors per request 16 and 16"},
+     .summary = "4 x 4 transposed in registers; f32 sectors per request 16 and 16"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.sectors = sectors_of_patches}}};
+    {.notes = {.sectors = sectors_of_thread_tiles}}};
 
 }  // namespace quadrille::kernels::transpose

@@ -31,24 +31,24 @@ __global__ void __launch_bounds__(kThreads)
   // A row of 33, 17 or 9 banks: any odd number.
   constexpr int kPad = sizeof(T) >= 4 ? 1 : 4 / sizeof(T);
   QUAD_SHARED(T, tile, [kTileSide][kTileSide + kPad]);
-  Place const place = tiling.tile(blockIdx.x);
-  std::int64_t const i0 = std::int64_t{place.row} * kTileSide;
-  std::int64_t const j0 = std::int64_t{place.col} * kTileSide;
+  Position const position = tiling.tile(blockIdx.x);
+  std::int64_t const i0 = std::int64_t{position.row} * kTileSide;
+  std::int64_t const j0 = std::int64_t{position.col} * kTileSide;
 
   // Load
 #pragma unroll
   for (int step = 0; step < kTileSteps; ++step) {
-    Place const own = tile_step(static_cast<int>(threadIdx.x), step);
+    Position const own = tile_step(static_cast<int>(threadIdx.x), step);
     std::int64_t const i = i0 + own.row;
     std::int64_t const j = j0 + own.col;
     if (i < p.m && j < p.n) tile[own.row][own.col] = p.in[i * p.in_ld + j];
   }
-  // What a thread writes below, others have read.
+  // A thread stores what others have loaded.
   __syncthreads();
   // Store
 #pragma unroll
   for (int step = 0; step < kTileSteps; ++step) {
-    Place const own = tile_step(static_cast<int>(threadIdx.x), step);
+    Position const own = tile_step(static_cast<int>(threadIdx.x), step);
     std::int64_t const j = j0 + own.row;
     std::int64_t const i = i0 + own.col;
     if (i < p.m && j < p.n) p.out[j * p.out_ld + i] = tile[own.col][own.row];
@@ -72,7 +72,7 @@ extern constinit Variant<Problem> const shared_padded{
      .where = Where::cuda,
      .types = kEveryType,
      .source = "own",
-     .summary = "padded tiles in shared memory; f32 sectors per request 4 and 4"},
+     .summary = "padded tiles; f32 sectors per request 4 and 4"},
     QUAD_KERNEL_LAUNCH(launch),
     {.notes = {.sectors = sectors_of_tiles}}};
 

@@ -5,14 +5,14 @@
 ///
 ///   out[j][i] = in[i][j]
 ///
-/// Technique    every access of memory and of shared memory moves 16 bytes. A thread reads a
-///              patch that is as many rows as 16 bytes have elements, turns it in registers and
-///              stores its columns as pieces of the turned tile, permuted by an exclusive or so
-///              that eight pieces lie in all banks; rows of the turned tile, 128 or 256 bytes,
-///              then leave whole. Stores say that nothing will be used again. Matrices with rows
-///              or columns of at most 128 bytes, and rows that do not begin at multiples of 16
-///              bytes, take strips instead: tiles as wide as the matrix (or as high), read and
-///              written as the contiguous memory they are
+/// Technique    every access of global and of shared memory moves 16 bytes. A thread reads a thread
+///              tile of as many rows as 16 bytes have elements, transposes it in registers and
+///              stores its columns as pieces of the transposed tile, permuted by an exclusive or so
+///              that eight pieces lie in all banks; rows of the transposed tile, 128 or 256 bytes,
+///              are then written whole, by streaming stores. Matrices with rows or columns of at
+///              most 128 bytes, and rows that do not start at multiples of 16 bytes, take strips
+///              instead: tiles as wide as the matrix (or as high), read and written as the
+///              contiguous memory they are
 /// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
 /// Types        all, as integers of their size
 /// Work         2 m n s bytes; sectors per request, read and written: 16 and 16
@@ -21,7 +21,7 @@
 ///              64), 8, 16, 32 or 16 KiB of shared memory; strips of 16 KiB, 256 threads
 /// Accuracy     exact
 /// Source       own
-#include "transpose/transpose_patch.cuh"
+#include "transpose/transpose_thread_tile.cuh"
 #include "transpose/transpose_tiles.cuh"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ __device__ __forceinline__ void move_tile(Operands<T> const& p, std::int64_t i0,
                                           Piece* tile) {
   using Shape = Swizzled<sizeof(T)>;
   constexpr int kVector = Shape::kVector;
-  static_assert(Shape::kPatches == Shape::kThreads);
+  static_assert(Shape::kThreadTiles == Shape::kThreads);
   constexpr int kWrites = Shape::kSide * Shape::kPieces / Shape::kThreads;
   auto const thread = static_cast<int>(threadIdx.x);
   int rows = Shape::kSide;
@@ -48,25 +48,25 @@ __device__ __forceinline__ void move_tile(Operands<T> const& p, std::int64_t i0,
   }
 
   // Load
-  Piece patch[kVector];
+  Piece thread_tile[kVector];
 #pragma unroll
   for (int k = 0; k < kVector; ++k) {
-    Place const from = Shape::read(thread, k);
+    Position const from = Shape::read(thread, k);
     int const count = kWhole ? kVector : from.row < rows ? cols - from.col : 0;
-    patch[k] = load_piece(p.in + (i0 + from.row) * p.in_ld + j0 + from.col, count);
+    thread_tile[k] = load_piece(p.in + (i0 + from.row) * p.in_ld + j0 + from.col, count);
   }
-  // Turn
-  Place const corner = Shape::read(thread, 0);
+  // Transpose
+  Position const corner = Shape::read(thread, 0);
 #pragma unroll
   for (int c = 0; c < kVector; ++c) {
-    tile[Shape::slot(corner.col + c, corner.row / kVector)] = turned_column<T>(patch, c);
+    tile[Shape::slot(corner.col + c, corner.row / kVector)] = transposed_column<T>(thread_tile, c);
   }
-  // What a thread writes below, others have turned.
+  // A thread stores what others have transposed.
   __syncthreads();
   // Store
 #pragma unroll
   for (int write = 0; write < kWrites; ++write) {
-    Place const to = Shape::written(thread + write * Shape::kThreads);
+    Position const to = Shape::written(thread + write * Shape::kThreads);
     int const count = kWhole ? kVector : to.row < cols ? rows - to.col : 0;
     store_piece(p.out + (j0 + to.row) * p.out_ld + i0 + to.col,
                 tile[Shape::slot(to.row, to.col / kVector)], count);
@@ -78,9 +78,9 @@ __global__ void __launch_bounds__(Swizzled<sizeof(T)>::kThreads)
     transpose_shared_swizzled_kernel(Operands<T> p, Tiling tiling) {
   using Shape = Swizzled<sizeof(T)>;
   QUAD_SHARED(Piece, tile, [Shape::kSide * Shape::kPieces]);
-  Place const place = tiling.tile(blockIdx.x);
-  std::int64_t const i0 = std::int64_t{place.row} * Shape::kSide;
-  std::int64_t const j0 = std::int64_t{place.col} * Shape::kSide;
+  Position const position = tiling.tile(blockIdx.x);
+  std::int64_t const i0 = std::int64_t{position.row} * Shape::kSide;
+  std::int64_t const j0 = std::int64_t{position.col} * Shape::kSide;
   if (p.m - i0 >= Shape::kSide && p.n - j0 >= Shape::kSide) {
     move_tile<T, true>(p, i0, j0, tile);
   } else {
@@ -94,7 +94,7 @@ constexpr int kStripBytes = 16384;
 constexpr std::int64_t kThinBytes = 128;
 
 /// A tile of any shape, by rows in shared memory, with one bank more every 128 bytes (two where
-/// elements fill two): then neither rows nor columns of 1, 2, 4 ... elements meet in one bank.
+/// elements fill two): then neither rows nor columns of 1, 2, 4 ... elements conflict in one bank.
 template <class T>
 struct Strip {
   static constexpr int kElements = kStripBytes / sizeof(T);
@@ -110,7 +110,7 @@ struct Lines {
   int count, length;
 };
 
-/// Tiles of tile_rows x tile_cols. kWideIn, kWideOut: lines begin at multiples of 16 bytes.
+/// Tiles of tile_rows x tile_cols. kWideIn, kWideOut: lines start at multiples of 16 bytes.
 template <class T, bool kWideIn, bool kWideOut>
 __global__ void __launch_bounds__(kStripThreads)
     transpose_strip_kernel(Operands<T> p, Tiling tiling, int tile_rows, int tile_cols) {
@@ -118,16 +118,16 @@ __global__ void __launch_bounds__(kStripThreads)
   constexpr int kAtOnce = 4;
   using Shape = Strip<T>;
   QUAD_SHARED(T, tile, [Shape::kRoom]);
-  Place const place = tiling.tile(blockIdx.x);
-  std::int64_t const i0 = std::int64_t{place.row} * tile_rows;
-  std::int64_t const j0 = std::int64_t{place.col} * tile_cols;
+  Position const position = tiling.tile(blockIdx.x);
+  std::int64_t const i0 = std::int64_t{position.row} * tile_rows;
+  std::int64_t const j0 = std::int64_t{position.col} * tile_cols;
   int const rows = static_cast<int>(p.m - i0 < tile_rows ? p.m - i0 : tile_rows);
   int const cols = static_cast<int>(p.n - j0 < tile_cols ? p.n - j0 : tile_cols);
   T const* const in = p.in + i0 * p.in_ld + j0;
   T* const out = p.out + j0 * p.out_ld + i0;
   auto const thread = static_cast<int>(threadIdx.x);
 
-  // Load: some pieces at a time, all asked for before the first is stored
+  // Load: some pieces at a time, all loads in flight before the first piece is stored
   {
     Lines const lines = p.in_ld == cols ? Lines{1, rows * cols} : Lines{rows, cols};
     constexpr int kStep = kWideIn ? kVector : 1;
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(kStripThreads)
       }
     }
   }
-  // What a thread writes below, others have read.
+  // A thread stores what others have loaded.
   __syncthreads();
   // Store
   {
@@ -205,7 +205,7 @@ __global__ void __launch_bounds__(kStripThreads)
 
 /// The tile of a strip: the thin extent and as much of the other as fits, whole lines of it.
 template <class T>
-Place strip_tile(Problem const& p) {
+Position strip_tile(Problem const& p) {
   constexpr auto kLine = static_cast<std::int64_t>(128 / sizeof(T));
   constexpr std::int64_t kElements = Strip<T>::kElements;
   auto const beside = [&](std::int64_t thin) {
@@ -222,13 +222,13 @@ Place strip_tile(Problem const& p) {
 
 template <class T>
 void launch_strip(Problem const& problem, Operands<T> const& operands, device::StreamView stream) {
-  Place const tile = strip_tile<T>(problem);
+  Position const tile = strip_tile<T>(problem);
   Tiling const tiling = tiles_of(problem.in, tile.row, tile.col);
   auto const go = [&](auto kernel) {
     QUAD_LAUNCH(kernel, dim3(tiling.count()), dim3(kStripThreads), 0, stream, operands, tiling,
                 tile.row, tile.col);
   };
-  // Rows without a gap make one line, which begins where the tile does.
+  // Rows without a gap make one line, which starts where the tile does.
   auto const wide = [](device::MatrixView const& x) {
     return rows_aligned(x) ||
            (x.ld == x.cols && x.cols * static_cast<std::int64_t>(sizeof(T)) <= kThinBytes &&
@@ -266,7 +266,7 @@ extern constinit Variant<Problem> const shared_swizzled{
      .types = kEveryType,
      .preference = 20,
      .source = "own",
-     .summary = "16-byte accesses throughout, swizzled tiles; f32 sectors per request 16 and 16"},
+     .summary = "16-byte accesses, swizzled; f32 sectors per request 16 and 16"},
     QUAD_KERNEL_LAUNCH(launch),
     {.notes = {.sectors = sectors_of_swizzled}}};
 

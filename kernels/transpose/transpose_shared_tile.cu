@@ -7,8 +7,8 @@
 ///
 /// Technique    a tile is read by rows, kept in shared memory, and written by rows of its
 ///              transpose: both ways a warp moves 128 bytes in a row (f32). The column of the
-///              tile that a warp takes from shared memory lies in one bank (f32): 32 steps in
-///              place of one
+///              tile that a warp reads from shared memory lies in one bank (f32): a 32-way
+///              conflict
 /// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
 /// Types        all, as integers of their size
 /// Work         2 m n s bytes; f32 sectors per request, read and written: 4 and 4
@@ -29,24 +29,24 @@ template <class T>
 __global__ void __launch_bounds__(kThreads)
     transpose_shared_tile_kernel(Operands<T> p, Tiling tiling) {
   QUAD_SHARED(T, tile, [kTileSide][kTileSide]);
-  Place const place = tiling.tile(blockIdx.x);
-  std::int64_t const i0 = std::int64_t{place.row} * kTileSide;
-  std::int64_t const j0 = std::int64_t{place.col} * kTileSide;
+  Position const position = tiling.tile(blockIdx.x);
+  std::int64_t const i0 = std::int64_t{position.row} * kTileSide;
+  std::int64_t const j0 = std::int64_t{position.col} * kTileSide;
 
   // Load
 #pragma unroll
   for (int step = 0; step < kTileSteps; ++step) {
-    Place const own = tile_step(static_cast<int>(threadIdx.x), step);
+    Position const own = tile_step(static_cast<int>(threadIdx.x), step);
     std::int64_t const i = i0 + own.row;
     std::int64_t const j = j0 + own.col;
     if (i < p.m && j < p.n) tile[own.row][own.col] = p.in[i * p.in_ld + j];
   }
-  // What a thread writes below, others have read.
+  // A thread stores what others have loaded.
   __syncthreads();
   // Store
 #pragma unroll
   for (int step = 0; step < kTileSteps; ++step) {
-    Place const own = tile_step(static_cast<int>(threadIdx.x), step);
+    Position const own = tile_step(static_cast<int>(threadIdx.x), step);
     std::int64_t const j = j0 + own.row;
     std::int64_t const i = i0 + own.col;
     if (i < p.m && j < p.n) p.out[j * p.out_ld + i] = tile[own.col][own.row];
@@ -70,7 +70,7 @@ extern constinit Variant<Problem> const shared_tile{
      .where = Where::cuda,
      .types = kEveryType,
      .source = "own",
-     .summary = "tiles in shared memory, with bank conflicts; f32 sectors per request 4 and 4"},
+     .summary = "tiles with bank conflicts; f32 sectors per request 4 and 4"},
     QUAD_KERNEL_LAUNCH(launch),
     {.notes = {.sectors = sectors_of_tiles}}};
 

@@ -4,7 +4,7 @@
 
 #include "common/simt.cuh"
 #include "transpose/transpose.hpp"
-#include "transpose/transpose_places.hpp"
+#include "transpose/transpose_layout.hpp"
 
 #include <type_traits>
 
@@ -27,7 +27,7 @@ struct Tiling {
 
   QUAD_HD unsigned count() const { return down * across; }
   /// The row and column of tile `index`, in tiles.
-  QUAD_HD Place tile(unsigned index) const {
+  QUAD_HD Position tile(unsigned index) const {
     return {static_cast<int>(index / across), static_cast<int>(index % across)};
   }
 };
@@ -59,7 +59,7 @@ void with_operands(Problem const& p, Launch&& launch) {
   }
 }
 
-/// Whether rows of the matrix begin at multiples of 16 bytes.
+/// Whether rows of the matrix start at multiples of 16 bytes.
 inline bool rows_aligned(device::MatrixView const& view) {
   return reinterpret_cast<std::uintptr_t>(view.data) % 16 == 0 &&
          static_cast<std::size_t>(view.ld) * core::size_of(view.type) % 16 == 0;

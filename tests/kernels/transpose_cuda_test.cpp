@@ -6,7 +6,7 @@
 #include "support/rows.hpp"
 #include "transpose/transpose.hpp"
 #include "transpose/transpose_access.hpp"
-#include "transpose/transpose_places.hpp"
+#include "transpose/transpose_layout.hpp"
 
 #include <gtest/gtest.h>
 
@@ -261,7 +261,7 @@ TEST(TransposeAccess, PredictsWhatTheProfilerOfTheSourceCounted) {
   EXPECT_EQ(sectors_per_request("naive_32x8", 8, 1024, 1024), (Sectors{8, 32}));
   EXPECT_EQ(sectors_per_request("shared_swizzled", 8, 1024, 1024), (Sectors{16, 16}));
   EXPECT_EQ(sectors_per_request("shared_swizzled", 1, 1024, 1024), (Sectors{16, 16}));
-  // Rows that begin between sectors cost one more for each.
+  // Rows that start between sectors cost one more for each.
   EXPECT_EQ(sectors_per_request("naive_32x8", 4, 1025, 1024)->written, 32);
   EXPECT_GT(sectors_per_request("shared_tile", 4, 1025, 1024)->read, 4.5);
   EXPECT_FALSE(sectors_per_request("shared_swizzled", 4, 1025, 1024));
@@ -292,20 +292,20 @@ TEST(TransposeAccess, SwizzledSlotsAreAPermutationWithoutConflicts) {
     }
     EXPECT_EQ(std::count(used.begin(), used.end(), 1), S::kSide * S::kPieces);
     // Eight lanes store 16 bytes at a time: each to its own eighth of the 128 bytes of all banks.
-    for (int first = 0; first < S::kPatches; first += 8) {
+    for (int first = 0; first < S::kThreadTiles; first += 8) {
       for (int c = 0; c < S::kVector; ++c) {
         unsigned banks = 0;
         for (int lane = 0; lane < 8; ++lane) {
-          Place const corner = S::read(first + lane, 0);
+          Position const corner = S::read(first + lane, 0);
           banks |= 1U << (S::slot(corner.col + c, corner.row / S::kVector) % 8);
         }
-        EXPECT_EQ(banks, 0xFFU) << kBytes << " bytes, patch " << first;
+        EXPECT_EQ(banks, 0xFFU) << kBytes << " bytes, thread tile " << first;
       }
     }
     for (int first = 0; first < S::kSide * S::kPieces; first += 8) {
       unsigned banks = 0;
       for (int lane = 0; lane < 8; ++lane) {
-        Place const at = S::written(first + lane);
+        Position const at = S::written(first + lane);
         banks |= 1U << (S::slot(at.row, at.col / S::kVector) % 8);
       }
       EXPECT_EQ(banks, 0xFFU) << kBytes << " bytes, piece " << first;

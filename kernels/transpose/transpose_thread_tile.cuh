@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-/// Patches: as many pieces of 16 bytes below each other as a piece has elements, in registers.
+/// Thread tiles: as many rows of 16 bytes (pieces) as a piece has elements, in registers.
 namespace quadrille::kernels::transpose {
 
 #ifdef QUAD_KERNELS
@@ -22,7 +22,7 @@ struct alignas(16) Elements {
   T of[16 / sizeof(T)];
 };
 
-/// By value, so that what lies in memory is read by one access and not as bytes.
+/// By value, so that memory is read by one access and not byte by byte.
 template <class To, class From>
 __device__ __forceinline__ To same_bits(From from) {
   static_assert(sizeof(To) == sizeof(From));
@@ -31,7 +31,7 @@ __device__ __forceinline__ To same_bits(From from) {
   return to;
 }
 
-/// Reads `count` elements of a piece that begins at `from`; a whole one at once.
+/// Reads `count` elements of a piece that starts at `from`; a whole one at once.
 template <class T>
 __device__ __forceinline__ Piece load_piece(T const* from, int count) {
   constexpr int kVector = 16 / sizeof(T);
@@ -60,10 +60,11 @@ __device__ __forceinline__ void store_piece(T* to, Piece piece, int count) {
   }
 }
 
-/// Word q of column c of a patch. Indices are constants once loops are unrolled, so that elements
-/// of 4 and 8 bytes cost no instruction and smaller ones a byte permutation each.
+/// Word q of column c of a thread tile. Indices are constants once loops are unrolled, so that
+/// elements of 4 and 8 bytes cost no instruction and smaller ones a byte permutation each.
 template <class T, int kVector>
-__device__ __forceinline__ std::uint32_t turned_word(Piece const (&row)[kVector], int c, int q) {
+__device__ __forceinline__ std::uint32_t transposed_word(Piece const (&row)[kVector], int c,
+                                                         int q) {
   if constexpr (sizeof(T) == 8) return row[q / 2].word[2 * c + q % 2];
   if constexpr (sizeof(T) == 4) return row[q].word[c];
   if constexpr (sizeof(T) == 2) {
@@ -71,7 +72,8 @@ __device__ __forceinline__ std::uint32_t turned_word(Piece const (&row)[kVector]
                        c % 2 == 0 ? 0x5410U : 0x7632U);
   }
   if constexpr (sizeof(T) == 1) {
-    // Bytes of two rows side by side, twice; the columns that share these share the instructions.
+    // Bytes of two rows side by side, for two pairs of rows. Columns with the same selector share
+    // these instructions.
     unsigned const pair = c % 4 < 2 ? 0x5140U : 0x7362U;
     std::uint32_t const low = __byte_perm(row[4 * q].word[c / 4], row[4 * q + 1].word[c / 4], pair);
     std::uint32_t const high =
@@ -80,12 +82,12 @@ __device__ __forceinline__ std::uint32_t turned_word(Piece const (&row)[kVector]
   }
 }
 
-/// Column c of a patch.
+/// Column c of a thread tile.
 template <class T, int kVector>
-__device__ __forceinline__ Piece turned_column(Piece const (&row)[kVector], int c) {
+__device__ __forceinline__ Piece transposed_column(Piece const (&row)[kVector], int c) {
   Piece column;
 #pragma unroll
-  for (int q = 0; q < 4; ++q) column.word[q] = turned_word<T>(row, c, q);
+  for (int q = 0; q < 4; ++q) column.word[q] = transposed_word<T>(row, c, q);
   return column;
 }
 
