@@ -15,8 +15,8 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   read_global,
   read_shared,
   read_registers,
-  chase,
-  chase_cuda
+  pointer_chase,
+  pointer_chase_cuda
 );
 // clang-format on
 

@@ -9,20 +9,20 @@
 #include <string>
 #include <string_view>
 
-/// Reads of one window of memory, over and over: with the window's size the rate falls from that of
-/// the first-level cache to that of memory.
+/// Repeated reads of one window of memory: with the window's size the rate falls from that of the
+/// first-level cache to that of memory.
 namespace quadrille::kernels::memory {
 
-/// What a reader takes at once, and what windows consist of.
+/// What a reader reads at once, and what windows consist of.
 inline constexpr std::int64_t kTileBytes = 16 << 10;
-/// How far the places of a chase are apart: no two share a line of any cache.
+/// How far the positions of a pointer chase are apart: no two share a line of any cache.
 inline constexpr std::int64_t kLineBytes = 128;
-/// Most bytes that `read_shared` holds: what a block may have on compute capability 9.0.
+/// Largest window of `read_shared`: what a block may have on compute capability 9.0.
 inline constexpr std::int64_t kMostSharedBytes = 227 << 10;
-/// Places of a chase are 32-bit numbers of 4-byte words.
-inline constexpr std::int64_t kMostChasedBytes = std::int64_t{16} << 30;
+/// Positions of a pointer chase are 32-bit indices of 4-byte words.
+inline constexpr std::int64_t kMostPointerChaseBytes = std::int64_t{16} << 30;
 
-/// How the words of a tile are dealt out: word w belongs to lane w / words % count.
+/// How the words of a tile are distributed: word w belongs to lane w / words % count.
 struct Lanes {
   int count = 0;
   int words = 0;
@@ -33,46 +33,48 @@ inline constexpr Lanes kHostLanes{64, 1};
 /// Blocks that fill a multiprocessor with readers.
 inline constexpr int kResidentBlocks = 4;
 
-/// Reader r of `readers` reads its share of `tiles` tiles, from its place in the window on, and
+/// Reader r of `readers` reads its share of `tiles` tiles, from its position in the window on, and
 /// around again; the sum of each lane's words, modulo 2^32, and the lane's own number are the
-/// result. All members but `result` and `readers` mean the same to a chase.
+/// result. All members but `result` and `readers` mean the same to a pointer chase.
 struct Problem {
   static constexpr std::string_view kOperation = "memory";
   /// What a variant leaves in `result`.
   enum class Result {
     sums,       ///< of each lane's words
     registers,  ///< what registers_reference() says
-    walk,       ///< the last place and the sum of all places
+    walk,       ///< of a pointer chase: the last position and the sum of all positions
   };
   struct Notes {
     Result result = Result::sums;
   };
 
-  void const* window = nullptr;  ///< aligned to 16 bytes; of a chase: place i is followed by word i
-  std::int64_t bytes = 0;        ///< of the window; whole tiles, at least one
-  std::int64_t tiles = 0;        ///< read by all readers together; a chase reads as many bytes
+  /// Aligned to 16 bytes; of a pointer chase: the position after position i is word i.
+  void const* window = nullptr;
+  std::int64_t bytes = 0;  ///< of the window; whole tiles, at least one
+  std::int64_t tiles = 0;  ///< read by all readers together; a pointer chase covers as many
   int readers = 0;
-  /// readers x lanes values; a chase writes two: the last place and the sum of all places.
+  /// readers x lanes values; a pointer chase writes two: the last position and the sum of all
+  /// positions.
   std::uint32_t* result = nullptr;
   int carveout = -1;  ///< percent of L1 and shared memory that should be shared; -1: the driver's
 };
 
-/// The part of one reader, in tiles. Readers begin at places a Fibonacci hash apart: evenly spread,
-/// and far from those of the readers before and after, which may share a first-level cache.
+/// The part of one reader, in tiles. Readers start at positions a Fibonacci hash apart: evenly
+/// spread, and far from those of the readers before and after, which may share a first-level cache.
 struct Share {
-  std::int64_t first = 0;  ///< place in the window
+  std::int64_t first = 0;  ///< position in the window
   std::int64_t count = 0;
 };
 QUAD_HD constexpr Share share_of(std::int64_t reader, std::int64_t readers,
                                  std::int64_t window_tiles, std::int64_t tiles) {
-  constexpr std::uint32_t kGoldenSection = 2654435769;  // of 2^32
-  std::uint64_t const place = static_cast<std::uint32_t>(reader) * kGoldenSection;
+  constexpr std::uint32_t kFibonacciHash = 2654435769;  // 2^32 / golden ratio
+  std::uint64_t const position = static_cast<std::uint32_t>(reader) * kFibonacciHash;
   auto const first =
-      static_cast<std::int64_t>((place * static_cast<std::uint64_t>(window_tiles)) >> 32);
+      static_cast<std::int64_t>((position * static_cast<std::uint64_t>(window_tiles)) >> 32);
   return {first, tiles / readers + (reader < tiles % readers ? 1 : 0)};
 }
 
-/// Steps of a chase: each touches one line.
+/// Steps of a pointer chase: each touches one line.
 constexpr std::int64_t accesses(std::int64_t tiles) { return tiles * (kTileBytes / kLineBytes); }
 
 Variants<Problem> variants();
@@ -90,10 +92,10 @@ std::string window_unsupported(Problem const& problem) {
 /// The plain reads of a device of either kind.
 void read_any(Problem const& problem, device::StreamView stream);
 
-/// The textbook loops: what a variant with these lanes must give.
+/// The textbook loops: what a variant with these lanes must return.
 void read_reference(Problem const& problem, Lanes lanes);
-void chase_reference(Problem const& problem);
-/// What `read_registers` must give.
+void pointer_chase_reference(Problem const& problem);
+/// What `read_registers` must return.
 void registers_reference(Problem const& problem);
 
 }  // namespace quadrille::kernels::memory

@@ -5,7 +5,7 @@
 ///
 ///   result[block][thread] = number of the thread + sum of its words, modulo 2^32
 ///
-/// Technique    every block goes around the same window, from a place of its own: a window that
+/// Technique    every block goes around the same window, from a position of its own: a window that
 ///              fits the first-level cache is read from there, one that fits the second from
 ///              there; of a larger one no line is still there when it is read again
 /// Shapes       windows of whole tiles of 16 KiB
@@ -47,7 +47,7 @@ extern constinit Variant<Problem> const read_global{
      .needs = {.other = "windows of whole 16 KiB"},
      .preference = 20,
      .source = "own",
-     .summary = "16-byte loads by 1024 threads a multiprocessor, around one window"},
+     .summary = "16-byte loads by 1024 threads per multiprocessor"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = window_unsupported<>}};
 

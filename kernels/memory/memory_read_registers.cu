@@ -5,9 +5,8 @@
 ///
 ///   v[j] = v[j] + v[(j + 1) mod 8], j = 0 ... 7, once for each tile of the block's share
 ///
-/// Technique    every addition reads two registers, 8 bytes, of which the eight of a thread take
-///              the place of its 64 bytes of a tile; each needs the one before, so that none can be
-///              left out
+/// Technique    every addition reads two registers, 8 bytes: the eight of a thread represent its 64
+///              bytes of a tile; each needs the one before, so that none can be left out
 /// Shapes       windows of whole tiles of 16 KiB, of which 8 KiB are loaded, once
 /// Types        32-bit words of any type
 /// Work         tiles x 16 KiB read from registers
@@ -32,7 +31,7 @@ __global__ void __launch_bounds__(kThreads, kResidentBlocks)
   std::uint32_t value[kValues];
 #pragma unroll
   for (int j = 0; j < kValues; ++j) value[j] = window[threadIdx.x * kValues + j];
-#pragma unroll 8  // so that counting does not weigh
+#pragma unroll 8  // so that the loop costs little
   for (std::int64_t i = 0; i < share.count; ++i) {
 #pragma unroll
     for (int j = 0; j < kValues; ++j) value[j] += value[(j + 1) % kValues];

@@ -6,7 +6,7 @@
 ///   result[block][thread] = number of the thread + sum of its words, modulo 2^32
 ///
 /// Technique    the loop of read_global on a copy in shared memory, which never misses. The larger
-///              the copy, the fewer blocks are resident, down to too few threads for the rate
+///              the copy, the fewer blocks are resident, down to too few threads for full rate
 /// Shapes       windows of whole tiles of 16 KiB
 /// Types        32-bit words of any type
 /// Work         tiles x 16 KiB read; the window is copied once for each block
@@ -24,13 +24,13 @@ namespace {
 __global__ void __launch_bounds__(kThreads, kResidentBlocks)
     memory_read_shared_kernel(uint4 const* window, std::int64_t window_tiles, std::int64_t tiles,
                               std::uint32_t* result) {
-  QUAD_DYNAMIC_SHARED(uint4, held);
+  QUAD_DYNAMIC_SHARED(uint4, copy);
   for (std::int64_t v = threadIdx.x; v < window_tiles * kTileVectors; v += kThreads) {
-    held[v] = window[v];
+    copy[v] = window[v];
   }
   __syncthreads();  // threads read what others copied
   Share const share = share_of(blockIdx.x, gridDim.x, window_tiles, tiles);
-  write_result(result, sum_share(held, window_tiles, share));
+  write_result(result, sum_share(copy, window_tiles, share));
 }
 
 void launch(Problem const& p, device::StreamView stream) {

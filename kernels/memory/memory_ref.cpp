@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Sums of the words of a window and the end of a walk through it, by one thread.
+/// Sums of the words of a window, and a pointer chase through it, by one thread.
 ///
 ///   result[reader][lane] = number of the lane + sum of its words, modulo 2^32
 ///
 /// Technique    textbook loops, one word after the other
 /// Shapes       windows of whole tiles of 16 KiB
 /// Types        32-bit words of any type
-/// Work         tiles x 16 KiB read; a chase reads one word in every 128 bytes of that
+/// Work         tiles x 16 KiB read; a pointer chase reads one word in every 128 bytes of that
 /// Constraints  a window of whole tiles, aligned to 16 bytes
 /// Launch       the stream's own thread
 /// Accuracy     exact
@@ -36,14 +36,14 @@ void read_reference(Problem const& p, Lanes lanes) {
   }
 }
 
-void chase_reference(Problem const& p) {
+void pointer_chase_reference(Problem const& p) {
   auto const* next = static_cast<std::uint32_t const*>(p.window);
-  std::uint32_t place = 0, sum = 0;
+  std::uint32_t position = 0, sum = 0;
   for (std::int64_t i = 0; i < accesses(p.tiles); ++i) {
-    place = next[place];
-    sum += place;
+    position = next[position];
+    sum += position;
   }
-  p.result[0] = place;
+  p.result[0] = position;
   p.result[1] = sum;
 }
 
@@ -71,8 +71,8 @@ void launch_reads(Problem const& problem, device::StreamView stream) {
   stream.run([p = problem] { read_reference(p, kHostLanes); });
 }
 
-void launch_chase(Problem const& problem, device::StreamView stream) {
-  stream.run([p = problem] { chase_reference(p); });
+void launch_pointer_chase(Problem const& problem, device::StreamView stream) {
+  stream.run([p = problem] { pointer_chase_reference(p); });
 }
 
 }  // namespace
@@ -87,15 +87,15 @@ extern constinit Variant<Problem> const reference{{.name = "reference",
                                                   launch_reads,
                                                   {.unsupported = window_unsupported<>}};
 
-extern constinit Variant<Problem> const chase{
-    {.name = "chase",
+extern constinit Variant<Problem> const pointer_chase{
+    {.name = "pointer_chase",
      .where = Where::host,
      .types = kEveryType,
      .needs = {.other = "windows of whole 16 KiB, at most 16 GiB"},
      .source = "own",
-     .summary = "one thread follows a random cycle, a line a step: latency"},
-    launch_chase,
-    {.unsupported = window_unsupported<kMostChasedBytes>,
+     .summary = "one thread follows a random cycle, one line per step: latency"},
+    launch_pointer_chase,
+    {.unsupported = window_unsupported<kMostPointerChaseBytes>,
      .notes = {.result = Problem::Result::walk}}};
 
 }  // namespace quadrille::kernels::memory

@@ -24,7 +24,7 @@ struct Parameters {
 constexpr std::int64_t kTileWords = memory::kTileBytes / 4;
 constexpr std::int64_t kLineWords = memory::kLineBytes / 4;
 
-/// A random cycle through the lines of a window, and where a walk along it comes by.
+/// A random cycle through the lines of a window, and the positions of a pointer chase along it.
 class Cycle {
  public:
   Cycle() = default;
@@ -44,7 +44,7 @@ class Cycle {
     }
     return next;
   }
-  /// Where `steps` steps lead, and the sum of the places behind each of them, modulo 2^32.
+  /// Where `steps` steps lead, and the sum of the positions after each of them, modulo 2^32.
   std::array<std::uint32_t, 2> after(std::int64_t steps) const {
     auto const n = static_cast<std::int64_t>(order_.size());
     std::uint32_t round = 0, rest = 0;
@@ -63,7 +63,7 @@ class Cycle {
   std::vector<std::uint32_t> order_;
 };
 
-/// Reads of one window over and over, on every rank at once, each with data of its own.
+/// Repeated reads of one window, on every rank at once, each with data of its own.
 class Memory final : public measure::Workload {
  public:
   Memory(core::Case const& spec, int ranks, int rank)
@@ -179,7 +179,7 @@ class Memory final : public measure::Workload {
     });
   }
 
-  /// One pass over the window of a chase, by a variant that can read any window.
+  /// One pass over the window of a pointer chase, by a variant that can read any window.
   void read_all(comm::World& world) const {
     memory::Problem p = problem();
     p.window = cycle_.data();
@@ -299,7 +299,7 @@ extern measure::WorkloadEntry const memory{
                                -1, {.least = 0, .most = 100, .unit = "percent"})},
                .variants = measure::names_of(rows_of(memory::variants()))},
     .summary = "reads of one window over and over, from the level of memory that holds it",
-    .work = "volume bytes read per rank; a chase: one step for 128 of them",
+    .work = "volume bytes read per rank; a pointer chase: one step for 128 of them",
     .local = true,
     .variants = rows_of(memory::variants()),
     .make = measure::make<Memory>,

@@ -29,7 +29,7 @@ Words random_words(std::int64_t tiles) {
   return words;
 }
 
-/// A cycle through all lines of a window, and rubbish between its places.
+/// A cycle through all lines of a window, and random words between its positions.
 Words cycle(std::int64_t tiles) {
   Words words = random_words(tiles);
   auto const line = static_cast<std::size_t>(kLineBytes / 4);
@@ -45,10 +45,12 @@ Words cycle(std::int64_t tiles) {
 class MemoryCudaTest : public testing::TestWithParam<std::string_view> {
  protected:
   static Problem::Result kind() { return cuda_row(GetParam()).specifics.notes.result; }
-  static bool chases() { return kind() == Problem::Result::walk; }
-  static Words input(std::int64_t tiles) { return chases() ? cycle(tiles) : random_words(tiles); }
+  static bool is_pointer_chase() { return kind() == Problem::Result::walk; }
+  static Words input(std::int64_t tiles) {
+    return is_pointer_chase() ? cycle(tiles) : random_words(tiles);
+  }
   static std::size_t results(int readers) {
-    return chases() ? 2 : static_cast<std::size_t>(readers) * kDeviceLanes.count;
+    return is_pointer_chase() ? 2 : static_cast<std::size_t>(readers) * kDeviceLanes.count;
   }
 
   static Words reference(Problem p) {
@@ -57,7 +59,7 @@ class MemoryCudaTest : public testing::TestWithParam<std::string_view> {
     switch (kind()) {
       case Problem::Result::sums: read_reference(p, kDeviceLanes); break;
       case Problem::Result::registers: registers_reference(p); break;
-      case Problem::Result::walk: chase_reference(p); break;
+      case Problem::Result::walk: pointer_chase_reference(p); break;
     }
     return want;
   }
@@ -125,16 +127,17 @@ TEST_P(MemoryCudaTest, ConstraintsAreRefused) {
       p.bytes = 15 * kTileBytes;
       EXPECT_FAILS(row.launch(p, stream), "at most");
     }
-    if (chases()) {
+    if (is_pointer_chase()) {
       p = good;
-      p.bytes = kMostChasedBytes + kTileBytes;
+      p.bytes = kMostPointerChaseBytes + kTileBytes;
       EXPECT_FAILS(row.launch(p, stream), "at most");
     }
   });
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, MemoryCudaTest,
-                         testing::Values("read_global", "read_shared", "read_registers", "chase"),
+                         testing::Values("read_global", "read_shared", "read_registers",
+                                         "pointer_chase"),
                          [](auto const& row) { return std::string{row.param}; });
 
 }  // namespace

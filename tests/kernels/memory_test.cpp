@@ -50,14 +50,14 @@ TEST(MemoryReference, AddsTheWordsOfALane) {
   EXPECT_EQ(result[127], 127 + 640U);
 }
 
-TEST(MemoryReference, DealsWordsOutInGroups) {
+TEST(MemoryReference, DistributesWordsInGroups) {
   Window window{1};
   std::iota(window.words(), window.words() + window.size(), 0U);
   Words result(256);
 
   read_reference(window.problem(1, 1, result), kDeviceLanes);
 
-  // Words 4 l ... 4 l + 3, and those 1024, 2048 and 3072 behind them.
+  // Words 4 l ... 4 l + 3, and those 1024, 2048 and 3072 after them.
   for (std::uint32_t const lane : {0U, 1U, 255U}) {
     std::uint32_t want = lane;
     for (std::uint32_t f = 0; f < 4; ++f) {
@@ -75,7 +75,7 @@ TEST(MemoryReference, FollowsACycle) {
   window.words()[32] = 0;
   Words result(2);
 
-  chase_reference(window.problem(1, 1, result));  // 128 steps: 42 rounds and two steps
+  pointer_chase_reference(window.problem(1, 1, result));  // 128 steps: 42 rounds and two steps
 
   EXPECT_EQ(result[0], 32U);
   EXPECT_EQ(result[1], 42U * 96 + 96);
@@ -146,13 +146,14 @@ TEST(Memory, WindowsThatDoNotFitAreUnsupported) {
 
   EXPECT_EQ(why("read_global", kTileBytes), "");
   EXPECT_EQ(why("read_shared", 14 * kTileBytes), "");
-  EXPECT_EQ(why("chase", kMostChasedBytes), "");
+  EXPECT_EQ(why("pointer_chase", kMostPointerChaseBytes), "");
   for (std::string_view const name : {"host_simd", "kokkos"}) {
     EXPECT_NE(why(name, 0).find("a multiple"), std::string::npos);
     EXPECT_NE(why(name, kTileBytes + 8).find("a multiple"), std::string::npos);
   }
   EXPECT_NE(why("read_shared", 15 * kTileBytes).find("at most"), std::string::npos);
-  EXPECT_NE(why("chase", kMostChasedBytes + kTileBytes).find("at most"), std::string::npos);
+  EXPECT_NE(why("pointer_chase", kMostPointerChaseBytes + kTileBytes).find("at most"),
+            std::string::npos);
 }
 
 TEST(Memory, ConstraintsAreRefused) {

@@ -464,7 +464,7 @@ struct Memory {
   static std::vector<Problem> problems(Sketch const& s) {
     std::vector<Problem> problems;
     for (std::int64_t const bytes :
-         {memory::kTileBytes, memory::kTileBytes + 4, 2 * memory::kMostChasedBytes}) {
+         {memory::kTileBytes, memory::kTileBytes + 4, 2 * memory::kMostPointerChaseBytes}) {
       problems.push_back({.window = address(1, s.offset),
                           .bytes = bytes,
                           .tiles = 1,

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// A walk through memory where each step needs the one before.
+/// A pointer chase: each load needs the result of the one before.
 ///
-///   place = window[place]
+///   position = window[position]
 ///
 /// Technique    one thread: the time of a step is the latency of the level that holds the window.
-///              Places are a line apart and in random order, so that no step brings the next
+///              Positions are a line apart and in random order, so that no step prefetches the next
 /// Shapes       a cycle through all lines of a window of whole tiles of 16 KiB
-/// Types        32-bit numbers of 4-byte words
+/// Types        32-bit indices of 4-byte words
 /// Work         one word in every 128 bytes of tiles x 16 KiB, one after the other
 /// Constraints  a window of whole tiles, at most 16 GiB, aligned to 16 bytes
 /// Launch       1 block of 1 thread
@@ -22,36 +22,36 @@ namespace {
 
 #ifdef QUAD_KERNELS
 
-__global__ void memory_chase_kernel(std::uint32_t const* next, std::int64_t steps,
-                                    std::uint32_t* result) {
-  std::uint32_t place = 0, sum = 0;
+__global__ void memory_pointer_chase_kernel(std::uint32_t const* next, std::int64_t steps,
+                                            std::uint32_t* result) {
+  std::uint32_t position = 0, sum = 0;
   for (std::int64_t i = 0; i < steps; ++i) {
-    place = next[place];
-    sum += place;  // off the path of the latency: shows that every step was made
+    position = next[position];
+    sum += position;  // not on the critical path: shows that every step was made
   }
-  result[0] = place;
+  result[0] = position;
   result[1] = sum;
 }
 
 void launch(Problem const& p, device::StreamView stream) {
-  prefer_shared(memory_chase_kernel, p.carveout);
-  QUAD_LAUNCH(memory_chase_kernel, 1, 1, 0, stream, static_cast<std::uint32_t const*>(p.window),
-              accesses(p.tiles), p.result);
+  prefer_shared(memory_pointer_chase_kernel, p.carveout);
+  QUAD_LAUNCH(memory_pointer_chase_kernel, 1, 1, 0, stream,
+              static_cast<std::uint32_t const*>(p.window), accesses(p.tiles), p.result);
 }
 
 #endif  // QUAD_KERNELS
 
 }  // namespace
 
-extern constinit Variant<Problem> const chase_cuda{
-    {.name = "chase",
+extern constinit Variant<Problem> const pointer_chase_cuda{
+    {.name = "pointer_chase",
      .where = Where::cuda,
      .types = kEveryType,
      .needs = {.other = "windows of whole 16 KiB, at most 16 GiB"},
      .source = "own",
-     .summary = "one thread follows a random cycle, a line a step: latency"},
+     .summary = "one thread follows a random cycle, one line per step: latency"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = window_unsupported<kMostChasedBytes>,
+    {.unsupported = window_unsupported<kMostPointerChaseBytes>,
      .notes = {.result = Problem::Result::walk}}};
 
 }  // namespace quadrille::kernels::memory
