@@ -18,7 +18,7 @@ struct KernelCall {
   std::source_location where;
 };
 
-/// What a launch asks for beside its arguments and its stream.
+/// What a launch needs besides its arguments and its stream.
 struct LaunchShape {
   dim3 grid{};
   dim3 block{};
@@ -27,14 +27,13 @@ struct LaunchShape {
   /// Allows clusters of more than 8 blocks, up to 16, where the GPU has room for them.
   bool non_portable_cluster = false;
   /// Programmatic stream serialization: the kernel may start before the one before it in the stream
-  /// has ended. It calls griddepcontrol_wait() before it touches what that one reads or writes.
+  /// has ended. It calls griddepcontrol_wait() before it accesses what that one reads or writes.
   bool overlaps_previous = false;
 
   std::uint64_t cluster_blocks() const { return std::uint64_t{cluster.x} * cluster.y * cluster.z; }
 };
 
-/// Fails on a cluster that no GPU takes. What else a launch may ask for the runtime checks, and the
-/// interpreter.
+/// Fails on a cluster that no GPU supports. The runtime and the interpreter check the rest.
 inline void require_cluster(KernelCall const& call, LaunchShape const& shape) {
   auto const text = [](dim3 const& n) {
     return std::to_string(n.x) + " x " + std::to_string(n.y) + " x " + std::to_string(n.z);

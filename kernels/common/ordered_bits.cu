@@ -3,7 +3,7 @@
 /// @file
 /// Floating-point numbers as unsigned integers of the same order, and back.
 ///
-///   negative numbers: all bits turned over; others: the sign bit set
+///   negative numbers: all bits inverted; others: the sign bit set
 ///
 /// Technique    one pass; minimum and maximum of integers are exact in every library, while those
 ///              of floating-point numbers lose NaN in some

@@ -25,7 +25,7 @@
 #include "device/device.hpp"
 
 /// Defined where kernels are compiled: by nvcc, or by g++ for the interpreter. In other builds g++
-/// compiles kernel files for their rows alone: what stands in #ifdef QUAD_KERNELS is left out.
+/// compiles kernel files for their rows alone: what is inside of #ifdef QUAD_KERNELS is left out.
 #if defined(__CUDACC__) || defined(QUADRILLE_INTERPRETER)
 #define QUAD_KERNELS
 /// The function of a row that launches kernels.
@@ -92,8 +92,8 @@ void launch(KernelCall call, void (*kernel)(Parameters...), LaunchShape const& s
   if (status != cudaSuccess) device::fail_cuda(status, call.kernel, call.where);
 }
 
-/// Asks that so many percent of the memory that the first-level cache and shared memory have in
-/// common be shared memory, for this and later launches of the kernel; -1: as the driver likes.
+/// Requests that so many percent of the memory that the first-level cache and shared memory have in
+/// common be shared memory, for this and later launches of the kernel; -1: the driver's choice.
 template <class... Parameters>
 void prefer_shared(void (*kernel)(Parameters...), int percent) {
   QUAD_CUDA(cudaFuncSetAttribute(reinterpret_cast<void const*>(kernel),
@@ -112,7 +112,7 @@ void prefer_shared(void (*kernel)(Parameters...), int percent) {
 
 namespace quadrille::kernels {
 
-/// The same with a shape of which grid, block and dynamic shared memory are all that is asked for.
+/// The same with a shape of nothing but grid, block and dynamic shared memory.
 template <class... Parameters, class... Arguments>
 void launch(KernelCall call, void (*kernel)(Parameters...), dim3 grid, dim3 block,
             std::size_t shared_bytes, device::StreamView stream, Arguments&&... arguments) {

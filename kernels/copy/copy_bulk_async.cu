@@ -5,17 +5,17 @@
 ///
 ///   to[i] = from[i]
 ///
-/// Technique    one thread per multiprocessor asks the copy engine for chunks ahead of time and
-///              hands each on as it arrives: nothing passes through registers, and a handful of
-///              instructions move 16 KiB. What is under way is set by the ring, not by the number
-///              of threads
+/// Technique    one thread per multiprocessor starts loads of chunks by the copy engine ahead of
+///              time and stores each as it arrives: nothing passes through registers, and a handful
+///              of instructions move 16 KiB. The bytes in flight depend on the ring, not on the
+///              number of threads
 /// Shapes       n contiguous bytes; the last n % 16 by other threads
 /// Types        any
 /// Work         2 n bytes
 /// Constraints  the arrays do not overlap; both aligned to 16 bytes; sm_90
 /// Needs        sm_90
-/// Launch       32 threads per block, a block per multiprocessor, a ring of 12 chunks of 16 KiB
-///              of shared memory: 8 arriving, 4 leaving
+/// Launch       32 threads per block, one block per multiprocessor, a ring of 12 chunks of 16 KiB
+///              of shared memory: 8 being loaded, 4 being stored
 /// Accuracy     exact
 /// Source       own
 #include "common/ptx/barriers.cuh"
@@ -53,29 +53,30 @@ __global__ void __launch_bounds__(kThreads)
     std::int64_t const left = whole - chunk * kChunk;
     return left < kChunk ? static_cast<unsigned>(left) : kChunk;
   };
-  // The turn-th chunk of this block.
-  auto const load = [&](std::int64_t turn) {
-    std::int64_t const chunk = blockIdx.x + turn * stride;
+  // Chunk number `iteration` of this block.
+  auto const load = [&](std::int64_t iteration) {
+    std::int64_t const chunk = blockIdx.x + iteration * stride;
     if (chunk >= chunks) return;
-    int const stage = static_cast<int>(turn % kStages);
+    int const stage = static_cast<int>(iteration % kStages);
     ptx::mbarrier_arrive_expect_tx(&full[stage], size_of_chunk(chunk));
     ptx::bulk_load<ptx::L2Hint::evict_first>(ring + stage * kChunk, from + chunk * kChunk,
                                              size_of_chunk(chunk), &full[stage]);
   };
 
-  for (std::int64_t turn = 0; turn < kArriving; ++turn) load(turn);
-  for (std::int64_t turn = 0; blockIdx.x + turn * stride < chunks; ++turn) {
-    std::int64_t const chunk = blockIdx.x + turn * stride;
-    int const stage = static_cast<int>(turn % kStages);
-    ptx::mbarrier_wait(&full[stage], static_cast<unsigned>(turn / kStages % 2));
+  for (std::int64_t iteration = 0; iteration < kArriving; ++iteration) load(iteration);
+  for (std::int64_t iteration = 0; blockIdx.x + iteration * stride < chunks; ++iteration) {
+    std::int64_t const chunk = blockIdx.x + iteration * stride;
+    int const stage = static_cast<int>(iteration % kStages);
+    ptx::mbarrier_wait(&full[stage], static_cast<unsigned>(iteration / kStages % 2));
     ptx::bulk_store<ptx::L2Hint::evict_first>(to + chunk * kChunk, ring + stage * kChunk,
                                               size_of_chunk(chunk));
     ptx::bulk_commit();
-    // The stage that is loaded next was stored kLeaving turns ago; later ones may be leaving.
+    // The stage that is loaded next was stored kLeaving iterations ago; later stores may still
+    // read.
     ptx::bulk_wait_read<kLeaving>();
-    load(turn + kArriving);
+    load(iteration + kArriving);
   }
-  // Shared memory lives until the last chunk has left it.
+  // Shared memory must live until the last copy has read it.
   ptx::bulk_wait_read<0>();
 }
 

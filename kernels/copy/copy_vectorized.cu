@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Copy with 16-byte accesses: the ceiling of everything that reads and writes device memory.
+/// Copy with 16-byte accesses: the upper bound for all that reads and writes device memory.
 ///
 ///   to[i] = from[i]
 ///
-/// Technique    one access of 16 bytes per thread, in blocks as large as can be: what is under
-///              way comes from the number of threads. Plain accesses; hints gain nothing here.
-///              Where the two arrays lie differently within 16 bytes, the widest accesses that
-///              fit both
+/// Technique    one access of 16 bytes per thread, in blocks as large as possible: the bytes in
+///              flight come from the number of threads. Plain accesses; hints gain nothing here.
+///              Where the two arrays have different offsets within 16 bytes, the widest accesses
+///              that fit both
 /// Shapes       n contiguous bytes, any alignment
 /// Types        any
 /// Work         2 n bytes
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads)
   auto const* const in = reinterpret_cast<Word const*>(from + head);
   std::int64_t const w = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (w < words) out[w] = in[w];
-  // A block has more threads than there are bytes beside the words.
+  // A block has more threads than there are bytes before and after the words.
   if (blockIdx.x == 0) {
     auto const thread = static_cast<int>(threadIdx.x);
     std::int64_t const tail = head + words * static_cast<std::int64_t>(sizeof(Word));
@@ -81,7 +81,7 @@ extern constinit Variant<Problem> const vectorized{
      .types = kEveryType,
      .preference = 20,
      .source = "own",
-     .summary = "a 16-byte access per thread: the ceiling on a GPU"},
+     .summary = "one 16-byte access per thread: the upper bound on a GPU"},
     QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::copy

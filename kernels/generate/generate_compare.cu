@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Exact results checked on the device.
+/// Exact comparison of results on the device.
 ///
 ///   count = |{(i, j): data[i, j] != core::generate(kind, seed, tag, global i, global j)}|
 ///
-/// Technique    each thread makes the values it expects and counts in registers; only a thread that
-///              found a difference touches the two shared words, so a right result costs no atomic
+/// Technique    each thread computes the values it expects and counts in registers; only a thread
+///              that found a difference touches the two shared words, so a right result costs no
+///              atomic
 /// Shapes       data: rows x cols with a leading dimension, a block-cyclic part of a global array
 /// Types        all but the reserved ones
 /// Work         s bytes read and about 60 integer operations per element

@@ -33,7 +33,7 @@ __device__ T element(Place const& place, std::int64_t i, std::int64_t j) {
 
 inline constexpr int kThreads = 256;
 
-/// Blocks of kThreads for so many elements: enough to fill the device, and a stride beyond.
+/// Blocks of kThreads for so many elements: enough to fill the device, then a grid stride.
 inline unsigned blocks_for(std::int64_t elements, device::StreamView stream) {
   std::int64_t const resident = std::int64_t{stream.device().facts().units} * 8;
   return static_cast<unsigned>(

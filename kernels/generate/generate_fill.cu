@@ -5,8 +5,8 @@
 ///
 ///   data[i, j] = core::generate(kind, seed, tag, global i, global j)
 ///
-/// Technique    one element a thread and step, a counter-based hash each: no state, no transfer
-///              from the host, which would take a hundred times as long
+/// Technique    one element per thread and iteration, a counter-based hash each: no state, no
+///              transfer from the host, which would take a hundred times as long
 /// Shapes       data: rows x cols with a leading dimension, a block-cyclic part of a global array
 /// Types        all but the reserved ones
 /// Work         s bytes written and about 60 integer operations per element

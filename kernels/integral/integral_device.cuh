@@ -27,11 +27,11 @@ enum class Functions {
 };
 
 /// The cells of a problem. Integrand and rule are run-time values here: their branches are the same
-/// for all threads and cost nothing beside a sine.
+/// for all threads and cost nothing compared with a sine.
 struct Task {
   Mesh mesh;
   Integrand integrand;
-  bool has_ends;  ///< Simpson's rule treats the ends of the interval apart
+  bool has_ends;  ///< Simpson's rule treats the ends of the interval separately
   int points;     ///< of a cell
   double offset[3];
   double weight[3];
@@ -57,8 +57,8 @@ inline Task task_of(Problem const& p) {
   return task;
 }
 
-/// The product of sine and cosine, up to its sign. An f32 argument must be reduced in f64: as it
-/// is, it would have lost its phase; whole half turns change only signs.
+/// The product of sine and cosine, up to its sign. An f32 argument must be reduced in f64,
+/// since f32 would lose its phase; whole half turns change only signs.
 template <class T, Functions functions>
 __device__ inline T sine_cosine(double ax, double bx) {
   constexpr double kInversePi = 0x1.45f306dc9c883p-2;
@@ -122,7 +122,7 @@ __device__ inline double sum_of_points(Task const& task, std::int64_t cell, F co
   auto const left = static_cast<double>(cell);
   double sum = 0;
   for (int k = 0; k < task.points; ++k) {
-    // Choices, since an index would move the arrays to local memory.
+    // Selections, since an index would move the arrays to local memory.
     double const offset = k == 0 ? task.offset[0] : k == 1 ? task.offset[1] : task.offset[2];
     double const weight = k == 0 ? task.weight[0] : k == 1 ? task.weight[1] : task.weight[2];
     sum = std::fma(weight, f(std::fma(left + offset, task.mesh.h, task.mesh.lower)), sum);
@@ -166,7 +166,8 @@ __device__ inline double fold_warp(double value) {
   return reduction::fold_warp<reduction::Operation::sum>(value);
 }
 
-/// Adds a value of each thread to *result: shuffles, one shared atomic a warp, one global a block.
+/// Adds a value of each thread to *result: shuffles, one shared atomic per warp, one global per
+/// block.
 __device__ inline void add_to_result(double value, double* result) {
   QUAD_SHARED(double, of_block);
   if (threadIdx.x == 0) of_block = 0;
@@ -177,7 +178,7 @@ __device__ inline void add_to_result(double value, double* result) {
   if (threadIdx.x == 0) atomicAdd(result, of_block);
 }
 
-/// grid_stride with one set of functions or another; of a file of its own name each.
+/// grid_stride with one set of functions or another; each has a file of its own name.
 template <class T, Functions functions>
 __global__ void __launch_bounds__(1024) integral_grid_stride_kernel(Task task, double* result) {
   add_to_result(task.mesh.scale * sum_of_thread<T, functions>(task), result);

@@ -9,8 +9,8 @@
 ///              absolute error near 2^-21 where the library has an ulp; the argument is reduced in
 ///              f64 first, since theirs must be small. All else as in grid_stride
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f32 evaluation of an argument reduced in f64; sums in f64
-/// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre)
+/// Types        f32 evaluation of an argument reduced in f64; accumulators f64
+/// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre)
 /// Constraints  f32; not reproducible
 /// Launch       1024 threads per block, at most 2 blocks per multiprocessor
 /// Accuracy     error_bound(); sums in any order

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Integral by one atomic addition a cell.
+/// Integral by one atomic addition per cell.
 ///
 ///   s = amplitude * h * sum f(lower + (i + 1/2) h)   (or Simpson, or Gauss-Legendre, a cell)
 ///
 /// Technique    the race removed in the plainest way: the addition is one indivisible step in
-///              the L2 cache. All cells of the grid wait in line for the one number
+///              the L2 cache. All cells of the grid contend for one number
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
-/// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre), an atomic each
+/// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
+/// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre), an atomic each
 /// Constraints  not reproducible
 /// Launch       256 threads per block, one cell each
 /// Accuracy     error_bound(); sums in any order
@@ -50,7 +50,7 @@ extern constinit Variant<Problem> const global_atomic{
      .types = {core::DataType::f64, core::DataType::f32},
      .needs = {.other = "not reproducible"},
      .source = "DCU programming tutorial, integral",
-     .summary = "one atomic addition in global memory a cell"},
+     .summary = "one atomic addition in global memory per cell"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = plain_only, .notes = {.adds_serially = true}}};
 

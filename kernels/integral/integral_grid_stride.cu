@@ -7,12 +7,12 @@
 ///
 /// Technique    a thread adds many cells in a register before any shuffle, barrier or atomic:
 ///              their cost is divided by the cells of a thread. One cell is warp_shuffle with a
-///              loop around it; with 100 little of the cost is left; the third takes just as many
+///              loop around it; with 100 little of the cost is left; the third variant has as many
 ///              threads as are resident, so that no block starts late
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
-/// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre), an atomic a warp
-///              and block
+/// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
+/// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre), an atomic
+///              per warp and block
 /// Constraints  not reproducible
 /// Launch       1024 threads per block; 1 or 100 cells each, or 2 blocks per multiprocessor
 /// Accuracy     error_bound(); sums in any order
@@ -24,7 +24,7 @@ namespace {
 
 #ifdef QUAD_KERNELS
 
-/// With so many cells a thread that blocks of 1024 cover the interval.
+/// With so many cells per thread that blocks of 1024 cover the interval.
 template <std::int64_t each>
 void launch(Problem const& problem, device::StreamView stream) {
   clear_result(problem, stream);
@@ -50,7 +50,7 @@ extern constinit Variant<Problem> const grid_stride_1{
      .types = {core::DataType::f64, core::DataType::f32},
      .needs = {.other = "not reproducible"},
      .source = "DCU programming tutorial, integral",
-     .summary = "loop with the grid as stride, one cell a thread"},
+     .summary = "loop with the grid as stride, one cell per thread"},
     QUAD_KERNEL_LAUNCH(launch<1>),
     {.unsupported = plain_only}};
 
@@ -60,7 +60,7 @@ extern constinit Variant<Problem> const grid_stride_100{
      .types = {core::DataType::f64, core::DataType::f32},
      .needs = {.other = "not reproducible"},
      .source = "DCU programming tutorial, integral",
-     .summary = "the same with 100 cells a thread"},
+     .summary = "the same with 100 cells per thread"},
     QUAD_KERNEL_LAUNCH(launch<100>),
     {.unsupported = plain_only}};
 

@@ -9,8 +9,8 @@
 ///              sums in the order of the blocks: no second kernel, no copy, and the same bits every
 ///              time
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
-/// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre)
+/// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
+/// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre)
 /// Constraints  scratch of scratch_bytes(count); not reproducible
 /// Launch       256 threads per block, at most 8 blocks per multiprocessor
 /// Accuracy     error_bound(); sums in a fixed order

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Integral with a race, to be seen failing.
+/// Integral with a data race, to show a wrong result.
 ///
 ///   s = amplitude * h * sum f(lower + (i + 1/2) h)   (or Simpson, or Gauss-Legendre, a cell)
 ///
@@ -9,8 +9,8 @@
 ///              store. Updates are lost, so the result is wrong, and fast: the reason why no time
 ///              is reported without a check
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
-/// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre)
+/// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
+/// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre)
 /// Constraints  a demonstration: the result is wrong; not reproducible
 /// Launch       256 threads per block, one cell each
 /// Accuracy     none
@@ -28,7 +28,7 @@ template <class T>
 __global__ void __launch_bounds__(kThreads) integral_race_kernel(Task task, double* result) {
   std::int64_t const i = own_index();
   if (i >= task.count) return;
-  // The mistake: between this thread's load and its store others store, and that is lost.
+  // The mistake: what others store between this thread's load and its store is lost.
   *result += task.mesh.scale * sum_of_cell<T, Functions::library>(task, task.first + i);
 }
 

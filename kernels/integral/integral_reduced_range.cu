@@ -9,21 +9,21 @@
 ///              cells x = c + d_j with the same d_j for every tile: cos 2 a x is cos 2 a c cos 2 a
 ///              d_j - sin 2 a c sin 2 a d_j, whose d_j factors are a table in the constant bank,
 ///              an operand of the multiply-add itself. So an evaluation is 5 of them, and the
-///              range is reduced, and polynomials are evaluated, once a tile. Several tiles a
+///              range is reduced, and polynomials are evaluated, once per tile. Several tiles per
 ///              thread hide the latency and share the table's loads. The other integrands: 4 cells
 ///              in flight, polynomials without branches. Reproducible: a block of threads per
 ///              virtual block, the polynomials and the order of the host
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64, of f32 within a
-///              tile in f32
-/// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre) of 10 flop
-///              (sin2cos2), and 130 flop a tile of 64, 32 or 16 cells
+/// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64, but f32
+///              within a tile of f32 evaluations
+/// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre) of 10 flop
+///              (sin2cos2), and 130 flop per tile of 64, 32 or 16 cells
 /// Constraints  scratch of scratch_bytes(count), except where reproducible; compiled without
 ///              contraction of a * b + c
 /// Launch       256 threads per block, at most 4 blocks per multiprocessor; reproducible: 256
 ///              threads, at most 8 blocks per multiprocessor
-/// Accuracy     error_bound(); an evaluation errs by some eps of max f, of the type; sums in a
-///              fixed order
+/// Accuracy     error_bound(); an evaluation has an error of some eps of max f, of the type; sums
+///              in a fixed order
 /// Source       own
 #include "integral/integral_device.cuh"
 
@@ -50,7 +50,7 @@ inline constexpr int kTileCells = rule == Rule::midpoint  ? 64
                                   : rule == Rule::simpson ? 32
                                                           : 16;
 
-/// Cosine and sine of 2 a d and 2 b d for the places d of a tile, relative to its middle.
+/// Cosine and sine of 2 a d and 2 b d for the positions d of a tile, relative to its middle.
 template <Rule rule, class T>
 struct Table {
   static constexpr int kPlaces = kPoints<rule> * kTileCells<rule>;
@@ -63,11 +63,11 @@ Table<rule, T> table_of(Task const& task) {
   for (int k = 0; k < kPoints<rule>; ++k) {
     for (int j = 0; j < kTileCells<rule>; ++j) {
       double const d = (j + task.offset[k] - kTileCells<rule> / 2) * task.mesh.h;
-      int const place = k * kTileCells<rule> + j;
-      table.cos_a[place] = static_cast<T>(std::cos(2 * task.mesh.a * d));
-      table.sin_a[place] = static_cast<T>(std::sin(2 * task.mesh.a * d));
-      table.cos_b[place] = static_cast<T>(std::cos(2 * task.mesh.b * d));
-      table.sin_b[place] = static_cast<T>(std::sin(2 * task.mesh.b * d));
+      int const position = k * kTileCells<rule> + j;
+      table.cos_a[position] = static_cast<T>(std::cos(2 * task.mesh.a * d));
+      table.sin_a[position] = static_cast<T>(std::sin(2 * task.mesh.a * d));
+      table.cos_b[position] = static_cast<T>(std::cos(2 * task.mesh.b * d));
+      table.sin_b[position] = static_cast<T>(std::sin(2 * task.mesh.b * d));
     }
   }
   return table;
@@ -88,7 +88,7 @@ struct Angle {
 };
 
 /// Cosine and sine of 2 y from those of y reduced to at most pi / 2, where Taylor's series ends
-/// soon enough: errors 2e-18 and 8e-20, beside rounding.
+/// soon enough: errors 2e-18 and 8e-20, apart from rounding.
 template <class T>
 __device__ inline Angle<T> double_angle(double y) {
   auto const r = static_cast<T>(reduce_half_turn(y));
@@ -130,32 +130,32 @@ __global__ void __launch_bounds__(kThreads)
       a[q] = double_angle<T>(mesh.a * x);
       b[q] = double_angle<T>(mesh.b * x);
     }
-    // evaluations; the sums of the points of a cell apart, as their weights differ
+    // evaluations; separate sums for the points of a cell, as their weights differ
 #pragma unroll
     for (int k = 0; k < kPoints<rule>; ++k) {
       T of_tile[kTiles] = {};
 #pragma unroll
       for (int j = 0; j < kEach; ++j) {
-        int const place = k * kEach + j;
+        int const position = k * kEach + j;
 #pragma unroll
         for (int q = 0; q < kTiles; ++q) {
-          T const u = std::fma(-a[q].cosine, table.cos_a[place],
-                               std::fma(a[q].sine, table.sin_a[place], T{1}));
-          T const v = std::fma(b[q].cosine, table.cos_b[place],
-                               std::fma(-b[q].sine, table.sin_b[place], T{1}));
+          T const u = std::fma(-a[q].cosine, table.cos_a[position],
+                               std::fma(a[q].sine, table.sin_a[position], T{1}));
+          T const v = std::fma(b[q].cosine, table.cos_b[position],
+                               std::fma(-b[q].sine, table.sin_b[position], T{1}));
           of_tile[q] = std::fma(u, v, of_tile[q]);
         }
       }
 #pragma unroll
       for (int q = 0; q < kTiles; ++q) {
-        // A tile behind the last one was computed in vain.
+        // A tile after the last one is not used.
         if (tile + q * step < tiles) {
           sum = std::fma(0.25 * task.weight[k], static_cast<double>(of_tile[q]), sum);
         }
       }
     }
   }
-  // cells behind the last whole tile, and what the ends of the interval add
+  // cells after the last whole tile, and what the ends of the interval add
   auto const value = [&](double x) { return value_at<Integrand::sin2cos2, T>(x, mesh.a, mesh.b); };
   for (std::int64_t i = tiles * kEach + own_index(); i < task.count; i += step) {
     sum += sum_of_points(task, task.first + i, value);
@@ -260,7 +260,7 @@ extern constinit Variant<Problem> const reduced_range{
      .types = {core::DataType::f64, core::DataType::f32},
      .preference = 30,
      .source = "own",
-     .summary = "fused multiply-adds alone: angle addition from tables, polynomials"},
+     .summary = "fused multiply-adds only: angle addition, polynomials"},
     QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::integral

@@ -9,9 +9,9 @@
 ///              the block adds that to the result. A larger block saves global additions and lets
 ///              more threads wait for the same shared number: 256 and 1024 threads show both
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
-/// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre), a shared atomic
-///              each, a global one a block
+/// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
+/// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre), a shared
+///              atomic each, a global one per block
 /// Constraints  not reproducible
 /// Launch       256 or 1024 threads per block, one cell each
 /// Accuracy     error_bound(); sums in any order
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(kThreads)
     integral_shared_atomic_kernel(Task task, double* result) {
   QUAD_SHARED(double, of_block);
   if (threadIdx.x == 0) of_block = 0;
-  __syncthreads();  // before anybody adds
+  __syncthreads();  // before any thread adds
   std::int64_t const i = own_index();
   if (i < task.count) {
     atomicAdd(&of_block,
@@ -59,7 +59,7 @@ extern constinit Variant<Problem> const shared_atomic_256{
      .types = {core::DataType::f64, core::DataType::f32},
      .needs = {.other = "not reproducible"},
      .source = "DCU programming tutorial, integral",
-     .summary = "one atomic addition in shared memory a cell, one global a block"},
+     .summary = "one atomic in shared memory per cell, one global per block"},
     QUAD_KERNEL_LAUNCH(launch<256>),
     {.unsupported = plain_only}};
 

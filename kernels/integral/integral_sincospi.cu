@@ -9,8 +9,8 @@
 ///              needs pi in several pieces and a slow path for large arguments. All else as in
 ///              grid_stride, and so are the integrands without a sine
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
-/// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre)
+/// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
+/// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre)
 /// Constraints  not reproducible
 /// Launch       1024 threads per block, at most 2 blocks per multiprocessor
 /// Accuracy     error_bound(); sums in any order

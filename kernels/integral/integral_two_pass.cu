@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Integral in two passes, memory for atomics.
+/// Integral in two passes, with memory instead of atomics.
 ///
 ///   s = amplitude * h * sum f(lower + (i + 1/2) h)   (or Simpson, or Gauss-Legendre, a cell)
 ///
@@ -10,9 +10,9 @@
 ///              on the host (a copy, a host function and a copy back in the stream), or by a second
 ///              kernel with 8-byte or with 16-byte loads
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
-/// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre), 8 bytes for 3200
-///              cells written and read
+/// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
+/// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre), 8 bytes for
+///              3200 cells written and read
 /// Constraints  scratch of scratch_bytes(count); two_pass_host: pinned host_scratch; not
 ///              reproducible
 /// Launch       32 threads per block, 100 cells each; second pass one block of 1024 threads
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kThreads) integral_two_pass_kernel(Task task, 
   if (threadIdx.x == 0) partials[blockIdx.x] = task.mesh.scale * sum;
 }
 
-/// Second pass: one block adds all partial sums, one or two of them at a load.
+/// Second pass: one block adds all partial sums, one or two of them per load.
 template <bool kVector>
 __global__ void __launch_bounds__(kSumThreads)
     integral_sum_kernel(double const* partials, unsigned count, double* result) {
@@ -104,7 +104,7 @@ extern constinit Variant<Problem> const two_pass_host{
      .types = {core::DataType::f64, core::DataType::f32},
      .needs = {.other = "not reproducible"},
      .source = "DCU programming tutorial, integral",
-     .summary = "no atomics: a sum a warp, added up on the host"},
+     .summary = "no atomics: one sum per warp, added on the host"},
     QUAD_KERNEL_LAUNCH(launch_on_host),
     {.unsupported = plain_only}};
 
@@ -114,7 +114,7 @@ extern constinit Variant<Problem> const two_pass_device{
      .types = {core::DataType::f64, core::DataType::f32},
      .needs = {.other = "not reproducible"},
      .source = "DCU programming tutorial, integral",
-     .summary = "the same, added up by a second kernel"},
+     .summary = "the same, added by a second kernel"},
     QUAD_KERNEL_LAUNCH(launch_on_device<false>),
     {.unsupported = plain_only}};
 

@@ -8,9 +8,9 @@
 /// Technique    a warp adds its 32 cells in registers, so that only one lane in 32 needs the
 ///              shared atomic
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
-/// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre), a shared atomic a
-///              warp, a global one a block
+/// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
+/// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre), a shared
+///              atomic per warp, a global one per block
 /// Constraints  not reproducible
 /// Launch       1024 threads per block, one cell each
 /// Accuracy     error_bound(); sums in any order
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(kThreads)
     integral_warp_shuffle_kernel(Task task, double* result) {
   std::int64_t const i = own_index();
   double value = 0;
-  // No early return: the shuffles take whole warps.
+  // No early return: shuffles need whole warps.
   if (i < task.count) {
     value = task.mesh.scale * sum_of_cell<T, Functions::library>(task, task.first + i);
   }
@@ -55,7 +55,7 @@ extern constinit Variant<Problem> const warp_shuffle{
      .types = {core::DataType::f64, core::DataType::f32},
      .needs = {.other = "not reproducible"},
      .source = "DCU programming tutorial, integral",
-     .summary = "shuffles; one shared atomic a warp, one global a block"},
+     .summary = "shuffles; one shared atomic per warp, one global per block"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = plain_only}};
 

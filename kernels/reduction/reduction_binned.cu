@@ -5,21 +5,21 @@
 ///
 ///   s = sum x[i], sum x[i] y[i], sum x[i]^2, min x[i] or max x[i]
 ///
-/// Technique    the whole range of the terms is cut into bins of 16 bits, each a 64-bit integer; a
-///              term is split into pieces of at most 29 bits, each added to the bin of its lowest
+/// Technique    the whole range of the terms is split into bins of 16 bits, each a 64-bit integer;
+///              a term is split into pieces of at most 29 bits, each added to the bin of its lowest
 ///              bit. Integer sums have no rounding, so neither grid, order nor schedule shows in
 ///              the bits of the result, and the sum is exact until it is rounded at the end. Every
 ///              thread has bins of its own in shared memory, one bank apart, so there is no
-///              conflict and no atomic before the end of the block. A product is split exactly
-///              into its rounded value and what rounding took (fma). Integers, minimum and maximum
-///              do not depend on the order anyway: they are those of one_launch
+///              conflict and no atomic before the end of the block. A product is split exactly into
+///              its rounded value and the rounding error (fma). Integers, minimum and maximum do
+///              not depend on the order anyway: they are those of one_launch
 /// Shapes       x, y: n contiguous elements, any n, any alignment
 /// Types        f64, f32 exactly; i32 in i64; min and max in the type
-/// Work         n s bytes read (2 n s for dot); 2 to 4 shared-memory updates an element
+/// Work         n s bytes read (2 n s for dot); 2 to 4 shared-memory updates per element
 /// Constraints  not reproducible in the sense of virtual blocks; scratch of scratch_bytes(n);
 ///              products beyond the range of f64 give infinity
-/// Launch       64 threads per block; bins of 11 KiB a block (sum of f32), 21 KiB (products of f32)
-///              or 69 KiB (f64), as many blocks as fit; at most 2^16 elements a thread
+/// Launch       64 threads per block; bins of 11 KiB per block (sum of f32), 21 KiB (products of
+///              f32) or 69 KiB (f64), as many blocks as fit; at most 2^16 elements per thread
 /// Accuracy     the exact sum rounded twice: within 1 ulp; products of f64 below 2^-968 lose bits;
 ///              min, max exact; i32 exact below 2^53
 /// Source       own; order-independent sums by bins: Demmel and Nguyen, IEEE ARITH 2013
@@ -47,7 +47,8 @@ template <Operation op, class T>
 struct Range {
   static constexpr bool kProducts = op != Operation::sum;
   static constexpr bool kSingle = std::is_same_v<T, float>;
-  // The least f32 as f64 has a significand from 2^-149 down to 2^-201; products twice as low.
+  // The least f32 as f64 has a significand from 2^-149 down to 2^-201; products from 2^-298
+  // down to 2^-350.
   static constexpr int kLowest = !kSingle ? -1074 : kProducts ? -350 : -201;
   static constexpr int kHighest = !kSingle ? 1024 : kProducts ? 256 : 128;
   static constexpr int kBins = (kHighest - kLowest + 47) / kBinBits + 1;
@@ -106,7 +107,7 @@ struct Column {
       double const product = a * b;
       add(product);
       if constexpr (!R::kSingle) {
-        // What rounding took. A product beyond the range leaves nothing meaningful.
+        // The rounding error. It means nothing for a product beyond the range.
         double const rest = std::fma(a, b, -product);
         if (product - product == 0) add(rest);
       }
@@ -201,7 +202,7 @@ __global__ void __launch_bounds__(kThreads)
     mine.template add_term<op>(x[i], op == Operation::dot ? y[i] : x[i]);
   }
 
-  // join: columns of the block, then blocks; integers, so the order is free
+  // join: columns of the block, then blocks; integers, so in any order
   mine.normalise();
   if (mine.special != 0) atomicOr(&total->special, mine.special);
   __syncthreads();  // all columns are final
@@ -226,16 +227,17 @@ void launch(Problem const& problem, device::StreamView stream) {
   require_scratch(problem);
   bool const extreme = problem.operation == Operation::min || problem.operation == Operation::max;
   if (extreme || problem.type == core::DataType::i32) return one_launch.enqueue(problem, stream);
-  std::int64_t const units = stream.device().facts().units;
+  std::int64_t const multiprocessors = stream.device().facts().units;
   visit(problem, [&]<Operation op, class T>() {
     if constexpr (op != Operation::min && op != Operation::max && !std::is_integral_v<T>) {
       using R = Range<op, T>;
       constexpr std::int64_t kWide = 16 / sizeof(T);
-      constexpr std::int64_t kPerUnit = std::min<std::int64_t>(16, 225 * 1024 / (R::kBytes + 1024));
+      constexpr std::int64_t kPerMultiprocessor =
+          std::min<std::int64_t>(16, 225 * 1024 / (R::kBytes + 1024));
       std::int64_t const needed = blocks_for(problem.n, kMostPerThread * kThreads);
       std::int64_t const useful = blocks_for(problem.n, kTileGroups<kThreads, kFlight> * kWide);
-      auto const blocks =
-          static_cast<unsigned>(std::max(needed, std::min(useful, kPerUnit * units)));
+      auto const blocks = static_cast<unsigned>(
+          std::max(needed, std::min(useful, kPerMultiprocessor * multiprocessors)));
       QUAD_LAUNCH((reduction_binned_kernel<op, T>), dim3(blocks), dim3(kThreads), R::kBytes, stream,
                   first_of<T>(problem), second_of<op, T>(problem), problem.n,
                   static_cast<Total*>(problem.scratch), problem.result);
@@ -253,7 +255,7 @@ extern constinit Variant<Problem> const binned{
      .types = kReductionTypes,
      .needs = {.other = "not reproducible"},
      .source = "own; bins: Demmel and Nguyen",
-     .summary = "exact sums in integer bins, whatever the order"},
+     .summary = "exact sums in integer bins, in any order"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = plain_only}};
 

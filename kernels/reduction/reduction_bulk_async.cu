@@ -1,23 +1,24 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Reduction of a stream of bulk copies.
+/// Reduction of tiles that bulk copies load.
 ///
 ///   s = sum x[i], sum x[i] y[i], sum x[i]^2, min x[i] or max x[i]
 ///
-/// Technique    one thread has the copy engine fill a ring of tiles in shared memory; the others
+/// Technique    one thread makes the copy engine fill a ring of tiles in shared memory; the others
 ///              only add. What is in flight is bounded by shared memory, not by registers, and does
-///              not shrink while threads add: 96 KiB a block whatever the warps do. The last block
+///              not shrink while threads add: 96 KiB per block whatever the warps do. The last block
 ///              joins the values as in one_launch
 /// Shapes       x, y: n contiguous elements, any n, any alignment of x
 /// Types        f32 in f32 or f64, f64 in f64, i32 in i64; min and max in the type
 /// Work         n s bytes read (2 n s for dot)
-/// Constraints  dot: x and y start at the same place within 16 bytes; not reproducible; scratch of
+/// Constraints  dot: x and y have the same offset within 16 bytes; not reproducible; scratch of
 ///              scratch_bytes(n)
 /// Launch       256 threads and one warp that copies per block, 6 stages of 16 KiB, at most 2
 ///              blocks per multiprocessor
 /// Accuracy     4 eps sqrt(n) sum|x| with eps of the accumulator for uniform data; at worst
-///              (n / (2^17 units) + 30) eps / 2 sum|x|; min, max exact; i32 exact below 2^53
+///              (n / (2^17 multiprocessors) + 30) eps / 2 sum|x|; min, max exact; i32 exact
+///              below 2^53
 /// Source       own
 /// Needs        sm_90
 #include "common/ptx/barriers.cuh"
@@ -109,7 +110,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     }
 #pragma unroll
     for (unsigned g = 0; g < kPerThread; ++g) sum = join<op>(sum, of_group[g]);
-    // the few elements in front of the first group and behind the last
+    // the few elements before the first group and after the last
     std::int64_t const edges = n - groups * kWide;
     for (std::int64_t e = blockIdx.x * kConsumers + t; e < edges; e += gridDim.x * kConsumers) {
       sum = absorb_at<op>(sum, x, y, e < head ? e : e + groups * kWide);
@@ -137,10 +138,10 @@ void launch(Problem const& problem, device::StreamView stream) {
 std::string unsupported(Problem const& problem) {
   std::string const reason = plain_only(problem);
   if (!reason.empty()) return reason;
-  auto const place = [](void const* p) { return reinterpret_cast<std::uintptr_t>(p) % 16; };
-  bool const alike =
-      problem.operation != Operation::dot || problem.n == 0 || place(problem.x) == place(problem.y);
-  return alike ? "" : "needs x and y of dot at the same place within 16 bytes";
+  auto const offset = [](void const* p) { return reinterpret_cast<std::uintptr_t>(p) % 16; };
+  bool const alike = problem.operation != Operation::dot || problem.n == 0 ||
+                     offset(problem.x) == offset(problem.y);
+  return alike ? "" : "needs x and y of dot at the same offset within 16 bytes";
 }
 
 }  // namespace
@@ -151,7 +152,7 @@ extern constinit Variant<Problem> const bulk_async{
      .types = kReductionTypes,
      .needs = {.compute_capability = 90, .other = "not reproducible; dot: x and y aligned alike"},
      .source = "own",
-     .summary = "a ring of bulk copies feeds threads that only add"},
+     .summary = "ring of tiles filled by bulk copies"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = unsupported}};
 

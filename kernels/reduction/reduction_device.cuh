@@ -24,7 +24,7 @@ inline constexpr Acc kMost = std::numeric_limits<Acc>::max();
 template <class Acc>
 inline constexpr Acc kLeast = std::numeric_limits<Acc>::lowest();
 
-/// What an accumulator starts from, integers included; changes nothing when joined.
+/// The identity of the operation, integers included.
 template <Operation op, class Acc>
 __device__ inline constexpr Acc nothing() {
   if constexpr (std::is_integral_v<Acc>) {
@@ -58,7 +58,7 @@ __device__ inline Acc fold_block(Acc value) {
   return value;
 }
 
-/// Element i of x, and of y for dot, where alone y is read.
+/// Element i of x, and of y for dot, the only operation that reads y.
 template <Operation op, class Acc, class T>
 __device__ inline Acc absorb_at(Acc sum, T const* x, [[maybe_unused]] T const* y, std::int64_t i) {
   T const value = x[i];
@@ -88,7 +88,7 @@ __device__ inline Wide<T> load_wide(T const* p) {
   }
 }
 
-/// Elements in front of the first 16-byte boundary.
+/// Elements before the first 16-byte boundary.
 template <class T>
 __device__ inline std::int64_t unaligned_head(T const* x, std::int64_t n) {
   std::uintptr_t const bytes = -reinterpret_cast<std::uintptr_t>(x) % 16;
@@ -100,9 +100,10 @@ __device__ inline std::int64_t unaligned_head(T const* x, std::int64_t n) {
 template <int kThreads, int kFlight>
 inline constexpr std::int64_t kTileGroups = std::int64_t{kThreads} * kFlight;
 
-/// A thread's share of the 16-byte groups [0, groups) of x and y, which blocks take in turn, `tile`
-/// at a time, at most kTileGroups. kFlight loads are issued before the first is used, each into an
-/// accumulator of its own; they are a constant distance apart, so that one address serves all.
+/// A thread's share of the 16-byte groups [0, groups) of x and y, which are distributed over blocks
+/// cyclically, `tile` at a time, at most kTileGroups. kFlight loads are issued before the first is
+/// used, each into an accumulator of its own; they are a constant distance apart, so that one
+/// address serves all.
 template <Operation op, class Acc, int kThreads, int kFlight, bool kAlignedY, class T>
 __device__ inline Acc reduce_groups(T const* x, [[maybe_unused]] T const* y, std::int64_t groups,
                                     std::int64_t tile) {
@@ -134,7 +135,7 @@ __device__ inline Acc reduce_groups(T const* x, [[maybe_unused]] T const* y, std
 #pragma unroll
       for (int f = 0; f < kFlight; ++f) absorb_wide(sum[f], a[f], b[f]);
     } else {
-      // A short tile: what there is, at once, too.
+      // A short tile: what there is, also at once.
       int const mine = static_cast<int>(left) - static_cast<int>(threadIdx.x);
 #pragma unroll
       for (int f = 0; f < kFlight; ++f) {
@@ -160,7 +161,7 @@ __device__ inline Acc reduce_groups(T const* x, [[maybe_unused]] T const* y, std
 }
 
 /// A thread's share of the elements [0, n): 16-byte loads of x wherever it starts, single elements
-/// in front of the first boundary and behind the last.
+/// before the first boundary and after the last.
 template <Operation op, class Acc, int kThreads, int kFlight, class T>
 __device__ inline Acc reduce_share(T const* x, T const* y, std::int64_t n, std::int64_t tile) {
   static_assert((kFlight & (kFlight - 1)) == 0, "accumulators are joined in halves");
@@ -184,7 +185,7 @@ __device__ inline Acc reduce_share(T const* x, T const* y, std::int64_t n, std::
 template <Operation op>
 inline constexpr int kLoadsInFlight = op == Operation::dot ? 4 : 8;
 
-// Scratch: counters and bins in the first page, partial results behind it.
+// Scratch: counters and bins in the first page, partial results after it.
 inline constexpr std::size_t kCounterBytes = 4096;
 inline unsigned* counter_of(Problem const& p) { return static_cast<unsigned*>(p.scratch); }
 template <class Acc>
@@ -192,7 +193,7 @@ Acc* partials_of(Problem const& p) {
   return reinterpret_cast<Acc*>(static_cast<char*>(p.scratch) + kCounterBytes);
 }
 
-/// The number that a problem's result is, from the joined accumulator.
+/// The result of a problem, from the joined accumulator.
 template <Operation op, class Acc>
 __device__ inline double result_of(Acc sum, std::int64_t n) {
   // The accumulator of integers has no infinity.
@@ -202,8 +203,8 @@ __device__ inline double result_of(Acc sum, std::int64_t n) {
   return static_cast<double>(sum);
 }
 
-/// Stores the block's value, which thread 0 has, and has the last block to do so join all values in
-/// the order of the blocks: one launch, and the same bits every time. Leaves `finished` at zero.
+/// Stores the block's value, which thread 0 has, and makes the last block to do so join all values
+/// in the order of the blocks: one launch, and the same bits every time. Leaves `finished` at zero.
 template <Operation op, int kThreads, class Acc>
 __device__ inline void finish_in_last_block(Acc sum, Acc* partials, unsigned* finished,
                                             std::int64_t n, double* result) {
@@ -256,7 +257,7 @@ inline void require_scratch(Problem const& p) {
                "reduction: scratch is missing or smaller than scratch_bytes(n)");
 }
 
-/// What sums are kept in: i64 for integers; minimum and maximum in the type itself.
+/// The accumulator: i64 for integers; minimum and maximum in the type itself.
 template <Operation op, class T, class Wanted>
 using Accumulator =
     std::conditional_t<op == Operation::min || op == Operation::max, T,

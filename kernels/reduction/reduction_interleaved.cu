@@ -6,9 +6,9 @@
 ///   s = sum x[i]
 ///
 /// Technique    step s has thread t add element 2 s t + s to 2 s t: active threads fill whole
-///              warps, so no warp diverges before the last ones, and no remainder is taken. But
+///              warps, so no warp diverges before the last ones, and no remainder is computed. But
 ///              lanes are 2 s words apart: with 4-byte accumulators 35 extra wavefronts of stores
-///              a block (2-way conflicts in the first step, 4-way in the second, ...)
+///              per block (2-way conflicts in the first step, 4-way in the second, ...)
 /// Shapes       x: n contiguous elements, any n
 /// Types        f32 in f32 or f64, f64 in f64, i32 in i64
 /// Work         n s bytes read; 8 shared-memory steps and n / 256 partial results more
@@ -63,7 +63,7 @@ extern constinit Variant<Problem> const interleaved{
      .types = kReductionTypes,
      .needs = {.other = "sum, not reproducible"},
      .source = "CUDA tutorial, chapter 09/01",
-     .summary = "active threads are neighbours; their words are not: bank conflicts"},
+     .summary = "active threads are neighbours, with bank conflicts"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = sum_only, .notes = {.conflicts = bank_conflicts<interleaved_step>}}};
 

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Sum by a tree in shared memory, as first written down.
+/// Sum by a tree in shared memory, in its plainest form.
 ///
 ///   s = sum x[i]
 ///
-/// Technique    one element a thread; in step s the threads whose number is a multiple of
+/// Technique    one element per thread; in step s the threads whose number is a multiple of
 ///              2 s add the element s further. In every step some lanes of every warp idle, and
-///              the remainder is a slow instruction: the bottom of the ladder
+///              the remainder is a slow instruction: the starting point of the series
 /// Shapes       x: n contiguous elements, any n
 /// Types        f32 in f32 or f64, f64 in f64, i32 in i64
 /// Work         n s bytes read; 8 shared-memory steps and n / 256 partial results more

@@ -20,7 +20,8 @@
 /// Launch       512 threads per block, at most 2 blocks per multiprocessor; reproducible: 256
 ///              threads, at most 8 blocks per multiprocessor
 /// Accuracy     4 eps sqrt(n) sum|x| with eps of the accumulator for uniform data; at worst
-///              (n / (2^19 units) + 30) eps / 2 sum|x|; min, max exact; i32 exact below 2^53
+///              (n / (2^19 multiprocessors) + 30) eps / 2 sum|x|; min, max exact; i32 exact
+///              below 2^53
 /// Source       own
 #include "reduction/reduction_device.cuh"
 
@@ -28,10 +29,10 @@ namespace quadrille::kernels::reduction {
 namespace {
 
 constexpr int kThreads = 512;
-/// Up to so many 16-byte groups one block is faster than the meeting of several.
+/// Up to so many 16-byte groups one block is faster than several and their final step.
 constexpr std::int64_t kSingleBlockGroups = 4096;
-/// Above, blocks take few groups at a time, so that many share the work; more where
-/// all that are resident have enough.
+/// Above, blocks take few groups at a time, so that many share the work; more groups where all
+/// resident blocks have enough.
 constexpr std::int64_t kSmallTile = 2 * kThreads;
 
 #ifdef QUAD_KERNELS
@@ -89,9 +90,9 @@ struct Shape {
   std::int64_t tile;
   unsigned blocks;
 };
-Shape shape_of(std::int64_t groups, std::int64_t largest_tile, int units) {
+Shape shape_of(std::int64_t groups, std::int64_t largest_tile, int multiprocessors) {
   if (groups <= kSingleBlockGroups) return {largest_tile, 1};
-  auto const resident = static_cast<unsigned>(2 * units);
+  auto const resident = static_cast<unsigned>(2 * multiprocessors);
   std::int64_t tile = kSmallTile;
   while (tile < largest_tile && blocks_for(groups, tile) > resident) tile *= 2;
   return {tile, std::min(blocks_for(groups, tile), resident)};
@@ -100,10 +101,10 @@ Shape shape_of(std::int64_t groups, std::int64_t largest_tile, int units) {
 void launch(Problem const& problem, device::StreamView stream) {
   if (problem.reproducible) return launch_blocks(problem, stream);
   require_scratch(problem);
-  int const units = stream.device().facts().units;
+  int const multiprocessors = stream.device().facts().units;
   visit_all(problem, [&]<Operation op, class T, class Acc>() {
     Shape const shape = shape_of(problem.n / std::int64_t{16 / sizeof(T)},
-                                 kTileGroups<kThreads, kLoadsInFlight<op>>, units);
+                                 kTileGroups<kThreads, kLoadsInFlight<op>>, multiprocessors);
     QUAD_LAUNCH((reduction_one_launch_kernel<op, T, Acc>), dim3(shape.blocks), dim3(kThreads), 0,
                 stream, first_of<T>(problem), second_of<op, T>(problem), problem.n, shape.tile,
                 partials_of<Acc>(problem), counter_of(problem), problem.result);

@@ -5,9 +5,8 @@
 ///
 ///   s = sum x[i], sum x[i] y[i], sum x[i]^2, min x[i] or max x[i]
 ///
-/// Technique    lanes hand their registers to each other, so a warp needs five steps and no shared
-///              memory; warps meet once, through one shared word each: one barrier a block where
-///              the tree has eight
+/// Technique    lanes exchange registers, so a warp needs five steps and no shared memory; warps
+///              exchange one shared word each: one barrier per block where the tree has eight
 /// Shapes       x, y: n contiguous elements, any n
 /// Types        f32 in f32 or f64, f64 in f64, i32 in i64; min and max in the type
 /// Work         n s bytes read (2 n s for dot) and n / 512 partial results more
@@ -57,7 +56,7 @@ extern constinit Variant<Problem> const shuffle{
      .types = kReductionTypes,
      .needs = {.other = "not reproducible"},
      .source = "own",
-     .summary = "warp shuffles, one shared word a warp"},
+     .summary = "warp shuffles, one shared word per warp"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = plain_only}};
 

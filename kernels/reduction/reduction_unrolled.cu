@@ -6,7 +6,7 @@
 ///   s = sum x[i]
 ///
 /// Technique    the block size is a template value, so every step is there or not at compile
-///              time: no loop, no counter, one condition a step; the last warp as in
+///              time: no loop, no counter, one condition per step; the last warp as in
 ///              unrolled_last_warp, in registers after the first of its steps
 /// Shapes       x: n contiguous elements, any n
 /// Types        f32 in f32 or f64, f64 in f64, i32 in i64

@@ -7,7 +7,7 @@
 ///
 /// Technique    the last six steps concern one warp: written out, with a synchronisation of
 ///              that warp in place of barriers, loop and condition. Lanes of a warp do not run in
-///              lock step by themselves, so each step reads, meets, writes and meets
+///              lockstep by themselves, so each step reads, synchronises, writes and synchronises
 /// Shapes       x: n contiguous elements, any n
 /// Types        f32 in f32 or f64, f64 in f64, i32 in i64
 /// Work         n s bytes read; 9 shared-memory steps and n / 512 partial results more
@@ -25,7 +25,7 @@ constexpr unsigned kThreads = 256;
 
 #ifdef QUAD_KERNELS
 
-/// One step of the last warp. Lanes whose result nobody needs add what they find.
+/// One step of the last warp. Lanes whose result is not used add what they read.
 template <class Acc>
 __device__ inline Acc add_from(Acc* sum, unsigned t, Acc mine, unsigned distance) {
   mine += sum[t + distance];
@@ -81,7 +81,7 @@ extern constinit Variant<Problem> const unrolled_last_warp{
      .types = kReductionTypes,
      .needs = {.other = "sum, not reproducible"},
      .source = "CUDA tutorial, chapter 09/04",
-     .summary = "the last warp synchronises itself, without barriers of the block"},
+     .summary = "the last warp synchronises without barriers of the block"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = sum_only}};
 

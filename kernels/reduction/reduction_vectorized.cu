@@ -7,7 +7,7 @@
 ///
 /// Technique    as many blocks as are resident, each thread with eight 16-byte loads in flight and
 ///              an accumulator for each: the loop runs at the rate of memory, and what follows it
-///              is paid once a block, not once for 512 elements
+///              costs once per block, not once per 512 elements
 /// Shapes       x, y: n contiguous elements, any n, any alignment; y of a dot product is read by
 ///              single elements where it is not aligned as x is
 /// Types        f32 in f32 or f64, f64 in f64, i32 in i64; min and max in the type
@@ -15,7 +15,8 @@
 /// Constraints  not reproducible; scratch of scratch_bytes(n)
 /// Launch       512 threads per block, at most 2 blocks per multiprocessor; then one block of 1024
 /// Accuracy     4 eps sqrt(n) sum|x| with eps of the accumulator for uniform data; at worst
-///              (n / (2^19 units) + 30) eps / 2 sum|x|; min, max exact; i32 exact below 2^53
+///              (n / (2^19 multiprocessors) + 30) eps / 2 sum|x|; min, max exact; i32 exact
+///              below 2^53
 /// Source       own
 #include "reduction/reduction_device.cuh"
 

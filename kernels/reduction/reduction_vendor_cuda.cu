@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Reduction by CUB and cuBLAS: the bar on a GPU.
+/// Reduction by CUB and cuBLAS: the baseline on a GPU.
 ///
 ///   s = sum x[i], sum x[i] y[i], sum x[i]^2, min x[i] or max x[i]
 ///
 /// Technique    cub::DeviceReduce for sum, minimum and maximum, and for products of f32 in f64;
 ///              cublasDdot, Sdot, Dnrm2, Snrm2 for the rest, whose results and roots a second, tiny
-///              kernel turns into the value asked for
+///              kernel turns into the value of the operation
 /// Shapes       x, y: n contiguous elements
 /// Types        f64 in f64; f32 in f32 or f64
 /// Work         n s bytes read (2 n s for dot)
@@ -61,7 +61,7 @@ struct Product {
 template <class Input, class Join, class Acc>
 void launch_cub(Problem const& p, Input input, Join join_two, Acc start_value,
                 device::StreamView stream) {
-  // CUB fails where that is too little; to ask it first would take as long as the launch.
+  // CUB fails where that is too little; a query first would take as long as the launch.
   std::size_t bytes = p.scratch_bytes - kCounterBytes;
   QUAD_CUDA(cub::DeviceReduce::Reduce(partials_of<void>(p), bytes, input, p.result, p.n, join_two,
                                       start_value, device::cuda_stream(stream)));

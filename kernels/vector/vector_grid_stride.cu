@@ -5,7 +5,7 @@
 ///
 ///   out[i] = x[i] + y[i];   out[i] = (a x[i] + b) x[i] + c
 ///
-/// Technique    as many blocks as the device holds at a time, each striding over the vector:
+/// Technique    as many blocks as are resident, each striding over the vector:
 ///              blocks start once, and any n fits. Little is gained where starting blocks was not
 ///              the limit
 /// Shapes       x, y, out: n contiguous elements
@@ -23,7 +23,7 @@ namespace quadrille::kernels::vector {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr std::int64_t kBlocksPerUnit = 8;
+constexpr std::int64_t kBlocksPerMultiprocessor = 8;
 
 #ifdef QUAD_KERNELS
 
@@ -31,7 +31,7 @@ template <class T, class Operator>
 __global__ void __launch_bounds__(kThreads)
     vector_grid_stride_kernel(T const* x, T const* y, T* out, std::int64_t n, Operator operation) {
   std::int64_t const stride = std::int64_t{gridDim.x} * kThreads;
-  // Four independent elements a turn, so that their loads are under way together.
+  // Four independent elements per iteration, so that their loads are in flight together.
 #pragma unroll 4
   for (std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; i < n; i += stride) {
     compute_element(x, y, out, i, operation);
@@ -41,8 +41,8 @@ __global__ void __launch_bounds__(kThreads)
 void launch(Problem const& problem, device::StreamView stream) {
   if (problem.n == 0) return;
   std::int64_t const needed = (problem.n + kThreads - 1) / kThreads;
-  auto const blocks =
-      static_cast<unsigned>(std::min(needed, kBlocksPerUnit * stream.device().facts().units));
+  auto const blocks = static_cast<unsigned>(
+      std::min(needed, kBlocksPerMultiprocessor * stream.device().facts().units));
   with_operation(problem,
                  [&]<class T, class Operator>(T const* x, T const* y, T* out, Operator operation) {
                    QUAD_LAUNCH((vector_grid_stride_kernel<T, Operator>), dim3(blocks),
@@ -59,7 +59,7 @@ extern constinit Variant<Problem> const grid_stride{
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
      .source = "own",
-     .summary = "a grid that fits the device strides"},
+     .summary = "grid-stride loop with as many blocks as are resident"},
     QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::vector

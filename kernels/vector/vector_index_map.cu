@@ -12,7 +12,7 @@
 /// Work         36 bytes a thread
 /// Constraints  extents of 1 beyond the dimensions, at most 1024 threads a block; as many entries
 ///              as threads
-/// Launch       as asked for
+/// Launch       as the problem says
 /// Accuracy     exact
 /// Source       PaddleJitLab/CUDATutorial, chapters 05 and 10
 #include "common/simt.cuh"
@@ -23,12 +23,12 @@
 namespace quadrille::kernels::vector {
 namespace {
 
-/// Number of the place (x, y, z) in an extent of so many dimensions.
+/// Linear index of (x, y, z) in an extent of so many dimensions.
 template <int kDimensions>
-__device__ int number_of(uint3 place, dim3 extent) {
-  if constexpr (kDimensions == 1) return static_cast<int>(place.x);
-  if constexpr (kDimensions == 2) return static_cast<int>(place.y * extent.x + place.x);
-  return static_cast<int>(place.z * extent.x * extent.y + place.y * extent.x + place.x);
+__device__ int number_of(uint3 index, dim3 extent) {
+  if constexpr (kDimensions == 1) return static_cast<int>(index.x);
+  if constexpr (kDimensions == 2) return static_cast<int>(index.y * extent.x + index.x);
+  return static_cast<int>(index.z * extent.x * extent.y + index.y * extent.x + index.x);
 }
 
 template <int kDimensions>

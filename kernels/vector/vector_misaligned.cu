@@ -5,15 +5,15 @@
 ///
 ///   out[i] = x[i] + y[i];   out[i] = (a x[i] + b) x[i] + c
 ///
-/// Technique    as one_element, but element i + 1 in place of i: each warp's 128 B (f32) begin
-///              one element behind a sector and touch 5 sectors in place of 4 (f64: 9 in place of
-///              8). The neighbour's sector is in the cache most of the time, so memory sees less
-///              of it
+/// Technique    as one_element, but element i + 1 in place of i: each warp's 128 B (f32) start one
+///              element after the start of a sector and touch 5 sectors in place of 4 (f64: 9 in
+///              place of 8). The neighbour's sector is in the cache most of the time, so memory
+///              traffic grows less
 /// Shapes       x, y, out: n contiguous elements from the second of allocations of n + 1
 /// Types        f64, f32, computed in the type
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes; 5/4 of it (f64: 9/8)
-///              asked of the caches
-/// Constraints  out overlaps no input; x, y, out begin one element behind a multiple of 32 bytes;
+///              from the caches
+/// Constraints  out overlaps no input; x, y, out start one element after a multiple of 32 bytes;
 ///              n <= 256 (2^31 - 1)
 /// Launch       256 threads per block, n / 256 blocks
 /// Accuracy     add: 1/2 ulp; quadratic: 2.5 eps (|a| x^2 + |b x| + |c|)
@@ -54,7 +54,7 @@ std::string unsupported(Problem const& problem) {
                             static_cast<void const*>(problem.out)}) {
     // A problem that only has a size has no addresses yet.
     if (array == nullptr || reinterpret_cast<std::uintptr_t>(array) % kSector == element) continue;
-    return "needs x, y and out to begin one element behind a multiple of 32 bytes (allocate n + 1 "
+    return "needs x, y and out to start one element after a multiple of 32 bytes (allocate n + 1 "
            "and pass the second)";
   }
   return {};
@@ -67,9 +67,9 @@ extern constinit Variant<Problem> const misaligned{
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
      .needs = {.most_extent = kMostBlocks * kThreads,
-               .other = "x, y, out one element behind 32 bytes"},
+               .other = "x, y, out one element after 32 bytes"},
      .source = "note on Nsight Compute, add2",
-     .summary = "one_element shifted by an element; 5 sectors a request (f32)"},
+     .summary = "one_element shifted by one; 5 sectors per request (f32)"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = unsupported, .notes = {.shift = 1}}};
 

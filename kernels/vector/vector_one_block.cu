@@ -5,7 +5,7 @@
 ///
 ///   out[i] = x[i] + y[i];   out[i] = (a x[i] + b) x[i] + c
 ///
-/// Technique    neighbouring threads take neighbouring elements, so that a warp asks for whole
+/// Technique    neighbouring threads take neighbouring elements, so that a warp reads whole
 ///              lines; the block strides over the vector. One multiprocessor works, the others
 ///              are idle
 /// Shapes       x, y, out: n contiguous elements

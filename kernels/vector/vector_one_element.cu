@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Element-wise operations, one element a thread.
+/// Element-wise operations, one element per thread.
 ///
 ///   out[i] = x[i] + y[i];   out[i] = (a x[i] + b) x[i] + c
 ///
-/// Technique    as many threads as elements: all multiprocessors work, and enough loads are under
-///              way to cover the latency of memory. A warp moves 128 B (f32) per instruction: 4
+/// Technique    as many threads as elements: all multiprocessors work, and enough loads are in
+///              flight to hide the latency of memory. A warp moves 128 B (f32) per instruction: 4
 ///              sectors
 /// Shapes       x, y, out: n contiguous elements
 /// Types        f64, f32, computed in the type
@@ -51,7 +51,7 @@ extern constinit Variant<Problem> const one_element{
      .types = {core::DataType::f64, core::DataType::f32},
      .needs = {.most_extent = kMostBlocks * kThreads},
      .source = "PaddleJitLab/CUDATutorial, chapter 04",
-     .summary = "one element a thread; 4 sectors a request (f32)"},
+     .summary = "one element per thread; 4 sectors per request (f32)"},
     QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::vector

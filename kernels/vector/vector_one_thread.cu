@@ -6,7 +6,7 @@
 ///   out[i] = x[i] + y[i];   out[i] = (a x[i] + b) x[i] + c
 ///
 /// Technique    the loop of the host put unchanged into a kernel: one lane of one multiprocessor
-///              works, and each element waits for memory before the next one is asked for
+///              works, and each element waits for memory before the next one is loaded
 /// Shapes       x, y, out: n contiguous elements
 /// Types        f64, f32, computed in the type
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes

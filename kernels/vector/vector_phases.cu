@@ -5,7 +5,7 @@
 ///
 ///   x[i] = value;   wrong = number of i with out[i] != value
 ///
-/// Technique    one element a thread, as the operation between them, so that data never leave the
+/// Technique    one element per thread, as the operation between them, so that data never leave the
 ///              device; the check writes for wrong elements alone
 /// Shapes       x, out: n contiguous elements
 /// Types        f64, f32

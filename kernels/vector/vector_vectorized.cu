@@ -6,7 +6,7 @@
 ///   out[i] = x[i] + y[i];   out[i] = (a x[i] + b) x[i] + c
 ///
 /// Technique    16 bytes of each vector per thread: a quarter of the instructions (f32), and a
-///              warp moves 512 B with each. Loads and stores say that nothing will be used again
+///              warp moves 512 B with each. Loads and stores are streaming ones
 /// Shapes       x, y, out: n contiguous elements; the last n % (16 / s) by the first threads
 /// Types        f64, f32, computed in the type
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes
@@ -87,7 +87,7 @@ extern constinit Variant<Problem> const vectorized{
      .needs = {.alignment = 16, .most_extent = kMostBlocks * kThreads * 2},
      .preference = 20,
      .source = "own",
-     .summary = "16 bytes a thread, streaming"},
+     .summary = "16 bytes per thread, streaming"},
     QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::vector

@@ -417,7 +417,7 @@ TEST(ReductionCuda, ConstraintsAreRefused) {
   Problem bad = good;
   bad.operation = Operation::dot;
   bad.y = y.data();
-  EXPECT_FAILS(test::launch(variants(), "bulk_async", bad, stream), "same place within 16 bytes");
+  EXPECT_FAILS(test::launch(variants(), "bulk_async", bad, stream), "same offset within 16 bytes");
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ TEST(VectorCuda, AlignmentThatATechniqueNeedsIsAskedFor) {
     EXPECT_FAILS(test::launch(variants(), "vectorized", shifted, stream), "take another variant");
     EXPECT_FAILS(test::launch(variants(), "vectorized", half, stream), "aligned to 16 bytes");
     EXPECT_FAILS(test::launch(variants(), "misaligned", aligned, stream), "take another variant");
-    EXPECT_FAILS(test::launch(variants(), "misaligned", half, stream), "one element behind");
+    EXPECT_FAILS(test::launch(variants(), "misaligned", half, stream), "one element after");
   });
 }
 

@@ -196,9 +196,9 @@ enum class Order { relaxed, acquire, release, acq_rel };
 enum class Scope { cta, gpu, sys };
 enum class Update { add, min, max, exchange, compare_and_swap };
 
-/// Stands for an address of device memory in the eyes of one block: what is released at the scope
-/// of a block reaches that block alone, as does what is released at any address that is not of
-/// device memory.
+/// Represents an address of device memory as one block sees it: what is released at the scope of a
+/// block reaches that block alone, as does what is released at any address that is not of device
+/// memory.
 QUAD_SIMT_MODEL inline void const* key_in_block(void const* p) {
   if (simt::is_shared(p)) return p;
   return reinterpret_cast<void const*>(~reinterpret_cast<std::uintptr_t>(p));
@@ -257,7 +257,7 @@ QUAD_SIMT_MODEL T update(T* p, T value, T expected, Order order, Scope scope, si
     release(p, order, scope);
     *p = updated<kUpdate, T>(old, value);
   }
-  // Nothing changed: a loop that waits for somebody else may be around this.
+  // Nothing changed: a loop that waits for another thread may be around this.
   if (same_bits(old, *p)) simt::yield(where);
   return old;
 }
@@ -265,7 +265,7 @@ QUAD_SIMT_MODEL T update(T* p, T value, T expected, Order order, Scope scope, si
 template <class T>
 QUAD_SIMT_MODEL T load(T const* p, Order order, Scope scope, simt::Place where) {
   require_alignment(p, sizeof(T), "atomic load", where);
-  simt::yield(where);  // a loop around this waits for somebody else
+  simt::yield(where);  // a loop around this waits for another thread
   simt::race::atomic_access(p, sizeof(T), false, where);
   acquire(p, order, scope);
   return *p;

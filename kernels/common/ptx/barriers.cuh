@@ -5,9 +5,10 @@
 /// Barriers of parts of a block: named barriers and mbarriers, and the fences that go with these.
 ///
 /// Two proxies: ordinary loads and stores (and cp.async) go through the generic proxy, bulk copies,
-/// tensor copies and wgmma through the asynchronous one. Who writes shared memory by ordinary
-/// stores that a bulk store, a tensor store or wgmma then reads calls fence_proxy_async() after the
-/// stores and before the barrier. An mbarrier orders the other direction, from copy to load.
+/// tensor copies and wgmma through the asynchronous one. A thread that writes shared memory by
+/// ordinary stores, for a bulk store, a tensor store or wgmma to read, calls fence_proxy_async()
+/// after the stores and before the barrier. An mbarrier orders the other direction, from copy to
+/// load.
 
 #include "common/ptx/instruction.cuh"
 
@@ -42,7 +43,7 @@ QUAD_INSTRUCTION void bar_arrive(int id, int threads QUAD_WHERE) {
 #ifdef __CUDACC__
 
 /// A barrier in shared memory that counts arrivals and bytes. Its phase ends when all expected
-/// arrivals and all expected bytes have come; then the next one begins.
+/// arrivals and all expected bytes have come; then the next one starts.
 struct alignas(8) MBarrier {
   std::uint64_t opaque;
 };
@@ -54,7 +55,7 @@ using simt::MBarrier;
 #endif
 
 /// Makes a barrier whose phases end after `count` arrivals. One thread calls it, then
-/// fence_mbarrier_init(), then the block meets at __syncthreads().
+/// fence_mbarrier_init(), then the block synchronises by __syncthreads().
 QUAD_INSTRUCTION void mbarrier_init(MBarrier* barrier, unsigned count QUAD_WHERE) {
 #ifdef __CUDACC__
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(detail::shared_address(barrier)),
@@ -75,7 +76,7 @@ QUAD_INSTRUCTION void mbarrier_inval(MBarrier* barrier QUAD_WHERE) {
 #endif
 }
 
-/// Arrives `count` times: what the thread did before is visible to who waits for the phase.
+/// Arrives `count` times: what the thread did before is visible to threads that wait for the phase.
 QUAD_INSTRUCTION void mbarrier_arrive(MBarrier* barrier, unsigned count = 1 QUAD_WHERE) {
 #ifdef __CUDACC__
   asm volatile(

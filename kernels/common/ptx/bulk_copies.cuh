@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Bulk and tensor copies (sm_90): one thread starts a copy that the asynchronous proxy carries out;
-/// barriers.cuh says what that asks for.
+/// Bulk and tensor copies (sm_90): one thread starts a copy that the asynchronous proxy carries
+/// out; barriers.cuh says what that requires.
 
 #include "common/ptx/barriers.cuh"
 #include "common/tensor_map.hpp"
@@ -123,7 +123,7 @@ QUAD_INSTRUCTION void bulk_wait_read() {
 #endif
 }
 
-/// Asks for `bytes` of global memory to be brought to the L2 cache; address and size in 16 bytes.
+/// Prefetches `bytes` of global memory to the L2 cache; address and size in 16 bytes.
 QUAD_INSTRUCTION void bulk_prefetch(void const* global, unsigned bytes QUAD_WHERE) {
 #ifdef __CUDACC__
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(global), "r"(bytes) : "memory");
@@ -133,12 +133,12 @@ QUAD_INSTRUCTION void bulk_prefetch(void const* global, unsigned bytes QUAD_WHER
 }
 
 // Tensor copies: one thread moves the box of a tensor map at (row, column), which may lie partly or
-// wholly outside of the matrix; loads may also begin at negative places. The column must be at a
-// multiple of 16 bytes. Other columns, and stores at negative places, are an illegal instruction
+// wholly outside of the matrix; loads may also start at negative positions. The column must be at a
+// multiple of 16 bytes. Other columns, and stores at negative positions, are an illegal instruction
 // on sm_90. `shared` is aligned to 128 bytes, with a swizzle to 8 rows of its span (256, 512 or
 // 1024 bytes). The barrier counts the whole box.
 
-/// Brings a tensor map to the constant cache, ahead of its first use.
+/// Prefetches a tensor map to the constant cache.
 QUAD_INSTRUCTION void tensor_map_prefetch(TensorMap const& map) {
 #ifdef __CUDACC__
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
@@ -213,7 +213,7 @@ QUAD_INSTRUCTION void tensor_reduce_add(TensorMap const& map, int row, int colum
 #endif
 }
 
-/// Asks for a box to be brought to the L2 cache.
+/// Prefetches a box to the L2 cache.
 QUAD_INSTRUCTION void tensor_prefetch(TensorMap const& map, int row, int column) {
 #ifdef __CUDACC__
   asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(&map),

@@ -85,8 +85,8 @@ __device__ __forceinline__ void mbarrier_wait_cluster(MBarrier* barrier, unsigne
   }
 }
 
-/// Copies a box to the same place of each block whose bit is set in `blocks`, and counts it on the
-/// same barrier of each.
+/// Copies a box to the same address of each block whose bit is set in `blocks`, and counts it on
+/// the same barrier of each.
 __device__ __forceinline__ void tensor_load_multicast(void* shared, TensorMap const& map, int row,
                                                       int column, MBarrier* barrier,
                                                       std::uint16_t blocks) {

@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What the headers of this folder share. Each has the instructions of one topic that C++ cannot say,
-/// one named function each, with its model for the interpreter beside it: inline PTX for nvcc, C++
-/// or calls of kernels/simt for g++. tests/kernels/ptx compares both with the same expected bits.
+/// What the headers of this folder share. Each has the instructions of one topic that C++ cannot
+/// say, one named function each, with its model for the interpreter beside it: inline PTX for nvcc,
+/// C++ or calls of kernels/simt for g++. tests/kernels/ptx compares both with the same expected
+/// bits.
 ///
-/// Pointers are generic; where an instruction needs shared memory, which a name or comment says, the
-/// pointer must point there. Functions named after `.sync.aligned` instructions (matrices,
+/// Pointers are generic; where an instruction needs shared memory, which a name or comment says,
+/// the pointer must point there. Functions named after `.sync.aligned` instructions (matrices,
 /// elect_one) take the whole warp. Under g++ every function that can be misused has a last
-/// parameter, the place of the call.
+/// parameter, the location of the call.
 
 #include "common/simt.cuh"
 
@@ -39,8 +40,8 @@
 /// Parts of models that are called for every element.
 #define QUAD_LAYOUT __attribute__((no_sanitize("undefined")))
 #define QUAD_MODEL_PART inline __attribute__((no_sanitize("thread,undefined"), always_inline))
-/// The place of the call: the only parameter of an instruction, the last one, and the argument that
-/// hands it on.
+/// The location of the call: the only parameter of an instruction, the last one, and the argument
+/// that passes it on.
 #define QUAD_ONLY_WHERE std::source_location where = std::source_location::current()
 #define QUAD_WHERE , QUAD_ONLY_WHERE
 #define QUAD_SAME_WHERE , where

@@ -54,7 +54,7 @@ QUAD_LAYOUT constexpr Element b_element(int bytes, int lane, int i) {
 #ifndef __CUDACC__
 namespace detail {
 
-/// What one lane hands to ldmatrix or stmatrix.
+/// What one lane passes to ldmatrix or stmatrix.
 struct MatrixRow {
   unsigned char* row;
   std::uint32_t* registers;
@@ -269,7 +269,7 @@ struct Tf32 {
   std::uint32_t bits;
 };
 
-// Without branches: the conversions are what the models of the matrix products spend time on.
+// Without branches: the conversions are what the models of the matrix products spend most time on.
 QUAD_MODEL_PART float widen(__half value) {
   auto const bits = static_cast<std::uint32_t>(__builtin_bit_cast(std::uint16_t, value));
   std::uint32_t const magnitude = bits & 0x7FFFU;
@@ -303,7 +303,7 @@ QUAD_MODEL_PART T element(void const* registers, int i) {
   return value;
 }
 
-/// What one lane hands to mma: d += a b.
+/// What one lane passes to mma: d += a b.
 struct Operands {
   void* d;
   void const* a;
@@ -531,13 +531,13 @@ QUAD_SIMT_MODEL Element wmma_element(int lane, int i) {
   return element;
 }
 
-/// Checks what the manual asks of a matrix in memory; the warp meets.
+/// Checks what the manual requires of a matrix in memory; the warp synchronises.
 template <class T>
 QUAD_SIMT_MODEL void begin_wmma(T const* matrix, unsigned stride, char const* what,
                                 simt::Place where) {
   require_alignment(matrix, 32, what, where);
   if (stride * sizeof(T) % 16 != 0) {
-    simt::fail(std::string{what} + ": rows must begin at multiples of 16 bytes", where);
+    simt::fail(std::string{what} + ": rows must start at multiples of 16 bytes", where);
   }
   simt::warp_meet(~0U, nullptr, nullptr, where, what, false);
 }
@@ -559,7 +559,7 @@ QUAD_SIMT_MODEL void move_wmma(T (&x)[8], T* matrix, unsigned stride, bool by_ro
   }
 }
 
-/// What one lane hands to wmma::mma_sync: d = a b + c.
+/// What one lane passes to wmma::mma_sync: d = a b + c.
 template <class D, class C>
 struct WmmaOperands {
   D* d;

@@ -88,7 +88,7 @@ QUAD_INSTRUCTION void nanosleep([[maybe_unused]] unsigned nanoseconds QUAD_WHERE
 #endif
 }
 
-/// Asks for kRegisters registers per thread, more than before; all warps of the warpgroup.
+/// Requests kRegisters registers per thread, more than before; all warps of the warpgroup.
 /// PTX setmaxnreg.inc (sm_90a).
 template <int kRegisters>
 QUAD_INSTRUCTION void setmaxnreg_inc() {
@@ -98,7 +98,7 @@ QUAD_INSTRUCTION void setmaxnreg_inc() {
 #endif
 }
 
-/// Gives registers back until kRegisters per thread are left; all warps of the warpgroup.
+/// Releases registers until kRegisters per thread are left; all warps of the warpgroup.
 /// PTX setmaxnreg.dec (sm_90a).
 template <int kRegisters>
 QUAD_INSTRUCTION void setmaxnreg_dec() {
@@ -124,7 +124,7 @@ QUAD_INSTRUCTION void griddepcontrol_wait() {
 #endif
 }
 
-/// Picks four of the eight bytes of (b, a), one for each nibble of `selector`; bit 3 of a nibble
+/// Selects four of the eight bytes of (b, a), one for each nibble of `selector`; bit 3 of a nibble
 /// repeats the sign of the byte. PTX prmt.
 QUAD_INSTRUCTION std::uint32_t prmt(std::uint32_t a, std::uint32_t b, std::uint32_t selector) {
 #ifdef __CUDACC__

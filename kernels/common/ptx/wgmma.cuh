@@ -3,7 +3,7 @@
 #pragma once
 
 /// Matrix products of a warpgroup (sm_90a), whose operands the asynchronous proxy reads from shared
-/// memory; barriers.cuh says what that asks for.
+/// memory; barriers.cuh says what that requires.
 
 #include "common/ptx/barriers.cuh"
 #include "common/tensor_map.hpp"
@@ -28,7 +28,7 @@ namespace quadrille::ptx {
 // Accumulators: thread t of the warpgroup holds, for pair p = 0 .. N / 4 - 1,
 //   D[t / 32 * 16 + t % 32 / 4 + p % 2 * 8][p / 2 * 8 + t % 4 * 2 + {0, 1}]
 // in d[2 p], d[2 p + 1] (f32), or in the low and high half of d[p] (f16). accumulator_row() and
-// accumulator_column() compute it. From the start to the wait nobody touches d.
+// accumulator_column() compute it. From the start to the wait no thread may access d.
 // A in registers: the same thread holds in a[i], i = 0 .. 3 (16-bit types, low half first)
 //   A[t / 32 * 16 + t % 32 / 4 + i % 2 * 8][i / 2 * 8 + t % 4 * 2 + {0, 1}]
 // and for tf32 one value: A[the same row][i / 2 * 4 + t % 4].
@@ -37,7 +37,7 @@ namespace quadrille::ptx {
 /// types have `mn`.
 enum class Major : int { k = 0, mn = 1 };
 
-/// What wgmma is told about an operand in shared memory.
+/// A wgmma matrix descriptor: how an operand lies in shared memory.
 struct MatrixDescriptor {
   std::uint64_t bits = 0;
 };

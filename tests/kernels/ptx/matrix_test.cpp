@@ -407,8 +407,8 @@ TEST(Matrix, WmmaMatricesMustBeAligned) {
     };
 
     EXPECT_FINDS(multiply(8, 16, 16), "wmma.load: address is not aligned to 32");
-    EXPECT_FINDS(multiply(0, 20, 16), "wmma.load: rows must begin at multiples of 16 bytes");
-    EXPECT_FINDS(multiply(0, 16, 18), "wmma.load.c: rows must begin at multiples of 16 bytes");
+    EXPECT_FINDS(multiply(0, 20, 16), "wmma.load: rows must start at multiples of 16 bytes");
+    EXPECT_FINDS(multiply(0, 16, 18), "wmma.load.c: rows must start at multiples of 16 bytes");
     EXPECT_EQ(error_of([&] { multiply(16, 24, 20); }), "");
   });
 }
