@@ -132,9 +132,9 @@ std::string unsupported_reason(VariantInfo const& variant, device::Kind kind,
     return fmt::format("needs compute capability {}, this device has {}",
                        capability(needs.compute_capability), capability(device.compute_capability));
   }
-  if (device.units < needs.multiprocessors) {
+  if (device.multiprocessors < needs.multiprocessors) {
     return fmt::format("needs {} multiprocessors to itself, this device has {}",
-                       needs.multiprocessors, device.units);
+                       needs.multiprocessors, device.multiprocessors);
   }
   return {};
 }

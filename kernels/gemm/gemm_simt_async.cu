@@ -526,7 +526,7 @@ template <class... Tiles>
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
-  int const multiprocessors = stream.device().facts().units;
+  int const multiprocessors = stream.device().facts().multiprocessors;
   device::Span<float> const scratch{static_cast<float*>(problem.scratch),
                                     static_cast<std::int64_t>(problem.scratch_bytes / 4)};
   std::array const choices{choice_of<Tiles>(p, scratch, multiprocessors)...};
@@ -538,7 +538,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 #endif  // QUAD_KERNELS
 
 std::size_t scratch_bytes(Problem const&, device::Facts const& device) {
-  return sizeof(float) * static_cast<std::size_t>(scratch_elements(device.units));
+  return sizeof(float) * static_cast<std::size_t>(scratch_elements(device.multiprocessors));
 }
 
 constexpr VariantInfo row(std::string_view name, int preference, std::string_view summary) {

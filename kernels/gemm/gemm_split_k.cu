@@ -43,7 +43,8 @@ int slices_of(std::int64_t m, std::int64_t n, std::int64_t k, int multiprocessor
 
 /// The partial tiles of all slices, after the counters that variants share.
 std::size_t scratch_bytes(Problem const& p, device::Facts const& device) {
-  std::int64_t const partial = slices_of(p.m(), p.n(), p.k(), device.units) * p.m() * p.n();
+  std::int64_t const partial =
+      slices_of(p.m(), p.n(), p.k(), device.multiprocessors) * p.m() * p.n();
   return sizeof(float) * static_cast<std::size_t>(kScratchCounters + partial);
 }
 
@@ -102,7 +103,7 @@ void launch(Problem const& problem, device::StreamView stream) {
   QUAD_REQUIRE(reinterpret_cast<std::uintptr_t>(problem.scratch) % 16 == 0,
                "gemm/split_k: scratch memory must be aligned to 16 bytes");
   if (p.m == 0 || p.n == 0) return;
-  int const slices = slices_of(p.m, p.n, p.k, device.units);
+  int const slices = slices_of(p.m, p.n, p.k, device.multiprocessors);
   float* const partial = static_cast<float*>(problem.scratch) + kScratchCounters;
   // Whole tiles for every slice, so that only the last one has an edge.
   int const slice_k = divide_up(divide_up(p.k, slices), kBK) * kBK;

@@ -19,7 +19,7 @@
 ///              a host 1024 elements an iteration. Reproducible: teams of 256 threads (host: one),
 ///              2 KiB of scratch memory
 /// Accuracy     4 eps sqrt(n) sum|x| with eps of the accumulator for uniform data; at worst GPU
-///              (n / (2048 units) + 40), host (1024 + n / (1024 threads)) eps / 2 sum|x|; min, max
+///              (n / (2048 multiprocessors) + 40), host (1024 + n / (1024 threads)) eps / 2 sum|x|; min, max
 ///              exact; i32 exact below 2^53
 /// Source       own
 #include "common/kokkos.hpp"

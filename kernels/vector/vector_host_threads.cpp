@@ -39,7 +39,7 @@ void evaluate(Problem const& p, core::Range slice) {
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
-  int const count = stream.device().facts().units;
+  int const count = stream.device().facts().multiprocessors;
   stream.run([p = problem, count] {
     std::vector<std::jthread> threads;
     for (int t = 0; t < count; ++t) {

@@ -120,17 +120,9 @@ void Group::barrier() const {
 
 void Group::broadcast(std::string& text, int root) const {
   auto bytes = static_cast<std::int64_t>(text.size());
-  broadcast(std::span{&bytes, 1}, root);
+  broadcast_bytes(impl_->comm, &bytes, sizeof bytes, root);
   text.resize(static_cast<std::size_t>(bytes));
   broadcast_bytes(impl_->comm, text.data(), text.size(), root);
-}
-
-void Group::broadcast(std::span<double> values, int root) const {
-  broadcast_bytes(impl_->comm, values.data(), values.size_bytes(), root);
-}
-
-void Group::broadcast(std::span<std::int64_t> values, int root) const {
-  broadcast_bytes(impl_->comm, values.data(), values.size_bytes(), root);
 }
 
 void Group::sum(std::span<double> values) const {

@@ -32,8 +32,6 @@ class Group {
 
   void barrier() const;
   void broadcast(std::string& text, int root = 0) const;
-  void broadcast(std::span<double> values, int root = 0) const;
-  void broadcast(std::span<std::int64_t> values, int root = 0) const;
   /// In place, element by element, over all ranks. A NaN on any rank gives NaN in sum, max and min.
   void sum(std::span<double> values) const;
   void max(std::span<double> values) const;

@@ -95,7 +95,8 @@ core::Exit doctor(bool allow_shared_gpu, int& argc, char**& argv) {
     int const gpus = device::cuda_device_count(&why_no_gpu);
     say(gpus > 0, "gpu", gpus > 0 ? fmt::format("{} visible to rank 0", gpus) : why_no_gpu);
     say(true, "device",
-        fmt::format("{}, {} units, {}", facts.name, facts.units,
+        fmt::format("{}, {} {}, {}", facts.name, facts.multiprocessors,
+                    world.device().kind() == device::Kind::cuda ? "multiprocessors" : "threads",
                     core::format_bytes(static_cast<double>(facts.memory_bytes))));
     if (world.device().kind() == device::Kind::cuda) {
       say(true, "limits",

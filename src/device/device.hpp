@@ -32,7 +32,7 @@ struct Facts {
   int numa_node = -1;
   int index = 0;
   int compute_capability = 0;  ///< times ten; 0 on the host
-  int units = 0;               ///< multiprocessors, or the host threads of this rank
+  int multiprocessors = 0;     ///< of a GPU; threads of a host device
   std::size_t memory_bytes = 0;
   std::size_t l2_bytes = 0;
   double clock_hz = 0;         ///< highest clock of the multiprocessors
@@ -202,10 +202,10 @@ std::unique_ptr<Device> make_cuda_device(int index);
 /// Number of usable GPUs; 0 without a driver or in a build without CUDA, then `why` says so.
 int cuda_device_count(std::string* why = nullptr);
 /// Blocks until all streams of this thread's GPU have done their work. Nobody needs it: streams and
-/// events do; it is there to be measured. The same holds for cuda_units().
+/// events do; it is there to be measured. The same holds for cuda_multiprocessors().
 void cuda_synchronize();
 /// The multiprocessors of GPU `index`, asked of the runtime anew.
-int cuda_units(int index);
+int cuda_multiprocessors(int index);
 /// Facts of GPU `index` without creating a context on it beyond what the query needs.
 Facts cuda_device_facts(int index);
 

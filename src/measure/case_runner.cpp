@@ -36,7 +36,7 @@ std::string describe(device::KernelFacts const& kernel, device::Facts const& dev
   auto const product = [](std::array<std::int64_t, 3> const& n) {
     return static_cast<double>(n[0] * n[1] * n[2]);
   };
-  double const at_once = static_cast<double>(kernel.resident_blocks) * device.units;
+  double const at_once = static_cast<double>(kernel.resident_blocks) * device.multiprocessors;
   device::Multiprocessor const offered = device::multiprocessor(device.compute_capability);
   std::string text = fmt::format(
       "{}: grid {}, block {}, {} registers, {} shared, {} blocks a multiprocessor", kernel.name,

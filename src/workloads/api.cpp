@@ -170,7 +170,8 @@ class Api final : public measure::Workload {
   }
   void query_memory(comm::World& world) { mark(world.device().free_memory() > 0); }
   void query_attribute(comm::World& world) {
-    mark(device::cuda_units(world.device().facts().index) == world.device().facts().units);
+    mark(device::cuda_multiprocessors(world.device().facts().index) ==
+         world.device().facts().multiprocessors);
   }
   void mark(bool good) {
     if (good) std::ranges::copy(expected_, marks_.data());

@@ -98,8 +98,8 @@ class Memory final : public measure::Workload {
                measure::Selection const& selected) override {
     bool const reads = has(selected, false), chases = has(selected, true);
     bool const on_gpu = world.device().kind() == device::Kind::cuda;
-    int const units = world.device().facts().units;
-    readers_ = on_gpu ? units * memory::kResidentBlocks : units;
+    int const multiprocessors = world.device().facts().multiprocessors;
+    readers_ = on_gpu ? multiprocessors * memory::kResidentBlocks : multiprocessors;
     lanes_ = on_gpu ? memory::kDeviceLanes : memory::kHostLanes;
     if (result_.size() == 0) {
       result_ = {world.device(), std::int64_t{readers_} * lanes_.count + 2, world.stream()};

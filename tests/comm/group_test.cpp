@@ -24,17 +24,10 @@ TEST(Group, BroadcastReachesEveryRankFromEveryRoot) {
   for (int root = 0; root < group().size(); ++root) {
     std::string const expected(static_cast<std::size_t>(1000 * root), 'x');
     std::string text = group().rank() == root ? expected : "something else";
-    std::array<double, 2> values{group().rank() + 0.5, -1.0 * group().rank()};
-    std::array<std::int64_t, 1> counts{group().rank()};
 
     group().broadcast(text, root);
-    group().broadcast(values, root);
-    group().broadcast(counts, root);
 
     EXPECT_EQ(text, expected);
-    EXPECT_EQ(values[0], root + 0.5);
-    EXPECT_EQ(values[1], -1.0 * root);
-    EXPECT_EQ(counts[0], root);
   }
 }
 

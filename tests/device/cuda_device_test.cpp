@@ -42,8 +42,8 @@ TEST(CudaDevice, SynchronisesAllStreams) {
 }
 
 TEST(CudaDevice, TellsItsUnitsAnew) {
-  EXPECT_EQ(cuda_units(0), cuda_device_facts(0).units);
-  EXPECT_GT(cuda_units(0), 0);
+  EXPECT_EQ(cuda_multiprocessors(0), cuda_device_facts(0).multiprocessors);
+  EXPECT_GT(cuda_multiprocessors(0), 0);
 }
 
 TEST(CudaDevice, AGpuThatIsNotThereIsRefused) {

@@ -291,7 +291,7 @@ TEST_P(DeviceSemantics, FreeMemoryIsLessThanAllOfIt) {
   EXPECT_GT(device_->free_memory(), 0U);
   EXPECT_LT(device_->free_memory(), device_->facts().memory_bytes);
   EXPECT_FALSE(device_->facts().name.empty());
-  EXPECT_GE(device_->facts().units, 1);
+  EXPECT_GE(device_->facts().multiprocessors, 1);
 }
 
 TEST_P(DeviceSemantics, TheEndOfAStreamIsTheEndOfItsWork) {

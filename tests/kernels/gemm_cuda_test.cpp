@@ -305,7 +305,7 @@ TEST(GemmCuda, SplitKRefusesTooLittleScratch) {
 
 TEST(GemmCuda, SplitKSplitsWhereTilesAreFew) {
   device::Facts device;
-  device.units = 132;
+  device.multiprocessors = 132;
   auto const scratch = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
     Problem const problem{.a = {nullptr, DataType::f32, m, k, k},
                           .b = {nullptr, DataType::f32, k, n, n},

@@ -64,7 +64,7 @@ class FakeDevice final : public device::Device, public device::StreamBackend {
 device::Facts facts_with(int compute_capability, int units) {
   device::Facts facts;
   facts.compute_capability = compute_capability;
-  facts.units = units;
+  facts.multiprocessors = units;
   return facts;
 }
 
@@ -348,7 +348,7 @@ TEST(Specifics, SayHowMuchScratchMemoryAProblemTakes) {
   EXPECT_EQ(variant.scratch_bytes(product(), facts_with(90, 132)), 0U);
 
   variant.specifics.scratch_bytes = [](Problem const& p, device::Facts const& device) {
-    return static_cast<std::size_t>(p.facts.result.view.rows * device.units);
+    return static_cast<std::size_t>(p.facts.result.view.rows * device.multiprocessors);
   };
   EXPECT_EQ(variant.scratch_bytes(product(), facts_with(90, 132)), 8U * 132U);
 }

@@ -90,7 +90,7 @@ TEST_P(VectorCudaTest, MoreElementsThanTheDeviceHasThreads) {
   bool const gpu = test::kernel_mode() == test::KernelMode::gpu;
   // Each thread of a full grid then takes several.
   std::int64_t const n =
-      test::kernel_device().facts().units * 2048 * std::int64_t{gpu ? 5 : 2} + 77;
+      test::kernel_device().facts().multiprocessors * 2048 * std::int64_t{gpu ? 5 : 2} + 77;
   if (!gpu && (variant.name == "one_thread" || n > 100000)) GTEST_SKIP() << "large";
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     expect_right<float>(device, stream, variant, Operation::add, n, variant.specifics.notes.shift);

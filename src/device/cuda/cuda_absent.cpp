@@ -25,7 +25,7 @@ int cuda_device_count(std::string* why) {
 
 void cuda_synchronize() { fail_absent(); }
 
-int cuda_units(int) { fail_absent(); }
+int cuda_multiprocessors(int) { fail_absent(); }
 
 Facts cuda_device_facts(int) { fail_absent(); }
 

@@ -355,7 +355,7 @@ int cuda_device_count(std::string* why) {
 
 void cuda_synchronize() { QUAD_CUDA(cudaDeviceSynchronize()); }
 
-int cuda_units(int index) { return attribute(cudaDevAttrMultiProcessorCount, index); }
+int cuda_multiprocessors(int index) { return attribute(cudaDevAttrMultiProcessorCount, index); }
 
 Facts cuda_device_facts(int index) {
   std::string why;
@@ -373,7 +373,7 @@ Facts cuda_device_facts(int index) {
   facts.uuid = uuid_text(properties.uuid);
   facts.index = index;
   facts.compute_capability = 10 * properties.major + properties.minor;
-  facts.units = properties.multiProcessorCount;
+  facts.multiprocessors = properties.multiProcessorCount;
   facts.memory_bytes = properties.totalGlobalMem;
 
   std::array<char, 32> pci{};
@@ -389,7 +389,7 @@ Facts cuda_device_facts(int index) {
   facts.memory_clock_hz = 1e3 * attribute(cudaDevAttrMemoryClockRate, index);
   facts.peak_bandwidth =
       2 * facts.memory_clock_hz * attribute(cudaDevAttrGlobalMemoryBusWidth, index) / 8;
-  facts.peaks = {facts.compute_capability, facts.clock_hz * facts.units};
+  facts.peaks = {facts.compute_capability, facts.clock_hz * facts.multiprocessors};
   return facts;
 }
 

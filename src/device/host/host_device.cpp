@@ -31,7 +31,7 @@ class HostDevice final : public Device {
  public:
   explicit HostDevice(int threads) {
     facts_.name = cpu_name();
-    facts_.units = threads;
+    facts_.multiprocessors = threads;
     facts_.memory_bytes = total_host_memory();
   }
 
@@ -49,7 +49,7 @@ class HostDevice final : public Device {
 
   std::unique_ptr<StreamBackend> make_stream(Priority, std::string const& label) override {
     // Linux lets no ordinary process raise a thread's priority: streams differ in label only.
-    return std::make_unique<HostStream>(*this, facts_.units, label);
+    return std::make_unique<HostStream>(*this, facts_.multiprocessors, label);
   }
   std::unique_ptr<EventBackend> make_event() override { return std::make_unique<HostEvent>(); }
   std::unique_ptr<FlagBackend> make_flag() override { return std::make_unique<HostFlag>(); }

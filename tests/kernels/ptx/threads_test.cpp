@@ -22,7 +22,7 @@ TEST(Threads, SpecialRegistersAndElection) {
       EXPECT_EQ(seen[i].lane, i % 32);
       EXPECT_EQ(seen[i].elected, i % 32 == 0) << i;
       EXPECT_EQ(seen[i].elected_of_some, i % 32 == 5) << i;
-      EXPECT_LT(seen[i].multiprocessor, static_cast<unsigned>(device.facts().units)) << i;
+      EXPECT_LT(seen[i].multiprocessor, static_cast<unsigned>(device.facts().multiprocessors)) << i;
       EXPECT_EQ(seen[i].cycles_advance, 1) << i;
       EXPECT_EQ(seen[i].time_advances, 1) << i;
     }
