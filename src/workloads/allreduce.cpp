@@ -50,7 +50,7 @@ class Allreduce final : public Exchange {
         }
         auto const have = static_cast<double>(got[static_cast<std::size_t>(i)]);
         double const error = std::abs(have - want);
-        found.hold(
+        found.check(
             whole_numbers || error == 0 ? error : error / (core::epsilon_of(case_.type) * weight),
             allowed, [&] {
               return fmt::format("out({}) on rank {}: expected {:.9g}, got {:.9g}", i, rank_, want,

@@ -95,7 +95,7 @@ class Api final : public measure::Workload {
         std::int64_t const want = expected_[i] + counted;
         // Without a call nothing was counted, and the counters are what they were.
         bool const right = got[i] == want && calls_ > 0;
-        finding.hold(right ? 0 : 1, 0, [&] {
+        finding.check(right ? 0 : 1, 0, [&] {
           return fmt::format(
               "mark {} of '{}' on rank {}: expected {} after a call, got {} after {}", i,
               row_->name, rank_, want, got[i], calls_);
@@ -103,8 +103,8 @@ class Api final : public measure::Workload {
       }
     }
     std::string const wrong = (this->*row_->trial)(world);
-    finding.hold(wrong.empty() ? 0 : 1, 0,
-                 [&] { return fmt::format("'{}' on rank {}: {}", row_->name, rank_, wrong); });
+    finding.check(wrong.empty() ? 0 : 1, 0,
+                  [&] { return fmt::format("'{}' on rank {}: {}", row_->name, rank_, wrong); });
     return agree(world, finding);
   }
 

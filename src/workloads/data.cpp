@@ -58,7 +58,7 @@ Finding compare_on_host(std::string_view name, device::MatrixView const& view, R
     core::Range const cols{i % stride, view.cols - i % stride};
     for_row<T>(region, source, i, cols, stride, [&](std::int64_t j, T want) {
       T const have = got[static_cast<std::size_t>(i * view.cols + j)];
-      finding.hold(have == want ? 0 : 1, 0, [&] {
+      finding.check(have == want ? 0 : 1, 0, [&] {
         return fmt::format("{}({}, {}) on rank {}: expected {}, got {}", name,
                            region.rows.global(i), region.cols.global(j), world.rank(),
                            static_cast<double>(want), static_cast<double>(have));

@@ -106,7 +106,7 @@ struct Finding {
 
   /// Holds one element against its bound; NaN is wrong.
   template <class Describe>
-  void hold(double scaled_error, double bound, Describe&& describe) {
+  void check(double scaled_error, double bound, Describe&& describe) {
     if (!(scaled_error <= error)) error = scaled_error;
     if (!(scaled_error <= bound)) {
       if (wrong == 0) first_wrong = describe();

@@ -87,8 +87,8 @@ class Integral final : public measure::Workload {
   measure::Verdict validate(comm::World& world) override {
     Finding finding;
     finding.allowed = 1;
-    hold(finding, "partial result", over_ranks_.partial_value(world), my_part(), world);
-    hold(finding, "integral", over_ranks_.total_value(world), problem_, world);
+    check(finding, "partial result", over_ranks_.partial_value(world), my_part(), world);
+    check(finding, "integral", over_ranks_.total_value(world), problem_, world);
     over_ranks_.check_gathered(world, finding);
     measure::Verdict verdict = agree(world, finding);
     verdict.digest = fmt::format("{:a}", over_ranks_.total_value(world));
@@ -117,14 +117,14 @@ class Integral final : public measure::Workload {
     return part;
   }
 
-  void hold(Finding& finding, std::string_view what, double got, integral::Problem const& p,
-            comm::World const& world) const {
+  void check(Finding& finding, std::string_view what, double got, integral::Problem const& p,
+             comm::World const& world) const {
     bool const adds_serially = launched_->specifics.notes.adds_serially;
     double const serial = adds_serially ? static_cast<double>(p.count) : 0;
     double const want = p.count > 0 ? integral::exact(p) : 0;
     double const bound = p.count > 0 ? integral::error_bound(p, serial) : 0;
     double const error = std::abs(got - want);
-    finding.hold(error == 0 ? 0 : error / (bound > 0 ? bound : 0x1p-1022), 1, [&] {
+    finding.check(error == 0 ? 0 : error / (bound > 0 ? bound : 0x1p-1022), 1, [&] {
       return fmt::format("{} on rank {}: expected {:.17g} within {:.3g}, got {:.17g}", what,
                          world.rank(), want, bound, got);
     });

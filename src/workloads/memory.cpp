@@ -137,8 +137,8 @@ class Memory final : public measure::Workload {
     switch (left_) {
       case Result::walk: {
         auto const want = walk_.after(memory::accesses(tiles_));
-        hold(finding, "the last place", got[0], want[0]);
-        hold(finding, "the sum of all places", got[1], want[1]);
+        check(finding, "the last place", got[0], want[0]);
+        check(finding, "the sum of all places", got[1], want[1]);
         break;
       }
       case Result::registers: {
@@ -148,11 +148,11 @@ class Memory final : public measure::Workload {
         p.window = words.data();
         p.result = want.data();
         memory::registers_reference(p);
-        for (std::size_t i = 0; i < got.size(); ++i) hold(finding, place(i), got[i], want[i]);
+        for (std::size_t i = 0; i < got.size(); ++i) check(finding, place(i), got[i], want[i]);
         break;
       }
       case Result::sums:
-        for (std::size_t i = 0; i < got.size(); ++i) hold(finding, place(i), got[i], sum_of(i));
+        for (std::size_t i = 0; i < got.size(); ++i) check(finding, place(i), got[i], sum_of(i));
     }
     return agree(world, finding);
   }
@@ -259,9 +259,9 @@ class Memory final : public measure::Workload {
     auto const lanes = static_cast<std::size_t>(lanes_.count);
     return fmt::format("lane {} of reader {}", i % lanes, i / lanes);
   }
-  void hold(Finding& finding, std::string const& what, std::uint32_t got,
-            std::uint32_t want) const {
-    finding.hold(got == want ? 0 : 1, 0, [&] {
+  void check(Finding& finding, std::string const& what, std::uint32_t got,
+             std::uint32_t want) const {
+    finding.check(got == want ? 0 : 1, 0, [&] {
       return fmt::format("{} on rank {}: expected {}, got {}", what, rank_, want, got);
     });
   }

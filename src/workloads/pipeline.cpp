@@ -93,12 +93,12 @@ class Pipeline final : public measure::Workload {
       double const got = results_.data()[j];
       double const want = kernels::integral::exact(p);
       double const bound = kernels::integral::error_bound(p);
-      hold(finding, fmt::format("interval {}", j), got, want, bound);
+      check(finding, fmt::format("interval {}", j), got, want, bound);
       sum += got;
       want_sum += want;
       bound_sum += bound;
     }
-    hold(finding, "integral", sum, want_sum, bound_sum);
+    check(finding, "integral", sum, want_sum, bound_sum);
     return agree(world, finding);
   }
 
@@ -308,10 +308,10 @@ class Pipeline final : public measure::Workload {
     return p;
   }
 
-  void hold(Finding& finding, std::string const& what, double got, double want,
-            double bound) const {
+  void check(Finding& finding, std::string const& what, double got, double want,
+             double bound) const {
     double const error = std::abs(got - want);
-    finding.hold(error == 0 ? 0 : error / bound, 1, [&] {
+    finding.check(error == 0 ? 0 : error / bound, 1, [&] {
       return fmt::format("{} on rank {}: expected {:.17g} within {:.3g}, got {:.17g}", what, rank_,
                          want, bound, got);
     });

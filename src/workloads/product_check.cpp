@@ -108,7 +108,7 @@ class Checker {
       }
     }
     std::int64_t const wrong = layout_.shared ? world_.group().sum(finding_.wrong) : finding_.wrong;
-    if (wrong == 0 && !unnamed.empty()) finding_.hold(2, 1, [&] { return unnamed; });
+    if (wrong == 0 && !unnamed.empty()) finding_.check(2, 1, [&] { return unnamed; });
     return finding_;
   }
 
@@ -138,15 +138,15 @@ class Checker {
       want += term;
       weight += std::abs(term);
     }
-    hold(row, col, want, get(i, j),
-         kernels::gemm::error_bound(p_.type, static_cast<double>(p_.k), weight));
+    check(row, col, want, get(i, j),
+          kernels::gemm::error_bound(p_.type, static_cast<double>(p_.k), weight));
   }
 
-  void hold(std::int64_t row, std::int64_t col, double want, double got, double bound) {
+  void check(std::int64_t row, std::int64_t col, double want, double got, double bound) {
     double const difference = std::abs(got - want);
     // Scaled so that 1 is the bound; exact data have no scale, any difference is wrong.
     double const scaled = exact_ || bound == 0 ? difference : difference / bound;
-    finding_.hold(scaled, exact_ || bound == 0 ? 0 : 1, [&] {
+    finding_.check(scaled, exact_ || bound == 0 ? 0 : 1, [&] {
       return fmt::format("C({}, {}) on rank {}: expected {:.9g}, got {:.9g}", row, col,
                          world_.rank(), want, got);
     });

@@ -134,7 +134,7 @@ class Reduction final : public measure::Workload {
     double const bound = allowed(mine.magnitude, count_);
     Finding finding;
     finding.allowed = 1;
-    hold(finding, "partial result", over_ranks_.partial_value(world), mine.value, bound, world);
+    check(finding, "partial result", over_ranks_.partial_value(world), mine.value, bound, world);
 
     double want = mine.value;
     double magnitude = mine.magnitude;
@@ -148,7 +148,7 @@ class Reduction final : public measure::Workload {
         magnitude = sums[1];
       }
     }
-    hold(finding, "total", over_ranks_.total_value(world), want, allowed(magnitude, n_), world);
+    check(finding, "total", over_ranks_.total_value(world), want, allowed(magnitude, n_), world);
     over_ranks_.check_gathered(world, finding);
     measure::Verdict verdict = agree(world, finding);
     verdict.digest = fmt::format("{:a}", over_ranks_.total_value(world));
@@ -261,10 +261,10 @@ class Reduction final : public measure::Workload {
            ranks_ * core::epsilon_of(core::DataType::f64) * magnitude;
   }
 
-  static void hold(Finding& finding, std::string_view what, double got, double want, double bound,
-                   comm::World const& world) {
+  static void check(Finding& finding, std::string_view what, double got, double want, double bound,
+                    comm::World const& world) {
     bool const same = got == want;
-    finding.hold(same ? 0 : std::abs(got - want) / (bound > 0 ? bound : 0x1p-1022), 1, [&] {
+    finding.check(same ? 0 : std::abs(got - want) / (bound > 0 ? bound : 0x1p-1022), 1, [&] {
       return fmt::format("{} on rank {}: expected {:.17g}, got {:.17g}", what, world.rank(), want,
                          got);
     });

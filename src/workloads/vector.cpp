@@ -83,7 +83,7 @@ class Vector final : public measure::Workload {
         double const difference =
             std::abs(static_cast<double>(got[static_cast<std::size_t>(i)]) - want);
         double const scale = core::epsilon_of(case_.type) * weight;
-        found.hold(difference == 0 ? 0 : difference / scale, roundings, [&] {
+        found.check(difference == 0 ? 0 : difference / scale, roundings, [&] {
           return fmt::format("out({}) on rank {}: expected {:.9g}, got {:.9g}", i, rank_, want,
                              static_cast<double>(got[static_cast<std::size_t>(i)]));
         });

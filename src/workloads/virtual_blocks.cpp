@@ -103,7 +103,7 @@ void RankReduction::check_gathered(comm::World const& world, Finding& finding) c
   std::copy(mine.begin(), mine.end(), want.begin() + mine_.first);
   world.group().sum(std::span{want});
   for (std::size_t v = 0; v < want.size(); ++v) {
-    finding.hold(got[v] == want[v] ? 0 : 2, 1, [&] {
+    finding.check(got[v] == want[v] ? 0 : 2, 1, [&] {
       return fmt::format("virtual block {} on rank {}: expected {:.17g}, got {:.17g}", v,
                          world.rank(), want[v], got[v]);
     });
