@@ -33,10 +33,8 @@ void shorten_idle_spinning(int threads) {
 KokkosRuntime::KokkosRuntime(int threads, [[maybe_unused]] std::optional<int> gpu) {
   // Kokkos counts the default number of threads by starting them.
   omp_set_num_threads(threads);
-  auto settings = Kokkos::InitializationSettings()
-                      .set_num_threads(threads)
-                      .set_disable_warnings(true)
-                      .set_print_configuration(false);
+  Kokkos::InitializationSettings settings;
+  settings.set_num_threads(threads).set_disable_warnings(true).set_print_configuration(false);
 #ifdef KOKKOS_ENABLE_CUDA
   // Kokkos itself would abort, and only this rank.
   std::string why;

@@ -121,14 +121,17 @@ class Pipeline final : public measure::Workload {
     auto const n = static_cast<double>(intervals_);
     auto const cells = static_cast<double>(cells_);
     double const window = marks_.back().kernel_ended.seconds_since(marks_[1].kernel_begun);
-    std::vector<measure::Extra> extras{
-        {"kernel", cells, "eval/s", t_k},
-        {"window of the kernels but the first", cells * (n - 1), "eval/s", window},
-        {"model n (t_k + t_c + t_s)", cells * n, "eval/s", n * (t_k + t_c + t_s)},
-        {"model n max(t_k, t_c, t_s)", cells * n, "eval/s", n * std::max({t_k, t_c, t_s})}};
+    std::vector<measure::Extra> extras;
+    auto const add = [&](std::string name, double amount, std::string unit, double seconds) {
+      extras.push_back({std::move(name), amount, std::move(unit), seconds});
+    };
+    add("kernel", cells, "eval/s", t_k);
+    add("window of the kernels but the first", cells * (n - 1), "eval/s", window);
+    add("model n (t_k + t_c + t_s)", cells * n, "eval/s", n * (t_k + t_c + t_s));
+    add("model n max(t_k, t_c, t_s)", cells * n, "eval/s", n * std::max({t_k, t_c, t_s}));
     if (copies_) {
-      extras.push_back({"copy", bytes(), "B/s", t_c});
-      extras.push_back({"sum on the host", bytes(), "B/s", t_s});
+      add("copy", bytes(), "B/s", t_c);
+      add("sum on the host", bytes(), "B/s", t_s);
     }
     return extras;
   }
