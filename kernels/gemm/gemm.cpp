@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gemm/gemm.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace quadrille::kernels::gemm {
@@ -70,8 +71,7 @@ void require_matrix(device::MatrixView const& x, char const* name) {
 Variants<Problem> variants() { return kTable; }
 
 ProblemFacts facts_of(Problem const& p) {
-  core::Compute const compute =
-      p.compute == core::Compute::automatic ? core::compute_for(p.a.type) : p.compute;
+  core::Compute const compute = core::compute_for(p.a.type, p.compute);
   constexpr Layout kLayouts[2][2] = {{Layout::nn, Layout::nt}, {Layout::tn, Layout::tt}};
   return {.types = {p.a.type, compute, p.c.type},
           .result = {"C", p.c},
@@ -92,17 +92,24 @@ void require_consistent(Problem const& problem) {
   QUAD_REQUIRE(k == problem.k(), "gemm: columns of op(A) differ from rows of op(B)");
 }
 
+bool are_whole(double alpha, double beta) {
+  auto const whole = [](double x) { return std::abs(x) < 0x1p31 && x == std::floor(x); };
+  return whole(alpha) && whole(beta);
+}
+
 std::string whole_scalars(Problem const& problem) {
-  auto const whole = [](double x) {
-    return std::abs(x) < 0x1p31 && x == static_cast<double>(static_cast<std::int64_t>(x));
-  };
   bool const is_integral = problem.c.type == core::DataType::i32;
-  if (!is_integral || (whole(problem.alpha) && whole(problem.beta))) return {};
+  if (!is_integral || are_whole(problem.alpha, problem.beta)) return {};
   return "takes whole alpha and beta for i32";
 }
 
-double error_bound(core::DataType type, double k, double weight) {
-  return core::epsilon_of(type) * (std::sqrt(k) + 2) * weight;
-}
+ErrorBound::ErrorBound(core::DataType type, core::Compute compute, std::int64_t k,
+                       std::int64_t parts)
+    : adding_{1.5 * core::epsilon_of(compute)},
+      root_k_{std::sqrt(static_cast<double>(std::max<std::int64_t>(k, 1)))},
+      rounding_{compute == core::Compute::tf32 ? 0x1p-10 : 0},
+      storing_{core::epsilon_of(type)},
+      root_parts_{parts > 1 ? std::sqrt(static_cast<double>(parts)) : 0},
+      least_{core::least_of(type)} {}
 
 }  // namespace quadrille::kernels::gemm

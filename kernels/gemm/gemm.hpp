@@ -4,6 +4,7 @@
 
 #include "common/variant.hpp"
 
+#include <cmath>
 #include <string>
 #include <string_view>
 
@@ -42,12 +43,37 @@ constexpr double compulsory_bytes(double m, double n, double k, double beta, dou
   return element_bytes * (m * k + k * n + (beta == 0 ? 1 : 2) * m * n);
 }
 
-/// Allowed error of one element of C: eps (sqrt(k) + 2) times (|alpha| |A| |B| + |beta| |C0|)_ij.
-double error_bound(core::DataType type, double k, double weight);
+/// What a right element of C may be off by, for data whose terms have no order:
+///
+///   1.5 eps (|a| |b| + sqrt(k) |c| + |beta c0|)  adding up, in eps of `compute`: the error of step l
+///       is a random part of the sum so far, s_l, so all are sqrt(sum s_l^2). Terms of both signs
+///       walk at random: s_l^2 is about l |a|^2 |b|^2 / k^2. Terms of one sign: s_l = l c / k
+///   eps_in (4 |a| |b| / sqrt(k) + |c|)           inputs that are rounded first (tf32)
+///   eps_out (|c| + |beta c0| + |a| |b| sqrt(parts / k))
+///       storing c in its type, and what it was after each of several parts of k
+///   least                                        below the normal numbers of the type
+class ErrorBound {
+ public:
+  ErrorBound(core::DataType type, core::Compute compute, std::int64_t k, std::int64_t parts = 1);
+  /// `ab` is the product of the 2-norms of alpha times the row of A and of the column of B, or the
+  /// sum of |alpha a_l b_l|, which is no larger; `c` is alpha times the sum, `c0` beta times the old
+  /// element.
+  double operator()(double ab, double c, double c0) const {
+    double const size = std::abs(c) + std::abs(c0);
+    return adding_ * (ab + root_k_ * std::abs(c) + std::abs(c0)) +
+           rounding_ * (4 * ab / root_k_ + std::abs(c)) +
+           storing_ * (size + root_parts_ / root_k_ * ab) + least_;
+  }
+
+ private:
+  double adding_, root_k_, rounding_, storing_, root_parts_, least_;
+};
 
 Variants<Problem> variants();
 ProblemFacts facts_of(Problem const& problem);
 
+/// Whether both are whole numbers that i32 holds.
+bool are_whole(double alpha, double beta);
 /// For Specifics::unsupported of variants that take i32, whose alpha and beta are of that type too.
 std::string whole_scalars(Problem const& problem);
 

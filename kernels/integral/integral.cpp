@@ -152,6 +152,16 @@ double exact_integral(Problem const& p) {
   return 0;
 }
 
+double integrand_at(Problem const& p, double x) {
+  switch (p.integrand) {
+    case Integrand::sin2cos2: return std::pow(std::sin(p.a * x) * std::cos(p.b * x), 2);
+    case Integrand::arctan: return 4 / (1 + x * x);
+    case Integrand::gauss: return std::exp(-x * x);
+    case Integrand::runge: return 1 / (1 + 25 * x * x);
+  }
+  return 0;
+}
+
 }  // namespace
 
 Variants<Problem> variants() { return kTable; }
@@ -176,6 +186,25 @@ std::size_t scratch_bytes(std::int64_t count) {
 }
 
 double exact(Problem const& problem) { return problem.amplitude * exact_integral(problem); }
+
+Part part_of(Problem const& problem, double serial) {
+  if (problem.count == 0) return {};
+  double const h = (problem.upper - problem.lower) / static_cast<double>(problem.cells);
+  std::int64_t const end = problem.first + problem.count;
+  Problem part = problem;
+  part.lower = problem.lower + static_cast<double>(problem.first) * h;
+  part.upper = problem.lower + static_cast<double>(end) * h;
+  part.cells = problem.count;
+  part.first = 0;
+  double value = exact(part);
+  if (problem.rule == Rule::simpson) {
+    // A node between two ranks counts twice where it is a left end, and not at all where a right.
+    double const of_left = problem.first > 0 ? integrand_at(problem, part.lower) : 0;
+    double const of_right = end < problem.cells ? integrand_at(problem, part.upper) : 0;
+    value += problem.amplitude * h / 6 * (of_left - of_right);
+  }
+  return {value, error_bound(part, serial)};
+}
 
 double error_bound(Problem const& p, double serial) {
   constexpr double kEps = std::numeric_limits<double>::epsilon();

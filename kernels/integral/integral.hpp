@@ -86,6 +86,14 @@ constexpr double evaluations(Rule rule, double cells) {
 /// The closed form, for any a and b and limits, times the amplitude.
 double exact(Problem const& problem);
 
+/// What the cells of one rank add up to, as a value and what a check may allow, see error_bound().
+/// By Simpson's rule that is not the integral over them: see Problem.
+struct Part {
+  double value = 0;
+  double bound = 0;
+};
+Part part_of(Problem const& problem, double serial = 0);
+
 /// What a check may allow: |amplitude| times the sum of
 ///   discretisation   sin2cos2: the error of the rule for each of its harmonics, in closed form (so
 ///                    it is tiny over whole periods, as it should be); else C h^p times the

@@ -101,11 +101,12 @@ double identity(Operation operation) {
   }
 }
 
-double error_bound(Problem const& problem, double n, double sum_of_magnitudes) {
+double error_bound(Problem const& problem, double chain, double norm_of_terms, double sum) {
   bool const exact = problem.operation == Operation::min || problem.operation == Operation::max ||
                      problem.type == DataType::i32;
   if (exact) return 0;
-  return 4 * core::epsilon_of(problem.accumulator) * std::sqrt(n) * sum_of_magnitudes;
+  return 3 * core::epsilon_of(problem.accumulator) * std::sqrt(std::max(1.0, chain)) *
+         (norm_of_terms + std::abs(sum));
 }
 
 }  // namespace quadrille::kernels::reduction

@@ -30,9 +30,13 @@ using kernels::kVirtualBlocks;
 /// in i64 as double. NaN in the input gives NaN, for min and max too.
 struct Problem {
   static constexpr std::string_view kOperation = "reduction";
-  /// Of a variant: the bank conflicts of its tree with 4-byte accumulators and a grid for n elements.
+  /// Of a variant, for n elements.
   struct Notes {
+    /// The bank conflicts of its tree with 4-byte accumulators.
     Conflicts (*conflicts)(std::int64_t n) = nullptr;
+    /// Additions one after the other on the longest way from an element to the result, about;
+    /// without it, n: any order.
+    double (*chain)(double n, device::Facts const& device) = nullptr;
   };
 
   void const* x = nullptr;
@@ -68,9 +72,12 @@ double combine_blocks(Operation operation, std::span<double const> blocks);
 /// What changes nothing: 0, +infinity for min, -infinity for max.
 double identity(Operation operation);
 
-/// |s - reference| <= this, for uniform data: 4 eps sqrt(n) sum|x|, eps of the accumulator, with
-/// sum|x y| for dot and sum x^2 for norm2. 0 for integer data, min and max.
-double error_bound(Problem const& problem, double n, double sum_of_magnitudes);
+/// What a sum may be off by: 3 eps sqrt(chain) (|t|_2 + |s|), eps of the accumulator, t the terms
+/// that are added. The error of each addition is a random part of the sum so far. Where terms have
+/// both signs, sums of l of them are about sqrt(l / n) |t|_2, so all additions of one depth
+/// together err by eps |t|_2, and depths are independent; where they have one, the last sums, of
+/// size s, count most. 0 for integer data, min and max.
+double error_bound(Problem const& problem, double chain, double norm_of_terms, double sum);
 
 Variants<Problem> variants();
 ProblemFacts facts_of(Problem const& problem);
@@ -84,6 +91,9 @@ void reduce_any(Problem const& problem, device::StreamView stream);
 /// those that only add.
 std::string plain_only(Problem const& problem);
 std::string sum_only(Problem const& problem);
+
+/// Problem::Notes::chain of sums that round once, at the end.
+inline double chain_of_one(double, device::Facts const&) { return 1; }
 
 /// What most variants take: results are f64.
 inline constexpr TypeList kFloatReductionTypes{

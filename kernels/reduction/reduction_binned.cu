@@ -257,6 +257,6 @@ extern constinit Variant<Problem> const binned{
      .source = "own; bins: Demmel and Nguyen",
      .summary = "exact sums in integer bins, in any order"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = plain_only}};
+    {.unsupported = plain_only, .notes = {.chain = chain_of_one}}};
 
 }  // namespace quadrille::kernels::reduction

@@ -154,6 +154,6 @@ extern constinit Variant<Problem> const bulk_async{
      .source = "own",
      .summary = "ring of tiles filled by bulk copies"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = unsupported}};
+    {.unsupported = unsupported, .notes = {.chain = chain_of_grid<1024>}}};
 
 }  // namespace quadrille::kernels::reduction

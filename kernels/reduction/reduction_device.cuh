@@ -7,6 +7,7 @@
 #include "reduction/reduction_lanes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -14,6 +15,18 @@
 /// What the CUDA kernels of the reduction share: accumulators, the steps inside warp and block, and
 /// the scratch memory.
 namespace quadrille::kernels::reduction {
+
+/// Problem::Notes::chain of variants whose blocks add `each` elements up by a tree, of one
+/// accumulator a thread, and whose partial results reduction_finish_kernel joins.
+template <int each>
+double chain_of_tree(double n, device::Facts const&) {
+  return std::log2(each) + n / each / 1024 + 10;
+}
+/// Of variants with `per_multiprocessor` accumulators on each multiprocessor, which then join.
+template <int per_multiprocessor>
+double chain_of_grid(double n, device::Facts const& device) {
+  return n / (per_multiprocessor * std::max(1.0, static_cast<double>(device.multiprocessors))) + 64;
+}
 
 #ifdef QUAD_KERNELS
 

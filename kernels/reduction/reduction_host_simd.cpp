@@ -77,6 +77,10 @@ extern constinit Variant<Problem> const host_simd{
      .preference = 20,
      .source = "own",
      .summary = "all threads, 32 independent lanes in registers"},
-    launch};
+    launch,
+    {.notes = {.chain = [](double n, device::Facts const& device) {
+       return std::min(n / kRegisterLanes, 512.0) +
+              n / static_cast<double>(kChunk * std::max(1, device.multiprocessors));
+     }}}};
 
 }  // namespace quadrille::kernels::reduction

@@ -65,6 +65,7 @@ extern constinit Variant<Problem> const interleaved{
      .source = "CUDA tutorial, chapter 09/01",
      .summary = "active threads are neighbours, with bank conflicts"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = sum_only, .notes = {.conflicts = bank_conflicts<interleaved_step>}}};
+    {.unsupported = sum_only,
+     .notes = {.conflicts = bank_conflicts<interleaved_step>, .chain = chain_of_tree<256>}}};
 
 }  // namespace quadrille::kernels::reduction

@@ -25,6 +25,7 @@
 #include "common/kokkos.hpp"
 #include "reduction/reduction_lanes.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace quadrille::kernels::reduction {
@@ -138,6 +139,9 @@ extern constinit Variant<Problem> const kokkos{
      .preference = 10,
      .source = "own",
      .summary = "one source for host and GPU: parallel_reduce into device memory"},
-    launch};
+    launch,
+    {.notes = {.chain = [](double n, device::Facts const& device) {
+       return std::min(n, 1024.0) + n / (1024.0 * std::max(1, device.multiprocessors));
+     }}}};
 
 }  // namespace quadrille::kernels::reduction

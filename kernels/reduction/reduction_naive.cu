@@ -64,6 +64,7 @@ extern constinit Variant<Problem> const naive{
      .source = "CUDA tutorial, chapter 08",
      .summary = "tree in shared memory, every second thread idle in each warp"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = sum_only, .notes = {.conflicts = bank_conflicts<naive_step>}}};
+    {.unsupported = sum_only,
+     .notes = {.conflicts = bank_conflicts<naive_step>, .chain = chain_of_tree<256>}}};
 
 }  // namespace quadrille::kernels::reduction

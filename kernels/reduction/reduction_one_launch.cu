@@ -122,6 +122,7 @@ extern constinit Variant<Problem> const one_launch{
      .preference = 20,
      .source = "own",
      .summary = "the last block to finish joins all, in a fixed order"},
-    QUAD_KERNEL_LAUNCH(launch)};
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.chain = chain_of_grid<2048>}}};
 
 }  // namespace quadrille::kernels::reduction

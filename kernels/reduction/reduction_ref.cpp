@@ -92,6 +92,7 @@ extern constinit Variant<Problem> const reference{
      .types = kReductionTypes,
      .source = "own",
      .summary = "one thread, blocked sums in extended precision"},
-    launch};
+    launch,
+    {.notes = {.chain = chain_of_one}}};
 
 }  // namespace quadrille::kernels::reduction

@@ -63,6 +63,7 @@ extern constinit Variant<Problem> const sequential{
      .source = "CUDA tutorial, chapter 09/02",
      .summary = "halving strides: no bank conflict"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = sum_only, .notes = {.conflicts = bank_conflicts<sequential_step>}}};
+    {.unsupported = sum_only,
+     .notes = {.conflicts = bank_conflicts<sequential_step>, .chain = chain_of_tree<256>}}};
 
 }  // namespace quadrille::kernels::reduction

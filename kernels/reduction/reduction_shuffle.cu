@@ -58,6 +58,6 @@ extern constinit Variant<Problem> const shuffle{
      .source = "own",
      .summary = "warp shuffles, one shared word per warp"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = plain_only}};
+    {.unsupported = plain_only, .notes = {.chain = chain_of_tree<256>}}};
 
 }  // namespace quadrille::kernels::reduction

@@ -64,6 +64,6 @@ extern constinit Variant<Problem> const two_loads{
      .source = "CUDA tutorial, chapter 09/03",
      .summary = "first addition while loading, half as many blocks"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = sum_only}};
+    {.unsupported = sum_only, .notes = {.chain = chain_of_tree<512>}}};
 
 }  // namespace quadrille::kernels::reduction

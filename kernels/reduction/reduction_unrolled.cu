@@ -69,13 +69,14 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 }  // namespace
 
-extern constinit Variant<Problem> const unrolled{{.name = "unrolled",
-                                                  .where = Where::cuda,
-                                                  .types = kReductionTypes,
-                                                  .needs = {.other = "sum, not reproducible"},
-                                                  .source = "CUDA tutorial, chapter 09/04",
-                                                  .summary = "all steps written out by a template"},
-                                                 QUAD_KERNEL_LAUNCH(launch),
-                                                 {.unsupported = sum_only}};
+extern constinit Variant<Problem> const unrolled{
+    {.name = "unrolled",
+     .where = Where::cuda,
+     .types = kReductionTypes,
+     .needs = {.other = "sum, not reproducible"},
+     .source = "CUDA tutorial, chapter 09/04",
+     .summary = "all steps written out by a template"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = sum_only, .notes = {.chain = chain_of_tree<512>}}};
 
 }  // namespace quadrille::kernels::reduction

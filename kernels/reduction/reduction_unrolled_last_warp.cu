@@ -83,6 +83,6 @@ extern constinit Variant<Problem> const unrolled_last_warp{
      .source = "CUDA tutorial, chapter 09/04",
      .summary = "the last warp synchronises without barriers of the block"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = sum_only}};
+    {.unsupported = sum_only, .notes = {.chain = chain_of_tree<512>}}};
 
 }  // namespace quadrille::kernels::reduction

@@ -62,6 +62,6 @@ extern constinit Variant<Problem> const vectorized{
      .source = "own",
      .summary = "grid stride, eight 16-byte loads in flight"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = plain_only}};
+    {.unsupported = plain_only, .notes = {.chain = chain_of_grid<4096>}}};
 
 }  // namespace quadrille::kernels::reduction

@@ -144,6 +144,6 @@ extern constinit Variant<Problem> const vendor_cuda{
      .source = "CUB, cuBLAS",
      .summary = "DeviceReduce; cublasDdot, cublasDnrm2"},
     QUAD_TOOLKIT_LAUNCH(launch),
-    {.unsupported = plain_only}};
+    {.unsupported = plain_only, .notes = {.chain = chain_of_grid<128>}}};
 
 }  // namespace quadrille::kernels::reduction

@@ -53,6 +53,11 @@ constexpr Compute compute_for(DataType type) {
   return Compute::automatic;
 }
 
+/// The same, where somebody may ask for something else.
+constexpr Compute compute_for(DataType type, Compute asked) {
+  return asked == Compute::automatic ? compute_for(type) : asked;
+}
+
 /// Bytes of one element.
 constexpr std::size_t size_of(DataType type) {
   switch (type) {
@@ -83,6 +88,11 @@ constexpr auto enum_names(DataType) {
 
 /// Distance from 1 to the next value, twice the unit roundoff; 0 for integers.
 double epsilon_of(DataType type);
+/// The same of what sums are formed in.
+double epsilon_of(Compute compute);
+/// The least positive number of a type, which is as far as its least numbers lie apart; 0 for
+/// integers.
+double least_of(DataType type);
 
 template <class T>
 constexpr DataType type_of() {

@@ -207,8 +207,7 @@ class CaseRun {
     bool const is_memory_bound = description_.unit == "B/s" && description_.device_bytes > 0 &&
                                  (entry_.local || world_.size() == 1) &&
                                  case_.cache == core::Cache::cold;
-    core::Compute const compute =
-        case_.compute == core::Compute::automatic ? core::compute_for(case_.type) : case_.compute;
+    core::Compute const compute = core::compute_for(case_.type, case_.compute);
     double const of_one = is_memory_bound                 ? facts.peak_bandwidth
                           : description_.unit != "FLOP/s" ? 0
                                                           : facts.peaks.of(case_.type, compute);
@@ -237,7 +236,11 @@ class CaseRun {
       record.outcome = Outcome::skip;
       record.reason = reason;
     };
-    if (!verdict.skipped.empty()) return skip(verdict.skipped);
+    if (!verdict.skipped.empty()) {
+      record.outcome = Outcome::unsupported;
+      record.reason = verdict.skipped;
+      return;
+    }
     record.check.error = verdict.error;
     record.check.bound = verdict.allowed;
     record.check.wrong = verdict.wrong;
@@ -267,7 +270,8 @@ class CaseRun {
     std::erase_if(lines_, [&](Line const& line) {
       Outcome const outcome = record_of(line).outcome;
       bool const is_mistake = line.variant->role == Role::demonstration;
-      return outcome == Outcome::fail || (outcome == Outcome::skip && !is_mistake);
+      return outcome == Outcome::fail || outcome == Outcome::unsupported ||
+             (outcome == Outcome::skip && !is_mistake);
     });
   }
 

@@ -85,7 +85,17 @@ struct Field {
   std::vector<Block> blocks{};  ///< as they lie in the whole array; may be empty on a rank
   device::MatrixView view{};    ///< this rank's part
   bool is_output = false;       ///< what the last repetition wrote
+  bool is_input = false;        ///< what it read
 };
+
+inline Field input(Field field) {
+  field.is_input = true;
+  return field;
+}
+/// An input that is not for files.
+inline Field input(device::MatrixView const& view) {
+  return {.type = view.type, .view = view, .is_input = true};
+}
 
 inline Field output(Field field) {
   field.is_output = true;
@@ -117,7 +127,8 @@ class Workload {
   virtual void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) = 0;
   /// Collective. Judges the outputs of the last repetition against recomputed values.
   virtual Verdict validate(comm::World& world) = 0;
-  /// Inputs and outputs of the last repetition: for files, and for damage by faults.
+  /// Inputs and outputs of the variant that reset() was called for last: for files, and for damage by
+  /// faults.
   virtual std::vector<Field> fields() = 0;
   /// Rates measured inside the last repetition; empty for most.
   virtual std::vector<Extra> observed() { return {}; }

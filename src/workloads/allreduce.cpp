@@ -32,8 +32,7 @@ class Allreduce final : public Exchange {
   measure::Verdict validate(comm::World& world) override {
     Finding finding;
     bool const whole_numbers = core::epsilon_of(case_.type) == 0 || op_ != comm::ReduceOp::sum ||
-                               case_.data == core::DataKind::integer ||
-                               case_.data == core::DataKind::constant;
+                               core::is_whole(case_.data);
     double const allowed = whole_numbers ? 0 : ranks_;
     core::visit_type(case_.type, [&](auto zero) {
       using T = decltype(zero);

@@ -131,8 +131,12 @@ class Copy final : public measure::Workload {
   }
 
   std::vector<measure::Field> fields() override {
-    if (both()) return {measure::output(to_), measure::output(back_to_)};
-    return {measure::output(to_)};
+    std::vector<measure::Field> all{measure::input(from_), measure::output(to_)};
+    if (both()) {
+      all.push_back(measure::input(back_from_));
+      all.push_back(measure::output(back_to_));
+    }
+    return all;
   }
 
  private:

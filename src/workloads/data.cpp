@@ -38,14 +38,9 @@ void for_row(Region const& region, Source const& source, std::int64_t i, core::R
     }
     return;
   }
-  core::DataKind kind = source.kind;
-  if (std::is_integral_v<T> && kind != core::DataKind::constant && kind != core::DataKind::zeros) {
-    kind = core::DataKind::integer;  // as core::generate does
-  }
   std::uint64_t const key = core::row_key(source.seed, source.tag, row);
   for (std::int64_t j = cols.first; j < cols.first + cols.count; j += stride) {
-    use(j, static_cast<T>(
-               core::value_from_hash(kind, core::element_hash(key, region.cols.global(j)))));
+    use(j, core::value_from_hash<T>(source.kind, core::element_hash(key, region.cols.global(j))));
   }
 }
 

@@ -104,10 +104,10 @@ struct Finding {
   std::int64_t wrong = 0;
   std::string first_wrong;
 
-  /// Holds one element against its bound; NaN is wrong.
+  /// Holds one element against its bound; NaN is wrong, and no later error hides it.
   template <class Describe>
   void check(double scaled_error, double bound, Describe&& describe) {
-    if (!(scaled_error <= error)) error = scaled_error;
+    take_error(scaled_error);
     if (!(scaled_error <= bound)) {
       if (wrong == 0) first_wrong = describe();
       ++wrong;
@@ -115,14 +115,28 @@ struct Finding {
   }
   /// Adds what was found further behind.
   void add(Finding const& later) {
-    if (!(later.error <= error)) error = later.error;
+    take_error(later.error);
     if (wrong == 0) first_wrong = later.first_wrong;
     wrong += later.wrong;
+  }
+
+ private:
+  void take_error(double found) {
+    if (!std::isnan(error) && !(found <= error)) error = found;
   }
 };
 
 /// Collective: the same verdict on every rank, naming the first wrong element of the lowest rank.
 measure::Verdict agree(comm::World const& world, Finding const& mine);
+
+/// A bound that is not below the value lets zero pass: then nothing was judged, unless it failed.
+inline void require_separation(measure::Verdict& verdict, double value, double bound,
+                               std::string_view advice) {
+  if (!verdict.valid || bound == 0 || bound < std::abs(value)) return;
+  verdict.skipped = fmt::format(
+      "the error that the check must allow, {:.2g}, is not below the result, {:.2g}: {}", bound,
+      std::abs(value), advice);
+}
 
 /// Compares a block bit by bit with the generator's values, on the device where that is a GPU; on
 /// the host `stride` > 1 samples. Blocks.

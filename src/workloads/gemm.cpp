@@ -64,15 +64,16 @@ class Gemm final : public measure::Workload {
     if (c_.view().data == nullptr) allocate(world, selected);
     // Tags differ by rank, so that another rank's data are wrong data.
     auto const tag = static_cast<std::uint64_t>(8 * rank_);
-    product_ = {m_,
-                n_,
-                k_,
-                case_.type,
-                p_.alpha,
-                p_.beta,
-                {case_.data, seed, tag},
-                {case_.data, seed, tag + 1},
-                {case_.data, seed, tag + 2}};
+    product_ = {.m = m_,
+                .n = n_,
+                .k = k_,
+                .type = case_.type,
+                .compute = core::compute_for(case_.type, case_.compute),
+                .alpha = p_.alpha,
+                .beta = p_.beta,
+                .a = {case_.data, seed, tag},
+                .b = {case_.data, seed, tag + 1},
+                .c0 = {case_.data, seed, tag + 2}};
     fill_stored(problem_.a, product_.a, transposes_a(), world);
     fill_stored(problem_.b, product_.b, transposes_b(), world);
     if (p_.beta != 0) fill(c0_.view(), whole(m_, n_), product_.c0, world);
@@ -96,7 +97,7 @@ class Gemm final : public measure::Workload {
   }
 
   std::vector<measure::Field> fields() override {
-    return {field_of("A", problem_.a), field_of("B", problem_.b),
+    return {measure::input(field_of("A", problem_.a)), measure::input(field_of("B", problem_.b)),
             measure::output(field_of("C", problem_.c))};
   }
 

@@ -85,12 +85,19 @@ class Integral final : public measure::Workload {
   }
 
   measure::Verdict validate(comm::World& world) override {
+    auto const serial = [&](std::int64_t cells) {
+      return launched_->specifics.notes.adds_serially ? static_cast<double>(cells) : 0;
+    };
+    integral::Part const whole{integral::exact(problem_),
+                               integral::error_bound(problem_, serial(problem_.cells))};
     Finding finding;
     finding.allowed = 1;
-    check(finding, "partial result", over_ranks_.partial_value(world), my_part(), world);
-    check(finding, "integral", over_ranks_.total_value(world), problem_, world);
+    check(finding, "partial result", over_ranks_.partial_value(world),
+          integral::part_of(problem_, serial(problem_.count)), world);
+    check(finding, "integral", over_ranks_.total_value(world), whole, world);
     over_ranks_.check_gathered(world, finding);
     measure::Verdict verdict = agree(world, finding);
+    require_separation(verdict, whole.value, whole.bound, "take more cells");
     verdict.digest = fmt::format("{:a}", over_ranks_.total_value(world));
     return verdict;
   }
@@ -106,27 +113,12 @@ class Integral final : public measure::Workload {
   }
 
  private:
-  /// The same integral over this rank's cells alone.
-  integral::Problem my_part() const {
-    integral::Problem part = problem_;
-    double const h = (problem_.upper - problem_.lower) / static_cast<double>(problem_.cells);
-    part.lower = problem_.lower + static_cast<double>(problem_.first) * h;
-    part.upper = problem_.lower + static_cast<double>(problem_.first + problem_.count) * h;
-    part.cells = problem_.count;
-    part.first = 0;
-    return part;
-  }
-
-  void check(Finding& finding, std::string_view what, double got, integral::Problem const& p,
-             comm::World const& world) const {
-    bool const adds_serially = launched_->specifics.notes.adds_serially;
-    double const serial = adds_serially ? static_cast<double>(p.count) : 0;
-    double const want = p.count > 0 ? integral::exact(p) : 0;
-    double const bound = p.count > 0 ? integral::error_bound(p, serial) : 0;
-    double const error = std::abs(got - want);
-    finding.check(error == 0 ? 0 : error / (bound > 0 ? bound : 0x1p-1022), 1, [&] {
+  static void check(Finding& finding, std::string_view what, double got, integral::Part const& want,
+                    comm::World const& world) {
+    double const error = std::abs(got - want.value);
+    finding.check(error == 0 ? 0 : error / (want.bound > 0 ? want.bound : 0x1p-1022), 1, [&] {
       return fmt::format("{} on rank {}: expected {:.17g} within {:.3g}, got {:.17g}", what,
-                         world.rank(), want, bound, got);
+                         world.rank(), want.value, want.bound, got);
     });
   }
 

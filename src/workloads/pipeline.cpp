@@ -99,7 +99,9 @@ class Pipeline final : public measure::Workload {
       bound_sum += bound;
     }
     check(finding, "integral", sum, want_sum, bound_sum);
-    return agree(world, finding);
+    measure::Verdict verdict = agree(world, finding);
+    require_separation(verdict, want_sum, bound_sum, "take more cells");
+    return verdict;
   }
 
   std::vector<measure::Field> fields() override {

@@ -5,8 +5,11 @@
 #include "workloads/tables.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 namespace quadrille::workloads {
 namespace {
@@ -14,42 +17,91 @@ namespace {
 constexpr std::uint64_t kVectorTag = 0x66726569;  // any tag no array uses
 constexpr int kSamples = 64;
 constexpr int kRowsNamed = 8;
+constexpr int kVectors = 2;
+constexpr double kEpsilon = 0x1p-52;  // of the check's own arithmetic
 
-double vector_entry(std::int64_t j) {
-  return (core::element_hash(core::row_key(1, kVectorTag, 0), j) & 1) != 0 ? 1.0 : -1.0;
+/// Entry j of a vector of Freivalds: not two alike by chance, as signs would be, and none so small
+/// that an error hides behind it.
+double vector_entry(std::uint64_t seed, int vector, std::int64_t j) {
+  std::uint64_t const hash = core::element_hash(core::row_key(seed, kVectorTag, vector), j);
+  auto const magnitude = static_cast<double>(64 + (hash >> 1) % 64);
+  return (hash & 1) != 0 ? magnitude : -magnitude;
 }
 
-/// Generated values of one row as they are stored: rounded to the type of the matrices.
-class RowReader {
- public:
-  RowReader(Source const& source, core::DataType type, std::int64_t i)
-      : kind_{source.kind}, type_{type}, key_{core::row_key(source.seed, source.tag, i)} {
-    bool const integer = core::epsilon_of(type) == 0;
-    if (integer && kind_ != core::DataKind::constant && kind_ != core::DataKind::zeros) {
-      kind_ = core::DataKind::integer;
-    }
-  }
-  double operator[](std::int64_t j) const {
-    double const value = core::value_from_hash(kind_, core::element_hash(key_, j));
-    return type_ == core::DataType::f64 ? value : core::rounded_to(type_, value);
-  }
+double stored(Source const& source, core::DataType type, std::int64_t i, std::int64_t j) {
+  return core::visit_type(
+      type, [&](auto zero) { return static_cast<double>(source.at<decltype(zero)>(i, j)); });
+}
 
- private:
-  core::DataKind kind_;
-  core::DataType type_;
-  std::uint64_t key_;
-};
+/// The columns of a layout that this rank holds, of one row, as they are stored.
+void read_row(Source const& source, core::DataType type, Layout const& layout, std::int64_t row,
+              std::vector<double>& values) {
+  std::int64_t const n = layout.local_cols();
+  values.resize(static_cast<std::size_t>(n));
+  std::uint64_t const key = core::row_key(source.seed, source.tag, row);
+  core::visit_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    for (std::int64_t j = 0; j < n; ++j) {
+      std::uint64_t const hash = core::element_hash(key, layout.global_col(j));
+      values[static_cast<std::size_t>(j)] =
+          static_cast<double>(core::value_from_hash<T>(source.kind, hash));
+    }
+  });
+}
+
+/// sum of term(j) over [0, n): in short chains, whose rounding is far below that of a product.
+template <class Term>
+double add_up(std::size_t n, Term&& term) {
+  constexpr std::size_t kLanes = 8;
+  constexpr std::size_t kChunk = 8 * kLanes;
+  double total = 0;
+  double lost = 0;  // by the sum of chunks (Kahan)
+  for (std::size_t first = 0; first < n; first += kChunk) {
+    std::array<double, kLanes> lanes{};
+    std::size_t const end = std::min(n, first + kChunk);
+    std::size_t j = first;
+    for (; j + kLanes <= end; j += kLanes) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += term(j + lane);
+    }
+    for (; j < end; ++j) lanes[0] += term(j);
+    double const chunk = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+                         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7])) - lost;
+    double const next = total + chunk;
+    lost = next - total - chunk;
+    total = next;
+  }
+  return total;
+}
+
+double square(double x) { return x * x; }
+
+double largest_of(core::DataKind kind) {
+  return kind == core::DataKind::zeros ? 0 : kind == core::DataKind::constant ? 1 : 4;
+}
+
+/// Whether every sum on the way is a whole number that its type holds.
+bool is_exact(Product const& p) {
+  bool const whole_scalars = kernels::gemm::are_whole(p.alpha, p.beta);
+  double const epsilon = std::max(core::epsilon_of(p.type), core::epsilon_of(p.compute));
+  if (epsilon == 0) return whole_scalars;
+  if (!whole_scalars || !core::is_whole(p.a.kind)) return false;
+  double const largest = largest_of(p.a.kind);
+  return (std::abs(p.alpha) * static_cast<double>(p.k) * largest * largest +
+          std::abs(p.beta) * largest) *
+             epsilon <
+         1;
+}
 
 class Checker {
  public:
   Checker(Product const& product, ProductLayout const& layout, device::MatrixView const& c,
           comm::World const& world)
-      : p_{product}, layout_{layout}, view_{c}, world_{world} {
-    bool const whole_scalars = std::floor(p_.alpha) == p_.alpha && std::floor(p_.beta) == p_.beta;
-    bool const integer = p_.a.kind == core::DataKind::integer ||
-                         p_.a.kind == core::DataKind::constant ||
-                         p_.a.kind == core::DataKind::zeros || core::epsilon_of(p_.type) == 0;
-    exact_ = whole_scalars && integer;
+      : p_{product},
+        layout_{layout},
+        view_{c},
+        world_{world},
+        error_{product.type, product.compute, product.k, product.parts},
+        exact_{is_exact(product)} {
     core::visit_type(c.type, [&](auto zero) {
       using T = decltype(zero);
       std::vector<T> const host = download<T>(c, world.stream());
@@ -64,12 +116,12 @@ class Checker {
     finding_.allowed = exact_ ? 0 : 1;
   }
 
-  Finding sampled() {
+  void sample() {
     std::int64_t const rows = view_.rows;
     std::int64_t const cols = view_.cols;
     for (int s = 0; s < kSamples && rows > 0 && cols > 0; ++s) {
       std::uint64_t const hash = core::mix(static_cast<std::uint64_t>(s) * 0x9e3779b97f4a7c15ULL +
-                                           static_cast<std::uint64_t>(world_.rank()) + 1);
+                                           static_cast<std::uint64_t>(world_.rank()) + p_.a.seed);
       // The four corners first: tails are where tiles go wrong.
       std::int64_t i =
           s < 4 ? (s & 1) * (rows - 1)
@@ -79,169 +131,218 @@ class Checker {
                 : static_cast<std::int64_t>((hash & 0xffffffff) % static_cast<std::uint64_t>(cols));
       element(i, j);
     }
-    return finding_;
   }
 
   /// Freivalds for all rows. Every rank that shares the product gets the same residuals.
-  Finding full() {
-    sampled();
-    Sums const b = row_sums(layout_.b, p_.b, p_.k, signs(layout_.b), {});
-    Sums const ab = row_sums(layout_.a, p_.a, p_.m, b.sum, b.magnitude);
-    Sums const c = sums_of_result();
-    double const root_n = std::sqrt(std::max<double>(1, static_cast<double>(p_.n)));
+  void judge_rows() {
+    for (int v = 0; v < kVectors; ++v) {
+      for (std::int64_t j = 0; j < p_.n; ++j) {
+        x_[static_cast<std::size_t>(v)].push_back(vector_entry(p_.a.seed, v, j));
+      }
+    }
+    FactorSums const factors = sums_of_factors();
+    ResultSums const result = sums_of_result(factors);
     int named = 0;
     std::string unnamed;
     for (std::int64_t i = 0; i < view_.rows; ++i) {
-      auto const at = static_cast<std::size_t>(layout_.c.global_row(i));
-      double const residual = c.sum[at] - p_.alpha * ab.sum[at];
-      double const weight = std::abs(p_.alpha) * ab.magnitude[at] + c.magnitude[at];
-      double const bound =
-          exact_ ? 0
-                 : 4 * kernels::gemm::error_bound(p_.type, static_cast<double>(p_.k),
-                                                  weight / root_n) +
-                       4 * core::epsilon_of(core::DataType::f64) * (c.result[at] + weight / root_n);
-      if (std::abs(residual) <= bound) continue;
-      unnamed = fmt::format("row {} of C: residual {:.3g} above {:.3g}", layout_.c.global_row(i),
-                            residual, bound);
-      if (named++ < kRowsNamed) {
-        for (std::int64_t j = 0; j < view_.cols; ++j) element(i, j);
+      std::int64_t const row = layout_.c.global_row(i);
+      auto const at = static_cast<std::size_t>(row);
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        double const residual = result.sum[v][at] - p_.alpha * factors.product[v][at];
+        double const own = 2 * kEpsilon * std::abs(p_.alpha) * std::sqrt(factors.spread[at]);
+        double const bound = exact_ ? 0 : std::sqrt(result.bound[v][at]) + own;
+        double const scaled = scale(std::abs(residual), bound);
+        if (scaled <= finding_.allowed) {
+          finding_.error = std::max(finding_.error, scaled);
+          continue;
+        }
+        unnamed = fmt::format("row {} of C: expected a residual of at most {:.3g}, got {:.3g}", row,
+                              bound, std::abs(residual));
+        if (named++ < kRowsNamed) {
+          for (std::int64_t j = 0; j < view_.cols; ++j) element(i, j);
+        }
+        break;
       }
     }
     std::int64_t const wrong = layout_.shared ? world_.group().sum(finding_.wrong) : finding_.wrong;
     if (wrong == 0 && !unnamed.empty()) finding_.check(2, 1, [&] { return unnamed; });
-    return finding_;
+  }
+
+  /// Of the samples as a whole: single elements may be zero. Collective.
+  measure::Verdict verdict() {
+    measure::Verdict verdict = agree(world_, finding_);
+    std::array<double, 2> sizes{values_, bounds_};
+    world_.group().sum(std::span{sizes});
+    require_separation(verdict, std::sqrt(sizes[0]), std::sqrt(sizes[1]),
+                       "take a smaller k or a wider type");
+    return verdict;
   }
 
  private:
+  /// Of this rank's part, then over the ranks that share the product; by global row.
+  struct FactorSums {
+    std::array<std::vector<double>, kVectors> product;  ///< A (B x)
+    std::vector<double> row_squares;                    ///< of A: |a_i|^2
+    std::vector<double> col_squares;                    ///< of B: |b_j|^2
+    std::vector<double> spread;  ///< sum over l of a_il^2 |x|^2 of what B x was added up from
+  };
+  struct ResultSums {
+    std::array<std::vector<double>, kVectors> sum;    ///< (C - beta C0) x
+    std::array<std::vector<double>, kVectors> bound;  ///< squares of the bounds of its elements
+  };
+
   double get(std::int64_t i, std::int64_t j) const {
     return read_(c_.data() + static_cast<std::size_t>(i * view_.cols + j) * core::size_of(p_.type));
   }
 
-  double stored(Source const& source, std::int64_t i, std::int64_t j) const {
-    return RowReader{source, p_.type, i}[j];
+  /// So that 1 is the bound; exact data have no scale, any difference is wrong.
+  double scale(double difference, double bound) const {
+    return exact_ || difference == 0 ? difference : difference / bound;
   }
 
   void element(std::int64_t i, std::int64_t j) {
+    if (!judged_.insert(i * view_.cols + j).second) return;
     std::int64_t const row = layout_.c.global_row(i);
     std::int64_t const col = layout_.c.global_col(j);
     long double sum = 0;
-    double weight = 0;
+    double a_squares = 0, b_squares = 0;
     for (std::int64_t l = 0; l < p_.k; ++l) {
-      double const term = stored(p_.a, row, l) * stored(p_.b, l, col);
-      sum += term;
-      weight += std::abs(term);
+      double const a = stored(p_.a, p_.type, row, l);
+      double const b = stored(p_.b, p_.type, l, col);
+      sum += static_cast<long double>(a) * b;
+      a_squares += square(a);
+      b_squares += square(b);
     }
-    double want = p_.alpha * static_cast<double>(sum);
-    weight *= std::abs(p_.alpha);
-    if (p_.beta != 0) {
-      double const term = p_.beta * stored(p_.c0, row, col);
-      want += term;
-      weight += std::abs(term);
+    double const added = p_.beta == 0 ? 0 : p_.beta * stored(p_.c0, p_.type, row, col);
+    double const want = p_.alpha * static_cast<double>(sum) + added;
+    double const bound = error_(std::abs(p_.alpha) * std::sqrt(a_squares) * std::sqrt(b_squares),
+                                want - added, added);
+    double const got = get(i, j);
+    if (!exact_) {
+      values_ += square(want);
+      bounds_ += square(bound);
     }
-    check(row, col, want, get(i, j),
-          kernels::gemm::error_bound(p_.type, static_cast<double>(p_.k), weight));
-  }
-
-  void check(std::int64_t row, std::int64_t col, double want, double got, double bound) {
-    double const difference = std::abs(got - want);
-    // Scaled so that 1 is the bound; exact data have no scale, any difference is wrong.
-    double const scaled = exact_ || bound == 0 ? difference : difference / bound;
-    finding_.check(scaled, exact_ || bound == 0 ? 0 : 1, [&] {
+    // Beyond the largest number of its type the right element is infinite.
+    bool const is_nearest = got == core::rounded_to(p_.type, want);
+    finding_.check(is_nearest ? 0 : scale(std::abs(got - want), bound), finding_.allowed, [&] {
       return fmt::format("C({}, {}) on rank {}: expected {:.9g}, got {:.9g}", row, col,
                          world_.rank(), want, got);
     });
   }
 
-  /// On this rank's host threads; every local row is another global row, so they share nothing.
-  template <class Work>
-  void for_rows(std::int64_t rows, Work&& work) const {
-    on_threads(world_, rows, [&](core::Range const& range) {
-      for (std::int64_t i = range.first; i < range.first + range.count; ++i) work(i);
-    });
+  static std::vector<double> zeros(std::int64_t n) {
+    return std::vector<double>(static_cast<std::size_t>(n), 0.0);
   }
 
-  /// Per global row: sums of one rank's part, then over the ranks that share the product.
-  struct Sums {
-    std::vector<double> sum;        ///< M x
-    std::vector<double> magnitude;  ///< |M| w
-    std::vector<double> result;     ///< |C| 1, for the result only
-  };
-
-  static std::vector<double> signs(Layout const& layout) {
-    std::vector<double> x(static_cast<std::size_t>(layout.cols.size()));
-    for (std::size_t j = 0; j < x.size(); ++j) x[j] = vector_entry(static_cast<std::int64_t>(j));
-    return x;
+  void complete(std::vector<double>& sums) const {
+    if (layout_.shared) world_.group().sum(std::span{sums});
   }
 
-  Sums zeros(std::int64_t rows) const {
-    std::vector<double> const zero(static_cast<std::size_t>(rows), 0.0);
-    return {zero, zero, zero};
-  }
-
-  Sums complete(Sums sums) const {
-    if (layout_.shared) {
-      for (std::vector<double>* part : {&sums.sum, &sums.magnitude, &sums.result}) {
-        world_.group().sum(std::span{*part});
+  FactorSums sums_of_factors() const {
+    std::array<std::vector<double>, kVectors> y;  // B x
+    for (auto& part : y) part = zeros(p_.k);
+    FactorSums sums{.product = {},
+                    .row_squares = zeros(p_.m),
+                    .col_squares = zeros(p_.n),
+                    .spread = zeros(p_.m)};
+    for (auto& part : sums.product) part = zeros(p_.m);
+    std::vector<double> spread_of_y = zeros(p_.k);
+    std::mutex mutex;
+    on_threads(world_, layout_.b.local_rows(), [&](core::Range const& range) {
+      std::vector<double> b;
+      std::vector<double> squares(static_cast<std::size_t>(layout_.b.local_cols()), 0.0);
+      for (std::int64_t i = range.first; i < range.first + range.count; ++i) {
+        auto const row = static_cast<std::size_t>(layout_.b.global_row(i));
+        read_row(p_.b, p_.type, layout_.b, static_cast<std::int64_t>(row), b);
+        for (std::size_t v = 0; v < kVectors; ++v) {
+          y[v][row] += add_up(b.size(), [&](std::size_t j) { return b[j] * x_at(v, j); });
+        }
+        for (std::size_t j = 0; j < b.size(); ++j) squares[j] += square(b[j]);
+        spread_of_y[row] += add_up(b.size(), [&](std::size_t j) { return square(b[j] * 127); });
       }
-    }
+      std::scoped_lock const lock{mutex};
+      for (std::size_t j = 0; j < squares.size(); ++j) {
+        sums.col_squares[global_col(j)] += squares[j];
+      }
+    });
+    for (auto& part : y) complete(part);
+    complete(spread_of_y);
+    complete(sums.col_squares);
+    on_threads(world_, layout_.a.local_rows(), [&](core::Range const& range) {
+      std::vector<double> a;
+      for (std::int64_t i = range.first; i < range.first + range.count; ++i) {
+        auto const row = static_cast<std::size_t>(layout_.a.global_row(i));
+        read_row(p_.a, p_.type, layout_.a, static_cast<std::int64_t>(row), a);
+        auto const col = [&](std::size_t l) {
+          return static_cast<std::size_t>(layout_.a.global_col(static_cast<std::int64_t>(l)));
+        };
+        for (std::size_t v = 0; v < kVectors; ++v) {
+          sums.product[v][row] +=
+              add_up(a.size(), [&](std::size_t l) { return a[l] * y[v][col(l)]; });
+        }
+        sums.row_squares[row] += add_up(a.size(), [&](std::size_t l) { return square(a[l]); });
+        sums.spread[row] +=
+            add_up(a.size(), [&](std::size_t l) { return square(a[l]) * spread_of_y[col(l)]; });
+      }
+    });
+    for (auto& part : sums.product) complete(part);
+    complete(sums.row_squares);
+    complete(sums.spread);
     return sums;
   }
 
-  /// M x and |M| w (w = 1 when empty) for a generated matrix; x and w are indexed globally.
-  Sums row_sums(Layout const& layout, Source const& source, std::int64_t rows,
-                std::vector<double> const& x, std::vector<double> const& w) const {
-    Sums sums = zeros(rows);
-    for_rows(layout.local_rows(), [&](std::int64_t i) {
-      std::int64_t const row = layout.global_row(i);
-      RowReader const values{source, p_.type, row};
-      double sum = 0;
-      double magnitude = 0;
-      for (std::int64_t j = 0; j < layout.local_cols(); ++j) {
-        auto const col = static_cast<std::size_t>(layout.global_col(j));
-        double const value = values[static_cast<std::int64_t>(col)];
-        sum += value * x[col];
-        magnitude += std::abs(value) * (w.empty() ? 1.0 : w[col]);
-      }
-      sums.sum[static_cast<std::size_t>(row)] += sum;
-      sums.magnitude[static_cast<std::size_t>(row)] += magnitude;
-    });
-    return complete(std::move(sums));
-  }
-
-  /// (C - beta C0) x, |beta| |C0| 1 and |C| 1.
-  Sums sums_of_result() const {
-    Sums sums = zeros(p_.m);
-    for_rows(view_.rows, [&](std::int64_t i) {
-      std::int64_t const row = layout_.c.global_row(i);
-      RowReader const c0{p_.c0, p_.type, row};
-      long double sum = 0;  // C is summed once more than A and B; keep that rounding out of the way
-      double added = 0;
-      double result = 0;
-      for (std::int64_t j = 0; j < view_.cols; ++j) {
-        std::int64_t const col = layout_.c.global_col(j);
-        double const x = vector_entry(col);
-        sum += x * get(i, j);
-        result += std::abs(get(i, j));
+  ResultSums sums_of_result(FactorSums const& factors) const {
+    ResultSums sums;
+    for (auto& part : sums.sum) part = zeros(p_.m);
+    for (auto& part : sums.bound) part = zeros(p_.m);
+    on_threads(world_, view_.rows, [&](core::Range const& range) {
+      std::vector<double> c(static_cast<std::size_t>(view_.cols)), c0(c.size(), 0.0);
+      for (std::int64_t i = range.first; i < range.first + range.count; ++i) {
+        auto const row = static_cast<std::size_t>(layout_.c.global_row(i));
+        for (std::size_t j = 0; j < c.size(); ++j) c[j] = get(i, static_cast<std::int64_t>(j));
         if (p_.beta != 0) {
-          double const term = p_.beta * c0[col];
-          sum -= x * term;
-          added += std::abs(term);
+          read_row(p_.c0, p_.type, layout_.c, static_cast<std::int64_t>(row), c0);
+          for (double& value : c0) value *= p_.beta;
+        }
+        double const a_norm = std::abs(p_.alpha) * std::sqrt(factors.row_squares[row]);
+        auto const bound = [&](std::size_t j) {
+          double const ab_norm = a_norm * std::sqrt(factors.col_squares[global_col(j)]);
+          // Not what the result claims, which may be anything, beyond what it can be.
+          double const size = std::min(std::abs(c[j] - c0[j]), ab_norm);
+          return square(error_(ab_norm, size, c0[j])) +
+                 square(2 * kEpsilon) * (square(size) + square(c0[j]));
+        };
+        for (std::size_t v = 0; v < kVectors; ++v) {
+          sums.sum[v][row] += add_up(c.size(), [&](std::size_t j) { return c[j] * x_at(v, j); }) -
+                              add_up(c.size(), [&](std::size_t j) { return c0[j] * x_at(v, j); });
+          if (exact_) continue;
+          sums.bound[v][row] +=
+              add_up(c.size(), [&](std::size_t j) { return bound(j) * square(x_at(v, j)); });
         }
       }
-      sums.sum[static_cast<std::size_t>(row)] += static_cast<double>(sum);
-      sums.magnitude[static_cast<std::size_t>(row)] += added;
-      sums.result[static_cast<std::size_t>(row)] += std::isfinite(result) ? result : 0;
     });
-    return complete(std::move(sums));
+    for (auto& part : sums.sum) complete(part);
+    for (auto& part : sums.bound) complete(part);
+    return sums;
   }
+
+  /// Of local column j of B, which is that of C too.
+  std::size_t global_col(std::size_t j) const {
+    return static_cast<std::size_t>(layout_.c.global_col(static_cast<std::int64_t>(j)));
+  }
+  double x_at(std::size_t v, std::size_t j) const { return x_[v][global_col(j)]; }
 
   Product const& p_;
   ProductLayout const& layout_;
   device::MatrixView view_;
   comm::World const& world_;
+  kernels::gemm::ErrorBound error_;
+  bool exact_;
+  std::array<std::vector<double>, kVectors> x_;
   std::vector<std::byte> c_;                    // the result as it is stored, packed
   double (*read_)(std::byte const*) = nullptr;  // of one element
-  bool exact_ = false;
+  std::set<std::int64_t> judged_;               // elements, which count once
+  double values_ = 0, bounds_ = 0;              // sums of squares of sampled elements
   Finding finding_;
 };
 
@@ -251,7 +352,9 @@ measure::Verdict check_product(Product const& product, ProductLayout const& layo
                                device::MatrixView const& c, comm::World const& world,
                                core::Check check) {
   Checker checker{product, layout, c, world};
-  return agree(world, check == core::Check::sample ? checker.sampled() : checker.full());
+  checker.sample();
+  if (check == core::Check::full) checker.judge_rows();
+  return checker.verdict();
 }
 
 std::size_t scratch_bytes(kernels::gemm::Problem const& problem, measure::Selection const& selected,

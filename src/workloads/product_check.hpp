@@ -11,6 +11,8 @@ namespace quadrille::workloads {
 struct Product {
   std::int64_t m = 0, n = 0, k = 0;
   core::DataType type = core::DataType::f64;
+  core::Compute compute = core::Compute::f64;  ///< what products are multiplied and added in
+  std::int64_t parts = 1;  ///< of k, after each of which C is rounded to its type
   double alpha = 1;
   double beta = 0;
   Source a, b, c0;
@@ -22,14 +24,14 @@ struct ProductLayout {
   bool shared = false;
 };
 
-/// Judges C without gathering anything, from values that are generated again:
-/// sampled entries, each against eps (sqrt(k) + 2) (|alpha| |A| |B| + |beta| |C0|)_ij, and for a
-/// full check Freivalds for all rows: r = C x - alpha A (B x) - beta C0 x with x in {-1, 1}.
-/// The rounding errors of a row add with random signs, so r_i is compared with 4 eps (sqrt(k) + 2)
-/// w_i / sqrt(n) with w = |alpha| |A| (|B| 1) + |beta| |C0| 1 (generated rows are even, so w_i /
-/// sqrt(n) is the 2-norm of the element-wise bounds), plus the rounding of the check's own sums.
-/// Rows that fail are recomputed to name the column. On integer data everything is exact and the
-/// bound is 0. Collective when shared. Costs O(m k + k n + m n).
+/// Judges C without gathering anything, from values that are generated again: sampled entries, each
+/// against gemm::ErrorBound, and for a full check Freivalds for all rows with two vectors of whole
+/// numbers +-64 to +-127: r = C x - alpha A (B x) - beta C0 x. The errors of a row's elements are
+/// independent, so r_i is compared with the 2-norm of their bounds times x, plus the rounding of
+/// the check's own sums. Rows that fail are recomputed to name the column. The error of the verdict
+/// is the largest of all of these over its bound. On whole numbers that fit their type everything is
+/// exact and the bound is 0. Where the bound is as large as the values nothing is judged: the
+/// verdict says so. Collective. Costs O(m k + k n + m n).
 measure::Verdict check_product(Product const& product, ProductLayout const& layout,
                                device::MatrixView const& c, comm::World const& world,
                                core::Check check);

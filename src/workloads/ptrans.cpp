@@ -136,13 +136,13 @@ class Ptrans final : public measure::Workload {
     if (peer_) fill(peer_a_.view(), peer_->layout(m_, n_), source_, world);
   }
 
-  void reset(comm::World& world, kernels::VariantInfo const&) override {
+  void reset(comm::World& world, kernels::VariantInfo const& variant) override {
+    peer_ran_ = &variant == &kScalapack;
     world.stream().fill(b_.view().data, 0xFF, b_.bytes());
     if (peer_) world.stream().fill(peer_b_.view().data, 0xFF, peer_b_.bytes());
   }
 
   void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) override {
-    peer_ran_ = &variant == &kScalapack;
     if (peer_ran_) {
       world.stream().run([this] { peer_->transpose(m_, n_, peer_a_.view(), peer_b_.view()); });
       return;
@@ -176,10 +176,11 @@ class Ptrans final : public measure::Workload {
 
   std::vector<measure::Field> fields() override {
     if (peer_ran_) {
-      return {field("A", peer_a_.view(), peer_->layout(m_, n_)),
+      return {measure::input(field("A", peer_a_.view(), peer_->layout(m_, n_))),
               measure::output(field("B", peer_b_.view(), peer_->layout(n_, m_)))};
     }
-    return {field("A", a_.view(), a_layout_), measure::output(field("B", b_.view(), b_layout_))};
+    return {measure::input(field("A", a_.view(), a_layout_)),
+            measure::output(field("B", b_.view(), b_layout_))};
   }
 
  private:

@@ -86,8 +86,7 @@ class Summa final : public measure::Workload {
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const&) const override {
     if (&variant == &kScalapack) return scalapack_unsupported({m_, n_, k_});
-    bool const is_whole = std::floor(p_.alpha) == p_.alpha && std::floor(p_.beta) == p_.beta;
-    if (core::epsilon_of(case_.type) == 0 && !is_whole) {
+    if (core::epsilon_of(case_.type) == 0 && !gemm::are_whole(p_.alpha, p_.beta)) {
       return "rounds the product of each panel to an integer; take whole alpha and beta";
     }
     auto const& row = row_of<gemm::Problem>(variant);
@@ -103,26 +102,28 @@ class Summa final : public measure::Workload {
                measure::Selection const& selected) override {
     if (!prepared_) allocate(world, selected);
     prepared_ = true;
-    product_ = {m_,
-                n_,
-                k_,
-                case_.type,
-                p_.alpha,
-                p_.beta,
-                {case_.data, seed, 0},
-                {case_.data, seed, 1},
-                {case_.data, seed, 2}};
+    product_ = {.m = m_,
+                .n = n_,
+                .k = k_,
+                .type = case_.type,
+                .compute = core::compute_for(case_.type, case_.compute),
+                .parts = static_cast<std::int64_t>(panels_.size()),
+                .alpha = p_.alpha,
+                .beta = p_.beta,
+                .a = {case_.data, seed, 0},
+                .b = {case_.data, seed, 1},
+                .c0 = {case_.data, seed, 2}};
     own_.fill(product_, layout_, world);
     if (peer_) theirs_.fill(product_, peer_layout(), world);
   }
 
-  void reset(comm::World& world, kernels::VariantInfo const&) override {
+  void reset(comm::World& world, kernels::VariantInfo const& variant) override {
+    peer_ran_ = &variant == &kScalapack;
     own_.reset(p_.beta, world);
     if (peer_) theirs_.reset(p_.beta, world);
   }
 
   void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) override {
-    peer_ran_ = &variant == &kScalapack;
     if (peer_ran_) {
       world.stream().run([this] {
         peer_->multiply(m_, n_, k_, p_.alpha, theirs_.a.view(), theirs_.b.view(), p_.beta,
@@ -146,7 +147,8 @@ class Summa final : public measure::Workload {
   std::vector<measure::Field> fields() override {
     ProductLayout const layout = peer_ran_ ? peer_layout() : layout_;
     Operands const& operands = peer_ran_ ? theirs_ : own_;
-    return {field("A", operands.a.view(), layout.a), field("B", operands.b.view(), layout.b),
+    return {measure::input(field("A", operands.a.view(), layout.a)),
+            measure::input(field("B", operands.b.view(), layout.b)),
             measure::output(field("C", operands.c.view(), layout.c))};
   }
 

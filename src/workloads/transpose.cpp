@@ -79,7 +79,9 @@ class Transpose final : public measure::Workload {
                                 source_, world, check_stride(case_)));
   }
 
-  std::vector<measure::Field> fields() override { return {measure::output(out_.view())}; }
+  std::vector<measure::Field> fields() override {
+    return {measure::input(in_.view()), measure::output(out_.view())};
+  }
 
  private:
   core::Case case_;

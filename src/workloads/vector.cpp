@@ -93,7 +93,11 @@ class Vector final : public measure::Workload {
     return agree(world, finding);
   }
 
-  std::vector<measure::Field> fields() override { return {measure::output(shifted(out_))}; }
+  std::vector<measure::Field> fields() override {
+    std::vector<measure::Field> all{measure::output(shifted(out_)), measure::input(shifted(x_))};
+    if (operation_ == vector::Operation::add) all.push_back(measure::input(shifted(y_)));
+    return all;
+  }
 
  private:
   static std::int64_t longest_shift(measure::Selection const& selected) {

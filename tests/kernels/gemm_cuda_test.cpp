@@ -143,8 +143,9 @@ void expect_product(Variant<Problem> const& variant, Case one, device::Device& d
       auto const [sum, weight] = sums[static_cast<std::size_t>(i * n + j)];
       double const old = beta == 0 ? 0 : beta * static_cast<double>(c[at]);
       double const expected = alpha * sum + old;
-      double const bound = error_bound(core::type_of<T>(), static_cast<double>(k),
-                                       std::abs(alpha) * weight + std::abs(old));
+      constexpr DataType kType = core::type_of<T>();
+      double const bound = ErrorBound{kType, core::compute_for(kType), k}(std::abs(alpha) * weight,
+                                                                          alpha * sum, old);
       if (!(std::abs(static_cast<double>(result[at]) - expected) <= bound)) {
         ++wrong;
         ADD_FAILURE() << "C(" << i << ", " << j << ") is " << result[at] << ", expected "

@@ -88,7 +88,8 @@ void expect_equal_to_reference(test::Host& host, Variant<Problem> const& variant
     for (std::int64_t j = 0; j < n && wrong < 3; ++j) {
       double const error =
           std::abs(static_cast<double>(c(i, j)) - static_cast<double>(expected(i, j)));
-      double const bound = error_bound(core::type_of<T>(), static_cast<double>(k), weight(i, j));
+      double const bound = ErrorBound{core::type_of<T>(), core::compute_for(core::type_of<T>()), k}(
+          weight(i, j), static_cast<double>(expected(i, j)), 0);
       if (!(error <= bound)) {
         ++wrong;
         ADD_FAILURE() << "C(" << i << ", " << j << ") is " << c(i, j) << ", expected "
@@ -232,11 +233,81 @@ TEST(Gemm, VariantsRefuseTheirOwnConstraints) {
   EXPECT_FAILS(test::launch(variants(), "kokkos", {column, one, column}, host.stream), "tiles of");
 }
 
-TEST(Gemm, ErrorBoundGrowsWithTheRootOfKAndIsZeroForIntegers) {
-  EXPECT_DOUBLE_EQ(error_bound(DataType::f64, 100, 3), 0x1p-52 * 12 * 3);
-  EXPECT_DOUBLE_EQ(error_bound(DataType::f32, 0, 1), 0x1p-23 * 2);
-  EXPECT_EQ(error_bound(DataType::i32, 100, 3), 0);
-  EXPECT_FALSE(0 <= error_bound(DataType::f64, 100, std::nan("")));
+TEST(Gemm, ErrorBoundIsThatOfRandomRoundings) {
+  using core::Compute;
+  EXPECT_DOUBLE_EQ((ErrorBound{DataType::f64, Compute::f64, 100}(3, 0, 0)), 0x1p-52 * 1.5 * 3);
+  EXPECT_DOUBLE_EQ((ErrorBound{DataType::f64, Compute::f64, 100}(0, 5, 0)),
+                   0x1p-52 * (1.5 * 10 * 5 + 5));
+  EXPECT_DOUBLE_EQ((ErrorBound{DataType::f32, Compute::f32, 0}(0, 0, 7)), 0x1p-23 * (1.5 * 7 + 7));
+  EXPECT_DOUBLE_EQ((ErrorBound{DataType::f32, Compute::tf32, 16}(8, 2, 0)),
+                   0x1p-23 * (1.5 * (8 + 4 * 2) + 2) + 0x1p-10 * (8 + 2));
+  // Stored after each of 4 parts, in a type that is coarser than what adds.
+  EXPECT_DOUBLE_EQ((ErrorBound{DataType::f16, Compute::f32, 16, 4}(8, 2, 0)),
+                   0x1p-23 * 1.5 * (8 + 4 * 2) + 0x1p-10 * (2 + 8 * 2 / 4.0) + 0x1p-24);
+  EXPECT_EQ((ErrorBound{DataType::i32, Compute::i32, 100}(3, 3, 3)), 0);
+  EXPECT_FALSE(0 <= (ErrorBound{DataType::f64, Compute::f64, 100}(std::nan(""), 0, 0)));
+}
+
+/// Largest error over bound of dot products of length k, added up one term after the other in Sum,
+/// whose inputs are rounded to Input first.
+template <class Input, class Sum>
+double worst_ratio(DataType type, core::Compute compute, core::DataKind kind, std::int64_t k) {
+  constexpr int kProducts = 48;
+  double worst = 0;
+  core::visit_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    for (int at = 0; at < kProducts; ++at) {
+      long double exact = 0;
+      double a_squares = 0, b_squares = 0;
+      Sum sum(0.0);
+      for (std::int64_t l = 0; l < k; ++l) {
+        T const a = core::generate<T>(kind, 1, 0, at, l), b = core::generate<T>(kind, 1, 1, at, l);
+        exact += static_cast<long double>(static_cast<double>(a)) * static_cast<double>(b);
+        a_squares += static_cast<double>(a) * static_cast<double>(a);
+        b_squares += static_cast<double>(b) * static_cast<double>(b);
+        auto const x = static_cast<double>(Input(static_cast<double>(a)));
+        auto const y = static_cast<double>(Input(static_cast<double>(b)));
+        if constexpr (std::is_floating_point_v<Sum>) {
+          sum = std::fma(static_cast<Sum>(x), static_cast<Sum>(y), sum);
+        } else {
+          sum = Sum(x * y + static_cast<double>(sum));
+        }
+      }
+      auto const c = static_cast<double>(exact);
+      if (!std::isfinite(static_cast<double>(T(c)))) continue;
+      double const bound =
+          ErrorBound{type, compute, k}(std::sqrt(a_squares) * std::sqrt(b_squares), c, 0);
+      worst =
+          std::max(worst, std::abs(static_cast<double>(T(static_cast<double>(sum))) - c) / bound);
+    }
+  });
+  return worst;
+}
+
+// Half a bound for the longest chain there is, twice the bound for inputs of the next smaller type,
+// but where all terms have one sign: there the roundings of inputs average out.
+TEST(Gemm, ErrorBoundSeparatesRightFromRoundedInputs) {
+  using core::Compute, core::DataKind;
+  using Tf32 = core::SmallFloat<std::uint32_t, 8, 10>;
+  for (DataKind const kind :
+       {DataKind::uniform, DataKind::normal, DataKind::positive, DataKind::scaled}) {
+    for (std::int64_t const k : {1, 7, 64, 512, 8192, 65536}) {
+      SCOPED_TRACE(testing::Message() << core::to_text(kind) << " k " << k);
+      EXPECT_LE((worst_ratio<double, double>(DataType::f64, Compute::f64, kind, k)), 0.5);
+      EXPECT_LE((worst_ratio<float, float>(DataType::f32, Compute::f32, kind, k)), 0.5);
+      EXPECT_LE((worst_ratio<core::f16, float>(DataType::f16, Compute::f32, kind, k)), 0.5);
+      // Beyond, small terms no longer move large sums of f16.
+      if (k < 1024) {
+        EXPECT_LE((worst_ratio<core::f16, core::f16>(DataType::f16, Compute::f16, kind, k)), 0.5);
+      }
+      EXPECT_LE((worst_ratio<core::bf16, float>(DataType::bf16, Compute::f32, kind, k)), 0.5);
+      EXPECT_LE((worst_ratio<Tf32, float>(DataType::f32, Compute::tf32, kind, k)), 0.5);
+      if (kind == DataKind::positive) continue;
+      EXPECT_GE((worst_ratio<float, double>(DataType::f64, Compute::f64, kind, k)), 2);
+      EXPECT_GE((worst_ratio<Tf32, float>(DataType::f32, Compute::f32, kind, k)), 2);
+      EXPECT_GE((worst_ratio<core::bf16, float>(DataType::f32, Compute::f32, kind, k)), 2);
+    }
+  }
 }
 
 TEST(Gemm, PartsCoverTheMatrixOnce) {

@@ -322,8 +322,9 @@ void expect_product(Sides const& sides, Product const& one) {
   for (std::size_t i = 0; i < got.size(); ++i) {
     auto const x = static_cast<double>(got[i]), y = static_cast<double>(want[i]);
     // Behind the rows both are as they were. The reference errs too.
-    double const bound = 2 * gemm::error_bound(core::type_of<T>(), static_cast<double>(one.k),
-                                               static_cast<double>(weight[i]));
+    constexpr DataType kType = core::type_of<T>();
+    double const bound = 2 * gemm::ErrorBound{kType, core::compute_for(kType), one.k}(
+                                 static_cast<double>(weight[i]), y, 0);
     if (!(std::abs(x - y) <= bound || (std::isnan(x) && std::isnan(y)))) ++wrong;
     bool const inside = static_cast<std::int64_t>(i) % (one.n + 3) < one.n;
     if (inside && std::isnan(y)) ++wrong;
@@ -398,7 +399,7 @@ void expect_reduction(Sides const& sides, DataType accumulator, std::int64_t n) 
     double const got = reduce_on(sides.gpu, "kokkos", v, accumulator, operation);
     double const bound = reduction::error_bound(
         {.type = core::type_of<T>(), .accumulator = accumulator, .operation = operation},
-        static_cast<double>(n), weight);
+        static_cast<double>(n), weight, 0);
     EXPECT_TRUE(got == want || std::abs(got - want) <= bound)
         << core::to_text(operation) << " " << core::to_text(core::type_of<T>()) << " in "
         << core::to_text(accumulator) << " n " << n << ": " << got << " for " << want;

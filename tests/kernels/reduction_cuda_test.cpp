@@ -107,7 +107,7 @@ void expect_right(DataType accumulator, std::int64_t n, std::int64_t offset,
                             .operation = operation};
       auto const want = static_cast<double>(exact(operation, x, y, false));
       auto const magnitude = static_cast<double>(exact(operation, x, y, true));
-      double const bound = error_bound(problem, static_cast<double>(n), magnitude);
+      double const bound = error_bound(problem, static_cast<double>(n), magnitude, 0);
       for (Variant<Problem> const& variant : cuda_variants()) {
         if (!variant.unsupported_reason(problem).empty()) continue;
         double const got = memory.reduce(variant, problem);

@@ -224,8 +224,8 @@ TEST(Check, WhatCannotBeJudgedIsNotTimed) {
   Rig rig;
   rig.script.skipped = "too small to judge";
 
-  EXPECT_EQ(told(rig.measure()),
-            (Names{"plain SKIP: too small to judge", "fast SKIP: too small to judge"}));
+  EXPECT_EQ(told(rig.measure()), (Names{"plain UNSUPPORTED: too small to judge",
+                                        "fast UNSUPPORTED: too small to judge"}));
   EXPECT_EQ(rig.script.runs(), (Names{"plain", "fast"}));
 }
 

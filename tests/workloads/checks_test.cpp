@@ -1,0 +1,313 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+
+// What the checks of results say of results that are known: right ones, and wrong ones at every place
+// where tiles, rows and ranks end. At any number of ranks.
+#include "support/mpi_world.hpp"
+#include "workloads/product_check.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace quadrille::workloads {
+namespace {
+
+using core::Check, core::DataKind, core::DataType;
+
+constexpr std::int64_t kRows = 23, kCols = 31, kDepth = 200;
+
+/// C = 2 A B - 3 C0, its rows spread over the ranks, in host memory.
+class Case {
+ public:
+  explicit Case(DataType type = DataType::f32, DataKind kind = DataKind::uniform,
+                std::int64_t k = kDepth)
+      : product_{.m = kRows,
+                 .n = kCols,
+                 .k = k,
+                 .type = type,
+                 .compute = core::compute_for(type),
+                 .alpha = 2,
+                 .beta = -3,
+                 .a = {kind, 7, 0},
+                 .b = {kind, 7, 1},
+                 .c0 = {kind, 7, 2}},
+        layout_{rows_over_ranks(kRows, k), rows_over_ranks(k, kCols), rows_over_ranks(kRows, kCols),
+                true} {
+    for (std::int64_t i = 0; i < rows(); ++i) {
+      for (std::int64_t j = 0; j < kCols; ++j) c_.push_back(right(layout_.c.global_row(i), j));
+    }
+  }
+
+  std::int64_t rows() const { return layout_.c.local_rows(); }
+  /// Of this rank, or nullptr where another has it.
+  double* at(std::int64_t row, std::int64_t col) {
+    if (layout_.c.rows.owner(row) != layout_.c.row_part) return nullptr;
+    return &c_[static_cast<std::size_t>(layout_.c.rows.local(row) * kCols + col)];
+  }
+  void set(std::int64_t row, std::int64_t col, double value) {
+    if (double* const element = at(row, col)) *element = value;
+  }
+  void scale(std::int64_t row, std::int64_t col, double factor) {
+    if (double* const element = at(row, col)) *element *= factor;
+  }
+  void swap_columns(std::int64_t first, std::int64_t second) {
+    for (std::int64_t i = 0; i < rows(); ++i) {
+      std::swap(c_[static_cast<std::size_t>(i * kCols + first)],
+                c_[static_cast<std::size_t>(i * kCols + second)]);
+    }
+  }
+  void fill_with(double value) { c_.assign(c_.size(), value); }
+
+  /// Of what C holds now, stored in its type.
+  measure::Verdict verdict(Check check = Check::full) const {
+    comm::World& world = test::world();
+    device::Matrix const c{world.device(), product_.type, rows(), kCols, world.stream()};
+    core::visit_type(product_.type, [&](auto zero) {
+      using T = decltype(zero);
+      std::vector<T> stored;
+      for (double const value : c_) stored.push_back(static_cast<T>(value));
+      world.stream().copy(c.view().data, stored.data(), stored.size() * sizeof(T));
+      world.stream().synchronize();
+    });
+    return check_product(product_, layout_, c.view(), world, check);
+  }
+
+ private:
+  static Layout rows_over_ranks(std::int64_t rows, std::int64_t cols) {
+    comm::World const& world = test::world();
+    return {comm::Distribution{rows, 0, world.size()}, comm::Distribution{cols, 0, 1}, world.rank(),
+            0};
+  }
+  double right(std::int64_t i, std::int64_t j) const {
+    return core::visit_type(product_.type, [&](auto zero) {
+      using T = decltype(zero);
+      auto const value = [](Source const& source, std::int64_t row, std::int64_t col) {
+        return static_cast<double>(source.at<T>(row, col));
+      };
+      long double sum = 0;
+      for (std::int64_t l = 0; l < product_.k; ++l) {
+        sum += static_cast<long double>(value(product_.a, i, l)) * value(product_.b, l, j);
+      }
+      return 2 * static_cast<double>(sum) - 3 * value(product_.c0, i, j);
+    });
+  }
+
+  Product product_;
+  ProductLayout layout_;
+  std::vector<double> c_;
+};
+
+TEST(ProductCheck, PassesWhatIsRight) {
+  for (DataType const type : {DataType::f64, DataType::f32, DataType::f16, DataType::i32}) {
+    for (DataKind const kind : {DataKind::uniform, DataKind::positive, DataKind::integer}) {
+      measure::Verdict const verdict = Case{type, kind}.verdict();
+      EXPECT_TRUE(verdict.valid) << core::to_text(type) << " " << verdict.detail;
+      EXPECT_EQ(verdict.skipped, "");
+      EXPECT_LE(verdict.error, 0.5);
+      EXPECT_EQ(verdict.wrong, 0);
+    }
+  }
+}
+
+TEST(ProductCheck, FindsOneWrongElementAnywhereAndNamesIt) {
+  for (std::int64_t const row : {std::int64_t{0}, kRows / 2, kRows - 2, kRows - 1}) {
+    for (std::int64_t const col : {std::int64_t{0}, kCols / 2, kCols - 2, kCols - 1}) {
+      Case damaged;
+      damaged.scale(row, col, 1.01);
+
+      measure::Verdict const verdict = damaged.verdict();
+
+      EXPECT_FALSE(verdict.valid);
+      EXPECT_GT(verdict.error, 1);
+      EXPECT_EQ(verdict.wrong, 1) << "an element that samples and rows both find counts once";
+      EXPECT_NE(verdict.detail.find(fmt::format("C({}, {})", row, col)), std::string::npos)
+          << verdict.detail;
+    }
+  }
+}
+
+TEST(ProductCheck, SamplesReachEveryRankAndItsCorners) {
+  for (std::int64_t const row : {std::int64_t{0}, kRows - 1}) {
+    for (std::int64_t const col : {std::int64_t{0}, kCols - 1}) {
+      Case damaged;
+      damaged.scale(row, col, 1.01);
+      EXPECT_FALSE(damaged.verdict(Check::sample).valid) << row << " " << col;
+    }
+  }
+  Case zero;
+  zero.fill_with(0);
+  measure::Verdict const verdict = zero.verdict(Check::sample);
+  EXPECT_FALSE(verdict.valid);
+  EXPECT_GT(verdict.wrong, 32 * test::world().size()) << "most samples see it";
+}
+
+TEST(ProductCheck, FindsSwappedColumns) {
+  for (DataKind const kind : {DataKind::uniform, DataKind::integer}) {
+    for (std::int64_t col = 0; col + 1 < kCols; ++col) {
+      Case damaged{DataType::f64, kind};
+      damaged.swap_columns(col, col + 1);
+      EXPECT_FALSE(damaged.verdict().valid) << col;
+    }
+  }
+}
+
+TEST(ProductCheck, FindsWhatIsNoNumber) {
+  for (double const value :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+    Case damaged;
+    damaged.set(kRows - 1, 5, value);
+    measure::Verdict const verdict = damaged.verdict();
+    EXPECT_FALSE(verdict.valid);
+    EXPECT_NE(verdict.detail.find(fmt::format("C({}, 5)", kRows - 1)), std::string::npos)
+        << verdict.detail;
+  }
+}
+
+TEST(ProductCheck, HasNoToleranceForWholeNumbers) {
+  for (DataType const type : {DataType::f64, DataType::f32, DataType::i32}) {
+    Case damaged{type, DataKind::integer};
+    if (double* const element = damaged.at(3, 4)) *element += 1;
+    measure::Verdict const verdict = damaged.verdict();
+    EXPECT_FALSE(verdict.valid);
+    EXPECT_EQ(verdict.allowed, 0);
+  }
+}
+
+// Sums of f16 that are larger than f16 can tell apart: rounding is right, and whole numbers no longer
+// exact.
+TEST(ProductCheck, RoundsWholeNumbersThatTheTypeCannotHold) {
+  measure::Verdict const verdict = Case{DataType::f16, DataKind::constant, 3000}.verdict();
+  EXPECT_TRUE(verdict.valid) << verdict.detail;
+}
+
+TEST(ProductCheck, SaysWhereItCannotTellRightFromZero) {
+  // A bound of f16 sums grows with sqrt(k) beyond the values: see kernels::gemm::ErrorBound.
+  Product product{.m = 4,
+                  .n = 4,
+                  .k = 1 << 18,
+                  .type = DataType::f16,
+                  .compute = core::Compute::f16,
+                  .a = {DataKind::uniform, 1, 0},
+                  .b = {DataKind::uniform, 1, 1},
+                  .c0 = {}};
+  ProductLayout const layout{whole(4, product.k), whole(product.k, 4), whole(4, 4), false};
+  comm::World& world = test::world();
+  device::Matrix const c{world.device(), DataType::f16, 4, 4, world.stream()};
+  world.stream().fill(c.view().data, 0, c.bytes());
+  world.stream().synchronize();
+
+  measure::Verdict const verdict = check_product(product, layout, c.view(), world, Check::sample);
+
+  EXPECT_NE(verdict.skipped.find("not below the result"), std::string::npos) << verdict.skipped;
+}
+
+/// A block of this rank in device memory that equals its source.
+class Block {
+ public:
+  Block(std::int64_t rows, std::int64_t cols)
+      : matrix_{test::world().device(), DataType::f32, rows, cols, test::world().stream()} {
+    fill(matrix_.view(), region_, source_, test::world());
+  }
+  void damage(std::int64_t row, std::int64_t col) {
+    float const wrong = 77;
+    test::world().stream().copy(matrix_.view().at(row, col), &wrong, sizeof(wrong));
+    test::world().stream().synchronize();
+  }
+  Finding compared(std::int64_t stride = 1) const {
+    return compare("X", matrix_.view(), region_, source_, test::world(), stride);
+  }
+
+ private:
+  Source source_{DataKind::uniform, 3, 1};
+  Region region_{};
+  device::Matrix matrix_;
+};
+
+TEST(Compare, FindsEveryElement) {
+  EXPECT_EQ((Block{5, 7}.compared().wrong), 0);
+  for (std::int64_t row = 0; row < 5; ++row) {
+    for (std::int64_t col = 0; col < 7; ++col) {
+      Block block{5, 7};
+      block.damage(row, col);
+      Finding const finding = block.compared();
+      EXPECT_EQ(finding.wrong, 1) << row << " " << col;
+      EXPECT_EQ(finding.error, 1);
+      EXPECT_TRUE(finding.first_wrong.starts_with(fmt::format("X({}, {}) on rank", row, col)))
+          << finding.first_wrong;
+    }
+  }
+}
+
+TEST(Compare, SamplesEveryRow) {
+  for (std::int64_t row = 0; row < 200; ++row) {
+    Block block{200, 97};
+    block.damage(row, row % 97);
+    EXPECT_EQ(block.compared(97).wrong, 1) << row;
+  }
+}
+
+TEST(JudgeAll, SeesEveryIndexOnceInOrder) {
+  for (std::int64_t const n : {0, 1, 2, 7, 100}) {
+    for (std::int64_t const stride : {1, 3, 97}) {
+      std::vector<int> seen(static_cast<std::size_t>(n));
+      Finding const finding =
+          judge_all(test::world(), n, stride, [&](Finding& found, std::int64_t i) {
+            ++seen[static_cast<std::size_t>(i)];
+            found.check(static_cast<double>(i), 0, [&] { return fmt::format("{}", i); });
+          });
+      for (std::int64_t i = 0; i < n; ++i) {
+        EXPECT_EQ(seen[static_cast<std::size_t>(i)], i % stride == 0 ? 1 : 0) << n << " " << i;
+      }
+      std::int64_t const judged = (n + stride - 1) / stride;
+      EXPECT_EQ(finding.wrong, std::max<std::int64_t>(judged - 1, 0)) << "0 is right";
+      EXPECT_EQ(finding.first_wrong, judged > 1 ? fmt::format("{}", stride) : "");
+    }
+  }
+}
+
+TEST(Finding, TakesNanForWrong) {
+  Finding finding;
+  finding.check(std::nan(""), 1, [] { return "first"; });
+  finding.check(0.5, 1, [] { return "right"; });
+  finding.check(2, 1, [] { return "second"; });
+  EXPECT_TRUE(std::isnan(finding.error));
+  EXPECT_EQ(finding.wrong, 2);
+  EXPECT_EQ(finding.first_wrong, "first");
+}
+
+TEST(Agree, SaysWhatTheLowestRankFound) {
+  comm::World const& world = test::world();
+  Finding finding;
+  finding.allowed = 1;
+  finding.check(world.rank() == 0 ? 0.5 : 2.0 + world.rank(), 1,
+                [&] { return fmt::format("rank {}", world.rank()); });
+
+  measure::Verdict const verdict = agree(world, finding);
+
+  EXPECT_EQ(verdict.valid, world.size() == 1);
+  EXPECT_EQ(verdict.error, world.size() == 1 ? 0.5 : 1.0 + world.size());
+  EXPECT_EQ(verdict.wrong, world.size() - 1);
+  EXPECT_EQ(verdict.allowed, 1);
+  EXPECT_EQ(verdict.detail.starts_with("rank 1"), world.size() > 1) << verdict.detail;
+}
+
+TEST(Separation, IsOfValueAndBound) {
+  auto const said = [](double value, double bound, bool valid = true) {
+    measure::Verdict verdict{.valid = valid};
+    require_separation(verdict, value, bound, "advice");
+    return verdict.skipped;
+  };
+  EXPECT_EQ(said(-3, 1), "");
+  EXPECT_EQ(said(0, 0), "") << "a bound of 0 tells everything apart";
+  EXPECT_NE(said(1, 1).find("advice"), std::string::npos);
+  EXPECT_NE(said(-1, 2).find("advice"), std::string::npos);
+  EXPECT_EQ(said(-1, 2, false), "") << "what failed has failed";
+}
+
+}  // namespace
+}  // namespace quadrille::workloads
