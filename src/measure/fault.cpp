@@ -62,20 +62,25 @@ T damaged(T value, Fault fault) {
   }
 }
 
+template <class T>
+auto largest_of(std::span<T> values) {
+  return std::max_element(values.begin(), values.end(), [](T a, T b) {
+    return std::abs(static_cast<double>(a)) < std::abs(static_cast<double>(b));
+  });
+}
+
 // The element in the middle, or for `sign` the largest of the middle row: a zero has no sign.
 template <class T>
 void damage_element(std::span<T> row, Fault fault) {
   auto at = row.begin() + static_cast<std::ptrdiff_t>(row.size() / 2);
-  if (fault == Fault::sign) {
-    at = std::max_element(row.begin(), row.end(), [](T a, T b) {
-      return std::abs(static_cast<double>(a)) < std::abs(static_cast<double>(b));
-    });
-  }
+  if (fault == Fault::sign) at = largest_of(row);
   *at = damaged(*at, fault);
 }
 
-void damage_block(device::MatrixView const& view, Fault fault, device::StreamView stream) {
+/// Whether a bit changed.
+bool damage_block(device::MatrixView const& view, Fault fault, device::StreamView stream) {
   std::vector<std::byte> host = download(view, stream);
+  std::vector<std::byte> const before = host;
   std::size_t const element = core::size_of(view.type);
   auto const rows = static_cast<std::size_t>(view.rows);
   auto const cols = static_cast<std::size_t>(view.cols);
@@ -103,6 +108,14 @@ void damage_block(device::MatrixView const& view, Fault fault, device::StreamVie
                        host.end() - static_cast<std::ptrdiff_t>(half));
       break;
     }
+    case Fault::swap_columns:
+      for (std::size_t i = 0; i < rows && cols > 1; ++i) {
+        auto const middle =
+            host.begin() + static_cast<std::ptrdiff_t>((i * cols + cols / 2) * element);
+        auto const width = static_cast<std::ptrdiff_t>(element);
+        std::swap_ranges(middle - width, middle, middle);
+      }
+      break;
     default:
       core::visit_type(view.type, [&](auto zero) {
         using T = decltype(zero);
@@ -110,6 +123,7 @@ void damage_block(device::MatrixView const& view, Fault fault, device::StreamVie
       });
   }
   upload(view, host, stream);
+  return host != before;
 }
 
 using Saved = std::vector<std::vector<std::byte>>;
@@ -149,6 +163,48 @@ void exchange_outputs(comm::World& world, Workload& workload, int to, int from) 
   restore_outputs(world, workload, parts);
 }
 
+/// Bits of the significand that inputs keep, its leading one among them; 0: another fault.
+int kept_bits(Fault fault) {
+  switch (fault) {
+    case Fault::f32: return 24;
+    case Fault::tf32: return 11;
+    case Fault::bf16: return 8;
+    default: return 0;
+  }
+}
+
+double rounded_to_bits(double value, int bits) {
+  if (!std::isfinite(value) || value == 0) return value;
+  int exponent = 0;
+  double const fraction = std::frexp(value, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
+}
+
+bool is_of_inputs(Fault fault) { return kept_bits(fault) > 0 || fault == Fault::rank_one; }
+
+/// Damages an input on this rank; whether a bit of it changed.
+bool damage_input(device::MatrixView const& view, Fault fault, device::StreamView stream) {
+  std::vector<std::byte> host = download(view, stream);
+  std::vector<std::byte> const before = host;
+  core::visit_type(view.type, [&](auto zero) {
+    using T = decltype(zero);
+    std::span<T> const values{reinterpret_cast<T*>(host.data()),
+                              static_cast<std::size_t>(view.rows * view.cols)};
+    if (fault == Fault::rank_one) {
+      auto const cols = static_cast<std::size_t>(view.cols);
+      std::span<T> row = values.subspan(static_cast<std::size_t>(view.rows / 2) * cols, cols);
+      if (view.rows == 1) row = std::span{&*largest_of(row), 1};
+      std::ranges::fill(row, T(0.0));
+    } else if constexpr (!std::is_integral_v<T>) {
+      for (T& value : values) {
+        value = T(rounded_to_bits(static_cast<double>(value), kept_bits(fault)));
+      }
+    }
+  });
+  upload(view, host, stream);
+  return host != before;
+}
+
 /// Damages the outputs of the last repetition. False on every rank when the fault cannot apply to
 /// this workload, world or size. Collective.
 bool damage_outputs(comm::World& world, Workload& workload, Fault fault) {
@@ -176,11 +232,8 @@ bool damage_outputs(comm::World& world, Workload& workload, Fault fault) {
     }
     return true;
   }
-  std::int64_t elements = 0;
-  if (has_data) elements = filled->rows * filled->cols;
-  if (fault == Fault::swap_blocks && world.group().max(elements) < 2) return false;
-  if (world.rank() == victim) damage_block(*filled, fault, world.stream());
-  return true;
+  bool const changed = world.rank() == victim && damage_block(*filled, fault, world.stream());
+  return world.group().agree(changed) >= 0;
 }
 
 class FaultyWorkload final : public Workload {
@@ -199,6 +252,7 @@ class FaultyWorkload final : public Workload {
     world.inject(world.size() > 1 ? message_fault() : comm::MessageFault::none);
     real_->prepare(world, seed, selected);
     world.inject(comm::MessageFault::none);
+    changed_inputs_.clear();
   }
   void reset(comm::World& world, kernels::VariantInfo const& variant) override {
     real_->reset(world, variant);
@@ -206,12 +260,13 @@ class FaultyWorkload final : public Workload {
   void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) override {
     ran_ = &variant;
     if (fault_ == Fault::not_run) return;
+    if (is_of_inputs(fault_)) damage_inputs(world);
     bool const waits = fault_ == Fault::misplaced_wait && leg == Leg::overlapped;
     real_->run(world, waits ? Leg::serial : leg, variant);
   }
   Verdict validate(comm::World& world) override {
     if (!applies(world)) {
-      return {.skipped = "this fault does not apply to this workload or world"};
+      return {.skipped = "this fault does not apply to this workload, world or type"};
     }
     if (fault_ == Fault::stale) {
       auto const [earlier, is_first] = earlier_.try_emplace(ran_);
@@ -228,6 +283,24 @@ class FaultyWorkload final : public Workload {
   std::vector<Extra> observed() override { return real_->observed(); }
 
  private:
+  /// Those of the variant that reset() was called for, once. As the victim of faults of outputs, the
+  /// last rank that has any.
+  void damage_inputs(comm::World& world) {
+    std::vector<device::MatrixView> inputs;
+    for (Field const& field : real_->fields()) {
+      bool const has_data = field.view.rows * field.view.cols > 0;
+      if (field.is_input && has_data) inputs.push_back(field.view);
+    }
+    if (fault_ == Fault::rank_one && inputs.size() > 1)
+      inputs.erase(inputs.begin(), inputs.end() - 1);
+    std::int64_t const victim = world.group().max(std::int64_t{inputs.empty() ? -1 : world.rank()});
+    for (device::MatrixView const& input : inputs) {
+      if (fault_ == Fault::rank_one && world.rank() != victim) continue;
+      auto const [changed, is_new] = changed_inputs_.try_emplace(input.data, false);
+      if (is_new) changed->second = damage_input(input, fault_, world.stream());
+    }
+  }
+
   comm::MessageFault message_fault() const {
     switch (fault_) {
       case Fault::wrong_rank: return comm::MessageFault::wrong_rank;
@@ -243,6 +316,14 @@ class FaultyWorkload final : public Workload {
       case Fault::none:
       case Fault::not_run:
       case Fault::stale: return true;
+      case Fault::f32:
+      case Fault::tf32:
+      case Fault::bf16:
+      case Fault::rank_one: {
+        bool const changed =
+            std::ranges::any_of(changed_inputs_, [](auto const& input) { return input.second; });
+        return world.group().agree(changed) >= 0;
+      }
       case Fault::misplaced_wait: return traits.has_legs;
       case Fault::drop_message: return world.size() > 1 && traits.communicates;
       case Fault::wrong_rank:
@@ -256,6 +337,7 @@ class FaultyWorkload final : public Workload {
   std::unique_ptr<Workload> real_;
   Fault fault_;
   kernels::VariantInfo const* ran_ = nullptr;
+  std::map<void const*, bool> changed_inputs_;  ///< by address, whether the fault changed a bit
   std::map<kernels::VariantInfo const*, Saved> earlier_;  ///< outputs on other data
 };
 
@@ -274,6 +356,12 @@ std::string_view summary_of(Fault fault) {
     case Fault::last_row: return "the last row was never written";
     case Fault::swap_blocks:
       return "two ranks' outputs are swapped, or two halves where ranks agree";
+    case Fault::swap_columns: return "two neighbouring columns are swapped";
+    case Fault::f32: return "inputs are rounded to f32";
+    case Fault::tf32: return "inputs are rounded to tf32, 11 bits";
+    case Fault::bf16: return "inputs are rounded to bf16, 8 bits";
+    case Fault::rank_one:
+      return "a row of the last input is missing: of a product, one term of each sum";
     case Fault::wrong_rank: return "data come from the wrong rank";
     case Fault::drop_message: return "a message never reaches its place";
     case Fault::not_run: return "the operation is not executed at all";

@@ -21,6 +21,11 @@ enum class Fault {
   missing_tile,
   last_row,
   swap_blocks,
+  swap_columns,
+  f32,
+  tf32,
+  bf16,
+  rank_one,
   wrong_rank,
   drop_message,
   not_run,
@@ -28,7 +33,7 @@ enum class Fault {
   misplaced_wait,
 };
 constexpr auto enum_names(Fault) {
-  return core::EnumNames<Fault, 14>{{{Fault::none, "none"},
+  return core::EnumNames<Fault, 19>{{{Fault::none, "none"},
                                      {Fault::nan, "nan"},
                                      {Fault::inf, "inf"},
                                      {Fault::sign, "sign"},
@@ -37,6 +42,11 @@ constexpr auto enum_names(Fault) {
                                      {Fault::missing_tile, "missing_tile"},
                                      {Fault::last_row, "last_row"},
                                      {Fault::swap_blocks, "swap_blocks"},
+                                     {Fault::swap_columns, "swap_columns"},
+                                     {Fault::f32, "f32"},
+                                     {Fault::tf32, "tf32"},
+                                     {Fault::bf16, "bf16"},
+                                     {Fault::rank_one, "rank_one"},
                                      {Fault::wrong_rank, "wrong_rank"},
                                      {Fault::drop_message, "drop_message"},
                                      {Fault::not_run, "not_run"},
@@ -50,8 +60,8 @@ std::string_view summary_of(Fault fault);
 /// The case as a fault wants it: `off_by_one` takes integer data, which are exact.
 core::Case with_fault(core::Case spec, Fault fault);
 
-/// `real`, whose repetitions or results have the fault. validate() says `skipped` where it does not
-/// apply to this workload, world or size. Faults of messages sit in the channels that the workload
+/// `real`, whose inputs, repetitions or results have the fault. validate() says `skipped` where it
+/// does not apply to this workload, world or size, or changes no bit of them. Faults of messages sit in the channels that the workload
 /// connects in prepare().
 std::unique_ptr<Workload> make_faulty(std::unique_ptr<Workload> real, Fault fault);
 
