@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
-"""Every workload passes its check at this number of ranks, with this chunk size.
+"""Every case of an input passes its check at this number of ranks, with this chunk size.
 
-correct_test.py RANKS CHUNK_BYTES BINARY LAUNCHER...
+correct_test.py INPUT RANKS CHUNK_BYTES BINARY LAUNCHER...
 """
 import pathlib
 import sys
@@ -12,10 +12,10 @@ from quadrille import TESTS, Program, check, last_line  # noqa: E402
 
 
 def main():
-    ranks, chunk = int(sys.argv[1]), sys.argv[2]
-    program = Program(sys.argv[3:])
+    source, ranks, chunk = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    program = Program(sys.argv[4:])
     min_ranks = {workload["name"]: workload["min_ranks"] for workload in program.listed("workloads")}
-    process, report, _ = program.run(TESTS / "workloads" / "small.toml", "--set", f"run.chunk_bytes={chunk}",
+    process, report, _ = program.run(TESTS / "workloads" / source, "--set", f"run.chunk_bytes={chunk}",
                                      "--set", "run.vendor=auto", "--set", "run.repetitions=2", ranks=ranks)
     check(process.returncode == 0, "the run must pass", process)
     check(last_line(process).startswith("RESULT PASS"), "the last line must say PASS", process)
