@@ -11,8 +11,8 @@
 
 namespace quadrille::core {
 
-OrderInterval median_interval(std::int64_t n) {
-  if (n < 2) return {};
+std::optional<OrderInterval> median_interval(std::int64_t n) {
+  if (n < 2) return std::nullopt;
   // The median lies between the order statistics `low` and n - 1 - low with the probability that
   // low < B < n - low for B ~ Binomial(n, 1/2). Widen from the middle until that reaches 95 %.
   auto const size = static_cast<double>(n);
@@ -27,7 +27,8 @@ OrderInterval median_interval(std::int64_t n) {
     --b;
     coverage += 2 * mass;
   }
-  return {b - 1, n - b};
+  if (coverage < 0.95) return std::nullopt;
+  return OrderInterval{b - 1, n - b};
 }
 
 Summary summarize(std::span<double const> sample) {
@@ -37,8 +38,8 @@ Summary summarize(std::span<double const> sample) {
 
   auto const n = static_cast<double>(s.n);
   s.mean = std::accumulate(sample.begin(), sample.end(), 0.0) / n;
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   if (std::any_of(sample.begin(), sample.end(), [](double x) { return std::isnan(x); })) {
-    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
     s.min = s.median = s.p95 = s.max = s.cv = s.median_low = s.median_high = kNan;
     return s;
   }
@@ -51,9 +52,9 @@ Summary summarize(std::span<double const> sample) {
   // The halves first: the sum of two large values may overflow.
   s.median = s.n % 2 == 1 ? at(s.n / 2) : at(s.n / 2 - 1) / 2 + at(s.n / 2) / 2;
   s.p95 = at((95 * s.n + 99) / 100 - 1);
-  auto const [low, high] = median_interval(s.n);
-  s.median_low = at(low);
-  s.median_high = at(high);
+  auto const interval = median_interval(s.n);
+  s.median_low = interval ? at(interval->low) : kNan;
+  s.median_high = interval ? at(interval->high) : kNan;
 
   double squares = 0;
   for (double const x : sorted) squares += (x - s.mean) * (x - s.mean);

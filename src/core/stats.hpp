@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace quadrille::core {
@@ -16,18 +17,20 @@ struct Summary {
   double max = 0;
   double mean = 0;
   double cv = 0;           ///< standard deviation / mean
-  double median_low = 0;   ///< 95 % interval of the median, by order statistics (binomial)
-  double median_high = 0;  ///< equal to min and max where n is too small for 95 %
+  double median_low = 0;   ///< 95 % interval of the median, by order statistics (binomial);
+  double median_high = 0;  ///< NaN where n is too small for 95 %
 };
 
 /// Summarises a sample. NaN in the sample gives NaN in min, median, p95, max. Empty gives n = 0.
 Summary summarize(std::span<double const> sample);
 
-/// Zero-based ranks [low, high] of the order statistics that enclose the median with at least 95 %.
+/// Zero-based ranks [low, high] of order statistics.
 struct OrderInterval {
   std::int64_t low = 0;
   std::int64_t high = 0;
 };
-OrderInterval median_interval(std::int64_t n);
+/// The narrowest that encloses the median with at least 95 %. Below six values there is none: the
+/// range of five covers 93.75 %.
+std::optional<OrderInterval> median_interval(std::int64_t n);
 
 }  // namespace quadrille::core

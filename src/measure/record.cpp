@@ -206,6 +206,7 @@ void set_ratio(Record& record, Record const& base) {
   core::Summary const ratio = paired_ratio(record, base);
   if (ratio.n == 0 || !std::isfinite(ratio.median)) return;
   record.ratio_to_vendor = ratio.median;
+  if (!std::isfinite(ratio.median_low)) return;  // too few pairs
   record.ratio_to_vendor_low = ratio.median_low;
   record.ratio_to_vendor_high = ratio.median_high;
 }

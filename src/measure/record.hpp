@@ -116,7 +116,7 @@ void finish(Record& record);
 /// Ratios of rates, this over base, of the repetitions with equal index: variants of one case are
 /// launched alternately, so both of a pair saw the same clocks. n = 0 without a common repetition.
 core::Summary paired_ratio(Record const& record, Record const& base);
-/// Sets ratio_to_vendor and its interval to the median of paired_ratio().
+/// Sets ratio_to_vendor to the median of paired_ratio(), and its interval where there is one.
 void set_ratio(Record& record, Record const& base);
 
 /// Facts of a run that stand once in a result.

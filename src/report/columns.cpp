@@ -145,7 +145,7 @@ constexpr Column kColumns[]{
      interval,
      {"interval", "s",
       "95 % interval of the median by order statistics (binomial), without any assumption about\n"
-      "the distribution. The whole range where fewer than six repetitions were timed."}},
+      "the distribution. Missing below six repetitions: the whole range of five covers 93.75 %."}},
     {"median_high_s", csv, time<&Summary::median_high>},
     {"min_s", both, time<&Summary::min>, {"min", 7, right}, seconds},
     {"p95_s", csv, time<&Summary::p95>, {"p95", 7, right}, seconds},
@@ -183,7 +183,8 @@ constexpr Column kColumns[]{
      vendor_ratio,
      {"vendor", "ratio",
       "Median of the paired ratios: the vendor's time of a repetition over ours, both launched\n"
-      "alternately in this run, with the 95 % interval of that median. Above 1 is faster."}},
+      "alternately in this run, with the 95 % interval of that median from six pairs on. Above 1\n"
+      "is faster."}},
     {"ratio_to_vendor_low", csv, timed<&Record::ratio_to_vendor_low>},
     {"ratio_to_vendor_high", csv, timed<&Record::ratio_to_vendor_high>},
     {"ratio_to_copy",

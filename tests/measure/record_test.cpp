@@ -163,14 +163,25 @@ TEST(Legs, HiddenIsRawAndNeedsAllFour) {
 }
 
 TEST(Ratio, PairsRepetitionsOfEqualIndex) {
-  Record ours = timed(1, {1, 10, 2, 4, 1});
-  Record const base = timed(1, {2, 20, 4, 8, 3});
+  Record ours = timed(1, {1, 10, 2, 4, 1, 5});
+  Record const base = timed(1, {2, 20, 4, 8, 3, 10});
 
   set_ratio(ours, base);
 
   EXPECT_EQ(ours.ratio_to_vendor, 2);
   EXPECT_EQ(ours.ratio_to_vendor_low, 2);
   EXPECT_EQ(ours.ratio_to_vendor_high, 3);
+}
+
+TEST(Ratio, OfFivePairsHasNoInterval) {
+  Record ours = timed(1, {1, 10, 2, 4, 1});
+  ours.ratio_to_vendor_low = ours.ratio_to_vendor_high = 1;
+
+  set_ratio(ours, timed(1, {2, 20, 4, 8, 3}));
+
+  EXPECT_EQ(ours.ratio_to_vendor, 2);
+  EXPECT_FALSE(ours.ratio_to_vendor_low);
+  EXPECT_FALSE(ours.ratio_to_vendor_high);
 }
 
 TEST(Ratio, ComparesRatesWhereWorkDiffers) {

@@ -39,7 +39,9 @@ inline measure::Record sample_record() {
   r.kernels = {"gemm_naive_kernel: grid 128x128x1", "another: block 32x1x1"};
   r.published = 2.5e12;
   r.published_on = "RTX A6000";
-  r.seconds = {0.1, 0.11, 0.12, 0.1, 0.10000000000000001, 0.2, 0.1, 0.12, 0.11, 0.3, 0.1, 0.1};
+  r.seconds = {
+      0.1, 0.11, 0.12, 0.1, 0.10000000000000001, 0.2, 0.1, 0.12, 0.11, 0.3, 0.1, 0.1, 0.1, 0.11,
+      0.1, 0.1,  0.11, 0.2};
   r.warmup = {0.5, 0.4, std::numeric_limits<double>::quiet_NaN()};
   r.timing = "device";
   r.batch = 100;
