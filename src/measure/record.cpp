@@ -63,18 +63,26 @@ double max_or_nan(std::span<double const> values) {
   return largest;
 }
 
+/// The slowest time over the median of the others, which one slow rank cannot lift; 1 for one rank.
+double slowest_over_others(std::span<double const> times) {
+  if (times.size() < 2) return 1;
+  double const slowest = max_or_nan(times);
+  if (std::isnan(slowest)) return slowest;
+  std::vector<double> others(times.begin(), times.end());
+  others.erase(std::ranges::max_element(others));
+  return slowest / core::summarize(others).median;
+}
+
 void find_imbalance(Record& record) {
   std::size_t const n = repetitions(record.seconds, record.ranks);
-  std::vector<double> max_over_mean;
+  std::vector<double> ratios;
   std::vector<std::int64_t> times_slowest(static_cast<std::size_t>(std::max(record.ranks, 0)));
   for (std::size_t i = 0; i < n; ++i) {
     std::span<double const> const times = row(record.seconds, record.ranks, i);
-    double sum = 0;
-    for (double const t : times) sum += t;
-    max_over_mean.push_back(max_or_nan(times) * record.ranks / sum);
+    ratios.push_back(slowest_over_others(times));
     ++times_slowest[static_cast<std::size_t>(std::ranges::max_element(times) - times.begin())];
   }
-  record.imbalance = n > 0 ? core::summarize(max_over_mean).median : 0;
+  record.imbalance = n > 0 ? core::summarize(ratios).median : 0;
   record.slowest_rank =
       n > 0 ? static_cast<int>(std::ranges::max_element(times_slowest) - times_slowest.begin())
             : -1;
@@ -126,8 +134,10 @@ void judge(Record& record) {
                                     100 * fall));
   }
   if (record.ranks > 1 && !(record.imbalance <= kImbalance)) {
-    add_suspect(record, fmt::format("the slowest rank takes {:.3g} x the mean, most often rank {}",
-                                    record.imbalance, record.slowest_rank));
+    add_suspect(record,
+                fmt::format("the slowest rank takes {:.3g} x the median of the others, most "
+                            "often rank {}",
+                            record.imbalance, record.slowest_rank));
   }
 }
 

@@ -96,7 +96,7 @@ struct Record {
   // Derived by finish(); every number on the screen.
   core::Summary time;
   double rate = 0;
-  double imbalance = 0;   ///< median over repetitions of max / mean over ranks
+  double imbalance = 0;   ///< median over repetitions of the slowest rank / median of the others
   int slowest_rank = -1;  ///< most often the slowest
   std::optional<double> ratio_to_vendor;
   std::optional<double> ratio_to_vendor_low,

@@ -157,7 +157,8 @@ constexpr Column kColumns[]{
      {"imbalance", 9, right},
      ratio,
      {"imbalance", "ratio",
-      "Median over repetitions of the slowest rank's time over the mean of all ranks."}},
+      "Median over repetitions of the slowest rank's time over the median of the others: a rank\n"
+      "that takes twice as long as the rest shows 2 for any number of ranks. 1 on one rank."}},
     {"slowest_rank", csv, slowest_rank, {"slowest rank", 12, right}},
     {"rate",
      both,

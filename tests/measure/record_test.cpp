@@ -81,7 +81,7 @@ TEST(Finish, RateIsWorkOverTheMedianOfTheSlowestRank) {
   EXPECT_EQ(r.time.max, 5);
   EXPECT_EQ(r.rate, 3);
   EXPECT_EQ(r.slowest_rank, 1);
-  EXPECT_DOUBLE_EQ(r.imbalance, 10.0 / 7);  // of 3 / 2, 4 / 3, 5 / 3.5
+  EXPECT_EQ(r.imbalance, 2.5);  // of 3 / 1, 4 / 2, 5 / 2
 }
 
 TEST(Finish, NothingTimedIsNoRateAndNoSuspicion) {
@@ -134,6 +134,27 @@ TEST(Finish, SuspectsVariationAndImbalanceAndTellsOnce) {
   ASSERT_EQ(r.suspect.size(), 2U) << all_reasons(r);
   EXPECT_NE(all_reasons(r).find("the times vary"), std::string::npos);
   EXPECT_NE(all_reasons(r).find("most often rank 3"), std::string::npos);
+}
+
+/// The reasons of a record whose ranks take these times in every repetition.
+std::string reasons_of(std::vector<double> const& times) {
+  std::vector<double> seconds;
+  for (int i = 0; i < 6; ++i) seconds.insert(seconds.end(), times.begin(), times.end());
+  Record r = timed(static_cast<int>(times.size()), seconds);
+  finish(r);
+  return all_reasons(r);
+}
+
+TEST(Finish, SuspectsARankTwiceAsSlowAsTheOthersAndNamesIt) {
+  EXPECT_EQ(reasons_of({1, 2}),
+            "the slowest rank takes 2 x the median of the others, most often rank 1\n");
+  EXPECT_EQ(reasons_of({1, 2, 1, 1.1, 1}),
+            "the slowest rank takes 2 x the median of the others, most often rank 1\n");
+  EXPECT_EQ(reasons_of({1.6, 1, 1}),
+            "the slowest rank takes 1.6 x the median of the others, most often rank 0\n");
+  for (auto const& times : {std::vector<double>{1, 1.5}, {1.5, 1, 1}, {2}, {2, 1, 2, 1, 2}}) {
+    EXPECT_EQ(reasons_of(times), "");
+  }
 }
 
 TEST(Finish, PartsOfRepetitionsAreRefused) {
