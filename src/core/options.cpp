@@ -493,9 +493,10 @@ std::vector<Option> inner_options() {
       everywhere(single(options::count("repetitions", at(&Case::repetitions),
                                        "timed repetitions, at least 1", {.least = 1}))),
       everywhere(single(options::count("warmup.count", at(&Case::warmup, &Warmup::count),
-                                       "least number of untimed repetitions"))),
-      everywhere(single(options::seconds("warmup.seconds", at(&Case::warmup, &Warmup::seconds),
-                                         "least time of untimed repetitions", true))),
+                                       "least number of untimed repetitions of each variant"))),
+      everywhere(
+          single(options::seconds("warmup.seconds", at(&Case::warmup, &Warmup::seconds),
+                                  "least time of untimed repetitions of each variant", true))),
       everywhere(
           single(options::choice("check", at(&Case::check), "how much of a result is checked"))),
       everywhere(single(

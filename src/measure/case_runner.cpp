@@ -302,6 +302,7 @@ class CaseRun {
       record.batch = line.batch;
       record.buffer_sets = line.buffer_sets;
       record.warmup = gather(world_, line.warmup);
+      record.warmup_s = line.warmup_s;
       record.clock_hz = gather(world_, line.clock_hz);
       record.power_w = gather(world_, line.power_w);
       for (std::size_t l = 0; l < line.seconds.size(); ++l) {

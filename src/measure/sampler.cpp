@@ -72,35 +72,53 @@ Sampler::Sampler(comm::World& world, core::Case const& spec, Description const& 
       workload_{workload},
       hooks_{std::move(hooks)} {}
 
-double Sampler::repetition(Line const& line, Leg leg) {
+double Sampler::repetition(Line const& line, Leg leg) { return repetition(line, leg, line.batch); }
+
+double Sampler::repetition(Line const& line, Leg leg, std::int64_t executions) {
   auto const sets = static_cast<std::size_t>(line.buffer_sets);
   for (std::size_t i = 0; i < sets; ++i) set(i).reset(world_, *line.variant);
   world_.stream().synchronize();
   world_.group().barrier();
   instruments_.start();
-  for (std::int64_t i = 0; i < line.batch; ++i) {
+  for (std::int64_t i = 0; i < executions; ++i) {
     set(static_cast<std::size_t>(i) % sets).run(world_, leg, *line.variant);
   }
-  return instruments_.stop() / static_cast<double>(line.batch);
+  return instruments_.stop() / static_cast<double>(executions);
 }
 
 void Sampler::warm_up(std::vector<Line>& lines) {
-  double const start = instruments_.now();
-  for (std::int64_t i = 0; i < kMostWarmups && !interrupted_; ++i) {
-    double const elapsed = world_.group().min(instruments_.now() - start);
-    if (i >= case_.warmup.count && elapsed >= case_.warmup.seconds) return;
+  bool is_warm = false;
+  for (std::int64_t i = 0; !is_warm && !interrupted_; ++i) {
+    is_warm = true;
     for (Line& line : lines) {
+      if (i >= case_.warmup.count && line.warmup_s >= case_.warmup.seconds) continue;
+      is_warm = false;
       hooks_.on_step(line, "warm up");
       if (i == 0) {
         for (Leg const leg : line.legs) {
           if (leg != Leg::overlapped) repetition(line, leg);
         }
       }
-      line.warmup.push_back(repetition(line, Leg::overlapped));
+      warm_up_once(line, i);
     }
+    if (is_warm) return;
     interrupted_ = world_.interrupted();
     hooks_.on_progress("warm up", 0);
   }
+}
+
+void Sampler::warm_up_once(Line& line, std::int64_t i) {
+  // The count first, one by one; then what is left of the seconds, in chunks, so that a short kernel
+  // keeps the device busy.
+  double const left = case_.warmup.seconds - line.warmup_s;
+  std::int64_t const n = i < case_.warmup.count || line.warmup.empty()
+                             ? 1
+                             : executions_within(std::min(left, kChunkSeconds), line);
+  double const seconds = repetition(line, Leg::overlapped, n);
+  line.warmup.push_back(seconds);
+  double const spent = world_.group().min(seconds) * static_cast<double>(n);
+  // Where the clock stands, nothing would ever be warm.
+  line.warmup_s = spent > 0 ? line.warmup_s + spent : case_.warmup.seconds;
 }
 
 void Sampler::sample(std::vector<Line>& lines) {
@@ -136,6 +154,19 @@ void Sampler::sample(std::vector<Line>& lines) {
 /// Whether no rank waits for another in an execution.
 bool Sampler::is_alone() const { return world_.size() == 1 || !description_.traits.communicates; }
 
+bool Sampler::is_repeatable(Line const& line) const {
+  return description_.traits.repeatable && !line.variant->in_place;
+}
+
+/// How many executions take so long, by the slowest rank's warm-up; at least 1. The same on every
+/// rank.
+std::int64_t Sampler::executions_within(double seconds, Line const& line) const {
+  if (!is_repeatable(line) || line.warmup.empty()) return 1;
+  double const one = world_.group().max(core::summarize(line.warmup).median);
+  constexpr double kMost = 1'000'000;
+  return one > 0 ? static_cast<std::int64_t>(std::clamp(seconds / one, 1.0, kMost)) : 1;
+}
+
 /// The same on every rank.
 void Sampler::choose_batch(Line& line) const {
   double const seconds =
@@ -145,7 +176,7 @@ void Sampler::choose_batch(Line& line) const {
   bool const is_short =
       by_device && is_alone() && !line.warmup.empty() && seconds < kShortKernelSeconds;
   line.batch = case_.batch > 0 ? case_.batch : is_short ? kAutomaticBatch : 1;
-  if (!description_.traits.repeatable || line.variant->in_place) line.batch = 1;
+  if (!is_repeatable(line)) line.batch = 1;
 }
 
 /// Makes what batches rotate over, so that they find no operand of an earlier execution in the

@@ -40,6 +40,8 @@ struct Line {
   std::int64_t buffer_sets = 1;              ///< that a batch rotates over
   std::vector<double> warmup;                ///< seconds of an execution, as are these:
   std::vector<std::vector<double>> seconds;  ///< [leg][repetition]
+  double warmup_s = 0;                       ///< seconds of all its untimed executions, by the
+                                             ///< rank that had the fewest
   std::vector<double> clock_hz, power_w;     ///< after each repetition, where the device tells
 };
 
@@ -68,7 +70,7 @@ class Sampler {
   /// One repetition of a line from barrier to the end of the stream; seconds of one execution of
   /// the line's batch. The clock stops before any other barrier: every rank's time is its own.
   double repetition(Line const& line, Leg leg);
-  /// At least as many repetitions and seconds as the case wants.
+  /// At least as many repetitions and seconds of each line as the case wants.
   void warm_up(std::vector<Line>& lines);
   /// The timed ones: as many repetitions as the case wants, and with a sustained clock at least
   /// kSustainedSeconds of them.
@@ -78,7 +80,8 @@ class Sampler {
 
   // A sustained figure needs the device warm and its clock settled.
   static constexpr double kSustainedSeconds = 3;
-  static constexpr std::int64_t kMostWarmups = 1000;
+  // Executions that nobody needs one by one are enqueued in chunks of this, unless one takes longer.
+  static constexpr double kChunkSeconds = 0.05;
   // Kernels shorter than this are launched in batches: the gaps between a clock and one launch would
   // be a good part of what it shows.
   static constexpr double kShortKernelSeconds = 50e-6;
@@ -87,7 +90,11 @@ class Sampler {
   static constexpr double kColdCaches = 3;
 
  private:
+  double repetition(Line const& line, Leg leg, std::int64_t executions);
+  void warm_up_once(Line& line, std::int64_t i);
   bool is_alone() const;
+  bool is_repeatable(Line const& line) const;
+  std::int64_t executions_within(double seconds, Line const& line) const;
   void choose_batch(Line& line) const;
   void prepare_further_sets(std::vector<Line>& lines);
   Workload& set(std::size_t i) { return i == 0 ? workload_ : *further_sets_[i - 1]; }

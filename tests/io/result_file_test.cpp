@@ -93,6 +93,7 @@ TEST_F(ResultFile, JsonLineKeepsEveryMember) {
   EXPECT_EQ(r.warmup[1], 0.4);
   EXPECT_TRUE(std::isnan(r.warmup[2]));
   EXPECT_EQ(r.first_use_s, wrote.first_use_s);
+  EXPECT_EQ(r.warmup_s, wrote.warmup_s);
   ASSERT_EQ(r.legs.size(), 4U);
   EXPECT_EQ(r.legs[0].leg, "compute");
   EXPECT_EQ(r.legs[0].seconds, wrote.legs[0].seconds);

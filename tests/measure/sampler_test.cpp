@@ -80,17 +80,37 @@ TEST(WarmUp, RunsAsOftenAsTheCaseSays) {
   for (Line const& line : rig.lines) EXPECT_EQ(line.warmup, std::vector(3, kTick));
 }
 
-TEST(WarmUp, RunsAsLongAsTheCaseSays) {
+/// Seconds of the untimed executions of a variant.
+double warmed(Rig const& rig, VariantInfo const& variant) {
+  return static_cast<double>(rig.script.count(fmt::format("run {}", variant.name))) *
+         rig.script.cost(variant, Leg::overlapped);
+}
+
+TEST(WarmUp, EveryVariantRunsAsLongAsTheCaseSays) {
   Rig rig;
-  rig.spec.warmup = {.count = 1, .seconds = 10 * kTick};
+  rig.spec.warmup = {.count = 1, .seconds = 4};
   rig.script.cost = [](VariantInfo const& variant, Leg) {
-    return variant.name == kA.name ? kTick : 2 * kTick;
+    return variant.name == kA.name ? kShort : 0.5;
   };
 
   rig.sampler().warm_up(rig.lines);
 
-  EXPECT_EQ(rig.lines[0].warmup, std::vector(4, kTick)) << "rounds take 3 ticks";
-  EXPECT_EQ(rig.lines[1].warmup, std::vector(4, 2 * kTick));
+  EXPECT_NEAR(warmed(rig, kA), 4, 2 * kShort) << "as short as it is";
+  EXPECT_EQ(rig.lines[0].warmup_s, warmed(rig, kA));
+  EXPECT_EQ(rig.lines[0].warmup, std::vector(rig.lines[0].warmup.size(), kShort));
+  EXPECT_LT(rig.lines[0].warmup.size(), 100U) << "not one sample for each of 262144";
+  EXPECT_EQ(warmed(rig, kB), 4);
+  EXPECT_EQ(rig.lines[1].warmup, std::vector(8, 0.5));
+}
+
+TEST(WarmUp, NothingFollowsItselfThatMayNot) {
+  Rig rig{{&kInPlace}};
+  rig.spec.warmup = {.count = 1, .seconds = 1500 * kTick};
+
+  rig.sampler().warm_up(rig.lines);
+
+  EXPECT_EQ(rig.script.count("reset in_place"), 1500);
+  EXPECT_EQ(rig.script.count("run in_place"), 1500);
 }
 
 TEST(WarmUp, BothLimitsHold) {
@@ -118,7 +138,7 @@ TEST(WarmUp, EndsWhereTheClockStands) {
 
   rig.sampler().warm_up(rig.lines);
 
-  EXPECT_EQ(rig.lines[0].warmup.size(), static_cast<std::size_t>(Sampler::kMostWarmups));
+  EXPECT_EQ(rig.lines[0].warmup.size(), 1U);
 }
 
 TEST(WarmUp, AllRanksDoAsManyAsTheFastestNeeds) {
@@ -128,7 +148,8 @@ TEST(WarmUp, AllRanksDoAsManyAsTheFastestNeeds) {
 
   rig.sampler().warm_up(rig.lines);
 
-  EXPECT_EQ(rig.lines[0].warmup.size(), 10U);
+  EXPECT_EQ(rig.script.count("run a"), 10);
+  EXPECT_EQ(rig.lines[0].warmup_s, 10 * kTick) << "of the rank that had the fewest";
 }
 
 TEST(WarmUp, RunsOtherLegsOnce) {

@@ -48,6 +48,7 @@ inline measure::Record sample_record() {
   r.clock_hz = {1.98e9, 1.98e9, 1.9e9, 1.97e9, 1.98e9, 1.9e9};
   r.power_w = {300, 310, 305.5};
   r.first_use_s = 1.5;
+  r.warmup_s = 0.9;
   r.legs = {{"compute", {0.05, 0.06, 0.05, 0.05, 0.05, 0.06}},
             {"communicate", {0.05, 0.05, 0.05}},
             {"serial", {0.11, 0.11, 0.11}},
