@@ -439,6 +439,15 @@ bool Resolver::check_names(Setting const& setting, Draft const& draft) {
                vocabulary_.transports);
 }
 
+/// Why keys of a case do not go together; empty where they do.
+std::string conflict(Case const& spec) {
+  if (spec.clock == Clock::sustained && spec.timing == Timing::launch_only) {
+    return "clock = \"sustained\" waits for the device, timing = \"launch_only\" does not; change "
+           "one of them";
+  }
+  return "";
+}
+
 bool Resolver::build_case(RawCase const& raw, RunSettings const& run, std::vector<Case>& cases) {
   Draft base;
   base.run = run;
@@ -483,6 +492,12 @@ bool Resolver::build_case(RawCase const& raw, RunSettings const& run, std::vecto
   if (drafts.front().spec.size.count == 0) {
     return fail_at(raw.where,
                    fmt::format("case '{}' has no size; write size = 4096, or \"8Ki\"", raw.name));
+  }
+  for (Draft const& draft : drafts) {
+    std::string const problem = conflict(draft.spec);
+    if (!problem.empty()) {
+      return fail_at(raw.where, fmt::format("case '{}': {}", raw.name, problem));
+    }
   }
   for (std::size_t i = 0; i < drafts.size(); ++i) {
     if (swept) drafts[i].spec.name = fmt::format("{}.{}", raw.name, i + 1);

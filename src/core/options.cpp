@@ -500,7 +500,9 @@ std::vector<Option> inner_options() {
       everywhere(
           single(options::choice("check", at(&Case::check), "how much of a result is checked"))),
       everywhere(single(
-          options::choice("clock", at(&Case::clock), "sustained measures for at least 3 s"))),
+          options::choice("clock", at(&Case::clock),
+                          "burst: variants in turn; sustained: each for 3 s of its own without a "
+                          "pause, in samples of at least 50 ms, checked at the end"))),
       everywhere(options::choice(
           "timing", at(&Case::timing),
           "whose clock: events of the device, the host's after a synchronisation, or the "

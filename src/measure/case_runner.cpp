@@ -103,32 +103,25 @@ class CaseRun {
   }
 
   Sampler::Hooks hooks() {
-    return {
-        .make_set =
-            [this] {
-              std::unique_ptr<Workload> further = make_workload();
-              further->prepare(world_, case_.seed, running_);
-              return further;
-            },
-        .after_repetition =
-            [this](Line& line, std::int64_t i) {
-              Record& record = record_of(line);
-              if (i + 1 == case_.repetitions) {
-                for (Extra& extra : workload_->observed()) {
-                  record.extras.push_back(std::move(extra));
-                }
-              }
-              // The last repetition is the one that is judged; with a sustained clock it is not
-              // known beforehand, so each from the planned number on is.
-              bool const is_judged = i + 1 >= case_.repetitions;
-              if (is_judged && case_.check != core::Check::off && record.outcome != Outcome::fail) {
-                phase(line, "check");
-                check(line);
-              }
-            },
-        .on_step = [this](Line const& line, std::string_view step) { phase(line, step); },
-        .on_progress = [this](std::string_view step,
-                              double done) { report_progress(step, 0.2 + 0.8 * done); }};
+    return {.make_set =
+                [this] {
+                  std::unique_ptr<Workload> further = make_workload();
+                  further->prepare(world_, case_.seed, running_);
+                  return further;
+                },
+            .after_repetition =
+                [this](Line& line, bool is_last) {
+                  if (!is_last) return;
+                  for (Extra& extra : workload_->observed()) {
+                    record_of(line).extras.push_back(std::move(extra));
+                  }
+                  if (case_.check == core::Check::off) return;
+                  phase(line, "check");
+                  check(line);
+                },
+            .on_step = [this](Line const& line, std::string_view step) { phase(line, step); },
+            .on_progress = [this](std::string_view step,
+                                  double done) { report_progress(step, 0.2 + 0.8 * done); }};
   }
 
   void prepare(std::uint64_t seed) {
@@ -314,7 +307,7 @@ class CaseRun {
       }
       if (record.outcome == Outcome::fail) {
         // Stays one.
-      } else if (interrupted()) {
+      } else if (!line.is_complete) {
         record.outcome = Outcome::interrupted;
         record.reason = "a signal asked to stop";
       } else if (case_.check == core::Check::off) {

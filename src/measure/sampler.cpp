@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/sampler.hpp"
 
+#include "comm/job_guard.hpp"
+
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 namespace quadrille::measure {
@@ -16,6 +18,7 @@ class DeviceInstruments final : public Instruments {
  public:
   DeviceInstruments(comm::World const& world, core::Timing timing)
       : device_{world.device()}, stream_{world.stream()}, timing_{timing} {
+    for (device::Event& mark : marks_) mark = device::Event{device_};
     if (timing_ != core::Timing::device) return;
     begin_ = device::Event{device_};
     end_ = device::Event{device_};
@@ -27,6 +30,7 @@ class DeviceInstruments final : public Instruments {
   }
   void start() override {
     start_ = now();
+    marked_ = read_ = 0;
     if (timing_ == core::Timing::device) stream_.record(begin_);
   }
   double stop() override {
@@ -39,6 +43,15 @@ class DeviceInstruments final : public Instruments {
       default: return now() - start_;
     }
   }
+  void mark() override { stream_.record(marks_[marked_++ % marks_.size()]); }
+  double lap() override {
+    device::Event const& before = read_ == 0 ? begin_ : marks_[(read_ - 1) % marks_.size()];
+    device::Event const& reached = marks_[read_++ % marks_.size()];
+    reached.synchronize();
+    if (timing_ == core::Timing::device) return reached.seconds_since(before);
+    double const arrived = now();
+    return arrived - std::exchange(start_, arrived);
+  }
   std::optional<device::Telemetry> telemetry() override { return device_.telemetry(); }
   std::size_t last_level_cache_bytes() override {
     return device_.kind() == device::Kind::cuda ? device_.facts().l2_bytes : 0;
@@ -50,6 +63,9 @@ class DeviceInstruments final : public Instruments {
   core::Timing timing_;
   double start_ = 0;
   device::Event begin_, end_;
+  // Those that wait, and the one before them.
+  std::array<device::Event, kMostMarks + 1> marks_;
+  std::size_t marked_ = 0, read_ = 0;
 };
 
 }  // namespace
@@ -75,15 +91,26 @@ Sampler::Sampler(comm::World& world, core::Case const& spec, Description const& 
 double Sampler::repetition(Line const& line, Leg leg) { return repetition(line, leg, line.batch); }
 
 double Sampler::repetition(Line const& line, Leg leg, std::int64_t executions) {
-  auto const sets = static_cast<std::size_t>(line.buffer_sets);
-  for (std::size_t i = 0; i < sets; ++i) set(i).reset(world_, *line.variant);
+  clear_outputs(line);
+  instruments_.start();
+  enqueue(line, leg, 0, executions);
+  return instruments_.stop() / static_cast<double>(executions);
+}
+
+/// Ends with all ranks at a barrier and nothing on their streams.
+void Sampler::clear_outputs(Line const& line) {
+  for (std::int64_t i = 0; i < line.buffer_sets; ++i) {
+    set(static_cast<std::size_t>(i)).reset(world_, *line.variant);
+  }
   world_.stream().synchronize();
   world_.group().barrier();
-  instruments_.start();
-  for (std::int64_t i = 0; i < executions; ++i) {
-    set(static_cast<std::size_t>(i) % sets).run(world_, leg, *line.variant);
+}
+
+/// The executions first, first + 1, ... of a row of them.
+void Sampler::enqueue(Line const& line, Leg leg, std::int64_t first, std::int64_t executions) {
+  for (std::int64_t i = first; i < first + executions; ++i) {
+    set(static_cast<std::size_t>(i % line.buffer_sets)).run(world_, leg, *line.variant);
   }
-  return instruments_.stop() / static_cast<double>(executions);
 }
 
 void Sampler::warm_up(std::vector<Line>& lines) {
@@ -122,46 +149,104 @@ void Sampler::warm_up_once(Line& line, std::int64_t i) {
 }
 
 void Sampler::sample(std::vector<Line>& lines) {
+  if (interrupted_) return;
+  bool const is_sustained = case_.clock == core::Clock::sustained;
   for (Line& line : lines) {
     line.seconds.resize(line.legs.size());
+    if (is_sustained && line.warmup.empty()) warm_up_once(line, 0);  // how long is one?
     choose_batch(line);
   }
   prepare_further_sets(lines);
-  double spent = 0;
-  for (std::int64_t i = 0; !interrupted_; ++i) {
-    bool const enough_time = case_.clock == core::Clock::burst || spent >= kSustainedSeconds;
-    if (i >= case_.repetitions && enough_time) break;
-    double shortest = std::numeric_limits<double>::infinity();
+  is_sustained ? sustain(lines) : take_turns(lines);
+}
+
+void Sampler::take_turns(std::vector<Line>& lines) {
+  for (std::int64_t i = 0; i < case_.repetitions && !interrupted_; ++i) {
     for (Line& line : lines) {
       hooks_.on_step(line, "time");
       for (std::size_t l = 0; l < line.legs.size(); ++l) {
         line.seconds[l].push_back(repetition(line, line.legs[l]));
       }
-      if (std::optional<device::Telemetry> const now = instruments_.telemetry()) {
-        line.clock_hz.push_back(now->clock_hz);
-        line.power_w.push_back(now->power_w);
-      }
-      shortest = std::min(shortest, line.seconds.back().back());
-      hooks_.after_repetition(line, i);
+      read_telemetry(line);
+      line.is_complete = i + 1 == case_.repetitions;
+      hooks_.after_repetition(line, line.is_complete);
     }
-    if (case_.clock == core::Clock::sustained) spent += world_.group().min(shortest);
     interrupted_ = world_.interrupted();
-    hooks_.on_progress("time", static_cast<double>(i + 1) /
-                                   static_cast<double>(std::max(case_.repetitions, i + 1)));
+    hooks_.on_progress("time", static_cast<double>(i + 1) / static_cast<double>(case_.repetitions));
+  }
+}
+
+// One line after the other: the figure is what a device settles at under this variant's own load.
+// In turns, each would start with the power and heat that another one left.
+void Sampler::sustain(std::vector<Line>& lines) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    Line& line = lines[i];
+    for (std::size_t l = 0; l < line.legs.size() && !interrupted_; ++l) sustain(line, l);
+    if (interrupted_) return;
+    line.is_complete = true;
+    hooks_.after_repetition(line, true);
+    hooks_.on_progress("time", static_cast<double>(i + 1) / static_cast<double>(lines.size()));
+  }
+}
+
+void Sampler::sustain(Line& line, std::size_t leg) {
+  std::vector<double>& seconds = line.seconds[leg];
+  // Where ranks wait for each other in an execution, all must run as many, and agree on it now and
+  // then: on a host that takes time from what is measured. Elsewhere a faster one would pause for
+  // the others.
+  bool const in_step = !is_alone();
+  auto const laps_between = static_cast<std::size_t>(
+      std::max<std::int64_t>(1, executions_within(0.5, line) / line.batch));
+  auto const lap = [&] {
+    double const sum = instruments_.lap();
+    seconds.push_back(sum / static_cast<double>(line.batch));
+    if (line.legs[leg] == Leg::overlapped) read_telemetry(line);
+    return sum;
+  };
+  clear_outputs(line);
+  instruments_.start();
+  std::size_t marks = 0;
+  double spent = 0;
+  for (bool is_over = false; !is_over;) {
+    hooks_.on_step(line, "time");
+    // Behind the chunk that lap() waits for lie others: the queue never runs dry.
+    for (; marks < seconds.size() + Instruments::kMostMarks; ++marks) {
+      enqueue(line, line.legs[leg], static_cast<std::int64_t>(marks) * line.batch, line.batch);
+      instruments_.mark();
+    }
+    spent += lap();
+    bool const is_done = spent >= kSustainedSeconds &&
+                         static_cast<std::int64_t>(seconds.size()) >= case_.repetitions;
+    if (!in_step) {
+      is_over = is_done || comm::JobGuard::signalled();
+    } else if (seconds.size() % laps_between == 0) {
+      is_over = world_.group().agree(!is_done) < 0 || world_.interrupted();
+    }
+  }
+  while (seconds.size() < marks) lap();
+  interrupted_ = world_.interrupted();
+  // A sample of every rank, or none.
+  auto const common =
+      static_cast<std::size_t>(world_.group().min(static_cast<double>(seconds.size())));
+  for (std::vector<double>* const samples : {&seconds, &line.clock_hz, &line.power_w}) {
+    samples->resize(std::min(samples->size(), common));
+  }
+}
+
+void Sampler::read_telemetry(Line& line) {
+  if (std::optional<device::Telemetry> const now = instruments_.telemetry()) {
+    line.clock_hz.push_back(now->clock_hz);
+    line.power_w.push_back(now->power_w);
   }
 }
 
 /// Whether no rank waits for another in an execution.
 bool Sampler::is_alone() const { return world_.size() == 1 || !description_.traits.communicates; }
 
-bool Sampler::is_repeatable(Line const& line) const {
-  return description_.traits.repeatable && !line.variant->in_place;
-}
-
 /// How many executions take so long, by the slowest rank's warm-up; at least 1. The same on every
 /// rank.
 std::int64_t Sampler::executions_within(double seconds, Line const& line) const {
-  if (!is_repeatable(line) || line.warmup.empty()) return 1;
+  if (!is_repeatable(description_.traits, *line.variant) || line.warmup.empty()) return 1;
   double const one = world_.group().max(core::summarize(line.warmup).median);
   constexpr double kMost = 1'000'000;
   return one > 0 ? static_cast<std::int64_t>(std::clamp(seconds / one, 1.0, kMost)) : 1;
@@ -176,7 +261,10 @@ void Sampler::choose_batch(Line& line) const {
   bool const is_short =
       by_device && is_alone() && !line.warmup.empty() && seconds < kShortKernelSeconds;
   line.batch = case_.batch > 0 ? case_.batch : is_short ? kAutomaticBatch : 1;
-  if (!is_repeatable(line)) line.batch = 1;
+  if (case_.clock == core::Clock::sustained) {
+    line.batch = std::max(case_.batch, executions_within(kChunkSeconds, line));
+  }
+  if (!is_repeatable(description_.traits, *line.variant)) line.batch = 1;
 }
 
 /// Makes what batches rotate over, so that they find no operand of an earlier execution in the
@@ -187,7 +275,9 @@ void Sampler::prepare_further_sets(std::vector<Line>& lines) {
   bool const is_cold = case_.cache == core::Cache::cold && is_alone();
   std::int64_t most = 1;
   for (Line& line : lines) {
-    double const sets = is_cold ? std::min(wanted, static_cast<double>(line.batch)) : 1;
+    std::int64_t const rotated =
+        case_.clock == core::Clock::sustained ? std::min(line.batch, kAutomaticBatch) : line.batch;
+    double const sets = is_cold ? std::min(wanted, static_cast<double>(rotated)) : 1;
     line.buffer_sets = std::max<std::int64_t>(1, static_cast<std::int64_t>(sets));
     most = std::max(most, line.buffer_sets);
   }

@@ -22,6 +22,12 @@ class Instruments {
   /// all of it and returns the seconds between.
   virtual void start() = 0;
   virtual double stop() = 0;
+  /// For executions without a pause, behind start(): marks the end of what is enqueued. lap() waits
+  /// for the oldest mark that it has not returned for; the seconds since the one before, or since
+  /// start(). At most kMostMarks may wait so.
+  virtual void mark() = 0;
+  virtual double lap() = 0;
+  static constexpr std::size_t kMostMarks = 3;
   /// Clock and power of the device now; empty where it does not tell.
   virtual std::optional<device::Telemetry> telemetry() = 0;
   /// Of the cache in which a cold batch must not find operands; 0: there is none to avoid.
@@ -42,6 +48,7 @@ struct Line {
   std::vector<std::vector<double>> seconds;  ///< [leg][repetition]
   double warmup_s = 0;                       ///< seconds of all its untimed executions, by the
                                              ///< rank that had the fewest
+  bool is_complete = false;                  ///< its last repetition ran
   std::vector<double> clock_hz, power_w;     ///< after each repetition, where the device tells
 };
 
@@ -53,8 +60,9 @@ class Sampler {
   struct Hooks {
     /// Another workload of the case, prepared with the same data.
     std::function<std::unique_ptr<Workload>()> make_set;
-    /// Behind repetition i of a line, with its outputs in place.
-    std::function<void(Line& line, std::int64_t i)> after_repetition = [](Line&, std::int64_t) {};
+    /// Behind a repetition of a line, with its outputs in place; with a sustained clock behind the
+    /// last alone.
+    std::function<void(Line& line, bool is_last)> after_repetition = [](Line&, bool) {};
     /// "warm up" or "time", before each repetition of a line.
     std::function<void(Line const& line, std::string_view step)> on_step = [](Line const&,
                                                                               std::string_view) {};
@@ -72,8 +80,8 @@ class Sampler {
   double repetition(Line const& line, Leg leg);
   /// At least as many repetitions and seconds of each line as the case wants.
   void warm_up(std::vector<Line>& lines);
-  /// The timed ones: as many repetitions as the case wants, and with a sustained clock at least
-  /// kSustainedSeconds of them.
+  /// The timed ones: as many repetitions as the case wants, in turn; with a sustained clock at least
+  /// kSustainedSeconds of each line without a pause, one line after the other.
   void sample(std::vector<Line>& lines);
   /// A signal asked to stop; later calls do nothing.
   bool interrupted() const { return interrupted_; }
@@ -93,9 +101,14 @@ class Sampler {
   double repetition(Line const& line, Leg leg, std::int64_t executions);
   void warm_up_once(Line& line, std::int64_t i);
   bool is_alone() const;
-  bool is_repeatable(Line const& line) const;
   std::int64_t executions_within(double seconds, Line const& line) const;
   void choose_batch(Line& line) const;
+  void clear_outputs(Line const& line);
+  void enqueue(Line const& line, Leg leg, std::int64_t first, std::int64_t executions);
+  void take_turns(std::vector<Line>& lines);
+  void sustain(std::vector<Line>& lines);
+  void sustain(Line& line, std::size_t leg);
+  void read_telemetry(Line& line);
   void prepare_further_sets(std::vector<Line>& lines);
   Workload& set(std::size_t i) { return i == 0 ? workload_ : *further_sets_[i - 1]; }
 

@@ -44,6 +44,7 @@ core::Extents scaled(core::Extents const& shape, std::int64_t first) {
 std::vector<std::string> unsupported_reasons(Workload const& workload, WorkloadEntry const& entry,
                                              core::Case const& spec, device::Device const& device) {
   std::vector<std::string> reasons;
+  Traits const traits = workload.describe({}).traits;
   for (VariantInfo const* row : entry.variants) {
     std::string& reason =
         reasons.emplace_back(kernels::unsupported_reason(*row, device.kind(), device.facts()));
@@ -51,6 +52,9 @@ std::vector<std::string> unsupported_reasons(Workload const& workload, WorkloadE
       reason = fmt::format("has no type {}", core::to_text(spec.type));
     }
     if (reason.empty()) reason = workload.unsupported_reason(*row, device);
+    if (reason.empty() && spec.clock == core::Clock::sustained && !is_repeatable(traits, *row)) {
+      reason = "needs a reset before each execution, for which clock = \"sustained\" has no pause";
+    }
     if (reason.empty() && row->role == Role::demonstration && !spec.demonstrate) {
       reason = "shows a mistake and gives wrong results; set demonstrate = true to see it";
     }

@@ -50,6 +50,10 @@ struct Traits {
   kernels::Role bar = kernels::Role::vendor;
 };
 
+inline bool is_repeatable(Traits const& traits, kernels::VariantInfo const& variant) {
+  return traits.repeatable && !variant.in_place;
+}
+
 /// What a case costs, known without running anything.
 struct Description {
   double amount = 0;         ///< work of one repetition over all ranks, in units of `unit`

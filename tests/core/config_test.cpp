@@ -158,7 +158,7 @@ alpha = -0.1
 legs = true
 save = true
 data = "normal"
-timing = "launch_only"
+timing = "synchronised"
 cache = "hot"
 
 [[case]]
@@ -218,7 +218,7 @@ TEST(Config, EveryKeyArrives) {
   EXPECT_EQ(square.warmup, (Warmup{2, 0.25}));
   EXPECT_EQ(square.check, Check::sample);
   EXPECT_EQ(square.clock, Clock::sustained);
-  EXPECT_EQ(square.timing, Timing::launch_only);
+  EXPECT_EQ(square.timing, Timing::synchronised);
   EXPECT_EQ(square.cache, Cache::hot);
 
   Case const& vector = config.cases[9];
@@ -598,6 +598,12 @@ TEST(Config, AHostSizeIsOneValueOfTheSameShape) {
   EXPECT_HAS(why(one_case("vector", "size_host = \"(1,2)\"")), "vector uses one");
   EXPECT_EQ(good(one_case("gemm", "size_host = \"(1,2,3)\"")).cases[0].size_host,
             (Extents{{1, 2, 3}, 3, 0}));
+}
+
+TEST(Config, KeysThatDoNotGoTogetherSayWhy) {
+  std::string const message =
+      why(one_case("gemm", "clock = \"sustained\"\ntiming = [\"auto\", \"launch_only\"]"));
+  EXPECT_TRUE(message.starts_with("x.toml:1: case 'gemm': clock = \"sustained\" waits")) << message;
 }
 
 TEST(Config, TheFirstErrorOfTheFileIsReported) {

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -43,7 +44,7 @@ struct Script {
   double now = 0;                   ///< what the clock shows
   int sets = 0;                     ///< workloads made
   std::vector<std::string> calls;   ///< "prepare 2", "reset a", "run a", "run a serial", "validate"
-  std::vector<std::string> timing;  ///< "start", "stop"
+  std::vector<std::string> timing;  ///< "start", "stop", "mark", "lap"
   std::vector<int> ran;             ///< set of each execution
 
   /// The executions alone.
@@ -133,12 +134,23 @@ class FakeInstruments final : public measure::Instruments {
     script_.timing.emplace_back("stop");
     return script_.now - started_;
   }
+  void mark() override {
+    script_.timing.emplace_back("mark");
+    marks_.push_back(script_.now);
+  }
+  double lap() override {
+    script_.timing.emplace_back("lap");
+    double const mark = marks_.front();
+    marks_.pop_front();
+    return mark - std::exchange(started_, mark);
+  }
   std::optional<device::Telemetry> telemetry() override { return script_.telemetry; }
   std::size_t last_level_cache_bytes() override { return script_.last_level_cache_bytes; }
 
  private:
   Script& script_;
   double started_ = 0;
+  std::deque<double> marks_;
 };
 
 /// A row that every device runs; of role `own` unless said.

@@ -7,7 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <thread>
 
@@ -80,8 +82,8 @@ TEST(WarmUp, RunsAsOftenAsTheCaseSays) {
   for (Line const& line : rig.lines) EXPECT_EQ(line.warmup, std::vector(3, kTick));
 }
 
-/// Seconds of the untimed executions of a variant.
-double warmed(Rig const& rig, VariantInfo const& variant) {
+/// Seconds of all executions of a variant that the script remembers.
+double ran(Rig const& rig, VariantInfo const& variant) {
   return static_cast<double>(rig.script.count(fmt::format("run {}", variant.name))) *
          rig.script.cost(variant, Leg::overlapped);
 }
@@ -95,22 +97,22 @@ TEST(WarmUp, EveryVariantRunsAsLongAsTheCaseSays) {
 
   rig.sampler().warm_up(rig.lines);
 
-  EXPECT_NEAR(warmed(rig, kA), 4, 2 * kShort) << "as short as it is";
-  EXPECT_EQ(rig.lines[0].warmup_s, warmed(rig, kA));
+  EXPECT_NEAR(ran(rig, kA), 4, 2 * kShort) << "as short as it is";
+  EXPECT_EQ(rig.lines[0].warmup_s, ran(rig, kA));
   EXPECT_EQ(rig.lines[0].warmup, std::vector(rig.lines[0].warmup.size(), kShort));
   EXPECT_LT(rig.lines[0].warmup.size(), 100U) << "not one sample for each of 262144";
-  EXPECT_EQ(warmed(rig, kB), 4);
+  EXPECT_EQ(ran(rig, kB), 4);
   EXPECT_EQ(rig.lines[1].warmup, std::vector(8, 0.5));
 }
 
 TEST(WarmUp, NothingFollowsItselfThatMayNot) {
   Rig rig{{&kInPlace}};
-  rig.spec.warmup = {.count = 1, .seconds = 1500 * kTick};
+  rig.spec.warmup = {.count = 1, .seconds = 30 * kTick};
 
   rig.sampler().warm_up(rig.lines);
 
-  EXPECT_EQ(rig.script.count("reset in_place"), 1500);
-  EXPECT_EQ(rig.script.count("run in_place"), 1500);
+  EXPECT_EQ(rig.script.count("reset in_place"), 30);
+  EXPECT_EQ(rig.script.count("run in_place"), 30);
 }
 
 TEST(WarmUp, BothLimitsHold) {
@@ -213,9 +215,10 @@ TEST(Sample, TellsOfEveryRepetition) {
   rig.hooks.on_step = [&](Line const& line, std::string_view step) {
     told.push_back(fmt::format("{} {}", step, line.variant->name));
   };
-  rig.hooks.after_repetition = [&](Line& line, std::int64_t i) {
-    told.push_back(
-        fmt::format("after {} of {}: {}", i, line.variant->name, line.seconds.back().size()));
+  rig.hooks.after_repetition = [&](Line& line, bool is_last) {
+    EXPECT_EQ(line.is_complete, is_last);
+    told.push_back(fmt::format("after {} of {}{}", line.seconds.back().size(), line.variant->name,
+                               is_last ? ", the last" : ""));
   };
   rig.hooks.on_progress = [&](std::string_view step, double done) {
     told.push_back(fmt::format("{} {}", step, done));
@@ -223,8 +226,9 @@ TEST(Sample, TellsOfEveryRepetition) {
 
   rig.sampler().sample(rig.lines);
 
-  EXPECT_EQ(told, (Names{"time a", "after 0 of a: 1", "time b", "after 0 of b: 1", "time 0.5",
-                         "time a", "after 1 of a: 2", "time b", "after 1 of b: 2", "time 1"}));
+  EXPECT_EQ(told, (Names{"time a", "after 1 of a", "time b", "after 1 of b", "time 0.5",  //
+                         "time a", "after 2 of a, the last", "time b", "after 2 of b, the last",
+                         "time 1"}));
 }
 
 TEST(Sample, KeepsWhatTheDeviceTells) {
@@ -404,39 +408,162 @@ TEST(Cold, LinesShareTheSets) {
   EXPECT_EQ(rig.script.sets, 4);
 }
 
-TEST(Sustained, GoesOnUntilEveryVariantHadItsSeconds) {
-  Rig rig;
-  rig.spec.clock = core::Clock::sustained;
-  rig.script.cost = [](VariantInfo const& variant, Leg) {
-    return variant.name == kA.name ? 0.5 : 2;
-  };
+/// With a sustained clock and executions of a tick, of which 51 fill a chunk.
+struct Steady : Rig {
+  explicit Steady(Selection rows = {&kA, &kB}) : Rig{std::move(rows)} {
+    spec.clock = core::Clock::sustained;
+    script.cost = always(kTick);
+  }
+  /// Sampled after a warm-up, which the script forgets.
+  void sample() {
+    Sampler sampler = this->sampler();
+    sampler.warm_up(lines);
+    script.calls.clear();
+    script.timing.clear();
+    sampler.sample(lines);
+  }
+};
 
-  rig.sampler().sample(rig.lines);
+double total(Line const& line) {
+  double sum = 0;
+  for (double const seconds : line.seconds.back()) {
+    sum += seconds * static_cast<double>(line.batch);
+  }
+  return sum;
+}
 
+TEST(Sustained, EachVariantHasItsSecondsOneAfterTheOther) {
+  Steady rig;
+
+  rig.sample();
+
+  std::string run;  // each call once where it repeats
+  for (std::string const& call : rig.script.calls) {
+    if (!run.ends_with(call + "; ")) run += call + "; ";
+  }
+  EXPECT_EQ(run, "reset a; run a; reset b; run b; ");
   for (Line const& line : rig.lines) {
-    EXPECT_EQ(line.seconds[0].size(), static_cast<std::size_t>(Sampler::kSustainedSeconds / 0.5));
+    EXPECT_EQ(line.batch, 51);
+    EXPECT_GE(total(line), Sampler::kSustainedSeconds);
+    EXPECT_LT(total(line), Sampler::kSustainedSeconds + 3 * Sampler::kChunkSeconds);
+    EXPECT_EQ(total(line), ran(rig, *line.variant));
+    EXPECT_EQ(line.seconds[0], std::vector(line.seconds[0].size(), kTick)) << "of one execution";
   }
 }
 
+TEST(Sustained, TheQueueNeverRunsDry) {
+  Steady rig{{&kA}};
+
+  rig.sample();
+
+  EXPECT_EQ(std::ranges::count(rig.script.timing, "start"), 1);
+  std::vector<std::string> const& timing = rig.script.timing;
+  auto const last_mark = std::ranges::find(timing.rbegin(), timing.rend(), "mark").base();
+  std::size_t waiting = 0;
+  for (auto at = timing.begin(); at != last_mark; ++at) {
+    if (*at == "mark") ++waiting;
+    if (*at != "lap") continue;
+    EXPECT_EQ(waiting, Instruments::kMostMarks);
+    --waiting;
+  }
+  EXPECT_EQ(timing.end() - last_mark, static_cast<std::ptrdiff_t>(waiting)) << "all are read";
+}
+
+TEST(Sustained, SecondsAreThoseOfWholeBatches) {
+  Steady rig{{&kA}};
+  rig.spec.batch = 500;
+
+  rig.sample();
+
+  EXPECT_EQ(rig.lines[0].batch, 500);
+  EXPECT_LT(total(rig.lines[0]), Sampler::kSustainedSeconds + 3 * 500 * kTick);
+}
+
+TEST(Sustained, BatchesOfTheCaseAreFilledUp) {
+  Steady rig{{&kA}};
+  rig.spec.batch = 2;
+
+  rig.sample();
+
+  EXPECT_EQ(rig.lines[0].batch, 51);
+}
+
+TEST(Sustained, FindsItsBatchWithoutAWarmUp) {
+  Steady rig{{&kA}};
+  rig.spec.warmup.count = 0;
+
+  rig.sample();
+
+  EXPECT_EQ(rig.lines[0].batch, 51);
+}
+
 TEST(Sustained, TakesTheRepetitionsOfTheCaseAtLeast) {
-  Rig rig;
-  rig.spec.clock = core::Clock::sustained;
+  Steady rig;
   rig.spec.repetitions = 4;
   rig.script.cost = always(2);
 
-  rig.sampler().sample(rig.lines);
+  rig.sample();
 
-  EXPECT_EQ(rig.lines[0].seconds[0].size(), 4U);
+  EXPECT_EQ(rig.lines[0].seconds[0].size(), 4 + Instruments::kMostMarks - 1);
 }
 
-TEST(Sustained, RanksAgreeOnTheEnd) {
-  Rig rig{{&kA}};
-  rig.spec.clock = core::Clock::sustained;
+TEST(Sustained, RanksThatDoNotWaitForEachOtherHaveTheirOwnSeconds) {
+  Steady rig{{&kA}};
+  rig.script.telemetry = device::Telemetry{.clock_hz = 1.5e9, .power_w = 400};
   rig.script.cost = always(0.5 * (world().rank() + 1));
 
-  rig.sampler().sample(rig.lines);
+  rig.sample();
 
-  EXPECT_EQ(rig.lines[0].seconds[0].size(), 6U) << "of the fastest rank";
+  auto const expected = static_cast<std::int64_t>(std::ceil(6.0 / (world().rank() + 1)));
+  EXPECT_EQ(rig.script.count("run a"), expected + 2);
+  auto const of_slowest = static_cast<std::size_t>(std::ceil(6.0 / world().size())) + 2;
+  EXPECT_EQ(rig.lines[0].seconds[0].size(), of_slowest);
+  EXPECT_EQ(rig.lines[0].clock_hz.size(), of_slowest);
+}
+
+TEST(Sustained, RanksThatWaitForEachOtherAgreeOnTheEnd) {
+  Steady rig{{&kA}};
+  rig.script.description.traits.communicates = true;
+  rig.script.cost = always(0.5 * (world().rank() + 1));
+
+  rig.sample();
+
+  EXPECT_EQ(rig.script.count("run a"), 6 + 2) << "until the fastest has its seconds";
+  EXPECT_EQ(rig.lines[0].seconds[0].size(), 6U + 2U);
+}
+
+TEST(Sustained, EveryLegHasItsSeconds) {
+  Steady rig{{&kA}};
+  rig.lines[0].legs.assign(std::begin(kLegs), std::end(kLegs));
+
+  rig.sample();
+
+  for (std::vector<double> const& seconds : rig.lines[0].seconds) {
+    EXPECT_GE(static_cast<double>(seconds.size()) * 51 * kTick, Sampler::kSustainedSeconds);
+  }
+}
+
+TEST(Sustained, IsJudgedOnceAtTheEnd) {
+  Steady rig;
+  Names told;
+  rig.hooks.after_repetition = [&](Line& line, bool is_last) {
+    told.push_back(fmt::format("{} {} {}", line.variant->name, is_last, line.is_complete));
+  };
+
+  rig.sample();
+
+  EXPECT_EQ(told, (Names{"a true true", "b true true"}));
+}
+
+TEST(Sustained, RotatesOverNoMoreSetsThanABurst) {
+  Steady rig{{&kA}};
+  rig.script.cost = always(kShort);
+  rig.script.last_level_cache_bytes = 1'000'000;
+
+  rig.sample();
+
+  EXPECT_EQ(rig.lines[0].batch, 3276);
+  EXPECT_EQ(rig.script.sets, Sampler::kAutomaticBatch);
 }
 
 TEST(Sustained, ABurstIsShort) {
@@ -477,14 +604,37 @@ TEST(Timing, InstrumentsTimeWhatTheStreamDoes) {
   EXPECT_LT(seconds(core::Timing::launch_only), kSeconds + 1);
 }
 
+TEST(Timing, MarksTimeWhatTheStreamDoesBetweenThem) {
+  constexpr double kSeconds = 0.02;
+  for (core::Timing const timing : {core::Timing::synchronised, core::Timing::device}) {
+    std::unique_ptr<Instruments> const instruments = make_instruments(world(), timing);
+    instruments->start();
+    double sum = 0;
+    for (int i = 0; i < 5; ++i) {
+      world().stream().run([=] {
+        std::this_thread::sleep_for(std::chrono::duration<double>{(i % 2 + 1) * kSeconds});
+      });
+      instruments->mark();
+      if (i > 0) sum += instruments->lap();
+    }
+    double const last = instruments->lap();
+
+    EXPECT_GE(last, 0.9 * kSeconds);
+    EXPECT_GE(sum + last, 7 * kSeconds);
+    EXPECT_LT(sum + last, 7 * kSeconds + 10);
+  }
+}
+
 // Last, because nothing takes a signal back.
-TEST(Signal, EndsSamplingOnAllRanksBehindTheRound) {
-  Rig rig;
-  rig.spec.repetitions = 100;
-  rig.hooks.after_repetition = [&](Line& line, std::int64_t i) {
-    bool const is_time = i == 1 && line.variant == &kA && world().rank() == world().size() - 1;
-    if (is_time) std::raise(SIGUSR1);
+TEST(Signal, EndsTheVariantThatIsSampledAndNoEarlierOne) {
+  Steady rig{{&kA, &kB, &kInPlace}};
+  rig.script.cost = [&](VariantInfo const& variant, Leg) {
+    bool const is_time = variant.name == kB.name && rig.script.count("run b") == 600;
+    if (is_time && world().rank() == world().size() - 1) std::raise(SIGUSR1);
+    return kTick;
   };
+  // So that a signal to one rank ends all of them.
+  rig.script.description.traits.communicates = true;
   Sampler sampler = rig.sampler();
   sampler.warm_up(rig.lines);
   EXPECT_FALSE(sampler.interrupted());
@@ -492,7 +642,12 @@ TEST(Signal, EndsSamplingOnAllRanksBehindTheRound) {
   sampler.sample(rig.lines);
 
   EXPECT_TRUE(sampler.interrupted());
-  for (Line const& line : rig.lines) EXPECT_EQ(line.seconds[0].size(), 2U);
+  EXPECT_TRUE(rig.lines[0].is_complete);
+  EXPECT_GE(total(rig.lines[0]), Sampler::kSustainedSeconds);
+  EXPECT_FALSE(rig.lines[1].is_complete);
+  EXPECT_LT(total(rig.lines[1]), 1.5);
+  EXPECT_GT(total(rig.lines[1]), 0.5) << "what ran is kept";
+  EXPECT_TRUE(rig.lines[2].seconds[0].empty());
   auto const runs = rig.script.runs().size();
   sampler.sample(rig.lines);
   sampler.warm_up(rig.lines);

@@ -29,6 +29,11 @@ constexpr VariantInfo kSingle = [] {
   row.types = {DataType::f32};
   return row;
 }();
+constexpr VariantInfo kInPlace = [] {
+  VariantInfo row = fake_row("in_place");
+  row.in_place = true;
+  return row;
+}();
 constexpr VariantInfo kCeiling = fake_row("ceiling", 0, Role::ceiling);
 // One name, a row for each kind of device.
 constexpr VariantInfo kTwinGpu = fake_row("twin", 0, Role::own, Where::cuda);
@@ -87,6 +92,22 @@ TEST(Reasons, AreOfDeviceThenTypeThenWorkload) {
   rig.spec.type = DataType::f64;
   EXPECT_EQ(rig.reasons()[4], "");
   EXPECT_TRUE(rig.script.calls.empty()) << "nothing is enqueued";
+}
+
+TEST(Reasons, ASustainedClockHasNoPauseForAReset) {
+  Rig rig;
+  rig.entry.variants = {&kInPlace, &kFast};
+  rig.spec.clock = core::Clock::sustained;
+  rig.spec.variants = {"in_place"};
+  std::string const reason =
+      "needs a reset before each execution, for which clock = \"sustained\" has no pause";
+
+  EXPECT_EQ(told(rig.selected()),
+            Names{"in_place: variant 'in_place' " + reason + "; use variant 'fast'"});
+  rig.script.description.traits.repeatable = false;
+  EXPECT_EQ(rig.reasons()[1], reason);
+  rig.spec.clock = core::Clock::burst;
+  EXPECT_EQ(told(rig.selected()), Names{"in_place"});
 }
 
 TEST(Best, IsTheOwnRowOfTheHighestPreferenceThatRuns) {
