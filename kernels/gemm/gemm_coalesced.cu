@@ -5,9 +5,10 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    the 32 threads of a warp have one row and 32 neighbouring columns. Their reads of B
-///              and writes of C are one transaction each and their reads of A one broadcast. The
-///              instructions are those of `naive_flat`: coalescing happens in the memory system
+/// Technique    `naive_flat`, but quotient and remainder are exchanged: the 32 threads of a warp
+///              have one row and 32 neighbouring columns. Their reads of B and writes of C are one
+///              transaction each and their reads of A one broadcast. The instructions are those of
+///              `naive_flat`: coalescing happens in the memory system
 /// Shapes       row-major, any extents and leading dimensions
 /// Types        f32, accumulators f32
 /// Work         2 m n k flop; without caches (2 k + 1) m n elements of traffic

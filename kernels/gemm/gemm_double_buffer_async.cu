@@ -5,9 +5,10 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    cp.async moves words from global to shared memory without registers and without
-///              waiting: the next pair of tiles is copied while this one is multiplied. B is
-///              copied 16 bytes at a time, A word by word, because only then the copy transposes it
+/// Technique    `double_buffer_pingpong`, but cp.async moves words from global to shared memory
+///              without registers and without waiting: the next pair of tiles is copied while this
+///              one is multiplied. B is copied 16 bytes at a time, A word by word, because only
+///              then the copy transposes it
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements

@@ -5,10 +5,10 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    the second barrier of `warp_tile` only keeps a tile from being overwritten while
-///              others still read it. With two pairs that alternate, the barrier of the next pair
-///              does that. A warp still waits for its own loads before it multiplies: loads and
-///              products overlap only between warps that have drifted apart
+/// Technique    `warp_tile`, but without its second barrier, which only keeps a tile from being
+///              overwritten while others still read it. With two pairs of tiles that alternate, the
+///              barrier of the next pair does that. A warp still waits for its own loads before it
+///              multiplies: loads and products overlap only between warps that have drifted apart
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements

@@ -5,10 +5,11 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    a pipeline of two levels. The words of the next pair of tiles are loaded to
-///              registers before this pair is multiplied and stored to the other buffer after it,
-///              so that products hide the latency of global memory. Within a pair, the values of
-///              the next k-iteration are read from shared memory before this iteration's products
+/// Technique    `double_buffer_pingpong`, but as a pipeline of two levels. The words of the next
+///              pair of tiles are loaded to registers before this pair is multiplied and stored to
+///              the other buffer after it, so that products hide the latency of global memory.
+///              Within a pair, the values of the next k-iteration are read from shared memory
+///              before this iteration's products
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements

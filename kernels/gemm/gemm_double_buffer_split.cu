@@ -5,10 +5,10 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    two pairs of tiles, and the threads in two halves. Each half loads one pair for all
-///              and computes its own part of C from both, half an iteration after the other: while
-///              one waits for global memory, the other multiplies. Two pairs take three phases with
-///              one barrier after each, which all threads reach
+/// Technique    `warp_tile`, but with two pairs of tiles, and the threads in two halves. Each half
+///              loads one pair for all and computes its own part of C from both, half an iteration
+///              after the other: while one waits for global memory, the other multiplies. Two pairs
+///              take three phases with one barrier after each, which all threads reach
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements

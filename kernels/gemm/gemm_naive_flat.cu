@@ -5,9 +5,9 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    as `naive`, from a one-dimensional block: the remainder of the thread number is the
-///              row, the quotient the column. Differs from `coalesced` in exchanging the two, and
-///              in nothing else: the pair shows what the order of threads alone is worth
+/// Technique    `naive`, but from a one-dimensional block: the remainder of the thread number is
+///              the row, the quotient the column. Differs from `coalesced` in exchanging the two,
+///              and in nothing else: the pair shows what the order of threads alone is worth
 /// Shapes       row-major, any extents and leading dimensions
 /// Types        f32, accumulators f32
 /// Work         2 m n k flop; without caches (2 k + 1) m n elements of traffic

@@ -5,17 +5,17 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    a block copies a square tile of A and of B to shared memory and multiplies from
-///              there: each element comes from global memory once per block and not once per
-///              thread. Every multiply-add still reads two words of shared memory, which is now the
-///              limit. Tile edges 8, 16 and 32 are variants: a larger tile reads less global memory
+/// Technique    `coalesced`, but a block copies a square tile of A and of B to shared memory and
+///              multiplies from there: each element comes from global memory once per block and not
+///              once per thread. Every multiply-add still reads two words of shared memory, which
+///              is now the limit. Tile edges 8, 16 and 32 are variants: a larger tile reads less
+///              global memory
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
 /// Types        f32, f64, accumulators in the same type
 /// Work         2 m n k flop; traffic 2 m n k / tile elements
 /// Constraints  A and B not transposed; extents below 2^31 - 1024
-/// Launch       tile x tile threads, 2 tile^2 elements of shared memory; two barriers per
-///              pair of tiles, also where a block is a single warp: threads of a warp need not run
-///              in lockstep
+/// Launch       tile^2 threads in a row, 2 tile^2 elements of shared memory; two barriers per pair
+///              of tiles
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
 ///              Performance
@@ -30,8 +30,8 @@ template <class T, int kTile>
 __global__ void __launch_bounds__(kTile* kTile) gemm_shared_tile_kernel(Operands<T> p) {
   QUAD_SHARED(T, tile_a, [kTile][kTile]);
   QUAD_SHARED(T, tile_b, [kTile][kTile]);
-  int const x = static_cast<int>(threadIdx.x);
-  int const y = static_cast<int>(threadIdx.y);
+  int const x = static_cast<int>(threadIdx.x) % kTile;
+  int const y = static_cast<int>(threadIdx.x) / kTile;
   int const row = static_cast<int>(blockIdx.y) * kTile + y;
   int const col = static_cast<int>(blockIdx.x) * kTile + x;
   T const* a = p.a + row * p.lda + x;
@@ -54,7 +54,7 @@ template <class T, int kTile>
 void enqueue(Problem const& problem, device::StreamView stream) {
   auto const p = operands<T>(problem);
   if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH((gemm_shared_tile_kernel<T, kTile>), grid_of(p, kTile, kTile), dim3(kTile, kTile), 0,
+  QUAD_LAUNCH((gemm_shared_tile_kernel<T, kTile>), grid_of(p, kTile, kTile), dim3(kTile * kTile), 0,
               stream, p);
 }
 

@@ -5,11 +5,11 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    where C has fewer tiles than the device has multiprocessors, most of these idle in
-///              all other variants. Here several blocks share a tile of C: each multiplies a slice
-///              of k and stores its partial tile in scratch memory; a second kernel adds the
-///              partial tiles, in a fixed order, and updates C. Worth it where k is large and C is
-///              small
+/// Technique    `warp_tile`, but with k split. Where C has fewer tiles than the device has
+///              multiprocessors, most of these idle in all other variants. Here several blocks
+///              share a tile of C: each multiplies a slice of k and stores its partial tile in
+///              scratch memory; a second kernel adds the partial tiles, in a fixed order, and
+///              updates C. Worth it where k is large and C is small
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements and 2 slices m n for partial tiles

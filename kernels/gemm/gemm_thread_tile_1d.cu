@@ -5,14 +5,15 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    a thread computes 8 elements of one column of C. With k in the outer loop, one
-///              value of B stays in a register for 8 multiply-adds: 9 words of shared memory for 8
-///              multiply-adds where `shared_tile` reads 16
+/// Technique    `shared_tile`, but a thread computes 8 elements of one column of C. With k in the
+///              outer loop, one value of B stays in a register for 8 multiply-adds: 9 words of
+///              shared memory for 8 multiply-adds where `shared_tile` reads 16. BK is 8, so that a
+///              thread still copies one word of each tile
 /// Shapes       row-major, any extents and leading dimensions
 /// Types        f32, accumulators f32; outside the matrices, tiles are zero
 /// Work         2 m n k flop; traffic m n k / 32 elements
 /// Constraints  A and B not transposed; extents below 2^31 - 1024
-/// Launch       512 threads, 4 KiB of shared memory
+/// Launch       512 threads, 4 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
 ///              Performance
@@ -29,7 +30,7 @@ inline constexpr int kThreads = kBM * kBN / kRows;
 #ifdef QUAD_KERNELS
 static_assert(kBM * kBK == kThreads && kBN * kBK == kThreads, "one element of A and B each");
 
-__global__ void __launch_bounds__(kThreads) gemm_thread_tile_1d_kernel(Operands<float> p) {
+__global__ void __launch_bounds__(kThreads, 2) gemm_thread_tile_1d_kernel(Operands<float> p) {
   QUAD_SHARED(float, tile_a, [kBM][kBK]);
   QUAD_SHARED(float, tile_b, [kBK][kBN]);
   int const thread = static_cast<int>(threadIdx.x);
@@ -37,28 +38,31 @@ __global__ void __launch_bounds__(kThreads) gemm_thread_tile_1d_kernel(Operands<
   int const col = static_cast<int>(blockIdx.x) * kBN;
   int const my_row = thread / kBN * kRows;
   int const my_col = thread % kBN;
-  int const row_a = thread / kBK, q_a = thread % kBK;
-  int const q_b = thread / kBN, col_b = thread % kBN;
+  // The word of each tile that this thread copies.
+  int const i = thread / kBK, q_a = thread % kBK;
+  int const q_b = thread / kBN, j = thread % kBN;
+  float const* a = p.a + (row + i) * p.lda + q_a;
+  float const* b = p.b + q_b * p.ldb + col + j;
   float accumulators[kRows] = {};
   for (int first = 0; first < p.k; first += kBK) {
-    bool const inside_a = row + row_a < p.m && first + q_a < p.k;
-    bool const inside_b = first + q_b < p.k && col + col_b < p.n;
-    tile_a[row_a][q_a] = inside_a ? p.a[(row + row_a) * p.lda + first + q_a] : 0.0F;
-    tile_b[q_b][col_b] = inside_b ? p.b[(first + q_b) * p.ldb + col + col_b] : 0.0F;
+    tile_a[i][q_a] = row + i < p.m && first + q_a < p.k ? *a : 0.0F;
+    tile_b[q_b][j] = first + q_b < p.k && col + j < p.n ? *b : 0.0F;
+    a += kBK;
+    b += kBK * p.ldb;
     __syncthreads();  // both tiles are complete
 #pragma unroll
     for (int q = 0; q < kBK; ++q) {
-      float const b = tile_b[q][my_col];
+      float const from_b = tile_b[q][my_col];
 #pragma unroll
-      for (int i = 0; i < kRows; ++i) accumulators[i] += tile_a[my_row + i][q] * b;
+      for (int r = 0; r < kRows; ++r) accumulators[r] += tile_a[my_row + r][q] * from_b;
     }
     __syncthreads();  // all have read the tiles
   }
 #pragma unroll
-  for (int i = 0; i < kRows; ++i) {
-    int const c_row = row + my_row + i;
+  for (int r = 0; r < kRows; ++r) {
+    int const c_row = row + my_row + r;
     int const c_col = col + my_col;
-    if (c_row < p.m && c_col < p.n) update(p, c_row, c_col, accumulators[i]);
+    if (c_row < p.m && c_col < p.n) update(p, c_row, c_col, accumulators[r]);
   }
 }
 

@@ -5,11 +5,12 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    a thread's 8 x 8 elements of C are 16 rows and 16 columns apart, one in each 16 x
-///              16 part of the tile. So neighbouring threads always have neighbouring columns:
-///              their reads of shared memory and their writes of C are contiguous, without vectors.
-///              Variants show the neighbours: `_2x2` has 4 accumulators and a larger BK, `_16x16`
-///              256 accumulators, more than a thread has registers, so that they spill to memory
+/// Technique    another ladder's `thread_tile_2d`: a thread's 8 x 8 elements of C are 16 rows and
+///              16 columns apart, one in each 16 x 16 part of the tile. So neighbouring threads
+///              always have neighbouring columns: their reads of shared memory and their writes of
+///              C are contiguous, without vectors. Variants show the neighbours: `_2x2` has 4
+///              accumulators and a larger BK, `_16x16` 256 accumulators, more than a thread has
+///              registers, so that they spill to memory
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
 /// Types        f32, f64 (`_16x16`: f32), accumulators in the same type
 /// Work         2 m n k flop; traffic 2 m n k / tile elements

@@ -5,14 +5,15 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    as `thread_tile_2d`, but the tile of A is stored by columns. A thread's 8 values of
-///              A for one k-iteration then lie side by side and arrive with two 16-byte reads
-///              instead of eight 4-byte reads
+/// Technique    `thread_tile_2d`, but the tile of A is stored by columns. A thread's 8 values of A
+///              for one k-iteration then lie side by side and arrive with two 16-byte reads instead
+///              of eight 4-byte reads. A warp writes 8 columns, whose words lie in the same banks:
+///              stores of A, of which there are few, now conflict
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
 /// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
 /// Constraints  A and B not transposed; extents below 2^31 - 1024
-/// Launch       256 threads, 8.1 KiB of shared memory
+/// Launch       256 threads, 8 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
 ///              Performance
@@ -24,8 +25,6 @@ namespace {
 inline constexpr int kBM = 128, kBN = 128;  // tile of C
 inline constexpr int kBK = 8;
 inline constexpr int kRows = 8, kCols = 8;  // of one thread
-// A warp stores 4 rows by 8 columns of A: 4 words between columns put them in 32 different banks.
-inline constexpr int kPitchA = kBM + 4;
 inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
 
 // Rows of the tiles that all threads fill in one pass.
@@ -35,7 +34,7 @@ inline constexpr int kRowsB = kThreads / kBN;
 #ifdef QUAD_KERNELS
 
 __global__ void __launch_bounds__(kThreads, 2) gemm_transposed_a_kernel(Operands<float> p) {
-  QUAD_SHARED(float, tile_a, [kBK][kPitchA]);  // transposed
+  QUAD_SHARED(float, tile_a, [kBK][kBM]);  // transposed
   QUAD_SHARED(float, tile_b, [kBK][kBN]);
   int const thread = static_cast<int>(threadIdx.x);
   int const row = static_cast<int>(blockIdx.y) * kBM;
@@ -47,7 +46,6 @@ __global__ void __launch_bounds__(kThreads, 2) gemm_transposed_a_kernel(Operands
   int const q_b = thread / kBN, j = thread % kBN;
   float const* a = p.a + (row + i) * p.lda + q_a;
   float const* b = p.b + q_b * p.ldb + col + j;
-
   float accumulators[kRows][kCols] = {};
   for (int first = 0; first < p.k; first += kBK) {
 #pragma unroll

@@ -5,8 +5,9 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    which tile is best depends on registers, shared memory and the number of tiles that
-///              a matrix cuts into, and is found by trying. The name of a variant has BM, BN and BK
+/// Technique    `vectorized`, but with other tiles, which threads may fill in several passes. Which
+///              tile is best depends on registers, shared memory and the number of tiles that a
+///              matrix cuts into, and is found by trying. The name of a variant has BM, BN and BK
 ///              of the block's tile, then rows and columns of the thread tile. In all legal tiles
 ///              every thread copies whole vectors; these are the dozen worth showing, others are
 ///              one line
@@ -15,7 +16,8 @@
 /// Work         2 m n k flop; traffic m n k (1 / BM + 1 / BN) elements
 /// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
 ///              not transposed; extents below 2^31 - 1024
-/// Launch       a thread for each thread tile; one tile of A and one of B in shared memory
+/// Launch       a thread for each thread tile, with as many registers as it needs; one tile of A
+///              and one of B in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
 ///              Performance
@@ -30,8 +32,11 @@ struct Config {
   static constexpr int kRows = Rows, kCols = Cols;    // of a thread
   static constexpr int kThreads = BM * BN / (Rows * Cols);
   static_assert(Rows % 4 == 0 && Cols % 4 == 0 && BK % 4 == 0);
-  static_assert(BM * BK % (4 * kThreads) == 0 && BN * BK % (4 * kThreads) == 0,
-                "each thread copies whole vectors");
+  // Rows of the tiles that all threads fill in one pass.
+  static constexpr int kRowsA = 4 * kThreads / BK;
+  static constexpr int kRowsB = 4 * kThreads / BN;
+  static_assert(4 * kThreads % BK == 0 && 4 * kThreads % BN == 0);
+  static_assert(BM % kRowsA == 0 && BK % kRowsB == 0, "each thread copies whole vectors");
   static_assert(kThreads % 32 == 0 && kThreads <= 1024);
   static_assert((BM + BN) * BK * 4 <= 48 * 1024, "static shared memory");
 };
@@ -47,52 +52,57 @@ __global__ void __launch_bounds__(C::kThreads) gemm_tuned_kernel(Operands<float>
   int const col = static_cast<int>(blockIdx.x) * C::kBN;
   int const my_row = thread / (C::kBN / C::kCols) * C::kRows;
   int const my_col = thread % (C::kBN / C::kCols) * C::kCols;
+  // The first of four words of each tile that this thread copies in the first pass.
+  int const i = thread / (C::kBK / 4), q_a = thread % (C::kBK / 4) * 4;
+  int const q_b = thread / (C::kBN / 4), j = thread % (C::kBN / 4) * 4;
+  float const* a = p.a + (row + i) * p.lda + q_a;
+  float const* b = p.b + q_b * p.ldb + col + j;
   float accumulators[C::kRows][C::kCols] = {};
   for (int first = 0; first < p.k; first += C::kBK) {
 #pragma unroll
-    for (int e = thread * 4; e < C::kBM * C::kBK; e += C::kThreads * 4) {
-      int const i = e / C::kBK, q = e % C::kBK;
-      float4 value{};
-      if (row + i < p.m && first + q < p.k) {
-        value = *reinterpret_cast<float4 const*>(p.a + (row + i) * p.lda + first + q);
+    for (int r = 0; r < C::kBM; r += C::kRowsA) {
+      float4 a4{};
+      if (row + i + r < p.m && first + q_a < p.k) {
+        a4 = *reinterpret_cast<float4 const*>(a + r * p.lda);
       }
-      tile_a[q][i] = value.x;
-      tile_a[q + 1][i] = value.y;
-      tile_a[q + 2][i] = value.z;
-      tile_a[q + 3][i] = value.w;
+      tile_a[q_a][i + r] = a4.x;
+      tile_a[q_a + 1][i + r] = a4.y;
+      tile_a[q_a + 2][i + r] = a4.z;
+      tile_a[q_a + 3][i + r] = a4.w;
     }
 #pragma unroll
-    for (int e = thread * 4; e < C::kBK * C::kBN; e += C::kThreads * 4) {
-      int const q = e / C::kBN, j = e % C::kBN;
-      float4 value{};
-      if (first + q < p.k && col + j < p.n) {
-        value = *reinterpret_cast<float4 const*>(p.b + (first + q) * p.ldb + col + j);
+    for (int r = 0; r < C::kBK; r += C::kRowsB) {
+      float4 b4{};
+      if (first + q_b + r < p.k && col + j < p.n) {
+        b4 = *reinterpret_cast<float4 const*>(b + r * p.ldb);
       }
-      *reinterpret_cast<float4*>(&tile_b[q][j]) = value;
+      *reinterpret_cast<float4*>(&tile_b[q_b + r][j]) = b4;
     }
+    a += C::kBK;
+    b += C::kBK * p.ldb;
     __syncthreads();  // both tiles are complete
 #pragma unroll
     for (int q = 0; q < C::kBK; ++q) {
-      float a[C::kRows], b[C::kCols];
+      float from_a[C::kRows], from_b[C::kCols];
 #pragma unroll
-      for (int i = 0; i < C::kRows; ++i) a[i] = tile_a[q][my_row + i];
+      for (int r = 0; r < C::kRows; ++r) from_a[r] = tile_a[q][my_row + r];
 #pragma unroll
-      for (int j = 0; j < C::kCols; ++j) b[j] = tile_b[q][my_col + j];
+      for (int c = 0; c < C::kCols; ++c) from_b[c] = tile_b[q][my_col + c];
 #pragma unroll
-      for (int i = 0; i < C::kRows; ++i) {
+      for (int r = 0; r < C::kRows; ++r) {
 #pragma unroll
-        for (int j = 0; j < C::kCols; ++j) accumulators[i][j] += a[i] * b[j];
+        for (int c = 0; c < C::kCols; ++c) accumulators[r][c] += from_a[r] * from_b[c];
       }
     }
     __syncthreads();  // all have read the tiles
   }
 #pragma unroll
-  for (int i = 0; i < C::kRows; ++i) {
+  for (int r = 0; r < C::kRows; ++r) {
 #pragma unroll
-    for (int j = 0; j < C::kCols; j += 4) {
-      int const c_row = row + my_row + i;
-      int const c_col = col + my_col + j;
-      if (c_row < p.m && c_col < p.n) update_vector(p, c_row, c_col, accumulators[i] + j);
+    for (int c = 0; c < C::kCols; c += 4) {
+      int const c_row = row + my_row + r;
+      int const c_col = col + my_col + c;
+      if (c_row < p.m && c_col < p.n) update_vector(p, c_row, c_col, accumulators[r] + c);
     }
   }
 }

@@ -5,7 +5,7 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    as `transposed_a`, with float4 for every access to global memory: a quarter of the
+/// Technique    `transposed_a`, but with float4 for every access to global memory: a quarter of the
 ///              load and store instructions, and of the address arithmetic. The cast promises what
 ///              the compiler cannot know, that addresses are multiples of 16. A is transposed on
 ///              its way into shared memory by four scalar stores
@@ -14,7 +14,7 @@
 /// Work         2 m n k flop; traffic m n k / 64 elements
 /// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
 ///              not transposed; extents below 2^31 - 1024
-/// Launch       256 threads, 8.1 KiB of shared memory
+/// Launch       256 threads, 8 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
 ///              Performance
@@ -26,60 +26,58 @@ namespace {
 inline constexpr int kBM = 128, kBN = 128;  // tile of C
 inline constexpr int kBK = 8;
 inline constexpr int kRows = 8, kCols = 8;  // of one thread
-// A warp stores 16 rows by 2 columns of A: 4 words between columns put them in 32 different banks.
-inline constexpr int kPitchA = kBM + 4;
 inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
 
 #ifdef QUAD_KERNELS
 
-__global__ void __launch_bounds__(kThreads) gemm_vectorized_kernel(Operands<float> p) {
-  QUAD_SHARED(float, tile_a, [kBK][kPitchA]);  // transposed
+__global__ void __launch_bounds__(kThreads, 2) gemm_vectorized_kernel(Operands<float> p) {
+  QUAD_SHARED(float, tile_a, [kBK][kBM]);  // transposed
   QUAD_SHARED(float, tile_b, [kBK][kBN]);
   int const thread = static_cast<int>(threadIdx.x);
   int const row = static_cast<int>(blockIdx.y) * kBM;
   int const col = static_cast<int>(blockIdx.x) * kBN;
   int const my_row = thread / (kBN / kCols) * kRows;
   int const my_col = thread % (kBN / kCols) * kCols;
-  // Each thread copies four words of A and four of B.
-  int const row_a = thread / (kBK / 4), q_a = thread % (kBK / 4) * 4;
-  int const q_b = thread / (kBN / 4), col_b = thread % (kBN / 4) * 4;
+  // The first of four words of each tile that this thread copies.
+  int const i = thread / (kBK / 4), q_a = thread % (kBK / 4) * 4;
+  int const q_b = thread / (kBN / 4), j = thread % (kBN / 4) * 4;
+  float const* a = p.a + (row + i) * p.lda + q_a;
+  float const* b = p.b + q_b * p.ldb + col + j;
   float accumulators[kRows][kCols] = {};
   for (int first = 0; first < p.k; first += kBK) {
     float4 a4{}, b4{};
-    if (row + row_a < p.m && first + q_a < p.k) {
-      a4 = *reinterpret_cast<float4 const*>(p.a + (row + row_a) * p.lda + first + q_a);
-    }
-    if (first + q_b < p.k && col + col_b < p.n) {
-      b4 = *reinterpret_cast<float4 const*>(p.b + (first + q_b) * p.ldb + col + col_b);
-    }
-    tile_a[q_a][row_a] = a4.x;
-    tile_a[q_a + 1][row_a] = a4.y;
-    tile_a[q_a + 2][row_a] = a4.z;
-    tile_a[q_a + 3][row_a] = a4.w;
-    *reinterpret_cast<float4*>(&tile_b[q_b][col_b]) = b4;
+    if (row + i < p.m && first + q_a < p.k) a4 = *reinterpret_cast<float4 const*>(a);
+    if (first + q_b < p.k && col + j < p.n) b4 = *reinterpret_cast<float4 const*>(b);
+    tile_a[q_a][i] = a4.x;
+    tile_a[q_a + 1][i] = a4.y;
+    tile_a[q_a + 2][i] = a4.z;
+    tile_a[q_a + 3][i] = a4.w;
+    *reinterpret_cast<float4*>(&tile_b[q_b][j]) = b4;
+    a += kBK;
+    b += kBK * p.ldb;
     __syncthreads();  // both tiles are complete
 #pragma unroll
     for (int q = 0; q < kBK; ++q) {
-      float a[kRows], b[kCols];
+      float from_a[kRows], from_b[kCols];
 #pragma unroll
-      for (int i = 0; i < kRows; ++i) a[i] = tile_a[q][my_row + i];
+      for (int r = 0; r < kRows; ++r) from_a[r] = tile_a[q][my_row + r];
 #pragma unroll
-      for (int j = 0; j < kCols; ++j) b[j] = tile_b[q][my_col + j];
+      for (int c = 0; c < kCols; ++c) from_b[c] = tile_b[q][my_col + c];
 #pragma unroll
-      for (int i = 0; i < kRows; ++i) {
+      for (int r = 0; r < kRows; ++r) {
 #pragma unroll
-        for (int j = 0; j < kCols; ++j) accumulators[i][j] += a[i] * b[j];
+        for (int c = 0; c < kCols; ++c) accumulators[r][c] += from_a[r] * from_b[c];
       }
     }
     __syncthreads();  // all have read the tiles
   }
 #pragma unroll
-  for (int i = 0; i < kRows; ++i) {
+  for (int r = 0; r < kRows; ++r) {
 #pragma unroll
-    for (int j = 0; j < kCols; j += 4) {
-      int const c_row = row + my_row + i;
-      int const c_col = col + my_col + j;
-      if (c_row < p.m && c_col < p.n) update_vector(p, c_row, c_col, accumulators[i] + j);
+    for (int c = 0; c < kCols; c += 4) {
+      int const c_row = row + my_row + r;
+      int const c_col = col + my_col + c;
+      if (c_row < p.m && c_col < p.n) update_vector(p, c_row, c_col, accumulators[r] + c);
     }
   }
 }

@@ -5,10 +5,11 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    the 32 threads of a warp cover a compact 32 x 64 part of C instead of two long rows
-///              of the block's tile: together they read 32 + 64 words of shared memory in a
-///              k-iteration where `vectorized` reads 16 + 128, and without bank conflicts, since
-///              neighbouring threads read neighbouring vectors
+/// Technique    `tuned_128x128x16_8x8`, but the 32 threads of a warp cover a compact 32 x 64 part
+///              of C instead of two long rows of the block's tile, each with four parts of 4 x 4:
+///              together they read 32 + 64 words of shared memory in a k-iteration where those read
+///              16 + 128, and without bank conflicts, since neighbouring threads read neighbouring
+///              vectors
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements

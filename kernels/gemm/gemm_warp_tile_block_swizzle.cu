@@ -5,10 +5,10 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    blocks start in about the order of their numbers. In row order, the blocks that run
-///              together need few rows of A but all columns of B. In bands of 8 rows they form a
-///              compact part of C and find more of both in the L2 cache; it pays once a band of B
-///              no longer fits there
+/// Technique    `warp_tile`, but tiles in another order. Blocks start in about the order of their
+///              numbers. In row order, the blocks that run together need few rows of A but all
+///              columns of B. In bands of 8 rows they form a compact part of C and find more of
+///              both in the L2 cache; it pays once a band of B no longer fits there
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
