@@ -37,9 +37,10 @@ ProblemFacts facts_of(Problem const& p) {
   auto const row = [&](void const* data) {
     return device::MatrixView{const_cast<void*>(data), p.type, 1, p.n, p.n};
   };
-  core::Compute const sums = p.accumulator == DataType::f32 ? core::Compute::f32
-                             : p.type == DataType::i32      ? core::Compute::i64
-                                                            : core::Compute::f64;
+  core::Compute const sums = p.accumulator == DataType::f32   ? core::Compute::f32
+                             : p.accumulator == DataType::i32 ? core::Compute::i32
+                             : p.type == DataType::i32        ? core::Compute::i64
+                                                              : core::Compute::f64;
   ProblemFacts facts{.types = {p.type, sums, DataType::f64},
                      .result = {"result", {p.result, DataType::f64, 1, 1, 1}},
                      .inputs = {{{"x", row(p.x)}}}};
@@ -74,9 +75,9 @@ void require_consistent(Problem const& p) {
   QUAD_REQUIRE(p.n == 0 || p.x != nullptr, "reduction: x is missing");
   QUAD_REQUIRE(p.n == 0 || p.operation != Operation::dot || p.y != nullptr,
                "reduction: dot needs y");
-  QUAD_REQUIRE(
-      p.accumulator == DataType::f64 || (p.accumulator == DataType::f32 && p.type == DataType::f32),
-      "reduction: the accumulator is f64, or f32 for f32 elements");
+  bool const narrow = p.accumulator == DataType::f32 || p.accumulator == DataType::i32;
+  QUAD_REQUIRE(p.accumulator == DataType::f64 || (narrow && p.accumulator == p.type),
+               "reduction: the accumulator is f64, or f32 for f32 and i32 for i32 elements");
   if (!p.reproducible) {
     QUAD_REQUIRE(p.result != nullptr, "reduction: result is missing");
     return;

@@ -27,7 +27,8 @@ using kernels::kVirtualBlocks;
 
 /// Reduction of the elements of x (and y for dot) of this rank. norm2 gives the sum of squares; the
 /// caller takes the root. Types f64, f32, i32. Accumulates f32 in f32 or f64, f64 in f64, integers
-/// in i64 as double. NaN in the input gives NaN, for min and max too.
+/// in i64, or in i32 within a block; the result is a double. NaN in the input gives NaN, for min and
+/// max too.
 struct Problem {
   static constexpr std::string_view kOperation = "reduction";
   /// Of a variant, for n elements.
@@ -37,15 +38,19 @@ struct Problem {
     /// Additions one after the other on the longest way from an element to the result, about;
     /// without it, n: any order.
     double (*chain)(double n, device::Facts const& device) = nullptr;
+    /// Enqueues the second kernel alone, which joins what a launch with `finish == false` has left
+    /// in scratch: for variants whose source times the first kernel alone.
+    void (*finish)(Problem const& problem, device::StreamView stream) = nullptr;
   };
 
   void const* x = nullptr;
   void const* y = nullptr;  ///< dot only
   std::int64_t n = 0;       ///< local elements
   core::DataType type = core::DataType::f64;
-  core::DataType accumulator = core::DataType::f64;
+  core::DataType accumulator = core::DataType::f64;  ///< f64 for integers: i64
   Operation operation = Operation::sum;
   double* result = nullptr;  ///< device memory: one value; the identity when n == 0
+  bool finish = true;        ///< false: variants that have Notes::finish leave it to that
 
   /// Reproducible mode: the virtual blocks [block_first, block_first + block_count) of a vector of
   /// `global_n` elements, of which x holds just those, from block_begin(global_n, block_first). The
@@ -105,6 +110,13 @@ inline constexpr TypeList kReductionTypes{
     {core::DataType::f32, core::Compute::f32, core::DataType::f64},
     {core::DataType::f32, core::Compute::f64, core::DataType::f64},
     {core::DataType::i32, core::Compute::i64, core::DataType::f64}};
+/// What the trees take: integers also as their source adds them.
+inline constexpr TypeList kTreeTypes{
+    {core::DataType::f64, core::Compute::f64, core::DataType::f64},
+    {core::DataType::f32, core::Compute::f32, core::DataType::f64},
+    {core::DataType::f32, core::Compute::f64, core::DataType::f64},
+    {core::DataType::i32, core::Compute::i64, core::DataType::f64},
+    {core::DataType::i32, core::Compute::i32, core::DataType::f64}};
 
 /// What `reference` does with a reproducible problem.
 void launch_reproducible(Problem const& problem, device::StreamView stream);

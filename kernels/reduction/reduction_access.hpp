@@ -7,8 +7,7 @@
 #include <cstdint>
 #include <span>
 
-/// Which words of shared memory the trees of the first rungs touch, for their kernels and for the
-/// model of bank conflicts.
+/// Model of the bank conflicts of a tree in shared memory.
 namespace quadrille::kernels::reduction {
 
 inline constexpr unsigned kTreeThreads = 256;
@@ -19,15 +18,6 @@ struct TreeStep {
   unsigned to = 0;
   unsigned from = 0;
 };
-QUAD_HD static inline constexpr TreeStep naive_step(unsigned thread, unsigned s) {
-  return {thread % (2 * s) == 0, thread, thread + s};
-}
-QUAD_HD static inline constexpr TreeStep interleaved_step(unsigned thread, unsigned s) {
-  return {2 * s * thread < kTreeThreads, 2 * s * thread, 2 * s * thread + s};
-}
-QUAD_HD static inline constexpr TreeStep sequential_step(unsigned thread, unsigned s) {
-  return {thread < s, thread, thread + s};
-}
 
 /// Passes that shared memory needs for one request of a warp: lanes access the 4-byte `words`, of
 /// which 32 banks give one each at a time, a word once for all lanes that want it.

@@ -243,20 +243,25 @@ __device__ inline void finish_in_last_block(Acc sum, Acc* partials, unsigned* fi
 }
 
 /// Second kernel of the variants that need one: joins the partial results of all blocks.
-template <Operation op, class Acc>
+template <Operation op, class Acc, class Part>
 __global__ void __launch_bounds__(1024)
-    reduction_finish_kernel(Acc const* partials, unsigned count, std::int64_t n, double* result) {
+    reduction_finish_kernel(Part const* partials, unsigned count, std::int64_t n, double* result) {
   Acc sum = nothing<op, Acc>();
 #pragma unroll 4
-  for (unsigned i = threadIdx.x; i < count; i += 1024) sum = join<op>(sum, partials[i]);
+  for (unsigned i = threadIdx.x; i < count; i += 1024) {
+    sum = join<op>(sum, static_cast<Acc>(partials[i]));
+  }
   sum = fold_block<op, 1024>(sum);
   if (threadIdx.x == 0) *result = result_of<op>(sum, n);
 }
 
-template <Operation op, class Acc>
+template <Operation op, class Part>
 void launch_finish(Problem const& p, unsigned count, device::StreamView stream) {
-  QUAD_LAUNCH((reduction_finish_kernel<op, Acc>), dim3(1), dim3(1024), 0, stream,
-              partials_of<Acc>(p), count, p.n, p.result);
+  // Sums of a block may fit 32 bits where their sum does not.
+  constexpr bool kWiden = op == Operation::sum && std::is_integral_v<Part>;
+  using Acc = std::conditional_t<kWiden, std::int64_t, Part>;
+  QUAD_LAUNCH((reduction_finish_kernel<op, Acc, Part>), dim3(1), dim3(1024), 0, stream,
+              partials_of<Part>(p), count, p.n, p.result);
 }
 
 /// Blocks of `each` elements that cover n; at least one, which writes the identity.
@@ -288,6 +293,23 @@ void visit_types(Problem const& p, F const& f) {
       return f.template operator()<float, Accumulator<op, float, double>>();
     default: return f.template operator()<std::int32_t, Accumulator<op, std::int32_t, double>>();
   }
+}
+
+/// The same for the trees, which also take integers in integers of their size.
+template <class F>
+void visit_tree_types(Problem const& p, F const& f) {
+  if (p.accumulator == core::DataType::i32) {
+    return f.template operator()<std::int32_t, std::int32_t>();
+  }
+  visit_types(p, f);
+}
+
+/// The second kernel of a tree whose blocks take kEach elements.
+template <unsigned kEach>
+void finish_tree(Problem const& p, device::StreamView stream) {
+  visit_tree_types(p, [&]<class, class Acc>() {
+    launch_finish<Operation::sum, Acc>(p, blocks_for(p.n, kEach), stream);
+  });
 }
 
 /// Calls f.operator()<op, T, Acc>() for the problem.

@@ -5,16 +5,16 @@
 ///
 ///   s = sum x[i]
 ///
-/// Technique    one element per thread; in step s the threads whose number is a multiple of
-///              2 s add the element s further. In every step some lanes of every warp idle, and
-///              the remainder is a slow instruction: the starting point of the series
+/// Technique    one element per thread; in step s the threads whose number is a multiple of 2 s add
+///              the element s further. In every step some lanes of every warp idle, and the
+///              remainder is a slow instruction: the starting point of the series
 /// Shapes       x: n contiguous elements, any n
-/// Types        f32 in f32 or f64, f64 in f64, i32 in i64
+/// Types        f32 in f32 or f64, f64 in f64, i32 in i64 or i32
 /// Work         n s bytes read; 8 shared-memory steps and n / 256 partial results more
 /// Constraints  sum only, not reproducible; scratch of scratch_bytes(n)
 /// Launch       256 threads per block, one element each; then one block of 1024
 /// Accuracy     at worst (8 + n / 2^18 + 15) eps / 2 sum|x| with eps of the accumulator; i32
-///              exact below 2^53
+///              exact below 2^53, in i32 where a block's sum is below 2^31
 /// Source       CUDA tutorial, chapter 08
 #include "reduction/reduction_access.hpp"
 #include "reduction/reduction_device.cuh"
@@ -23,6 +23,11 @@ namespace quadrille::kernels::reduction {
 namespace {
 
 constexpr unsigned kThreads = kTreeThreads;
+
+/// Thread t in step s of the tree. The model of bank conflicts reads it too.
+QUAD_HD constexpr TreeStep tree_step(unsigned t, unsigned s) {
+  return {t % (2 * s) == 0, t, t + s};
+}
 
 #ifdef QUAD_KERNELS
 
@@ -35,7 +40,7 @@ __global__ void __launch_bounds__(kThreads)
   sum[t] = i < n ? static_cast<Acc>(x[i]) : Acc{0};
   __syncthreads();
   for (unsigned s = 1; s < kThreads; s *= 2) {
-    TreeStep const step = naive_step(t, s);
+    TreeStep const step = tree_step(t, s);
     if (step.active) sum[step.to] += sum[step.from];
     __syncthreads();  // the next step reads what this one wrote
   }
@@ -45,11 +50,11 @@ __global__ void __launch_bounds__(kThreads)
 void launch(Problem const& problem, device::StreamView stream) {
   require_scratch(problem);
   unsigned const blocks = blocks_for(problem.n, kThreads);
-  visit_types(problem, [&]<class T, class Acc>() {
+  visit_tree_types(problem, [&]<class T, class Acc>() {
     QUAD_LAUNCH((reduction_naive_kernel<T, Acc>), dim3(blocks), dim3(kThreads), 0, stream,
                 first_of<T>(problem), problem.n, partials_of<Acc>(problem));
-    launch_finish<Operation::sum, Acc>(problem, blocks, stream);
   });
+  if (problem.finish) finish_tree<kThreads>(problem, stream);
 }
 
 #endif  // QUAD_KERNELS
@@ -59,12 +64,14 @@ void launch(Problem const& problem, device::StreamView stream) {
 extern constinit Variant<Problem> const naive{
     {.name = "naive",
      .where = Where::cuda,
-     .types = kReductionTypes,
+     .types = kTreeTypes,
      .needs = {.other = "sum, not reproducible"},
      .source = "CUDA tutorial, chapter 08",
      .summary = "tree in shared memory, every second thread idle in each warp"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = sum_only,
-     .notes = {.conflicts = bank_conflicts<naive_step>, .chain = chain_of_tree<256>}}};
+     .notes = {.conflicts = bank_conflicts<tree_step>,
+               .chain = chain_of_tree<256>,
+               .finish = QUAD_KERNEL_LAUNCH(finish_tree<kThreads>)}}};
 
 }  // namespace quadrille::kernels::reduction

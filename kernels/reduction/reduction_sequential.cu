@@ -5,15 +5,15 @@
 ///
 ///   s = sum x[i]
 ///
-/// Technique    the stride starts at half the block and halves: active threads are neighbours
-///              and so are the words they touch, one bank each
+/// Technique    `interleaved`, but the stride starts at half the block and halves: active threads
+///              are neighbours and so are the words they touch, one bank each
 /// Shapes       x: n contiguous elements, any n
-/// Types        f32 in f32 or f64, f64 in f64, i32 in i64
+/// Types        f32 in f32 or f64, f64 in f64, i32 in i64 or i32
 /// Work         n s bytes read; 8 shared-memory steps and n / 256 partial results more
 /// Constraints  sum only, not reproducible; scratch of scratch_bytes(n)
 /// Launch       256 threads per block, one element each; then one block of 1024
 /// Accuracy     at worst (8 + n / 2^18 + 15) eps / 2 sum|x| with eps of the accumulator; i32
-///              exact below 2^53
+///              exact below 2^53, in i32 where a block's sum is below 2^31
 /// Source       CUDA tutorial, chapter 09/02
 #include "reduction/reduction_access.hpp"
 #include "reduction/reduction_device.cuh"
@@ -22,6 +22,9 @@ namespace quadrille::kernels::reduction {
 namespace {
 
 constexpr unsigned kThreads = kTreeThreads;
+
+/// Thread t in step s of the tree. The model of bank conflicts reads it too.
+QUAD_HD constexpr TreeStep tree_step(unsigned t, unsigned s) { return {t < s, t, t + s}; }
 
 #ifdef QUAD_KERNELS
 
@@ -34,7 +37,7 @@ __global__ void __launch_bounds__(kThreads)
   sum[t] = i < n ? static_cast<Acc>(x[i]) : Acc{0};
   __syncthreads();
   for (unsigned s = kThreads / 2; s > 0; s /= 2) {
-    TreeStep const step = sequential_step(t, s);
+    TreeStep const step = tree_step(t, s);
     if (step.active) sum[step.to] += sum[step.from];
     __syncthreads();  // the next step reads what this one wrote
   }
@@ -44,11 +47,11 @@ __global__ void __launch_bounds__(kThreads)
 void launch(Problem const& problem, device::StreamView stream) {
   require_scratch(problem);
   unsigned const blocks = blocks_for(problem.n, kThreads);
-  visit_types(problem, [&]<class T, class Acc>() {
+  visit_tree_types(problem, [&]<class T, class Acc>() {
     QUAD_LAUNCH((reduction_sequential_kernel<T, Acc>), dim3(blocks), dim3(kThreads), 0, stream,
                 first_of<T>(problem), problem.n, partials_of<Acc>(problem));
-    launch_finish<Operation::sum, Acc>(problem, blocks, stream);
   });
+  if (problem.finish) finish_tree<kThreads>(problem, stream);
 }
 
 #endif  // QUAD_KERNELS
@@ -58,12 +61,14 @@ void launch(Problem const& problem, device::StreamView stream) {
 extern constinit Variant<Problem> const sequential{
     {.name = "sequential",
      .where = Where::cuda,
-     .types = kReductionTypes,
+     .types = kTreeTypes,
      .needs = {.other = "sum, not reproducible"},
      .source = "CUDA tutorial, chapter 09/02",
      .summary = "halving strides: no bank conflict"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = sum_only,
-     .notes = {.conflicts = bank_conflicts<sequential_step>, .chain = chain_of_tree<256>}}};
+     .notes = {.conflicts = bank_conflicts<tree_step>,
+               .chain = chain_of_tree<256>,
+               .finish = QUAD_KERNEL_LAUNCH(finish_tree<kThreads>)}}};
 
 }  // namespace quadrille::kernels::reduction

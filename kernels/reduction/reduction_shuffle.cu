@@ -5,8 +5,9 @@
 ///
 ///   s = sum x[i], sum x[i] y[i], sum x[i]^2, min x[i] or max x[i]
 ///
-/// Technique    lanes exchange registers, so a warp needs five steps and no shared memory; warps
-///              exchange one shared word each: one barrier per block where the tree has eight
+/// Technique    `two_loads`, but without the tree: lanes exchange registers, so a warp needs five
+///              steps and no shared memory; warps exchange one shared word each: one barrier per
+///              block where the tree has eight
 /// Shapes       x, y: n contiguous elements, any n
 /// Types        f32 in f32 or f64, f64 in f64, i32 in i64; min and max in the type
 /// Work         n s bytes read (2 n s for dot) and n / 512 partial results more

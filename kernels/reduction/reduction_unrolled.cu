@@ -5,16 +5,15 @@
 ///
 ///   s = sum x[i]
 ///
-/// Technique    the block size is a template value, so every step is there or not at compile
-///              time: no loop, no counter, one condition per step; the last warp as in
-///              unrolled_last_warp, in registers after the first of its steps
+/// Technique    `unrolled_last_warp`, but the block size is a template value, so every step is
+///              there or not at compile time: no loop, no counter, one condition per step
 /// Shapes       x: n contiguous elements, any n
-/// Types        f32 in f32 or f64, f64 in f64, i32 in i64
-/// Work         n s bytes read; 8 steps and n / 512 partial results more
+/// Types        f32 in f32 or f64, f64 in f64, i32 in i64 or i32
+/// Work         n s bytes read; 8 shared-memory steps and n / 512 partial results more
 /// Constraints  sum only, not reproducible; scratch of scratch_bytes(n)
 /// Launch       256 threads per block, two elements each; then one block of 1024
 /// Accuracy     at worst (9 + n / 2^19 + 15) eps / 2 sum|x| with eps of the accumulator; i32
-///              exact below 2^53
+///              exact below 2^53, in i32 where a block's sum is below 2^31
 /// Source       CUDA tutorial, chapter 09/04
 #include "reduction/reduction_device.cuh"
 
@@ -34,6 +33,16 @@ __device__ inline void fold_upper_half(Acc* sum, unsigned t) {
   }
 }
 
+/// One step of the last warp. Lanes whose result is not used add what they read.
+template <class Acc>
+__device__ inline Acc add_from(Acc* sum, unsigned t, Acc mine, unsigned distance) {
+  mine += sum[t + distance];
+  __syncwarp();  // all lanes have read
+  sum[t] = mine;
+  __syncwarp();  // all lanes have written
+  return mine;
+}
+
 template <unsigned kBlock, class T, class Acc>
 __global__ void __launch_bounds__(kBlock)
     reduction_unrolled_kernel(T const* x, std::int64_t n, Acc* partials) {
@@ -50,19 +59,25 @@ __global__ void __launch_bounds__(kBlock)
   fold_upper_half<kBlock, 128>(sum, t);
   fold_upper_half<kBlock, 64>(sum, t);
   if (t < 32) {
-    Acc const mine = fold_warp<Operation::sum>(sum[t] + sum[t + 32]);
-    if (t == 0) partials[blockIdx.x] = mine;
+    Acc mine = sum[t];
+    mine = add_from(sum, t, mine, 32);
+    mine = add_from(sum, t, mine, 16);
+    mine = add_from(sum, t, mine, 8);
+    mine = add_from(sum, t, mine, 4);
+    mine = add_from(sum, t, mine, 2);
+    add_from(sum, t, mine, 1);
   }
+  if (t == 0) partials[blockIdx.x] = sum[0];
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
   require_scratch(problem);
   unsigned const blocks = blocks_for(problem.n, 2 * kThreads);
-  visit_types(problem, [&]<class T, class Acc>() {
+  visit_tree_types(problem, [&]<class T, class Acc>() {
     QUAD_LAUNCH((reduction_unrolled_kernel<kThreads, T, Acc>), dim3(blocks), dim3(kThreads), 0,
                 stream, first_of<T>(problem), problem.n, partials_of<Acc>(problem));
-    launch_finish<Operation::sum, Acc>(problem, blocks, stream);
   });
+  if (problem.finish) finish_tree<2 * kThreads>(problem, stream);
 }
 
 #endif  // QUAD_KERNELS
@@ -72,11 +87,13 @@ void launch(Problem const& problem, device::StreamView stream) {
 extern constinit Variant<Problem> const unrolled{
     {.name = "unrolled",
      .where = Where::cuda,
-     .types = kReductionTypes,
+     .types = kTreeTypes,
      .needs = {.other = "sum, not reproducible"},
      .source = "CUDA tutorial, chapter 09/04",
      .summary = "all steps written out by a template"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = sum_only, .notes = {.chain = chain_of_tree<512>}}};
+    {.unsupported = sum_only,
+     .notes = {.chain = chain_of_tree<512>,
+               .finish = QUAD_KERNEL_LAUNCH(finish_tree<2 * kThreads>)}}};
 
 }  // namespace quadrille::kernels::reduction

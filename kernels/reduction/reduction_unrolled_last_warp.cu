@@ -5,16 +5,17 @@
 ///
 ///   s = sum x[i]
 ///
-/// Technique    the last six steps concern one warp: written out, with a synchronisation of
-///              that warp in place of barriers, loop and condition. Lanes of a warp do not run in
-///              lockstep by themselves, so each step reads, synchronises, writes and synchronises
+/// Technique    `two_loads`, but the last six steps, which concern one warp, are written out, with
+///              a synchronisation of that warp in place of barriers, loop and condition. Lanes of a
+///              warp do not run in lockstep by themselves, so each step reads, synchronises, writes
+///              and synchronises
 /// Shapes       x: n contiguous elements, any n
-/// Types        f32 in f32 or f64, f64 in f64, i32 in i64
-/// Work         n s bytes read; 9 shared-memory steps and n / 512 partial results more
+/// Types        f32 in f32 or f64, f64 in f64, i32 in i64 or i32
+/// Work         n s bytes read; 8 shared-memory steps and n / 512 partial results more
 /// Constraints  sum only, not reproducible; scratch of scratch_bytes(n)
 /// Launch       256 threads per block, two elements each; then one block of 1024
 /// Accuracy     at worst (9 + n / 2^19 + 15) eps / 2 sum|x| with eps of the accumulator; i32
-///              exact below 2^53
+///              exact below 2^53, in i32 where a block's sum is below 2^31
 /// Source       CUDA tutorial, chapter 09/04
 #include "reduction/reduction_device.cuh"
 
@@ -64,11 +65,11 @@ __global__ void __launch_bounds__(kThreads)
 void launch(Problem const& problem, device::StreamView stream) {
   require_scratch(problem);
   unsigned const blocks = blocks_for(problem.n, 2 * kThreads);
-  visit_types(problem, [&]<class T, class Acc>() {
+  visit_tree_types(problem, [&]<class T, class Acc>() {
     QUAD_LAUNCH((reduction_unrolled_last_warp_kernel<T, Acc>), dim3(blocks), dim3(kThreads), 0,
                 stream, first_of<T>(problem), problem.n, partials_of<Acc>(problem));
-    launch_finish<Operation::sum, Acc>(problem, blocks, stream);
   });
+  if (problem.finish) finish_tree<2 * kThreads>(problem, stream);
 }
 
 #endif  // QUAD_KERNELS
@@ -78,11 +79,13 @@ void launch(Problem const& problem, device::StreamView stream) {
 extern constinit Variant<Problem> const unrolled_last_warp{
     {.name = "unrolled_last_warp",
      .where = Where::cuda,
-     .types = kReductionTypes,
+     .types = kTreeTypes,
      .needs = {.other = "sum, not reproducible"},
      .source = "CUDA tutorial, chapter 09/04",
      .summary = "the last warp synchronises without barriers of the block"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = sum_only, .notes = {.chain = chain_of_tree<512>}}};
+    {.unsupported = sum_only,
+     .notes = {.chain = chain_of_tree<512>,
+               .finish = QUAD_KERNEL_LAUNCH(finish_tree<2 * kThreads>)}}};
 
 }  // namespace quadrille::kernels::reduction

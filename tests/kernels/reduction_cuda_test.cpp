@@ -126,6 +126,7 @@ TEST(ReductionCuda, EveryVariantIsRightAroundEveryBoundary) {
     expect_right<float>(DataType::f64, n, 1, 1);
     expect_right<float>(DataType::f32, n, 3, 2);
     expect_right<std::int32_t>(DataType::f64, n, 2, 1);
+    expect_right<std::int32_t>(DataType::i32, n, 1, 2);
   }
 }
 
@@ -182,6 +183,37 @@ TEST(ReductionCuda, WholeNumbersAreExact) {
         }
       }
     }
+  });
+}
+
+// Sums of blocks that fit 32 bits where the whole sum does not; first without the second kernel,
+// which a later call brings.
+TEST(ReductionCuda, TreesLeaveTheirPartialResultsToTheSecondKernel) {
+  std::int64_t const n = 4096;
+  std::vector<std::int32_t> const x(n, 1 << 21);
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    DeviceArray<std::int32_t> const dx{device, stream, x};
+    Memory memory{device, stream, n};
+    std::vector<std::string_view> names;
+    for (Variant<Problem> const& variant : cuda_variants()) {
+      if (variant.specifics.notes.finish == nullptr) continue;
+      names.push_back(variant.name);
+      for (DataType const accumulator : {DataType::f64, DataType::i32}) {
+        Problem problem{.x = dx.data(),
+                        .n = n,
+                        .type = DataType::i32,
+                        .accumulator = accumulator,
+                        .result = memory.result.data(),
+                        .finish = false,
+                        .scratch = memory.scratch.data()};
+        EXPECT_TRUE(std::isnan(memory.reduce(variant, problem))) << variant.name;
+        variant.specifics.notes.finish(problem, stream);
+        EXPECT_EQ(memory.result.download()[0], 0x1p33) << variant.name;
+      }
+    }
+    std::vector<std::string_view> const trees{"naive",     "interleaved",        "sequential",
+                                              "two_loads", "unrolled_last_warp", "unrolled"};
+    EXPECT_EQ(names, trees);
   });
 }
 
