@@ -3,6 +3,7 @@
 #include "api/api.hpp"
 
 #include "common/variant.hpp"
+#include "device/device.hpp"
 
 namespace quadrille::kernels::api {
 namespace {

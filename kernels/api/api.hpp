@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "device/device.hpp"
+#include "device/views.hpp"
 
 #include <cstdint>
 

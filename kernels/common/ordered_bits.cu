@@ -51,7 +51,7 @@ __global__ void ordered_bits_from_kernel(Bits* data, std::int64_t n) {
 unsigned blocks_for(std::int64_t n, device::StreamView stream) {
   std::int64_t const needed = (n + kThreads - 1) / kThreads;
   return static_cast<unsigned>(
-      std::min<std::int64_t>(needed, 8 * std::int64_t{stream.device().facts().multiprocessors}));
+      std::min<std::int64_t>(needed, 8 * std::int64_t{stream.facts().multiprocessors}));
 }
 
 void require_float(core::DataType type) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/types.hpp"
-#include "device/device.hpp"
+#include "device/views.hpp"
 
 namespace quadrille::kernels {
 

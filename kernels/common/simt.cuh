@@ -22,7 +22,7 @@
 
 #include "core/error.hpp"
 #include "core/types.hpp"
-#include "device/device.hpp"
+#include "device/views.hpp"
 
 /// Defined where kernels are compiled: by nvcc, or by g++ for the interpreter. In other builds g++
 /// compiles kernel files for their rows alone: what is inside of #ifdef QUAD_KERNELS is left out.

@@ -3,9 +3,13 @@
 #include "common/variant.hpp"
 
 #include "core/units.hpp"
+#include "device/device.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include <algorithm>
+#include <vector>
 
 namespace quadrille::kernels {
 
@@ -137,6 +141,10 @@ std::string unsupported_reason(VariantInfo const& variant, device::Kind kind,
                        needs.multiprocessors, device.multiprocessors);
   }
   return {};
+}
+
+std::string unsupported_reason(VariantInfo const& variant, device::StreamView stream) {
+  return unsupported_reason(variant, stream.device().kind(), stream.facts());
 }
 
 std::string unsupported_reason(VariantInfo const& variant, ProblemFacts const& problem) {

@@ -4,18 +4,15 @@
 
 #include "core/table.hpp"
 #include "core/types.hpp"
-#include "device/device.hpp"
+#include "device/views.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
-#include <iterator>
 #include <limits>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace quadrille::kernels {
 
@@ -74,7 +71,8 @@ class TypeList {
  public:
   constexpr TypeList() = default;
   constexpr TypeList(std::initializer_list<Types> types) : count_{types.size()} {
-    std::copy(types.begin(), types.end(), types_.begin());
+    std::size_t i = 0;
+    for (Types const& one : types) types_[i++] = one;
   }
   constexpr auto begin() const { return types_.begin(); }
   constexpr auto end() const { return types_.begin() + static_cast<std::ptrdiff_t>(count_); }
@@ -165,6 +163,8 @@ struct ProblemFacts {
 /// verb: "needs compute capability 9.0, this device has 8.0".
 std::string unsupported_reason(VariantInfo const& variant, device::Kind kind,
                                device::Facts const& device);
+/// The same for the device of a stream.
+std::string unsupported_reason(VariantInfo const& variant, device::StreamView stream);
 /// Why it does not take a problem, by its types and requirements; empty where it does.
 std::string unsupported_reason(VariantInfo const& variant, ProblemFacts const& problem);
 
@@ -216,8 +216,7 @@ struct Variant : VariantInfo {
   /// take it.
   void launch(Problem const& problem, device::StreamView stream) const {
     require_consistent(problem);
-    device::Device& device = stream.device();
-    std::string reason = kernels::unsupported_reason(*this, device.kind(), device.facts());
+    std::string reason = kernels::unsupported_reason(*this, stream);
     if (reason.empty()) reason = unsupported_reason(problem);
     QUAD_REQUIRE(reason.empty(), std::string{Problem::kOperation} + "/" + std::string{name} + ": " +
                                      reason + "; take another variant");

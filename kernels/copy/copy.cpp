@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "copy/copy.hpp"
 
+#include "device/device.hpp"
+
 namespace quadrille::kernels::copy {
 // clang-format off
 QUAD_TABLE(Variant<Problem> const, kTable,

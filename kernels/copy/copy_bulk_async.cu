@@ -83,8 +83,8 @@ __global__ void __launch_bounds__(kThreads)
 void launch(Problem const& problem, device::StreamView stream) {
   if (problem.bytes == 0) return;
   std::int64_t const chunks = std::max<std::int64_t>(1, (problem.bytes + kChunk - 1) / kChunk);
-  auto const blocks = static_cast<unsigned>(
-      std::min<std::int64_t>(chunks, stream.device().facts().multiprocessors));
+  auto const blocks =
+      static_cast<unsigned>(std::min<std::int64_t>(chunks, stream.facts().multiprocessors));
   QUAD_LAUNCH(copy_bulk_async_kernel, dim3(blocks), dim3(kThreads), kStages * kChunk, stream,
               static_cast<char*>(problem.to), static_cast<char const*>(problem.from),
               problem.bytes);

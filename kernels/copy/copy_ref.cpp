@@ -14,6 +14,7 @@
 /// Accuracy     exact
 /// Source       own
 #include "copy/copy.hpp"
+#include "device/device.hpp"
 
 namespace quadrille::kernels::copy {
 

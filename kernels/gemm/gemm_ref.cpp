@@ -13,6 +13,7 @@
 /// Launch       serial, on the stream's own thread
 /// Accuracy     f64: k eps w / 2 at worst; narrower: one rounding of the f64 sum; i32: exact
 /// Source       own
+#include "device/device.hpp"
 #include "gemm/gemm.hpp"
 
 namespace quadrille::kernels::gemm {

@@ -526,7 +526,7 @@ template <class... Tiles>
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
-  int const multiprocessors = stream.device().facts().multiprocessors;
+  int const multiprocessors = stream.facts().multiprocessors;
   device::Span<float> const scratch{static_cast<float*>(problem.scratch),
                                     static_cast<std::int64_t>(problem.scratch_bytes / 4)};
   std::array const choices{choice_of<Tiles>(p, scratch, multiprocessors)...};

@@ -95,7 +95,7 @@ __global__ void __launch_bounds__(kThreads)
 
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
-  device::Facts const& device = stream.device().facts();
+  device::Facts const& device = stream.facts();
   QUAD_REQUIRE(
       problem.scratch != nullptr && problem.scratch_bytes >= scratch_bytes(problem, device),
       "gemm/split_k: needs " + std::to_string(scratch_bytes(problem, device)) +

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/generator.hpp"
-#include "device/device.hpp"
+#include "device/views.hpp"
 
 /// Input values made and results checked where they lie, in GPU memory: bit for bit what
 /// core::generate() gives on the host, from the same source.

@@ -35,7 +35,7 @@ inline constexpr int kThreads = 256;
 
 /// Blocks of kThreads for so many elements: enough to fill the device, then a grid stride.
 inline unsigned blocks_for(std::int64_t elements, device::StreamView stream) {
-  std::int64_t const resident = std::int64_t{stream.device().facts().multiprocessors} * 8;
+  std::int64_t const resident = std::int64_t{stream.facts().multiprocessors} * 8;
   return static_cast<unsigned>(
       std::max<std::int64_t>(1, std::min((elements + kThreads - 1) / kThreads, resident)));
 }

@@ -216,7 +216,7 @@ template <class T, Functions functions>
 void launch_resident(Problem const& p, device::StreamView stream) {
   clear_result(p, stream);
   if (p.count == 0) return;
-  auto const resident = static_cast<unsigned>(2 * stream.device().facts().multiprocessors);
+  auto const resident = static_cast<unsigned>(2 * stream.facts().multiprocessors);
   QUAD_LAUNCH((integral_grid_stride_kernel<T, functions>),
               dim3(std::min(blocks_for(p.count, 1024), resident)), dim3(1024), 0, stream,
               task_of(p), p.result);

@@ -222,7 +222,7 @@ __global__ void __launch_bounds__(kLanes)
 void launch_blocks(Problem const& p, device::StreamView stream) {
   if (p.block_count == 0) return;
   auto const grid = static_cast<unsigned>(
-      std::min<std::int64_t>(p.block_count, 8 * stream.device().facts().multiprocessors));
+      std::min<std::int64_t>(p.block_count, 8 * stream.facts().multiprocessors));
   visit(p, [&]<Integrand f, Rule rule, class T>() {
     QUAD_LAUNCH((integral_blocks_kernel<f, rule, T>), dim3(grid), dim3(kLanes), 0, stream,
                 mesh_of(p), p.cells, p.block_first, p.block_count, p.blocks);
@@ -232,7 +232,7 @@ void launch_blocks(Problem const& p, device::StreamView stream) {
 void launch(Problem const& problem, device::StreamView stream) {
   if (problem.reproducible) return launch_blocks(problem, stream);
   require_scratch(problem);
-  auto const resident = static_cast<unsigned>(4 * stream.device().facts().multiprocessors);
+  auto const resident = static_cast<unsigned>(4 * stream.facts().multiprocessors);
   Task const task = task_of(problem);
   visit(problem, [&]<Integrand f, Rule rule, class T>() {
     if constexpr (f == Integrand::sin2cos2) {

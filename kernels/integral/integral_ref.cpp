@@ -14,6 +14,7 @@
 /// Launch       serial, on the stream's own thread
 /// Accuracy     error_bound()
 /// Source       own
+#include "device/device.hpp"
 #include "integral/integral.hpp"
 
 #include <cmath>

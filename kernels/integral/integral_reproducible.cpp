@@ -15,6 +15,7 @@
 /// Launch       serial, on the stream's own thread
 /// Accuracy     error_bound()
 /// Source       own
+#include "device/device.hpp"
 #include "integral/integral_math.hpp"
 
 namespace quadrille::kernels::integral {

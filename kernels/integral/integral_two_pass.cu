@@ -18,6 +18,7 @@
 /// Launch       32 threads per block, 100 cells each; second pass one block of 1024 threads
 /// Accuracy     error_bound(); sums in a fixed order
 /// Source       DCU programming tutorial, integral
+#include "device/device.hpp"
 #include "integral/integral_device.cuh"
 
 namespace quadrille::kernels::integral {

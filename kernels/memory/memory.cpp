@@ -3,6 +3,7 @@
 #include "memory/memory.hpp"
 
 #include "core/units.hpp"
+#include "device/device.hpp"
 
 #include <fmt/format.h>
 

@@ -13,6 +13,7 @@
 /// Launch       the stream's own thread
 /// Accuracy     exact
 /// Source       textbook
+#include "device/device.hpp"
 #include "memory/memory.hpp"
 
 #include <array>

@@ -3,6 +3,7 @@
 #include "pipeline/pipeline.hpp"
 
 #include "common/variant.hpp"
+#include "device/device.hpp"
 
 namespace quadrille::kernels::pipeline {
 namespace {

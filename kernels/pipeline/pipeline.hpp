@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/types.hpp"
-#include "device/device.hpp"
+#include "device/views.hpp"
 
 /// The two steps that experiments with overlap arrange: an integral over one interval as a long
 /// array of partial sums, and the sum of that array.

@@ -13,6 +13,7 @@
 /// Launch       one task of the stream, on its own thread
 /// Accuracy     eps sqrt(cells) of the sum of magnitudes
 /// Source       DCU programming tutorial, integral_async
+#include "device/device.hpp"
 #include "pipeline/pipeline.hpp"
 
 #include <algorithm>

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduction/reduction.hpp"
 
+#include "device/device.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>

@@ -227,7 +227,7 @@ void launch(Problem const& problem, device::StreamView stream) {
   require_scratch(problem);
   bool const extreme = problem.operation == Operation::min || problem.operation == Operation::max;
   if (extreme || problem.type == core::DataType::i32) return one_launch.enqueue(problem, stream);
-  std::int64_t const multiprocessors = stream.device().facts().multiprocessors;
+  std::int64_t const multiprocessors = stream.facts().multiprocessors;
   visit(problem, [&]<Operation op, class T>() {
     if constexpr (op != Operation::min && op != Operation::max && !std::is_integral_v<T>) {
       using R = Range<op, T>;

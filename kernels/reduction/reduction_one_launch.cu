@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(kLanes)
 void launch_blocks(Problem const& p, device::StreamView stream) {
   if (p.block_count == 0) return;
   auto const grid = static_cast<unsigned>(
-      std::min<std::int64_t>(p.block_count, 8 * stream.device().facts().multiprocessors));
+      std::min<std::int64_t>(p.block_count, 8 * stream.facts().multiprocessors));
   visit(p, [&]<Operation op, class T>() {
     QUAD_LAUNCH((reduction_blocks_kernel<op, T>), dim3(grid), dim3(kLanes), 0, stream,
                 first_of<T>(p), second_of<op, T>(p), p.global_n, p.block_first, p.block_count,
@@ -101,7 +101,7 @@ Shape shape_of(std::int64_t groups, std::int64_t largest_tile, int multiprocesso
 void launch(Problem const& problem, device::StreamView stream) {
   if (problem.reproducible) return launch_blocks(problem, stream);
   require_scratch(problem);
-  int const multiprocessors = stream.device().facts().multiprocessors;
+  int const multiprocessors = stream.facts().multiprocessors;
   visit_all(problem, [&]<Operation op, class T, class Acc>() {
     Shape const shape = shape_of(problem.n / std::int64_t{16 / sizeof(T)},
                                  kTileGroups<kThreads, kLoadsInFlight<op>>, multiprocessors);

@@ -16,6 +16,7 @@
 /// min,
 ///              max: exact up to the rounding of the result to f64
 /// Source       own
+#include "device/device.hpp"
 #include "reduction/reduction.hpp"
 
 #include <algorithm>

@@ -15,6 +15,7 @@
 /// Launch       serial, on the stream's own thread
 /// Accuracy     (n / 2^20 + 20) 2^-53 sum|x|; i32: exact below 2^53
 /// Source       own
+#include "device/device.hpp"
 #include "reduction/reduction_lanes.hpp"
 
 #include <vector>

@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kThreads, 2)
 
 void launch(Problem const& problem, device::StreamView stream) {
   require_scratch(problem);
-  auto const resident = static_cast<unsigned>(2 * stream.device().facts().multiprocessors);
+  auto const resident = static_cast<unsigned>(2 * stream.facts().multiprocessors);
   visit_all(problem, [&]<Operation op, class T, class Acc>() {
     constexpr std::int64_t kEach =
         kTileGroups<kThreads, kLoadsInFlight<op>> * std::int64_t{16 / sizeof(T)};

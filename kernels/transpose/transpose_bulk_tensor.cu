@@ -180,9 +180,9 @@ void launch(Problem const& problem, device::StreamView stream) {
   with_operands(problem, [&]<class T>(Operands<T> const&) {
     using S = Shape<T>;
     Tiling const tiling = tiles_of(problem.in, S::kSide, S::kSide);
-    unsigned const blocks =
-        std::min(tiling.count(), static_cast<unsigned>(stream.device().facts().multiprocessors *
-                                                       S::kBlocksPerMultiprocessor));
+    unsigned const blocks = std::min(
+        tiling.count(),
+        static_cast<unsigned>(stream.facts().multiprocessors * S::kBlocksPerMultiprocessor));
     QUAD_LAUNCH((transpose_bulk_tensor_kernel<T>), dim3(blocks), dim3(S::kThreads), S::kSharedBytes,
                 stream, map_of(problem.in, S::kSide, S::kBoxCols),
                 map_of(problem.out, S::kSide, S::kBoxCols), tiling);

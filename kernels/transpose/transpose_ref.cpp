@@ -13,6 +13,7 @@
 /// Launch       serial, on the stream's own thread
 /// Accuracy     exact
 /// Source       own
+#include "device/device.hpp"
 #include "transpose/transpose.hpp"
 
 namespace quadrille::kernels::transpose {

@@ -42,7 +42,7 @@ void launch(Problem const& problem, device::StreamView stream) {
   if (problem.n == 0) return;
   std::int64_t const needed = (problem.n + kThreads - 1) / kThreads;
   auto const blocks = static_cast<unsigned>(
-      std::min(needed, kBlocksPerMultiprocessor * stream.device().facts().multiprocessors));
+      std::min(needed, kBlocksPerMultiprocessor * stream.facts().multiprocessors));
   with_operation(problem,
                  [&]<class T, class Operator>(T const* x, T const* y, T* out, Operator operation) {
                    QUAD_LAUNCH((vector_grid_stride_kernel<T, Operator>), dim3(blocks),

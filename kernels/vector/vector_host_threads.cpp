@@ -15,9 +15,11 @@
 /// Launch       as many threads as the device has
 /// Accuracy     add: 1/2 ulp; quadratic: 2.5 eps (|a| x^2 + |b x| + |c|)
 /// Source       DCU programming tutorial, quadFunc (OpenMP there)
+#include "device/device.hpp"
 #include "vector/vector.hpp"
 
 #include <thread>
+#include <vector>
 
 namespace quadrille::kernels::vector {
 namespace {
@@ -39,7 +41,7 @@ void evaluate(Problem const& p, core::Range slice) {
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
-  int const count = stream.device().facts().multiprocessors;
+  int const count = stream.facts().multiprocessors;
   stream.run([p = problem, count] {
     std::vector<std::jthread> threads;
     for (int t = 0; t < count; ++t) {

@@ -13,6 +13,7 @@
 /// Launch       serial, on the stream's own thread
 /// Accuracy     add: 1/2 ulp; quadratic: 2^-51 (|a| x^2 + |b x| + |c|), then one rounding to f32
 /// Source       DCU programming tutorial, quadFunc
+#include "device/device.hpp"
 #include "vector/vector.hpp"
 
 namespace quadrille::kernels::vector {

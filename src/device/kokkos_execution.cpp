@@ -5,6 +5,7 @@
 #include "device/host/host_stream.hpp"
 #ifdef KOKKOS_ENABLE_CUDA
 #include "device/cuda/check.hpp"
+#include "device/cuda/execution_place.hpp"
 #include "device/cuda/stream.hpp"
 #endif
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/launch.cuh"
-#include "device/device.hpp"
+#include "device/views.hpp"
 
 namespace quadrille::test {
 

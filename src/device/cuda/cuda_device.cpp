@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/units.hpp"
 #include "device/cuda/check.hpp"
+#include "device/cuda/execution_place.hpp"
 #include "device/cuda/library.hpp"
 #include "device/cuda/stream.hpp"
 #include "device/device.hpp"

@@ -118,7 +118,7 @@ std::vector<KernelFacts> recorded_kernels(StreamView stream, std::function<void(
     [[maybe_unused]] cudaError_t const cleared = cudaGetLastError();
     return all;
   }
-  collect(graph, stream.device().facts().compute_capability, all);
+  collect(graph, stream.facts().compute_capability, all);
   QUAD_CUDA(cudaGraphDestroy(graph));
   return all;
 }

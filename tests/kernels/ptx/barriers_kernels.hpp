@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "device/device.hpp"
+#include "device/views.hpp"
 
 /// Kernels around the instructions of common/ptx/barriers.cuh. Pointers are to device memory.
 namespace quadrille::test {

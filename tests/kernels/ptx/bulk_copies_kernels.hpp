@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/tensor_map.hpp"
-#include "device/device.hpp"
+#include "device/views.hpp"
 
 /// Kernels around the instructions of common/ptx/bulk_copies.cuh. Pointers are to device memory.
 namespace quadrille::test {

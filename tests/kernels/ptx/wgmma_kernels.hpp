@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/tensor_map.hpp"
-#include "device/device.hpp"
+#include "device/views.hpp"
 
 #include <cstdint>
 #include <span>
