@@ -135,6 +135,7 @@ struct VariantInfo {
   Requirements needs{};
   int preference = 0;        ///< "best" is the own variant that takes a problem and has the highest
   bool in_place = false;     ///< works on one array: its input is its output
+  bool any_order = false;    ///< adds up in another order every time: its last bits differ
   std::string_view source;   ///< where the technique comes from, or "own"
   std::string_view summary;  ///< what is different, in half a sentence
 

@@ -36,6 +36,7 @@ extern constinit Variant<Problem> const fast_math{
      .where = Where::cuda,
      .types = {core::DataType::f32},
      .needs = {.other = "not reproducible"},
+     .any_order = true,
      .source = "DCU programming tutorial, integral",
      .summary = "grid_stride with the intrinsics __sinf, __cosf, __expf"},
     QUAD_KERNEL_LAUNCH(launch),

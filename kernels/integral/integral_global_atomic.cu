@@ -49,6 +49,7 @@ extern constinit Variant<Problem> const global_atomic{
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
      .needs = {.other = "not reproducible"},
+     .any_order = true,
      .source = "DCU programming tutorial, integral",
      .summary = "one atomic addition in global memory per cell"},
     QUAD_KERNEL_LAUNCH(launch),

@@ -37,6 +37,7 @@ extern constinit Variant<Problem> const sincospi{
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
      .needs = {.other = "not reproducible"},
+     .any_order = true,
      .source = "own",
      .summary = "grid_stride with sinpi and cospi, which need no reduction by pi"},
     QUAD_KERNEL_LAUNCH(launch),

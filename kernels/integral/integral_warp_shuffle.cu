@@ -54,6 +54,7 @@ extern constinit Variant<Problem> const warp_shuffle{
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
      .needs = {.other = "not reproducible"},
+     .any_order = true,
      .source = "DCU programming tutorial, integral",
      .summary = "shuffles; one shared atomic per warp, one global per block"},
     QUAD_KERNEL_LAUNCH(launch),

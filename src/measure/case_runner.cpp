@@ -5,10 +5,12 @@
 #include "core/units.hpp"
 #include "device/kernel_facts.hpp"
 #include "device/occupancy.hpp"
+#include "measure/digest.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace quadrille::measure {
@@ -76,6 +78,7 @@ class CaseRun {
         selected_{select_variants(world, *workload_, entry, spec)},
         running_{running(selected_)},
         description_{workload_->describe(running_)},
+        digest_{world_},
         sampler_{world_, case_, description_, *instruments_, *workload_, hooks()} {}
 
   std::vector<Record> run() {
@@ -111,6 +114,7 @@ class CaseRun {
                 },
             .after_repetition =
                 [this](Line& line, bool is_last) {
+                  if (has_digest(line)) digests_[line.variant].push_back(digest_.of(*workload_));
                   if (!is_last) return;
                   for (Extra& extra : workload_->observed()) {
                     record_of(line).extras.push_back(std::move(extra));
@@ -118,6 +122,7 @@ class CaseRun {
                   if (case_.check == core::Check::off) return;
                   phase(line, "check");
                   check(line);
+                  if (has_digest(line)) compare_digests(line);
                 },
             .on_step = [this](Line const& line, std::string_view step) { phase(line, step); },
             .on_progress = [this](std::string_view step,
@@ -247,6 +252,34 @@ class CaseRun {
     }
   }
 
+  /// Whether every repetition of a variant must leave the same bits.
+  bool has_digest(Line const& line) const {
+    return case_.check != core::Check::off && !line.variant->any_order &&
+           line.variant->role != Role::peer && line.variant->role != Role::demonstration;
+  }
+
+  /// The last repetition was judged; all others left the same bits, or are wrong. Collective.
+  void compare_digests(Line const& line) {
+    std::vector<std::uint64_t> const& digests = digests_[line.variant];
+    auto const other = std::ranges::find_if(
+        digests, [&](std::uint64_t digest) { return digest != digests.back(); });
+    int const rank = world_.group().agree(other != digests.end());
+    Record& record = record_of(line);
+    auto const of_rank = core::mix(digests.back() + static_cast<std::uint64_t>(world_.rank()));
+    std::int64_t const whole = world_.group().sum(static_cast<std::int64_t>(of_rank));
+    if (record.check.digest.empty())
+      record.check.digest = fmt::format("{:016x}", static_cast<std::uint64_t>(whole));
+    if (rank < 0 || record.outcome != Outcome::pass) return;
+    std::string reason = fmt::format(
+        "the output of repetition {} on rank {} differs from that of repetition {}, which was "
+        "checked: expected the same bits, got others",
+        other - digests.begin() + 1, world_.rank(), digests.size());
+    world_.group().broadcast(reason, rank);
+    record.outcome = Outcome::fail;
+    record.reason = record.check.first_wrong = reason;
+    record.check.wrong = 1;
+  }
+
   /// Every variant once, on other data than the timed: an output left over from here can never
   /// pass the check of the timed data. What fails, or cannot be judged, is not timed.
   void check_on_other_data() {
@@ -340,6 +373,8 @@ class CaseRun {
   Description description_;
   std::vector<Record> records_;  ///< of selected_
   std::vector<Line> lines_;      ///< of those that run
+  OutputDigest digest_;
+  std::map<kernels::VariantInfo const*, std::vector<std::uint64_t>> digests_;  ///< by repetition
   Sampler sampler_;
   bool interrupted_ = false;
 };

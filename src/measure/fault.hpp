@@ -30,10 +30,11 @@ enum class Fault {
   drop_message,
   not_run,
   stale,
+  once,
   misplaced_wait,
 };
 constexpr auto enum_names(Fault) {
-  return core::EnumNames<Fault, 19>{{{Fault::none, "none"},
+  return core::EnumNames<Fault, 20>{{{Fault::none, "none"},
                                      {Fault::nan, "nan"},
                                      {Fault::inf, "inf"},
                                      {Fault::sign, "sign"},
@@ -51,6 +52,7 @@ constexpr auto enum_names(Fault) {
                                      {Fault::drop_message, "drop_message"},
                                      {Fault::not_run, "not_run"},
                                      {Fault::stale, "stale"},
+                                     {Fault::once, "once"},
                                      {Fault::misplaced_wait, "misplaced_wait"}}};
 }
 

@@ -90,6 +90,7 @@ struct Field {
   device::MatrixView view{};    ///< this rank's part
   bool is_output = false;       ///< what the last repetition wrote
   bool is_input = false;        ///< what it read
+  bool is_pageable = false;     ///< in memory of the host that a GPU does not reach
 };
 
 inline Field input(Field field) {

@@ -136,6 +136,7 @@ class Copy final : public measure::Workload {
       all.push_back(measure::input(back_from_));
       all.push_back(measure::output(back_to_));
     }
+    for (measure::Field& field : all) field.is_pageable = reach_of(field.view) == Reach::host;
     return all;
   }
 

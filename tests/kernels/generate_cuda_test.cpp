@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace quadrille::kernels::generate {
@@ -124,6 +127,52 @@ TEST(GenerateCudaTest, CountsWhatDiffersAndNamesTheFirst) {
       Differences const both = differences(p, device, stream);
       EXPECT_EQ(both.count, shape.rows * shape.cols == 1 ? 1U : 2U);
       EXPECT_EQ(both.first, 0U);
+    }
+  });
+}
+
+std::uint64_t digest_of(DeviceArray<float> const& array, Shape const& shape, device::Device& device,
+                        device::StreamView stream) {
+  DeviceArray<std::uint64_t> const sum{device, stream, std::vector<std::uint64_t>(1)};
+  launch_digest({array.data(), core::DataType::f32, shape.rows, shape.cols, shape.ld}, sum.data(),
+                stream);
+  stream.synchronize();
+  return sum.download()[0];
+}
+
+TEST(GenerateCudaTest, DigestsEveryElementAndItsPlaceAlone) {
+  test::on_every_schedule([](device::Device& device, device::StreamView stream) {
+    for (Shape const& shape : kShapes) {
+      std::vector<float> values(static_cast<std::size_t>(shape.rows * shape.ld));
+      for (std::size_t e = 0; e < values.size(); ++e) values[e] = 1 + static_cast<float>(e);
+      std::uint64_t want = 0;
+      for (std::int64_t i = 0; i < shape.rows; ++i) {
+        for (std::int64_t j = 0; j < shape.cols; ++j) {
+          float const value = values[static_cast<std::size_t>(i * shape.ld + j)];
+          want += digest_term(std::bit_cast<std::uint32_t>(value), i * shape.cols + j);
+        }
+      }
+      DeviceArray<float> const array{device, stream, values};
+      EXPECT_EQ(digest_of(array, shape, device, stream), want);
+
+      // A bit of the last element, and two that change places.
+      auto const last = static_cast<std::size_t>((shape.rows - 1) * shape.ld + shape.cols - 1);
+      std::vector<float> other = values;
+      other[last] = std::nextafter(other[last], 0.0F);
+      EXPECT_NE(digest_of(DeviceArray<float>{device, stream, other}, shape, device, stream), want);
+      other = values;
+      std::swap(other[0], other[last]);
+      bool const is_one = shape.rows * shape.cols == 1;
+      EXPECT_EQ(digest_of(DeviceArray<float>{device, stream, other}, shape, device, stream) == want,
+                is_one);
+      // What lies behind the rows is nobody's.
+      other = values;
+      for (std::int64_t i = 0; i < shape.rows; ++i) {
+        for (std::int64_t j = shape.cols; j < shape.ld; ++j) {
+          other[static_cast<std::size_t>(i * shape.ld + j)] = -1;
+        }
+      }
+      EXPECT_EQ(digest_of(DeviceArray<float>{device, stream, other}, shape, device, stream), want);
     }
   });
 }

@@ -208,6 +208,56 @@ TEST(Check, ASustainedClockIsCheckedOnceAtTheEndOfEachVariant) {
   }
 }
 
+/// The first timed repetition of `fast`, behind one on other data and a warm-up.
+bool is_first_timed(test::Script const& script, VariantInfo const& ran) {
+  return ran.name == kFast.name && script.count("run fast") == 3;
+}
+
+TEST(Check, EveryRepetitionLeavesTheBitsOfTheCheckedOne) {
+  for (bool const is_checked : {true, false}) {
+    Rig rig;
+    rig.spec.repetitions = 3;
+    if (!is_checked) rig.spec.check = core::Check::off;
+    rig.script.is_wrong = [&](VariantInfo const& ran, std::uint64_t) {
+      bool const is_last_rank = world().rank() == world().size() - 1;
+      return is_last_rank && is_first_timed(rig.script, ran);
+    };
+
+    std::vector<Record> const records = rig.measure();
+
+    if (is_checked) {
+      EXPECT_EQ(
+          told(records),
+          (Names{"plain PASS: ",
+                 fmt::format("fast FAIL: the output of repetition 1 on rank {} differs from "
+                             "that of repetition 3, which was checked: expected the same bits, "
+                             "got others",
+                             world().size() - 1)}));
+      EXPECT_EQ(records[1].check.wrong, 1);
+      EXPECT_NE(records[0].check.digest, "");
+    } else {
+      EXPECT_EQ(records[1].outcome, Outcome::skip);
+    }
+  }
+}
+
+TEST(Check, OtherBitsAreNoFailureWhereTheOrderIsFree) {
+  Rig rig;
+  rig.spec.repetitions = 3;
+  static constexpr VariantInfo kFree = [] {
+    VariantInfo row = fake_row("free");
+    row.any_order = true;
+    return row;
+  }();
+  rig.entry = test::fake_entry({&kFree});
+  rig.spec.variants = {"free"};
+  rig.script.is_wrong = [&](VariantInfo const&, std::uint64_t) {
+    return rig.script.count("run free") == 3;
+  };
+
+  EXPECT_EQ(told(rig.measure()), Names{"free PASS: "});
+}
+
 TEST(Check, OffTimesAndJudgesNothing) {
   Rig rig;
   rig.spec.check = core::Check::off;

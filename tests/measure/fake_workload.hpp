@@ -109,7 +109,9 @@ class FakeWorkload final : public measure::Workload {
             .wrong = 1,
             .detail = fmt::format("output on rank {} is not {}", wrong, seed_)};
   }
-  std::vector<measure::Field> fields() override { return {}; }
+  std::vector<measure::Field> fields() override {
+    return {measure::output({&output_, core::DataType::f64, 1, 1, 1})};
+  }
   std::vector<measure::Extra> observed() override { return script_.observed; }
 
  private:

@@ -21,6 +21,8 @@ JUDGED_BY_TIME = {"misplaced_wait"}
 OF_INPUTS = {"f32", "tf32", "bf16", "rank_one"}
 WITH_INPUTS = {"vector", "copy", "reduction", "transpose", "ptrans", "gemm", "summa"}
 BITS = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}
+# The fault of one repetition needs another that is checked.
+REPETITIONS = {"once": 2}
 KEPT = {"f32": 24, "tf32": 11, "bf16": 8}
 
 
@@ -36,7 +38,8 @@ def cannot_apply(fault, case, communicates):
 
 
 def judge(fault, program, source, ranks, communicates):
-    process, report, _ = program.run(TESTS / "workloads" / source, "--inject-fault", fault, ranks=ranks)
+    process, report, _ = program.run(TESTS / "workloads" / source, "--inject-fault", fault,
+                                     "--set", f"run.repetitions={REPETITIONS.get(fault, 1)}", ranks=ranks)
     check(report is not None, "no result was written", process)
     check(process.returncode == 1, "a damaged run must end with 1", process)
     check("RESULT FAIL" in process.stdout, "the last line must say FAIL", process)
