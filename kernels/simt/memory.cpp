@@ -8,6 +8,7 @@
 #include "simt/scheduler.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -28,6 +29,8 @@ constexpr std::size_t kArenaBytes = 320 * 1024;
 constexpr unsigned char kNan = 0xFF;
 constexpr std::size_t kDeviceGuard = 256;
 constexpr unsigned char kGuardByte = 0xCD;
+// Device memory from this size on is only reserved, and zero: tests of large offsets touch little.
+constexpr std::size_t kSparseBytes = std::size_t{1} << 30;
 
 std::map<unsigned char*, std::size_t> allocations;
 
@@ -54,6 +57,14 @@ void* aligned(std::size_t alignment, std::size_t bytes) {
 /// The whole of a buffer: its guards and what rounds it up.
 std::size_t reserved_bytes(std::size_t bytes) {
   return round_up(bytes, kDeviceGuard) + 2 * kDeviceGuard;
+}
+
+void* reserve(std::size_t bytes) {
+  if (bytes < kSparseBytes) return aligned(kDeviceGuard, bytes);
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc{};
+  return memory;
 }
 
 }  // namespace
@@ -174,10 +185,11 @@ void async_copy_wait(unsigned newest) {
 
 void* allocate(std::size_t bytes) {
   std::size_t const reserved = reserved_bytes(bytes);
-  auto* const memory = static_cast<unsigned char*>(aligned(kDeviceGuard, reserved));
+  auto* const memory = static_cast<unsigned char*>(reserve(reserved));
   unsigned char* const begin = memory + kDeviceGuard;
-  std::memset(memory, kGuardByte, reserved);
-  std::memset(begin, kNan, bytes);
+  std::memset(memory, kGuardByte, kDeviceGuard);
+  if (reserved < kSparseBytes) std::memset(begin, kNan, bytes);
+  std::memset(begin + bytes, kGuardByte, reserved - kDeviceGuard - bytes);
   poison(memory, kDeviceGuard);
   poison(begin + bytes, reserved - kDeviceGuard - bytes);
   allocations[begin] = bytes;
@@ -189,9 +201,11 @@ void release(void* memory) {
   auto const found = allocations.find(static_cast<unsigned char*>(memory));
   if (found == allocations.end()) throw Error{"release of memory that was never allocated"};
   unsigned char* const whole = found->first - kDeviceGuard;
-  unpoison(whole, reserved_bytes(found->second));
+  std::size_t const reserved = reserved_bytes(found->second);
+  unpoison(whole, reserved);
   allocations.erase(found);
-  std::free(whole);
+  if (reserved < kSparseBytes) return std::free(whole);
+  munmap(whole, reserved);
 }
 
 void check_guards([[maybe_unused]] char const* when) {

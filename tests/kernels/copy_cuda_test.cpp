@@ -80,6 +80,22 @@ TEST_P(CopyCudaTest, TurnsTheRingOver) {
   });
 }
 
+TEST_P(CopyCudaTest, BytesMayExceed32Bits) {
+  using Long = test::LongArray<std::uint32_t>;  // four times as many bytes
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  if (!Long::fits(device, 2)) GTEST_SKIP() << "too little memory";
+  Long from{device, stream, 0}, to{device, stream, 0xFF};
+  std::uint32_t value = 0;
+  for (std::int64_t const i : Long::places()) from.set(i, ++value);
+
+  variant().launch({to.data(), from.data(), 4 * test::long_size()}, stream);
+
+  value = 0;
+  for (std::int64_t const i : Long::places()) EXPECT_EQ(to.get(i), ++value) << "word " << i;
+  EXPECT_EQ(to.get(test::long_size() / 2), 0U);
+}
+
 TEST_P(CopyCudaTest, ConstraintsAreRefused) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     DeviceArray<std::uint8_t> x{device, stream, 256};

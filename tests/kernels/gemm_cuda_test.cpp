@@ -20,6 +20,7 @@ namespace {
 
 using core::DataType;
 using test::DeviceArray;
+using test::FarMatrix;
 using test::KernelMode;
 
 /// The interpreter has no vendor's libraries.
@@ -94,10 +95,10 @@ std::vector<T> random(std::int64_t rows, std::int64_t ld, std::uint64_t tag) {
 
 /// Runs the variant and compares every element with a sum in f64. What lies between the rows of A
 /// and B is as large as the rest, so that reading it shows; between those of C it must stay.
+/// Vectors: rows are aligned to 16 bytes, for variants that need that or that are quicker.
 template <class T>
 void expect_product(Variant<Problem> const& variant, Case one, device::Device& device,
-                    device::StreamView stream) {
-  bool const vectors = takes_vectors_only(variant);
+                    device::StreamView stream, bool vectors) {
   if (vectors) {
     one.n = (one.n + 3) / 4 * 4;
     one.k = (one.k + 3) / 4 * 4;
@@ -160,6 +161,12 @@ void expect_product(Variant<Problem> const& variant, Case one, device::Device& d
                           [](float counter) { return counter == 0; }));
 }
 
+template <class T>
+void expect_product(Variant<Problem> const& variant, Case const& one, device::Device& device,
+                    device::StreamView stream) {
+  expect_product<T>(variant, one, device, stream, takes_vectors_only(variant));
+}
+
 class GemmCudaTest : public testing::TestWithParam<std::string_view> {
  protected:
   Variant<Problem> const& variant() const {
@@ -201,6 +208,40 @@ TEST_P(GemmCudaTest, EqualsReferenceOnSeveralTiles) {
   }
 }
 
+template <class T>
+void expect_far_product(Variant<Problem> const& variant, device::Device& device,
+                        device::StreamView stream) {
+  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()));
+  if (!FarMatrix<T>::fits(device, 3)) GTEST_SKIP() << "too little memory";
+  constexpr std::int64_t kMK = FarMatrix<T>::kRows, kN = 8;
+  std::vector<T> const a = random<T>(kMK, kMK, 1), b = random<T>(kMK, kN, 2);
+  FarMatrix<T> const on_a{device, stream, kMK, a}, on_b{device, stream, kN, b};
+  FarMatrix<T> const on_c{device, stream, kN, random<T>(kMK, kN, 3)};
+  constexpr DataType kType = core::type_of<T>();
+  Problem problem{on_a.view(kType), on_b.view(kType), on_c.view(kType)};
+  auto const bytes = static_cast<std::int64_t>(variant.scratch_bytes(problem, device.facts()));
+  DeviceArray<unsigned char> const scratch{device, stream, bytes};
+  stream.fill(scratch.data(), 0, static_cast<std::size_t>(bytes));
+  problem.scratch = scratch.data();
+  problem.scratch_bytes = static_cast<std::size_t>(bytes);
+
+  variant.launch(problem, stream);
+
+  std::vector<T> const c = on_c.download();
+  std::vector<Sum> const& sums = sums_of<T>(kMK, kN, kMK, 0, a, b);
+  for (std::size_t e = 0; e < c.size(); ++e) {
+    double const bound = error_bound(kType, kMK, sums[e].weight);
+    ASSERT_LE(std::abs(static_cast<double>(c[e]) - sums[e].value), bound) << "element " << e;
+  }
+}
+
+TEST_P(GemmCudaTest, RowsMayBeFarApart) {
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  if (variant().supports(DataType::f32)) expect_far_product<float>(variant(), device, stream);
+  if (variant().supports(DataType::f64)) expect_far_product<double>(variant(), device, stream);
+}
+
 /// Few tiles and many stages: tiles are cut among all blocks, in two and in many parts, and a block
 /// has the end of one, others whole, and the begin of another.
 TEST(GemmCuda, SimtAsyncCutsTiles) {
@@ -215,6 +256,25 @@ TEST(GemmCuda, SimtAsyncCutsTiles) {
       expect_product<float>(variant, {9, 300, 360, -1, 0.5}, device, stream);
       expect_product<float>(variant, {128, 256, 192}, device, stream);
       expect_product<float>(variant, {3, 2300, 128}, device, stream);
+      // More than two rings for each block.
+      expect_product<float>(variant, {9, 200, 1160}, device, stream, true);
+    }
+  });
+}
+
+/// Tiles inside of C and at its edges, with and without vectors; more than two rings of stages each.
+TEST(GemmCuda, SimtAsyncTurnsItsRingInsideAndAtEdges) {
+  std::pair<std::string_view, Case> const cases[] = {
+      {"simt_async_128x256", {133, 264, 290, -1, 0.5}},
+      {"simt_async_128x128", {133, 136, 146, -1, 0.5}},
+      {"simt_async_64x128", {69, 136, 290, -1, 0.5}},
+      {"simt_async_64x64", {69, 72, 578, -1, 0.5}}};
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    for (auto const& [name, one] : cases) {
+      Variant<Problem> const& variant = test::row(variants(), name, device::Kind::cuda);
+      for (bool const vectors : {false, true}) {
+        expect_product<float>(variant, one, device, stream, vectors);
+      }
     }
   });
 }

@@ -140,6 +140,26 @@ TEST(ReductionCuda, EveryVariantIsRightOnLongVectors) {
   expect_right<std::int32_t>(DataType::f64, n, 3, 3);
 }
 
+// Every stage of each block's ring is filled three times.
+TEST(ReductionCuda, BulkAsyncTurnsItsRing) {
+  bool const gpu = test::kernel_mode() == KernelMode::gpu;
+  std::int64_t const n = gpu ? 30000007 : 450007;
+  auto const x = generate<float>(DataKind::integer, 1, n);
+  auto const y = generate<float>(DataKind::integer, 2, n);
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    DeviceArray<float> const dx{device, stream, x, 3};
+    DeviceArray<float> const dy{device, stream, y, 3};
+    Memory memory{device, stream, n};
+    auto const& variant = test::row(variants(), "bulk_async", device::Kind::cuda);
+    for (Operation const operation : {Operation::sum, Operation::dot}) {
+      Problem const problem{
+          .x = dx.data(), .y = dy.data(), .n = n, .type = DataType::f32, .operation = operation};
+      EXPECT_EQ(memory.reduce(variant, problem), static_cast<double>(exact(operation, x, y, false)))
+          << core::to_text(operation);
+    }
+  });
+}
+
 // Each fixed size once on both sides of the switch from one block to several and from short tiles
 // to long ones.
 TEST(ReductionCuda, OneLaunchIsRightForEveryShapeOfItsGrid) {
@@ -154,6 +174,27 @@ TEST(ReductionCuda, OneLaunchIsRightForEveryShapeOfItsGrid) {
         EXPECT_EQ(memory.reduce(variant, {.x = dx.data(), .n = n, .type = DataType::f32}), want);
       }
     });
+  }
+}
+
+TEST(ReductionCuda, ElementsMayExceed32Bits) {
+  using Long = test::LongArray<float>;
+  std::int64_t const n = test::long_size();
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  if (!Long::fits(device, 1)) GTEST_SKIP() << "too little memory";
+  Long x{device, stream, 0};
+  float value = 0;
+  double want = 0;
+  for (std::int64_t const i : Long::places()) {
+    value = 2 * value + 1;
+    x.set(i, value);
+    want += value;
+  }
+  Memory memory{device, stream, n};
+  for (Variant<Problem> const& variant : cuda_variants()) {
+    EXPECT_EQ(memory.reduce(variant, {.x = x.data(), .n = n, .type = DataType::f32}), want)
+        << variant.name;
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 namespace quadrille::kernels::transpose {
@@ -165,6 +166,50 @@ TEST_P(TransposeCudaTest, RowsMayEndInsideOfAPiece) {
     expect_all({shape},
                {.in_pad = vector - shape.n % vector, .out_pad = vector - shape.m % vector});
   }
+}
+
+TEST_P(TransposeCudaTest, RowsMayBeFarApart) {
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  core::visit_type(type(), [&](auto zero) {
+    using T = decltype(zero);
+    using Far = test::FarMatrix<T>;
+    if (!Far::fits(device, variant().in_place ? 1 : 2)) GTEST_SKIP() << "too little memory";
+    constexpr std::int64_t kSide = Far::kRows;
+    Bytes const bytes = random_bytes(kSide * kSide * sizeof(T));
+    std::vector<T> values(kSide * kSide), want(kSide * kSide);
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    for (std::size_t e = 0; e < want.size(); ++e) {
+      want[e] = values[e % kSide * kSide + e / kSide];
+    }
+    Far const in{device, stream, kSide, values};
+    std::optional<Far> out;
+    if (!variant().in_place) out.emplace(device, stream, kSide, std::vector<T>(values.size()));
+    Far const& result = out ? *out : in;
+
+    variant().launch({in.view(type()), result.view(type())}, stream);
+
+    std::vector<T> const got = result.download();
+    EXPECT_EQ(std::memcmp(got.data(), want.data(), bytes.size()), 0);
+  });
+}
+
+// More tiles than the rings of all resident blocks hold, so that every stage is filled three times.
+TEST(TransposeCuda, BulkTensorTurnsItsRing) {
+  bool const gpu = test::kernel_mode() == test::KernelMode::gpu;
+  Variant<Problem> const& variant = test::row(variants(), "bulk_tensor", device::Kind::cuda);
+  struct Case {
+    DataType type;
+    Shape shape;  // in the interpreter: seven tiles for each of 8, 16, 36 and 16 blocks
+  };
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    for (Case one : {Case{DataType::f64, {240, 896}}, Case{DataType::f32, {448, 1000}},
+                     Case{DataType::bf16, {1000, 1024}}, Case{DataType::i8, {880, 2040}}}) {
+      if (gpu) one.shape = {8 * one.shape.m, 8 * one.shape.n};
+      expect_exact(device, stream, variant, one.type, one.shape,
+                   {.in_pad = 16 - one.shape.n % 16, .out_pad = 16});
+    }
+  });
 }
 
 std::vector<std::tuple<std::string_view, DataType>> rows() {

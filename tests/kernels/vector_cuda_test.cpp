@@ -97,6 +97,34 @@ TEST_P(VectorCudaTest, MoreElementsThanTheDeviceHasThreads) {
   });
 }
 
+TEST_P(VectorCudaTest, ElementsMayExceed32Bits) {
+  using Long = test::LongArray<float>;
+  Variant<Problem> const& variant = test::row(variants(), GetParam(), device::Kind::cuda);
+  if (variant.name == "one_thread" || variant.name == "one_block") GTEST_SKIP() << "long";
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  if (!Long::fits(device, 3)) GTEST_SKIP() << "too little memory";
+  Long x{device, stream, 0}, y{device, stream, 0}, out{device, stream, 0xFF};
+  float value = 0;
+  for (std::int64_t const i : Long::places()) {
+    x.set(i, ++value);
+    y.set(i, 10 * value);
+  }
+  std::int64_t const shift = variant.specifics.notes.shift;
+
+  variant.launch({Operation::add, DataType::f32, x.data() + shift, y.data() + shift,
+                  out.data() + shift, test::long_size() - shift},
+                 stream);
+
+  value = 0;
+  for (std::int64_t const i : Long::places()) {
+    ++value;
+    if (i < shift) continue;
+    EXPECT_EQ(out.get(i), 11 * value) << "element " << i;
+  }
+  EXPECT_EQ(out.get(test::long_size() / 2), 0);
+}
+
 TEST_P(VectorCudaTest, IncompleteProblemsAreRefused) {
   Variant<Problem> const& variant = test::row(variants(), GetParam(), device::Kind::cuda);
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {

@@ -74,4 +74,108 @@ class DeviceArray {
   device::Buffer<T> memory_;
 };
 
+/// Elements of a vector with more of them than 32 bits count; in the interpreter some thousands.
+inline std::int64_t long_size() {
+  return kernel_mode() == KernelMode::gpu ? (std::int64_t{1} << 31) + 1001 : 5001;
+}
+
+/// long_size() elements in device memory, all bytes alike but for single elements.
+template <class T>
+class LongArray {
+ public:
+  /// Whether `count` of them fit the device.
+  static bool fits(device::Device& device, std::size_t count) {
+    return kernel_mode() != KernelMode::gpu || count * bytes() < device.free_memory();
+  }
+  /// Where elements are set: at the ends and where an index in 32 bits would change its sign.
+  static std::vector<std::int64_t> places() {
+    std::int64_t const n = long_size();
+    std::int64_t const turn = n - 1001;
+    return {0, n / 3, turn - 1, turn, turn + 1, n - 1};
+  }
+
+  LongArray(device::Device& device, device::StreamView stream, unsigned char byte)
+      : device_{device}, stream_{stream}, data_{static_cast<T*>(device.allocate(bytes()))} {
+    stream_.fill(data_, byte, bytes());
+  }
+  ~LongArray() { device_.release(data_); }
+  LongArray(LongArray const&) = delete;
+  LongArray& operator=(LongArray const&) = delete;
+
+  T* data() const { return data_; }
+  void set(std::int64_t i, T value) {
+    stream_.copy(data_ + i, &value, sizeof(T));
+    stream_.synchronize();
+  }
+  T get(std::int64_t i) const {
+    T value{};
+    stream_.copy(&value, data_ + i, sizeof(T));
+    stream_.synchronize();
+    return value;
+  }
+
+ private:
+  static std::size_t bytes() { return static_cast<std::size_t>(long_size()) * sizeof(T); }
+
+  device::Device& device_;
+  device::StreamView stream_;
+  T* data_;
+};
+
+/// A row-major matrix in device memory whose rows are so far apart that offsets of elements exceed 32
+/// bits. The interpreter only reserves what lies between them.
+template <class T>
+class FarMatrix {
+ public:
+  /// Elements from one row to the next, a multiple of every alignment.
+  static constexpr std::int64_t kLd = std::int64_t{1} << 25;
+  /// Rows of which the last ones start more than 2^32 elements behind the first.
+  static constexpr std::int64_t kRows = 144;
+  /// Whether `count` of them fit the device.
+  static bool fits(device::Device& device, std::size_t count) {
+    return kernel_mode() != KernelMode::gpu || count * kBytes < device.free_memory();
+  }
+
+  FarMatrix(device::Device& device, device::StreamView stream, std::int64_t cols,
+            std::vector<T> const& values)
+      : device_{device},
+        stream_{stream},
+        cols_{cols},
+        data_{static_cast<T*>(device.allocate(kBytes))} {
+    for_rows([&](T* row, std::size_t at, std::size_t bytes) {
+      stream_.copy(row, values.data() + at, bytes);
+    });
+    stream_.synchronize();
+  }
+  ~FarMatrix() { device_.release(data_); }
+  FarMatrix(FarMatrix const&) = delete;
+  FarMatrix& operator=(FarMatrix const&) = delete;
+
+  device::MatrixView view(core::DataType type) const { return {data_, type, kRows, cols_, kLd}; }
+  std::vector<T> download() const {
+    std::vector<T> values(static_cast<std::size_t>(kRows * cols_));
+    for_rows([&](T const* row, std::size_t at, std::size_t bytes) {
+      stream_.copy(values.data() + at, row, bytes);
+    });
+    stream_.synchronize();
+    return values;
+  }
+
+ private:
+  static constexpr std::size_t kBytes = std::size_t{kRows * kLd} * sizeof(T);
+
+  template <class F>
+  void for_rows(F const& f) const {
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      f(data_ + i * kLd, static_cast<std::size_t>(i * cols_),
+        static_cast<std::size_t>(cols_) * sizeof(T));
+    }
+  }
+
+  device::Device& device_;
+  device::StreamView stream_;
+  std::int64_t cols_;
+  T* data_;
+};
+
 }  // namespace quadrille::test
