@@ -27,7 +27,7 @@
 ///              is scratch of scratch_elements(), zero at first
 /// Launch       256 threads, one block per multiprocessor, 128 accumulators and 48 values in
 ///              registers; tiles in groups of 8 rows so that blocks that run together share A and B
-///              in L2. A block waits only for blocks before it, which the device starts first
+///              in L2. A block waits only for blocks that started before it
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own; stream-k after M. Osama et al., Stream-K: Work-centric Parallel Decomposition
 ///              for Dense Matrix-Matrix Multiplication on the GPU
@@ -98,12 +98,26 @@ struct Plan {
   int split;           ///< tiles; 0: every block has whole tiles
   float* partials;     ///< kBM x kBN for each block
   unsigned* is_ready;  ///< whether they are complete, for each block; 0 between launches
+  unsigned* started;   ///< blocks that have started, while some have not; 0 between launches
 
   /// The first stage of this block, counted over all stages of the tiles that are split.
   __device__ int first_of(int block) const {
     return static_cast<int>(std::int64_t{block} * split * stages / static_cast<int>(gridDim.x));
   }
 };
+
+/// The number by which a block takes its work. Where it waits for blocks with smaller ones, the
+/// order in which blocks start, whatever that is: those that it waits for run or have finished.
+__device__ inline int number_of_block(Plan const& plan) {
+  if (plan.split == 0) return static_cast<int>(blockIdx.x);
+  QUAD_SHARED(unsigned, number);
+  if (threadIdx.x == 0) {
+    number = ptx::atomic_add_relaxed_gpu(plan.started, 1U);
+    if (number == gridDim.x - 1) ptx::store_relaxed_gpu(plan.started, 0U);
+  }
+  __syncthreads();  // number is written
+  return static_cast<int>(number);
+}
 
 /// Stages [first, first + count) of a tile.
 struct Run {
@@ -115,10 +129,8 @@ struct Run {
 /// have long stored their partials.
 class Runs {
  public:
-  __device__ explicit Runs(Plan const& plan)
-      : begin_{plan.first_of(block())},
-        end_{plan.first_of(block() + 1)},
-        whole_{plan.split + block()} {}
+  __device__ Runs(Plan const& plan, int block)
+      : begin_{plan.first_of(block)}, end_{plan.first_of(block + 1)}, whole_{plan.split + block} {}
 
   __device__ bool next(Plan const& plan, Run& run) {
     if (begin_ < end_) {
@@ -135,8 +147,6 @@ class Runs {
   }
 
  private:
-  __device__ static int block() { return static_cast<int>(blockIdx.x); }
-
   int begin_, end_, whole_;
 };
 
@@ -155,49 +165,28 @@ struct Corner {
   }
 };
 
-/// Copies stages of A and B, by all threads. Whole: all tiles lie inside C, k is a multiple of
-/// kBK and rows of B are aligned to 16 bytes.
-template <class Tile, bool kWhole>
+/// Copies stages of A and B, by all threads. Vectors: rows of B consist of whole 16 bytes.
+template <class Tile, bool kVectors>
 class Loader {
  public:
-  __device__ Loader(Operands<float> const& p, Plan const& plan)
+  __device__ Loader(Operands<float> const& p, Plan const& plan, int block)
       : p_{p},
         plan_{plan},
-        runs_{plan},
+        runs_{plan, block},
         q_a_{thread() % 8},
         row_a_{thread() / 8},
         q_b_{thread() / kGroups},
-        col_b_{thread() % kGroups * (kWhole ? 4 : 1)} {
+        col_b_{thread() % kGroups * (kVectors ? 4 : 1)} {
     start_run();
   }
 
   /// Does nothing after the last stage.
   __device__ void copy(float* stage) {
     if (left_ == 0) return;
-    float* const to_a = stage + q_a_ * Tile::kPitchA + row_a_;
-#pragma unroll
-    for (int r = 0; r < kCopiesA; ++r) {
-#pragma unroll
-      for (int s = 0; s < Tile::kBK; s += 8) {
-        ptx::cp_async<4>(to_a + s * Tile::kPitchA + r * kRowsAtOnceA,
-                         a_ + r * kRowsAtOnceA * p_.lda + s,
-                         kWhole || (r * kRowsAtOnceA < rows_left_ && q_a_ + s < k_left_));
-      }
-    }
-    float* const to_b = stage + Tile::kStageA + q_b_ * Tile::kPitchB + col_b_;
-#pragma unroll
-    for (int s = 0; s < kCopiesB; ++s) {
-      float* const to = to_b + s * kRowsAtOnceB * Tile::kPitchB;
-      float const* const from = b_ + s * kRowsAtOnceB * p_.ldb;
-      if constexpr (kWhole) {
-        ptx::cp_async<16>(to, from);
-      } else {
-        bool const in_k = q_b_ + s * kRowsAtOnceB < k_left_;
-#pragma unroll
-        for (int c = 0; c < Tile::kBN; c += kGroups) {
-          ptx::cp_async<4>(to + c, from + c, in_k && c < cols_left_);
-        }
-      }
+    if (is_inside_ && k_left_ >= Tile::kBK) {
+      copy_stage<false>(stage);
+    } else {
+      copy_stage<true>(stage);
     }
   }
 
@@ -221,6 +210,36 @@ class Loader {
   static constexpr int kCopiesB = Tile::kBK / kRowsAtOnceB;
   static_assert(Tile::kBK % kRowsAtOnceB == 0);
 
+  /// Guarded: words outside of the matrices are zero.
+  template <bool kGuarded>
+  __device__ void copy_stage(float* stage) {
+    float* const to_a = stage + q_a_ * Tile::kPitchA + row_a_;
+#pragma unroll
+    for (int r = 0; r < kCopiesA; ++r) {
+#pragma unroll
+      for (int s = 0; s < Tile::kBK; s += 8) {
+        ptx::cp_async<4>(to_a + s * Tile::kPitchA + r * kRowsAtOnceA,
+                         a_ + r * kRowsAtOnceA * p_.lda + s,
+                         !kGuarded || (r * kRowsAtOnceA < rows_left_ && q_a_ + s < k_left_));
+      }
+    }
+    float* const to_b = stage + Tile::kStageA + q_b_ * Tile::kPitchB + col_b_;
+#pragma unroll
+    for (int s = 0; s < kCopiesB; ++s) {
+      float* const to = to_b + s * kRowsAtOnceB * Tile::kPitchB;
+      float const* const from = b_ + s * kRowsAtOnceB * p_.ldb;
+      bool const in_k = !kGuarded || q_b_ + s * kRowsAtOnceB < k_left_;
+      if constexpr (kVectors) {
+        ptx::cp_async<16>(to, from, in_k && (!kGuarded || cols_left_ > 0));
+      } else {
+#pragma unroll
+        for (int c = 0; c < Tile::kBN; c += kGroups) {
+          ptx::cp_async<4>(to + c, from + c, in_k && (!kGuarded || c < cols_left_));
+        }
+      }
+    }
+  }
+
   __device__ static int thread() { return static_cast<int>(threadIdx.x); }
 
   __device__ void start_run() {
@@ -230,6 +249,7 @@ class Loader {
     left_ = run.count;
     Corner<Tile> const corner{plan_, run.tile};
     int const k = run.first * Tile::kBK;
+    is_inside_ = corner.row + Tile::kBM <= p_.m && corner.col + Tile::kBN <= p_.n;
     rows_left_ = p_.m - corner.row - row_a_;
     cols_left_ = p_.n - corner.col - col_b_;
     k_left_ = p_.k - k;
@@ -242,6 +262,7 @@ class Loader {
   Runs runs_;
   int q_a_, row_a_, q_b_, col_b_;
   int left_;  // stages of this run
+  bool is_inside_;
   int rows_left_, cols_left_, k_left_;
   float const *a_, *b_;
 };
@@ -309,8 +330,8 @@ __device__ inline void add_slice(float const* from, int threads,
 
 /// Stores the partials of this block's run for the block that has the end of the tile.
 template <class Tile>
-__device__ void store_partials(Plan const& plan, float const (&accumulators)[kRows][kCols]) {
-  int const block = static_cast<int>(blockIdx.x);
+__device__ void store_partials(Plan const& plan, int block,
+                               float const (&accumulators)[kRows][kCols]) {
   int const thread = static_cast<int>(threadIdx.x);
   // Word by word, which puts no constraint on the registers of the accumulators.
   float* const to = plan.partials + std::int64_t{block} * Tile::kBM * Tile::kBN + thread;
@@ -325,9 +346,9 @@ __device__ void store_partials(Plan const& plan, float const (&accumulators)[kRo
 
 /// Adds the partials of the blocks that have the stages of the tile before this one's.
 template <class Tile>
-__device__ void fix_up(Plan const& plan, int tile, float (&accumulators)[kRows][kCols]) {
+__device__ void fix_up(Plan const& plan, int block, int tile, float (&accumulators)[kRows][kCols]) {
   int const thread = static_cast<int>(threadIdx.x);
-  int other = static_cast<int>(blockIdx.x);
+  int other = block;
   do {
     --other;
     if (thread == 0) {
@@ -346,7 +367,7 @@ __device__ void fix_up(Plan const& plan, int tile, float (&accumulators)[kRows][
   } while (plan.first_of(other) > tile * plan.stages);
 }
 
-template <class Tile, bool kWhole>
+template <class Tile, bool kVectors>
 __global__ void __launch_bounds__(kThreads, 1)
     gemm_simt_async_kernel(Operands<float> p, Plan plan) {
   QUAD_DYNAMIC_SHARED(float, shared);
@@ -359,7 +380,8 @@ __global__ void __launch_bounds__(kThreads, 1)
   int const lane_row = lane >> 2;
   int const lane_col = lane & 3;
 
-  Loader<Tile, kWhole> loader{p, plan};
+  int const block = number_of_block(plan);
+  Loader<Tile, kVectors> loader{p, plan, block};
 #pragma unroll 1
   for (int t = 0; t < Tile::kStages - 1; ++t) {
     loader.copy(shared + t * Tile::kStage);
@@ -377,7 +399,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   ptx::cp_async_wait<Tile::kStages - 2>();
   __syncthreads();  // the copies of all threads have arrived
 
-  Runs runs{plan};
+  Runs runs{plan, block};
   Run run;
 #pragma unroll 1
   while (runs.next(plan, run)) {
@@ -427,22 +449,22 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
     } else {
       if (run.first + run.count < plan.stages) {
-        store_partials<Tile>(plan, accumulators);
+        store_partials<Tile>(plan, block, accumulators);
         continue;
       }
-      if (run.first > 0) fix_up<Tile>(plan, run.tile, accumulators);
+      if (run.first > 0) fix_up<Tile>(plan, block, run.tile, accumulators);
     }
 
     Corner<Tile> const corner{plan, run.tile};
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
       int const c_row = corner.row + warp_row + i / 4 * 32 + lane_row * 4 + i % 4;
-      if (kWhole || c_row < p.m) {
+      if (c_row < p.m) {
 #pragma unroll
         for (int j = 0; j < kCols; j += 4) {
           int const c_col = corner.col + warp_col + j * 4 + lane_col * 4;
-          if constexpr (kWhole) {
-            update_vector(p, c_row, c_col, accumulators[i] + j);
+          if constexpr (kVectors) {
+            if (c_col < p.n) update_vector(p, c_row, c_col, accumulators[i] + j);
           } else {
 #pragma unroll
             for (int e = 0; e < 4; ++e) {
@@ -466,13 +488,13 @@ template <class Tile>
 void enqueue(Operands<float> const& p, Plan const& plan, int multiprocessors,
              device::StreamView stream) {
   auto const aligned = [](float const* x) { return reinterpret_cast<std::uintptr_t>(x) % 16 == 0; };
-  bool const whole = p.m % Tile::kBM == 0 && p.n % Tile::kBN == 0 && p.k % Tile::kBK == 0 &&
-                     p.ldb % 4 == 0 && p.ldc % 4 == 0 && aligned(p.b) && aligned(p.c);
+  bool const vectors =
+      p.n % 4 == 0 && p.ldb % 4 == 0 && p.ldc % 4 == 0 && aligned(p.b) && aligned(p.c);
   int const blocks = Tile::kSlices > 1 ? plan.tiles
                      : plan.split > 0  ? multiprocessors
                                        : std::min(plan.tiles, multiprocessors);
   dim3 const grid(static_cast<unsigned>(blocks));
-  if (whole) {
+  if (vectors) {
     QUAD_LAUNCH((gemm_simt_async_kernel<Tile, true>), grid, dim3(kThreads), Tile::kSharedBytes,
                 stream, p, plan);
   } else {
@@ -510,12 +532,13 @@ Choice choice_of(Operands<float> const& p, device::Span<float> scratch, int mult
       time(static_cast<double>(tiles) * plan.stages / multiprocessors) + kFixUp * 8;
   bool const possible =
       Tile::kSlices == 1 && split * plan.stages <= std::numeric_limits<int>::max() &&
-      split * plan.stages >= multiprocessors && multiprocessors <= kScratchCounters &&
+      split * plan.stages >= multiprocessors && multiprocessors < kScratchCounters &&
       scratch.size >= scratch_elements(multiprocessors);
   if (possible && split_time < choice.time) {
     choice.time = split_time;
     plan.split = static_cast<int>(split);
     plan.is_ready = reinterpret_cast<unsigned*>(scratch.data);
+    plan.started = plan.is_ready + multiprocessors;
     plan.partials = scratch.data + kScratchCounters;
   }
   return choice;

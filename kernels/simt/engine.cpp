@@ -513,7 +513,7 @@ void run_grid(Launch const& launch, std::function<void()> const& body) {
   e.body = &body;
   e.blocks = launch.grid.x * launch.grid.y * launch.grid.z;
   e.started = e.finished = e.idle_rounds = 0;
-  e.resident_limit = count_resident(launch);
+  e.resident_limit = std::min(count_resident(launch), e.schedule.room);
   e.ready.clear();
   e.head = 0;
   e.waiting.clear();

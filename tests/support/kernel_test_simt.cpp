@@ -28,7 +28,8 @@ std::vector<Schedule> schedules() {
   if (kernel_mode() == KernelMode::race) {
     seeds = 1;  // whether two accesses race depends on no schedule
   } else {
-    all.push_back({Schedule::Order::descending});
+    // Whoever waits for a block that has not started waits for ever.
+    all.push_back({.order = Schedule::Order::descending, .room = 1});
   }
   if (char const* const n = std::getenv("QUADRILLE_SIMT_SEEDS")) {
     seeds = std::strtoull(n, nullptr, 10);
