@@ -74,6 +74,36 @@ QUAD_HD constexpr Share share_of(std::int64_t reader, std::int64_t readers,
   return {first, tiles / readers + (reader < tiles % readers ? 1 : 0)};
 }
 
+/// Largest first-level cache of any GPU; larger windows are read past it.
+inline constexpr std::int64_t kMostFirstLevelBytes = 256 << 10;
+/// What a reader takes at once of such a window, in tiles.
+inline constexpr std::int64_t kChunkTiles = 4;
+
+/// The order in which a reader takes the chunks of its share, each once. Readers that went around the
+/// window in step would share requests: what one fetches, others find on its way to the cores, and
+/// the rate would be that of no level.
+class ChunkOrder {
+ public:
+  QUAD_HD constexpr ChunkOrder(std::int64_t reader, std::int64_t chunks)
+      : chunks_{static_cast<std::uint64_t>(chunks)} {
+    while (mask_ + 1 < chunks_) mask_ = 2 * mask_ + 1;
+    std::uint64_t const key = (static_cast<std::uint64_t>(reader) + 1) * 0x9E3779B97F4A7C15U;
+    at_ = key >> 32 & mask_;
+    step_ = 2 * (key >> 48) + 1;
+  }
+  /// The next chunk; after all of them the first one again.
+  QUAD_HD constexpr std::int64_t next() {
+    // A congruential sequence passes through all numbers up to a power of two.
+    do {
+      at_ = (at_ * 1664525 + step_) & mask_;
+    } while (at_ >= chunks_);
+    return static_cast<std::int64_t>(at_);
+  }
+
+ private:
+  std::uint64_t chunks_, mask_ = 0, at_ = 0, step_ = 1;
+};
+
 /// Steps of a pointer chase: each touches one line.
 constexpr std::int64_t accesses(std::int64_t tiles) { return tiles * (kTileBytes / kLineBytes); }
 

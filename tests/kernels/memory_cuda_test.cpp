@@ -8,6 +8,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <vector>
 
 namespace quadrille::kernels::memory {
@@ -96,6 +98,69 @@ TEST_P(MemoryCudaTest, ReadsEveryWordOfItsShare) {
     expect_right(device, stream, 4, 19, 1, 100);
     expect_right(device, stream, 1, 3, 4, 0);
   });
+}
+
+// Past what a first-level cache holds: chunks, of which the last of a share is short.
+TEST_P(MemoryCudaTest, ReadsEveryWordOfItsShareOfLargeWindows) {
+  if (GetParam() != "read_global") GTEST_SKIP() << "has one loop for all windows";
+  test::on_every_schedule([](device::Device& device, device::StreamView stream) {
+    std::int64_t const tiles = kMostFirstLevelBytes / kTileBytes + 1;
+    expect_right(device, stream, tiles, tiles, 1);
+    expect_right(device, stream, tiles, 2, 3);          // a reader without a tile
+    expect_right(device, stream, tiles, 2 * 31, 2);     // around
+    expect_right(device, stream, tiles, 3 * tiles, 1);  // three rounds
+  });
+}
+
+TEST_P(MemoryCudaTest, WordsMayExceed32Bits) {
+  using Long = test::LongArray<std::uint32_t>;
+  if (GetParam() != "read_global") GTEST_SKIP() << "reads no such window";
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  if (!Long::fits(device, 1)) GTEST_SKIP() << "too little memory";
+  Long window{device, stream, 0};
+  std::int64_t const tiles = test::long_size() * 4 / kTileBytes;
+  std::uint32_t want = 255 * 256 / 2;  // the numbers of the lanes
+  for (std::int64_t const i : Long::places()) {
+    if (i >= tiles * kTileBytes / 4) continue;
+    window.set(i, 1000);
+    want += 1000;
+  }
+  DeviceArray<std::uint32_t> const result{device, stream, 256};
+
+  cuda_row(GetParam()).launch({window.data(), tiles * kTileBytes, tiles, 1, result.data()}, stream);
+
+  std::uint32_t sum = 0;
+  for (std::uint32_t const lane : result.download()) sum += lane;
+  EXPECT_EQ(sum, want);
+}
+
+TEST(MemoryOrder, TakesEveryChunkOnceAndNotInStep) {
+  for (std::int64_t const chunks : {1, 2, 3, 31, 32, 33, 1000}) {
+    std::vector<std::vector<std::int64_t>> orders;
+    for (std::int64_t reader = 0; reader < 16; ++reader) {
+      ChunkOrder order{reader, chunks};
+      std::vector<std::int64_t>& taken = orders.emplace_back();
+      for (std::int64_t i = 0; i < chunks; ++i) taken.push_back(order.next());
+
+      std::vector<std::int64_t> sorted = taken;
+      std::sort(sorted.begin(), sorted.end());
+      for (std::int64_t i = 0; i < chunks; ++i) {
+        ASSERT_EQ(sorted[static_cast<std::size_t>(i)], i) << "reader " << reader;
+      }
+    }
+    if (chunks < 31) continue;
+    // How far one is ahead of another changes all the time.
+    for (std::size_t r = 1; r < orders.size(); ++r) {
+      std::map<std::int64_t, int> ahead;
+      for (std::size_t i = 0; i < orders[0].size(); ++i) {
+        ++ahead[(orders[r][i] - orders[r - 1][i] + chunks) % chunks];
+      }
+      int most = 0;
+      for (auto const& [distance, times] : ahead) most = std::max(most, times);
+      EXPECT_LE(most, chunks / 4) << "readers " << r - 1 << " and " << r << " of " << chunks;
+    }
+  }
 }
 
 TEST_P(MemoryCudaTest, ConstraintsAreRefused) {
