@@ -5,6 +5,7 @@
 #include "common/variant.hpp"
 #include "common/virtual_blocks.hpp"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,9 @@ constexpr auto enum_names(Rule) {
                                    {Rule::simpson, "simpson"},
                                    {Rule::gauss_legendre, "gauss_legendre"}}};
 }
+
+/// Of a grid.
+inline constexpr std::int64_t kMostBlocks = INT32_MAX;
 
 /// Cells are split over ranks by the same virtual blocks as in reductions.
 using kernels::block_begin;
@@ -117,6 +121,18 @@ void require_consistent(Problem const& problem);
 
 /// For Specifics::unsupported of variants whose sums depend on more than the virtual blocks.
 std::string plain_only(Problem const& problem);
+/// The same where a block of the grid takes so many cells and no more.
+std::string plain_grid(Problem const& problem, std::int64_t cells_of_block);
+template <std::int64_t cells_of_block>
+std::string plain_grid(Problem const& problem) {
+  return plain_grid(problem, cells_of_block);
+}
+
+/// Blocks of so many cells each, but no more than `most`; none for no cells.
+constexpr unsigned blocks_for(std::int64_t count, std::int64_t cells,
+                              std::int64_t most = kMostBlocks) {
+  return static_cast<unsigned>(std::min((count + cells - 1) / cells, most));
+}
 
 /// What `reference` does with a reproducible problem.
 void launch_reproducible(Problem const& problem, device::StreamView stream);

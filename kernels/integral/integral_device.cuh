@@ -194,11 +194,6 @@ inline double* partials_of(Problem const& p) {
   return reinterpret_cast<double*>(static_cast<char*>(p.scratch) + 256);
 }
 
-/// Blocks of `cells` cells each; none for no cells.
-inline unsigned blocks_for(std::int64_t count, std::int64_t cells) {
-  return static_cast<unsigned>((count + cells - 1) / cells);
-}
-
 /// Calls g.operator()<T>() for the type of the evaluation.
 template <class G>
 void visit_type(Problem const& p, G const& g) {
@@ -216,10 +211,10 @@ template <class T, Functions functions>
 void launch_resident(Problem const& p, device::StreamView stream) {
   clear_result(p, stream);
   if (p.count == 0) return;
-  auto const resident = static_cast<unsigned>(2 * stream.facts().multiprocessors);
+  int const resident = 2 * stream.facts().multiprocessors;
   QUAD_LAUNCH((integral_grid_stride_kernel<T, functions>),
-              dim3(std::min(blocks_for(p.count, 1024), resident)), dim3(1024), 0, stream,
-              task_of(p), p.result);
+              dim3(blocks_for(p.count, 1024, resident)), dim3(1024), 0, stream, task_of(p),
+              p.result);
 }
 
 #endif  // QUAD_KERNELS

@@ -10,7 +10,7 @@
 /// Shapes       cells [first, first + count) of the interval
 /// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
 /// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre), an atomic each
-/// Constraints  not reproducible
+/// Constraints  not reproducible; at most 2^31 - 1 blocks
 /// Launch       256 threads per block, one cell each
 /// Accuracy     error_bound(); sums in any order
 /// Source       DCU programming tutorial, integral
@@ -53,6 +53,6 @@ extern constinit Variant<Problem> const global_atomic{
      .source = "DCU programming tutorial, integral",
      .summary = "one atomic addition in global memory per cell"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = plain_only, .notes = {.adds_serially = true}}};
+    {.unsupported = plain_grid<kThreads>, .notes = {.adds_serially = true}}};
 
 }  // namespace quadrille::kernels::integral

@@ -35,8 +35,8 @@ __global__ void __launch_bounds__(kThreads)
 
 void launch(Problem const& problem, device::StreamView stream) {
   require_scratch(problem);
-  auto const resident = static_cast<unsigned>(8 * stream.facts().multiprocessors);
-  unsigned const blocks = std::clamp(blocks_for(problem.count, kThreads), 1U, resident);
+  int const resident = 8 * stream.facts().multiprocessors;
+  unsigned const blocks = std::max(1U, blocks_for(problem.count, kThreads, resident));
   visit_type(problem, [&]<class T>() {
     QUAD_LAUNCH((integral_one_launch_kernel<T>), dim3(blocks), dim3(kThreads), 0, stream,
                 task_of(problem), partials_of(problem), counter_of(problem), problem.result);

@@ -11,7 +11,7 @@
 /// Shapes       cells [first, first + count) of the interval
 /// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
 /// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre)
-/// Constraints  a demonstration: the result is wrong; not reproducible
+/// Constraints  a demonstration: the result is wrong; not reproducible; at most 2^31 - 1 blocks
 /// Launch       256 threads per block, one cell each
 /// Accuracy     none
 /// Source       DCU programming tutorial, integral
@@ -54,6 +54,6 @@ extern constinit Variant<Problem> const race{
      .source = "DCU programming tutorial, integral",
      .summary = "every thread adds to one number, unprotected: wrong"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = plain_only}};
+    {.unsupported = plain_grid<kThreads>}};
 
 }  // namespace quadrille::kernels::integral

@@ -232,18 +232,17 @@ void launch_blocks(Problem const& p, device::StreamView stream) {
 void launch(Problem const& problem, device::StreamView stream) {
   if (problem.reproducible) return launch_blocks(problem, stream);
   require_scratch(problem);
-  auto const resident = static_cast<unsigned>(4 * stream.facts().multiprocessors);
+  int const resident = 4 * stream.facts().multiprocessors;
   Task const task = task_of(problem);
   visit(problem, [&]<Integrand f, Rule rule, class T>() {
     if constexpr (f == Integrand::sin2cos2) {
       std::int64_t const each = std::int64_t{kThreads} * kTileCells<rule>;
-      unsigned const blocks = std::clamp(blocks_for(problem.count, each), 1U, resident);
+      unsigned const blocks = std::max(1U, blocks_for(problem.count, each, resident));
       QUAD_LAUNCH((integral_angle_addition_kernel<rule, T>), dim3(blocks), dim3(kThreads), 0,
                   stream, task, (table_of<rule, T>(task)), partials_of(problem),
                   counter_of(problem), problem.result);
     } else {
-      unsigned const blocks =
-          std::clamp(blocks_for(problem.count, kThreads * kCells), 1U, resident);
+      unsigned const blocks = std::max(1U, blocks_for(problem.count, kThreads * kCells, resident));
       QUAD_LAUNCH((integral_polynomial_kernel<f, rule, T>), dim3(blocks), dim3(kThreads), 0, stream,
                   task, partials_of(problem), counter_of(problem), problem.result);
     }

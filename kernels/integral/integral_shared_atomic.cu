@@ -12,7 +12,7 @@
 /// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
 /// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre), a shared
 ///              atomic each, a global one per block
-/// Constraints  not reproducible
+/// Constraints  not reproducible; at most 2^31 - 1 blocks
 /// Launch       256 or 1024 threads per block, one cell each
 /// Accuracy     error_bound(); sums in any order
 /// Source       DCU programming tutorial, integral
@@ -62,7 +62,7 @@ extern constinit Variant<Problem> const shared_atomic_256{
      .source = "DCU programming tutorial, integral",
      .summary = "one atomic in shared memory per cell, one global per block"},
     QUAD_KERNEL_LAUNCH(launch<256>),
-    {.unsupported = plain_only}};
+    {.unsupported = plain_grid<256>}};
 
 extern constinit Variant<Problem> const shared_atomic_1024{
     {.name = "shared_atomic_1024",
@@ -73,6 +73,6 @@ extern constinit Variant<Problem> const shared_atomic_1024{
      .source = "DCU programming tutorial, integral",
      .summary = "the same with four times fewer global additions"},
     QUAD_KERNEL_LAUNCH(launch<1024>),
-    {.unsupported = plain_only}};
+    {.unsupported = plain_grid<1024>}};
 
 }  // namespace quadrille::kernels::integral

@@ -14,7 +14,7 @@
 /// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre), 8 bytes for
 ///              3200 cells written and read
 /// Constraints  scratch of scratch_bytes(count); two_pass_host: pinned host_scratch; not
-///              reproducible
+///              reproducible; at most 2^31 - 1 blocks
 /// Launch       32 threads per block, 100 cells each; second pass one block of 1024 threads
 /// Accuracy     error_bound(); sums in a fixed order
 /// Source       DCU programming tutorial, integral
@@ -107,7 +107,7 @@ extern constinit Variant<Problem> const two_pass_host{
      .source = "DCU programming tutorial, integral",
      .summary = "no atomics: one sum per warp, added on the host"},
     QUAD_KERNEL_LAUNCH(launch_on_host),
-    {.unsupported = plain_only}};
+    {.unsupported = plain_grid<kCellsEach * kThreads>}};
 
 extern constinit Variant<Problem> const two_pass_device{
     {.name = "two_pass_device",
@@ -117,7 +117,7 @@ extern constinit Variant<Problem> const two_pass_device{
      .source = "DCU programming tutorial, integral",
      .summary = "the same, added by a second kernel"},
     QUAD_KERNEL_LAUNCH(launch_on_device<false>),
-    {.unsupported = plain_only}};
+    {.unsupported = plain_grid<kCellsEach * kThreads>}};
 
 extern constinit Variant<Problem> const two_pass_device_vector{
     {.name = "two_pass_device_vector",
@@ -127,6 +127,6 @@ extern constinit Variant<Problem> const two_pass_device_vector{
      .source = "DCU programming tutorial, integral",
      .summary = "the same with 16-byte loads"},
     QUAD_KERNEL_LAUNCH(launch_on_device<true>),
-    {.unsupported = plain_only}};
+    {.unsupported = plain_grid<kCellsEach * kThreads>}};
 
 }  // namespace quadrille::kernels::integral

@@ -11,7 +11,7 @@
 /// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
 /// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre), a shared
 ///              atomic per warp, a global one per block
-/// Constraints  not reproducible
+/// Constraints  not reproducible; at most 2^31 - 1 blocks
 /// Launch       1024 threads per block, one cell each
 /// Accuracy     error_bound(); sums in any order
 /// Source       DCU programming tutorial, integral
@@ -58,6 +58,6 @@ extern constinit Variant<Problem> const warp_shuffle{
      .source = "DCU programming tutorial, integral",
      .summary = "shuffles; one shared atomic per warp, one global per block"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = plain_only}};
+    {.unsupported = plain_grid<kThreads>}};
 
 }  // namespace quadrille::kernels::integral

@@ -10,6 +10,7 @@
 
 #include <bit>
 #include <cmath>
+#include <map>
 #include <string>
 
 namespace quadrille::kernels::integral {
@@ -182,6 +183,65 @@ TEST(IntegralCuda, OrderedSumsHaveTheSameBitsInEverySchedule) {
       if (first.empty()) first = now;
       EXPECT_EQ(now, first);
     });
+  }
+}
+
+// Three and five partial sums, of which the last pair is half.
+TEST(IntegralCuda, TwoPassAddsOddNumbersOfPartialSums) {
+  if (test::kernel_mode() == KernelMode::race) GTEST_SKIP() << "long, and no other accesses";
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    for (std::int64_t const cells : {3 * 3200 - 5, 5 * 3200}) {
+      Memory memory{device, stream, cells};
+      Problem const problem = default_problem(Integrand::arctan, Rule::midpoint, cells);
+      for (std::string_view const name :
+           {"two_pass_host", "two_pass_device", "two_pass_device_vector"}) {
+        Variant<Problem> const& variant = test::row(variants(), name, device::Kind::cuda);
+        double const error = std::abs(memory.integrate(variant, problem) - exact(problem));
+        EXPECT_LE(error, error_bound(problem)) << name_of(problem, variant);
+      }
+    }
+  });
+}
+
+TEST(IntegralCuda, GridsCoverAllCellsOrAreRefused) {
+  EXPECT_EQ(blocks_for(0, 256), 0U);
+  EXPECT_EQ(blocks_for(257, 256), 2U);
+  EXPECT_EQ(blocks_for(std::int64_t{1} << 42, 1024, 264), 264U);
+  EXPECT_EQ(blocks_for((std::int64_t{1} << 42) + 1, 1024, 264), 264U);
+  // Cells of a block where no thread goes on to others.
+  std::map<std::string_view, std::int64_t> const limited{
+      {"global_atomic", 256},          {"shared_atomic_256", 256}, {"shared_atomic_1024", 1024},
+      {"warp_shuffle", 1024},          {"two_pass_host", 3200},    {"two_pass_device", 3200},
+      {"two_pass_device_vector", 3200}};
+  for (Variant<Problem> const& variant : cuda_variants()) {
+    Problem problem = default_problem(Integrand::gauss, Rule::midpoint, std::int64_t{1} << 51);
+    problem.type = variant.types.begin()->in;
+    auto const found = limited.find(variant.name);
+    if (found != limited.end()) {
+      problem.count = INT32_MAX * found->second;
+      EXPECT_EQ(variant.unsupported_reason(problem), "") << variant.name;
+      ++problem.count;
+      EXPECT_NE(variant.unsupported_reason(problem), "") << variant.name;
+    } else {
+      EXPECT_EQ(variant.unsupported_reason(problem), "") << variant.name;
+    }
+  }
+}
+
+// More cells than 32 bits count.
+TEST(IntegralCuda, CellsMayExceed32Bits) {
+  if (test::kernel_mode() != KernelMode::gpu) GTEST_SKIP() << "long";
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  Problem problem =
+      default_problem(Integrand::gauss, Rule::midpoint, (std::int64_t{1} << 32) + 4097);
+  Memory memory{device, stream, problem.count};
+  for (Variant<Problem> const& variant : cuda_variants()) {
+    problem.type = variant.types.begin()->in;
+    double const serial =
+        variant.specifics.notes.adds_serially ? static_cast<double>(problem.cells) : 0;
+    double const error = std::abs(memory.integrate(variant, problem) - exact(problem));
+    EXPECT_LE(error, error_bound(problem, serial)) << name_of(problem, variant);
   }
 }
 
