@@ -138,6 +138,7 @@ struct VariantInfo {
   bool any_order = false;    ///< adds up in another order every time: its last bits differ
   std::string_view source;   ///< where the technique comes from, or "own"
   std::string_view summary;  ///< what is different, in half a sentence
+  std::string_view caveat = {};  ///< of a library's row: why the library may be faster than it
 
   /// Whether it takes arrays of this type, whatever it computes in.
   bool supports(core::DataType type) const;
@@ -187,6 +188,8 @@ struct Specifics {
   std::string (*unsupported)(Problem const& problem) = nullptr;
   /// Device memory that it needs beside the operands.
   std::size_t (*scratch_bytes)(Problem const& problem, device::Facts const& device) = nullptr;
+  /// The call that a library's row makes for a problem, where its first launch chose one.
+  std::string (*implementation)(Problem const& problem) = nullptr;
   typename NotesOf<Problem>::Type notes{};
 };
 
@@ -211,6 +214,11 @@ struct Variant : VariantInfo {
 
   std::size_t scratch_bytes(Problem const& problem, device::Facts const& device) const {
     return specifics.scratch_bytes == nullptr ? 0 : specifics.scratch_bytes(problem, device);
+  }
+
+  /// What the launches of a problem call; empty for most, and before the first.
+  std::string implementation(Problem const& problem) const {
+    return specifics.implementation == nullptr ? "" : specifics.implementation(problem);
   }
 
   /// Enqueues one execution; ends the job where the problem is inconsistent or the variant does not

@@ -30,7 +30,8 @@ extern constinit Variant<Problem> const vendor{{.name = "vendor",
                                                 .where = Where::any,
                                                 .types = kEveryType,
                                                 .source = "the platform's memcpy",
-                                                .summary = "the stream's own copy"},
+                                                .summary = "the stream's own copy",
+                                                .caveat = "on a host by one thread"},
                                                launch};
 
 }  // namespace quadrille::kernels::copy

@@ -77,6 +77,7 @@ Json json_of(measure::WorkloadEntry const& entry, kernels::VariantInfo const& va
           {"needs", kernels::to_text(variant.needs)},
           {"source", variant.source},
           {"summary", variant.summary},
+          {"caveat", json_of_reason(std::string{variant.caveat})},
           {"available", reason.empty()},
           {"reason", json_of_reason(reason)}};
 }
@@ -100,7 +101,8 @@ void print_variants() {
       rows.push_back({first ? std::string{workload} : "", std::string{row->name},
                       std::string{core::to_text(row->role)}, std::string{core::to_text(row->where)},
                       types_text(*row), unavailable_reason(*row).empty() ? "yes" : "no",
-                      std::string{row->summary}});
+                      row->caveat.empty() ? std::string{row->summary}
+                                          : fmt::format("{}; {}", row->summary, row->caveat)});
     }
   }
   fmt::print("{}", aligned(rows));
@@ -205,6 +207,7 @@ core::Exit explain(std::string const& name) {
           row->name, entry->schema.name, row->summary, core::to_text(row->role),
           core::to_text(row->where), fmt::join(types, " "), kernels::to_text(row->needs),
           row->source, reason.empty() ? "available" : "unavailable: " + reason);
+      if (!row->caveat.empty()) fmt::print("  caveat    {}\n", row->caveat);
       found = true;
     }
   }

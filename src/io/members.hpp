@@ -64,6 +64,7 @@ void visit_case(Record& record, Visit&& visit) {
   visit("batch", record.batch);
   visit("buffer_sets", record.buffer_sets);
   visit("kernels", record.kernels);
+  visit("implementation", record.implementation);
   visit("published", record.published);
   visit("published_on", record.published_on);
 }

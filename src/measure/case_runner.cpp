@@ -288,6 +288,10 @@ class CaseRun {
       phase(line, "first run");
       Record& record = record_of(line);
       record.first_use_s = world_.group().max(sampler_.repetition(line, Leg::overlapped));
+      record.implementation = workload_->implementation(*line.variant);
+      std::string_view const caveat = line.variant->caveat;
+      if (!caveat.empty() && !record.implementation.empty()) record.implementation += "; ";
+      record.implementation += caveat;
       if (case_.check != core::Check::off) check(line);
       record_kernels(line);
       interrupted_ = world_.interrupted();

@@ -268,6 +268,9 @@ class FaultyWorkload final : public Workload {
     bool const is_timed = leg == Leg::overlapped && ++executions_[&variant] == 2;
     if (fault_ == Fault::once && is_timed) damage_outputs(world, *real_, Fault::bit_flip);
   }
+  std::string implementation(kernels::VariantInfo const& variant) const override {
+    return real_->implementation(variant);
+  }
   Verdict validate(comm::World& world) override {
     if (!applies(world)) {
       return {.skipped = "this fault does not apply to this workload, world or type"};

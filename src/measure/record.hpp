@@ -80,6 +80,8 @@ struct Record {
   double peak = 0;  ///< in `unit` over all ranks; 0 unknown
   std::vector<Extra> extras;
   std::vector<std::string> kernels;  ///< each launch of one execution, as the driver sees it
+  std::string implementation;    ///< what a library's row calls on rank 0, where it chose, and its
+                                 ///< caveat; empty for most
   double published = 0;          ///< in `unit`: the figure of the technique's source; 0 for none
   std::string published_on;      ///< the device of that figure
   std::string timing;            ///< whose clock: device, synchronised (host) or launch_only

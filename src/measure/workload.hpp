@@ -135,6 +135,8 @@ class Workload {
   /// Inputs and outputs of the variant that reset() was called for last: for files, and for damage by
   /// faults.
   virtual std::vector<Field> fields() = 0;
+  /// What a library's row chose to call, once it has run; empty for most.
+  virtual std::string implementation(kernels::VariantInfo const&) const { return {}; }
   /// Rates measured inside the last repetition; empty for most.
   virtual std::vector<Extra> observed() { return {}; }
 };

@@ -239,6 +239,7 @@ constexpr Column kColumns[]{
     {"buffer_sets", none, plain<&Record::buffer_sets>, {"buffer sets", 11, right}},
     {"source", none, plain<&Record::source>, {"source", 0, left}},
     {"kernels", none, plain<&Record::kernels>},
+    {"implementation", none, plain<&Record::implementation>, {"call", 0, left}},
 };
 
 // Under "further rates", or in files alone.

@@ -94,6 +94,7 @@ Json case_json(Record const& r) {
         {{"name", extra.name}, {"rate", json(speed(r, rate_of(extra, r)))}, {"unit", extra.unit}});
   }
   to["kernels"] = value("kernels");
+  to["implementation"] = value("implementation");
   return to;
 }
 

@@ -226,12 +226,18 @@ Table kernels_table(measure::RunResult const& result) {
   return table;
 }
 
+Table implementations_table(measure::RunResult const& result) {
+  return table_of(result, "what libraries' rows call", {"implementation"},
+                  [](Record const& r) { return !r.implementation.empty(); });
+}
+
 std::string render(measure::RunResult const& result, std::string (*one)(Table const&),
                    std::string_view note_prefix) {
   Notes notes;
   std::string text = one(main_table(result, notes));
-  for (Table const& further : {times_table(result), legs_table(result), extras_table(result),
-                               published_table(result), kernels_table(result)}) {
+  for (Table const& further :
+       {times_table(result), legs_table(result), extras_table(result), published_table(result),
+        kernels_table(result), implementations_table(result)}) {
     if (!further.rows.empty()) text += '\n' + one(further);
   }
   if (!notes.all().empty()) text += '\n';

@@ -91,6 +91,10 @@ class Gemm final : public measure::Workload {
     row_of<gemm::Problem>(variant).launch(problem_, world.stream());
   }
 
+  std::string implementation(kernels::VariantInfo const& variant) const override {
+    return row_of<gemm::Problem>(variant).implementation(problem_);
+  }
+
   measure::Verdict validate(comm::World& world) override {
     ProductLayout const layout{whole(m_, k_), whole(k_, n_), whole(m_, n_), false};
     return check_product(product_, layout, c_.view(), world, case_.check);

@@ -26,7 +26,8 @@ constexpr kernels::VariantInfo kScalapack{.name = "scalapack",
                                           .where = kernels::Where::host,
                                           .types = {core::DataType::f64, core::DataType::f32},
                                           .source = "ScaLAPACK",
-                                          .summary = "p?tran on the same ranks"};
+                                          .summary = "p?tran on the same ranks",
+                                          .caveat = "in blocks of 128, not tuned for the size"};
 
 /// Global indices that one process holds as rows of A and another as columns of B, as runs that
 /// are contiguous in both.

@@ -30,7 +30,8 @@ constexpr kernels::VariantInfo kScalapack{.name = "scalapack",
                                           .where = kernels::Where::host,
                                           .types = {core::DataType::f64, core::DataType::f32},
                                           .source = "ScaLAPACK",
-                                          .summary = "p?gemm on the same ranks with the same BLAS"};
+                                          .summary = "p?gemm on the same ranks with the same BLAS",
+                                          .caveat = "in blocks of 128, not tuned for the size"};
 
 /// C = alpha A B + beta C on a P x Q grid. C stays; the owners of panel t of A broadcast it along
 /// their rows, those of panel t of B along their columns, into one of one to three buffers, while

@@ -83,6 +83,7 @@ TEST_F(ResultFile, JsonLineKeepsEveryMember) {
   EXPECT_EQ(r.modelled_link, wrote.modelled_link);
   EXPECT_EQ(r.amount, wrote.amount);
   EXPECT_EQ(r.unit, wrote.unit);
+  EXPECT_EQ(r.implementation, wrote.implementation);
   EXPECT_EQ(r.peak, wrote.peak);
   ASSERT_EQ(r.extras.size(), 2U);
   EXPECT_EQ(r.extras[0].name, "bus bandwidth");

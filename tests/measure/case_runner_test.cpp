@@ -90,6 +90,27 @@ TEST(Case, ChecksOnOtherDataThenTimesThenChecksAgain) {
                    "outputs"}));
 }
 
+TEST(Case, RecordsWhatARowChoseToCall) {
+  Rig rig;
+  rig.script.implementation = "a call";
+
+  for (Record const& record : rig.measure()) EXPECT_EQ(record.implementation, "a call");
+}
+
+TEST(Case, RecordsWhyALibraryMayBeFasterThanItsRow) {
+  Rig rig;
+  VariantInfo library = kVendor;
+  library.caveat = "by one thread";
+  rig.entry = test::fake_entry({&kPlain, &kFast, &library});
+  rig.spec.vendor = core::VendorLine::automatic;
+  EXPECT_EQ(rig.measure()[2].implementation, "by one thread");
+
+  rig.script.implementation = "a call";
+  std::vector<Record> const records = rig.measure();
+  EXPECT_EQ(records[0].implementation, "a call");
+  EXPECT_EQ(records[2].implementation, "a call; by one thread");
+}
+
 TEST(Case, MakesARecordOfEachVariantInItsOrder) {
   Rig rig;
   rig.spec.variants = {"fast", "plain"};

@@ -41,6 +41,7 @@ TEST(Columns, ShowOnScreenWhatTheyWrite) {
   EXPECT_EQ(shown("verdict", r), "PASS");
   EXPECT_EQ(written("modelled_link", r), "1");
   EXPECT_EQ(written("kernels", r), "gemm_naive_kernel: grid 128x128x1; another: block 32x1x1");
+  EXPECT_EQ(shown("implementation", r), "cublasDgemm");
 }
 
 TEST(Columns, WhatIsMissingIsMissingEverywhere) {

@@ -215,6 +215,7 @@ TEST(Json, NumbersAreNumbersAndWrongResultsHaveNoSpeed) {
   EXPECT_EQ(cases[0]["samples"], 6);
   EXPECT_EQ(cases[0]["ratio_to_vendor"], 1.43);
   EXPECT_EQ(cases[0]["modelled_link"], true);
+  EXPECT_EQ(cases[0]["implementation"], "cublasDgemm");
   EXPECT_TRUE(cases[1]["rate"].is_null());
   EXPECT_TRUE(cases[1]["error"].is_null());
   EXPECT_EQ(cases[2]["verdict"], "FAIL");
