@@ -1,62 +1,386 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Matrix product by cuBLAS: the bar on a GPU.
+/// Matrix product by cuBLAS and cuBLASLt: the bar on a GPU.
 ///
 ///   C = alpha op(A) op(B) + beta C
 ///
-/// Technique    cublasSgemm and cublasDgemm on the transposed product C' = op(B)' op(A)', since
-///              cuBLAS stores by columns. CUBLAS_PEDANTIC_MATH keeps f32 on the FP32 units: no
-///              TF32, nothing emulated
+/// Technique    the fastest of cublasDgemm or cublasSgemm and of the algorithms that cuBLASLt names
+///              for the shape, timed in turn by the first launch of a shape, on the transposed
+///              product C' = op(B)' op(A)', since both store by columns. Full precision: no TF32,
+///              nothing emulated
 /// Shapes       row-major, any extents and leading dimensions
 /// Types        f64, f32
 /// Work         2 m n k flop
-/// Constraints  extents and leading dimensions below 2^31
-/// Launch       one handle per stream, made by its first launch, which takes long and allocates:
-///              the runner's warm-up. Never destroyed
+/// Constraints  extents and leading dimensions below 2^31; an environment that does not ask the
+///              library for TF32 or emulation
+/// Launch       one handle and 32 MiB of workspace per stream. The first launch on a stream makes
+///              them; that of a shape waits for the stream and times the candidates: the runner's
+///              first run. A launch that is recorded takes the plain call where none has been
 /// Accuracy     that of the library; eps (sqrt(k) + 2) w for random data
-/// Source       cuBLAS
+/// Source       cuBLAS, cuBLASLt
 #include "gemm/gemm.hpp"
+
+#include <cstdlib>
 
 #ifdef QUADRILLE_CUDA_TOOLKIT
 #include "common/cublas.hpp"
+#include "common/cublaslt.hpp"
+#include "core/stats.hpp"
+#include "device/cuda/check.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <compare>
+#include <functional>
+#include <optional>
 #endif
 
 namespace quadrille::kernels::gemm {
 namespace {
 
+/// What makes a library of the toolkit compute with less than the type, whatever a program asks for.
+std::string unsupported(Problem const&) {
+  for (char const* name : {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION",
+                           "CUBLAS_EMULATE_DOUBLE_PRECISION"}) {
+    char const* const value = std::getenv(name);
+    bool const is_off = value == nullptr || std::string_view{value} == "0";
+    if (!is_off) return std::string{"computes in full precision; unset "} + name;
+  }
+  return {};
+}
+
 #ifdef QUADRILLE_CUDA_TOOLKIT
 
-template <class T, class Function>
-void multiply(Function* function, Problem const& p, device::StreamView stream) {
+using Algorithm = cublasLtMatmulAlgo_t;
+
+// Candidates that cuBLASLt is asked for, which it sorts by what it expects of them.
+constexpr int kMostAlgorithms = 16;
+// Long products: no new candidate is tried after this time, and no new round begins after twice it.
+constexpr double kSearchSeconds = 5;
+constexpr int kRounds = 5;
+// Slower than the fastest by more than this at the first look: out.
+constexpr double kFarBehind = 1.5;
+// Short products are timed in rows of launches that take this long, but no more than so many.
+constexpr double kRowSeconds = 300e-6;
+constexpr int kMostLaunches = 50;
+
+/// Calls a function of cuBLASLt and ends the job when it fails.
+#define QUAD_CUBLASLT(name, ...) \
+  CublasLt::instance().check(CublasLt::instance().get<decltype(name)>(#name)(__VA_ARGS__), #name)
+
+/// What of a problem decides which call is the fastest. Not beta: the libraries' lists of candidates
+/// do not depend on it.
+struct Shape {
+  explicit Shape(Problem const& p)
+      : type{p.c.type},
+        transpose_a{p.transpose_a},
+        transpose_b{p.transpose_b},
+        extents{p.m(), p.n(), p.k(), p.a.ld, p.b.ld, p.c.ld},
+        alignments{alignment_of(p.a), alignment_of(p.b), alignment_of(p.c)} {}
+  std::strong_ordering operator<=>(Shape const&) const = default;
+
+  /// Of the first element, in bytes; 256 is all that the library asks about.
+  static std::uint32_t alignment_of(device::MatrixView const& view) {
+    auto const address = reinterpret_cast<std::uintptr_t>(view.data) | 256U;
+    return static_cast<std::uint32_t>(address & (~address + 1));
+  }
+
+  core::DataType type;
+  bool transpose_a, transpose_b;
+  std::array<std::int64_t, 6> extents;
+  std::array<std::uint32_t, 3> alignments;
+};
+
+cudaDataType_t cuda_type(core::DataType type) {
+  return type == core::DataType::f64 ? CUDA_R_64F : CUDA_R_32F;
+}
+
+cublasOperation_t operation(bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; }
+
+/// A product as cuBLASLt takes it, for a shape. Never destroyed: it ends with the process.
+struct Descriptors {
+  explicit Descriptors(Problem const& p)
+      : first{layout(p.b)}, second{layout(p.a)}, result{layout(p.c)} {
+    bool const wide = p.c.type == core::DataType::f64;
+    QUAD_CUBLASLT(cublasLtMatmulDescCreate, &product,
+                  wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, cuda_type(p.c.type));
+    set(CUBLASLT_MATMUL_DESC_TRANSA, operation(p.transpose_b));
+    set(CUBLASLT_MATMUL_DESC_TRANSB, operation(p.transpose_a));
+  }
+
+  /// Rows of a row-major matrix are columns to the library.
+  static cublasLtMatrixLayout_t layout(device::MatrixView const& view) {
+    cublasLtMatrixLayout_t layout = nullptr;
+    QUAD_CUBLASLT(cublasLtMatrixLayoutCreate, &layout, cuda_type(view.type),
+                  static_cast<std::uint64_t>(view.cols), static_cast<std::uint64_t>(view.rows),
+                  view.ld);
+    return layout;
+  }
+  void set(cublasLtMatmulDescAttributes_t attribute, cublasOperation_t value) const {
+    QUAD_CUBLASLT(cublasLtMatmulDescSetAttribute, product, attribute, &value, sizeof value);
+  }
+
+  cublasLtMatrixLayout_t first, second, result;
+  cublasLtMatmulDesc_t product = nullptr;
+};
+
+/// The fastest call for a shape.
+struct Choice {
+  Descriptors descriptors;
+  std::optional<Algorithm> algorithm;  ///< of cuBLASLt; none: the plain call
+  std::size_t candidates = 0;
+};
+
+template <class T>
+void multiply_plainly(char const* name, Problem const& p, device::StreamView stream) {
+  using Function = std::conditional_t<std::is_same_v<T, double>, decltype(cublasDgemm_v2),
+                                      decltype(cublasSgemm_v2)>;
   Cublas& cublas = Cublas::instance();
   auto const narrow = [](std::int64_t x) { return static_cast<int>(x); };
   // To BLAS a leading dimension of 0 is an error, also where a matrix is empty.
   auto const ld = [&](device::MatrixView const& x) {
     return narrow(std::max<std::int64_t>(x.ld, 1));
   };
-  auto const op = [](bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; };
   T const alpha = static_cast<T>(p.alpha);
   T const beta = static_cast<T>(p.beta);
-  cublas.check(function(cublas.handle(stream), op(p.transpose_b), op(p.transpose_a), narrow(p.n()),
-                        narrow(p.m()), narrow(p.k()), &alpha, p.b.as<T>(), ld(p.b), p.a.as<T>(),
-                        ld(p.a), &beta, p.c.as<T>(), ld(p.c)),
+  cublas.check(cublas.get<Function>(name)(cublas.handle(stream), operation(p.transpose_b),
+                                          operation(p.transpose_a), narrow(p.n()), narrow(p.m()),
+                                          narrow(p.k()), &alpha, p.b.as<T>(), ld(p.b), p.a.as<T>(),
+                                          ld(p.a), &beta, p.c.as<T>(), ld(p.c)),
                "gemm/vendor: gemm");
 }
 
-void launch(Problem const& problem, device::StreamView stream) {
-  Cublas const& cublas = Cublas::instance();
-  switch (problem.c.type) {
-    case core::DataType::f64:
-      return multiply<double>(cublas.get<decltype(cublasDgemm_v2)>("cublasDgemm_v2"), problem,
-                              stream);
-    case core::DataType::f32:
-      return multiply<float>(cublas.get<decltype(cublasSgemm_v2)>("cublasSgemm_v2"), problem,
-                             stream);
-    default: core::fail("gemm/vendor: takes f64 and f32 only");
+void multiply_plainly(Problem const& p, device::StreamView stream) {
+  if (p.c.type == core::DataType::f64) {
+    multiply_plainly<double>("cublasDgemm_v2", p, stream);
+  } else {
+    multiply_plainly<float>("cublasSgemm_v2", p, stream);
   }
+}
+
+template <class T>
+cublasStatus_t multiply_by(Algorithm const& algorithm, Descriptors const& d, Problem const& p,
+                           device::StreamView stream) {
+  CublasLt& library = CublasLt::instance();
+  static auto* const matmul = library.get<decltype(cublasLtMatmul)>("cublasLtMatmul");
+  T const alpha = static_cast<T>(p.alpha);
+  T const beta = static_cast<T>(p.beta);
+  return matmul(library.handle(), d.product, &alpha, p.b.data, d.first, p.a.data, d.second, &beta,
+                p.c.data, d.result, p.c.data, d.result, &algorithm, library.workspace(stream),
+                CublasLt::kWorkspaceBytes, device::cuda_stream(stream));
+}
+
+cublasStatus_t multiply_by(Algorithm const& algorithm, Descriptors const& d, Problem const& p,
+                           device::StreamView stream) {
+  return p.c.type == core::DataType::f64 ? multiply_by<double>(algorithm, d, p, stream)
+                                         : multiply_by<float>(algorithm, d, p, stream);
+}
+
+/// Whether an algorithm reads its inputs with all their bits.
+bool is_full_precision(Algorithm const& algorithm, core::DataType type) {
+  std::uint64_t flags = 0;
+  std::size_t written = 0;
+  auto* const get_capability =
+      CublasLt::instance().get<decltype(cublasLtMatmulAlgoCapGetAttribute)>(
+          "cublasLtMatmulAlgoCapGetAttribute");
+  bool const is_known = get_capability(&algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags,
+                                       sizeof flags, &written) == CUBLAS_STATUS_SUCCESS;
+  std::uint64_t const own = type == core::DataType::f64 ? CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_64F
+                                                        : CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
+  return is_known && (flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK & ~own) == 0;
+}
+
+/// What cuBLASLt proposes for a shape, the likeliest first.
+std::vector<Algorithm> proposals(Descriptors const& d, Shape const& shape) {
+  CublasLt& library = CublasLt::instance();
+  cublasLtMatmulPreference_t preference = nullptr;
+  QUAD_CUBLASLT(cublasLtMatmulPreferenceCreate, &preference);
+  auto const prefer = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
+    QUAD_CUBLASLT(cublasLtMatmulPreferenceSetAttribute, preference, attribute, &value,
+                  sizeof value);
+  };
+  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{CublasLt::kWorkspaceBytes});
+  auto const [a, b, c] = shape.alignments;
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, b);
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, a);
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, c);
+  prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, c);
+  std::array<cublasLtMatmulHeuristicResult_t, kMostAlgorithms> results{};
+  int count = 0;
+  auto* const get_results =
+      library.get<decltype(cublasLtMatmulAlgoGetHeuristic)>("cublasLtMatmulAlgoGetHeuristic");
+  // A status that tells of a shape it has nothing for leaves the plain call.
+  if (get_results(library.handle(), d.product, d.first, d.second, d.result, d.result, preference,
+                  kMostAlgorithms, results.data(), &count) != CUBLAS_STATUS_SUCCESS) {
+    count = 0;
+  }
+  QUAD_CUBLASLT(cublasLtMatmulPreferenceDestroy, preference);
+  std::vector<Algorithm> algorithms;
+  for (auto const& result : std::span{results}.first(static_cast<std::size_t>(count))) {
+    bool const fits = result.state == CUBLAS_STATUS_SUCCESS &&
+                      result.workspaceSize <= CublasLt::kWorkspaceBytes &&
+                      is_full_precision(result.algo, shape.type);
+    if (fits) algorithms.push_back(result.algo);
+  }
+  return algorithms;
+}
+
+/// A candidate: its place among all, launches in a row, seconds of one in each round.
+struct Tried {
+  std::size_t candidate;
+  double first_look;
+  int launches;
+  std::vector<double> seconds{};
+};
+
+/// The candidate with the least median time; `enqueue` tells whether the library took a candidate,
+/// and it takes the first. Timed in turn, so that all see the same clocks. Waits for the stream.
+std::size_t fastest(std::size_t candidates, std::function<bool(std::size_t)> const& enqueue,
+                    device::StreamView stream) {
+  using Clock = std::chrono::steady_clock;
+  auto const start = Clock::now();
+  auto const spent = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  device::Event begin{stream.device()}, end{stream.device()};
+  auto const time = [&](std::size_t candidate, int launches) {
+    stream.record(begin);
+    for (int i = 0; i < launches; ++i) enqueue(candidate);
+    stream.record(end);
+    end.synchronize();
+    return end.seconds_since(begin) / launches;
+  };
+
+  std::vector<Tried> tried;
+  for (std::size_t i = 0; i < candidates && (i == 0 || spent() < kSearchSeconds); ++i) {
+    if (!enqueue(i)) continue;  // loads its kernels, too
+    double const once = time(i, 1);
+    double const launches =
+        std::clamp(kRowSeconds / std::max(once, 1e-9), 1.0, 1.0 * kMostLaunches);
+    tried.push_back({i, once, static_cast<int>(launches)});
+  }
+  double const least = std::ranges::min(tried, {}, &Tried::first_look).first_look;
+  std::erase_if(tried, [&](Tried const& one) { return one.first_look > kFarBehind * least; });
+  for (int round = 0; round < kRounds && (round == 0 || spent() < 2 * kSearchSeconds); ++round) {
+    for (Tried& one : tried) one.seconds.push_back(time(one.candidate, one.launches));
+  }
+  return std::ranges::min(tried, {},
+                          [](Tried const& one) { return core::summarize(one.seconds).median; })
+      .candidate;
+}
+
+/// Times the calls that there are for a problem, on its operands. beta is 0 then, and C overwritten
+/// where the problem overwrites it; elsewhere memory of the pool stands for C.
+Choice choose(Problem p, device::StreamView stream) {
+  Choice choice{Descriptors{p}, {}, 1};
+  std::vector<Algorithm> const algorithms = proposals(choice.descriptors, Shape{p});
+  device::PooledBuffer<std::byte> in_place_of_c;
+  if (p.beta != 0) {
+    auto const bytes = p.c.rows * p.c.ld * static_cast<std::int64_t>(core::size_of(p.c.type));
+    if (static_cast<std::size_t>(bytes) > stream.device().free_memory() / 4) return choice;
+    in_place_of_c = {stream.device(), bytes, stream};
+    p.c.data = in_place_of_c.data();
+    p.beta = 0;
+  }
+  choice.candidates += algorithms.size();
+  std::size_t const best = fastest(
+      choice.candidates,
+      [&](std::size_t i) {
+        if (i == 0) multiply_plainly(p, stream);
+        return i == 0 || multiply_by(algorithms[i - 1], choice.descriptors, p, stream) ==
+                             CUBLAS_STATUS_SUCCESS;
+      },
+      stream);
+  if (best > 0) choice.algorithm = algorithms[best - 1];
+  return choice;
+}
+
+/// The choices of this process.
+class Choices {
+ public:
+  static Choices& instance() {
+    static Choices choices;
+    return choices;
+  }
+
+  /// nullptr where none was made.
+  Choice const* find(Problem const& p) {
+    std::lock_guard const lock{mutex_};
+    auto const found = choices_.find(Shape{p});
+    return found == choices_.end() ? nullptr : &found->second;
+  }
+  Choice const* add(Problem const& p, Choice const& choice) {
+    std::lock_guard const lock{mutex_};
+    return &choices_.insert_or_assign(Shape{p}, choice).first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Shape, Choice> choices_;
+};
+
+/// Work that is recorded does not run, so it cannot be timed.
+bool is_recorded(device::StreamView stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  QUAD_CUDA(cudaStreamIsCapturing(device::cuda_stream(stream), &status));
+  return status != cudaStreamCaptureStatusNone;
+}
+
+void launch(Problem const& p, device::StreamView stream) {
+  bool const is_empty = p.m() == 0 || p.n() == 0 || p.k() == 0;
+  if (is_empty || !CublasLt::instance().is_present()) return multiply_plainly(p, stream);
+  Choice const* choice = Choices::instance().find(p);
+  if (choice == nullptr && !is_recorded(stream)) {
+    choice = Choices::instance().add(p, choose(p, stream));
+  }
+  if (choice == nullptr || !choice->algorithm) return multiply_plainly(p, stream);
+  CublasLt::instance().check(multiply_by(*choice->algorithm, choice->descriptors, p, stream),
+                             "gemm/vendor: cublasLtMatmul");
+}
+
+/// 0 where the algorithm has no such attribute.
+template <class T>
+T attribute_of(Algorithm const& algorithm, cublasLtMatmulAlgoConfigAttributes_t attribute) {
+  T value{};
+  std::size_t written = 0;
+  auto* const get_attribute =
+      CublasLt::instance().get<decltype(cublasLtMatmulAlgoConfigGetAttribute)>(
+          "cublasLtMatmulAlgoConfigGetAttribute");
+  bool const is_known =
+      get_attribute(&algorithm, attribute, &value, sizeof value, &written) == CUBLAS_STATUS_SUCCESS;
+  return is_known ? value : T{};
+}
+
+/// "128x256"; the number that cuBLASLt has for it where this list ends.
+std::string tile_text(std::uint32_t id) {
+  constexpr std::string_view kTiles[] = {
+      "undefined", "8x8",    "8x16",   "16x8",   "8x32",    "16x16",   "32x8",    "8x64",
+      "16x32",     "32x16",  "64x8",   "32x32",  "32x64",   "64x32",   "32x128",  "64x64",
+      "128x32",    "64x128", "128x64", "64x256", "128x128", "256x64",  "64x512",  "128x256",
+      "256x128",   "512x64", "64x96",  "96x64",  "96x128",  "128x160", "160x128", "192x128",
+      "128x192",   "128x96", "32x256", "256x32"};
+  static_assert(std::size(kTiles) == CUBLASLT_MATMUL_TILE_256x32 + 1);
+  return id < std::size(kTiles) ? std::string{kTiles[id]} : "id " + std::to_string(id);
+}
+
+/// "cublasDgemm, the fastest of 8 calls"; of an algorithm what tells it from the others, as
+/// cuBLASLt numbers it.
+std::string implementation(Problem const& p) {
+  Choice const* const choice = Choices::instance().find(p);
+  if (choice == nullptr) return {};
+  std::string text = p.c.type == core::DataType::f64 ? "cublasDgemm" : "cublasSgemm";
+  if (choice->algorithm) {
+    Algorithm const& algorithm = *choice->algorithm;
+    auto const whole = [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
+      return std::to_string(attribute_of<std::int32_t>(algorithm, attribute));
+    };
+    text = "cublasLt, algorithm " + whole(CUBLASLT_ALGO_CONFIG_ID) + ", tile " +
+           tile_text(attribute_of<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID)) +
+           ", stages id " + whole(CUBLASLT_ALGO_CONFIG_STAGES_ID) + ", split-k " +
+           whole(CUBLASLT_ALGO_CONFIG_SPLITK_NUM) + ", swizzling " +
+           whole(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING) + ", option " +
+           whole(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION);
+  }
+  return text + ", the fastest of " + std::to_string(choice->candidates) + " calls";
 }
 
 #endif
@@ -68,9 +392,12 @@ extern constinit Variant<Problem> const vendor_cuda{
      .role = Role::vendor,
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
-     .needs = {.most_extent = kMostInt, .most_ld = kMostInt},
-     .source = "cuBLAS",
-     .summary = "cublasDgemm and cublasSgemm"},
-    QUAD_TOOLKIT_LAUNCH(launch)};
+     .needs = {.most_extent = kMostInt,
+               .most_ld = kMostInt,
+               .other = "an environment without TF32 or emulation for all"},
+     .source = "cuBLAS, cuBLASLt",
+     .summary = "the fastest of cublasDgemm or cublasSgemm and the candidates of cuBLASLt"},
+    QUAD_TOOLKIT_LAUNCH(launch),
+    {.unsupported = unsupported, .implementation = QUAD_TOOLKIT_LAUNCH(implementation)}};
 
 }  // namespace quadrille::kernels::gemm

@@ -233,6 +233,23 @@ TEST(Gemm, VariantsRefuseTheirOwnConstraints) {
   EXPECT_FAILS(test::launch(variants(), "kokkos", {column, one, column}, host.stream), "tiles of");
 }
 
+// What such variables turn on is faster, and no product in the type of the elements.
+TEST(Gemm, VendorOfGpusTakesNoEnvironmentThatRoundsInputs) {
+  Variant<Problem> const& vendor = test::row(variants(), "vendor", device::Kind::cuda);
+  device::MatrixView const x{nullptr, DataType::f32, 4, 4, 4};
+  Problem const problem{x, x, x};
+  for (char const* name : {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION",
+                           "CUBLAS_EMULATE_DOUBLE_PRECISION"}) {
+    setenv(name, "0", 1);
+    EXPECT_EQ(vendor.unsupported_reason(problem), "");
+    setenv(name, "1", 1);
+    EXPECT_EQ(vendor.unsupported_reason(problem),
+              std::string{"computes in full precision; unset "} + name);
+    unsetenv(name);
+  }
+  EXPECT_EQ(vendor.unsupported_reason(problem), "");
+}
+
 TEST(Gemm, ErrorBoundIsThatOfRandomRoundings) {
   using core::Compute;
   EXPECT_DOUBLE_EQ((ErrorBound{DataType::f64, Compute::f64, 100}(3, 0, 0)), 0x1p-52 * 1.5 * 3);
