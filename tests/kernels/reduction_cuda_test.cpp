@@ -278,7 +278,6 @@ void expect_nan_to_spread(DataType accumulator) {
                                   .accumulator = accumulator,
                                   .operation = operation};
             if (!variant.unsupported_reason(problem).empty()) continue;
-            if (variant.role == Role::vendor) continue;  // CUB's minimum loses NaN
             double const got = memory.reduce(variant, problem);
             EXPECT_TRUE(std::isnan(got)) << variant.name << " " << core::to_text(operation)
                                          << " NaN at " << where << " of " << n << ": " << got;

@@ -424,6 +424,28 @@ TEST(Ratios, AreToTheBarAndTheCeiling) {
   EXPECT_EQ(records[1].ratio_to_copy, 0.125);
 }
 
+TEST(Ratios, AreThoseToTheFastestVendorWhoseResultIsRight) {
+  Rig rig;
+  constexpr VariantInfo kSlow = fake_row("slow_vendor", 0, Role::vendor);
+  constexpr VariantInfo kWrong = fake_row("wrong_vendor", 0, Role::vendor);
+  rig.entry = test::fake_entry({&kPlain, &kFast, &kSlow, &kVendor, &kWrong});
+  rig.spec.vendor = core::VendorLine::automatic;
+  rig.script.cost = [](VariantInfo const& variant, Leg) {
+    return variant.name == kVendor.name  ? 2 * kTick
+           : variant.name == kWrong.name ? kTick / 2
+           : variant.name == kSlow.name  ? 4 * kTick
+                                         : kTick;
+  };
+  rig.spoil(kWrong, kSeed);
+
+  std::vector<Record> const records = rig.measure();
+
+  ASSERT_EQ(records.size(), 5U);
+  EXPECT_EQ(records[0].ratio_to_vendor, 2);
+  EXPECT_EQ(records[2].ratio_to_vendor, 0.5);
+  EXPECT_EQ(records[3].ratio_to_vendor, 1);
+}
+
 TEST(Ratios, AreNotThoseOfWrongResults) {
   Rig rig;
   rig.spec.vendor = core::VendorLine::automatic;
