@@ -258,8 +258,8 @@ void Sampler::choose_batch(Line& line) const {
       line.warmup.empty() ? 0 : world_.group().max(core::summarize(line.warmup).median);
   // The other clocks are there to show what one launch looks like to them.
   bool const by_device = resolved(case_.timing, world_.device().kind()) == core::Timing::device;
-  bool const is_short =
-      by_device && is_alone() && !line.warmup.empty() && seconds < kShortKernelSeconds;
+  bool const is_short = by_device && (is_alone() || description_.traits.back_to_back) &&
+                        !line.warmup.empty() && seconds < kShortKernelSeconds;
   line.batch = case_.batch > 0 ? case_.batch : is_short ? kAutomaticBatch : 1;
   if (case_.clock == core::Clock::sustained) {
     line.batch = std::max(case_.batch, executions_within(kChunkSeconds, line));

@@ -46,6 +46,9 @@ struct Traits {
   /// Whether run() on a GPU enqueues on world.stream() alone and never synchronises, so that it can
   /// be recorded in place of being run.
   bool recordable = false;
+  /// Whether executions that communicate may follow one another without a barrier between, as those
+  /// of an automatic batch do.
+  bool back_to_back = false;
   /// Whose rows join a case by themselves and are what rates are compared with.
   kernels::Role bar = kernels::Role::vendor;
 };

@@ -302,6 +302,15 @@ TEST(Batch, IsOneWhereRanksWaitForEachOther) {
   EXPECT_EQ(batch_of(rig), world().size() == 1 ? Sampler::kAutomaticBatch : 1);
 }
 
+TEST(Batch, IsForExchangesThatMayFollowOneAnother) {
+  Short rig;
+  rig.script.description.traits.communicates = true;
+  rig.script.description.traits.back_to_back = true;
+
+  EXPECT_EQ(batch_of(rig), Sampler::kAutomaticBatch);
+  EXPECT_EQ(rig.lines[0].buffer_sets, 1);
+}
+
 TEST(Batch, IsThatOfTheSlowestRank) {
   Short rig;
   bool const is_last = world().rank() == world().size() - 1;
