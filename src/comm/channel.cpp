@@ -33,10 +33,15 @@ Channel::Channel(device::Device& device, int rank, int size)
 
 template <class Exchange>
 Request Channel::enqueue(device::StreamView after, Exchange exchange) {
+  device::Event& finished = finished_[count_++ % kRequests];
+  if (streams_.empty()) {
+    caller_ = after;
+    exchange();
+    return Request{&finished, after};
+  }
   after.record(start_);
   for (device::StreamView const stream : streams_) stream.wait(start_);
   exchange();
-  device::Event& finished = finished_[count_++ % kRequests];
   streams_.back().record(finished);
   return Request{&finished};
 }
@@ -97,11 +102,11 @@ Request Channel::sendrecv(ConstPiece send, int to, Piece receive, int from,
 }
 
 void Channel::copy_own(Piece to, ConstPiece from) const {
-  if (to.data != from.data) streams_.back().copy(to.data, from.data, from.bytes);
+  if (to.data != from.data) last_stream().copy(to.data, from.data, from.bytes);
 }
 
 Piece Channel::reserve(std::size_t bytes) {
-  device::StreamView const stream = streams_.back();
+  device::StreamView const stream = last_stream();
   if (scratch_.bytes() < bytes) {
     if (scratch_.bytes() > 0) stream.synchronize();
     scratch_ = {stream.device(), static_cast<std::int64_t>(bytes), stream};

@@ -30,14 +30,21 @@ class Request {
  public:
   Request() = default;
   explicit Request(device::Event const* finished) : finished_{finished} {}
+  /// Of an exchange on the caller's own stream, which has later work in order without an event.
+  Request(device::Event* finished, device::StreamView caller)
+      : finished_{finished}, unrecorded_{finished}, caller_{caller} {}
   /// Makes later work of `stream` start after the exchange. Never blocks the host. This alone
   /// orders work after the exchange; an empty request waits for nothing.
   void wait_on(device::StreamView stream) const {
-    if (finished_ != nullptr) stream.wait(*finished_);
+    if (finished_ == nullptr || stream == caller_) return;
+    if (unrecorded_ != nullptr) caller_.record(*unrecorded_);
+    stream.wait(*finished_);
   }
 
  private:
   device::Event const* finished_ = nullptr;
+  device::Event* unrecorded_ = nullptr;
+  device::StreamView caller_;
 };
 
 /// A group of ranks connected by one transport. Collectives start after all earlier work of
@@ -74,7 +81,7 @@ class Channel {
  protected:
   Channel(device::Device& device, int rank, int size);
   /// From the constructor: the streams that every exchange starts on, and the last of which is
-  /// where it ends.
+  /// where it ends. Where it is not called, exchanges run on the stream that they start after.
   void run_on(std::vector<device::StreamView> streams) { streams_ = std::move(streams); }
 
   // Each enqueues one exchange on the streams and may take for granted what Channel has checked.
@@ -87,6 +94,8 @@ class Channel {
   /// A side without a message is empty. A message to itself has both.
   virtual void do_sendrecv(ConstPiece send, int to, Piece receive, int from) = 0;
 
+  /// Where the exchange that is being enqueued ends.
+  device::StreamView last_stream() const { return streams_.empty() ? caller_ : streams_.back(); }
   int next(int r) const { return (r + 1) % size_; }
   int previous(int r) const { return (r + size_ - 1) % size_; }
   /// Copies where the exchange ends what a rank has for itself, unless it is there already.
@@ -104,6 +113,7 @@ class Channel {
   int rank_;
   int size_;
   std::vector<device::StreamView> streams_;
+  device::StreamView caller_;  ///< of the latest exchange, where streams_ is empty
   device::Event start_;
   std::vector<device::Event> finished_;  ///< of the latest exchanges
   std::size_t count_ = 0;                ///< exchanges so far

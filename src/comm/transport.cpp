@@ -27,6 +27,7 @@ std::vector<std::string_view> names_of(Predicate has) {
 // clang-format off
 QUAD_TABLE(TransportEntry const, kTable,
   nccl_transport,
+  nccl_plain_transport,
   mpi_transport,
   mpi_blocking_transport,
   reference_transport

@@ -40,6 +40,7 @@ struct TransportEntry {
   bool moves_host = false;     ///< memory of host devices
   bool moves_gpu = false;      ///< memory of GPUs
   bool models_link = false;    ///< knows TransportOptions::throttle
+  bool drops_nan = false;      ///< against Channel's rule, in minimum and maximum
   int preference = 0;          ///< "auto" takes the highest of those that can serve the world
   /// Why it cannot serve the ranks of this world, or, without a world, why it cannot exist in this
   /// process; empty where it can.

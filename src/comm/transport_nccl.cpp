@@ -17,6 +17,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <limits>
 #include <mutex>
 #include <numeric>
 #include <stop_token>
@@ -108,6 +109,10 @@ bool is_even_run(std::span<P const> pieces) {
 
 class NcclTransport;
 
+/// On the transport's stream, in messages of at most chunk_bytes, minimum and maximum keep a NaN; or
+/// NCCL's own calls, whole, on the caller's stream.
+enum class Calls { arranged, plain };
+
 /// What all channels over the same ranks share.
 struct Communicator {
   std::vector<int> members;  ///< ranks in MPI_COMM_WORLD, in the order of the group
@@ -120,10 +125,10 @@ class NcclChannel final : public Channel {
 
  private:
   void do_broadcast(Piece data, int root, Broadcast algorithm) override {
-    if (algorithm == Broadcast::ring) return ring(data, root);
+    if (algorithm == Broadcast::ring && calls_ == Calls::arranged) return ring(data, root);
     for_each_chunk(data.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
       void* const chunk = advance(data.data, first);
-      QUAD_NCCL(ncclBroadcast, chunk, chunk, bytes, ncclInt8, root, comm_, queue_);
+      QUAD_NCCL(ncclBroadcast, chunk, chunk, bytes, ncclInt8, root, comm_, queue());
     });
   }
 
@@ -132,7 +137,7 @@ class NcclChannel final : public Channel {
     std::int64_t const n = elements(in.bytes, type);
     to_ordered(in.data, out.data, n, type, op);
     reduce_all(out, out, integer_of(type), op);
-    kernels::from_ordered_bits(out.data, n, type, stream_);
+    kernels::from_ordered_bits(out.data, n, type, last_stream());
   }
 
   void do_reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
@@ -148,13 +153,13 @@ class NcclChannel final : public Channel {
       first += part.bytes;
     }
     scatter_reduced(ordered, out, integer_of(type), type, op);
-    kernels::from_ordered_bits(out.data, elements(out.bytes, type), type, stream_);
+    kernels::from_ordered_bits(out.data, elements(out.bytes, type), type, last_stream());
   }
 
   void do_allgather(ConstPiece mine, std::span<Piece const> all) override {
     if (is_even_run(all) && mine.bytes <= chunk_bytes_) {
       if (mine.bytes == 0) return;
-      QUAD_NCCL(ncclAllGather, mine.data, all[0].data, mine.bytes, ncclInt8, comm_, queue_);
+      QUAD_NCCL(ncclAllGather, mine.data, all[0].data, mine.bytes, ncclInt8, comm_, queue());
       return;
     }
     NcclGroup const group;
@@ -163,22 +168,21 @@ class NcclChannel final : public Channel {
       for_each_chunk(place.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
         void* const to = advance(place.data, first);
         void const* const from = rank() == root ? advance(mine.data, first) : to;
-        QUAD_NCCL(ncclBroadcast, from, to, bytes, ncclInt8, root, comm_, queue_);
+        QUAD_NCCL(ncclBroadcast, from, to, bytes, ncclInt8, root, comm_, queue());
       });
     }
   }
 
   void do_alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive) override {
-    {
-      NcclGroup const group;
-      // The partner at distance d differs from rank to rank, so no rank gets all first messages.
-      for (int d = 1; d < size(); ++d) {
-        int const to = (rank() + d) % size();
-        int const from = (rank() + size() - d) % size();
-        exchange(send[index(to)], to, receive[index(from)], from);
-      }
+    NcclGroup const group;
+    // The partner at distance d differs from rank to rank, so no rank gets all first messages. What
+    // a rank has for itself travels with the rest: a copy behind them would take as long again.
+    bool const is_in_place = send[index(rank())].data == receive[index(rank())].data;
+    for (int d = is_in_place ? 1 : 0; d < size(); ++d) {
+      int const to = (rank() + d) % size();
+      int const from = (rank() + size() - d) % size();
+      exchange(send[index(to)], to, receive[index(from)], from);
     }
-    copy_own(receive[index(rank())], send[index(rank())]);
   }
 
   void do_sendrecv(ConstPiece send, int to, Piece receive, int from) override {
@@ -193,8 +197,9 @@ class NcclChannel final : public Channel {
 
   // NCCL's minimum and maximum of floats may drop a NaN; those of integers in the same order
   // cannot.
-  static bool is_ordered(core::DataType type, ReduceOp op) {
-    return op != ReduceOp::sum && (type == core::DataType::f64 || type == core::DataType::f32);
+  bool is_ordered(core::DataType type, ReduceOp op) const {
+    bool const is_float = type == core::DataType::f64 || type == core::DataType::f32;
+    return calls_ == Calls::arranged && op != ReduceOp::sum && is_float;
   }
   static ncclDataType_t integer_of(core::DataType type) {
     return type == core::DataType::f64 ? ncclUint64 : ncclUint32;
@@ -202,7 +207,8 @@ class NcclChannel final : public Channel {
   void to_ordered(void const* in, void* out, std::int64_t n, core::DataType type, ReduceOp op) {
     kernels::to_ordered_bits(
         in, out, n, type,
-        op == ReduceOp::max ? kernels::NanOrder::largest : kernels::NanOrder::smallest, stream_);
+        op == ReduceOp::max ? kernels::NanOrder::largest : kernels::NanOrder::smallest,
+        last_stream());
   }
   static ncclRedOp_t nccl_op(ReduceOp op) {
     return op == ReduceOp::sum ? ncclSum : op == ReduceOp::min ? ncclMin : ncclMax;
@@ -225,12 +231,12 @@ class NcclChannel final : public Channel {
       NcclGroup const group;
       if (receives && step < chunks) {
         auto const [to, bytes] = part(step);
-        QUAD_NCCL(ncclRecv, to, bytes, ncclInt8, previous(rank()), comm_, queue_);
+        QUAD_NCCL(ncclRecv, to, bytes, ncclInt8, previous(rank()), comm_, queue());
       }
       std::size_t const sent = receives ? step - 1 : step;  // wraps at step 0: nothing yet
       if (sends && sent < chunks) {
         auto const [from, bytes] = part(sent);
-        QUAD_NCCL(ncclSend, from, bytes, ncclInt8, next(rank()), comm_, queue_);
+        QUAD_NCCL(ncclSend, from, bytes, ncclInt8, next(rank()), comm_, queue());
       }
     }
   }
@@ -238,7 +244,7 @@ class NcclChannel final : public Channel {
   void reduce_all(ConstPiece in, Piece out, ncclDataType_t type, ReduceOp op) {
     for_each_chunk(in.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
       QUAD_NCCL(ncclAllReduce, advance(in.data, first), advance(out.data, first),
-                bytes / width_of(type), type, nccl_op(op), comm_, queue_);
+                bytes / width_of(type), type, nccl_op(op), comm_, queue());
     });
   }
 
@@ -248,7 +254,7 @@ class NcclChannel final : public Channel {
     if (is_even_run(parts) && out.bytes <= chunk_bytes_) {
       if (out.bytes == 0) return;
       QUAD_NCCL(ncclReduceScatter, parts[0].data, out.data, out.bytes / width, element, nccl_op(op),
-                comm_, queue_);
+                comm_, queue());
       return;
     }
     // The output may be any of the parts: only the owner's reduction writes it, and NCCL reads
@@ -258,32 +264,36 @@ class NcclChannel final : public Channel {
       for_each_chunk(part.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
         QUAD_NCCL(ncclReduce, advance(part.data, first),
                   rank() == root ? advance(out.data, first) : nullptr, bytes / width, element,
-                  nccl_op(op), root, comm_, queue_);
+                  nccl_op(op), root, comm_, queue());
       });
     }
   }
 
   void exchange(ConstPiece send, int to, Piece receive, int from) {
     for_each_chunk(send.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
-      QUAD_NCCL(ncclSend, advance(send.data, first), bytes, ncclInt8, to, comm_, queue_);
+      QUAD_NCCL(ncclSend, advance(send.data, first), bytes, ncclInt8, to, comm_, queue());
     });
     for_each_chunk(receive.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
-      QUAD_NCCL(ncclRecv, advance(receive.data, first), bytes, ncclInt8, from, comm_, queue_);
+      QUAD_NCCL(ncclRecv, advance(receive.data, first), bytes, ncclInt8, from, comm_, queue());
     });
   }
 
+  cudaStream_t queue() const { return device::cuda_stream(last_stream()); }
+
+  Calls calls_;
   std::size_t chunk_bytes_;
   ncclComm_t comm_;
-  device::StreamView stream_;
-  cudaStream_t queue_;
 };
 
-/// One stream for all channels: kernels of two communicators that start in different orders on two
-/// GPUs can wait for each other for ever, and in one stream they start in the order of the calls.
+/// One stream for all channels of arranged calls: kernels of two communicators that start in
+/// different orders on two GPUs can wait for each other for ever, and in one stream they start in
+/// the order of the calls.
 class NcclTransport final : public Transport {
  public:
-  NcclTransport(device::Device& device, TransportOptions const& options)
-      : chunk_bytes_{options.chunk_bytes / 64 * 64},
+  NcclTransport(device::Device& device, TransportOptions const& options, Calls calls)
+      : calls_{calls},
+        chunk_bytes_{calls == Calls::plain ? std::numeric_limits<std::size_t>::max()
+                                           : options.chunk_bytes / 64 * 64},
         stream_{device, "nccl", device::Priority::high} {
     poll_ = std::jthread{[this](std::stop_token stop) { poll(stop); }};
   }
@@ -295,6 +305,7 @@ class NcclTransport final : public Transport {
     for (auto const& one : communicators_) QUAD_NCCL(ncclCommDestroy, one->handle);
   }
 
+  Calls calls() const { return calls_; }
   std::size_t chunk_bytes() const { return chunk_bytes_; }
   device::StreamView stream() const { return stream_.view(); }
 
@@ -350,6 +361,7 @@ class NcclTransport final : public Transport {
     }
   }
 
+  Calls calls_;
   std::size_t chunk_bytes_;
   device::Stream stream_;
   std::vector<std::unique_ptr<Communicator>> communicators_;
@@ -360,11 +372,10 @@ class NcclTransport final : public Transport {
 
 NcclChannel::NcclChannel(NcclTransport& transport, Communicator const& communicator, int rank)
     : Channel{transport.stream().device(), rank, static_cast<int>(communicator.members.size())},
+      calls_{transport.calls()},
       chunk_bytes_{transport.chunk_bytes()},
-      comm_{communicator.handle},
-      stream_{transport.stream()},
-      queue_{device::cuda_stream(transport.stream())} {
-  run_on({stream_});
+      comm_{communicator.handle} {
+  if (calls_ == Calls::arranged) run_on({transport.stream()});
 }
 
 std::string unavailable_reason(World const* world) {
@@ -383,8 +394,9 @@ std::string unavailable_reason(World const* world) {
   return {};
 }
 
+template <Calls kCalls>
 std::unique_ptr<Transport> make(device::Device& device, TransportOptions const& options) {
-  return std::make_unique<NcclTransport>(device, options);
+  return std::make_unique<NcclTransport>(device, options, kCalls);
 }
 
 #else
@@ -407,7 +419,19 @@ extern constinit TransportEntry const nccl_transport{
     .preference = 2,
     .unavailable_reason = unavailable_reason,
 #ifdef QUADRILLE_NCCL
-    .make = make,
+    .make = make<Calls::arranged>,
+#endif
+};
+
+/// NCCL as a program without this one would call it: the library line beside ours.
+extern constinit TransportEntry const nccl_plain_transport{
+    .name = "nccl_plain",
+    .summary = "NCCL's own calls, whole, on the stream of the caller",
+    .moves_gpu = true,
+    .drops_nan = true,
+    .unavailable_reason = unavailable_reason,
+#ifdef QUADRILLE_NCCL
+    .make = make<Calls::plain>,
 #endif
 };
 

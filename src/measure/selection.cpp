@@ -117,6 +117,9 @@ std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case con
 std::vector<Selected> select_variants(comm::World const& world, Workload const& workload,
                                       WorkloadEntry const& entry, core::Case const& spec) {
   std::vector<std::string> reasons = unsupported_reasons(workload, entry, spec, world.device());
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    if (reasons[i].empty()) reasons[i] = workload.unavailable_reason(*entry.variants[i], world);
+  }
   agree(world.group(), reasons);
   return select_variants(entry, spec, world.device(), workload.describe({}).traits.bar, reasons);
 }

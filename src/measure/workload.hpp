@@ -125,6 +125,11 @@ class Workload {
   virtual std::string unsupported_reason(kernels::VariantInfo const&, device::Device const&) const {
     return {};
   }
+  /// Why the ranks of this world cannot run a variant that each of their devices runs: what must
+  /// join them. Empty where they can.
+  virtual std::string unavailable_reason(kernels::VariantInfo const&, comm::World const&) const {
+    return {};
+  }
   /// Collective. The first call allocates and connects; every call fills the inputs from `seed`.
   /// Called once with another seed for the check before timing, so that old results never pass.
   virtual void prepare(comm::World& world, std::uint64_t seed, Selection const& selected) = 0;

@@ -28,6 +28,13 @@ constexpr Row kVendor{{.name = "vendor",
                        .source = "MPI",
                        .summary = "one blocking call of the MPI library"},
                       "mpi_blocking"};
+constexpr Row kVendorOfGpus{{.name = "vendor",
+                             .role = kernels::Role::vendor,
+                             .where = kernels::Where::cuda,
+                             .types = kTypes,
+                             .source = "NCCL",
+                             .summary = "NCCL's plain call, on the stream that is timed"},
+                            "nccl_plain"};
 constexpr Row kReference{{.name = "reference",
                           .role = kernels::Role::reference,
                           .where = kernels::Where::host,
@@ -38,13 +45,22 @@ constexpr Row kReference{{.name = "reference",
 
 }  // namespace
 
-measure::Selection exchange_rows() { return {&kTransport, &kVendor, &kReference}; }
+measure::Selection exchange_rows() { return {&kTransport, &kVendor, &kVendorOfGpus, &kReference}; }
 
 std::string Exchange::unsupported_reason(kernels::VariantInfo const& variant,
                                          device::Device const&) const {
   bool const is_own = static_cast<Row const&>(variant).transport.empty();
   if (is_own || case_.throttle == 0) return {};
   return "knows no modelled link; take throttle out";
+}
+
+std::string Exchange::unavailable_reason(kernels::VariantInfo const& variant,
+                                         comm::World const& world) const {
+  std::string_view const named = static_cast<Row const&>(variant).transport;
+  if (named.empty()) return {};
+  auto const found = std::ranges::find(comm::transports(), named, &comm::TransportEntry::name);
+  std::string const reason = (*found)->unavailable_reason(&world);
+  return reason.empty() ? "" : fmt::format("cannot use {}: {}", named, reason);
 }
 
 void Exchange::prepare(comm::World& world, std::uint64_t seed, measure::Selection const& selected) {

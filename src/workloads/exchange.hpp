@@ -15,7 +15,7 @@ namespace quadrille::workloads {
 measure::Selection exchange_rows();
 
 /// What allreduce, broadcast, alltoall and sendrecv share: a source row, an output row, and a
-/// channel per variant: the case's transport, the plain MPI call, the textbook algorithm.
+/// channel per variant: the case's transport, the plain call of MPI or NCCL, the textbook algorithm.
 class Exchange : public measure::Workload {
  public:
   Exchange(core::Case const& spec, int ranks, int rank)
@@ -23,6 +23,8 @@ class Exchange : public measure::Workload {
 
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const&) const override;
+  std::string unavailable_reason(kernels::VariantInfo const& variant,
+                                 comm::World const& world) const override;
   void prepare(comm::World& world, std::uint64_t seed, measure::Selection const& selected) override;
   void reset(comm::World& world, kernels::VariantInfo const&) override {
     world.stream().fill(out_.view().data, 0xFF, out_.bytes());

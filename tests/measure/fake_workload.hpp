@@ -29,6 +29,8 @@ struct Script {
   std::function<double(core::Case const&, measure::Selection const&)> memory_bytes;
   std::function<std::string(kernels::VariantInfo const&)> unsupported =
       [](kernels::VariantInfo const&) { return ""; };
+  std::function<std::string(kernels::VariantInfo const&)> unavailable =
+      [](kernels::VariantInfo const&) { return ""; };
   /// Seconds of one execution.
   std::function<double(kernels::VariantInfo const&, measure::Leg)> cost =
       [](kernels::VariantInfo const&, measure::Leg) { return 0x1p-10; };
@@ -82,6 +84,10 @@ class FakeWorkload final : public measure::Workload {
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const&) const override {
     return script_.unsupported(variant);
+  }
+  std::string unavailable_reason(kernels::VariantInfo const& variant,
+                                 comm::World const&) const override {
+    return script_.unavailable(variant);
   }
   void prepare(comm::World&, std::uint64_t seed, measure::Selection const&) override {
     seed_ = seed;

@@ -269,6 +269,18 @@ TEST(Select, AllRanksTakeWhatAllCanRun) {
             (Names{"plain", "fast: variant 'fast' has no memory here; use variant 'plain'"}));
 }
 
+TEST(Select, RanksTakeNothingThatCannotJoinThem) {
+  Rig rig;
+  rig.script.unavailable = [](VariantInfo const& variant) {
+    return variant.name == "fast" ? "needs a GPU for each rank" : "";
+  };
+  rig.spec.variants = {"best", "fast"};
+
+  EXPECT_EQ(
+      told(select_variants(world(), *rig.workload(), rig.entry, rig.spec)),
+      (Names{"plain", "fast: variant 'fast' needs a GPU for each rank; use variant 'plain'"}));
+}
+
 TEST(Select, TheBarIsThatOfTheWorkload) {
   Rig rig;
   rig.spec.vendor = core::VendorLine::automatic;
