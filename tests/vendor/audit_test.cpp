@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config.hpp"
+#include "core/stats.hpp"
+#include "core/units.hpp"
+#include "measure/case_runner.hpp"
+#include "support/mpi_world.hpp"
+#include "vendor/plain_calls.hpp"
+#include "workloads/registry.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+/// Each vendor row, as `quadrille run` times it, takes as long as a loop of the library's plain
+/// calls: what others are compared with is what the library can do. Both run alternately.
+namespace quadrille::audit {
+namespace {
+
+using test::world;
+
+constexpr int kRounds = 7;
+constexpr int kRepetitions = 5;
+// A launch costs a microsecond or two, more or less.
+constexpr double kShortSeconds = 20e-6;
+constexpr double kAllowed = 0.02, kAllowedOfShort = 0.05;
+
+/// Hot: a loop of plain calls has one set of buffers.
+core::Case case_of(std::string const& lines) {
+  std::string const text = fmt::format(
+      "[run]\nvendor = \"off\"\ncheck = \"off\"\ncache = \"hot\"\nrepetitions = {}\n"
+      "warmup = {{ count = 3, seconds = 0 }}\n[[case]]\n{}",
+      kRepetitions, lines);
+  auto const config = core::resolve(text, "audit", {}, workloads::vocabulary());
+  if (!config) core::fail(config.why(), core::Exit::bad_config);
+  return config->cases.at(0);
+}
+
+/// Times the row of a case, which `what` names, and the loop in turn, each first in every other round.
+void expect_equal(std::string const& what, std::string const& lines,
+                  std::unique_ptr<Loop> const& loop) {
+  core::Case const spec = case_of(lines);
+  measure::WorkloadEntry const& entry = workloads::entry_of(*spec.workload);
+  std::string implementation;
+  int calls = 1;
+  auto const row = [&] {
+    measure::Record const record = measure::measure_case(world(), spec, entry, {}).at(0);
+    world().enter_phase("audit", 0);
+    implementation = record.implementation;
+    calls = static_cast<int>(std::max<std::int64_t>(record.batch, kRepetitions));
+    return world().group().max(record.time.median);
+  };
+  auto const plain = [&] {
+    std::vector<double> seconds;
+    for (int i = 0; i < 3; ++i) {
+      world().group().barrier();
+      seconds.push_back(world().group().max(loop->seconds(calls)));
+    }
+    return core::summarize(seconds).median;
+  };
+
+  row();  // finds its batch, loads its kernels
+  plain();
+  std::vector<double> rows, plains, ratios;
+  for (int round = 0; round < kRounds; ++round) {
+    bool const row_first = round % 2 == 0;
+    if (row_first) rows.push_back(row());
+    plains.push_back(plain());
+    if (!row_first) rows.push_back(row());
+    ratios.push_back(rows.back() / plains.back());
+  }
+
+  double const ratio = core::summarize(ratios).median;
+  double const seconds = core::summarize(plains).median;
+  std::string const told =
+      fmt::format("{} {}: row {}{}, plain {} by {}: {:+.1f} %", spec.workload->name, what,
+                  core::format_seconds(core::summarize(rows).median),
+                  implementation.empty() ? "" : " by " + implementation,
+                  core::format_seconds(seconds), loop->name(), 100 * (ratio - 1));
+  if (world().rank() == 0) fmt::print("{}\n", told);
+  ASSERT_TRUE(std::isfinite(ratio) && seconds > 0) << told;
+  EXPECT_LE(std::abs(ratio - 1), seconds < kShortSeconds ? kAllowedOfShort : kAllowed) << told;
+}
+
+struct Typed {
+  Type type;
+  char const* word;
+};
+constexpr Typed kTypes[]{{Type::f64, "f64"}, {Type::f32, "f32"}};
+
+/// Of one GPU.
+class Kernels : public testing::Test {
+  void SetUp() override {
+    if (world().device().kind() != device::Kind::cuda) GTEST_SKIP() << "needs a GPU";
+    if (world().size() > 1) GTEST_SKIP() << "is for one rank";
+  }
+};
+
+TEST_F(Kernels, Gemm) {
+  for (auto const& [type, word] : kTypes) {
+    for (std::int64_t const n : {512, 4096, 8192}) {
+      expect_equal(fmt::format("{} {}", word, n),
+                   fmt::format("workload = \"gemm\"\nvariant = \"vendor\"\ntype = \"{}\"\n"
+                               "size = {}\n",
+                               word, n),
+                   gemm(type, n));
+    }
+  }
+}
+
+TEST_F(Kernels, Transpose) {
+  constexpr std::int64_t kN = 16384;
+  for (auto const& [type, word] : kTypes) {
+    expect_equal(word,
+                 fmt::format("workload = \"transpose\"\nvariant = \"vendor\"\ntype = \"{}\"\n"
+                             "size = {}\n",
+                             word, kN),
+                 transpose(type, kN));
+  }
+}
+
+TEST_F(Kernels, Reductions) {
+  struct Operation {
+    char const *word, *variant;
+    std::unique_ptr<Loop> (*loop)(Type, std::int64_t);
+  };
+  constexpr Operation kOperations[]{
+      {"sum", "vendor", sum}, {"dot", "vendor_blas", dot}, {"norm2", "vendor_blas", norm2}};
+  for (auto const& [type, word] : kTypes) {
+    std::int64_t const n = (2LL << 30) / (type == Type::f64 ? 8 : 4);
+    for (Operation const& one : kOperations) {
+      expect_equal(fmt::format("{} {}", one.word, word),
+                   fmt::format("workload = \"reduction\"\noperation = \"{}\"\nvariant = \"{}\"\n"
+                               "type = \"{}\"\naccumulator = \"{}\"\nsize = {}\n",
+                               one.word, one.variant, word, word, n),
+                   one.loop(type, n));
+    }
+  }
+}
+
+TEST_F(Kernels, Copies) {
+  struct Way {
+    Direction direction;
+    char const* word;
+    std::int64_t bytes;
+  };
+  constexpr Way kWays[]{{Direction::d2d, "d2d", 2LL << 30},
+                        {Direction::h2d, "h2d", 256LL << 20},
+                        {Direction::d2h, "d2h", 256LL << 20}};
+  for (auto const& [direction, word, bytes] : kWays) {
+    expect_equal(word,
+                 fmt::format("workload = \"copy\"\noperation = \"{}\"\nvariant = \"vendor\"\n"
+                             "type = \"f32\"\nsize = {}\n",
+                             word, bytes / 4),
+                 copy(direction, bytes));
+  }
+}
+
+/// Of NCCL, among all ranks: 8 bytes, 1 MiB, 1 GiB.
+class Exchanges : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (world().device().kind() != device::Kind::cuda) GTEST_SKIP() << "needs GPUs";
+    if (world().size() < 2) GTEST_SKIP() << "needs two ranks";
+  }
+
+  static void expect_equal_at_all_sizes(char const* workload,
+                                        std::unique_ptr<Loop> (Ranks::*loop)(std::int64_t)) {
+    std::string id = world().rank() == 0 ? Ranks::make_id() : "";
+    world().group().broadcast(id);
+    Ranks ranks{id, world().size(), world().rank()};
+    for (std::int64_t const n : {2LL, 1LL << 18, 1LL << 28}) {
+      expect_equal(fmt::format("{} elements", n),
+                   fmt::format("workload = \"{}\"\nvariant = \"vendor\"\ntype = \"f32\"\n"
+                               "size = {}\n",
+                               workload, n),
+                   (ranks.*loop)(n));
+    }
+  }
+};
+
+TEST_F(Exchanges, Allreduce) { expect_equal_at_all_sizes("allreduce", &Ranks::allreduce); }
+TEST_F(Exchanges, Broadcast) { expect_equal_at_all_sizes("broadcast", &Ranks::broadcast); }
+TEST_F(Exchanges, Alltoall) { expect_equal_at_all_sizes("alltoall", &Ranks::alltoall); }
+TEST_F(Exchanges, Sendrecv) { expect_equal_at_all_sizes("sendrecv", &Ranks::sendrecv); }
+
+}  // namespace
+}  // namespace quadrille::audit

@@ -1,0 +1,455 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "vendor/plain_calls.hpp"
+
+#include <dlfcn.h>
+#include <nccl.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cub/device/device_reduce.cuh>
+#include <cublasLt.h>
+#include <cublas_v2.h>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+namespace quadrille::audit {
+namespace {
+
+[[noreturn]] void end(char const* call, int status) {
+  std::fprintf(stderr, "audit: %s failed with %d\n", call, status);
+  std::abort();
+}
+
+void check(int status, char const* call) {
+  if (status != 0) end(call, status);
+}
+#define CHECK(call) check(static_cast<int>(call), #call)
+
+void* open(char const* name) {
+  void* const library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) end(name, -1);
+  return library;
+}
+void* cublas() {
+  static void* const library = open("libcublas.so.13");
+  return library;
+}
+void* cublaslt() {
+  static void* const library = open("libcublasLt.so.13");
+  return library;
+}
+void* nccl() {
+  static void* const library = open("libnccl.so.2");
+  return library;
+}
+
+template <class Function>
+Function* find(void* library, char const* name) {
+  void* const function = dlsym(library, name);
+  if (function == nullptr) end(name, -1);
+  return reinterpret_cast<Function*>(function);
+}
+#define BLAS(name, ...) CHECK(find<decltype(name)>(cublas(), #name)(__VA_ARGS__))
+#define LT(name, ...) CHECK(find<decltype(name)>(cublaslt(), #name)(__VA_ARGS__))
+#define NCCL(name, ...) CHECK(find<decltype(name)>(nccl(), #name)(__VA_ARGS__))
+
+/// Uniform in [-1, 1) with as many bits as the type has.
+template <class T>
+__global__ void fill_kernel(T* to, std::int64_t n, std::uint64_t seed) {
+  constexpr int kBits = std::is_same_v<T, double> ? 53 : 24;
+  std::int64_t const stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n;
+       i += stride) {
+    std::uint64_t x = (static_cast<std::uint64_t>(i) + seed) * 0x9e3779b97f4a7c15;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+    x ^= x >> 31;
+    to[i] = static_cast<T>(x >> (64 - kBits)) * static_cast<T>(2.0 / (std::uint64_t{1} << kBits)) -
+            T{1};
+  }
+}
+
+/// Device memory with data.
+template <class T>
+class Array {
+ public:
+  explicit Array(std::int64_t n, std::uint64_t seed = 1) {
+    CHECK(cudaMalloc(&data_, static_cast<std::size_t>(n) * sizeof(T)));
+    fill_kernel<<<1024, 256>>>(data_, n, seed);
+    CHECK(cudaGetLastError());
+    CHECK(cudaDeviceSynchronize());
+  }
+  ~Array() { cudaFree(data_); }
+  Array(Array const&) = delete;
+  Array& operator=(Array const&) = delete;
+  T* data() const { return data_; }
+
+ private:
+  T* data_ = nullptr;
+};
+
+template <class T>
+constexpr bool kWide = std::is_same_v<T, double>;
+
+}  // namespace
+
+struct Loop::Queue {
+  cudaStream_t stream = nullptr;
+  cudaEvent_t begin = nullptr, end = nullptr;
+};
+
+Loop::Loop() : queue_{std::make_unique<Queue>()} {
+  CHECK(cudaStreamCreateWithFlags(&queue_->stream, cudaStreamNonBlocking));
+  CHECK(cudaEventCreate(&queue_->begin));
+  CHECK(cudaEventCreate(&queue_->end));
+}
+
+Loop::~Loop() {
+  cudaEventDestroy(queue_->end);
+  cudaEventDestroy(queue_->begin);
+  cudaStreamDestroy(queue_->stream);
+}
+
+double Loop::seconds(int calls) {
+  CHECK(cudaEventRecord(queue_->begin, queue_->stream));
+  for (int i = 0; i < calls; ++i) call();
+  CHECK(cudaEventRecord(queue_->end, queue_->stream));
+  CHECK(cudaEventSynchronize(queue_->end));
+  float milliseconds = 0;
+  CHECK(cudaEventElapsedTime(&milliseconds, queue_->begin, queue_->end));
+  return 1e-3 * milliseconds / calls;
+}
+
+namespace {
+
+/// A loop of calls with a cuBLAS handle.
+class BlasLoop : public Loop {
+ protected:
+  BlasLoop() {
+    BLAS(cublasCreate_v2, &handle_);
+    BLAS(cublasSetStream_v2, handle_, queue().stream);
+  }
+  ~BlasLoop() override { BLAS(cublasDestroy_v2, handle_); }
+  cublasHandle_t handle() const { return handle_; }
+
+ private:
+  cublasHandle_t handle_ = nullptr;
+};
+
+template <class T>
+class Gemm final : public BlasLoop {
+ public:
+  explicit Gemm(std::int64_t n) : n_{n}, a_{n * n, 1}, b_{n * n, 2}, c_{n * n, 3} {
+    constexpr std::size_t kWorkspace = 32UL << 20;
+    CHECK(cudaMalloc(&workspace_, kWorkspace));
+    LT(cublasLtCreate, &lt_);
+    LT(cublasLtMatmulDescCreate, &product_, kWide<T> ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
+       kType);
+    auto const extent = static_cast<std::uint64_t>(n);
+    LT(cublasLtMatrixLayoutCreate, &layout_, kType, extent, extent, n);
+    cublasLtMatmulPreference_t preference = nullptr;
+    LT(cublasLtMatmulPreferenceCreate, &preference);
+    LT(cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+       &kWorkspace, sizeof kWorkspace);
+    found_.resize(16);
+    int count = 0;
+    LT(cublasLtMatmulAlgoGetHeuristic, lt_, product_, layout_, layout_, layout_, layout_,
+       preference, static_cast<int>(found_.size()), found_.data(), &count);
+    LT(cublasLtMatmulPreferenceDestroy, preference);
+    found_.resize(static_cast<std::size_t>(count));
+    choose();
+  }
+  ~Gemm() override {
+    LT(cublasLtMatrixLayoutDestroy, layout_);
+    LT(cublasLtMatmulDescDestroy, product_);
+    LT(cublasLtDestroy, lt_);
+    cudaFree(workspace_);
+  }
+
+  std::string name() const override {
+    std::string const plain = kWide<T> ? "cublasDgemm" : "cublasSgemm";
+    return best_ < 0 ? plain : "cublasLtMatmul, candidate " + std::to_string(best_);
+  }
+
+ private:
+  static constexpr cudaDataType_t kType = kWide<T> ? CUDA_R_64F : CUDA_R_32F;
+
+  /// The candidate with the least median, in turn; -1 is the plain call.
+  void choose() {
+    std::vector<std::vector<double>> seconds_of(found_.size() + 1);
+    for (int round = 0; round < 6; ++round) {
+      for (best_ = -1; best_ < static_cast<int>(found_.size()); ++best_) {
+        double const one = seconds(1);
+        int const calls = std::clamp(static_cast<int>(3e-4 / one), 1, 20);
+        double const many = seconds(calls);
+        if (round > 0) seconds_of[static_cast<std::size_t>(best_ + 1)].push_back(many);
+      }
+    }
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < seconds_of.size(); ++i) {
+      std::sort(seconds_of[i].begin(), seconds_of[i].end());
+      if (seconds_of[i][seconds_of[i].size() / 2] >= least) continue;
+      least = seconds_of[i][seconds_of[i].size() / 2];
+      best_ = static_cast<int>(i) - 1;
+    }
+  }
+
+  void call() override {
+    T const one = 1, zero = 0;
+    if (best_ >= 0) {
+      static auto* const matmul = find<decltype(cublasLtMatmul)>(cublaslt(), "cublasLtMatmul");
+      auto const& found = found_[static_cast<std::size_t>(best_)];
+      CHECK(matmul(lt_, product_, &one, a_.data(), layout_, b_.data(), layout_, &zero, c_.data(),
+                   layout_, c_.data(), layout_, &found.algo, workspace_, found.workspaceSize,
+                   queue().stream));
+      return;
+    }
+    auto const n = static_cast<int>(n_);
+    if constexpr (kWide<T>) {
+      static auto* const gemm = find<decltype(cublasDgemm_v2)>(cublas(), "cublasDgemm_v2");
+      CHECK(gemm(handle(), CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, a_.data(), n, b_.data(), n,
+                 &zero, c_.data(), n));
+    } else {
+      static auto* const gemm = find<decltype(cublasSgemm_v2)>(cublas(), "cublasSgemm_v2");
+      CHECK(gemm(handle(), CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, a_.data(), n, b_.data(), n,
+                 &zero, c_.data(), n));
+    }
+  }
+
+  std::int64_t n_;
+  Array<T> a_, b_, c_;
+  cublasLtHandle_t lt_ = nullptr;
+  cublasLtMatmulDesc_t product_ = nullptr;
+  cublasLtMatrixLayout_t layout_ = nullptr;
+  std::vector<cublasLtMatmulHeuristicResult_t> found_;
+  void* workspace_ = nullptr;
+  int best_ = -1;
+};
+
+template <class T>
+class Transpose final : public BlasLoop {
+ public:
+  explicit Transpose(std::int64_t n) : n_{n}, in_{n * n, 1}, out_{n * n, 2} {}
+  std::string name() const override { return kWide<T> ? "cublasDgeam" : "cublasSgeam"; }
+
+ private:
+  void call() override {
+    T const one = 1, zero = 0;
+    auto const n = static_cast<int>(n_);
+    if constexpr (kWide<T>) {
+      static auto* const geam = find<decltype(cublasDgeam)>(cublas(), "cublasDgeam");
+      CHECK(geam(handle(), CUBLAS_OP_T, CUBLAS_OP_N, n, n, &one, in_.data(), n, &zero, out_.data(),
+                 n, out_.data(), n));
+    } else {
+      static auto* const geam = find<decltype(cublasSgeam)>(cublas(), "cublasSgeam");
+      CHECK(geam(handle(), CUBLAS_OP_T, CUBLAS_OP_N, n, n, &one, in_.data(), n, &zero, out_.data(),
+                 n, out_.data(), n));
+    }
+  }
+
+  std::int64_t n_;
+  Array<T> in_, out_;
+};
+
+template <class T>
+class Sum final : public Loop {
+ public:
+  explicit Sum(std::int64_t n) : n_{n}, x_{n}, result_{1} {
+    CHECK(cub::DeviceReduce::Sum(nullptr, bytes_, x_.data(), result_.data(), n_));
+    CHECK(cudaMalloc(&scratch_, bytes_));
+  }
+  ~Sum() override { cudaFree(scratch_); }
+  std::string name() const override { return "cub::DeviceReduce::Sum"; }
+
+ private:
+  void call() override {
+    CHECK(cub::DeviceReduce::Sum(scratch_, bytes_, x_.data(), result_.data(), n_, queue().stream));
+  }
+
+  std::int64_t n_;
+  Array<T> x_, result_;
+  void* scratch_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// Results stay on the device.
+template <class T, bool kDot>
+class Product final : public BlasLoop {
+ public:
+  explicit Product(std::int64_t n) : n_{n}, x_{n, 1}, y_{kDot ? n : 1, 2}, result_{1} {
+    BLAS(cublasSetPointerMode_v2, handle(), CUBLAS_POINTER_MODE_DEVICE);
+  }
+  std::string name() const override {
+    return kWide<T> ? (kDot ? "cublasDdot" : "cublasDnrm2") : (kDot ? "cublasSdot" : "cublasSnrm2");
+  }
+
+ private:
+  void call() override {
+    T *const x = x_.data(), *const y = y_.data(), *const result = result_.data();
+    if constexpr (kWide<T> && kDot) {
+      static auto* const f = find<decltype(cublasDdot_v2_64)>(cublas(), "cublasDdot_v2_64");
+      CHECK(f(handle(), n_, x, 1, y, 1, result));
+    } else if constexpr (kWide<T>) {
+      static auto* const f = find<decltype(cublasDnrm2_v2_64)>(cublas(), "cublasDnrm2_v2_64");
+      CHECK(f(handle(), n_, x, 1, result));
+    } else if constexpr (kDot) {
+      static auto* const f = find<decltype(cublasSdot_v2_64)>(cublas(), "cublasSdot_v2_64");
+      CHECK(f(handle(), n_, x, 1, y, 1, result));
+    } else {
+      static auto* const f = find<decltype(cublasSnrm2_v2_64)>(cublas(), "cublasSnrm2_v2_64");
+      CHECK(f(handle(), n_, x, 1, result));
+    }
+  }
+
+  std::int64_t n_;
+  Array<T> x_, y_, result_;
+};
+
+class Copy final : public Loop {
+ public:
+  Copy(Direction direction, std::int64_t bytes)
+      : bytes_{static_cast<std::size_t>(bytes)}, on_device_{bytes / 4, 1} {
+    if (direction == Direction::d2d) {
+      CHECK(cudaMalloc(&other_, bytes_));
+    } else {
+      CHECK(cudaHostAlloc(&other_, bytes_, cudaHostAllocDefault));
+      std::memset(other_, 1, bytes_);
+    }
+    is_host_ = direction != Direction::d2d;
+    to_ = direction == Direction::h2d ? on_device_.data() : other_;
+    from_ = direction == Direction::h2d ? other_ : on_device_.data();
+    kind_ = direction == Direction::d2d   ? cudaMemcpyDeviceToDevice
+            : direction == Direction::h2d ? cudaMemcpyHostToDevice
+                                          : cudaMemcpyDeviceToHost;
+  }
+  ~Copy() override { is_host_ ? cudaFreeHost(other_) : cudaFree(other_); }
+  std::string name() const override { return "cudaMemcpyAsync"; }
+
+ private:
+  void call() override { CHECK(cudaMemcpyAsync(to_, from_, bytes_, kind_, queue().stream)); }
+
+  std::size_t bytes_;
+  Array<float> on_device_;
+  void* other_ = nullptr;
+  bool is_host_ = false;
+  void* to_ = nullptr;
+  void const* from_ = nullptr;
+  cudaMemcpyKind kind_ = cudaMemcpyDefault;
+};
+
+template <template <class> class L>
+std::unique_ptr<Loop> of_type(Type type, std::int64_t n) {
+  if (type == Type::f64) return std::make_unique<L<double>>(n);
+  return std::make_unique<L<float>>(n);
+}
+template <class T>
+using Dot = Product<T, true>;
+template <class T>
+using Norm2 = Product<T, false>;
+
+}  // namespace
+
+std::unique_ptr<Loop> gemm(Type type, std::int64_t n) { return of_type<Gemm>(type, n); }
+std::unique_ptr<Loop> transpose(Type type, std::int64_t n) { return of_type<Transpose>(type, n); }
+std::unique_ptr<Loop> sum(Type type, std::int64_t n) { return of_type<Sum>(type, n); }
+std::unique_ptr<Loop> dot(Type type, std::int64_t n) { return of_type<Dot>(type, n); }
+std::unique_ptr<Loop> norm2(Type type, std::int64_t n) { return of_type<Norm2>(type, n); }
+std::unique_ptr<Loop> copy(Direction direction, std::int64_t bytes) {
+  return std::make_unique<Copy>(direction, bytes);
+}
+
+struct Ranks::Communicator {
+  ncclComm_t handle = nullptr;
+  int ranks = 1, rank = 0;
+};
+
+std::string Ranks::make_id() {
+  ncclUniqueId id{};
+  NCCL(ncclGetUniqueId, &id);
+  return {id.internal, sizeof id.internal};
+}
+
+Ranks::Ranks(std::string const& id, int ranks, int rank)
+    : communicator_{std::make_unique<Communicator>()} {
+  ncclUniqueId made{};
+  std::memcpy(made.internal, id.data(), std::min(id.size(), sizeof made.internal));
+  communicator_->ranks = ranks;
+  communicator_->rank = rank;
+  NCCL(ncclCommInitRank, &communicator_->handle, ranks, made, rank);
+}
+
+Ranks::~Ranks() { NCCL(ncclCommDestroy, communicator_->handle); }
+
+namespace {
+
+enum class Exchange { allreduce, broadcast, alltoall, sendrecv };
+
+template <Exchange kExchange>
+class ExchangeLoop final : public Loop {
+ public:
+  ExchangeLoop(Ranks::Communicator const& ranks, std::int64_t n)
+      : ranks_{ranks}, n_{static_cast<std::size_t>(n)}, in_{n, 1}, out_{n, 2} {}
+  std::string name() const override {
+    return kExchange == Exchange::allreduce   ? "ncclAllReduce"
+           : kExchange == Exchange::broadcast ? "ncclBroadcast"
+                                              : "ncclSend, ncclRecv";
+  }
+
+ private:
+  void call() override {
+    static auto* const reduce = find<decltype(ncclAllReduce)>(nccl(), "ncclAllReduce");
+    static auto* const broadcast = find<decltype(ncclBroadcast)>(nccl(), "ncclBroadcast");
+    static auto* const send = find<decltype(ncclSend)>(nccl(), "ncclSend");
+    static auto* const receive = find<decltype(ncclRecv)>(nccl(), "ncclRecv");
+    static auto* const start = find<decltype(ncclGroupStart)>(nccl(), "ncclGroupStart");
+    static auto* const finish = find<decltype(ncclGroupEnd)>(nccl(), "ncclGroupEnd");
+    float *const in = in_.data(), *const out = out_.data();
+    cudaStream_t const stream = queue().stream;
+    ncclComm_t const comm = ranks_.handle;
+    if constexpr (kExchange == Exchange::allreduce) {
+      CHECK(reduce(in, out, n_, ncclFloat32, ncclSum, comm, stream));
+    } else if constexpr (kExchange == Exchange::broadcast) {
+      CHECK(broadcast(out, out, n_, ncclFloat32, 0, comm, stream));
+    } else if constexpr (kExchange == Exchange::alltoall) {
+      std::size_t const each = n_ / static_cast<std::size_t>(ranks_.ranks);
+      CHECK(start());
+      for (int r = 0; r < ranks_.ranks; ++r) {
+        CHECK(send(in + static_cast<std::size_t>(r) * each, each, ncclFloat32, r, comm, stream));
+        CHECK(
+            receive(out + static_cast<std::size_t>(r) * each, each, ncclFloat32, r, comm, stream));
+      }
+      CHECK(finish());
+    } else {
+      CHECK(start());
+      CHECK(send(in, n_, ncclFloat32, (ranks_.rank + 1) % ranks_.ranks, comm, stream));
+      CHECK(receive(out, n_, ncclFloat32, (ranks_.rank + ranks_.ranks - 1) % ranks_.ranks, comm,
+                    stream));
+      CHECK(finish());
+    }
+  }
+
+  Ranks::Communicator const& ranks_;
+  std::size_t n_;
+  Array<float> in_, out_;
+};
+
+}  // namespace
+
+std::unique_ptr<Loop> Ranks::allreduce(std::int64_t n) {
+  return std::make_unique<ExchangeLoop<Exchange::allreduce>>(*communicator_, n);
+}
+std::unique_ptr<Loop> Ranks::broadcast(std::int64_t n) {
+  return std::make_unique<ExchangeLoop<Exchange::broadcast>>(*communicator_, n);
+}
+std::unique_ptr<Loop> Ranks::alltoall(std::int64_t n) {
+  return std::make_unique<ExchangeLoop<Exchange::alltoall>>(*communicator_, n);
+}
+std::unique_ptr<Loop> Ranks::sendrecv(std::int64_t n) {
+  return std::make_unique<ExchangeLoop<Exchange::sendrecv>>(*communicator_, n);
+}
+
+}  // namespace quadrille::audit
