@@ -52,13 +52,12 @@ class Copy final : public measure::Workload {
   measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
     double const bytes = static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
-    d.amount = 2 * bytes * (both() ? 2 : 1) * ranks_;
+    // Memory reads and writes each byte, a link carries it once.
+    bool const is_within = p_.direction == Direction::d2d;
+    d.amount = (is_within || both() ? 2 : 1) * bytes * ranks_;
     d.unit = "B/s";
-    if (p_.direction == Direction::d2d) {
-      d.device_bytes = d.amount;
-    } else {
-      d.extras = {{"link, each way", bytes * ranks_, "B/s"}};
-    }
+    if (is_within) d.device_bytes = d.amount;
+    if (both()) d.extras = {{"link, each way", bytes * ranks_, "B/s"}};
     d.memory_bytes = (both() ? 4 : 2) * bytes;
     return d;
   }
@@ -210,7 +209,9 @@ extern measure::WorkloadEntry const copy{
                                                 "bytes of each copy; 0: all in one")},
                .variants = measure::names_of(rows_of(copy::variants()))},
     .summary = "copies within a device or between it and pinned, registered or plain host memory",
-    .work = "2 n s bytes read and written per rank, twice for both ways",
+    .work =
+        "per rank 2 n s bytes within a device, read and written; n s to or from the host, 2 n s "
+        "both ways",
     .local = true,
     .variants = rows_of(copy::variants()),
     .make = measure::make<Copy>,

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config.hpp"
+#include "workloads/registry.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace quadrille::workloads {
+namespace {
+
+/// What the smallest configuration of a workload with these keys describes, on three ranks.
+measure::Description described(std::string const& keys) {
+  auto const config = core::resolve("[[case]]\n" + keys, "test", {}, vocabulary());
+  EXPECT_TRUE(config) << config.why();
+  core::Case const& spec = config->cases.at(0);
+  return entry_of(*spec.workload).make(spec, 3, 0)->describe({});
+}
+
+// nvbandwidth counts so: a link of 55 GB/s must not show 110.
+TEST(Work, OfACopyIsReadAndWrittenInADeviceAndCarriedOnceOverALink) {
+  auto const copy = [](char const* operation) {
+    return described(fmt::format(
+        "workload = \"copy\"\ntype = \"f64\"\nsize = 1000\noperation = \"{}\"\n", operation));
+  };
+  EXPECT_EQ(copy("d2d").amount, 3 * 16000);
+  EXPECT_EQ(copy("d2d").device_bytes, 3 * 16000);
+  for (char const* way : {"h2d", "d2h"}) {
+    EXPECT_EQ(copy(way).amount, 3 * 8000);
+    EXPECT_EQ(copy(way).device_bytes, 0) << "the link is the limit";
+  }
+  EXPECT_EQ(copy("both").amount, 3 * 16000);
+  ASSERT_EQ(copy("both").extras.size(), 1U);
+  EXPECT_EQ(copy("both").extras[0].amount, 3 * 8000) << "each way";
+}
+
+}  // namespace
+}  // namespace quadrille::workloads
