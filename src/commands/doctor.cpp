@@ -113,6 +113,12 @@ core::Exit doctor(bool allow_shared_gpu, int& argc, char**& argv) {
                             now->temperature_c)
               : "unavailable: NVML (libnvidia-ml.so.1) was not found or does not answer");
     }
+    if (world.device().kind() == device::Kind::host) {
+      double const peak = facts.peaks.of(core::DataType::f64, core::Compute::f64);
+      say(true, "limits",
+          fmt::format("{} f64; of the memory unknown: no system tells",
+                      peak > 0 ? core::format_rate(peak, "FLOP/s") : "unknown"));
+    }
     say(true, "launcher",
         world.launcher().name.empty() ? "none: a single process" : world.launcher().name);
     unsigned const cores = static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN));

@@ -2,7 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/peaks.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstdint>
+#include <fstream>
+#include <set>
+#include <string>
+#include <utility>
 
 namespace quadrille::device {
 namespace {
@@ -50,7 +59,68 @@ int on_tensor_cores(Rate const& rate, DataType in, Compute compute) {
   return 0;
 }
 
+/// Elements that a core multiplies and adds in a clock, in bits: two vectors, on all processors of
+/// servers that have the instructions. 0 where they are not known.
+int fused_bits_of_core() {
+#ifdef __x86_64__
+  bool const has_avx512 = __builtin_cpu_supports("avx512f") != 0;
+  bool const halves_vectors = __builtin_cpu_is("amdfam19h") != 0;  // Zen 4: in two steps
+  if (has_avx512 && !halves_vectors) return 2 * 512;
+  if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0) return 2 * 256;
+#endif
+  return 0;
+}
+
+/// Cycles per second of the core that runs this, from rotations each of which needs the one before
+/// and takes one cycle. The shortest of many runs: others wait for the core too, and a clock takes
+/// milliseconds to rise.
+double measured_clock() {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kRotations = 100'000;
+  constexpr auto kEnough = std::chrono::milliseconds{20};
+  double shortest = 1;
+  std::uint64_t x = 1;
+  for (auto const first = Clock::now(); Clock::now() - first < kEnough;) {
+    auto const start = Clock::now();
+    for (int i = 0; i < kRotations; ++i) {
+      x = std::rotl(x, 7);
+      asm volatile("" : "+r"(x));  // or the compiler would make one rotation of all
+    }
+    shortest = std::min(shortest, std::chrono::duration<double>(Clock::now() - start).count());
+  }
+  return kRotations / shortest;
+}
+
+/// Cores among the processors that this process may use: threads of one core share its units.
+int usable_cores() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return 0;
+  std::set<std::pair<int, int>> cores;
+  int unknown = 0;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &mask)) continue;
+    std::string const topology = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
+    int core = 0, package = 0;
+    bool const is_known = std::ifstream{topology + "core_id"} >> core &&
+                          std::ifstream{topology + "physical_package_id"} >> package;
+    if (is_known) {
+      cores.emplace(package, core);
+    } else {
+      ++unknown;
+    }
+  }
+  return static_cast<int>(cores.size()) + unknown;
+}
+
 }  // namespace
+
+Peaks host_peaks(int threads) {
+  int const bits = fused_bits_of_core();
+  if (bits == 0) return {};
+  int const cores = std::max(1, std::min(threads, usable_cores()));
+  return {.clocks_of_all_units = cores * measured_clock(), .fused_bits = bits};
+}
 
 double Peaks::of(Unit unit, DataType in, Compute compute) const {
   auto const* const rate = std::ranges::find(kRates, compute_capability, &Rate::compute_capability);
@@ -61,6 +131,11 @@ double Peaks::of(Unit unit, DataType in, Compute compute) const {
 }
 
 double Peaks::of(DataType in, Compute compute) const {
+  if (fused_bits > 0) {
+    bool const is_float = in == DataType::f64 || in == DataType::f32;
+    int const width = compute == Compute::f64 ? 64 : compute == Compute::f32 ? 32 : 0;
+    return is_float && width > 0 ? 2 * clocks_of_all_units * fused_bits / width : 0;
+  }
   return std::max(of(Unit::cuda_cores, in, compute), of(Unit::tensor_cores, in, compute));
 }
 

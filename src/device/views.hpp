@@ -36,7 +36,7 @@ struct Facts {
   std::size_t l2_bytes = 0;
   double clock_hz = 0;         ///< highest clock of the multiprocessors
   double memory_clock_hz = 0;  ///< of one transfer, of which the memory makes two
-  double peak_bandwidth = 0;   ///< bytes/s; 0 unknown
+  double peak_bandwidth = 0;   ///< bytes/s; 0 unknown, as on hosts
   Peaks peaks;
 };
 

@@ -177,7 +177,9 @@ constexpr Column kColumns[]{
      {"% peak", 6, right},
      percent,
      {"peak", "%",
-      "Rate as a share of what the devices of all ranks could do; empty where unknown."}},
+      "Rate as a share of what the devices of all ranks could do; empty where unknown. Of a host\n"
+      "it is known for products: cores times their clock, measured, times what a core multiplies\n"
+      "and adds in a clock. What its memory could do no system tells: see vs copy."}},
     {"ratio_to_vendor",
      both,
      timed<&Record::ratio_to_vendor>,

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace quadrille::device {
 namespace {
 
@@ -29,6 +31,26 @@ TEST(Peaks, TheFasterUnitCounts) {
             kHopper.of(Unit::cuda_cores, DataType::f32, Compute::f32));
   Peaks const ampere_of_graphics{86, 1e9};
   EXPECT_EQ(ampere_of_graphics.of(DataType::f64, Compute::f64), 4e9);
+}
+
+TEST(Peaks, OfAHostAreItsVectorsTimesItsClock) {
+  // Four cores at 2.5 GHz with two units of 256 bits.
+  constexpr Peaks kHost{.clocks_of_all_units = 4 * 2.5e9, .fused_bits = 512};
+  EXPECT_EQ(kHost.of(DataType::f64, Compute::f64), 160e9);
+  EXPECT_EQ(kHost.of(DataType::f32, Compute::f32), 320e9);
+  EXPECT_EQ(kHost.of(DataType::f32, Compute::f64), 160e9);
+  EXPECT_EQ(kHost.of(DataType::f32, Compute::tf32), 0);
+  EXPECT_EQ(kHost.of(DataType::i32, Compute::i32), 0);
+}
+
+TEST(Peaks, OfThisHostHaveAClockThatProcessorsHave) {
+  Peaks const one = host_peaks(1);
+  if (one.fused_bits == 0) GTEST_SKIP() << "no vector units that are known";
+  EXPECT_GT(one.clocks_of_all_units, 0.8e9);
+  EXPECT_LT(one.clocks_of_all_units, 7e9);
+  // Threads beyond the cores add nothing. Clocks of two moments may differ.
+  EXPECT_LT(host_peaks(1 << 20).clocks_of_all_units,
+            2.0 * std::thread::hardware_concurrency() * one.clocks_of_all_units);
 }
 
 TEST(Peaks, WhatAUnitCannotOrNobodyKnowsIsZero) {

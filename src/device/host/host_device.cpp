@@ -33,6 +33,7 @@ class HostDevice final : public Device {
     facts_.name = cpu_name();
     facts_.multiprocessors = threads;
     facts_.memory_bytes = total_host_memory();
+    facts_.peaks = host_peaks(threads);
   }
 
   Kind kind() const override { return Kind::host; }
