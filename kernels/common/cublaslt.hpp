@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "device/cuda/library.hpp"
 #include "device/cuda/stream.hpp"
+#include "device/device.hpp"
 
 #include <cublasLt.h>
 #include <map>

@@ -31,7 +31,7 @@ extern constinit Variant<Problem> const vendor{{.name = "vendor",
                                                 .types = kEveryType,
                                                 .source = "the platform's memcpy",
                                                 .summary = "the stream's own copy",
-                                                .caveat = "on a host by one thread"},
+                                                .caveat = "one thread where the device is a host"},
                                                launch};
 
 }  // namespace quadrille::kernels::copy

@@ -230,7 +230,8 @@ void expect_far_product(Variant<Problem> const& variant, device::Device& device,
   std::vector<T> const c = on_c.download();
   std::vector<Sum> const& sums = sums_of<T>(kMK, kN, kMK, 0, a, b);
   for (std::size_t e = 0; e < c.size(); ++e) {
-    double const bound = error_bound(kType, kMK, sums[e].weight);
+    double const bound =
+        ErrorBound{kType, core::compute_for(kType), kMK}(sums[e].weight, sums[e].value, 0);
     ASSERT_LE(std::abs(static_cast<double>(c[e]) - sums[e].value), bound) << "element " << e;
   }
 }
