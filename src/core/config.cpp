@@ -445,6 +445,10 @@ std::string conflict(Case const& spec) {
     return "clock = \"sustained\" waits for the device, timing = \"launch_only\" does not; change "
            "one of them";
   }
+  if (spec.clock == Clock::sustained && spec.stop_percent > 0) {
+    return "stop ends the repetitions of a burst, clock = \"sustained\" has its seconds; leave out "
+           "one of them";
+  }
   return "";
 }
 

@@ -113,6 +113,7 @@ struct Case {
   DataKind data = DataKind::uniform;
   std::uint64_t seed = 1;
   std::int64_t repetitions = 20;
+  double stop_percent = 0;  ///< of the median: half its interval, where repetitions end; 0: none
   Warmup warmup;
   Check check = Check::full;
   Clock clock = Clock::burst;

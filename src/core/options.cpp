@@ -411,6 +411,29 @@ Option throttle_option() {
       });
 }
 
+Option stop_option() {
+  std::string const type = "a percentage or \"none\"";
+  return make(
+      "stop", type,
+      "\"1 %\": go on behind `repetitions`, at most to 1000, until the 95 % interval of every "
+      "variant's median is within so much of it on either side",
+      [=](Draft& draft, Scalar const& value) -> std::string {
+        if (!is_textual(value)) return expected(type, value);
+        if (value.text == "none") {
+          draft.spec.stop_percent = 0;
+          return "";
+        }
+        auto const percent = parse_percent(value.text);
+        if (!percent) return percent.why() + ", or \"none\"";
+        draft.spec.stop_percent = *percent;
+        return "";
+      },
+      [](Draft& draft) {
+        return draft.spec.stop_percent == 0 ? "\"none\""
+                                            : fmt::format("\"{} %\"", draft.spec.stop_percent);
+      });
+}
+
 Option of_run(Option option) {
   option.scope = Option::Scope::run;
   option.sweeps = false;
@@ -492,6 +515,7 @@ std::vector<Option> inner_options() {
       everywhere(single(options::count("seed", at(&Case::seed), "selects the input values"))),
       everywhere(single(options::count("repetitions", at(&Case::repetitions),
                                        "timed repetitions, at least 1", {.least = 1}))),
+      everywhere(single(stop_option())),
       everywhere(single(options::count("warmup.count", at(&Case::warmup, &Warmup::count),
                                        "least number of untimed repetitions of each variant"))),
       everywhere(

@@ -211,6 +211,14 @@ Parsed<double> parse_figure(std::string_view text, double amount) {
   return amount / *seconds;
 }
 
+Parsed<double> parse_percent(std::string_view text) {
+  std::string_view rest;
+  auto const value = read_real(text, rest);
+  if (value && rest == "%" && *value > 0 && *value < 100) return *value;
+  return Parsed<double>::error(
+      fmt::format("'{}' is not a share above 0 % and below 100 %, such as \"1 %\"", text));
+}
+
 std::string format_count(std::int64_t count) {
   std::string best = fmt::format("{}", count);
   if (count <= 0) return best;

@@ -40,6 +40,8 @@ Parsed<std::int64_t> parse_bytes(std::string_view text);
 Parsed<double> parse_seconds(std::string_view text);
 /// "500 MB/s", "1.5 GB/s", "200 MiB/s", "1e9 B/s". Bytes per second, more than 0.
 Parsed<double> parse_rate(std::string_view text);
+/// "1 %" -> 1, above 0 and below 100.
+Parsed<double> parse_percent(std::string_view text);
 
 /// A published figure for `amount` units of work, as a rate: "309 GFLOP/s", "1.2 TB/s", "3
 /// Geval/s", or the time "8.6 ms" it took.

@@ -160,19 +160,35 @@ void Sampler::sample(std::vector<Line>& lines) {
   is_sustained ? sustain(lines) : take_turns(lines);
 }
 
+/// Whether the median is known as well as the case asks. The same on every rank.
+bool Sampler::is_narrow(Line const& line) const {
+  core::Summary const times = core::summarize(line.slowest);
+  double const half_width = (times.median_high - times.median_low) / 2;
+  return half_width <= case_.stop_percent / 100 * times.median;  // NaN: too few to tell
+}
+
 void Sampler::take_turns(std::vector<Line>& lines) {
-  for (std::int64_t i = 0; i < case_.repetitions && !interrupted_; ++i) {
+  bool const may_stop = case_.stop_percent > 0;
+  std::int64_t const most =
+      may_stop ? std::max(case_.repetitions, kMostRepetitions) : case_.repetitions;
+  // Known before it runs, because its outputs are judged before another variant's replace them.
+  bool is_last = false;
+  for (std::int64_t i = 0; !is_last && !interrupted_; ++i) {
+    is_last = i + 1 == most || (may_stop && i + 1 >= case_.repetitions &&
+                                std::ranges::all_of(lines, [&](auto& l) { return is_narrow(l); }));
     for (Line& line : lines) {
       hooks_.on_step(line, "time");
       for (std::size_t l = 0; l < line.legs.size(); ++l) {
         line.seconds[l].push_back(repetition(line, line.legs[l]));
       }
+      if (may_stop) line.slowest.push_back(world_.group().max(line.seconds.back().back()));
       read_telemetry(line);
-      line.is_complete = i + 1 == case_.repetitions;
-      hooks_.after_repetition(line, line.is_complete);
+      line.is_complete = is_last;
+      hooks_.after_repetition(line, is_last);
     }
     interrupted_ = world_.interrupted();
-    hooks_.on_progress("time", static_cast<double>(i + 1) / static_cast<double>(case_.repetitions));
+    hooks_.on_progress(
+        "time", std::min(1.0, static_cast<double>(i + 1) / static_cast<double>(case_.repetitions)));
   }
 }
 

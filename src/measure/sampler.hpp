@@ -49,7 +49,8 @@ struct Line {
   double warmup_s = 0;                       ///< seconds of all its untimed executions, by the
                                              ///< rank that had the fewest
   bool is_complete = false;                  ///< its last repetition ran
-  std::vector<double> clock_hz, power_w;     ///< after each repetition, where the device tells
+  std::vector<double> slowest;  ///< of all ranks, per repetition; where the case stops by it
+  std::vector<double> clock_hz, power_w;  ///< after each repetition, where the device tells
 };
 
 /// How the variants of one case are timed: in turn, so that all see the same clocks, after a warm-up
@@ -80,8 +81,9 @@ class Sampler {
   double repetition(Line const& line, Leg leg);
   /// At least as many repetitions and seconds of each line as the case wants.
   void warm_up(std::vector<Line>& lines);
-  /// The timed ones: as many repetitions as the case wants, in turn; with a sustained clock at least
-  /// kSustainedSeconds of each line without a pause, one line after the other.
+  /// The timed ones, in turn: as many repetitions as the case wants, or more until it may stop. With
+  /// a sustained clock at least kSustainedSeconds of each line without a pause, one line after the
+  /// other.
   void sample(std::vector<Line>& lines);
   /// A signal asked to stop; later calls do nothing.
   bool interrupted() const { return interrupted_; }
@@ -90,6 +92,8 @@ class Sampler {
   static constexpr double kSustainedSeconds = 3;
   // Executions that nobody needs one by one are enqueued in chunks of this, unless one takes longer.
   static constexpr double kChunkSeconds = 0.05;
+  // Where the interval of a median never gets as narrow as a case asks.
+  static constexpr std::int64_t kMostRepetitions = 1000;
   // Kernels shorter than this are launched in batches: the gaps between a clock and one launch would
   // be a good part of what it shows.
   static constexpr double kShortKernelSeconds = 50e-6;
@@ -106,6 +110,7 @@ class Sampler {
   void clear_outputs(Line const& line);
   void enqueue(Line const& line, Leg leg, std::int64_t first, std::int64_t executions);
   void take_turns(std::vector<Line>& lines);
+  bool is_narrow(Line const& line) const;
   void sustain(std::vector<Line>& lines);
   void sustain(Line& line, std::size_t leg);
   void read_telemetry(Line& line);

@@ -178,6 +178,8 @@ workload = "gemm"
 size = 0
 layout = ["nt", "tt"]
 warmup.count = 0
+clock = "burst"
+stop = "0.5 %"
 
 [[case]]
 workload = "conv2d"
@@ -239,6 +241,7 @@ TEST(Config, EveryKeyArrives) {
   EXPECT_EQ(product_of(gemm).layout, Orders::tt);
   EXPECT_EQ(gemm.warmup, (Warmup{0, 0.25})) << "a member of a table is a key of its own";
   EXPECT_EQ(gemm.size, (Extents{{0}, 1, 0}));
+  EXPECT_EQ(gemm.stop_percent, 0.5);
 
   EXPECT_EQ(config.cases[16].size, (Extents{{1, 2, 3, 4, 5, 6, 7, 8}, 8, 0}));
 }
@@ -484,6 +487,9 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"repetitions = 0", "repetitions: must be at least 1, not 0"},
         Wrong{"repetitions = [1, 2]", "repetitions: takes one value, not a list"},
         Wrong{"seed = -1", "seed: '-1' is negative"},
+        Wrong{"stop = 1", "stop: expects a percentage or \"none\", not 1"},
+        Wrong{"stop = \"1\"", "stop: '1' is not a share above 0 % and below 100 %"},
+        Wrong{"stop = \"100 %\"", "or \"none\""},
         Wrong{"warmup.seconds = \"-1s\"", "warmup.seconds: '-1s' is negative"},
         Wrong{"warmup.seconds = \"1 year\"", "warmup.seconds: '1 year': unknown unit 'year'"},
         Wrong{"alpha = \"1\"", "alpha: expects a finite number, not \"1\""},
@@ -604,6 +610,7 @@ TEST(Config, KeysThatDoNotGoTogetherSayWhy) {
   std::string const message =
       why(one_case("gemm", "clock = \"sustained\"\ntiming = [\"auto\", \"launch_only\"]"));
   EXPECT_TRUE(message.starts_with("x.toml:1: case 'gemm': clock = \"sustained\" waits")) << message;
+  EXPECT_HAS(why(one_case("gemm", "clock = \"sustained\"\nstop = \"1 %\"")), "stop ends the");
 }
 
 TEST(Config, TheFirstErrorOfTheFileIsReported) {

@@ -209,6 +209,60 @@ TEST(Sample, EachRankKeepsItsOwnTime) {
   EXPECT_EQ(rig.lines[0].seconds, std::vector(1, std::vector(2, mine)));
 }
 
+TEST(Stop, GoesOnUntilEveryMedianIsKnown) {
+  Rig rig;
+  rig.spec.stop_percent = 1;
+  // Ten of the last rank's first twenty take twice as long, as long as the interval of the median
+  // reaches to the tenth from the end.
+  bool const is_last_rank = world().rank() == world().size() - 1;
+  rig.script.cost = [&](VariantInfo const& variant, Leg) {
+    std::int64_t const i = rig.script.count("run b");  // from 1 on
+    bool const is_slow = variant.name == kB.name && is_last_rank && i <= 20 && i % 2 == 0;
+    return is_slow ? 2 * kTick : kTick;
+  };
+  std::int64_t enough = 20;
+  while (core::median_interval(enough)->low < 10) ++enough;
+  Names told;
+  rig.hooks.after_repetition = [&](Line& line, bool is_last) {
+    if (is_last) told.push_back(std::string{line.variant->name});
+  };
+
+  rig.sampler().sample(rig.lines);
+
+  EXPECT_EQ(told, (Names{"a", "b"}));
+  for (Line const& line : rig.lines) {
+    EXPECT_EQ(line.seconds[0].size(), static_cast<std::size_t>(enough) + 1)
+        << "the last is known before it runs";
+  }
+}
+
+TEST(Stop, NeedsAnIntervalAndTheRepetitionsOfTheCase) {
+  Rig rig;
+  rig.spec.stop_percent = 1;
+  rig.sampler().sample(rig.lines);
+  EXPECT_EQ(rig.lines[0].seconds[0].size(), 7U) << "five have none";
+
+  Rig more;
+  more.spec.stop_percent = 1;
+  more.spec.repetitions = 12;
+  more.sampler().sample(more.lines);
+  EXPECT_EQ(more.lines[0].seconds[0].size(), 12U);
+}
+
+TEST(Stop, HasAnEndWhereTimesNeverAgree) {
+  if (world().size() > 1) GTEST_SKIP() << "the same on one rank, and quicker";
+  Rig rig{{&kA}};
+  rig.script.cost = [&](VariantInfo const&, Leg) {
+    return rig.script.ran.size() % 2 == 0 ? kTick : 2 * kTick;
+  };
+  rig.spec.stop_percent = 1;
+
+  rig.sampler().sample(rig.lines);
+
+  EXPECT_EQ(rig.lines[0].seconds[0].size(), static_cast<std::size_t>(Sampler::kMostRepetitions));
+  EXPECT_TRUE(rig.lines[0].is_complete);
+}
+
 TEST(Sample, TellsOfEveryRepetition) {
   Rig rig;
   Names told;
