@@ -68,6 +68,8 @@ struct Problem {
   std::size_t scratch_bytes = 0;
 };
 
+/// Where counters and bins end in scratch, and partial results begin.
+inline constexpr std::size_t kCounterBytes = 4096;
 /// What any variant may need for n elements.
 std::size_t scratch_bytes(std::int64_t n);
 

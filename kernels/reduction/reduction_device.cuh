@@ -199,7 +199,6 @@ template <Operation op>
 inline constexpr int kLoadsInFlight = op == Operation::dot ? 4 : 8;
 
 // Scratch: counters and bins in the first page, partial results after it.
-inline constexpr std::size_t kCounterBytes = 4096;
 inline unsigned* counter_of(Problem const& p) { return static_cast<unsigned*>(p.scratch); }
 template <class Acc>
 Acc* partials_of(Problem const& p) {

@@ -22,9 +22,10 @@ constexpr auto enum_names(VectorSource) {
 }
 
 /// What sums are formed in.
-enum class Accumulator { f64, f32 };
+enum class Accumulator { f64, f32, i32 };
 constexpr auto enum_names(Accumulator) {
-  return core::EnumNames<Accumulator, 2>{{{Accumulator::f64, "f64"}, {Accumulator::f32, "f32"}}};
+  return core::EnumNames<Accumulator, 3>{
+      {{Accumulator::f64, "f64"}, {Accumulator::f32, "f32"}, {Accumulator::i32, "i32"}}};
 }
 
 struct Parameters {
@@ -33,6 +34,7 @@ struct Parameters {
   VectorSource source = VectorSource::device;
   Accumulator accumulator = Accumulator::f64;
   bool reproducible = false;
+  bool finish = true;  ///< the second kernel is a part of the operation
   bool operator==(Parameters const&) const = default;
 };
 
@@ -71,7 +73,14 @@ class Reduction final : public measure::Workload {
     if (p_.reproducible && p_.accumulator == Accumulator::f32) {
       return "accumulates reproducible sums in f64; set accumulator = \"f64\"";
     }
-    return row_of<reduction::Problem>(variant).unsupported_reason(problem());
+    auto const& row = row_of<reduction::Problem>(variant);
+    if (!p_.finish && row.specifics.notes.finish == nullptr) {
+      return "has no second kernel to leave out; set finish = true";
+    }
+    if (!p_.finish && (is_streamed() || p_.reproducible)) {
+      return "leaves no partial results of chunks or virtual blocks; set finish = true";
+    }
+    return row.unsupported_reason(problem());
   }
 
   void prepare(comm::World& world, std::uint64_t seed, measure::Selection const&) override {
@@ -107,6 +116,10 @@ class Reduction final : public measure::Workload {
   void reset(comm::World& world, kernels::VariantInfo const& variant) override {
     launched_ = &row_of<reduction::Problem>(variant);
     over_ranks_.reset(world);
+    if (p_.finish) return;
+    // What the second kernel reads, behind the counters, which must stay.
+    constexpr std::size_t kCounters = reduction::kCounterBytes;
+    world.stream().fill(scratch_.data() + kCounters, 0xFF, scratch_.bytes() - kCounters);
   }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
@@ -116,7 +129,7 @@ class Reduction final : public measure::Workload {
     } else {
       row.launch(problem(), world.stream());
     }
-    over_ranks_.run(world);
+    if (p_.finish) over_ranks_.run(world);
   }
 
   /// What the kernels' own addresses make of shared memory, on one rank.
@@ -130,6 +143,10 @@ class Reduction final : public measure::Workload {
   }
 
   measure::Verdict validate(comm::World& world) override {
+    if (!p_.finish) {
+      launched_->specifics.notes.finish(problem(), world.stream());
+      over_ranks_.run(world);
+    }
     Reference const& mine = reference_;
     Finding finding;
     finding.allowed = 1;
@@ -154,6 +171,7 @@ class Reduction final : public measure::Workload {
 
   std::vector<measure::Field> fields() override {
     std::vector<measure::Field> all = over_ranks_.fields();
+    if (!p_.finish) all.clear();  // partial results alone, of which only the variant knows how many
     if (is_streamed()) return all;
     all.push_back(measure::input(x_.view()));
     if (vectors() == 2) all.push_back(measure::input(y_.view()));
@@ -170,6 +188,15 @@ class Reduction final : public measure::Workload {
   bool is_streamed() const { return p_.source == VectorSource::host; }
   int vectors() const { return operation_ == Operation::dot ? 2 : 1; }
   std::int64_t chunk_bytes() const { return p_.chunk > 0 ? p_.chunk : 64 << 20; }
+
+  core::DataType accumulator() const {
+    switch (p_.accumulator) {
+      case Accumulator::f32: return core::DataType::f32;
+      case Accumulator::i32: return core::DataType::i32;
+      case Accumulator::f64: break;
+    }
+    return core::DataType::f64;
+  }
 
   /// The partial results of chunks are reduced like a vector of the device, always in one way.
   void reduce_chunks(kernels::Variant<reduction::Problem> const& row, comm::World& world) {
@@ -197,7 +224,8 @@ class Reduction final : public measure::Workload {
     p.y = y_.view().data;
     p.n = count_;
     p.type = case_.type;
-    p.accumulator = p_.accumulator == Accumulator::f32 ? core::DataType::f32 : core::DataType::f64;
+    p.accumulator = accumulator();
+    p.finish = p_.finish;
     p.operation = operation_;
     p.result = over_ranks_.partial();
     p.reproducible = p_.reproducible;
@@ -324,7 +352,11 @@ extern measure::WorkloadEntry const reduction{
                          "the device chunk by chunk, each under the kernel of the one before"),
                      core::options::choice("accumulator",
                                            core::options::at(&Parameters::accumulator),
-                                           "type in which sums are formed"),
+                                           "type in which sums are formed; i32: of i32 alone, in "
+                                           "blocks whose sums fit"),
+                     core::options::flag("finish", core::options::at(&Parameters::finish),
+                                         "false: the second kernel of variants that have one runs "
+                                         "after the clock has stopped, as in their source"),
                      core::options::flag("reproducible",
                                          core::options::at(&Parameters::reproducible),
                                          "the same bits for any number of ranks and any device")},
