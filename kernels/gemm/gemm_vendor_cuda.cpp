@@ -58,7 +58,7 @@ using Algorithm = cublasLtMatmulAlgo_t;
 constexpr int kMostAlgorithms = 16;
 // Long products: no new candidate is tried after this time, and no new round begins after twice it.
 constexpr double kSearchSeconds = 5;
-constexpr int kRounds = 5;
+constexpr int kRounds = 11;
 // Slower than the fastest by more than this at the first look: out.
 constexpr double kFarBehind = 1.5;
 // Short products are timed in rows of launches that take this long, but no more than so many.

@@ -258,6 +258,7 @@ class FaultyWorkload final : public Workload {
     world.inject(comm::MessageFault::none);
     changed_inputs_.clear();
     executions_.clear();
+    ++prepared_;
   }
   void reset(comm::World& world, kernels::VariantInfo const& variant) override {
     real_->reset(world, variant);
@@ -268,8 +269,8 @@ class FaultyWorkload final : public Workload {
     if (is_of_inputs(fault_)) damage_inputs(world);
     bool const waits = fault_ == Fault::misplaced_wait && leg == Leg::overlapped;
     real_->run(world, waits ? Leg::serial : leg, variant);
-    // The first execution on these data is a warm-up.
-    bool const is_timed = leg == Leg::overlapped && ++executions_[&variant] == 2;
+    // The first execution on the timed data, which are the second, is a warm-up.
+    bool const is_timed = prepared_ > 1 && leg == Leg::overlapped && ++executions_[&variant] == 2;
     if (fault_ == Fault::once && is_timed) damage_outputs(world, *real_, Fault::bit_flip);
   }
   std::string implementation(kernels::VariantInfo const& variant) const override {
@@ -325,8 +326,8 @@ class FaultyWorkload final : public Workload {
     Traits const traits = real_->describe({}).traits;
     switch (fault_) {
       case Fault::none:
-      case Fault::not_run:
-      case Fault::stale: return true;
+      case Fault::not_run: return true;
+      case Fault::stale: return !outputs_of(*real_).empty();
       case Fault::f32:
       case Fault::tf32:
       case Fault::bf16:
@@ -350,6 +351,7 @@ class FaultyWorkload final : public Workload {
   std::unique_ptr<Workload> real_;
   Fault fault_;
   kernels::VariantInfo const* ran_ = nullptr;
+  int prepared_ = 0;
   std::map<kernels::VariantInfo const*, int> executions_;  ///< overlapped ones since prepare()
   std::map<void const*, bool> changed_inputs_;  ///< by address, whether the fault changed a bit
   std::map<kernels::VariantInfo const*, Saved> earlier_;  ///< outputs on other data

@@ -3,6 +3,7 @@
 #include "common/variant.hpp"
 
 #include "copy/copy.hpp"
+#include "device/device.hpp"
 #include "gemm/gemm.hpp"
 #include "integral/integral.hpp"
 #include "memory/memory.hpp"

@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+"""No right result is called wrong: random small cases of every workload, type and kind of data.
+
+Extents are 1 to 300, options those of ragged panels, blocks and grids. Every variant must pass or be
+refused with a reason.
+
+random_cases_test.py SEED CASES RANKS BINARY LAUNCHER...
+"""
+import collections
+import pathlib
+import random
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from quadrille import Program, check  # noqa: E402
+
+HEAD = """[run]
+device = "host"
+repetitions = 2
+warmup = { count = 1, seconds = 0 }
+check = "full"
+chunk_bytes = "4Ki"
+"""
+# Extents that are no numbers of elements, or of work that takes long.
+SIZES = {"memory": lambda draw: f"{16 * draw.randint(1, 8)}Ki", "api": lambda draw: str(draw.randint(1, 40))}
+DATA = ["uniform", "normal", "positive", "scaled", "integer", "constant", "zeros"]
+
+
+def options(draw, workload, ranks):
+    """Lines of a case for some of the keys that the workload has."""
+    choices = {
+        "grid": lambda: draw.choice([f"{p}x{ranks // p}" for p in range(1, ranks + 1) if ranks % p == 0]),
+        "panel": lambda: draw.randint(1, 80),
+        "buffers": lambda: draw.randint(1, 3),
+        "block": lambda: draw.choice([0, draw.randint(1, 40)]),
+        "alpha": lambda: draw.choice([1, -2, 3]),
+        "beta": lambda: draw.choice([0, 0, 1, -3]),
+        "layout": lambda: draw.choice(["nn", "nt", "tn", "tt"]),
+        "reproducible": lambda: draw.choice([True, False]),
+        "rule": lambda: draw.choice(["midpoint", "simpson", "gauss_legendre"]),
+        "integrand": lambda: draw.choice(["sin2cos2", "arctan", "gauss", "runge"]),
+        "intervals": lambda: draw.randint(2, 6),
+        "volume": lambda: "256Ki",
+    }
+    operations = {"reduction": ["sum", "min", "max", "dot", "norm2"], "vector": ["add", "quadratic"],
+                  "allreduce": ["sum", "min", "max"]}
+    if workload["name"] in operations:
+        choices["operation"] = lambda: draw.choice(operations[workload["name"]])
+    for key, value in choices.items():
+        if key not in workload["keys"]:
+            continue
+        drawn = value()
+        yield f'{key} = "{drawn}"' if isinstance(drawn, str) else f"{key} = {str(drawn).lower()}"
+
+
+def main():
+    seed, count, ranks = map(int, sys.argv[1:4])
+    program = Program(sys.argv[4:])
+    draw = random.Random(seed)
+    types = collections.defaultdict(set)
+    for row in program.listed("variants"):
+        if row["available"] and row["where"] != "cuda":
+            types[row["workload"]].update(text.split(":")[0] for text in row["computes"])
+    workloads = [row for row in program.listed("workloads") if types[row["name"]]]
+    text = HEAD
+    for at in range(count):
+        workload = workloads[at % len(workloads)]
+        name = workload["name"]
+        extents = [str(draw.randint(1, 300)) for _ in workload["extents"]]
+        size = SIZES[name](draw) if name in SIZES else f"({','.join(extents)})"
+        text += f'[[case]]\nname = "case{at}"\nworkload = "{name}"\nsize = "{size}"\nvariant = "all"\n'
+        text += f'type = "{draw.choice(sorted(types[name]))}"\ndata = "{draw.choice(DATA)}"\nseed = {draw.randint(1, 99)}\n'
+        text += "\n".join(options(draw, workload, ranks)) + "\n"
+    source = program.folder / "input.toml"
+    source.write_text(text)
+
+    process, report, _ = program.run(source, ranks=ranks, timeout=1200)
+    check(report is not None, "no result was written", process)
+    counts = collections.Counter()
+    for row in report["cases"]:
+        counts[row["verdict"]] += 1
+        if row["verdict"] in ("PASS", "UNSUPPORTED"):
+            check(row["verdict"] == "PASS" or row["reason"], f"{row['id']} is refused without a reason", process)
+            continue
+        case = text.split("[[case]]\n")[1 + int(row["id"].split(":")[0].removeprefix("case"))]
+        check(False, f"seed {seed}: {row['id']}: {row['verdict']}: {row['reason']}\n{case}", process)
+    check(counts["PASS"] > counts["UNSUPPORTED"] / 2, f"too much is refused: {counts}", process)
+    print(f"seed {seed}, {ranks} ranks: {count} cases, {dict(counts)}")
+
+
+main()
