@@ -153,11 +153,9 @@ class Ptrans final : public measure::Workload {
     auto const& transposes = row_of<transpose::Problem>(variant);
     for (std::size_t t = 0; t < steps_; ++t) {
       Slot& slot = slots_[t % slots_.size()];
+      if (leg == Leg::serial && t > 0) wait_for(t - 1, compute);
       // Step t - buffers still sits in this slot: unpack it before packing over it.
       if (t >= slots_.size()) finish_step(t - slots_.size(), leg, compute);
-      if (leg == Leg::serial && t > 0) {
-        slots_[(t - 1) % slots_.size()].exchanged.wait_on(compute);
-      }
       place(slot, t);
       if (leg != Leg::communicate) pack(t, transposes, compute);
       compute.record(slot.packed);
@@ -165,6 +163,7 @@ class Ptrans final : public measure::Workload {
       communicate.wait(slot.packed);
       slot.exchanged = channel_->alltoallv(slot.send, slot.receive, communicate);
     }
+    if (leg == Leg::serial && steps_ > 0) wait_for(steps_ - 1, compute);
     std::size_t const waiting = std::min(steps_, slots_.size());
     for (std::size_t t = steps_ - waiting; t < steps_; ++t) finish_step(t, leg, compute);
   }
@@ -309,10 +308,15 @@ class Ptrans final : public measure::Workload {
                });
   }
 
+  /// Waits in the stream for the exchange of step t.
+  void wait_for(std::size_t t, device::StreamView stream) const {
+    slots_[t % slots_.size()].exchanged.wait_on(stream);
+  }
+
   /// Waits in the stream for the exchange of step t and copies what came into B.
   void finish_step(std::size_t t, Leg leg, device::StreamView stream) {
     Slot& slot = slots_[t % slots_.size()];
-    if (leg != Leg::compute) slot.exchanged.wait_on(stream);
+    if (leg != Leg::compute) wait_for(t, stream);
     if (leg == Leg::communicate) return;
     for (int r = 0; r < ranks_; ++r) {
       if (r == rank_) continue;

@@ -132,6 +132,10 @@ class Summa final : public measure::Workload {
       });
       return;
     }
+    // Begins when the run before it has ended: its first panels would overwrite buffers that are
+    // still multiplied, and in a batch one run would hide what the next one waits for.
+    world.stream().record(begun_);
+    world.comm_stream().wait(begun_);
     if (leg == Leg::communicate) {
       communicate_only(world);
     } else {
@@ -218,6 +222,7 @@ class Summa final : public measure::Workload {
       scratch = std::max(scratch, scratch_bytes(problem(panel), selected, world.device().facts()));
     }
     scratch_ = product_scratch(scratch, world);
+    begun_ = device::Event{world.device()};
     for (Slot& slot : slots_) {
       slot.computed = device::Event{world.device()};
       if (shape_.cols > 1)
@@ -350,6 +355,7 @@ class Summa final : public measure::Workload {
   device::MatrixView a_, b_, c_;  // own; unallocated() before prepare()
   device::Buffer<std::byte> scratch_;
   std::vector<Slot> slots_;
+  device::Event begun_;
   std::unique_ptr<comm::Channel> row_channel_, col_channel_;
   std::optional<Scalapack> peer_;
 };
