@@ -52,6 +52,7 @@ void visit_case(Record& record, Visit&& visit) {
   visit("seed", record.seed);
   visit("data", record.data);
   visit("config", record.config);
+  visit("named", record.is_named);
   visit("verdict", record.outcome);
   visit("reason", record.reason);
   visit("suspect", record.suspect);

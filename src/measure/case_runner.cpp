@@ -145,6 +145,7 @@ class CaseRun {
       record.workload = case_.workload->name;
       record.type = core::to_text(case_.type);
       record.variant = choice.info->name;
+      record.is_named = std::ranges::find(case_.variants, record.variant) != case_.variants.end();
       record.backend = backend_of(*choice.info);
       record.source = choice.info->source;
       record.transport = !traits.communicates        ? "none"

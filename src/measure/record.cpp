@@ -30,7 +30,7 @@ constexpr OutcomeFacts kOutcomes[]{
     {Outcome::pass, core::Exit::pass, &Counts::passed},
     {Outcome::fail, core::Exit::wrong_result, &Counts::failed},
     {Outcome::skip, core::Exit::pass, &Counts::skipped},
-    {Outcome::unsupported, core::Exit::pass, &Counts::skipped},
+    {Outcome::unsupported, core::Exit::pass, &Counts::unsupported},
     {Outcome::error, core::Exit::runtime, &Counts::failed},
     {Outcome::timeout, core::Exit::timeout, &Counts::failed},
     {Outcome::interrupted, core::Exit::interrupted},
@@ -235,6 +235,9 @@ core::Exit exit_code(RunResult const& result) {
   if (result.info.status == "interrupted") code = core::worse(code, core::Exit::interrupted);
   for (Record const& record : result.records) {
     code = core::worse(code, facts_of(record.outcome).exit);
+    if (record.is_named && record.outcome == Outcome::unsupported) {
+      code = core::worse(code, core::Exit::environment);
+    }
   }
   return code;
 }

@@ -71,6 +71,7 @@ struct Record {
   std::string data;
   std::uint64_t seed = 0;
   int ranks = 0;
+  bool is_named = false;  ///< the case asks for this variant by its name
   Outcome outcome = Outcome::error;
   std::string reason;
   std::vector<std::string> suspect;  ///< reasons; empty when trusted
@@ -140,16 +141,16 @@ struct RunResult {
   std::vector<Record> records;
 };
 
-/// How the measurements of a run ended. Skipped is not passed, and an interrupted measurement is
-/// neither.
+/// How the measurements of a run ended. Skipped or unsupported is not passed, and an interrupted
+/// measurement is none of these.
 struct Counts {
-  int passed = 0, failed = 0, skipped = 0;
+  int passed = 0, failed = 0, skipped = 0, unsupported = 0;
   int executed() const { return passed + failed; }
 };
 Counts count_outcomes(RunResult const& result);
 
-/// What the process that made this result returns: the most serious outcome's code, or
-/// nothing_executed when everything was skipped.
+/// What the process that made this result returns: the most serious outcome's code, environment
+/// where a variant cannot run that a case names, or nothing_executed when everything was skipped.
 core::Exit exit_code(RunResult const& result);
 
 }  // namespace quadrille::measure

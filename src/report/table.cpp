@@ -310,9 +310,11 @@ std::string render_markdown(measure::RunResult const& result) {
 
 std::string result_line(measure::RunResult const& result, std::string const& file) {
   measure::Counts const counts = count_outcomes(result);
-  return fmt::format("RESULT {} executed={} passed={} failed={} skipped={} file={}",
-                     exit_code(result) == core::Exit::pass ? "PASS" : "FAIL", counts.executed(),
-                     counts.passed, counts.failed, counts.skipped, file);
+  return fmt::format(
+      "RESULT {} executed={} of={} passed={} failed={} skipped={} unsupported={} file={}",
+      exit_code(result) == core::Exit::pass ? "PASS" : "FAIL", counts.executed(),
+      result.records.size(), counts.passed, counts.failed, counts.skipped, counts.unsupported,
+      file);
 }
 
 }  // namespace quadrille::report

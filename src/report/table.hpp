@@ -24,7 +24,7 @@ std::string render_csv(measure::RunResult const& result);
 /// One JSON object as report.schema.json describes it; a missing number is null.
 std::string render_json(measure::RunResult const& result);
 
-/// "RESULT PASS executed=3 passed=3 failed=0 skipped=1 file=results/x/result.h5".
+/// "RESULT PASS executed=3 of=5 passed=3 failed=0 skipped=1 unsupported=1 file=results/x/result.h5".
 std::string result_line(measure::RunResult const& result, std::string const& file);
 
 }  // namespace quadrille::report

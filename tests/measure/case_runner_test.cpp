@@ -337,6 +337,19 @@ TEST(Unsupported, KeepsItsRecordAndEndsNoOther) {
   EXPECT_EQ(rig.script.count("run plain"), 0);
 }
 
+TEST(Named, AreTheVariantsThatTheCaseNames) {
+  Rig rig;
+  rig.spec.variants = {"best", "plain"};
+  rig.spec.vendor = core::VendorLine::automatic;
+
+  std::vector<Record> const records = rig.measure();
+
+  ASSERT_EQ(told(records), (Names{"fast PASS: ", "plain PASS: ", "vendor PASS: "}));
+  EXPECT_FALSE(records[0].is_named);
+  EXPECT_TRUE(records[1].is_named);
+  EXPECT_FALSE(records[2].is_named);
+}
+
 TEST(Unsupported, TooFewRanksRunNothing) {
   Rig rig;
   rig.script.description.traits.min_ranks = world().size() + 1;

@@ -49,7 +49,8 @@ TEST(Counts, SkippedIsNotPassedAndInterruptedIsNeither) {
        Outcome::timeout, Outcome::skip, Outcome::unsupported, Outcome::interrupted}));
   EXPECT_EQ(counts.passed, 3);
   EXPECT_EQ(counts.failed, 4);
-  EXPECT_EQ(counts.skipped, 2);
+  EXPECT_EQ(counts.skipped, 1);
+  EXPECT_EQ(counts.unsupported, 1);
   EXPECT_EQ(counts.executed(), 7);
 }
 
@@ -68,6 +69,17 @@ TEST(ExitCode, IsThatOfTheMostSeriousOutcome) {
   RunResult interrupted = result_of({Outcome::pass});
   interrupted.info.status = "interrupted";
   EXPECT_EQ(exit_code(interrupted), core::Exit::interrupted);
+  interrupted.records[0].outcome = Outcome::fail;
+  EXPECT_EQ(exit_code(interrupted), core::Exit::wrong_result) << "no signal hides a wrong result";
+}
+
+TEST(ExitCode, WhatACaseNamesMustRun) {
+  RunResult result = result_of({Outcome::pass, Outcome::unsupported});
+  EXPECT_EQ(exit_code(result), core::Exit::pass);
+  result.records[1].is_named = true;
+  EXPECT_EQ(exit_code(result), core::Exit::environment);
+  result.records[1].outcome = Outcome::skip;
+  EXPECT_EQ(exit_code(result), core::Exit::pass) << "it ran, and could not be judged";
 }
 
 TEST(Finish, RateIsWorkOverTheMedianOfTheSlowestRank) {

@@ -240,10 +240,16 @@ TEST(ResultLine, CountsWhatRanAndNamesTheFile) {
     return result_line(result_of(outcomes), "r.h5");
   };
   EXPECT_EQ(line({Outcome::pass, Outcome::skip, Outcome::pass, Outcome::unsupported}),
-            "RESULT PASS executed=2 passed=2 failed=0 skipped=2 file=r.h5");
+            "RESULT PASS executed=2 of=4 passed=2 failed=0 skipped=1 unsupported=1 file=r.h5");
   EXPECT_EQ(line({Outcome::pass, Outcome::fail, Outcome::error, Outcome::timeout}),
-            "RESULT FAIL executed=4 passed=1 failed=3 skipped=0 file=r.h5");
-  EXPECT_EQ(line({Outcome::skip}), "RESULT FAIL executed=0 passed=0 failed=0 skipped=1 file=r.h5");
+            "RESULT FAIL executed=4 of=4 passed=1 failed=3 skipped=0 unsupported=0 file=r.h5");
+  EXPECT_EQ(line({Outcome::skip, Outcome::interrupted}),
+            "RESULT FAIL executed=0 of=2 passed=0 failed=0 skipped=1 unsupported=0 file=r.h5");
+
+  measure::RunResult named = result_of({Outcome::pass, Outcome::unsupported});
+  named.records[1].is_named = true;
+  EXPECT_EQ(result_line(named, "r.h5"),
+            "RESULT FAIL executed=1 of=2 passed=1 failed=0 skipped=0 unsupported=1 file=r.h5");
 }
 
 }  // namespace

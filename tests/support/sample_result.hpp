@@ -28,6 +28,7 @@ inline measure::Record sample_record() {
   r.data = "uniform";
   r.seed = std::numeric_limits<std::uint64_t>::max();
   r.ranks = 3;
+  r.is_named = true;
   r.outcome = measure::Outcome::pass;
   r.reason = "because";
   r.suspect = {"the clock fell by 11 %"};

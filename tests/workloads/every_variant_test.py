@@ -87,8 +87,12 @@ def main():
         lonely = workloads[key[0]]["min_ranks"] > ranks
         check(key in passed or lonely, f"{key} passes in no case: {why}", process)
         check(key not in passed or not lonely, f"{key} passes on too few ranks", process)
-    check(process.returncode == 0, "refused variants are no failure", process)
-    check(last_line(process).startswith("RESULT PASS"), "the last line must say PASS", process)
+    # All variants are asked for by name: what cannot run is no pass.
+    check(process.returncode == (3 if reasons else 0), "the exit code must tell of refused variants", process)
+    check(last_line(process).startswith(f"RESULT {'FAIL' if reasons else 'PASS'}"), "the last line must, too", process)
+    refused = sum(row["verdict"] == "UNSUPPORTED" for row in report["cases"])
+    check(f" of={len(report['cases'])} " in last_line(process), "the last line must count the rows", process)
+    check(f" unsupported={refused} " in last_line(process), "the last line must count refused variants", process)
     print(f"{len(passed)} of {len(set(expected.values()))} combinations pass at {ranks} ranks, "
           f"{len(report['cases'])} rows; refused somewhere: {len(reasons)}")
     for key, why in reasons.items():
