@@ -109,6 +109,9 @@ void visit_members(Legs& legs, Visit&& visit) {
   visit("serial_s", legs.serial_s);
   visit("overlapped_s", legs.overlapped_s);
   visit("hidden", legs.hidden);
+  visit("hidden_low", legs.hidden_low);
+  visit("hidden_high", legs.hidden_high);
+  visit("overlapped_over_max", legs.overlapped_over_max);
   visit("slowdown_compute", legs.slowdown_compute);
   visit("slowdown_communicate", legs.slowdown_communicate);
 }

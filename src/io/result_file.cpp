@@ -393,7 +393,7 @@ struct ReadAttributes {
     if (double number = 0; read_scalar(name, number)) value = number;
   }
   void operator()(char const*, std::optional<measure::LegSummary>& legs) const {
-    if (status.good() && H5Aexists(at, "hidden") > 0) visit_members(legs.emplace(), *this);
+    if (status.good() && H5Aexists(at, "compute_s") > 0) visit_members(legs.emplace(), *this);
   }
   void operator()(char const*, std::vector<measure::Extra>& extras) const {
     std::vector<std::string> names, units;

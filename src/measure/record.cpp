@@ -20,6 +20,8 @@ constexpr double kRateOverPeak = 1.05;
 constexpr double kVariation = 0.2;
 constexpr double kImbalance = 1.5;
 constexpr double kClockFall = 0.1;
+// Communication below this share of computation: hiding it would be lost in the variation of both.
+constexpr double kWorthHiding = 0.1;
 
 struct OutcomeFacts {
   Outcome outcome;
@@ -109,6 +111,13 @@ double clock_fall(Record const& record) {
   return worst;
 }
 
+void judge_variation(Record& record, core::Summary const& times, std::string_view what) {
+  if (times.n < 2 || times.cv <= kVariation) return;
+  add_suspect(record, fmt::format("{} vary by {:.0f} % (standard deviation / mean): something else "
+                                  "ran on this machine, or clocks changed",
+                                  what, 100 * times.cv));
+}
+
 void judge(Record& record) {
   if (record.time.n == 0) return;
   if (!(record.time.median > 0)) {
@@ -122,10 +131,13 @@ void judge(Record& record) {
                                     "or served from a cache",
                                     record.rate / record.peak));
   }
-  if (record.time.n > 1 && !(record.time.cv <= kVariation)) {
-    add_suspect(record, fmt::format("the times vary by {:.0f} % (standard deviation / mean): "
-                                    "something else ran on this machine, or clocks changed",
-                                    100 * record.time.cv));
+  judge_variation(record, record.time, "the times");
+  // What is hidden depends on every leg; the last is that of the times.
+  for (LegSamples const& samples : record.legs) {
+    bool const counts = record.leg_summary && record.leg_summary->hidden;
+    if (!counts || samples.leg == "overlapped") continue;
+    judge_variation(record, core::summarize(slowest_times(samples.seconds, record.ranks)),
+                    fmt::format("the times of the leg '{}'", samples.leg));
   }
   double const fall = clock_fall(record);
   if (fall >= kClockFall) {
@@ -164,20 +176,38 @@ std::vector<double> slowest_times(std::vector<double> const& seconds, int ranks)
 }
 
 LegSummary summarize_legs(std::vector<LegSamples> const& legs, int ranks) {
-  auto const median_of = [&](std::string_view name) {
+  auto const times_of = [&](std::string_view name) {
     auto const found = std::ranges::find(legs, name, &LegSamples::leg);
-    if (found == legs.end()) return std::numeric_limits<double>::quiet_NaN();
-    return core::summarize(slowest_times(found->seconds, ranks)).median;
+    return found == legs.end() ? std::vector<double>{} : slowest_times(found->seconds, ranks);
   };
+  auto const median_of = [](std::vector<double> const& times) {
+    return times.empty() ? std::numeric_limits<double>::quiet_NaN() : core::summarize(times).median;
+  };
+  std::vector<double> const compute = times_of("compute"), communicate = times_of("communicate"),
+                            overlapped = times_of("overlapped");
   LegSummary s;
-  s.compute_s = median_of("compute");
-  s.communicate_s = median_of("communicate");
-  s.serial_s = median_of("serial");
-  s.overlapped_s = median_of("overlapped");
-  s.hidden =
-      (s.compute_s + s.communicate_s - s.overlapped_s) / std::min(s.compute_s, s.communicate_s);
+  s.compute_s = median_of(compute);
+  s.communicate_s = median_of(communicate);
+  s.serial_s = median_of(times_of("serial"));
+  s.overlapped_s = median_of(overlapped);
+  s.overlapped_over_max = s.overlapped_s / std::max(s.compute_s, s.communicate_s);
   s.slowdown_compute = s.overlapped_s / s.compute_s;
   s.slowdown_communicate = s.overlapped_s / s.communicate_s;
+  if (ranks < 2 || !(s.communicate_s >= kWorthHiding * s.compute_s)) return s;
+
+  // The legs of a repetition run one after the other: pairs of them saw the same clocks.
+  std::vector<double> hidden;
+  for (std::size_t i = 0; i < std::min({compute.size(), communicate.size(), overlapped.size()});
+       ++i) {
+    hidden.push_back((compute[i] + communicate[i] - overlapped[i]) /
+                     std::min(compute[i], communicate[i]));
+  }
+  core::Summary const all = core::summarize(hidden);
+  s.hidden = all.median;
+  if (std::isfinite(all.median_low)) {
+    s.hidden_low = all.median_low;
+    s.hidden_high = all.median_high;
+  }
   return s;
 }
 

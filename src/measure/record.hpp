@@ -45,11 +45,15 @@ struct LegSamples {
 
 struct LegSummary {
   double compute_s = 0, communicate_s = 0, serial_s = 0, overlapped_s = 0;
-  double hidden = 0;  ///< (t_c + t_x - t_o) / min(t_c, t_x), raw: below 0 and above 1 are possible
+  /// (t_c + t_x - t_o) / min(t_c, t_x), raw: below 0 and above 1 are possible. The median of the
+  /// values of each repetition, with its 95 % interval; empty where there is nothing to hide: on one
+  /// rank, or where communication takes less than a tenth of computation.
+  std::optional<double> hidden, hidden_low, hidden_high;
+  double overlapped_over_max = 0;   ///< t_o / max(t_c, t_x)
   double slowdown_compute = 0;      ///< t_o / t_c: the whole pipeline against its computation alone
   double slowdown_communicate = 0;  ///< t_o / t_x: ... and against its communication alone
 };
-/// Medians of the per-repetition maxima over ranks.
+/// Of the per-repetition maxima over ranks: medians, and ratios of medians.
 LegSummary summarize_legs(std::vector<LegSamples> const& legs, int ranks);
 
 /// What the check of one variant found, over all ranks.

@@ -38,7 +38,7 @@ template <double Summary::*kMember>
 Value time(Record const& r) {
   return speed(r, r.time.*kMember);
 }
-template <double LegSummary::*kMember>
+template <auto kMember>
 Value leg(Record const& r) {
   return has_legs(r) ? finite((*r.leg_summary).*kMember) : Value{};
 }
@@ -71,6 +71,11 @@ std::string vendor_ratio(double value, Record const& r) {
   if (!r.ratio_to_vendor_low || !r.ratio_to_vendor_high) return ratio(value, r);
   return fmt::format("{:.2f} [{:.2f}, {:.2f}]", value, *r.ratio_to_vendor_low,
                      *r.ratio_to_vendor_high);
+}
+std::string hidden(double value, Record const& r) {
+  LegSummary const& legs = *r.leg_summary;
+  if (!legs.hidden_low || !legs.hidden_high) return ratio(value, r);
+  return fmt::format("{:.2f} [{:.2f}, {:.2f}]", value, *legs.hidden_low, *legs.hidden_high);
 }
 
 // Texts on screen.
@@ -118,8 +123,9 @@ constexpr Column kColumns[]{
      {},
      nullptr,
      {"suspect", "flag",
-      "Not trusted: the rate exceeds 1.05 x the peak, the coefficient of variation exceeds 20 %,\n"
-      "or the imbalance exceeds 1.5. The number is shown, never removed."}},
+      "Not trusted: the rate exceeds 1.05 x the peak, the coefficient of variation of the times\n"
+      "or of a leg exceeds 20 %, the clock fell by 10 %, or the imbalance exceeds 1.5. The number\n"
+      "is shown, never removed."}},
     {"modelled_link",
      csv,
      plain<&Record::modelled_link>,
@@ -220,12 +226,26 @@ constexpr Column kColumns[]{
     {"hidden",
      legs,
      leg<&LegSummary::hidden>,
-     {"hidden", 6, right},
-     ratio,
+     {"hidden", 20, right},
+     hidden,
      {"hidden", "ratio",
       "(t_compute + t_communicate - t_overlapped) / min(t_compute, t_communicate) from four legs\n"
       "that are run alternately: 1 when the shorter part costs nothing, 0 when the two run one\n"
-      "after the other, negative when they hinder each other. Raw, never clamped."}},
+      "after the other, negative when they hinder each other. Raw, never clamped. The median of\n"
+      "the values of each repetition, with its 95 % interval from six on. Missing where there is\n"
+      "nothing to hide: on one rank, or where communication takes less than a tenth of "
+      "computation."}},
+    {"hidden_low", legs, leg<&LegSummary::hidden_low>},
+    {"hidden_high", legs, leg<&LegSummary::hidden_high>},
+    {"overlapped_over_max",
+     legs,
+     leg<&LegSummary::overlapped_over_max>,
+     {"overlapped/max", 14, right},
+     ratio,
+     {"overlapped", "ratio",
+      "t_overlapped / max(t_compute, t_communicate): 1 when the whole takes no longer than its\n"
+      "longer part. A shorter part that was made slower, which hidden rewards, gains nothing "
+      "here."}},
     {"slowdown_compute",
      legs,
      leg<&LegSummary::slowdown_compute>,

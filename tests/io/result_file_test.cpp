@@ -125,6 +125,9 @@ TEST_F(ResultFile, JsonLineKeepsEveryMember) {
   EXPECT_EQ(r.leg_summary->serial_s, wrote.leg_summary->serial_s);
   EXPECT_EQ(r.leg_summary->overlapped_s, wrote.leg_summary->overlapped_s);
   EXPECT_EQ(r.leg_summary->hidden, wrote.leg_summary->hidden);
+  EXPECT_EQ(r.leg_summary->hidden_low, wrote.leg_summary->hidden_low);
+  EXPECT_EQ(r.leg_summary->hidden_high, wrote.leg_summary->hidden_high);
+  EXPECT_EQ(r.leg_summary->overlapped_over_max, wrote.leg_summary->overlapped_over_max);
   EXPECT_EQ(r.leg_summary->slowdown_compute, wrote.leg_summary->slowdown_compute);
   EXPECT_EQ(r.leg_summary->slowdown_communicate, wrote.leg_summary->slowdown_communicate);
 }

@@ -174,25 +174,98 @@ TEST(Finish, PartsOfRepetitionsAreRefused) {
   EXPECT_EXIT(finish(r), testing::ExitedWithCode(4), "3 samples are not whole repetitions of 2");
 }
 
-TEST(Legs, HiddenIsRawAndNeedsAllFour) {
-  Record r = timed(1, {1});
-  r.legs = {{"compute", {2, 2, 2}}, {"communicate", {1}}, {"serial", {3}}};
-  finish(r);
-  EXPECT_FALSE(r.leg_summary);
+/// A record of two ranks of which the second is the slower one; a time for each repetition.
+Record with_legs(std::vector<double> const& compute, std::vector<double> const& communicate,
+                 std::vector<double> const& serial, std::vector<double> const& overlapped) {
+  auto const of_ranks = [](std::vector<double> const& times) {
+    std::vector<double> seconds;
+    for (double const time : times) seconds.insert(seconds.end(), {0.9 * time, time});
+    return seconds;
+  };
+  Record r = timed(2, of_ranks(overlapped));
+  r.legs = {{"compute", of_ranks(compute)},
+            {"communicate", of_ranks(communicate)},
+            {"serial", of_ranks(serial)},
+            {"overlapped", of_ranks(overlapped)}};
+  return r;
+}
+Record with_legs(double compute, double communicate, double serial, double overlapped) {
+  auto const six = [](double time) { return std::vector(6, time); };
+  return with_legs(six(compute), six(communicate), six(serial), six(overlapped));
+}
 
-  r.legs.push_back({"overlapped", {2.25}});
+TEST(Legs, HiddenIsRawAndNeedsAllFour) {
+  Record r = with_legs(2, 1, 3, 2.25);
   finish(r);
   ASSERT_TRUE(r.leg_summary);
   EXPECT_EQ(r.leg_summary->hidden, 0.75);
   EXPECT_EQ(r.leg_summary->slowdown_compute, 1.125);
   EXPECT_EQ(r.leg_summary->slowdown_communicate, 2.25);
+  EXPECT_EQ(r.leg_summary->overlapped_over_max, 1.125);
 
-  r.legs.back().seconds = {4};
+  r = with_legs(2, 1, 3, 4);
   finish(r);
   EXPECT_EQ(r.leg_summary->hidden, -1);
-  r.legs.back().seconds = {1};
+  r = with_legs(2, 1, 3, 1);
   finish(r);
   EXPECT_EQ(r.leg_summary->hidden, 2);
+  r = with_legs(1, 2, 3, 3);
+  finish(r);
+  EXPECT_EQ(r.leg_summary->overlapped_over_max, 1.5);
+  r.legs.pop_back();
+  finish(r);
+  EXPECT_FALSE(r.leg_summary);
+}
+
+TEST(Legs, HiddenIsTheMedianOfTheRepetitionsWithItsInterval) {
+  // Clocks fall by half from one repetition to the next; what is hidden stays near 0.5.
+  Record r = with_legs({2, 4, 8, 16, 32, 64, 128}, {2, 4, 8, 16, 32, 64, 128},
+                       {4, 8, 16, 32, 64, 128, 256}, {3, 6, 12, 24, 48, 80, 144});
+
+  finish(r);
+
+  EXPECT_EQ(r.leg_summary->hidden, 0.5);
+  EXPECT_EQ(r.leg_summary->hidden_low, 0.5);
+  EXPECT_EQ(r.leg_summary->hidden_high, 0.875);
+  for (LegSamples& samples : r.legs) samples.seconds.resize(10);
+  finish(r);
+  EXPECT_EQ(r.leg_summary->hidden, 0.5);
+  EXPECT_FALSE(r.leg_summary->hidden_low) << "of five repetitions";
+}
+
+TEST(Legs, NothingIsHiddenWhereThereIsNothingToHide) {
+  Record r = with_legs(1, 0.125, 1.125, 1);
+  finish(r);
+  EXPECT_EQ(r.leg_summary->hidden, 1);
+  EXPECT_EQ(r.leg_summary->overlapped_over_max, 1);
+
+  r = with_legs(1, 0.09, 1.09, 6);
+  finish(r);
+  EXPECT_FALSE(r.leg_summary->hidden || r.leg_summary->hidden_low) << "it would be -54";
+  EXPECT_EQ(r.leg_summary->overlapped_over_max, 6);
+
+  r = with_legs(1, 1, 2, 1);
+  r.ranks = 1;
+  finish(r);
+  EXPECT_FALSE(r.leg_summary->hidden) << "one rank sends nothing";
+}
+
+TEST(Legs, SuspectsTheVariationOfEach) {
+  std::vector<double> const steady(6, 1.0), unsteady{1, 1, 2, 2, 1, 1};
+  Record r = with_legs(steady, steady, steady, steady);
+  finish(r);
+  EXPECT_EQ(all_reasons(r), "");
+
+  r = with_legs(unsteady, steady, steady, steady);
+  finish(r);
+  EXPECT_TRUE(all_reasons(r).starts_with("the times of the leg 'compute' vary by 39 %"))
+      << all_reasons(r);
+  r = with_legs(steady, unsteady, unsteady, unsteady);
+  finish(r);
+  EXPECT_EQ(r.suspect.size(), 3U) << all_reasons(r);
+  EXPECT_TRUE(r.suspect[0].starts_with("the times vary by 39 %"));
+  EXPECT_TRUE(r.suspect[1].starts_with("the times of the leg 'communicate'"));
+  EXPECT_TRUE(r.suspect[2].starts_with("the times of the leg 'serial'"));
 }
 
 TEST(Ratio, PairsRepetitionsOfEqualIndex) {

@@ -7,6 +7,8 @@
 
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace quadrille::test {
 
@@ -51,10 +53,15 @@ inline measure::Record sample_record() {
   r.power_w = {300, 310, 305.5};
   r.first_use_s = 1.5;
   r.warmup_s = 0.9;
-  r.legs = {{"compute", {0.05, 0.06, 0.05, 0.05, 0.05, 0.06}},
-            {"communicate", {0.05, 0.05, 0.05}},
-            {"serial", {0.11, 0.11, 0.11}},
-            {"overlapped", {0.07, 0.07, 0.07}}};
+  auto const leg = [](std::string name, std::vector<double> const& times) {
+    measure::LegSamples samples{std::move(name), {}};
+    for (double const time : times) samples.seconds.insert(samples.seconds.end(), 3, time);
+    return samples;
+  };
+  r.legs = {leg("compute", {0.05, 0.06, 0.05, 0.06, 0.05, 0.06, 0.05}),
+            leg("communicate", {0.05, 0.05, 0.05, 0.05, 0.05, 0.05}),
+            leg("serial", {0.11, 0.11, 0.11, 0.11, 0.11, 0.11}),
+            leg("overlapped", {0.07, 0.06, 0.07, 0.08, 0.07, 0.07})};
   r.check = {1.25e-16, 3.5e-15, 2, "C(3, 4) on rank 1: expected 5, got nan", "0123abcd"};
   measure::finish(r);
   r.ratio_to_vendor = 1.43;
