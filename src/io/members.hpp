@@ -99,6 +99,9 @@ void visit_summary(Record& record, Visit&& visit) {
   visit("ratio_to_vendor_low", record.ratio_to_vendor_low);
   visit("ratio_to_vendor_high", record.ratio_to_vendor_high);
   visit("ratio_to_copy", record.ratio_to_copy);
+  visit("share_of_local", record.share_of_local);
+  visit("share_of_local_low", record.share_of_local_low);
+  visit("share_of_local_high", record.share_of_local_high);
   visit("legs", record.leg_summary);
 }
 

@@ -179,8 +179,10 @@ class CaseRun {
       } else {
         Line& line = lines_.emplace_back();
         line.variant = choice.info;
-        // Of a peer only the whole is known.
-        if (case_.legs && traits.has_legs && choice.info->role != Role::peer) {
+        // Of a peer only the whole is known, and a ceiling does not communicate.
+        bool const has_parts =
+            choice.info->role != Role::peer && choice.info->role != Role::ceiling;
+        if (case_.legs && traits.has_legs && has_parts) {
           line.legs.assign(std::begin(kLegs), std::end(kLegs));
         }
       }
@@ -363,7 +365,10 @@ class CaseRun {
       Record& record = record_of(line);
       if (record.outcome != Outcome::pass) continue;
       if (bar != nullptr) set_ratio(record, *bar);
-      if (ceiling != nullptr && ceiling->rate > 0) {
+      if (ceiling == nullptr) continue;
+      if (description_.traits.has_local_ceiling) {
+        set_share_of_local(record, *ceiling);
+      } else if (ceiling->rate > 0) {
         record.ratio_to_copy = record.rate / ceiling->rate;
       }
     }

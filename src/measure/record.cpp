@@ -239,16 +239,28 @@ core::Summary paired_ratio(Record const& record, Record const& base) {
   return core::summarize(ratios);
 }
 
-void set_ratio(Record& record, Record const& base) {
-  record.ratio_to_vendor.reset();
-  record.ratio_to_vendor_low.reset();
-  record.ratio_to_vendor_high.reset();
-  core::Summary const ratio = paired_ratio(record, base);
+namespace {
+
+void set(core::Summary const& ratio, std::optional<double>& median, std::optional<double>& low,
+         std::optional<double>& high) {
+  median = low = high = std::nullopt;
   if (ratio.n == 0 || !std::isfinite(ratio.median)) return;
-  record.ratio_to_vendor = ratio.median;
+  median = ratio.median;
   if (!std::isfinite(ratio.median_low)) return;  // too few pairs
-  record.ratio_to_vendor_low = ratio.median_low;
-  record.ratio_to_vendor_high = ratio.median_high;
+  low = ratio.median_low;
+  high = ratio.median_high;
+}
+
+}  // namespace
+
+void set_ratio(Record& record, Record const& base) {
+  set(paired_ratio(record, base), record.ratio_to_vendor, record.ratio_to_vendor_low,
+      record.ratio_to_vendor_high);
+}
+
+void set_share_of_local(Record& record, Record const& local) {
+  set(paired_ratio(record, local), record.share_of_local, record.share_of_local_low,
+      record.share_of_local_high);
 }
 
 Counts count_outcomes(RunResult const& result) {

@@ -110,6 +110,8 @@ struct Record {
   std::optional<double> ratio_to_vendor_low,
       ratio_to_vendor_high;  ///< 95 % interval of the paired ratios
   std::optional<double> ratio_to_copy;
+  /// The same paired ratio to the local ceiling: each rank's work without communication.
+  std::optional<double> share_of_local, share_of_local_low, share_of_local_high;
   std::optional<LegSummary> leg_summary;
 };
 
@@ -124,8 +126,10 @@ void finish(Record& record);
 /// Ratios of rates, this over base, of the repetitions with equal index: variants of one case are
 /// launched alternately, so both of a pair saw the same clocks. n = 0 without a common repetition.
 core::Summary paired_ratio(Record const& record, Record const& base);
-/// Sets ratio_to_vendor to the median of paired_ratio(), and its interval where there is one.
+/// Sets ratio_to_vendor or share_of_local to the median of paired_ratio(), and its interval where
+/// there is one.
 void set_ratio(Record& record, Record const& base);
+void set_share_of_local(Record& record, Record const& local);
 
 /// Facts of a run that stand once in a result.
 struct RunInfo {

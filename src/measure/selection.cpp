@@ -75,7 +75,7 @@ void agree(comm::Group const& group, std::vector<std::string>& reasons) {
 }
 
 std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case const& spec,
-                                      device::Device const& device, Role bar,
+                                      device::Device const& device, Traits const& traits,
                                       std::vector<std::string> const& reasons) {
   Selection const& rows = entry.variants;
   VariantInfo const* const best = best_of(entry, spec, device, reasons);
@@ -108,7 +108,8 @@ std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case con
   }
   if (spec.vendor == core::VendorLine::automatic) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i]->role == bar) add(i, false);
+      bool const is_ceiling = traits.has_local_ceiling && rows[i]->role == Role::ceiling;
+      if (rows[i]->role == traits.bar || is_ceiling) add(i, false);
     }
   }
   return selected;
@@ -121,7 +122,7 @@ std::vector<Selected> select_variants(comm::World const& world, Workload const& 
     if (reasons[i].empty()) reasons[i] = workload.unavailable_reason(*entry.variants[i], world);
   }
   agree(world.group(), reasons);
-  return select_variants(entry, spec, world.device(), workload.describe({}).traits.bar, reasons);
+  return select_variants(entry, spec, world.device(), workload.describe({}).traits, reasons);
 }
 
 Selection running(std::vector<Selected> const& selected) {
@@ -152,7 +153,7 @@ core::Extents largest_fitting(core::Case spec, WorkloadEntry const& entry, comm:
     double const least = workload->describe({}).memory_bytes;
     if (!(least <= memory)) return least;  // before anybody looks at each of its parts
     auto const selected =
-        select_variants(entry, spec, world.device(), workload->describe({}).traits.bar,
+        select_variants(entry, spec, world.device(), workload->describe({}).traits,
                         unsupported_reasons(*workload, entry, spec, world.device()));
     return workload->describe(running(selected)).memory_bytes;
   };

@@ -24,10 +24,10 @@ std::vector<std::string> unsupported_reasons(Workload const& workload, WorkloadE
 /// the reason of the lowest such rank.
 void agree(comm::Group const& group, std::vector<std::string>& reasons);
 
-/// Resolves "best", "all" and names, and joins the rows of the role `bar` where the case wants the
+/// Resolves "best", "all" and names, and joins the bar and a local ceiling where the case wants the
 /// vendor's line. Rows that cannot run are left out unless the case names them.
 std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case const& spec,
-                                      device::Device const& device, kernels::Role bar,
+                                      device::Device const& device, Traits const& traits,
                                       std::vector<std::string> const& reasons);
 /// All three: collective.
 std::vector<Selected> select_variants(comm::World const& world, Workload const& workload,

@@ -51,6 +51,9 @@ struct Traits {
   bool back_to_back = false;
   /// Whose rows join a case by themselves and are what rates are compared with.
   kernels::Role bar = kernels::Role::vendor;
+  /// Whether a row of the role `ceiling` does each rank's share of the work without communication,
+  /// where others copy its bytes. Such a row joins a case by itself, too.
+  bool has_local_ceiling = false;
 };
 
 inline bool is_repeatable(Traits const& traits, kernels::VariantInfo const& variant) {

@@ -67,15 +67,19 @@ std::string interval(double low, Record const& r) {
   return fmt::format("[{}, {}]", core::format_seconds(low),
                      core::format_seconds(r.time.median_high));
 }
+/// "1.43 [1.40, 1.46]"
+std::string with_interval(double value, std::optional<double> low, std::optional<double> high) {
+  return low && high ? fmt::format("{:.2f} [{:.2f}, {:.2f}]", value, *low, *high)
+                     : fmt::format("{:.2f}", value);
+}
 std::string vendor_ratio(double value, Record const& r) {
-  if (!r.ratio_to_vendor_low || !r.ratio_to_vendor_high) return ratio(value, r);
-  return fmt::format("{:.2f} [{:.2f}, {:.2f}]", value, *r.ratio_to_vendor_low,
-                     *r.ratio_to_vendor_high);
+  return with_interval(value, r.ratio_to_vendor_low, r.ratio_to_vendor_high);
+}
+std::string local_share(double value, Record const& r) {
+  return with_interval(value, r.share_of_local_low, r.share_of_local_high);
 }
 std::string hidden(double value, Record const& r) {
-  LegSummary const& legs = *r.leg_summary;
-  if (!legs.hidden_low || !legs.hidden_high) return ratio(value, r);
-  return fmt::format("{:.2f} [{:.2f}, {:.2f}]", value, *legs.hidden_low, *legs.hidden_high);
+  return with_interval(value, r.leg_summary->hidden_low, r.leg_summary->hidden_high);
 }
 
 // Texts on screen.
@@ -203,6 +207,19 @@ constexpr Column kColumns[]{
      {"vs copy", 7, right},
      ratio,
      {"copy", "ratio", "Rate over the rate of a plain copy of the same bytes in this run."}},
+    {"share_of_local",
+     both,
+     timed<&Record::share_of_local>,
+     {"share of local", 17, right},
+     local_share,
+     {"local", "ratio",
+      "summa: the time in which all ranks compute their parts of C by the vendor's product, with\n"
+      "all operands at hand, over ours; launched alternately, the median of the paired ratios "
+      "with\n"
+      "its 95 % interval. What is missing to 1 is the price of communication, and of kernels that\n"
+      "are slower than the vendor's."}},
+    {"share_of_local_low", csv, timed<&Record::share_of_local_low>},
+    {"share_of_local_high", csv, timed<&Record::share_of_local_high>},
     {"published_rate", csv, published_rate, {"published", 13, right}, rate},
     {"published_on", csv, plain<&Record::published_on>, {"on", 24, left}},
     {.key = "error",

@@ -9,7 +9,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -126,13 +125,13 @@ std::string flags_of(Record const& r, Notes& notes) {
   return fmt::format("{}", fmt::join(flags, " "));
 }
 
-using Keys = std::initializer_list<std::string_view>;
+using Keys = std::vector<std::string_view>;
 using Columns = std::vector<Column const*>;
 
 /// Which measurement it is, then these.
-Columns columns_of(Keys keys) {
+Columns columns_of(Keys const& keys) {
   Columns columns;
-  for (Keys const part : {Keys{"case", "size", "type", "variant"}, keys}) {
+  for (Keys const& part : {Keys{"case", "size", "type", "variant"}, keys}) {
     for (std::string_view const key : part) columns.push_back(&column(key));
   }
   return columns;
@@ -151,7 +150,7 @@ Row start_row(Columns const& columns, Record const& record) {
 }
 
 /// A line for each record that `takes` takes.
-Table table_of(measure::RunResult const& result, std::string_view title, Keys keys,
+Table table_of(measure::RunResult const& result, std::string_view title, Keys const& keys,
                bool (*takes)(Record const&)) {
   Columns const columns = columns_of(keys);
   Table table = start_table(title, columns);
@@ -162,10 +161,13 @@ Table table_of(measure::RunResult const& result, std::string_view title, Keys ke
 }
 
 Table main_table(measure::RunResult const& result, Notes& notes) {
-  Table table = table_of(result, "",
-                         {"ranks", "median_s", "rate", "percent_of_peak", "ratio_to_vendor",
-                          "ratio_to_copy", "error", "verdict"},
-                         [](Record const&) { return true; });
+  Keys keys{"ranks",           "median_s",      "rate",  "percent_of_peak",
+            "ratio_to_vendor", "ratio_to_copy", "error", "verdict"};
+  // A column that only some runs have.
+  bool const has_local = std::ranges::any_of(
+      result.records, [](Record const& r) { return r.share_of_local.has_value(); });
+  if (has_local) keys.insert(std::ranges::find(keys, "error"), "share_of_local");
+  Table table = table_of(result, "", keys, [](Record const&) { return true; });
   table.headings.push_back({"flags", 0, Align::left});
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     table.rows[i].push_back(flags_of(result.records[i], notes));

@@ -361,7 +361,10 @@ std::size_t scratch_bytes(kernels::gemm::Problem const& problem, measure::Select
                           device::Facts const& device) {
   std::size_t bytes = 0;
   for (kernels::VariantInfo const* variant : selected) {
-    if (variant->role == kernels::Role::peer) continue;  // brings its own
+    // Bring their own, or need none.
+    bool const is_other =
+        variant->role == kernels::Role::peer || variant->role == kernels::Role::ceiling;
+    if (is_other) continue;
     auto const& row = row_of<kernels::gemm::Problem>(*variant);
     bytes = std::max(bytes, row.scratch_bytes(problem, device));
   }

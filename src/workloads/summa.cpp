@@ -33,6 +33,14 @@ constexpr kernels::VariantInfo kScalapack{.name = "scalapack",
                                           .summary = "p?gemm on the same ranks with the same BLAS",
                                           .caveat = "in blocks of 128, not tuned for the size"};
 
+constexpr kernels::VariantInfo kLocalProducts{
+    .name = "local_products",
+    .role = kernels::Role::ceiling,
+    .where = kernels::Where::any,
+    .types = {core::DataType::f64, core::DataType::f32},
+    .source = "the vendor of the local product",
+    .summary = "each rank's part of C by one product of the vendor, all operands at hand"};
+
 /// C = alpha A B + beta C on a P x Q grid. C stays; the owners of panel t of A broadcast it along
 /// their rows, those of panel t of B along their columns, into one of one to three buffers, while
 /// the compute stream multiplies panel t - 1 into C. Events, not host waits, order the two.
@@ -56,6 +64,12 @@ class Summa final : public measure::Workload {
     a_ = unallocated(layout_.a, spec.type);
     b_ = unallocated(layout_.b, spec.type);
     c_ = unallocated(layout_.c, spec.type);
+    local_.a = unallocated(rows_of_a(), spec.type);
+    local_.b = unallocated(cols_of_b(), spec.type);
+    local_.c = c_;
+    local_.alpha = p_.alpha;
+    local_.beta = p_.beta;
+    local_.compute = spec.compute;
     slots_.resize(static_cast<std::size_t>(p_.buffers));
   }
 
@@ -68,7 +82,8 @@ class Summa final : public measure::Workload {
     d.traits = {.communicates = true,
                 .has_legs = true,
                 .repeatable = p_.beta == 0,
-                .bar = kernels::Role::peer};
+                .bar = kernels::Role::peer,
+                .has_local_ceiling = true};
     d.amount = gemm::flop(m, n, k);
     d.unit = "FLOP/s";
     d.device_bytes = gemm::compulsory_bytes(m, n, k, p_.beta, s);
@@ -79,14 +94,16 @@ class Summa final : public measure::Workload {
     double const own =
         rows * std::ceil(k / shape_.cols) + std::ceil(k / shape_.rows) * cols + rows * cols;
     double const panels = static_cast<double>(p_.buffers * p_.panel) * (rows + cols);
-    d.memory_bytes =
-        s * (own * (has_peer(selected) ? 2 : 1) + panels + (p_.beta == 0 ? 0 : 2 * rows * cols));
+    double const local = has(selected, kLocalProducts) ? k * (rows + cols) : 0;
+    d.memory_bytes = s * (own * (has(selected, kScalapack) ? 2 : 1) + panels + local +
+                          (p_.beta == 0 ? 0 : 2 * rows * cols));
     return d;
   }
 
   std::string unsupported_reason(kernels::VariantInfo const& variant,
-                                 device::Device const&) const override {
+                                 device::Device const& device) const override {
     if (&variant == &kScalapack) return scalapack_unsupported({m_, n_, k_});
+    if (&variant == &kLocalProducts) return local_unsupported(device);
     if (core::epsilon_of(case_.type) == 0 && !gemm::are_whole(p_.alpha, p_.beta)) {
       return "rounds the product of each panel to an integer; take whole alpha and beta";
     }
@@ -116,10 +133,14 @@ class Summa final : public measure::Workload {
                 .c0 = {case_.data, seed, 2}};
     own_.fill(product_, layout_, world);
     if (peer_) theirs_.fill(product_, peer_layout(), world);
+    if (local_vendor_ == nullptr) return;
+    workloads::fill(local_.a, rows_of_a(), product_.a, world);
+    workloads::fill(local_.b, cols_of_b(), product_.b, world);
   }
 
   void reset(comm::World& world, kernels::VariantInfo const& variant) override {
     peer_ran_ = &variant == &kScalapack;
+    local_ran_ = &variant == &kLocalProducts;
     own_.reset(p_.beta, world);
     if (peer_) theirs_.reset(p_.beta, world);
   }
@@ -132,6 +153,7 @@ class Summa final : public measure::Workload {
       });
       return;
     }
+    if (&variant == &kLocalProducts) return local_vendor_->launch(local_, world.stream());
     // Begins when the run before it has ended: its first panels would overwrite buffers that are
     // still multiplied, and in a batch one run would hide what the next one waits for.
     world.stream().record(begun_);
@@ -150,6 +172,10 @@ class Summa final : public measure::Workload {
   }
 
   std::vector<measure::Field> fields() override {
+    if (local_ran_) {
+      return {measure::input(local_.a), measure::input(local_.b),
+              measure::output(field("C", own_.c.view(), layout_.c))};
+    }
     ProductLayout const layout = peer_ran_ ? peer_layout() : layout_;
     Operands const& operands = peer_ran_ ? theirs_ : own_;
     return {measure::input(field("A", operands.a.view(), layout.a)),
@@ -233,14 +259,42 @@ class Summa final : public measure::Workload {
     comm::Transport& transport = world.transport(case_.transport, case_.throttle);
     if (shape_.cols > 1) row_channel_ = transport.connect(grid_.row_group());
     if (shape_.rows > 1) col_channel_ = transport.connect(grid_.col_group());
-    if (has_peer(selected)) {
+    if (has(selected, kScalapack)) {
       peer_.emplace(world, grid_);
       theirs_.allocate(peer_layout(), case_.type, p_.beta, world);
     }
+    if (!has(selected, kLocalProducts)) return;
+    local_vendor_ = vendor_of(world.device());
+    local_a_ = {world.device(), case_.type, local_.a.rows, local_.a.cols, world.stream()};
+    local_b_ = {world.device(), case_.type, local_.b.rows, local_.b.cols, world.stream()};
+    local_.a = local_a_.view();
+    local_.b = local_b_.view();
+    local_.c = c_;
   }
 
-  static bool has_peer(measure::Selection const& selected) {
-    return std::ranges::find(selected, &kScalapack) != selected.end();
+  static bool has(measure::Selection const& selected, kernels::VariantInfo const& variant) {
+    return std::ranges::find(selected, &variant) != selected.end();
+  }
+
+  // What this rank's part of C is made of.
+  Layout rows_of_a() const { return {layout_.a.rows, {k_, 0, 1}, layout_.a.row_part, 0}; }
+  Layout cols_of_b() const { return {{k_, 0, 1}, layout_.b.cols, 0, layout_.b.col_part}; }
+
+  /// The vendor's row that computes it; nullptr where there is none.
+  kernels::Variant<gemm::Problem> const* vendor_of(device::Device const& device) const {
+    for (kernels::Variant<gemm::Problem> const& row : gemm::variants()) {
+      bool const takes = row.role == kernels::Role::vendor &&
+                         kernels::unsupported_reason(row, device.kind(), device.facts()).empty() &&
+                         row.unsupported_reason(local_).empty();
+      if (takes) return &row;
+    }
+    return nullptr;
+  }
+  std::string local_unsupported(device::Device const& device) const {
+    if (vendor_of(device) == nullptr) return "needs a vendor's product of this type and shape";
+    double const bytes = describe({&kLocalProducts}).memory_bytes;
+    if (bytes <= static_cast<double>(device.free_memory())) return "";
+    return fmt::format("needs {} on a rank for all operands at hand", core::format_bytes(bytes));
   }
   ProductLayout peer_layout() const {
     return {peer_->layout(m_, k_), peer_->layout(k_, n_), peer_->layout(m_, n_), true};
@@ -349,7 +403,7 @@ class Summa final : public measure::Workload {
   std::vector<Panel> panels_;
   Product product_;
   bool prepared_ = false;
-  bool peer_ran_ = false;
+  bool peer_ran_ = false, local_ran_ = false;
   comm::Grid grid_;
   Operands own_, theirs_;
   device::MatrixView a_, b_, c_;  // own; unallocated() before prepare()
@@ -358,10 +412,15 @@ class Summa final : public measure::Workload {
   device::Event begun_;
   std::unique_ptr<comm::Channel> row_channel_, col_channel_;
   std::optional<Scalapack> peer_;
+  // local_products, where it runs.
+  kernels::Variant<gemm::Problem> const* local_vendor_ = nullptr;
+  device::Matrix local_a_, local_b_;
+  gemm::Problem local_;  // without memory before prepare()
 };
 
 measure::Selection rows() {
   measure::Selection all = rows_of(gemm::variants());
+  all.push_back(&kLocalProducts);
   if (has_scalapack()) all.push_back(&kScalapack);
   return all;
 }

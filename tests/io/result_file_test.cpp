@@ -119,6 +119,9 @@ TEST_F(ResultFile, JsonLineKeepsEveryMember) {
   EXPECT_EQ(r.ratio_to_vendor_low, 1.4);
   EXPECT_EQ(r.ratio_to_vendor_high, 1.46);
   EXPECT_EQ(r.ratio_to_copy, 0.9);
+  EXPECT_EQ(r.share_of_local, 0.95);
+  EXPECT_EQ(r.share_of_local_low, 0.94);
+  EXPECT_EQ(r.share_of_local_high, 0.96);
   ASSERT_TRUE(r.leg_summary);
   EXPECT_EQ(r.leg_summary->compute_s, wrote.leg_summary->compute_s);
   EXPECT_EQ(r.leg_summary->communicate_s, wrote.leg_summary->communicate_s);

@@ -459,6 +459,29 @@ TEST(Ratios, AreThoseToTheFastestVendorWhoseResultIsRight) {
   EXPECT_EQ(records[3].ratio_to_vendor, 1);
 }
 
+TEST(Ratios, AreToTheLocalCeilingWhereThereIsOne) {
+  Rig rig;
+  rig.spec.vendor = core::VendorLine::automatic;
+  rig.spec.variants = {"fast"};
+  rig.spec.legs = true;
+  rig.spec.repetitions = 6;
+  rig.script.description.traits.has_legs = true;
+  rig.script.description.traits.has_local_ceiling = true;
+  rig.script.cost = [](VariantInfo const& variant, Leg) {
+    return variant.name == kCeiling.name ? kTick : 4 * kTick;
+  };
+
+  std::vector<Record> const records = rig.measure();
+
+  ASSERT_EQ(told(records), (Names{"fast PASS: ", "vendor PASS: ", "ceiling PASS: "}));
+  EXPECT_EQ(records[0].share_of_local, 0.25);
+  EXPECT_EQ(records[0].share_of_local_low, 0.25);
+  EXPECT_EQ(records[0].share_of_local_high, 0.25);
+  EXPECT_FALSE(records[0].ratio_to_copy);
+  EXPECT_EQ(records[2].share_of_local, 1);
+  EXPECT_TRUE(records[2].legs.empty()) << "it does not communicate";
+}
+
 TEST(Ratios, AreNotThoseOfWrongResults) {
   Rig rig;
   rig.spec.vendor = core::VendorLine::automatic;

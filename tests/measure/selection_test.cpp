@@ -46,8 +46,8 @@ struct Rig {
   std::vector<std::string> reasons() {
     return unsupported_reasons(*workload(), entry, spec, world().device());
   }
-  std::vector<Selected> selected(Role bar = Role::vendor) {
-    return select_variants(entry, spec, world().device(), bar, reasons());
+  std::vector<Selected> selected(Traits const& traits = {}) {
+    return select_variants(entry, spec, world().device(), traits, reasons());
   }
   std::unique_ptr<Workload> workload() { return entry.make(spec, world().size(), world().rank()); }
   void refuse(Names names, std::string reason = "has no time") {
@@ -213,12 +213,21 @@ TEST(Bar, JoinsWhereTheCaseWantsIt) {
   rig.spec.vendor = core::VendorLine::automatic;
 
   EXPECT_EQ(told(rig.selected()), (Names{"fast", "vendor"}));
-  EXPECT_EQ(told(rig.selected(Role::ceiling)), (Names{"fast", "ceiling"}));
+  EXPECT_EQ(told(rig.selected({.bar = Role::ceiling})), (Names{"fast", "ceiling"}));
   rig.spec.variants = {"vendor", "plain"};
   EXPECT_EQ(told(rig.selected()), (Names{"vendor", "plain"})) << "once";
   rig.spec.variants = {"plain"};
   rig.spec.vendor = core::VendorLine::off;
   EXPECT_EQ(told(rig.selected()), Names{"plain"});
+}
+
+TEST(Ceiling, JoinsWhereItIsLocal) {
+  Rig rig;
+  rig.spec.vendor = core::VendorLine::automatic;
+
+  EXPECT_EQ(told(rig.selected({.has_local_ceiling = true})), (Names{"fast", "vendor", "ceiling"}));
+  rig.spec.vendor = core::VendorLine::off;
+  EXPECT_EQ(told(rig.selected({.has_local_ceiling = true})), Names{"fast"});
 }
 
 TEST(Bar, IsLeftOutSilentlyWhereItDoesNotRun) {

@@ -68,6 +68,9 @@ inline measure::Record sample_record() {
   r.ratio_to_vendor_low = 1.4;
   r.ratio_to_vendor_high = 1.46;
   r.ratio_to_copy = 0.9;
+  r.share_of_local = 0.95;
+  r.share_of_local_low = 0.94;
+  r.share_of_local_high = 0.96;
   return r;
 }
 
