@@ -6,7 +6,7 @@
 ///   C = alpha op(A) op(B) + beta C
 ///
 /// Technique    the fastest of cublasDgemm or cublasSgemm and of the algorithms that cuBLASLt names
-///              for the shape, timed in turn by the first launch of a shape, on the transposed
+///              for the shape, timed by the first launch of a shape, on the transposed
 ///              product C' = op(B)' op(A)', since both store by columns. Full precision: no TF32,
 ///              nothing emulated
 /// Shapes       row-major, any extents and leading dimensions
@@ -58,11 +58,14 @@ using Algorithm = cublasLtMatmulAlgo_t;
 constexpr int kMostAlgorithms = 16;
 // Long products: no new candidate is tried after this time, and no new round begins after twice it.
 constexpr double kSearchSeconds = 5;
-constexpr int kRounds = 11;
+constexpr int kRounds = 5;
 // Slower than the fastest by more than this at the first look: out.
 constexpr double kFarBehind = 1.5;
-// Short products are timed in rows of launches that take this long, but no more than so many.
-constexpr double kRowSeconds = 300e-6;
+// Products are timed in rows of launches that take this long, but no more than so many, behind as
+// many that are not timed: at the power limit a product that draws more runs at a lower clock, which
+// shows once the one before it has left the device's mean.
+constexpr double kRowSeconds = 0.1;
+constexpr int kLeastLaunches = 3;
 constexpr int kMostLaunches = 50;
 
 /// Calls a function of cuBLASLt and ends the job when it fails.
@@ -235,7 +238,7 @@ struct Tried {
 };
 
 /// The candidate with the least median time; `enqueue` tells whether the library took a candidate,
-/// and it takes the first. Timed in turn, so that all see the same clocks. Waits for the stream.
+/// and it takes the first. Timed in rounds, each alone for a while. Waits for the stream.
 std::size_t fastest(std::size_t candidates, std::function<bool(std::size_t)> const& enqueue,
                     device::StreamView stream) {
   using Clock = std::chrono::steady_clock;
@@ -243,6 +246,7 @@ std::size_t fastest(std::size_t candidates, std::function<bool(std::size_t)> con
   auto const spent = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   device::Event begin{stream.device()}, end{stream.device()};
   auto const time = [&](std::size_t candidate, int launches) {
+    for (int i = 0; i < launches; ++i) enqueue(candidate);
     stream.record(begin);
     for (int i = 0; i < launches; ++i) enqueue(candidate);
     stream.record(end);
@@ -255,7 +259,7 @@ std::size_t fastest(std::size_t candidates, std::function<bool(std::size_t)> con
     if (!enqueue(i)) continue;  // loads its kernels, too
     double const once = time(i, 1);
     double const launches =
-        std::clamp(kRowSeconds / std::max(once, 1e-9), 1.0, 1.0 * kMostLaunches);
+        std::clamp(kRowSeconds / std::max(once, 1e-9), 1.0 * kLeastLaunches, 1.0 * kMostLaunches);
     tried.push_back({i, once, static_cast<int>(launches)});
   }
   double const least = std::ranges::min(tried, {}, &Tried::first_look).first_look;

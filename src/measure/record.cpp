@@ -277,7 +277,9 @@ core::Exit exit_code(RunResult const& result) {
   if (result.info.status == "interrupted") code = core::worse(code, core::Exit::interrupted);
   for (Record const& record : result.records) {
     code = core::worse(code, facts_of(record.outcome).exit);
-    if (record.is_named && record.outcome == Outcome::unsupported) {
+    // What ran and could not be judged was there.
+    bool const has_run = record.first_use_s > 0;
+    if (record.is_named && record.outcome == Outcome::unsupported && !has_run) {
       code = core::worse(code, core::Exit::environment);
     }
   }
