@@ -148,7 +148,9 @@ class CaseRun {
       record.is_named = std::ranges::find(case_.variants, record.variant) != case_.variants.end();
       record.backend = backend_of(*choice.info);
       record.source = choice.info->source;
-      record.transport = !traits.communicates        ? "none"
+      bool const is_ceiling = choice.info->role == Role::ceiling;
+      bool const communicates = traits.communicates && !is_ceiling;
+      record.transport = !communicates               ? "none"
                          : case_.transport == "auto" ? world_.automatic_transport()
                                                      : case_.transport;
       if (case_.grid.rows > 0) record.grid = fmt::format("{}x{}", case_.grid.rows, case_.grid.cols);
@@ -158,14 +160,14 @@ class CaseRun {
       record.data = core::to_text(case_.data);
       record.seed = case_.seed;
       record.ranks = world_.size();
-      record.modelled_link = case_.throttle > 0 && traits.communicates;
+      record.modelled_link = case_.throttle > 0 && communicates;
       record.amount = description_.amount;
       record.unit = description_.unit;
       record.peak = peak();
-      record.extras = description_.extras;
+      if (!is_ceiling) record.extras = description_.extras;
       record.timing = core::to_text(timing_);
       if (timing_ == core::Timing::launch_only) {
-        record.suspect.push_back(
+        record.suspect.emplace_back(
             "the clock stopped when the work was launched, not when it was "
             "done: no time of this device");
       }

@@ -467,6 +467,10 @@ TEST(Ratios, AreToTheLocalCeilingWhereThereIsOne) {
   rig.spec.repetitions = 6;
   rig.script.description.traits.has_legs = true;
   rig.script.description.traits.has_local_ceiling = true;
+  rig.script.description.traits.communicates = true;
+  rig.script.description.extras = {{"received", 5, "B/s", 0}};
+  rig.spec.throttle = 1e9;
+  rig.spec.transport = "mpi";
   rig.script.cost = [](VariantInfo const& variant, Leg) {
     return variant.name == kCeiling.name ? kTick : 4 * kTick;
   };
@@ -479,7 +483,14 @@ TEST(Ratios, AreToTheLocalCeilingWhereThereIsOne) {
   EXPECT_EQ(records[0].share_of_local_high, 0.25);
   EXPECT_FALSE(records[0].ratio_to_copy);
   EXPECT_EQ(records[2].share_of_local, 1);
-  EXPECT_TRUE(records[2].legs.empty()) << "it does not communicate";
+  EXPECT_EQ(records[0].transport, "mpi");
+  EXPECT_TRUE(records[0].modelled_link);
+  EXPECT_EQ(records[0].extras.size(), 1U);
+  // It does not communicate.
+  EXPECT_EQ(records[2].transport, "none");
+  EXPECT_FALSE(records[2].modelled_link);
+  EXPECT_TRUE(records[2].extras.empty());
+  EXPECT_TRUE(records[2].legs.empty());
 }
 
 TEST(Ratios, AreNotThoseOfWrongResults) {
