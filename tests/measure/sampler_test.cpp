@@ -682,7 +682,10 @@ TEST(Timing, MarksTimeWhatTheStreamDoesBetweenThem) {
     }
     double const last = instruments->lap();
 
-    EXPECT_GE(last, 0.9 * kSeconds);
+    // Seen by the host's clock, a lap is shorter where the host looked late at the one before.
+    if (timing == core::Timing::device) {
+      EXPECT_GE(last, 0.9 * kSeconds);
+    }
     EXPECT_GE(sum + last, 7 * kSeconds);
     EXPECT_LT(sum + last, 7 * kSeconds + 10);
   }
