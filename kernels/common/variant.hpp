@@ -22,7 +22,7 @@ enum class Role {
   reference,      ///< the textbook
   vendor,         ///< the vendor's library, one call for the whole operation
   peer,           ///< another program or library that does the same
-  ceiling,        ///< moves the same bytes and nothing else: what others are compared with
+  ceiling,        ///< moves the same bytes, or does the same work without communication
   demonstration,  ///< shows a mistake: its result is expected to be wrong
 };
 constexpr auto enum_names(Role) {

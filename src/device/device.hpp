@@ -61,6 +61,7 @@ struct Telemetry {
   double memory_clock_hz = 0;
   double power_w = 0;
   double temperature_c = 0;
+  double energy_j = 0;  ///< taken since some moment, by a counter that advances in steps of 0.1 s
 };
 
 /// What one rank drives. Thread safe: the progress thread uses it too, after bind_thread().

@@ -162,6 +162,7 @@ measure::Record decode_record(Json const& from) {
   decode(from.at("warmup"), record.warmup);
   decode_member("clock_hz", record.clock_hz);
   decode_member("power_w", record.power_w);
+  decode_member("energy_counter_j", record.energy_counter_j);
   decode(from.at("legs"), record.legs);
   if (record.id.empty()) refuse("a record without id");
   if (!has_whole_repetitions(record)) refuse("samples are not whole repetitions of all ranks");
@@ -190,7 +191,7 @@ bool has_whole_repetitions(measure::Record const& record) {
            (record.ranks > 0 && seconds.size() % static_cast<std::size_t>(record.ranks) == 0);
   };
   return whole(record.seconds) && whole(record.warmup) && whole(record.clock_hz) &&
-         whole(record.power_w) &&
+         whole(record.power_w) && whole(record.energy_counter_j) &&
          std::ranges::all_of(record.legs, whole, &measure::LegSamples::seconds);
 }
 
@@ -210,6 +211,7 @@ std::string to_json_line(measure::Record const& record) {
   line["warmup"] = encode(record.warmup);
   line["clock_hz"] = encode(record.clock_hz);
   line["power_w"] = encode(record.power_w);
+  line["energy_counter_j"] = encode(record.energy_counter_j);
   line["legs"] = encode(record.legs);
   return to_line(line);
 }

@@ -103,6 +103,8 @@ void visit_summary(Record& record, Visit&& visit) {
   visit("share_of_local_low", record.share_of_local_low);
   visit("share_of_local_high", record.share_of_local_high);
   visit("legs", record.leg_summary);
+  visit("energy_j", record.energy_j);
+  visit("rate_per_watt", record.rate_per_watt);
 }
 
 template <Is<measure::LegSummary> Legs, class Visit>

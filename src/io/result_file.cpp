@@ -203,6 +203,9 @@ void write_case(hid_t cases, Record const& record) {
   write_samples(at, "warmup", record.warmup, record.ranks);
   if (!record.clock_hz.empty()) write_samples(at, "clock", record.clock_hz, record.ranks, "Hz");
   if (!record.power_w.empty()) write_samples(at, "power", record.power_w, record.ranks, "W");
+  if (!record.energy_counter_j.empty()) {
+    write_samples(at, "energy", record.energy_counter_j, record.ranks, "J");
+  }
   write_legs(at, record);
   visit_members(record.check, WriteAttributes{make_group(at, "check")});
   Group const summary = make_group(at, "summary");
@@ -472,6 +475,9 @@ Record read_case(hid_t at, ReadStatus& status) {
   record.warmup = read_samples(at, "warmup", status);
   if (H5Lexists(at, "clock", H5P_DEFAULT) > 0) record.clock_hz = read_samples(at, "clock", status);
   if (H5Lexists(at, "power", H5P_DEFAULT) > 0) record.power_w = read_samples(at, "power", status);
+  if (H5Lexists(at, "energy", H5P_DEFAULT) > 0) {
+    record.energy_counter_j = read_samples(at, "energy", status);
+  }
   read_legs(at, record, status);
   if (Group const check = open_group(at, "check", status)) {
     visit_members(record.check, ReadAttributes{check, status});

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace quadrille::measure {
@@ -18,8 +19,11 @@ namespace {
 
 using kernels::Role;
 
-/// Rank-major samples to [repetition * ranks + rank]. Collective.
+/// Rank-major samples to [repetition * ranks + rank]; none where a rank lacks some, as devices may
+/// fail to tell of themselves. Collective.
 std::vector<double> gather(comm::World const& world, std::vector<double> const& local) {
+  auto const count = static_cast<std::int64_t>(local.size());
+  if (world.group().max(count) != -world.group().max(-count)) return {};
   std::vector<double> const all = world.group().all_gather(local);
   std::size_t const n = local.size();
   auto const ranks = static_cast<std::size_t>(world.size());
@@ -328,6 +332,13 @@ class CaseRun {
     }
   }
 
+  /// Whether no two ranks of the job drive one GPU, whose energy would count twice.
+  bool has_device_of_its_own() const {
+    std::set<std::string> devices;
+    for (comm::Placement const& rank : world_.placements()) devices.insert(rank.uuid);
+    return devices.size() == world_.placements().size();
+  }
+
   void collect() {
     phase("collect");
     Record const* bar = nullptr;
@@ -340,6 +351,7 @@ class CaseRun {
       record.warmup_s = line.warmup_s;
       record.clock_hz = gather(world_, line.clock_hz);
       record.power_w = gather(world_, line.power_w);
+      if (has_device_of_its_own()) record.energy_counter_j = gather(world_, line.energy_j);
       for (std::size_t l = 0; l < line.seconds.size(); ++l) {
         std::vector<double> samples = gather(world_, line.seconds[l]);
         if (line.legs[l] == Leg::overlapped) record.seconds = samples;

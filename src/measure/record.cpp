@@ -90,6 +90,21 @@ void find_imbalance(Record& record) {
             : -1;
 }
 
+/// From the first sample to the last: both counters are as old, and the device worked all the time.
+void find_energy(Record& record) {
+  record.energy_j = record.rate_per_watt = std::nullopt;
+  std::size_t const n = repetitions(record.energy_counter_j, record.ranks);
+  // A counter of each rank for each sample, or none: executions between are counted by samples.
+  if (n < 2 || n != repetitions(record.seconds, record.ranks)) return;
+  std::span<double const> const first = row(record.energy_counter_j, record.ranks, 0);
+  std::span<double const> const last = row(record.energy_counter_j, record.ranks, n - 1);
+  double joules = 0;
+  for (std::size_t rank = 0; rank < first.size(); ++rank) joules += last[rank] - first[rank];
+  if (!(joules > 0)) return;
+  record.energy_j = joules / static_cast<double>(n - 1) / static_cast<double>(record.batch);
+  if (record.amount > 0) record.rate_per_watt = record.amount / *record.energy_j;
+}
+
 /// A record may be finished again, after its runner or a reader has added to it.
 void add_suspect(Record& record, std::string reason) {
   if (std::ranges::find(record.suspect, reason) == record.suspect.end()) {
@@ -216,6 +231,7 @@ void finish(Record& record) {
   record.rate =
       record.time.n > 0 && record.time.median > 0 ? record.amount / record.time.median : 0;
   find_imbalance(record);
+  find_energy(record);
   auto const sampled = [&](std::string_view name) {
     return std::ranges::any_of(record.legs, [&](LegSamples const& samples) {
       return samples.leg == name && !samples.seconds.empty();

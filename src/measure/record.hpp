@@ -96,6 +96,8 @@ struct Record {
   std::int64_t buffer_sets = 1;  ///< sets of buffers that a batch went round over
   /// The device's clock and power after each repetition, in the same layout; empty where unknown.
   std::vector<double> clock_hz, power_w;
+  /// The counter of the energy that the device took, after each sample of a sustained clock.
+  std::vector<double> energy_counter_j;
   double first_use_s = 0;  ///< the very first repetition, slowest rank
   double warmup_s = 0;     ///< all untimed executions after it, of the rank that had the fewest
   std::vector<LegSamples> legs;
@@ -113,6 +115,9 @@ struct Record {
   /// The same paired ratio to the local ceiling: each rank's work without communication.
   std::optional<double> share_of_local, share_of_local_low, share_of_local_high;
   std::optional<LegSummary> leg_summary;
+  /// Joules of one repetition on all ranks' devices, and work per joule: rate per watt. Where devices
+  /// tell and the clock was sustained: shorter spans are lost in the counters' steps.
+  std::optional<double> energy_j, rate_per_watt;
 };
 
 /// The rate, time or amount that `extra` represents in this finished record; 0 without a time.

@@ -244,7 +244,8 @@ void Sampler::sustain(Line& line, std::size_t leg) {
   // A sample of every rank, or none.
   auto const common =
       static_cast<std::size_t>(world_.group().min(static_cast<double>(seconds.size())));
-  for (std::vector<double>* const samples : {&seconds, &line.clock_hz, &line.power_w}) {
+  for (std::vector<double>* const samples :
+       {&seconds, &line.clock_hz, &line.power_w, &line.energy_j}) {
     samples->resize(std::min(samples->size(), common));
   }
 }
@@ -253,6 +254,8 @@ void Sampler::read_telemetry(Line& line) {
   if (std::optional<device::Telemetry> const now = instruments_.telemetry()) {
     line.clock_hz.push_back(now->clock_hz);
     line.power_w.push_back(now->power_w);
+    bool const is_sustained = case_.clock == core::Clock::sustained;
+    if (is_sustained && now->energy_j > 0) line.energy_j.push_back(now->energy_j);
   }
 }
 

@@ -51,6 +51,7 @@ struct Line {
   bool is_complete = false;                  ///< its last repetition ran
   std::vector<double> slowest;  ///< of all ranks, per repetition; where the case stops by it
   std::vector<double> clock_hz, power_w;  ///< after each repetition, where the device tells
+  std::vector<double> energy_j;  ///< its counter after each sample of a sustained clock, likewise
 };
 
 /// How the variants of one case are timed: in turn, so that all see the same clocks, after a warm-up

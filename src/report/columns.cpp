@@ -61,6 +61,10 @@ Value published_rate(Record const& r) { return r.published > 0 ? Value{r.publish
 // Numbers on screen.
 std::string seconds(double value, Record const&) { return core::format_seconds(value); }
 std::string rate(double value, Record const& r) { return core::format_rate(value, r.unit); }
+std::string joules(double value, Record const&) { return fmt::format("{:.3g} J", value); }
+std::string rate_per_watt(double value, Record const& r) {
+  return core::format_rate(value, r.unit) + "/W";
+}
 std::string percent(double value, Record const&) { return fmt::format("{:.1f}", value); }
 std::string ratio(double value, Record const&) { return fmt::format("{:.2f}", value); }
 std::string interval(double low, Record const& r) {
@@ -273,6 +277,24 @@ constexpr Column kColumns[]{
      leg<&LegSummary::slowdown_communicate>,
      {"overlapped/communicate", 22, right},
      ratio},
+    {"energy_j",
+     both,
+     timed<&Record::energy_j>,
+     {"energy", 9, right},
+     joules,
+     {"energy", "J",
+      "Of one repetition on the devices of all ranks, by their own counters of energy, between "
+      "the\n"
+      "first and the last sample of a sustained clock. Missing with a burst, which is short "
+      "against\n"
+      "the steps of the counters, where a device does not tell, and where ranks share one."}},
+    {"rate_per_watt",
+     both,
+     timed<&Record::rate_per_watt>,
+     {"rate/W", 15, right},
+     rate_per_watt,
+     {"rate per watt", "per second and watt",
+      "Work of one repetition over its energy: the rate that a watt buys."}},
     {"timing", none, plain<&Record::timing>, {"timing", 12, left}},
     {"batch", none, plain<&Record::batch>, {"batch", 5, right}},
     {"buffer_sets", none, plain<&Record::buffer_sets>, {"buffer sets", 11, right}},

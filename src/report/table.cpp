@@ -196,6 +196,12 @@ Table published_table(measure::RunResult const& result) {
                   [](Record const& r) { return r.published > 0; });
 }
 
+Table energy_table(measure::RunResult const& result) {
+  return table_of(result, "energy, while the clock was sustained",
+                  {"samples", "batch", "energy_j", "rate", "rate_per_watt"},
+                  [](Record const& r) { return has_speed(r) && r.energy_j.has_value(); });
+}
+
 Table extras_table(measure::RunResult const& result) {
   Columns const which = columns_of({});
   Table table = start_table("further rates", which);
@@ -238,8 +244,8 @@ std::string render(measure::RunResult const& result, std::string (*one)(Table co
   Notes notes;
   std::string text = one(main_table(result, notes));
   for (Table const& further :
-       {times_table(result), legs_table(result), extras_table(result), published_table(result),
-        kernels_table(result), implementations_table(result)}) {
+       {times_table(result), legs_table(result), energy_table(result), extras_table(result),
+        published_table(result), kernels_table(result), implementations_table(result)}) {
     if (!further.rows.empty()) text += '\n' + one(further);
   }
   if (!notes.all().empty()) text += '\n';

@@ -95,6 +95,9 @@ TEST_F(ResultFile, JsonLineKeepsEveryMember) {
   EXPECT_TRUE(std::isnan(r.warmup[2]));
   EXPECT_EQ(r.first_use_s, wrote.first_use_s);
   EXPECT_EQ(r.warmup_s, wrote.warmup_s);
+  EXPECT_EQ(r.energy_counter_j, wrote.energy_counter_j);
+  EXPECT_EQ(r.energy_j, wrote.energy_j);
+  EXPECT_EQ(r.rate_per_watt, wrote.rate_per_watt);
   ASSERT_EQ(r.legs.size(), 4U);
   EXPECT_EQ(r.legs[0].leg, "compute");
   EXPECT_EQ(r.legs[0].seconds, wrote.legs[0].seconds);

@@ -163,6 +163,16 @@ TEST(Case, HasSamplesOfEveryRepetitionAndRank) {
   }
 }
 
+TEST(Case, LeavesOutWhatOneDeviceDoesNotTell) {
+  Rig rig;
+  if (is_last_rank()) rig.script.telemetry = device::Telemetry{.clock_hz = 1e9, .power_w = 300};
+
+  std::vector<Record> const records = rig.measure();
+
+  EXPECT_EQ(told(records), (Names{"plain PASS: ", "fast PASS: "}));
+  EXPECT_EQ(records[0].clock_hz.size(), world().size() == 1 ? 2U : 0U);
+}
+
 TEST(Check, AWrongResultBeforeTimingIsNotTimedAndEndsNoOther) {
   Rig rig;
   rig.spoil(kPlain, kSeed + 1);

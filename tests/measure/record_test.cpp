@@ -330,6 +330,25 @@ TEST(PercentOfPeak, IsMissingWithoutAPeakOrARate) {
   EXPECT_FALSE(percent_of_peak(r));
 }
 
+TEST(Energy, IsThatOfARepetitionBetweenTheSamples) {
+  Record r = timed(2, {1, 1, 1, 1, 1, 1});
+  r.batch = 10;
+  r.energy_counter_j = {100, 1000, 160, 1030, 220, 1080};  // 120 J and 80 J in twice ten
+  finish(r);
+  EXPECT_EQ(r.energy_j, 10);
+  EXPECT_EQ(r.rate_per_watt, 1.2);
+
+  r.energy_counter_j = {100, 1000, 160, 1030};
+  finish(r);
+  EXPECT_FALSE(r.energy_j || r.rate_per_watt) << "a sample without its energy";
+  r.energy_counter_j = {100, 1000, 100, 1000, 100, 1000};
+  finish(r);
+  EXPECT_FALSE(r.energy_j) << "a counter that stands";
+  r.energy_counter_j.clear();
+  finish(r);
+  EXPECT_FALSE(r.energy_j);
+}
+
 TEST(Finish, SuspectsAClockThatFell) {
   Record r;
   r.ranks = 2;

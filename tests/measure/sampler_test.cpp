@@ -595,6 +595,22 @@ TEST(Sustained, RanksThatWaitForEachOtherAgreeOnTheEnd) {
   EXPECT_EQ(rig.lines[0].seconds[0].size(), 6U + 2U);
 }
 
+TEST(Sustained, KeepsTheCounterOfEnergyAndABurstDoesNot) {
+  Steady rig{{&kA}};
+  rig.script.telemetry = device::Telemetry{.clock_hz = 1.5e9, .power_w = 400, .energy_j = 7};
+  rig.sample();
+  EXPECT_EQ(rig.lines[0].energy_j, std::vector(rig.lines[0].seconds[0].size(), 7.0));
+
+  Rig burst;
+  burst.script.telemetry = rig.script.telemetry;
+  burst.sampler().sample(burst.lines);
+  EXPECT_TRUE(burst.lines[0].energy_j.empty());
+  Steady silent{{&kA}};
+  silent.script.telemetry = device::Telemetry{.clock_hz = 1.5e9, .power_w = 400};
+  silent.sample();
+  EXPECT_TRUE(silent.lines[0].energy_j.empty());
+}
+
 TEST(Sustained, EveryLegHasItsSeconds) {
   Steady rig{{&kA}};
   rig.lines[0].legs.assign(std::begin(kLegs), std::end(kLegs));

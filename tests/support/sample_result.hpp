@@ -51,6 +51,9 @@ inline measure::Record sample_record() {
   r.batch = 100;
   r.clock_hz = {1.98e9, 1.98e9, 1.9e9, 1.97e9, 1.98e9, 1.9e9};
   r.power_w = {300, 310, 305.5};
+  for (double const counted : {0.0, 5.0, 10.0, 15.0, 20.0, 30.0}) {
+    r.energy_counter_j.insert(r.energy_counter_j.end(), {1e6 + counted, 2e6 + counted, 3e6});
+  }
   r.first_use_s = 1.5;
   r.warmup_s = 0.9;
   auto const leg = [](std::string name, std::vector<double> const& times) {

@@ -190,19 +190,23 @@ class Nvml {
     get_clock_ = library_.get<int(Handle, int, unsigned*)>("nvmlDeviceGetClockInfo");
     get_power_ = library_.get<int(Handle, unsigned*)>("nvmlDeviceGetPowerUsage");
     get_temperature_ = library_.get<int(Handle, int, unsigned*)>("nvmlDeviceGetTemperature");
+    get_energy_ =
+        library_.get<int(Handle, unsigned long long*)>("nvmlDeviceGetTotalEnergyConsumption");
     if (init() != 0 || find(uuid.c_str(), &handle_) != 0) handle_ = nullptr;
   }
 
   std::optional<Telemetry> read() const {
     constexpr int kMultiprocessors = 1, kMemory = 2, kChip = 0;
     unsigned clock = 0, memory_clock = 0, milliwatts = 0, celsius = 0;
+    unsigned long long millijoules = 0;
     if (handle_ == nullptr || get_clock_(handle_, kMultiprocessors, &clock) != 0) return {};
     // What a virtual machine hides stays zero.
     get_clock_(handle_, kMemory, &memory_clock);
     get_power_(handle_, &milliwatts);
     get_temperature_(handle_, kChip, &celsius);
+    get_energy_(handle_, &millijoules);
     return Telemetry{1e6 * clock, 1e6 * memory_clock, 1e-3 * milliwatts,
-                     static_cast<double>(celsius)};
+                     static_cast<double>(celsius), 1e-3 * static_cast<double>(millijoules)};
   }
 
  private:
@@ -213,6 +217,7 @@ class Nvml {
   int (*get_clock_)(Handle, int, unsigned*) = nullptr;
   int (*get_power_)(Handle, unsigned*) = nullptr;
   int (*get_temperature_)(Handle, int, unsigned*) = nullptr;
+  int (*get_energy_)(Handle, unsigned long long*) = nullptr;
 };
 
 class CudaDevice final : public Device {
