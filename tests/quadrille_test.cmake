@@ -67,14 +67,14 @@ function(quadrille_test file)
 endfunction()
 
 # quadrille_kernel_test(FILE [OWN_KERNELS] [MODES mode...] [SOURCES file.cu...] [TIMEOUT seconds])
-# A test of CUDA kernels, built once for each mode, by default "simt race gpu": in the interpreter,
-# with the race detector, on a GPU; "asan" in the interpreter with AddressSanitizer. SOURCES are
-# kernels of the test's own; with OWN_KERNELS there are no others. What runs on a GPU is built by the
-# target quadrille_gpu_tests alone.
+# A test of CUDA kernels, built once for each mode, by default "simt gpu": in the interpreter with its
+# race detector, on a GPU; "asan" in the interpreter with AddressSanitizer. SOURCES are kernels of the
+# test's own; with OWN_KERNELS there are no others. What runs on a GPU is built by the target
+# quadrille_gpu_tests alone.
 function(quadrille_kernel_test file)
   cmake_parse_arguments(ARG "OWN_KERNELS" "TIMEOUT" "MODES;SOURCES" ${ARGN})
   if(NOT ARG_MODES)
-    set(ARG_MODES simt race gpu)
+    set(ARG_MODES simt gpu)
   endif()
   quadrille_names_of(${file})
   set(modes)

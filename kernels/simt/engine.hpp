@@ -130,6 +130,8 @@ struct Schedule {
   /// Blocks that are resident, and so interleaved, at the same time. More are where those poll for
   /// what others have yet to do.
   unsigned resident_blocks = 1;
+  /// Whether the race detector looks, which takes several times as long.
+  bool finds_races = true;
   /// Blocks for which there is room, where another kernel takes the rest of the GPU.
   unsigned room = ~0U;
   std::string text() const;

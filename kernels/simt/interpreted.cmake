@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # CUDA kernels compiled by g++ for the interpreter, in a mode: "simt" with checks of the kernel's own
-# code, "race" with the race detector, "asan" with AddressSanitizer. The interpreter defines what the
-# checks of "simt" and "race" call (sanitizer.cpp, race.cpp): neither libubsan nor libtsan is linked.
+# code and for the race detector, which schedules switch on; "asan" with AddressSanitizer. The
+# interpreter defines what the checks of "simt" call (sanitizer.cpp, race.cpp): neither libubsan nor
+# libtsan is linked.
 set(options_simt -fsanitize=alignment,null,bounds,shift-exponent,integer-divide-by-zero
-  -fsanitize=signed-integer-overflow -fno-sanitize-recover=all)
-set(options_race -fsanitize=thread --param=tsan-instrument-func-entry-exit=0 -g1)
+  -fsanitize=signed-integer-overflow -fno-sanitize-recover=all
+  -fsanitize=thread --param=tsan-instrument-func-entry-exit=0 -g1)
 set(options_asan -fno-omit-frame-pointer)
 
 # quadrille_interpreted_MODE: what a target with such kernels links. Tests run these for a shorter time
 # than g++ needs for them, most of which goes into headers: they are precompiled.
-foreach(mode simt race asan)
+foreach(mode simt asan)
   set(engine quadrille_simt)
   if(mode STREQUAL "asan")
     set(engine quadrille_simt_asan)
@@ -59,7 +60,7 @@ target_link_libraries(quadrille_kernels_host PRIVATE quadrille_core quadrille_de
 
 # quadrille_kernels_MODE: the operations with all their CUDA kernels.
 get_property(kernels GLOBAL PROPERTY QUADRILLE_CUDA_KERNELS)
-foreach(mode simt race asan)
+foreach(mode simt asan)
   add_library(quadrille_kernels_${mode} STATIC EXCLUDE_FROM_ALL)
   quadrille_interpret(quadrille_kernels_${mode} ${mode} ${kernels})
   target_link_libraries(quadrille_kernels_${mode} PRIVATE quadrille_kernels_host

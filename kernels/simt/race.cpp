@@ -160,7 +160,6 @@ struct Shadow {
 
 /// The engine runs all blocks of a launch on one operating system thread.
 struct State {
-  bool enabled = false;
   Time base = 0;  ///< accesses up to then are of earlier launches
   std::uint32_t threads = 0;
   std::vector<std::unique_ptr<Record>> running, idle;
@@ -176,7 +175,8 @@ struct State {
 };
 State the_state;
 State& state() { return the_state; }
-bool enabled_flag = false;
+bool instrumented = false;  ///< a file of the program is
+bool enabled_flag = false;  ///< in this launch
 
 // Knowledge
 
@@ -753,6 +753,7 @@ void forget_everything() {
 bool enabled() { return enabled_flag; }
 
 void launch_begins(Launch const& launch) {
+  enabled_flag = instrumented && schedule().finds_races;
   if (!enabled_flag) return;
   State& s = state();
   s.keys.clear();
@@ -969,7 +970,7 @@ namespace race = quadrille::simt::race;
 extern "C" {
 
 void __tsan_init();
-void __tsan_init() { race::enabled_flag = true; }
+void __tsan_init() { race::instrumented = true; }
 void __tsan_func_entry(void*);
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit();
@@ -982,7 +983,7 @@ void __tsan_vptr_update(void**, void*) {}
 #define QUAD_TSAN(name, size, kind)                                                    \
   void __tsan_##name(void const* p);                                                   \
   void __tsan_##name(void const* p) {                                                  \
-    if (quadrille::simt::current == nullptr) return;                                   \
+    if (!race::enabled_flag || quadrille::simt::current == nullptr) return;            \
     race::visit(p, size, race::Kind::kind,                                             \
                 race::site_of(static_cast<void const*>(__builtin_return_address(0)))); \
   }
@@ -1008,11 +1009,13 @@ QUAD_TSAN(unaligned_write16, 16, write)
 
 void __tsan_read_range(void const* p, std::size_t size);
 void __tsan_read_range(void const* p, std::size_t size) {
+  if (!race::enabled_flag) return;
   race::visit(p, size, race::Kind::read,
               race::site_of(static_cast<void const*>(__builtin_return_address(0))));
 }
 void __tsan_write_range(void const* p, std::size_t size);
 void __tsan_write_range(void const* p, std::size_t size) {
+  if (!race::enabled_flag) return;
   race::visit(p, size, race::Kind::write,
               race::site_of(static_cast<void const*>(__builtin_return_address(0))));
 }

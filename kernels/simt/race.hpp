@@ -8,10 +8,11 @@
 /// each access; race.cpp defines these, so libtsan is not linked, and keeps for each byte who wrote
 /// and read it last, at which time of his own clock. Two accesses race when neither thread had
 /// seen the other's time through a barrier, a warp synchronisation, an mbarrier or an atomic. That
-/// depends on no schedule. Everything here is a no-op unless an instrumented file is linked.
+/// depends on no schedule. Everything here is a no-op unless an instrumented file is linked and the
+/// schedule of the launch finds races.
 namespace quadrille::simt::race {
 
-/// True when an instrumented kernel file is part of the program.
+/// Whether it looks in this launch.
 bool enabled();
 
 // The engine tells what happens.

@@ -106,8 +106,8 @@ TEST(IntegralCuda, EveryVariantMeetsTheClosedForm) {
 TEST(IntegralCuda, LargeArgumentsKeepTheirPhase) {
   bool const gpu = test::kernel_mode() == KernelMode::gpu;
   std::int64_t const cells = gpu ? 10000000 : 100000;
-  if (test::kernel_mode() == KernelMode::race) GTEST_SKIP() << "long, and no other accesses";
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    if (test::finds_races()) return;  // long, and no other accesses
     Memory memory{device, stream, cells};
     for (DataType const type : kTypes) {
       Problem problem = default_problem(Integrand::sin2cos2, Rule::midpoint, cells);
@@ -188,8 +188,8 @@ TEST(IntegralCuda, OrderedSumsHaveTheSameBitsInEverySchedule) {
 
 // Three and five partial sums, of which the last pair is half.
 TEST(IntegralCuda, TwoPassAddsOddNumbersOfPartialSums) {
-  if (test::kernel_mode() == KernelMode::race) GTEST_SKIP() << "long, and no other accesses";
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    if (test::finds_races()) return;  // long, and no other accesses
     for (std::int64_t const cells : {3 * 3200 - 5, 5 * 3200}) {
       Memory memory{device, stream, cells};
       Problem const problem = default_problem(Integrand::arctan, Rule::midpoint, cells);
@@ -289,7 +289,7 @@ TEST(IntegralCuda, ReproducibleBitsAreThoseOfTheHost) {
 }
 
 TEST(IntegralCuda, TheRaceIsFound) {
-  if (test::kernel_mode() != KernelMode::race) GTEST_SKIP() << "the race detector finds it";
+  if (!test::finds_races()) GTEST_SKIP() << "the race detector finds it";
   device::Device& device = test::kernel_device();
   device::Stream const stream{device};
   Memory memory{device, stream, 1000};

@@ -11,12 +11,11 @@
 #include <vector>
 
 /// One source for every way to run a test of CUDA kernels: quadrille_kernel_test() builds it for
-/// the interpreter (_simt), with the race detector (_race), with AddressSanitizer (_asan) and for a
-/// GPU
-/// (_gpu). The test states kernel, shapes and reference once.
+/// the interpreter (_simt), with AddressSanitizer (_asan) and for a GPU (_gpu). The test states
+/// kernel, shapes and reference once.
 namespace quadrille::test {
 
-enum class KernelMode { simt, race, asan, gpu };
+enum class KernelMode { simt, asan, gpu };
 /// How this program was built.
 KernelMode kernel_mode();
 /// The device of Kind::cuda that kernels run on: the interpreter's, or GPU 0.
@@ -24,8 +23,11 @@ device::Device& kernel_device();
 
 /// Calls `body` once on a GPU and once for each schedule of the interpreter: ascending, descending
 /// and seeded orders. What the interpreter finds is a failure of the test, which names the
-/// schedule. Everything the body reads must be made in the body.
+/// schedule. Everything the body reads must be made in the body. One of the schedules finds races.
 void on_every_schedule(std::function<void(device::Device&, device::StreamView)> const& body);
+
+/// Whether the race detector looks in this schedule; without one set, it does.
+bool finds_races();
 
 /// Elements in device memory, copied from and to the host, `offset` elements behind an aligned
 /// address, with guards before and behind.
