@@ -670,7 +670,7 @@ TEST_P(TransportTest, FaultyExchangesKeepTheirOrder) {
 
 std::string setting_name(testing::TestParamInfo<Setting> const& tested) {
   return std::string{tested.param.transport->name} + (tested.param.always_stage ? "_staged" : "") +
-         (tested.param.chunk_bytes > (1UL << 16) ? "_1MiB" : "_64KiB");
+         "_" + std::to_string(tested.param.chunk_bytes >> 10) + "KiB";
 }
 
 /// Each transport that moves memory of the device that the program was started for. Host devices
@@ -678,7 +678,7 @@ std::string setting_name(testing::TestParamInfo<Setting> const& tested) {
 std::vector<Setting> settings() {
   bool const is_host = test::device_name() == "host";
   std::vector<Setting> all;
-  for (std::size_t const chunk_bytes : {64UL << 10, 1UL << 20}) {
+  for (std::size_t const chunk_bytes : {16UL << 10, 256UL << 10}) {
     for (TransportEntry const* entry : transports()) {
       if (!entry->moves(is_host ? device::Kind::host : device::Kind::cuda)) continue;
       all.push_back({entry, chunk_bytes, false});

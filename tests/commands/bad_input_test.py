@@ -4,6 +4,7 @@
 
 bad_input_test.py BINARY LAUNCHER...
 """
+import concurrent.futures
 import os
 import pathlib
 import sys
@@ -31,10 +32,12 @@ def main():
     program = Program(sys.argv[1:])
     source = program.folder / "input.toml"
 
-    def refused(text, arguments, code, words, ranks=2):
+    def refused(number, text, arguments, code, words):
         """The run ends with `code` and one line on stderr that has all the words."""
-        source.write_text(text)
-        process, report, _ = program.run(source, *arguments, ranks=ranks, timeout=60)
+        folder = program.folder / str(number)
+        folder.mkdir()
+        (folder / "input.toml").write_text(text)
+        process, report, _ = program.run(folder / "input.toml", *arguments, ranks=2, timeout=60)
         check(process.returncode == code, f"expected exit {code} for {words}", process)
         lines = [line for line in process.stderr.splitlines() if line.startswith(("quadrille:", "FATAL"))]
         check(len(lines) == 1, f"expected one message, saw {lines}", process)
@@ -42,29 +45,34 @@ def main():
             check(word in lines[0], f"'{word}' is missing in: {lines[0]}", process)
         check("RESULT" not in process.stdout and report is None, "nothing may run", process)
 
-    refused(GOOD + 'panle = 3\n', [], 2, ["input.toml:", "panle", "panel"])
-    refused(GOOD.replace('"64"', "true"), [], 2, ["input.toml:", "size"])
-    refused(GOOD.replace('"64"', '"64K"'), [], 2, ["Ki", "k"])
-    refused(GOOD.replace("summa", "suma"), [], 2, ["suma", "summa"])
-    refused(GOOD.replace('"kokkos"', '"kokos"'), [], 2, ["kokos", "kokkos"])
-    refused(GOOD + 'grid = "2x2"\n', [], 2, ["2x2", "1x2", "2x1"])
-    refused(GOOD.replace('"64"', '"(1,2,3,4)"'), [], 2, ["size"])
-    refused(GOOD.replace('"64"', '"8Mi"'), [], 3, ["square", "GiB", "largest size that fits", "auto:"])
-    refused(GOOD, ["--set", "run.sead=3"], 2, ["sead", "seed"])
-    refused(GOOD, ["--set", "sqare.panel=3"], 2, ["sqare", "square"])
-    refused(GOOD, ["--only", "sqare"], 2, ["sqare", "square"])
-    refused(GOOD, ["--inject-fault", "nam"], 2, ["nam", "nan"])
-    refused(GOOD, ["--set", "run.repetitions=0"], 2, ["repetitions"])
-    refused(GOOD, ["--set", "run.output=/proc/nowhere"], 3, ["/proc/nowhere", "run.output"])
-    refused("[run\n", [], 2, ["input.toml:"])
-    refused(GOOD, ["--set", "run.device=cuda"], 3, ["cuda"])
+    bad = [
+        (GOOD + 'panle = 3\n', [], 2, ["input.toml:", "panle", "panel"]),
+        (GOOD.replace('"64"', "true"), [], 2, ["input.toml:", "size"]),
+        (GOOD.replace('"64"', '"64K"'), [], 2, ["Ki", "k"]),
+        (GOOD.replace("summa", "suma"), [], 2, ["suma", "summa"]),
+        (GOOD.replace('"kokkos"', '"kokos"'), [], 2, ["kokos", "kokkos"]),
+        (GOOD + 'grid = "2x2"\n', [], 2, ["2x2", "1x2", "2x1"]),
+        (GOOD.replace('"64"', '"(1,2,3,4)"'), [], 2, ["size"]),
+        (GOOD.replace('"64"', '"8Mi"'), [], 3, ["square", "GiB", "largest size that fits", "auto:"]),
+        (GOOD, ["--set", "run.sead=3"], 2, ["sead", "seed"]),
+        (GOOD, ["--set", "sqare.panel=3"], 2, ["sqare", "square"]),
+        (GOOD, ["--only", "sqare"], 2, ["sqare", "square"]),
+        (GOOD, ["--inject-fault", "nam"], 2, ["nam", "nan"]),
+        (GOOD, ["--set", "run.repetitions=0"], 2, ["repetitions"]),
+        (GOOD, ["--set", "run.output=/proc/nowhere"], 3, ["/proc/nowhere", "run.output"]),
+        ("[run\n", [], 2, ["input.toml:"]),
+        (GOOD, ["--set", "run.device=cuda"], 3, ["cuda"]),
+    ]
+    # The launcher waits longer than the program works.
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for _ in pool.map(lambda number: refused(number, *bad[number]), range(len(bad))):
+            pass
 
     # What is there already stays, unless one says so.
     source.write_text(GOOD)
     first, report, directory = program.run(source, ranks=2)
     check(first.returncode == 0 and report, "the good input must pass", first)
     before = (directory / "result.h5").read_bytes()
-    program.count -= 1
     second = program.call("run", source, "--run-id", directory.name, "--set", f"run.output={program.folder}", ranks=2)
     check(second.returncode == 3 and "--force" in second.stderr, "an existing run must be refused", second)
     check((directory / "result.h5").read_bytes() == before, "the existing result was touched")

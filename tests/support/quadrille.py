@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
 """Starts the program as a user would, for tests of its behaviour."""
+import itertools
 import json
 import os
 import pathlib
@@ -17,7 +18,7 @@ class Program:
         self.binary, *self.launcher = arguments
         self.scratch = tempfile.TemporaryDirectory(prefix="quadrille-test-")
         self.folder = pathlib.Path(self.scratch.name)
-        self.count = 0
+        self.numbers = itertools.count(1)
 
     def call(self, *arguments, ranks=1, timeout=120, **kwargs):
         """Returns the finished process; its exit code is the launcher's."""
@@ -31,8 +32,7 @@ class Program:
 
     def run(self, *arguments, ranks=1, timeout=120):
         """`quadrille run`; returns (process, report as a dictionary or None, run directory)."""
-        self.count += 1
-        run_id = f"run{self.count}"
+        run_id = f"run{next(self.numbers)}"
         # Later --set options win, so that a test can ask for another folder.
         process = self.call("run", "--set", f"run.output={self.folder}", *arguments, "--run-id", run_id,
                             ranks=ranks, timeout=timeout)
