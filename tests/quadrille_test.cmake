@@ -39,7 +39,8 @@ endfunction()
 
 # quadrille_test(FILE [NP n...] [LIBS target...] [LABELS label...] [TIMEOUT seconds] [MAIN target])
 # One executable per file; with NP one CTest entry per rank count, started by mpiexec. MAIN is a
-# library of tests/support in place of GoogleTest's.
+# library of tests/support in place of GoogleTest's. What is labelled "gpu" is built by the target
+# quadrille_gpu_tests alone.
 function(quadrille_test file)
   cmake_parse_arguments(ARG "" "TIMEOUT;MAIN" "NP;LIBS;LABELS" ${ARGN})
   quadrille_names_of(${file})
@@ -57,6 +58,10 @@ function(quadrille_test file)
     target_precompile_headers(${target} REUSE_FROM quadrille_gpu_main)
   endif()
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  if("gpu" IN_LIST ARG_LABELS)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    add_dependencies(quadrille_gpu_tests ${target})
+  endif()
   if(NOT ARG_NP)
     quadrille_add_test(${name} COMMAND ${target} LABELS ${ARG_LABELS} TIMEOUT ${ARG_TIMEOUT})
   endif()
