@@ -26,12 +26,16 @@ struct Spent {
   double processor_s;  ///< of the busiest rank
 };
 
-/// Time of what `enqueue` starts, to the end of the world's stream. The least of three, because
-/// other processes only ever add to it.
+bool fits(Spent spent, double model_s) {
+  return spent.wall_s <= 1.10 * model_s && spent.processor_s <= 0.25 * model_s;
+}
+
+/// Expects that what `enqueue` starts takes the time of the model, to the end of the world's stream.
+/// The least of at most three, because other processes only ever add to it.
 template <class Enqueue>
-Spent measure(Enqueue enqueue) {
+void expect_near_model(double model_s, Enqueue enqueue) {
   Spent least{1e9, 1e9};
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 3 && !fits(least, model_s); ++i) {
     world().stream().synchronize();
     world().group().barrier();
     auto const start = std::chrono::steady_clock::now();
@@ -43,13 +47,9 @@ Spent measure(Enqueue enqueue) {
     least.wall_s = std::min(least.wall_s, world().group().max(wall));
     least.processor_s = std::min(least.processor_s, world().group().max(processor_time() - before));
   }
-  return least;
-}
-
-void expect_near_model(Spent spent, double model_s) {
-  EXPECT_GE(spent.wall_s, 0.99 * model_s);
-  EXPECT_LE(spent.wall_s, 1.10 * model_s);
-  EXPECT_LE(spent.processor_s, 0.25 * model_s);
+  EXPECT_GE(least.wall_s, 0.99 * model_s);
+  EXPECT_TRUE(fits(least, model_s))
+      << least.wall_s << " s, of a processor " << least.processor_s << " s; model " << model_s;
 }
 
 class Throttle : public testing::TestWithParam<std::size_t> {
@@ -79,7 +79,7 @@ class Throttle : public testing::TestWithParam<std::size_t> {
 };
 
 TEST_P(Throttle, MessagesTakeTheTimeOfTheLink) {
-  Spent const spent = measure([&] {
+  expect_near_model(model_s_, [&] {
     Request last;
     for (std::size_t i = 0; i < 4; ++i) {
       last = channel_->sendrecv(const_part(send_, i), next_, part(receive_, i), previous_,
@@ -87,12 +87,11 @@ TEST_P(Throttle, MessagesTakeTheTimeOfTheLink) {
     }
     last.wait_on(world().stream());
   });
-  expect_near_model(spent, model_s_);
 }
 
 TEST_P(Throttle, ChannelsShareOneLink) {
   auto const other = transport_->connect(world().group());
-  Spent const spent = measure([&] {
+  expect_near_model(model_s_, [&] {
     for (std::size_t i = 0; i < 4; ++i) {
       Channel& channel = i % 2 == 0 ? *channel_ : *other;
       channel
@@ -101,28 +100,25 @@ TEST_P(Throttle, ChannelsShareOneLink) {
           .wait_on(world().stream());
     }
   });
-  expect_near_model(spent, model_s_);
 }
 
 // Chunks go round the ring at once, so a broadcast costs its size once and a chunk per rank.
 TEST_P(Throttle, BroadcastIsARing) {
-  Spent const spent = measure([&] {
+  expect_near_model(model_s_ + (world().size() - 2) * 0.010, [&] {
     channel_->broadcast({send_.data(), send_.bytes()}, 0, world().stream())
         .wait_on(world().stream());
   });
-  expect_near_model(spent, model_s_ + (world().size() - 2) * 0.010);
 }
 
 TEST_P(Throttle, ReductionsCostTheirRing) {
-  Spent const spent = measure([&] {
+  double const ranks = world().size();
+  expect_near_model(2 * (ranks - 1) / ranks * model_s_, [&] {
     ConstPiece const in{send_.data(), send_.bytes()};
     channel_
         ->allreduce(in, {receive_.data(), receive_.bytes()}, core::DataType::i32, ReduceOp::max,
                     world().stream())
         .wait_on(world().stream());
   });
-  double const ranks = world().size();
-  expect_near_model(spent, 2 * (ranks - 1) / ranks * model_s_);
 }
 
 INSTANTIATE_TEST_SUITE_P(Chunks, Throttle, testing::Values(64UL << 10, 1UL << 20));
