@@ -136,10 +136,11 @@ struct Choice {
 };
 
 template <class T>
-void multiply_plainly(char const* name, Problem const& p, device::StreamView stream) {
-  using Function = std::conditional_t<std::is_same_v<T, double>, decltype(cublasDgemm_v2),
-                                      decltype(cublasSgemm_v2)>;
+void multiply_plainly(Problem const& p, device::StreamView stream) {
+  constexpr bool kWide = std::is_same_v<T, double>;
+  using Function = std::conditional_t<kWide, decltype(cublasDgemm_v2), decltype(cublasSgemm_v2)>;
   Cublas& cublas = Cublas::instance();
+  static auto* const multiply = cublas.get<Function>(kWide ? "cublasDgemm_v2" : "cublasSgemm_v2");
   auto const narrow = [](std::int64_t x) { return static_cast<int>(x); };
   // To BLAS a leading dimension of 0 is an error, also where a matrix is empty.
   auto const ld = [&](device::MatrixView const& x) {
@@ -147,18 +148,17 @@ void multiply_plainly(char const* name, Problem const& p, device::StreamView str
   };
   T const alpha = static_cast<T>(p.alpha);
   T const beta = static_cast<T>(p.beta);
-  cublas.check(cublas.get<Function>(name)(cublas.handle(stream), operation(p.transpose_b),
-                                          operation(p.transpose_a), narrow(p.n()), narrow(p.m()),
-                                          narrow(p.k()), &alpha, p.b.as<T>(), ld(p.b), p.a.as<T>(),
-                                          ld(p.a), &beta, p.c.as<T>(), ld(p.c)),
+  cublas.check(multiply(cublas.handle(stream), operation(p.transpose_b), operation(p.transpose_a),
+                        narrow(p.n()), narrow(p.m()), narrow(p.k()), &alpha, p.b.as<T>(), ld(p.b),
+                        p.a.as<T>(), ld(p.a), &beta, p.c.as<T>(), ld(p.c)),
                "gemm/vendor: gemm");
 }
 
 void multiply_plainly(Problem const& p, device::StreamView stream) {
   if (p.c.type == core::DataType::f64) {
-    multiply_plainly<double>("cublasDgemm_v2", p, stream);
+    multiply_plainly<double>(p, stream);
   } else {
-    multiply_plainly<float>("cublasSgemm_v2", p, stream);
+    multiply_plainly<float>(p, stream);
   }
 }
 

@@ -37,15 +37,19 @@ class Alltoall final : public Exchange {
   std::int64_t received() const override { return mine().count * ranks_; }
 
   comm::Request exchange(comm::Channel& channel, device::StreamView stream) override {
-    std::vector<comm::ConstPiece> send;
-    std::vector<comm::Piece> receive;
-    for (int r = 0; r < ranks_; ++r) {
-      core::Range const theirs = core::split_evenly(n_, ranks_, r);
-      send.push_back(in_piece(theirs.first, theirs.count));
-      receive.push_back(out_piece(r * mine().count, mine().count));
+    // Once: for 8 bytes, lists of pieces take as long as the exchange.
+    if (send_.empty()) {
+      for (int r = 0; r < ranks_; ++r) {
+        core::Range const theirs = core::split_evenly(n_, ranks_, r);
+        send_.push_back(in_piece(theirs.first, theirs.count));
+        receive_.push_back(out_piece(r * mine().count, mine().count));
+      }
     }
-    return channel.alltoallv(send, receive, stream);
+    return channel.alltoallv(send_, receive_, stream);
   }
+
+  std::vector<comm::ConstPiece> send_;
+  std::vector<comm::Piece> receive_;
 };
 
 }  // namespace
