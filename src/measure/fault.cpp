@@ -391,6 +391,12 @@ std::string_view summary_of(Fault fault) {
 
 core::Case with_fault(core::Case spec, Fault fault) {
   if (fault == Fault::off_by_one) spec.data = core::DataKind::integer;
+  if (fault == Fault::once) {
+    // So that the second execution is a timed repetition, whose outputs nothing overwrites.
+    spec.warmup = {.count = 1, .seconds = 0};
+    spec.batch = 1;
+    spec.clock = core::Clock::burst;
+  }
   return spec;
 }
 
