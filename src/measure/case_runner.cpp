@@ -77,7 +77,7 @@ class CaseRun {
         entry_{entry},
         options_{options},
         workload_{make_workload()},
-        timing_{resolved(spec.timing, world.device().kind())},
+        timing_{resolved(spec.timing, world.device().kind(), workload_->describe({}).traits)},
         instruments_{options.make_instruments(world, timing_)},
         selected_{select_variants(world, *workload_, entry, spec)},
         running_{running(selected_)},

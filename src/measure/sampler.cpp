@@ -3,6 +3,7 @@
 #include "measure/sampler.hpp"
 
 #include "comm/job_guard.hpp"
+#include "common/delay.hpp"
 
 #include <algorithm>
 #include <array>
@@ -31,7 +32,9 @@ class DeviceInstruments final : public Instruments {
   void start() override {
     start_ = now();
     marked_ = read_ = 0;
-    if (timing_ == core::Timing::device) stream_.record(begin_);
+    if (timing_ != core::Timing::device) return;
+    kernels::delay(kHeadStartSeconds, stream_);
+    stream_.record(begin_);
   }
   double stop() override {
     if (timing_ == core::Timing::device) stream_.record(end_);
@@ -58,6 +61,9 @@ class DeviceInstruments final : public Instruments {
   }
 
  private:
+  // On an idle device the clock would start at once, and the work when the host has launched it.
+  static constexpr double kHeadStartSeconds = 50e-6;
+
   device::Device& device_;
   device::StreamView stream_;
   core::Timing timing_;
@@ -70,9 +76,10 @@ class DeviceInstruments final : public Instruments {
 
 }  // namespace
 
-core::Timing resolved(core::Timing timing, device::Kind kind) {
+core::Timing resolved(core::Timing timing, device::Kind kind, Traits const& traits) {
   if (timing != core::Timing::automatic) return timing;
-  return kind == device::Kind::cuda ? core::Timing::device : core::Timing::synchronised;
+  return kind == device::Kind::cuda && !traits.of_host ? core::Timing::device
+                                                       : core::Timing::synchronised;
 }
 
 std::unique_ptr<Instruments> make_instruments(comm::World const& world, core::Timing timing) {
@@ -276,7 +283,9 @@ void Sampler::choose_batch(Line& line) const {
   double const seconds =
       line.warmup.empty() ? 0 : world_.group().max(core::summarize(line.warmup).median);
   // The other clocks are there to show what one launch looks like to them.
-  bool const by_device = resolved(case_.timing, world_.device().kind()) == core::Timing::device;
+  core::Timing const timing = resolved(case_.timing, world_.device().kind(), description_.traits);
+  bool const by_device = timing == core::Timing::device ||
+                         (timing == core::Timing::synchronised && description_.traits.of_host);
   bool const is_short = by_device && (is_alone() || description_.traits.back_to_back) &&
                         !line.warmup.empty() && seconds < kShortKernelSeconds;
   line.batch = case_.batch > 0 ? case_.batch : is_short ? kAutomaticBatch : 1;

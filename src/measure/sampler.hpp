@@ -36,7 +36,7 @@ class Instruments {
 /// Those of world.device(), for work on world.stream(). `timing` is resolved.
 std::unique_ptr<Instruments> make_instruments(comm::World const& world, core::Timing timing);
 /// What "auto" means on a device.
-core::Timing resolved(core::Timing timing, device::Kind kind);
+core::Timing resolved(core::Timing timing, device::Kind kind, Traits const& traits);
 
 /// One variant under measurement and its samples on this rank.
 struct Line {

@@ -49,6 +49,8 @@ struct Traits {
   /// Whether executions that communicate may follow one another without a barrier between, as those
   /// of an automatic batch do.
   bool back_to_back = false;
+  /// Whether it measures calls of the host, whose clock tells of them.
+  bool of_host = false;
   /// Whose rows join a case by themselves and are what rates are compared with.
   kernels::Role bar = kernels::Role::vendor;
   /// Whether a row of the role `ceiling` does each rank's share of the work without communication,

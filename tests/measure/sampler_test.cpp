@@ -655,12 +655,14 @@ TEST(Sustained, ABurstIsShort) {
 }
 
 TEST(Timing, AutomaticIsTheDevicesOnGpusAlone) {
-  EXPECT_EQ(resolved(core::Timing::automatic, device::Kind::cuda), core::Timing::device);
-  EXPECT_EQ(resolved(core::Timing::automatic, device::Kind::host), core::Timing::synchronised);
+  EXPECT_EQ(resolved(core::Timing::automatic, device::Kind::cuda, {}), core::Timing::device);
+  EXPECT_EQ(resolved(core::Timing::automatic, device::Kind::cuda, {.of_host = true}),
+            core::Timing::synchronised);
+  EXPECT_EQ(resolved(core::Timing::automatic, device::Kind::host, {}), core::Timing::synchronised);
   for (core::Timing const asked :
        {core::Timing::device, core::Timing::synchronised, core::Timing::launch_only}) {
-    EXPECT_EQ(resolved(asked, device::Kind::host), asked);
-    EXPECT_EQ(resolved(asked, device::Kind::cuda), asked);
+    EXPECT_EQ(resolved(asked, device::Kind::host, {}), asked);
+    EXPECT_EQ(resolved(asked, device::Kind::cuda, {}), asked);
   }
 }
 
