@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/fault.hpp"
 
+#include "comm/threads.hpp"
+
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -173,36 +176,49 @@ int kept_bits(Fault fault) {
   }
 }
 
+/// To the nearest, ties to the even one.
 double rounded_to_bits(double value, int bits) {
-  if (!std::isfinite(value) || value == 0) return value;
-  int exponent = 0;
-  double const fraction = std::frexp(value, &exponent);
-  return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
+  if (!std::isfinite(value)) return value;
+  int const dropped = 53 - bits;
+  auto word = std::bit_cast<std::uint64_t>(value);
+  // What carries out of the fraction counts in the exponent.
+  word += (std::uint64_t{1} << (dropped - 1)) - 1 + (word >> dropped & 1);
+  return std::bit_cast<double>(word >> dropped << dropped);
 }
 
 bool is_of_inputs(Fault fault) { return kept_bits(fault) > 0 || fault == Fault::rank_one; }
 
-/// Damages an input on this rank; whether a bit of it changed.
-bool damage_input(device::MatrixView const& view, Fault fault, device::StreamView stream) {
-  std::vector<std::byte> host = download(view, stream);
-  std::vector<std::byte> const before = host;
+/// Damages an input on this rank; whether a value of it changed.
+bool damage_input(device::MatrixView const& view, Fault fault, comm::World const& world) {
+  std::vector<std::byte> host = download(view, world.stream());
+  std::atomic<bool> has_changed = false;
   core::visit_type(view.type, [&](auto zero) {
     using T = decltype(zero);
     std::span<T> const values{reinterpret_cast<T*>(host.data()),
                               static_cast<std::size_t>(view.rows * view.cols)};
+    auto const replace = [&has_changed](std::span<T> part, auto const& by) {
+      bool changes = false;
+      for (T& value : part) {
+        T const before = std::exchange(value, T(by(static_cast<double>(value))));
+        changes = changes || static_cast<double>(before) != static_cast<double>(value);
+      }
+      if (changes) has_changed = true;
+    };
     if (fault == Fault::rank_one) {
       auto const cols = static_cast<std::size_t>(view.cols);
       std::span<T> row = values.subspan(static_cast<std::size_t>(view.rows / 2) * cols, cols);
       if (view.rows == 1) row = std::span{&*largest_of(row), 1};
-      std::ranges::fill(row, T(0.0));
+      replace(row, [](double) { return 0.0; });
     } else if constexpr (!std::is_integral_v<T>) {
-      for (T& value : values) {
-        value = T(rounded_to_bits(static_cast<double>(value), kept_bits(fault)));
-      }
+      on_threads(world, view.rows * view.cols, [&](core::Range const& part) {
+        replace(values.subspan(static_cast<std::size_t>(part.first),
+                               static_cast<std::size_t>(part.count)),
+                [bits = kept_bits(fault)](double value) { return rounded_to_bits(value, bits); });
+      });
     }
   });
-  upload(view, host, stream);
-  return host != before;
+  upload(view, host, world.stream());
+  return has_changed;
 }
 
 /// Damages the outputs of the last repetition. False on every rank when the fault cannot apply to
@@ -309,7 +325,7 @@ class FaultyWorkload final : public Workload {
     for (device::MatrixView const& input : inputs) {
       if (fault_ == Fault::rank_one && world.rank() != victim) continue;
       auto const [changed, is_new] = changed_inputs_.try_emplace(input.data, false);
-      if (is_new) changed->second = damage_input(input, fault_, world.stream());
+      if (is_new) changed->second = damage_input(input, fault_, world);
     }
   }
 

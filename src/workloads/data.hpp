@@ -3,7 +3,7 @@
 #pragma once
 
 #include "comm/grid.hpp"
-#include "comm/world.hpp"
+#include "comm/threads.hpp"
 #include "core/generator.hpp"
 #include "generate/generate.hpp"
 #include "measure/workload.hpp"
@@ -13,7 +13,6 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace quadrille::workloads {
@@ -69,18 +68,6 @@ void fill(device::MatrixView const& view, Region const& region, Source const& so
 inline void fill(device::MatrixView const& view, Layout const& layout, Source const& source,
                  comm::World const& world) {
   fill(view, region_of(layout), source, world);
-}
-
-/// Calls `work(range)` for parts of [0, n) on this rank's host threads and waits for them.
-template <class Work>
-void on_threads(comm::World const& world, std::int64_t n, Work&& work) {
-  int const threads = world.placement().threads;
-  std::vector<std::jthread> workers;
-  for (int t = 1; t < threads; ++t) {
-    core::Range const part = core::split_evenly(n, threads, t);
-    if (part.count > 0) workers.emplace_back([&work, part] { work(part); });
-  }
-  work(core::split_evenly(n, threads, 0));
 }
 
 /// A rank's block in host memory, packed (ld == cols). Blocks.
