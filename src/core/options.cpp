@@ -457,8 +457,9 @@ std::vector<Option> run_options() {
       of_run(options::choice("device", at(&RunSettings::device),
                              "what each rank drives; auto takes cuda where a driver is")),
       of_run(options::bytes("chunk_bytes", at(&RunSettings::chunk_bytes),
-                            "largest single MPI message, NCCL call or HDF5 write, at least 1Ki",
-                            {.least = 1024})),
+                            "largest single MPI message, NCCL call or HDF5 write, 1Ki to 1Gi; MPI "
+                            "counts in int",
+                            {.least = 1024, .most = 1 << 30})),
       of_run(options::seconds("timeout.init", at(&RunSettings::timeout, &Timeouts::init_s),
                               "limit of start-up and of preparing a case", false)),
       of_run(options::seconds("timeout.repetition",

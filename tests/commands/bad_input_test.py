@@ -59,6 +59,7 @@ def main():
         (GOOD, ["--only", "sqare"], 2, ["sqare", "square"]),
         (GOOD, ["--inject-fault", "nam"], 2, ["nam", "nan"]),
         (GOOD, ["--set", "run.repetitions=0"], 2, ["repetitions"]),
+        (GOOD, ["--set", "run.chunk_bytes=2GiB"], 2, ["chunk_bytes", "1073741824", "2GiB"]),
         (GOOD, ["--set", "run.output=/proc/nowhere"], 3, ["/proc/nowhere", "run.output"]),
         ("[run\n", [], 2, ["input.toml:"]),
         (GOOD, ["--set", "run.device=cuda"], 3, ["cuda"]),

@@ -568,7 +568,9 @@ TEST(Config, WrongRunKeysSayWhy) {
   EXPECT_EQ(run("devise = \"host\""), "x.toml:2: unknown key 'devise'; did you mean 'device'?");
   EXPECT_HAS(run("device = \"gpu\""), "device: \"gpu\" is not one of auto, cuda, host");
   EXPECT_HAS(run("device = [\"host\"]"), "device: takes one value, not a list");
-  EXPECT_HAS(run("chunk_bytes = 1023"), "chunk_bytes: must be at least 1024, not 1023");
+  EXPECT_HAS(run("chunk_bytes = 1023"), "chunk_bytes: must be 1024 to 1073741824, not 1023");
+  EXPECT_HAS(run("chunk_bytes = 1073741825"), "must be 1024 to 1073741824, not 1073741825");
+  EXPECT_HAS(run("chunk_bytes = \"2GiB\""), "must be 1024 to 1073741824, not 2GiB");
   EXPECT_HAS(run("timeout.init = 0"), "timeout.init: must be more than 0");
   EXPECT_HAS(run("timeout = \"5s\""), "'timeout' is a table with init, repetition");
   EXPECT_HAS(run("throttle = \"500\""), "not a rate such as");
