@@ -426,7 +426,7 @@ bool Resolver::check_names(Setting const& setting, Draft const& draft) {
   for (std::string_view const name : spec.workload->variants) {
     if (std::ranges::find(variants, name) == variants.end()) variants.emplace_back(name);
   }
-  for (char const* const always : {"best", "all", "vendor"}) {
+  for (char const* const always : {"best", "all"}) {
     if (std::ranges::find(variants, always) == variants.end()) variants.emplace_back(always);
   }
   return std::ranges::all_of(spec.variants,

@@ -301,7 +301,7 @@ std::string quoted_list(Texts const& texts) {
 
 Option variant_option() {
   Option option{"variant", "a name or a list of names",
-                "a list is measured alternately, as one case; also best, all, vendor"};
+                "a list is measured alternately, as one case; also best, all"};
   option.list = true;
   option.sweeps = false;
   option.set = [](Draft& draft, std::span<Scalar const> values) -> std::string {
