@@ -164,6 +164,8 @@ core::Extents largest_fitting(core::Case spec, WorkloadEntry const& entry, comm:
     std::int64_t const middle = low + (high - low) / 2;
     (memory_of(scaled(shape, middle)) <= memory ? low : high) = middle;
   }
+  // Devices differ in what they run, and in the scratch memory that it takes.
+  low = -world.group().max(-low);
   // Round large sizes down to a multiple of 64, as people would choose them.
   return scaled(shape, low >= 1024 ? low / 64 * 64 : low);
 }

@@ -357,6 +357,16 @@ TEST(LargestFitting, CountsWhatTheVariantsThatRunNeed) {
   EXPECT_EQ(rig.fitting(24 * 700), 1024) << "16 bytes for one variant: 1050, rounded";
 }
 
+TEST(LargestFitting, IsTheSmallestOverRanks) {
+  MemoryRig rig;
+  int const last = world().size() - 1;
+  rig.script.memory_bytes = [&](core::Case const& one, Selection const&) {
+    return (world().rank() == last ? 20.0 : 16.0) * static_cast<double>(one.size[0]);
+  };
+
+  EXPECT_EQ(rig.fitting(16 * 700), 560);
+}
+
 TEST(LargestFitting, IsOneWhereNothingFits) {
   MemoryRig rig;
 
