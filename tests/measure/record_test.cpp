@@ -148,6 +148,17 @@ TEST(Finish, SuspectsVariationAndImbalanceAndTellsOnce) {
   EXPECT_NE(all_reasons(r).find("most often rank 3"), std::string::npos);
 }
 
+TEST(Finish, SuspectsVariationAbove20Percent) {
+  // Two times 1 - d and 1 + d have the mean 1 and the standard deviation d sqrt(2).
+  for (auto const& [cv, is_suspect] : {std::pair{0.199, false}, {0.201, true}}) {
+    double const d = cv / std::sqrt(2);
+    Record r = timed(1, {1 - d, 1 + d});
+    finish(r);
+    EXPECT_NEAR(r.time.cv, cv, 1e-12);
+    EXPECT_EQ(!r.suspect.empty(), is_suspect) << cv << ": " << all_reasons(r);
+  }
+}
+
 /// The reasons of a record whose ranks take these times in every repetition.
 std::string reasons_of(std::vector<double> const& times) {
   std::vector<double> seconds;
