@@ -179,15 +179,16 @@ class Judge:
         done = subprocess.run(["ninja", "-C", self.build, *targets], stdout=subprocess.DEVNULL)
         return done.returncode == 0
 
-    def run(self, test: dict, limit: float) -> bool:
+    def run(self, test: dict, limit: float) -> str:
+        """Empty where the test passes, else how it fails."""
         environment = {**os.environ, **dict(v.split("=", 1) for v in test["environment"])}
         with subprocess.Popen(test["command"], cwd=test["folder"], env=environment, start_new_session=True,
                               preexec_fn=confine, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL) as process:
             try:
-                return process.wait(limit) in (0, 77)
+                return "" if process.wait(limit) in (0, 77) else f"found by {test['name']}"
             except subprocess.TimeoutExpired:
-                return False
+                return f"found by {test['name']}, which does not end"
             finally:
                 for number in (signal.SIGTERM, signal.SIGKILL):  # the launcher ends its ranks on the first
                     if process.poll() is None:
@@ -218,7 +219,7 @@ class Judge:
                 sys.exit(f"{test['name']} does not build")
             if test["name"] not in self.usual:
                 start = time.monotonic()
-                if not self.run(test, 900):
+                if self.run(test, 900):
                     sys.exit(f"{test['name']} fails without a mutant")
                 self.usual[test["name"]] = time.monotonic() - start
                 self.keep({"test": test["name"], "seconds": self.usual[test["name"]]})
@@ -227,7 +228,7 @@ class Judge:
 
     def objects(self, file: str) -> list[str]:
         sources = (str(ROOT / file), f"/{file}.cpp")  # the second includes a .cu file for the interpreter
-        outputs = [c["output"] for c in self.commands if c["file"].endswith(sources)]
+        outputs = [re.search(r" -o (\S+)", c["command"])[1] for c in self.commands if c["file"].endswith(sources)]
         return [output for output in outputs if (self.build / output).exists()]
 
     def digests(self, objects: list[str]) -> list[str]:
@@ -255,11 +256,10 @@ class Judge:
             if self.digests(objects) == before:
                 return "equivalent"
             for test in tests:
-                limit = max(20, 3 * self.usual[test["name"]])
                 if not self.make(test["targets"]):
                     return "not compiled"
-                if not self.run(test, limit):
-                    return f"found by {test['name']}"
+                if found := self.run(test, max(40, 3 * self.usual[test["name"]])):
+                    return found
             return "survived"
         finally:
             path.write_text(text)
