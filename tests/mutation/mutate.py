@@ -182,6 +182,8 @@ class Judge:
     def run(self, test: dict, limit: float) -> str:
         """Empty where the test passes, else how it fails."""
         environment = {**os.environ, **dict(v.split("=", 1) for v in test["environment"])}
+        if len(test["command"]) == 1:  # no rank waits for another that has stopped
+            environment["GTEST_FAIL_FAST"] = "1"
         with subprocess.Popen(test["command"], cwd=test["folder"], env=environment, start_new_session=True,
                               preexec_fn=confine, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL) as process:
