@@ -159,7 +159,9 @@ class Checker {
         unnamed = fmt::format("row {} of C: expected a residual of at most {:.3g}, got {:.3g}", row,
                               bound, std::abs(residual));
         if (named++ < kRowsNamed) {
-          for (std::int64_t j = 0; j < view_.cols; ++j) element(i, j);
+          // Its first wrong element; all of a long row would take seconds each.
+          std::int64_t const before = finding_.wrong;
+          for (std::int64_t j = 0; j < view_.cols && finding_.wrong == before; ++j) element(i, j);
         }
         break;
       }

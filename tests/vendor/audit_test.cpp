@@ -67,9 +67,9 @@ void expect_equal(std::string const& what, std::string const& lines,
     std::vector<double> seconds;
     // As the row has its warm-up behind it; and what the row has freed may still be cleared.
     world().group().barrier();
+    std::this_thread::sleep_for(std::chrono::milliseconds{100});
     for (double spent = 0; spent <= spec.warmup.seconds;)
       spent += calls * world().group().max(loop->seconds(calls));
-    std::this_thread::sleep_for(std::chrono::milliseconds{100});
     for (int i = 0; i < kRepetitions; ++i) {
       world().group().barrier();
       seconds.push_back(world().group().max(loop->seconds(calls)));
