@@ -4,6 +4,7 @@
 
 #include "comm/mpi_handle.hpp"
 #include "io/hdf5.hpp"
+#include "io/page_cache.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -424,6 +425,13 @@ std::string reserve(std::string const& path, std::string const& temporary) {
                      path, std::strerror(errno));
 }
 
+/// HDF5's own buffers, then what the operating system of each node would write later.
+std::string flush_file(comm::Group const& group, File const& file, std::string const& path) {
+  if (!has_file(group)) return {};
+  if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) return path + ": " + hdf5_error("H5Fflush");
+  return flush_to_storage(path);
+}
+
 std::string close_file(comm::Group const& group, File& file) {
   return has_file(group) && file.close() < 0 ? hdf5_error("H5Fclose") : "";
 }
@@ -453,6 +461,7 @@ IoTimes write_fields(comm::Group const& group, std::string const& path,
   for (std::size_t i = 0; i < fields.size(); ++i) {
     move(Direction::write, group, path, fields[i], targets[i], chunk_bytes);
   }
+  require_on_all(group, flush_file(group, file, temporary), core::Exit::environment);
   times.transfer_s = watch.lap();
 
   targets.clear();

@@ -28,9 +28,9 @@ struct HostField {
 
 /// Wall-clock seconds of this rank. Raw time is transfer_s, observed time the sum of all.
 struct IoTimes {
-  double open_s = 0;  ///< with the making of the datasets
-  double transfer_s = 0;
-  double close_s = 0;  ///< with the renaming; the operating system may write later
+  double open_s = 0;      ///< with the making of the datasets
+  double transfer_s = 0;  ///< written data are in the storage at its end
+  double close_s = 0;     ///< with the renaming
 };
 
 /// Collective. Writes each field as a contiguous dataset of its name, at most `chunk_bytes` per

@@ -311,6 +311,14 @@ constexpr Metric kFurther[]{
      "is shared evenly, so that it compares with the link's rate for any number of ranks."},
     {"latency", "s",
      "memory: the median over the number of steps of a walk, each of which needs the one before."},
+    {"write", "B/s",
+     "field_io: raw, the bytes over the time of the transfers until they are in the storage; open "
+     "to\n"
+     "close, with what goes before and behind."},
+    {"read", "B/s",
+     "field_io: the same of a file of which the system has kept nothing in memory; where it "
+     "cannot\n"
+     "be made to forget, as on file systems in memory, \"page cache\" is said."},
     {"bank conflicts", "wavefronts",
      "reduction: passes of shared memory beyond one for each request of a warp, of one rank, by "
      "a\n"
