@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <tuple>
 
 /// Bytes of the largest file that was flushed.
 std::int64_t g_flushed_bytes = 0;
@@ -175,13 +176,15 @@ TEST_F(Fields, OfEveryTypeAndShapeShareAFile) {
   add("no_rows", DataType::f64, {0, 5});
   add("nothing", DataType::f64, {0});
 
-  IoTimes const times = write_fields(world_, at("all.h5"), from, kChunks[0]);
-  read_fields(world_, at("all.h5"), to, kChunks[0]);
+  IoTimes const writing = write_fields(world_, at("all.h5"), from, kChunks[0]);
+  IoTimes const reading = read_fields(world_, at("all.h5"), to, kChunks[0]);
 
   for (Owned const& field : back) EXPECT_EQ(wrong_bytes(field), 0) << field.field.name;
-  EXPECT_GT(times.open_s, 0);
-  EXPECT_GT(times.transfer_s, 0);
-  EXPECT_GT(times.close_s, 0);
+  for (IoTimes const& times : {writing, reading}) {
+    EXPECT_GT(times.open_s, 0);
+    EXPECT_GT(times.transfer_s, 0);
+    EXPECT_GT(times.close_s, 0);
+  }
 }
 
 TEST_F(Fields, AreInTheStorageAfterTheTransfer) {
@@ -201,6 +204,33 @@ TEST_F(Fields, RowsLongerThanAChunkAreSplit) {
   write_fields(world_, at("x.h5"), {wrote.field}, 1000);
   read_fields(world_, at("x.h5"), {back.field}, 64);
   EXPECT_EQ(wrong_bytes(back), 0);
+}
+
+/// Calls by which this process has written so far; 0 where the system does not count them.
+std::int64_t written_calls() {
+  std::ifstream counters{"/proc/self/io"};
+  std::string name;
+  for (std::int64_t value = 0; counters >> name >> value;) {
+    if (name == "syscw:") return value;
+  }
+  return 0;
+}
+
+TEST_F(Fields, ACallWritesOneChunk) {
+  if (world_.size() > 1 || written_calls() == 0) GTEST_SKIP() << "one rank writes its own";
+  // 2 MiB each: whole rows, parts of rows, and blocks that share chunks.
+  for (auto const& [name, shape, how] :
+       {std::tuple{"rows", std::vector<std::int64_t>{2048, 128}, Deal{0, 0, 1, 1}},
+        {"long", {2, 131072}, {0, 0, 1, 1, 1}},
+        {"blocks", {512, 512}, {32, 32, 1, 1}}}) {
+    Owned wrote = own(name, DataType::f64, shape, how);
+    fill(wrote);
+    std::int64_t const before = written_calls();
+    write_fields(world_, at(name), {wrote.field}, 128UL << 10);
+    std::int64_t const calls = written_calls() - before;
+    EXPECT_GE(calls, 16) << name;
+    EXPECT_LE(calls, 16 + 16) << name << ": and those of the file itself";
+  }
 }
 
 TEST_F(Fields, WhatNobodyOwnsIsZero) {

@@ -157,7 +157,6 @@ def draw(area: str, seed: int) -> list[dict]:
 
 def confine() -> None:
     """In a test's process: a fault that fills memory or disk ends the test, not the machine."""
-    resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30))
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
     Path("/proc/self/oom_score_adj").write_text("1000")
 
