@@ -3,6 +3,8 @@
 /// @file
 /// A wait on the device.
 ///
+///   clock at the end - clock at the beginning >= nanoseconds
+///
 /// Technique    one thread reads the clock until the time is over
 /// Shapes       none
 /// Types        none
