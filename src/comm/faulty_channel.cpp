@@ -3,6 +3,7 @@
 #include "comm/faulty_channel.hpp"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 namespace quadrille::comm {
@@ -33,13 +34,13 @@ class FaultyChannel final : public Channel {
       real_->broadcast(to, next(root), stream_, algorithm).wait_on(stream_);
       return;
     }
-    drop(is_root ? Piece{} : data,
-         [&] { return real_->broadcast(data, root, stream_, algorithm); });
+    damage(one(is_root ? Piece{} : data),
+           [&] { return real_->broadcast(data, root, stream_, algorithm); });
   }
 
   void do_allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op) override {
     if (fault_ == MessageFault::wrong_rank) return replace_by_next(in, out);
-    drop(out, [&] { return real_->allreduce(in, out, type, op, stream_); });
+    damage(one(out), [&] { return real_->allreduce(in, out, type, op, stream_); });
   }
 
   void do_reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
@@ -47,7 +48,7 @@ class FaultyChannel final : public Channel {
     if (fault_ == MessageFault::wrong_rank) {
       return replace_by_next(parts[index(previous(rank()))], out);
     }
-    drop(out, [&] { return real_->reduce_scatter(parts, out, type, op, stream_); });
+    damage(one(out), [&] { return real_->reduce_scatter(parts, out, type, op, stream_); });
   }
 
   void do_allgather(ConstPiece mine, std::span<Piece const> all) override {
@@ -55,7 +56,7 @@ class FaultyChannel final : public Channel {
       return real_->allgather(mine, places, stream_);
     };
     if (fault_ == MessageFault::wrong_rank) return misplace(all, real);
-    drop(last_arriving(all), [&] { return real(all); });
+    damage(from_others(all), [&] { return real(all); });
   }
 
   void do_alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive) override {
@@ -63,7 +64,7 @@ class FaultyChannel final : public Channel {
       return real_->alltoallv(send, places, stream_);
     };
     if (fault_ == MessageFault::wrong_rank) return misplace(receive, real);
-    drop(last_arriving(receive), [&] { return real(receive); });
+    damage(from_others(receive), [&] { return real(receive); });
   }
 
   void do_sendrecv(ConstPiece send, int to, Piece receive, int from) override {
@@ -71,12 +72,23 @@ class FaultyChannel final : public Channel {
       real_->sendrecv(send, to, reserve(receive.bytes), from, stream_).wait_on(stream_);
       return copy(receive, send);
     }
-    drop(from == rank() ? Piece{} : receive,
-         [&] { return real_->sendrecv(send, to, receive, from, stream_); });
+    damage(one(from == rank() ? Piece{} : receive),
+           [&] { return real_->sendrecv(send, to, receive, from, stream_); });
   }
 
   void copy(Piece to, ConstPiece from) const {
     stream_.copy(to.data, from.data, std::min(to.bytes, from.bytes));
+  }
+
+  /// What does not change the data, but which of them come when: `arriving` are the places that get
+  /// data of other ranks, none of them empty.
+  template <class Exchange>
+  void damage(std::vector<Piece> const& arriving, Exchange exchange) {
+    if (fault_ == MessageFault::misplaced_wait) {
+      delay(arriving, exchange);
+    } else {
+      drop(arriving.empty() ? Piece{} : arriving.back(), exchange);
+    }
   }
 
   /// The end of `arriving`, where another rank's data come last, is afterwards what it was before.
@@ -90,12 +102,36 @@ class FaultyChannel final : public Channel {
     copy(lost, before);
   }
 
-  Piece last_arriving(std::span<Piece const> pieces) const {
-    Piece last;
-    for (int r = 0; r < size(); ++r) {
-      if (r != rank() && pieces[index(r)].bytes > 0) last = pieces[index(r)];
+  /// Each place has afterwards what the exchange before brought for it, the first time what it held.
+  /// Who waits long enough by chance reads old data all the same.
+  template <class Exchange>
+  void delay(std::vector<Piece> const& arriving, Exchange exchange) {
+    for (Piece const& place : arriving) {
+      device::Buffer<std::byte>& late = late_[place.data];
+      if (late.bytes() >= place.bytes) continue;
+      stream_.synchronize();
+      late = {stream_.device(), static_cast<std::int64_t>(place.bytes), stream_};
+      copy({late.data(), late.bytes()}, place);
     }
-    return last;
+    exchange().wait_on(stream_);
+    for (Piece const& place : arriving) {
+      Piece const late{late_[place.data].data(), place.bytes};
+      Piece const arrived = reserve(place.bytes);
+      copy(arrived, place);
+      copy(place, late);
+      copy(late, arrived);
+    }
+  }
+
+  static std::vector<Piece> one(Piece place) {
+    return place.bytes > 0 ? std::vector{place} : std::vector<Piece>{};
+  }
+  std::vector<Piece> from_others(std::span<Piece const> pieces) const {
+    std::vector<Piece> others;
+    for (int r = 0; r < size(); ++r) {
+      if (r != rank() && pieces[index(r)].bytes > 0) others.push_back(pieces[index(r)]);
+    }
+    return others;
   }
 
   /// What is sent to the previous rank and comes from the next. A copy, because `out` may be `mine`.
@@ -125,6 +161,7 @@ class FaultyChannel final : public Channel {
   std::size_t chunk_bytes_;
   device::Stream own_;
   device::StreamView stream_;
+  std::map<void*, device::Buffer<std::byte>> late_;  ///< what a place gets next, by its address
 };
 
 class FaultyTransport final : public Transport {

@@ -18,6 +18,10 @@ enum class MessageFault {
   /// its data, a reduction gives the next rank's contribution alone, gathered pieces land in their
   /// neighbours' places, and sendrecv gets its own data back.
   wrong_rank,
+  /// The wait for an exchange is over before its data are there: each place that another rank's
+  /// data arrive in has them once the next exchange into it is over, and until then what it held
+  /// before.
+  misplaced_wait,
 };
 
 /// `real`, all of whose exchanges have the fault. It is made of exchanges of the real transport and

@@ -283,8 +283,7 @@ class FaultyWorkload final : public Workload {
     ran_ = &variant;
     if (fault_ == Fault::not_run) return;
     if (is_of_inputs(fault_)) damage_inputs(world);
-    bool const waits = fault_ == Fault::misplaced_wait && leg == Leg::overlapped;
-    real_->run(world, waits ? Leg::serial : leg, variant);
+    real_->run(world, leg, variant);
     // The first execution on the timed data, which are the second, is a warm-up.
     bool const is_timed = prepared_ > 1 && leg == Leg::overlapped && ++executions_[&variant] == 2;
     if (fault_ == Fault::once && is_timed) damage_outputs(world, *real_, Fault::bit_flip);
@@ -333,13 +332,17 @@ class FaultyWorkload final : public Workload {
     switch (fault_) {
       case Fault::wrong_rank: return comm::MessageFault::wrong_rank;
       case Fault::drop_message: return comm::MessageFault::drop_message;
+      case Fault::misplaced_wait: return comm::MessageFault::misplaced_wait;
       default: return comm::MessageFault::none;
     }
   }
 
   /// Does the damage that is done after a repetition; false where the fault cannot apply.
   bool applies(comm::World& world) {
-    Traits const traits = real_->describe({}).traits;
+    // Peers send messages of their own.
+    bool const has_channels = real_->describe({}).traits.communicates &&
+                              ran_->role != kernels::Role::peer &&
+                              ran_->role != kernels::Role::ceiling;
     switch (fault_) {
       case Fault::none:
       case Fault::not_run: return true;
@@ -354,11 +357,11 @@ class FaultyWorkload final : public Workload {
       }
       // What adds up in another order every time has other bits every time.
       case Fault::once: return !ran_->any_order && ran_->role != kernels::Role::peer;
-      case Fault::misplaced_wait: return traits.has_legs;
-      case Fault::drop_message: return world.size() > 1 && traits.communicates;
+      case Fault::misplaced_wait:
+      case Fault::drop_message: return world.size() > 1 && has_channels;
       case Fault::wrong_rank:
         // Inside the exchange where there is one, else by swapping results.
-        if (traits.communicates) return world.size() > 1;
+        if (has_channels) return world.size() > 1;
         [[fallthrough]];
       default: return damage_outputs(world, *real_, fault_);
     }
@@ -400,7 +403,7 @@ std::string_view summary_of(Fault fault) {
     case Fault::stale: return "the output is that of an earlier execution on other data";
     case Fault::once: return "one element of the first timed repetition alone is wrong";
     case Fault::misplaced_wait:
-      return "a wait in the wrong place of the pipeline: right results, no overlap";
+      return "a wait ends before the data are there: old ones are read in their place";
   }
   return {};
 }

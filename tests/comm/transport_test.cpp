@@ -643,6 +643,45 @@ TEST_P(TransportTest, FaultsGiveTheirWrongDataAndNoHang) {
   }
 }
 
+// Two turns through the same places: in the first nothing has come, in the second what the first
+// should have brought.
+TEST_P(TransportTest, AMisplacedWaitReadsWhatWasThereBefore) {
+  auto const stream = world().stream();
+  std::size_t const size = 3 * std::min(GetParam().chunk_bytes, kSlot) + 8;
+  auto const transport =
+      make_faulty(make(), MessageFault::misplaced_wait, world().device(), GetParam().chunk_bytes);
+  auto const channel = transport->connect(world().group());
+  Place const everybodys{size}, reduced{size};
+  std::vector<Place> received;
+  for (int r = 0; r < ranks(); ++r) received.emplace_back(size);
+  Bytes const erased(size, std::byte{0xFF});
+
+  for (int turn = 0; turn < 2; ++turn) {
+    Bytes const sent = message(size, 0, turn);
+    if (self() == 0) stream.copy(everybodys.piece().data, sent.data(), size);
+    Place const in{contribution<double>(size / 8, self(), turn)};
+    std::vector<Place> out;
+    for (int r = 0; r < ranks(); ++r) out.emplace_back(message(size, self(), r + turn));
+
+    channel->broadcast(everybodys.piece(), 0, stream).wait_on(stream);
+    channel
+        ->allreduce(in.const_piece(), reduced.piece(), core::DataType::f64, ReduceOp::sum, stream)
+        .wait_on(stream);
+    channel->alltoallv(const_pieces(out), pieces(received), stream).wait_on(stream);
+
+    bool const is_alone = ranks() == 1;
+    Bytes const before = turn == 0 ? erased : message(size, 0, turn - 1);
+    EXPECT_TRUE(is_equal(everybodys, self() == 0 ? sent : before)) << "turn " << turn;
+    Bytes const sum = reduction<double>(size / 8, is_alone ? turn : turn - 1, ReduceOp::sum);
+    EXPECT_TRUE(is_equal(reduced, turn == 0 && !is_alone ? erased : sum)) << "turn " << turn;
+    for (int r = 0; r < ranks(); ++r) {
+      Bytes const earlier = turn == 0 ? erased : message(size, r, self() + turn - 1);
+      EXPECT_TRUE(is_equal(received[at(r)], r == self() ? message(size, r, r + turn) : earlier))
+          << "turn " << turn << ", from " << r;
+    }
+  }
+}
+
 // In place, and none is waited for before the last.
 TEST_P(TransportTest, FaultyExchangesKeepTheirOrder) {
   constexpr int kRounds = 200;

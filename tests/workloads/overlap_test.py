@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
-"""The pipelines hide communication behind computation, and a wait in the wrong place is seen.
+"""The pipelines hide communication behind computation, and one that waits for all of it is seen.
 
 The link is modelled and asleep, so this holds on any machine. Its rate is chosen from a first run so
 that communication alone takes a little longer than computation: on one host the ranks' messages are
@@ -44,7 +44,7 @@ def main():
     program = Program(sys.argv[1:])
     for workload, (size, panel, sent) in CASES.items():
 
-        def legs(rate, *arguments):
+        def measure(rate, *arguments):
             source = program.folder / "input.toml"
             source.write_text(INPUT.format(workload=workload, size=size, panel=panel, rate=rate))
             process, report, _ = program.run(source, *arguments, ranks=2, timeout=120)
@@ -56,18 +56,20 @@ def main():
 
         best = worst = None
         for _ in range(ATTEMPTS):
-            compute = legs(1e9, "--set", "run.repetitions=2")["compute_s"]
+            compute = measure(1e9, "--set", "run.repetitions=2")["compute_s"]
             rate = sent / (1.4 * compute)
-            good = legs(rate)["hidden"]
-            bad = legs(rate, "--inject-fault", "misplaced_wait")["hidden"]
+            legs = measure(rate)
+            parts = legs["compute_s"], legs["communicate_s"]
+            good = legs["hidden"]
+            bad = (sum(parts) - legs["serial_s"]) / min(parts)
             best = max(best, good) if best is not None else good
             worst = min(worst, bad) if worst is not None else bad
             print(f"{workload}: compute {compute:.3f} s, rate {rate / 1e6:.0f} MB/s, hidden {good:.2f}, "
-                  f"with a misplaced wait {bad:.2f}")
+                  f"one after the other {bad:.2f}")
             if best >= 0.6 and worst < 0.2:
                 break
         check(best >= 0.6, f"{workload}: hidden {best:.2f}, expected at least 0.6")
-        check(worst < 0.2, f"{workload}: a misplaced wait still hides {worst:.2f}, expected below 0.2")
+        check(worst < 0.2, f"{workload}: one after the other still hides {worst:.2f}, expected below 0.2")
 
 
 main()

@@ -14,8 +14,8 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from quadrille import TESTS, Program, check  # noqa: E402
 
-# What this one makes wrong is the time alone: the test of overlap has it.
-JUDGED_BY_TIME = {"misplaced_wait"}
+# Faults of messages.
+OF_MESSAGES = {"drop_message", "misplaced_wait"}
 # Faults of inputs do not reach workloads that compute from indices, read what another kernel made, or
 # keep their input in memory of the host.
 OF_INPUTS = {"f32", "tf32", "bf16", "rank_one"}
@@ -28,7 +28,7 @@ KEPT = {"f32": 24, "tf32": 11, "bf16": 8}
 
 def cannot_apply(fault, case, communicates):
     """Whether the fault changes nothing there, which must be said and never pass."""
-    if fault == "drop_message":
+    if fault in OF_MESSAGES:
         return not communicates[case["workload"]]
     if fault not in OF_INPUTS:
         return False
@@ -60,7 +60,7 @@ def judge(fault, program, source, ranks, communicates):
 
 def main():
     ranks, fault = int(sys.argv[1]), sys.argv[2]
-    tested = set(sys.argv[3].split(",")) | JUDGED_BY_TIME
+    tested = set(sys.argv[3].split(","))
     program = Program(sys.argv[4:])
     faults = {row["name"] for row in program.listed("faults")}
     check(faults == tested, f"tested are {sorted(tested)}, there are {sorted(faults)}")
