@@ -309,8 +309,7 @@ constexpr Metric kFurther[]{
     {"bus", "B/s",
      "allreduce: 2 (P - 1) / P of the bytes over the time. What each link carries when the work\n"
      "is shared evenly, so that it compares with the link's rate for any number of ranks."},
-    {"latency", "s",
-     "memory: the median over the number of steps of a walk, each of which needs the one before."},
+    {"latency", "s", "memory: the median over the number of steps of a pointer chase."},
     {"write", "B/s",
      "field_io: raw, the bytes over the time of the transfers until they are in the storage; open "
      "to\n"

@@ -30,7 +30,7 @@ class Cycle {
   Cycle() = default;
   Cycle(std::int64_t lines, std::uint64_t key) : order_(static_cast<std::size_t>(lines)) {
     std::iota(order_.begin(), order_.end(), 0U);
-    // Any line may follow any other; the walk starts at line 0.
+    // Any line may follow any other; the pointer chase starts at line 0.
     for (std::size_t i = order_.size() - 1; i > 1; --i) {
       std::swap(order_[i], order_[1 + core::mix(key + i) % i]);
     }
@@ -120,8 +120,8 @@ class Memory final : public measure::Workload {
   }
 
   void reset(comm::World& world, kernels::VariantInfo const& variant) override {
-    // As a long walk would leave the caches: the lines of a short one, still there from the last
-    // repetition, would show a level that does not hold the window.
+    // As a long pointer chase would leave the caches: the lines of a short one, still there from the
+    // last repetition, would show a level that does not hold the window.
     if (result_of(variant) == Result::walk) read_all(world);
     world.stream().fill(result_.data(), 0xFF, result_.bytes());
   }
@@ -137,8 +137,8 @@ class Memory final : public measure::Workload {
     switch (left_) {
       case Result::walk: {
         auto const want = walk_.after(memory::accesses(tiles_));
-        check(finding, "the last place", got[0], want[0]);
-        check(finding, "the sum of all places", got[1], want[1]);
+        check(finding, "the last position", got[0], want[0]);
+        check(finding, "the sum of all positions", got[1], want[1]);
         break;
       }
       case Result::registers: {
@@ -172,7 +172,7 @@ class Memory final : public measure::Workload {
   static Result result_of(kernels::VariantInfo const& variant) {
     return row_of<memory::Problem>(variant).specifics.notes.result;
   }
-  /// Whether a variant is selected that walks, or one that reads.
+  /// Whether a variant is selected that is a pointer chase, or one that reads.
   static bool has(measure::Selection const& selected, bool walks) {
     return measure::any_of(selected, [&](kernels::VariantInfo const& variant) {
       return (result_of(variant) == Result::walk) == walks;
@@ -239,7 +239,7 @@ class Memory final : public measure::Workload {
     for (std::size_t i = lanes; i < before_.size(); ++i) before_[i] += before_[i - lanes];
   }
 
-  /// What result i must be: rounds through the whole window, and a part of one.
+  /// What result i must be: passes over the whole window, and a part of one.
   std::uint32_t sum_of(std::size_t i) const {
     auto const lanes = static_cast<std::size_t>(lanes_.count);
     std::int64_t const n = bytes_ / memory::kTileBytes;
@@ -289,17 +289,18 @@ extern measure::WorkloadEntry const memory{
                .defaults = core::Parameters{Parameters{}},
                .options = {core::options::bytes(
                                "volume", core::options::at(&Parameters::volume),
-                               "bytes that all readers of a rank read together in an execution, at "
-                               "least 16Ki; rounded up to whole 16Ki",
+                               "bytes that all blocks of a rank, on a host its threads, read "
+                               "together in an execution; at least 16Ki, rounded up to a multiple "
+                               "of it",
                                {.least = 16 << 10, .most = 1LL << 50}),
                            core::options::count_or_auto(
                                "carveout", core::options::at(&Parameters::carveout),
-                               "share of the memory of L1 and shared memory that a GPU should make "
-                               "shared memory, 0 to 100; auto: the driver's choice",
+                               "preferred carveout of shared memory from what a GPU has for the L1 "
+                               "cache and shared memory, 0 to 100; auto: the driver's choice",
                                -1, {.least = 0, .most = 100, .unit = "percent"})},
                .variants = measure::names_of(rows_of(memory::variants()))},
-    .summary = "reads of one window over and over, from the level of memory that holds it",
-    .work = "volume bytes read per rank; a pointer chase: one step for 128 of them",
+    .summary = "repeated reads of one window, from the level of memory that holds it",
+    .work = "volume bytes read per rank; a pointer chase takes one step for every 128 of them",
     .local = true,
     .variants = rows_of(memory::variants()),
     .make = measure::make<Memory>,
