@@ -7,8 +7,6 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
-#include <limits>
-#include <string>
 #include <type_traits>
 
 /// What the Kokkos variants share. Each is one source for all devices: a function object templated
@@ -46,18 +44,6 @@ Matrix matrix_of(device::MatrixView const& x, bool transposed = false) {
 /// n, but at most `most`, as an int: 64-bit indices would cost registers.
 KOKKOS_FUNCTION inline int up_to(int most, std::int64_t n) {
   return n < most ? static_cast<int>(n) : most;
-}
-
-/// Why a league cannot have a team for each tile of a matrix; empty where it can. For
-/// Specifics::unsupported: `rows` and `cols` are those of the smallest tile of any space.
-inline std::string league_unsupported(device::MatrixView const& x, std::int64_t rows,
-                                      std::int64_t cols) {
-  std::int64_t const down = (x.rows + rows - 1) / rows;
-  std::int64_t const across = (x.cols + cols - 1) / cols;
-  constexpr std::int64_t kMost = std::numeric_limits<int>::max() - 1;  // Kokkos takes no more
-  if (down == 0 || across <= kMost / down) return {};
-  return "takes matrices of at most " + std::to_string(kMost) + " tiles of " +
-         std::to_string(rows) + " x " + std::to_string(cols);
 }
 
 }  // namespace quadrille::kernels

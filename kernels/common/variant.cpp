@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 namespace quadrille::kernels {
@@ -33,6 +34,15 @@ std::vector<std::string> words_of(Layouts const& layouts) {
     if (layouts.contains(layout)) words.emplace_back(word);
   }
   return words;
+}
+
+constexpr std::int64_t kMostTiles = std::numeric_limits<int>::max() - 1;  // Kokkos takes no more
+
+bool has_too_many(TileShape const& tile, device::MatrixView const& view) {
+  if (tile.rows == 0) return false;
+  std::int64_t const down = (view.rows + tile.rows - 1) / tile.rows;
+  std::int64_t const across = (view.cols + tile.cols - 1) / tile.cols;
+  return down > 0 && across > kMostTiles / down;
 }
 
 /// What one operand of a problem keeps a variant from; empty where nothing does.
@@ -87,6 +97,10 @@ std::string to_text(Requirements const& needs) {
     parts.push_back(fmt::format("leading dimensions up to {}", needs.most_ld));
   }
   if (needs.most_rows < kAnyExtent) parts.push_back(fmt::format("rows up to {}", needs.most_rows));
+  if (needs.tile.rows > 0) {
+    parts.push_back(
+        fmt::format("up to {} tiles of {} x {}", kMostTiles, needs.tile.rows, needs.tile.cols));
+  }
   if (!needs.other.empty()) parts.emplace_back(needs.other);
   return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -163,6 +177,11 @@ std::string unsupported_reason(VariantInfo const& variant, ProblemFacts const& p
   if (problem.result.view.rows > needs.most_rows) {
     return fmt::format("takes a number of rows up to {}, that of {} is {}", needs.most_rows,
                        problem.result.name, problem.result.view.rows);
+  }
+  if (has_too_many(needs.tile, problem.result.view)) {
+    return fmt::format("takes at most {} tiles of {} x {}, {} is {} x {}", kMostTiles,
+                       needs.tile.rows, needs.tile.cols, problem.result.name,
+                       problem.result.view.rows, problem.result.view.cols);
   }
   return {};
 }

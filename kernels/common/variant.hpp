@@ -108,6 +108,12 @@ class Layouts {
   unsigned bits_ = 0b1111;
 };
 
+/// Rows and columns of a tile; 0: no tiles.
+struct TileShape {
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+};
+
 inline constexpr std::int64_t kAnyExtent = std::numeric_limits<std::int64_t>::max();
 
 /// What a variant asks of device and problem beyond the types. The defaults ask nothing.
@@ -121,7 +127,10 @@ struct Requirements {
   std::int64_t most_extent = kAnyExtent;  ///< rows and columns of every operand
   std::int64_t most_ld = kAnyExtent;      ///< leading dimension of every operand
   std::int64_t most_rows = kAnyExtent;    ///< of the result
-  std::string_view other = {};            ///< for people: what Specifics::unsupported asks for
+  /// The smallest tiles of the result that a grid, or a league, has one block for each of: it counts
+  /// in 31 bits.
+  TileShape tile{};
+  std::string_view other = {};  ///< for people: what Specifics::unsupported asks for
 };
 /// For people: "sm_90, layout nn, rows of whole 16 bytes"; "none".
 std::string to_text(Requirements const& needs);

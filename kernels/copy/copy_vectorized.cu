@@ -53,8 +53,6 @@ void launch(Problem const& p, device::StreamView stream) {
   std::int64_t const head = std::min(p.bytes, (kWord - address) % kWord);
   std::int64_t const each = kWord * kThreads;
   std::int64_t const blocks = std::max<std::int64_t>(1, (p.bytes - head + each - 1) / each);
-  QUAD_REQUIRE(blocks < std::int64_t{1} << 31,
-               "copy/vectorized: more blocks than a grid can have; copy in parts");
   QUAD_LAUNCH((copy_vectorized_kernel<Word>), dim3(static_cast<unsigned>(blocks)), dim3(kThreads),
               0, stream, static_cast<char*>(p.to), static_cast<char const*>(p.from), p.bytes,
               static_cast<int>(head));
@@ -79,6 +77,7 @@ extern constinit Variant<Problem> const vectorized{
     {.name = "vectorized",
      .where = Where::cuda,
      .types = kEveryType,
+     .needs = {.tile = {1, kThreads}},
      .preference = 20,
      .source = "own",
      .summary = "one 16-byte access per thread: the upper bound on a GPU"},

@@ -189,22 +189,17 @@ void launch(Problem const& problem, device::StreamView stream) {
   });
 }
 
-std::string unsupported(Problem const& problem) {
-  std::string reason = whole_scalars(problem);
-  return reason.empty() ? league_unsupported(problem.c, kHostRows, kHostCols) : reason;
-}
-
 }  // namespace
 
 extern constinit Variant<Problem> const kokkos{
     {.name = "kokkos",
      .where = Where::kokkos,
      .types = {core::DataType::f64, core::DataType::f32, core::DataType::i32},
-     .needs = {.other = "i32: whole alpha and beta; less than 2^31 - 1 tiles"},
+     .needs = {.tile = {kHostRows, kHostCols}, .other = "i32: whole alpha and beta"},
      .preference = 10,
      .source = "own",
      .summary = "one source for host and GPU: a team per tile, slices in scratch memory"},
     launch,
-    {.unsupported = unsupported}};
+    {.unsupported = whole_scalars}};
 
 }  // namespace quadrille::kernels::gemm

@@ -516,8 +516,6 @@ Choice choice_of(Operands<float> const& p, device::Span<float> scratch, int mult
   plan.tiles_n = divide_up(p.n, Tile::kBN);
   plan.stages = divide_up(p.k, Tile::kBK);
   auto const tiles = std::int64_t{plan.tiles_m} * plan.tiles_n;
-  QUAD_REQUIRE(tiles <= std::numeric_limits<int>::max() / 2,
-               "gemm/simt_async: 2^30 tiles or more; cut the product into blocks");
   plan.tiles = static_cast<int>(tiles);
   auto const time = [&](double stages) {
     return Tile::kTileWarps * (stages * Tile::kBK + kStart) / Tile::kRate;
@@ -568,7 +566,8 @@ constexpr VariantInfo row(std::string_view name, int preference, std::string_vie
   return {.name = name,
           .where = Where::cuda,
           .types = {core::DataType::f32},
-          .needs = {.layouts = {Layout::nn}, .most_extent = kMostCudaExtent},
+          // Half a tile each way, because places in the order of tiles go up to twice their number.
+          .needs = {.layouts = {Layout::nn}, .most_extent = kMostCudaExtent, .tile = {32, 32}},
           .preference = preference,
           .source = "own",
           .summary = summary};

@@ -209,6 +209,7 @@ extern constinit Variant<Problem> const bulk_tensor{
                .ld_bytes = 16,
                .alignment = 16,
                .most_extent = INT32_MAX,
+               .tile = {64, 64},
                .other = "rows of out of whole 16 bytes"},
      .source = "own",
      .summary = "tiles loaded and stored by tensor copies"},

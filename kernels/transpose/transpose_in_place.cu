@@ -101,7 +101,7 @@ extern constinit Variant<Problem> const in_place{
     {.name = "in_place",
      .where = Where::cuda,
      .types = kEveryType,
-     .needs = {.other = "a square matrix, out is in"},
+     .needs = {.tile = {kTileSide, kTileSide}, .other = "a square matrix, out is in"},
      .in_place = true,
      .source = "own",
      .summary = "pairs of tiles swapped; f32 sectors per request 4 and 4"},

@@ -89,21 +89,16 @@ void launch(Problem const& problem, device::StreamView stream) {
   });
 }
 
-std::string unsupported(Problem const& problem) {
-  return league_unsupported(problem.in, kSmallestSide, kSmallestSide);
-}
-
 }  // namespace
 
 extern constinit Variant<Problem> const kokkos{
     {.name = "kokkos",
      .where = Where::kokkos,
      .types = kEveryType,
-     .needs = {.other = "less than 2^31 - 1 tiles"},
+     .needs = {.tile = {kSmallestSide, kSmallestSide}},
      .preference = 10,
      .source = "own",
      .summary = "one source for host and GPU: a team per tile in scratch memory"},
-    launch,
-    {.unsupported = unsupported}};
+    launch};
 
 }  // namespace quadrille::kernels::transpose

@@ -75,7 +75,7 @@ extern constinit Variant<Problem> const register_4x4{
     {.name = "register_4x4",
      .where = Where::cuda,
      .types = {core::DataType::f32, core::DataType::i32},
-     .needs = {.row_bytes = 16, .alignment = 16},
+     .needs = {.row_bytes = 16, .alignment = 16, .tile = {kSide, kSide}},
      .source = "note on Nsight Compute",
      .summary = "4 x 4 transposed in registers; f32 sectors per request 16 and 16"},
     QUAD_KERNEL_LAUNCH(launch),

@@ -71,6 +71,7 @@ extern constinit Variant<Problem> const shared_padded{
     {.name = "shared_padded",
      .where = Where::cuda,
      .types = kEveryType,
+     .needs = {.tile = {kTileSide, kTileSide}},
      .source = "own",
      .summary = "padded tiles; f32 sectors per request 4 and 4"},
     QUAD_KERNEL_LAUNCH(launch),

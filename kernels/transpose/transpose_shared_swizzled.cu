@@ -264,6 +264,7 @@ extern constinit Variant<Problem> const shared_swizzled{
     {.name = "shared_swizzled",
      .where = Where::cuda,
      .types = kEveryType,
+     .needs = {.tile = {32, 32}},
      .preference = 20,
      .source = "own",
      .summary = "16-byte accesses, swizzled; f32 sectors per request 16 and 16"},

@@ -69,6 +69,7 @@ extern constinit Variant<Problem> const shared_tile{
     {.name = "shared_tile",
      .where = Where::cuda,
      .types = kEveryType,
+     .needs = {.tile = {kTileSide, kTileSide}},
      .source = "own",
      .summary = "tiles with bank conflicts; f32 sectors per request 4 and 4"},
     QUAD_KERNEL_LAUNCH(launch),

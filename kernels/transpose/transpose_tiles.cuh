@@ -21,7 +21,7 @@ struct Operands {
 };
 
 /// The tiles of a matrix as a one-dimensional grid, row after row of tiles, so that any extents
-/// fit.
+/// fit. How many there may be is in Requirements::tile.
 struct Tiling {
   unsigned down = 0, across = 0;
 
@@ -36,8 +36,6 @@ inline Tiling tiles_of(device::MatrixView const& in, std::int64_t tile_rows,
                        std::int64_t tile_cols) {
   std::int64_t const down = (in.rows + tile_rows - 1) / tile_rows;
   std::int64_t const across = (in.cols + tile_cols - 1) / tile_cols;
-  QUAD_REQUIRE(down * across < std::int64_t{1} << 31,
-               "transpose: more tiles than a grid has blocks; transpose in parts");
   return {static_cast<unsigned>(down), static_cast<unsigned>(across)};
 }
 

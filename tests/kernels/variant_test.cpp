@@ -111,6 +111,8 @@ VariantInfo info_with(Where where, Requirements const& needs = {}) {
           .summary = "is made up"};
 }
 
+constexpr std::int64_t kMostTiles = (std::int64_t{1} << 31) - 2;
+
 Variant<Problem> variant_with(Requirements const& needs) {
   return {info_with(Where::any, needs), count_launch<Problem>};
 }
@@ -203,6 +205,11 @@ std::vector<Rule> rules() {
           [](ProblemFacts& p) { p.result.view.rows = 15; },  // B has 16
           [](ProblemFacts& p) { p.result.view.rows = 16; },
           "takes a number of rows up to 15, that of C is 16"),
+      rule(
+          "tiles", {.tile = {4, 16}},
+          [](ProblemFacts& p) { p.result.view.rows = 4 * (kMostTiles / 2); },  // and two across
+          [](ProblemFacts& p) { p.result.view.rows = 4 * (kMostTiles / 2) + 1; },
+          "takes at most 2147483646 tiles of 4 x 16, C is 4294967293 x 32"),
   };
 }
 
@@ -559,6 +566,13 @@ std::vector<Violation> violations_of(Requirements const& needs, Sketch const& me
     violations.push_back({"most_rows",
                           {with(&Sketch::rows, needs.most_rows + 1)},
                           "a number of rows up to " + std::to_string(needs.most_rows)});
+  }
+  if (needs.tile.rows > 0) {
+    bool const is_long = needs.most_extent == kAnyExtent;
+    Sketch sketch = met;
+    if (!is_long) sketch.rows = needs.tile.rows << 16;
+    sketch.cols = needs.tile.cols << (is_long ? 31 : 16);
+    violations.push_back({"tile", {sketch}, "tiles of " + std::to_string(needs.tile.rows)});
   }
   return violations;
 }
