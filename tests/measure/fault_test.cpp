@@ -329,17 +329,18 @@ TEST(Fault, OnceIsInTheFirstTimedRepetitionAlone) {
   EXPECT_FALSE(applies<double>(Fault::once, script, peer));
 }
 
-TEST(Fault, AMisplacedWaitRunsTheSerialLeg) {
-  Fixed<double>::Script script{.output = numbered(), .traits = {.has_legs = true}};
-  EXPECT_TRUE(applies<double>(Fault::misplaced_wait, script));
-  EXPECT_EQ(script.legs, std::vector{Leg::serial});
+TEST(Fault, AMisplacedWaitIsInTheMessagesOfChannelsAlone) {
+  bool const has_messages = world().size() > 1;
+  Fixed<double>::Script script{.output = numbered(), .traits = {.communicates = true}};
+  EXPECT_EQ(applies<double>(Fault::misplaced_wait, script), has_messages);
+  EXPECT_EQ(script.legs, std::vector{Leg::overlapped});
   EXPECT_EQ(script.output, numbered());
-  Fixed<double>::Script whole{.output = numbered()};
-  EXPECT_FALSE(applies<double>(Fault::misplaced_wait, whole));
-
-  auto const faulty = make_faulty(std::make_unique<Fixed<double>>(script), Fault::misplaced_wait);
-  faulty->run(world(), Leg::compute, kRow);
-  EXPECT_EQ(script.legs.back(), Leg::compute);
+  VariantInfo const peer = test::fake_row("peer", 0, kernels::Role::peer);
+  EXPECT_FALSE(applies<double>(Fault::misplaced_wait, script, peer)) << "it sends its own";
+  VariantInfo const ceiling = test::fake_row("ceiling", 0, kernels::Role::ceiling);
+  EXPECT_FALSE(applies<double>(Fault::misplaced_wait, script, ceiling)) << "it sends none";
+  Fixed<double>::Script local{.output = numbered()};
+  EXPECT_FALSE(applies<double>(Fault::misplaced_wait, local));
 }
 
 TEST(Fault, NothingRunsOrNothingIsDone) {
