@@ -61,12 +61,12 @@ constexpr double kSearchSeconds = 5;
 constexpr int kRounds = 5;
 // Slower than the fastest by more than this at the first look: out.
 constexpr double kFarBehind = 1.5;
-// Products are timed in rows of launches that take this long, but no more than so many, behind as
+// Products are timed in rows of so many launches, but neither shorter nor longer than this, behind as
 // many that are not timed: at the power limit a product that draws more runs at a lower clock, which
 // shows once the one before it has left the device's mean.
-constexpr double kRowSeconds = 0.1;
-constexpr int kLeastLaunches = 3;
-constexpr int kMostLaunches = 50;
+constexpr double kLaunches = 50;
+constexpr double kLeastRowSeconds = 5e-3, kMostRowSeconds = 0.1;
+constexpr double kLeastLaunches = 3;
 
 /// Calls a function of cuBLASLt and ends the job when it fails.
 #define QUAD_CUBLASLT(name, ...) \
@@ -258,8 +258,8 @@ std::size_t fastest(std::size_t candidates, std::function<bool(std::size_t)> con
   for (std::size_t i = 0; i < candidates && (i == 0 || spent() < kSearchSeconds); ++i) {
     if (!enqueue(i)) continue;  // loads its kernels, too
     double const once = time(i, 1);
-    double const launches =
-        std::clamp(kRowSeconds / std::max(once, 1e-9), 1.0 * kLeastLaunches, 1.0 * kMostLaunches);
+    double const row = std::clamp(kLaunches * once, kLeastRowSeconds, kMostRowSeconds);
+    double const launches = std::max(kLeastLaunches, row / std::max(once, 1e-7));
     tried.push_back({i, once, static_cast<int>(launches)});
   }
   double const least = std::ranges::min(tried, {}, &Tried::first_look).first_look;

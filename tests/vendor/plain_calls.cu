@@ -13,7 +13,6 @@
 #include <cub/device/device_reduce.cuh>
 #include <cublasLt.h>
 #include <cublas_v2.h>
-#include <limits>
 #include <map>
 #include <type_traits>
 #include <vector>
@@ -180,27 +179,34 @@ class Gemm final : public BlasLoop {
  private:
   static constexpr cudaDataType_t kType = kWide<T> ? CUDA_R_64F : CUDA_R_32F;
 
-  /// The candidate with the least median, each for a tenth of a second alone: at the power limit what
-  /// runs before decides the clock. -1 is the plain call. Kept for the next loop of the same size.
+  /// The candidate with the least median. On a device that is warm, each for a while alone: at the
+  /// power limit what runs before decides the clock. -1 is the plain call. Kept for the next loop of
+  /// the same size.
   void choose() {
     static std::map<std::int64_t, int> known;
     auto const [place, is_new] = known.try_emplace(n_, -1);
-    int& fastest = place->second;
-    double least = std::numeric_limits<double>::infinity();
-    for (best_ = -1; is_new && best_ < static_cast<int>(found_.size()); ++best_) {
-      seconds(1);
-      int const calls = std::clamp(static_cast<int>(0.1 / seconds(1)), 3, 50);
-      std::array<double, 3> rounds{};
-      for (double& round : rounds) {
+    if (is_new) place->second = fastest();
+    best_ = place->second;
+  }
+
+  int fastest() {
+    seconds(1);
+    double const once = seconds(1);
+    double const row = std::clamp(50 * once, 5e-3, 0.1);
+    int const calls = std::max(3, static_cast<int>(row / once));
+    for (double spent = 0; spent < 0.5;) spent += calls * seconds(calls);
+    std::vector<std::array<double, 5>> times(found_.size() + 1);
+    for (std::size_t round = 0; round < times[0].size(); ++round) {
+      for (std::size_t i = 0; i < times.size(); ++i) {
+        best_ = static_cast<int>(i) - 1;
         seconds(calls);
-        round = seconds(calls);
+        times[i][round] = seconds(calls);
       }
-      std::ranges::sort(rounds);
-      if (rounds[1] >= least) continue;
-      least = rounds[1];
-      fastest = best_;
     }
-    best_ = fastest;
+    for (auto& rounds : times) std::ranges::sort(rounds);
+    auto const least = std::ranges::min_element(
+        times, {}, [](auto const& rounds) { return rounds[rounds.size() / 2]; });
+    return static_cast<int>(least - times.begin()) - 1;
   }
 
   void call() override {
