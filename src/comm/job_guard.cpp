@@ -27,6 +27,7 @@ volatile std::sig_atomic_t g_exit_code = 0;
 std::atomic<bool> g_signalled{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers need a lock-free flag");
 
+constexpr unsigned kLastWordsSeconds = 5;
 constexpr std::array kSignals{SIGTERM, SIGINT, SIGUSR1};
 
 void note_signal(int) { g_signalled.store(true); }
@@ -109,6 +110,11 @@ void JobGuard::enter_phase(std::string phase, double limit_s) {
   changed_.notify_all();
 }
 
+void JobGuard::set_last_words(std::function<void()> last_words) {
+  std::lock_guard const lock{mutex_};
+  last_words_ = std::move(last_words);
+}
+
 bool JobGuard::signalled() { return g_signalled.load(); }
 
 void JobGuard::watch() {
@@ -143,9 +149,11 @@ void JobGuard::end_job(core::Failure const& failure) {
     _exit(code);
   }
   std::string phase;
+  std::function<void()> last_words;
   {
     std::lock_guard const lock{mutex_};
     phase = phase_;
+    last_words = last_words_;
   }
   std::string_view file = failure.where.file_name();
   file.remove_prefix(file.rfind('/') == std::string_view::npos ? 0 : file.rfind('/') + 1);
@@ -154,9 +162,11 @@ void JobGuard::end_job(core::Failure const& failure) {
   // One write, so that lines of several processes do not mix.
   [[maybe_unused]] auto const written = write(STDERR_FILENO, line.data(), line.size());
 
-  // MPI_Abort may wait for a lock that a hanging thread holds.
+  // Either may wait for a lock that a hanging thread holds.
   g_exit_code = code;
   handle(SIGALRM, leave_now);
+  alarm(kLastWordsSeconds);
+  if (last_words) last_words();
   alarm(1);
   MPI_Abort(MPI_COMM_WORLD, code);
   _exit(code);

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -24,6 +25,8 @@ class JobGuard {
 
   /// Any thread. A limit of 0 or less is none.
   void enter_phase(std::string phase, double limit_s);
+  /// What the rank that speaks does once it has said what failed, for a few seconds at most.
+  void set_last_words(std::function<void()> last_words);
   /// True once TERM, INT or USR1 reached this rank.
   static bool signalled();
 
@@ -38,6 +41,7 @@ class JobGuard {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string phase_ = "start";
+  std::function<void()> last_words_;
   double limit_s_ = 0;
   std::chrono::steady_clock::time_point entered_ = std::chrono::steady_clock::now();
   bool stop_ = false;

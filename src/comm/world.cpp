@@ -306,6 +306,10 @@ Transport& World::transport(std::string_view name, double throttle) {
   return *transports_.back().transport;
 }
 
+void World::set_last_words(std::function<void()> last_words) {
+  mpi_->guard->set_last_words(std::move(last_words));
+}
+
 void World::enter_phase(std::string phase, double limit_s) {
   mpi_->guard->enter_phase(std::move(phase), limit_s);
 }

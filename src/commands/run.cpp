@@ -199,6 +199,13 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
     journal->append(io::to_json_line(result.info));
     std::ofstream{directory / "config.toml"} << result.info.config;
   }
+  // What finished before something fails is shown like all else.
+  world.set_last_words([file = (directory / "result.jsonl").string()] {
+    core::Parsed<measure::RunResult> const finished = io::read_result(file);
+    if (!finished) return;
+    fmt::print("{}\n{}\n", report::render_table(*finished), report::result_line(*finished, file));
+    std::fflush(stdout);
+  });
   Output out{first, directory / "log.txt"};
   out.print(report::render_run_header(result.info) + "\n");
 
@@ -231,6 +238,7 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
   result.info.finished = now_utc();
   if (interrupted) result.info.events.push_back("interrupted by a signal; later cases did not run");
 
+  if (first) journal->append(io::to_json_line(result.info));  // it has ended
   core::Exit const exit = measure::exit_code(result);
   fs::path const file = directory / "result.h5";
   if (first) io::write_result(file.string(), result);
