@@ -17,7 +17,10 @@ core::Exit report(ReportArguments const& arguments) {
     }
     results.push_back(*result);
   }
-  for (measure::RunResult const& result : results) {
+  core::Exit code = core::Exit::pass;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    measure::RunResult const& result = results[i];
+    if (result.info.status == "running") code = core::Exit::interrupted;
     if (arguments.format == "json") {
       fmt::print("{}\n", report::render_json(result));
     } else if (arguments.format == "csv") {
@@ -25,10 +28,11 @@ core::Exit report(ReportArguments const& arguments) {
     } else if (arguments.format == "markdown") {
       fmt::print("{}", report::render_markdown(result));
     } else {
-      fmt::print("{}\n{}", report::render_run_header(result.info), report::render_table(result));
+      fmt::print("{}\n{}\n{}\n", report::render_run_header(result.info),
+                 report::render_table(result), report::result_line(result, arguments.files[i]));
     }
   }
-  return core::Exit::pass;
+  return code;
 }
 
 }  // namespace quadrille::commands

@@ -219,6 +219,10 @@ std::string to_json_line(measure::Record const& record) {
 std::string add_json_line(std::string_view line, measure::RunResult& result) {
   try {
     add(Json::parse(line), result);
+  } catch (Json::parse_error const&) {
+    return "no whole JSON object";
+  } catch (Json::exception const&) {
+    return "a member is missing or of another type than this program writes";
   } catch (std::exception const& error) {
     return error.what();
   }

@@ -651,6 +651,50 @@ core::Parsed<RunResult> read_journal(std::string const& path) {
   return result;
 }
 
+constexpr char const* kFinished = "result.h5";
+constexpr char const* kJournal = "result.jsonl";
+
+bool holds_run(std::filesystem::path const& directory) {
+  std::error_code none;
+  return std::filesystem::exists(directory / kFinished, none) ||
+         std::filesystem::exists(directory / kJournal, none);
+}
+
+/// The run in a directory that was written last; empty where it holds none.
+std::filesystem::path latest_run(std::filesystem::path const& directory) {
+  std::filesystem::path latest;
+  std::filesystem::file_time_type written{};
+  std::error_code none;
+  for (auto const& entry : std::filesystem::directory_iterator{directory, none}) {
+    if (!holds_run(entry.path())) continue;
+    auto const time = entry.last_write_time(none);
+    if (!latest.empty() && time <= written) continue;
+    latest = entry.path();
+    written = time;
+  }
+  return latest;
+}
+
+core::Parsed<RunResult> read_directory(std::filesystem::path const& directory) {
+  if (!holds_run(directory)) {
+    std::filesystem::path const latest = latest_run(directory);
+    if (latest.empty()) return refuse(directory.string(), "neither a run nor a directory of runs");
+    return read_directory(latest);
+  }
+  std::error_code none;
+  std::string damage;
+  if (std::filesystem::exists(directory / kFinished, none)) {
+    core::Parsed<RunResult> result = read_result((directory / kFinished).string());
+    if (result || !std::filesystem::exists(directory / kJournal, none)) return result;
+    damage = result.why();
+  }
+  core::Parsed<RunResult> journal = read_result((directory / kJournal).string());
+  if (!journal || damage.empty()) return journal;
+  RunResult result = *journal;
+  result.info.events.push_back(damage + "; read from the journal");
+  return result;
+}
+
 }  // namespace
 
 void write_result(std::string const& path, RunResult const& result) {
@@ -688,11 +732,7 @@ void write_result(std::string const& path, RunResult const& result) {
 
 core::Parsed<RunResult> read_result(std::string const& path) {
   silence_hdf5();
-  if (std::error_code none; std::filesystem::is_directory(path, none)) {
-    std::filesystem::path const in{path};
-    bool const finished = std::filesystem::exists(in / "result.h5", none);
-    return read_result((in / (finished ? "result.h5" : "result.jsonl")).string());
-  }
+  if (std::error_code none; std::filesystem::is_directory(path, none)) return read_directory(path);
   std::ifstream file{path, std::ios::binary};
   if (!file) {
     return core::Parsed<RunResult>::error(

@@ -13,9 +13,10 @@ namespace quadrille::io {
 /// existing file, or a place that cannot be written, ends the job with Exit::environment.
 void write_result(std::string const& path, measure::RunResult const& result);
 
-/// Reads result.h5, or the result.jsonl of a run that did not live to write one, or whichever of
-/// the two a run's directory holds. A foreign, truncated or damaged file is an error, as is one
-/// with a newer schema; a half-written last line of a journal is left out and noted as an event.
+/// Reads result.h5, or the result.jsonl of a run that did not live to write one, or of a run's
+/// directory the first of the two that can be read, or of a directory of runs the latest. A foreign,
+/// truncated or damaged file is an error, as is one with a newer schema; a half-written last line of
+/// a journal, and a damaged result.h5 beside a journal, are left out and noted as events.
 core::Parsed<measure::RunResult> read_result(std::string const& path);
 
 }  // namespace quadrille::io

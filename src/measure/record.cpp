@@ -290,7 +290,10 @@ Counts count_outcomes(RunResult const& result) {
 core::Exit exit_code(RunResult const& result) {
   core::Exit code =
       count_outcomes(result).executed() > 0 ? core::Exit::pass : core::Exit::nothing_executed;
-  if (result.info.status == "interrupted") code = core::worse(code, core::Exit::interrupted);
+  bool const has_ended = result.info.status != "running";
+  if (!has_ended || result.info.status == "interrupted") {
+    code = core::worse(code, core::Exit::interrupted);
+  }
   for (Record const& record : result.records) {
     code = core::worse(code, facts_of(record.outcome).exit);
     // What ran and could not be judged was there.

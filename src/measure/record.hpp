@@ -139,7 +139,7 @@ void set_share_of_local(Record& record, Record const& local);
 /// Facts of a run that stand once in a result.
 struct RunInfo {
   std::string run_id, started, finished;
-  std::string status;  ///< running, finished, interrupted or failed
+  std::string status;  ///< running (or killed), finished or interrupted
   std::string config;  ///< resolved, as TOML
   std::vector<std::pair<std::string, std::string>>
       build;  ///< version, commit, compiler, flags, ...

@@ -252,6 +252,12 @@ std::string render(measure::RunResult const& result, std::string (*one)(Table co
   for (std::string const& note : notes.all()) {
     text += fmt::format("{}{} {}\n", note_prefix, notes.cite(note), note);
   }
+  std::vector<std::string> events = result.info.events;
+  if (result.info.status == "running") {
+    events.emplace_back("this run has not ended, or was killed: what it had finished is shown");
+  }
+  if (!events.empty()) text += '\n';
+  for (std::string const& event : events) text += fmt::format("{}{}\n", note_prefix, event);
   return text;
 }
 
@@ -302,6 +308,7 @@ std::string render_placement(std::vector<comm::Placement> const& ranks) {
 std::string render_run_header(measure::RunInfo const& info) {
   std::string text = fmt::format("Quadrille {}, commit {}\n", value_of(info.build, "version"),
                                  value_of(info.build, "commit"));
+  text += fmt::format("  {:<12} {}, started {}\n", "run", info.run_id, info.started);
   for (auto const& [name, value] : info.build) {
     if (name != "version" && name != "commit") text += fmt::format("  {:<12} {}\n", name, value);
   }

@@ -8,11 +8,12 @@
 
 namespace quadrille::report {
 
-/// What ran where: version, commit, libraries, ranks x nodes x devices, a line per rank.
+/// What ran where and when: run, version, commit, libraries, ranks x nodes x devices, a line per rank.
 std::string render_run_header(measure::RunInfo const& info);
 
 /// One line per measurement in columns of stable width, then its times, the legs of overlap,
-/// further rates, and foot notes that say why something failed, was skipped or is suspect.
+/// further rates, foot notes that say why something failed, was skipped or is suspect, and what
+/// happened during the run.
 std::string render_table(measure::RunResult const& result);
 
 /// The same tables in Markdown.

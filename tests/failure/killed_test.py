@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
-"""A program that is killed in its second case has kept the first.
+"""A program that is killed, or fails, in its second case has kept the first.
 
 killed_test.py BINARY LAUNCHER...
 """
@@ -34,10 +34,7 @@ repetitions = 1000000000
 """
 
 
-def main():
-    program = Program(sys.argv[1:])
-    source = program.folder / "input.toml"
-    source.write_text(INPUT)
+def kill_in_second_case(program, source):
     # Without a launcher, which would tell the program before it ends it.
     process = subprocess.Popen([program.binary, "run", source, "--run-id", "killed", "--set",
                                 f"run.output={program.folder}"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -54,11 +51,53 @@ def main():
     directory = program.folder / "killed"
     check(not (directory / "result.h5").exists(), "the result was written before the end")
     shown = program.call("report", "--json", directory, ranks=0)
-    check(shown.returncode == 0, "what was finished must be readable", shown)
+    check(shown.returncode == 7, "what was finished must be readable", shown)
     cases = json.loads(shown.stdout)["cases"]
     check([(case["id"], case["verdict"], case["samples"]) for case in cases] == [("first:reference", "PASS", 3)],
           f"expected the first case with its samples, not {cases}", shown)
-    print("a killed program keeps what it finished")
+    shown = program.call("report", directory, ranks=0)
+    check(shown.returncode == 7, "a killed run has not ended well", shown)
+    check("this run has not ended" in shown.stdout and "run          killed, started 20" in shown.stdout,
+          "the report must say which run this was and that it did not end", shown)
+    check(shown.stdout.splitlines()[-1].startswith("RESULT FAIL executed=1"), "the last line", shown)
+
+
+def fail_in_second_case(program):
+    """A repetition beyond its limit ends the job; the table of the first case stands before the end."""
+    source = program.folder / "slow.toml"
+    first, second = INPUT.split('name = "second"')
+    source.write_text(first + 'name = "second"' + second.replace("vector", "gemm").replace("1007", "4Ki"))
+    ended = program.call("run", source, "--run-id", "failed", "--set", f"run.output={program.folder}", "--set",
+                         "run.timeout.repetition=3s", ranks=2)
+    check(ended.returncode == 5 and "FATAL" in ended.stderr, "expected a time-out", ended)
+    check("first" in ended.stdout and "RESULT FAIL executed=1" in ended.stdout, "the first case must be shown", ended)
+
+
+def damage(program):
+    """Of a result that is damaged or a journal that is, the other is read, or one line says why not."""
+    process, _, directory = program.run(program.folder / "input.toml", "--only", "first")
+    check(process.returncode == 0, "the first case alone", process)
+    whole = (directory / "result.h5").read_bytes()
+    (directory / "result.h5").write_bytes(whole[: len(whole) // 2])
+    shown = program.call("report", directory, ranks=0)
+    check(shown.returncode == 0 and "read from the journal" in shown.stdout, "the journal is whole", shown)
+    check("this run has not ended" not in shown.stdout, "it has ended", shown)
+    (directory / "result.h5").unlink()
+    (directory / "result.jsonl").write_text('{"schema": "quadrille-result"}\n{"id": 3}\n{}\n')
+    shown = program.call("report", directory, ranks=0)
+    check(shown.returncode == 2 and len(shown.stderr.splitlines()) == 1 and "json.exception" not in shown.stderr,
+          "one line of our own words", shown)
+
+
+
+def main():
+    program = Program(sys.argv[1:])
+    source = program.folder / "input.toml"
+    source.write_text(INPUT)
+    kill_in_second_case(program, source)
+    fail_in_second_case(program)
+    damage(program)
+    print("what was finished is kept")
 
 
 main()

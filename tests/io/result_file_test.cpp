@@ -351,7 +351,35 @@ TEST_F(ResultFile, ForeignFilesAreErrors) {
   EXPECT_NE(why(read_result(put("text.h5", "a poem\n"))).find("neither HDF5 nor a journal"),
             std::string::npos);
   EXPECT_NE(why(read_result(at("none.h5"))).find("No such file"), std::string::npos);
-  EXPECT_NE(why(read_result(folder_.string())).find("No such file"), std::string::npos);
+  EXPECT_NE(why(read_result(folder_.string())).find("neither a run nor a directory of runs"),
+            std::string::npos);
+}
+
+TEST_F(ResultFile, DirectoriesAreReadAsTheirRuns) {
+  silence_hdf5();
+  std::filesystem::file_time_type time{};
+  for (char const* const id : {"first", "latest", "third"}) {
+    measure::RunResult result = sample_result();
+    result.info.run_id = id;
+    std::filesystem::create_directory(folder_ / id);
+    std::ofstream{folder_ / id / "result.jsonl"} << to_json_line(result.info);
+    bool const is_latest = id == std::string_view{"latest"};
+    std::filesystem::last_write_time(folder_ / id, time + std::chrono::hours{is_latest ? 3 : 2});
+  }
+  auto const latest = read_result(folder_.string());
+  ASSERT_TRUE(latest) << why(latest);
+  EXPECT_EQ(latest->info.run_id, "latest");
+
+  // A damaged result.h5 hides no journal.
+  std::ofstream{folder_ / "first/result.h5"} << "damaged";
+  auto const first = read_result((folder_ / "first").string());
+  ASSERT_TRUE(first) << why(first);
+  EXPECT_EQ(first->info.run_id, "first");
+  EXPECT_NE(first->info.events.back().find("read from the journal"), std::string::npos);
+
+  put("first/result.jsonl", "{\"id\": 3}\n{}\n");
+  EXPECT_NE(why(read_result(at("first/result.jsonl"))).find("a member is missing"),
+            std::string::npos);
 }
 
 TEST_F(ResultFile, NothingIsOverwritten) {
