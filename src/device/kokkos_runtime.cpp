@@ -33,6 +33,11 @@ void shorten_idle_spinning(int threads) {
 KokkosRuntime::KokkosRuntime(int threads, [[maybe_unused]] std::optional<int> gpu) {
   // Kokkos counts the default number of threads by starting them.
   omp_set_num_threads(threads);
+  // What the settings below decide; Kokkos would abort where one of them has a value it does not like.
+  for (char const* const name : {"KOKKOS_NUM_THREADS", "KOKKOS_DEVICE_ID",
+                                 "KOKKOS_DISABLE_WARNINGS", "KOKKOS_PRINT_CONFIGURATION"}) {
+    unsetenv(name);
+  }
   Kokkos::InitializationSettings settings;
   settings.set_num_threads(threads).set_disable_warnings(true).set_print_configuration(false);
 #ifdef KOKKOS_ENABLE_CUDA
