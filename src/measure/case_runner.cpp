@@ -88,16 +88,17 @@ class CaseRun {
   std::vector<Record> run() {
     begin_records();
     if (lines_.empty()) return std::move(records_);
-    phase("prepare");
+    phase("prepare", limits().prepare_s);
     report_progress("prepare", 0);
     prepare(case_.seed + 1);
     check_on_other_data();
     if (!lines_.empty() && !interrupted()) {
-      phase("prepare");
+      phase("prepare", limits().prepare_s);
       report_progress("prepare", 0.1);
       prepare(case_.seed);
       sampler_.warm_up(lines_);
       sampler_.sample(lines_);
+      phase("save", limits().write_s);
       options_.on_outputs(*workload_);
     }
     collect();
@@ -124,11 +125,12 @@ class CaseRun {
                     record_of(line).extras.push_back(std::move(extra));
                   }
                   if (case_.check == core::Check::off) return;
-                  phase(line, "check");
+                  phase(line, "check", limits().check_s);
                   check(line);
                   if (has_digest(line)) compare_digests(line);
                 },
-            .on_step = [this](Line const& line, std::string_view step) { phase(line, step); },
+            .on_step = [this](Line const& line,
+                              std::string_view step) { phase(line, step, limits().repetition_s); },
             .on_progress = [this](std::string_view step,
                                   double done) { report_progress(step, 0.2 + 0.8 * done); }};
   }
@@ -221,12 +223,12 @@ class CaseRun {
     return of_one * world_.size();
   }
 
-  void phase(std::string_view step) {
-    world_.enter_phase(fmt::format("{}: {}", case_.name, step), 0);
+  core::Timeouts const& limits() const { return world_.settings().timeout; }
+  void phase(std::string_view step, double limit_s) {
+    world_.enter_phase(fmt::format("{}: {}", case_.name, step), limit_s);
   }
-  void phase(Line const& line, std::string_view step) {
-    world_.enter_phase(fmt::format("{}: {}", record_of(line).id, step),
-                       world_.settings().timeout.repetition_s);
+  void phase(Line const& line, std::string_view step, double limit_s) {
+    world_.enter_phase(fmt::format("{}: {}", record_of(line).id, step), limit_s);
   }
 
   void report_progress(std::string_view step, double fraction) {
@@ -294,13 +296,14 @@ class CaseRun {
   void check_on_other_data() {
     report_progress("check", 0.1);
     for (Line& line : lines_) {
-      phase(line, "first run");
+      phase(line, "first run", limits().repetition_s);
       Record& record = record_of(line);
       record.first_use_s = world_.group().max(sampler_.repetition(line, Leg::overlapped));
       record.implementation = workload_->implementation(*line.variant);
       std::string_view const caveat = line.variant->caveat;
       if (!caveat.empty() && !record.implementation.empty()) record.implementation += "; ";
       record.implementation += caveat;
+      phase(line, "check", limits().check_s);
       if (case_.check != core::Check::off) check(line);
       record_kernels(line);
       interrupted_ = world_.interrupted();
@@ -340,7 +343,7 @@ class CaseRun {
   }
 
   void collect() {
-    phase("collect");
+    phase("collect", limits().write_s);
     Record const* bar = nullptr;
     Record const* ceiling = nullptr;
     for (Line const& line : lines_) {
