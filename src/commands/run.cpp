@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -43,6 +44,16 @@ std::string unique_id() {
   std::erase_if(id, [](char c) { return c == ':' || c == '-'; });
   if (char const* const job = std::getenv("SLURM_JOB_ID")) id += fmt::format("-job{}", job);
   return fmt::format("{}-{:04x}", id, std::random_device{}() & 0xffff);
+}
+
+/// Why a name is no name of a directory under run.output; empty where it is.
+std::string refused_name(std::string const& id) {
+  auto const is_usual = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+  };
+  if (id.front() != '.' && std::ranges::all_of(id, is_usual)) return {};
+  return fmt::format("--run-id '{}': letters, digits, '-', '_' and '.', which is not the first",
+                     id);
 }
 
 /// Says something once for all ranks and ends with this code.
@@ -233,7 +244,7 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
     interrupted = interrupted || world.interrupted();
   }
   if (first) progress.end();
-  world.enter_phase("write the result", 0);
+  world.enter_phase("write the result", config.run.timeout.write_s);
   result.info.status = interrupted ? "interrupted" : "finished";
   result.info.finished = now_utc();
   if (interrupted) result.info.events.push_back("interrupted by a signal; later cases did not run");
@@ -252,7 +263,7 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
 
 core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
   comm::World world{argc, argv};
-  world.enter_phase("read the configuration", 0);
+  world.enter_phase("read the configuration", core::Timeouts{}.init_s);
   std::optional<measure::Fault> const fault =
       arguments.fault.empty() ? measure::Fault::none
                               : core::parse_enum<measure::Fault>(arguments.fault);
@@ -265,6 +276,10 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
         world,
         fmt::format("--inject-fault: '{}' is none of {}", arguments.fault, fmt::join(names, ", ")),
         core::Exit::bad_config);
+  }
+  if (std::string const why = arguments.run_id.empty() ? "" : refused_name(arguments.run_id);
+      !why.empty()) {
+    return refuse(world, why, core::Exit::bad_config);
   }
   core::Parsed<core::Config> const parsed = read_config(world, arguments);
   if (!parsed) return refuse(world, parsed.why(), core::Exit::bad_config);

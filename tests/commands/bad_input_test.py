@@ -77,6 +77,10 @@ def main():
     second = program.call("run", source, "--run-id", directory.name, "--set", f"run.output={program.folder}", ranks=2)
     check(second.returncode == 3 and "--force" in second.stderr, "an existing run must be refused", second)
     check((directory / "result.h5").read_bytes() == before, "the existing result was touched")
+    for name in ("../evil", ".", "a/b"):
+        evil = program.call("run", source, "--run-id", name, "--force", "--set", f"run.output={directory}", ranks=2)
+        check(evil.returncode == 2 and "--run-id" in evil.stderr, f"'{name}' leaves run.output", evil)
+    check((directory / "result.h5").exists() and not (program.folder / "evil").exists(), "nothing was touched")
     third = program.call("run", source, "--run-id", directory.name, "--set", f"run.output={program.folder}", "--force",
                          ranks=2)
     check(third.returncode == 0, "--force must overwrite", third)
