@@ -263,6 +263,18 @@ TEST(GemmCuda, SimtAsyncCutsTiles) {
   });
 }
 
+/// More tiles down than a band of them has, and a last band with fewer.
+TEST(GemmCuda, TilesAreTakenInBands) {
+  std::pair<std::string_view, Case> const cases[] = {
+      {"simt_async_64x64", {9 * 64 + 5, 136, 12}},
+      {"warp_tile_block_swizzle", {9 * 128 + 5, 136, 12}}};
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    for (auto const& [name, one] : cases) {
+      expect_product<float>(test::row(variants(), name, device::Kind::cuda), one, device, stream);
+    }
+  });
+}
+
 /// Tiles inside of C and at its edges, with and without vectors; more than two rings of stages each.
 TEST(GemmCuda, SimtAsyncTurnsItsRingInsideAndAtEdges) {
   std::pair<std::string_view, Case> const cases[] = {
