@@ -125,7 +125,13 @@ TEST(Case, MakesARecordOfEachVariantInItsOrder) {
     EXPECT_EQ(record.name, "fake");
     EXPECT_EQ(record.workload, "fake");
     EXPECT_EQ(record.type, "f64");
+    EXPECT_EQ(record.backend, "host");
+    EXPECT_EQ(record.source, "own");
     EXPECT_EQ(record.transport, "none");
+    EXPECT_EQ(record.grid, "");
+    EXPECT_EQ(record.device, world().device().facts().name);
+    EXPECT_EQ(record.config, core::to_toml(rig.spec));
+    EXPECT_EQ(record.data, core::to_text(rig.spec.data));
     EXPECT_EQ(record.ranks, world().size());
     EXPECT_EQ(record.size, std::vector<std::int64_t>{1});
     EXPECT_EQ(record.seed, kSeed);
