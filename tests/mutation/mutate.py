@@ -37,7 +37,7 @@ PROGRAM = [r"^workloads/(correct|grids)\.np2(\.64Ki)?$", "^commands/(commands|ba
 AREAS = {
     "kernels": (
         [("kernels/*/*.cu", ANY)],
-        ["^kernels/{operation}_cuda_test_simt$", "^kernels/({operation}|variant)_test$"]),
+        ["^kernels/{operation}_cuda_test_simt$", "^kernels/variant_test$"]),
     "exchanges": (
         [("src/comm/*.cpp", ANY)],
         ["^comm/", "^failure/", r"^workloads/sabotage\.(wrong_rank|drop_message)", *PROGRAM]),
