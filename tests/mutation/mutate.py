@@ -11,7 +11,7 @@ drawn by the seed from all sites of the area until COUNT of them have been judge
 for each, and a later call goes on from there. --again judges survivors anew, after tests were added.
 A mutant that does not compile (warnings are errors) does not count, nor does one whose object file is
 that of the original; one that takes three times the usual time counts as found. Only .cpp and .cu files
-are mutated: a header rebuilds too much. Without a GPU here, nothing that nvcc alone compiles is.
+are mutated: a header rebuilds too much. Neither is what takes a GPU.
 """
 
 import argparse
@@ -58,7 +58,8 @@ AREAS = {
         [("src/report/*.cpp", ANY)],
         ["^report/", "^commands/commands"]),
 }
-# nvcc's alone, stamps, and what another area holds.
+# What takes a GPU, stamps, and what another area holds.
+GPU_FUNCTIONS = r"\w+_on_device"
 LEFT_OUT = re.compile(r"_vendor_cuda\.|transport_nccl|common/ordered_bits|/version\.cpp")
 NOT_OF_RUNNER = re.compile(r"measure/(digest|fault)\.cpp")
 
@@ -138,9 +139,11 @@ def draw(area: str, seed: int) -> list[dict]:
             seen.add(name)
             text = path.read_text()
             spans = [(0, len(text))] if names is ANY else functions(text, names)
+            without = functions(text, GPU_FUNCTIONS)
             times: dict[str, int] = {}
             for first, last, choices in sites(text):
-                if not any(a <= first < b for a, b in spans):
+                places = [any(a <= first < b for a, b in parts) for parts in (spans, without)]
+                if places != [True, False]:
                     continue
                 start = text.rfind("\n", 0, first) + 1
                 line = text[start:text.find("\n", first)]
