@@ -216,6 +216,25 @@ TEST(Integral, BoundIsNotLoose) {
   EXPECT_LT(error_bound(whole), 1e-3 * (whole.upper / 1e7) * 0.25);
 }
 
+// Of cells so small that the rule is exact: what rounding alone may leave.
+TEST(Integral, BoundOfRoundingIsItsFormula) {
+  constexpr double kEps = std::numeric_limits<double>::epsilon();
+  Problem fine = default_problem(Integrand::arctan, Rule::gauss_legendre, 1'000'000'000'000);
+  fine.amplitude = -2;
+  double const largest = 4, slope = 2.6;
+  for (double const serial : {0.0, 1e3, 1e9}) {
+    double const steps = std::max(1e6, serial);
+    double const want = 2 * kEps * (8 * largest + 4 * slope / 1e6 + steps * std::numbers::pi);
+    EXPECT_NEAR(error_bound(fine, serial) / want, 1, 1e-9) << serial;
+  }
+  double const bound = error_bound(fine);
+  std::swap(fine.lower, fine.upper);
+  EXPECT_EQ(error_bound(fine), bound);
+  fine.type = DataType::f32;
+  EXPECT_NEAR(error_bound(fine) - bound,
+              2 * 8 * largest * (std::numeric_limits<float>::epsilon() - kEps), 1e-9 * bound);
+}
+
 TEST(Integral, OwnFunctionsAreAccurate) {
   double worst = 0, worst_exp = 0;
   float worst_f32 = 0, worst_exp_f32 = 0;

@@ -51,6 +51,18 @@ double magnitude(Operation operation, Guarded<T>& x, Guarded<T>& y) {
   return sum;
 }
 
+TEST(Reduction, BoundIsItsFormula) {
+  auto const bound = [](Operation operation, DataType type, double chain) {
+    Problem const problem{.type = type, .accumulator = DataType::f32, .operation = operation};
+    return error_bound(problem, chain, 5, -2) / std::numeric_limits<float>::epsilon();
+  };
+  EXPECT_EQ(bound(Operation::sum, DataType::f64, 16), 3 * 4 * (5 + 2));
+  EXPECT_EQ(bound(Operation::dot, DataType::f32, 0.25), 3 * (5 + 2)) << "a result is rounded once";
+  EXPECT_EQ(bound(Operation::sum, DataType::i32, 16), 0);
+  EXPECT_EQ(bound(Operation::min, DataType::f64, 16), 0);
+  EXPECT_EQ(bound(Operation::max, DataType::f64, 16), 0);
+}
+
 template <class T>
 void compare_with_reference(DataType accumulator) {
   test::Host host;

@@ -80,6 +80,9 @@ TEST(Vector, BoundRejectsOtherCoefficients) {
 
   EXPECT_LT(error_bound(problem, 0.5), 1e-5 * problem.c);
   EXPECT_EQ(error_bound({.operation = Operation::add}, 0.5), 0);
+  Problem const signs{
+      .operation = Operation::quadratic, .type = DataType::f64, .a = -3, .b = -5, .c = -7};
+  EXPECT_EQ(error_bound(signs, 2), 4 * (12 + 10 + 7) * std::numeric_limits<double>::epsilon());
 }
 
 TEST(Vector, ConstraintsAreRefused) {
