@@ -179,6 +179,19 @@ TEST(Case, LeavesOutWhatOneDeviceDoesNotTell) {
   EXPECT_EQ(records[0].clock_hz.size(), world().size() == 1 ? 2U : 0U);
 }
 
+TEST(Case, HasTheEnergyOfDevicesThatRanksDoNotShare) {
+  Rig rig;
+  rig.spec.clock = core::Clock::sustained;
+  rig.script.telemetry = device::Telemetry{.clock_hz = 1e9, .power_w = 300, .energy_j = 7};
+  rig.script.cost = [](VariantInfo const&, Leg) { return 0.5; };
+
+  std::vector<Record> const records = rig.measure();
+
+  // Ranks on a host share it.
+  std::size_t const counted = world().size() == 1 ? records[0].seconds.size() : 0;
+  EXPECT_EQ(records[0].energy_counter_j, std::vector(counted, 7.0));
+}
+
 TEST(Check, AWrongResultBeforeTimingIsNotTimedAndEndsNoOther) {
   Rig rig;
   rig.spoil(kPlain, kSeed + 1);
