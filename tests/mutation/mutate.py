@@ -10,7 +10,7 @@ them. DIR is built as for the tests, -DQUADRILLE_CUDA=OFF suffices and ccache he
 drawn by the seed from all sites of the area until COUNT of them have been judged; FILE keeps one line
 for each, and a later call goes on from there. --again judges survivors anew, after tests were added.
 A mutant that does not compile (warnings are errors) does not count, nor does one whose object file is
-that of the original; one that takes three times the usual time counts as found. Only .cpp and .cu files
+that of the original; one that takes five times the usual time counts as found. Only .cpp and .cu files
 are mutated: a header rebuilds too much. Neither is what takes a GPU.
 """
 
@@ -268,7 +268,7 @@ class Judge:
             for test in tests:
                 if not self.make(test["targets"]):
                     return "not compiled"
-                limit = max(40, 3 * self.usual[test["name"]])
+                limit = max(40, 5 * self.usual[test["name"]])
                 # Of a kernel's program what is of this technique, then what is of none.
                 of_kernel = test["name"].endswith("_simt")
                 for cases in [f"*/{technique}*", "*-*/*"] if of_kernel else ["*"]:
