@@ -359,6 +359,11 @@ TEST(Energy, IsThatOfARepetitionBetweenTheSamples) {
   r.energy_counter_j.clear();
   finish(r);
   EXPECT_FALSE(r.energy_j);
+
+  r = timed(2, {1, 1, 1, 1});
+  r.energy_counter_j = {100, 1000, 160, 1030};
+  finish(r);
+  EXPECT_EQ(r.energy_j, 90) << "two samples have one repetition between them";
 }
 
 TEST(Finish, SuspectsAClockThatFell) {
