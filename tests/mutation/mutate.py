@@ -61,7 +61,7 @@ AREAS = {
         ["^report/", "^commands/commands"]),
 }
 # What takes a GPU, stamps, and what another area holds.
-GPU_FUNCTIONS = r"\w+_on_device"
+GPU_FUNCTIONS = r"\w+_on_device|choose_gpu|refuse_shared_gpus|describe(?=\(device::KernelFacts)"
 LEFT_OUT = re.compile(r"_vendor_cuda\.|transport_nccl|common/ordered_bits|/version\.cpp")
 NOT_OF_RUNNER = re.compile(r"measure/(digest|fault)\.cpp")
 
