@@ -272,6 +272,9 @@ TEST(Legs, SuspectsTheVariationOfEach) {
   finish(r);
   EXPECT_TRUE(all_reasons(r).starts_with("the times of the leg 'compute' vary by 39 %"))
       << all_reasons(r);
+  r = with_legs(unsteady, std::vector<double>(6, 0.01), steady, steady);
+  finish(r);
+  EXPECT_EQ(all_reasons(r), "") << "no leg counts where there is nothing to hide";
   r = with_legs(steady, unsteady, unsteady, unsteady);
   finish(r);
   ASSERT_EQ(r.suspect.size(), 3U) << all_reasons(r);
