@@ -67,25 +67,29 @@ std::string host_name() {
 
 }  // namespace
 
-JobGuard::JobGuard() {
+JobGuard::JobGuard(std::string const& rank, double limit_s)
+    : rank_of_size_{fmt::format("rank {} on {}", rank, host_name())}, limit_s_{limit_s} {
+  g_guard.store(this);
+  core::set_fail_handler(on_failure);
+  std::set_terminate(on_terminate);
+  watchdog_ = std::thread{[this] { watch(); }};
+}
+
+void JobGuard::join_ranks() {
+  // From now on there is something to keep; before, a signal ends this rank.
+  for (int const signal : kSignals) handle(signal, note_signal);
   int rank = 0;
   int size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  rank_of_size_ = fmt::format("rank {}/{} on {}", rank, size, host_name());
-
   std::uint64_t token =
       rank == 0 ? std::uint64_t{std::random_device{}()} << 32 | std::random_device{}() : 0;
   MPI_Bcast(&token, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
   char const* folder = std::getenv("TMPDIR");
+  std::lock_guard const lock{mutex_};
+  rank_of_size_ = fmt::format("rank {}/{} on {}", rank, size, host_name());
   ticket_ = fmt::format("{}/quadrille-failed-{:016x}",
                         folder != nullptr && *folder != '\0' ? folder : "/tmp", token);
-
-  g_guard.store(this);
-  core::set_fail_handler(on_failure);
-  std::set_terminate(on_terminate);
-  for (int const signal : kSignals) handle(signal, note_signal);
-  watchdog_ = std::thread{[this] { watch(); }};
 }
 
 JobGuard::~JobGuard() {
@@ -142,26 +146,31 @@ void JobGuard::watch() {
 
 void JobGuard::end_job(core::Failure const& failure) {
   int const code = static_cast<int>(failure.code) & 0x7f;
-  int const ticket = open(ticket_.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-  if (ticket < 0 && errno == EEXIST) {
-    // Somebody else speaks. The launcher ends this rank meanwhile, or it ends by itself.
-    sleep(2);
-    _exit(code);
-  }
-  std::string phase;
+  std::string phase, rank, path;
   std::function<void()> last_words;
   {
     std::lock_guard const lock{mutex_};
     phase = phase_;
+    rank = rank_of_size_;
+    path = ticket_;
     last_words = last_words_;
+  }
+  bool const has_joined = !path.empty();
+  int const ticket =
+      has_joined ? open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600) : -1;
+  if (has_joined && ticket < 0 && errno == EEXIST) {
+    // Somebody else speaks. The launcher ends this rank meanwhile, or it ends by itself.
+    sleep(2);
+    _exit(code);
   }
   std::string_view file = failure.where.file_name();
   file.remove_prefix(file.rfind('/') == std::string_view::npos ? 0 : file.rfind('/') + 1);
-  std::string const line = fmt::format("FATAL {}, phase '{}': {} ({}:{})\n", rank_of_size_, phase,
+  std::string const line = fmt::format("FATAL {}, phase '{}': {} ({}:{})\n", rank, phase,
                                        failure.what, file, failure.where.line());
   // One write, so that lines of several processes do not mix.
   [[maybe_unused]] auto const written = write(STDERR_FILENO, line.data(), line.size());
 
+  if (!has_joined) _exit(code);  // the launcher ends the others
   // Either may wait for a lock that a hanging thread holds.
   g_exit_code = code;
   handle(SIGALRM, leave_now);

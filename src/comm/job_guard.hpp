@@ -14,15 +14,18 @@
 namespace quadrille::comm {
 
 /// What ends the job for all ranks when one of them fails, throws or overruns a phase. Takes over
-/// core::fail(), std::terminate and the signals TERM, INT and USR1 while it lives. One per process.
+/// core::fail(), std::terminate and the signals TERM, INT and USR1 while it lives, which may begin
+/// before MPI and end after it. One per process.
 class JobGuard {
  public:
-  /// Collective over MPI_COMM_WORLD; MPI must be running.
-  JobGuard();
+  /// In the phase "start", with its limit. `rank` is who this process is, as far as the launcher says.
+  JobGuard(std::string const& rank, double limit_s);
   ~JobGuard();
   JobGuard(JobGuard const&) = delete;
   JobGuard& operator=(JobGuard const&) = delete;
 
+  /// Collective over MPI_COMM_WORLD, once MPI runs: from now on one rank speaks for the job.
+  void join_ranks();
   /// Any thread. A limit of 0 or less is none.
   void enter_phase(std::string phase, double limit_s);
   /// What the rank that speaks does once it has said what failed, for a few seconds at most.
@@ -37,7 +40,7 @@ class JobGuard {
   void watch();
 
   std::string rank_of_size_;  ///< "rank 2/8 on node07"
-  std::string ticket_;        ///< a path that the first failing rank of the job creates
+  std::string ticket_;        ///< a path that the first failing rank of the job creates, if joined
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string phase_ = "start";

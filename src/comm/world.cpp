@@ -186,30 +186,33 @@ LauncherFacts read_launcher() {
 }
 
 struct World::Mpi {
-  Mpi(int& argc, char**& argv) {
+  Mpi(int& argc, char**& argv, LauncherFacts const& launcher, double start_limit_s) {
+    // Before MPI: a rank that never comes would keep the others in MPI_Init.
+    guard = std::make_unique<JobGuard>(
+        fmt::format("{}/{}", std::max(launcher.rank, 0),
+                    launcher.size > 0 ? std::to_string(launcher.size) : "?"),
+        start_limit_s);
     int provided = MPI_THREAD_SINGLE;
     if (MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS) {
       core::fail("MPI_Init_thread failed", core::Exit::environment);
     }
     QUAD_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     QUAD_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
-    guard = std::make_unique<JobGuard>();
+    guard->join_ranks();
     if (provided < MPI_THREAD_MULTIPLE) {
       core::fail("MPI gives no MPI_THREAD_MULTIPLE; use an MPI library built with it",
                  core::Exit::environment);
     }
   }
-  ~Mpi() {
-    guard.reset();
-    MPI_Finalize();
-  }
+  ~Mpi() { MPI_Finalize(); }
 
   std::unique_ptr<JobGuard> guard;
   Group node;  ///< the ranks that share this node's memory
 };
 
-World::World(int& argc, char**& argv)
-    : launcher_{read_launcher()}, mpi_{std::make_unique<Mpi>(argc, argv)} {
+World::World(int& argc, char**& argv, double start_limit_s)
+    : launcher_{read_launcher()},
+      mpi_{std::make_unique<Mpi>(argc, argv, launcher_, start_limit_s)} {
   MPI_Comm comm = MPI_COMM_NULL;
   QUAD_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
   group_ = make_group(comm);
@@ -244,6 +247,7 @@ World::World(int& argc, char**& argv)
 }
 
 World::~World() {
+  enter_phase("end", settings_.timeout.init_s);
   // Nobody's transport may end while a peer still needs its messages.
   group_.barrier();
 }

@@ -29,11 +29,11 @@ struct LauncherFacts {
 LauncherFacts read_launcher();
 
 /// MPI, device, Kokkos, streams and transports of this rank, in the order of life. One per process.
-/// The constructor starts MPI (THREAD_MULTIPLE), maps nodes and checks for lone ranks; open()
-/// chooses the device and starts the rest. Collective, both, and so is the destructor.
+/// The constructor starts MPI (THREAD_MULTIPLE), maps nodes and checks for lone ranks, all under a
+/// limit; open() chooses the device and starts the rest. Collective, both, and so is the destructor.
 class World {
  public:
-  World(int& argc, char**& argv);
+  World(int& argc, char**& argv, double start_limit_s = core::Timeouts{}.init_s);
   ~World();
   World(World const&) = delete;
   World& operator=(World const&) = delete;

@@ -4,6 +4,7 @@
 #include "core/error.hpp"
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <stdexcept>
 #include <string_view>
@@ -12,8 +13,10 @@
 // Ends badly in the way that its argument names; end_of_job.sh looks at the end.
 int main(int argc, char** argv) {
   using namespace quadrille;
-  comm::World world{argc, argv};
   std::string_view const mode = argc > 1 ? argv[1] : "";
+  bool const is_stopped = mode == "stopped" && comm::read_launcher().rank == 1;
+  if (is_stopped) std::raise(SIGSTOP);
+  comm::World world{argc, argv, mode == "stopped" ? 2.0 : 60.0};
   bool const is_last = world.rank() == world.size() - 1;
   world.enter_phase("sabotage", mode == "hang" || mode == "all_hang" ? 1.0 : 0);
 
