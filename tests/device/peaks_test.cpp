@@ -4,6 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+#include <algorithm>
+#include <chrono>
 #include <thread>
 
 namespace quadrille::device {
@@ -43,14 +49,52 @@ TEST(Peaks, OfAHostAreItsVectorsTimesItsClock) {
   EXPECT_EQ(kHost.of(DataType::i32, Compute::i32), 0);
 }
 
-TEST(Peaks, OfThisHostHaveAClockThatProcessorsHave) {
+#ifdef __x86_64__
+/// Operations per second of one core that does nothing but multiply and add doubles in registers. The
+/// shortest of many short runs: others wait for the core too.
+__attribute__((target("avx2,fma"))) double fused_rate_of_avx2() {
+  constexpr int kChains = 10;  // two units with a latency of up to five cycles
+  constexpr int kRounds = 4000;
+  __m256d const h = _mm256_set1_pd(0.5);
+  double shortest = 1;
+  for (int run = 0; run < 1000; ++run) {
+    auto const start = std::chrono::steady_clock::now();
+    __m256d s0 = h, s1 = h, s2 = h, s3 = h, s4 = h, s5 = h, s6 = h, s7 = h, s8 = h, s9 = h;
+    for (int i = 0; i < kRounds; ++i) {
+      s0 = _mm256_fmadd_pd(s0, h, h);
+      s1 = _mm256_fmadd_pd(s1, h, h);
+      s2 = _mm256_fmadd_pd(s2, h, h);
+      s3 = _mm256_fmadd_pd(s3, h, h);
+      s4 = _mm256_fmadd_pd(s4, h, h);
+      s5 = _mm256_fmadd_pd(s5, h, h);
+      s6 = _mm256_fmadd_pd(s6, h, h);
+      s7 = _mm256_fmadd_pd(s7, h, h);
+      s8 = _mm256_fmadd_pd(s8, h, h);
+      s9 = _mm256_fmadd_pd(s9, h, h);
+      asm volatile("" : "+x"(s0), "+x"(s1), "+x"(s2), "+x"(s3), "+x"(s4));
+      asm volatile("" : "+x"(s5), "+x"(s6), "+x"(s7), "+x"(s8), "+x"(s9));
+    }
+    std::chrono::duration<double> const seconds = std::chrono::steady_clock::now() - start;
+    shortest = std::min(shortest, seconds.count());
+  }
+  return 2.0 * 4 * kChains * kRounds / shortest;
+}
+
+TEST(Peaks, OfThisHostAreWhatItsUnitsReach) {
+  if (host_peaks(1).fused_bits != 2 * 256) GTEST_SKIP() << "other vectors than the test has";
+  double const reached = fused_rate_of_avx2();
+  double const peak = host_peaks(1).of(DataType::f64, Compute::f64);
+  EXPECT_LT(reached, 1.15 * peak);  // clocks of two moments differ
+  EXPECT_GT(reached, 0.4 * peak);   // and another thread may have the core's other half
+}
+#endif
+
+TEST(Peaks, OfThisHostCountCores) {
   Peaks const one = host_peaks(1);
   if (one.fused_bits == 0) GTEST_SKIP() << "no vector units that are known";
-  EXPECT_GT(one.clocks_of_all_units, 0.8e9);
-  EXPECT_LT(one.clocks_of_all_units, 7e9);
-  // Threads beyond the cores add nothing. Clocks of two moments may differ.
+  // Threads beyond the cores add nothing. A busy host slows both, at other moments.
   EXPECT_LT(host_peaks(1 << 20).clocks_of_all_units,
-            2.0 * std::thread::hardware_concurrency() * one.clocks_of_all_units);
+            3.0 * std::thread::hardware_concurrency() * one.clocks_of_all_units);
 }
 
 TEST(Peaks, WhatAUnitCannotOrNobodyKnowsIsZero) {
