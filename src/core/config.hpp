@@ -88,6 +88,7 @@ struct Timeouts {
   double init_s = 120;
   double prepare_s = 300;
   double repetition_s = 60;
+  double patience_s = 120;
   double check_s = 300;
   double write_s = 600;
   bool operator==(Timeouts const&) const = default;

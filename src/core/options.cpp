@@ -466,7 +466,12 @@ std::vector<Option> run_options() {
                               "limit of allocating and filling what a case works on", false)),
       of_run(options::seconds("timeout.repetition",
                               at(&RunSettings::timeout, &Timeouts::repetition_s),
-                              "limit of one repetition, or of a batch", false)),
+                              "limit of one repetition, or of a batch; a variant that takes longer "
+                              "is TIMEOUT, the others go on",
+                              false)),
+      of_run(options::seconds("timeout.patience", at(&RunSettings::timeout, &Timeouts::patience_s),
+                              "how long such a repetition is waited for: then the job ends",
+                              false)),
       of_run(options::seconds("timeout.check", at(&RunSettings::timeout, &Timeouts::check_s),
                               "limit of one check", false)),
       of_run(options::seconds("timeout.write", at(&RunSettings::timeout, &Timeouts::write_s),

@@ -129,8 +129,12 @@ class CaseRun {
                   check(line);
                   if (has_digest(line)) compare_digests(line);
                 },
-            .on_step = [this](Line const& line,
-                              std::string_view step) { phase(line, step, limits().repetition_s); },
+            .on_step =
+                [this](Line const& line, std::string_view step) {
+                  // Whose repetition takes too long is told when it has ended, if it does.
+                  double const limit = limits().repetition_s;
+                  phase(line, step, limit > 0 ? limit + limits().patience_s : limit);
+                },
             .on_progress = [this](std::string_view step,
                                   double done) { report_progress(step, 0.2 + 0.8 * done); }};
   }
@@ -179,7 +183,7 @@ class CaseRun {
       }
       set_published(record);
       if (!choice.unsupported.empty()) {
-        record.outcome = Outcome::unsupported;
+        record.outcome = choice.is_left_out ? Outcome::skip : Outcome::unsupported;
         record.reason = choice.unsupported;
       } else if (world_.size() < traits.min_ranks) {
         record.outcome = Outcome::unsupported;
@@ -296,23 +300,26 @@ class CaseRun {
   void check_on_other_data() {
     report_progress("check", 0.1);
     for (Line& line : lines_) {
-      phase(line, "first run", limits().repetition_s);
       Record& record = record_of(line);
-      record.first_use_s = world_.group().max(sampler_.repetition(line, Leg::overlapped));
+      record.first_use_s = sampler_.first_run(line);
       record.implementation = workload_->implementation(*line.variant);
       std::string_view const caveat = line.variant->caveat;
       if (!caveat.empty() && !record.implementation.empty()) record.implementation += "; ";
       record.implementation += caveat;
-      phase(line, "check", limits().check_s);
-      if (case_.check != core::Check::off) check(line);
-      record_kernels(line);
+      if (line.is_over_limit) {
+        set_timeout(record);
+      } else {
+        phase(line, "check", limits().check_s);
+        if (case_.check != core::Check::off) check(line);
+        record_kernels(line);
+      }
       interrupted_ = world_.interrupted();
       if (interrupted_) break;
     }
     std::erase_if(lines_, [&](Line const& line) {
       Outcome const outcome = record_of(line).outcome;
       bool const is_mistake = line.variant->role == Role::demonstration;
-      return outcome == Outcome::fail || outcome == Outcome::unsupported ||
+      return outcome == Outcome::fail || outcome == Outcome::unsupported || line.is_over_limit ||
              (outcome == Outcome::skip && !is_mistake);
     });
   }
@@ -333,6 +340,14 @@ class CaseRun {
           "{}: the occupancy model says {} blocks for each multiprocessor, the driver {}",
           kernel.name, kernel.modelled_blocks, kernel.resident_blocks));
     }
+  }
+
+  void set_timeout(Record& record) const {
+    record.outcome = Outcome::timeout;
+    record.reason = fmt::format(
+        "a repetition took longer than run.timeout.repetition, {}: raise it, or leave the variant "
+        "out",
+        core::format_seconds(limits().repetition_s));
   }
 
   /// Whether no two ranks of the job drive one GPU, whose energy would count twice.
@@ -364,6 +379,8 @@ class CaseRun {
       }
       if (record.outcome == Outcome::fail) {
         // Stays one.
+      } else if (line.is_over_limit) {
+        set_timeout(record);
       } else if (!line.is_complete) {
         record.outcome = Outcome::interrupted;
         record.reason = "a signal asked to stop";

@@ -120,20 +120,48 @@ void Sampler::enqueue(Line const& line, Leg leg, std::int64_t first, std::int64_
   }
 }
 
+void Sampler::begin(Line const& line, std::string_view step) {
+  hooks_.on_step(line, step);
+  begun_ = instruments_.now();
+}
+
+bool Sampler::is_over(double seconds) const {
+  double const limit = world_.settings().timeout.repetition_s;
+  return limit > 0 && seconds > limit;
+}
+
+/// Marks the line where what began took too long on any rank. Collective.
+void Sampler::end(Line& line) {
+  line.is_over_limit = world_.group().agree(is_over(instruments_.now() - begun_)) >= 0;
+}
+
+double Sampler::first_run(Line& line) {
+  begin(line, "first run");
+  double const seconds = world_.group().max(repetition(line, Leg::overlapped));
+  end(line);
+  return seconds;
+}
+
 void Sampler::warm_up(std::vector<Line>& lines) {
   bool is_warm = false;
   for (std::int64_t i = 0; !is_warm && !interrupted_; ++i) {
     is_warm = true;
     for (Line& line : lines) {
-      if (i >= case_.warmup.count && line.warmup_s >= case_.warmup.seconds) continue;
+      bool const is_done = i >= case_.warmup.count && line.warmup_s >= case_.warmup.seconds;
+      if (is_done || line.is_over_limit) continue;
       is_warm = false;
-      hooks_.on_step(line, "warm up");
       if (i == 0) {
         for (Leg const leg : line.legs) {
-          if (leg != Leg::overlapped) repetition(line, leg);
+          if (leg == Leg::overlapped || line.is_over_limit) continue;
+          begin(line, "warm up");
+          repetition(line, leg);
+          end(line);
         }
+        if (line.is_over_limit) continue;
       }
+      begin(line, "warm up");
       warm_up_once(line, i);
+      end(line);
     }
     if (is_warm) return;
     interrupted_ = world_.interrupted();
@@ -160,6 +188,7 @@ void Sampler::sample(std::vector<Line>& lines) {
   bool const is_sustained = case_.clock == core::Clock::sustained;
   for (Line& line : lines) {
     line.seconds.resize(line.legs.size());
+    if (line.is_over_limit) continue;
     if (is_sustained && line.warmup.empty()) warm_up_once(line, 0);  // how long is one?
     choose_batch(line);
   }
@@ -182,12 +211,18 @@ void Sampler::take_turns(std::vector<Line>& lines) {
   bool is_last = false;
   for (std::int64_t i = 0; !is_last && !interrupted_; ++i) {
     is_last = i + 1 == most || (may_stop && i + 1 >= case_.repetitions &&
-                                std::ranges::all_of(lines, [&](auto& l) { return is_narrow(l); }));
+                                std::ranges::all_of(lines, [&](Line const& line) {
+                                  return line.is_over_limit || is_narrow(line);
+                                }));
     for (Line& line : lines) {
-      hooks_.on_step(line, "time");
-      for (std::size_t l = 0; l < line.legs.size(); ++l) {
-        line.seconds[l].push_back(repetition(line, line.legs[l]));
+      std::vector<double> seconds;
+      for (std::size_t l = 0; l < line.legs.size() && !line.is_over_limit; ++l) {
+        begin(line, "time");
+        seconds.push_back(repetition(line, line.legs[l]));
+        end(line);
       }
+      if (line.is_over_limit) continue;
+      for (std::size_t l = 0; l < seconds.size(); ++l) line.seconds[l].push_back(seconds[l]);
       if (may_stop) line.slowest.push_back(world_.group().max(line.seconds.back().back()));
       read_telemetry(line);
       line.is_complete = is_last;
@@ -204,8 +239,11 @@ void Sampler::take_turns(std::vector<Line>& lines) {
 void Sampler::sustain(std::vector<Line>& lines) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     Line& line = lines[i];
-    for (std::size_t l = 0; l < line.legs.size() && !interrupted_; ++l) sustain(line, l);
+    for (std::size_t l = 0; l < line.legs.size() && !interrupted_ && !line.is_over_limit; ++l) {
+      sustain(line, l);
+    }
     if (interrupted_) return;
+    if (line.is_over_limit) continue;
     line.is_complete = true;
     hooks_.after_repetition(line, true);
     hooks_.on_progress("time", static_cast<double>(i + 1) / static_cast<double>(lines.size()));
@@ -230,23 +268,31 @@ void Sampler::sustain(Line& line, std::size_t leg) {
   instruments_.start();
   std::size_t marks = 0;
   double spent = 0;
-  for (bool is_over = false; !is_over;) {
-    hooks_.on_step(line, "time");
+  double longest = 0;
+  for (bool is_last = false; !is_last;) {
+    begin(line, "time");
     // Behind the chunk that lap() waits for lie others: the queue never runs dry.
     for (; marks < seconds.size() + Instruments::kMostMarks; ++marks) {
       enqueue(line, line.legs[leg], static_cast<std::int64_t>(marks) * line.batch, line.batch);
       instruments_.mark();
     }
     spent += lap();
+    longest = std::max(longest, instruments_.now() - begun_);
+    bool const is_slow = is_over(longest);
     bool const is_done = spent >= kSustainedSeconds &&
                          static_cast<std::int64_t>(seconds.size()) >= case_.repetitions;
     if (!in_step) {
-      is_over = is_done || comm::JobGuard::signalled();
+      is_last = is_done || is_slow || comm::JobGuard::signalled();
     } else if (seconds.size() % laps_between == 0) {
-      is_over = world_.group().agree(!is_done) < 0 || world_.interrupted();
+      is_last = world_.group().agree(!is_done) < 0 || world_.group().agree(is_slow) >= 0 ||
+                world_.interrupted();
     }
   }
-  while (seconds.size() < marks) lap();
+  while (seconds.size() < marks) {
+    begin(line, "time");
+    lap();
+  }
+  line.is_over_limit = world_.group().agree(is_over(longest)) >= 0;
   interrupted_ = world_.interrupted();
   // A sample of every rank, or none.
   auto const common =

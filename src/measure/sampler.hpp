@@ -49,6 +49,7 @@ struct Line {
   double warmup_s = 0;                       ///< seconds of all its untimed executions, by the
                                              ///< rank that had the fewest
   bool is_complete = false;                  ///< its last repetition ran
+  bool is_over_limit = false;                ///< a repetition took too long: no more follow
   std::vector<double> slowest;  ///< of all ranks, per repetition; where the case stops by it
   std::vector<double> clock_hz, power_w;  ///< after each repetition, where the device tells
   std::vector<double> energy_j;  ///< its counter after each sample of a sustained clock, likewise
@@ -65,7 +66,7 @@ class Sampler {
     /// Behind a repetition of a line, with its outputs in place; with a sustained clock behind the
     /// last alone.
     std::function<void(Line& line, bool is_last)> after_repetition = [](Line&, bool) {};
-    /// "warm up" or "time", before each repetition of a line.
+    /// "first run", "warm up" or "time", before each repetition of a line.
     std::function<void(Line const& line, std::string_view step)> on_step = [](Line const&,
                                                                               std::string_view) {};
     /// The done share of a step.
@@ -80,6 +81,8 @@ class Sampler {
   /// One repetition of a line from barrier to the end of the stream; seconds of one execution of
   /// the line's batch. The clock stops before any other barrier: every rank's time is its own.
   double repetition(Line const& line, Leg leg);
+  /// The very first, before anything is warm; its seconds on the slowest rank.
+  double first_run(Line& line);
   /// At least as many repetitions and seconds of each line as the case wants.
   void warm_up(std::vector<Line>& lines);
   /// The timed ones, in turn: as many repetitions as the case wants, or more until it may stop. With
@@ -104,6 +107,9 @@ class Sampler {
 
  private:
   double repetition(Line const& line, Leg leg, std::int64_t executions);
+  void begin(Line const& line, std::string_view step);
+  bool is_over(double seconds) const;
+  void end(Line& line);
   void warm_up_once(Line& line, std::int64_t i);
   bool is_alone() const;
   std::int64_t executions_within(double seconds, Line const& line) const;
@@ -125,6 +131,7 @@ class Sampler {
   Workload& workload_;  ///< the set that is judged
   Hooks hooks_;
   std::vector<std::unique_ptr<Workload>> further_sets_;
+  double begun_ = 0;  ///< when the step began that may take as long as a repetition
   bool interrupted_ = false;
 };
 

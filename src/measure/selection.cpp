@@ -32,6 +32,27 @@ VariantInfo const* best_of(WorkloadEntry const& entry, core::Case const& spec,
   return best != nullptr ? best : any;
 }
 
+/// Work of one repetition on a rank that takes one thread and the textbook's loops about two seconds.
+struct PatientWork {
+  std::string_view unit;
+  double amount;
+};
+constexpr PatientWork kPatientWork[] = {{"FLOP/s", 2e9}, {"B/s", 1e10}, {"eval/s", 5e7}};
+
+/// Why "all" leaves a row out that could run; empty where it does not.
+std::string impatience(VariantInfo const& row, Description const& description, int ranks) {
+  if (row.role != Role::reference || row.where != kernels::Where::host) return {};
+  for (PatientWork const& patient : kPatientWork) {
+    double const share = description.amount / ranks;
+    if (patient.unit != description.unit || share <= patient.amount) continue;
+    return fmt::format(
+        "variant '{}' is left out of \"all\", since its one thread would take seconds "
+        "for each repetition; name it to measure it",
+        row.name);
+  }
+  return {};
+}
+
 core::Extents scaled(core::Extents const& shape, std::int64_t first) {
   core::Extents result = shape;
   result.auto_fraction = 0;
@@ -75,28 +96,40 @@ void agree(comm::Group const& group, std::vector<std::string>& reasons) {
 }
 
 std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case const& spec,
-                                      device::Device const& device, Traits const& traits,
-                                      std::vector<std::string> const& reasons) {
+                                      device::Device const& device, Description const& description,
+                                      int ranks, std::vector<std::string> const& reasons) {
   Selection const& rows = entry.variants;
+  Traits const& traits = description.traits;
   VariantInfo const* const best = best_of(entry, spec, device, reasons);
   auto const place = std::ranges::find(rows, best) - rows.begin();
   bool const best_runs = best != nullptr && reasons[static_cast<std::size_t>(place)].empty();
   std::vector<Selected> selected;
-  auto const add = [&](std::size_t i, bool is_named) {
+  auto const add = [&](std::size_t i, bool has_name) {
     VariantInfo const* const row = rows[i];
     if (std::ranges::find(selected, row, &Selected::info) != selected.end()) return;
     if (reasons[i].empty()) {
       selected.push_back({row, ""});
-    } else if (is_named) {
+    } else if (has_name) {
       bool const has_way_out = best_runs && row->role != Role::demonstration;
       selected.push_back(
           {row, fmt::format("variant '{}' {}{}", row->name, reasons[i],
                             has_way_out ? fmt::format("; use variant '{}'", best->name) : "")});
     }
   };
+  auto const is_named = [&](VariantInfo const* row) {
+    return std::ranges::find(spec.variants, row->name) != spec.variants.end();
+  };
+  auto const add_of_all = [&](std::size_t i) {
+    std::string reason = is_named(rows[i]) ? "" : impatience(*rows[i], description, ranks);
+    if (reason.empty() || !reasons[i].empty()) {
+      add(i, false);
+    } else {
+      selected.push_back({rows[i], std::move(reason), true});
+    }
+  };
   for (std::string const& name : spec.variants) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (name == "all") add(i, false);
+      if (name == "all") add_of_all(i);
       if (name == "best" && rows[i] == best) add(i, true);
       if (name != rows[i]->name) continue;
       // A name may have a row for each kind of device.
@@ -122,7 +155,7 @@ std::vector<Selected> select_variants(comm::World const& world, Workload const& 
     if (reasons[i].empty()) reasons[i] = workload.unavailable_reason(*entry.variants[i], world);
   }
   agree(world.group(), reasons);
-  return select_variants(entry, spec, world.device(), workload.describe({}).traits, reasons);
+  return select_variants(entry, spec, world.device(), workload.describe({}), world.size(), reasons);
 }
 
 Selection running(std::vector<Selected> const& selected) {
@@ -153,7 +186,7 @@ core::Extents largest_fitting(core::Case spec, WorkloadEntry const& entry, comm:
     double const least = workload->describe({}).memory_bytes;
     if (!(least <= memory)) return least;  // before anybody looks at each of its parts
     auto const selected =
-        select_variants(entry, spec, world.device(), workload->describe({}).traits,
+        select_variants(entry, spec, world.device(), workload->describe({}), world.size(),
                         unsupported_reasons(*workload, entry, spec, world.device()));
     return workload->describe(running(selected)).memory_bytes;
   };

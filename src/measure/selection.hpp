@@ -12,7 +12,8 @@ namespace quadrille::measure {
 /// A variant that a case asks for, or that joins it.
 struct Selected {
   kernels::VariantInfo const* info = nullptr;
-  std::string unsupported;  ///< why it cannot run; empty: it runs
+  std::string unsupported;   ///< why it does not run; empty: it runs
+  bool is_left_out = false;  ///< it could, but "all" spares everybody the time
 };
 
 /// Why each row of the workload's table does not run this case, in its order: what the device lacks,
@@ -25,10 +26,11 @@ std::vector<std::string> unsupported_reasons(Workload const& workload, WorkloadE
 void agree(comm::Group const& group, std::vector<std::string>& reasons);
 
 /// Resolves "best", "all" and names, and joins the bar and a local ceiling where the case wants the
-/// vendor's line. Rows that cannot run are left out unless the case names them.
+/// vendor's line. Rows that cannot run are left out unless the case names them; of the textbook's, which
+/// have one thread, "all" tells why it leaves them out where they would take seconds.
 std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case const& spec,
-                                      device::Device const& device, Traits const& traits,
-                                      std::vector<std::string> const& reasons);
+                                      device::Device const& device, Description const& description,
+                                      int ranks, std::vector<std::string> const& reasons);
 /// All three: collective.
 std::vector<Selected> select_variants(comm::World const& world, Workload const& workload,
                                       WorkloadEntry const& entry, core::Case const& spec);

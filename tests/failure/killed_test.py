@@ -63,14 +63,26 @@ def kill_in_second_case(program, source):
 
 
 def fail_in_second_case(program):
-    """A repetition beyond its limit ends the job; the table of the first case stands before the end."""
+    """A repetition that does not end ends the job; the table of the first case stands before the end."""
     source = program.folder / "slow.toml"
     first, second = INPUT.split('name = "second"')
     source.write_text(first + 'name = "second"' + second.replace("vector", "gemm").replace("1007", "4Ki"))
     ended = program.call("run", source, "--run-id", "failed", "--set", f"run.output={program.folder}", "--set",
-                         "run.timeout.repetition=3s", ranks=2)
+                         "run.timeout.repetition=2s", "--set", "run.timeout.patience=1s", ranks=2)
     check(ended.returncode == 5 and "FATAL" in ended.stderr, "expected a time-out", ended)
     check("first" in ended.stdout and "RESULT FAIL executed=1" in ended.stdout, "the first case must be shown", ended)
+
+
+def go_on_behind_a_slow_variant(program):
+    """A repetition beyond its limit that does end takes its variant out, and nothing else."""
+    source = program.folder / "slow_first.toml"
+    source.write_text('[run]\ndevice = "host"\nvendor = "off"\ntimeout = { repetition = "1s" }\n'
+                      '[[case]]\nworkload = "gemm"\nsize = "1400"\nvariant = "reference"\n'
+                      '[[case]]\nworkload = "vector"\nsize = "1007"\nvariant = "reference"\n')
+    ended, result, _ = program.run(source, ranks=2)
+    check(ended.returncode == 5 and "FATAL" not in ended.stderr, "expected a time-out that the job survives", ended)
+    verdicts = [(case["id"], case["verdict"]) for case in result["cases"]]
+    check(verdicts == [("gemm:reference", "TIMEOUT"), ("vector:reference", "PASS")], f"not {verdicts}", ended)
 
 
 def damage(program):
@@ -96,6 +108,7 @@ def main():
     source.write_text(INPUT)
     kill_in_second_case(program, source)
     fail_in_second_case(program)
+    go_on_behind_a_slow_variant(program)
     damage(program)
     print("what was finished is kept")
 

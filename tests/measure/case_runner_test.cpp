@@ -349,6 +349,67 @@ TEST(Check, MistakesAreShownAndTimed) {
   EXPECT_EQ(told(lucky.measure()), Names{"mistake SKIP: demonstration: right by luck this time"});
 }
 
+/// Makes the n-th execution of `plain` on the last rank, from 0, take longer than a repetition may.
+void delay_plain(Rig& rig, int nth) {
+  rig.script.cost = [nth, n = std::make_shared<int>(0)](VariantInfo const& variant, Leg) {
+    bool const is_it = variant.name == kPlain.name && (*n)++ == nth && is_last_rank();
+    return is_it ? world().settings().timeout.repetition_s + 1 : kTick;
+  };
+}
+
+TEST(Limit, WhatTakesTooLongIsNotRunAgainAndEndsNoOther) {
+  for (core::Clock const clock : {core::Clock::burst, core::Clock::sustained}) {
+    // The first run, a warm-up, timed repetitions.
+    for (int nth = 0; nth < 4; ++nth) {
+      Rig rig;
+      rig.spec.clock = clock;
+      rig.script.description.traits.communicates = true;
+      delay_plain(rig, nth);
+
+      std::vector<Record> const records = rig.measure();
+
+      SCOPED_TRACE(nth);
+      EXPECT_EQ(records[0].outcome, Outcome::timeout);
+      EXPECT_NE(records[0].reason.find("run.timeout.repetition, 60"), std::string::npos)
+          << records[0].reason;
+      EXPECT_EQ(records[1].outcome, Outcome::pass);
+      if (clock != core::Clock::burst) continue;
+      EXPECT_EQ(rig.script.count("run plain"), nth + 1);
+      EXPECT_EQ(records[0].seconds.size(), samples(std::max(0, nth - 2)));
+      RunResult result{{}, records};
+      result.info.status = "finished";
+      EXPECT_EQ(exit_code(result), core::Exit::timeout);
+    }
+  }
+}
+
+TEST(Limit, IsThatOfEachLeg) {
+  Rig rig;
+  rig.spec.legs = true;
+  rig.script.description.traits.has_legs = rig.script.description.traits.communicates = true;
+  rig.script.cost = [](VariantInfo const&, Leg) {
+    return world().settings().timeout.repetition_s - 1;
+  };
+
+  for (Record const& record : rig.measure()) EXPECT_EQ(record.outcome, Outcome::pass);
+}
+
+TEST(Limit, OfALegIsThatOfTheVariant) {
+  Rig rig;
+  rig.spec.legs = true;
+  rig.script.description.traits.has_legs = rig.script.description.traits.communicates = true;
+  rig.script.cost = [](VariantInfo const& variant, Leg leg) {
+    bool const is_it = variant.name == kPlain.name && leg == Leg::serial;
+    return is_it ? world().settings().timeout.repetition_s + 1 : kTick;
+  };
+
+  std::vector<Record> const records = rig.measure();
+
+  EXPECT_EQ(records[0].outcome, Outcome::timeout);
+  EXPECT_EQ(rig.script.count("run plain serial"), 1);
+  EXPECT_EQ(records[1].outcome, Outcome::pass);
+}
+
 TEST(Unsupported, KeepsItsRecordAndEndsNoOther) {
   Rig rig;
   if (is_last_rank()) {

@@ -34,6 +34,7 @@ constexpr VariantInfo kInPlace = [] {
   row.in_place = true;
   return row;
 }();
+constexpr VariantInfo kTextbook = fake_row("textbook", 0, Role::reference, Where::host);
 constexpr VariantInfo kCeiling = fake_row("ceiling", 0, Role::ceiling);
 // One name, a row for each kind of device.
 constexpr VariantInfo kTwinGpu = fake_row("twin", 0, Role::own, Where::cuda);
@@ -47,7 +48,9 @@ struct Rig {
     return unsupported_reasons(*workload(), entry, spec, world().device());
   }
   std::vector<Selected> selected(Traits const& traits = {}) {
-    return select_variants(entry, spec, world().device(), traits, reasons());
+    Description description = workload()->describe({});
+    description.traits = traits;
+    return select_variants(entry, spec, world().device(), description, 1, reasons());
   }
   std::unique_ptr<Workload> workload() { return entry.make(spec, world().size(), world().rank()); }
   void refuse(Names names, std::string reason = "has no time") {
@@ -157,6 +160,28 @@ TEST(All, HaveMistakesWhereTheCaseDemonstrates) {
 
   EXPECT_EQ(told(rig.selected()),
             (Names{"reference", "plain", "fast", "vendor", "mistake", "ceiling", "twin"}));
+}
+
+TEST(All, LeaveOutTheTextbookWhereItTakesLong) {
+  Rig rig;
+  rig.spec.variants = {"all"};
+  rig.entry.variants = {&kTextbook, &kFast};
+  rig.script.description.unit = "FLOP/s";
+  rig.script.description.amount = 2e9;
+  EXPECT_EQ(told(rig.selected()), (Names{"textbook", "fast"}));
+
+  rig.script.description.amount = 2.1e9;
+  std::vector<Selected> const selected = rig.selected();
+  ASSERT_EQ(selected.size(), 2U);
+  EXPECT_TRUE(selected[0].is_left_out);
+  EXPECT_NE(selected[0].unsupported.find("name it"), std::string::npos);
+  EXPECT_FALSE(selected[1].is_left_out) << "it is no textbook's";
+
+  rig.spec.variants = {"all", "textbook"};
+  EXPECT_EQ(told(rig.selected()), (Names{"textbook", "fast"})) << "who names it waits";
+  rig.spec.variants = {"all"};
+  rig.refuse({"textbook"});
+  EXPECT_EQ(told(rig.selected()), Names{"fast"}) << "what cannot run is not told of";
 }
 
 TEST(Named, KeepTheReasonAndAWayOut) {
