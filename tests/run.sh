@@ -6,6 +6,8 @@
 #
 #   tests/run.sh [--sanitize | --no-sanitize] [ctest options]      e.g. tests/run.sh -R comm
 #
+# Then `ctest --preset slow` runs the tests that are left out because they take minutes.
+#
 #   --sanitize   the same tests first with AddressSanitizer and UndefinedBehaviorSanitizer;
 #                the default where CI=true
 set -euo pipefail
