@@ -56,6 +56,18 @@ std::string refused_name(std::string const& id) {
                      id);
 }
 
+/// Seconds for MPI to start and for the configuration to be read. The input file is not known yet;
+/// what is wrong with a --set is told when it is applied.
+double start_limit(RunArguments const& arguments) {
+  constexpr std::string_view kKey = "run.timeout.init=";
+  double limit = core::Timeouts{}.init_s;
+  for (std::string_view const set : arguments.sets) {
+    if (!set.starts_with(kKey)) continue;
+    if (auto const seconds = core::parse_seconds(set.substr(kKey.size()))) limit = *seconds;
+  }
+  return limit;
+}
+
 /// Says something once for all ranks and ends with this code.
 core::Exit refuse(comm::World const& world, std::string const& why, core::Exit code) {
   if (world.rank() == 0) fmt::print(stderr, "quadrille: {}\n", why);
@@ -262,8 +274,9 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
 }  // namespace
 
 core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
-  comm::World world{argc, argv};
-  world.enter_phase("read the configuration", core::Timeouts{}.init_s);
+  double const limit = start_limit(arguments);
+  comm::World world{argc, argv, limit};
+  world.enter_phase("read the configuration", limit);
   std::optional<measure::Fault> const fault =
       arguments.fault.empty() ? measure::Fault::none
                               : core::parse_enum<measure::Fault>(arguments.fault);

@@ -460,8 +460,9 @@ std::vector<Option> run_options() {
                             "largest single MPI message, NCCL call or HDF5 write, 1Ki to 1Gi; MPI "
                             "counts in int",
                             {.least = 1024, .most = 1 << 30})),
-      of_run(options::seconds("timeout.init", at(&RunSettings::timeout, &Timeouts::init_s),
-                              "limit of opening devices, and of the end", false)),
+      of_run(options::seconds(
+          "timeout.init", at(&RunSettings::timeout, &Timeouts::init_s),
+          "limit of opening devices, and of the end; with --set also of MPI's start", false)),
       of_run(options::seconds("timeout.prepare", at(&RunSettings::timeout, &Timeouts::prepare_s),
                               "limit of allocating and filling what a case works on", false)),
       of_run(options::seconds("timeout.repetition",

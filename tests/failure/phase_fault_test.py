@@ -1,0 +1,92 @@
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever a rank does wrong, in whatever phase: one line says so, the job ends soon and with the code promised.
+
+phase_fault_test.py few|all PHASE_FAULT_PROGRAM LAUNCHER...
+
+"few" tries each phase and each fault once on 2 ranks, "all" every pair on 2 and 4. Prints a table.
+"""
+import itertools
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from quadrille import check  # noqa: E402
+
+INPUT = """
+[run]
+device = "host"
+vendor = "off"
+warmup = { count = 1, seconds = 0 }
+repetitions = 2
+
+[[case]]
+workload = "summa"
+size = "40"
+variant = "host_simd"
+save = true
+"""
+# The end of each phase's name, the key of its limit, and whether kernels run in it.
+PHASES = {"start": ("init", False), "read the configuration": ("init", False), "open the device": ("init", False),
+          "prepare": ("prepare", True), "first run": ("repetition", True), "check": ("check", False),
+          "warm up": ("repetition", True), "time": ("repetition", True), "save": ("write", False),
+          "collect": ("write", False), "write the result": ("write", False), "end": ("init", False)}
+# Exit codes and lines of ours. Of a rank that is killed the launcher tells.
+FAULTS = {"killed": (128 + signal.SIGKILL, None), "stopped": (5, "no end after"), "throws": (4, "uncaught exception"),
+          "absent": (5, "no end after"), "spins": (5, "no end after")}
+LIMIT = 4
+PATIENCE = 1
+AT_ONCE = 4
+
+
+def fault_in(program, launcher, folder, phase, fault, ranks):
+    key, _ = PHASES[phase]
+    code, words = FAULTS[fault]
+    if phase == "start" and fault == "throws":
+        return None  # before main there is nobody to throw
+    output = pathlib.Path(tempfile.mkdtemp(dir=folder))
+    begin = time.monotonic()
+    command = [*launcher, "-n", str(ranks), program, phase, fault, folder / "input.toml", f"run.output={output}",
+               f"run.timeout.{key}={LIMIT}s", f"run.timeout.patience={PATIENCE}s"]
+    process = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=100,
+                             env={**os.environ, "TMPDIR": str(output)})
+    seconds = time.monotonic() - begin
+    where = f"{fault} in '{phase}' on {ranks} ranks"
+    check(re.search(rf"^in .*{phase}$", process.stderr, re.M), f"{where}: the fault did not happen", process)
+    check(process.returncode == code, f"{where}: exit code {process.returncode}, expected {code}", process)
+    lines = re.findall("^FATAL .*", process.stderr, re.M)
+    check(len(lines) == (words is not None), f"{where}: {len(lines)} FATAL lines", process)
+    check(words is None or words in lines[0], f"{where}: no '{words}' in {lines}", process)
+    check(fault != "throws" or f"{phase}':" in lines[0], f"{where}: another phase in {lines}", process)
+    limit = (LIMIT + PATIENCE) * (words == "no end after")
+    check(seconds < limit + 10, f"{where}: ended after {seconds:.1f} s", process)
+    return f"{phase:24}{fault:10}{ranks:5}{process.returncode:6}{seconds:7.1f} s"
+
+
+def main():
+    how_many, program, *launcher = sys.argv[1:]
+    pairs = [(phase, fault) for phase, fault in itertools.product(PHASES, FAULTS)
+             if fault != "spins" or PHASES[phase][1]]
+    tries = [(phase, fault, ranks) for ranks in (2, 4) for phase, fault in pairs]
+    if how_many == "few":
+        by_phase = dict(zip(PHASES, itertools.cycle(FAULTS)))
+        tries = [(phase, fault if (phase, fault) in pairs else "stopped", 2) for phase, fault in by_phase.items()]
+    with tempfile.TemporaryDirectory(prefix="quadrille-test-") as name:
+        folder = pathlib.Path(name)
+        (folder / "input.toml").write_text(INPUT)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            lines = pool.map(lambda one: fault_in(program, launcher, folder, *one), tries)
+            print(f"{'phase':24}{'fault':10}{'ranks':>5}{'code':>6}{'took':>9}")
+            for line in lines:
+                if line:
+                    print(line)
+
+
+main()
