@@ -6,12 +6,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -63,6 +66,21 @@ std::string host_name() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
   return name.data();
+}
+
+/// Whether no other process that this one's parent started has said it before; while this one lives.
+/// Before MPI nothing else joins the ranks of a node.
+bool speaks_before_others() {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  // The first character stays 0: a name that is in no file system and ends with the process.
+  std::string const name = fmt::format("quadrille-start-{}", getppid());
+  name.copy(address.sun_path + 1, sizeof address.sun_path - 1);
+  auto const size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  int const descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  bool const is_taken = bind(descriptor, reinterpret_cast<sockaddr const*>(&address), size) != 0 &&
+                        errno == EADDRINUSE;
+  return !is_taken;
 }
 
 }  // namespace
@@ -156,9 +174,11 @@ void JobGuard::end_job(core::Failure const& failure) {
     last_words = last_words_;
   }
   bool const has_joined = !path.empty();
-  int const ticket =
-      has_joined ? open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600) : -1;
-  if (has_joined && ticket < 0 && errno == EEXIST) {
+  bool const speaks =
+      has_joined ? open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600) >= 0 ||
+                       errno != EEXIST
+                 : speaks_before_others();
+  if (!speaks) {
     // Somebody else speaks. The launcher ends this rank meanwhile, or it ends by itself.
     sleep(2);
     _exit(code);
@@ -170,7 +190,10 @@ void JobGuard::end_job(core::Failure const& failure) {
   // One write, so that lines of several processes do not mix.
   [[maybe_unused]] auto const written = write(STDERR_FILENO, line.data(), line.size());
 
-  if (!has_joined) _exit(code);  // the launcher ends the others
+  if (!has_joined) {
+    sleep(1);     // others reach their limits at about the same time
+    _exit(code);  // the launcher ends them
+  }
   // Either may wait for a lock that a hanging thread holds.
   g_exit_code = code;
   handle(SIGALRM, leave_now);

@@ -35,7 +35,7 @@ save = true
 """
 # The end of each phase's name, the key of its limit, and whether kernels run in it.
 PHASES = {"start": ("init", False), "read the configuration": ("init", False), "open the device": ("init", False),
-          "prepare": ("prepare", True), "first run": ("repetition", True), "check": ("check", False),
+          "prepare": ("prepare", False), "first run": ("repetition", True), "check": ("check", False),
           "warm up": ("repetition", True), "time": ("repetition", True), "save": ("write", False),
           "collect": ("write", False), "write the result": ("write", False), "end": ("init", False)}
 # Exit codes and lines of ours. Of a rank that is killed the launcher tells.
@@ -81,12 +81,17 @@ def main():
     with tempfile.TemporaryDirectory(prefix="quadrille-test-") as name:
         folder = pathlib.Path(name)
         (folder / "input.toml").write_text(INPUT)
+
+        def judge(one):
+            try:
+                return fault_in(program, launcher, folder, *one)
+            except SystemExit:
+                return f"{one}: WRONG"
+
         with ThreadPoolExecutor(AT_ONCE) as pool:
-            lines = pool.map(lambda one: fault_in(program, launcher, folder, *one), tries)
-            print(f"{'phase':24}{'fault':10}{'ranks':>5}{'code':>6}{'took':>9}")
-            for line in lines:
-                if line:
-                    print(line)
+            lines = [line for line in pool.map(judge, tries) if line]
+    print(f"{'phase':24}{'fault':10}{'ranks':>5}{'code':>6}{'took':>9}", *lines, sep="\n")
+    check(not any("WRONG" in line for line in lines), "not all ended as they must")
 
 
 main()

@@ -3,8 +3,10 @@
 
 // What the checks of results say of results that are known: right ones, and wrong ones at every place
 // where tiles, rows and ranks end. At any number of ranks.
+#include "measure/selection.hpp"
 #include "support/mpi_world.hpp"
 #include "workloads/product_check.hpp"
+#include "workloads/registry.hpp"
 
 #include <gtest/gtest.h>
 
@@ -294,6 +296,34 @@ TEST(Agree, SaysWhatTheLowestRankFound) {
   EXPECT_EQ(verdict.wrong, world.size() - 1);
   EXPECT_EQ(verdict.allowed, 1);
   EXPECT_EQ(verdict.detail.starts_with("rank 1"), world.size() > 1) << verdict.detail;
+}
+
+TEST(ReductionCheck, HasNoToleranceForWholeNumbers) {
+  comm::World& world = test::world();
+  core::Config const config =
+      *core::resolve("[[case]]\nworkload = \"reduction\"\nsize = \"1007\"\ndata = \"integer\"\n",
+                     "test", {}, vocabulary());
+  core::Case const& spec = config.cases.front();
+  measure::WorkloadEntry const& entry = entry_of(*spec.workload);
+  auto const workload = entry.make(spec, world.size(), world.rank());
+  measure::Selection const selected =
+      measure::running(measure::select_variants(world, *workload, entry, spec));
+  workload->prepare(world, 1, selected);
+  workload->reset(world, *selected.front());
+  workload->run(world, measure::Leg::overlapped, *selected.front());
+  world.stream().synchronize();
+  EXPECT_TRUE(workload->validate(world).valid);
+
+  std::vector<device::MatrixView> const outputs = measure::outputs_of(*workload);
+  ASSERT_FALSE(outputs.empty());
+  for (device::MatrixView const& output : outputs) {
+    for (std::int64_t i = 0; i < output.cols; ++i) {
+      double& value = static_cast<double*>(output.data)[i];
+      value += 1;
+      EXPECT_FALSE(workload->validate(world).valid) << i;
+      value -= 1;
+    }
+  }
 }
 
 TEST(Separation, IsOfValueAndBound) {
