@@ -189,14 +189,13 @@ std::vector<std::string> Group::all_gather(std::string const& text) const {
   return all;
 }
 
-std::vector<double> Group::all_gather(std::span<double const> values) const {
-  auto const ranks = static_cast<std::size_t>(impl_->size);
-  std::vector<double> all(values.size() * ranks);
-  checked_count(all.size(), sizeof(double));
+std::vector<double> Group::gather(std::span<double const> values) const {
+  std::size_t const pieces = impl_->rank == 0 ? static_cast<std::size_t>(impl_->size) : 0;
+  std::vector<double> all(values.size() * pieces);
   int const count = checked_count(values.size(), sizeof(double));
   MPI_Request request = MPI_REQUEST_NULL;
-  QUAD_MPI(MPI_Iallgather(values.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE,
-                          impl_->comm, &request));
+  QUAD_MPI(MPI_Igather(values.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, 0,
+                       impl_->comm, &request));
   finish(request);
   return all;
 }

@@ -43,8 +43,8 @@ class Group {
   std::int64_t max(std::int64_t value) const;
   /// Every rank's text, in rank order, on every rank.
   std::vector<std::string> all_gather(std::string const& text) const;
-  /// Every rank's values (equal lengths), concatenated in rank order, on every rank.
-  std::vector<double> all_gather(std::span<double const> values) const;
+  /// Every rank's values (equal lengths), concatenated in rank order, on rank 0; nothing on others.
+  std::vector<double> gather(std::span<double const> values) const;
   /// Raw bytes to one rank and from another, both in one call; for checks and faults, not for
   /// speed.
   void exchange(std::span<std::byte const> send, int to, std::span<std::byte> receive,

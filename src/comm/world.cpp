@@ -152,7 +152,7 @@ void refuse_shared_gpus(std::vector<Placement> const& placements) {
 
 // One member a line; none contains a line break.
 std::string pack(Placement const& place) {
-  std::string text;
+  std::string text = fmt::format("{}\n", place.local_size);
   visit_members(place,
                 [&](char const*, auto const& member) { text += fmt::format("{}\n", member); });
   return text;
@@ -160,7 +160,7 @@ std::string pack(Placement const& place) {
 
 Placement unpack(std::string_view text) {
   Placement place;
-  visit_members(place, [&]<class T>(char const*, T& member) {
+  auto const take = [&]<class T>(char const*, T& member) {
     std::string_view const line = text.substr(0, text.find('\n'));
     text.remove_prefix(line.size() + 1);
     if constexpr (std::is_same_v<T, std::string>) {
@@ -168,7 +168,9 @@ Placement unpack(std::string_view text) {
     } else {
       std::from_chars(line.data(), line.data() + line.size(), member);
     }
-  });
+  };
+  take("local_size", place.local_size);
+  visit_members(place, take);
   return place;
 }
 
@@ -262,6 +264,7 @@ void World::open(core::RunSettings const& settings) {
   mine.rank = rank();
   mine.node = host_name();
   mine.local_rank = node.rank();
+  mine.local_size = node.size();
   mine.cpus = list_cpus(affinity());
   mine.threads = threads;
   kokkos_ = std::make_unique<device::KokkosRuntime>(threads, gpu);
@@ -272,13 +275,8 @@ void World::open(core::RunSettings const& settings) {
   mine.numa = device_->facts().numa_node;
   mine.free_memory = static_cast<std::int64_t>(device_->free_memory());
 
-  double const local_size = node.size();
-  std::vector<double> const local_sizes = group_.all_gather(std::span{&local_size, 1});
   placements_.clear();
-  for (std::string const& text : group_.all_gather(pack(mine))) {
-    Placement& place = placements_.emplace_back(unpack(text));
-    place.local_size = static_cast<int>(local_sizes[static_cast<std::size_t>(place.rank)]);
-  }
+  for (std::string const& text : group_.all_gather(pack(mine))) placements_.push_back(unpack(text));
   if (!settings.allow_shared_gpu) refuse_shared_gpus(placements_);
   compute_ = device::Stream{*device_, "compute"};
   communicate_ = device::Stream{*device_, "communicate", device::Priority::high};

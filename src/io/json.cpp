@@ -159,7 +159,6 @@ measure::Record decode_record(Json const& from) {
   decode(from.at("check"), record.check);
   visit_summary(record, Decode{from.at("summary")});
   decode(from.at("seconds"), record.seconds);
-  decode(from.at("warmup"), record.warmup);
   decode_member("clock_hz", record.clock_hz);
   decode_member("power_w", record.power_w);
   decode_member("energy_counter_j", record.energy_counter_j);
@@ -190,8 +189,8 @@ bool has_whole_repetitions(measure::Record const& record) {
     return seconds.empty() ||
            (record.ranks > 0 && seconds.size() % static_cast<std::size_t>(record.ranks) == 0);
   };
-  return whole(record.seconds) && whole(record.warmup) && whole(record.clock_hz) &&
-         whole(record.power_w) && whole(record.energy_counter_j) &&
+  return whole(record.seconds) && whole(record.clock_hz) && whole(record.power_w) &&
+         whole(record.energy_counter_j) &&
          std::ranges::all_of(record.legs, whole, &measure::LegSamples::seconds);
 }
 
@@ -208,7 +207,6 @@ std::string to_json_line(measure::Record const& record) {
   line["check"] = encode(record.check);
   visit_summary(record, Encode{line["summary"] = Json::object()});
   line["seconds"] = encode(record.seconds);
-  line["warmup"] = encode(record.warmup);
   line["clock_hz"] = encode(record.clock_hz);
   line["power_w"] = encode(record.power_w);
   line["energy_counter_j"] = encode(record.energy_counter_j);

@@ -91,6 +91,7 @@ void visit_summary(Record& record, Visit&& visit) {
   visit("median_low_s", record.time.median_low);
   visit("median_high_s", record.time.median_high);
   visit("first_use_s", record.first_use_s);
+  visit("warmups", record.warmups);
   visit("warmup_s", record.warmup_s);
   visit("rate", record.rate);
   visit("imbalance", record.imbalance);

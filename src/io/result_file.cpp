@@ -200,7 +200,6 @@ void write_case(hid_t cases, Record const& record) {
   Group const at = make_group(cases, name);
   visit_case(record, WriteAttributes{at});
   write_samples(at, "time", record.seconds, record.ranks);
-  write_samples(at, "warmup", record.warmup, record.ranks);
   if (!record.clock_hz.empty()) write_samples(at, "clock", record.clock_hz, record.ranks, "Hz");
   if (!record.power_w.empty()) write_samples(at, "power", record.power_w, record.ranks, "W");
   if (!record.energy_counter_j.empty()) {
@@ -472,7 +471,6 @@ Record read_case(hid_t at, ReadStatus& status) {
   Record record;
   visit_case(record, ReadAttributes{at, status});
   record.seconds = read_samples(at, "time", status);
-  record.warmup = read_samples(at, "warmup", status);
   if (H5Lexists(at, "clock", H5P_DEFAULT) > 0) record.clock_hz = read_samples(at, "clock", status);
   if (H5Lexists(at, "power", H5P_DEFAULT) > 0) record.power_w = read_samples(at, "power", status);
   if (H5Lexists(at, "energy", H5P_DEFAULT) > 0) {

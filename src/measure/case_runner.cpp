@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -19,18 +20,18 @@ namespace {
 
 using kernels::Role;
 
-/// Rank-major samples to [repetition * ranks + rank]; none where a rank lacks some, as devices may
-/// fail to tell of themselves. Collective.
+/// All ranks' samples as [repetition * ranks + rank] on rank 0, nothing on others; none where a rank
+/// lacks some, as devices may fail to tell of themselves. Collective.
 std::vector<double> gather(comm::World const& world, std::vector<double> const& local) {
-  auto const count = static_cast<std::int64_t>(local.size());
-  if (world.group().max(count) != -world.group().max(-count)) return {};
-  std::vector<double> const all = world.group().all_gather(local);
+  auto const count = static_cast<double>(local.size());
+  std::array<double, 2> most_and_fewest{count, -count};
+  world.group().max(most_and_fewest);
+  if (most_and_fewest[0] != -most_and_fewest[1]) return {};
+  std::vector<double> const all = world.group().gather(local);
   std::size_t const n = local.size();
   auto const ranks = static_cast<std::size_t>(world.size());
   std::vector<double> ordered(all.size());
-  for (std::size_t r = 0; r < ranks; ++r) {
-    for (std::size_t i = 0; i < n; ++i) ordered[i * ranks + r] = all[r * n + i];
-  }
+  for (std::size_t at = 0; at < all.size(); ++at) ordered[at % n * ranks + at / n] = all[at];
   return ordered;
 }
 
@@ -365,7 +366,7 @@ class CaseRun {
       Record& record = record_of(line);
       record.batch = line.batch;
       record.buffer_sets = line.buffer_sets;
-      record.warmup = gather(world_, line.warmup);
+      record.warmups = line.warmups;
       record.warmup_s = line.warmup_s;
       record.clock_hz = gather(world_, line.clock_hz);
       record.power_w = gather(world_, line.power_w);

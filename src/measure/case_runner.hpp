@@ -32,8 +32,8 @@ struct CaseOptions {
 };
 
 /// Checks each variant on other data than the timed, warms up, times, checks again; one record per
-/// variant that was asked for, the same on every rank but for samples, which rank 0 has in full.
-/// Collective.
+/// variant that was asked for, the same on every rank but for samples and what is derived from
+/// them, which rank 0 alone has. Collective.
 std::vector<Record> measure_case(comm::World& world, core::Case const& spec,
                                  WorkloadEntry const& entry, CaseOptions const& options);
 

@@ -92,14 +92,14 @@ struct Record {
   std::string timing;            ///< whose clock: device, synchronised (host) or launch_only
   std::int64_t batch = 1;        ///< executions that each of the samples is the mean of
   std::vector<double> seconds;   ///< [repetition * ranks + rank], the timed repetitions
-  std::vector<double> warmup;    ///< the same layout; a sample is the mean of one or many
   std::int64_t buffer_sets = 1;  ///< sets of buffers that a batch went round over
   /// The device's clock and power after each repetition, in the same layout; empty where unknown.
   std::vector<double> clock_hz, power_w;
   /// The counter of the energy that the device took, after each sample of a sustained clock.
   std::vector<double> energy_counter_j;
-  double first_use_s = 0;  ///< the very first repetition, slowest rank
-  double warmup_s = 0;     ///< all untimed executions after it, of the rank that had the fewest
+  double first_use_s = 0;    ///< the very first repetition, slowest rank
+  std::int64_t warmups = 0;  ///< untimed executions after it, and their seconds, of the rank that
+  double warmup_s = 0;       ///< had the fewest
   std::vector<LegSamples> legs;
   CheckResult check;
 

@@ -177,7 +177,9 @@ void Sampler::warm_up_once(Line& line, std::int64_t i) {
                              ? 1
                              : executions_within(std::min(left, kChunkSeconds), line);
   double const seconds = repetition(line, Leg::overlapped, n);
+  if (line.warmup.size() == kLatestWarmups) line.warmup.erase(line.warmup.begin());
   line.warmup.push_back(seconds);
+  line.warmups += n;
   double const spent = world_.group().min(seconds) * static_cast<double>(n);
   // Where the clock stands, nothing would ever be warm.
   line.warmup_s = spent > 0 ? line.warmup_s + spent : case_.warmup.seconds;
@@ -232,6 +234,7 @@ void Sampler::take_turns(std::vector<Line>& lines) {
     hooks_.on_progress(
         "time", std::min(1.0, static_cast<double>(i + 1) / static_cast<double>(case_.repetitions)));
   }
+  for (Line& line : lines) drop_incomplete_telemetry(line);
 }
 
 // One line after the other: the figure is what a device settles at under this variant's own load.
@@ -294,6 +297,7 @@ void Sampler::sustain(Line& line, std::size_t leg) {
   }
   line.is_over_limit = world_.group().agree(is_over(longest)) >= 0;
   interrupted_ = world_.interrupted();
+  drop_incomplete_telemetry(line);
   // A sample of every rank, or none.
   auto const common =
       static_cast<std::size_t>(world_.group().min(static_cast<double>(seconds.size())));
@@ -309,6 +313,13 @@ void Sampler::read_telemetry(Line& line) {
     line.power_w.push_back(now->power_w);
     bool const is_sustained = case_.clock == core::Clock::sustained;
     if (is_sustained && now->energy_j > 0) line.energy_j.push_back(now->energy_j);
+  }
+}
+
+/// After a read that failed nobody knows which values belong to which repetition.
+void Sampler::drop_incomplete_telemetry(Line& line) {
+  for (std::vector<double>* const told : {&line.clock_hz, &line.power_w, &line.energy_j}) {
+    if (told->size() != line.seconds.back().size()) told->clear();
   }
 }
 

@@ -41,17 +41,17 @@ core::Timing resolved(core::Timing timing, device::Kind kind, Traits const& trai
 /// One variant under measurement and its samples on this rank.
 struct Line {
   kernels::VariantInfo const* variant = nullptr;
-  std::vector<Leg> legs{Leg::overlapped};    ///< overlapped is the last
-  std::int64_t batch = 1;                    ///< executions that a sample is the mean of
-  std::int64_t buffer_sets = 1;              ///< that a batch rotates over
-  std::vector<double> warmup;                ///< seconds of an execution, as are these:
+  std::vector<Leg> legs{Leg::overlapped};  ///< overlapped is the last
+  std::int64_t batch = 1;                  ///< executions that a sample is the mean of
+  std::int64_t buffer_sets = 1;            ///< that a batch rotates over
+  std::vector<double> warmup;              ///< the latest untimed, seconds of an execution, as are
   std::vector<std::vector<double>> seconds;  ///< [leg][repetition]
-  double warmup_s = 0;                       ///< seconds of all its untimed executions, by the
-                                             ///< rank that had the fewest
+  std::int64_t warmups = 0;                  ///< untimed executions, and their seconds, by the rank
+  double warmup_s = 0;                       ///< that had the fewest
   bool is_complete = false;                  ///< its last repetition ran
   bool is_over_limit = false;                ///< a repetition took too long: no more follow
   std::vector<double> slowest;  ///< of all ranks, per repetition; where the case stops by it
-  std::vector<double> clock_hz, power_w;  ///< after each repetition, where the device tells
+  std::vector<double> clock_hz, power_w;  ///< after each repetition, where the device always told
   std::vector<double> energy_j;  ///< its counter after each sample of a sustained clock, likewise
 };
 
@@ -102,6 +102,8 @@ class Sampler {
   // be a good part of what it shows.
   static constexpr double kShortKernelSeconds = 50e-6;
   static constexpr std::int64_t kAutomaticBatch = 100;
+  // Untimed executions that tell how long one takes; the first are slower.
+  static constexpr std::size_t kLatestWarmups = 31;
   // Buffers that a cold batch rotates over, in last-level caches.
   static constexpr double kColdCaches = 3;
 
@@ -121,6 +123,7 @@ class Sampler {
   void sustain(std::vector<Line>& lines);
   void sustain(Line& line, std::size_t leg);
   void read_telemetry(Line& line);
+  static void drop_incomplete_telemetry(Line& line);
   void prepare_further_sets(std::vector<Line>& lines);
   Workload& set(std::size_t i) { return i == 0 ? workload_ : *further_sets_[i - 1]; }
 

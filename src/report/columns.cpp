@@ -165,6 +165,7 @@ constexpr Column kColumns[]{
     {"p95_s", csv, time<&Summary::p95>, {"p95", 7, right}, seconds},
     {"max_s", csv, time<&Summary::max>, {"max", 7, right}, seconds},
     {"first_use_s", csv, timed<&Record::first_use_s>, {"first use", 9, right}, seconds},
+    {"warmups", csv, timed<&Record::warmups>},
     {"warmup_s", csv, timed<&Record::warmup_s>},
     {"imbalance",
      csv,

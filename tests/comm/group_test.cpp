@@ -76,12 +76,12 @@ TEST(Group, GatherKeepsRankOrderAndLengths) {
   std::array<double, 2> const values{1.0 * group().rank(), -1};
 
   std::vector<std::string> const texts = group().all_gather(mine);
-  std::vector<double> const all = group().all_gather(std::span<double const>{values});
+  std::vector<double> const all = group().gather(std::span<double const>{values});
 
   ASSERT_EQ(texts.size(), static_cast<std::size_t>(group().size()));
-  ASSERT_EQ(all.size(), 2 * texts.size());
-  for (std::size_t r = 0; r < texts.size(); ++r) {
-    EXPECT_EQ(texts[r], std::string(r, 'a'));
+  for (std::size_t r = 0; r < texts.size(); ++r) EXPECT_EQ(texts[r], std::string(r, 'a'));
+  ASSERT_EQ(all.size(), group().rank() == 0 ? 2 * texts.size() : 0);
+  for (std::size_t r = 0; r < all.size() / 2; ++r) {
     EXPECT_EQ(all[2 * r], static_cast<double>(r));
     EXPECT_EQ(all[2 * r + 1], -1);
   }

@@ -42,6 +42,7 @@ struct Script {
   std::vector<measure::Extra> observed;
 
   std::optional<device::Telemetry> telemetry;
+  int lost_read = -1;  ///< the read of it that fails, from 0
   std::size_t last_level_cache_bytes = 0;
 
   double now = 0;                   ///< what the clock shows
@@ -157,12 +158,15 @@ class FakeInstruments final : public measure::Instruments {
     marks_.pop_front();
     return mark - std::exchange(started_, mark);
   }
-  std::optional<device::Telemetry> telemetry() override { return script_.telemetry; }
+  std::optional<device::Telemetry> telemetry() override {
+    return reads_++ == script_.lost_read ? std::nullopt : script_.telemetry;
+  }
   std::size_t last_level_cache_bytes() override { return script_.last_level_cache_bytes; }
 
  private:
   Script& script_;
   double started_ = 0;
+  int reads_ = 0;
   std::deque<double> marks_;
 };
 

@@ -46,7 +46,6 @@ inline measure::Record sample_record() {
   r.seconds = {
       0.1, 0.11, 0.12, 0.1, 0.10000000000000001, 0.2, 0.1, 0.12, 0.11, 0.3, 0.1, 0.1, 0.1, 0.11,
       0.1, 0.1,  0.11, 0.2};
-  r.warmup = {0.5, 0.4, std::numeric_limits<double>::quiet_NaN()};
   r.timing = "device";
   r.batch = 100;
   r.clock_hz = {1.98e9, 1.98e9, 1.9e9, 1.97e9, 1.98e9, 1.9e9};
@@ -55,6 +54,7 @@ inline measure::Record sample_record() {
     r.energy_counter_j.insert(r.energy_counter_j.end(), {1e6 + counted, 2e6 + counted, 3e6});
   }
   r.first_use_s = 1.5;
+  r.warmups = 7;
   r.warmup_s = 0.9;
   auto const leg = [](std::string name, std::vector<double> const& times) {
     measure::LegSamples samples{std::move(name), {}};
