@@ -384,7 +384,7 @@ class CaseRun {
         set_timeout(record);
       } else if (!line.is_complete) {
         record.outcome = Outcome::interrupted;
-        record.reason = "a signal asked to stop";
+        record.reason = "a signal asked to stop before the last repetition, which is checked";
       } else if (case_.check == core::Check::off) {
         record.outcome = Outcome::skip;
         record.reason = "timed, not checked (check = \"off\")";

@@ -211,7 +211,7 @@ void Sampler::take_turns(std::vector<Line>& lines) {
       may_stop ? std::max(case_.repetitions, kMostRepetitions) : case_.repetitions;
   // Known before it runs, because its outputs are judged before another variant's replace them.
   bool is_last = false;
-  for (std::int64_t i = 0; !is_last && !interrupted_; ++i) {
+  for (std::int64_t i = 0; !is_last; ++i) {
     is_last = i + 1 == most || (may_stop && i + 1 >= case_.repetitions &&
                                 std::ranges::all_of(lines, [&](Line const& line) {
                                   return line.is_over_limit || is_narrow(line);
@@ -229,8 +229,9 @@ void Sampler::take_turns(std::vector<Line>& lines) {
       read_telemetry(line);
       line.is_complete = is_last;
       hooks_.after_repetition(line, is_last);
+      interrupted_ = world_.interrupted();
+      if (interrupted_) return;
     }
-    interrupted_ = world_.interrupted();
     hooks_.on_progress(
         "time", std::min(1.0, static_cast<double>(i + 1) / static_cast<double>(case_.repetitions)));
   }

@@ -327,13 +327,18 @@ constexpr Metric kFurther[]{
 
 }  // namespace
 
-bool has_speed(Record const& record) {
-  return record.outcome == Outcome::pass && record.time.n > 0;
+namespace {
+
+/// Whether no check failed: where a signal came between, that on other data.
+bool has_times(Record const& record) {
+  return record.outcome == Outcome::pass || record.outcome == Outcome::interrupted;
 }
 
-bool has_legs(Record const& record) {
-  return record.outcome == Outcome::pass && record.leg_summary.has_value();
-}
+}  // namespace
+
+bool has_speed(Record const& record) { return has_times(record) && record.time.n > 0; }
+
+bool has_legs(Record const& record) { return has_times(record) && record.leg_summary.has_value(); }
 
 Value speed(Record const& record, std::optional<double> value) {
   return has_speed(record) ? finite(value) : Value{};

@@ -19,7 +19,7 @@ namespace quadrille::report {
 using Value = std::variant<std::monostate, double, std::int64_t, bool, std::string,
                            std::vector<std::int64_t>, std::vector<std::string>>;
 
-/// A wrong result has neither a speed nor legs.
+/// A wrong result has neither a speed nor legs; an interrupted one has those of what it sampled.
 bool has_speed(measure::Record const& record);
 bool has_legs(measure::Record const& record);
 /// The number of a record that has a speed; what is not finite is missing.

@@ -74,6 +74,20 @@ TEST(Columns, AWrongResultHasAnErrorButNoSpeed) {
   EXPECT_EQ(written("error", r), "");
 }
 
+TEST(Columns, AnInterruptedResultShowsWhatItSampled) {
+  measure::Record r = test::sample_record();
+  r.outcome = measure::Outcome::interrupted;
+  EXPECT_EQ(shown("median_s", r), "160 ms");
+  EXPECT_NE(shown("rate", r), "-");
+  EXPECT_NE(shown("hidden", r), "-");
+  EXPECT_EQ(shown("verdict", r), "INTERRUPTED");
+  EXPECT_EQ(shown("error", r), "-") << "its last repetition was not checked";
+
+  r.seconds.clear();
+  finish(r);
+  EXPECT_EQ(shown("median_s", r), "-");
+}
+
 TEST(Metrics, AreExplainedUnderNamesOfTheirOwn) {
   std::set<std::string_view> names;
   for (Metric const& metric : metrics()) {
