@@ -254,6 +254,11 @@ Option workload_option() {
 
 std::string size_problem(Extents const& size, WorkloadSchema const& workload,
                          std::string_view text) {
+  for (int i = 0; i < size.count; ++i) {
+    if (size[i] >= workload.least_extent && size[i] <= workload.most_extent) continue;
+    return fmt::format("{}: {} takes {} to {}", text, workload.name, workload.least_extent,
+                       workload.most_extent);
+  }
   auto const most = static_cast<int>(workload.extents.size());
   if (size.count > most) {
     return fmt::format("{} has {} extents, {} uses {}", text, size.count, workload.name,

@@ -61,6 +61,7 @@ def main():
         (GOOD, ["--set", "run.repetitions=0"], 2, ["repetitions"]),
         (GOOD, ["--set", "run.chunk_bytes=2GiB"], 2, ["chunk_bytes", "1073741824", "2GiB"]),
         (GOOD, ["--set", "run.output=/proc/nowhere"], 3, ["/proc/nowhere", "run.output"]),
+        ('[[case]]\nworkload = "integral"\nsize = 0\n', [], 2, ["size", "integral takes 1 to 2251799813685248"]),
         ("[run\n", [], 2, ["input.toml:"]),
         (GOOD, ["--set", "run.device=cuda"], 3, ["cuda"]),
     ]
