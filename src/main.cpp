@@ -34,13 +34,21 @@ int main(int argc, char** argv) {
   run_app->add_option("--only", run.only, "Names of cases or workloads to run")
       ->delimiter(',')
       ->allow_extra_args(false);
-  run_app->add_option("--run-id", run.run_id,
-                      "Name of the run's directory under run.output (default: unique)");
-  run_app->add_option("--inject-fault", run.fault,
-                      "Damage results on purpose: the run must fail; see `quadrille list faults`");
-  run_app->add_flag("--dry-run", run.dry_run, "Show what would run and what fits in memory");
+  auto* const run_id = run_app->add_option(
+      "--run-id", run.run_id, "Name of the run's directory under run.output (default: unique)");
+  auto* const fault = run_app->add_option(
+      "--inject-fault", run.fault,
+      "Damage results on purpose: the run must fail; see `quadrille list faults`");
+  auto* const dry_run =
+      run_app->add_flag("--dry-run", run.dry_run, "Show what would run and what fits in memory");
   run_app->add_flag("--print-config", run.print_config, "Print the resolved configuration");
-  run_app->add_flag("--force", run.force, "Overwrite a run directory that exists");
+  auto* const force =
+      run_app->add_flag("--force", run.force, "Overwrite a run directory that exists");
+  run_app
+      ->add_option("--resume", run.resume,
+                   "Go on with the run of this name, or the \"latest\" of run.output: same input, "
+                   "options, ranks and build; finished cases stay")
+      ->excludes(run_id, fault, dry_run, force);
   run_app->add_flag_callback(
       "--allow-shared-gpu", [&run] { run.sets.emplace_back("run.allow_shared_gpu=true"); },
       "Let several ranks drive one GPU");

@@ -15,6 +15,7 @@ struct RunArguments {
   std::vector<std::string> sets;
   std::vector<std::string> only;
   std::string run_id;  ///< name of the run directory; "" makes a unique one
+  std::string resume;  ///< that of a run to go on with, or "latest"; "" starts another
   std::string fault;
   bool dry_run = false;
   bool print_config = false;

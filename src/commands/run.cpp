@@ -3,8 +3,8 @@
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
 #include "commands/plan.hpp"
+#include "commands/resume.hpp"
 #include "io/field_file.hpp"
-#include "io/journal.hpp"
 #include "io/json.hpp"
 #include "io/result_file.hpp"
 #include "measure/case_runner.hpp"
@@ -47,12 +47,12 @@ std::string unique_id() {
 }
 
 /// Why a name is no name of a directory under run.output; empty where it is.
-std::string refused_name(std::string const& id) {
+std::string refused_name(std::string_view option, std::string const& id) {
   auto const is_usual = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
   };
-  if (id.front() != '.' && std::ranges::all_of(id, is_usual)) return {};
-  return fmt::format("--run-id '{}': letters, digits, '-', '_' and '.', which is not the first",
+  if (id.empty() || (id.front() != '.' && std::ranges::all_of(id, is_usual))) return {};
+  return fmt::format("{} '{}': letters, digits, '-', '_' and '.', which is not the first", option,
                      id);
 }
 
@@ -189,7 +189,7 @@ void save_fields(comm::World& world, measure::Workload& workload, std::string co
 class Output {
  public:
   Output(bool speaks, fs::path const& log) {
-    if (speaks) log_.open(log);
+    if (speaks) log_.open(log, std::ios::app);
     speaks_ = speaks;
   }
   void print(std::string const& text) {
@@ -210,18 +210,23 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
   bool const first = world.rank() == 0;
   std::string id = arguments.run_id.empty() ? unique_id() : arguments.run_id;
   world.group().broadcast(id);
-  fs::path const directory = fs::path{config.run.output} / id;
-  std::string const why = make_directory(world, directory, arguments.force);
-  if (!why.empty()) return refuse(world, why, core::Exit::environment);
-
-  measure::RunResult result;
-  result.info = describe_run(world, config, id);
-  std::optional<io::Journal> journal;
-  if (first) {
-    journal.emplace((directory / "result.jsonl").string());
-    journal->append(io::to_json_line(result.info));
-    std::ofstream{directory / "config.toml"} << result.info.config;
+  RunStart start{.directory = fs::path{config.run.output} / id};
+  start.result.info = describe_run(world, config, id);
+  if (arguments.resume.empty()) {
+    std::string const why = make_directory(world, start.directory, arguments.force);
+    if (!why.empty()) return refuse(world, why, core::Exit::environment);
+    if (first) {
+      start.journal = io::Journal{(start.directory / "result.jsonl").string()};
+      start.journal.append(io::to_json_line(start.result.info));
+      std::ofstream{start.directory / "config.toml"} << start.result.info.config;
+    }
+  } else {
+    std::string const why = resume(world, config.run.output, arguments.resume, start);
+    if (!why.empty()) return refuse(world, why, core::Exit::bad_config);
   }
+  fs::path const& directory = start.directory;
+  measure::RunResult& result = start.result;
+  io::Journal& journal = start.journal;
   // What finished before something fails is shown like all else.
   world.set_last_words([file = (directory / "result.jsonl").string()] {
     core::Parsed<measure::RunResult> const finished = io::read_result(file);
@@ -231,6 +236,8 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
   });
   Output out{first, directory / "log.txt"};
   out.print(report::render_run_header(result.info) + "\n");
+  bool const is_over = result.info.status == "finished";
+  if (is_over) out.print("this run is finished: nothing is left to measure\n\n");
 
   ProgressLine progress{plan.size()};
   measure::CaseOptions options;
@@ -240,9 +247,12 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
     };
   }
   options.on_progress = [&](measure::Progress const& step) { progress.update(step); };
+  std::vector<std::string> const kept = result.finished_cases;
   bool interrupted = false;
   for (std::size_t i = 0; i < plan.size() && !interrupted; ++i) {
     core::Case const& spec = plan[i].spec;
+    bool const is_kept = std::ranges::find(kept, spec.name) != kept.end();
+    if (world.group().max(std::int64_t{is_kept}) > 0) continue;
     if (first) progress.begin(i, spec.name);
     options.on_outputs = [&](measure::Workload& workload) {
       if (spec.save)
@@ -250,21 +260,27 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
     };
     for (measure::Record& record : measure::measure_case(world, spec, *plan[i].entry, options)) {
       interrupted = interrupted || record.outcome == measure::Outcome::interrupted;
-      if (first) journal->append(io::to_json_line(record));
+      if (first) journal.append(io::to_json_line(record));
       result.records.push_back(std::move(record));
     }
+    if (first && !interrupted) journal.append(io::finished_case_line(spec.name));
     interrupted = interrupted || world.interrupted();
   }
   if (first) progress.end();
   world.enter_phase("write the result", config.run.timeout.write_s);
-  result.info.status = interrupted ? "interrupted" : "finished";
-  result.info.finished = now_utc();
-  if (interrupted) result.info.events.push_back("interrupted by a signal; later cases did not run");
-
-  if (first) journal->append(io::to_json_line(result.info));  // it has ended
-  core::Exit const exit = measure::exit_code(result);
+  if (!is_over) {
+    result.info.status = interrupted ? "interrupted" : "finished";
+    result.info.finished = now_utc();
+    if (interrupted) {
+      result.info.events.push_back("interrupted by a signal; later cases did not run");
+    }
+    if (first) journal.append(io::to_json_line(result.info));
+  }
   fs::path const file = directory / "result.h5";
-  if (first) io::write_result(file.string(), result);
+  if (first && !(is_over && fs::exists(file))) io::write_result(file.string(), result);
+  // Rank 0 alone knows what ran before.
+  auto const exit = static_cast<core::Exit>(
+      world.group().max(first ? static_cast<std::int64_t>(measure::exit_code(result)) : 0));
   out.print(report::render_table(result) + "\n" + report::result_line(result, file.string()) +
             "\n");
   world.group().barrier();
@@ -290,9 +306,11 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
         fmt::format("--inject-fault: '{}' is none of {}", arguments.fault, fmt::join(names, ", ")),
         core::Exit::bad_config);
   }
-  if (std::string const why = arguments.run_id.empty() ? "" : refused_name(arguments.run_id);
-      !why.empty()) {
-    return refuse(world, why, core::Exit::bad_config);
+  for (std::string const& why :
+       {refused_name("--run-id", arguments.run_id), refused_name("--resume", arguments.resume),
+        std::string{arguments.run_id == kLatestRun ? "--run-id 'latest': --resume needs this word"
+                                                   : ""}}) {
+    if (!why.empty()) return refuse(world, why, core::Exit::bad_config);
   }
   core::Parsed<core::Config> const parsed = read_config(world, arguments);
   if (!parsed) return refuse(world, parsed.why(), core::Exit::bad_config);

@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,8 +13,21 @@
 
 namespace quadrille::io {
 
-Journal::Journal(std::string const& path) : file_{std::fopen(path.c_str(), "wx")}, path_{path} {
-  if (file_ != nullptr) return;
+namespace {
+
+/// Whether another process holds it. A lock ends with its process, however that ends. Some file
+/// systems have none.
+bool is_locked_elsewhere(std::FILE* file) {
+  return flock(fileno(file), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+}  // namespace
+
+Journal::Journal(std::string const& path) : file_{std::fopen(path.c_str(), "wxe")}, path_{path} {
+  if (file_ != nullptr) {
+    is_locked_elsewhere(file_.get());
+    return;
+  }
   char const* const remedy = errno == EEXIST ? "remove it or choose another output directory"
                                              : "choose an output directory that can be written";
   core::fail(
@@ -21,15 +35,32 @@ Journal::Journal(std::string const& path) : file_{std::fopen(path.c_str(), "wx")
       core::Exit::environment);
 }
 
+std::string Journal::reopen(std::string const& path) {
+  path_ = path;
+  file_.reset(std::fopen(path.c_str(), "r+e"));
+  if (file_ == nullptr) return fmt::format("{}: cannot be opened: {}", path, std::strerror(errno));
+  if (!is_locked_elsewhere(file_.get())) return {};
+  return fmt::format("{}: another process still writes to it; wait until that run has ended", path);
+}
+
+void Journal::truncate(std::int64_t bytes) {
+  require(ftruncate(fileno(file_.get()), bytes) == 0 && std::fseek(file_.get(), 0, SEEK_END) == 0 &&
+              fsync(fileno(file_.get())) == 0,
+          "cannot go on with");
+}
+
 void Journal::append(std::string const& json_line) {
   std::string const line = json_line + '\n';
-  bool const kept = std::fwrite(line.data(), 1, line.size(), file_.get()) == line.size() &&
-                    std::fflush(file_.get()) == 0 && fsync(fileno(file_.get())) == 0;
-  if (!kept) {
-    core::fail(fmt::format("{}: cannot append to the journal: {}; earlier lines are kept", path_,
-                           std::strerror(errno)),
-               core::Exit::environment);
-  }
+  require(std::fwrite(line.data(), 1, line.size(), file_.get()) == line.size() &&
+              std::fflush(file_.get()) == 0 && fsync(fileno(file_.get())) == 0,
+          "cannot append to");
+}
+
+void Journal::require(bool kept, char const* what) const {
+  if (kept) return;
+  core::fail(fmt::format("{}: {} the journal: {}; earlier lines are kept", path_, what,
+                         std::strerror(errno)),
+             core::Exit::environment);
 }
 
 }  // namespace quadrille::io

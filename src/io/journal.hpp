@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -17,10 +18,18 @@ class Journal {
   explicit Journal(std::string const& path);
   void append(std::string const& json_line);
 
+  /// Opens that of an earlier run, and changes nothing yet. The reason why it cannot: there is none,
+  /// or the run that it belongs to has not ended.
+  std::string reopen(std::string const& path);
+  /// Drops what lies behind its first `bytes`.
+  void truncate(std::int64_t bytes);
+
  private:
   struct Close {
     void operator()(std::FILE* file) const noexcept { std::fclose(file); }
   };
+  void require(bool kept, char const* what) const;
+
   std::unique_ptr<std::FILE, Close> file_;
   std::string path_;
 };

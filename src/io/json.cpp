@@ -20,6 +20,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr char const* kFinishedCase = "finished_case";
+
 /// A struct that is an object in JSON.
 template <class T>
 concept Object = requires(T& object) {
@@ -173,6 +175,10 @@ void add(Json const& from, measure::RunResult& result) {
     result.info = decode_run(from);
     return;
   }
+  if (auto const name = from.find(kFinishedCase); name != from.end()) {
+    decode(*name, result.finished_cases.emplace_back());
+    return;
+  }
   measure::Record record = decode_record(from);
   auto const earlier = std::ranges::find(result.records, record.id, &measure::Record::id);
   if (earlier == result.records.end()) {
@@ -213,6 +219,8 @@ std::string to_json_line(measure::Record const& record) {
   line["legs"] = encode(record.legs);
   return to_line(line);
 }
+
+std::string finished_case_line(std::string const& name) { return to_line({{kFinishedCase, name}}); }
 
 std::string add_json_line(std::string_view line, measure::RunResult& result) {
   try {

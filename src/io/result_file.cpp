@@ -634,17 +634,48 @@ core::Parsed<RunResult> read_hdf5(std::string const& path) {
   return result;
 }
 
-core::Parsed<RunResult> read_journal(std::string const& path) {
-  std::ifstream file{path, std::ios::binary};
+struct Journaled {
   RunResult result;
+  std::int64_t lines = 0;           ///< that were understood
+  bool is_incomplete = false;       ///< a line behind them
+  std::size_t finished = 0;         ///< cases that a whole line says so of
+  std::int64_t finished_bytes = 0;  ///< up to the end of that line
+};
+
+core::Parsed<Journaled> read_lines(std::string const& path) {
+  std::ifstream file{path, std::ios::binary};
+  Journaled journal;
   std::string line;
-  for (std::int64_t number = 1; std::getline(file, line); ++number) {
-    std::string const why = add_json_line(line, result);
-    if (why.empty()) continue;
-    bool const is_last = file.eof() || file.peek() == std::ifstream::traits_type::eof();
-    if (!is_last || number == 1) return refuse(path, fmt::format("line {}: {}", number, why));
+  std::int64_t bytes = 0;
+  while (std::getline(file, line)) {
+    bool const is_whole = !file.eof();
+    bytes += static_cast<std::int64_t>(line.size()) + 1;
+    std::string const why = add_json_line(line, journal.result);
+    if (!why.empty()) {
+      bool const is_last = !is_whole || file.peek() == std::ifstream::traits_type::eof();
+      if (!is_last || journal.lines == 0) {
+        return core::Parsed<Journaled>::error(fmt::format("line {}: {}", journal.lines + 1, why));
+      }
+      journal.is_incomplete = true;
+      break;
+    }
+    ++journal.lines;
+    std::size_t const finished = journal.result.finished_cases.size();
+    if (is_whole && (journal.lines == 1 || finished > journal.finished)) {
+      journal.finished = finished;
+      journal.finished_bytes = bytes;
+    }
+  }
+  return journal;
+}
+
+core::Parsed<RunResult> read_journal(std::string const& path) {
+  core::Parsed<Journaled> const journal = read_lines(path);
+  if (!journal) return refuse(path, journal.why());
+  RunResult result = journal->result;
+  if (journal->is_incomplete) {
     result.info.events.push_back(
-        fmt::format("line {} of the journal is incomplete and was left out", number));
+        fmt::format("line {} of the journal is incomplete and was left out", journal->lines + 1));
   }
   return result;
 }
@@ -656,21 +687,6 @@ bool holds_run(std::filesystem::path const& directory) {
   std::error_code none;
   return std::filesystem::exists(directory / kFinished, none) ||
          std::filesystem::exists(directory / kJournal, none);
-}
-
-/// The run in a directory that was written last; empty where it holds none.
-std::filesystem::path latest_run(std::filesystem::path const& directory) {
-  std::filesystem::path latest;
-  std::filesystem::file_time_type written{};
-  std::error_code none;
-  for (auto const& entry : std::filesystem::directory_iterator{directory, none}) {
-    if (!holds_run(entry.path())) continue;
-    auto const time = entry.last_write_time(none);
-    if (!latest.empty() && time <= written) continue;
-    latest = entry.path();
-    written = time;
-  }
-  return latest;
 }
 
 core::Parsed<RunResult> read_directory(std::filesystem::path const& directory) {
@@ -694,6 +710,33 @@ core::Parsed<RunResult> read_directory(std::filesystem::path const& directory) {
 }
 
 }  // namespace
+
+std::filesystem::path latest_run(std::filesystem::path const& directory) {
+  std::filesystem::path latest;
+  std::filesystem::file_time_type written{};
+  std::error_code none;
+  for (auto const& entry : std::filesystem::directory_iterator{directory, none}) {
+    if (!holds_run(entry.path())) continue;
+    auto const time = entry.last_write_time(none);
+    if (!latest.empty() && time <= written) continue;
+    latest = entry.path();
+    written = time;
+  }
+  return latest;
+}
+
+core::Parsed<FinishedCases> read_finished_cases(std::string const& journal) {
+  core::Parsed<Journaled> const read = read_lines(journal);
+  if (!read) return core::Parsed<FinishedCases>::error(refuse(journal, read.why()).why());
+  FinishedCases kept{read->result, read->finished_bytes};
+  auto& names = kept.result.finished_cases;
+  names.resize(read->finished);
+  std::erase_if(kept.result.records, [&](Record const& record) {
+    return std::ranges::find(names, record.name) == names.end();
+  });
+  if (kept.bytes > 0) return kept;
+  return core::Parsed<FinishedCases>::error(journal + ": not even its first line is whole");
+}
 
 void write_result(std::string const& path, RunResult const& result) {
   silence_hdf5();

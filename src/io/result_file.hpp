@@ -5,6 +5,8 @@
 #include "core/units.hpp"
 #include "measure/record.hpp"
 
+#include <cstdint>
+#include <filesystem>
 #include <string>
 
 namespace quadrille::io {
@@ -18,5 +20,16 @@ void write_result(std::string const& path, measure::RunResult const& result);
 /// truncated or damaged file is an error, as is one with a newer schema; a half-written last line of
 /// a journal, and a damaged result.h5 beside a journal, are left out and noted as events.
 core::Parsed<measure::RunResult> read_result(std::string const& path);
+
+/// The directory in this one that holds a run and was written last; empty where none does.
+std::filesystem::path latest_run(std::filesystem::path const& directory);
+
+/// What a run that goes on keeps of its journal.
+struct FinishedCases {
+  measure::RunResult result;  ///< no record of a case that had begun
+  std::int64_t bytes = 0;     ///< from the journal's start that say so
+};
+/// An incomplete last line is left out without a word.
+core::Parsed<FinishedCases> read_finished_cases(std::string const& journal);
 
 }  // namespace quadrille::io

@@ -152,6 +152,8 @@ struct RunInfo {
 struct RunResult {
   RunInfo info;
   std::vector<Record> records;
+  /// Names of those of which no record is missing; only a journal tells.
+  std::vector<std::string> finished_cases;
 };
 
 /// How the measurements of a run ended. Skipped or unsupported is not passed, and an interrupted

@@ -77,6 +77,33 @@ TEST_F(JournalTest, AFullDiskEndsTheJob) {
   EXPECT_FAILS(journal.append("{}"), "cannot append to the journal: No space left on device");
 }
 
+TEST_F(JournalTest, GoesOnBehindWhatIsKept) {
+  std::ofstream{path_} << "{\"a\": 1}\n{\"half";
+  Journal journal;
+  ASSERT_EQ(journal.reopen(path_.string()), "");
+  EXPECT_EQ(content(), "{\"a\": 1}\n{\"half") << "nothing changes yet";
+  journal.truncate(9);
+  EXPECT_EQ(content(), "{\"a\": 1}\n");
+  journal.append("{\"b\": 2}");
+  EXPECT_EQ(content(), "{\"a\": 1}\n{\"b\": 2}\n");
+
+  disk_is_full = true;
+  EXPECT_FAILS(journal.truncate(9), "cannot go on with the journal: No space left on device");
+}
+
+TEST_F(JournalTest, HasOneWriterAtATime) {
+  EXPECT_NE(Journal{}.reopen(path_.string()).find("cannot be opened: No such file"),
+            std::string::npos);
+  auto const refused = [&] { return Journal{}.reopen(path_.string()); };
+  {
+    Journal const first{path_.string()};
+    EXPECT_NE(refused().find("another process still writes to it"), std::string::npos);
+  }
+  Journal second;
+  EXPECT_EQ(second.reopen(path_.string()), "");
+  EXPECT_NE(refused().find("another process still writes to it"), std::string::npos);
+}
+
 TEST_F(JournalTest, AnExistingFileIsKept) {
   std::ofstream{path_} << "mine";
 

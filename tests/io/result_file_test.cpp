@@ -280,6 +280,32 @@ TEST_F(ResultFile, AHalfWrittenLastLineIsLeftOutAndNoted) {
   EXPECT_EQ(whole->records.size(), 2U);
 }
 
+TEST_F(ResultFile, OfAJournalThatEndsAnywhereTheFinishedCasesAreKept) {
+  measure::RunResult const wrote = sample_result();
+  measure::Record begun = wrote.records[1];
+  begun.name = "begun";
+  std::string const head = to_json_line(wrote.info) + "\n";
+  std::string const first = head + to_json_line(wrote.records[0]) + "\n" +
+                            finished_case_line(wrote.records[0].name) + "\n";
+  std::string const record = first + to_json_line(begun) + "\n";
+  std::string const text = record + head;
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    // Each byte around the ends of lines.
+    bool const is_near =
+        std::ranges::any_of(std::array{head.size(), first.size(), record.size(), text.size()},
+                            [&](std::size_t end) { return cut + 40 > end && cut < end + 3; });
+    if (!is_near && cut % 1001 != 0) continue;
+    auto const kept = read_finished_cases(put("result.jsonl", text.substr(0, cut)));
+    ASSERT_EQ(static_cast<bool>(kept), cut >= head.size()) << cut;
+    if (!kept) continue;
+    std::size_t const finished = cut >= first.size() ? 1 : 0;
+    ASSERT_EQ(kept->result.records.size(), finished) << cut;
+    ASSERT_EQ(kept->result.finished_cases.size(), finished) << cut;
+    ASSERT_EQ(kept->bytes, static_cast<std::int64_t>((finished > 0 ? first : head).size())) << cut;
+  }
+  EXPECT_FALSE(read_finished_cases(put("result.jsonl", head + "{}\n" + first)));
+}
+
 TEST_F(ResultFile, DamageInsideAJournalIsAnError) {
   std::string text = journal_of(sample_result());
   text[to_json_line(sample_result().info).size() + 5] = '\0';

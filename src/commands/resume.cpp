@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/resume.hpp"
+
+#include "io/json.hpp"
+#include "io/result_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace quadrille::commands {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string differs(std::string_view what, std::string_view was, std::string_view is) {
+  return fmt::format("{} was '{}' and is '{}' now", what, was, is);
+}
+
+/// The next line of a resolved configuration that sets a key.
+std::string next_setting(std::istream& text) {
+  for (std::string line; std::getline(text, line);) {
+    if (!line.empty() && line.front() != '[') return line;
+  }
+  return "no further case";
+}
+
+/// The first settings by which two resolved configurations differ, and whose they are.
+std::string differing_setting(std::string const& was, std::string const& is) {
+  std::istringstream before{was}, now{is};
+  std::string section = "[run]";
+  while (before || now) {
+    std::string const old_line = next_setting(before), new_line = next_setting(now);
+    bool const is_case = old_line.starts_with("name = ");
+    if (old_line != new_line) return differs(is_case ? "a case" : section, old_line, new_line);
+    if (is_case) section = "case " + old_line.substr(old_line.find('"'));
+  }
+  return "the configuration is written in another way";
+}
+
+/// The first thing by which the ranks, devices, builds or configurations of two runs differ; empty
+/// where they do not.
+std::string difference(measure::RunInfo const& was, measure::RunInfo const& is) {
+  if (was.ranks.size() != is.ranks.size()) {
+    return differs("the number of ranks", std::to_string(was.ranks.size()),
+                   std::to_string(is.ranks.size()));
+  }
+  for (std::size_t i = 0; i < is.ranks.size(); ++i) {
+    std::string const& old_device = was.ranks[i].device;
+    std::string const& new_device = is.ranks[i].device;
+    if (old_device != new_device)
+      return differs(fmt::format("the device of rank {}", i), old_device, new_device);
+  }
+  for (auto const& [name, value] : is.build) {
+    auto const old =
+        std::ranges::find(was.build, name, [](auto const& fact) { return fact.first; });
+    std::string const& old_value = old == was.build.end() ? "" : old->second;
+    if (old_value != value) return differs(name, old_value, value);
+  }
+  return was.config == is.config ? "" : differing_setting(was.config, is.config);
+}
+
+/// What the cases that run now will write, and the result of the run so far, which is in its journal
+/// too.
+void remove_unfinished(fs::path const& directory, std::vector<std::string> const& finished) {
+  std::error_code none;
+  for (auto const& entry : fs::directory_iterator{directory, none}) {
+    if (entry.path().filename().string().starts_with("result.h5")) fs::remove(entry.path(), none);
+  }
+  for (auto const& entry : fs::directory_iterator{directory / "fields", none}) {
+    bool const is_finished =
+        std::ranges::find(finished, entry.path().stem().string()) != finished.end();
+    if (!is_finished) fs::remove(entry.path(), none);
+  }
+}
+
+/// On rank 0.
+std::string reopen(fs::path const& output, std::string const& id, RunStart& start) {
+  start.directory = id == kLatestRun ? io::latest_run(output) : output / id;
+  if (start.directory.empty()) return fmt::format("'{}' holds no run", output.string());
+  std::string const path = (start.directory / "result.jsonl").string();
+  if (std::string why = start.journal.reopen(path); !why.empty()) return why;
+  core::Parsed<io::FinishedCases> const kept = io::read_finished_cases(path);
+  if (!kept) return kept.why();
+  measure::RunInfo const& earlier = kept->result.info;
+  if (std::string const what = difference(earlier, start.result.info); !what.empty()) {
+    return fmt::format("'{}' cannot go on: {}; give what it had, or start another run",
+                       start.directory.string(), what);
+  }
+  std::string const now = start.result.info.started;
+  start.result = kept->result;
+  if (earlier.status == "finished") return {};
+
+  start.journal.truncate(kept->bytes);
+  remove_unfinished(start.directory, start.result.finished_cases);
+  measure::RunInfo& info = start.result.info;
+  info.status = "running";
+  info.finished = "";
+  info.events.push_back(fmt::format("resumed at {}, behind {} finished cases", now,
+                                    start.result.finished_cases.size()));
+  start.journal.append(io::to_json_line(info));
+  return {};
+}
+
+}  // namespace
+
+std::string resume(comm::World const& world, std::string const& output, std::string const& id,
+                   RunStart& start) {
+  std::string why, directory;
+  if (world.rank() == 0) {
+    why = reopen(output, id, start);
+    directory = start.directory.string();
+  }
+  world.group().broadcast(why);
+  world.group().broadcast(directory);
+  start.directory = directory;
+  return why.empty() ? why : "--resume: " + why;
+}
+
+}  // namespace quadrille::commands
