@@ -52,15 +52,22 @@ int main(int argc, char** argv) {
   run_app->add_flag_callback(
       "--allow-shared-gpu", [&run] { run.sets.emplace_back("run.allow_shared_gpu=true"); },
       "Let several ranks drive one GPU");
+  run_app->add_option_function<std::string>(
+      "--device-map",
+      [&run](std::string const& map) { run.sets.emplace_back("run.device_map=" + map); },
+      "GPU of each local rank, such as 0,2,4,6: index, UUID or PCI address");
   run_app->footer([] { return "Keys of [run] and [[case]]:\n" + quadrille::core::options_help(); });
   run_app->callback([&] { command = [&] { return commands::run(run, argc, argv); }; });
 
   CLI::App* const doctor =
       app.add_subcommand("doctor", "Show placement and capabilities, without a benchmark");
-  bool allow_shared_gpu = false;
-  doctor->add_flag("--allow-shared-gpu", allow_shared_gpu, "Let several ranks drive one GPU");
-  doctor->callback(
-      [&] { command = [&] { return commands::doctor(allow_shared_gpu, argc, argv); }; });
+  commands::DoctorArguments examined;
+  doctor->add_flag("--allow-shared-gpu", examined.allow_shared_gpu,
+                   "Let several ranks drive one GPU");
+  doctor->add_option("--device-map", examined.device_map,
+                     "GPU of each local rank, such as 0,2,4,6: index, UUID or PCI address");
+  doctor->add_flag("--json", examined.json, "As one JSON document");
+  doctor->callback([&] { command = [&] { return commands::doctor(examined, argc, argv); }; });
 
   commands::ListArguments list;
   CLI::App* const list_app =

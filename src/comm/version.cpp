@@ -16,4 +16,12 @@ std::string mpi_library_version() {
   return all.substr(0, all.find_first_of(",\n"));
 }
 
+bool is_open_mpi() {
+#ifdef OPEN_MPI
+  return true;
+#else
+  return false;
+#endif
+}
+
 }  // namespace quadrille::comm

@@ -8,5 +8,7 @@ namespace quadrille::comm {
 
 /// First line of what the running MPI library says of itself. Callable before MPI starts.
 std::string mpi_library_version();
+/// Whether the library is Open MPI, whose launcher has options of its own.
+bool is_open_mpi();
 
 }  // namespace quadrille::comm

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/world.hpp"
 
+#include "comm/device_choice.hpp"
 #include "comm/job_guard.hpp"
 #include "comm/mpi_handle.hpp"
 #include "core/error.hpp"
@@ -109,45 +110,30 @@ int choose_threads(Group const& node) {
   return std::max(1, threads);
 }
 
-/// Index of this rank's GPU, or nothing for the host device. Collective.
-std::optional<int> choose_gpu(core::RunSettings const& settings, Group const& world,
-                              Group const& node) {
-  if (settings.device == core::DeviceChoice::host) return std::nullopt;
-  std::string why;
-  int const count = device::cuda_device_count(&why);
-  int const first_without = world.agree(count == 0);
-  if (settings.device == core::DeviceChoice::automatic && first_without >= 0) {
-    // All or none: ranks that differ in kind would make every rate a mixture.
-    if (world.max(std::int64_t{count}) == 0) return std::nullopt;
-    core::fail(fmt::format("rank {} sees no GPU while others do; give every task a GPU or set "
-                           "run.device = \"host\"",
-                           first_without),
-               core::Exit::environment);
-  }
-  if (count == 0) {
-    core::fail(fmt::format("device \"cuda\": no usable GPU: {}; set run.device = \"host\"", why),
-               core::Exit::environment);
-  }
-  if (count == 1) return 0;
-  if (node.rank() < count) return node.rank();
-  if (settings.allow_shared_gpu) return node.rank() % count;
-  core::fail(fmt::format("local rank {} has no GPU of its own: {} ranks on this node, {} GPUs; "
-                         "start fewer ranks per node or pass --allow-shared-gpu",
-                         node.rank(), node.size(), count),
-             core::Exit::environment);
+std::string lone_rank_problem_of(LauncherFacts const& launcher, int size) {
+  if (size > 1 || launcher.size <= 1) return {};
+  return fmt::format(
+      "{} started {} tasks, but MPI sees one rank: launcher and MPI library do not "
+      "know each other; start with {}",
+      launcher.name, launcher.size,
+      launcher.name == "Slurm" ? "srun --mpi=pmix (srun --mpi=list shows what there "
+                                 "is) or with the mpirun of the MPI library in use"
+                               : "the mpirun of the MPI library in use");
 }
 
-void refuse_shared_gpus(std::vector<Placement> const& placements) {
-  for (std::size_t a = 0; a < placements.size(); ++a) {
-    for (std::size_t b = a + 1; b < placements.size(); ++b) {
-      if (placements[a].uuid.empty() || placements[a].uuid != placements[b].uuid) continue;
-      core::fail(fmt::format("ranks {} and {} on {} share one GPU ({}); make every GPU of the node "
-                             "visible to every task (srun --gpu-bind=none), or pass "
-                             "--allow-shared-gpu",
-                             a, b, placements[a].node, placements[a].uuid),
-                 core::Exit::environment);
+/// Why two ranks may not drive what they chose; empty where each has its own. Collective.
+std::string shared_gpu_problem(Group const& world, std::string const& uuid) {
+  std::vector<std::string> const all = world.all_gather(uuid);
+  for (std::size_t a = 0; a < all.size(); ++a) {
+    for (std::size_t b = a + 1; b < all.size(); ++b) {
+      if (all[a].empty() || all[a] != all[b]) continue;
+      return fmt::format(
+          "ranks {} and {} share one GPU ({}); make every GPU of the node visible to "
+          "every task (srun --gpu-bind=none), or pass --allow-shared-gpu",
+          a, b, all[a]);
     }
   }
+  return {};
 }
 
 // One member a line; none contains a line break.
@@ -161,8 +147,9 @@ std::string pack(Placement const& place) {
 Placement unpack(std::string_view text) {
   Placement place;
   auto const take = [&]<class T>(char const*, T& member) {
-    std::string_view const line = text.substr(0, text.find('\n'));
-    text.remove_prefix(line.size() + 1);
+    std::size_t const end = std::min(text.find('\n'), text.size());
+    std::string_view const line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
     if constexpr (std::is_same_v<T, std::string>) {
       member = line;
     } else {
@@ -219,24 +206,9 @@ World::World(int& argc, char**& argv, double start_limit_s)
   QUAD_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
   group_ = make_group(comm);
 
-  if (size() == 1 && launcher_.size > 1) {
-    // Every task of the launcher stands here alone, so MPI cannot choose who speaks.
-    if (launcher_.rank > 0) {
-      std::this_thread::sleep_for(std::chrono::seconds{2});
-      _exit(static_cast<int>(core::Exit::environment));
-    }
-    core::fail(
-        fmt::format("{} started {} tasks, but MPI sees one rank: launcher and MPI library do not "
-                    "know each other; start with {}",
-                    launcher_.name, launcher_.size,
-                    launcher_.name == "Slurm" ? "srun --mpi=pmix (srun --mpi=list shows what there "
-                                                "is) or with the mpirun of the MPI library in use"
-                                              : "the mpirun of the MPI library in use"),
-        core::Exit::environment);
-  }
-
   QUAD_MPI(MPI_Comm_split_type(handle(group_), MPI_COMM_TYPE_SHARED, rank(), MPI_INFO_NULL, &comm));
   mpi_->node = make_group(comm);
+  nodes_ = static_cast<int>(group_.sum(std::int64_t{mpi_->node.rank() == 0}));
   std::vector<std::string> const names = group_.all_gather(host_name());
   auto const same_name = std::count(names.begin(), names.end(), host_name());
   bool const odd = same_name != mpi_->node.size();
@@ -254,11 +226,59 @@ World::~World() {
   group_.barrier();
 }
 
-void World::open(core::RunSettings const& settings) {
+std::string World::lone_rank_problem() const { return lone_rank_problem_of(launcher_, size()); }
+
+void World::refuse_lone_ranks() const {
+  std::string const why = lone_rank_problem();
+  if (why.empty()) return;
+  // Every task of the launcher stands here alone, so MPI cannot choose who speaks.
+  if (launcher_.rank > 0) {
+    std::this_thread::sleep_for(std::chrono::seconds{2});
+    _exit(static_cast<int>(core::Exit::environment));
+  }
+  core::fail(why, core::Exit::environment);
+}
+
+std::string World::choose_devices(core::RunSettings const& settings) {
   settings_ = settings;
+  gpu_.reset();
+  if (settings.device == core::DeviceChoice::host) return {};
+  std::string why;
+  int const count = device::cuda_device_count(&why);
+  bool const is_automatic = settings.device == core::DeviceChoice::automatic;
+  // All or none: ranks that differ in kind would make every rate a mixture.
+  bool const has_any = group_.max(std::int64_t{count}) > 0;
+  if (is_automatic && !has_any && settings.device_map.empty()) return {};
+
+  std::string uuid;
+  if (count > 0) {
+    std::vector<GpuName> visible;
+    for (int i = 0; i < count; ++i) {
+      device::Facts const facts = device::cuda_device_facts(i);
+      visible.push_back({facts.uuid, facts.pci});
+    }
+    core::Parsed<int> const chosen =
+        choose_gpu(settings, visible, mpi_->node.rank(), mpi_->node.size());
+    if (chosen) gpu_ = *chosen;
+    chosen ? uuid = visible[static_cast<std::size_t>(*chosen)].uuid : why = chosen.why();
+  } else if (is_automatic && has_any) {
+    why = "sees no GPU while others do; give every task a GPU or set run.device = \"host\"";
+  } else {
+    why = fmt::format("no usable GPU for {}: {}; set run.device = \"host\"{}",
+                      settings.device_map.empty() ? "device \"cuda\"" : "device_map", why,
+                      settings.device_map.empty() ? "" : " and leave out the map");
+  }
+  int const first = group_.agree(!gpu_);
+  if (first < 0) return settings.allow_shared_gpu ? "" : shared_gpu_problem(group_, uuid);
+  group_.broadcast(why, first);
+  return fmt::format("rank {}: {}", first, why);
+}
+
+void World::open(core::RunSettings const& settings) {
+  std::string const problem = choose_devices(settings);
+  if (!problem.empty()) core::fail(problem, core::Exit::environment);
   Group const& node = mpi_->node;
   int const threads = choose_threads(node);
-  std::optional<int> const gpu = choose_gpu(settings, group_, node);
 
   Placement mine;
   mine.rank = rank();
@@ -267,17 +287,16 @@ void World::open(core::RunSettings const& settings) {
   mine.local_size = node.size();
   mine.cpus = list_cpus(affinity());
   mine.threads = threads;
-  kokkos_ = std::make_unique<device::KokkosRuntime>(threads, gpu);
-  device_ = gpu ? device::make_cuda_device(*gpu) : device::make_host_device(threads);
+  kokkos_ = std::make_unique<device::KokkosRuntime>(threads, gpu_);
+  device_ = gpu_ ? device::make_cuda_device(*gpu_) : device::make_host_device(threads);
   mine.device = device_->facts().name;
-  mine.uuid = gpu ? device_->facts().uuid : "";
+  mine.uuid = gpu_ ? device_->facts().uuid : "";
   mine.pci = device_->facts().pci;
   mine.numa = device_->facts().numa_node;
   mine.free_memory = static_cast<std::int64_t>(device_->free_memory());
 
   placements_.clear();
   for (std::string const& text : group_.all_gather(pack(mine))) placements_.push_back(unpack(text));
-  if (!settings.allow_shared_gpu) refuse_shared_gpus(placements_);
   compute_ = device::Stream{*device_, "compute"};
   communicate_ = device::Stream{*device_, "communicate", device::Priority::high};
 }

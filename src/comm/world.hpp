@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,8 +30,7 @@ struct LauncherFacts {
 LauncherFacts read_launcher();
 
 /// MPI, device, Kokkos, streams and transports of this rank, in the order of life. One per process.
-/// The constructor starts MPI (THREAD_MULTIPLE), maps nodes and checks for lone ranks, all under a
-/// limit; open() chooses the device and starts the rest. Collective, both, and so is the destructor.
+/// The constructor starts MPI (THREAD_MULTIPLE) and maps nodes, all under a limit; open() chooses the device and starts the rest. Collective, both, and so is the destructor.
 class World {
  public:
   World(int& argc, char**& argv, double start_limit_s = core::Timeouts{}.init_s);
@@ -41,9 +41,18 @@ class World {
   int rank() const { return group_.rank(); }
   int size() const { return group_.size(); }
   Group const& group() const { return group_; }
+  int nodes() const { return nodes_; }
   LauncherFacts const& launcher() const { return launcher_; }
 
-  /// Collective.
+  /// Why this rank is alone although its launcher started more; empty where it is not. Not
+  /// collective, and nothing can be.
+  std::string lone_rank_problem() const;
+  /// Ends the job where there is such a problem; one of the launcher's tasks says it.
+  void refuse_lone_ranks() const;
+  /// Chooses what each rank drives. Why they cannot all have a device, the same on every rank; empty
+  /// where they can. Collective.
+  std::string choose_devices(core::RunSettings const& settings);
+  /// Chooses devices, or ends the job, and opens them. Collective.
   void open(core::RunSettings const& settings);
 
   device::Device& device() const { return *device_; }
@@ -77,7 +86,9 @@ class World {
   LauncherFacts launcher_;
   std::unique_ptr<Mpi> mpi_;
   Group group_;
+  int nodes_ = 1;
   core::RunSettings settings_;
+  std::optional<int> gpu_;  ///< its index, of those visible to this rank; none: the host device
   std::unique_ptr<device::KokkosRuntime> kokkos_;
   std::unique_ptr<device::Device> device_;
   device::Stream compute_;

@@ -24,8 +24,14 @@ struct RunArguments {
 /// Starts MPI, measures, writes the result. The same exit code on every rank.
 core::Exit run(RunArguments const& arguments, int& argc, char**& argv);
 
-/// Starts MPI and proves placement and capabilities without measuring anything.
-core::Exit doctor(bool allow_shared_gpu, int& argc, char**& argv);
+struct DoctorArguments {
+  bool allow_shared_gpu = false;
+  std::string device_map = "auto";
+  bool json = false;
+};
+/// Starts MPI and proves placement and capabilities without measuring anything. Exit::environment
+/// where runs would fail.
+core::Exit doctor(DoctorArguments const& arguments, int& argc, char**& argv);
 
 struct ListArguments {
   std::string what = "workloads";  ///< workloads | variants | transports | metrics | faults

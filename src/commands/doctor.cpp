@@ -2,15 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/version.hpp"
 #include "comm/world.hpp"
+#include "commands/build_config.hpp"
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
+#include "commands/launch_line.hpp"
 #include "report/table.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
 
 namespace quadrille::commands {
 namespace {
@@ -48,95 +54,249 @@ std::string peaks_of(device::Peaks const& peaks, device::Unit unit) {
   return text.empty() ? "unknown" : text;
 }
 
-/// Threads of all ranks of the fullest node against its cores, as affinity masks allow.
-std::string oversubscription(std::vector<comm::Placement> const& places, unsigned cores) {
+/// Threads of all ranks of the fullest node.
+int most_threads(std::vector<comm::Placement> const& places) {
   int most = 0;
   for (comm::Placement const& place : places)
     most = std::max(most, place.local_size * place.threads);
-  if (most <= static_cast<int>(cores)) return {};
-  return fmt::format("{} threads on a node of {} cores: start fewer ranks", most, cores);
+  return most;
 }
 
-void say(bool fine, std::string_view what, std::string const& text) {
-  fmt::print("{:<5} {:<12} {}\n", fine ? "ok" : "WARN", what, text);
+using Json = nlohmann::ordered_json;
+
+enum class Status { note, ok, warn, fail };
+constexpr auto enum_names(Status) {
+  return core::EnumNames<Status, 4>{
+      {{Status::note, "-"}, {Status::ok, "ok"}, {Status::warn, "WARN"}, {Status::fail, "FAIL"}}};
+}
+
+/// A row of the table, on the screen and in the document.
+struct Finding {
+  Status status = Status::ok;
+  std::string name;
+  std::string text;
+  std::string remedy =
+      {};  ///< a line for the shell, or what to change; empty where nothing is wrong
+};
+
+/// What starts this program as it was meant; launch_line() of it and `ranks` is the remedy of most.
+LaunchFacts launch_facts(comm::World const& world, int gpus) {
+  LaunchFacts facts;
+  std::error_code none;
+  if (std::filesystem::exists(QUADRILLE_MPIRUN, none)) facts.mpirun = QUADRILLE_MPIRUN;
+  facts.is_open_mpi = comm::is_open_mpi();
+  facts.is_slurm = std::getenv("SLURM_JOB_ID") != nullptr;
+  facts.is_root = geteuid() == 0;
+  facts.cores_per_node = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  facts.gpus_per_node = gpus;
+  facts.nodes = world.nodes();
+  facts.ranks_per_node = gpus > 0 ? gpus : facts.cores_per_node;
+  return facts;
+}
+
+/// As a word of a shell.
+std::string quoted(std::string const& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./=:,";
+  if (word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string text = "'";
+  for (char const c : word) c == '\'' ? text += "'\\''" : text += c;
+  return text + "'";
+}
+
+/// This command, for a shell.
+std::string program() {
+  std::error_code none;
+  std::filesystem::path const path = std::filesystem::read_symlink("/proc/self/exe", none);
+  return fmt::format("{} doctor", none ? "quadrille" : quoted(path.string()));
+}
+
+class Examination {
+ public:
+  Examination(comm::World& world, core::RunSettings const& settings)
+      : world_{world}, settings_{settings} {
+    gpus_ = device::cuda_device_count(&why_no_gpu_);
+    launch_ = launch_facts(world, gpus_);
+  }
+
+  /// Collective, but where a rank is alone.
+  std::vector<Finding> run() {
+    std::string const lone = world_.lone_rank_problem();
+    if (!lone.empty()) {
+      LaunchFacts facts = launch_;
+      if (gpus_ == 0) facts.ranks_per_node = world_.launcher().size;
+      add(Status::fail, "launcher", lone, launch_line(facts, program()));
+      return findings_;
+    }
+    add(Status::ok, "launcher",
+        world_.launcher().name.empty() ? "none: a single process" : world_.launcher().name);
+    gpus_ > 0 ? add(Status::ok, "gpu", fmt::format("{} visible to rank 0", gpus_))
+              : add(Status::warn, "gpu", why_no_gpu_);
+    std::string const misplaced = world_.choose_devices(settings_);
+    if (!misplaced.empty()) {
+      add(Status::fail, "device", misplaced, launch_line(launch_, program()));
+      return findings_;
+    }
+    world_.open(settings_);
+    add_device();
+    add_ranks();
+    double const step = clock_step();
+    add(step < 1e-6 ? Status::ok : Status::warn, "clock",
+        fmt::format("steps of {}", core::format_seconds(step)),
+        step < 1e-6 ? "" : "choose the clocksource tsc of the system");
+    add_transports();
+    return findings_;
+  }
+
+ private:
+  void add(Status status, std::string name, std::string text, std::string remedy = {}) {
+    findings_.push_back({status, std::move(name), std::move(text), std::move(remedy)});
+  }
+
+  void add_device() {
+    device::Device& device = world_.device();
+    device::Facts const& facts = device.facts();
+    bool const is_gpu = device.kind() == device::Kind::cuda;
+    add(Status::ok, "device",
+        fmt::format("{}, {} {}, {}", facts.name, facts.multiprocessors,
+                    is_gpu ? "multiprocessors" : "threads",
+                    core::format_bytes(static_cast<double>(facts.memory_bytes))));
+    if (!is_gpu) {
+      double const peak = facts.peaks.of(core::DataType::f64, core::Compute::f64);
+      add(Status::ok, "limits",
+          fmt::format("{} f64; of the memory unknown: no system tells",
+                      peak > 0 ? core::format_rate(peak, "FLOP/s") : "unknown"));
+      return;
+    }
+    add(Status::ok, "limits",
+        fmt::format("{}.{}, {} read and written, {} of L2 cache", facts.compute_capability / 10,
+                    facts.compute_capability % 10, core::format_rate(facts.peak_bandwidth, "B/s"),
+                    core::format_bytes(static_cast<double>(facts.l2_bytes))));
+    for (auto const& [unit, name] : enum_names(device::Unit{})) {
+      add(Status::ok, std::string{name}, peaks_of(facts.peaks, unit));
+    }
+    auto const now = device.telemetry();
+    now ? add(Status::ok, "telemetry",
+              fmt::format("{:.0f} MHz, memory {:.0f} MHz, {:.0f} W, {:.0f} C", now->clock_hz / 1e6,
+                          now->memory_clock_hz / 1e6, now->power_w, now->temperature_c))
+        : add(Status::warn, "telemetry", "unavailable: NVML does not answer",
+              "install the driver's libnvidia-ml.so.1");
+  }
+
+  void add_ranks() {
+    int const local = world_.placement().local_size;
+    if (world_.device().kind() == device::Kind::cuda && local < gpus_) {
+      add(Status::warn, "ranks",
+          fmt::format("{} of {} GPUs of a node are idle", gpus_ - local, gpus_),
+          launch_line(launch_, program()));
+    } else {
+      add(Status::ok, "ranks",
+          fmt::format("{} rank{} on {} node{}", world_.size(), world_.size() == 1 ? "" : "s",
+                      world_.nodes(), world_.nodes() == 1 ? "" : "s"));
+    }
+    int const threads = most_threads(world_.placements());
+    bool const fit = threads <= launch_.cores_per_node;
+    LaunchFacts fewer = launch_;
+    fewer.ranks_per_node = std::min(fewer.ranks_per_node, fewer.cores_per_node);
+    fit ? add(Status::ok, "threads", fmt::format("fit into {} cores", launch_.cores_per_node))
+        : add(Status::warn, "threads",
+              fmt::format("{} threads on a node of {} cores", threads, launch_.cores_per_node),
+              launch_line(fewer, program()));
+  }
+
+  /// Every rank tells its neighbour who it is through the transport that runs would use.
+  void add_transports() {
+    auto const channel = world_.transport("auto").connect(world_.group());
+    device::Buffer<double> mine{world_.device(), 1, world_.stream()};
+    device::Buffer<double> sum{world_.device(), 1, world_.stream()};
+    double const rank = world_.rank();
+    world_.stream().copy(mine.data(), &rank, sizeof(rank));
+    channel
+        ->allreduce({mine.data(), mine.bytes()}, {sum.data(), sum.bytes()}, core::DataType::f64,
+                    comm::ReduceOp::sum, world_.stream())
+        .wait_on(world_.stream());
+    double got = 0;
+    world_.stream().copy(&got, sum.data(), sizeof(got));
+    world_.stream().synchronize();
+    double const expected = world_.size() * (world_.size() - 1) / 2.0;
+    int const wrong = world_.group().agree(!(got == expected));
+    wrong < 0
+        ? add(Status::ok, "transport", "an allreduce over all ranks gave the right sum")
+        : add(Status::fail, "transport",
+              fmt::format("an allreduce gave a wrong sum on rank {}", wrong),
+              "run with --set run.transport=mpi, and look after the library and the network of "
+              "the others");
+    for (comm::TransportEntry const* entry : comm::transports()) {
+      std::string const reason = entry->unavailable_reason(&world_);
+      add(Status::note, std::string{entry->name},
+          reason.empty() ? "available" : "unavailable: " + reason);
+    }
+  }
+
+  comm::World& world_;
+  core::RunSettings const& settings_;
+  int gpus_ = 0;
+  std::string why_no_gpu_;
+  LaunchFacts launch_;
+  std::vector<Finding> findings_;
+};
+
+void print(std::vector<Finding> const& findings, measure::RunInfo const& here) {
+  fmt::print("{}\n", report::render_run_header(here));
+  for (Finding const& found : findings) {
+    fmt::print("{:<5} {:<12} {}\n", core::to_text(found.status), found.name, found.text);
+    if (!found.remedy.empty()) fmt::print("{:>18} {}\n", "try", found.remedy);
+  }
+}
+
+void print_json(std::vector<Finding> const& findings, measure::RunInfo const& here, Status worst) {
+  Json rows = Json::array(), ranks = Json::array(), build = Json::object();
+  for (Finding const& found : findings) {
+    rows.push_back({{"name", found.name},
+                    {"status", core::to_text(found.status)},
+                    {"text", found.text},
+                    {"remedy", found.remedy.empty() ? Json{} : Json(found.remedy)}});
+  }
+  for (comm::Placement const& place : here.ranks) {
+    Json& rank = ranks.emplace_back(Json::object());
+    visit_members(place, [&](char const* name, auto const& member) { rank[name] = member; });
+  }
+  for (auto const& [name, value] : here.build) build[name] = value;
+  Json const document{
+      {"verdict", core::to_text(worst)}, {"rows", rows}, {"ranks", ranks}, {"build", build}};
+  fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace
 
-core::Exit doctor(bool allow_shared_gpu, int& argc, char**& argv) {
+core::Exit doctor(DoctorArguments const& arguments, int& argc, char**& argv) {
   comm::World world{argc, argv};
-  world.enter_phase("open the device", core::Timeouts{}.init_s);
+  world.enter_phase("examine", core::Timeouts{}.init_s);
+  bool const is_lone = !world.lone_rank_problem().empty();
+  bool const speaks = (is_lone ? world.launcher().rank : world.rank()) <= 0;
   core::RunSettings settings;
-  settings.allow_shared_gpu = allow_shared_gpu;
-  world.open(settings);
-  device::Facts const& facts = world.device().facts();
-  // Every rank tells its neighbour who it is through the transport that runs would use.
-  auto const channel = world.transport("auto").connect(world.group());
-  device::Buffer<double> mine{world.device(), 1, world.stream()};
-  device::Buffer<double> sum{world.device(), 1, world.stream()};
-  double const rank = world.rank();
-  world.stream().copy(mine.data(), &rank, sizeof(rank));
-  channel
-      ->allreduce({mine.data(), mine.bytes()}, {sum.data(), sum.bytes()}, core::DataType::f64,
-                  comm::ReduceOp::sum, world.stream())
-      .wait_on(world.stream());
-  double got = 0;
-  world.stream().copy(&got, sum.data(), sizeof(got));
-  world.stream().synchronize();
-  double const expected = world.size() * (world.size() - 1) / 2.0;
-  bool const exchanged = world.group().agree(!(got == expected)) < 0;
-
-  if (world.rank() == 0) {
+  settings.allow_shared_gpu = arguments.allow_shared_gpu;
+  if (arguments.device_map != "auto") {
+    auto const map = core::parse_device_map(arguments.device_map);
+    if (!map) {
+      if (speaks) fmt::print(stderr, "quadrille: --device-map: {}\n", map.why());
+      return core::Exit::bad_config;
+    }
+    settings.device_map = *map;
+  }
+  std::vector<Finding> const findings = Examination{world, settings}.run();
+  Status const worst = std::ranges::max_element(findings, {}, &Finding::status)->status;
+  if (speaks) {
     measure::RunInfo here;
     here.build = build_facts();
     here.ranks = world.placements();
-    fmt::print("{}\n", report::render_run_header(here));
-    std::string why_no_gpu;
-    int const gpus = device::cuda_device_count(&why_no_gpu);
-    say(gpus > 0, "gpu", gpus > 0 ? fmt::format("{} visible to rank 0", gpus) : why_no_gpu);
-    say(true, "device",
-        fmt::format("{}, {} {}, {}", facts.name, facts.multiprocessors,
-                    world.device().kind() == device::Kind::cuda ? "multiprocessors" : "threads",
-                    core::format_bytes(static_cast<double>(facts.memory_bytes))));
-    if (world.device().kind() == device::Kind::cuda) {
-      say(true, "limits",
-          fmt::format("{}.{}, {} read and written, {} of L2 cache", facts.compute_capability / 10,
-                      facts.compute_capability % 10, core::format_rate(facts.peak_bandwidth, "B/s"),
-                      core::format_bytes(static_cast<double>(facts.l2_bytes))));
-      for (auto const& [unit, name] : enum_names(device::Unit{})) {
-        say(true, name, peaks_of(facts.peaks, unit));
-      }
-      auto const now = world.device().telemetry();
-      say(now.has_value(), "telemetry",
-          now ? fmt::format("{:.0f} MHz, memory {:.0f} MHz, {:.0f} W, {:.0f} C",
-                            now->clock_hz / 1e6, now->memory_clock_hz / 1e6, now->power_w,
-                            now->temperature_c)
-              : "unavailable: NVML (libnvidia-ml.so.1) was not found or does not answer");
-    }
-    if (world.device().kind() == device::Kind::host) {
-      double const peak = facts.peaks.of(core::DataType::f64, core::Compute::f64);
-      say(true, "limits",
-          fmt::format("{} f64; of the memory unknown: no system tells",
-                      peak > 0 ? core::format_rate(peak, "FLOP/s") : "unknown"));
-    }
-    say(true, "launcher",
-        world.launcher().name.empty() ? "none: a single process" : world.launcher().name);
-    unsigned const cores = static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN));
-    std::string const crowded = oversubscription(world.placements(), cores);
-    say(crowded.empty(), "threads",
-        crowded.empty() ? fmt::format("fit into {} cores", cores) : crowded);
-    say(clock_step() < 1e-6, "clock",
-        fmt::format("steps of {}", core::format_seconds(clock_step())));
-    say(exchanged, "transport",
-        exchanged ? "an allreduce over all ranks gave the right sum"
-                  : fmt::format("allreduce gave {} instead of {}", got, expected));
-    for (comm::TransportEntry const* entry : comm::transports()) {
-      std::string const reason = entry->unavailable_reason(&world);
-      fmt::print("      {:<12} {}\n", entry->name,
-                 reason.empty() ? "available" : "unavailable: " + reason);
-    }
+    arguments.json ? print_json(findings, here, worst) : print(findings, here);
+    std::fflush(stdout);
+  } else if (is_lone) {
+    // The launcher ends all tasks once the first has failed.
+    std::this_thread::sleep_for(std::chrono::seconds{2});
   }
-  return exchanged ? core::Exit::pass : core::Exit::runtime;
+  return worst == Status::fail ? core::Exit::environment : core::Exit::pass;
 }
 
 }  // namespace quadrille::commands

@@ -292,6 +292,7 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
 core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
   double const limit = start_limit(arguments);
   comm::World world{argc, argv, limit};
+  world.refuse_lone_ranks();
   world.enter_phase("read the configuration", limit);
   std::optional<measure::Fault> const fault =
       arguments.fault.empty() ? measure::Fault::none

@@ -523,6 +523,11 @@ bool Resolver::build(Config& config) {
     }
   }
   config.run = draft.run;
+  if (config.run.device == DeviceChoice::host && !config.run.device_map.empty()) {
+    return fail_at(
+        find(run_, "device_map")->where,
+        "device_map names GPUs, but device = \"host\" drives none; leave out one of them");
+  }
   std::set<std::string> taken;
   for (RawCase const& raw : cases_) {
     std::size_t const first = config.cases.size();

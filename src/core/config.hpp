@@ -136,6 +136,8 @@ struct RunSettings {
   Timeouts timeout;
   std::string output = "results";
   bool allow_shared_gpu = false;
+  /// Index, UUID or PCI address of the GPU that each local rank drives; empty: that of its index.
+  std::vector<std::string> device_map;
   bool operator==(RunSettings const&) const = default;
 };
 
@@ -174,6 +176,9 @@ Parsed<Config> expand_grids(Config const& config, int ranks);
 Parsed<std::vector<std::string>> expand_sweep(std::string_view text);
 /// "4096", "(16Ki,16Ki,4Ki)" or "auto:70%".
 Parsed<Extents> parse_size(std::string_view text);
+
+/// The entries of "0,2,4,6", none of them empty.
+Parsed<std::vector<std::string>> parse_device_map(std::string_view text);
 
 /// The candidate with the smallest edit distance, or "" when none is near.
 std::string nearest_name(std::string_view name, std::span<std::string const> candidates);

@@ -439,6 +439,30 @@ Option stop_option() {
       });
 }
 
+Option device_map_option() {
+  std::string const type = "a list such as \"0,2,4,6\", or \"auto\"";
+  return make(
+      "device_map", type,
+      "index, UUID or PCI address of the GPU that each rank of a node drives; auto: that of its "
+      "index",
+      [=](Draft& draft, Scalar const& value) -> std::string {
+        if (!is_countable(value)) return expected(type, value);
+        if (value.text == "auto") {
+          draft.run.device_map.clear();
+          return "";
+        }
+        auto const map = parse_device_map(value.text);
+        if (!map) return map.why();
+        draft.run.device_map = *map;
+        return "";
+      },
+      [](Draft& draft) {
+        return draft.run.device_map.empty()
+                   ? "\"auto\""
+                   : quote(fmt::format("{}", fmt::join(draft.run.device_map, ",")));
+      });
+}
+
 Option of_run(Option option) {
   option.scope = Option::Scope::run;
   option.sweeps = false;
@@ -486,6 +510,7 @@ std::vector<Option> run_options() {
                            "where run directories are made")),
       of_run(options::flag("allow_shared_gpu", at(&RunSettings::allow_shared_gpu),
                            "let several ranks drive one GPU")),
+      of_run(device_map_option()),
   };
 }
 

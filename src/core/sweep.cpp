@@ -138,6 +138,19 @@ Parsed<Extents> parse_size(std::string_view text) {
   return size;
 }
 
+Parsed<Texts> parse_device_map(std::string_view text) {
+  Texts entries;
+  for (std::string_view const entry : split_trimmed(text, ',')) {
+    if (entry.empty()) {
+      return Parsed<Texts>::error(fmt::format(
+          "'{}' is not a list of GPUs such as \"0,2,4,6\", each an index, UUID or PCI address",
+          text));
+    }
+    entries.emplace_back(entry);
+  }
+  return entries;
+}
+
 Parsed<Config> expand_grids(Config const& config, int ranks) {
   std::vector<GridShape> grids;
   Texts texts;

@@ -64,6 +64,9 @@ def main():
         ('[[case]]\nworkload = "integral"\nsize = 0\n', [], 2, ["size", "integral takes 1 to 2251799813685248"]),
         ("[run\n", [], 2, ["input.toml:"]),
         (GOOD, ["--set", "run.device=cuda"], 3, ["cuda"]),
+        (GOOD, ["--device-map", "0,1"], 2, ["device_map", "device = \"host\""]),
+        (GOOD.replace('"host"', '"auto"'), ["--device-map", "GPU-none,GPU-one"], 3, ["device_map"]),
+        (GOOD, ["--device-map", "0,,1"], 2, ["device_map", "0,,1"]),
     ]
     # The launcher waits longer than the program works.
     with concurrent.futures.ThreadPoolExecutor(4) as pool:

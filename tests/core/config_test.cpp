@@ -186,6 +186,18 @@ workload = "conv2d"
 size = "(1,2,3,4,5,6,7,8)"
 )toml";
 
+TEST(Config, ADeviceMapIsReadAndWritten) {
+  std::string const text = "[[case]]\nworkload = \"vector\"\nsize = 1\n[run]\n";
+  Config const config = good(text + "device_map = \"0, GPU-1,0000:17:00.0\"\n");
+  EXPECT_EQ(config.run.device_map, (Texts{"0", "GPU-1", "0000:17:00.0"}));
+  EXPECT_EQ(good(to_toml(config)), config);
+  EXPECT_TRUE(good(text + "device_map = \"auto\"\n").run.device_map.empty());
+  EXPECT_EQ(good(text + "device_map = 3\n").run.device_map, Texts{"3"});
+  EXPECT_HAS(why(text + "device_map = \"0,,1\"\n"), "not a list of GPUs");
+  EXPECT_HAS(why(text + "device_map = \"0\"\ndevice = \"host\"\n"),
+             "device = \"host\" drives none");
+}
+
 TEST(Config, EveryKeyArrives) {
   Config const config = good(kFull);
 

@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   bool const is_stopped = mode == "stopped" && comm::read_launcher().rank == 1;
   if (is_stopped) std::raise(SIGSTOP);
   comm::World world{argc, argv, mode == "stopped" ? 2.0 : 60.0};
+  world.refuse_lone_ranks();
   bool const is_last = world.rank() == world.size() - 1;
   world.enter_phase("sabotage", mode == "hang" || mode == "all_hang" ? 1.0 : 0);
 

@@ -407,7 +407,8 @@ TEST(Limit, WhatTakesTooLongIsNotRunAgainAndEndsNoOther) {
       if (clock != core::Clock::burst) continue;
       EXPECT_EQ(rig.script.count("run plain"), nth + 1);
       EXPECT_EQ(records[0].seconds.size(), samples(std::max(0, nth - 2)));
-      RunResult result{{}, records};
+      RunResult result;
+      result.records = records;
       result.info.status = "finished";
       EXPECT_EQ(exit_code(result), core::Exit::timeout);
     }

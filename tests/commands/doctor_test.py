@@ -1,0 +1,57 @@
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+"""The doctor says what is wrong, ends with 3, and its remedy works.
+
+doctor_test.py BINARY LAUNCHER...
+"""
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from quadrille import Program, check  # noqa: E402
+
+
+def main():
+    program = Program(sys.argv[1:])
+    sound = program.call("doctor", "--json", ranks=2)
+    check(sound.returncode == 0, "doctor must find this machine sound", sound)
+    document = json.loads(sound.stdout)
+    check(document["verdict"] in ("ok", "WARN") and len(document["ranks"]) == 2, "the document", sound)
+    check("an allreduce over all ranks gave the right sum" in [row["text"] for row in document["rows"]],
+          "doctor must exchange", sound)
+    shown = program.call("doctor", ranks=2)
+    for row in document["rows"]:
+        # Steps of the clock differ from run to run.
+        check(row["name"] in shown.stdout and (row["name"] == "clock" or row["text"] in shown.stdout),
+              f"the screen lacks {row}", shown)
+
+    # The launcher of another MPI, under which each rank stands alone.
+    for rank in ("0", "1"):
+        lone = program.call("doctor", "--json", ranks=0, env={**os.environ, "PMI_RANK": rank, "PMI_SIZE": "2"})
+        check(lone.returncode == 3, "a lone rank must end with 3", lone)
+        check(bool(lone.stdout) == (rank == "0"), "one rank speaks", lone)
+        if not lone.stdout:
+            continue
+        found = json.loads(lone.stdout)
+        row = next(row for row in found["rows"] if row["status"] == "FAIL")
+        check(found["verdict"] == "FAIL" and "MPI sees one rank" in row["text"], "what is wrong", lone)
+        cured = subprocess.run([*shlex.split(row["remedy"]), "--json"], text=True, capture_output=True, timeout=60)
+        check(cured.returncode == 0, f"the remedy must work: {row['remedy']}", cured)
+        check(len(json.loads(cured.stdout)["ranks"]) == 2, f"{row['remedy']}: two ranks", cured)
+    lone = program.call("doctor", ranks=0, env={**os.environ, "PMI_RANK": "0", "PMI_SIZE": "2"})
+    check(lone.returncode == 3 and row["remedy"] in lone.stdout, "the screen shows the remedy", lone)
+
+    # Where there is no GPU, and where there is: none has this name.
+    missing = program.call("doctor", "--device-map", "GPU-none", ranks=2)
+    check(missing.returncode == 3 and "FAIL  device" in missing.stdout and "device_map" in missing.stdout,
+          "a GPU that does not exist", missing)
+    garbled = program.call("doctor", "--device-map", "0,,1", ranks=2)
+    check(garbled.returncode == 2 and garbled.stderr.count("quadrille:") == 1, "a list of nothing", garbled)
+    print("the doctor's findings and remedies hold")
+
+
+main()
