@@ -711,8 +711,10 @@ TEST(Signal, InterruptsWhatIsNotCompleteAndKeepsItsSamples) {
       << "no signal hides a wrong result";
   EXPECT_EQ(records[2].seconds.size(), samples(3));
   EXPECT_EQ(records[3].seconds.size(), samples(2)) << "it does not wait for those behind it";
-  EXPECT_EQ(records[3].time.n, 2);
-  EXPECT_EQ(records[3].time.median, kTick);
+  if (world().rank() == 0) {
+    EXPECT_EQ(records[3].time.n, 2);
+    EXPECT_EQ(records[3].time.median, kTick);
+  }
 
   // A later case stops behind its first execution.
   Rig late;
