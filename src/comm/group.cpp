@@ -89,6 +89,10 @@ Group make_group(MPI_Comm comm) {
   return Group{std::move(impl)};
 }
 
+Group::Impl::~Impl() {
+  if (comm != MPI_COMM_NULL) QUAD_MPI(MPI_Comm_free(&comm));
+}
+
 Group::Group() : impl_{std::make_unique<Impl>()} {}
 Group::Group(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
 Group::Group(Group&&) noexcept = default;

@@ -11,7 +11,7 @@
 namespace quadrille::comm {
 
 /// A set of ranks that agree on small things from host memory. Every call is collective unless it
-/// says otherwise and is made by the main thread. Holds its own communicator.
+/// says otherwise and is made by the main thread. Owns a communicator, which it frees.
 class Group {
  public:
   struct Impl;
@@ -20,7 +20,7 @@ class Group {
   explicit Group(std::unique_ptr<Impl> impl);
   Group(Group&&) noexcept;
   Group& operator=(Group&&) noexcept;
-  ~Group();  ///< Frees nothing collectively; communicators end with MPI.
+  ~Group();  ///< On all ranks at the same place.
 
   int rank() const;  ///< Not collective.
   int size() const;  ///< Not collective.

@@ -14,12 +14,17 @@ namespace quadrille::comm {
 
 /// The communicator inside a group. Only files that must call MPI themselves include this header.
 struct Group::Impl {
+  Impl() = default;
+  Impl(Impl const&) = delete;
+  Impl& operator=(Impl const&) = delete;
+  ~Impl();
+
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;
   int size = 0;
 };
 
-/// Wraps a communicator and makes its errors return.
+/// Takes a communicator over and makes its errors return.
 Group make_group(MPI_Comm comm);
 
 inline MPI_Comm handle(Group const& group) { return group.impl().comm; }

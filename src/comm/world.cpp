@@ -193,7 +193,10 @@ struct World::Mpi {
                  core::Exit::environment);
     }
   }
-  ~Mpi() { MPI_Finalize(); }
+  ~Mpi() {
+    node = {};
+    MPI_Finalize();
+  }
 
   std::unique_ptr<JobGuard> guard;
   Group node;  ///< the ranks that share this node's memory

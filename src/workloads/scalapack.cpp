@@ -15,6 +15,7 @@ extern "C" {
 int Csys2blacs_handle(MPI_Comm comm);
 void Cblacs_gridinit(int* context, char const* order, int rows, int cols);
 void Cblacs_gridexit(int context);
+void Cfree_blacs_system_handle(int handle);
 void openblas_set_num_threads(int threads);
 void descinit_(int* desc, int const* m, int const* n, int const* mb, int const* nb, int const* rsrc,
                int const* csrc, int const* context, int const* lld, int* info);
@@ -85,13 +86,16 @@ Scalapack::Scalapack(comm::World const& world, comm::Grid const& grid)
       col_{grid.col()},
       threads_{world.placement().threads},
       group_{std::make_unique<comm::Group>(world.group().duplicate())} {
-  context_ = Csys2blacs_handle(comm::handle(*group_));
+  system_ = Csys2blacs_handle(comm::handle(*group_));
+  context_ = system_;
   // Column-major order of a Q x P grid gives rank = row * Q + col of ours.
   Cblacs_gridinit(&context_, "C", cols_, rows_);
 }
 
-// Leaving a BLACS grid is collective; it ends with MPI instead.
-Scalapack::~Scalapack() = default;
+Scalapack::~Scalapack() {
+  Cblacs_gridexit(context_);
+  Cfree_blacs_system_handle(system_);
+}
 
 void Scalapack::multiply(std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
                          device::MatrixView const& a, device::MatrixView const& b, double beta,

@@ -22,7 +22,7 @@ class Scalapack {
  public:
   /// Collective over the world of the grid.
   Scalapack(comm::World const& world, comm::Grid const& grid);
-  ~Scalapack();
+  ~Scalapack();  ///< Collective.
   Scalapack(Scalapack const&) = delete;
   Scalapack& operator=(Scalapack const&) = delete;
 
@@ -40,7 +40,7 @@ class Scalapack {
  private:
   int rows_, cols_, row_, col_;
   int threads_;
-  int context_ = -1;
+  int system_ = -1, context_ = -1;  ///< of BLACS
   std::unique_ptr<comm::Group> group_;
 };
 

@@ -112,9 +112,15 @@ std::int64_t wrong_bytes(Owned const& owned) {
   return wrong;
 }
 
+comm::Group duplicate_of_world() {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  return comm::make_group(comm);
+}
+
 class Fields : public testing::Test {
  protected:
-  Fields() : world_{comm::make_group(MPI_COMM_WORLD)} {
+  Fields() : world_{duplicate_of_world()} {
     std::string folder = (fs::temp_directory_path() / fmt::format("quadrille.{}", getpid()));
     world_.broadcast(folder);
     folder_ = folder;
