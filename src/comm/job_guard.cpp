@@ -3,6 +3,7 @@
 #include "comm/job_guard.hpp"
 
 #include "comm/mpi_handle.hpp"
+#include "comm/signal_watch.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -33,7 +34,10 @@ static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers need a lo
 constexpr unsigned kLastWordsSeconds = 5;
 constexpr std::array kSignals{SIGTERM, SIGINT, SIGUSR1};
 
-void note_signal(int) { g_signalled.store(true); }
+void note_signal(int) {
+  g_signalled.store(true);
+  SignalWatch::wake();
+}
 void leave_now(int) { _exit(g_exit_code); }
 
 void on_failure(core::Failure const& failure) {

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "comm/signal_watch.hpp"
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
 #include "commands/plan.hpp"
@@ -20,6 +21,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
 
@@ -27,6 +30,9 @@ namespace quadrille::commands {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Open MPI's mpirun ends its ranks a second after it was told to.
+constexpr double kPatienceSeconds = 0.4;
 
 std::string now_utc() {
   auto const now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -204,6 +210,36 @@ class Output {
   std::ofstream log_;
 };
 
+/// What is shown where the job may end before its table: the finished cases, by the journal, and what
+/// the case in work has sampled.
+class PartialTable {
+ public:
+  explicit PartialTable(std::string journal) : journal_{std::move(journal)} {}
+
+  void set_running(std::vector<measure::Record> records) {
+    std::lock_guard const lock{mutex_};
+    running_ = std::move(records);
+  }
+  void print() {
+    core::Parsed<measure::RunResult> const finished = io::read_result(journal_);
+    if (!finished) return;
+    measure::RunResult result = *finished;
+    std::lock_guard const lock{mutex_};
+    for (measure::Record const& record : running_) {
+      bool const is_there = std::ranges::any_of(
+          finished->records, [&](measure::Record const& known) { return known.id == record.id; });
+      if (!is_there) result.records.push_back(record);
+    }
+    fmt::print("{}\n{}\n", report::render_table(result), report::result_line(result, journal_));
+    std::fflush(stdout);
+  }
+
+ private:
+  std::string journal_;
+  std::mutex mutex_;
+  std::vector<measure::Record> running_;
+};
+
 core::Exit measure_all(comm::World& world, core::Config const& config,
                        std::vector<Planned> const& plan, RunArguments const& arguments,
                        measure::Fault fault) {
@@ -227,13 +263,11 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
   fs::path const& directory = start.directory;
   measure::RunResult& result = start.result;
   io::Journal& journal = start.journal;
+  auto const partial = std::make_shared<PartialTable>((directory / "result.jsonl").string());
   // What finished before something fails is shown like all else.
-  world.set_last_words([file = (directory / "result.jsonl").string()] {
-    core::Parsed<measure::RunResult> const finished = io::read_result(file);
-    if (!finished) return;
-    fmt::print("{}\n{}\n", report::render_table(*finished), report::result_line(*finished, file));
-    std::fflush(stdout);
-  });
+  world.set_last_words([partial] { partial->print(); });
+  std::optional<comm::SignalWatch> watch;
+  if (first) watch.emplace(kPatienceSeconds, [partial] { partial->print(); });
   Output out{first, directory / "log.txt"};
   out.print(report::render_run_header(result.info) + "\n");
   bool const is_over = result.info.status == "finished";
@@ -246,6 +280,9 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
       return measure::make_faulty(std::move(workload), fault);
     };
   }
+  options.on_partial = [&](std::vector<measure::Record> records) {
+    partial->set_running(std::move(records));
+  };
   options.on_progress = [&](measure::Progress const& step) { progress.update(step); };
   std::vector<std::string> const kept = result.finished_cases;
   bool interrupted = false;
@@ -263,6 +300,7 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
       if (first) journal.append(io::to_json_line(record));
       result.records.push_back(std::move(record));
     }
+    partial->set_running({});
     if (first && !interrupted) journal.append(io::finished_case_line(spec.name));
     interrupted = interrupted || world.interrupted();
   }

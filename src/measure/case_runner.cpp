@@ -89,6 +89,7 @@ class CaseRun {
   std::vector<Record> run() {
     begin_records();
     if (lines_.empty()) return std::move(records_);
+    tell_partial();
     phase("prepare", limits().prepare_s);
     report_progress("prepare", 0);
     prepare(case_.seed + 1);
@@ -107,6 +108,9 @@ class CaseRun {
   }
 
  private:
+  // Open MPI's mpirun ends its ranks a second after it was told to.
+  static constexpr double kLongSeconds = 0.25;
+
   std::unique_ptr<Workload> make_workload() {
     return options_.decorate(entry_.make(case_, world_.size(), world_.rank()));
   }
@@ -121,14 +125,8 @@ class CaseRun {
             .after_repetition =
                 [this](Line& line, bool is_last) {
                   if (has_digest(line)) digests_[line.variant].push_back(digest_.of(*workload_));
-                  if (!is_last) return;
-                  for (Extra& extra : workload_->observed()) {
-                    record_of(line).extras.push_back(std::move(extra));
-                  }
-                  if (case_.check == core::Check::off) return;
-                  phase(line, "check", limits().check_s);
-                  check(line);
-                  if (has_digest(line)) compare_digests(line);
+                  if (is_last) after_last_repetition(line);
+                  if (is_long(line)) tell_partial();
                 },
             .on_step =
                 [this](Line const& line, std::string_view step) {
@@ -138,6 +136,16 @@ class CaseRun {
                 },
             .on_progress = [this](std::string_view step,
                                   double done) { report_progress(step, 0.2 + 0.8 * done); }};
+  }
+
+  void after_last_repetition(Line const& line) {
+    for (Extra& extra : workload_->observed()) {
+      record_of(line).extras.push_back(std::move(extra));
+    }
+    if (case_.check == core::Check::off) return;
+    phase(line, "check", limits().check_s);
+    check(line);
+    if (has_digest(line)) compare_digests(line);
   }
 
   void prepare(std::uint64_t seed) {
@@ -274,7 +282,8 @@ class CaseRun {
            line.variant->role != Role::peer && line.variant->role != Role::demonstration;
   }
 
-  /// The last repetition was judged; all others left the same bits, or are wrong. Collective.
+  /// All repetitions left the same bits as the last, which was judged unless a signal came before,
+  /// or are wrong. Collective.
   void compare_digests(Line const& line) {
     std::vector<std::uint64_t> const& digests = digests_[line.variant];
     auto const other = std::ranges::find_if(
@@ -287,9 +296,10 @@ class CaseRun {
       record.check.digest = fmt::format("{:016x}", static_cast<std::uint64_t>(whole));
     if (rank < 0 || record.outcome != Outcome::pass) return;
     std::string reason = fmt::format(
-        "the output of repetition {} on rank {} differs from that of repetition {}, which was "
-        "checked: expected the same bits, got others",
-        other - digests.begin() + 1, world_.rank(), digests.size());
+        "the output of repetition {} on rank {} differs from that of repetition {}{}: expected the "
+        "same bits, got others",
+        other - digests.begin() + 1, world_.rank(), digests.size(),
+        line.is_complete ? ", which was checked" : "");
     world_.group().broadcast(reason, rank);
     record.outcome = Outcome::fail;
     record.reason = record.check.first_wrong = reason;
@@ -358,38 +368,63 @@ class CaseRun {
     return devices.size() == world_.placements().size();
   }
 
+  /// Gives a line's record what was sampled so far, and its verdict. Collective.
+  void settle(Line const& line, Record& record) {
+    record.batch = line.batch;
+    record.buffer_sets = line.buffer_sets;
+    record.warmups = line.warmups;
+    record.warmup_s = line.warmup_s;
+    record.clock_hz = gather(world_, line.clock_hz);
+    record.power_w = gather(world_, line.power_w);
+    if (has_device_of_its_own()) record.energy_counter_j = gather(world_, line.energy_j);
+    for (std::size_t l = 0; l < line.seconds.size(); ++l) {
+      std::vector<double> samples = gather(world_, line.seconds[l]);
+      if (line.legs[l] == Leg::overlapped) record.seconds = samples;
+      if (line.legs.size() > 1) {
+        record.legs.push_back({std::string{core::to_text(line.legs[l])}, std::move(samples)});
+      }
+    }
+    if (record.outcome == Outcome::fail) {
+      // Stays one.
+    } else if (line.is_over_limit) {
+      set_timeout(record);
+    } else if (!line.is_complete) {
+      record.outcome = Outcome::interrupted;
+      record.reason = "stopped before the last repetition, which is checked";
+    } else if (case_.check == core::Check::off) {
+      record.outcome = Outcome::skip;
+      record.reason = "timed, not checked (check = \"off\")";
+    }
+    finish(record);
+  }
+
+  /// What there is to show of the case should it never end. Collective.
+  void tell_partial() {
+    std::vector<Record> partial = records_;
+    for (Line const& line : lines_) {
+      settle(line, partial[static_cast<std::size_t>(&record_of(line) - records_.data())]);
+    }
+    if (world_.rank() == 0) options_.on_partial(std::move(partial));
+  }
+
+  /// Whether this line's last repetition took so long that a launcher which is asked to stop may
+  /// not wait for the end of another. The same on every rank.
+  bool is_long(Line const& line) {
+    if (record_of(line).first_use_s < kLongSeconds) return false;
+    double seconds = 0;
+    for (std::vector<double> const& leg : line.seconds) seconds += leg.empty() ? 0 : leg.back();
+    return world_.group().max(seconds) >= kLongSeconds;
+  }
+
   void collect() {
     phase("collect", limits().write_s);
     Record const* bar = nullptr;
     Record const* ceiling = nullptr;
     for (Line const& line : lines_) {
       Record& record = record_of(line);
-      record.batch = line.batch;
-      record.buffer_sets = line.buffer_sets;
-      record.warmups = line.warmups;
-      record.warmup_s = line.warmup_s;
-      record.clock_hz = gather(world_, line.clock_hz);
-      record.power_w = gather(world_, line.power_w);
-      if (has_device_of_its_own()) record.energy_counter_j = gather(world_, line.energy_j);
-      for (std::size_t l = 0; l < line.seconds.size(); ++l) {
-        std::vector<double> samples = gather(world_, line.seconds[l]);
-        if (line.legs[l] == Leg::overlapped) record.seconds = samples;
-        if (line.legs.size() > 1) {
-          record.legs.push_back({std::string{core::to_text(line.legs[l])}, std::move(samples)});
-        }
-      }
-      if (record.outcome == Outcome::fail) {
-        // Stays one.
-      } else if (line.is_over_limit) {
-        set_timeout(record);
-      } else if (!line.is_complete) {
-        record.outcome = Outcome::interrupted;
-        record.reason = "a signal asked to stop before the last repetition, which is checked";
-      } else if (case_.check == core::Check::off) {
-        record.outcome = Outcome::skip;
-        record.reason = "timed, not checked (check = \"off\")";
-      }
-      finish(record);
+      bool const is_interrupted = !line.is_complete && !line.is_over_limit;
+      if (is_interrupted && !digests_[line.variant].empty()) compare_digests(line);
+      settle(line, record);
       // Of several libraries the fastest is what the others are compared with.
       bool const is_bar =
           line.variant->role == description_.traits.bar && record.outcome != Outcome::fail;

@@ -23,6 +23,9 @@ struct CaseOptions {
   std::function<void(Progress const&)> on_progress = [](Progress const&) {};
   /// Called once per case after the last repetition, collectively, with outputs in place.
   std::function<void(Workload&)> on_outputs = [](Workload&) {};
+  /// Called on rank 0 with what there is to show of the case, at its start and after each repetition
+  /// that takes long: another may never end.
+  std::function<void(std::vector<Record>)> on_partial = [](std::vector<Record>) {};
   /// What runs in place of the workload that the entry makes.
   std::function<std::unique_ptr<Workload>(std::unique_ptr<Workload>)> decorate =
       [](std::unique_ptr<Workload> workload) { return workload; };

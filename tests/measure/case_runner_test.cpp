@@ -685,6 +685,39 @@ TEST(Progress, IsToldByRank0AndGrows) {
   }
 }
 
+TEST(Partial, IsToldByRank0BehindRepetitionsThatTakeLong) {
+  std::vector<std::vector<Record>> told_of;
+  Rig rig;
+  rig.spoil(kPlain, kSeed + 1);
+  rig.spec.variants = {"plain", "fast", "peer"};
+  rig.options.on_partial = [&](std::vector<Record> records) {
+    told_of.push_back(std::move(records));
+  };
+  rig.measure();
+  std::size_t const tells = world().rank() == 0 ? 1 : 0;
+  EXPECT_EQ(told_of.size(), tells) << "short repetitions see a signal in time";
+
+  told_of.clear();
+  rig.script.cost = [](VariantInfo const& variant, Leg) {
+    return variant.name == kPeer.name && is_last_rank() ? 0.5 : kTick;
+  };
+  rig.measure();
+
+  ASSERT_EQ(told_of.size(), 3 * tells) << "at the start and behind two repetitions of the peer";
+  if (tells == 0) return;
+  std::string const stopped = "INTERRUPTED: stopped before the last repetition, which is checked";
+  EXPECT_EQ(told(told_of[0]), (Names{"plain " + stopped, "fast " + stopped, "peer " + stopped}));
+  EXPECT_EQ(told(told_of[1]),
+            (Names{"plain FAIL: output on rank 0 is not 8", "fast " + stopped, "peer " + stopped}));
+  EXPECT_EQ(told_of[0][2].time.n, 0);
+  EXPECT_EQ(told_of[1][1].time.n, 1);
+  EXPECT_EQ(told_of[1][2].seconds.size(), samples(1));
+  EXPECT_EQ(told_of[1][2].time.median, 0.5);
+  EXPECT_EQ(told(told_of[2]),
+            (Names{"plain FAIL: output on rank 0 is not 8", "fast PASS: ", "peer PASS: "}))
+      << "these were their last, and are checked";
+}
+
 // Last, because nothing takes a signal back.
 TEST(Signal, InterruptsWhatIsNotCompleteAndKeepsItsSamples) {
   Rig rig;
@@ -703,8 +736,7 @@ TEST(Signal, InterruptsWhatIsNotCompleteAndKeepsItsSamples) {
 
   std::vector<Record> const records = rig.measure();
 
-  std::string const stopped =
-      "INTERRUPTED: a signal asked to stop before the last repetition, which is checked";
+  std::string const stopped = "INTERRUPTED: stopped before the last repetition, which is checked";
   EXPECT_EQ(told(records),
             (Names{"vendor FAIL: output on rank 0 is not 8", "fast FAIL: output on rank 0 is not 7",
                    "plain PASS: ", "peer " + stopped}))

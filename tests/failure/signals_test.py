@@ -1,0 +1,143 @@
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+"""TERM, INT and USR1 leave a table, with what the interrupted case has sampled; --resume goes on.
+
+signals_test.py BINARY LAUNCHER...
+"""
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from quadrille import Program, check, last_line  # noqa: E402
+
+SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1]
+INPUT = """
+[run]
+device = "host"
+warmup = {{ count = 0, seconds = 0 }}
+vendor = "off"
+throttle = "1 MB/s"
+
+[[case]]
+name = "first"
+workload = "transpose"
+size = "(301,203)"
+variant = "reference"
+repetitions = 3
+
+[[case]]
+name = "second"
+{}
+"""
+SHORT = """workload = "transpose"
+size = "(301,203)"
+variant = "reference"
+repetitions = 1000000000"""
+# 3 s each by the model of a link, without work for the cores.
+LONG = """workload = "sendrecv"
+size = "375k"
+variant = "transport"
+repetitions = 1000"""
+
+
+class Job(subprocess.Popen):
+    """A run that has begun its second case; with ranks = 0 without a launcher."""
+
+    def __init__(self, program, name, second, *arguments, ranks=0):
+        self.directory = program.folder / name
+        source = program.folder / f"{name}.toml"
+        source.write_text(INPUT.format(second))
+        launcher = [*program.launcher, "-n", ranks] if ranks else []
+        command = [*launcher, program.binary, "run", source, "--set", f"run.output={program.folder}", *arguments]
+        super().__init__([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.began = []
+        for line in self.stderr:
+            self.began.append(line)
+            if line.startswith("[2/2] second"):
+                return
+        check(False, f"{command} ended too early:\n{self.began}\n{self.stdout.read()}")
+
+    def end(self, number=None):
+        if number is not None:
+            self.send_signal(number)
+        out, err = self.communicate(timeout=60)
+        return subprocess.CompletedProcess(self.args, self.returncode, out, "".join(self.began) + err)
+
+
+def check_table(process):
+    """Both cases stand in the table, and in the table of times with samples."""
+    lines = [line.split() for line in process.stdout.splitlines()]
+    first = [line for line in lines if line[:1] == ["first"]]
+    second = [line for line in lines if line[:1] == ["second"]]
+    check(first and "PASS" in first[0], "the first case has passed", process)
+    check(len(second) > 1 and "INTERRUPTED" in second[0], "the second case must be there with its times", process)
+    check(int(second[1][4]) > 0, f"the second case has no samples: {second[1]}", process)
+    check(last_line(process).startswith("RESULT FAIL executed=1 of=2"), "the last line", process)
+
+
+def cases_of(program, directory):
+    shown = program.call("report", "--json", directory / "result.h5", ranks=0)
+    return json.loads(shown.stdout)["cases"]
+
+
+def in_short_repetitions(program):
+    """A process without a launcher ends by itself, with 7."""
+    for number in SIGNALS:
+        job = Job(program, number.name, SHORT, "--run-id", number.name)
+        time.sleep(0.5)
+        process = job.end(number)
+        check(process.returncode == 7, f"{number.name}: expected 7", process)
+        check_table(process)
+        case = cases_of(program, job.directory)[1]
+        check(case["verdict"] == "INTERRUPTED" and case["samples"] > 0 and case["median_s"] > 0, str(case), process)
+
+
+def goes_on(program):
+    """The case that was interrupted runs again, no other."""
+    job = Job(program, "SIGINT", SHORT, "--resume", "SIGINT")
+    process = job.end(signal.SIGUSR1)
+    check(job.began == ["[2/2] second\n"], f"only the second case is left, not {job.began}", process)
+    check(process.returncode == 7 and "resumed at" in process.stdout, "stopped once more", process)
+    cases = [(case["id"], case["verdict"]) for case in cases_of(program, job.directory)]
+    check(cases == [("first:reference", "PASS"), ("second:reference", "INTERRUPTED")], str(cases), process)
+
+
+def keeps_what_is_wrong(program):
+    """No signal hides a wrong result, nor one that only the other repetitions tell from a right one."""
+    job = Job(program, "wrong", SHORT, "--inject-fault", "once", "--run-id", "wrong")
+    time.sleep(1)
+    process = job.end(signal.SIGUSR1)
+    check(process.returncode == 1, "a wrong result comes before an interruption", process)
+    verdicts = [case["verdict"] for case in cases_of(program, job.directory)]
+    check(verdicts == ["FAIL", "FAIL"], str(verdicts), process)
+    check("interrupted by a signal" in process.stdout, "the run was interrupted", process)
+
+
+def in_long_repetitions(program):
+    """A launcher that is asked to stop waits for no repetition: the table comes before it ends."""
+    jobs = {number: Job(program, f"{number.name}-2", LONG, "--run-id", f"{number.name}-2", ranks=2)
+            for number in SIGNALS}
+    # The first use, a repetition, and half of another are behind it.
+    time.sleep(8)
+    for number, job in jobs.items():
+        job.send_signal(number)
+    for number, job in jobs.items():
+        process = job.end()
+        check_table(process)
+        check(number != signal.SIGUSR1 or process.returncode == 7, "this one is handed on", process)
+
+
+def main():
+    program = Program(sys.argv[1:])
+    in_short_repetitions(program)
+    goes_on(program)
+    keeps_what_is_wrong(program)
+    in_long_repetitions(program)
+    print("signals leave a table and a run that can go on")
+
+
+main()
