@@ -69,6 +69,18 @@ int main(int argc, char** argv) {
   doctor->add_flag("--json", examined.json, "As one JSON document");
   doctor->callback([&] { command = [&] { return commands::doctor(examined, argc, argv); }; });
 
+  commands::SelftestArguments selftest;
+  CLI::App* const selftest_app =
+      app.add_subcommand("selftest", "Inject every fault into every workload: each must be found");
+  selftest_app->add_option("--set", selftest.sets, "run.KEY=VALUE, as of `quadrille run`")
+      ->allow_extra_args(false);
+  selftest_app->add_option("--only", selftest.only, "Names of workloads or cases to test")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  selftest_app->add_flag("--json", selftest.json, "As one JSON document");
+  selftest_app->callback(
+      [&] { command = [&] { return commands::selftest(selftest, argc, argv); }; });
+
   commands::ListArguments list;
   CLI::App* const list_app =
       app.add_subcommand("list", "List workloads, variants, transports, metrics or faults");

@@ -33,6 +33,15 @@ struct DoctorArguments {
 /// where runs would fail.
 core::Exit doctor(DoctorArguments const& arguments, int& argc, char**& argv);
 
+struct SelftestArguments {
+  std::vector<std::string> sets;  ///< of [run] alone
+  std::vector<std::string> only;
+  bool json = false;
+};
+/// Starts MPI and injects every fault into every workload over every transport that exists here.
+/// Exit::wrong_result where one is not found, or a run without a fault fails.
+core::Exit selftest(SelftestArguments const& arguments, int& argc, char**& argv);
+
 struct ListArguments {
   std::string what = "workloads";  ///< workloads | variants | transports | metrics | faults
   bool json = false;

@@ -38,33 +38,6 @@ std::string_view name_in_file(core::Case const& spec) {
   return swept ? name.substr(0, dot) : name;
 }
 
-core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::string> const& only) {
-  if (only.empty()) return config;
-  std::vector<std::string> names;
-  for (core::Case const& spec : config.cases) {
-    names.push_back(spec.name);
-    names.emplace_back(name_in_file(spec));
-    names.emplace_back(spec.workload->name);
-  }
-  std::vector<core::Case> kept;
-  for (std::string const& name : only) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      std::string const near = core::nearest_name(name, names);
-      return core::Parsed<core::Config>::error(
-          fmt::format("--only: no case or workload of this input is called '{}'{}", name,
-                      near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
-    }
-  }
-  for (core::Case const& spec : config.cases) {
-    bool const named = std::any_of(only.begin(), only.end(), [&](std::string const& name) {
-      return name == spec.name || name == name_in_file(spec) || name == spec.workload->name;
-    });
-    if (named) kept.push_back(spec);
-  }
-  config.cases = std::move(kept);
-  return config;
-}
-
 core::Parsed<core::Config> resolve_all(RunArguments const& arguments, int ranks) {
   core::Parsed<std::string> const text = read_text(arguments);
   if (!text) return core::Parsed<core::Config>::error(text.why());
@@ -96,6 +69,33 @@ void check_case(Planned& planned, comm::World const& world, double memory) {
 }
 
 }  // namespace
+
+core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::string> const& only) {
+  if (only.empty()) return config;
+  std::vector<std::string> names;
+  for (core::Case const& spec : config.cases) {
+    names.push_back(spec.name);
+    names.emplace_back(name_in_file(spec));
+    names.emplace_back(spec.workload->name);
+  }
+  std::vector<core::Case> kept;
+  for (std::string const& name : only) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      std::string const near = core::nearest_name(name, names);
+      return core::Parsed<core::Config>::error(
+          fmt::format("--only: no case or workload of this input is called '{}'{}", name,
+                      near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+    }
+  }
+  for (core::Case const& spec : config.cases) {
+    bool const named = std::any_of(only.begin(), only.end(), [&](std::string const& name) {
+      return name == spec.name || name == name_in_file(spec) || name == spec.workload->name;
+    });
+    if (named) kept.push_back(spec);
+  }
+  config.cases = std::move(kept);
+  return config;
+}
 
 core::Parsed<core::Config> read_config(comm::World const& world, RunArguments const& arguments) {
   // The resolved text is an input file itself, so it is what travels.

@@ -16,6 +16,9 @@ namespace quadrille::commands {
 /// --only names; all ranks get the same. An error is the same on every rank. Collective.
 core::Parsed<core::Config> read_config(comm::World const& world, RunArguments const& arguments);
 
+/// What names of cases or workloads keep; an error where one names nothing. All where there are none.
+core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::string> const& only);
+
 /// One case as it will run.
 struct Planned {
   core::Case spec;

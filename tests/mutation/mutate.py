@@ -42,17 +42,17 @@ AREAS = {
         ["^kernels/{operation}_cuda_test_simt$", "^kernels/variant_test$"]),
     "exchanges": (
         [("src/comm/*.cpp", ANY)],
-        ["^comm/", "^failure/", r"^workloads/sabotage\.(wrong_rank|drop_message)", *PROGRAM]),
+        ["^comm/", "^failure/", "^workloads/sabotage$", *PROGRAM]),
     "runner": (
         [("src/measure/*.cpp", ANY)],
-        ["^measure/", "^(io|report)/", r"^workloads/(batch|reproducible|sabotage\.(once|stale|nan))",
+        ["^measure/", "^(io|report)/", r"^workloads/(batch|reproducible|sabotage$)",
          *PROGRAM]),
     "checks": (
         [("src/measure/digest.cpp", ANY), ("src/measure/fault.cpp", ANY), ("src/core/stats.cpp", ANY),
          ("src/workloads/product_check.cpp", ANY), ("src/workloads/data.cpp", ANY),
          ("src/workloads/*.cpp", CHECKS), ("kernels/[!s]*/*.cpp", BOUNDS)],
         ["^(measure|core)/", r"^kernels/\w+_test$", r"^workloads/(checks|work)_test",
-         r"^workloads/sabotage\.(nan|last_row|rank_one|f32|once)$", r"^workloads/random_cases\.np2", *PROGRAM]),
+         "^workloads/sabotage$", r"^workloads/random_cases\.np2", *PROGRAM]),
     "io": (
         [("src/io/*.cpp", ANY)],
         ["^(io|report)/", "^workloads/saved_fields", *PROGRAM]),

@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/world.hpp"
+#include "commands/aligned.hpp"
+#include "commands/commands.hpp"
+#include "commands/plan.hpp"
+#include "commands/selftest_cases.hpp"
+#include "measure/case_runner.hpp"
+#include "measure/fault.hpp"
+#include "workloads/registry.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace quadrille::commands {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using measure::Fault;
+using measure::Outcome;
+
+/// What became of one measurement under one fault, or under none.
+struct Cell {
+  Fault fault = Fault::none;
+  std::string id, workload, type, transport;
+  Outcome outcome = Outcome::error;
+  std::string reason;
+};
+
+enum class Finding { unsupported, good, bad };
+
+/// A fault must be found, and where there is none, nothing may be.
+Finding finding_of(Cell const& cell) {
+  if (cell.outcome == Outcome::unsupported) return Finding::unsupported;
+  Outcome const wanted = cell.fault == Fault::none ? Outcome::pass : Outcome::fail;
+  return cell.outcome == wanted ? Finding::good : Finding::bad;
+}
+
+/// The cases of one text, those that exchange data once for each transport that serves this world.
+core::Parsed<core::Config> read_cases(comm::World const& world, char const* text,
+                                      std::vector<std::string> const& sets) {
+  // Files come and go where the user is: a folder that all nodes see.
+  std::vector<std::string> all{"run.device=auto", "run.output=."};
+  all.insert(all.end(), sets.begin(), sets.end());
+  core::Parsed<core::Config> const config =
+      core::resolve(text, "selftest", all, workloads::vocabulary());
+  return config ? core::expand_grids(*config, world.size()) : config;
+}
+
+std::vector<core::Case> over_transports(comm::World const& world,
+                                        std::vector<core::Case> const& specs) {
+  std::vector<core::Case> cases;
+  device::Kind const kind = world.device().kind();
+  for (core::Case spec : specs) {
+    // The variants that the cases name are those of hosts.
+    if (kind == device::Kind::cuda) spec.variants = {"best"};
+    if (!spec.workload->keys.transport) {
+      cases.push_back(spec);
+      continue;
+    }
+    for (comm::TransportEntry const* entry : comm::transports()) {
+      bool const serves =
+          entry->is_selectable && entry->moves(kind) && entry->unavailable_reason(&world).empty();
+      if (!serves) continue;
+      spec.transport = entry->name;
+      cases.push_back(spec);
+    }
+  }
+  return cases;
+}
+
+/// Collective.
+void measure_planned(comm::World& world, Planned const& planned, Fault fault,
+                     std::vector<Cell>& cells) {
+  core::Case spec = measure::with_fault(planned.spec, fault);
+  // What is wrong in one repetition needs another that is checked.
+  spec.repetitions = fault == Fault::once ? 2 : 1;
+  measure::CaseOptions options;
+  if (fault != Fault::none) {
+    options.decorate = [fault](std::unique_ptr<measure::Workload> workload) {
+      return measure::make_faulty(std::move(workload), fault);
+    };
+  }
+  for (measure::Record const& record :
+       measure::measure_case(world, spec, *planned.entry, options)) {
+    cells.push_back({fault, record.id, record.workload, record.type, record.transport,
+                     record.outcome, record.reason});
+  }
+}
+
+std::vector<Fault> all_faults() {
+  std::vector<Fault> faults;
+  for (auto const& [fault, word] : enum_names(Fault{})) faults.push_back(fault);
+  return faults;
+}
+
+/// Of a workload over a transport: the worst that happened under a fault.
+using Matrix = std::map<std::pair<std::string, std::string>, std::map<Fault, Finding>>;
+
+std::string render(std::vector<Cell> const& cells) {
+  std::vector<Fault> const faults = all_faults();
+  Matrix matrix;
+  std::string bad;
+  for (Cell const& cell : cells) {
+    Finding const finding = finding_of(cell);
+    auto& found = matrix[{cell.workload, cell.transport}];
+    Finding& worst = found.try_emplace(cell.fault, finding).first->second;
+    worst = std::max(worst, finding);
+    if (finding != Finding::bad) continue;
+    bad += fmt::format("MISSED: {} in {} ({}, {}): {} {}\n", core::to_text(cell.fault), cell.id,
+                       cell.type, cell.transport, core::to_text(cell.outcome), cell.reason);
+  }
+  // By the workload where the fault applies to none of its cases.
+  std::map<std::string, std::map<Fault, std::set<std::string>>> unsupported;
+  for (Cell const& cell : cells) {
+    if (finding_of(cell) != Finding::unsupported) continue;
+    bool const is_whole =
+        matrix[{cell.workload, cell.transport}][cell.fault] == Finding::unsupported;
+    unsupported[cell.reason][cell.fault].insert(is_whole ? cell.workload : cell.id);
+  }
+  std::string text = "x caught, - UNSUPPORTED\n";
+  Row head{"workload", "transport"};
+  for (std::size_t i = 0; i < faults.size(); ++i)
+    head.push_back(faults[i] == Fault::none ? "clean" : fmt::format("{}", i));
+  std::vector<Row> rows{head};
+  for (auto const& [of, found] : matrix) {
+    Row& row = rows.emplace_back(Row{of.first, of.second});
+    for (Fault const fault : faults) {
+      auto const at = found.find(fault);
+      row.push_back(at == found.end()                    ? ""
+                    : at->second == Finding::bad         ? "MISS"
+                    : at->second == Finding::unsupported ? "-"
+                    : fault == Fault::none               ? "ok"
+                                                         : "x");
+    }
+  }
+  text += aligned(rows);
+  std::vector<Row> legend;
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    if (faults[i] == Fault::none) continue;
+    legend.push_back({fmt::format("{}", i), std::string{core::to_text(faults[i])},
+                      std::string{measure::summary_of(faults[i])}});
+  }
+  text += '\n' + aligned(legend);
+  for (auto const& [reason, by_fault] : unsupported) {
+    text += fmt::format("\nUNSUPPORTED: {}\n", reason);
+    std::vector<Row> where;
+    for (auto const& [fault, ids] : by_fault) {
+      where.push_back({std::string{core::to_text(fault)}, fmt::format("{}", fmt::join(ids, " "))});
+    }
+    text += aligned(where);
+  }
+  return text + (bad.empty() ? "" : '\n' + bad);
+}
+
+Json json_of(std::vector<Cell> const& cells, bool passed) {
+  Json list = Json::array();
+  for (Cell const& cell : cells) {
+    list.push_back({{"fault", core::to_text(cell.fault)},
+                    {"id", cell.id},
+                    {"workload", cell.workload},
+                    {"type", cell.type},
+                    {"transport", cell.transport},
+                    {"verdict", core::to_text(cell.outcome)},
+                    {"reason", cell.reason.empty() ? Json{} : Json(cell.reason)}});
+  }
+  return {{"passed", passed}, {"cells", list}};
+}
+
+}  // namespace
+
+core::Exit selftest(SelftestArguments const& arguments, int& argc, char**& argv) {
+  comm::World world{argc, argv};
+  world.refuse_lone_ranks();
+  bool const first = world.rank() == 0;
+  auto const refuse = [first](std::string const& why) {
+    if (first) fmt::print(stderr, "quadrille: {}\n", why);
+    return core::Exit::bad_config;
+  };
+  std::vector<core::Case> specs;
+  core::Config config;
+  for (auto const& [prefix, text] :
+       {std::pair{"deep.", +kDeepCases}, std::pair{"", +kSmallCases}}) {
+    core::Parsed<core::Config> const read = read_cases(world, text, arguments.sets);
+    if (!read) return refuse(read.why());
+    config.run = read->run;
+    for (core::Case const& spec : read->cases) specs.emplace_back(spec).name = prefix + spec.name;
+  }
+  config.cases = std::move(specs);
+  core::Parsed<core::Config> const kept = keep_only(std::move(config), arguments.only);
+  if (!kept) return refuse(kept.why());
+  config = *kept;
+  world.enter_phase("open the device", config.run.timeout.init_s);
+  world.open(config.run);
+  config.cases = over_transports(world, config.cases);
+  Plan const plan = make_plan(world, config);
+
+  std::vector<Cell> cells;
+  std::vector<Fault> const faults = all_faults();
+  bool interrupted = false;
+  for (std::size_t f = 0; f < faults.size() && !interrupted; ++f) {
+    if (first) fmt::print(stderr, "[{}/{}] {}\n", f + 1, faults.size(), core::to_text(faults[f]));
+    for (Planned const& planned : plan.cases) {
+      if (!planned.problem.empty()) {
+        cells.push_back({faults[f], planned.spec.name, std::string{planned.spec.workload->name},
+                         std::string{core::to_text(planned.spec.type)}, planned.spec.transport,
+                         Outcome::unsupported, planned.problem});
+        continue;
+      }
+      measure_planned(world, planned, faults[f], cells);
+      interrupted = world.interrupted();
+      if (interrupted) break;
+    }
+  }
+
+  auto const count = [&](Finding finding) {
+    return std::ranges::count(cells, finding, finding_of);
+  };
+  std::vector<std::string_view> nowhere;
+  for (Fault const fault : faults) {
+    bool const is_found = std::ranges::any_of(cells, [fault](Cell const& cell) {
+      return cell.fault == fault && finding_of(cell) == Finding::good;
+    });
+    if (!is_found) nowhere.push_back(core::to_text(fault));
+  }
+  bool const passed = count(Finding::bad) == 0 && nowhere.empty() && !interrupted;
+  if (first && arguments.json) fmt::print("{}\n", json_of(cells, passed).dump(2));
+  if (first && !arguments.json) {
+    fmt::print("{}", render(cells));
+    if (!nowhere.empty()) {
+      fmt::print("\nNowhere caught: {}{}\n", fmt::join(nowhere, " "),
+                 world.size() == 1 ? "; faults between ranks need at least 2" : "");
+    }
+    fmt::print("\nSELFTEST {} good={} missed={} unsupported={}\n", passed ? "PASS" : "FAIL",
+               count(Finding::good), count(Finding::bad), count(Finding::unsupported));
+  }
+  world.group().barrier();
+  return interrupted ? core::Exit::interrupted
+         : passed    ? core::Exit::pass
+                     : core::Exit::wrong_result;
+}
+
+}  // namespace quadrille::commands
