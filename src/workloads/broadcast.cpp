@@ -33,8 +33,8 @@ class Broadcast final : public Exchange {
   }
 
   measure::Verdict validate(comm::World& world) override {
-    return agree(
-        world, compare("out", out_.view(), row_from(0), source_of(0), world, check_stride(case_)));
+    return agree(world,
+                 compare("out", out_.view(), row_from(0), source(), world, check_stride(case_)));
   }
 
  private:

@@ -95,7 +95,11 @@ Region region_of(Layout const& layout, bool transposed) {
   return {map_of(layout.rows, layout.row_part), map_of(layout.cols, layout.col_part), transposed};
 }
 
-Region row_from(std::int64_t first) { return {{}, {first, 1, 1, 0}, false}; }
+Region row_from(std::int64_t first) { return block_from(0, first); }
+
+Region block_from(std::int64_t row, std::int64_t col) {
+  return {{row, 1, 1, 0}, {col, 1, 1, 0}, false};
+}
 
 void fill(device::MatrixView const& view, Region const& region, Source const& source,
           comm::World const& world, Reach reach) {

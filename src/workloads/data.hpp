@@ -57,6 +57,8 @@ struct Region {
 Region region_of(Layout const& layout, bool transposed = false);
 /// A row whose elements are [first, first + n) of row 0.
 Region row_from(std::int64_t first);
+/// A block whose first element is (row, col).
+Region block_from(std::int64_t row, std::int64_t col);
 
 /// Who reads and writes some memory: a device reaches its own and page-locked host memory.
 enum class Reach { device, host };

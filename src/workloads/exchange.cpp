@@ -75,7 +75,7 @@ void Exchange::prepare(comm::World& world, std::uint64_t seed, measure::Selectio
       channels_[variant] = transport.connect(world.group());
     }
   }
-  fill(in_.view(), whole(1, n_), source_of(rank_), world);
+  fill(in_.view(), block_from(rank_, 0), source(), world);
 }
 
 void Exchange::run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) {

@@ -42,8 +42,8 @@ class Exchange : public measure::Workload {
     return static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
   }
   std::size_t size_of() const { return core::size_of(case_.type); }
-  /// What rank r sends: row 0 of the array with tag r.
-  Source source_of(int r) const { return {case_.data, seed_, static_cast<std::uint64_t>(r)}; }
+  /// What rank r sends is row r.
+  Source source() const { return {case_.data, seed_, 0}; }
   comm::ConstPiece in_piece(std::int64_t first, std::int64_t count) const {
     return {in_.view().at(0, first), static_cast<std::size_t>(count) * size_of()};
   }

@@ -22,7 +22,7 @@ class Sendrecv final : public Exchange {
   }
 
   measure::Verdict validate(comm::World& world) override {
-    return agree(world, compare("out", out_.view(), row_from(0), source_of(previous()), world,
+    return agree(world, compare("out", out_.view(), block_from(previous(), 0), source(), world,
                                 check_stride(case_)));
   }
 

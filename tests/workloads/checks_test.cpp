@@ -339,5 +339,47 @@ TEST(Separation, IsOfValueAndBound) {
   EXPECT_EQ(said(-1, 2, false), "") << "what failed has failed";
 }
 
+/// What the check says of an allreduce whose result is changed on one rank at one place.
+measure::Verdict of_changed_sum(std::int64_t at, int on_rank, Check check) {
+  comm::World& world = test::world();
+  auto const config = core::resolve(
+      "[[case]]\nworkload = \"allreduce\"\ntype = \"f64\"\nsize = 1000\ntransport = \"mpi\"\n",
+      "test", {}, vocabulary());
+  core::Case spec = config->cases.at(0);
+  spec.check = check;
+  measure::WorkloadEntry const& entry = entry_of(*spec.workload);
+  auto const workload = entry.make(spec, world.size(), world.rank());
+  kernels::VariantInfo const* const variant = entry.variants.front();
+  workload->prepare(world, 1, {variant});
+  workload->reset(world, *variant);
+  workload->run(world, measure::Leg::overlapped, *variant);
+  double const wrong = 1e3;
+  if (world.rank() == on_rank) {
+    void* const element = measure::outputs_of(*workload)[0].at(0, at);
+    world.stream().copy(element, &wrong, sizeof(wrong));
+  }
+  world.stream().synchronize();
+  return workload->validate(world);
+}
+
+TEST(Allreduce, AWrongElementOnAnyRankIsNamedWhoeverJudgesIt) {
+  int const ranks = test::world().size();
+  EXPECT_TRUE(of_changed_sum(0, -1, Check::full).valid);
+  for (Check const check : {Check::full, Check::sample}) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      for (std::int64_t const at : {1, 499, 998}) {  // of the first, middle and last slice
+        measure::Verdict const verdict = of_changed_sum(at, rank, check);
+        bool const is_sampled = check == Check::sample && (ranks == 1 || at * ranks / 1000 == rank);
+        if (is_sampled) continue;
+        EXPECT_FALSE(verdict.valid);
+        EXPECT_EQ(verdict.wrong, 1);
+        EXPECT_TRUE(
+            verdict.detail.starts_with(fmt::format("out({}) on rank {}: expected ", at, rank)))
+            << verdict.detail;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quadrille::workloads
