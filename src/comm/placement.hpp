@@ -4,8 +4,11 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace quadrille::comm {
 
@@ -40,5 +43,8 @@ void visit_members(Place& place, Visit&& visit) {
   visit("memory", place.free_memory);
   visit("threads", place.threads);
 }
+
+/// Two ranks that drive one GPU, the lower first; empty where none do.
+std::optional<std::pair<int, int>> sharing_a_gpu(std::vector<Placement> const& ranks);
 
 }  // namespace quadrille::comm

@@ -388,13 +388,9 @@ std::string unavailable_reason(World const* world) {
   std::string why;
   if (device::cuda_device_count(&why) == 0) return why;
   if (world == nullptr) return {};
-  std::vector<Placement> const& ranks = world->placements();
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (!ranks[i].uuid.empty() && ranks[i].uuid == ranks[j].uuid) {
-        return fmt::format("ranks {} and {} share one GPU; NCCL serves one rank for each", j, i);
-      }
-    }
+  if (auto const pair = sharing_a_gpu(world->placements())) {
+    return fmt::format("ranks {} and {} share one GPU; NCCL serves one rank for each", pair->first,
+                       pair->second);
   }
   return {};
 }

@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -123,17 +124,18 @@ std::string lone_rank_problem_of(LauncherFacts const& launcher, int size) {
 
 /// Why two ranks may not drive what they chose; empty where each has its own. Collective.
 std::string shared_gpu_problem(Group const& world, std::string const& uuid) {
-  std::vector<std::string> const all = world.all_gather(uuid);
-  for (std::size_t a = 0; a < all.size(); ++a) {
-    for (std::size_t b = a + 1; b < all.size(); ++b) {
-      if (all[a].empty() || all[a] != all[b]) continue;
-      return fmt::format(
-          "ranks {} and {} share one GPU ({}); make every GPU of the node visible to "
-          "every task (srun --gpu-bind=none), or pass --allow-shared-gpu",
-          a, b, all[a]);
-    }
+  std::vector<Placement> ranks;
+  for (std::string const& chosen : world.all_gather(uuid)) {
+    Placement& place = ranks.emplace_back();
+    place.rank = static_cast<int>(ranks.size()) - 1;
+    place.uuid = chosen;
   }
-  return {};
+  auto const pair = sharing_a_gpu(ranks);
+  if (!pair) return {};
+  return fmt::format(
+      "ranks {} and {} share one GPU ({}); make every GPU of the node visible to every task (srun "
+      "--gpu-bind=none), or pass --allow-shared-gpu",
+      pair->first, pair->second, ranks[static_cast<std::size_t>(pair->first)].uuid);
 }
 
 // One member a line; none contains a line break.
@@ -162,6 +164,16 @@ Placement unpack(std::string_view text) {
 }
 
 }  // namespace
+
+std::optional<std::pair<int, int>> sharing_a_gpu(std::vector<Placement> const& ranks) {
+  std::map<std::string_view, int> drivers;  // of GPUs
+  for (Placement const& place : ranks) {
+    if (place.uuid.empty()) continue;
+    auto const [first, is_new] = drivers.try_emplace(place.uuid, place.rank);
+    if (!is_new) return std::pair{first->second, place.rank};
+  }
+  return std::nullopt;
+}
 
 LauncherFacts read_launcher() {
   for (LauncherVariables const& variables : kLaunchers) {

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -273,10 +274,11 @@ std::string counted(std::size_t n, std::string_view what) {
   return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
 
-/// How many ranks, nodes and devices, and a line for each rank.
-std::string render_placement(std::vector<comm::Placement> const& ranks) {
-  std::set<std::string> nodes;
-  std::set<std::tuple<std::string, std::string>> devices;
+std::string memory_text(std::int64_t bytes) {
+  return bytes > 0 ? core::format_bytes(static_cast<double>(bytes)) : "-";
+}
+
+Table ranks_table(std::vector<comm::Placement> const& ranks) {
   Table table{"",
               {{"rank", 4, Align::right},
                {"node", 16, Align::left},
@@ -289,18 +291,85 @@ std::string render_placement(std::vector<comm::Placement> const& ranks) {
                {"cpus", 0, Align::left}},
               {}};
   for (comm::Placement const& r : ranks) {
+    table.rows.push_back({fmt::format("{}", r.rank), r.node, fmt::format("{}", r.local_rank),
+                          r.device, r.pci.empty() ? "-" : r.pci,
+                          r.numa < 0 ? "-" : fmt::format("{}", r.numa),
+                          fmt::format("{}", r.threads), memory_text(r.free_memory), r.cpus});
+  }
+  return table;
+}
+
+/// "0-3, 8".
+std::string list_ranges(std::vector<int> const& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    int const first = numbers[i];
+    while (i + 1 < numbers.size() && numbers[i + 1] == numbers[i] + 1) ++i;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", first);
+    if (numbers[i] > first) text += fmt::format("-{}", numbers[i]);
+  }
+  return text;
+}
+
+/// Names each once, with how often it occurs where that is more than once.
+std::string list_counted(std::map<std::string, int> const& counts) {
+  std::string text;
+  for (auto const& [name, n] : counts) {
+    text +=
+        fmt::format("{}{}{}", text.empty() ? "" : ", ", n > 1 ? fmt::format("{} x ", n) : "", name);
+  }
+  return text;
+}
+
+/// In the order of their first ranks.
+Table nodes_table(std::vector<comm::Placement> const& ranks) {
+  struct Node {
+    std::string name;
+    std::vector<int> ranks;
+    std::map<std::string, int> devices;  ///< of ranks
+    std::int64_t memory = 0;             ///< of the rank that has least
+    std::set<int> threads;
+  };
+  std::vector<Node> nodes;
+  std::map<std::string, std::size_t> places;
+  for (comm::Placement const& r : ranks) {
+    auto const [place, is_new] = places.try_emplace(r.node, nodes.size());
+    if (is_new) nodes.emplace_back().memory = r.free_memory;
+    Node& node = nodes[place->second];
+    node.name = r.node;
+    node.ranks.push_back(r.rank);
+    ++node.devices[r.device];
+    node.memory = std::min(node.memory, r.free_memory);
+    node.threads.insert(r.threads);
+  }
+  Table table{"",
+              {{"node", 16, Align::left},
+               {"ranks", 9, Align::left},
+               {"threads", 7, Align::right},
+               {"memory", 9, Align::right},
+               {"devices of ranks", 0, Align::left}},
+              {}};
+  for (Node const& node : nodes) {
+    table.rows.push_back({node.name, list_ranges(node.ranks),
+                          list_ranges({node.threads.begin(), node.threads.end()}),
+                          memory_text(node.memory), list_counted(node.devices)});
+  }
+  return table;
+}
+
+/// How many ranks, nodes and devices, and a line for each of few ranks, else for each node.
+std::string render_placement(std::vector<comm::Placement> const& ranks) {
+  constexpr std::size_t kFewRanks = 16;
+  std::set<std::string> nodes;
+  std::set<std::tuple<std::string, std::string>> devices;
+  for (comm::Placement const& r : ranks) {
     nodes.insert(r.node);
     // Host devices have no identifier: all ranks of a node share its cores.
     devices.insert({r.uuid.empty() ? r.node : r.uuid, r.device});
-    table.rows.push_back(
-        {fmt::format("{}", r.rank), r.node, fmt::format("{}", r.local_rank), r.device,
-         r.pci.empty() ? "-" : r.pci, r.numa < 0 ? "-" : fmt::format("{}", r.numa),
-         fmt::format("{}", r.threads),
-         r.free_memory > 0 ? core::format_bytes(static_cast<double>(r.free_memory)) : "-", r.cpus});
   }
   return fmt::format("{}, {}, {}\n", counted(ranks.size(), "rank"), counted(nodes.size(), "node"),
                      counted(devices.size(), "device")) +
-         render_plain(table);
+         render_plain(ranks.size() > kFewRanks ? nodes_table(ranks) : ranks_table(ranks));
 }
 
 }  // namespace

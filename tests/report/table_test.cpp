@@ -4,6 +4,7 @@
 
 #include "support/sample_result.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -65,6 +66,36 @@ TEST(Markdown, LooksLikeThis) { EXPECT_EQ(render_markdown(three_results()), expe
 
 TEST(RunHeader, LooksLikeThis) {
   EXPECT_EQ(render_run_header(sample_result().info), expected("header.txt"));
+}
+
+TEST(Table, NamesNodesInPlaceOfManyRanks) {
+  measure::RunInfo info = sample_result().info;
+  info.ranks.clear();
+  for (int r = 0; r < 4096; ++r) {
+    comm::Placement place;
+    place.rank = r;
+    place.node = fmt::format("n{}", r / 8);
+    place.local_rank = r % 8;
+    place.device = r % 8 < 6 ? "H100" : "H200";
+    place.uuid = fmt::format("GPU-{}", r);
+    place.free_memory = (r + 1LL) << 30;
+    place.threads = 4;
+    info.ranks.push_back(place);
+  }
+
+  std::string const text = render_run_header(info);
+
+  EXPECT_NE(text.find("4096 ranks, 512 nodes, 4096 devices\n"
+                      "node              ranks      threads     memory  devices of ranks\n"
+                      "n0                0-7              4   1.00 GiB  6 x H100, 2 x H200\n"
+                      "n1                8-15             4   9.00 GiB  6 x H100, 2 x H200\n"),
+            std::string::npos)
+      << text.substr(0, 1000);
+  EXPECT_TRUE(
+      text.ends_with("n511              4088-4095        4   3.99 TiB  6 x H100, 2 x H200\n"));
+  info.ranks.resize(16);
+  EXPECT_NE(render_run_header(info).find("  15  n1 "), std::string::npos)
+      << "few ranks have a line each";
 }
 
 /// A reader of RFC 4180.
