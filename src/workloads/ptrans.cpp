@@ -1,16 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "regroup/regroup.hpp"
 #include "transpose/transpose.hpp"
 #include "workloads/scalapack.hpp"
 #include "workloads/tables.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 namespace quadrille::workloads {
 
 namespace {
 
+namespace regroup = kernels::regroup;
 namespace transpose = kernels::transpose;
 using measure::Leg;
 
@@ -29,49 +32,116 @@ constexpr kernels::VariantInfo kScalapack{.name = "scalapack",
                                           .summary = "p?tran on the same ranks",
                                           .caveat = "in blocks of 128, not tuned for the size"};
 
-/// Global indices that one process holds as rows of A and another as columns of B, as runs that
-/// are contiguous in both.
+/// Global indices that one process holds as rows of A and another as columns of B, where each holds
+/// one block.
 struct Run {
-  std::int64_t a = 0;  ///< local index in A
-  std::int64_t b = 0;  ///< local index in B
+  std::int64_t a = 0;  ///< first local index in A
+  std::int64_t b = 0;  ///< first local index in B
   std::int64_t count = 0;
 };
 
-std::vector<Run> common_runs(comm::Distribution const& in_a, int part_a,
-                             comm::Distribution const& in_b, int part_b) {
-  std::vector<Run> runs;
-  for (std::int64_t local = 0; local < in_a.count(part_a);) {
-    std::int64_t const global = in_a.global(part_a, local);
-    std::int64_t const count = std::min(in_a.block_end(global), in_b.block_end(global)) - global;
-    if (in_b.owner(global) == part_b) runs.push_back({local, in_b.local(global), count});
-    local += count;
-  }
-  return runs;
+Run common_run(comm::Distribution const& in_a, int part_a, comm::Distribution const& in_b,
+               int part_b) {
+  auto const begin_of = [](comm::Distribution const& d, int part) {
+    return d.parts() == 1 ? 0 : d.global(part, 0);
+  };
+  std::int64_t const a = begin_of(in_a, part_a), b = begin_of(in_b, part_b);
+  std::int64_t const begin = std::max(a, b);
+  std::int64_t const end = std::min(a + in_a.count(part_a), b + in_b.count(part_b));
+  if (begin >= end) return {};
+  return {begin - a, begin - b, end - begin};
 }
 
-std::int64_t length(std::vector<Run> const& runs) {
-  std::int64_t sum = 0;
-  for (Run const& run : runs) sum += run.count;
-  return sum;
-}
+/// Indices 0, 1, ... that belong to processes, in the order of the processes.
+struct Grouping {
+  std::vector<std::int64_t> starts;   // of each process, then the end
+  std::vector<std::int64_t> numbers;  // of each index in that order
 
-/// The part [first, first + count) of the concatenated runs.
-std::vector<Run> cut(std::vector<Run> const& runs, core::Range part) {
-  std::vector<Run> result;
-  std::int64_t at = 0;
-  for (Run const& run : runs) {
-    std::int64_t const begin = std::max(part.first, at);
-    std::int64_t const end = std::min(part.first + part.count, at + run.count);
-    if (begin < end) result.push_back({run.a + begin - at, run.b + begin - at, end - begin});
-    at += run.count;
+  template <class Owner>
+  Grouping(std::int64_t n, int processes, Owner const& owner)
+      : starts(static_cast<std::size_t>(processes) + 1), numbers(static_cast<std::size_t>(n)) {
+    for (std::int64_t i = 0; i < n; ++i) ++starts[static_cast<std::size_t>(owner(i)) + 1];
+    std::partial_sum(starts.begin(), starts.end(), starts.begin());
+    std::vector<std::int64_t> next = starts;
+    for (std::int64_t i = 0; i < n; ++i) {
+      numbers[static_cast<std::size_t>(i)] = next[static_cast<std::size_t>(owner(i))]++;
+    }
   }
-  return result;
-}
+  std::int64_t start(int process) const { return starts[static_cast<std::size_t>(process)]; }
+  std::int64_t count(int process) const { return start(process + 1) - start(process); }
+};
+
+/// How a block-cyclic matrix of one rank and the pieces that it exchanges belong together, step by
+/// step: a piece for each pair of a process that has to do with its rows and one that has to do with
+/// its columns. The pieces of a step follow one another by the process of the columns.
+class Regrouping {
+ public:
+  /// `columns` are those of the matrix that a step moves, and `column_owner(step, k)` the process of
+  /// the k-th of them.
+  template <class ColumnOwner>
+  Regrouping(comm::World const& world, Grouping rows, int column_processes,
+             std::vector<std::vector<std::int64_t>> const& columns, ColumnOwner const& column_owner)
+      : rows_{std::move(rows)} {
+    std::vector<regroup::Column> all;
+    auto const height = static_cast<std::int64_t>(rows_.numbers.size());
+    for (std::size_t t = 0; t < columns.size(); ++t) {
+      auto const width = static_cast<std::int64_t>(columns[t].size());
+      auto const owner = [&](std::int64_t k) { return column_owner(t, k); };
+      Grouping const& step = steps_.emplace_back(width, column_processes, owner);
+      first_.push_back(static_cast<std::int64_t>(all.size()));
+      most_ = std::max(most_, height * width);
+      for (std::int64_t k = 0; k < width; ++k) {
+        int const process = owner(k);
+        std::int64_t const start = step.start(process);
+        std::int64_t const inside = step.numbers[static_cast<std::size_t>(k)] - start;
+        all.push_back({columns[t][static_cast<std::size_t>(k)], height * start + inside,
+                       step.count(process)});
+      }
+    }
+    device::StreamView const stream = world.stream();
+    row_numbers_ = {world.device(), height, stream};
+    columns_ = {world.device(), static_cast<std::int64_t>(all.size()), stream};
+    stream.copy(row_numbers_.data(), rows_.numbers.data(), row_numbers_.bytes());
+    stream.copy(columns_.data(), all.data(), columns_.bytes());
+    stream.synchronize();
+  }
+
+  /// Elements of the largest step.
+  std::int64_t most_elements() const { return most_; }
+  /// Elements of the pieces before this one, and its own.
+  core::Range piece(std::size_t t, int row_process, int column_process) const {
+    Grouping const& step = steps_[t];
+    auto const height = static_cast<std::int64_t>(rows_.numbers.size());
+    std::int64_t const width = step.count(column_process);
+    return {height * step.start(column_process) + rows_.start(row_process) * width,
+            rows_.count(row_process) * width};
+  }
+  void run(regroup::Direction direction, std::size_t t, device::MatrixView const& matrix,
+           std::byte* pieces, device::StreamView stream) const {
+    regroup::regroup(direction,
+                     {.matrix = matrix,
+                      .rows = row_numbers_.data(),
+                      .columns = columns_.data() + first_[t],
+                      .column_count = static_cast<std::int64_t>(steps_[t].numbers.size()),
+                      .pieces = pieces},
+                     stream);
+  }
+
+ private:
+  Grouping rows_;
+  std::vector<Grouping> steps_;      // of the columns of each
+  std::vector<std::int64_t> first_;  // of their columns in columns_
+  std::int64_t most_ = 0;
+  device::Buffer<std::int64_t> row_numbers_;
+  device::Buffer<regroup::Column> columns_;
+};
 
 /// B = A^T on a P x Q grid, A and B in the same distribution. For every pair of ranks the common
 /// part is cut into as many steps as there are panels: step t is packed (a local transpose of each
 /// destination's piece), exchanged by all ranks at once, and unpacked, with the exchange of step
-/// t under the packing of t + 1 and the unpacking of t - 1.
+/// t under the packing of t + 1 and the unpacking of t - 1. A block-cyclic distribution has many
+/// small blocks for every pair: there a step transposes a part of the rows as a whole, and one launch
+/// regroups it into the pieces of all ranks, another what comes in.
 class Ptrans final : public measure::Workload {
  public:
   Ptrans(core::Case const& spec, int ranks, int rank)
@@ -104,7 +174,8 @@ class Ptrans final : public measure::Workload {
                          static_cast<double>(size_of());
     double const steps = static_cast<double>(std::max<std::size_t>(1, steps_));
     d.memory_bytes = 2 * local * (has_peer(selected) ? 2 : 1) +
-                     2 * local * static_cast<double>(p_.buffers) / steps + 4096.0 * ranks_;
+                     2 * local * static_cast<double>(p_.buffers) / steps + 4096.0 * ranks_ +
+                     (is_cyclic() ? local / steps : 0);
     return d;
   }
 
@@ -112,19 +183,22 @@ class Ptrans final : public measure::Workload {
                                  device::Device const&) const override {
     if (&variant == &kScalapack) return scalapack_unsupported({m_, n_});
     auto const& row = row_of<transpose::Problem>(variant);
-    std::vector<Pair> to;
-    for (int r = 0; r < ranks_; ++r) to.push_back(pair(rank_, r));
+    std::string reason;
+    auto const ask = [&](device::MatrixView const& from, device::MatrixView const& into) {
+      if (!reason.empty()) return;
+      reason = row.unsupported_reason({from, into});
+      if (!reason.empty()) reason += fmt::format(" in a piece of {} x {}", from.rows, from.cols);
+    };
     device::MatrixView const a = unallocated(a_layout_, case_.type);
     device::MatrixView const b = unallocated(b_layout_, case_.type);
-    std::string reason;
+    std::vector<Pair> to;
+    for (int r = 0; r < ranks_ && !is_cyclic(); ++r) to.push_back(pair(rank_, r));
     for (std::size_t t = 0; t < steps_ && reason.empty(); ++t) {
-      for_pieces(t, to, a, b, static_cast<std::byte*>(a.data),
-                 [&](auto const& from, auto const& into) {
-                   if (!reason.empty()) return;
-                   reason = row.unsupported_reason({from, into});
-                   if (!reason.empty())
-                     reason += fmt::format(" in a piece of {} x {}", from.rows, from.cols);
-                 });
+      if (is_cyclic()) {
+        for_rows(t, a, static_cast<std::byte*>(a.data), ask);
+      } else {
+        for_pieces(t, to, a, b, static_cast<std::byte*>(a.data), ask);
+      }
     }
     return reason;
   }
@@ -187,9 +261,8 @@ class Ptrans final : public measure::Workload {
   /// What this rank and one other exchange: rows and columns of A as the sender has them, and the
   /// same seen by the receiver.
   struct Pair {
-    std::vector<Run> rows;  ///< indices i: rows of A, columns of B
-    std::vector<Run> cols;  ///< indices j: columns of A, rows of B
-    std::int64_t row_count = 0, col_count = 0;
+    Run rows;  ///< indices i: rows of A, columns of B
+    Run cols;  ///< indices j: columns of A, rows of B
   };
   struct Slot {
     device::Buffer<std::byte> to_send, received;
@@ -203,22 +276,21 @@ class Ptrans final : public measure::Workload {
 
   /// What `from` sends to `to`.
   Pair pair(int from, int to) const {
-    Pair p;
-    p.rows = common_runs(a_layout_.rows, from / shape_.cols, b_layout_.cols, to % shape_.cols);
-    p.cols = common_runs(a_layout_.cols, from % shape_.cols, b_layout_.rows, to / shape_.cols);
-    p.row_count = length(p.rows);
-    p.col_count = length(p.cols);
-    return p;
+    return {common_run(a_layout_.rows, from / shape_.cols, b_layout_.cols, to % shape_.cols),
+            common_run(a_layout_.cols, from % shape_.cols, b_layout_.rows, to / shape_.cols)};
   }
 
-  core::Range step(Pair const& p, std::size_t t) const {
-    return core::split_evenly(p.row_count, static_cast<std::int64_t>(steps_),
-                              static_cast<std::int64_t>(t));
+  /// Blocks of one rank are one block, too.
+  bool is_cyclic() const { return p_.block > 0 && ranks_ > 1; }
+
+  core::Range part_of(std::int64_t n, std::size_t t) const {
+    return core::split_evenly(n, static_cast<std::int64_t>(steps_), static_cast<std::int64_t>(t));
   }
+  core::Range step(Pair const& p, std::size_t t) const { return part_of(p.rows.count, t); }
 
   /// The largest step comes first: sizes of split_evenly never grow.
   std::size_t step_bytes(Pair const& p) const {
-    return static_cast<std::size_t>(step(p, 0).count * p.col_count) * size_of();
+    return static_cast<std::size_t>(step(p, 0).count * p.cols.count) * size_of();
   }
 
   static bool has_peer(measure::Selection const& selected) {
@@ -232,7 +304,13 @@ class Ptrans final : public measure::Workload {
     b_ = {world.device(), case_.type, b_layout_.local_rows(), b_layout_.local_cols(),
           world.stream()};
     std::size_t send_bytes = 0, receive_bytes = 0;
-    for (int r = 0; r < ranks_; ++r) {
+    if (is_cyclic()) {
+      regroup_steps(world);
+      send_bytes = static_cast<std::size_t>(sent_->most_elements()) * size_of();
+      receive_bytes = static_cast<std::size_t>(received_->most_elements()) * size_of();
+      transposed_ = {world.device(), static_cast<std::int64_t>(send_bytes), world.stream()};
+    }
+    for (int r = 0; r < ranks_ && !is_cyclic(); ++r) {
       to_.push_back(pair(rank_, r));
       from_.push_back(pair(r, rank_));
       if (r == rank_ || steps_ == 0) continue;
@@ -257,20 +335,77 @@ class Ptrans final : public measure::Workload {
     }
   }
 
+  void regroup_steps(comm::World const& world) {
+    // What leaves: rows of the transposed step are columns of A, its columns the step's rows of A.
+    std::vector<std::vector<std::int64_t>> columns(steps_);
+    for (std::size_t t = 0; t < steps_; ++t) {
+      columns[t].resize(static_cast<std::size_t>(part_of(a_layout_.local_rows(), t).count));
+      std::iota(columns[t].begin(), columns[t].end(), 0);
+    }
+    sent_.emplace(
+        world,
+        Grouping{a_layout_.local_cols(), shape_.rows,
+                 [&](std::int64_t j) { return b_layout_.rows.owner(a_layout_.global_col(j)); }},
+        shape_.cols, columns, [&](std::size_t t, std::int64_t k) {
+          std::int64_t const i = part_of(a_layout_.local_rows(), t).first + k;
+          return b_layout_.cols.owner(a_layout_.global_row(i));
+        });
+    // What comes: columns of B are rows of A, which their owner sends in one of its steps.
+    for (std::vector<std::int64_t>& of_step : columns) of_step.clear();
+    std::vector<std::size_t> at(static_cast<std::size_t>(shape_.rows));  // step of each sender
+    for (std::int64_t j = 0; j < b_layout_.local_cols(); ++j) {
+      std::int64_t const global = b_layout_.global_col(j);
+      int const sender = a_layout_.rows.owner(global);
+      std::size_t& t = at[static_cast<std::size_t>(sender)];
+      auto const end = [&] {
+        core::Range const part = part_of(a_layout_.rows.count(sender), t);
+        return part.first + part.count;
+      };
+      while (a_layout_.rows.local(global) >= end()) ++t;
+      columns[t].push_back(j);
+    }
+    received_.emplace(
+        world,
+        Grouping{b_layout_.local_rows(), shape_.cols,
+                 [&](std::int64_t i) { return a_layout_.cols.owner(b_layout_.global_row(i)); }},
+        shape_.rows, columns, [&](std::size_t t, std::int64_t k) {
+          std::int64_t const j = columns[t][static_cast<std::size_t>(k)];
+          return a_layout_.rows.owner(b_layout_.global_col(j));
+        });
+  }
+
+  /// Where the pieces of rank r lie among those of step t; its own is none that travels.
+  comm::Piece sent_piece(Slot const& slot, std::size_t t, int r) const {
+    return piece_of(slot.to_send, sent_->piece(t, r / shape_.cols, r % shape_.cols));
+  }
+  comm::Piece received_piece(Slot const& slot, std::size_t t, int r) const {
+    return piece_of(slot.received, received_->piece(t, r % shape_.cols, r / shape_.cols));
+  }
+  comm::Piece piece_of(device::Buffer<std::byte> const& memory, core::Range const& piece) const {
+    return {memory.data() + static_cast<std::size_t>(piece.first) * size_of(),
+            static_cast<std::size_t>(piece.count) * size_of()};
+  }
+
   /// Where the piece of each rank lies in a slot, in rank order; nothing for this rank itself.
   void place(Slot& slot, std::size_t t) {
     slot.send.assign(static_cast<std::size_t>(ranks_), {});
     slot.receive.assign(static_cast<std::size_t>(ranks_), {});
+    for (int r = 0; r < ranks_ && is_cyclic(); ++r) {
+      if (r == rank_) continue;
+      slot.send[comm::index(r)] = sent_piece(slot, t, r);
+      slot.receive[comm::index(r)] = received_piece(slot, t, r);
+    }
+    if (is_cyclic()) return;
     std::size_t out = 0, in = 0;
     for (int r = 0; r < ranks_; ++r) {
       auto const i = static_cast<std::size_t>(r);
       if (r == rank_) continue;
       slot.send[i] = {
           slot.to_send.data() + out,
-          static_cast<std::size_t>(step(to_[i], t).count * to_[i].col_count) * size_of()};
+          static_cast<std::size_t>(step(to_[i], t).count * to_[i].cols.count) * size_of()};
       slot.receive[i] = {
           slot.received.data() + in,
-          static_cast<std::size_t>(step(from_[i], t).count * from_[i].col_count) * size_of()};
+          static_cast<std::size_t>(step(from_[i], t).count * from_[i].cols.count) * size_of()};
       out += slot.send[i].bytes;
       in += slot.receive[i].bytes;
     }
@@ -284,28 +419,40 @@ class Ptrans final : public measure::Workload {
     for (int r = 0; r < ranks_; ++r) {
       Pair const& p = to[static_cast<std::size_t>(r)];
       core::Range const part = step(p, t);
-      device::MatrixView const piece{sent, case_.type, p.col_count, part.count, part.count};
-      std::int64_t i = 0;
-      for (Run const& rows : cut(p.rows, part)) {
-        std::int64_t j = 0;
-        for (Run const& cols : p.cols) {
-          f(a.block(rows.a, cols.a, rows.count, cols.count),
-            r == rank_ ? b.block(cols.b, rows.b, cols.count, rows.count)
-                       : piece.block(j, i, cols.count, rows.count));
-          j += cols.count;
-        }
-        i += rows.count;
-      }
-      if (r != rank_) sent += static_cast<std::size_t>(part.count * p.col_count) * size_of();
+      std::int64_t const count = p.cols.count;
+      if (part.count == 0 || count == 0) continue;
+      f(a.block(p.rows.a + part.first, p.cols.a, part.count, count),
+        r == rank_ ? b.block(p.cols.b, p.rows.b + part.first, count, part.count)
+                   : device::MatrixView{sent, case_.type, count, part.count, part.count});
+      if (r != rank_) sent += static_cast<std::size_t>(part.count * count) * size_of();
     }
+  }
+
+  /// The same of a block-cyclic distribution: f(rows of A, their transpose).
+  template <class F>
+  void for_rows(std::size_t t, device::MatrixView const& a, std::byte* transposed,
+                F const& f) const {
+    core::Range const part = part_of(a.rows, t);
+    if (part.count == 0 || a.cols == 0) return;
+    f(a.block(part.first, 0, part.count, a.cols),
+      device::MatrixView{transposed, case_.type, a.cols, part.count, part.count});
   }
 
   void pack(std::size_t t, kernels::Variant<transpose::Problem> const& variant,
             device::StreamView stream) {
-    for_pieces(t, to_, a_.view(), b_.view(), slots_[t % slots_.size()].to_send.data(),
-               [&](auto const& from, auto const& into) {
-                 variant.launch({from, into}, stream);
-               });
+    Slot const& slot = slots_[t % slots_.size()];
+    auto const launch = [&](auto const& from, auto const& into) {
+      variant.launch({from, into}, stream);
+    };
+    if (!is_cyclic()) {
+      return for_pieces(t, to_, a_.view(), b_.view(), slot.to_send.data(), launch);
+    }
+    for_rows(t, a_.view(), transposed_.data(), [&](auto const& from, auto const& into) {
+      launch(from, into);
+      sent_->run(regroup::Direction::gather, t, into, slot.to_send.data(), stream);
+    });
+    comm::Piece const own = sent_piece(slot, t, rank_);
+    stream.copy(received_piece(slot, t, rank_).data, own.data, own.bytes);
   }
 
   /// Waits in the stream for the exchange of step t.
@@ -318,27 +465,20 @@ class Ptrans final : public measure::Workload {
     Slot& slot = slots_[t % slots_.size()];
     if (leg != Leg::compute) wait_for(t, stream);
     if (leg == Leg::communicate) return;
+    if (is_cyclic()) {
+      return received_->run(regroup::Direction::scatter, t, b_.view(), slot.received.data(),
+                            stream);
+    }
     for (int r = 0; r < ranks_; ++r) {
-      if (r == rank_) continue;
-      auto const index = static_cast<std::size_t>(r);
-      Pair const& p = from_[index];
+      Pair const& p = from_[comm::index(r)];
       core::Range const part = step(p, t);
-      device::MatrixView const piece{slot.receive[index].data, case_.type, p.col_count, part.count,
-                                     part.count};
-      std::int64_t i = 0;
-      for (Run const& rows : cut(p.rows, part)) {
-        std::int64_t j = 0;
-        for (Run const& cols : p.cols) {
-          device::MatrixView const from = piece.block(j, i, cols.count, rows.count);
-          device::MatrixView const to = b_.view().block(cols.b, rows.b, cols.count, rows.count);
-          stream.copy_2d(to.data, static_cast<std::size_t>(to.ld) * size_of(), from.data,
-                         static_cast<std::size_t>(from.ld) * size_of(),
-                         static_cast<std::size_t>(to.cols) * size_of(),
-                         static_cast<std::size_t>(to.rows));
-          j += cols.count;
-        }
-        i += rows.count;
-      }
+      if (r == rank_ || part.count == 0 || p.cols.count == 0) continue;
+      device::MatrixView const to =
+          b_.view().block(p.cols.b, p.rows.b + part.first, p.cols.count, part.count);
+      std::size_t const row_bytes = static_cast<std::size_t>(part.count) * size_of();
+      stream.copy_2d(to.data, static_cast<std::size_t>(to.ld) * size_of(),
+                     slot.receive[comm::index(r)].data, row_bytes, row_bytes,
+                     static_cast<std::size_t>(to.rows));
     }
   }
 
@@ -352,7 +492,9 @@ class Ptrans final : public measure::Workload {
   Source source_;
   bool peer_ran_ = false;
   device::Matrix a_, b_, peer_a_, peer_b_;
-  std::vector<Pair> to_, from_;  // by rank
+  std::vector<Pair> to_, from_;                // by rank
+  std::optional<Regrouping> sent_, received_;  // in their place, of a block-cyclic distribution
+  device::Buffer<std::byte> transposed_;
   std::vector<Slot> slots_;
   std::unique_ptr<comm::Channel> channel_;
   std::optional<Scalapack> peer_;
