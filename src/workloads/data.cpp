@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/data.hpp"
 
+#include <algorithm>
+
 namespace quadrille::workloads {
 
 device::MatrixView unallocated(Layout const& layout, core::DataType type) {
@@ -47,12 +49,13 @@ void for_row(Region const& region, Source const& source, std::int64_t i, core::R
 template <class T>
 Finding compare_on_host(std::string_view name, device::MatrixView const& view, Region const& region,
                         Source const& source, comm::World const& world, std::int64_t stride) {
-  std::vector<T> const got = download<T>(view, world.stream());
+  world.stream().synchronize();
+  auto const* const got = static_cast<T const*>(view.data);
   Finding finding;
   for (std::int64_t i = 0; i < view.rows; ++i) {
     core::Range const cols{i % stride, view.cols - i % stride};
     for_row<T>(region, source, i, cols, stride, [&](std::int64_t j, T want) {
-      T const have = got[static_cast<std::size_t>(i * view.cols + j)];
+      T const have = got[i * view.ld + j];
       finding.check(have == want ? 0 : 1, 0, [&] {
         return fmt::format("{}({}, {}) on rank {}: expected {}, got {}", name,
                            region.rows.global(i), region.cols.global(j), world.rank(),
@@ -111,12 +114,12 @@ void fill(device::MatrixView const& view, Region const& region, Source const& so
   }
   core::visit_type(view.type, [&](auto zero) {
     using T = decltype(zero);
-    std::vector<T> host(static_cast<std::size_t>(view.rows * view.cols));
+    world.stream().synchronize();
+    auto* const host = static_cast<T*>(view.data);
     auto const generate = [&](core::Range const& rows, core::Range const& cols) {
       for (std::int64_t i = rows.first; i < rows.first + rows.count; ++i) {
-        for_row<T>(region, source, i, cols, 1, [&](std::int64_t j, T value) {
-          host[static_cast<std::size_t>(i * view.cols + j)] = value;
-        });
+        for_row<T>(region, source, i, cols, 1,
+                   [&](std::int64_t j, T value) { host[i * view.ld + j] = value; });
       }
     };
     if (view.rows == 1) {
@@ -126,11 +129,35 @@ void fill(device::MatrixView const& view, Region const& region, Source const& so
         generate(rows, {0, view.cols});
       });
     }
-    std::size_t const row_bytes = static_cast<std::size_t>(view.cols) * sizeof(T);
-    world.stream().copy_2d(view.data, static_cast<std::size_t>(view.ld) * sizeof(T), host.data(),
-                           row_bytes, row_bytes, static_cast<std::size_t>(view.rows));
-    world.stream().synchronize();
   });
+}
+
+void for_copied_tiles(device::MatrixView const& view, device::StreamView stream, std::int64_t bytes,
+                      UseTile const& use) {
+  if (view.rows == 0 || view.cols == 0) return;
+  auto const size = static_cast<std::int64_t>(core::size_of(view.type));
+  std::int64_t const most = std::max<std::int64_t>(1, bytes / size);
+  std::int64_t const cols = std::min(view.cols, most);
+  std::int64_t const rows = std::min(view.rows, most / cols);
+  std::vector<std::byte> host(static_cast<std::size_t>(rows * cols * size));
+  for (std::int64_t i = 0; i < view.rows; i += rows) {
+    for (std::int64_t j = 0; j < view.cols; j += cols) {
+      std::int64_t const n = std::min(cols, view.cols - j);
+      device::MatrixView const tile{host.data(), view.type, std::min(rows, view.rows - i), n, n};
+      auto const row_bytes = static_cast<std::size_t>(n * size);
+      stream.copy_2d(tile.data, row_bytes, view.at(i, j), static_cast<std::size_t>(view.ld * size),
+                     row_bytes, static_cast<std::size_t>(tile.rows));
+      stream.synchronize();
+      use(tile, i, j);
+    }
+  }
+}
+
+void for_host_tiles(device::MatrixView const& view, comm::World const& world, UseTile const& use) {
+  if (world.device().kind() != device::Kind::host)
+    return for_copied_tiles(view, world.stream(), 16 << 20, use);
+  world.stream().synchronize();
+  use(view, 0, 0);
 }
 
 Finding compare(std::string_view name, device::MatrixView const& view, Region const& region,

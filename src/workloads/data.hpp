@@ -12,6 +12,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -72,7 +73,16 @@ inline void fill(device::MatrixView const& view, Layout const& layout, Source co
   fill(view, region_of(layout), source, world);
 }
 
-/// A rank's block in host memory, packed (ld == cols). Blocks.
+/// A part of a block in memory of the host, and the place of its first element in the block.
+using UseTile =
+    std::function<void(device::MatrixView const& tile, std::int64_t row, std::int64_t col)>;
+/// Copies a block part by part to at most `bytes` of host memory. Blocks.
+void for_copied_tiles(device::MatrixView const& view, device::StreamView stream, std::int64_t bytes,
+                      UseTile const& use);
+/// Shows a block to the host: as it lies where the host reaches it, else in copies of 16 MiB. Blocks.
+void for_host_tiles(device::MatrixView const& view, comm::World const& world, UseTile const& use);
+
+/// A rank's block in host memory, packed (ld == cols); for small ones. Blocks.
 template <class T>
 std::vector<T> download(device::MatrixView const& view, device::StreamView stream) {
   std::vector<T> host(static_cast<std::size_t>(view.rows * view.cols));

@@ -36,13 +36,19 @@ class Cycle {
     }
   }
 
-  /// For each line that the window has, the first word of the line that follows.
-  std::vector<std::uint32_t> words() const {
-    std::vector<std::uint32_t> next(order_.size() * kLineWords);
-    for (std::size_t i = 0; i < order_.size(); ++i) {
-      next[order_[i] * std::size_t{kLineWords}] = place(i + 1);
+  /// Lays the cycle into a window: in the first word of each line that of the line that follows.
+  /// Blocks.
+  void write(std::uint32_t* window, device::StreamView stream) const {
+    std::vector<std::uint32_t> next(order_.size());
+    for (std::size_t i = 0; i < order_.size(); ++i) next[order_[i]] = place(i + 1);
+    constexpr std::size_t kLines = (16 << 20) / memory::kLineBytes;
+    std::vector<std::uint32_t> words(std::min(kLines, next.size()) * kLineWords);
+    for (std::size_t first = 0; first < next.size(); first += kLines) {
+      std::size_t const lines = std::min(kLines, next.size() - first);
+      for (std::size_t l = 0; l < lines; ++l) words[l * kLineWords] = next[first + l];
+      stream.copy(window + first * kLineWords, words.data(), lines * memory::kLineBytes);
+      stream.synchronize();
     }
-    return next;
   }
   /// Where `steps` steps lead, and the sum of the positions after each of them, modulo 2^32.
   std::array<std::uint32_t, 2> after(std::int64_t steps) const {
@@ -113,9 +119,7 @@ class Memory final : public measure::Workload {
     }
     if (chases) {
       walk_ = Cycle{bytes_ / memory::kLineBytes, core::mix(seed) + static_cast<unsigned>(rank_)};
-      std::vector<std::uint32_t> const words = walk_.words();
-      world.stream().copy(cycle_.data(), words.data(), cycle_.bytes());
-      world.stream().synchronize();
+      walk_.write(cycle_.data(), world.stream());
     }
   }
 

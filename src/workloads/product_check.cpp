@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <mutex>
 #include <set>
 
@@ -33,20 +32,47 @@ double stored(Source const& source, core::DataType type, std::int64_t i, std::in
       type, [&](auto zero) { return static_cast<double>(source.at<decltype(zero)>(i, j)); });
 }
 
-/// The columns of a layout that this rank holds, of one row, as they are stored.
+/// Of one row the columns of a layout that this rank holds in `local`, as they are stored.
 void read_row(Source const& source, core::DataType type, Layout const& layout, std::int64_t row,
-              std::vector<double>& values) {
-  std::int64_t const n = layout.local_cols();
-  values.resize(static_cast<std::size_t>(n));
+              core::Range const& local, std::vector<double>& values) {
+  values.resize(static_cast<std::size_t>(local.count));
   std::uint64_t const key = core::row_key(source.seed, source.tag, row);
   core::visit_type(type, [&](auto zero) {
     using T = decltype(zero);
-    for (std::int64_t j = 0; j < n; ++j) {
-      std::uint64_t const hash = core::element_hash(key, layout.global_col(j));
+    for (std::int64_t j = 0; j < local.count; ++j) {
+      std::uint64_t const hash = core::element_hash(key, layout.global_col(local.first + j));
       values[static_cast<std::size_t>(j)] =
           static_cast<double>(core::value_from_hash<T>(source.kind, hash));
     }
   });
+}
+
+/// Calls `use(range)` for the parts of a range that are at most so long, in order.
+template <class Use>
+void for_parts(core::Range const& whole, std::int64_t longest, Use&& use) {
+  std::int64_t const end = whole.first + whole.count;
+  for (std::int64_t at = whole.first; at < end; at += longest) {
+    use(core::Range{at, std::min(longest, end - at)});
+  }
+}
+
+/// The local indices of one part whose global ones are in `tile`.
+core::Range local_part(comm::Distribution const& distribution, int part, core::Range const& tile) {
+  // How many lie before a global index: both ascend.
+  auto const before = [&](std::int64_t global) {
+    std::int64_t low = 0, high = distribution.count(part);
+    while (low < high) {
+      std::int64_t const middle = low + (high - low) / 2;
+      if (distribution.global(part, middle) < global) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  };
+  std::int64_t const first = before(tile.first);
+  return {first, before(tile.first + tile.count) - first};
 }
 
 /// sum of term(j) over [0, n): in short chains, whose rounding is far below that of a product.
@@ -95,24 +121,14 @@ bool is_exact(Product const& p) {
 class Checker {
  public:
   Checker(Product const& product, ProductLayout const& layout, device::MatrixView const& c,
-          comm::World const& world)
+          comm::World const& world, CheckTiles const& tiles)
       : p_{product},
         layout_{layout},
         view_{c},
         world_{world},
+        tiles_{tiles},
         error_{product.type, product.compute, product.k, product.parts},
         exact_{is_exact(product)} {
-    core::visit_type(c.type, [&](auto zero) {
-      using T = decltype(zero);
-      std::vector<T> const host = download<T>(c, world.stream());
-      auto const* bytes = reinterpret_cast<std::byte const*>(host.data());
-      c_.assign(bytes, bytes + host.size() * sizeof(T));
-      read_ = [](std::byte const* at) {
-        T value;
-        std::memcpy(&value, at, sizeof(T));
-        return static_cast<double>(value);
-      };
-    });
     finding_.allowed = exact_ ? 0 : 1;
   }
 
@@ -129,52 +145,15 @@ class Checker {
       std::int64_t j =
           s < 4 ? (s >> 1) * (cols - 1)
                 : static_cast<std::int64_t>((hash & 0xffffffff) % static_cast<std::uint64_t>(cols));
-      element(i, j);
+      if (sampled_.insert(i * cols + j).second) element(i, j);
     }
   }
 
   /// Freivalds for all rows. Every rank that shares the product gets the same residuals.
   void judge_rows() {
-    for (int v = 0; v < kVectors; ++v) {
-      for (std::int64_t j = 0; j < p_.n; ++j) {
-        x_[static_cast<std::size_t>(v)].push_back(vector_entry(p_.a.seed, v, j));
-      }
-    }
-    FactorSums const factors = sums_of_factors();
-    ResultSums const result = sums_of_result(factors);
-    int named = 0;
-    std::string unnamed;
-    for (std::int64_t i = 0; i < view_.rows; ++i) {
-      std::int64_t const row = layout_.c.global_row(i);
-      auto const at = static_cast<std::size_t>(row);
-      for (std::size_t v = 0; v < kVectors; ++v) {
-        double const residual = result.sum[v][at] - p_.alpha * factors.product[v][at];
-        double const own = 2 * kEpsilon * std::abs(p_.alpha) * std::sqrt(factors.spread[at]);
-        double const bound =
-            exact_ ? 0 : std::sqrt(result.bound[v][at]) + std::abs(result.alike[v][at]) + own;
-        double const scaled = scale(std::abs(residual), bound);
-        if (scaled <= finding_.allowed) {
-          finding_.error = std::max(finding_.error, scaled);
-          continue;
-        }
-        // Beyond the largest number of its type a right element is infinite: then only the elements
-        // tell.
-        bool const is_judged = std::isfinite(residual);
-        if (is_judged) {
-          unnamed = fmt::format("row {} of C: expected a residual of at most {:.3g}, got {:.3g}",
-                                row, bound, std::abs(residual));
-        }
-        if (named < kRowsNamed) {
-          // Its first wrong element; all of a long row would take seconds each.
-          std::int64_t const before = finding_.wrong;
-          for (std::int64_t j = 0; j < view_.cols && finding_.wrong == before; ++j) element(i, j);
-          if (is_judged || finding_.wrong > before) ++named;
-        }
-        break;
-      }
-    }
+    for_parts({0, p_.m}, tiles_.rows, [&](core::Range const& rows) { judge(rows, sums_of(rows)); });
     std::int64_t const wrong = layout_.shared ? world_.group().sum(finding_.wrong) : finding_.wrong;
-    if (wrong == 0 && !unnamed.empty()) finding_.check(2, 1, [&] { return unnamed; });
+    if (wrong == 0 && !unnamed_.empty()) finding_.check(2, 1, [&] { return unnamed_; });
   }
 
   /// Of the samples as a whole: single elements may be zero. Collective.
@@ -188,21 +167,31 @@ class Checker {
   }
 
  private:
-  /// Of this rank's part, then over the ranks that share the product; by global row.
-  struct FactorSums {
-    std::array<std::vector<double>, kVectors> product;  ///< A (B x)
-    std::vector<double> row_squares;                    ///< of A: |a_i|^2
-    std::vector<double> col_squares;                    ///< of B: |b_j|^2
+  /// Of a tile of rows: this rank's part, then over the ranks that share the product. What has
+  /// signs is added up in extended precision, so that the number of parts does not count.
+  struct RowSums {
+    std::array<std::vector<long double>, kVectors> residual;  ///< (C - beta C0) x - alpha A (B x)
+    std::vector<double> squares;                              ///< of A: |a_i|^2
     std::vector<double> spread;  ///< sum over l of a_il^2 |x|^2 of what B x was added up from
-  };
-  struct ResultSums {
-    std::array<std::vector<double>, kVectors> sum;    ///< (C - beta C0) x
     std::array<std::vector<double>, kVectors> bound;  ///< squares of the bounds of its elements
     std::array<std::vector<double>, kVectors> alike;  ///< of constant data: all errors are one
   };
+  /// B x of a tile of k, and what it was added up from.
+  struct Factor {
+    core::Range tile;
+    std::array<std::vector<long double>, kVectors> y;
+    std::vector<double> spread;
+  };
 
   double get(std::int64_t i, std::int64_t j) const {
-    return read_(c_.data() + static_cast<std::size_t>(i * view_.cols + j) * core::size_of(p_.type));
+    double value = 0;
+    for_host_tiles(view_.block(i, j, 1, 1), world_,
+                   [&](device::MatrixView const& host, std::int64_t, std::int64_t) {
+                     value = core::visit_type(host.type, [&](auto zero) {
+                       return static_cast<double>(*static_cast<decltype(zero) const*>(host.data));
+                     });
+                   });
+    return value;
   }
 
   /// So that 1 is the bound; exact data have no scale, any difference is wrong.
@@ -211,7 +200,6 @@ class Checker {
   }
 
   void element(std::int64_t i, std::int64_t j) {
-    if (!judged_.insert(i * view_.cols + j).second) return;
     std::int64_t const row = layout_.c.global_row(i);
     std::int64_t const col = layout_.c.global_col(j);
     long double sum = 0;
@@ -244,124 +232,243 @@ class Checker {
                    });
   }
 
-  static std::vector<double> zeros(std::int64_t n) {
-    return std::vector<double>(static_cast<std::size_t>(n), 0.0);
+  template <class T = double>
+  static std::vector<T> zeros(std::int64_t n) {
+    return std::vector<T>(static_cast<std::size_t>(n), T{0});
   }
 
   void complete(std::vector<double>& sums) const {
     if (layout_.shared) world_.group().sum(std::span{sums});
   }
-
-  FactorSums sums_of_factors() const {
-    std::array<std::vector<double>, kVectors> y;  // B x
-    for (auto& part : y) part = zeros(p_.k);
-    FactorSums sums{.product = {},
-                    .row_squares = zeros(p_.m),
-                    .col_squares = zeros(p_.n),
-                    .spread = zeros(p_.m)};
-    for (auto& part : sums.product) part = zeros(p_.m);
-    std::vector<double> spread_of_y = zeros(p_.k);
-    std::mutex mutex;
-    on_threads(world_, layout_.b.local_rows(), [&](core::Range const& range) {
-      std::vector<double> b;
-      std::vector<double> squares(static_cast<std::size_t>(layout_.b.local_cols()), 0.0);
-      for (std::int64_t i = range.first; i < range.first + range.count; ++i) {
-        auto const row = static_cast<std::size_t>(layout_.b.global_row(i));
-        read_row(p_.b, p_.type, layout_.b, static_cast<std::int64_t>(row), b);
-        for (std::size_t v = 0; v < kVectors; ++v) {
-          y[v][row] += add_up(b.size(), [&](std::size_t j) { return b[j] * x_at(v, j); });
-        }
-        for (std::size_t j = 0; j < b.size(); ++j) squares[j] += square(b[j]);
-        spread_of_y[row] += add_up(b.size(), [&](std::size_t j) { return square(b[j] * 127); });
-      }
-      std::scoped_lock const lock{mutex};
-      for (std::size_t j = 0; j < squares.size(); ++j) {
-        sums.col_squares[global_col(j)] += squares[j];
-      }
-    });
-    for (auto& part : y) complete(part);
-    complete(spread_of_y);
-    complete(sums.col_squares);
-    on_threads(world_, layout_.a.local_rows(), [&](core::Range const& range) {
-      std::vector<double> a;
-      for (std::int64_t i = range.first; i < range.first + range.count; ++i) {
-        auto const row = static_cast<std::size_t>(layout_.a.global_row(i));
-        read_row(p_.a, p_.type, layout_.a, static_cast<std::int64_t>(row), a);
-        auto const col = [&](std::size_t l) {
-          return static_cast<std::size_t>(layout_.a.global_col(static_cast<std::int64_t>(l)));
-        };
-        for (std::size_t v = 0; v < kVectors; ++v) {
-          sums.product[v][row] +=
-              add_up(a.size(), [&](std::size_t l) { return a[l] * y[v][col(l)]; });
-        }
-        sums.row_squares[row] += add_up(a.size(), [&](std::size_t l) { return square(a[l]); });
-        sums.spread[row] +=
-            add_up(a.size(), [&](std::size_t l) { return square(a[l]) * spread_of_y[col(l)]; });
-      }
-    });
-    for (auto& part : sums.product) complete(part);
-    complete(sums.row_squares);
-    complete(sums.spread);
-    return sums;
+  void complete(std::vector<long double>& sums) const {
+    if (!layout_.shared) return;
+    std::vector<double> parts(sums.begin(), sums.end());
+    complete(parts);
+    sums.assign(parts.begin(), parts.end());
   }
 
-  ResultSums sums_of_result(FactorSums const& factors) const {
-    ResultSums sums;
-    for (auto& part : sums.sum) part = zeros(p_.m);
-    for (auto& part : sums.bound) part = zeros(p_.m);
-    for (auto& part : sums.alike) part = zeros(p_.m);
-    on_threads(world_, view_.rows, [&](core::Range const& range) {
-      std::vector<double> c(static_cast<std::size_t>(view_.cols)), c0(c.size(), 0.0);
-      for (std::int64_t i = range.first; i < range.first + range.count; ++i) {
-        auto const row = static_cast<std::size_t>(layout_.c.global_row(i));
-        for (std::size_t j = 0; j < c.size(); ++j) c[j] = get(i, static_cast<std::int64_t>(j));
-        if (p_.beta != 0) {
-          read_row(p_.c0, p_.type, layout_.c, static_cast<std::int64_t>(row), c0);
-          for (double& value : c0) value *= p_.beta;
-        }
-        double const a_norm = std::abs(p_.alpha) * std::sqrt(factors.row_squares[row]);
-        auto const bound = [&](std::size_t j) {
-          double const ab_norm = a_norm * std::sqrt(factors.col_squares[global_col(j)]);
-          // Not what the result claims, which may be anything, beyond what it can be.
-          double const size = std::min(std::abs(c[j] - c0[j]), ab_norm);
-          return square(error_(ab_norm, size, c0[j])) +
-                 square(2 * kEpsilon) * (square(size) + square(c0[j]));
-        };
-        for (std::size_t v = 0; v < kVectors; ++v) {
-          sums.sum[v][row] += add_up(c.size(), [&](std::size_t j) { return c[j] * x_at(v, j); }) -
-                              add_up(c.size(), [&](std::size_t j) { return c0[j] * x_at(v, j); });
-          if (exact_) continue;
-          sums.bound[v][row] +=
-              add_up(c.size(), [&](std::size_t j) { return bound(j) * square(x_at(v, j)); });
-          if (p_.a.kind != core::DataKind::constant) continue;
-          sums.alike[v][row] +=
-              add_up(c.size(), [&](std::size_t j) { return std::sqrt(bound(j)) * x_at(v, j); });
-        }
-      }
+  RowSums sums_of(core::Range const& rows) {
+    RowSums sums;
+    for (auto& part : sums.residual) part = zeros<long double>(rows.count);
+    sums.squares = zeros(rows.count);
+    sums.spread = zeros(rows.count);
+    bool const is_one = p_.n <= tiles_.cols;  // then the squares of B come with B x
+    core::Range const all_cols{0, p_.n};
+    if (is_one) col_squares_ = zeros(p_.n);
+    for_parts({0, p_.k}, tiles_.depth, [&](core::Range const& depth) {
+      Factor factor{depth, {}, zeros(depth.count)};
+      for (auto& part : factor.y) part = zeros<long double>(depth.count);
+      for_parts(all_cols, tiles_.cols, [&](core::Range const& cols) {
+        take(cols);
+        add_b(depth, &factor, is_one);
+      });
+      for (auto& part : factor.y) complete(part);
+      complete(factor.spread);
+      add_a(rows, factor, sums);
     });
-    for (auto& part : sums.sum) complete(part);
+    complete(sums.squares);
+    complete(sums.spread);
+    for (auto& part : sums.bound) part = zeros(rows.count);
+    for (auto& part : sums.alike) part = zeros(rows.count);
+    for_parts(all_cols, tiles_.cols, [&](core::Range const& cols) {
+      take(cols);
+      if (!is_one) {
+        col_squares_ = zeros(cols.count);
+        for_parts({0, p_.k}, tiles_.depth,
+                  [&](core::Range const& depth) { add_b(depth, nullptr, true); });
+      }
+      complete(col_squares_);
+      add_c(rows, sums);
+    });
+    for (auto& part : sums.residual) complete(part);
     for (auto& part : sums.bound) complete(part);
     for (auto& part : sums.alike) complete(part);
     return sums;
   }
 
-  /// Of local column j of B, which is that of C too.
-  std::size_t global_col(std::size_t j) const {
-    return static_cast<std::size_t>(layout_.c.global_col(static_cast<std::int64_t>(j)));
+  /// Makes `cols` the tile of columns.
+  void take(core::Range const& cols) {
+    bool const is_there = cols_.first == cols.first && cols_.count == cols.count;
+    if (is_there) return;
+    cols_ = cols;
+    for (int v = 0; v < kVectors; ++v) {
+      std::vector<double>& x = x_[static_cast<std::size_t>(v)];
+      x.clear();
+      for (std::int64_t j = 0; j < cols.count; ++j) {
+        x.push_back(vector_entry(p_.a.seed, v, cols.first + j));
+      }
+    }
   }
-  double x_at(std::size_t v, std::size_t j) const { return x_[v][global_col(j)]; }
+
+  /// Adds the tile of columns: to B x of some rows, to the squares of its columns.
+  void add_b(core::Range const& depth, Factor* factor, bool adds_squares) {
+    core::Range const cols = local_part(layout_.b.cols, layout_.b.col_part, cols_);
+    core::Range const rows = local_part(layout_.b.rows, layout_.b.row_part, depth);
+    std::mutex mutex;
+    on_threads(world_, rows.count, [&](core::Range const& mine) {
+      std::vector<double> b;
+      for_parts(cols, tiles_.chunk, [&](core::Range const& chunk) {
+        std::vector<double> squares = zeros(chunk.count);
+        for (std::int64_t i = rows.first + mine.first; i < rows.first + mine.first + mine.count;
+             ++i) {
+          std::int64_t const row = layout_.b.global_row(i);
+          read_row(p_.b, p_.type, layout_.b, row, chunk, b);
+          for (std::size_t j = 0; j < b.size(); ++j) squares[j] += square(b[j]);
+          if (factor == nullptr) continue;
+          auto const at = static_cast<std::size_t>(row - depth.first);
+          for (std::size_t v = 0; v < kVectors; ++v) {
+            factor->y[v][at] +=
+                add_up(b.size(), [&](std::size_t j) { return b[j] * x_[v][col_at(chunk, j)]; });
+          }
+          factor->spread[at] += add_up(b.size(), [&](std::size_t j) { return square(b[j] * 127); });
+        }
+        if (!adds_squares) return;
+        std::scoped_lock const lock{mutex};
+        for (std::size_t j = 0; j < squares.size(); ++j) {
+          col_squares_[col_at(chunk, j)] += squares[j];
+        }
+      });
+    });
+  }
+
+  void add_a(core::Range const& tile, Factor const& factor, RowSums& sums) const {
+    core::Range const cols = local_part(layout_.a.cols, layout_.a.col_part, factor.tile);
+    core::Range const rows = local_part(layout_.a.rows, layout_.a.row_part, tile);
+    std::array<std::vector<double>, kVectors> y;
+    for (std::size_t v = 0; v < kVectors; ++v) y[v].assign(factor.y[v].begin(), factor.y[v].end());
+    on_threads(world_, rows.count, [&](core::Range const& mine) {
+      std::vector<double> a;
+      for (std::int64_t i = rows.first + mine.first; i < rows.first + mine.first + mine.count;
+           ++i) {
+        std::int64_t const row = layout_.a.global_row(i);
+        auto const at = static_cast<std::size_t>(row - tile.first);
+        for_parts(cols, tiles_.chunk, [&](core::Range const& chunk) {
+          read_row(p_.a, p_.type, layout_.a, row, chunk, a);
+          auto const col = [&](std::size_t l) {
+            return static_cast<std::size_t>(
+                layout_.a.global_col(chunk.first + static_cast<std::int64_t>(l)) -
+                factor.tile.first);
+          };
+          for (std::size_t v = 0; v < kVectors; ++v) {
+            sums.residual[v][at] -=
+                p_.alpha * add_up(a.size(), [&](std::size_t l) { return a[l] * y[v][col(l)]; });
+          }
+          sums.squares[at] += add_up(a.size(), [&](std::size_t l) { return square(a[l]); });
+          sums.spread[at] +=
+              add_up(a.size(), [&](std::size_t l) { return square(a[l]) * factor.spread[col(l)]; });
+        });
+      }
+    });
+  }
+
+  void add_c(core::Range const& tile, RowSums& sums) const {
+    core::Range const cols = local_part(layout_.c.cols, layout_.c.col_part, cols_);
+    core::Range const rows = local_part(layout_.c.rows, layout_.c.row_part, tile);
+    device::MatrixView const part = view_.block(rows.first, cols.first, rows.count, cols.count);
+    for_host_tiles(
+        part, world_,
+        [&](device::MatrixView const& host, std::int64_t first_row, std::int64_t first_col) {
+          on_threads(world_, host.rows, [&](core::Range const& mine) {
+            for (std::int64_t i = mine.first; i < mine.first + mine.count; ++i) {
+              std::int64_t const row = layout_.c.global_row(rows.first + first_row + i);
+              for_parts({0, host.cols}, tiles_.chunk, [&](core::Range const& chunk) {
+                add_c(host.block(i, chunk.first, 1, chunk.count), row,
+                      {cols.first + first_col + chunk.first, chunk.count},
+                      static_cast<std::size_t>(row - tile.first), sums);
+              });
+            }
+          });
+        });
+  }
+
+  /// Adds a part of one row.
+  void add_c(device::MatrixView const& host, std::int64_t row, core::Range const& chunk,
+             std::size_t at, RowSums& sums) const {
+    std::vector<double> c, c0 = zeros(chunk.count);
+    c.reserve(c0.size());
+    core::visit_type(host.type, [&](auto zero) {
+      auto const* const values = static_cast<decltype(zero) const*>(host.data);
+      for (std::int64_t j = 0; j < host.cols; ++j) c.push_back(static_cast<double>(values[j]));
+    });
+    if (p_.beta != 0) {
+      read_row(p_.c0, p_.type, layout_.c, row, chunk, c0);
+      for (double& value : c0) value *= p_.beta;
+    }
+    double const a_norm = std::abs(p_.alpha) * std::sqrt(sums.squares[at]);
+    auto const bound = [&](std::size_t j) {
+      double const ab_norm = a_norm * std::sqrt(col_squares_[col_at(chunk, j)]);
+      // Not what the result claims, which may be anything, beyond what it can be.
+      double const size = std::min(std::abs(c[j] - c0[j]), ab_norm);
+      return square(error_(ab_norm, size, c0[j])) +
+             square(2 * kEpsilon) * (square(size) + square(c0[j]));
+    };
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      auto const x = [&](std::size_t j) { return x_[v][col_at(chunk, j)]; };
+      sums.residual[v][at] += add_up(c.size(), [&](std::size_t j) { return c[j] * x(j); });
+      sums.residual[v][at] -= add_up(c.size(), [&](std::size_t j) { return c0[j] * x(j); });
+      if (exact_) continue;
+      sums.bound[v][at] += add_up(c.size(), [&](std::size_t j) { return bound(j) * square(x(j)); });
+      if (p_.a.kind != core::DataKind::constant) continue;
+      sums.alike[v][at] +=
+          add_up(c.size(), [&](std::size_t j) { return std::sqrt(bound(j)) * x(j); });
+    }
+  }
+
+  void judge(core::Range const& tile, RowSums const& sums) {
+    core::Range const rows = local_part(layout_.c.rows, layout_.c.row_part, tile);
+    for (std::int64_t i = rows.first; i < rows.first + rows.count; ++i) {
+      std::int64_t const row = layout_.c.global_row(i);
+      auto const at = static_cast<std::size_t>(row - tile.first);
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        auto const residual = static_cast<double>(sums.residual[v][at]);
+        double const own = 2 * kEpsilon * std::abs(p_.alpha) * std::sqrt(sums.spread[at]);
+        double const bound =
+            exact_ ? 0 : std::sqrt(sums.bound[v][at]) + std::abs(sums.alike[v][at]) + own;
+        double const scaled = scale(std::abs(residual), bound);
+        if (scaled <= finding_.allowed) {
+          finding_.error = std::max(finding_.error, scaled);
+          continue;
+        }
+        // Beyond the largest number of its type a right element is infinite: then only the elements
+        // tell.
+        bool const is_judged = std::isfinite(residual);
+        if (is_judged) {
+          unnamed_ = fmt::format("row {} of C: expected a residual of at most {:.3g}, got {:.3g}",
+                                 row, bound, std::abs(residual));
+        }
+        if (named_ < kRowsNamed) {
+          // Its first wrong element; all of a long row would take seconds each.
+          std::int64_t const before = finding_.wrong;
+          for (std::int64_t j = 0; j < view_.cols && finding_.wrong == before; ++j) {
+            if (!sampled_.contains(i * view_.cols + j)) element(i, j);
+          }
+          if (is_judged || finding_.wrong > before) ++named_;
+        }
+        break;
+      }
+    }
+  }
+
+  /// Place in the tile of columns of element j of a chunk of local columns, of B and C alike.
+  std::size_t col_at(core::Range const& chunk, std::size_t j) const {
+    return static_cast<std::size_t>(
+        layout_.c.global_col(chunk.first + static_cast<std::int64_t>(j)) - cols_.first);
+  }
 
   Product const& p_;
   ProductLayout const& layout_;
   device::MatrixView view_;
   comm::World const& world_;
+  CheckTiles tiles_;
   kernels::gemm::ErrorBound error_;
   bool exact_;
+  core::Range cols_;  // the tile of columns; of it:
   std::array<std::vector<double>, kVectors> x_;
-  std::vector<std::byte> c_;                    // the result as it is stored, packed
-  double (*read_)(std::byte const*) = nullptr;  // of one element
-  std::set<std::int64_t> judged_;               // elements, which count once
-  double values_ = 0, bounds_ = 0;              // sums of squares of sampled elements
+  std::vector<double> col_squares_;  // of B: |b_j|^2
+  std::set<std::int64_t> sampled_;   // elements, which count once
+  double values_ = 0, bounds_ = 0;   // sums of squares of sampled elements
+  int named_ = 0;                    // wrong rows whose wrong element is known
+  std::string unnamed_;              // the last wrong row
   Finding finding_;
 };
 
@@ -369,8 +476,8 @@ class Checker {
 
 measure::Verdict check_product(Product const& product, ProductLayout const& layout,
                                device::MatrixView const& c, comm::World const& world,
-                               core::Check check) {
-  Checker checker{product, layout, c, world};
+                               core::Check check, CheckTiles const& tiles) {
+  Checker checker{product, layout, c, world, tiles};
   checker.sample();
   if (check == core::Check::full) checker.judge_rows();
   return checker.verdict();

@@ -24,6 +24,15 @@ struct ProductLayout {
   bool shared = false;
 };
 
+/// How far a check of a product goes at a time: what it keeps of all rows, columns and k at once
+/// must not grow with the product. Smaller ones repeat more of B.
+struct CheckTiles {
+  std::int64_t rows = 1 << 18;   ///< of C; 96 bytes each
+  std::int64_t depth = 1 << 17;  ///< of k; 56 bytes each
+  std::int64_t cols = 1 << 17;   ///< of C; 24 bytes each
+  std::int64_t chunk = 1 << 13;  ///< of a row; 16 bytes each for every thread
+};
+
 /// Judges C without gathering anything, from values that are generated again: sampled entries, each
 /// against gemm::ErrorBound, and for a full check Freivalds for all rows with two vectors of whole
 /// numbers +-64 to +-127: r = C x - alpha A (B x) - beta C0 x. The errors of a row's elements are
@@ -35,7 +44,7 @@ struct ProductLayout {
 /// verdict says so. Collective. Costs O(m k + k n + m n).
 measure::Verdict check_product(Product const& product, ProductLayout const& layout,
                                device::MatrixView const& c, comm::World const& world,
-                               core::Check check);
+                               core::Check check, CheckTiles const& tiles = {});
 
 /// Scratch memory that any of these variants needs for the product, in bytes.
 std::size_t scratch_bytes(kernels::gemm::Problem const& problem, measure::Selection const& selected,

@@ -67,29 +67,13 @@ class Vector final : public measure::Workload {
 
   measure::Verdict validate(comm::World& world) override {
     Finding finding;
-    core::visit_type(case_.type, [&](auto zero) {
-      using T = decltype(zero);
-      std::vector<T> const got = download<T>(shifted(out_), world.stream());
-      vector::Problem const p = problem();
-      // One rounding for the sum; the quadratic has at most four, with or without fused operations.
-      double const roundings = operation_ == vector::Operation::add ? 0.5 : 2;
-      finding = judge_all(world, n_, check_stride(case_), [&](Finding& found, std::int64_t i) {
-        double const x = static_cast<double>(sx_.at<T>(0, i + shift_));
-        double const y = static_cast<double>(sy_.at<T>(0, i + shift_));
-        bool const add = operation_ == vector::Operation::add;
-        double const want = add ? x + y : (p.a * x + p.b) * x + p.c;
-        double const weight =
-            add ? std::abs(want) : std::abs(p.a * x * x) + std::abs(p.b * x) + std::abs(p.c);
-        double const difference =
-            std::abs(static_cast<double>(got[static_cast<std::size_t>(i)]) - want);
-        double const scale = core::epsilon_of(case_.type) * weight;
-        found.check(difference == 0 ? 0 : difference / scale, roundings, [&] {
-          return fmt::format("out({}) on rank {}: expected {:.9g}, got {:.9g}", i, rank_, want,
-                             static_cast<double>(got[static_cast<std::size_t>(i)]));
-        });
-      });
-      finding.allowed = roundings;
-    });
+    // One rounding for the sum; the quadratic has at most four, with or without fused operations.
+    double const roundings = operation_ == vector::Operation::add ? 0.5 : 2;
+    for_host_tiles(shifted(out_), world,
+                   [&](device::MatrixView const& tile, std::int64_t, std::int64_t first) {
+                     finding.add(judge(tile, first, roundings, world));
+                   });
+    finding.allowed = roundings;
     return agree(world, finding);
   }
 
@@ -100,6 +84,31 @@ class Vector final : public measure::Workload {
   }
 
  private:
+  /// Elements [first, first + tile.cols) of the output.
+  Finding judge(device::MatrixView const& tile, std::int64_t first, double roundings,
+                comm::World const& world) const {
+    vector::Problem const p = problem();
+    bool const add = operation_ == vector::Operation::add;
+    return core::visit_type(case_.type, [&](auto zero) {
+      using T = decltype(zero);
+      auto const* const got = static_cast<T const*>(tile.data);
+      return judge_all(world, tile.cols, check_stride(case_), [&](Finding& found, std::int64_t at) {
+        std::int64_t const i = first + at;
+        double const x = static_cast<double>(sx_.at<T>(0, i + shift_));
+        double const y = static_cast<double>(sy_.at<T>(0, i + shift_));
+        double const want = add ? x + y : (p.a * x + p.b) * x + p.c;
+        double const weight =
+            add ? std::abs(want) : std::abs(p.a * x * x) + std::abs(p.b * x) + std::abs(p.c);
+        double const difference = std::abs(static_cast<double>(got[at]) - want);
+        double const scale = core::epsilon_of(case_.type) * weight;
+        found.check(difference == 0 ? 0 : difference / scale, roundings, [&] {
+          return fmt::format("out({}) on rank {}: expected {:.9g}, got {:.9g}", i, rank_, want,
+                             static_cast<double>(got[at]));
+        });
+      });
+    });
+  }
+
   static std::int64_t longest_shift(measure::Selection const& selected) {
     std::int64_t longest = 0;
     for (kernels::VariantInfo const* variant : selected) {

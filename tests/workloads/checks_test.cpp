@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,8 @@ namespace {
 using core::Check, core::DataKind, core::DataType;
 
 constexpr std::int64_t kRows = 23, kCols = 31, kDepth = 200;
+// Each cut several times, and none into equal parts.
+constexpr CheckTiles kSmallTiles{.rows = 7, .depth = 50, .cols = 12, .chunk = 5};
 
 /// C = 2 A B - 3 C0, its rows spread over the ranks, in host memory.
 class Case {
@@ -65,8 +68,21 @@ class Case {
   }
   void fill_with(double value) { c_.assign(c_.size(), value); }
 
-  /// Of what C holds now, stored in its type.
+  /// Of what C holds now, stored in its type; the same however far the check goes at a time.
   measure::Verdict verdict(Check check = Check::full) const {
+    measure::Verdict const at_once = verdict(check, {});
+    measure::Verdict const in_tiles = verdict(check, kSmallTiles);
+    EXPECT_EQ(in_tiles.valid, at_once.valid);
+    EXPECT_EQ(in_tiles.wrong, at_once.wrong);
+    EXPECT_EQ(in_tiles.allowed, at_once.allowed);
+    EXPECT_EQ(in_tiles.skipped, at_once.skipped);
+    if (std::isfinite(at_once.error)) {
+      // Of f64 it is the rounding of the check itself.
+      EXPECT_NEAR(in_tiles.error, at_once.error, 0.1 + 1e-9 * at_once.error);
+    }
+    return in_tiles;
+  }
+  measure::Verdict verdict(Check check, CheckTiles const& tiles) const {
     comm::World& world = test::world();
     device::Matrix const c{world.device(), product_.type, rows(), kCols, world.stream()};
     core::visit_type(product_.type, [&](auto zero) {
@@ -76,7 +92,7 @@ class Case {
       world.stream().copy(c.view().data, stored.data(), stored.size() * sizeof(T));
       world.stream().synchronize();
     });
-    return check_product(product_, layout_, c.view(), world, check);
+    return check_product(product_, layout_, c.view(), world, check, tiles);
   }
 
  private:
@@ -250,6 +266,32 @@ TEST(Compare, SamplesEveryRow) {
     Block block{200, 97};
     block.damage(row, row % 97);
     EXPECT_EQ(block.compared(97).wrong, 1) << row;
+  }
+}
+
+// As the host sees what only a GPU reaches.
+TEST(CopiedTiles, ShowEveryElementOnceInItsPlace) {
+  comm::World& world = test::world();
+  std::vector<std::int32_t> memory(5 * 9);
+  std::iota(memory.begin(), memory.end(), 0);
+  device::MatrixView const view{memory.data() + 1, DataType::i32, 5, 7, 9};
+  for (std::int64_t const bytes : {1, 4, 12, 28, 60, 1000}) {
+    std::vector<int> seen(memory.size());
+    for_copied_tiles(view, world.stream(), bytes,
+                     [&](device::MatrixView const& tile, std::int64_t row, std::int64_t col) {
+                       EXPECT_LE(tile.rows * tile.cols * 4, std::max<std::int64_t>(4, bytes));
+                       for (std::int64_t i = 0; i < tile.rows; ++i) {
+                         for (std::int64_t j = 0; j < tile.cols; ++j) {
+                           auto const value = *static_cast<std::int32_t*>(tile.at(i, j));
+                           EXPECT_EQ(value, (row + i) * 9 + col + j + 1);
+                           ++seen[static_cast<std::size_t>(value)];
+                         }
+                       }
+                     });
+    for (std::int64_t at = 0; at < 45; ++at) {
+      bool const is_inside = at % 9 >= 1 && at % 9 <= 7;
+      EXPECT_EQ(seen[static_cast<std::size_t>(at)], is_inside ? 1 : 0) << bytes << " " << at;
+    }
   }
 }
 
