@@ -3,6 +3,7 @@
 #include "commands/plan.hpp"
 
 #include "commands/aligned.hpp"
+#include "measure/estimate.hpp"
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>
@@ -50,15 +51,38 @@ core::Parsed<core::Config> resolve_all(RunArguments const& arguments, int ranks)
   return keep_only(*config, arguments.only);
 }
 
-void check_case(Planned& planned, comm::World const& world, double memory) {
+/// "under 1 s", "about 40 s", "about 7 min", "about 3.1 h"
+std::string format_duration(double seconds) {
+  if (seconds < 1) return "under 1 s";
+  if (seconds < 100) return fmt::format("about {:.0f} s", seconds);
+  if (seconds < 6000) return fmt::format("about {:.0f} min", seconds / 60);
+  return fmt::format("about {:.1f} h", seconds / 3600);
+}
+
+/// "1.5 GiB of device memory and 64 MiB of host memory"
+std::string format_memory(measure::Memory const& memory) {
+  std::string const host = core::format_bytes(memory.host) + " of host memory";
+  if (memory.device <= 0) return host;
+  return fmt::format("{} of device memory and {}", core::format_bytes(memory.device), host);
+}
+
+double seconds_of(core::Case const& spec, measure::Description const& description,
+                  measure::Selection const& selected, comm::World const& world) {
+  measure::AssumedRates const rates = measure::assumed_rates(
+      spec, world.device().facts(), world.device().kind(), world.placement().threads);
+  return measure::estimated_seconds(spec, description, selected, rates, world.size());
+}
+
+void check_case(Planned& planned, comm::World const& world, measure::Memory const& memory) {
   core::Case const& spec = planned.spec;
   planned.code = core::Exit::bad_config;
-  if (!(planned.memory_bytes <= memory)) {
+  if (!planned.memory.fits(memory)) {
     core::Extents const fits = measure::largest_fitting(spec, *planned.entry, world, memory);
     planned.code = core::Exit::environment;
     planned.problem = fmt::format(
-        "{}: needs {} per rank and {} are free; the largest size that fits is {} (or \"auto:70%\")",
-        spec.name, core::format_bytes(planned.memory_bytes), core::format_bytes(memory), fits[0]);
+        "{}: needs {} per rank, and {} are free; the largest size that fits is {} (or "
+        "\"auto:70%\")",
+        spec.name, format_memory(planned.memory), format_memory(memory), fits[0]);
   } else if (planned.variants.empty()) {
     planned.problem = fmt::format(
         "{}: no variant of '{}' has type {} on this device; see `quadrille list variants`",
@@ -112,7 +136,7 @@ core::Parsed<core::Config> read_config(comm::World const& world, RunArguments co
 
 Plan make_plan(comm::World const& world, core::Config const& config) {
   Plan plan;
-  plan.memory_bytes = measure::memory_per_rank(world);
+  plan.memory = measure::memory_per_rank(world);
   bool const on_host = world.device().kind() == device::Kind::host;
   for (core::Case spec : config.cases) {
     if (on_host && spec.size_host.count > 0) {
@@ -128,23 +152,28 @@ Plan make_plan(comm::World const& world, core::Config const& config) {
     Planned& planned = plan.cases.emplace_back();
     planned.spec = spec;
     planned.entry = &workloads::entry_of(*spec.workload);
-    measure::resolve_auto_size(planned.spec, *planned.entry, world, plan.memory_bytes);
+    measure::resolve_auto_size(planned.spec, *planned.entry, world, plan.memory);
     auto const workload = planned.entry->make(planned.spec, world.size(), world.rank());
     auto const memory_of = [&](measure::Selection const& selected) {
-      return world.group().max(workload->describe(selected).memory_bytes);
+      measure::Memory const mine =
+          measure::memory_of(*workload, selected, planned.spec, *planned.entry, world);
+      return measure::Memory{world.group().max(mine.device), world.group().max(mine.host)};
     };
-    planned.memory_bytes = memory_of({});
-    if (planned.memory_bytes <= plan.memory_bytes) {
+    planned.memory = memory_of({});
+    if (planned.memory.fits(plan.memory)) {
       planned.variants = measure::select_variants(world, *workload, *planned.entry, planned.spec);
-      planned.memory_bytes = memory_of(measure::running(planned.variants));
+      measure::Selection const running = measure::running(planned.variants);
+      planned.memory = memory_of(running);
+      planned.seconds =
+          world.group().max(seconds_of(planned.spec, workload->describe(running), running, world));
     }
-    check_case(planned, world, plan.memory_bytes);
+    check_case(planned, world, plan.memory);
   }
   return plan;
 }
 
 std::string render_plan(Plan const& plan, int ranks) {
-  std::vector<Row> rows{{"case", "workload", "type", "size", "per rank", "variants"}};
+  std::vector<Row> rows{{"case", "workload", "type", "size", "device", "host", "time", "variants"}};
   for (Planned const& planned : plan.cases) {
     std::vector<std::string_view> running, unsupported;
     for (measure::Selected const& selected : planned.variants) {
@@ -160,11 +189,14 @@ std::string render_plan(Plan const& plan, int ranks) {
         {planned.spec.name, std::string{planned.spec.workload->name},
          std::string{core::to_text(planned.spec.type)},
          fmt::format("{}", fmt::join(size.value.begin(), size.value.begin() + size.count, ",")),
-         core::format_bytes(planned.memory_bytes),
+         planned.memory.device > 0 ? core::format_bytes(planned.memory.device) : "-",
+         core::format_bytes(planned.memory.host), format_duration(planned.seconds),
          problem.empty() ? variants : "cannot run: " + problem});
   }
-  return fmt::format("{} of memory per rank, {} ranks\n{}", core::format_bytes(plan.memory_bytes),
-                     ranks, aligned(rows));
+  double seconds = 0;
+  for (Planned const& planned : plan.cases) seconds += planned.seconds;
+  return fmt::format("{} for each of {} ranks; {} in all, if rates are usual\n{}",
+                     format_memory(plan.memory), ranks, format_duration(seconds), aligned(rows));
 }
 
 }  // namespace quadrille::commands

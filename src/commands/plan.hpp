@@ -24,13 +24,14 @@ struct Planned {
   core::Case spec;
   measure::WorkloadEntry const* entry = nullptr;
   std::vector<measure::Selected> variants;
-  double memory_bytes = 0;             ///< per rank, at most
+  measure::Memory memory;              ///< per rank, at most
+  double seconds = 0;                  ///< about, on the slowest rank
   std::string problem;                 ///< why it cannot run, with what would; empty when it can
   core::Exit code = core::Exit::pass;  ///< what the problem ends with
 };
 
 struct Plan {
-  double memory_bytes = 0;  ///< that each rank may use
+  measure::Memory memory;  ///< that each rank may use
   std::vector<Planned> cases;
 };
 

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/selection.hpp"
 
+#include "device/host/memory.hpp"
+#include "measure/sampler.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -166,36 +169,64 @@ Selection running(std::vector<Selected> const& selected) {
   return variants;
 }
 
-double memory_per_rank(comm::World const& world) {
+Memory memory_per_rank(comm::World const& world) {
   comm::Placement const& here = world.placement();
   auto const free = static_cast<double>(world.device().free_memory());
-  auto sharers = static_cast<double>(here.local_size);
-  if (world.device().kind() == device::Kind::cuda) {
-    sharers = static_cast<double>(
-        std::ranges::count(world.placements(), here.uuid, &comm::Placement::uuid));
+  if (world.device().kind() == device::Kind::host) {
+    return {0, world.group().min(free / here.local_size)};
   }
-  return world.group().min(free / sharers);
+  auto const sharers = static_cast<double>(
+      std::ranges::count(world.placements(), here.uuid, &comm::Placement::uuid));
+  auto const free_of_host = static_cast<double>(device::available_host_memory());
+  return {world.group().min(free / sharers), world.group().min(free_of_host / here.local_size)};
+}
+
+Memory overhead_of(core::Case const& spec, WorkloadEntry const& entry, comm::World const& world) {
+  constexpr double kMiB = 1 << 20;
+  Memory memory{0, 64 * kMiB};  // HDF5, BLAS, MPI, the journal
+  if (spec.check != core::Check::off) memory.host += 64 * kMiB;
+  if (spec.save) memory.host += 2 * static_cast<double>(kSaveBytes);
+  if (entry.schema.keys.transport && world.size() > 1) memory.host += 32 * kMiB;
+  // In numbers and as text, on the rank that writes them.
+  auto const repetitions = static_cast<double>(spec.repetitions + spec.warmup.count);
+  memory.host += repetitions * world.size() * (spec.legs ? 4 : 1) * 32 *
+                 static_cast<double>(entry.variants.size());
+  return memory;
+}
+
+Memory memory_of(Workload const& workload, Selection const& selected, core::Case const& spec,
+                 WorkloadEntry const& entry, comm::World const& world) {
+  Description const d = workload.describe(selected);
+  device::Facts const& facts = world.device().facts();
+  double const device = d.memory_bytes + workload.scratch_bytes(selected, facts);
+  Memory const extra = overhead_of(spec, entry, world);
+  if (world.device().kind() == device::Kind::host) {
+    return Memory{0, device + d.host_bytes} + extra;
+  }
+  // Of what is smaller than the caches, batches rotate over several sets.
+  double const sets = 2 * Sampler::kColdCaches * static_cast<double>(facts.l2_bytes);
+  return Memory{std::max(device, sets), d.host_bytes} + extra;
 }
 
 core::Extents largest_fitting(core::Case spec, WorkloadEntry const& entry, comm::World const& world,
-                              double memory) {
-  auto const memory_of = [&](core::Extents const& size) {
+                              Memory const& memory) {
+  auto const fits = [&](core::Extents const& size) {
     spec.size = size;
     // Rank 0's, so that all ranks find the same.
     auto const workload = entry.make(spec, world.size(), 0);
-    double const least = workload->describe({}).memory_bytes;
-    if (!(least <= memory)) return least;  // before anybody looks at each of its parts
+    // Before anybody looks at each of its parts.
+    if (!memory_of(*workload, {}, spec, entry, world).fits(memory)) return false;
     auto const selected =
         select_variants(entry, spec, world.device(), workload->describe({}), world.size(),
                         unsupported_reasons(*workload, entry, spec, world.device()));
-    return workload->describe(running(selected)).memory_bytes;
+    return memory_of(*workload, running(selected), spec, entry, world).fits(memory);
   };
   core::Extents const shape = spec.size;
   std::int64_t low = 1;
   std::int64_t high = 1LL << 40;
   while (low + 1 < high) {
     std::int64_t const middle = low + (high - low) / 2;
-    (memory_of(scaled(shape, middle)) <= memory ? low : high) = middle;
+    (fits(scaled(shape, middle)) ? low : high) = middle;
   }
   // Devices differ in what they run, and in the scratch memory that it takes.
   low = -world.group().max(-low);
@@ -204,9 +235,9 @@ core::Extents largest_fitting(core::Case spec, WorkloadEntry const& entry, comm:
 }
 
 void resolve_auto_size(core::Case& spec, WorkloadEntry const& entry, comm::World const& world,
-                       double memory) {
+                       Memory const& memory) {
   if (spec.size.auto_fraction <= 0) return;
-  double const share = memory * spec.size.auto_fraction;
+  Memory const share = memory * spec.size.auto_fraction;
   if (spec.size.count == 0) spec.size.count = 1;
   spec.size = largest_fitting(spec, entry, world, share);
 }

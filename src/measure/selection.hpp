@@ -38,16 +38,34 @@ std::vector<Selected> select_variants(comm::World const& world, Workload const& 
 /// Those that run.
 Selection running(std::vector<Selected> const& selected);
 
-/// Device memory that each rank may use: the smallest free memory over ranks, shared where ranks
-/// share a node's memory or a GPU. Collective.
-double memory_per_rank(comm::World const& world);
+/// Bytes of one rank. That of a host device is memory of the host.
+struct Memory {
+  double device = 0;
+  double host = 0;
+
+  bool fits(Memory const& there) const { return device <= there.device && host <= there.host; }
+  Memory operator+(Memory const& other) const { return {device + other.device, host + other.host}; }
+  Memory operator*(double share) const { return {device * share, host * share}; }
+};
+
+/// Memory that each rank may use: the smallest free memory over ranks, shared where ranks share a
+/// node's memory or a GPU. Collective.
+Memory memory_per_rank(comm::World const& world);
+
+/// What every case takes beside the memory of its workload: staging of messages, tiles and sums of
+/// checks, samples, saving, libraries.
+Memory overhead_of(core::Case const& spec, WorkloadEntry const& entry, comm::World const& world);
+
+/// What this rank needs for a case with these variants, overhead included.
+Memory memory_of(Workload const& workload, Selection const& selected, core::Case const& spec,
+                 WorkloadEntry const& entry, comm::World const& world);
 
 /// Replaces "auto:70%" by the largest size that fits into that share of `memory`.
 void resolve_auto_size(core::Case& spec, WorkloadEntry const& entry, comm::World const& world,
-                       double memory);
+                       Memory const& memory);
 
 /// The largest size (all extents equal) whose memory fits.
 core::Extents largest_fitting(core::Case spec, WorkloadEntry const& entry, comm::World const& world,
-                              double memory);
+                              Memory const& memory);
 
 }  // namespace quadrille::measure

@@ -70,6 +70,7 @@ struct Description {
   double network_bytes = 0;  ///< bytes that must leave a device, all ranks
   std::vector<Extra> extras;
   double memory_bytes = 0;  ///< device memory, peak over ranks, buffers included
+  double host_bytes = 0;    ///< the same of the host, page-locked or plain, beside bounded scratch
   Traits traits;
 };
 
@@ -84,6 +85,9 @@ struct Verdict {
       digest{};  ///< the result with all its bits, where it is small enough to compare by it
   std::string skipped{};  ///< why nothing could be judged; then the rest means nothing
 };
+
+/// Of what is saved, that copies hold at a time where the host does not reach it.
+inline constexpr std::int64_t kSaveBytes = 16 << 20;
 
 /// An array that this rank holds a part of.
 struct Field {
@@ -130,6 +134,8 @@ class Workload {
   virtual std::string unsupported_reason(kernels::VariantInfo const&, device::Device const&) const {
     return {};
   }
+  /// Device memory that these variants take besides, where the device decides how much.
+  virtual double scratch_bytes(Selection const&, device::Facts const&) const { return 0; }
   /// Why the ranks of this world cannot run a variant that each of their devices runs: what must
   /// join them. Empty where they can.
   virtual std::string unavailable_reason(kernels::VariantInfo const&, comm::World const&) const {

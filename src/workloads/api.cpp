@@ -45,6 +45,8 @@ class Api final : public measure::Workload {
     d.unit = "call/s";
     d.memory_bytes =
         (calls(selected, &Api::copy) ? 2 : 1) * static_cast<double>(bytes_) + kMarkBytes;
+    d.host_bytes = (calls(selected, &Api::copy) + calls(selected, &Api::register_host) + 1) *
+                   static_cast<double>(bytes_);
     return d;
   }
 

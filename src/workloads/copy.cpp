@@ -58,7 +58,8 @@ class Copy final : public measure::Workload {
     d.unit = "B/s";
     if (is_within) d.device_bytes = d.amount;
     if (both()) d.extras = {{"link, each way", bytes * ranks_, "B/s"}};
-    d.memory_bytes = (both() ? 4 : 2) * bytes;
+    d.memory_bytes = (is_within || both() ? 2 : 1) * bytes;
+    d.host_bytes = is_within ? 0 : (both() ? 2 : 1) * bytes;
     return d;
   }
 

@@ -51,7 +51,11 @@ class FieldIo final : public measure::Workload {
     measure::Description d;
     d.amount = 2 * bytes();
     d.unit = "B/s";
-    d.memory_bytes = 4 * bytes() / ranks_;
+    double const mine = static_cast<double>(layout_.local_rows()) *
+                        static_cast<double>(layout_.local_cols()) *
+                        static_cast<double>(core::size_of(case_.type));
+    d.memory_bytes = 2 * mine;
+    d.host_bytes = 2 * mine;
     d.traits = {.repeatable = false};  // reset() removes the file
     return d;
   }

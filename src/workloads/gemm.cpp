@@ -59,6 +59,11 @@ class Gemm final : public measure::Workload {
     return row_of<gemm::Problem>(variant).unsupported_reason(problem_);
   }
 
+  double scratch_bytes(measure::Selection const& selected,
+                       device::Facts const& device) const override {
+    return static_cast<double>(workloads::scratch_bytes(problem_, selected, device));
+  }
+
   void prepare(comm::World& world, std::uint64_t seed,
                measure::Selection const& selected) override {
     if (c_.view().data == nullptr) allocate(world, selected);
@@ -128,7 +133,8 @@ class Gemm final : public measure::Workload {
     b_ = make(problem_.b);
     c_ = make(problem_.c);
     if (p_.beta != 0) c0_ = {world.device(), case_.type, m_, n_, world.stream()};
-    scratch_ = product_scratch(scratch_bytes(problem_, selected, world.device().facts()), world);
+    scratch_ = product_scratch(workloads::scratch_bytes(problem_, selected, world.device().facts()),
+                               world);
     problem_.scratch = scratch_.data();
     problem_.scratch_bytes = scratch_.bytes();
   }

@@ -88,6 +88,8 @@ class Memory final : public measure::Workload {
     int const windows = (has(selected, false) ? 1 : 0) + (has(selected, true) ? 1 : 0);
     constexpr double kResults = 4 << 20;
     d.memory_bytes = windows * static_cast<double>(bytes_) + kResults;
+    // The order of lines, and what follows each.
+    if (has(selected, true)) d.host_bytes = 8.0 * static_cast<double>(bytes_ / memory::kLineBytes);
     d.traits = {.recordable = true};
     return d;
   }

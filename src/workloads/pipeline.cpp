@@ -50,7 +50,9 @@ class Pipeline final : public measure::Workload {
     measure::Description d;
     d.amount = static_cast<double>(cells_) * static_cast<double>(intervals_) * ranks_;
     d.unit = "eval/s";
-    d.memory_bytes = kSlots * bytes() + 8.0 * static_cast<double>(intervals_);
+    double const sums = 8.0 * static_cast<double>(intervals_);
+    d.memory_bytes = kSlots * bytes() + sums;
+    d.host_bytes = (kSlots + 1) * bytes() + sums;
     return d;
   }
 

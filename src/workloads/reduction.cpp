@@ -58,10 +58,13 @@ class Reduction final : public measure::Workload {
     d.unit = "B/s";
     d.device_bytes = is_streamed() ? 0 : d.amount;  // the link to the host is the limit
     d.network_bytes = 2.0 * (ranks_ - 1) * 8;
-    d.memory_bytes = (is_streamed() ? StreamedVectors::slot_bytes(vectors(), chunk_bytes())
-                                    : d.amount / ranks_) +
+    double const mine = static_cast<double>(vectors()) * static_cast<double>(count_) *
+                        static_cast<double>(core::size_of(case_.type));
+    double const slots = StreamedVectors::slot_bytes(vectors(), chunk_bytes());
+    d.memory_bytes = (is_streamed() ? std::min(slots, 2 * mine) : mine) +
                      3.0 * 8 * reduction::kVirtualBlocks +
                      static_cast<double>(reduction::scratch_bytes(count_));
+    if (is_streamed()) d.host_bytes = mine;
     return d;
   }
 

@@ -116,6 +116,16 @@ class Summa final : public measure::Workload {
     return reason;
   }
 
+  double scratch_bytes(measure::Selection const& selected,
+                       device::Facts const& device) const override {
+    std::size_t most = 0;
+    // Of a size that fits nowhere there are too many panels to look at.
+    for (Panel panel; !selected.empty() && next(panel);) {
+      most = std::max(most, workloads::scratch_bytes(problem(panel), selected, device));
+    }
+    return static_cast<double>(most);
+  }
+
   void prepare(comm::World& world, std::uint64_t seed,
                measure::Selection const& selected) override {
     if (!prepared_) allocate(world, selected);
@@ -241,13 +251,12 @@ class Summa final : public measure::Workload {
     b_ = own_.b.view();
     c_ = own_.c.view();
     std::int64_t widest = 0;
-    std::size_t scratch = 0;
     for (Panel panel; next(panel);) {
       panels_.push_back(panel);
       widest = std::max(widest, panel.width);
-      scratch = std::max(scratch, scratch_bytes(problem(panel), selected, world.device().facts()));
     }
-    scratch_ = product_scratch(scratch, world);
+    double const scratch = scratch_bytes(selected, world.device().facts());
+    scratch_ = product_scratch(static_cast<std::size_t>(scratch), world);
     begun_ = device::Event{world.device()};
     for (Slot& slot : slots_) {
       slot.computed = device::Event{world.device()};

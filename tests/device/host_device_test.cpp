@@ -117,17 +117,19 @@ TEST(HostMemory, IsWhatTheKernelCallsAvailable) {
 
   system.write("proc/self/cgroup", "0::/\n");
   EXPECT_EQ(available_host_memory(system.root()), 4000U * 1024);
+  EXPECT_EQ(total_host_memory(system.root()), 9000U * 1024);
 }
 
 TEST(HostMemory, TheTightestGroupCounts) {
   FakeSystem const system;
-  system.write("proc/meminfo", "MemAvailable:    4000 kB\n");
+  system.write("proc/meminfo", "MemTotal: 9000 kB\nMemAvailable:    4000 kB\n");
   system.write("proc/self/cgroup", "0::/job/step\n");
   system.write("sys/fs/cgroup/job/step/memory.max", "max\n");
   system.write("sys/fs/cgroup/job/step/memory.current", "500000\n");
   system.write("sys/fs/cgroup/job/memory.max", "2000000\n");
   system.write("sys/fs/cgroup/job/memory.current", "900000\n");
   EXPECT_EQ(available_host_memory(system.root()), 1100000U);
+  EXPECT_EQ(total_host_memory(system.root()), 2000000U);
 
   // Cached files are given back on demand.
   system.write("sys/fs/cgroup/job/memory.stat", "anon 600000\ninactive_file 300000\n");

@@ -325,7 +325,7 @@ TEST(Select, TheBarIsThatOfTheWorkload) {
 }
 
 TEST(Memory, IsTheSameOnEveryRankAndShared) {
-  double const memory = memory_per_rank(world());
+  double const memory = memory_per_rank(world()).host;
 
   EXPECT_GT(memory, 0);
   EXPECT_EQ(world().group().min(memory), memory);
@@ -342,7 +342,13 @@ struct MemoryRig : Rig {
       return 8 * static_cast<double>(one.size[0]) * (1 + static_cast<double>(selected.size()));
     };
   }
-  std::int64_t fitting(double memory) { return largest_fitting(spec, entry, world(), memory)[0]; }
+  /// So much, and what every case takes.
+  Memory there(double memory) const {
+    return overhead_of(spec, entry, world()) + Memory{0, memory};
+  }
+  std::int64_t fitting(double memory) {
+    return largest_fitting(spec, entry, world(), there(memory))[0];
+  }
 };
 
 TEST(LargestFitting, FitsAndTheNextDoesNot) {
@@ -404,7 +410,7 @@ TEST(LargestFitting, GivesEveryExtentTheSame) {
   rig.spec.size.value = {1, 2, 3};
   rig.spec.size.count = 3;
 
-  core::Extents const size = largest_fitting(rig.spec, rig.entry, world(), 16 * 700);
+  core::Extents const size = largest_fitting(rig.spec, rig.entry, world(), rig.there(16 * 700));
 
   EXPECT_EQ(size.count, 3);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(size[i], 700);
@@ -415,7 +421,7 @@ TEST(AutoSize, IsTheShareOfTheMemory) {
   rig.spec.size = {};
   rig.spec.size.auto_fraction = 0.25;
 
-  resolve_auto_size(rig.spec, rig.entry, world(), 4 * 16 * 700);
+  resolve_auto_size(rig.spec, rig.entry, world(), rig.there(16 * 700) * 4);
 
   EXPECT_EQ(rig.spec.size.count, 1);
   EXPECT_EQ(rig.spec.size[0], 700);
@@ -427,7 +433,7 @@ TEST(AutoSize, LeavesOtherSizesAlone) {
   rig.spec.size.value[0] = 123;
   core::Extents const before = rig.spec.size;
 
-  resolve_auto_size(rig.spec, rig.entry, world(), 1e9);
+  resolve_auto_size(rig.spec, rig.entry, world(), {0, 1e9});
 
   EXPECT_EQ(rig.spec.size, before);
 }

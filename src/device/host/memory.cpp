@@ -8,6 +8,7 @@
 #include <fstream>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace quadrille::device {
 namespace {
@@ -32,44 +33,60 @@ std::size_t number_in(fs::path const& file, std::size_t otherwise) {
   return in >> number ? number : otherwise;
 }
 
-// What the groups on the way from `group` up to `mount` leave. The path a container shows may not
-// exist inside it; then only the groups that do exist count.
-std::size_t left_in_groups(fs::path const& mount, fs::path group, char const* limit,
-                           char const* usage, std::string const& cache) {
-  std::size_t left = kUnlimited;
-  for (group = group.relative_path();; group = group.parent_path()) {
-    fs::path const folder = mount / group;
-    std::size_t const most = number_in(folder / limit, kUnlimited);
-    // The page cache counts as used but is given back on demand.
+// A control group and what its files are called.
+struct Group {
+  fs::path folder;
+  char const* limit;
+  char const* usage;
+  char const* cache;  // pages of files that are given back on demand
+
+  std::size_t most() const { return number_in(folder / limit, kUnlimited); }
+  std::size_t held() const {
     std::size_t const reclaimable = number_of(folder / "memory.stat", cache, 0);
     std::size_t const used = number_in(folder / usage, 0);
-    std::size_t const held = used - std::min(used, reclaimable);
-    left = std::min(left, most - std::min(most, held));
-    if (group.empty()) return left;
+    return used - std::min(used, reclaimable);
   }
-}
+};
 
-}  // namespace
-
-std::size_t total_host_memory() { return number_of("/proc/meminfo", "MemTotal:", 0) * 1024; }
-
-std::size_t available_host_memory(fs::path const& root) {
-  std::size_t left = number_of(root / "proc/meminfo", "MemAvailable:", 0) * 1024;
+// Those around this process that limit memory, up to the outermost. The path a container shows may
+// not exist inside it; then only the groups that do exist count.
+std::vector<Group> groups_of(fs::path const& root) {
+  std::vector<Group> found;
   std::ifstream groups{root / "proc/self/cgroup"};
   for (std::string line; std::getline(groups, line);) {  // "id:controllers:path"
     auto const first = line.find(':');
     auto const second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     std::string const controllers = ',' + line.substr(first + 1, second - first - 1) + ',';
-    std::string const path = line.substr(second + 1);
-    if (controllers == ",,") {
-      left = std::min(left, left_in_groups(root / "sys/fs/cgroup", path, "memory.max",
-                                           "memory.current", "inactive_file "));
-    } else if (controllers.find(",memory,") != std::string::npos) {
-      left = std::min(left,
-                      left_in_groups(root / "sys/fs/cgroup/memory", path, "memory.limit_in_bytes",
-                                     "memory.usage_in_bytes", "total_inactive_file "));
+    bool const is_second_version = controllers == ",,";
+    if (!is_second_version && controllers.find(",memory,") == std::string::npos) continue;
+    for (fs::path path = fs::path{line.substr(second + 1)}.relative_path();;
+         path = path.parent_path()) {
+      if (is_second_version) {
+        found.push_back(
+            {root / "sys/fs/cgroup" / path, "memory.max", "memory.current", "inactive_file "});
+      } else {
+        found.push_back({root / "sys/fs/cgroup/memory" / path, "memory.limit_in_bytes",
+                         "memory.usage_in_bytes", "total_inactive_file "});
+      }
+      if (path.empty()) break;
     }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::size_t total_host_memory(fs::path const& root) {
+  std::size_t total = number_of(root / "proc/meminfo", "MemTotal:", 0) * 1024;
+  for (Group const& group : groups_of(root)) total = std::min(total, group.most());
+  return total;
+}
+
+std::size_t available_host_memory(fs::path const& root) {
+  std::size_t left = number_of(root / "proc/meminfo", "MemAvailable:", 0) * 1024;
+  for (Group const& group : groups_of(root)) {
+    left = std::min(left, group.most() - std::min(group.most(), group.held()));
   }
   return left;
 }

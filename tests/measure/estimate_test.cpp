@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/estimate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace quadrille::measure {
+namespace {
+
+constexpr kernels::VariantInfo kOwn{.name = "own", .source = "test", .summary = "test"};
+constexpr kernels::VariantInfo kReference{
+    .name = "reference", .role = kernels::Role::reference, .source = "test", .summary = "test"};
+constexpr kernels::VariantInfo kPeer{
+    .name = "peer", .role = kernels::Role::peer, .source = "test", .summary = "test"};
+
+/// A product of 1000 x 1000 x 1000 on one rank that computes 1 Gflop/s: 2 s.
+struct EstimatedSeconds : testing::Test {
+  EstimatedSeconds() {
+    spec.repetitions = 10;
+    spec.warmup = {1, 0};
+    description.amount = 2e9;
+    description.unit = "FLOP/s";
+    description.memory_bytes = 24e6;
+    description.traits = {.communicates = true, .has_legs = true};
+  }
+  double of(Selection const& selected) const {
+    return estimated_seconds(spec, description, selected, rates, 1);
+  }
+
+  core::Case spec;
+  Description description;
+  AssumedRates rates{
+      .flop = 1e9, .bytes = 1e10, .evaluations = 1e8, .network = 1e9, .generated = 1e8};
+};
+
+TEST_F(EstimatedSeconds, AreThoseOfAllRepetitions) {
+  EXPECT_NEAR(of({&kOwn}), 2 * 13, 1) << "first run, warm-up and one of each leg, ten";
+  spec.repetitions = 1000;
+  EXPECT_NEAR(of({&kOwn}), 2 * 1003, 20);
+  spec.batch = 10;
+  EXPECT_NEAR(of({&kOwn}), 2 * 10003, 200);
+}
+
+TEST_F(EstimatedSeconds, AddUpVariantsAndLegs) {
+  double const one = of({&kOwn});
+  EXPECT_NEAR(of({&kOwn, &kOwn}), 2 * one, 1);
+  EXPECT_GT(of({&kReference}), 50 * one) << "a textbook's loops are slow";
+  spec.legs = true;
+  EXPECT_GT(of({&kOwn}), 3 * one);
+  EXPECT_NEAR(of({&kPeer}), one, 1) << "a peer has no legs";
+}
+
+TEST_F(EstimatedSeconds, CountClocksThatRunForATime) {
+  description.amount = 2e3;
+  EXPECT_LT(of({&kOwn}), 1);
+  spec.warmup.seconds = 4;
+  EXPECT_GT(of({&kOwn}), 4);
+  spec.clock = core::Clock::sustained;
+  EXPECT_GT(of({&kOwn, &kOwn}), 2 * (4 + 3));
+}
+
+TEST_F(EstimatedSeconds, CountTheCheck) {
+  description.amount = 2e3;
+  description.memory_bytes = 8e9;
+  double const checked = of({&kOwn});
+  spec.check = core::Check::off;
+  EXPECT_NEAR(checked - of({&kOwn}), 20, 1) << "two checks of 1e9 elements";
+}
+
+TEST_F(EstimatedSeconds, CountMessages) {
+  description.amount = 0;
+  description.network_bytes = 4e9;
+  EXPECT_NEAR(of({&kOwn}), 4 * 13, 1);
+}
+
+TEST(AssumedRates, AreOfThisCaseAndNeverZero) {
+  core::Case spec;
+  device::Facts facts;
+  for (device::Kind const kind : {device::Kind::host, device::Kind::cuda}) {
+    AssumedRates const rates = assumed_rates(spec, facts, kind, 2);
+    for (double const rate :
+         {rates.flop, rates.bytes, rates.evaluations, rates.network, rates.generated}) {
+      EXPECT_TRUE(std::isfinite(rate) && rate > 0);
+    }
+  }
+  spec.throttle = 5e5;
+  EXPECT_EQ(assumed_rates(spec, facts, device::Kind::host, 2).network, 5e5);
+}
+
+}  // namespace
+}  // namespace quadrille::measure
