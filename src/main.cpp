@@ -56,6 +56,10 @@ int main(int argc, char** argv) {
       "--device-map",
       [&run](std::string const& map) { run.sets.emplace_back("run.device_map=" + map); },
       "GPU of each local rank, such as 0,2,4,6: index, UUID or PCI address");
+  run_app->add_option_function<std::string>(
+      "--duration",
+      [&run](std::string const& time) { run.sets.emplace_back("run.duration=" + time); },
+      "Burn-in: repeat all cases until so much time is over, such as 1h");
   run_app->footer([] { return "Keys of [run] and [[case]]:\n" + quadrille::core::options_help(); });
   run_app->callback([&] { command = [&] { return commands::run(run, argc, argv); }; });
 

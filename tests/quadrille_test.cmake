@@ -7,7 +7,7 @@ set(QUADRILLE_TESTS ${CMAKE_CURRENT_LIST_DIR})
 # quadrille_add_test(NAME COMMAND word... [RANKS n] [TIMEOUT seconds] [LABELS label...]
 #   [ENVIRONMENT variable=value...])
 # One CTest entry. With RANKS it counts for so many when tests run side by side; the label "speed"
-# runs it alone, "slow" leaves it to the preset of this name. Exit code 77 is "skipped".
+# runs it alone, "slow" only where it is asked for (tests/run.sh --slow). Exit code 77 is "skipped".
 function(quadrille_add_test name)
   cmake_parse_arguments(ARG "" "RANKS;TIMEOUT" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)

@@ -4,19 +4,21 @@
 #
 # Sets up, builds and runs the tests; ends with ctest's summary. Fails if any test fails.
 #
-#   tests/run.sh [--sanitize | --no-sanitize] [ctest options]      e.g. tests/run.sh -R comm
-#
-# Then `ctest --preset slow` runs the tests that are left out because they take minutes.
+#   tests/run.sh [--sanitize | --no-sanitize | --slow] [ctest options]      e.g. tests/run.sh -R comm
 #
 #   --sanitize   the same tests first with AddressSanitizer and UndefinedBehaviorSanitizer;
 #                the default where CI=true
+#   --slow       the tests that take minutes, alone, which the others leave out
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 sanitize=${CI:-false}
+tests=cpu
+if nvidia-smi -L 2>/dev/null | grep -q GPU; then tests=all; fi
 case "${1:-}" in
   --sanitize) sanitize=true && shift ;;
   --no-sanitize) sanitize=false && shift ;;
+  --slow) sanitize=false tests=slow && shift ;;
 esac
 cores=$(nproc)
 
@@ -38,9 +40,6 @@ suite() {
   rm -f "$log"
   ctest --preset "$tests" -j "$cores" "$@"
 }
-
-tests=cpu
-if nvidia-smi -L 2>/dev/null | grep -q GPU; then tests=all; fi
 
 bash jobs/setup.sh --tests
 status=0

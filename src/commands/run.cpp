@@ -10,12 +10,14 @@
 #include "io/result_file.hpp"
 #include "measure/case_runner.hpp"
 #include "measure/fault.hpp"
+#include "measure/rounds.hpp"
 #include "report/table.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <chrono>
 #include <cstdlib>
@@ -130,22 +132,30 @@ measure::RunInfo describe_run(comm::World const& world, core::Config const& conf
 /// elsewhere.
 class ProgressLine {
  public:
-  explicit ProgressLine(std::size_t cases) : cases_{cases}, terminal_{isatty(STDERR_FILENO) == 1} {}
+  ProgressLine(std::size_t cases, double duration_s)
+      : cases_{cases}, duration_s_{duration_s}, terminal_{isatty(STDERR_FILENO) == 1} {}
 
-  void begin(std::size_t index, std::string const& name) {
+  /// Lines of later rounds come at most every few seconds.
+  void begin(std::int64_t round, std::size_t index, std::string const& name) {
     index_ = index;
-    if (!terminal_) fmt::print(stderr, "[{}/{}] {}\n", index + 1, cases_, name);
+    round_ = round;
+    Clock::time_point const now = Clock::now();
+    if (terminal_ || (round > 1 && now < said_ + std::chrono::seconds{10})) return;
+    said_ = now;
+    fmt::print(stderr, "[{}/{}] {}{}\n", index + 1, cases_, name,
+               round > 1 ? fmt::format(", round {}", round) : "");
   }
   void update(measure::Progress const& progress) {
     if (!terminal_) return;
-    double const done =
-        (static_cast<double>(index_) + progress.fraction) / static_cast<double>(cases_);
-    double const spent =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    double const spent = std::chrono::duration<double>(Clock::now() - start_).count();
+    double const done = duration_s_ > 0 ? std::min(1.0, spent / duration_s_)
+                                        : (static_cast<double>(index_) + progress.fraction) /
+                                              static_cast<double>(cases_);
     std::string const left = done > 0.02 ? core::format_seconds(spent * (1 - done) / done) : "?";
     auto const filled = static_cast<std::size_t>(done * kWidth);
-    fmt::print(stderr, "\r\033[K[{}{}] {}/{} {}: {}, about {} left", std::string(filled, '#'),
-               std::string(kWidth - std::min(filled, kWidth), '.'), index_ + 1, cases_,
+    fmt::print(stderr, "\r\033[K[{}{}] {}{}/{} {}: {}, about {} left", std::string(filled, '#'),
+               std::string(kWidth - std::min(filled, kWidth), '.'),
+               round_ > 1 ? fmt::format("round {}, ", round_) : "", index_ + 1, cases_,
                progress.case_name, progress.step, left);
     std::fflush(stderr);
   }
@@ -154,12 +164,31 @@ class ProgressLine {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
   static constexpr std::size_t kWidth = 30;
   std::size_t cases_;
+  double duration_s_;  ///< of all rounds; 0: there is one
+  std::int64_t round_ = 1;
   std::size_t index_ = 0;
   bool terminal_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point said_ = start_;
 };
+
+/// Whether another round of all cases begins: one alone would compare nothing. Collective.
+bool is_round_due(comm::World const& world, std::int64_t rounds,
+                  std::chrono::steady_clock::time_point start, double duration_s) {
+  std::chrono::duration<double> const spent = std::chrono::steady_clock::now() - start;
+  bool const is_due = duration_s > 0 && (rounds < 2 || spent.count() < duration_s);
+  return world.group().agree(is_due) >= 0;
+}
+
+/// Whether all rounds of this measurement must leave the same bits.
+bool leaves_same_bits(Planned const& planned, measure::Record const& record) {
+  return std::ranges::any_of(planned.variants, [&](measure::Selected const& selected) {
+    return selected.info->name == record.variant && measure::leaves_same_bits(*selected.info);
+  });
+}
 
 /// Collective. Writes what the last repetition of a case read and wrote.
 void save_fields(comm::World& world, measure::Workload& workload, std::string const& path) {
@@ -239,11 +268,145 @@ class PartialTable {
   std::mutex mutex_;
   std::vector<measure::Record> running_;
 };
+/// The cases of a run, one after the other and in rounds, with what tells of them: journal, screen
+/// and result. All members but the constructor are collective.
+class CaseLoop {
+ public:
+  CaseLoop(comm::World& world, core::Config const& config, std::vector<Planned> const& plan,
+           measure::Fault fault, RunStart& start)
+      : world_{world},
+        config_{config},
+        plan_{plan},
+        fault_{fault},
+        start_{start},
+        kept_{start.result.finished_cases},
+        is_over_{start.result.info.status == "finished"},
+        partial_{std::make_shared<PartialTable>((start.directory / "result.jsonl").string())},
+        out_{is_first(), start.directory / "log.txt"},
+        progress_{plan.size(), config.run.duration_s} {
+    // What finished before something fails is shown like all else.
+    world.set_last_words([partial = partial_] { partial->print(); });
+    if (is_first()) watch_.emplace(kPatienceSeconds, [partial = partial_] { partial->print(); });
+    options_.decorate = [this](std::unique_ptr<measure::Workload> workload) {
+      // What is wrong once must be found in a later round too.
+      bool const is_due = !has_rounds() || round_ == 2 || fault_ != measure::Fault::once;
+      return fault_ == measure::Fault::none || !is_due
+                 ? std::move(workload)
+                 : measure::make_faulty(std::move(workload), fault_);
+    };
+    options_.on_partial = [this](std::vector<measure::Record> records) {
+      partial_->set_running(std::move(records));
+    };
+    options_.on_progress = [this](measure::Progress const& step) { progress_.update(step); };
+    out_.print(report::render_run_header(result().info) + "\n");
+    if (is_over_) out_.print("this run is finished: nothing is left to measure\n\n");
+  }
+
+  core::Exit run() {
+    measure::DeviceHealth const health{world_};
+    auto const begin = std::chrono::steady_clock::now();
+    do {
+      for (std::size_t i = 0; i < plan_.size() && !interrupted_; ++i) measure(i);
+    } while (!interrupted_ && is_round_due(world_, round_++, begin, config_.run.duration_s));
+    if (is_first()) progress_.end();
+
+    world_.enter_phase("write the result", config_.run.timeout.write_s);
+    if (has_rounds()) judge_rounds(health);
+    if (!is_over_) end();
+    fs::path const file = start_.directory / "result.h5";
+    if (is_first() && !(is_over_ && fs::exists(file))) io::write_result(file.string(), result());
+    // Rank 0 alone knows what ran before.
+    auto const exit = static_cast<core::Exit>(world_.group().max(
+        is_first() ? static_cast<std::int64_t>(measure::exit_code(result())) : 0));
+    out_.print(report::render_table(result()) + "\n" +
+               report::result_line(result(), file.string()) + "\n");
+    world_.group().barrier();
+    return exit;
+  }
+
+ private:
+  bool is_first() const { return world_.rank() == 0; }
+  bool has_rounds() const { return config_.run.duration_s > 0; }
+  measure::RunResult& result() { return start_.result; }
+
+  void measure(std::size_t index) {
+    Planned const& planned = plan_[index];
+    core::Case const& spec = planned.spec;
+    bool const is_kept = std::ranges::find(kept_, spec.name) != kept_.end();
+    if (world_.group().max(std::int64_t{is_kept}) > 0) return;
+    if (is_first()) progress_.begin(round_, index, spec.name);
+    options_.on_outputs = [&](measure::Workload& workload) {
+      if (!spec.save || round_ > 1) return;
+      save_fields(world_, workload, (start_.directory / "fields" / (spec.name + ".h5")).string());
+    };
+    for (measure::Record& record : measure::measure_case(world_, spec, *planned.entry, options_)) {
+      interrupted_ = interrupted_ || record.outcome == measure::Outcome::interrupted;
+      keep(planned, std::move(record));
+    }
+    partial_->set_running({});
+    if (is_first() && !interrupted_ && !has_rounds()) {
+      start_.journal.append(io::finished_case_line(spec.name));
+    }
+    interrupted_ = interrupted_ || world_.interrupted();
+  }
+
+  void keep(Planned const& planned, measure::Record record) {
+    std::vector<measure::Record>& records = result().records;
+    auto known = std::ranges::find(records, record.id, &measure::Record::id);
+    bool is_news = known == records.end();
+    if (is_news) {
+      known = records.insert(known, std::move(record));
+    } else {
+      measure::Outcome const before = known->outcome;
+      measure::join_round(*known, std::move(record), leaves_same_bits(planned, *known));
+      // Rounds 2, 4, 8, ...: what is lost with a killed run is at most half, and the journal of a
+      // long run stays small.
+      is_news = std::has_single_bit(static_cast<std::uint64_t>(round_)) || known->outcome != before;
+    }
+    if (is_first() && is_news) start_.journal.append(io::to_json_line(*known));
+  }
+
+  /// ... and what the devices counted meanwhile.
+  void judge_rounds(measure::DeviceHealth const& health) {
+    std::string const telemetry = health.telemetry();
+    std::vector<std::string> const changes = health.changes();
+    std::vector<std::string>& events = result().info.events;
+    if (!telemetry.empty()) events.push_back(telemetry);
+    events.insert(events.end(), changes.begin(), changes.end());
+    for (measure::Record& record : result().records) {
+      measure::judge_rounds(record);
+      record.suspect.insert(record.suspect.end(), changes.begin(), changes.end());
+      if (is_first()) start_.journal.append(io::to_json_line(record));
+    }
+  }
+
+  void end() {
+    measure::RunInfo& info = result().info;
+    info.status = interrupted_ ? "interrupted" : "finished";
+    info.finished = now_utc();
+    if (interrupted_) info.events.push_back("interrupted by a signal; later cases did not run");
+    if (is_first()) start_.journal.append(io::to_json_line(info));
+  }
+
+  comm::World& world_;
+  core::Config const& config_;
+  std::vector<Planned> const& plan_;
+  measure::Fault fault_;
+  RunStart& start_;
+  std::vector<std::string> kept_;  ///< cases that an earlier run has finished
+  bool is_over_;                   ///< which were all
+  std::shared_ptr<PartialTable> partial_;
+  std::optional<comm::SignalWatch> watch_;
+  Output out_;
+  ProgressLine progress_;
+  measure::CaseOptions options_;
+  std::int64_t round_ = 1;
+  bool interrupted_ = false;
+};
 
 core::Exit measure_all(comm::World& world, core::Config const& config,
                        std::vector<Planned> const& plan, RunArguments const& arguments,
                        measure::Fault fault) {
-  bool const first = world.rank() == 0;
   std::string id = arguments.run_id.empty() ? unique_id() : arguments.run_id;
   world.group().broadcast(id);
   RunStart start{.directory = fs::path{config.run.output} / id};
@@ -251,78 +414,18 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
   if (arguments.resume.empty()) {
     std::string const why = make_directory(world, start.directory, arguments.force);
     if (!why.empty()) return refuse(world, why, core::Exit::environment);
-    if (first) {
+    if (world.rank() == 0) {
       start.journal = io::Journal{(start.directory / "result.jsonl").string()};
       start.journal.append(io::to_json_line(start.result.info));
       std::ofstream{start.directory / "config.toml"} << start.result.info.config;
     }
   } else {
-    std::string const why = resume(world, config.run.output, arguments.resume, start);
+    std::string const why = config.run.duration_s > 0
+                                ? "--resume: a burn-in (--duration) begins anew"
+                                : resume(world, config.run.output, arguments.resume, start);
     if (!why.empty()) return refuse(world, why, core::Exit::bad_config);
   }
-  fs::path const& directory = start.directory;
-  measure::RunResult& result = start.result;
-  io::Journal& journal = start.journal;
-  auto const partial = std::make_shared<PartialTable>((directory / "result.jsonl").string());
-  // What finished before something fails is shown like all else.
-  world.set_last_words([partial] { partial->print(); });
-  std::optional<comm::SignalWatch> watch;
-  if (first) watch.emplace(kPatienceSeconds, [partial] { partial->print(); });
-  Output out{first, directory / "log.txt"};
-  out.print(report::render_run_header(result.info) + "\n");
-  bool const is_over = result.info.status == "finished";
-  if (is_over) out.print("this run is finished: nothing is left to measure\n\n");
-
-  ProgressLine progress{plan.size()};
-  measure::CaseOptions options;
-  if (fault != measure::Fault::none) {
-    options.decorate = [fault](std::unique_ptr<measure::Workload> workload) {
-      return measure::make_faulty(std::move(workload), fault);
-    };
-  }
-  options.on_partial = [&](std::vector<measure::Record> records) {
-    partial->set_running(std::move(records));
-  };
-  options.on_progress = [&](measure::Progress const& step) { progress.update(step); };
-  std::vector<std::string> const kept = result.finished_cases;
-  bool interrupted = false;
-  for (std::size_t i = 0; i < plan.size() && !interrupted; ++i) {
-    core::Case const& spec = plan[i].spec;
-    bool const is_kept = std::ranges::find(kept, spec.name) != kept.end();
-    if (world.group().max(std::int64_t{is_kept}) > 0) continue;
-    if (first) progress.begin(i, spec.name);
-    options.on_outputs = [&](measure::Workload& workload) {
-      if (spec.save)
-        save_fields(world, workload, (directory / "fields" / (spec.name + ".h5")).string());
-    };
-    for (measure::Record& record : measure::measure_case(world, spec, *plan[i].entry, options)) {
-      interrupted = interrupted || record.outcome == measure::Outcome::interrupted;
-      if (first) journal.append(io::to_json_line(record));
-      result.records.push_back(std::move(record));
-    }
-    partial->set_running({});
-    if (first && !interrupted) journal.append(io::finished_case_line(spec.name));
-    interrupted = interrupted || world.interrupted();
-  }
-  if (first) progress.end();
-  world.enter_phase("write the result", config.run.timeout.write_s);
-  if (!is_over) {
-    result.info.status = interrupted ? "interrupted" : "finished";
-    result.info.finished = now_utc();
-    if (interrupted) {
-      result.info.events.push_back("interrupted by a signal; later cases did not run");
-    }
-    if (first) journal.append(io::to_json_line(result.info));
-  }
-  fs::path const file = directory / "result.h5";
-  if (first && !(is_over && fs::exists(file))) io::write_result(file.string(), result);
-  // Rank 0 alone knows what ran before.
-  auto const exit = static_cast<core::Exit>(
-      world.group().max(first ? static_cast<std::int64_t>(measure::exit_code(result)) : 0));
-  out.print(report::render_table(result) + "\n" + report::result_line(result, file.string()) +
-            "\n");
-  world.group().barrier();
-  return exit;
+  return CaseLoop{world, config, plan, fault, start}.run();
 }
 
 }  // namespace

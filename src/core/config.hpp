@@ -138,6 +138,7 @@ struct RunSettings {
   bool allow_shared_gpu = false;
   /// Index, UUID or PCI address of the GPU that each local rank drives; empty: that of its index.
   std::vector<std::string> device_map;
+  double duration_s = 0;  ///< all cases again and again until so many seconds are over; 0: once
   bool operator==(RunSettings const&) const = default;
 };
 

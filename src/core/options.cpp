@@ -511,6 +511,10 @@ std::vector<Option> run_options() {
       of_run(options::flag("allow_shared_gpu", at(&RunSettings::allow_shared_gpu),
                            "let several ranks drive one GPU")),
       of_run(device_map_option()),
+      of_run(options::seconds("duration", at(&RunSettings::duration_s),
+                              "burn-in: repeat all cases, at least twice, until so much time is "
+                              "over; results must be those of the first round; 0: once",
+                              true)),
   };
 }
 

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace quadrille::device {
 
@@ -64,6 +65,12 @@ struct Telemetry {
   double energy_j = 0;  ///< taken since some moment, by a counter that advances in steps of 0.1 s
 };
 
+/// Errors that a device has counted since some moment, of its memory or links.
+struct ErrorCounter {
+  std::string name;
+  std::uint64_t count = 0;
+};
+
 /// What one rank drives. Thread safe: the progress thread uses it too, after bind_thread().
 class Device {
  public:
@@ -74,6 +81,8 @@ class Device {
   virtual std::size_t free_memory() const = 0;
   /// Clocks and power now; nothing where the platform does not tell.
   virtual std::optional<Telemetry> telemetry() { return std::nullopt; }
+  /// Those that the platform tells of, the same ones in each call.
+  virtual std::vector<ErrorCounter> error_counters() { return {}; }
   /// To be called by every thread but the creator before it uses the device.
   virtual void bind_thread() = 0;
 

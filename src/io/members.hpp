@@ -93,6 +93,9 @@ void visit_summary(Record& record, Visit&& visit) {
   visit("first_use_s", record.first_use_s);
   visit("warmups", record.warmups);
   visit("warmup_s", record.warmup_s);
+  visit("rounds", record.rounds);
+  visit("fastest_round_s", record.fastest_round_s);
+  visit("slowest_round_s", record.slowest_round_s);
   visit("rate", record.rate);
   visit("imbalance", record.imbalance);
   visit("slowest_rank", record.slowest_rank);

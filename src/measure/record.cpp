@@ -228,6 +228,7 @@ LegSummary summarize_legs(std::vector<LegSamples> const& legs, int ranks) {
 
 void finish(Record& record) {
   record.time = core::summarize(slowest_times(record.seconds, record.ranks));
+  record.fastest_round_s = record.slowest_round_s = record.time.median;
   record.rate =
       record.time.n > 0 && record.time.median > 0 ? record.amount / record.time.median : 0;
   find_imbalance(record);

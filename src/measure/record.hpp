@@ -102,6 +102,10 @@ struct Record {
   double warmup_s = 0;       ///< had the fewest
   std::vector<LegSamples> legs;
   CheckResult check;
+  /// How often the case ran, each time with all its repetitions, and the least and the largest of the
+  /// medians. All else is that of the last round, or of the first that did not pass.
+  std::int64_t rounds = 1;
+  double fastest_round_s = 0, slowest_round_s = 0;
 
   // Derived by finish(); every number on the screen.
   core::Summary time;

@@ -51,6 +51,9 @@ struct Traits {
   bool back_to_back = false;
   /// Whether it measures calls of the host, whose clock tells of them.
   bool of_host = false;
+  /// Whether outputs tell how many executions followed reset(), so that their bits depend on the batch
+  /// and a result keeps no digest of them.
+  bool counts_executions = false;
   /// Whose rows join a case by themselves and are what rates are compared with.
   kernels::Role bar = kernels::Role::vendor;
   /// Whether a row of the role `ceiling` does each rank's share of the work without communication,
@@ -60,6 +63,12 @@ struct Traits {
 
 inline bool is_repeatable(Traits const& traits, kernels::VariantInfo const& variant) {
   return traits.repeatable && !variant.in_place;
+}
+
+/// Whether all executions of a variant on the same data must leave the same bits.
+inline bool leaves_same_bits(kernels::VariantInfo const& variant) {
+  return !variant.any_order && variant.role != kernels::Role::peer &&
+         variant.role != kernels::Role::demonstration;
 }
 
 /// What a case costs, known without running anything.

@@ -183,6 +183,12 @@ Table times_table(measure::RunResult const& result) {
                   has_speed);
 }
 
+Table rounds_table(measure::RunResult const& result) {
+  return table_of(result, "rounds: the least and the largest of their medians, and the last",
+                  {"rounds", "fastest_round_s", "slowest_round_s", "median_s"},
+                  [](Record const& r) { return r.rounds > 1 && has_speed(r); });
+}
+
 Table legs_table(measure::RunResult const& result) {
   return table_of(
       result, "overlap: hidden = (compute + communicate - overlapped) / min(compute, communicate)",
@@ -244,9 +250,9 @@ std::string render(measure::RunResult const& result, std::string (*one)(Table co
                    std::string_view note_prefix) {
   Notes notes;
   std::string text = one(main_table(result, notes));
-  for (Table const& further :
-       {times_table(result), legs_table(result), energy_table(result), extras_table(result),
-        published_table(result), kernels_table(result), implementations_table(result)}) {
+  for (Table const& further : {times_table(result), rounds_table(result), legs_table(result),
+                               energy_table(result), extras_table(result), published_table(result),
+                               kernels_table(result), implementations_table(result)}) {
     if (!further.rows.empty()) text += '\n' + one(further);
   }
   if (!notes.all().empty()) text += '\n';

@@ -81,6 +81,13 @@ std::optional<double> derived(double value) {
   return keeps_samples() ? std::optional{value} : std::nullopt;
 }
 
+TEST(CaseRunner, NoDigestIsKeptOfOutputsThatCountExecutions) {
+  Rig rig;
+  EXPECT_FALSE(rig.measure()[0].check.digest.empty());
+  rig.script.description.traits.counts_executions = true;
+  EXPECT_TRUE(rig.measure()[0].check.digest.empty());
+}
+
 TEST(Case, ChecksOnOtherDataThenTimesThenChecksAgain) {
   Rig rig;
 

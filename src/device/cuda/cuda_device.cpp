@@ -3,7 +3,7 @@
 #include "core/units.hpp"
 #include "device/cuda/check.hpp"
 #include "device/cuda/execution_place.hpp"
-#include "device/cuda/library.hpp"
+#include "device/cuda/nvml.hpp"
 #include "device/cuda/stream.hpp"
 #include "device/device.hpp"
 
@@ -180,46 +180,6 @@ int numa_node_of(std::string const& pci) {
   return node;
 }
 
-// NVML, as far as it is used here; declared because the header is not part of every toolkit.
-class Nvml {
- public:
-  explicit Nvml(std::string const& uuid) {
-    if (!library_.why_absent().empty()) return;
-    auto* const init = library_.get<int()>("nvmlInit_v2");
-    auto* const find = library_.get<int(char const*, Handle*)>("nvmlDeviceGetHandleByUUID");
-    get_clock_ = library_.get<int(Handle, int, unsigned*)>("nvmlDeviceGetClockInfo");
-    get_power_ = library_.get<int(Handle, unsigned*)>("nvmlDeviceGetPowerUsage");
-    get_temperature_ = library_.get<int(Handle, int, unsigned*)>("nvmlDeviceGetTemperature");
-    get_energy_ =
-        library_.get<int(Handle, unsigned long long*)>("nvmlDeviceGetTotalEnergyConsumption");
-    if (init() != 0 || find(uuid.c_str(), &handle_) != 0) handle_ = nullptr;
-  }
-
-  std::optional<Telemetry> read() const {
-    constexpr int kMultiprocessors = 1, kMemory = 2, kChip = 0;
-    unsigned clock = 0, memory_clock = 0, milliwatts = 0, celsius = 0;
-    unsigned long long millijoules = 0;
-    if (handle_ == nullptr || get_clock_(handle_, kMultiprocessors, &clock) != 0) return {};
-    // What a virtual machine hides stays zero.
-    get_clock_(handle_, kMemory, &memory_clock);
-    get_power_(handle_, &milliwatts);
-    get_temperature_(handle_, kChip, &celsius);
-    get_energy_(handle_, &millijoules);
-    return Telemetry{1e6 * clock, 1e6 * memory_clock, 1e-3 * milliwatts,
-                     static_cast<double>(celsius), 1e-3 * static_cast<double>(millijoules)};
-  }
-
- private:
-  using Handle = void*;
-
-  Library library_{{"libnvidia-ml.so.1"}};
-  Handle handle_ = nullptr;
-  int (*get_clock_)(Handle, int, unsigned*) = nullptr;
-  int (*get_power_)(Handle, unsigned*) = nullptr;
-  int (*get_temperature_)(Handle, int, unsigned*) = nullptr;
-  int (*get_energy_)(Handle, unsigned long long*) = nullptr;
-};
-
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(int index) : facts_{cuda_device_facts(index)}, nvml_{facts_.uuid} {
@@ -246,6 +206,7 @@ class CudaDevice final : public Device {
     return free;
   }
   std::optional<Telemetry> telemetry() override { return nvml_.read(); }
+  std::vector<ErrorCounter> error_counters() override { return nvml_.error_counters(); }
   void bind_thread() override { QUAD_CUDA(cudaSetDevice(facts_.index)); }
 
   std::unique_ptr<StreamBackend> make_stream(Priority priority, std::string const&) override {

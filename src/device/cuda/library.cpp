@@ -21,12 +21,16 @@ Library::Library(std::vector<std::string> const& names) {
   }
 }
 
+void* Library::find_or_null(char const* name) const {
+  return handle_ == nullptr ? nullptr : dlsym(handle_, name);
+}
+
 void* Library::find(char const* name) const {
   if (handle_ == nullptr) {
     core::fail(fmt::format("{}; install it or add its folder to LD_LIBRARY_PATH", why_absent_),
                core::Exit::environment);
   }
-  void* const function = dlsym(handle_, name);
+  void* const function = find_or_null(name);
   if (function == nullptr) {
     core::fail(fmt::format("{} has no function {}; install a newer one", name_, name),
                core::Exit::environment);

@@ -22,9 +22,15 @@ class Library {
   Function* get(char const* name) const {
     return reinterpret_cast<Function*>(find(name));
   }
+  /// The same, but null where the library or the function is missing.
+  template <class Function>
+  Function* find_optional(char const* name) const {
+    return reinterpret_cast<Function*>(find_or_null(name));
+  }
 
  private:
   void* find(char const* name) const;
+  void* find_or_null(char const* name) const;
 
   void* handle_ = nullptr;
   std::string name_;
