@@ -91,7 +91,11 @@ std::string reopen(fs::path const& output, std::string const& id, RunStart& star
   }
   std::string const now = start.result.info.started;
   start.result = kept->result;
-  if (earlier.status == "finished") return {};
+  if (earlier.status == "finished") {
+    bool const has_result = fs::exists(start.directory / "result.h5");
+    if (!has_result) remove_unfinished(start.directory, start.result.finished_cases);
+    return {};
+  }
 
   start.journal.truncate(kept->bytes);
   remove_unfinished(start.directory, start.result.finished_cases);

@@ -25,7 +25,7 @@ struct RunStart {
 /// Collective. Goes on with a run of `output` where its journal says that the last finished case
 /// ends. `start.result.info` tells of this program on these ranks, and becomes that of the run. The
 /// reason why it cannot, as where the run had another configuration, build, rank count or device;
-/// then nothing has changed, nor where the run is finished.
+/// then nothing has changed, nor where the run has its result.
 std::string resume(comm::World const& world, std::string const& output, std::string const& id,
                    RunStart& start);
 

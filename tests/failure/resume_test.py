@@ -228,6 +228,9 @@ def check_the_rest(program, name, expected):
     check(last_line(job).startswith(f"RESULT PASS executed={len(expected)} "), "it ends with its table", job)
     after = {path: content for path, content in snapshot(directory).items() if path.name != "log.txt"}
     check(before == after, "a finished run has changed", job)
+    # As if it had been killed while it wrote its result.
+    (directory / "result.h5").rename(directory / "result.h5.tmp.1")
+    check_end(program, program.call(*arguments, ranks=RANKS), directory, expected)
 
 
 def check_running(program):
