@@ -16,7 +16,8 @@ def main():
     program = Program(sys.argv[4:])
     min_ranks = {workload["name"]: workload["min_ranks"] for workload in program.listed("workloads")}
     process, report, _ = program.run(TESTS / "workloads" / source, "--set", f"run.chunk_bytes={chunk}",
-                                     "--set", "run.vendor=auto", "--set", "run.repetitions=2", ranks=ranks)
+                                     "--set", "run.vendor=auto", "--set", "run.repetitions=2", ranks=ranks,
+                                     timeout=180)
     check(process.returncode == 0, "the run must pass", process)
     check(last_line(process).startswith("RESULT PASS"), "the last line must say PASS", process)
     check(report["cases"], "no cases", process)
