@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 extern char** environ;
 extern "C" char* openblas_get_config();
@@ -36,7 +37,9 @@ std::vector<std::pair<std::string, std::string>> build_facts() {
 std::vector<std::pair<std::string, std::string>> environment_facts() {
   constexpr std::array<std::string_view, 8> kAllowed{"CUDA_",  "NCCL_", "UCX_",    "OMPI_",
                                                      "SLURM_", "OMP_",  "KOKKOS_", "HDF5_"};
-  constexpr std::array<std::string_view, 4> kSecret{"TOKEN", "KEY", "SECRET", "PASS"};
+  // SLURM_JWT is a token too.
+  constexpr std::array<std::string_view, 7> kSecret{"TOKEN", "KEY",  "SECRET",    "PASS",
+                                                    "JWT",   "AUTH", "CREDENTIAL"};
   std::vector<std::pair<std::string, std::string>> facts;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     std::string_view const text{*entry};
@@ -44,8 +47,10 @@ std::vector<std::pair<std::string, std::string>> environment_facts() {
     bool const allowed =
         std::any_of(kAllowed.begin(), kAllowed.end(),
                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+    std::string upper{name};
+    std::ranges::transform(upper, upper.begin(), [](unsigned char c) { return std::toupper(c); });
     bool const secret = std::any_of(kSecret.begin(), kSecret.end(), [&](std::string_view word) {
-      return name.find(word) != std::string_view::npos;
+      return upper.find(word) != std::string::npos;
     });
     if (!allowed || secret || name.size() == text.size()) continue;
     facts.emplace_back(name, text.substr(name.size() + 1));
