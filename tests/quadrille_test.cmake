@@ -71,6 +71,15 @@ function(quadrille_test file)
   endforeach()
 endfunction()
 
+# quadrille_fuzz_test(FILE [LIBS target...])
+# A test of hostile input (support/fuzz.hpp), and the same for 10 s a test with the label "slow".
+function(quadrille_fuzz_test file)
+  quadrille_test(${file} ${ARGN})
+  quadrille_names_of(${file})
+  quadrille_add_test(${name}_long COMMAND ${target} LABELS slow TIMEOUT 300
+    ENVIRONMENT QUADRILLE_FUZZ_SECONDS=10)
+endfunction()
+
 # quadrille_kernel_test(FILE [OWN_KERNELS] [MODES mode...] [SOURCES file.cu...] [TIMEOUT seconds])
 # A test of CUDA kernels, built once for each mode, by default "simt gpu": in the interpreter with its
 # race detector, on a GPU; "asan" in the interpreter with AddressSanitizer. SOURCES are kernels of the

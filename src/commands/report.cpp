@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/commands.hpp"
+#include "core/text.hpp"
 #include "io/result_file.hpp"
 #include "report/table.hpp"
 
@@ -24,12 +25,14 @@ core::Exit report(ReportArguments const& arguments) {
     if (arguments.format == "json") {
       fmt::print("{}\n", report::render_json(result));
     } else if (arguments.format == "csv") {
-      fmt::print("{}", report::render_csv(result));
+      fmt::print("{}", core::printable(report::render_csv(result)));
     } else if (arguments.format == "markdown") {
-      fmt::print("{}", report::render_markdown(result));
+      fmt::print("{}", core::printable(report::render_markdown(result)));
     } else {
-      fmt::print("{}\n{}\n{}\n", report::render_run_header(result.info),
-                 report::render_table(result), report::result_line(result, arguments.files[i]));
+      fmt::print("{}\n",
+                 core::printable(fmt::format("{}\n{}\n{}", report::render_run_header(result.info),
+                                             report::render_table(result),
+                                             report::result_line(result, arguments.files[i]))));
     }
   }
   return code;

@@ -3,11 +3,13 @@
 #include "core/config.hpp"
 
 #include "core/options.hpp"
+#include "core/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #define TOML_EXCEPTIONS 0
@@ -24,6 +26,13 @@ using Kind = Scalar::Kind;
 using Names = std::vector<std::string>;
 
 constexpr std::size_t kMostCases = 10000;
+// What a configuration never needs, and what hostile ones take all memory, time or stack with.
+// A sweep writes its texts once for each case.
+constexpr std::size_t kMostBytes = 32 << 20;
+constexpr std::size_t kLongestText = 4096;
+constexpr std::size_t kLongestListed = 256;
+constexpr std::size_t kMostListed = 64;
+constexpr std::int64_t kMostDots = 1000;
 
 /// One key with its value as found, and where.
 struct Setting {
@@ -43,16 +52,28 @@ struct RawCase {
   bool named = false;
 };
 
-/// The line of the first byte beyond ASCII outside strings and comments, or 0. TOML allows none
-/// there, but toml++ 3.3 runs into undefined behaviour on some before it says so.
-std::int64_t line_of_stray_byte(std::string_view text) {
+struct Obstacle {
+  std::int64_t line = 0;  ///< 0: there is none
+  std::string_view why = {};
+};
+
+/// What toml++ 3.3 must not see: a byte beyond ASCII outside strings and comments, on some of which it
+/// runs into undefined behaviour before it says that TOML allows none, and keys of so many parts that
+/// its recursion, or that over its tables, overruns the stack.
+Obstacle find_obstacle(std::string_view text) {
   std::size_t i = text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
+  std::int64_t line = 1, dots = 0;
+  auto const count_lines = [&](std::string_view part) {
+    line += std::count(part.begin(), part.end(), '\n');
+  };
   while (i < text.size()) {
     char const c = text[i];
     if (static_cast<unsigned char>(c) >= 0x80) {
-      return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(i), '\n');
+      return {line, "a character beyond ASCII can only stand in quotes or in a comment"};
     }
+    if (c == '.' && ++dots > kMostDots) return {line, "a line of more than 1000 dots"};
     std::size_t end = i + 1;
+    if (c == '\n') dots = 0;
     if (c == '#') end = text.find('\n', i);
     if (c == '"' || c == '\'') {
       std::string const triple(3, c);
@@ -65,9 +86,11 @@ std::int64_t line_of_stray_byte(std::string_view text) {
       }
       end += closing.size();
     }
-    i = std::min(end, text.size());
+    end = std::min(end, text.size());
+    count_lines(text.substr(i, end - i));
+    i = end;
   }
-  return 0;
+  return {};
 }
 
 Setting const* find(Settings const& settings, std::string_view key) {
@@ -122,7 +145,7 @@ Settings settings_of(toml::table const& table, std::string_view origin) {
 /// The right-hand side of --set: a TOML value if it is one, else bare text.
 Settings settings_of_text(std::string const& key, std::string const& value) {
   std::string const text = "v = " + value;
-  toml::parse_result const parsed = toml::parse(line_of_stray_byte(text) == 0 ? text : "");
+  toml::parse_result const parsed = toml::parse(find_obstacle(text).line == 0 ? text : "");
   Settings settings;
   if (parsed && parsed.table().size() == 1) flatten(*parsed.table().get("v"), key, "", settings);
   auto const is_other = [](Scalar const& v) { return v.kind == Kind::other; };
@@ -151,7 +174,7 @@ class Resolver {
 
  private:
   bool fail_at(std::string_view where, std::string_view problem) {
-    error_ = fmt::format("{}: {}", where, problem);
+    error_ = one_line(fmt::format("{}: {}", where, problem));
     return false;
   }
   bool identify_cases();
@@ -175,9 +198,11 @@ class Resolver {
 };
 
 bool Resolver::read(std::string_view text) {
-  if (std::int64_t const line = line_of_stray_byte(text); line > 0) {
-    return fail_at(fmt::format("{}:{}", origin_, line),
-                   "a character beyond ASCII can only stand in quotes or in a comment");
+  if (text.size() > kMostBytes) {
+    return fail_at(origin_, "more than 32 MiB of text is no configuration");
+  }
+  if (Obstacle const found = find_obstacle(text); found.line > 0) {
+    return fail_at(fmt::format("{}:{}", origin_, found.line), found.why);
   }
   toml::parse_result const parsed = toml::parse(text);
   if (!parsed) {
@@ -209,6 +234,9 @@ bool Resolver::read(std::string_view text) {
     }
   }
   if (cases_.empty()) return fail_at(origin_, "there is no [[case]], so nothing to run");
+  if (cases_.size() > kMostCases) {
+    return fail_at(origin_, fmt::format("there are more than {} cases", kMostCases));
+  }
   return identify_cases();
 }
 
@@ -246,12 +274,13 @@ bool Resolver::identify_cases() {
                      fmt::format("two cases are called '{}'; names must differ", raw.name));
     }
   }
+  std::map<WorkloadSchema const*, int> tried;  // names of a workload
   for (RawCase& raw : cases_) {
     if (raw.named) continue;
-    raw.name = raw.workload->name;
-    for (int i = 2; !taken.insert(raw.name).second; ++i) {
-      raw.name = fmt::format("{}-{}", raw.workload->name, i);
-    }
+    do {
+      int const i = ++tried[raw.workload];
+      raw.name = i == 1 ? raw.workload->name : fmt::format("{}-{}", raw.workload->name, i);
+    } while (!taken.insert(raw.name).second);
   }
   return true;
 }
@@ -271,6 +300,8 @@ bool Resolver::apply_one(std::string const& set, bool bare_case) {
     return text;
   };
   std::string const where = "--set " + set;
+  // The resolved configuration is TOML, which has no other texts.
+  if (!is_utf8(set)) return fail_at(where, "this is no text of UTF-8");
   std::size_t const equals = set.find('=');
   if (equals == std::string::npos) return fail_at(where, "write KEY=VALUE");
   std::string const path = trim(set.substr(0, equals));
@@ -386,6 +417,15 @@ bool Resolver::assign(Option const& option, Setting const& setting, std::span<Sc
   if (setting.is_list && !option.list && !option.sweeps) {
     return fail_at(setting.where, fmt::format("{}: takes one value, not a list", setting.key));
   }
+  if (option.list && values.size() > kMostListed) {
+    return fail_at(setting.where,
+                   fmt::format("{}: a list of more than {} values", setting.key, kMostListed));
+  }
+  std::size_t const longest = option.list ? kLongestListed : kLongestText;
+  if (std::ranges::any_of(values, [=](Scalar const& v) { return v.text.size() > longest; })) {
+    return fail_at(setting.where,
+                   fmt::format("{}: longer than {} characters", setting.key, longest));
+  }
   std::string const problem = option.set(draft, values);
   if (problem.empty()) return true;
   return fail_at(setting.where, fmt::format("{}: {}", setting.key, problem));
@@ -403,6 +443,10 @@ bool Resolver::expand(Option const& option, Setting const& setting, Draft const&
     auto const texts = expand_sweep(value.text);
     if (!texts) return fail_at(setting.where, fmt::format("{}: {}", setting.key, texts.why()));
     for (std::string const& text : *texts) values.push_back({value.kind, text});
+    if (values.size() > kMostCases) {
+      return fail_at(setting.where,
+                     fmt::format("{}: more than {} values", setting.key, kMostCases));
+    }
   }
   Draft scratch = draft;
   if (!option.sweeps || values.empty()) return assign(option, setting, values, scratch);

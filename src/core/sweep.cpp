@@ -82,7 +82,12 @@ Parsed<Texts> expand_sweep(std::string_view text) {
   if (!is_tuple(text)) return expand_element(text);
   std::vector<Texts> elements;
   std::size_t length = 1;
-  for (std::string_view const element : tuple_elements(text)) {
+  std::vector<std::string_view> const parts = tuple_elements(text);
+  if (parts.size() > Extents{}.value.size()) {
+    return Parsed<Texts>::error(
+        fmt::format("'{}' has more than {} extents", text, Extents{}.value.size()));
+  }
+  for (std::string_view const element : parts) {
     auto values = expand_element(element);
     if (!values) return values;
     if (values->size() > 1 && length > 1 && values->size() != length) {
@@ -196,6 +201,7 @@ std::string nearest_name(std::string_view name, std::span<std::string const> can
            std::tolower(static_cast<unsigned char>(b));
   };
   std::string best;
+  if (name.size() > 100) return best;  // no name is so long, and the distance would take its time
   std::size_t best_distance = name.size() / 3 + 2;
   for (std::string const& candidate : candidates) {
     // Levenshtein's distance, one row at a time.

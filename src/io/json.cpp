@@ -78,26 +78,29 @@ std::string to_line(Json const& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// Finds a member in logarithmic time: a line may have a million.
+using Parsed = nlohmann::json;
+
 /// What a damaged line runs into; caught around the parser below, like the library's own.
 [[noreturn]] void refuse(char const* why) { throw std::invalid_argument{why}; }
 
-void decode(Json const& from, std::string& value) { value = from.get<std::string>(); }
-void decode(Json const& from, bool& value) { value = from.get<bool>(); }
-void decode(Json const& from, std::int64_t& value) {
+void decode(Parsed const& from, std::string& value) { value = from.get<std::string>(); }
+void decode(Parsed const& from, bool& value) { value = from.get<bool>(); }
+void decode(Parsed const& from, std::int64_t& value) {
   if (!from.is_number_integer()) refuse("a whole number is expected");
   value = from.get<std::int64_t>();
 }
-void decode(Json const& from, std::uint64_t& value) {
+void decode(Parsed const& from, std::uint64_t& value) {
   if (!from.is_number_unsigned()) refuse("a whole number without sign is expected");
   value = from.get<std::uint64_t>();
 }
-void decode(Json const& from, int& value) {
+void decode(Parsed const& from, int& value) {
   std::int64_t wide = 0;
   decode(from, wide);
   if (!std::in_range<int>(wide)) refuse("a number is out of range");
   value = static_cast<int>(wide);
 }
-void decode(Json const& from, double& value) {
+void decode(Parsed const& from, double& value) {
   if (from.is_null()) {
     value = std::numeric_limits<double>::quiet_NaN();
   } else if (from == "inf" || from == "-inf") {
@@ -107,23 +110,23 @@ void decode(Json const& from, double& value) {
     value = from.get<double>();
   }
 }
-void decode(Json const& from, measure::Outcome& value) {
+void decode(Parsed const& from, measure::Outcome& value) {
   auto const outcome = core::parse_enum<measure::Outcome>(from.get<std::string>());
   if (!outcome) refuse("unknown verdict");
   value = *outcome;
 }
 template <Object T>
-void decode(Json const& from, T& object);
-void decode(Json const& from, std::pair<std::string, std::string>& pair);
+void decode(Parsed const& from, T& object);
+void decode(Parsed const& from, std::pair<std::string, std::string>& pair);
 template <class T>
-void decode(Json const& from, std::vector<T>& values);
+void decode(Parsed const& from, std::vector<T>& values);
 template <class T>
-void decode(Json const& from, std::optional<T>& value) {
+void decode(Parsed const& from, std::optional<T>& value) {
   if (!from.is_null()) decode(from, value.emplace());
 }
 
 struct Decode {
-  Json const& from;
+  Parsed const& from;
   template <class T>
   void operator()(char const* name, T& value) const {
     if (auto const found = from.find(name); found != from.end()) decode(*found, value);
@@ -131,22 +134,22 @@ struct Decode {
 };
 
 template <Object T>
-void decode(Json const& from, T& object) {
+void decode(Parsed const& from, T& object) {
   if (!from.is_object()) refuse("an object is expected");
   visit_members(object, Decode{from});
 }
-void decode(Json const& from, std::pair<std::string, std::string>& pair) {
+void decode(Parsed const& from, std::pair<std::string, std::string>& pair) {
   decode(from.at(0), pair.first);
   decode(from.at(1), pair.second);
 }
 template <class T>
-void decode(Json const& from, std::vector<T>& values) {
+void decode(Parsed const& from, std::vector<T>& values) {
   if (!from.is_array()) refuse("a list is expected");
   values.clear();
-  for (Json const& one : from) decode(one, values.emplace_back());
+  for (Parsed const& one : from) decode(one, values.emplace_back());
 }
 
-measure::RunInfo decode_run(Json const& from) {
+measure::RunInfo decode_run(Parsed const& from) {
   if (from.value("schema_version", 0) > kResultSchemaVersion) refuse("a newer schema_version");
   measure::RunInfo info;
   visit_run(info, Decode{from});
@@ -154,7 +157,7 @@ measure::RunInfo decode_run(Json const& from) {
   return info;
 }
 
-measure::Record decode_record(Json const& from) {
+measure::Record decode_record(Parsed const& from) {
   measure::Record record;
   Decode const decode_member{from};
   visit_case(record, decode_member);
@@ -170,7 +173,7 @@ measure::Record decode_record(Json const& from) {
   return record;
 }
 
-void add(Json const& from, measure::RunResult& result) {
+void add(Parsed const& from, measure::RunResult& result) {
   if (from.value("schema", "") == kResultSchema) {
     result.info = decode_run(from);
     return;
@@ -224,10 +227,10 @@ std::string finished_case_line(std::string const& name) { return to_line({{kFini
 
 std::string add_json_line(std::string_view line, measure::RunResult& result) {
   try {
-    add(Json::parse(line), result);
-  } catch (Json::parse_error const&) {
+    add(Parsed::parse(line), result);
+  } catch (Parsed::parse_error const&) {
     return "no whole JSON object";
-  } catch (Json::exception const&) {
+  } catch (Parsed::exception const&) {
     return "a member is missing or of another type than this program writes";
   } catch (std::exception const& error) {
     return error.what();

@@ -2,16 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/result_file.hpp"
 
+#include "core/text.hpp"
 #include "io/hdf5.hpp"
 #include "io/json.hpp"
 #include "io/members.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -553,12 +558,13 @@ void read_part(hid_t file, char const* name, std::vector<comm::Placement>& ranks
 }
 
 core::Parsed<RunResult> refuse(std::string const& path, std::string const& why) {
-  return core::Parsed<RunResult>::error(fmt::format("{}: not a Quadrille result ({})", path, why));
+  return core::Parsed<RunResult>::error(
+      core::one_line(fmt::format("{}: not a Quadrille result ({})", path, why)));
 }
 
-// HDF5 does not survive every damaged file: it crashes on a damaged heap of strings. So a finished
-// result ends with a seal behind HDF5's own bytes, which is checked before HDF5 sees the file.
-// Tools that change the file drop the seal; such a file is read without.
+// HDF5 reads some damage as data. So a finished result ends with a seal behind HDF5's own bytes, which
+// is checked before HDF5 sees the file. Tools that change the file drop the seal; such a file is read
+// without.
 constexpr std::string_view kSealMark = "QUADSEAL";
 constexpr std::size_t kSealSize = kSealMark.size() + 16;
 
@@ -602,9 +608,7 @@ Seal examine_seal(std::string const& path) {
   return intact ? Seal::intact : Seal::broken;
 }
 
-core::Parsed<RunResult> read_hdf5(std::string const& path) {
-  Seal const seal = examine_seal(path);
-  if (seal == Seal::broken) return refuse(path, "its bytes changed since it was written");
+core::Parsed<RunResult> read_hdf5_unguarded(std::string const& path, Seal seal) {
   File const file{H5Fopen(path.c_str(), H5F_ACC_RDONLY, file_access())};
   if (!file) return refuse(path, hdf5_error("H5Fopen"));
   haddr_t end = 0;
@@ -632,6 +636,36 @@ core::Parsed<RunResult> read_hdf5(std::string const& path) {
   result.records = read_cases(file, status);
   if (!status.good()) return refuse(path, status.why());
   return result;
+}
+
+// HDF5 does not survive every file: it crashes on damaged heaps of strings, or asks for all memory. So
+// another process tries before.
+bool can_be_read(std::string const& path, Seal seal) {
+  pid_t const child = fork();
+  if (child == 0) {
+    // What it dies of is no news for the terminal, nor for a file of its memory.
+    rlimit const none{0, 0}, seconds{20, 20};
+    setrlimit(RLIMIT_CORE, &none);
+    setrlimit(RLIMIT_CPU, &seconds);
+    for (int const signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGALRM})
+      std::signal(signal, SIG_DFL);
+    core::set_fail_handler([](core::Failure const&) { _exit(0); });
+    int const nowhere = open("/dev/null", O_WRONLY);
+    dup2(nowhere, STDERR_FILENO);
+    read_hdf5_unguarded(path, seal);
+    _exit(0);
+  }
+  int status = 0;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+core::Parsed<RunResult> read_hdf5(std::string const& path) {
+  Seal const seal = examine_seal(path);
+  if (seal == Seal::broken) return refuse(path, "its bytes changed since it was written");
+  if (!can_be_read(path, seal)) return refuse(path, "HDF5 does not survive it: it is damaged");
+  return read_hdf5_unguarded(path, seal);
 }
 
 struct Journaled {

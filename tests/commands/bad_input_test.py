@@ -89,6 +89,14 @@ def main():
                          ranks=2)
     check(third.returncode == 0, "--force must overwrite", third)
 
+    # No end, nothing, and a folder.
+    for path, word in (("/dev/zero", "32 MiB"), ("/dev/null", "cannot read"), (program.folder, "cannot read")):
+        endless = program.call("run", path, ranks=1, timeout=60)
+        check(endless.returncode == 2 and word in endless.stderr, f"{path} is no input", endless)
+    hostile = program.call("run", source, "--set", "square.name\x1b[2J\n=3", ranks=1)
+    check(hostile.returncode == 2 and "\x1b" not in hostile.stderr and "\\x1b[2J\\x0a" in hostile.stderr,
+          "a terminal shows what somebody wrote, and obeys none of it", hostile)
+
     # A dry run says what fits, and writes nothing.
     source.write_text(GOOD.replace('"64"', '"auto:10%"'))
     entries = len(os.listdir(program.folder))

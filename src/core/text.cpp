@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "core/text.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace quadrille::core {
+namespace {
+
+constexpr std::size_t kLongest = 1500;
+
+std::string escaped(std::string_view text, bool keep_lines) {
+  std::string out;
+  for (char const c : text) {
+    bool const is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    if (is_control && !(keep_lines && c == '\n')) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string one_line(std::string_view text) {
+  // Escapes take four times the place.
+  constexpr std::size_t kHalf = kLongest / 2;
+  if (text.size() <= kLongest) {
+    std::string line = escaped(text, false);
+    if (line.size() <= kLongest) return line;
+    return line.substr(0, kHalf) + " ... " + line.substr(line.size() - kHalf);
+  }
+  std::string const begin = escaped(text.substr(0, kHalf), false);
+  std::string const end = escaped(text.substr(text.size() - kHalf), false);
+  return begin.substr(0, kHalf) + " ... " + end.substr(end.size() - kHalf);
+}
+
+std::string printable(std::string_view text) { return escaped(text, true); }
+
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    auto const first = static_cast<unsigned char>(text[0]);
+    std::size_t const length = first < 0x80                    ? 1
+                               : first >= 0xc2 && first < 0xe0 ? 2
+                               : first >= 0xe0 && first < 0xf0 ? 3
+                               : first >= 0xf0 && first < 0xf5 ? 4
+                                                               : 0;
+    if (length == 0 || text.size() < length) return false;
+    char32_t code = length == 1 ? first : first & (0x7fU >> length);
+    for (std::size_t i = 1; i < length; ++i) {
+      auto const next = static_cast<unsigned char>(text[i]);
+      if ((next & 0xc0U) != 0x80) return false;
+      code = code << 6 | (next & 0x3fU);
+    }
+    constexpr std::array<char32_t, 5> kLeast{0, 0, 0x80, 0x800, 0x10000};
+    bool const is_surrogate = code >= 0xd800 && code < 0xe000;
+    if (code < kLeast[length] || is_surrogate || code > 0x10ffff) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+}  // namespace quadrille::core
