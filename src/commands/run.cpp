@@ -190,34 +190,29 @@ bool leaves_same_bits(Planned const& planned, measure::Record const& record) {
   });
 }
 
-/// Collective. Writes what the last repetition of a case read and wrote.
+/// Collective. Writes what the last repetition of a case read and wrote, from where it lies.
 void save_fields(comm::World& world, measure::Workload& workload, std::string const& path) {
-  std::vector<measure::Field> const fields = workload.fields();
-  std::vector<std::vector<std::byte>> memory;
-  std::vector<io::HostField> host;
-  for (measure::Field const& field : fields) {
+  bool const on_host = world.device().kind() == device::Kind::host;
+  auto const fetch = [stream = world.stream()](auto... copy) {
+    stream.copy_2d(copy...);
+    stream.synchronize();
+  };
+  std::vector<io::HostField> fields;
+  for (measure::Field const& field : workload.fields()) {
     if (field.shape.empty()) continue;
-    io::HostField& out = host.emplace_back();
+    io::HostField& out = fields.emplace_back();
     out.name = field.name;
     out.type = field.type;
     out.shape = field.shape;
-    std::size_t const size = core::size_of(field.type);
-    for (measure::Field::Block const& block : field.blocks) {
-      device::MatrixView const& view = block.view;
-      std::size_t const row_bytes = static_cast<std::size_t>(view.cols) * size;
-      std::vector<std::byte>& bytes =
-          memory.emplace_back(row_bytes * static_cast<std::size_t>(view.rows));
-      world.stream().copy_2d(bytes.data(), row_bytes, view.data,
-                             static_cast<std::size_t>(view.ld) * size, row_bytes,
-                             static_cast<std::size_t>(view.rows));
-      out.blocks.push_back({block.row, block.col, view.rows, view.cols, view.cols, bytes.data()});
+    if (!on_host && !field.is_pageable) out.fetch = fetch;
+    for (auto const& [row, col, view] : field.blocks) {
+      out.blocks.push_back({row, col, view.rows, view.cols, view.ld, view.data});
     }
   }
   world.stream().synchronize();
-  if (!host.empty()) {
-    io::write_fields(world.group(), path, host,
-                     static_cast<std::size_t>(world.settings().chunk_bytes));
-  }
+  io::write_fields(
+      world.group(), path, fields,
+      static_cast<std::size_t>(std::min(world.settings().chunk_bytes, measure::kSaveBytes)));
 }
 
 /// Stdout and log.txt of rank 0.

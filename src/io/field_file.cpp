@@ -231,6 +231,22 @@ class Packed {
   std::vector<std::byte> copy_;
 };
 
+/// The same places with their elements in `memory`, which the host reaches.
+Batch fetched(Batch batch, std::size_t element_bytes, Fetch const& fetch,
+              std::vector<std::byte>& memory) {
+  memory.resize(static_cast<std::size_t>(elements_of(batch)) * element_bytes);
+  std::byte* to = memory.data();
+  for (Slab& slab : batch) {
+    std::size_t const row_bytes = static_cast<std::size_t>(slab.cols) * element_bytes;
+    fetch(to, row_bytes, slab.data, static_cast<std::size_t>(slab.ld) * element_bytes, row_bytes,
+          static_cast<std::size_t>(slab.rows));
+    slab.data = to;
+    slab.ld = slab.cols;
+    to += row_bytes * static_cast<std::size_t>(slab.rows);
+  }
+  return batch;
+}
+
 /// An open dataset with all that a transfer needs.
 struct Target {
   Dataset set;
@@ -352,9 +368,11 @@ void move(Direction direction, comm::Group const& group, std::string const& path
   std::vector<Batch> const batches = make_batches(field, std::min(chunk_bytes, kMost));
   auto const mine = static_cast<std::int64_t>(batches.size());
   std::int64_t const rounds = group.max(mine);
+  std::vector<std::byte> memory;
   for (std::int64_t k = 0; k < rounds; ++k) {
-    std::string error =
-        move_round(direction, group, to, k < mine ? batches[static_cast<std::size_t>(k)] : Batch{});
+    Batch batch = k < mine ? batches[static_cast<std::size_t>(k)] : Batch{};
+    if (field.fetch) batch = fetched(std::move(batch), to.element_bytes, field.fetch, memory);
+    std::string error = move_round(direction, group, to, batch);
     if (!error.empty()) error = fmt::format("{}: field '{}': {}", path, field.name, error);
     require_on_all(group, error);
   }

@@ -7,12 +7,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 namespace quadrille::io {
 
-/// A distributed array in host memory: this rank's blocks and their place in the global array.
+/// Copies rows to memory of the host from memory that it does not reach. Blocks.
+using Fetch = std::function<void(void* to, std::size_t to_pitch, void const* from,
+                                 std::size_t from_pitch, std::size_t row_bytes, std::size_t rows)>;
+
+/// A distributed array: this rank's blocks and their place in the global array.
 struct HostField {
   std::string name;
   core::DataType type = core::DataType::f64;
@@ -21,9 +26,10 @@ struct HostField {
   struct Block {
     std::int64_t row = 0, col = 0;  ///< place of the first element
     std::int64_t rows = 0, cols = 0, ld = 0;
-    void* data = nullptr;
+    void* data = nullptr;  ///< in host memory, or what `fetch` copies from
   };
   std::vector<Block> blocks;  ///< disjoint; may be empty on a rank without data
+  Fetch fetch{};              ///< for writing; none where the host reaches all blocks
 };
 
 /// Wall-clock seconds of this rank. Raw time is transfer_s, observed time the sum of all.

@@ -126,6 +126,10 @@ class Allreduce final : public Exchange {
     return found;
   }
 
+  measure::Field output_field(std::string name, device::MatrixView const& view) const override {
+    return of_rank_0(vector_field(std::move(name), view, n_), rank_);
+  }
+
   comm::Request exchange(comm::Channel& channel, device::StreamView stream) override {
     return channel.allreduce(in_piece(0, n_), out_piece(0, n_), case_.type, op_, stream);
   }

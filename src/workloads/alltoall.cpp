@@ -32,6 +32,15 @@ class Alltoall final : public Exchange {
   core::Range mine() const { return core::split_evenly(n_, ranks_, rank_); }
   std::int64_t received() const override { return mine().count * ranks_; }
 
+  /// This rank's columns of all rows.
+  measure::Field output_field(std::string name, device::MatrixView const& view) const override {
+    std::int64_t const each = mine().count;
+    measure::Field result = row_field(std::move(name), in_.view());
+    result.view = view;
+    result.blocks = {{0, mine().first, {view.data, view.type, ranks_, each, each}}};
+    return result;
+  }
+
   comm::Request exchange(comm::Channel& channel, device::StreamView stream) override {
     // Once: for 8 bytes, lists of pieces take as long as the exchange.
     if (send_.empty()) {

@@ -112,11 +112,15 @@ class Api final : public measure::Workload {
   }
 
   std::vector<measure::Field> fields() override {
-    if (row_ != nullptr && row_->call == &Api::copy) return {measure::output(copied_.view())};
+    if (row_ != nullptr && row_->call == &Api::copy) {
+      device::MatrixView const view = copied_.view();
+      return {measure::output(of_rank_0(vector_field("copied", view, view.cols), rank_))};
+    }
     bool const counted = row_ != nullptr && row_->call == &Api::launch;
     auto* const marks = counted ? counters_.data() : marks_.data();
     auto const n = static_cast<std::int64_t>(kMarks);
-    return {measure::output({marks, core::DataType::i64, 1, n, n})};
+    device::MatrixView const view{marks, core::DataType::i64, 1, n, n};
+    return {measure::output(of_rank_0(vector_field("marks", view, n), rank_))};
   }
 
  private:

@@ -38,6 +38,10 @@ class Broadcast final : public Exchange {
   }
 
  private:
+  measure::Field output_field(std::string name, device::MatrixView const& view) const override {
+    return of_rank_0(vector_field(std::move(name), view, n_), rank_);
+  }
+
   comm::Request exchange(comm::Channel& channel, device::StreamView stream) override {
     return channel.broadcast(out_piece(0, n_), 0, stream,
                              case_.parameters.as<Parameters>().broadcast);

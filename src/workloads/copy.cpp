@@ -131,10 +131,14 @@ class Copy final : public measure::Workload {
   }
 
   std::vector<measure::Field> fields() override {
-    std::vector<measure::Field> all{measure::input(from_), measure::output(to_)};
+    auto const named = [&](std::string name, device::MatrixView const& view) {
+      return of_rank_0(vector_field(std::move(name), view, n_), rank_);
+    };
+    std::vector<measure::Field> all{measure::input(named("from", from_)),
+                                    measure::output(named("to", to_))};
     if (both()) {
-      all.push_back(measure::input(back_from_));
-      all.push_back(measure::output(back_to_));
+      all.push_back(measure::input(named("back_from", back_from_)));
+      all.push_back(measure::output(named("back_to", back_to_)));
     }
     for (measure::Field& field : all) field.is_pageable = reach_of(field.view) == Reach::host;
     return all;

@@ -193,6 +193,22 @@ measure::Field field(std::string name, device::MatrixView const& view, Layout co
   return result;
 }
 
+measure::Field vector_field(std::string name, device::MatrixView const& view, std::int64_t n,
+                            std::int64_t first) {
+  measure::Field result;
+  result.name = std::move(name);
+  result.type = view.type;
+  result.view = view;
+  result.shape = {n};
+  result.blocks = {{0, first, view}};
+  return result;
+}
+
+measure::Field of_rank_0(measure::Field field, int rank) {
+  if (rank != 0) field.blocks.clear();
+  return field;
+}
+
 measure::Verdict agree(comm::World const& world, Finding const& mine) {
   measure::Verdict verdict;
   verdict.error = world.group().max(mine.error);

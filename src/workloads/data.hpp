@@ -95,6 +95,11 @@ std::vector<T> download(device::MatrixView const& view, device::StreamView strea
 
 /// The blocks of a matrix as fields want them: maximal rectangles that are contiguous globally.
 measure::Field field(std::string name, device::MatrixView const& view, Layout const& layout);
+/// A vector of n elements, of which this rank has those from `first` on.
+measure::Field vector_field(std::string name, device::MatrixView const& view, std::int64_t n,
+                            std::int64_t first = 0);
+/// Of arrays that every rank has under one name a file holds rank 0's.
+measure::Field of_rank_0(measure::Field field, int rank);
 
 /// What one rank found; agree() makes a verdict of all of them.
 struct Finding {

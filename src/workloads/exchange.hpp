@@ -30,11 +30,21 @@ class Exchange : public measure::Workload {
     world.stream().fill(out_.view().data, 0xFF, out_.bytes());
   }
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) final;
-  std::vector<measure::Field> fields() override { return {measure::output(out_.view())}; }
+  std::vector<measure::Field> fields() override {
+    return {row_field("in", in_.view()), measure::output(output_field("out", out_.view()))};
+  }
 
  protected:
   /// Enqueues the exchange.
   virtual comm::Request exchange(comm::Channel& channel, device::StreamView stream) = 0;
+  /// The output as a file holds it.
+  virtual measure::Field output_field(std::string name, device::MatrixView const& view) const {
+    return row_field(std::move(name), view);
+  }
+  /// Row `rank` of a matrix of all ranks' rows.
+  measure::Field row_field(std::string name, device::MatrixView const& view) const {
+    return field(std::move(name), view, {{ranks_, 0, ranks_}, {n_, 0, 1}, rank_, 0});
+  }
   /// Elements that this rank receives.
   virtual std::int64_t received() const { return n_; }
 

@@ -145,11 +145,8 @@ class Gemm final : public measure::Workload {
     fill(view, region_of(whole(view.rows, view.cols), transposed), source, world);
   }
 
-  /// All ranks have matrices of the same names, of which a file holds one: rank 0's.
   measure::Field field_of(std::string name, device::MatrixView const& view) const {
-    measure::Field result = field(std::move(name), view, whole(view.rows, view.cols));
-    if (rank_ != 0) result.blocks.clear();
-    return result;
+    return of_rank_0(field(std::move(name), view, whole(view.rows, view.cols)), rank_);
   }
 
   core::Case case_;

@@ -105,11 +105,7 @@ class Integral final : public measure::Workload {
 
   std::vector<measure::Field> fields() override {
     std::vector<measure::Field> all = over_ranks_.fields();
-    device::MatrixView const last = all.back().view;
-    measure::Field total{.name = "integral", .type = last.type, .shape = {1}};
-    total.view = last.block(0, last.cols - 1, 1, 1);
-    if (problem_.block_first == 0) total.blocks = {{0, 0, total.view}};
-    all.push_back(total);
+    all.push_back(over_ranks_.total("integral"));
     return all;
   }
 

@@ -165,7 +165,8 @@ class Memory final : public measure::Workload {
 
   std::vector<measure::Field> fields() override {
     std::int64_t const n = left_ == Result::walk ? 2 : std::int64_t{readers_} * lanes_.count;
-    return {measure::output({result_.data(), core::DataType::i32, 1, n, n})};
+    device::MatrixView const view{result_.data(), core::DataType::i32, 1, n, n};
+    return {measure::output(of_rank_0(vector_field("result", view, n), rank_))};
   }
 
   std::vector<measure::Extra> observed() override {

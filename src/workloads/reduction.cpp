@@ -175,9 +175,13 @@ class Reduction final : public measure::Workload {
   std::vector<measure::Field> fields() override {
     std::vector<measure::Field> all = over_ranks_.fields();
     if (!p_.finish) all.clear();  // partial results alone, of which only the variant knows how many
-    if (is_streamed()) return all;
-    all.push_back(measure::input(x_.view()));
-    if (vectors() == 2) all.push_back(measure::input(y_.view()));
+    if (p_.finish) all.push_back(over_ranks_.total("total"));
+    for (int v = 0; v < vectors(); ++v) {
+      device::MatrixView const part =
+          is_streamed() ? streamed_.on_host(v) : (v == 0 ? x_ : y_).view();
+      measure::Field const part_of_all = vector_field(v == 0 ? "x" : "y", part, n_, first_);
+      all.push_back(is_streamed() ? part_of_all : measure::input(part_of_all));
+    }
     return all;
   }
 

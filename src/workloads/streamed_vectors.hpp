@@ -25,6 +25,11 @@ class StreamedVectors {
   }
   std::int64_t chunks() const { return (count_ + each_ - 1) / each_; }
 
+  /// Vector v where it lies.
+  device::MatrixView on_host(int v) const {
+    return {host_[static_cast<std::size_t>(v)].data(), type_, 1, count_, count_};
+  }
+
   /// Vector v becomes elements [first, first + count) of row 0 of `source`. Blocks.
   void fill(int v, std::int64_t first, Source const& source, comm::World& world);
 

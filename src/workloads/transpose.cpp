@@ -80,7 +80,10 @@ class Transpose final : public measure::Workload {
   }
 
   std::vector<measure::Field> fields() override {
-    return {measure::input(in_.view()), measure::output(out_.view())};
+    auto const matrix = [&](std::string name, device::MatrixView const& view) {
+      return of_rank_0(field(std::move(name), view, whole(view.rows, view.cols)), rank_);
+    };
+    return {measure::input(matrix("in", in_.view())), measure::output(matrix("out", out_.view()))};
   }
 
  private:

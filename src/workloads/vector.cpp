@@ -78,8 +78,12 @@ class Vector final : public measure::Workload {
   }
 
   std::vector<measure::Field> fields() override {
-    std::vector<measure::Field> all{measure::output(shifted(out_)), measure::input(shifted(x_))};
-    if (operation_ == vector::Operation::add) all.push_back(measure::input(shifted(y_)));
+    auto const named = [&](std::string name, device::Matrix const& matrix) {
+      return of_rank_0(vector_field(std::move(name), shifted(matrix), n_), rank_);
+    };
+    std::vector<measure::Field> all{measure::output(named("out", out_)),
+                                    measure::input(named("x", x_))};
+    if (operation_ == vector::Operation::add) all.push_back(measure::input(named("y", y_)));
     return all;
   }
 

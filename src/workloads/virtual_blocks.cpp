@@ -73,6 +73,11 @@ std::vector<measure::Field> RankReduction::fields() const {
           measure::output({outputs_.data() + 1, core::DataType::f64, 1, 1, 1})};
 }
 
+measure::Field RankReduction::total(std::string name) const {
+  device::MatrixView const view{outputs_.data() + total_at_, core::DataType::f64, 1, 1, 1};
+  return of_rank_0(vector_field(std::move(name), view, 1), mine_.first == 0 ? 0 : 1);
+}
+
 device::MatrixView RankReduction::my_blocks() const {
   return {blocks_.data(), core::DataType::f64, 1, mine_.count, mine_.count};
 }

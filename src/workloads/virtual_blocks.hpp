@@ -32,6 +32,8 @@ class RankReduction {
   void run(comm::World& world);
   /// partial and total; for reproducible ones the values of this rank's blocks and the total.
   std::vector<measure::Field> fields() const;
+  /// The total, for files.
+  measure::Field total(std::string name) const;
   /// This rank's part as one number, from what the kernel wrote. Blocks.
   double partial_value(comm::World const& world) const;
   double total_value(comm::World const& world) const;

@@ -63,14 +63,124 @@ name = "waves"
 workload = "integral"
 type = "f64"
 size = "1000003"
+
+[[case]]
+name = "vector"
+workload = "vector"
+size = "10007"
+
+[[case]]
+name = "copy"
+workload = "copy"
+size = "10007"
+
+[[case]]
+name = "memory"
+workload = "memory"
+size = "48Ki"
+volume = "1Mi"
+
+[[case]]
+name = "api"
+workload = "api"
+size = "1007"
+
+[[case]]
+name = "pipeline"
+workload = "pipeline"
+size = "30007"
+intervals = 4
+
+[[case]]
+name = "transpose"
+workload = "transpose"
+size = "(133,257)"
+
+[[case]]
+name = "reduction"
+workload = "reduction"
+operation = "dot"
+size = "100003"
+
+[[case]]
+name = "streamed"
+workload = "reduction"
+size = "100003"
+source = "host"
+chunk = "128Ki"
+
+[[case]]
+name = "gemm"
+workload = "gemm"
+size = "(51,47,53)"
+
+[[case]]
+name = "allreduce"
+workload = "allreduce"
+size = "4007"
+
+[[case]]
+name = "field_io"
+workload = "field_io"
+size = "(203,307)"
 """
+EXCHANGES = """
+[[case]]
+name = "broadcast"
+workload = "broadcast"
+size = "4007"
+
+[[case]]
+name = "alltoall"
+workload = "alltoall"
+size = "4007"
+
+[[case]]
+name = "sendrecv"
+workload = "sendrecv"
+size = "4007"
+"""
+
+
+def other_workloads(folder, ranks):
+    def read(name, *fields):
+        with h5py.File(folder / f"{name}.h5") as file:
+            return [file[field][...] for field in fields]
+
+    def equal(name, one, other):
+        check(one.size > 0 and numpy.array_equal(one, other), f"{name}: {one.shape} {other.shape} differ")
+
+    x, y, out = read("vector", "x", "y", "out")
+    equal("vector", out, x + y)
+    equal("copy", *read("copy", "from", "to"))
+    check(read("memory", "result")[0].size > 1 and read("api", "marks")[0].size > 1, "memory, api: nothing is saved")
+    check(bool((read("pipeline", "integrals")[0] > 0).all()), "pipeline: the integrals of all intervals")
+    before, after = read("transpose", "in", "out")
+    check(before.shape == (133, 257), f"transpose: {before.shape}")
+    equal("transpose", after, before.T)
+    x, y, total = read("reduction", "x", "y", "total")
+    check(x.shape == (100003,) and abs(float(total[0]) - float(x @ y)) < 1e-9 * float(abs(x) @ abs(y)), "reduction")
+    x, total = read("streamed", "x", "total")
+    check(x.shape == (100003,) and abs(float(total[0]) - float(x.sum())) < 1e-9 * float(abs(x).sum()), "streamed")
+    a, b, c = read("gemm", "A", "B", "C")
+    check(bool((abs(c - a @ b) < 1e-12 * (abs(a) @ abs(b))).all()), "gemm: C is not A B")
+    x, out = read("allreduce", "in", "out")
+    check(x.shape == (ranks, 4007) and bool((abs(out - x.sum(0)) < 1e-12 * abs(x).sum(0)).all()), "allreduce")
+    check(read("field_io", "A")[0].shape == (203, 307), "field_io")
+    if ranks == 1:
+        return
+    x, out = read("broadcast", "in", "out")
+    equal("broadcast", out, x[0])
+    equal("alltoall", *read("alltoall", "in", "out"))
+    x, out = read("sendrecv", "in", "out")
+    equal("sendrecv", out, numpy.roll(x, 1, 0))
 
 
 def main():
     ranks = int(sys.argv[1])
     program = Program(sys.argv[2:])
     source = program.folder / "input.toml"
-    source.write_text(INPUT)
+    source.write_text(INPUT + (EXCHANGES if ranks > 1 else ""))
     process, _, directory = program.run(source, ranks=ranks)
     check(process.returncode == 0, "the run must pass", process)
 
@@ -96,7 +206,8 @@ def main():
     with h5py.File(directory / "fields" / "waves.h5") as fields:
         integral = float(fields["integral"][0])
     check(abs(integral / (10000 * math.pi) - 1) < 1e-9, f"waves: {integral} instead of 10000 pi")
-    print("a product, a transpose and an integral agree with numpy")
+    other_workloads(directory / "fields", ranks)
+    print("what all workloads saved agrees with numpy")
 
 
 main()
