@@ -8,11 +8,37 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
 #include <functional>
 #include <sstream>
 
 using quadrille::core::Exit;
 namespace commands = quadrille::commands;
+
+namespace {
+
+/// For the commands that only read: one that measures ends its job by itself.
+[[noreturn]] void leave(std::string const& why) {
+  fmt::print(stderr, "quadrille: {}\n", why);
+  std::_Exit(static_cast<int>(Exit::runtime));
+}
+
+/// fmt throws where standard output takes no more.
+[[noreturn]] void leave_on_exception() {
+  try {
+    if (std::exception_ptr const thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (std::exception const& error) {
+    leave(error.what());
+  } catch (...) {
+  }
+  leave("uncaught exception of an unknown type");
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{
@@ -121,5 +147,10 @@ int main(int argc, char** argv) {
     int const code = speaks ? app.exit(error) : app.exit(error, nowhere, nowhere);
     return code == 0 ? 0 : static_cast<int>(Exit::bad_config);
   }
-  return static_cast<int>(command());
+  std::set_terminate(leave_on_exception);
+  Exit const code = command();
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    leave(fmt::format("standard output: {}", std::strerror(errno)));
+  }
+  return static_cast<int>(code);
 }

@@ -8,6 +8,7 @@
 #include "io/field_file.hpp"
 #include "io/json.hpp"
 #include "io/result_file.hpp"
+#include "io/whole_file.hpp"
 #include "measure/case_runner.hpp"
 #include "measure/fault.hpp"
 #include "measure/rounds.hpp"
@@ -19,8 +20,11 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -215,21 +219,35 @@ void save_fields(comm::World& world, measure::Workload& workload, std::string co
       static_cast<std::size_t>(std::min(world.settings().chunk_bytes, measure::kSaveBytes)));
 }
 
-/// Stdout and log.txt of rank 0.
+/// Stdout and log.txt of rank 0. One that cannot be written ends the job.
 class Output {
  public:
-  Output(bool speaks, fs::path const& log) {
+  Output(bool speaks, fs::path const& log) : path_{log}, speaks_{speaks} {
     if (speaks) log_.open(log, std::ios::app);
-    speaks_ = speaks;
   }
   void print(std::string const& text) {
     if (!speaks_) return;
-    fmt::print("{}", text);
-    std::fflush(stdout);
-    log_ << text << std::flush;
+    show(text);
+    log(text);
+  }
+  void show(std::string const& text) const {
+    if (!speaks_) return;
+    bool const shown =
+        std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+    if (!shown) core::fail(fmt::format("standard output: {}", std::strerror(errno)));
+  }
+  void log(std::string const& text) {
+    if (!speaks_) return;
+    std::error_code none;
+    std::uintmax_t const before = fs::file_size(path_, none);
+    if (log_ << text << std::flush) return;
+    int const error = errno;
+    fs::resize_file(path_, before, none);
+    core::fail(fmt::format("{}: cannot be written: {}", path_.string(), std::strerror(error)));
   }
 
  private:
+  fs::path path_;
   bool speaks_ = false;
   std::ofstream log_;
 };
@@ -254,7 +272,10 @@ class PartialTable {
           finished->records, [&](measure::Record const& known) { return known.id == record.id; });
       if (!is_there) result.records.push_back(record);
     }
-    fmt::print("{}\n{}\n", report::render_table(result), report::result_line(result, journal_));
+    std::string const table = fmt::format("{}\n{}\n", report::render_table(result),
+                                          report::result_line(result, journal_));
+    // Nobody is left to tell whether it was shown.
+    [[maybe_unused]] std::size_t const shown = std::fwrite(table.data(), 1, table.size(), stdout);
     std::fflush(stdout);
   }
 
@@ -313,8 +334,11 @@ class CaseLoop {
     // Rank 0 alone knows what ran before.
     auto const exit = static_cast<core::Exit>(world_.group().max(
         is_first() ? static_cast<std::int64_t>(measure::exit_code(result())) : 0));
-    out_.print(report::render_table(result()) + "\n" +
-               report::result_line(result(), file.string()) + "\n");
+    std::string const table =
+        report::render_table(result()) + "\n" + report::result_line(result(), file.string()) + "\n";
+    out_.show(table);
+    world_.set_last_words({});
+    out_.log(table);
     world_.group().barrier();
     return exit;
   }
@@ -412,7 +436,7 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
     if (world.rank() == 0) {
       start.journal = io::Journal{(start.directory / "result.jsonl").string()};
       start.journal.append(io::to_json_line(start.result.info));
-      std::ofstream{start.directory / "config.toml"} << start.result.info.config;
+      io::write_whole_file((start.directory / "config.toml").string(), start.result.info.config);
     }
   } else {
     std::string const why = config.run.duration_s > 0

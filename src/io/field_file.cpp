@@ -3,9 +3,12 @@
 #include "io/field_file.hpp"
 
 #include "comm/mpi_handle.hpp"
+#include "core/units.hpp"
 #include "io/hdf5.hpp"
 #include "io/page_cache.hpp"
+#include "io/whole_file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -52,12 +55,14 @@ using Batch = std::vector<Slab>;
 bool has_file(comm::Group const& group) { return kParallel || group.rank() == 0; }
 
 /// Ends the job on every rank when any rank has an error, with the words of the lowest such rank:
-/// nobody enters the next collective call alone. Collective.
+/// nobody enters the next collective call alone. What was begun is removed. Collective.
 void require_on_all(comm::Group const& group, std::string error,
-                    core::Exit code = core::Exit::runtime) {
+                    core::Exit code = core::Exit::runtime, std::string const& begun = {}) {
   int const first = group.agree(!error.empty());
   if (first < 0) return;
   group.broadcast(error, first);
+  if (group.rank() == 0 && !begun.empty()) std::remove(begun.c_str());
+  group.barrier();  // the first who fails ends the others
   core::fail(error, code);
 }
 
@@ -360,9 +365,19 @@ std::string move_round(Direction direction, comm::Group const& group, Target con
   return error;
 }
 
+/// What the system says of further bytes, where a library only says that it cannot write.
+std::string refused_bytes(std::string const& temporary) {
+  int const file = open(temporary.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  bool const takes = write_all(file, std::string(1 << 20, '\0'));
+  std::string const why = takes ? "" : fmt::format(": {}", std::strerror(errno));
+  if (file >= 0) close(file);
+  return why;
+}
+
 /// Every rank makes the same number of rounds, with empty batches where it has no more data.
 void move(Direction direction, comm::Group const& group, std::string const& path,
-          HostField const& field, Target const& to, std::size_t chunk_bytes) {
+          HostField const& field, Target const& to, std::size_t chunk_bytes,
+          std::string const& temporary = {}) {
   // MPI counts bytes in int where rank 0 gathers, and so do some MPI-IO implementations.
   constexpr std::size_t kMost = std::size_t{1} << 30;
   std::vector<Batch> const batches = make_batches(field, std::min(chunk_bytes, kMost));
@@ -373,8 +388,11 @@ void move(Direction direction, comm::Group const& group, std::string const& path
     Batch batch = k < mine ? batches[static_cast<std::size_t>(k)] : Batch{};
     if (field.fetch) batch = fetched(std::move(batch), to.element_bytes, field.fetch, memory);
     std::string error = move_round(direction, group, to, batch);
-    if (!error.empty()) error = fmt::format("{}: field '{}': {}", path, field.name, error);
-    require_on_all(group, error);
+    if (!error.empty()) {
+      error = fmt::format("{}: field '{}': {}{}", path, field.name, error,
+                          temporary.empty() ? "" : refused_bytes(temporary));
+    }
+    require_on_all(group, error, core::Exit::runtime, temporary);
   }
 }
 
@@ -443,6 +461,25 @@ std::string reserve(std::string const& path, std::string const& temporary) {
                      path, std::strerror(errno));
 }
 
+/// Takes the storage of all datasets, so that a full disk is told before anybody writes, by the
+/// system's own word: layers above have lost it. Not every file system can.
+std::string reserve_storage(std::string const& path, std::string const& temporary,
+                            std::vector<HostField> const& fields) {
+  std::size_t bytes = 0;
+  for (HostField const& field : fields) {
+    std::size_t elements = 1;
+    for (std::int64_t const extent : field.shape) elements *= static_cast<std::size_t>(extent);
+    bytes += elements * core::size_of(field.type);
+  }
+  int const file = open(temporary.c_str(), O_WRONLY | O_CLOEXEC);
+  bool const done = bytes == 0 || fallocate(file, 0, 0, static_cast<off_t>(bytes)) == 0;
+  int const error = errno;
+  if (file >= 0) close(file);
+  if (done || error == EOPNOTSUPP || error == ENOSYS) return {};
+  return fmt::format("{}: cannot be written, {} of it: {}", path,
+                     core::format_bytes(static_cast<double>(bytes)), std::strerror(error));
+}
+
 /// HDF5's own buffers, then what the operating system of each node would write later.
 std::string flush_file(comm::Group const& group, File const& file, std::string const& path) {
   if (!has_file(group)) return {};
@@ -474,16 +511,18 @@ IoTimes write_fields(comm::Group const& group, std::string const& path,
   require_on_all(group, has_file(group) && !file ? path + ": " + hdf5_error("H5Fcreate") : "",
                  core::Exit::environment);
   std::vector<Target> targets = open_all(Direction::write, group, path, file, fields);
+  require_on_all(group, group.rank() == 0 ? reserve_storage(path, temporary, fields) : "",
+                 core::Exit::runtime, temporary);
   times.open_s = watch.lap();
 
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    move(Direction::write, group, path, fields[i], targets[i], chunk_bytes);
+    move(Direction::write, group, path, fields[i], targets[i], chunk_bytes, temporary);
   }
-  require_on_all(group, flush_file(group, file, temporary), core::Exit::environment);
+  require_on_all(group, flush_file(group, file, temporary), core::Exit::runtime, temporary);
   times.transfer_s = watch.lap();
 
   targets.clear();
-  require_on_all(group, close_file(group, file));
+  require_on_all(group, close_file(group, file), core::Exit::runtime, temporary);
   require_on_all(group, group.rank() == 0 ? publish(temporary, path) : "", core::Exit::environment);
   times.close_s = watch.lap();
   return times;

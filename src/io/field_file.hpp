@@ -40,8 +40,10 @@ struct IoTimes {
 };
 
 /// Collective. Writes each field as a contiguous dataset of its name, at most `chunk_bytes` per
-/// call; elements that no rank owns are zero. Written beside `path` and renamed at the end. An
-/// existing file, or a place that cannot be written, ends the job with Exit::environment.
+/// call, and as many again of host memory for what is fetched; elements that no rank owns are zero.
+/// Written beside `path` and renamed at the end; the storage that it takes is reserved before. An
+/// existing file, or a place that cannot be written, ends the job with Exit::environment; a full
+/// disk ends it with Exit::runtime and leaves nothing.
 IoTimes write_fields(comm::Group const& group, std::string const& path,
                      std::vector<HostField> const& fields, std::size_t chunk_bytes);
 

@@ -2,12 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/hdf5.hpp"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -42,18 +36,6 @@ Type string_type() {
   QUAD_HDF5(H5Tset_size(type, H5T_VARIABLE));
   QUAD_HDF5(H5Tset_cset(type, H5T_CSET_UTF8));
   return type;
-}
-
-std::string publish(std::string const& temporary, std::string const& path) {
-  // Some file systems (NFS) cannot refuse to replace; there, look first.
-  bool done = renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0;
-  if (!done && errno == EINVAL) {
-    done = access(path.c_str(), F_OK) != 0 && std::rename(temporary.c_str(), path.c_str()) == 0;
-    if (!done && access(path.c_str(), F_OK) == 0) errno = EEXIST;
-  }
-  if (done) return {};
-  return fmt::format("{}: cannot be given its name: {}; the data are in {}", path,
-                     std::strerror(errno), temporary);
 }
 
 }  // namespace quadrille::io

@@ -64,9 +64,6 @@ Properties file_access();
 /// Strings of any length in UTF-8; h5py shows them as str.
 Type string_type();
 
-/// Gives a finished temporary file its name. Empty, or why not: it never replaces a file.
-std::string publish(std::string const& temporary, std::string const& path);
-
 }  // namespace quadrille::io
 
 /// Evaluates an HDF5 call; a negative result ends the job with HDF5's own words.

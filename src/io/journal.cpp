@@ -3,6 +3,7 @@
 #include "io/journal.hpp"
 
 #include "core/error.hpp"
+#include "io/whole_file.hpp"
 
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -10,6 +11,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <tuple>
 
 namespace quadrille::io {
 
@@ -51,16 +53,20 @@ void Journal::truncate(std::int64_t bytes) {
 
 void Journal::append(std::string const& json_line) {
   std::string const line = json_line + '\n';
-  require(std::fwrite(line.data(), 1, line.size(), file_.get()) == line.size() &&
-              std::fflush(file_.get()) == 0 && fsync(fileno(file_.get())) == 0,
-          "cannot append to");
+  int const file = fileno(file_.get());
+  off_t const end = lseek(file, 0, SEEK_END);
+  bool const kept = write_all(file, line) && fsync(file) == 0;
+  int const error = errno;
+  // Half a line would be nobody's.
+  if (!kept) std::ignore = ftruncate(file, end);
+  errno = error;
+  require(kept, "cannot append to");
 }
 
 void Journal::require(bool kept, char const* what) const {
   if (kept) return;
   core::fail(fmt::format("{}: {} the journal: {}; earlier lines are kept", path_, what,
-                         std::strerror(errno)),
-             core::Exit::environment);
+                         std::strerror(errno)));
 }
 
 }  // namespace quadrille::io

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <map>
 
 namespace quadrille::workloads {
@@ -200,16 +202,21 @@ class FieldIo final : public measure::Workload {
     auto const size = core::size_of(case_.type);
     std::size_t const row_bytes = static_cast<std::size_t>(layout_.local_cols()) * size;
     bool complete = true;
-    for (std::int64_t i = 0; i < layout_.local_rows() && row_bytes > 0; ++i) {
+    for (std::int64_t i = 0; complete && i < layout_.local_rows() && row_bytes > 0; ++i) {
       auto const place = static_cast<off_t>(
           static_cast<std::size_t>(layout_.global_row(i) * n_ + layout_.global_col(0)) * size);
       std::byte* const row = memory.data() + static_cast<std::size_t>(i) * row_bytes;
-      complete = complete && call(file, row, row_bytes, place) == static_cast<ssize_t>(row_bytes);
+      errno = 0;
+      complete = call(file, row, row_bytes, place) == static_cast<ssize_t>(row_bytes);
     }
-    complete = (flags == O_RDONLY || fsync(file) == 0) && complete;
+    complete = complete && (flags == O_RDONLY || fsync(file) == 0);
+    int const error = errno;
     close(file);
-    if (!complete)
-      core::fail("field_io: '" + path + "' took or gave less than a row; is the disk full?");
+    if (complete) return;
+    // What is left takes the room that is missing.
+    if (flags != O_RDONLY) std::remove(path.c_str());
+    core::fail(
+        fmt::format("field_io: '{}' took or gave less than a row: {}", path, std::strerror(error)));
   }
 
   core::Case case_;

@@ -5,6 +5,7 @@
 #include "io/hdf5.hpp"
 #include "io/journal.hpp"
 #include "io/json.hpp"
+#include "io/whole_file.hpp"
 #include "support/sample_result.hpp"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "io/whole_file.hpp"
+
+#include "core/error.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace quadrille::io {
+
+bool write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t const written = write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+void write_whole_file(std::string const& path, std::string_view bytes) {
+  std::string const temporary = fmt::format("{}.tmp.{}", path, getpid());
+  int const file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) {
+    core::fail(fmt::format("{}: cannot create: {}; choose an output directory that can be written",
+                           path, std::strerror(errno)),
+               core::Exit::environment);
+  }
+  bool const written = write_all(file, bytes) && fsync(file) == 0;
+  int const error = errno;
+  bool const closed = close(file) == 0;
+  if (!written || !closed) {
+    std::string const why = std::strerror(written ? errno : error);
+    std::remove(temporary.c_str());
+    core::fail(fmt::format("{}: cannot be written: {}", path, why));
+  }
+  std::string const status = publish(temporary, path);
+  if (!status.empty()) core::fail(status, core::Exit::environment);
+}
+
+std::string publish(std::string const& temporary, std::string const& path) {
+  // Some file systems (NFS) cannot refuse to replace; there, look first.
+  bool done = renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0;
+  if (!done && errno == EINVAL) {
+    done = access(path.c_str(), F_OK) != 0 && std::rename(temporary.c_str(), path.c_str()) == 0;
+    if (!done && access(path.c_str(), F_OK) == 0) errno = EEXIST;
+  }
+  if (done) return {};
+  return fmt::format("{}: cannot be given its name: {}; the data are in {}", path,
+                     std::strerror(errno), temporary);
+}
+
+}  // namespace quadrille::io

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace quadrille::io {
+
+/// Writes all of it, however little single calls take. False with errno where it cannot.
+bool write_all(int file, std::string_view bytes);
+
+/// Writes a file beside `path`, flushes it to the storage and gives it its name: it is there whole
+/// or not at all. Ends the job with Exit::environment where it cannot be created, with Exit::runtime
+/// where it cannot be written, as on a full disk.
+void write_whole_file(std::string const& path, std::string_view bytes);
+
+/// Gives a finished temporary file its name. Empty, or why not: it never replaces a file.
+std::string publish(std::string const& temporary, std::string const& path);
+
+}  // namespace quadrille::io
