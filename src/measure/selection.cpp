@@ -187,8 +187,9 @@ Memory overhead_of(core::Case const& spec, WorkloadEntry const& entry, comm::Wor
   if (spec.check != core::Check::off) memory.host += 64 * kMiB;
   if (spec.save) memory.host += 2 * static_cast<double>(kSaveBytes);
   if (entry.schema.keys.transport && world.size() > 1) memory.host += 32 * kMiB;
-  // In numbers and as text, on the rank that writes them.
-  auto const repetitions = static_cast<double>(spec.repetitions + spec.warmup.count);
+  // Samples, in numbers and as text, on the rank that writes them. They come one by one: a run of
+  // more is there to be stopped.
+  double const repetitions = std::min(1e5, static_cast<double>(spec.repetitions));
   memory.host += repetitions * world.size() * (spec.legs ? 4 : 1) * 32 *
                  static_cast<double>(entry.variants.size());
   return memory;

@@ -9,7 +9,7 @@
 namespace quadrille::measure {
 namespace {
 
-constexpr kernels::VariantInfo kOwn{.name = "own", .source = "test", .summary = "test"};
+constexpr kernels::VariantInfo kFast{.name = "own", .source = "test", .summary = "test"};
 constexpr kernels::VariantInfo kReference{
     .name = "reference", .role = kernels::Role::reference, .source = "test", .summary = "test"};
 constexpr kernels::VariantInfo kPeer{
@@ -36,43 +36,43 @@ struct EstimatedSeconds : testing::Test {
 };
 
 TEST_F(EstimatedSeconds, AreThoseOfAllRepetitions) {
-  EXPECT_NEAR(of({&kOwn}), 2 * 13, 1) << "first run, warm-up and one of each leg, ten";
+  EXPECT_NEAR(of({&kFast}), 2 * 13, 1) << "first run, warm-up and one of each leg, ten";
   spec.repetitions = 1000;
-  EXPECT_NEAR(of({&kOwn}), 2 * 1003, 20);
+  EXPECT_NEAR(of({&kFast}), 2 * 1003, 20);
   spec.batch = 10;
-  EXPECT_NEAR(of({&kOwn}), 2 * 10003, 200);
+  EXPECT_NEAR(of({&kFast}), 2 * 10003, 200);
 }
 
 TEST_F(EstimatedSeconds, AddUpVariantsAndLegs) {
-  double const one = of({&kOwn});
-  EXPECT_NEAR(of({&kOwn, &kOwn}), 2 * one, 1);
+  double const one = of({&kFast});
+  EXPECT_NEAR(of({&kFast, &kFast}), 2 * one, 1);
   EXPECT_GT(of({&kReference}), 50 * one) << "a textbook's loops are slow";
   spec.legs = true;
-  EXPECT_GT(of({&kOwn}), 3 * one);
+  EXPECT_GT(of({&kFast}), 3 * one);
   EXPECT_NEAR(of({&kPeer}), one, 1) << "a peer has no legs";
 }
 
 TEST_F(EstimatedSeconds, CountClocksThatRunForATime) {
   description.amount = 2e3;
-  EXPECT_LT(of({&kOwn}), 1);
+  EXPECT_LT(of({&kFast}), 1);
   spec.warmup.seconds = 4;
-  EXPECT_GT(of({&kOwn}), 4);
+  EXPECT_GT(of({&kFast}), 4);
   spec.clock = core::Clock::sustained;
-  EXPECT_GT(of({&kOwn, &kOwn}), 2 * (4 + 3));
+  EXPECT_GT(of({&kFast, &kFast}), 2 * (4 + 3));
 }
 
 TEST_F(EstimatedSeconds, CountTheCheck) {
   description.amount = 2e3;
   description.memory_bytes = 8e9;
-  double const checked = of({&kOwn});
+  double const checked = of({&kFast});
   spec.check = core::Check::off;
-  EXPECT_NEAR(checked - of({&kOwn}), 20, 1) << "two checks of 1e9 elements";
+  EXPECT_NEAR(checked - of({&kFast}), 20, 1) << "two checks of 1e9 elements";
 }
 
 TEST_F(EstimatedSeconds, CountMessages) {
   description.amount = 0;
   description.network_bytes = 4e9;
-  EXPECT_NEAR(of({&kOwn}), 4 * 13, 1);
+  EXPECT_NEAR(of({&kFast}), 4 * 13, 1);
 }
 
 TEST(AssumedRates, AreOfThisCaseAndNeverZero) {
