@@ -115,7 +115,7 @@ std::string make_directory(comm::World const& world, fs::path const& directory, 
 }
 
 measure::RunInfo describe_run(comm::World const& world, core::Config const& config,
-                              std::string const& id) {
+                              std::string const& id, measure::Fault fault) {
   measure::RunInfo info;
   info.run_id = id;
   info.started = now_utc();
@@ -124,6 +124,10 @@ measure::RunInfo describe_run(comm::World const& world, core::Config const& conf
   info.build = build_facts();
   info.environment = environment_facts();
   info.ranks = world.placements();
+  if (fault != measure::Fault::none) {
+    info.events.push_back(
+        fmt::format("--inject-fault {}: results were damaged on purpose", core::to_text(fault)));
+  }
   for (core::Case const& spec : config.cases) {
     if (spec.throttle <= 0) continue;
     info.events.push_back(fmt::format("{}: modelled link, all messages of a rank leave at {}",
@@ -429,7 +433,7 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
   std::string id = arguments.run_id.empty() ? unique_id() : arguments.run_id;
   world.group().broadcast(id);
   RunStart start{.directory = fs::path{config.run.output} / id};
-  start.result.info = describe_run(world, config, id);
+  start.result.info = describe_run(world, config, id, fault);
   if (arguments.resume.empty()) {
     std::string const why = make_directory(world, start.directory, arguments.force);
     if (!why.empty()) return refuse(world, why, core::Exit::environment);

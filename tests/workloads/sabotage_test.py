@@ -70,6 +70,7 @@ def main():
     check(report is not None, "no result was written", process)
     check(process.returncode == 1, "a damaged run must end with 1", process)
     check("RESULT FAIL" in process.stdout, "the last line must say FAIL", process)
+    check("--inject-fault bit_flip" in process.stdout, "the result must say that it was damaged", process)
     for case in report["cases"]:
         check(case["verdict"] == "FAIL" and case["rate"] is None, f"a wrong result has no speed: {case}", process)
 
