@@ -4,6 +4,7 @@
 
 #include "common/variant.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -49,8 +50,9 @@ constexpr double compulsory_bytes(double m, double n, double k, double beta, dou
 ///       is a random part of the sum so far, s_l, so all are sqrt(sum s_l^2). Terms of both signs
 ///       walk at random: s_l^2 is about l |a|^2 |b|^2 / k^2. Terms of one sign: s_l = l c / k
 ///   eps_in (4 |a| |b| / sqrt(k) + |c|)           inputs that are rounded first (tf32)
-///   eps_out (|c| + |beta c0| + |a| |b| sqrt(parts / k))
-///       storing c in its type, and what it was after each of several parts of k
+///   eps_out (|c| + |beta c0|)                    storing c in its type; of several parts of k, after
+///       each of which it is stored, eps_out (1.5 (|c| + |beta c0|) sqrt(parts) + |a| |b|
+///       sqrt(parts / k)): random too, and where the first terms are the largest each is one of c
 ///   least                                        below the normal numbers of the type
 class ErrorBound {
  public:
@@ -62,7 +64,8 @@ class ErrorBound {
     double const size = std::abs(c) + std::abs(c0);
     return adding_ * (ab + root_k_ * std::abs(c) + std::abs(c0)) +
            rounding_ * (4 * ab / root_k_ + std::abs(c)) +
-           storing_ * (size + root_parts_ / root_k_ * ab) + least_;
+           storing_ * (std::max(1.0, 1.5 * root_parts_) * size + root_parts_ / root_k_ * ab) +
+           least_;
   }
 
  private:

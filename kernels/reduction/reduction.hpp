@@ -41,6 +41,8 @@ struct Problem {
     /// Enqueues the second kernel alone, which joins what a launch with `finish == false` has left
     /// in scratch: for variants whose source times the first kernel alone.
     void (*finish)(Problem const& problem, device::StreamView stream) = nullptr;
+    /// norm2 is the square of a root that a library took: not exact for whole numbers either.
+    bool squares_root = false;
   };
 
   void const* x = nullptr;

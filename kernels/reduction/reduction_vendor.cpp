@@ -107,9 +107,12 @@ extern constinit Variant<Problem> const vendor_host{
      .source = "OpenBLAS",
      .summary = "cblas_ddot and cblas_dnrm2, a part for each thread"},
     launch,
-    {.unsupported = unsupported, .notes = {.chain = [](double n, device::Facts const& device) {
-                                   // Lanes of the widest vectors.
-                                   return n / (16.0 * std::max(1, device.multiprocessors)) + 64;
-                                 }}}};
+    {.unsupported = unsupported,
+     .notes = {.chain =
+                   [](double n, device::Facts const& device) {
+                     // Lanes of the widest vectors.
+                     return n / (16.0 * std::max(1, device.multiprocessors)) + 64;
+                   },
+               .squares_root = true}}};
 
 }  // namespace quadrille::kernels::reduction

@@ -184,6 +184,6 @@ extern constinit Variant<Problem> const vendor_blas_cuda{
      .source = "cuBLAS",
      .summary = "cublasDdot, cublasDnrm2 and those of f32"},
     QUAD_TOOLKIT_LAUNCH(launch_blas),
-    {.unsupported = products_only, .notes = {.chain = chain_of_grid<128>}}};
+    {.unsupported = products_only, .notes = {.chain = chain_of_grid<128>, .squares_root = true}}};
 
 }  // namespace quadrille::kernels::reduction

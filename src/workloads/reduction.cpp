@@ -293,8 +293,10 @@ class Reduction final : public measure::Workload {
 
   double allowed(Reference const& reference, std::int64_t n, device::Facts const& device) const {
     double const epsilon = core::epsilon_of(problem().accumulator);
-    if (core::is_whole(case_.data) && reference.magnitude * epsilon < 1) return 0;
-    auto const chain_of = launched_->specifics.notes.chain;
+    auto const& notes = launched_->specifics.notes;
+    bool const is_root = operation_ == Operation::norm2 && notes.squares_root;
+    if (core::is_whole(case_.data) && reference.magnitude * epsilon < 1 && !is_root) return 0;
+    auto const chain_of = notes.chain;
     auto const count = static_cast<double>(n);
     double const chain = p_.reproducible
                              ? count / (reduction::kVirtualBlocks * reduction::kLanes) + 20
