@@ -9,7 +9,6 @@ import io
 import json
 import pathlib
 import signal
-import subprocess
 import sys
 import time
 
@@ -53,10 +52,8 @@ def main():
     check([c["id"] for c in rerun["cases"]] == [c["id"] for c in report["cases"]], "config.toml runs again")
 
     # A signal keeps what was finished.
-    command = [*program.launcher, "-n", "2", program.binary, "run", TESTS / "workloads" / "small.toml", "--run-id",
-               "stopped", "--set", f"run.output={program.folder}", "--set", "run.repetitions=1000000", "--only",
-               "vector,summa"]
-    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = program.start("run", TESTS / "workloads" / "small.toml", "--run-id", "stopped", "--set",
+                            "run.repetitions=1000000", "--only", "vector,summa", ranks=2)
     time.sleep(4)
     process.send_signal(signal.SIGUSR1)
     out, err = process.communicate(timeout=60)

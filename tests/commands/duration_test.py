@@ -7,7 +7,6 @@ duration_test.py BINARY LAUNCHER...
 import json
 import pathlib
 import signal
-import subprocess
 import sys
 import time
 
@@ -34,9 +33,7 @@ def main():
     for case in report["cases"]:
         check(case["verdict"] == "FAIL" and case["reason"].startswith("round 2: "), f"{case}", process)
 
-    command = [*program.launcher, "-n", "2", program.binary, "run", SMALL, "--only", "vector", "--duration", "1h",
-               "--run-id", "stopped", "--set", f"run.output={program.folder}"]
-    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = program.start("run", SMALL, "--only", "vector", "--duration", "1h", "--run-id", "stopped", ranks=2)
     journal = program.folder / "stopped" / "result.jsonl"
     while not journal.exists() or len(journal.read_text().splitlines()) < 3:
         check(process.poll() is None, "it ended by itself")

@@ -6,7 +6,6 @@ endurance_test.py SECONDS INPUT BINARY LAUNCHER...
 """
 import os
 import pathlib
-import subprocess
 import sys
 import time
 
@@ -43,11 +42,9 @@ def main():
     program = Program(sys.argv[3:])
     run_id = f"endurance-{os.getpid()}"
     errors = program.folder / "stderr"
-    command = [*program.launcher, "-n", "2", program.binary, "run", source, "--duration", f"{seconds}s", "--run-id",
-               run_id, "--set", f"run.output={program.folder}"]
     samples = {}
     with open(errors, "w") as stderr:
-        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=stderr, text=True)
+        process = program.start("run", source, "--duration", f"{seconds}s", "--run-id", run_id, ranks=2, stderr=stderr)
         while process.poll() is None:
             time.sleep(0.25)
             if ", round " not in errors.read_text():

@@ -6,7 +6,6 @@ killed_test.py BINARY LAUNCHER...
 """
 import json
 import pathlib
-import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
@@ -36,9 +35,7 @@ repetitions = 1000000000
 
 def kill_in_second_case(program, source):
     # Without a launcher, which would tell the program before it ends it.
-    process = subprocess.Popen([program.binary, "run", source, "--run-id", "killed", "--set",
-                                f"run.output={program.folder}"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                               text=True)
+    process = program.start("run", source, "--run-id", "killed", ranks=0)
     lines = []
     for line in process.stderr:
         lines.append(line)

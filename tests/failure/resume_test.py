@@ -63,10 +63,9 @@ class Job(subprocess.Popen):
     """A run under the launcher that can be killed as a whole."""
 
     def __init__(self, program, *arguments):
-        self.command = [*program.launcher, "-n", str(RANKS), program.binary, "run", program.source, "--set",
-                        f"run.output={program.folder}", *arguments]
-        super().__init__([str(word) for word in self.command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                         text=True)
+        self.command = program.command("run", program.source, "--set", f"run.output={program.folder}", *arguments,
+                                       ranks=RANKS)
+        super().__init__(self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def processes(self):
         """The launcher and what it started."""

@@ -51,9 +51,8 @@ class Job(subprocess.Popen):
         self.directory = program.folder / name
         source = program.folder / f"{name}.toml"
         source.write_text(INPUT.format(second))
-        launcher = [*program.launcher, "-n", ranks] if ranks else []
-        command = [*launcher, program.binary, "run", source, "--set", f"run.output={program.folder}", *arguments]
-        super().__init__([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        command = program.command("run", source, "--set", f"run.output={program.folder}", *arguments, ranks=ranks)
+        super().__init__(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.began = []
         for line in self.stderr:
             self.began.append(line)

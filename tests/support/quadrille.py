@@ -20,11 +20,20 @@ class Program:
         self.folder = pathlib.Path(self.scratch.name)
         self.numbers = itertools.count(1)
 
+    def command(self, *arguments, ranks=1):
+        """The words that start it; with ranks = 0 without a launcher."""
+        launcher = [*self.launcher, "-n", str(ranks)] if ranks else []
+        return [*launcher, self.binary, *map(str, arguments)]
+
     def call(self, *arguments, ranks=1, timeout=120, **kwargs):
         """Returns the finished process; its exit code is the launcher's."""
-        command = [*self.launcher, "-n", str(ranks)] if ranks else []
-        return subprocess.run([*command, self.binary, *map(str, arguments)], text=True, timeout=timeout,
-                              capture_output=True, **kwargs)
+        return subprocess.run(self.command(*arguments, ranks=ranks), text=True, timeout=timeout, capture_output=True,
+                              **kwargs)
+
+    def start(self, *arguments, ranks=1, stderr=subprocess.PIPE):
+        """Returns the process as it runs; one of `run` writes into the test's folder."""
+        return subprocess.Popen(self.command(*arguments, "--set", f"run.output={self.folder}", ranks=ranks), text=True,
+                                stdout=subprocess.PIPE, stderr=stderr)
 
     def listed(self, what):
         """What `quadrille list WHAT --json` says."""
