@@ -34,6 +34,10 @@ QUAD_TABLE(TransportEntry const, kTable,
 );
 // clang-format on
 
+bool TransportEntry::serves(World const& world) const {
+  return is_selectable && moves(world.device().kind()) && unavailable_reason(&world).empty();
+}
+
 std::span<TransportEntry const* const> transports() { return kTable; }
 
 std::vector<std::string_view> selectable_transports() {

@@ -54,6 +54,8 @@ struct TransportEntry {
   bool moves(device::Kind kind) const {
     return kind == device::Kind::host ? moves_host : moves_gpu;
   }
+  /// Whether a case of this world may ask for it.
+  bool serves(World const& world) const;
 };
 
 /// All transports, in reading order.

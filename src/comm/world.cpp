@@ -319,9 +319,8 @@ void World::open(core::RunSettings const& settings) {
 std::string_view World::automatic_transport() const {
   TransportEntry const* best = nullptr;
   for (TransportEntry const* entry : transports()) {
-    bool const can = entry->is_selectable && entry->moves(device_->kind()) &&
-                     entry->unavailable_reason(this).empty();
-    if (can && (best == nullptr || entry->preference > best->preference)) best = entry;
+    if (!entry->serves(*this)) continue;
+    if (best == nullptr || entry->preference > best->preference) best = entry;
   }
   QUAD_REQUIRE(best != nullptr, "transport \"auto\": no transport serves these ranks");
   return best->name;

@@ -30,7 +30,8 @@ struct LauncherFacts {
 LauncherFacts read_launcher();
 
 /// MPI, device, Kokkos, streams and transports of this rank, in the order of life. One per process.
-/// The constructor starts MPI (THREAD_MULTIPLE) and maps nodes, all under a limit; open() chooses the device and starts the rest. Collective, both, and so is the destructor.
+/// The constructor starts MPI (THREAD_MULTIPLE) and maps nodes, all under a limit; open() chooses the
+/// device and starts the rest. Collective, both, and so is the destructor.
 class World {
  public:
   World(int& argc, char**& argv, double start_limit_s = core::Timeouts{}.init_s);

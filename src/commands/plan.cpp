@@ -23,9 +23,8 @@ core::Parsed<std::string> read_text(RunArguments const& arguments) {
   if (arguments.file.empty()) return Result::error("run needs an input file, or --case WORKLOAD");
   std::ifstream file{arguments.file};
   // As much as resolve() takes and a bit more, of which it says so: /dev/zero has no end.
-  constexpr std::size_t kMost = (32 << 20) + 1;
   std::string text;
-  for (std::string part(1 << 16, '\0'); file && text.size() < kMost;) {
+  for (std::string part(1 << 16, '\0'); file && text.size() <= core::kMostConfigBytes;) {
     file.read(part.data(), static_cast<std::streamsize>(part.size()));
     text.append(part, 0, static_cast<std::size_t>(file.gcount()));
   }
@@ -98,6 +97,11 @@ void check_case(Planned& planned, comm::World const& world, measure::Memory cons
 }
 
 }  // namespace
+
+core::Exit refuse(comm::World const& world, std::string const& why, core::Exit code) {
+  if (world.rank() == 0) fmt::print(stderr, "quadrille: {}\n", why);
+  return code;
+}
 
 core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::string> const& only) {
   if (only.empty()) return config;
@@ -180,11 +184,15 @@ Plan make_plan(comm::World const& world, core::Config const& config) {
 std::string render_plan(Plan const& plan, int ranks) {
   std::vector<Row> rows{{"case", "workload", "type", "size", "device", "host", "time", "variants"}};
   for (Planned const& planned : plan.cases) {
-    std::vector<std::string_view> running, unsupported;
+    std::vector<std::string_view> running, left_out, unsupported;
     for (measure::Selected const& selected : planned.variants) {
-      (selected.unsupported.empty() ? running : unsupported).push_back(selected.info->name);
+      auto& names = selected.unsupported.empty() ? running
+                    : selected.is_left_out       ? left_out
+                                                 : unsupported;
+      names.push_back(selected.info->name);
     }
     std::string variants = fmt::format("{}", fmt::join(running, " "));
+    if (!left_out.empty()) variants += fmt::format("; left out: {}", fmt::join(left_out, " "));
     if (!unsupported.empty()) {
       variants += fmt::format("; unsupported: {}", fmt::join(unsupported, " "));
     }

@@ -12,6 +12,9 @@
 
 namespace quadrille::commands {
 
+/// Says something once for all ranks and returns this code.
+core::Exit refuse(comm::World const& world, std::string const& why, core::Exit code);
+
 /// Rank 0 reads the file or the bare case, applies --set, resolves sweeps and grids, and keeps what
 /// --only names; all ranks get the same. An error is the same on every rank. Collective.
 core::Parsed<core::Config> read_config(comm::World const& world, RunArguments const& arguments);

@@ -80,12 +80,6 @@ double start_limit(RunArguments const& arguments) {
   return limit;
 }
 
-/// Says something once for all ranks and ends with this code.
-core::Exit refuse(comm::World const& world, std::string const& why, core::Exit code) {
-  if (world.rank() == 0) fmt::print(stderr, "quadrille: {}\n", why);
-  return code;
-}
-
 /// Collective. Makes the run's directory on rank 0; the reason when it cannot.
 std::string make_directory(comm::World const& world, fs::path const& directory, bool force) {
   std::string why;
@@ -310,9 +304,7 @@ class CaseLoop {
     options_.decorate = [this](std::unique_ptr<measure::Workload> workload) {
       // What is wrong once must be found in a later round too.
       bool const is_due = !has_rounds() || round_ == 2 || fault_ != measure::Fault::once;
-      return fault_ == measure::Fault::none || !is_due
-                 ? std::move(workload)
-                 : measure::make_faulty(std::move(workload), fault_);
+      return measure::make_faulty(std::move(workload), is_due ? fault_ : measure::Fault::none);
     };
     options_.on_partial = [this](std::vector<measure::Record> records) {
       partial_->set_running(std::move(records));
@@ -323,7 +315,8 @@ class CaseLoop {
   }
 
   core::Exit run() {
-    measure::DeviceHealth const health{world_};
+    std::optional<measure::DeviceHealth> health;
+    if (has_rounds()) health.emplace(world_);
     auto const begin = std::chrono::steady_clock::now();
     do {
       for (std::size_t i = 0; i < plan_.size() && !interrupted_; ++i) measure(i);
@@ -331,7 +324,7 @@ class CaseLoop {
     if (is_first()) progress_.end();
 
     world_.enter_phase("write the result", config_.run.timeout.write_s);
-    if (has_rounds()) judge_rounds(health);
+    if (health) judge_rounds(*health);
     if (!is_over_) end();
     fs::path const file = start_.directory / "result.h5";
     if (is_first() && !(is_over_ && fs::exists(file))) io::write_result(file.string(), result());

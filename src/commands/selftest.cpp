@@ -42,7 +42,7 @@ Finding finding_of(Cell const& cell) {
   return cell.outcome == wanted ? Finding::good : Finding::bad;
 }
 
-/// The cases of one text, those that exchange data once for each transport that serves this world.
+/// The cases of one text.
 core::Parsed<core::Config> read_cases(comm::World const& world, char const* text,
                                       std::vector<std::string> const& sets) {
   // Files come and go where the user is: a folder that all nodes see.
@@ -53,21 +53,19 @@ core::Parsed<core::Config> read_cases(comm::World const& world, char const* text
   return config ? core::expand_grids(*config, world.size()) : config;
 }
 
+/// Those that exchange data once for each transport that serves this world.
 std::vector<core::Case> over_transports(comm::World const& world,
                                         std::vector<core::Case> const& specs) {
   std::vector<core::Case> cases;
-  device::Kind const kind = world.device().kind();
   for (core::Case spec : specs) {
     // The variants that the cases name are those of hosts.
-    if (kind == device::Kind::cuda) spec.variants = {"best"};
+    if (world.device().kind() == device::Kind::cuda) spec.variants = {"best"};
     if (!spec.workload->keys.transport) {
       cases.push_back(spec);
       continue;
     }
     for (comm::TransportEntry const* entry : comm::transports()) {
-      bool const serves =
-          entry->is_selectable && entry->moves(kind) && entry->unavailable_reason(&world).empty();
-      if (!serves) continue;
+      if (!entry->serves(world)) continue;
       spec.transport = entry->name;
       cases.push_back(spec);
     }
@@ -82,11 +80,9 @@ void measure_planned(comm::World& world, Planned const& planned, Fault fault,
   // What is wrong in one repetition needs another that is checked.
   spec.repetitions = fault == Fault::once ? 2 : 1;
   measure::CaseOptions options;
-  if (fault != Fault::none) {
-    options.decorate = [fault](std::unique_ptr<measure::Workload> workload) {
-      return measure::make_faulty(std::move(workload), fault);
-    };
-  }
+  options.decorate = [fault](std::unique_ptr<measure::Workload> workload) {
+    return measure::make_faulty(std::move(workload), fault);
+  };
   for (measure::Record const& record :
        measure::measure_case(world, spec, *planned.entry, options)) {
     cells.push_back({fault, record.id, record.workload, record.type, record.transport,
@@ -179,22 +175,18 @@ core::Exit selftest(SelftestArguments const& arguments, int& argc, char**& argv)
   comm::World world{argc, argv};
   world.refuse_lone_ranks();
   bool const first = world.rank() == 0;
-  auto const refuse = [first](std::string const& why) {
-    if (first) fmt::print(stderr, "quadrille: {}\n", why);
-    return core::Exit::bad_config;
-  };
   std::vector<core::Case> specs;
   core::Config config;
   for (auto const& [prefix, text] :
        {std::pair{"deep.", +kDeepCases}, std::pair{"", +kSmallCases}}) {
     core::Parsed<core::Config> const read = read_cases(world, text, arguments.sets);
-    if (!read) return refuse(read.why());
+    if (!read) return refuse(world, read.why(), core::Exit::bad_config);
     config.run = read->run;
     for (core::Case const& spec : read->cases) specs.emplace_back(spec).name = prefix + spec.name;
   }
   config.cases = std::move(specs);
   core::Parsed<core::Config> const kept = keep_only(std::move(config), arguments.only);
-  if (!kept) return refuse(kept.why());
+  if (!kept) return refuse(world, kept.why(), core::Exit::bad_config);
   config = *kept;
   world.enter_phase("open the device", config.run.timeout.init_s);
   world.open(config.run);

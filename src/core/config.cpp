@@ -27,8 +27,6 @@ using Names = std::vector<std::string>;
 
 constexpr std::size_t kMostCases = 10000;
 // What a configuration never needs, and what hostile ones take all memory, time or stack with.
-// A sweep writes its texts once for each case.
-constexpr std::size_t kMostBytes = 32 << 20;
 constexpr std::size_t kLongestText = 4096;
 constexpr std::size_t kLongestListed = 256;
 constexpr std::size_t kMostListed = 64;
@@ -198,7 +196,7 @@ class Resolver {
 };
 
 bool Resolver::read(std::string_view text) {
-  if (text.size() > kMostBytes) {
+  if (text.size() > kMostConfigBytes) {
     return fail_at(origin_, "more than 32 MiB of text is no configuration");
   }
   if (Obstacle const found = find_obstacle(text); found.line > 0) {

@@ -175,6 +175,10 @@ Parsed<Config> expand_grids(Config const& config, int ranks);
 /// ranges inside a tuple advance together, so "(1:3:+1,8)" is (1,8) (2,8) (3,8). Any other text
 /// means itself.
 Parsed<std::vector<std::string>> expand_sweep(std::string_view text);
+/// What resolve() takes at most: a sweep of a resolved configuration writes its texts once for each
+/// case.
+inline constexpr std::size_t kMostConfigBytes = 32 << 20;
+
 /// "4096", "(16Ki,16Ki,4Ki)" or "auto:70%".
 Parsed<Extents> parse_size(std::string_view text);
 

@@ -420,6 +420,7 @@ core::Case with_fault(core::Case spec, Fault fault) {
 }
 
 std::unique_ptr<Workload> make_faulty(std::unique_ptr<Workload> real, Fault fault) {
+  if (fault == Fault::none) return real;
   return std::make_unique<FaultyWorkload>(std::move(real), fault);
 }
 

@@ -62,9 +62,9 @@ std::string_view summary_of(Fault fault);
 /// The case as a fault wants it: `off_by_one` takes integer data, which are exact.
 core::Case with_fault(core::Case spec, Fault fault);
 
-/// `real`, whose inputs, repetitions or results have the fault. validate() says `skipped` where it
-/// does not apply to this workload, world or size, or changes no bit of them. Faults of messages sit in the channels that the workload
-/// connects in prepare().
+/// `real`, whose inputs, repetitions or results have the fault, if there is one. validate() says
+/// `skipped` where it does not apply to this workload, world or size, or changes no bit of them.
+/// Faults of messages sit in the channels that the workload connects in prepare().
 std::unique_ptr<Workload> make_faulty(std::unique_ptr<Workload> real, Fault fault);
 
 }  // namespace quadrille::measure
