@@ -17,17 +17,17 @@ namespace quadrille::io {
 
 namespace {
 
-/// Whether another process holds it. A lock ends with its process, however that ends. Some file
-/// systems have none.
-bool is_locked_elsewhere(std::FILE* file) {
-  return flock(fileno(file), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+/// Takes the file for this process, until it ends, however it does; false where another has it. Some
+/// file systems have no locks.
+bool lock(std::FILE* file) {
+  return flock(fileno(file), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
 }  // namespace
 
 Journal::Journal(std::string const& path) : file_{std::fopen(path.c_str(), "wxe")}, path_{path} {
   if (file_ != nullptr) {
-    is_locked_elsewhere(file_.get());
+    lock(file_.get());
     return;
   }
   char const* const remedy = errno == EEXIST ? "remove it or choose another output directory"
@@ -41,7 +41,7 @@ std::string Journal::reopen(std::string const& path) {
   path_ = path;
   file_.reset(std::fopen(path.c_str(), "r+e"));
   if (file_ == nullptr) return fmt::format("{}: cannot be opened: {}", path, std::strerror(errno));
-  if (!is_locked_elsewhere(file_.get())) return {};
+  if (lock(file_.get())) return {};
   return fmt::format("{}: another process still writes to it; wait until that run has ended", path);
 }
 

@@ -86,7 +86,8 @@ std::size_t total_host_memory(fs::path const& root) {
 std::size_t available_host_memory(fs::path const& root) {
   std::size_t left = number_of(root / "proc/meminfo", "MemAvailable:", 0) * 1024;
   for (Group const& group : groups_of(root)) {
-    left = std::min(left, group.most() - std::min(group.most(), group.held()));
+    std::size_t const most = group.most();
+    left = std::min(left, most - std::min(most, group.held()));
   }
   return left;
 }
