@@ -135,11 +135,15 @@ void Sampler::end(Line& line) {
   line.is_over_limit = world_.group().agree(is_over(instruments_.now() - begun_)) >= 0;
 }
 
-double Sampler::first_run(Line& line) {
-  begin(line, "first run");
-  double const seconds = world_.group().max(repetition(line, Leg::overlapped));
+double Sampler::limited(Line& line, Leg leg, std::string_view step) {
+  begin(line, step);
+  double const seconds = repetition(line, leg);
   end(line);
   return seconds;
+}
+
+double Sampler::first_run(Line& line) {
+  return world_.group().max(limited(line, Leg::overlapped, "first run"));
 }
 
 void Sampler::warm_up(std::vector<Line>& lines) {
@@ -152,10 +156,7 @@ void Sampler::warm_up(std::vector<Line>& lines) {
       is_warm = false;
       if (i == 0) {
         for (Leg const leg : line.legs) {
-          if (leg == Leg::overlapped || line.is_over_limit) continue;
-          begin(line, "warm up");
-          repetition(line, leg);
-          end(line);
+          if (leg != Leg::overlapped && !line.is_over_limit) limited(line, leg, "warm up");
         }
         if (line.is_over_limit) continue;
       }
@@ -211,7 +212,7 @@ void Sampler::take_turns(std::vector<Line>& lines) {
       may_stop ? std::max(case_.repetitions, kMostRepetitions) : case_.repetitions;
   // Known before it runs, because its outputs are judged before another variant's replace them.
   bool is_last = false;
-  for (std::int64_t i = 0; !is_last; ++i) {
+  for (std::int64_t i = 0; !is_last && !interrupted_; ++i) {
     is_last = i + 1 == most || (may_stop && i + 1 >= case_.repetitions &&
                                 std::ranges::all_of(lines, [&](Line const& line) {
                                   return line.is_over_limit || is_narrow(line);
@@ -219,9 +220,7 @@ void Sampler::take_turns(std::vector<Line>& lines) {
     for (Line& line : lines) {
       std::vector<double> seconds;
       for (std::size_t l = 0; l < line.legs.size() && !line.is_over_limit; ++l) {
-        begin(line, "time");
-        seconds.push_back(repetition(line, line.legs[l]));
-        end(line);
+        seconds.push_back(limited(line, line.legs[l], "time"));
       }
       if (line.is_over_limit) continue;
       for (std::size_t l = 0; l < seconds.size(); ++l) line.seconds[l].push_back(seconds[l]);
@@ -230,7 +229,7 @@ void Sampler::take_turns(std::vector<Line>& lines) {
       line.is_complete = is_last;
       hooks_.after_repetition(line, is_last);
       interrupted_ = world_.interrupted();
-      if (interrupted_) return;
+      if (interrupted_) break;
     }
     hooks_.on_progress(
         "time", std::min(1.0, static_cast<double>(i + 1) / static_cast<double>(case_.repetitions)));

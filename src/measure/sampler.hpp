@@ -112,6 +112,7 @@ class Sampler {
   void begin(Line const& line, std::string_view step);
   bool is_over(double seconds) const;
   void end(Line& line);
+  double limited(Line& line, Leg leg, std::string_view step);
   void warm_up_once(Line& line, std::int64_t i);
   bool is_alone() const;
   std::int64_t executions_within(double seconds, Line const& line) const;
