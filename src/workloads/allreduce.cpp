@@ -59,24 +59,23 @@ class Allreduce final : public Exchange {
   /// Each of these elements on this rank against the reduction of all ranks' rows.
   Finding judge(comm::World const& world, core::Range const& elements, std::int64_t stride,
                 double allowed) const {
-    constexpr std::int64_t kTile = std::int64_t{4} << 20;  // elements in memory of the host
     Finding found;
-    for (std::int64_t done = 0; done < elements.count; done += kTile) {
-      core::Range const tile{elements.first + done, std::min(kTile, elements.count - done)};
-      core::visit_type(case_.type, [&](auto zero) {
-        found.add(judge_tile<decltype(zero)>(world, tile, stride, allowed));
-      });
-    }
+    for_host_tiles(out_.view().block(0, elements.first, 1, elements.count), world,
+                   [&](device::MatrixView const& tile, std::int64_t, std::int64_t col) {
+                     core::visit_type(case_.type, [&](auto zero) {
+                       found.add(judge_tile<decltype(zero)>(world, tile, elements.first + col,
+                                                            stride, allowed));
+                     });
+                   });
     return found;
   }
 
   template <class T>
-  Finding judge_tile(comm::World const& world, core::Range const& tile, std::int64_t stride,
-                     double allowed) const {
-    std::vector<T> const got =
-        download<T>(out_.view().block(0, tile.first, 1, tile.count), world.stream());
-    return judge_all(world, tile.count, stride, [&](Finding& found, std::int64_t at) {
-      std::int64_t const i = tile.first + at;
+  Finding judge_tile(comm::World const& world, device::MatrixView const& tile, std::int64_t first,
+                     std::int64_t stride, double allowed) const {
+    auto const* const got = static_cast<T const*>(tile.data);
+    return judge_all(world, tile.cols, stride, [&](Finding& found, std::int64_t at) {
+      std::int64_t const i = first + at;
       auto want = static_cast<double>(source().at<T>(0, i));
       double weight = std::abs(want);
       for (int r = 1; r < ranks_; ++r) {
@@ -86,7 +85,7 @@ class Allreduce final : public Exchange {
                : op_ == comm::ReduceOp::min ? std::min(want, x)
                                             : std::max(want, x);
       }
-      auto const have = static_cast<double>(got[static_cast<std::size_t>(at)]);
+      auto const have = static_cast<double>(got[at]);
       double const error = std::abs(have - want);
       found.check(
           allowed == 0 || error == 0 ? error : error / (core::epsilon_of(case_.type) * weight),
