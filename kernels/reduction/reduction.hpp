@@ -70,6 +70,11 @@ struct Problem {
   std::size_t scratch_bytes = 0;
 };
 
+/// Additions, or comparisons, and multiplications.
+constexpr double flop(Operation operation, double n) {
+  return operation == Operation::dot || operation == Operation::norm2 ? 2 * n : n;
+}
+
 /// Where counters and bins end in scratch, and partial results begin.
 inline constexpr std::size_t kCounterBytes = 4096;
 /// What any variant may need for n elements.

@@ -11,6 +11,7 @@
 #include "io/whole_file.hpp"
 #include "measure/case_runner.hpp"
 #include "measure/fault.hpp"
+#include "measure/roofline.hpp"
 #include "measure/rounds.hpp"
 #include "report/table.hpp"
 
@@ -349,7 +350,12 @@ class CaseLoop {
     Planned const& planned = plan_[index];
     core::Case const& spec = planned.spec;
     bool const is_kept = std::ranges::find(kept_, spec.name) != kept_.end();
-    if (world_.group().max(std::int64_t{is_kept}) > 0) return;
+    if (world_.group().max(std::int64_t{is_kept}) > 0) {
+      for (measure::Record const& record : result().records) {
+        if (record.name == spec.name) peaks_.add(spec, record);
+      }
+      return;
+    }
     if (is_first()) progress_.begin(round_, index, spec.name);
     options_.on_outputs = [&](measure::Workload& workload) {
       if (!spec.save || round_ > 1) return;
@@ -357,6 +363,8 @@ class CaseLoop {
     };
     for (measure::Record& record : measure::measure_case(world_, spec, *planned.entry, options_)) {
       interrupted_ = interrupted_ || record.outcome == measure::Outcome::interrupted;
+      peaks_.set_in(spec, record);
+      peaks_.add(spec, record);
       keep(planned, std::move(record));
     }
     partial_->set_running({});
@@ -416,6 +424,7 @@ class CaseLoop {
   Output out_;
   ProgressLine progress_;
   measure::CaseOptions options_;
+  measure::MeasuredPeaks peaks_;  ///< on rank 0, which has the rates
   std::int64_t round_ = 1;
   bool interrupted_ = false;
 };

@@ -34,6 +34,7 @@ Json encode(int value) { return value; }
 Json encode(std::int64_t value) { return value; }
 Json encode(std::uint64_t value) { return value; }
 Json encode(measure::Outcome value) { return core::to_text(value); }
+Json encode(measure::Resource value) { return core::to_text(value); }
 Json encode(double value) {
   if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
   return value;  // NaN is written as null
@@ -114,6 +115,11 @@ void decode(Parsed const& from, measure::Outcome& value) {
   auto const outcome = core::parse_enum<measure::Outcome>(from.get<std::string>());
   if (!outcome) refuse("unknown verdict");
   value = *outcome;
+}
+void decode(Parsed const& from, measure::Resource& value) {
+  auto const resource = core::parse_enum<measure::Resource>(from.get<std::string>());
+  if (!resource) refuse("unknown resource");
+  value = *resource;
 }
 template <Object T>
 void decode(Parsed const& from, T& object);

@@ -60,6 +60,13 @@ void visit_case(Record& record, Visit&& visit) {
   visit("amount", record.amount);
   visit("unit", record.unit);
   visit("peak", record.peak);
+  visit("flop", record.roofline.flop);
+  visit("device_bytes", record.roofline.bytes);
+  visit("compute_peak", record.roofline.compute_peak);
+  visit("compute_peak_measured", record.roofline.compute_is_measured);
+  visit("memory_peak", record.roofline.memory_peak);
+  visit("memory_peak_measured", record.roofline.memory_is_measured);
+  visit("measures", record.measures);
   visit("extras", record.extras);
   visit("timing", record.timing);
   visit("batch", record.batch);

@@ -131,6 +131,9 @@ struct WriteAttributes {
   void operator()(char const* name, measure::Outcome value) const {
     (*this)(name, std::string{core::to_text(value)});
   }
+  void operator()(char const* name, measure::Resource value) const {
+    (*this)(name, std::string{core::to_text(value)});
+  }
   void operator()(char const* name, std::vector<std::int64_t> const& values) const {
     write_list(name, values);
   }
@@ -219,6 +222,12 @@ void write_case(hid_t cases, Record const& record) {
   visit_summary(record, attribute);
   // Shown on the screen too, but not kept in a record.
   attribute("percent_of_peak", percent_of_peak(record));
+  attribute("intensity", intensity(record));
+  if (auto const ceiling = ceiling_of(record)) {
+    attribute("ceiling", ceiling->rate);
+    attribute("limit", ceiling->limit);
+  }
+  attribute("percent_of_ceiling", percent_of_ceiling(record));
   std::vector<double> rates;
   for (measure::Extra const& extra : record.extras) rates.push_back(rate_of(extra, record));
   attribute.write_list("extra_rates", rates);
@@ -394,6 +403,15 @@ struct ReadAttributes {
     (*this)(name, text);
     auto const outcome = core::parse_enum<measure::Outcome>(text);
     if (status.expect(outcome.has_value(), "a case without a known verdict")) value = *outcome;
+  }
+  void operator()(char const* name, measure::Resource& value) const {
+    std::string text;
+    (*this)(name, text);
+    if (text.empty()) return;  // a file from before it was added
+    auto const resource = core::parse_enum<measure::Resource>(text);
+    if (status.expect(resource.has_value(), "a case that measures what is not known")) {
+      value = *resource;
+    }
   }
   void operator()(char const* name, std::vector<std::int64_t>& values) const {
     read_list(name, values);

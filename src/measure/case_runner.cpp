@@ -183,6 +183,8 @@ class CaseRun {
       record.amount = description_.amount;
       record.unit = description_.unit;
       record.peak = peak();
+      record.roofline = roofline();
+      record.measures = description_.measures;
       if (!is_ceiling) record.extras = description_.extras;
       record.timing = core::to_text(timing_);
       if (timing_ == core::Timing::launch_only) {
@@ -234,6 +236,17 @@ class CaseRun {
                           : description_.unit != "FLOP/s" ? 0
                                                           : facts.peaks.of(case_.type, compute);
     return of_one * world_.size();
+  }
+
+  Roofline roofline() const {
+    // What caches still hold is not moved.
+    if (description_.device_bytes > 0 && case_.cache != core::Cache::cold) return {};
+    device::Facts const& facts = world_.device().facts();
+    core::Compute const compute = core::compute_for(case_.type, case_.compute);
+    return {.flop = description_.flop,
+            .bytes = description_.device_bytes,
+            .compute_peak = facts.peaks.of(case_.type, compute) * world_.size(),
+            .memory_peak = facts.peak_bandwidth * world_.size()};
   }
 
   core::Timeouts const& limits() const { return world_.settings().timeout; }

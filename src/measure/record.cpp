@@ -182,6 +182,28 @@ std::optional<double> percent_of_peak(Record const& record) {
   return 100 * record.rate / record.peak;
 }
 
+std::optional<double> intensity(Record const& record) {
+  if (!(record.roofline.bytes > 0)) return std::nullopt;
+  return record.roofline.flop / record.roofline.bytes;
+}
+
+std::optional<Ceiling> ceiling_of(Record const& record) {
+  Roofline const& r = record.roofline;
+  bool const is_known = (r.flop == 0 || r.compute_peak > 0) && (r.bytes == 0 || r.memory_peak > 0);
+  if (!is_known || !(r.flop + r.bytes > 0 && record.amount > 0)) return std::nullopt;
+  double const computing = r.flop > 0 ? r.flop / r.compute_peak : 0;
+  double const moving = r.bytes > 0 ? r.bytes / r.memory_peak : 0;
+  return computing > moving
+             ? Ceiling{record.amount / computing, Resource::compute, r.compute_is_measured}
+             : Ceiling{record.amount / moving, Resource::memory, r.memory_is_measured};
+}
+
+std::optional<double> percent_of_ceiling(Record const& record) {
+  std::optional<Ceiling> const ceiling = ceiling_of(record);
+  if (!ceiling || !(record.rate > 0)) return std::nullopt;
+  return 100 * record.rate / ceiling->rate;
+}
+
 std::vector<double> slowest_times(std::vector<double> const& seconds, int ranks) {
   std::vector<double> times;
   for (std::size_t i = 0; i < repetitions(seconds, ranks); ++i) {

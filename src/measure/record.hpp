@@ -28,6 +28,21 @@ constexpr auto enum_names(Outcome) {
                                       {Outcome::interrupted, "INTERRUPTED"}}};
 }
 
+/// What of a device a repetition may be limited by.
+enum class Resource { none, compute, memory };
+constexpr auto enum_names(Resource) {
+  return core::EnumNames<Resource, 3>{
+      {{Resource::none, "none"}, {Resource::compute, "compute"}, {Resource::memory, "memory"}}};
+}
+
+/// What a repetition cannot do without, and what the devices of all ranks do of it in a second at most.
+struct Roofline {
+  double flop = 0;
+  double bytes = 0;                                              ///< between memory and caches
+  double compute_peak = 0, memory_peak = 0;                      ///< 0 unknown
+  bool compute_is_measured = false, memory_is_measured = false;  ///< in this run, or nominal
+};
+
 /// A rate that is shown beside the primary one.
 struct Extra {
   std::string name;  ///< "bus bandwidth", "device traffic"
@@ -83,6 +98,8 @@ struct Record {
   double amount = 0;                 ///< work of one repetition over all ranks, in units of `unit`
   std::string unit;
   double peak = 0;  ///< in `unit` over all ranks; 0 unknown
+  Roofline roofline;
+  Resource measures = Resource::none;  ///< of which its rate is what a device can do
   std::vector<Extra> extras;
   std::vector<std::string> kernels;  ///< each launch of one execution, as the driver sees it
   std::string implementation;    ///< what a library's row calls on rank 0, where it chose, and its
@@ -128,6 +145,17 @@ struct Record {
 double rate_of(Extra const& extra, Record const& record);
 /// The rate as a share of the peak of all ranks' devices; empty where either is unknown.
 std::optional<double> percent_of_peak(Record const& record);
+/// Operations for each byte of compulsory traffic; empty where there is none.
+std::optional<double> intensity(Record const& record);
+/// The highest rate that the roofline of a record allows, in its unit.
+struct Ceiling {
+  double rate = 0;
+  Resource limit = Resource::none;
+  bool is_measured = false;  ///< the peak of that resource
+};
+/// Empty where a peak is not known of what a repetition needs.
+std::optional<Ceiling> ceiling_of(Record const& record);
+std::optional<double> percent_of_ceiling(Record const& record);
 /// Per repetition the slowest rank's time. NaN on any rank gives NaN.
 std::vector<double> slowest_times(std::vector<double> const& seconds, int ranks);
 /// Fills the derived members from the samples, and adds the SUSPECT reasons.

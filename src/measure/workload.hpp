@@ -75,9 +75,12 @@ inline bool leaves_same_bits(kernels::VariantInfo const& variant) {
 struct Description {
   double amount = 0;         ///< work of one repetition over all ranks, in units of `unit`
   std::string_view unit;     ///< "FLOP/s", "B/s", "eval/s"
+  double flop = 0;           ///< operations, all ranks; 0 where nobody compares them with a peak
   double device_bytes = 0;   ///< compulsory device memory traffic, all ranks
   double network_bytes = 0;  ///< bytes that must leave a device, all ranks
   std::vector<Extra> extras;
+  /// Of which the rate is what the device can do: a ceiling for the cases after it.
+  Resource measures = Resource::none;
   double memory_bytes = 0;  ///< device memory, peak over ranks, buffers included
   double host_bytes = 0;    ///< the same of the host, page-locked or plain, beside bounded scratch
   Traits traits;

@@ -56,6 +56,20 @@ Value samples(Record const& r) { return r.time.n; }
 Value slowest_rank(Record const& r) { return has_speed(r) ? Value{r.slowest_rank} : Value{}; }
 Value work_rate(Record const& r) { return r.rate > 0 ? speed(r, r.rate) : Value{}; }
 Value peak_share(Record const& r) { return speed(r, percent_of_peak(r)); }
+Value intensity_of(Record const& r) { return finite(intensity(r)); }
+Value ceiling(Record const& r) {
+  auto const found = ceiling_of(r);
+  return found ? Value{found->rate} : Value{};
+}
+Value ceiling_share(Record const& r) { return speed(r, percent_of_ceiling(r)); }
+Value limit(Record const& r) {
+  auto const found = ceiling_of(r);
+  return found ? Value{std::string{core::to_text(found->limit)}} : Value{};
+}
+Value ceiling_is_measured(Record const& r) {
+  auto const found = ceiling_of(r);
+  return found ? Value{found->is_measured} : Value{};
+}
 Value published_rate(Record const& r) { return r.published > 0 ? Value{r.published} : Value{}; }
 
 // Numbers on screen.
@@ -66,6 +80,7 @@ std::string rate_per_watt(double value, Record const& r) {
   return core::format_rate(value, r.unit) + "/W";
 }
 std::string percent(double value, Record const&) { return fmt::format("{:.1f}", value); }
+std::string three_digits(double value, Record const&) { return fmt::format("{:.3g}", value); }
 std::string ratio(double value, Record const&) { return fmt::format("{:.2f}", value); }
 std::string interval(double low, Record const& r) {
   return fmt::format("[{}, {}]", core::format_seconds(low),
@@ -91,6 +106,10 @@ std::string size_text(Record const& r) {
   std::vector<std::string> extents;
   for (std::int64_t const n : r.size) extents.push_back(core::format_count(n));
   return fmt::format("{}", fmt::join(extents, ","));
+}
+std::string peak_source(Record const& r) {
+  auto const found = ceiling_of(r);
+  return !found ? "-" : found->is_measured ? "measured" : "nominal";
 }
 std::string ranks_text(Record const& r) { return r.ranks > 0 ? fmt::format("{}", r.ranks) : "-"; }
 /// A wrong result's error may be NaN, which CSV and JSON cannot show.
@@ -205,6 +224,44 @@ constexpr Column kColumns[]{
       "Rate as a share of what the devices of all ranks could do; empty where unknown. Of a host\n"
       "it is known for products: cores times their clock, measured, times what a core multiplies\n"
       "and adds in a clock. What its memory could do no system tells: see vs copy."}},
+    {"intensity",
+     both,
+     intensity_of,
+     {"FLOP/B", 7, right},
+     three_digits,
+     {"intensity", "FLOP/B",
+      "Operations of a repetition for each byte that memory and caches must exchange: every input "
+      "read\nonce, every output written once."}},
+    {"ceiling",
+     both,
+     ceiling,
+     {"ceiling", 13, right},
+     rate,
+     {"ceiling", "per second",
+      "The roofline: work over the larger of operations / peak and compulsory bytes / bandwidth.\n"
+      "Peaks are those that cases before it in this run measured (see inputs/peak.toml), else "
+      "nominal;\nempty where one is not known, as the bandwidth of hosts."}},
+    {"percent_of_ceiling",
+     both,
+     ceiling_share,
+     {"% reached", 9, right},
+     percent,
+     {"reached", "%",
+      "Rate as a share of the ceiling. Above 100 where caches hold what memory need not deliver."}},
+    {"limit",
+     both,
+     limit,
+     {"limit", 7, left},
+     nullptr,
+     {"limit", "name",
+      "What the ceiling is made of: compute, or memory where operations for each byte are fewer "
+      "than "
+      "the\ndevice does in the time of one."}},
+    {.key = "ceiling_is_measured",
+     .in = both,
+     .value = ceiling_is_measured,
+     .heading = {"peak", 8, left},
+     .text = peak_source},
     {"ratio_to_vendor",
      both,
      timed<&Record::ratio_to_vendor>,

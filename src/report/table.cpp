@@ -197,6 +197,14 @@ Table legs_table(measure::RunResult const& result) {
       has_legs);
 }
 
+Table roofline_table(measure::RunResult const& result) {
+  return table_of(
+      result,
+      "roofline: work over the larger of operations / peak and compulsory bytes / bandwidth",
+      {"intensity", "rate", "ceiling", "percent_of_ceiling", "limit", "ceiling_is_measured"},
+      [](Record const& r) { return has_speed(r) && ceiling_of(r).has_value(); });
+}
+
 Table published_table(measure::RunResult const& result) {
   return table_of(result, "published figures, of other devices",
                   {"rate", "published_rate", "published_on", "source"},
@@ -250,9 +258,10 @@ std::string render(measure::RunResult const& result, std::string (*one)(Table co
                    std::string_view note_prefix) {
   Notes notes;
   std::string text = one(main_table(result, notes));
-  for (Table const& further : {times_table(result), rounds_table(result), legs_table(result),
-                               energy_table(result), extras_table(result), published_table(result),
-                               kernels_table(result), implementations_table(result)}) {
+  for (Table const& further :
+       {times_table(result), rounds_table(result), legs_table(result), roofline_table(result),
+        energy_table(result), extras_table(result), published_table(result), kernels_table(result),
+        implementations_table(result)}) {
     if (!further.rows.empty()) text += '\n' + one(further);
   }
   if (!notes.all().empty()) text += '\n';

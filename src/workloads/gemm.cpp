@@ -47,6 +47,7 @@ class Gemm final : public measure::Workload {
                k = static_cast<double>(k_);
     d.amount = gemm::flop(m, n, k) * ranks_;
     d.unit = "FLOP/s";
+    d.flop = d.amount;
     d.device_bytes = gemm::compulsory_bytes(m, n, k, p_.beta, s) * ranks_;
     d.memory_bytes = s * (m * k + k * n + (p_.beta == 0 ? 1 : 2) * m * n);
     // With beta the product is added to what the last one left.

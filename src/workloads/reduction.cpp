@@ -56,7 +56,10 @@ class Reduction final : public measure::Workload {
     d.traits = {.communicates = true, .recordable = ranks_ == 1 && !is_streamed()};
     d.amount = vectors() * static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
     d.unit = "B/s";
-    d.device_bytes = is_streamed() ? 0 : d.amount;  // the link to the host is the limit
+    if (!is_streamed()) {  // then the link to the host is the limit
+      d.flop = reduction::flop(operation_, static_cast<double>(n_));
+      d.device_bytes = d.amount;
+    }
     d.network_bytes = 2.0 * (ranks_ - 1) * 8;
     double const mine = static_cast<double>(vectors()) * static_cast<double>(count_) *
                         static_cast<double>(core::size_of(case_.type));

@@ -86,6 +86,7 @@ class Summa final : public measure::Workload {
                 .has_local_ceiling = true};
     d.amount = gemm::flop(m, n, k);
     d.unit = "FLOP/s";
+    d.flop = d.amount;
     d.device_bytes = gemm::compulsory_bytes(m, n, k, p_.beta, s);
     // Every element of A must reach the Q - 1 other columns of the grid, of B the P - 1 other rows.
     d.network_bytes = s * (m * k * (shape_.cols - 1) + k * n * (shape_.rows - 1));

@@ -34,7 +34,8 @@ class Vector final : public measure::Workload {
     d.device_bytes = d.amount;
     d.memory_bytes = 3 * (n + static_cast<double>(longest_shift(selected))) * s;
     d.traits = {.recordable = true};
-    d.extras = {{"arithmetic", vector::flop(operation_, n) * ranks_, "FLOP/s"}};
+    d.flop = vector::flop(operation_, n) * ranks_;
+    d.extras = {{"arithmetic", d.flop, "FLOP/s"}};
     return d;
   }
 

@@ -86,6 +86,13 @@ TEST_F(ResultFile, JsonLineKeepsEveryMember) {
   EXPECT_EQ(r.unit, wrote.unit);
   EXPECT_EQ(r.implementation, wrote.implementation);
   EXPECT_EQ(r.peak, wrote.peak);
+  EXPECT_EQ(r.roofline.flop, wrote.roofline.flop);
+  EXPECT_EQ(r.roofline.bytes, wrote.roofline.bytes);
+  EXPECT_EQ(r.roofline.compute_peak, wrote.roofline.compute_peak);
+  EXPECT_EQ(r.roofline.memory_peak, wrote.roofline.memory_peak);
+  EXPECT_EQ(r.roofline.compute_is_measured, wrote.roofline.compute_is_measured);
+  EXPECT_EQ(r.roofline.memory_is_measured, wrote.roofline.memory_is_measured);
+  EXPECT_EQ(r.measures, wrote.measures);
   ASSERT_EQ(r.extras.size(), 2U);
   EXPECT_EQ(r.extras[0].name, "bus bandwidth");
   EXPECT_EQ(r.extras[0].amount, 1.0 / 3);

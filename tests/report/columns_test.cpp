@@ -95,7 +95,7 @@ TEST(Metrics, AreExplainedUnderNamesOfTheirOwn) {
     EXPECT_FALSE(metric.unit.empty()) << metric.name;
     EXPECT_TRUE(metric.meaning.ends_with('.')) << metric.name;
   }
-  for (std::string_view const name : {"median", "peak", "hidden", "cv", "bus"}) {
+  for (std::string_view const name : {"median", "peak", "ceiling", "hidden", "cv", "bus"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
 }

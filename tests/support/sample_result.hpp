@@ -38,6 +38,13 @@ inline measure::Record sample_record() {
   r.amount = 2.0 * 4096 * 4096 * 512;
   r.unit = "FLOP/s";
   r.peak = 1e12;
+  r.roofline = {.flop = 2.0 * 4096 * 4096 * 512,
+                .bytes = 2e8,
+                .compute_peak = 2e12,
+                .memory_peak = 1.5e9,
+                .compute_is_measured = true,
+                .memory_is_measured = true};
+  r.measures = measure::Resource::compute;
   r.extras = {{"bus bandwidth", 1.0 / 3, "B/s", 0.125}, {"device traffic", 5e9, "B/s", 0}};
   r.kernels = {"gemm_naive_kernel: grid 128x128x1", "another: block 32x1x1"};
   r.implementation = "cublasDgemm";

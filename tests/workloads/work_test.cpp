@@ -36,5 +36,34 @@ TEST(Work, OfACopyIsReadAndWrittenInADeviceAndCarriedOnceOverALink) {
   EXPECT_EQ(copy("both").extras[0].amount, 3 * 8000) << "each way";
 }
 
+TEST(Work, HasTheOperationsAndBytesOfItsRoofline) {
+  auto const of = [](char const* keys) {
+    return described(fmt::format("{}\ntype = \"f32\"\n", keys));
+  };
+  measure::Description const product = of("workload = \"gemm\"\nsize = \"(10,20,30)\"");
+  EXPECT_EQ(product.flop, 3 * 2 * 6000);
+  EXPECT_EQ(product.device_bytes, 3 * 4 * (300 + 600 + 200));
+  measure::Description const turned = of("workload = \"transpose\"\nsize = \"(10,20)\"");
+  EXPECT_EQ(turned.flop, 0);
+  EXPECT_EQ(turned.device_bytes, 3 * 2 * 4 * 200);
+  EXPECT_EQ(of("workload = \"reduction\"\nsize = 100").flop, 100);
+  EXPECT_EQ(of("workload = \"reduction\"\nsize = 100\noperation = \"dot\"").flop, 200);
+  measure::Description const streamed =
+      of("workload = \"reduction\"\nsize = 100\nsource = \"host\"");
+  EXPECT_EQ(streamed.flop + streamed.device_bytes, 0) << "the link is the limit";
+}
+
+TEST(Work, OfACopyBeyondCachesIsWhatTheMemoryCanDo) {
+  auto const measured = [](char const* size, char const* operation) {
+    return described(fmt::format(
+                         "workload = \"copy\"\ntype = \"f64\"\nsize = \"{}\"\noperation = \"{}\"\n",
+                         size, operation))
+        .measures;
+  };
+  EXPECT_EQ(measured("32Mi", "d2d"), measure::Resource::memory);
+  EXPECT_EQ(measured("31Mi", "d2d"), measure::Resource::none) << "a cache may hold it";
+  EXPECT_EQ(measured("32Mi", "h2d"), measure::Resource::none);
+}
+
 }  // namespace
 }  // namespace quadrille::workloads
