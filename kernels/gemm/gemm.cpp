@@ -103,13 +103,13 @@ std::string whole_scalars(Problem const& problem) {
   return "takes whole alpha and beta for i32";
 }
 
-ErrorBound::ErrorBound(core::DataType type, core::Compute compute, std::int64_t k,
+ErrorBound::ErrorBound(core::DataType stored, core::Compute compute, std::int64_t k,
                        std::int64_t parts)
     : adding_{1.5 * core::epsilon_of(compute)},
       root_k_{std::sqrt(static_cast<double>(std::max<std::int64_t>(k, 1)))},
       rounding_{compute == core::Compute::tf32 ? 0x1p-10 : 0},
-      storing_{core::epsilon_of(type)},
+      storing_{core::epsilon_of(stored)},
       root_parts_{parts > 1 ? std::sqrt(static_cast<double>(parts)) : 0},
-      least_{core::least_of(type)} {}
+      least_{core::least_of(stored)} {}
 
 }  // namespace quadrille::kernels::gemm

@@ -40,8 +40,10 @@ inline constexpr std::int64_t kScratchCounters = 1024;
 void require_consistent(Problem const& problem);
 
 constexpr double flop(double m, double n, double k) { return 2 * m * n * k; }
-constexpr double compulsory_bytes(double m, double n, double k, double beta, double element_bytes) {
-  return element_bytes * (m * k + k * n + (beta == 0 ? 1 : 2) * m * n);
+/// `in_bytes` of an element of A and B, `out_bytes` of one of C.
+constexpr double compulsory_bytes(double m, double n, double k, double beta, double in_bytes,
+                                  double out_bytes) {
+  return in_bytes * (m * k + k * n) + out_bytes * (beta == 0 ? 1 : 2) * m * n;
 }
 
 /// What a right element of C may be off by, for data whose terms have no order:
@@ -50,13 +52,13 @@ constexpr double compulsory_bytes(double m, double n, double k, double beta, dou
 ///       is a random part of the sum so far, s_l, so all are sqrt(sum s_l^2). Terms of both signs
 ///       walk at random: s_l^2 is about l |a|^2 |b|^2 / k^2. Terms of one sign: s_l = l c / k
 ///   eps_in (4 |a| |b| / sqrt(k) + |c|)           inputs that are rounded first (tf32)
-///   eps_out (|c| + |beta c0|)                    storing c in its type; of several parts of k, after
+///   eps_out (|c| + |beta c0|)                    storing c in `stored`; of several parts of k, after
 ///       each of which it is stored, eps_out (1.5 (|c| + |beta c0|) sqrt(parts) + |a| |b|
 ///       sqrt(parts / k)): random too, and where the first terms are the largest each is one of c
 ///   least                                        below the normal numbers of the type
 class ErrorBound {
  public:
-  ErrorBound(core::DataType type, core::Compute compute, std::int64_t k, std::int64_t parts = 1);
+  ErrorBound(core::DataType stored, core::Compute compute, std::int64_t k, std::int64_t parts = 1);
   /// `ab` is the product of the 2-norms of alpha times the row of A and of the column of B, or the
   /// sum of |alpha a_l b_l|, which is no larger; `c` is alpha times the sum, `c0` beta times the old
   /// element.

@@ -7,7 +7,7 @@
 ///
 /// Technique    three loops in the order of the formula; not meant to be fast
 /// Shapes       row-major, any extents and leading dimensions, op() by index
-/// Types        f64, f32, f16, bf16, i32; sums in f64
+/// Types        f64, f32, f16, bf16, i32; C of f16 and bf16 also in f32; sums in f64
 /// Work         2 m n k flop, one thread
 /// Constraints  none; i32 results must stay below 2^31 in magnitude
 /// Launch       serial, on the stream's own thread
@@ -19,11 +19,11 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-template <class T>
+template <class T, class Out>
 void multiply(Problem const& p) {
   auto const* a = p.a.as<T>();
   auto const* b = p.b.as<T>();
-  auto* c = p.c.as<T>();
+  auto* c = p.c.as<Out>();
   for (std::int64_t i = 0; i < p.m(); ++i) {
     for (std::int64_t j = 0; j < p.n(); ++j) {
       double sum = 0;
@@ -34,14 +34,16 @@ void multiply(Problem const& p) {
       }
       double result = p.alpha * sum;
       if (p.beta != 0) result += p.beta * static_cast<double>(c[i * p.c.ld + j]);
-      c[i * p.c.ld + j] = static_cast<T>(result);
+      c[i * p.c.ld + j] = static_cast<Out>(result);
     }
   }
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
-  core::visit_type(problem.c.type, [&](auto zero) {
-    stream.run([problem] { multiply<decltype(zero)>(problem); });
+  core::visit_type(problem.a.type, [&](auto zero) {
+    using T = decltype(zero);
+    auto* const run = problem.c.type == problem.a.type ? multiply<T, T> : multiply<T, float>;
+    stream.run([problem, run] { run(problem); });
   });
 }
 
@@ -51,7 +53,12 @@ extern constinit Variant<Problem> const reference{
     {.name = "reference",
      .role = Role::reference,
      .where = Where::host,
-     .types = {core::DataType::f64, core::DataType::f32, core::DataType::f16, core::DataType::bf16,
+     .types = {core::DataType::f64,
+               core::DataType::f32,
+               core::DataType::f16,
+               {core::DataType::f16, core::Compute::f32, core::DataType::f32},
+               core::DataType::bf16,
+               {core::DataType::bf16, core::Compute::f32, core::DataType::f32},
                core::DataType::i32},
      .source = "own",
      .summary = "three loops, one thread, sums in f64"},

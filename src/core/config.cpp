@@ -491,7 +491,7 @@ std::string conflict(Case const& spec) {
     return "stop ends the repetitions of a burst, clock = \"sustained\" has its seconds; leave out "
            "one of them";
   }
-  return "";
+  return spec.workload->conflict == nullptr ? "" : spec.workload->conflict(spec);
 }
 
 bool Resolver::build_case(RawCase const& raw, RunSettings const& run, std::vector<Case>& cases) {

@@ -68,6 +68,8 @@ struct WorkloadSchema {
   Parameters defaults{};
   std::vector<Option> options{};  ///< of `defaults`, in the order in which sweeps nest
   std::vector<std::string_view> variants{};
+  /// Why keys of a case do not go together, "" where they do; of most workloads all do.
+  std::string (*conflict)(Case const& spec) = nullptr;
 };
 
 /// The keys that core knows, in the order of lists.

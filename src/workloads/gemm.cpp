@@ -5,6 +5,8 @@
 #include "workloads/product_check.hpp"
 #include "workloads/tables.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace quadrille::workloads {
@@ -12,12 +14,39 @@ namespace {
 
 namespace gemm = kernels::gemm;
 
+/// What C is stored as.
+enum class Out { automatic, f32, f16, bf16 };
+constexpr auto enum_names(Out) {
+  return core::EnumNames<Out, 4>{
+      {{Out::automatic, "auto"}, {Out::f32, "f32"}, {Out::f16, "f16"}, {Out::bf16, "bf16"}}};
+}
+
 struct Parameters {
   double alpha = 1;
   double beta = 0;
   kernels::Layout layout = kernels::Layout::nn;
+  Out out = Out::automatic;
   bool operator==(Parameters const&) const = default;
 };
+
+core::DataType type_of_c(core::Case const& spec) {
+  switch (spec.parameters.as<Parameters>().out) {
+    case Out::automatic: return spec.type;
+    case Out::f32: return core::DataType::f32;
+    case Out::f16: return core::DataType::f16;
+    case Out::bf16: return core::DataType::bf16;
+  }
+  return spec.type;
+}
+
+std::string conflict(core::Case const& spec) {
+  core::DataType const out = type_of_c(spec);
+  bool const is_wider = core::size_of(spec.type) == 2 && out == core::DataType::f32;
+  if (out == spec.type || is_wider) return {};
+  return fmt::format("C of type = \"{0}\" is stored as {0}{1}; change out = \"{2}\"",
+                     core::to_text(spec.type), core::size_of(spec.type) == 2 ? " or f32" : "",
+                     core::to_text(out));
+}
 
 /// C = alpha op(A) op(B) + beta C on every rank at once, each with data of its own.
 class Gemm final : public measure::Workload {
@@ -30,9 +59,9 @@ class Gemm final : public measure::Workload {
         k_{spec.size[2]},
         ranks_{ranks},
         rank_{rank} {
-    problem_.a = stored(m_, k_, transposes_a());
-    problem_.b = stored(k_, n_, transposes_b());
-    problem_.c = stored(m_, n_, false);
+    problem_.a = stored(case_.type, m_, k_, transposes_a());
+    problem_.b = stored(case_.type, k_, n_, transposes_b());
+    problem_.c = stored(type_of_c(case_), m_, n_, false);
     problem_.alpha = p_.alpha;
     problem_.beta = p_.beta;
     problem_.transpose_a = transposes_a();
@@ -42,14 +71,15 @@ class Gemm final : public measure::Workload {
 
   measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
-    auto const s = static_cast<double>(core::size_of(case_.type));
+    auto const in = static_cast<double>(core::size_of(case_.type));
+    auto const out = static_cast<double>(core::size_of(problem_.c.type));
     auto const m = static_cast<double>(m_), n = static_cast<double>(n_),
                k = static_cast<double>(k_);
     d.amount = gemm::flop(m, n, k) * ranks_;
     d.unit = "FLOP/s";
     d.flop = d.amount;
-    d.device_bytes = gemm::compulsory_bytes(m, n, k, p_.beta, s) * ranks_;
-    d.memory_bytes = s * (m * k + k * n + (p_.beta == 0 ? 1 : 2) * m * n);
+    d.device_bytes = gemm::compulsory_bytes(m, n, k, p_.beta, in, out) * ranks_;
+    d.memory_bytes = in * (m * k + k * n) + out * (p_.beta == 0 ? 1 : 2) * m * n;
     // With beta the product is added to what the last one left.
     d.traits = {.repeatable = p_.beta == 0, .recordable = true};
     return d;
@@ -74,6 +104,7 @@ class Gemm final : public measure::Workload {
                 .n = n_,
                 .k = k_,
                 .type = case_.type,
+                .out = problem_.c.type,
                 .compute = core::compute_for(case_.type, case_.compute),
                 .alpha = p_.alpha,
                 .beta = p_.beta,
@@ -119,21 +150,22 @@ class Gemm final : public measure::Workload {
     return p_.layout == kernels::Layout::nt || p_.layout == kernels::Layout::tt;
   }
   /// A matrix without memory.
-  device::MatrixView stored(std::int64_t rows, std::int64_t cols, bool transposed) const {
+  static device::MatrixView stored(core::DataType type, std::int64_t rows, std::int64_t cols,
+                                   bool transposed) {
     if (transposed) std::swap(rows, cols);
-    return {nullptr, case_.type, rows, cols, cols};
+    return {nullptr, type, rows, cols, cols};
   }
 
   void allocate(comm::World& world, measure::Selection const& selected) {
     auto const make = [&](device::MatrixView& view) {
-      device::Matrix matrix{world.device(), case_.type, view.rows, view.cols, world.stream()};
+      device::Matrix matrix{world.device(), view.type, view.rows, view.cols, world.stream()};
       view = matrix.view();
       return matrix;
     };
     a_ = make(problem_.a);
     b_ = make(problem_.b);
     c_ = make(problem_.c);
-    if (p_.beta != 0) c0_ = {world.device(), case_.type, m_, n_, world.stream()};
+    if (p_.beta != 0) c0_ = {world.device(), problem_.c.type, m_, n_, world.stream()};
     scratch_ = product_scratch(workloads::scratch_bytes(problem_, selected, world.device().facts()),
                                world);
     problem_.scratch = scratch_.data();
@@ -175,8 +207,13 @@ extern measure::WorkloadEntry const gemm{
                                                  "C = alpha A B + beta C"),
                            core::options::choice(
                                "layout", core::options::at(&Parameters::layout),
-                               "n or t for A, then for B: as it is or transposed")},
-               .variants = measure::names_of(rows_of(gemm::variants()))},
+                               "n or t for A, then for B: as it is or transposed"),
+                           core::options::choice(
+                               "out", core::options::at(&Parameters::out),
+                               "what C is stored as; auto: the element type. 16-bit types: also "
+                               "f32")},
+               .variants = measure::names_of(rows_of(gemm::variants())),
+               .conflict = conflict},
     .summary = "C = alpha op(A) op(B) + beta C on each rank",
     .work = "2 m n k flop per rank",
     .local = true,

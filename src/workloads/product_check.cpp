@@ -108,7 +108,7 @@ double largest_of(core::DataKind kind) {
 /// Whether every sum on the way is a whole number that its type holds.
 bool is_exact(Product const& p) {
   bool const whole_scalars = kernels::gemm::are_whole(p.alpha, p.beta);
-  double const epsilon = std::max(core::epsilon_of(p.type), core::epsilon_of(p.compute));
+  double const epsilon = std::max(core::epsilon_of(p.out), core::epsilon_of(p.compute));
   if (epsilon == 0) return whole_scalars;
   if (!whole_scalars || !core::is_whole(p.a.kind)) return false;
   double const largest = largest_of(p.a.kind);
@@ -127,7 +127,7 @@ class Checker {
         view_{c},
         world_{world},
         tiles_{tiles},
-        error_{product.type, product.compute, product.k, product.parts},
+        error_{product.out, product.compute, product.k, product.parts},
         exact_{is_exact(product)} {
     finding_.allowed = exact_ ? 0 : 1;
   }
@@ -211,7 +211,7 @@ class Checker {
       a_squares += square(a);
       b_squares += square(b);
     }
-    double const added = p_.beta == 0 ? 0 : p_.beta * stored(p_.c0, p_.type, row, col);
+    double const added = p_.beta == 0 ? 0 : p_.beta * stored(p_.c0, p_.out, row, col);
     double const want = p_.alpha * static_cast<double>(sum) + added;
     double const norms = std::abs(p_.alpha) * std::sqrt(a_squares) * std::sqrt(b_squares);
     double const bound = error_(norms, want - added, added);
@@ -220,11 +220,11 @@ class Checker {
       values_ += square(want);
       bounds_ += square(bound);
     }
-    bool const is_nearest = got == core::rounded_to(p_.type, want);
+    bool const is_nearest = got == core::rounded_to(p_.out, want);
     // Beyond the largest number of its type the right element is infinite, and so it is where a part
     // of the sum may have been, of which the norms are the largest.
     bool const is_beyond =
-        std::isinf(got) && std::isinf(core::rounded_to(p_.type, norms + std::abs(added)));
+        std::isinf(got) && std::isinf(core::rounded_to(p_.out, norms + std::abs(added)));
     finding_.check(is_nearest || is_beyond ? 0 : scale(std::abs(got - want), bound),
                    finding_.allowed, [&] {
                      return fmt::format("C({}, {}) on rank {}: expected {:.9g}, got {:.9g}", row,
@@ -391,7 +391,7 @@ class Checker {
       for (std::int64_t j = 0; j < host.cols; ++j) c.push_back(static_cast<double>(values[j]));
     });
     if (p_.beta != 0) {
-      read_row(p_.c0, p_.type, layout_.c, row, chunk, c0);
+      read_row(p_.c0, p_.out, layout_.c, row, chunk, c0);
       for (double& value : c0) value *= p_.beta;
     }
     double const a_norm = std::abs(p_.alpha) * std::sqrt(sums.squares[at]);

@@ -10,9 +10,10 @@ namespace quadrille::workloads {
 /// C = alpha A B + beta C0 with A (m x k), B (k x n), C0 from the generator.
 struct Product {
   std::int64_t m = 0, n = 0, k = 0;
-  core::DataType type = core::DataType::f64;
+  core::DataType type = core::DataType::f64;   ///< of A and B
+  core::DataType out = core::DataType::f64;    ///< of C and C0
   core::Compute compute = core::Compute::f64;  ///< what products are multiplied and added in
-  std::int64_t parts = 1;  ///< of k, after each of which C is rounded to its type
+  std::int64_t parts = 1;                      ///< of k, after each of which C is rounded to `out`
   double alpha = 1;
   double beta = 0;
   Source a, b, c0;

@@ -87,7 +87,7 @@ class Summa final : public measure::Workload {
     d.amount = gemm::flop(m, n, k);
     d.unit = "FLOP/s";
     d.flop = d.amount;
-    d.device_bytes = gemm::compulsory_bytes(m, n, k, p_.beta, s);
+    d.device_bytes = gemm::compulsory_bytes(m, n, k, p_.beta, s, s);
     // Every element of A must reach the Q - 1 other columns of the grid, of B the P - 1 other rows.
     d.network_bytes = s * (m * k * (shape_.cols - 1) + k * n * (shape_.rows - 1));
     d.extras = {{"received", d.network_bytes, "B/s"}};
@@ -135,6 +135,7 @@ class Summa final : public measure::Workload {
                 .n = n_,
                 .k = k_,
                 .type = case_.type,
+                .out = case_.type,
                 .compute = core::compute_for(case_.type, case_.compute),
                 .parts = static_cast<std::int64_t>(panels_.size()),
                 .alpha = p_.alpha,

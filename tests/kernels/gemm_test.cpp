@@ -48,18 +48,19 @@ struct Shape {
   std::int64_t m, n, k;
 };
 
-template <class T>
+template <class T, class Out = T>
 void expect_equal_to_reference(test::Host& host, Variant<Problem> const& variant, Shape shape,
                                bool transpose_a, bool transpose_b, double alpha, double beta) {
   auto const [m, n, k] = shape;
-  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
-                                  << m << " x " << n << " x " << k << (transpose_a ? " t" : " n")
+  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>())
+                                  << " to " << core::to_text(core::type_of<Out>()) << " " << m
+                                  << " x " << n << " x " << k << (transpose_a ? " t" : " n")
                                   << (transpose_b ? "t" : "n") << " alpha " << alpha << " beta "
                                   << beta);
   Matrix<T> a{transpose_a ? k : m, transpose_a ? m : k, 3, 1};
   Matrix<T> b{transpose_b ? n : k, transpose_b ? k : n, 2, 3};
-  Matrix<T> c{m, n, 5, 1};
-  Matrix<T> expected{m, n, 0, 0};
+  Matrix<Out> c{m, n, 5, 1};
+  Matrix<Out> expected{m, n, 0, 0};
   Matrix<double> weight{m, n, 0, 0};
   a.generate(core::DataKind::uniform, 1);
   b.generate(core::DataKind::uniform, 2);
@@ -88,12 +89,13 @@ void expect_equal_to_reference(test::Host& host, Variant<Problem> const& variant
     for (std::int64_t j = 0; j < n && wrong < 3; ++j) {
       double const error =
           std::abs(static_cast<double>(c(i, j)) - static_cast<double>(expected(i, j)));
-      double const bound = ErrorBound{core::type_of<T>(), core::compute_for(core::type_of<T>()), k}(
-          weight(i, j), static_cast<double>(expected(i, j)), 0);
+      double const bound = ErrorBound{core::type_of<Out>(), core::compute_for(core::type_of<T>()),
+                                      k}(weight(i, j), static_cast<double>(expected(i, j)), 0);
       if (!(error <= bound)) {
         ++wrong;
-        ADD_FAILURE() << "C(" << i << ", " << j << ") is " << c(i, j) << ", expected "
-                      << expected(i, j) << ", allowed " << bound;
+        ADD_FAILURE() << "C(" << i << ", " << j << ") is " << static_cast<double>(c(i, j))
+                      << ", expected " << static_cast<double>(expected(i, j)) << ", allowed "
+                      << bound;
       }
     }
   }
@@ -113,23 +115,34 @@ class GemmTest : public testing::TestWithParam<std::string_view> {
   test::Host host_;
 };
 
-template <class T>
+template <class T, class Out = T>
 void expect_all(test::Host& host, Variant<Problem> const& variant, double fraction) {
-  if (!variant.supports(core::type_of<T>())) return;
+  constexpr DataType kIn = core::type_of<T>();
+  Types const types{kIn, core::compute_for(kIn), core::type_of<Out>()};
+  if (std::ranges::find(variant.types, types) == variant.types.end()) return;
+  // The host converts 16-bit elements one by one: the largest shapes are left out.
+  std::int64_t const most = sizeof(T) == 2 ? 200'000 : kMostInt;
   for (Shape const& shape : kShapes) {
+    if (shape.m * shape.n * shape.k > most) continue;
     for (bool const ta : {false, true}) {
       for (bool const tb : {false, true}) {
-        expect_equal_to_reference<T>(host, variant, shape, ta, tb, 1, 0);
-        expect_equal_to_reference<T>(host, variant, shape, ta, tb, -2 * fraction, 1);
+        expect_equal_to_reference<T, Out>(host, variant, shape, ta, tb, 1, 0);
+        expect_equal_to_reference<T, Out>(host, variant, shape, ta, tb, -2 * fraction, 1);
       }
     }
-    expect_equal_to_reference<T>(host, variant, shape, false, false, 1, -3 * fraction);
-    expect_equal_to_reference<T>(host, variant, shape, false, false, 0, 2);
+    expect_equal_to_reference<T, Out>(host, variant, shape, false, false, 1, -3 * fraction);
+    expect_equal_to_reference<T, Out>(host, variant, shape, false, false, 0, 2);
   }
 }
 
 TEST_P(GemmTest, EqualsReferenceF64) { expect_all<double>(host_, variant(), 0.75); }
 TEST_P(GemmTest, EqualsReferenceF32) { expect_all<float>(host_, variant(), 0.75); }
+TEST_P(GemmTest, EqualsReferenceF16) { expect_all<core::f16>(host_, variant(), 0.75); }
+TEST_P(GemmTest, EqualsReferenceBf16) { expect_all<core::bf16>(host_, variant(), 0.75); }
+TEST_P(GemmTest, EqualsReferenceF16ToF32) { expect_all<core::f16, float>(host_, variant(), 0.75); }
+TEST_P(GemmTest, EqualsReferenceBf16ToF32) {
+  expect_all<core::bf16, float>(host_, variant(), 0.75);
+}
 TEST_P(GemmTest, EqualsReferenceExactlyI32) { expect_all<std::int32_t>(host_, variant(), 1); }
 
 TEST_P(GemmTest, RefusesOtherTypes) {
@@ -190,6 +203,21 @@ TEST(GemmReference, SumsIntegersExactlyAndFloatsInF64) {
 
   EXPECT_EQ(ci[0], big * big - 1);
   EXPECT_EQ(cf[0], 1.0F);
+}
+
+/// 1 + 2^-11 is a number of f32 and none of f16.
+TEST(GemmReference, Stores16BitProductsInF32) {
+  test::Host host;
+  core::f16 a[]{core::f16{1}, core::f16{0x1p-11}}, b[]{core::f16{1}, core::f16{1}};
+  float c[]{2};
+  Problem problem{
+      {a, DataType::f16, 1, 2, 2}, {b, DataType::f16, 2, 1, 1}, {c, DataType::f32, 1, 1, 1}};
+  problem.beta = 0.5;
+
+  test::launch(variants(), "reference", problem, host.stream);
+  host.stream.view().synchronize();
+
+  EXPECT_EQ(c[0], 2 + 0x1p-11F);
 }
 
 TEST(Gemm, RefusesWhatDoesNotFitTogether) {

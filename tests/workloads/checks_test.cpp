@@ -31,10 +31,13 @@ class Case {
  public:
   explicit Case(DataType type = DataType::f32, DataKind kind = DataKind::uniform,
                 std::int64_t k = kDepth)
+      : Case{type, type, kind, k} {}
+  Case(DataType type, DataType out, DataKind kind = DataKind::uniform, std::int64_t k = kDepth)
       : product_{.m = kRows,
                  .n = kCols,
                  .k = k,
                  .type = type,
+                 .out = out,
                  .compute = core::compute_for(type),
                  .alpha = 2,
                  .beta = -3,
@@ -84,8 +87,8 @@ class Case {
   }
   measure::Verdict verdict(Check check, CheckTiles const& tiles) const {
     comm::World& world = test::world();
-    device::Matrix const c{world.device(), product_.type, rows(), kCols, world.stream()};
-    core::visit_type(product_.type, [&](auto zero) {
+    device::Matrix const c{world.device(), product_.out, rows(), kCols, world.stream()};
+    core::visit_type(product_.out, [&](auto zero) {
       using T = decltype(zero);
       std::vector<T> stored;
       for (double const value : c_) stored.push_back(static_cast<T>(value));
@@ -102,17 +105,17 @@ class Case {
             0};
   }
   double right(std::int64_t i, std::int64_t j) const {
-    return core::visit_type(product_.type, [&](auto zero) {
-      using T = decltype(zero);
-      auto const value = [](Source const& source, std::int64_t row, std::int64_t col) {
-        return static_cast<double>(source.at<T>(row, col));
-      };
-      long double sum = 0;
-      for (std::int64_t l = 0; l < product_.k; ++l) {
-        sum += static_cast<long double>(value(product_.a, i, l)) * value(product_.b, l, j);
-      }
-      return 2 * static_cast<double>(sum) - 3 * value(product_.c0, i, j);
-    });
+    auto const value = [](Source const& source, DataType type, std::int64_t row, std::int64_t col) {
+      return core::visit_type(type, [&](auto zero) {
+        return static_cast<double>(source.at<decltype(zero)>(row, col));
+      });
+    };
+    long double sum = 0;
+    for (std::int64_t l = 0; l < product_.k; ++l) {
+      sum += static_cast<long double>(value(product_.a, product_.type, i, l)) *
+             value(product_.b, product_.type, l, j);
+    }
+    return 2 * static_cast<double>(sum) - 3 * value(product_.c0, product_.out, i, j);
   }
 
   Product product_;
@@ -129,6 +132,24 @@ TEST(ProductCheck, PassesWhatIsRight) {
       EXPECT_LE(verdict.error, 0.5);
       EXPECT_EQ(verdict.wrong, 0);
     }
+  }
+}
+
+TEST(ProductCheck, KnowsWhatCIsStoredAs) {
+  for (DataType const type : {DataType::f16, DataType::bf16}) {
+    for (DataKind const kind : {DataKind::uniform, DataKind::positive, DataKind::integer}) {
+      measure::Verdict const verdict = Case{type, DataType::f32, kind}.verdict();
+      EXPECT_TRUE(verdict.valid) << core::to_text(type) << " " << verdict.detail;
+      EXPECT_LE(verdict.error, 0.5);
+    }
+    Case rounded{type, DataType::f32};
+    for (std::int64_t i = 0; i < kRows; ++i) {
+      for (std::int64_t j = 0; j < kCols; ++j) {
+        if (double* const element = rounded.at(i, j)) *element = core::rounded_to(type, *element);
+      }
+    }
+    EXPECT_FALSE(rounded.verdict().valid) << core::to_text(type);
+    EXPECT_FALSE(rounded.verdict(Check::sample).valid) << core::to_text(type);
   }
 }
 

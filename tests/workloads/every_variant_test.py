@@ -27,16 +27,17 @@ def listed(program, what):
 
 
 def cases_of(row, keys):
-    """[(type, line for what it is computed in)] of a variant."""
-    computes = collections.defaultdict(list)
-    for text in row["computes"]:
-        parts = text.split(":")
-        computes[parts[0]].append(parts[1] if len(parts) > 1 else parts[0])
+    """[(type, lines for what it is computed in and stored as)] of a variant."""
+    combinations = [text.split(":") for text in row["computes"]]
+    if "out" not in keys:
+        combinations = [parts for parts in combinations if len(parts) < 3]
     key = next((key for key in COMPUTE_KEYS if key in keys), None)
-    for name, words in computes.items():
-        check(len(words) == 1 or key, f"{row['workload']} has no key for what {name} is computed in")
-        for word in words:
-            yield name, f'{key} = "{word}"\n' if len(words) > 1 else ""
+    for name, *others in combinations:
+        is_one = [parts[0] for parts in combinations].count(name) == 1
+        check(is_one or key, f"{row['workload']} has no key for what {name} is computed in")
+        usual = "auto" if key == "compute" else name
+        lines = "" if is_one else f'{key} = "{others[0] if others else usual}"\n'
+        yield name, lines + (f'out = "{others[1]}"\n' if len(others) > 1 else "")
 
 
 def main():
@@ -45,24 +46,24 @@ def main():
     workloads = {row["name"]: row for row in listed(program, "workloads")}
     head, *blocks = (TESTS / "workloads" / "small.toml").read_text().split("[[case]]\n")
 
-    variants = collections.defaultdict(list)  # (workload, type, line of the compute key): names
+    variants = collections.defaultdict(list)  # (workload, type, lines of keys): names
     for row in listed(program, "variants"):
         if not row["available"] or row["where"] == "cuda" or row["role"] == "demonstration":
             continue
-        for name, line in cases_of(row, workloads[row["workload"]]["keys"]):
-            variants[row["workload"], name, line].append(row["name"])
+        for name, lines in cases_of(row, workloads[row["workload"]]["keys"]):
+            variants[row["workload"], name, lines].append(row["name"])
 
     text = head
-    expected = {}  # (case, variant): (workload, variant, type, line)
-    for (workload, name, line), names in variants.items():
+    expected = {}  # (case, variant): (workload, variant, type, lines)
+    for (workload, name, lines), names in variants.items():
         chosen = [block for block in blocks if f'workload = "{workload}"\n' in block]
         check(chosen, f"small.toml has no case of {workload}")
         for block in chosen:
             case = f"case{len(expected)}"
-            kept = re.sub(r"^(name|type|variant) = .*\n", "", block, flags=re.MULTILINE)
+            kept = re.sub(r"^(name|type|variant|out) = .*\n", "", block, flags=re.MULTILINE)
             kept = kept.split("\n#")[0].rstrip() + "\n"  # the comment before the next case
-            text += f'[[case]]\nname = "{case}"\ntype = "{name}"\nvariant = {json.dumps(names)}\n{line}{kept}\n'
-            expected.update({(case, variant): (workload, variant, name, line) for variant in names})
+            text += f'[[case]]\nname = "{case}"\ntype = "{name}"\nvariant = {json.dumps(names)}\n{lines}{kept}\n'
+            expected.update({(case, variant): (workload, variant, name, lines) for variant in names})
     source = program.folder / "input.toml"
     source.write_text(text)
 

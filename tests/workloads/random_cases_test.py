@@ -61,7 +61,7 @@ def main():
     types = collections.defaultdict(set)
     for row in program.listed("variants"):
         if row["available"] and row["where"] != "cuda":
-            types[row["workload"]].update(text.split(":")[0] for text in row["computes"])
+            types[row["workload"]].update(row["computes"])
     workloads = [row for row in program.listed("workloads") if types[row["name"]]]
     text = HEAD
     for at in range(count):
@@ -70,7 +70,9 @@ def main():
         extents = [str(draw.randint(1, 300)) for _ in workload["extents"]]
         size = SIZES[name](draw) if name in SIZES else f"({','.join(extents)})"
         text += f'[[case]]\nname = "case{at}"\nworkload = "{name}"\nsize = "{size}"\nvariant = "all"\n'
-        text += f'type = "{draw.choice(sorted(types[name]))}"\ndata = "{draw.choice(DATA)}"\nseed = {draw.randint(1, 99)}\n'
+        type_keys = zip(["type", "compute", "out"], draw.choice(sorted(types[name])).split(":"))
+        text += "".join(f'{key} = "{value}"\n' for key, value in type_keys if key in workload["keys"])
+        text += f'data = "{draw.choice(DATA)}"\nseed = {draw.randint(1, 99)}\n'
         text += "\n".join(options(draw, workload, ranks)) + "\n"
     source = program.folder / "input.toml"
     source.write_text(text)

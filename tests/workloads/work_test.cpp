@@ -65,5 +65,16 @@ TEST(Work, OfACopyBeyondCachesIsWhatTheMemoryCanDo) {
   EXPECT_EQ(measured("32Mi", "h2d"), measure::Resource::none);
 }
 
+TEST(Work, OfAProductCountsCInTheTypeThatItIsStoredAs) {
+  auto const product = [](char const* keys) {
+    return described(
+        fmt::format("workload = \"gemm\"\ntype = \"f16\"\nsize = \"(3,5,7)\"\n{}\n", keys));
+  };
+  EXPECT_EQ(product("").device_bytes, 3 * 2 * (21 + 35 + 15));
+  EXPECT_EQ(product("out = \"f32\"").device_bytes, 3 * (2 * (21 + 35) + 4 * 15));
+  EXPECT_EQ(product("out = \"f32\"\nbeta = 1").memory_bytes, 2 * (21 + 35) + 2 * 4 * 15);
+  EXPECT_EQ(product("out = \"f32\"").amount, product("").amount);
+}
+
 }  // namespace
 }  // namespace quadrille::workloads
