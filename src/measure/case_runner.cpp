@@ -184,7 +184,7 @@ class CaseRun {
       record.unit = description_.unit;
       record.peak = peak();
       record.roofline = roofline();
-      record.measures = description_.measures;
+      if (choice.info->role != Role::reference) record.measures = description_.measures;
       if (!is_ceiling) record.extras = description_.extras;
       record.timing = core::to_text(timing_);
       if (timing_ == core::Timing::launch_only) {

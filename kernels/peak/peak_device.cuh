@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/simt.cuh"
+#include "peak/peak.hpp"
+
+/// What the loops on a GPU share: a worker is a multiprocessor, each thread has a result.
+namespace quadrille::kernels::peak {
+
+inline constexpr int kThreads = 256;
+
+#ifdef QUAD_KERNELS
+
+/// Number of this thread's result.
+__device__ inline std::int64_t result_index() {
+  return static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+}
+
+/// Steps of this thread's chains, where a worker has so many blocks and multiply-adds of a step.
+template <int kBlocks, std::int64_t kOfStep>
+__device__ inline std::int64_t steps_here(std::int64_t multiply_adds) {
+  static_assert(kQuantum % kOfStep == 0);
+  return steps_of(blockIdx.x / kBlocks, gridDim.x / kBlocks, multiply_adds, kOfStep);
+}
+
+/// The start of chain c of a thread with so many chains.
+template <int kChains>
+__device__ inline std::int32_t start_of(std::int32_t const* starts, int c) {
+  return starts[(result_index() * kChains + c) % kStarts];
+}
+
+__device__ inline std::uint64_t bits_of(double x) {
+  return static_cast<std::uint64_t>(__double_as_longlong(x));
+}
+__device__ inline std::uint64_t bits_of(float x) { return __float_as_uint(x); }
+__device__ inline std::uint64_t bits_of(std::uint32_t x) { return x; }
+
+/// Writes what a thread's numbers ended with.
+template <class T, int kNumbers>
+__device__ inline void write_result(std::uint64_t* result, T const (&x)[kNumbers]) {
+  std::int64_t const at = result_index();
+  auto sum = static_cast<std::uint64_t>(at);
+#pragma unroll
+  for (int i = 0; i < kNumbers; ++i) sum += bits_of(x[i]);
+  result[at] = sum;
+}
+
+#endif  // QUAD_KERNELS
+
+}  // namespace quadrille::kernels::peak

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Products of fragments of ones, in registers.
+///
+///   D += A B, A and B of ones; result[thread] = thread + the bits of its accumulators
+///
+/// Technique    mma.sync on eight accumulators of a warp in turn, 16 warps a multiprocessor, with
+///              fragments that never leave their registers. Whole numbers, so that sums are exact in
+///              any order. Ones switch fewer transistors than data do: a product that the power limit
+///              slows down does not reach this
+/// Shapes       n multiply-adds
+/// Types        f16 and bf16 in f32, f32 in tf32, f64
+/// Work         n multiply-adds of 2 flop
+/// Constraints  n in whole 2Mi, at most 64Gi for each worker; compute capability 9.0 (m16n8k16 in f64)
+/// Launch       256 threads per block, two blocks per multiprocessor, no shared memory
+/// Accuracy     exact
+/// Source       own
+#include "common/ptx/matrix.cuh"
+#include "peak/peak_device.cuh"
+
+namespace quadrille::kernels::peak {
+namespace {
+
+constexpr int kBlocks = 2;  // of a multiprocessor
+constexpr int kTiles = 8;   // of a warp, 16 x 8
+
+/// f32 has fragments of half the depth.
+constexpr int depth_of(core::DataType type) { return type == core::DataType::f32 ? 8 : 16; }
+
+constexpr Loop loop_of(Types const& types) {
+  return {.results = kBlocks * kThreads,
+          .chains = 4 * kTiles,
+          .depth = depth_of(types.in),
+          .adds = true};
+}
+
+#ifdef QUAD_KERNELS
+
+/// The registers of a type, and its instruction.
+template <core::DataType type>
+struct Fragments {
+  using Sum = float;
+  using Register = std::uint32_t;
+  static constexpr int kA = 4, kB = 2;
+  /// Two ones of 16 bits, or one.
+  static constexpr Register kOnes = type == core::DataType::f16    ? 0x3C003C00U
+                                    : type == core::DataType::bf16 ? 0x3F803F80U
+                                                                   : 0x3F800000U;
+};
+template <>
+struct Fragments<core::DataType::f64> {
+  using Sum = double;
+  using Register = double;
+  static constexpr int kA = 8, kB = 4;
+  static constexpr Register kOnes = 1;
+};
+
+template <core::DataType type, class D, class A, class B>
+__device__ void multiply(D& d, A const& a, B const& b) {
+  if constexpr (type == core::DataType::f64) {
+    ptx::mma_m16n8k16_f64(d, a, b);
+  } else if constexpr (type == core::DataType::f32) {
+    ptx::mma_m16n8k8_tf32(d, a, b);
+  } else if constexpr (type == core::DataType::f16) {
+    ptx::mma_m16n8k16_f16(d, a, b);
+  } else {
+    ptx::mma_m16n8k16_bf16(d, a, b);
+  }
+}
+
+template <core::DataType type>
+__global__ void __launch_bounds__(kThreads, kBlocks)
+    peak_mma_kernel(std::int32_t const* starts, std::int64_t multiply_adds, std::uint64_t* result) {
+  std::int64_t const steps = steps_here<kBlocks, loop_of(type).multiply_adds()>(multiply_adds);
+  using Of = Fragments<type>;
+  typename Of::Register a[Of::kA], b[Of::kB];
+#pragma unroll
+  for (int i = 0; i < Of::kA; ++i) a[i] = Of::kOnes;
+#pragma unroll
+  for (int i = 0; i < Of::kB; ++i) b[i] = Of::kOnes;
+  typename Of::Sum d[kTiles][4];
+#pragma unroll
+  for (int i = 0; i < 4 * kTiles; ++i) {
+    d[i / 4][i % 4] = static_cast<typename Of::Sum>(start_of<4 * kTiles>(starts, i));
+  }
+#pragma unroll 4
+  for (std::int64_t i = 0; i < steps; ++i) {
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) multiply<type>(d[tile], a, b);
+  }
+  typename Of::Sum sums[4 * kTiles];
+#pragma unroll
+  for (int i = 0; i < 4 * kTiles; ++i) sums[i] = d[i / 4][i % 4];
+  write_result(result, sums);
+}
+
+template <core::DataType type>
+void launch_as(Problem const& p, device::StreamView stream) {
+  QUAD_LAUNCH(peak_mma_kernel<type>, static_cast<unsigned>(p.workers * kBlocks), kThreads, 0,
+              stream, p.start, p.multiply_adds, p.result);
+}
+
+void launch(Problem const& p, device::StreamView stream) {
+  switch (p.type) {
+    case core::DataType::f64: return launch_as<core::DataType::f64>(p, stream);
+    case core::DataType::f32: return launch_as<core::DataType::f32>(p, stream);
+    case core::DataType::f16: return launch_as<core::DataType::f16>(p, stream);
+    default: return launch_as<core::DataType::bf16>(p, stream);
+  }
+}
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const mma_loop{
+    {.name = "mma_loop",
+     .where = Where::cuda,
+     .types = {core::DataType::f16, core::DataType::bf16,
+               Types{core::DataType::f32, core::Compute::tf32}, core::DataType::f64},
+     .needs = {.compute_capability = 90, .other = "whole 2Mi of multiply-adds"},
+     .preference = 20,
+     .source = "own",
+     .summary = "products of fragments on tensor cores, by warps"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = count_unsupported, .notes = {.loop = loop_of}}};
+
+}  // namespace quadrille::kernels::peak

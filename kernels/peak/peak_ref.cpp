@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Orbits of a quadratic map, or sums of ones, by one thread.
+///
+///   x -> x^2 + c, rounded once, or x -> x + 1; result[i] = i + the bits of its chains' last x
+///
+/// Technique    textbook loop, one chain after the other
+/// Shapes       n multiply-adds
+/// Types        f64, f32, i32, f16 in f16; sums: f16 and bf16 in f32, f32 in tf32
+/// Work         n multiply-adds of 2 flop
+/// Constraints  n in whole 2Mi, at most 64Gi for each worker
+/// Launch       the stream's own thread
+/// Accuracy     exact: a fused multiply-add has one result
+/// Source       textbook
+#include "device/device.hpp"
+#include "peak/peak.hpp"
+
+#include <bit>
+#include <cmath>
+
+namespace quadrille::kernels::peak {
+namespace {
+
+/// x^2 + c in the type of x.
+double map(double x) { return std::fma(x, x, kMapConstant); }
+float map(float x) { return std::fma(x, x, static_cast<float>(kMapConstant)); }
+// A double holds the square of an f16, and its sum with c, exactly.
+core::f16 map(core::f16 x) {
+  auto const wide = static_cast<double>(x);
+  return core::f16{wide * wide + kMapConstant};
+}
+std::uint32_t map(std::uint32_t x) { return x * x + kMapConstantOfIntegers; }
+
+template <class T>
+T orbit(T x, std::int64_t steps) {
+  for (std::int64_t i = 0; i < steps; ++i) x = map(x);
+  return x;
+}
+
+/// The start plus so many ones, which every type of a sum holds exactly.
+std::uint64_t sum_bits(core::DataType type, double sum) {
+  if (type == core::DataType::f64) return std::bit_cast<std::uint64_t>(sum);
+  return std::bit_cast<std::uint32_t>(static_cast<float>(sum));
+}
+
+}  // namespace
+
+std::uint64_t last_bits(Types const& types, Loop const& loop, std::int64_t steps,
+                        std::int32_t start) {
+  if (loop.adds) return sum_bits(types.in, start + static_cast<double>(steps * loop.depth));
+  double const x = start / 128.0;
+  switch (types.in) {
+    case core::DataType::f64: return std::bit_cast<std::uint64_t>(orbit(x, steps));
+    case core::DataType::f32:
+      return std::bit_cast<std::uint32_t>(orbit(static_cast<float>(x), steps));
+    case core::DataType::f16: return orbit(core::f16{x}, steps).bits;
+    default: return orbit(static_cast<std::uint32_t>(start), steps);
+  }
+}
+
+namespace {
+
+constexpr Loop loop_of(Types const& types) {
+  Loop loop = kHostLoop;
+  bool const is_16_bit = core::size_of(types.in) == 2;
+  loop.adds =
+      types.compute == core::Compute::tf32 || (is_16_bit && types.compute == core::Compute::f32);
+  return loop;
+}
+
+/// One after the other: the check has a formula.
+std::uint64_t add_ones(std::int32_t start, std::int64_t steps) {
+  auto sum = static_cast<float>(start);
+  for (std::int64_t i = 0; i < steps; ++i) sum += 1;
+  return std::bit_cast<std::uint32_t>(sum);
+}
+
+void launch(Problem const& problem, device::StreamView stream) {
+  stream.run([p = problem] {
+    Types const types = facts_of(p).types;
+    Loop const loop = loop_of(types);
+    std::int64_t chain = 0;
+    for (std::int64_t i = 0; i < std::int64_t{p.workers} * loop.results; ++i) {
+      std::int64_t const steps = steps_of(p, loop, i / loop.results);
+      auto sum = static_cast<std::uint64_t>(i);
+      for (int c = 0; c < loop.chains; ++c, ++chain) {
+        std::int32_t const start = p.start[chain % kStarts];
+        sum += loop.adds ? add_ones(start, steps) : last_bits(types, loop, steps, start);
+      }
+      p.result[i] = sum;
+    }
+  });
+}
+
+}  // namespace
+
+extern constinit Variant<Problem> const reference{
+    {.name = "reference",
+     .role = Role::reference,
+     .where = Where::host,
+     .types = {core::DataType::f64, core::DataType::f32, core::DataType::i32,
+               Types{core::DataType::f16, core::Compute::f16}, core::DataType::f16,
+               core::DataType::bf16, Types{core::DataType::f32, core::Compute::tf32}},
+     .needs = {.other = "whole 2Mi of multiply-adds"},
+     .source = "textbook",
+     .summary = "one thread"},
+    launch,
+    {.unsupported = count_unsupported, .notes = {.loop = loop_of}}};
+
+}  // namespace quadrille::kernels::peak
