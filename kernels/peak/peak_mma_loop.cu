@@ -69,10 +69,14 @@ __device__ void multiply(D& d, A const& a, B const& b) {
   }
 }
 
+/// Of a block in a turn of the loop.
+template <core::DataType type>
+inline constexpr std::int64_t kMultiplyAdds = loop_of(type).multiply_adds();
+
 template <core::DataType type>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     peak_mma_kernel(std::int32_t const* starts, std::int64_t multiply_adds, std::uint64_t* result) {
-  std::int64_t const steps = steps_here<kBlocks, loop_of(type).multiply_adds()>(multiply_adds);
+  std::int64_t const steps = steps_here<kBlocks, kMultiplyAdds<type>>(multiply_adds);
   using Of = Fragments<type>;
   typename Of::Register a[Of::kA], b[Of::kB];
 #pragma unroll

@@ -55,11 +55,15 @@ __device__ void multiply(float (&d)[kNumbers], ptx::MatrixDescriptor a, ptx::Mat
   }
 }
 
+/// Of a block in a turn of the loop.
+template <core::DataType type>
+inline constexpr std::int64_t kMultiplyAdds = loop_of(type).multiply_adds();
+
 template <core::DataType type>
 __global__ void __launch_bounds__(kThreads, 1)
     peak_wgmma_kernel(std::int32_t const* starts, std::int64_t multiply_adds,
                       std::uint64_t* result) {
-  std::int64_t const steps = steps_here<1, loop_of(type).multiply_adds()>(multiply_adds);
+  std::int64_t const steps = steps_here<1, kMultiplyAdds<type>>(multiply_adds);
   constexpr int kWords = (kRows + kColumns) * kStepBytes / 4;
   QUAD_DYNAMIC_SHARED(std::uint32_t, ones);
   for (unsigned i = threadIdx.x; i < kWords; i += kThreads) ones[i] = kOnes<type>;
