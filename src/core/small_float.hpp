@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 
 #ifdef __CUDACC__
@@ -34,8 +35,20 @@ struct SmallFloat {
     std::uint64_t const wide = exponent == kExponentMask ? 0x7ff : exponent + (1023 - kBias);
     return from_bits(sign << 63 | wide << 52 | mantissa << (52 - kMantissaBits));
   }
+  /// The same from and to f32, which some widths of vectors of a host do at once: no branches.
+  QUAD_HD constexpr explicit SmallFloat(std::same_as<float> auto value) : bits{rounded(value)} {}
   QUAD_HD constexpr explicit operator float() const {
-    return static_cast<float>(static_cast<double>(*this));
+    std::uint32_t const sign = static_cast<std::uint32_t>(bits) >> (kExponentBits + kMantissaBits);
+    std::uint32_t const magnitude = bits & ((1U << (kExponentBits + kMantissaBits)) - 1);
+    std::uint32_t const moved = magnitude << kDropped;
+    // The exponent of 2^(127 - bias) times less, which the product makes right, below the normal
+    // numbers, too. Infinities and NaN keep theirs.
+    float const scale = __builtin_bit_cast(float, static_cast<std::uint32_t>(254 - kBias) << 23);
+    float const product = __builtin_bit_cast(float, moved) * scale;
+    bool const is_finite = magnitude >> kMantissaBits != kExponentMask;
+    std::uint32_t const wide =
+        is_finite ? __builtin_bit_cast(std::uint32_t, product) : moved | 0x7f800000U;
+    return __builtin_bit_cast(float, sign << 31 | wide);
   }
   /// Of values: NaN differs from itself, and -0 does not from 0.
   QUAD_HD friend constexpr bool operator==(SmallFloat a, SmallFloat b) {
@@ -46,11 +59,31 @@ struct SmallFloat {
   static constexpr std::uint64_t kBias = (std::uint64_t{1} << (kExponentBits - 1)) - 1;
   static constexpr std::uint64_t kExponentMask = (std::uint64_t{1} << kExponentBits) - 1;
   static constexpr std::uint64_t kMantissaMask = (std::uint64_t{1} << kMantissaBits) - 1;
+  static constexpr int kDropped = 23 - kMantissaBits;  // bits of the mantissa of f32
 
   QUAD_HD static constexpr double from_bits(std::uint64_t x) {
     return __builtin_bit_cast(double, x);
   }
 
+  QUAD_HD static constexpr Bits rounded(float value) {
+    auto const wide = __builtin_bit_cast(std::uint32_t, value);
+    std::uint32_t const sign = wide >> 31 << (kExponentBits + kMantissaBits);
+    std::uint32_t const magnitude = wide & 0x7fffffffU;
+    constexpr auto kLess = static_cast<std::uint32_t>(127 - kBias);
+    std::uint32_t const half_below = (1U << (kDropped - 1)) - 1 + (magnitude >> kDropped & 1);
+    std::uint32_t const normal = (magnitude + half_below - (kLess << 23)) >> kDropped;
+    // Below the normal numbers: the sum with this power of two is rounded at the least number, and
+    // its mantissa counts in least numbers.
+    constexpr std::uint32_t kPower = (kLess + kDropped + 1) << 23;
+    float const sum = __builtin_bit_cast(float, magnitude) + __builtin_bit_cast(float, kPower);
+    std::uint32_t const small = __builtin_bit_cast(std::uint32_t, sum) - kPower;
+    constexpr auto kInfinity = static_cast<std::uint32_t>(kExponentMask << kMantissaBits);
+    constexpr auto kBeyond = static_cast<std::uint32_t>(kExponentMask + kLess) << 23;
+    std::uint32_t kept = magnitude < (kLess + 1) << 23 ? small : normal;
+    kept = magnitude >= kBeyond ? kInfinity : kept;
+    kept = magnitude > 0x7f800000U ? kInfinity | 1U << (kMantissaBits - 1) : kept;
+    return static_cast<Bits>(sign | kept);
+  }
   QUAD_HD static constexpr Bits rounded(double value) {
     auto const wide = __builtin_bit_cast(std::uint64_t, value);
     std::uint64_t const sign = wide >> 63 << (kExponentBits + kMantissaBits);

@@ -49,6 +49,34 @@ TYPED_TEST(SmallFloats, ValuesInBetweenGoToTheNearestAndTiesToEven) {
   }
 }
 
+TYPED_TEST(SmallFloats, ConversionsFromAndToF32AreThoseOfF64) {
+  for (unsigned bits = 0; bits < 65536; ++bits) {
+    auto const x = of_bits<TypeParam>(bits);
+    auto const value = static_cast<float>(x);
+    if (std::isnan(value)) {
+      ASSERT_TRUE(std::isnan(static_cast<double>(x))) << bits;
+      ASSERT_TRUE(std::isnan(static_cast<double>(TypeParam{value}))) << bits;
+      continue;
+    }
+    ASSERT_EQ(static_cast<double>(value), static_cast<double>(x)) << bits;
+    ASSERT_EQ(TypeParam{value}.bits, bits);
+  }
+  // All exponents of f32, and what lies about each place where a mantissa is cut.
+  for (std::uint32_t exponent = 0; exponent < 512; ++exponent) {
+    for (int place = 0; place < 23; ++place) {
+      for (std::uint32_t const pattern : {1U, 2U, 3U, 5U, 6U, 7U}) {
+        for (std::uint32_t const rest : {0U, 1U, ~0U}) {
+          std::uint32_t const mantissa = ((pattern << place) + rest) & 0x7fffffU;
+          std::uint32_t const wide = exponent << 23 | mantissa;
+          float value = 0;
+          std::memcpy(&value, &wide, sizeof value);
+          ASSERT_EQ(TypeParam{value}.bits, TypeParam{static_cast<double>(value)}.bits) << value;
+        }
+      }
+    }
+  }
+}
+
 TYPED_TEST(SmallFloats, WhatIsTooLargeIsInfinite) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   double const largest = std::is_same_v<TypeParam, f16> ? 65504 : 0x1.fep127;
