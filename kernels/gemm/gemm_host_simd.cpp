@@ -13,7 +13,9 @@
 ///              one parallel loop and no barrier in it: a busy core delays its own part only
 /// Shapes       row-major, any extents, leading dimensions and alignment; packing knows op(A) and
 ///              op(B) as strides; partial tiles are padded with zeros in the panels
-/// Types        f64, f32, i32 (modulo 2^32); sums in the same type, in slices of kKc
+/// Types        f64, f32, i32 (modulo 2^32), sums in the same type, in slices of kKc; f16, bf16 in
+///              f32, with C in their type or in f32. What has 16 bits is widened while it is packed;
+///              C of 16 bits is added up in f32 by bands of kBand rows and stored once
 /// Work         2 m n k flop; A is packed once per column of parts, B once per row of parts
 /// Constraints  i32: alpha and beta are whole numbers
 /// Launch       parts of C, one to four for each thread, in one parallel loop of the stream;
@@ -56,6 +58,7 @@ struct Blocking {
   static constexpr std::int64_t kKc = 256;
   static constexpr std::int64_t kMc = 192 * 8 / sizeof(T);  // a block of A: 384 KiB
   static constexpr std::int64_t kNc = 4080 / kCols * kCols;
+  static constexpr std::int64_t kBand = 4 * kMc;
 };
 
 constexpr std::int64_t divide_up(std::int64_t n, std::int64_t by) { return (n + by - 1) / by; }
@@ -87,6 +90,7 @@ class PackBuffer {
 
 thread_local PackBuffer packed_slice;
 thread_local PackBuffer packed_block;
+thread_local PackBuffer band_of_sums;
 
 /// op(A) or op(B) as strides: element (w, p) of a panel, w across it and p along k.
 template <class T>
@@ -97,21 +101,25 @@ struct Strided {
 };
 
 /// Packs `width` <= kWidth lines of kc elements so that the kWidth values of one step lie together.
-template <int kWidth, class T>
-void pack_panel(Strided<T> from, std::int64_t width, std::int64_t kc, T* to) {
+template <int kWidth, class In, class T>
+void pack_panel(Strided<In> from, std::int64_t width, std::int64_t kc, T* to) {
   if (width == kWidth && from.across == 1) {
     for (std::int64_t p = 0; p < kc; ++p) {
-      std::memcpy(to + p * kWidth, from.data + p * from.along, kWidth * sizeof(T));
+      In const* const line = from.data + p * from.along;
+      T widened[kWidth];  // cannot overlap the line
+      for (int w = 0; w < kWidth; ++w) widened[w] = static_cast<T>(line[w]);
+      std::memcpy(to + p * kWidth, widened, sizeof widened);
     }
   } else if (width == kWidth) {
     for (std::int64_t p = 0; p < kc; ++p) {
       for (int w = 0; w < kWidth; ++w)
-        to[p * kWidth + w] = from.data[w * from.across + p * from.along];
+        to[p * kWidth + w] = static_cast<T>(from.data[w * from.across + p * from.along]);
     }
   } else {
     for (std::int64_t p = 0; p < kc; ++p) {
       for (int w = 0; w < kWidth; ++w) {
-        to[p * kWidth + w] = w < width ? from.data[w * from.across + p * from.along] : T{};
+        to[p * kWidth + w] =
+            w < width ? static_cast<T>(from.data[w * from.across + p * from.along]) : T{};
       }
     }
   }
@@ -199,8 +207,9 @@ void multiply_tile(std::int64_t kc, T const* a, T const* b, Target<T> const& tar
   }
 }
 
-/// One product with element type T; i32 comes as std::uint32_t, whose overflow is defined.
-template <class T>
+/// One product of A and B of In, with sums in T, into C of Out; i32 comes as std::uint32_t, whose
+/// overflow is defined.
+template <class In, class T, class Out>
 class Product {
  public:
   using Block = Blocking<T>;
@@ -209,9 +218,11 @@ class Product {
       : m_{p.m()},
         n_{p.n()},
         k_{p.k()},
-        a_{static_cast<T const*>(p.a.data), p.transpose_a ? 1 : p.a.ld, p.transpose_a ? p.a.ld : 1},
-        b_{static_cast<T const*>(p.b.data), p.transpose_b ? p.b.ld : 1, p.transpose_b ? 1 : p.b.ld},
-        c_{static_cast<T*>(p.c.data)},
+        a_{static_cast<In const*>(p.a.data), p.transpose_a ? 1 : p.a.ld,
+           p.transpose_a ? p.a.ld : 1},
+        b_{static_cast<In const*>(p.b.data), p.transpose_b ? p.b.ld : 1,
+           p.transpose_b ? 1 : p.b.ld},
+        c_{static_cast<Out*>(p.c.data)},
         ldc_{p.c.ld},
         alpha_{convert(p.alpha)},
         beta_{convert(p.beta)} {}
@@ -238,17 +249,50 @@ class Product {
   }
 
   void multiply_part(core::Range rows, core::Range cols) const {
-    // Slices of equal depth, so that the last one is not a thin one.
-    std::int64_t const slices = std::max<std::int64_t>(1, divide_up(k_, Block::kKc));
     for (std::int64_t j = 0; j < cols.count; j += Block::kNc) {
       core::Range const slice_cols{cols.first + j, std::min(Block::kNc, cols.count - j)};
-      for (std::int64_t s = 0; s < slices; ++s) {
-        core::Range const depth = core::split_evenly(k_, slices, s);
-        T const* const packed = pack<Block::kCols>(b_, slice_cols, depth, packed_slice);
-        for (std::int64_t i = 0; i < rows.count; i += Block::kMc) {
-          core::Range const block_rows{rows.first + i, std::min(Block::kMc, rows.count - i)};
-          multiply_block(pack<Block::kRows>(a_, block_rows, depth, packed_block), packed,
-                         block_rows, slice_cols, depth.count, s == 0 ? beta_ : T{1});
+      if constexpr (std::is_same_v<T, Out>) {
+        Out* const c = c_ + rows.first * ldc_ + slice_cols.first;
+        multiply_slices(rows, slice_cols, {c, ldc_, alpha_, beta_});
+      } else {
+        for (std::int64_t i = 0; i < rows.count; i += Block::kBand) {
+          core::Range const band{rows.first + i, std::min(Block::kBand, rows.count - i)};
+          T* const sums = band_of_sums.elements<T>(band.count * slice_cols.count);
+          multiply_slices(band, slice_cols, {sums, slice_cols.count, T{1}, T{0}});
+          store(sums, band, slice_cols);
+        }
+      }
+    }
+  }
+
+  /// All of k, slice by slice.
+  void multiply_slices(core::Range rows, core::Range cols, Target<T> target) const {
+    // Slices of equal depth, so that the last one is not a thin one.
+    std::int64_t const slices = std::max<std::int64_t>(1, divide_up(k_, Block::kKc));
+    for (std::int64_t s = 0; s < slices; ++s) {
+      core::Range const depth = core::split_evenly(k_, slices, s);
+      T const* const packed = pack<Block::kCols>(b_, cols, depth, packed_slice);
+      for (std::int64_t i = 0; i < rows.count; i += Block::kMc) {
+        core::Range const block_rows{rows.first + i, std::min(Block::kMc, rows.count - i)};
+        Target<T> block = target;
+        block.c += i * target.ld;
+        multiply_block(pack<Block::kRows>(a_, block_rows, depth, packed_block), packed,
+                       block_rows.count, cols.count, depth.count, block);
+      }
+      target.beta = 1;
+    }
+  }
+
+  /// C = alpha sums + beta C.
+  void store(T const* sums, core::Range rows, core::Range cols) const {
+    for (std::int64_t i = 0; i < rows.count; ++i) {
+      T const* const sum = sums + i * cols.count;
+      Out* const c = c_ + (rows.first + i) * ldc_ + cols.first;
+      if (beta_ == T{}) {
+        for (std::int64_t j = 0; j < cols.count; ++j) c[j] = static_cast<Out>(alpha_ * sum[j]);
+      } else {
+        for (std::int64_t j = 0; j < cols.count; ++j) {
+          c[j] = static_cast<Out>(alpha_ * sum[j] + beta_ * static_cast<T>(c[j]));
         }
       }
     }
@@ -256,11 +300,11 @@ class Product {
 
   /// Packs the lines `across` of x in panels of kWidth, over `depth`.
   template <int kWidth>
-  static T const* pack(Strided<T> x, core::Range across, core::Range depth, PackBuffer& buffer) {
+  static T const* pack(Strided<In> x, core::Range across, core::Range depth, PackBuffer& buffer) {
     if (depth.count == 0) return nullptr;
     T* const packed = buffer.elements<T>(divide_up(across.count, kWidth) * kWidth * depth.count);
     for (std::int64_t w = 0; w < across.count; w += kWidth) {
-      Strided<T> from = x;
+      Strided<In> from = x;
       from.data += (across.first + w) * x.across + depth.first * x.along;
       pack_panel<kWidth>(from, std::min<std::int64_t>(kWidth, across.count - w), depth.count,
                          packed + w * depth.count);
@@ -268,34 +312,46 @@ class Product {
     return packed;
   }
 
-  void multiply_block(T const* a, T const* b, core::Range rows, core::Range cols, std::int64_t kc,
-                      T beta) const {
-    for (std::int64_t j = 0; j < cols.count; j += Block::kCols) {
-      for (std::int64_t i = 0; i < rows.count; i += Block::kRows) {
-        multiply_tile<T>(kc, a + i * kc, b + j * kc,
-                         {c_ + (rows.first + i) * ldc_ + cols.first + j, ldc_, alpha_, beta},
-                         std::min<std::int64_t>(Block::kRows, rows.count - i),
-                         std::min<std::int64_t>(Block::kCols, cols.count - j));
+  static void multiply_block(T const* a, T const* b, std::int64_t rows, std::int64_t cols,
+                             std::int64_t kc, Target<T> const& block) {
+    for (std::int64_t j = 0; j < cols; j += Block::kCols) {
+      for (std::int64_t i = 0; i < rows; i += Block::kRows) {
+        Target<T> tile = block;
+        tile.c += i * block.ld + j;
+        multiply_tile<T>(kc, a + i * kc, b + j * kc, tile,
+                         std::min<std::int64_t>(Block::kRows, rows - i),
+                         std::min<std::int64_t>(Block::kCols, cols - j));
       }
     }
   }
 
   std::int64_t m_, n_, k_;
-  Strided<T> a_, b_;
-  T* c_;
+  Strided<In> a_, b_;
+  Out* c_;
   std::int64_t ldc_;
   T alpha_, beta_;
 };
 
-template <class T>
+template <class In, class T = In, class Out = In>
 void enqueue(Problem const& problem, device::StreamView stream) {
-  stream.run([problem, stream] { Product<T>{problem}.run(stream); });
+  stream.run([problem, stream] { Product<In, T, Out>{problem}.run(stream); });
+}
+
+template <class In>
+void enqueue_in_f32(Problem const& problem, device::StreamView stream) {
+  if (problem.c.type == core::DataType::f32) {
+    enqueue<In, float, float>(problem, stream);
+  } else {
+    enqueue<In, float>(problem, stream);
+  }
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
-  switch (problem.c.type) {
+  switch (problem.a.type) {
     case core::DataType::f64: return enqueue<double>(problem, stream);
     case core::DataType::f32: return enqueue<float>(problem, stream);
+    case core::DataType::f16: return enqueue_in_f32<core::f16>(problem, stream);
+    case core::DataType::bf16: return enqueue_in_f32<core::bf16>(problem, stream);
     default: return enqueue<std::uint32_t>(problem, stream);
   }
 }
@@ -305,7 +361,13 @@ void launch(Problem const& problem, device::StreamView stream) {
 extern constinit Variant<Problem> const host_simd{
     {.name = "host_simd",
      .where = Where::host,
-     .types = {core::DataType::f64, core::DataType::f32, core::DataType::i32},
+     .types = {core::DataType::f64,
+               core::DataType::f32,
+               core::DataType::f16,
+               {core::DataType::f16, core::Compute::f32, core::DataType::f32},
+               core::DataType::bf16,
+               {core::DataType::bf16, core::Compute::f32, core::DataType::f32},
+               core::DataType::i32},
      .needs = {.other = "i32: whole alpha and beta"},
      .preference = 20,
      .source = "own, after Goto and van de Geijn 2008",

@@ -12,7 +12,8 @@
 ///              each way: neighbours read neighbouring words
 /// Shapes       row-major, any extents, leading dimensions and alignment; op(A) and op(B) are views
 ///              with strides; partial tiles are padded with zeros in scratch memory
-/// Types        f64, f32, i32 (modulo 2^32); accumulators of the same type
+/// Types        f64, f32, i32 (modulo 2^32), accumulators of the same type; f16, bf16 in f32, with C
+///              in their type or in f32. What has 16 bits is widened on its way to scratch memory
 /// Work         2 m n k flop; A is read once per column of tiles, B once per row of tiles
 /// Constraints  i32: alpha and beta are whole numbers; less than 2^31 - 1 tiles of 16 x 64
 /// Launch       the stream's execution space. GPU: teams of 16 x 16 threads with 8 x 8 accumulators
@@ -68,7 +69,8 @@ struct Share {
   }
 
   /// x(w, p): w across the product, p along it. Zero beyond the ends.
-  KOKKOS_FUNCTION void load(MatrixOf<T const, Space> const& x, std::int64_t first,
+  template <class In>
+  KOKKOS_FUNCTION void load(MatrixOf<In const, Space> const& x, std::int64_t first,
                             std::int64_t step, int t, bool along_k) {
     int const wide = up_to(kWidth, static_cast<std::int64_t>(x.extent(0)) - first);
     int const deep = up_to(Size::kDepth, static_cast<std::int64_t>(x.extent(1)) - step);
@@ -76,7 +78,7 @@ struct Share {
     for (int e = 0; e < kCount; ++e) {
       int const w = across(t, e, along_k);
       int const p = along(t, e, along_k);
-      element[e] = w < wide && p < deep ? x(first + w, step + p) : T{};
+      element[e] = w < wide && p < deep ? static_cast<T>(x(first + w, step + p)) : T{};
     }
   }
   template <class Slice>
@@ -87,16 +89,17 @@ struct Share {
   }
 };
 
-template <class T, class Space>
+/// A and B of In, sums in T, C of Out.
+template <class In, class T, class Out, class Space>
 struct Product {
   using Size = Tile<T, Space>;
   using Teams = typename Size::Teams;
   using SliceOfA = typename Size::template Slice<Size::kRows>;
   using SliceOfB = typename Size::template Slice<Size::kCols>;
 
-  MatrixOf<T const, Space> a;  ///< op(A), m x k
-  MatrixOf<T const, Space> b;  ///< op(B) transposed, n x k, so that both are alike
-  MatrixOf<T, Space> c;
+  MatrixOf<In const, Space> a;  ///< op(A), m x k
+  MatrixOf<In const, Space> b;  ///< op(B) transposed, n x k, so that both are alike
+  MatrixOf<Out, Space> c;
   T alpha, beta;
   int tiles_across;
 
@@ -148,8 +151,8 @@ struct Product {
         std::int64_t const j = j0 + col + s * Size::kAcross;
         if (i < static_cast<std::int64_t>(c.extent(0)) &&
             j < static_cast<std::int64_t>(c.extent(1))) {
-          T const old = beta != T{} ? beta * c(i, j) : T{};
-          c(i, j) = alpha * sum[r][s] + old;
+          T const old = beta != T{} ? beta * static_cast<T>(c(i, j)) : T{};
+          c(i, j) = static_cast<Out>(alpha * sum[r][s] + old);
         }
       }
     }
@@ -162,9 +165,9 @@ T convert(double x) {
   return static_cast<T>(x);
 }
 
-template <class T, class Space>
+template <class In, class T, class Out, class Space>
 void multiply(Space const& space, Problem const& p) {
-  using Functor = Product<T, Space>;
+  using Functor = Product<In, T, Out, Space>;
   using Size = Tile<T, Space>;
   auto const down = static_cast<int>((p.m() + Size::kRows - 1) / Size::kRows);
   auto const across = static_cast<int>((p.n() + Size::kCols - 1) / Size::kCols);
@@ -172,19 +175,31 @@ void multiply(Space const& space, Problem const& p) {
   typename Functor::Teams teams{space, down * across, Size::kThreads};
   teams.set_scratch_size(
       0, Kokkos::PerTeam(Functor::SliceOfA::shmem_size() + Functor::SliceOfB::shmem_size()));
-  using Operand = MatrixOf<T const, Space>;
+  using Operand = MatrixOf<In const, Space>;
   Kokkos::parallel_for(
       "quadrille::gemm", teams,
       Functor{matrix_of<Operand>(p.a, p.transpose_a), matrix_of<Operand>(p.b, !p.transpose_b),
-              matrix_of<MatrixOf<T, Space>>(p.c), convert<T>(p.alpha), convert<T>(p.beta), across});
+              matrix_of<MatrixOf<Out, Space>>(p.c), convert<T>(p.alpha), convert<T>(p.beta),
+              across});
+}
+
+template <class In, class Space>
+void multiply_in_f32(Space const& space, Problem const& p) {
+  if (p.c.type == core::DataType::f32) {
+    multiply<In, float, float>(space, p);
+  } else {
+    multiply<In, float, In>(space, p);
+  }
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
   device::run_kokkos(stream, [problem](auto const& space) {
-    switch (problem.c.type) {
-      case core::DataType::f64: return multiply<double>(space, problem);
-      case core::DataType::f32: return multiply<float>(space, problem);
-      default: return multiply<std::uint32_t>(space, problem);
+    switch (problem.a.type) {
+      case core::DataType::f64: return multiply<double, double, double>(space, problem);
+      case core::DataType::f32: return multiply<float, float, float>(space, problem);
+      case core::DataType::f16: return multiply_in_f32<core::f16>(space, problem);
+      case core::DataType::bf16: return multiply_in_f32<core::bf16>(space, problem);
+      default: return multiply<std::uint32_t, std::uint32_t, std::uint32_t>(space, problem);
     }
   });
 }
@@ -194,7 +209,13 @@ void launch(Problem const& problem, device::StreamView stream) {
 extern constinit Variant<Problem> const kokkos{
     {.name = "kokkos",
      .where = Where::kokkos,
-     .types = {core::DataType::f64, core::DataType::f32, core::DataType::i32},
+     .types = {core::DataType::f64,
+               core::DataType::f32,
+               core::DataType::f16,
+               {core::DataType::f16, core::Compute::f32, core::DataType::f32},
+               core::DataType::bf16,
+               {core::DataType::bf16, core::Compute::f32, core::DataType::f32},
+               core::DataType::i32},
      .needs = {.tile = {kHostRows, kHostCols}, .other = "i32: whole alpha and beta"},
      .preference = 10,
      .source = "own",

@@ -104,10 +104,10 @@ void expect_equal_to_reference(test::Host& host, Variant<Problem> const& variant
 }
 
 /// Around the register tiles (4 x 12 to 8 x 48), around a slice of depth and a block of rows.
-std::vector<Shape> const kShapes{{0, 5, 3},    {5, 0, 3},    {3, 5, 0},     {1, 1, 1},
-                                 {31, 33, 31}, {33, 31, 33}, {4, 12, 64},   {5, 13, 65},
-                                 {8, 48, 256}, {9, 49, 257}, {1, 257, 19},  {257, 1, 19},
-                                 {3, 700, 2},  {193, 97, 5}, {400, 51, 33}, {200, 210, 220}};
+std::vector<Shape> const kShapes{
+    {0, 5, 3},   {5, 0, 3},    {3, 5, 0},     {1, 1, 1},       {31, 33, 31}, {33, 31, 33},
+    {4, 12, 64}, {5, 13, 65},  {8, 48, 256},  {9, 49, 257},    {1, 257, 19}, {257, 1, 19},
+    {3, 700, 2}, {193, 97, 5}, {400, 51, 33}, {200, 210, 220}, {7000, 2, 3}};
 
 class GemmTest : public testing::TestWithParam<std::string_view> {
  protected:

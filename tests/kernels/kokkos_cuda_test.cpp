@@ -274,32 +274,35 @@ struct Product {
 };
 
 /// op(A) and op(B) uniform in [-1, 1); with `magnitude` all numbers without their signs.
-template <class T>
-std::vector<T> product_on(Side const& side, std::string_view variant, Product const& one,
-                          bool magnitude) {
+template <class T, class Out>
+std::vector<Out> product_on(Side const& side, std::string_view variant, Product const& one,
+                            bool magnitude) {
   constexpr std::int64_t kPad = 3;
-  auto const operand = [&](std::int64_t rows, std::int64_t cols, std::uint64_t tag) {
-    auto values = generated<T>(DataKind::uniform, rows * (cols + kPad), tag);
-    if (magnitude) {
-      for (T& value : values) value = static_cast<T>(std::abs(value));
+  auto const with_signs = [&](auto values) {
+    for (auto& value : values) {
+      using Value = std::remove_reference_t<decltype(value)>;
+      if (magnitude) value = static_cast<Value>(std::abs(static_cast<double>(value)));
     }
     return values;
+  };
+  auto const operand = [&](std::int64_t rows, std::int64_t cols, std::uint64_t tag) {
+    return with_signs(generated<T>(DataKind::uniform, rows * (cols + kPad), tag));
   };
   auto const [m, n, k, alpha, beta, transpose_a, transpose_b] = one;
   std::int64_t const a_rows = transpose_a ? k : m, a_cols = transpose_a ? m : k;
   std::int64_t const b_rows = transpose_b ? n : k, b_cols = transpose_b ? k : n;
-  auto c_values = operand(m, n, 3);
-  if (beta == 0 && !std::is_integral_v<T>) {
-    c_values.assign(c_values.size(), std::numeric_limits<T>::quiet_NaN());
+  auto c_values = with_signs(generated<Out>(DataKind::uniform, m * (n + kPad), 3));
+  if constexpr (!std::is_integral_v<Out>) {
+    if (beta == 0) c_values.assign(c_values.size(), static_cast<Out>(std::nan("")));
   }
   DeviceArray<T> const a{side.device, side.stream, operand(a_rows, a_cols, 1), 1};
   DeviceArray<T> const b{side.device, side.stream, operand(b_rows, b_cols, 2), 1};
-  DeviceArray<T> const c{side.device, side.stream, c_values, 1};
+  DeviceArray<Out> const c{side.device, side.stream, c_values, 1};
   DataType const type = core::type_of<T>();
   run(gemm::variants(), variant,
       gemm::Problem{{a.data(), type, a_rows, a_cols, a_cols + kPad},
                     {b.data(), type, b_rows, b_cols, b_cols + kPad},
-                    {c.data(), type, m, n, n + kPad},
+                    {c.data(), core::type_of<Out>(), m, n, n + kPad},
                     magnitude ? std::abs(alpha) : alpha,
                     magnitude ? std::abs(beta) : beta,
                     transpose_a,
@@ -309,21 +312,22 @@ std::vector<T> product_on(Side const& side, std::string_view variant, Product co
   return c.download();
 }
 
-template <class T>
+template <class T, class Out = T>
 void expect_product(Sides const& sides, Product const& one) {
-  SCOPED_TRACE(testing::Message() << core::to_text(core::type_of<T>()) << " " << one.m << " x "
+  SCOPED_TRACE(testing::Message() << core::to_text(core::type_of<T>()) << " to "
+                                  << core::to_text(core::type_of<Out>()) << " " << one.m << " x "
                                   << one.n << " x " << one.k << " alpha " << one.alpha << " beta "
                                   << one.beta << (one.transpose_a ? " T" : " N")
                                   << (one.transpose_b ? "T" : "N"));
-  auto const want = product_on<T>(sides.host, "reference", one, false);
-  auto const weight = product_on<T>(sides.host, "reference", one, true);
-  auto const got = product_on<T>(sides.gpu, "kokkos", one, false);
+  auto const want = product_on<T, Out>(sides.host, "reference", one, false);
+  auto const weight = product_on<T, Out>(sides.host, "reference", one, true);
+  auto const got = product_on<T, Out>(sides.gpu, "kokkos", one, false);
   int wrong = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
     auto const x = static_cast<double>(got[i]), y = static_cast<double>(want[i]);
     // Behind the rows both are as they were. The reference errs too.
-    constexpr DataType kType = core::type_of<T>();
-    double const bound = 2 * gemm::ErrorBound{kType, core::compute_for(kType), one.k}(
+    constexpr core::Compute kCompute = core::compute_for(core::type_of<T>());
+    double const bound = 2 * gemm::ErrorBound{core::type_of<Out>(), kCompute, one.k}(
                                  static_cast<double>(weight[i]), y, 0);
     if (!(std::abs(x - y) <= bound || (std::isnan(x) && std::isnan(y)))) ++wrong;
     bool const inside = static_cast<std::int64_t>(i) % (one.n + 3) < one.n;
@@ -350,6 +354,10 @@ TEST(KokkosCuda, GemmEqualsReference) {
         expect_product<double>(sides, one);
         expect_product<float>(sides, one);
         expect_product<std::int32_t>(sides, one);
+        expect_product<core::f16>(sides, one);
+        expect_product<core::f16, float>(sides, one);
+        expect_product<core::bf16>(sides, one);
+        expect_product<core::bf16, float>(sides, one);
       }
     }
   }
