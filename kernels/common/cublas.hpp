@@ -24,7 +24,8 @@ class Cublas {
   }
 
   /// CUBLAS_DEFAULT_MATH: the library's fastest with at least the precision of the type; TF32 and
-  /// emulation have modes of their own. CUBLAS_PEDANTIC_MATH would slow f64 down by a quarter.
+  /// emulation have modes of their own. CUBLAS_PEDANTIC_MATH would slow f64 down by a quarter. Where
+  /// a product is stored in less than it is computed in, the sums of its parts are not.
   cublasHandle_t handle(device::StreamView stream) {
     std::lock_guard const lock{mutex_};
     cudaStream_t const queue = device::cuda_stream(stream);
@@ -33,8 +34,11 @@ class Cublas {
       check(get<decltype(cublasCreate_v2)>("cublasCreate_v2")(&handle), "cublasCreate");
       check(get<decltype(cublasSetStream_v2)>("cublasSetStream_v2")(handle, queue),
             "cublasSetStream");
-      check(get<decltype(cublasSetMathMode)>("cublasSetMathMode")(handle, CUBLAS_DEFAULT_MATH),
-            "cublasSetMathMode");
+      check(
+          get<decltype(cublasSetMathMode)>("cublasSetMathMode")(
+              handle, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
+                                                CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
+          "cublasSetMathMode");
     }
     return handle;
   }

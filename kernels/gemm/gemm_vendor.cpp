@@ -9,7 +9,7 @@
 ///              cblas_dgemm or cblas_sgemm compute its part. OpenBLAS's own pool is no faster, but
 ///              its threads spin for 0.1 s after each call, beside whatever runs next
 /// Shapes       row-major, any extents and leading dimensions
-/// Types        f64, f32
+/// Types        f64, f32; distributions build OpenBLAS without cblas_sbgemm, its product of bf16
 /// Work         2 m n k flop
 /// Constraints  extents and leading dimensions below 2^31
 /// Launch       one parallel loop of the stream; OpenBLAS is set to one thread

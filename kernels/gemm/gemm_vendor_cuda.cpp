@@ -5,15 +5,17 @@
 ///
 ///   C = alpha op(A) op(B) + beta C
 ///
-/// Technique    the fastest of cublasDgemm or cublasSgemm and of the algorithms that cuBLASLt names
-///              for the shape, timed by the first launch of a shape, on the transposed
-///              product C' = op(B)' op(A)', since both store by columns. Full precision: no TF32,
-///              nothing emulated
+/// Technique    the fastest of the plain call (cublasDgemm, cublasSgemm, cublasGemmEx for the rest)
+///              and of the algorithms that cuBLASLt names for the shape, timed by the first launch
+///              of a shape, on the transposed product C' = op(B)' op(A)', since both store by
+///              columns. Inputs keep all the bits of what the product is computed in, and sums are
+///              formed in it to the end: nothing emulated, no partial sums in a narrower C
 /// Shapes       row-major, any extents and leading dimensions
-/// Types        f64, f32
+/// Types        f64; f32 in f32 or tf32; f16 in f32 or f16, bf16 in f32; what 16-bit types compute
+///              in f32 is stored in their type or in f32
 /// Work         2 m n k flop
-/// Constraints  extents and leading dimensions below 2^31; an environment that does not ask the
-///              library for TF32 or emulation
+/// Constraints  extents and leading dimensions below 2^31; an environment that does not change what
+///              the library computes in
 /// Launch       one handle and 32 MiB of workspace per stream. The first launch on a stream makes
 ///              them; that of a shape waits for the stream and times the candidates: the runner's
 ///              first run. A launch that is recorded takes the plain call where none has been
@@ -32,6 +34,7 @@
 #include <algorithm>
 #include <chrono>
 #include <compare>
+#include <cstring>
 #include <functional>
 #include <optional>
 #endif
@@ -39,13 +42,20 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-/// What makes a library of the toolkit compute with less than the type, whatever a program asks for.
-std::string unsupported(Problem const&) {
+/// What makes a library of the toolkit compute in something else, whatever a program asks for.
+std::string unsupported(Problem const& p) {
+  if (core::size_of(p.a.type) == 2) return {};
+  bool const is_tf32 = core::compute_for(p.a.type, p.compute) == core::Compute::tf32;
   for (char const* name : {"NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION",
                            "CUBLAS_EMULATE_DOUBLE_PRECISION"}) {
     char const* const value = std::getenv(name);
-    bool const is_off = value == nullptr || std::string_view{value} == "0";
-    if (!is_off) return std::string{"computes in full precision; unset "} + name;
+    if (value == nullptr) continue;
+    bool const is_on = std::string_view{value} != "0";
+    bool const allows_tf32 = std::string_view{name} == "NVIDIA_TF32_OVERRIDE";
+    if (is_tf32 && allows_tf32 && !is_on) return std::string{"computes in tf32; unset "} + name;
+    if (is_on && !(is_tf32 && allows_tf32)) {
+      return std::string{"computes in full precision; unset "} + name;
+    }
   }
   return {};
 }
@@ -76,7 +86,8 @@ constexpr double kLeastLaunches = 3;
 /// do not depend on it.
 struct Shape {
   explicit Shape(Problem const& p)
-      : type{p.c.type},
+      : types{p.a.type, p.c.type},
+        compute{core::compute_for(p.a.type, p.compute)},
         transpose_a{p.transpose_a},
         transpose_b{p.transpose_b},
         extents{p.m(), p.n(), p.k(), p.a.ld, p.b.ld, p.c.ld},
@@ -89,15 +100,71 @@ struct Shape {
     return static_cast<std::uint32_t>(address & (~address + 1));
   }
 
-  core::DataType type;
+  std::array<core::DataType, 2> types;
+  core::Compute compute;
   bool transpose_a, transpose_b;
   std::array<std::int64_t, 6> extents;
   std::array<std::uint32_t, 3> alignments;
 };
 
 cudaDataType_t cuda_type(core::DataType type) {
-  return type == core::DataType::f64 ? CUDA_R_64F : CUDA_R_32F;
+  switch (type) {
+    case core::DataType::f64: return CUDA_R_64F;
+    case core::DataType::f16: return CUDA_R_16F;
+    case core::DataType::bf16: return CUDA_R_16BF;
+    default: return CUDA_R_32F;
+  }
 }
+
+/// What the libraries compute in, and the numerical flags of algorithms that do no less.
+struct Arithmetic {
+  cublasComputeType_t compute;
+  core::DataType scalar;  ///< of alpha and beta
+  std::uint64_t accumulator;
+};
+Arithmetic arithmetic_of(Problem const& p) {
+  switch (core::compute_for(p.a.type, p.compute)) {
+    case core::Compute::f64:
+      return {CUBLAS_COMPUTE_64F, core::DataType::f64,
+              CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_64F};
+    case core::Compute::f16:
+      return {CUBLAS_COMPUTE_16F, core::DataType::f16,
+              CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F |
+                  CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F};
+    case core::Compute::tf32:
+      return {CUBLAS_COMPUTE_32F_FAST_TF32, core::DataType::f32,
+              CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F};
+    default:
+      return {CUBLAS_COMPUTE_32F, core::DataType::f32,
+              CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F};
+  }
+}
+std::uint64_t inputs_of(Problem const& p) {
+  switch (p.a.type) {
+    case core::DataType::f64: return CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_64F;
+    case core::DataType::f16: return CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16F;
+    case core::DataType::bf16: return CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16BF;
+    default: break;
+  }
+  bool const is_tf32 = core::compute_for(p.a.type, p.compute) == core::Compute::tf32;
+  return CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F |
+         (is_tf32 ? CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32 : 0);
+}
+
+/// A scalar as the libraries read it.
+class Scalar {
+ public:
+  Scalar(core::DataType type, double value) {
+    core::visit_type(type, [&](auto zero) {
+      auto const stored = static_cast<decltype(zero)>(value);
+      std::memcpy(&bytes_, &stored, sizeof stored);
+    });
+  }
+  void const* data() const { return &bytes_; }
+
+ private:
+  std::uint64_t bytes_ = 0;
+};
 
 cublasOperation_t operation(bool transpose) { return transpose ? CUBLAS_OP_T : CUBLAS_OP_N; }
 
@@ -105,9 +172,9 @@ cublasOperation_t operation(bool transpose) { return transpose ? CUBLAS_OP_T : C
 struct Descriptors {
   explicit Descriptors(Problem const& p)
       : first{layout(p.b)}, second{layout(p.a)}, result{layout(p.c)} {
-    bool const wide = p.c.type == core::DataType::f64;
-    QUAD_CUBLASLT(cublasLtMatmulDescCreate, &product,
-                  wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, cuda_type(p.c.type));
+    Arithmetic const arithmetic = arithmetic_of(p);
+    QUAD_CUBLASLT(cublasLtMatmulDescCreate, &product, arithmetic.compute,
+                  cuda_type(arithmetic.scalar));
     set(CUBLASLT_MATMUL_DESC_TRANSA, operation(p.transpose_b));
     set(CUBLASLT_MATMUL_DESC_TRANSB, operation(p.transpose_a));
   }
@@ -135,53 +202,69 @@ struct Choice {
   std::size_t candidates = 0;
 };
 
+/// As BLAS takes extents and leading dimensions: one of 0 is an error to it, also where a matrix is
+/// empty.
+int narrow(std::int64_t x) { return static_cast<int>(x); }
+int ld_of(device::MatrixView const& x) { return narrow(std::max<std::int64_t>(x.ld, 1)); }
+
 template <class T>
-void multiply_plainly(Problem const& p, device::StreamView stream) {
+void multiply_by_type(Problem const& p, device::StreamView stream) {
   constexpr bool kWide = std::is_same_v<T, double>;
   using Function = std::conditional_t<kWide, decltype(cublasDgemm_v2), decltype(cublasSgemm_v2)>;
   Cublas& cublas = Cublas::instance();
   static auto* const multiply = cublas.get<Function>(kWide ? "cublasDgemm_v2" : "cublasSgemm_v2");
-  auto const narrow = [](std::int64_t x) { return static_cast<int>(x); };
-  // To BLAS a leading dimension of 0 is an error, also where a matrix is empty.
-  auto const ld = [&](device::MatrixView const& x) {
-    return narrow(std::max<std::int64_t>(x.ld, 1));
-  };
   T const alpha = static_cast<T>(p.alpha);
   T const beta = static_cast<T>(p.beta);
   cublas.check(multiply(cublas.handle(stream), operation(p.transpose_b), operation(p.transpose_a),
-                        narrow(p.n()), narrow(p.m()), narrow(p.k()), &alpha, p.b.as<T>(), ld(p.b),
-                        p.a.as<T>(), ld(p.a), &beta, p.c.as<T>(), ld(p.c)),
+                        narrow(p.n()), narrow(p.m()), narrow(p.k()), &alpha, p.b.as<T>(),
+                        ld_of(p.b), p.a.as<T>(), ld_of(p.a), &beta, p.c.as<T>(), ld_of(p.c)),
                "gemm/vendor: gemm");
 }
 
-void multiply_plainly(Problem const& p, device::StreamView stream) {
-  if (p.c.type == core::DataType::f64) {
-    multiply_plainly<double>(p, stream);
-  } else {
-    multiply_plainly<float>(p, stream);
-  }
+void multiply_mixed(Problem const& p, device::StreamView stream) {
+  Cublas& cublas = Cublas::instance();
+  // The header has another function of this name, whose compute type is a type of elements.
+  using Function =
+      cublasStatus_t(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int,
+                     void const*, void const*, cudaDataType, int, void const*, cudaDataType, int,
+                     void const*, void*, cudaDataType, int, cublasComputeType_t, cublasGemmAlgo_t);
+  static auto* const multiply = cublas.get<Function>("cublasGemmEx");
+  Arithmetic const arithmetic = arithmetic_of(p);
+  Scalar const alpha{arithmetic.scalar, p.alpha}, beta{arithmetic.scalar, p.beta};
+  cublas.check(multiply(cublas.handle(stream), operation(p.transpose_b), operation(p.transpose_a),
+                        narrow(p.n()), narrow(p.m()), narrow(p.k()), alpha.data(), p.b.data,
+                        cuda_type(p.b.type), ld_of(p.b), p.a.data, cuda_type(p.a.type), ld_of(p.a),
+                        beta.data(), p.c.data, cuda_type(p.c.type), ld_of(p.c), arithmetic.compute,
+                        CUBLAS_GEMM_DEFAULT),
+               "gemm/vendor: cublasGemmEx");
 }
 
-template <class T>
+/// The call for people who know their types.
+struct PlainCall {
+  std::string_view name;
+  void (*multiply)(Problem const& p, device::StreamView stream);
+};
+PlainCall plain_call(Problem const& p) {
+  if (p.a.type == core::DataType::f64) return {"cublasDgemm", multiply_by_type<double>};
+  bool const is_f32 = core::compute_for(p.a.type, p.compute) == core::Compute::f32 &&
+                      p.a.type == core::DataType::f32;
+  if (is_f32) return {"cublasSgemm", multiply_by_type<float>};
+  return {"cublasGemmEx", multiply_mixed};
+}
+
 cublasStatus_t multiply_by(Algorithm const& algorithm, Descriptors const& d, Problem const& p,
                            device::StreamView stream) {
   CublasLt& library = CublasLt::instance();
   static auto* const matmul = library.get<decltype(cublasLtMatmul)>("cublasLtMatmul");
-  T const alpha = static_cast<T>(p.alpha);
-  T const beta = static_cast<T>(p.beta);
-  return matmul(library.handle(), d.product, &alpha, p.b.data, d.first, p.a.data, d.second, &beta,
-                p.c.data, d.result, p.c.data, d.result, &algorithm, library.workspace(stream),
-                CublasLt::kWorkspaceBytes, device::cuda_stream(stream));
+  core::DataType const scalar = arithmetic_of(p).scalar;
+  Scalar const alpha{scalar, p.alpha}, beta{scalar, p.beta};
+  return matmul(library.handle(), d.product, alpha.data(), p.b.data, d.first, p.a.data, d.second,
+                beta.data(), p.c.data, d.result, p.c.data, d.result, &algorithm,
+                library.workspace(stream), CublasLt::kWorkspaceBytes, device::cuda_stream(stream));
 }
 
-cublasStatus_t multiply_by(Algorithm const& algorithm, Descriptors const& d, Problem const& p,
-                           device::StreamView stream) {
-  return p.c.type == core::DataType::f64 ? multiply_by<double>(algorithm, d, p, stream)
-                                         : multiply_by<float>(algorithm, d, p, stream);
-}
-
-/// Whether an algorithm reads its inputs with all their bits.
-bool is_full_precision(Algorithm const& algorithm, core::DataType type) {
+/// Whether an algorithm reads its inputs with all their bits and adds them up in no less than asked.
+bool is_full_precision(Algorithm const& algorithm, Problem const& p) {
   std::uint64_t flags = 0;
   std::size_t written = 0;
   auto* const get_capability =
@@ -189,13 +272,14 @@ bool is_full_precision(Algorithm const& algorithm, core::DataType type) {
           "cublasLtMatmulAlgoCapGetAttribute");
   bool const is_known = get_capability(&algorithm, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags,
                                        sizeof flags, &written) == CUBLAS_STATUS_SUCCESS;
-  std::uint64_t const own = type == core::DataType::f64 ? CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_64F
-                                                        : CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F;
-  return is_known && (flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK & ~own) == 0;
+  std::uint64_t const others =
+      (CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK & ~inputs_of(p)) |
+      (CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_TYPE_MASK & ~arithmetic_of(p).accumulator);
+  return is_known && (flags & others) == 0;
 }
 
 /// What cuBLASLt proposes for a shape, the likeliest first.
-std::vector<Algorithm> proposals(Descriptors const& d, Shape const& shape) {
+std::vector<Algorithm> proposals(Descriptors const& d, Problem const& p) {
   CublasLt& library = CublasLt::instance();
   cublasLtMatmulPreference_t preference = nullptr;
   QUAD_CUBLASLT(cublasLtMatmulPreferenceCreate, &preference);
@@ -204,11 +288,16 @@ std::vector<Algorithm> proposals(Descriptors const& d, Shape const& shape) {
                   sizeof value);
   };
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{CublasLt::kWorkspaceBytes});
-  auto const [a, b, c] = shape.alignments;
+  auto const [a, b, c] = Shape{p}.alignments;
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, b);
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, a);
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, c);
   prefer(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, c);
+  // Those in place and in the output type round the sums of parts of k to C's type.
+  if (core::size_of(p.c.type) < core::size_of(arithmetic_of(p).scalar)) {
+    prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+           std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
+  }
   std::array<cublasLtMatmulHeuristicResult_t, kMostAlgorithms> results{};
   int count = 0;
   auto* const get_results =
@@ -223,7 +312,7 @@ std::vector<Algorithm> proposals(Descriptors const& d, Shape const& shape) {
   for (auto const& result : std::span{results}.first(static_cast<std::size_t>(count))) {
     bool const fits = result.state == CUBLAS_STATUS_SUCCESS &&
                       result.workspaceSize <= CublasLt::kWorkspaceBytes &&
-                      is_full_precision(result.algo, shape.type);
+                      is_full_precision(result.algo, p);
     if (fits) algorithms.push_back(result.algo);
   }
   return algorithms;
@@ -276,7 +365,7 @@ std::size_t fastest(std::size_t candidates, std::function<bool(std::size_t)> con
 /// where the problem overwrites it; elsewhere memory of the pool stands for C.
 Choice choose(Problem p, device::StreamView stream) {
   Choice choice{Descriptors{p}, {}, 1};
-  std::vector<Algorithm> const algorithms = proposals(choice.descriptors, Shape{p});
+  std::vector<Algorithm> const algorithms = proposals(choice.descriptors, p);
   device::PooledBuffer<std::byte> in_place_of_c;
   if (p.beta != 0) {
     auto const bytes = p.c.rows * p.c.ld * static_cast<std::int64_t>(core::size_of(p.c.type));
@@ -289,7 +378,7 @@ Choice choose(Problem p, device::StreamView stream) {
   std::size_t const best = fastest(
       choice.candidates,
       [&](std::size_t i) {
-        if (i == 0) multiply_plainly(p, stream);
+        if (i == 0) plain_call(p).multiply(p, stream);
         return i == 0 || multiply_by(algorithms[i - 1], choice.descriptors, p, stream) ==
                              CUBLAS_STATUS_SUCCESS;
       },
@@ -331,12 +420,13 @@ bool is_recorded(device::StreamView stream) {
 
 void launch(Problem const& p, device::StreamView stream) {
   bool const is_empty = p.m() == 0 || p.n() == 0 || p.k() == 0;
-  if (is_empty || !CublasLt::instance().is_present()) return multiply_plainly(p, stream);
+  PlainCall const plain = plain_call(p);
+  if (is_empty || !CublasLt::instance().is_present()) return plain.multiply(p, stream);
   Choice const* choice = Choices::instance().find(p);
   if (choice == nullptr && !is_recorded(stream)) {
     choice = Choices::instance().add(p, choose(p, stream));
   }
-  if (choice == nullptr || !choice->algorithm) return multiply_plainly(p, stream);
+  if (choice == nullptr || !choice->algorithm) return plain.multiply(p, stream);
   CublasLt::instance().check(multiply_by(*choice->algorithm, choice->descriptors, p, stream),
                              "gemm/vendor: cublasLtMatmul");
 }
@@ -371,7 +461,7 @@ std::string tile_text(std::uint32_t id) {
 std::string implementation(Problem const& p) {
   Choice const* const choice = Choices::instance().find(p);
   if (choice == nullptr) return {};
-  std::string text = p.c.type == core::DataType::f64 ? "cublasDgemm" : "cublasSgemm";
+  std::string text{plain_call(p).name};
   if (choice->algorithm) {
     Algorithm const& algorithm = *choice->algorithm;
     auto const whole = [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
@@ -395,12 +485,19 @@ extern constinit Variant<Problem> const vendor_cuda{
     {.name = "vendor",
      .role = Role::vendor,
      .where = Where::cuda,
-     .types = {core::DataType::f64, core::DataType::f32},
+     .types = {core::DataType::f64,
+               core::DataType::f32,
+               {core::DataType::f32, core::Compute::tf32},
+               core::DataType::f16,
+               {core::DataType::f16, core::Compute::f32, core::DataType::f32},
+               {core::DataType::f16, core::Compute::f16},
+               core::DataType::bf16,
+               {core::DataType::bf16, core::Compute::f32, core::DataType::f32}},
      .needs = {.most_extent = kMostInt,
                .most_ld = kMostInt,
-               .other = "an environment without TF32 or emulation for all"},
+               .other = "an environment without TF32 or emulation for all (f64, f32)"},
      .source = "cuBLAS, cuBLASLt",
-     .summary = "the fastest of cublasDgemm or cublasSgemm and the candidates of cuBLASLt"},
+     .summary = "the fastest of cublasDgemm, Sgemm or GemmEx and the candidates of cuBLASLt"},
     QUAD_TOOLKIT_LAUNCH(launch),
     {.unsupported = unsupported, .implementation = QUAD_TOOLKIT_LAUNCH(implementation)}};
 

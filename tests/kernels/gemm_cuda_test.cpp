@@ -293,6 +293,97 @@ TEST(GemmCuda, SimtAsyncTurnsItsRingInsideAndAtEdges) {
   });
 }
 
+/// The vendor's row in one combination of types, in every layout, with rows that are aligned to 16
+/// bytes and with others. An element of op(A) is the same in all.
+template <class In, class Out>
+void expect_vendor_product(core::Compute compute, Case const& one, device::Device& device,
+                           device::StreamView stream) {
+  Variant<Problem> const& vendor = test::row(variants(), "vendor", device::Kind::cuda);
+  auto const [m, n, k, alpha, beta] = one;
+  constexpr DataType kIn = core::type_of<In>(), kOut = core::type_of<Out>();
+  ErrorBound const bound_of{kOut, compute, k};
+  std::vector<In> const a = random<In>(m, k, 1), b = random<In>(k, n, 2);
+  std::vector<Out> const old = random<Out>(m, n, 3);
+  auto const at = [](std::int64_t i, std::int64_t ld, std::int64_t j) {
+    return static_cast<std::size_t>(i * ld + j);
+  };
+  for (int layout = 0; layout < 8; ++layout) {
+    bool const ta = (layout & 1) != 0, tb = (layout & 2) != 0;
+    std::int64_t const pad = (layout & 4) != 0 ? 3 : 0;
+    SCOPED_TRACE(testing::Message()
+                 << to_text(Types{kIn, compute, kOut}) << " " << m << " x " << n << " x " << k
+                 << (ta ? " t" : " n") << (tb ? "t" : "n") << " pad " << pad);
+    auto const stored = [&](auto const& values, std::int64_t rows, std::int64_t cols,
+                            bool transpose) {
+      std::int64_t const down = transpose ? cols : rows, across = transpose ? rows : cols;
+      std::remove_cvref_t<decltype(values)> result(static_cast<std::size_t>(down * (across + pad)));
+      for (std::int64_t i = 0; i < rows; ++i) {
+        for (std::int64_t j = 0; j < cols; ++j) {
+          result[transpose ? at(j, across + pad, i) : at(i, across + pad, j)] =
+              values[at(i, cols, j)];
+        }
+      }
+      return result;
+    };
+    std::int64_t const offset = pad == 0 ? 0 : 1;
+    Matrix<In> const on_a{device, stream, ta ? k : m, ta ? m : k, pad, offset, stored(a, m, k, ta)};
+    Matrix<In> const on_b{device, stream, tb ? n : k, tb ? k : n, pad, offset, stored(b, k, n, tb)};
+    Matrix<Out> const on_c{device, stream, m, n, pad, offset, stored(old, m, n, false)};
+    Problem const problem{.a = on_a.view(),
+                          .b = on_b.view(),
+                          .c = on_c.view(),
+                          .alpha = alpha,
+                          .beta = beta,
+                          .transpose_a = ta,
+                          .transpose_b = tb,
+                          .compute = compute};
+
+    vendor.launch(problem, stream);
+    stream.synchronize();
+
+    bool const has_choice = k == 0 || !vendor.implementation(problem).empty();
+    EXPECT_TRUE(has_choice);
+    std::vector<Out> const c = on_c.array.download();
+    std::vector<Sum> const& sums = sums_of<In>(m, n, k, 0, a, b);
+    int wrong = 0;
+    for (std::int64_t i = 0; i < m && wrong < 3; ++i) {
+      for (std::int64_t j = 0; j < n && wrong < 3; ++j) {
+        auto const [sum, weight] = sums[at(i, n, j)];
+        double const added = beta == 0 ? 0 : beta * static_cast<double>(old[at(i, n, j)]);
+        double const got = static_cast<double>(c[at(i, n + pad, j)]);
+        double const bound = bound_of(std::abs(alpha) * weight, alpha * sum, added);
+        if (std::abs(got - alpha * sum - added) <= bound) continue;
+        ++wrong;
+        ADD_FAILURE() << "C(" << i << ", " << j << ") is " << got << ", expected "
+                      << alpha * sum + added << ", allowed " << bound;
+      }
+    }
+    EXPECT_TRUE(on_c.array.intact());
+  }
+}
+
+TEST(GemmCuda, VendorTakesEveryTypeThatItListsInEveryLayout) {
+  if (test::kernel_mode() != KernelMode::gpu) GTEST_SKIP() << "the interpreter has no libraries";
+  using core::Compute, core::f16, core::bf16;
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  // The last is so deep for its size that libraries cut k.
+  for (Case const& one : {Case{64, 96, 128},
+                          {65, 63, 9, 0.5, -2},
+                          {200, 136, 1000, -1, 1},
+                          {3, 5, 0, 1, -2},
+                          {32, 40, 16384, 0.5, 1}}) {
+    expect_vendor_product<double, double>(Compute::f64, one, device, stream);
+    expect_vendor_product<float, float>(Compute::f32, one, device, stream);
+    expect_vendor_product<float, float>(Compute::tf32, one, device, stream);
+    expect_vendor_product<f16, f16>(Compute::f32, one, device, stream);
+    expect_vendor_product<f16, float>(Compute::f32, one, device, stream);
+    expect_vendor_product<f16, f16>(Compute::f16, one, device, stream);
+    expect_vendor_product<bf16, bf16>(Compute::f32, one, device, stream);
+    expect_vendor_product<bf16, float>(Compute::f32, one, device, stream);
+  }
+}
+
 TEST_P(GemmCudaTest, RefusesTransposedOperandsAndOtherTypes) {
   if (variant().role == Role::vendor) GTEST_SKIP() << "takes them";
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {

@@ -7,6 +7,7 @@
 #include "support/expect_fails.hpp"
 #include "support/rows.hpp"
 
+#include <bit>
 #include <tuple>
 
 namespace quadrille::kernels::gemm {
@@ -276,6 +277,17 @@ TEST(Gemm, VendorOfGpusTakesNoEnvironmentThatRoundsInputs) {
     unsetenv(name);
   }
   EXPECT_EQ(vendor.unsupported_reason(problem), "");
+
+  // TF32 is what this one asks for, and 16-bit types have nothing to lose.
+  Problem in_tf32 = problem;
+  in_tf32.compute = core::Compute::tf32;
+  device::MatrixView const half{nullptr, DataType::f16, 4, 4, 4};
+  setenv("NVIDIA_TF32_OVERRIDE", "1", 1);
+  EXPECT_EQ(vendor.unsupported_reason(in_tf32), "");
+  EXPECT_EQ(vendor.unsupported_reason({half, half, half}), "");
+  setenv("NVIDIA_TF32_OVERRIDE", "0", 1);
+  EXPECT_EQ(vendor.unsupported_reason(in_tf32), "computes in tf32; unset NVIDIA_TF32_OVERRIDE");
+  unsetenv("NVIDIA_TF32_OVERRIDE");
 }
 
 TEST(Gemm, ErrorBoundIsThatOfRandomRoundings) {
@@ -327,6 +339,25 @@ double worst_ratio(DataType type, core::Compute compute, core::DataKind kind, st
     }
   });
   return worst;
+}
+
+/// An f32 as tensor cores read it where nothing has rounded it before.
+struct TruncatedTf32 {
+  explicit TruncatedTf32(double x)
+      : value{
+            std::bit_cast<float>(std::bit_cast<std::uint32_t>(static_cast<float>(x)) & ~0x1fffU)} {}
+  explicit operator double() const { return value; }
+  float value;
+};
+
+TEST(Gemm, ErrorBoundTakesTruncatedTf32) {
+  using core::Compute, core::DataKind;
+  for (DataKind const kind : {DataKind::uniform, DataKind::normal, DataKind::positive}) {
+    for (std::int64_t const k : {1, 7, 64, 512, 8192}) {
+      EXPECT_LE((worst_ratio<TruncatedTf32, float>(DataType::f32, Compute::tf32, kind, k)), 0.8)
+          << core::to_text(kind) << " k " << k;
+    }
+  }
 }
 
 // Half a bound for the longest chain there is, twice the bound for inputs of the next smaller type,

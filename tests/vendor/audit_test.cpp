@@ -116,13 +116,26 @@ class Kernels : public testing::Test {
 
 /// Products draw the power that a device has: both are warm before they are timed.
 TEST_F(Kernels, Gemm) {
-  for (Typed const& one : kTypes) {
+  struct Kind {
+    Precision precision;
+    char const *type, *compute, *out;
+  };
+  constexpr Kind kKinds[]{{Precision::f64, "f64", "auto", "auto"},
+                          {Precision::f32, "f32", "auto", "auto"},
+                          {Precision::tf32, "f32", "tf32", "auto"},
+                          {Precision::f16, "f16", "auto", "auto"},
+                          {Precision::f16_to_f32, "f16", "auto", "f32"},
+                          {Precision::f16_in_f16, "f16", "f16", "auto"},
+                          {Precision::bf16, "bf16", "auto", "auto"},
+                          {Precision::bf16_to_f32, "bf16", "auto", "f32"}};
+  for (Kind const& one : kKinds) {
     for (std::int64_t const n : {512, 4096, 8192}) {
-      expect_equal(fmt::format("{} {}", one.word, n),
+      expect_equal(fmt::format("{}:{}:{} {}", one.type, one.compute, one.out, n),
                    fmt::format("workload = \"gemm\"\nvariant = \"vendor\"\ntype = \"{}\"\n"
-                               "size = {}\nwarmup = {{ count = 3, seconds = 0.3 }}\n",
-                               one.word, n),
-                   [&] { return gemm(one.type, n); });
+                               "compute = \"{}\"\nout = \"{}\"\nsize = {}\n"
+                               "warmup = {{ count = 3, seconds = 0.3 }}\n",
+                               one.type, one.compute, one.out, n),
+                   [&] { return gemm(one.precision, n); });
     }
   }
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vendor/plain_calls.hpp"
 
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <dlfcn.h>
 #include <nccl.h>
 
@@ -61,7 +63,11 @@ Function* find(void* library, char const* name) {
 /// Uniform in [-1, 1) with as many bits as the type has.
 template <class T>
 __global__ void fill_kernel(T* to, std::int64_t n, std::uint64_t seed) {
-  constexpr int kBits = std::is_same_v<T, double> ? 53 : 24;
+  using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
+  constexpr int kBits = std::is_same_v<T, double>          ? 53
+                        : std::is_same_v<T, float>         ? 24
+                        : std::is_same_v<T, __nv_bfloat16> ? 8
+                                                           : 11;
   std::int64_t const stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n;
        i += stride) {
@@ -69,8 +75,9 @@ __global__ void fill_kernel(T* to, std::int64_t n, std::uint64_t seed) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
     x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
     x ^= x >> 31;
-    to[i] = static_cast<T>(x >> (64 - kBits)) * static_cast<T>(2.0 / (std::uint64_t{1} << kBits)) -
-            T{1};
+    to[i] = static_cast<T>(static_cast<Wide>(x >> (64 - kBits)) *
+                               static_cast<Wide>(2.0 / (std::uint64_t{1} << kBits)) -
+                           Wide{1});
   }
 }
 
@@ -142,23 +149,35 @@ class BlasLoop : public Loop {
 };
 
 template <class T>
+constexpr cudaDataType_t kTypeOf = std::is_same_v<T, double>          ? CUDA_R_64F
+                                   : std::is_same_v<T, float>         ? CUDA_R_32F
+                                   : std::is_same_v<T, __nv_bfloat16> ? CUDA_R_16BF
+                                                                      : CUDA_R_16F;
+
+template <cublasComputeType_t kCompute, class In, class Scalar = In, class Out = In>
 class Gemm final : public BlasLoop {
  public:
   explicit Gemm(std::int64_t n) : n_{n}, a_{n * n, 1}, b_{n * n, 2}, c_{n * n, 3} {
+    BLAS(cublasSetMathMode, handle(), CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION);
     constexpr std::size_t kWorkspace = 32UL << 20;
     CHECK(cudaMalloc(&workspace_, kWorkspace));
     LT(cublasLtCreate, &lt_);
-    LT(cublasLtMatmulDescCreate, &product_, kWide<T> ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
-       kType);
+    LT(cublasLtMatmulDescCreate, &product_, kCompute, kTypeOf<Scalar>);
     auto const extent = static_cast<std::uint64_t>(n);
-    LT(cublasLtMatrixLayoutCreate, &layout_, kType, extent, extent, n);
+    LT(cublasLtMatrixLayoutCreate, &layout_, kTypeOf<In>, extent, extent, n);
+    LT(cublasLtMatrixLayoutCreate, &result_, kTypeOf<Out>, extent, extent, n);
     cublasLtMatmulPreference_t preference = nullptr;
     LT(cublasLtMatmulPreferenceCreate, &preference);
     LT(cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
        &kWorkspace, sizeof kWorkspace);
+    constexpr std::uint32_t kScheme = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    if (sizeof(Out) < sizeof(Scalar)) {
+      LT(cublasLtMatmulPreferenceSetAttribute, preference,
+         CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &kScheme, sizeof kScheme);
+    }
     found_.resize(16);
     int count = 0;
-    LT(cublasLtMatmulAlgoGetHeuristic, lt_, product_, layout_, layout_, layout_, layout_,
+    LT(cublasLtMatmulAlgoGetHeuristic, lt_, product_, layout_, layout_, result_, result_,
        preference, static_cast<int>(found_.size()), found_.data(), &count);
     LT(cublasLtMatmulPreferenceDestroy, preference);
     found_.resize(static_cast<std::size_t>(count));
@@ -166,18 +185,22 @@ class Gemm final : public BlasLoop {
   }
   ~Gemm() override {
     LT(cublasLtMatrixLayoutDestroy, layout_);
+    LT(cublasLtMatrixLayoutDestroy, result_);
     LT(cublasLtMatmulDescDestroy, product_);
     LT(cublasLtDestroy, lt_);
     cudaFree(workspace_);
   }
 
   std::string name() const override {
-    std::string const plain = kWide<T> ? "cublasDgemm" : "cublasSgemm";
-    return best_ < 0 ? plain : "cublasLtMatmul, candidate " + std::to_string(best_);
+    return best_ < 0 ? std::string{kPlain} : "cublasLtMatmul, candidate " + std::to_string(best_);
   }
 
  private:
-  static constexpr cudaDataType_t kType = kWide<T> ? CUDA_R_64F : CUDA_R_32F;
+  static constexpr bool kIsDouble = kCompute == CUBLAS_COMPUTE_64F;
+  static constexpr bool kIsSingle = kCompute == CUBLAS_COMPUTE_32F && std::is_same_v<In, float>;
+  static constexpr char const* kPlain = kIsDouble   ? "cublasDgemm"
+                                        : kIsSingle ? "cublasSgemm"
+                                                    : "cublasGemmEx";
 
   /// The candidate with the least median. On a device that is warm, each for a while alone: at the
   /// power limit what runs before decides the clock. -1 is the plain call. Kept for the next loop of
@@ -210,32 +233,43 @@ class Gemm final : public BlasLoop {
   }
 
   void call() override {
-    T const one = 1, zero = 0;
+    Scalar const one = 1.0F, zero = 0.0F;
     if (best_ >= 0) {
       static auto* const matmul = find<decltype(cublasLtMatmul)>(cublaslt(), "cublasLtMatmul");
       auto const& found = found_[static_cast<std::size_t>(best_)];
       CHECK(matmul(lt_, product_, &one, a_.data(), layout_, b_.data(), layout_, &zero, c_.data(),
-                   layout_, c_.data(), layout_, &found.algo, workspace_, found.workspaceSize,
+                   result_, c_.data(), result_, &found.algo, workspace_, found.workspaceSize,
                    queue().stream));
       return;
     }
     auto const n = static_cast<int>(n_);
-    if constexpr (kWide<T>) {
+    if constexpr (kIsDouble) {
       static auto* const gemm = find<decltype(cublasDgemm_v2)>(cublas(), "cublasDgemm_v2");
       CHECK(gemm(handle(), CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, a_.data(), n, b_.data(), n,
                  &zero, c_.data(), n));
-    } else {
+    } else if constexpr (kIsSingle) {
       static auto* const gemm = find<decltype(cublasSgemm_v2)>(cublas(), "cublasSgemm_v2");
       CHECK(gemm(handle(), CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, a_.data(), n, b_.data(), n,
                  &zero, c_.data(), n));
+    } else {
+      // The header has two of this name.
+      using Function = cublasStatus_t(cublasHandle_t, cublasOperation_t, cublasOperation_t, int,
+                                      int, int, void const*, void const*, cudaDataType, int,
+                                      void const*, cudaDataType, int, void const*, void*,
+                                      cudaDataType, int, cublasComputeType_t, cublasGemmAlgo_t);
+      static auto* const gemm = find<Function>(cublas(), "cublasGemmEx");
+      CHECK(gemm(handle(), CUBLAS_OP_N, CUBLAS_OP_N, n, n, n, &one, a_.data(), kTypeOf<In>, n,
+                 b_.data(), kTypeOf<In>, n, &zero, c_.data(), kTypeOf<Out>, n, kCompute,
+                 CUBLAS_GEMM_DEFAULT));
     }
   }
 
   std::int64_t n_;
-  Array<T> a_, b_, c_;
+  Array<In> a_, b_;
+  Array<Out> c_;
   cublasLtHandle_t lt_ = nullptr;
   cublasLtMatmulDesc_t product_ = nullptr;
-  cublasLtMatrixLayout_t layout_ = nullptr;
+  cublasLtMatrixLayout_t layout_ = nullptr, result_ = nullptr;
   std::vector<cublasLtMatmulHeuristicResult_t> found_;
   void* workspace_ = nullptr;
   int best_ = -1;
@@ -364,7 +398,21 @@ using Norm2 = Product<T, false>;
 
 }  // namespace
 
-std::unique_ptr<Loop> gemm(Type type, std::int64_t n) { return of_type<Gemm>(type, n); }
+std::unique_ptr<Loop> gemm(Precision precision, std::int64_t n) {
+  constexpr cublasComputeType_t kIn32 = CUBLAS_COMPUTE_32F;
+  switch (precision) {
+    case Precision::f64: return std::make_unique<Gemm<CUBLAS_COMPUTE_64F, double>>(n);
+    case Precision::f32: return std::make_unique<Gemm<kIn32, float>>(n);
+    case Precision::tf32: return std::make_unique<Gemm<CUBLAS_COMPUTE_32F_FAST_TF32, float>>(n);
+    case Precision::f16: return std::make_unique<Gemm<kIn32, __half, float>>(n);
+    case Precision::f16_to_f32: return std::make_unique<Gemm<kIn32, __half, float, float>>(n);
+    case Precision::f16_in_f16: return std::make_unique<Gemm<CUBLAS_COMPUTE_16F, __half>>(n);
+    case Precision::bf16: return std::make_unique<Gemm<kIn32, __nv_bfloat16, float>>(n);
+    case Precision::bf16_to_f32:
+      return std::make_unique<Gemm<kIn32, __nv_bfloat16, float, float>>(n);
+  }
+  return nullptr;
+}
 std::unique_ptr<Loop> transpose(Type type, std::int64_t n) { return of_type<Transpose>(type, n); }
 std::unique_ptr<Loop> sum(Type type, std::int64_t n) { return of_type<Sum>(type, n); }
 std::unique_ptr<Loop> dot(Type type, std::int64_t n) { return of_type<Dot>(type, n); }

@@ -36,9 +36,11 @@ class Loop {
 enum class Type { f64, f32 };
 enum class Direction { d2d, h2d, d2h };
 
-/// C = A B of n x n matrices: the fastest of cublasDgemm or Sgemm in default math mode and of the
-/// algorithms that cuBLASLt names.
-std::unique_ptr<Loop> gemm(Type type, std::int64_t n);
+/// What A and B hold, what is computed in and C holds where that is something else.
+enum class Precision { f64, f32, tf32, f16, f16_to_f32, f16_in_f16, bf16, bf16_to_f32 };
+/// C = A B of n x n matrices: the fastest of cublasDgemm, Sgemm or GemmEx in default math mode and
+/// of the algorithms that cuBLASLt names, with no sum of parts in less than what is computed in.
+std::unique_ptr<Loop> gemm(Precision precision, std::int64_t n);
 /// cublasDgeam or Sgeam: the transpose of an n x n matrix.
 std::unique_ptr<Loop> transpose(Type type, std::int64_t n);
 /// cub::DeviceReduce::Sum in the type of the elements.
