@@ -492,8 +492,8 @@ QUAD_INSTRUCTION void mma_m16n8k16_f64(double (&d)[4], double const (&a)[8],
 #endif
 }
 
-/// The fragment interface, for f16 operands, 16 x 16 x 16, and f16 or f32 accumulators: fragment,
-/// fill_fragment, load_matrix_sync, mma_sync, store_matrix_sync as in nvcuda::wmma (PTX wmma). How
+/// The fragment interface, 16 x 16 x 16, for f16 operands with f16 or f32 accumulators and for bf16
+/// operands with f32 accumulators: fragment, fill_fragment, load_matrix_sync, mma_sync, store_matrix_sync as in nvcuda::wmma (PTX wmma). How
 /// elements lie in a fragment is unspecified and differs between GPU and interpreter; kernels may
 /// change all x[i] alike.
 #ifdef __CUDACC__
@@ -560,19 +560,19 @@ QUAD_SIMT_MODEL void move_wmma(T (&x)[8], T* matrix, unsigned stride, bool by_ro
 }
 
 /// What one lane passes to wmma::mma_sync: d = a b + c.
-template <class D, class C>
+template <class T, class D, class C>
 struct WmmaOperands {
   D* d;
-  __half const* a;
-  __half const* b;
+  T const* a;
+  T const* b;
   C const* c;
 };
 
-template <class D, class C>
+template <class T, class D, class C>
 QUAD_SIMT_MODEL void multiply_wmma(void** lanes, unsigned) {
   float a[16][16], b[16][16], accumulators[16][16];
   for (int lane = 0; lane < 32; ++lane) {
-    auto const& own = *static_cast<WmmaOperands<D, C> const*>(lanes[lane]);
+    auto const& own = *static_cast<WmmaOperands<T, D, C> const*>(lanes[lane]);
     for (int i = 0; i < 8; ++i) {
       Element e = wmma_element<wmma::matrix_a>(lane, i);
       a[e.row][e.column] = widen(own.a[i]);
@@ -590,7 +590,7 @@ QUAD_SIMT_MODEL void multiply_wmma(void** lanes, unsigned) {
     }
   }
   for (int lane = 0; lane < 32; ++lane) {
-    auto const& own = *static_cast<WmmaOperands<D, C> const*>(lanes[lane]);
+    auto const& own = *static_cast<WmmaOperands<T, D, C> const*>(lanes[lane]);
     for (int i = 0; i < 8; ++i) {
       Element const e = wmma_element<wmma::accumulator>(lane, i);
       narrow(accumulators[e.row][e.column], own.d[i]);
@@ -608,12 +608,12 @@ QUAD_SIMT_MODEL void fill_fragment(fragment<Use, kM, kN, kK, T, Layout>& f,
   for (T& x : f.x) x = value;
 }
 
-template <class Use, class Layout>
+template <class Use, class T, class Layout>
 QUAD_SIMT_MODEL void load_matrix_sync(
-    fragment<Use, 16, 16, 16, __half, Layout>& f, __half const* matrix, unsigned stride,
+    fragment<Use, 16, 16, 16, T, Layout>& f, T const* matrix, unsigned stride,
     std::source_location where = std::source_location::current()) {
   detail::begin_wmma(matrix, stride, "wmma.load", where);
-  detail::move_wmma<true, Use>(f.x, const_cast<__half*>(matrix), stride,
+  detail::move_wmma<true, Use>(f.x, const_cast<T*>(matrix), stride,
                                std::is_same_v<Layout, row_major>, where);
 }
 
@@ -635,14 +635,14 @@ QUAD_SIMT_MODEL void store_matrix_sync(
                                         layout == mem_row_major, where);
 }
 
-template <class D, class A, class B, class C>
+template <class T, class D, class A, class B, class C>
 QUAD_SIMT_MODEL void mma_sync(fragment<accumulator, 16, 16, 16, D>& d,
-                              fragment<matrix_a, 16, 16, 16, __half, A> const& a,
-                              fragment<matrix_b, 16, 16, 16, __half, B> const& b,
+                              fragment<matrix_a, 16, 16, 16, T, A> const& a,
+                              fragment<matrix_b, 16, 16, 16, T, B> const& b,
                               fragment<accumulator, 16, 16, 16, C> const& c,
                               std::source_location where = std::source_location::current()) {
-  detail::WmmaOperands<D, C> argument{d.x, a.x, b.x, c.x};
-  simt::warp_meet(~0U, detail::multiply_wmma<D, C>, &argument, where, "wmma.mma", false);
+  detail::WmmaOperands<T, D, C> argument{d.x, a.x, b.x, c.x};
+  simt::warp_meet(~0U, detail::multiply_wmma<T, D, C>, &argument, where, "wmma.mma", false);
 }
 
 }  // namespace wmma

@@ -9,10 +9,16 @@
 /// Kernels around the instructions of common/ptx/copies.cuh. Pointers are to device memory.
 namespace quadrille::test {
 
-/// 32 threads copy `bytes` (4, 8, 16) each to shared memory in two groups; of the second group
+/// What a thread copies: 4, 8 or 16 bytes; 16 also with the hint for L2.
+struct CopySize {
+  int bytes;
+  bool l2_line = false;
+};
+
+/// 32 threads copy so many bytes each to shared memory in two groups; of the second group
 /// every third copy, from the first on, is not valid and names `invalid_from` as its source. The
-/// shifts, in bytes, are added to the addresses. 64 * bytes come back in `to`.
-void launch_cp_async(int bytes, unsigned char const* from, unsigned char const* invalid_from,
+/// shifts, in bytes, are added to the addresses. 64 times the bytes of a thread come back in `to`.
+void launch_cp_async(CopySize size, unsigned char const* from, unsigned char const* invalid_from,
                      unsigned char* to, int from_shift, int to_shift, device::StreamView stream);
 
 /// Copies n items of `bytes` (4, 8, 16) with prefetches; the first half is read with

@@ -6,6 +6,8 @@
 namespace quadrille::test {
 namespace {
 
+constexpr CopySize kSizes[] = {{4}, {8}, {16}, {16, true}};
+
 using device::Device;
 using device::StreamView;
 
@@ -17,13 +19,14 @@ std::vector<unsigned char> bytes_of_positions(std::size_t n) {
 
 TEST(Copies, CpAsyncCopiesAndFillsWithZeros) {
   on_every_schedule([](Device& device, StreamView stream) {
-    for (int const bytes : {4, 8, 16}) {
+    for (CopySize const size : kSizes) {
+      int const bytes = size.bytes;
       auto const n = static_cast<std::size_t>(64 * bytes);
       std::vector<unsigned char> const source = bytes_of_positions(n);
       DeviceArray<unsigned char> const from{device, stream, source};
       DeviceArray<unsigned char> const to{device, stream, static_cast<std::int64_t>(n)};
 
-      launch_cp_async(bytes, from.data(), from.data(), to.data(), 0, 0, stream);
+      launch_cp_async(size, from.data(), from.data(), to.data(), 0, 0, stream);
 
       std::vector<unsigned char> expected = source;
       for (std::size_t i = n / 2; i < n; ++i) {
@@ -37,12 +40,13 @@ TEST(Copies, CpAsyncCopiesAndFillsWithZeros) {
 
 TEST(Copies, CpAsyncDoesNotReadAnInvalidSource) {
   on_every_schedule([](Device& device, StreamView stream) {
-    for (int const bytes : {4, 8, 16}) {
+    for (CopySize const size : kSizes) {
+      int const bytes = size.bytes;
       auto const n = static_cast<std::size_t>(64 * bytes);
       DeviceArray<unsigned char> const from{device, stream, bytes_of_positions(n)};
       DeviceArray<unsigned char> const to{device, stream, static_cast<std::int64_t>(n)};
 
-      launch_cp_async(bytes, from.data(), nullptr, to.data(), 0, 0, stream);
+      launch_cp_async(size, from.data(), nullptr, to.data(), 0, 0, stream);
 
       EXPECT_EQ(to.download()[n / 2], 0) << bytes;
     }
@@ -55,7 +59,7 @@ TEST(Copies, CpAsyncMustBeAligned) {
     DeviceArray<unsigned char> const from{device, stream, 2048};
     DeviceArray<unsigned char> const to{device, stream, 1024};
     auto const copy = [&](int bytes, int from_shift, int to_shift) {
-      launch_cp_async(bytes, from.data(), nullptr, to.data(), from_shift, to_shift, stream);
+      launch_cp_async({bytes}, from.data(), nullptr, to.data(), from_shift, to_shift, stream);
     };
 
     EXPECT_FINDS(copy(16, 8, 0), "not aligned to 16");

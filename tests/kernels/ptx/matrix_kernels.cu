@@ -177,12 +177,12 @@ __global__ void ptx_to_tf32_kernel(float const* values, std::uint32_t* rounded, 
   if (i < n) rounded[i] = ptx::to_tf32(values[i]);
 }
 
-template <class ALayout, class BLayout, class Sum>
-__global__ void ptx_wmma_kernel(WmmaLayout layout, __half const* a, __half const* b, Sum const* c,
-                                Sum* d, bool twice) {
+template <class T, class ALayout, class BLayout, class Sum>
+__global__ void ptx_wmma_kernel(WmmaLayout layout, T const* a, T const* b, Sum const* c, Sum* d,
+                                bool twice) {
   namespace wmma = ptx::wmma;
-  wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, ALayout> a_part;
-  wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, BLayout> b_part;
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, T, ALayout> a_part;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, T, BLayout> b_part;
   wmma::fragment<wmma::accumulator, 16, 16, 16, Sum> sum;
   auto const c_layout = layout.c_by_rows ? wmma::mem_row_major : wmma::mem_col_major;
   if (c != nullptr) {
@@ -199,9 +199,12 @@ __global__ void ptx_wmma_kernel(WmmaLayout layout, __half const* a, __half const
   wmma::store_matrix_sync(d, sum, layout.c_stride, c_layout);
 }
 
-template <class Sum>
-void launch_wmma_of(WmmaLayout const& layout, __half const* a, __half const* b, Sum const* c,
-                    Sum* d, bool twice, device::StreamView stream) {
+template <class T, class Sum>
+void launch_wmma_of(WmmaLayout const& layout, std::uint16_t const* a_bits,
+                    std::uint16_t const* b_bits, Sum const* c, Sum* d, bool twice,
+                    device::StreamView stream) {
+  auto const* const a = reinterpret_cast<T const*>(a_bits);
+  auto const* const b = reinterpret_cast<T const*>(b_bits);
   using Row = ptx::wmma::row_major;
   using Column = ptx::wmma::col_major;
   auto const launch = [&](auto kernel) {
@@ -209,15 +212,15 @@ void launch_wmma_of(WmmaLayout const& layout, __half const* a, __half const* b, 
   };
   if (layout.a_by_rows) {
     if (layout.b_by_rows) {
-      launch(ptx_wmma_kernel<Row, Row, Sum>);
+      launch(ptx_wmma_kernel<T, Row, Row, Sum>);
     } else {
-      launch(ptx_wmma_kernel<Row, Column, Sum>);
+      launch(ptx_wmma_kernel<T, Row, Column, Sum>);
     }
   } else {
     if (layout.b_by_rows) {
-      launch(ptx_wmma_kernel<Column, Row, Sum>);
+      launch(ptx_wmma_kernel<T, Column, Row, Sum>);
     } else {
-      launch(ptx_wmma_kernel<Column, Column, Sum>);
+      launch(ptx_wmma_kernel<T, Column, Column, Sum>);
     }
   }
 }
@@ -283,14 +286,17 @@ void launch_to_tf32(float const* values, std::uint32_t* rounded, int n, device::
 
 void launch_wmma(WmmaLayout const& layout, std::uint16_t const* a, std::uint16_t const* b,
                  float const* c, float* d, bool twice, device::StreamView stream) {
-  launch_wmma_of(layout, reinterpret_cast<__half const*>(a), reinterpret_cast<__half const*>(b), c,
-                 d, twice, stream);
+  if (layout.is_bf16) {
+    launch_wmma_of<__nv_bfloat16>(layout, a, b, c, d, twice, stream);
+  } else {
+    launch_wmma_of<__half>(layout, a, b, c, d, twice, stream);
+  }
 }
 
 void launch_wmma(WmmaLayout const& layout, std::uint16_t const* a, std::uint16_t const* b,
                  std::uint16_t const* c, std::uint16_t* d, bool twice, device::StreamView stream) {
-  launch_wmma_of(layout, reinterpret_cast<__half const*>(a), reinterpret_cast<__half const*>(b),
-                 reinterpret_cast<__half const*>(c), reinterpret_cast<__half*>(d), twice, stream);
+  launch_wmma_of<__half>(layout, a, b, reinterpret_cast<__half const*>(c),
+                         reinterpret_cast<__half*>(d), twice, stream);
 }
 
 }  // namespace quadrille::test

@@ -30,12 +30,13 @@ void launch_mma_f64(int m, int k, double const* a, double const* b, double const
                     device::StreamView stream);
 void launch_to_tf32(float const* values, std::uint32_t* rounded, int n, device::StreamView stream);
 
-/// How the matrices of a wmma product lie in memory.
+/// How the matrices of a wmma product lie in memory; the type of a and b.
 struct WmmaLayout {
   bool a_by_rows, b_by_rows, c_by_rows;
   unsigned a_stride, b_stride, c_stride;
+  bool is_bf16 = false;
 };
-/// d = a b + c, 16 x 16 x 16, elements of a and b in f16, of c and d in f32 or f16; c * 2 where
+/// d = a b + c, 16 x 16 x 16, elements of a and b in f16 or bf16, of c and d in f32 or f16; c * 2 where
 /// `twice`, by the elements of its fragment.
 void launch_wmma(WmmaLayout const& layout, std::uint16_t const* a, std::uint16_t const* b,
                  float const* c, float* d, bool twice, device::StreamView stream);

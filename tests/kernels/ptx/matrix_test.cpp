@@ -345,19 +345,20 @@ std::vector<T> laid_out(std::vector<T> const& x, bool by_rows, unsigned stride, 
 }
 
 template <class Sum, class Convert>
-void check_wmma(Convert const& convert, Sum nothing) {
+void check_wmma(Convert const& convert, Sum nothing, bool is_bf16 = false) {
+  auto const bits = is_bf16 ? bf16_bits : f16_bits;
   on_every_schedule([&](Device& device, StreamView stream) {
     Matrices const x{16, 16, 16};
     for (bool const a_by_rows : {true, false}) {
       for (bool const b_by_rows : {true, false}) {
         for (bool const c_by_rows : {true, false}) {
-          WmmaLayout const layout{a_by_rows, b_by_rows, c_by_rows, 16, 24, 32};
+          WmmaLayout const layout{a_by_rows, b_by_rows, c_by_rows, 16, 24, 32, is_bf16};
           DeviceArray<std::uint16_t> const a{
               device, stream,
-              laid_out(converted<std::uint16_t>(x.a, f16_bits), a_by_rows, 16, std::uint16_t{})};
+              laid_out(converted<std::uint16_t>(x.a, bits), a_by_rows, 16, std::uint16_t{})};
           DeviceArray<std::uint16_t> const b{
               device, stream,
-              laid_out(converted<std::uint16_t>(x.b, f16_bits), b_by_rows, 24, std::uint16_t{})};
+              laid_out(converted<std::uint16_t>(x.b, bits), b_by_rows, 24, std::uint16_t{})};
           DeviceArray<Sum> const c{device, stream,
                                    laid_out(converted<Sum>(x.c, convert), c_by_rows, 32, nothing)};
           DeviceArray<Sum> const d{device, stream, std::vector<Sum>(512, nothing)};
@@ -376,6 +377,10 @@ void check_wmma(Convert const& convert, Sum nothing) {
 
 TEST(Matrix, WmmaWithSumsInF32) {
   check_wmma<float>([](int value) { return static_cast<float>(value); }, -1.0F);
+}
+
+TEST(Matrix, WmmaOfBf16) {
+  check_wmma<float>([](int value) { return static_cast<float>(value); }, -1.0F, true);
 }
 
 TEST(Matrix, WmmaWithSumsInF16) { check_wmma<std::uint16_t>(f16_bits, std::uint16_t{0xABCD}); }
