@@ -54,7 +54,25 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   simt_async_128x256,
   simt_async_128x128,
   simt_async_64x128,
-  simt_async_64x64
+  simt_async_64x64,
+  simt_naive,
+  wmma_naive,
+  wmma_base,
+  wmma_padding,
+  wmma_async,
+  wmma_async_two_slots,
+  wmma_async_two_slots_two_registers,
+  wmma_async_stage2,
+  wmma_async_stage3,
+  mma_naive,
+  mma_base,
+  mma_permuted,
+  mma_async,
+  mma_async_two_slots,
+  mma_async_two_slots_two_registers,
+  mma_async_stage2,
+  mma_async_stage3,
+  mma_async_stage4
 );
 // clang-format on
 

@@ -1,0 +1,558 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// What the products of 16-bit matrices on the tensor cores share: a configuration in one place, the
+/// layouts of shared memory, copies of chunks of A and B, the product of a warp by `wmma` or by
+/// `mma`, and the way of the result to C. Each technique has a main loop of its own.
+///
+/// A block computes kConfig.bm x kConfig.bn elements of C, a warp warp_m x warp_n of them. k advances
+/// in chunks of bk, which are copied at once, and in steps of 16, which are multiplied at once. Of B,
+/// a chunk lies in shared memory as it does in memory: bk rows of bn elements, or bn rows of bk where
+/// B is transposed.
+
+#include "common/ptx/copies.cuh"
+#include "common/ptx/matrix.cuh"
+
+namespace quadrille::kernels::gemm {
+
+/// What keeps rows that are read at once out of the same banks of shared memory: nothing; 16 bytes
+/// behind each row; the 16-byte pieces of a row rotated by a number of pieces that differs in
+/// neighbouring rows; or that number as an exclusive or with the number of the piece.
+enum class Conflicts { none, pad, rotate, exclusive_or };
+/// Where fragments of the next step are read while this one multiplies: nowhere; in a chunk; in a
+/// chunk and from its last step to the first one of the next chunk.
+enum class TwoRegisters { none, in_chunk, across_chunks };
+/// How accumulators reach C: from registers; through 16 rows in shared memory for each warp, padded
+/// or rotated, from which a lane stores 16 bytes.
+enum class Epilogue { direct, padded, rotated };
+
+/// The constants of a product.
+struct HalfConfig {
+  int bm = 256, bn = 128, bk = 32;
+  int warp_m = 64, warp_n = 64;
+  bool is_wmma = false;
+  Conflicts conflicts = Conflicts::none;
+  int slots = 1;  ///< chunks in shared memory
+  TwoRegisters two_registers = TwoRegisters::none;
+  int raster =
+      16;  ///< blocks side by side that run together: they share rows of A and columns of B
+  Epilogue epilogue = Epilogue::padded;
+  /// Blocks of a multiprocessor, for which the compiler limits registers. With f32 accumulators,
+  /// which take twice as many, half of them.
+  int blocks = 1;
+};
+
+#ifdef QUAD_KERNELS
+
+/// One product as these kernels see it: element (i, j) of A is a[i * lda + j]; B is transposed where
+/// the kernel says so. C has elements of T, or of f32. Extents fit 32 bits, offsets need not.
+template <class T>
+struct HalfOperands {
+  T const* a;
+  T const* b;
+  void* c;
+  std::int64_t lda, ldb, ldc;
+  int m, n, k;
+  float alpha, beta;
+  bool is_c_f32;
+};
+
+/// Elements that are loaded and stored at once.
+template <class T, int kCount>
+struct alignas(kCount * sizeof(T) < 16 ? kCount * sizeof(T) : 16) Vector {
+  T x[kCount];
+};
+
+__device__ inline float to_f32(float value) { return value; }
+__device__ inline float to_f32(__half value) { return __half2float(value); }
+__device__ inline float to_f32(__nv_bfloat16 value) { return __bfloat162float(value); }
+__device__ inline void from_f32(float value, float& to) { to = value; }
+__device__ inline void from_f32(float value, __half& to) { to = __float2half(value); }
+__device__ inline void from_f32(float value, __nv_bfloat16& to) { to = __float2bfloat16(value); }
+
+/// C = alpha accumulators + beta C for neighbours in a row, from `col` on. With beta == 0, C may
+/// contain anything and is not read.
+template <class Out, class T, class Sum, int kCount>
+__device__ void update(HalfOperands<T> const& p, int row, int col,
+                       Vector<Sum, kCount> const& accumulators) {
+  auto* const c =
+      reinterpret_cast<Vector<Out, kCount>*>(static_cast<Out*>(p.c) + row * p.ldc + col);
+  Vector<Out, kCount> values{};
+  if (p.beta != 0) values = *c;
+#pragma unroll
+  for (int e = 0; e < kCount; ++e) {
+    float value = p.alpha * to_f32(accumulators.x[e]);
+    if (p.beta != 0) value += p.beta * to_f32(values.x[e]);
+    from_f32(value, values.x[e]);
+  }
+  *c = values;
+}
+
+/// Rows of kCols elements in shared memory, in pieces of 8. What an instruction reads at once is a
+/// piece of each of eight neighbouring rows, the first a multiple of 8. Rows that lie a multiple of 8
+/// apart have their pieces at the same places.
+template <int kCols, Conflicts kConflicts>
+struct SharedRows {
+  static constexpr int kPieces = kCols / 8;
+  static constexpr int kPitch = kCols + (kConflicts == Conflicts::pad ? 8 : 0);
+  static_assert(kCols % 8 == 0);
+
+  /// Of an element: its row and column.
+  __device__ static int offset(int row, int col) {
+    auto const piece = static_cast<unsigned>(col) / 8;
+    return row * kPitch + static_cast<int>(place(static_cast<unsigned>(row), piece) * 8) + col % 8;
+  }
+
+ private:
+  /// Rows in 128 bytes, which is once all banks.
+  static constexpr unsigned kRowsOfLine = kPieces >= 8 ? 1 : 8 / kPieces;
+  static constexpr unsigned kMask = kPieces >= 8 ? 7 : kPieces - 1;
+
+  __device__ static unsigned place(unsigned row, unsigned piece) {
+    unsigned const turn = row % 8 / kRowsOfLine;
+    if constexpr (kConflicts == Conflicts::rotate) return (piece + turn) % kPieces;
+    if constexpr (kConflicts == Conflicts::exclusive_or) return piece ^ (turn & kMask);
+    return piece;
+  }
+};
+
+/// What follows from a configuration for types and layout: T of A and B, Sum of the accumulators.
+template <HalfConfig kConfigOfTile, class T, class SumOfTile, bool kIsBTransposed>
+struct HalfTile {
+  using Type = T;
+  using Sum = SumOfTile;
+  static constexpr HalfConfig kConfig = kConfigOfTile;
+  static constexpr bool kTransposedB = kIsBTransposed;
+  static constexpr int kWarpsN = kConfig.bn / kConfig.warp_n;
+  static constexpr int kWarps = kConfig.bm / kConfig.warp_m * kWarpsN;
+  static constexpr int kThreads = kWarps * 32;
+  static constexpr int kBlocks =
+      sizeof(Sum) == 2 || kConfig.blocks == 1 ? kConfig.blocks : kConfig.blocks / 2;
+  static constexpr int kSteps = kConfig.bk / 16;  // of a chunk
+
+  static constexpr int kRowsB = kTransposedB ? kConfig.bn : kConfig.bk;
+  static constexpr int kColsB = kTransposedB ? kConfig.bk : kConfig.bn;
+  using RowsA = SharedRows<kConfig.bk, kConfig.conflicts>;
+  using RowsB = SharedRows<kColsB, kConfig.conflicts>;
+  static constexpr int kB = kConfig.bm * RowsA::kPitch;      // where B begins in a slot
+  static constexpr int kSlot = kB + kRowsB * RowsB::kPitch;  // elements
+  /// 16 rows of C of a warp.
+  using Strip =
+      SharedRows<kConfig.warp_n,
+                 kConfig.epilogue == Epilogue::padded ? Conflicts::pad : Conflicts::rotate>;
+  static constexpr int kStrip = 16 * Strip::kPitch;
+  static constexpr int kRingBytes = kConfig.slots * kSlot * static_cast<int>(sizeof(T));
+  static constexpr int kStripBytes =
+      kConfig.epilogue == Epilogue::direct ? 0 : kWarps * kStrip * static_cast<int>(sizeof(Sum));
+  static constexpr int kSharedBytes = kRingBytes > kStripBytes ? kRingBytes : kStripBytes;
+
+  // What is legal.
+  static_assert(kConfig.bm % kConfig.warp_m == 0 && kConfig.bn % kConfig.warp_n == 0);
+  static_assert(kConfig.warp_m % 16 == 0 && kConfig.warp_n % 16 == 0 && kConfig.bk % 16 == 0);
+  static_assert(kThreads <= 1024 && kConfig.slots >= 1 && kConfig.raster >= 1 &&
+                kConfig.blocks >= 1);
+  static_assert(kThreads % (kConfig.bk / 8) == 0 && kThreads % (kColsB / 8) == 0 &&
+                    kConfig.bm % (kThreads / (kConfig.bk / 8)) == 0 &&
+                    kRowsB % (kThreads / (kColsB / 8)) == 0,
+                "all threads copy as many pieces");
+  static_assert(kConfig.conflicts != Conflicts::rotate || kConfig.bk == 16 || kConfig.bk == 32 ||
+                kConfig.bk % 64 == 0);
+  static_assert(kConfig.conflicts != Conflicts::exclusive_or ||
+                ((kConfig.bk == 16 || kConfig.bk == 32 || kConfig.bk % 64 == 0) &&
+                 kColsB % (kTransposedB ? 8 : 64) == 0));
+  static_assert(!kConfig.is_wmma ||
+                    (kConfig.conflicts <= Conflicts::pad && kConfig.epilogue == Epilogue::padded),
+                "wmma takes rows one after the other");
+  static_assert(kConfig.two_registers != TwoRegisters::across_chunks || kSteps % 2 == 0,
+                "a chunk begins with the registers that the one before it began with");
+  static_assert(kConfig.two_registers != TwoRegisters::across_chunks || kConfig.slots > 1);
+  static_assert(kSharedBytes <= 227 * 1024);
+  static_assert(sizeof(Sum) == 4 || sizeof(T) == sizeof(Sum));
+};
+
+/// The first row and column of the block in C. Blocks go in slabs of `raster` columns of blocks, row
+/// by row, in every other slab from the last row to the first: blocks that run together, also where
+/// one slab ends and the next begins, share rows of A in L2.
+struct Corner {
+  int row, col;
+
+  template <class Tile, class T>
+  __device__ static Corner of(HalfOperands<T> const& p) {
+    constexpr HalfConfig kConfig = Tile::kConfig;
+    int const tiles_m = (p.m + kConfig.bm - 1) / kConfig.bm;
+    int const tiles_n = (p.n + kConfig.bn - 1) / kConfig.bn;
+    int const block = static_cast<int>(blockIdx.x);
+    int const slab = block / (kConfig.raster * tiles_m);
+    int const in_slab = block - slab * kConfig.raster * tiles_m;
+    int const left = tiles_n - slab * kConfig.raster;
+    int const width = left < kConfig.raster ? left : kConfig.raster;
+    int const y = in_slab / width;
+    int const x = in_slab - y * width;
+    return {(slab % 2 == 0 ? y : tiles_m - 1 - y) * kConfig.bm,
+            (slab * kConfig.raster + x) * kConfig.bn};
+  }
+};
+
+/// Copies tiles of kRows x kCols elements of one matrix to SharedRows, by all threads: each has every
+/// kRowsAtOnce-th row of one column of pieces.
+template <class T, int kRows, class Rows, int kThreads>
+class TileCopy {
+ public:
+  /// `from` is the first element of the first tile.
+  __device__ TileCopy(T const* from, std::int64_t ld)
+      : row_{static_cast<int>(threadIdx.x) / Rows::kPieces},
+        col_{static_cast<int>(threadIdx.x) % Rows::kPieces * 8},
+        step_{kRowsAtOnce * ld},
+        from_{from + row_ * ld + col_} {}
+
+  /// Elements beyond the rows and columns that are left are zeros.
+  __device__ void start(T* to, int rows_left, int cols_left) const {
+    T const* from = from_;
+    to += Rows::offset(row_, col_);
+#pragma unroll
+    for (int r = 0; r < kCopies; ++r, from += step_) {
+      ptx::cp_async<16, true>(to + r * kRowsAtOnce * Rows::kPitch, from,
+                              row_ + r * kRowsAtOnce < rows_left && col_ < cols_left);
+    }
+  }
+
+  static constexpr int kRowsAtOnce = kThreads / Rows::kPieces;
+  static_assert(kRowsAtOnce % 8 == 0);
+  static constexpr int kCopies = kRows / kRowsAtOnce;
+  /// The same through registers.
+  __device__ void load(uint4 (&pieces)[kCopies], int rows_left, int cols_left) const {
+    T const* from = from_;
+#pragma unroll
+    for (int r = 0; r < kCopies; ++r, from += step_) {
+      bool const inside = row_ + r * kRowsAtOnce < rows_left && col_ < cols_left;
+      pieces[r] = inside ? *reinterpret_cast<uint4 const*>(from) : uint4{};
+    }
+  }
+  __device__ void store(T* to, uint4 const (&pieces)[kCopies]) const {
+    to += Rows::offset(row_, col_);
+#pragma unroll
+    for (int r = 0; r < kCopies; ++r) {
+      *reinterpret_cast<uint4*>(to + r * kRowsAtOnce * Rows::kPitch) = pieces[r];
+    }
+  }
+
+  __device__ void advance(std::int64_t elements) { from_ += elements; }
+
+ private:
+  int row_, col_;
+  std::int64_t step_;
+  T const* from_;
+};
+
+/// The chunks of A and B that a block multiplies, one after the other.
+template <class Tile>
+class Chunks {
+ public:
+  using T = typename Tile::Type;
+
+  __device__ Chunks(HalfOperands<T> const& p, Corner corner)
+      : a_{p.a + corner.row * p.lda, p.lda},
+        b_{p.b + (Tile::kTransposedB ? corner.col * p.ldb : corner.col), p.ldb},
+        ldb_{p.ldb},
+        rows_left_{p.m - corner.row},
+        cols_left_{p.n - corner.col},
+        k_left_{p.k} {}
+
+  /// Starts the copies of the next chunk; after the last one does nothing.
+  __device__ void start(T* slot) {
+    if (k_left_ <= 0) return;
+    a_.start(slot, rows_left_, k_left_);
+    b_.start(slot + Tile::kB, Tile::kTransposedB ? cols_left_ : k_left_,
+             Tile::kTransposedB ? k_left_ : cols_left_);
+    advance();
+  }
+
+  /// Copies the next chunk, of which there is one, through registers.
+  __device__ void copy(T* slot) {
+    uint4 of_a[CopyA::kCopies], of_b[CopyB::kCopies];
+    a_.load(of_a, rows_left_, k_left_);
+    b_.load(of_b, Tile::kTransposedB ? cols_left_ : k_left_,
+            Tile::kTransposedB ? k_left_ : cols_left_);
+    a_.store(slot, of_a);
+    b_.store(slot + Tile::kB, of_b);
+    advance();
+  }
+
+ private:
+  static constexpr HalfConfig kConfig = Tile::kConfig;
+  using CopyA = TileCopy<T, kConfig.bm, typename Tile::RowsA, Tile::kThreads>;
+  using CopyB = TileCopy<T, Tile::kRowsB, typename Tile::RowsB, Tile::kThreads>;
+
+  __device__ void advance() {
+    a_.advance(kConfig.bk);
+    b_.advance(Tile::kTransposedB ? kConfig.bk : kConfig.bk * ldb_);
+    k_left_ -= kConfig.bk;
+  }
+
+  CopyA a_;
+  CopyB b_;
+  std::int64_t ldb_;
+  int rows_left_, cols_left_, k_left_;
+};
+
+template <class T>
+__device__ void exchange(T& x, T& y) {
+  T const old = x;
+  x = y;
+  y = old;
+}
+
+/// Where a warp and a lane are in their block.
+template <class Tile>
+struct Place {
+  int warp = static_cast<int>(threadIdx.x) / 32;
+  int lane = static_cast<int>(threadIdx.x) % 32;
+  int row = warp / Tile::kWarpsN * Tile::kConfig.warp_m;  // of the warp tile
+  int col = warp % Tile::kWarpsN * Tile::kConfig.warp_n;
+};
+
+/// Calls f(i, j) for each tile of a warp: there and back, so that each shares a fragment with the
+/// one before.
+template <int kM, int kN, class F>
+__device__ __forceinline__ void for_tiles(F const& f) {
+#pragma unroll
+  for (int i = 0; i < kM; ++i) {
+#pragma unroll
+    for (int jj = 0; jj < kN; ++jj) f(i, i % 2 == 0 ? jj : kN - 1 - jj);
+  }
+}
+
+/// The product of a warp by `wmma`, 16 x 16 x 16.
+template <class Tile>
+class WmmaWarp {
+  static constexpr int kM = Tile::kConfig.warp_m / 16, kN = Tile::kConfig.warp_n / 16;
+  using T = typename Tile::Type;
+  using Sum = typename Tile::Sum;
+  template <class Use, class Of, class Layout = void>
+  using Fragment = ptx::wmma::fragment<Use, 16, 16, 16, Of, Layout>;
+  using RowMajor = ptx::wmma::row_major;
+  using LayoutB =
+      std::conditional_t<Tile::kTransposedB, ptx::wmma::col_major, ptx::wmma::row_major>;
+
+ public:
+  struct Fragments {
+    Fragment<ptx::wmma::matrix_a, T, RowMajor> a[kM];
+    Fragment<ptx::wmma::matrix_b, T, LayoutB> b[kN];
+  };
+
+  __device__ WmmaWarp() {
+    for_tiles<kM, kN>([&](int i, int j) { ptx::wmma::fill_fragment(sums_[i][j], Sum(0.0F)); });
+  }
+
+  __device__ void load(Fragments& f, T const* slot, int step) const {
+#pragma unroll
+    for (int i = 0; i < kM; ++i) {
+      ptx::wmma::load_matrix_sync(
+          f.a[i], slot + Tile::RowsA::offset(place_.row + i * 16, step * 16), Tile::RowsA::kPitch);
+    }
+    T const* const b = slot + Tile::kB;
+#pragma unroll
+    for (int j = 0; j < kN; ++j) {
+      int const n = place_.col + j * 16;
+      ptx::wmma::load_matrix_sync(f.b[j],
+                                  b + (Tile::kTransposedB ? Tile::RowsB::offset(n, step * 16)
+                                                          : Tile::RowsB::offset(step * 16, n)),
+                                  Tile::RowsB::kPitch);
+    }
+  }
+
+  __device__ void multiply(Fragments const& f) {
+    for_tiles<kM, kN>(
+        [&](int i, int j) { ptx::wmma::mma_sync(sums_[i][j], f.a[i], f.b[j], sums_[i][j]); });
+  }
+
+  /// Stores 16 rows of accumulators as Tile::Strip.
+  __device__ void store(Sum* strip, int i) const {
+#pragma unroll
+    for (int j = 0; j < kN; ++j) {
+      ptx::wmma::store_matrix_sync(strip + j * 16, sums_[i][j], Tile::Strip::kPitch,
+                                   ptx::wmma::mem_row_major);
+    }
+  }
+
+ private:
+  Place<Tile> place_;
+  Fragment<ptx::wmma::accumulator, Sum> sums_[kM][kN];
+};
+
+/// The accumulators of an mma m16n8k16 that a lane has, and its instruction.
+template <class T, class Sum>
+struct Mma;
+template <>
+struct Mma<__half, __half> {
+  std::uint32_t sums[2] = {};
+  __device__ void add(std::uint32_t const (&a)[4], std::uint32_t const (&b)[2]) {
+    ptx::mma_m16n8k16_f16(sums, a, b);
+  }
+  /// Two neighbours of the first or second eight rows.
+  __device__ Vector<__half, 2> pair(int half) const {
+    return __builtin_bit_cast(Vector<__half, 2>, sums[half]);
+  }
+};
+template <>
+struct Mma<__half, float> {
+  float sums[4] = {};
+  __device__ void add(std::uint32_t const (&a)[4], std::uint32_t const (&b)[2]) {
+    ptx::mma_m16n8k16_f16(sums, a, b);
+  }
+  __device__ Vector<float, 2> pair(int half) const {
+    return {{sums[2 * half], sums[2 * half + 1]}};
+  }
+};
+template <>
+struct Mma<__nv_bfloat16, float> {
+  float sums[4] = {};
+  __device__ void add(std::uint32_t const (&a)[4], std::uint32_t const (&b)[2]) {
+    ptx::mma_m16n8k16_bf16(sums, a, b);
+  }
+  __device__ Vector<float, 2> pair(int half) const {
+    return {{sums[2 * half], sums[2 * half + 1]}};
+  }
+};
+
+/// The product of a warp by `mma` m16n8k16.
+template <class Tile>
+class MmaWarp {
+  static constexpr int kM = Tile::kConfig.warp_m / 16, kN = Tile::kConfig.warp_n / 8;
+  using T = typename Tile::Type;
+  using Sum = typename Tile::Sum;
+
+ public:
+  struct Fragments {
+    std::uint32_t a[kM][4];
+    std::uint32_t b[kN][2];
+  };
+
+  __device__ void load(Fragments& f, T const* slot, int step) const {
+    int const lane = place_.lane;
+    T const* const a =
+        slot + Tile::RowsA::offset(place_.row + lane % 16, step * 16 + lane / 16 * 8);
+#pragma unroll
+    for (int i = 0; i < kM; ++i) ptx::ldmatrix_x4(f.a[i], a + i * 16 * Tile::RowsA::kPitch);
+    // Two fragments, 16 columns, at once.
+    T const* const b = slot + Tile::kB;
+#pragma unroll
+    for (int j = 0; j < kN; j += 2) {
+      std::uint32_t two[4];
+      if constexpr (Tile::kTransposedB) {
+        int const n = place_.col + lane / 16 * 8 + lane % 8;
+        ptx::ldmatrix_x4(two, b + Tile::RowsB::offset(n, step * 16 + lane / 8 % 2 * 8) +
+                                  j * 8 * Tile::RowsB::kPitch);
+      } else {
+        int const n = place_.col + j * 8 + lane / 16 * 8;
+        ptx::ldmatrix_x4_trans(
+            two, b + Tile::RowsB::offset(lane % 16, n) + step * 16 * Tile::RowsB::kPitch);
+      }
+      f.b[j][0] = two[0];
+      f.b[j][1] = two[1];
+      f.b[j + 1][0] = two[2];
+      f.b[j + 1][1] = two[3];
+    }
+  }
+
+  __device__ void multiply(Fragments const& f) {
+    for_tiles<kM, kN>([&](int i, int j) { sums_[i][j].add(f.a[i], f.b[j]); });
+  }
+
+  /// Stores 16 rows of accumulators as Tile::Strip.
+  __device__ void store(Sum* strip, int i) const {
+#pragma unroll
+    for (int j = 0; j < kN; ++j) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        auto const [row, col] = ptx::sum_element(place_.lane, 2 * half);
+        *reinterpret_cast<Vector<Sum, 2>*>(strip + Tile::Strip::offset(row, j * 8 + col)) =
+            sums_[i][j].pair(half);
+      }
+    }
+  }
+
+  /// Updates C from registers.
+  template <class Out>
+  __device__ void write(HalfOperands<T> const& p, Corner corner) const {
+#pragma unroll
+    for (int i = 0; i < kM; ++i) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        auto const [row, col] = ptx::sum_element(place_.lane, 2 * half);
+        int const c_row = corner.row + place_.row + i * 16 + row;
+        int const c_col = corner.col + place_.col + col;
+#pragma unroll
+        for (int j = 0; j < kN; ++j) {
+          if (c_row < p.m && c_col + j * 8 < p.n) {
+            update<Out>(p, c_row, c_col + j * 8, sums_[i][j].pair(half));
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  Place<Tile> place_;
+  Mma<T, Sum> sums_[kM][kN];
+};
+
+template <class Tile>
+using Warp = std::conditional_t<Tile::kConfig.is_wmma, WmmaWarp<Tile>, MmaWarp<Tile>>;
+
+/// Updates 16 rows and kCols columns of C from `strip`, which is a SharedRows, by a warp: a lane has
+/// 16 bytes at a time.
+template <class Out, class Rows, int kCols, class T, class Sum>
+__device__ void write_strip(HalfOperands<T> const& p, int row, int col, Sum const* strip) {
+  constexpr int kCount = 16 / static_cast<int>(sizeof(Out));
+  constexpr int kVectors = kCols / kCount;  // of a row
+#pragma unroll 1
+  for (int e = static_cast<int>(threadIdx.x) % 32; e < 16 * kVectors; e += 32) {
+    int const i = e / kVectors, j = e % kVectors * kCount;
+    if (row + i < p.m && col + j < p.n) {
+      update<Out>(p, row + i, col + j,
+                  *reinterpret_cast<Vector<Sum, kCount> const*>(strip + Rows::offset(i, j)));
+    }
+  }
+}
+
+/// The same for elements of C of either type. f16 accumulators have C in f16.
+template <class Rows, int kCols, class T, class Sum>
+__device__ void write_strip(HalfOperands<T> const& p, int row, int col, Sum const* strip) {
+  if constexpr (sizeof(Sum) == 4) {
+    if (p.is_c_f32) return write_strip<float, Rows, kCols>(p, row, col, strip);
+  }
+  write_strip<T, Rows, kCols>(p, row, col, strip);
+}
+
+/// Updates C by all threads, where the ring is no longer read.
+template <class Tile>
+__device__ void write(HalfOperands<typename Tile::Type> const& p, Corner corner,
+                      Warp<Tile> const& warp, typename Tile::Type* shared) {
+  using T = typename Tile::Type;
+  using Sum = typename Tile::Sum;
+  constexpr HalfConfig kConfig = Tile::kConfig;
+  if constexpr (kConfig.epilogue == Epilogue::direct) {
+    if constexpr (sizeof(Sum) == 4) {
+      if (p.is_c_f32) return warp.template write<float>(p, corner);
+    }
+    warp.template write<T>(p, corner);
+  } else {
+    Place<Tile> const place;
+    Sum* const strip = reinterpret_cast<Sum*>(shared) + place.warp * Tile::kStrip;
+    __syncthreads();  // all have read the last chunk
+#pragma unroll
+    for (int i = 0; i < kConfig.warp_m / 16; ++i) {
+      warp.store(strip, i);
+      __syncwarp();
+      write_strip<typename Tile::Strip, kConfig.warp_n>(p, corner.row + place.row + i * 16,
+                                                        corner.col + place.col, strip);
+      __syncwarp();
+    }
+  }
+}
+
+#endif  // QUAD_KERNELS
+
+}  // namespace quadrille::kernels::gemm

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gemm/gemm_half.cuh"
+
+/// The product with a ring of chunks in shared memory, for any configuration with more than one slot.
+namespace quadrille::kernels::gemm {
+
+#ifdef QUAD_KERNELS
+
+/// All but one of the slots are filled ahead: while a chunk is multiplied, the copies of later ones
+/// are on their way, and a barrier once in a chunk is enough. The slot that is filled anew is the one
+/// that was multiplied before this one: all have read it before the last barrier.
+template <class Tile>
+__global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
+    gemm_half_multistage_kernel(HalfOperands<typename Tile::Type> p) {
+  using T = typename Tile::Type;
+  constexpr HalfConfig kConfig = Tile::kConfig;
+  constexpr int kSlots = kConfig.slots;
+  constexpr bool kAcross = kConfig.two_registers == TwoRegisters::across_chunks;
+  constexpr bool kTwo = kConfig.two_registers != TwoRegisters::none;
+  static_assert(kSlots > 1);
+  QUAD_DYNAMIC_SHARED(T, shared);
+  Corner const corner = Corner::of<Tile>(p);
+  Chunks<Tile> chunks{p, corner};
+  Warp<Tile> warp;
+  typename Warp<Tile>::Fragments fragments[2];
+#pragma unroll
+  for (int s = 0; s < kSlots - 1; ++s) {
+    chunks.start(shared + s * Tile::kSlot);
+    ptx::cp_async_commit();  // also an empty group, so that a wait counts chunks
+  }
+  T* reading = shared;
+  T* filling = shared + (kSlots - 1) * Tile::kSlot;
+  auto const next = [&](T* slot) {
+    return slot == shared + (kSlots - 1) * Tile::kSlot ? shared : slot + Tile::kSlot;
+  };
+  ptx::cp_async_wait<kSlots - 2>();
+  __syncthreads();  // the first chunk is complete
+  if constexpr (kAcross) warp.load(fragments[0], reading, 0);
+#pragma unroll 1
+  for (int first = 0; first < p.k; first += kConfig.bk) {
+    chunks.start(filling);
+    ptx::cp_async_commit();
+    filling = reading;
+    if constexpr (kTwo && !kAcross) warp.load(fragments[0], reading, 0);
+#pragma unroll
+    for (int step = 0; step < Tile::kSteps; ++step) {
+      bool const is_last = step == Tile::kSteps - 1;
+      if (is_last && kAcross) {
+        ptx::cp_async_wait<kSlots - 2>();
+        __syncthreads();  // the next chunk is complete, and all have read this one
+        reading = next(reading);
+        warp.load(fragments[0], reading, 0);
+      } else if (!is_last && kTwo) {
+        warp.load(fragments[(step + 1) % 2], reading, step + 1);
+      } else if (!kTwo) {
+        warp.load(fragments[step % 2], reading, step);
+      }
+      warp.multiply(fragments[step % 2]);
+    }
+    if constexpr (!kAcross) {
+      ptx::cp_async_wait<kSlots - 2>();
+      __syncthreads();  // the next chunk is complete, and all have read this one
+      reading = next(reading);
+    }
+  }
+  write<Tile>(p, corner, warp, shared);
+}
+
+#endif  // QUAD_KERNELS
+
+}  // namespace quadrille::kernels::gemm

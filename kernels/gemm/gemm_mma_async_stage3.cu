@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Product of 16-bit matrices by `mma`, with a ring of three chunks.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    `mma_async_stage2`, but with a third slot: the copies of a chunk have the time of
+///              two chunks. The loop is in gemm_half_multistage.cuh
+/// Shapes       row-major, B as it is or transposed; outside the matrices, chunks are zero
+/// Types        f16, accumulators f16 or f32; C in the type of A and B or, with f32 accumulators,
+///              in f32
+/// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes
+/// Constraints  n, k and leading dimensions multiples of 8; A, B and C aligned to 16 bytes; A not
+///              transposed; extents below 2^31 - 1024
+/// Launch       256 threads, one block per multiprocessor; 3 chunks of 24 KiB in shared memory
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
+///              accumulators
+/// Source       after Bruce-Lee-LY, cuda_hgemm
+#include "gemm/gemm_half_multistage.cuh"
+#include "gemm/gemm_half_rows.cuh"
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+constexpr HalfConfig kConfig{.conflicts = Conflicts::rotate,
+                             .slots = 3,
+                             .two_registers = TwoRegisters::across_chunks,
+                             .epilogue = Epilogue::rotated};
+
+#ifdef QUAD_KERNELS
+
+void launch(Problem const& problem, device::StreamView stream) {
+  with_tile<kConfig>(problem, [&]<class Tile>(auto const& p, dim3 grid) {
+    QUAD_LAUNCH(gemm_half_multistage_kernel<Tile>, grid, dim3(Tile::kThreads), Tile::kSharedBytes,
+                stream, p);
+  });
+}
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const mma_async_stage3{
+    row("mma_async_stage3", "mma_async_stage2 with three slots", kConfig),
+    QUAD_KERNEL_LAUNCH(launch)};
+
+}  // namespace quadrille::kernels::gemm

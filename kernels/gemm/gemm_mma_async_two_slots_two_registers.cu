@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Product of 16-bit matrices by `mma`, with fragments loaded ahead in a chunk.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    `mma_async_two_slots`, but fragments of the next step are loaded to other registers
+///              while this one multiplies; the first ones of a chunk are waited for
+/// Shapes       row-major, B as it is or transposed; outside the matrices, chunks are zero
+/// Types        f16, accumulators f16 or f32; C in the type of A and B or, with f32 accumulators,
+///              in f32
+/// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes
+/// Constraints  n, k and leading dimensions multiples of 8; A, B and C aligned to 16 bytes; A not
+///              transposed; extents below 2^31 - 1024
+/// Launch       256 threads, two blocks per multiprocessor with f16 accumulators and one with f32;
+///              2 chunks of 24 KiB in shared memory
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
+///              accumulators
+/// Source       after Bruce-Lee-LY, cuda_hgemm
+#include "gemm/gemm_half_rows.cuh"
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+constexpr HalfConfig kConfig{.conflicts = Conflicts::rotate,
+                             .slots = 2,
+                             .two_registers = TwoRegisters::in_chunk,
+                             .epilogue = Epilogue::rotated,
+                             .blocks = 2};
+
+#ifdef QUAD_KERNELS
+
+template <class Tile>
+__global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
+    gemm_mma_async_two_slots_two_registers_kernel(HalfOperands<typename Tile::Type> p) {
+  QUAD_DYNAMIC_SHARED(typename Tile::Type, shared);
+  Corner const corner = Corner::of<Tile>(p);
+  Chunks<Tile> chunks{p, corner};
+  MmaWarp<Tile> warp;
+  auto* reading = shared;
+  auto* filling = shared + Tile::kSlot;
+  chunks.start(reading);
+  ptx::cp_async_commit();
+  ptx::cp_async_wait<0>();
+  __syncthreads();  // the first chunk is complete
+  for (int first = 0; first < p.k; first += kConfig.bk) {
+    chunks.start(filling);
+    ptx::cp_async_commit();
+    typename MmaWarp<Tile>::Fragments fragments[2];
+    warp.load(fragments[0], reading, 0);
+#pragma unroll
+    for (int step = 0; step < Tile::kSteps; ++step) {
+      if (step + 1 < Tile::kSteps) {
+        warp.load(fragments[(step + 1) % 2], reading, step + 1);
+      }
+      warp.multiply(fragments[step % 2]);
+    }
+    ptx::cp_async_wait<0>();
+    __syncthreads();  // the next chunk is complete, and all have read this one
+    exchange(reading, filling);
+  }
+  write<Tile>(p, corner, warp, shared);
+}
+
+void launch(Problem const& problem, device::StreamView stream) {
+  with_tile<kConfig>(problem, [&]<class Tile>(auto const& p, dim3 grid) {
+    QUAD_LAUNCH(gemm_mma_async_two_slots_two_registers_kernel<Tile>, grid, dim3(Tile::kThreads),
+                Tile::kSharedBytes, stream, p);
+  });
+}
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const mma_async_two_slots_two_registers{
+    row("mma_async_two_slots_two_registers", "and the next fragments, in a chunk", kConfig),
+    QUAD_KERNEL_LAUNCH(launch)};
+
+}  // namespace quadrille::kernels::gemm

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Product of 16-bit matrices by `mma`, with three levels of tiles.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    `wmma_base`, but a warp multiplies 4 x 8 tiles by `mma` m16n8k16. Where elements
+///              lie in its registers is known: ldmatrix loads four matrices of 8 x 8 at once,
+///              transposed for a B that is not, and accumulators reach shared memory in rows that
+///              are rotated by 16 bytes each
+/// Shapes       row-major, B as it is or transposed; outside the matrices, chunks are zero
+/// Types        f16, accumulators f16 or f32; C in the type of A and B or, with f32 accumulators,
+///              in f32
+/// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes
+/// Constraints  n, k and leading dimensions multiples of 8; A, B and C aligned to 16 bytes; A not
+///              transposed; extents below 2^31 - 1024
+/// Launch       256 threads, two blocks per multiprocessor with f16 accumulators and one with f32;
+///              a chunk of 24 KiB, where then up to 36 KiB of accumulators are, in shared memory
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
+///              accumulators
+/// Source       after Bruce-Lee-LY, cuda_hgemm
+#include "gemm/gemm_half_rows.cuh"
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+constexpr HalfConfig kConfig{.epilogue = Epilogue::rotated, .blocks = 2};
+
+#ifdef QUAD_KERNELS
+
+template <class Tile>
+__global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
+    gemm_mma_base_kernel(HalfOperands<typename Tile::Type> p) {
+  QUAD_DYNAMIC_SHARED(typename Tile::Type, slot);
+  Corner const corner = Corner::of<Tile>(p);
+  Chunks<Tile> chunks{p, corner};
+  MmaWarp<Tile> warp;
+  for (int first = 0; first < p.k; first += kConfig.bk) {
+    chunks.copy(slot);
+    __syncthreads();  // the chunk is complete
+#pragma unroll
+    for (int step = 0; step < Tile::kSteps; ++step) {
+      typename MmaWarp<Tile>::Fragments fragments;
+      warp.load(fragments, slot, step);
+      warp.multiply(fragments);
+    }
+    __syncthreads();  // all have read it
+  }
+  write<Tile>(p, corner, warp, slot);
+}
+
+void launch(Problem const& problem, device::StreamView stream) {
+  with_tile<kConfig>(problem, [&]<class Tile>(auto const& p, dim3 grid) {
+    QUAD_LAUNCH(gemm_mma_base_kernel<Tile>, grid, dim3(Tile::kThreads), Tile::kSharedBytes, stream,
+                p);
+  });
+}
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const mma_base{
+    row("mma_base", "mma; block 256 x 128 x 32, warp 64 x 64", kConfig),
+    QUAD_KERNEL_LAUNCH(launch)};
+
+}  // namespace quadrille::kernels::gemm

@@ -1,0 +1,288 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "core/generator.hpp"
+#include "gemm/gemm.hpp"
+#include "support/kernel_test.hpp"
+#include "support/rows.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+/// The products of 16-bit matrices alone, whose rows of 16 bytes have 8 elements.
+namespace quadrille::kernels::gemm {
+namespace {
+
+using core::Compute;
+using core::DataType;
+using test::DeviceArray;
+using test::FarMatrix;
+using test::KernelMode;
+
+std::vector<std::string_view> rows() {
+  std::vector<std::string_view> names;
+  for (Variant<Problem> const& row : variants()) {
+    bool const is_of_ladder = row.supports(DataType::f16) && !row.supports(DataType::f32);
+    if (row.where == Where::cuda && is_of_ladder) names.push_back(row.name);
+  }
+  return names;
+}
+
+struct Case {
+  std::int64_t m, n, k;
+  double alpha = 1;
+  double beta = 0;
+};
+
+/// Elements (i, j) of a matrix of rows x cols that `tag` tells from others, stored as it is or
+/// transposed, with `pad` elements behind each row that are as large as the rest.
+template <class T>
+std::vector<T> stored(std::int64_t rows, std::int64_t cols, std::uint64_t tag, bool transposed,
+                      std::int64_t pad) {
+  if (transposed) std::swap(rows, cols);
+  std::int64_t const ld = cols + pad;
+  std::vector<T> values(static_cast<std::size_t>(rows * ld));
+  for (std::int64_t e = 0; e < rows * ld; ++e) {
+    std::int64_t const i = e / ld, j = e % ld;
+    values[static_cast<std::size_t>(e)] =
+        core::generate<T>(core::DataKind::uniform, 1, tag, transposed ? j : i, transposed ? i : j);
+  }
+  return values;
+}
+
+/// One element of A B, and of |A| |B|.
+struct Sum {
+  double value = 0, weight = 0;
+};
+
+/// All elements, computed once for all variants and layouts.
+template <class T>
+std::vector<Sum> const& sums_of(std::int64_t m, std::int64_t n, std::int64_t k) {
+  static std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::vector<Sum>> known;
+  auto const [found, is_new] = known.try_emplace({m, n, k});
+  std::vector<Sum>& sums = found->second;
+  if (!is_new) return sums;
+  std::vector<T> const a = stored<T>(m, k, 1, false, 0), b = stored<T>(k, n, 2, false, 0);
+  std::vector<double> const wide_b(b.begin(), b.end());
+  sums.resize(static_cast<std::size_t>(m * n));
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t q = 0; q < k; ++q) {
+      auto const x = static_cast<double>(a[static_cast<std::size_t>(i * k + q)]);
+      for (std::int64_t j = 0; j < n; ++j) {
+        double const product = x * wide_b[static_cast<std::size_t>(q * n + j)];
+        Sum& sum = sums[static_cast<std::size_t>(i * n + j)];
+        sum.value += product;
+        sum.weight += std::abs(product);
+      }
+    }
+  }
+  return sums;
+}
+
+/// Runs the variant and compares every element with a sum in f64. What lies behind the rows of C
+/// must stay.
+template <class T, class Out>
+void expect_elements(Variant<Problem> const& variant, Types const& types, Case const& spec,
+                     bool transpose_b, device::Device& device, device::StreamView stream) {
+  auto const [m, n, k, alpha, beta] = spec;
+  SCOPED_TRACE(testing::Message() << variant.name << " " << to_text(types) << " " << m << " x " << n
+                                  << " x " << k << (transpose_b ? " nt" : " nn") << " alpha "
+                                  << alpha << " beta " << beta);
+  constexpr std::int64_t kPad = 8;
+  std::vector<Out> c = stored<Out>(m, n, 3, false, kPad);
+  if (beta == 0) c.assign(c.size(), Out{std::numeric_limits<float>::quiet_NaN()});
+  DeviceArray<T> const on_a{device, stream, stored<T>(m, k, 1, false, kPad)};
+  DeviceArray<T> const on_b{device, stream, stored<T>(k, n, 2, transpose_b, kPad)};
+  DeviceArray<Out> const on_c{device, stream, c};
+  std::int64_t const b_rows = transpose_b ? n : k, b_cols = transpose_b ? k : n;
+  Problem problem{{on_a.data(), types.in, m, k, k + kPad},
+                  {on_b.data(), types.in, b_rows, b_cols, b_cols + kPad},
+                  {on_c.data(), types.out, m, n, n + kPad},
+                  alpha,
+                  beta,
+                  false,
+                  transpose_b,
+                  types.compute};
+
+  variant.launch(problem, stream);
+  stream.synchronize();
+
+  std::vector<Out> const result = on_c.download();
+  std::vector<Sum> const& sums = sums_of<T>(m, n, k);
+  ErrorBound const error_bound{types.out, types.compute, k};
+  int wrong = 0;
+  for (std::int64_t i = 0; i < m && wrong < 3; ++i) {
+    for (std::int64_t j = 0; j < n + kPad && wrong < 3; ++j) {
+      auto const at = static_cast<std::size_t>(i * (n + kPad) + j);
+      auto const got = static_cast<double>(result[at]), before = static_cast<double>(c[at]);
+      if (j >= n) {
+        if (got == before || (std::isnan(got) && std::isnan(before))) continue;
+        ++wrong;
+        ADD_FAILURE() << "behind row " << i << " of C: " << got;
+        continue;
+      }
+      auto const [sum, weight] = sums[static_cast<std::size_t>(i * n + j)];
+      double const old = beta == 0 ? 0 : beta * before;
+      double const bound = error_bound(std::abs(alpha) * weight, alpha * sum, old);
+      if (!(std::abs(got - (alpha * sum + old)) <= bound)) {
+        ++wrong;
+        ADD_FAILURE() << "C(" << i << ", " << j << ") is " << got << ", expected "
+                      << alpha * sum + old << ", allowed " << bound;
+      }
+    }
+  }
+  EXPECT_TRUE(on_a.intact() && on_b.intact() && on_c.intact());
+}
+
+void expect_product(Variant<Problem> const& variant, Types const& types, Case const& spec,
+                    bool transpose_b, device::Device& device, device::StreamView stream) {
+  auto const expect = [&]<class T>(T) {
+    if (types.out == DataType::f32) {
+      expect_elements<T, float>(variant, types, spec, transpose_b, device, stream);
+    } else {
+      expect_elements<T, T>(variant, types, spec, transpose_b, device, stream);
+    }
+  };
+  if (types.in == DataType::bf16) {
+    expect(core::bf16{});
+  } else {
+    expect(core::f16{});
+  }
+}
+
+class GemmHalfCudaTest : public testing::TestWithParam<std::string_view> {
+ protected:
+  Variant<Problem> const& variant() const {
+    return test::row(variants(), GetParam(), device::Kind::cuda);
+  }
+
+  /// In every type and layout.
+  void expect(std::vector<Case> const& cases) {
+    test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+      for (Case const& spec : cases) {
+        for (Types const& types : variant().types) {
+          for (bool const transpose_b : {false, true}) {
+            expect_product(variant(), types, spec, transpose_b, device, stream);
+          }
+        }
+      }
+    });
+  }
+
+  /// The types and layouts take turns.
+  void expect_by_turns(std::vector<Case> const& cases) {
+    test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+      auto types = variant().types.begin();
+      bool transpose_b = false;
+      for (Case const& spec : cases) {
+        expect_product(variant(), *types, spec, transpose_b, device, stream);
+        if (++types != variant().types.end()) continue;
+        types = variant().types.begin();
+        transpose_b = !transpose_b;
+      }
+    });
+  }
+};
+
+/// The last piece of a row of C, of B and of A is not the last of a tile; nor is the last row.
+TEST_P(GemmHalfCudaTest, EqualsReferenceAtEdges) {
+  if (test::kernel_mode() == KernelMode::gpu) {
+    expect({{257, 120, 40, -0.75, 0.5}, {1000, 904, 1104}, {513, 264, 328, 2, 1}});
+  } else {
+    bool const has_large_tiles = variant().needs.tile.rows > 16;
+    expect({{has_large_tiles ? 250 : 30, has_large_tiles ? 120 : 24, 40, -0.75, 0.5}});
+  }
+}
+
+/// Up to more than a ring of chunks, of which the last one is whole or not.
+TEST_P(GemmHalfCudaTest, EqualsReferenceForAnyNumberOfChunks) {
+  std::vector<Case> const cases{{257, 8, 8}, {7, 136, 32},         {31, 128, 64},
+                                {9, 16, 96}, {33, 24, 104, 2, -1}, {17, 8, 168, 1}};
+  if (test::kernel_mode() == KernelMode::gpu) {
+    expect(cases);
+  } else {
+    expect_by_turns(cases);
+  }
+}
+
+TEST_P(GemmHalfCudaTest, TakesEmptyExtents) {
+  expect_by_turns({{0, 8, 8}, {8, 0, 8}, {8, 16, 0}, {8, 16, 0, 1, -2}});
+}
+
+TEST_P(GemmHalfCudaTest, RowsMayBeFarApart) {
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  using T = core::f16;
+  if (!FarMatrix<T>::fits(device, 3)) GTEST_SKIP() << "too little memory";
+  constexpr std::int64_t kRows = FarMatrix<T>::kRows;
+  for (bool const transpose_b : {false, true}) {
+    std::int64_t const m = kRows, n = transpose_b ? kRows : 8, k = transpose_b ? 8 : kRows;
+    FarMatrix<T> const on_a{device, stream, k, stored<T>(m, k, 1, false, 0)};
+    FarMatrix<T> const on_b{device, stream, 8, stored<T>(k, n, 2, transpose_b, 0)};
+    FarMatrix<T> const on_c{device, stream, n, stored<T>(m, n, 3, false, 0)};
+    constexpr DataType kType = core::type_of<T>();
+
+    variant().launch({on_a.view(kType), on_b.view(kType), on_c.view(kType), 1, 0, false,
+                      transpose_b, Compute::f32},
+                     stream);
+
+    std::vector<T> const c = on_c.download();
+    std::vector<Sum> const& sums = sums_of<T>(m, n, k);
+    ErrorBound const bound{kType, Compute::f32, k};
+    for (std::size_t e = 0; e < c.size(); ++e) {
+      ASSERT_LE(std::abs(static_cast<double>(c[e]) - sums[e].value),
+                bound(sums[e].weight, sums[e].value, 0))
+          << "element " << e << (transpose_b ? " nt" : " nn");
+    }
+  }
+}
+
+TEST_P(GemmHalfCudaTest, ReasonsKnowTheProductsThatFit) {
+  auto const reason = [&](Types const& types, std::int64_t n, std::int64_t k, bool transpose_a,
+                          bool transpose_b) {
+    device::MatrixView const a{nullptr, types.in, transpose_a ? k : 8, transpose_a ? 8 : k,
+                               transpose_a ? 8 : k};
+    device::MatrixView const b{nullptr, types.in, transpose_b ? n : k, transpose_b ? k : n,
+                               transpose_b ? k : n};
+    device::MatrixView const c{nullptr, types.out, 8, n, n};
+    return variant().unsupported_reason({a, b, c, 1, 0, transpose_a, transpose_b, types.compute});
+  };
+  bool const has_pieces = variant().needs.row_bytes == 16;
+  for (bool const transpose_b : {false, true}) {
+    Types const f16{DataType::f16};
+    EXPECT_EQ(reason(f16, 8, 16, false, transpose_b), "");
+    EXPECT_EQ(reason(f16, 12, 16, false, transpose_b).find("in multiples of 8") < 1000, has_pieces);
+    EXPECT_EQ(reason(f16, 8, 12, false, transpose_b).find("in multiples of 8") < 1000, has_pieces);
+    EXPECT_NE(reason(f16, 8, 16, true, transpose_b).find("takes layout nn, nt"), std::string::npos);
+    EXPECT_EQ(reason({DataType::f32}, 8, 16, false, transpose_b), "has no type f32");
+    EXPECT_EQ(reason({DataType::f16, Compute::f16, DataType::f32}, 8, 16, false, transpose_b),
+              "has no type f16:f16:f32");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, GemmHalfCudaTest, testing::ValuesIn(rows()),
+                         [](auto const& row) { return std::string{row.param}; });
+
+/// Two and three slabs of 16 blocks side by side, of which the last has one: the second runs upwards.
+TEST(GemmHalfCuda, BlocksRunInSlabs) {
+  Variant<Problem> const& variant = test::row(variants(), "mma_async_stage4", device::Kind::cuda);
+  Types const types{DataType::f16, Compute::f16};
+  if (test::kernel_mode() == KernelMode::gpu) {
+    test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+      expect_product(variant, types, {1030, 2184, 40}, true, device, stream);
+      expect_product(variant, types, {1030, 4232, 40}, true, device, stream);
+    });
+  } else {
+    device::Device& device = test::kernel_device();
+    device::Stream const stream{device};
+    expect_product(variant, types, {257, 2184, 8}, true, device, stream);
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::kernels::gemm
