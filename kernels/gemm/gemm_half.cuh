@@ -390,7 +390,10 @@ struct Mma<__half, __half> {
   __device__ void add(std::uint32_t const (&a)[4], std::uint32_t const (&b)[2]) {
     ptx::mma_m16n8k16_f16(sums, a, b);
   }
-  /// Two neighbours of the first or second eight rows.
+  /// Two neighbours of the first or second eight rows; to shared memory as they are.
+  __device__ void store(__half* to, int half) const {
+    *reinterpret_cast<std::uint32_t*>(to) = sums[half];
+  }
   __device__ Vector<__half, 2> pair(int half) const {
     return __builtin_bit_cast(Vector<__half, 2>, sums[half]);
   }
@@ -401,6 +404,9 @@ struct Mma<__half, float> {
   __device__ void add(std::uint32_t const (&a)[4], std::uint32_t const (&b)[2]) {
     ptx::mma_m16n8k16_f16(sums, a, b);
   }
+  __device__ void store(float* to, int half) const {
+    *reinterpret_cast<Vector<float, 2>*>(to) = pair(half);
+  }
   __device__ Vector<float, 2> pair(int half) const {
     return {{sums[2 * half], sums[2 * half + 1]}};
   }
@@ -410,6 +416,9 @@ struct Mma<__nv_bfloat16, float> {
   float sums[4] = {};
   __device__ void add(std::uint32_t const (&a)[4], std::uint32_t const (&b)[2]) {
     ptx::mma_m16n8k16_bf16(sums, a, b);
+  }
+  __device__ void store(float* to, int half) const {
+    *reinterpret_cast<Vector<float, 2>*>(to) = pair(half);
   }
   __device__ Vector<float, 2> pair(int half) const {
     return {{sums[2 * half], sums[2 * half + 1]}};
@@ -467,8 +476,7 @@ class MmaWarp {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         auto const [row, col] = ptx::sum_element(place_.lane, 2 * half);
-        *reinterpret_cast<Vector<Sum, 2>*>(strip + Tile::Strip::offset(row, j * 8 + col)) =
-            sums_[i][j].pair(half);
+        sums_[i][j].store(strip + Tile::Strip::offset(row, j * 8 + col), half);
       }
     }
   }

@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(32) gemm_mma_naive_kernel(HalfOperands<T> p) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     auto const [i, j] = ptx::sum_element(lane, 2 * half);
-    *reinterpret_cast<Vector<Sum, 2>*>(strip + Strip::offset(i, j)) = sums.pair(half);
+    sums.store(strip + Strip::offset(i, j), half);
   }
   __syncwarp();
   write_strip<Strip, kN>(p, row, col, strip);
