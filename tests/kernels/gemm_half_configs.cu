@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "gemm/gemm_half_multistage.cuh"
+#include "gemm/gemm_half_rows.cuh"
+#include "kernels/gemm_half_configs.hpp"
+
+namespace quadrille::test {
+namespace {
+
+using namespace kernels;
+using namespace kernels::gemm;
+
+template <HalfConfig kConfig>
+void launch(Problem const& problem, device::StreamView stream) {
+  with_tile<kConfig>(problem, [&]<class Tile>(auto const& p, dim3 grid) {
+    QUAD_LAUNCH(gemm_half_multistage_kernel<Tile>, grid, dim3(Tile::kThreads), Tile::kSharedBytes,
+                stream, p);
+  });
+}
+
+constexpr HalfConfig kPlain{.bm = 64,
+                            .bn = 64,
+                            .warp_m = 32,
+                            .warp_n = 32,
+                            .conflicts = Conflicts::exclusive_or,
+                            .slots = 2,
+                            .two_registers = TwoRegisters::none,
+                            .raster = 2,
+                            .epilogue = Epilogue::direct,
+                            .blocks = 2};
+constexpr HalfConfig kInChunk{.bm = 64,
+                              .bn = 128,
+                              .bk = 64,
+                              .warp_m = 32,
+                              .conflicts = Conflicts::exclusive_or,
+                              .slots = 3,
+                              .two_registers = TwoRegisters::in_chunk,
+                              .raster = 3,
+                              .epilogue = Epilogue::direct};
+constexpr HalfConfig kShort{.bm = 128,
+                            .bn = 64,
+                            .bk = 16,
+                            .warp_n = 32,
+                            .conflicts = Conflicts::rotate,
+                            .slots = 5,
+                            .raster = 1,
+                            .epilogue = Epilogue::padded};
+
+constexpr Variant<Problem> kRows[] = {
+    {row("plain", "", kPlain), launch<kPlain>},
+    {row("in_chunk", "", kInChunk), launch<kInChunk>},
+    {row("short", "", kShort), launch<kShort>},
+};
+constexpr Variant<Problem> const* kTable[] = {&kRows[0], &kRows[1], &kRows[2]};
+
+}  // namespace
+
+Variants<Problem> half_configs() { return kTable; }
+
+}  // namespace quadrille::test
