@@ -16,6 +16,12 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   shared_tile,
   shared_padded,
   shared_swizzled,
+  shared_swizzled_band_8,
+  wide_tile,
+  wide_tile_diagonal,
+  wide_tile_band_8,
+  wide_tile_band_32,
+  register_strip,
   bulk_tensor,
   in_place
 );

@@ -36,9 +36,8 @@ bool is_aligned(std::size_t element_bytes, std::int64_t in_ld, std::int64_t out_
   return in_ld * size % 16 == 0 && out_ld * size % 16 == 0;
 }
 
-template <int kElementBytes>
+template <int kElementBytes, class Shape = Swizzled<kElementBytes>>
 Sectors swizzled(std::int64_t in_ld, std::int64_t out_ld) {
-  using Shape = Swizzled<kElementBytes>;
   return {average(Shape::kThreadTiles, Shape::kVector, 16, kElementBytes, in_ld, Shape::read),
           average(Shape::kSide * Shape::kPieces, 1, 16, kElementBytes, out_ld,
                   [](int piece, int) { return Shape::written(piece); })};
@@ -97,6 +96,16 @@ std::optional<Sectors> sectors_of_swizzled(std::size_t element_bytes, std::int64
     case 4: return swizzled<4>(in_ld, out_ld);
     case 2: return swizzled<2>(in_ld, out_ld);
     case 1: return swizzled<1>(in_ld, out_ld);
+    default: return {};
+  }
+}
+
+std::optional<Sectors> sectors_of_wide_tiles(std::size_t element_bytes, std::int64_t in_ld,
+                                             std::int64_t out_ld) {
+  if (!is_aligned(element_bytes, in_ld, out_ld)) return {};
+  switch (element_bytes) {
+    case 8: return swizzled<8, WideTile<8>>(in_ld, out_ld);
+    case 4: return swizzled<4, WideTile<4>>(in_ld, out_ld);
     default: return {};
   }
 }

@@ -23,7 +23,7 @@ struct Sectors {
 };
 
 /// What a profiler should count for threads that access one element each, in blocks of so many
-/// columns; for tiles of 32 x 32; for thread tiles of 4 x 4; for swizzled tiles. Inside a large
+/// columns; for tiles of 32 x 32; for thread tiles of 4 x 4; for swizzled tiles and wide ones. Inside a large
 /// matrix whose first element lies at the start of a sector, from the positions that the kernels'
 /// threads access. Nothing for 16-byte accesses where rows do not start at multiples of 16 bytes.
 template <int kBlockCols>
@@ -35,5 +35,7 @@ std::optional<Sectors> sectors_of_thread_tiles(std::size_t element_bytes, std::i
                                                std::int64_t out_ld);
 std::optional<Sectors> sectors_of_swizzled(std::size_t element_bytes, std::int64_t in_ld,
                                            std::int64_t out_ld);
+std::optional<Sectors> sectors_of_wide_tiles(std::size_t element_bytes, std::int64_t in_ld,
+                                             std::int64_t out_ld);
 
 }  // namespace quadrille::kernels::transpose

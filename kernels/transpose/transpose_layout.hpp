@@ -38,15 +38,21 @@ QUAD_HD constexpr Position thread_tile_written(int thread, int k) {
   return {kThreadTile * (thread % kThreadsPerSide) + k, kThreadTile * (thread / kThreadsPerSide)};
 }
 
+/// Rows of 128 or 256 bytes, with which each of at most 256 threads has one thread tile.
+QUAD_HD constexpr int side_of(int element_bytes) {
+  return element_bytes == 8 ? 32 : element_bytes == 4 ? 64 : 128;
+}
+
 /// A tile of side x side elements, moved in pieces of 16 bytes and transposed in square thread
-/// tiles as wide as a piece. Rows of 128 or 256 bytes; each thread has one thread tile.
-template <int kElementBytes>
+/// tiles as wide as a piece, of which each thread has kRounds.
+template <int kElementBytes, int kTileSide = side_of(kElementBytes), int kRoundsOfThreads = 1>
 struct Swizzled {
   static constexpr int kVector = 16 / kElementBytes;
-  static constexpr int kSide = kElementBytes == 8 ? 32 : kElementBytes == 4 ? 64 : 128;
+  static constexpr int kSide = kTileSide;
   static constexpr int kPieces = kSide / kVector;  ///< of a row
   static constexpr int kThreadTiles = kPieces * kPieces;
-  static constexpr int kThreads = kElementBytes == 1 ? 64 : 256;
+  static constexpr int kRounds = kRoundsOfThreads;
+  static constexpr int kThreads = kThreadTiles / kRounds;
 
   /// The first element of row k of a thread tile.
   QUAD_HD static constexpr Position read(int thread_tile, int k) {
@@ -63,5 +69,9 @@ struct Swizzled {
     return row * kPieces + (piece ^ (row / kVector % kPieces));
   }
 };
+
+/// Rows of 512 bytes for elements of 4 and 8 bytes: eight pieces for each thread.
+template <int kElementBytes>
+using WideTile = Swizzled<kElementBytes, 512 / kElementBytes, kElementBytes / 2>;
 
 }  // namespace quadrille::kernels::transpose

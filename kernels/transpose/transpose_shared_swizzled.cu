@@ -21,8 +21,7 @@
 ///              64), 8, 16, 32 or 16 KiB of shared memory; strips of 16 KiB, 256 threads
 /// Accuracy     exact
 /// Source       own
-#include "transpose/transpose_thread_tile.cuh"
-#include "transpose/transpose_tiles.cuh"
+#include "transpose/transpose_swizzled_tile.cuh"
 
 #include <algorithm>
 
@@ -31,61 +30,13 @@ namespace {
 
 #ifdef QUAD_KERNELS
 
-/// One tile; kWhole where all of it lies in the matrix.
-template <class T, bool kWhole>
-__device__ __forceinline__ void move_tile(Operands<T> const& p, std::int64_t i0, std::int64_t j0,
-                                          Piece* tile) {
-  using Shape = Swizzled<sizeof(T)>;
-  constexpr int kVector = Shape::kVector;
-  static_assert(Shape::kThreadTiles == Shape::kThreads);
-  constexpr int kWrites = Shape::kSide * Shape::kPieces / Shape::kThreads;
-  auto const thread = static_cast<int>(threadIdx.x);
-  int rows = Shape::kSide;
-  int cols = Shape::kSide;
-  if constexpr (!kWhole) {
-    rows = static_cast<int>(p.m - i0 < rows ? p.m - i0 : rows);
-    cols = static_cast<int>(p.n - j0 < cols ? p.n - j0 : cols);
-  }
-
-  // Load
-  Piece thread_tile[kVector];
-#pragma unroll
-  for (int k = 0; k < kVector; ++k) {
-    Position const from = Shape::read(thread, k);
-    int const count = kWhole ? kVector : from.row < rows ? cols - from.col : 0;
-    thread_tile[k] = load_piece(p.in + (i0 + from.row) * p.in_ld + j0 + from.col, count);
-  }
-  // Transpose
-  Position const corner = Shape::read(thread, 0);
-#pragma unroll
-  for (int c = 0; c < kVector; ++c) {
-    tile[Shape::slot(corner.col + c, corner.row / kVector)] = transposed_column<T>(thread_tile, c);
-  }
-  // A thread stores what others have transposed.
-  __syncthreads();
-  // Store
-#pragma unroll
-  for (int write = 0; write < kWrites; ++write) {
-    Position const to = Shape::written(thread + write * Shape::kThreads);
-    int const count = kWhole ? kVector : to.row < cols ? rows - to.col : 0;
-    store_piece(p.out + (j0 + to.row) * p.out_ld + i0 + to.col,
-                tile[Shape::slot(to.row, to.col / kVector)], count);
-  }
-}
-
 template <class T>
 __global__ void __launch_bounds__(Swizzled<sizeof(T)>::kThreads)
     transpose_shared_swizzled_kernel(Operands<T> p, Tiling tiling) {
   using Shape = Swizzled<sizeof(T)>;
   QUAD_SHARED(Piece, tile, [Shape::kSide * Shape::kPieces]);
   Position const position = tiling.tile(blockIdx.x);
-  std::int64_t const i0 = std::int64_t{position.row} * Shape::kSide;
-  std::int64_t const j0 = std::int64_t{position.col} * Shape::kSide;
-  if (p.m - i0 >= Shape::kSide && p.n - j0 >= Shape::kSide) {
-    move_tile<T, true>(p, i0, j0, tile);
-  } else {
-    move_tile<T, false>(p, i0, j0, tile);
-  }
+  move_tile<Shape>(p, position, tile);
 }
 
 constexpr int kStripThreads = 256;

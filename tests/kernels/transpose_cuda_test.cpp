@@ -100,6 +100,11 @@ bool takes(Variant<Problem> const& variant, DataType type, Shape shape, Layout l
                        (shape.m + layout.out_pad) * size % 16 == 0;
   if (variant.name == "register_4x4") return aligned && shape.m % 4 == 0 && shape.n % 4 == 0;
   if (variant.name == "bulk_tensor") return aligned && shape.m * size % 16 == 0;
+  if (variant.name == "register_strip") {
+    std::int64_t const thin = std::min(shape.m, shape.n) * size;
+    return aligned && thin % 16 == 0 && thin <= 128;
+  }
+  if (variant.needs.ld_bytes == 16) return aligned;
   if (variant.name == "in_place") return shape.m == shape.n && layout.in_pad == layout.out_pad;
   return true;
 }
@@ -182,6 +187,10 @@ TEST_P(TransposeCudaTest, RowsMayBeFarApart) {
     for (std::size_t e = 0; e < want.size(); ++e) {
       want[e] = values[e % kSide * kSide + e / kSide];
     }
+    device::MatrixView const any{nullptr, type(), kSide, kSide, kSide};
+    if (std::string const reason = variant().unsupported_reason({any, any}); !reason.empty()) {
+      GTEST_SKIP() << reason;
+    }
     Far const in{device, stream, kSide, values};
     std::optional<Far> out;
     if (!variant().in_place) out.emplace(device, stream, kSide, std::vector<T>(values.size()));
@@ -208,6 +217,35 @@ TEST(TransposeCuda, BulkTensorTurnsItsRing) {
       if (gpu) one.shape = {8 * one.shape.m, 8 * one.shape.n};
       expect_exact(device, stream, variant, one.type, one.shape,
                    {.in_pad = 16 - one.shape.n % 16, .out_pad = 16});
+    }
+  });
+}
+
+// Strips of every width, the last one short and ending inside of a piece.
+TEST(TransposeCuda, RegisterStripsMeet) {
+  Variant<Problem> const& variant = test::row(variants(), "register_strip", device::Kind::cuda);
+  for (DataType const type : {DataType::f64, DataType::f32, DataType::bf16, DataType::i8}) {
+    std::int64_t const vector = 16 / static_cast<std::int64_t>(core::size_of(type));
+    test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+      for (std::int64_t const pieces : {1, 2, 3, 8}) {
+        std::int64_t const thin = pieces * vector;
+        std::int64_t const longer = 1024 / pieces * vector + 8 * vector + 1;
+        std::int64_t const pad = vector - 1;
+        expect_exact(device, stream, variant, type, {longer, thin}, {.out_pad = pad});
+        expect_exact(device, stream, variant, type, {thin, longer}, {.in_pad = pad});
+      }
+    });
+  }
+}
+
+// More than one band, the last one lower, and more columns than rows of tiles.
+TEST(TransposeCuda, BandsAndDiagonalsReachEveryTile) {
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    for (Variant<Problem> const& variant : variants()) {
+      bool const has_order = variant.where == Where::cuda && variant.needs.ld_bytes == 16;
+      if (!has_order || !takes(variant, DataType::f64, {650, 130}, {})) continue;
+      expect_exact(device, stream, variant, DataType::f64, {650, 130}, {});
+      expect_exact(device, stream, variant, DataType::f64, {130, 650}, {});
     }
   });
 }
@@ -245,13 +283,17 @@ TEST(TransposeCuda, RefusesWhatATechniqueCannotDo) {
     Problem const half{{x.data(), DataType::f16, 8, 8, 8}, {y.data(), DataType::f16, 8, 8, 8}};
     std::int64_t const long_extent = std::int64_t{1} << 31;
 
-    for (std::string_view const name : {"register_4x4", "bulk_tensor"}) {
+    for (std::string_view const name :
+         {"register_4x4", "register_strip", "wide_tile", "bulk_tensor"}) {
       fails(name, odd_ld, "leading dimension");
       for (Problem const& problem : {odd_begin, odd_out}) {
         fails(name, problem, "aligned to 16 bytes");
       }
     }
     fails("register_4x4", half, "has no type f16");
+    fails("wide_tile", half, "has no type f16");
+    fails("register_strip", {view(x.data(), 36, 36, 36), view(y.data(), 36, 36, 36)},
+          "needs an extent of 16, 32 ... 128 bytes, the smaller one has 144");
     fails("register_4x4", {view(x.data(), 6, 8, 8), view(y.data(), 8, 6, 8)}, "multiples of 4");
     fails("bulk_tensor",
           {view(x.data(), 4, long_extent, long_extent), view(y.data(), long_extent, 4, 4)},
@@ -303,6 +345,7 @@ TEST(TransposeAccess, PredictsWhatTheProfilerOfTheSourceCounted) {
   EXPECT_EQ(f32("register_4x4"), (Sectors{16, 16}));
   EXPECT_EQ(f32("shared_tile"), (Sectors{4, 4}));
   EXPECT_EQ(f32("shared_swizzled"), (Sectors{16, 16}));
+  EXPECT_EQ(f32("wide_tile"), (Sectors{16, 16}));
   EXPECT_EQ(sectors_per_request("naive_32x8", 8, 1024, 1024), (Sectors{8, 32}));
   EXPECT_EQ(sectors_per_request("shared_swizzled", 8, 1024, 1024), (Sectors{16, 16}));
   EXPECT_EQ(sectors_per_request("shared_swizzled", 1, 1024, 1024), (Sectors{16, 16}));
@@ -327,8 +370,7 @@ TEST(TransposeAccess, TheTableShowsThePrediction) {
 }
 
 TEST(TransposeAccess, SwizzledSlotsAreAPermutationWithoutConflicts) {
-  auto const check = []<int kBytes>(std::integral_constant<int, kBytes>) {
-    using S = Swizzled<kBytes>;
+  auto const check = []<class S>(S) {
     std::vector<int> used(S::kSide * S::kPieces);
     for (int row = 0; row < S::kSide; ++row) {
       for (int piece = 0; piece < S::kPieces; ++piece) {
@@ -344,7 +386,7 @@ TEST(TransposeAccess, SwizzledSlotsAreAPermutationWithoutConflicts) {
           Position const corner = S::read(first + lane, 0);
           banks |= 1U << (S::slot(corner.col + c, corner.row / S::kVector) % 8);
         }
-        EXPECT_EQ(banks, 0xFFU) << kBytes << " bytes, thread tile " << first;
+        EXPECT_EQ(banks, 0xFFU) << S::kVector << " a piece, thread tile " << first;
       }
     }
     for (int first = 0; first < S::kSide * S::kPieces; first += 8) {
@@ -353,13 +395,15 @@ TEST(TransposeAccess, SwizzledSlotsAreAPermutationWithoutConflicts) {
         Position const at = S::written(first + lane);
         banks |= 1U << (S::slot(at.row, at.col / S::kVector) % 8);
       }
-      EXPECT_EQ(banks, 0xFFU) << kBytes << " bytes, piece " << first;
+      EXPECT_EQ(banks, 0xFFU) << S::kVector << " a piece, piece " << first;
     }
   };
-  check(std::integral_constant<int, 8>{});
-  check(std::integral_constant<int, 4>{});
-  check(std::integral_constant<int, 2>{});
-  check(std::integral_constant<int, 1>{});
+  check(Swizzled<8>{});
+  check(Swizzled<4>{});
+  check(Swizzled<2>{});
+  check(Swizzled<1>{});
+  check(WideTile<8>{});
+  check(WideTile<4>{});
 }
 
 }  // namespace
