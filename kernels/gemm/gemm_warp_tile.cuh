@@ -20,10 +20,12 @@ inline constexpr int kThreads = kBM / kWarpM * (kBN / kWarpN) * 32;
 #ifdef QUAD_KERNELS
 
 /// A pair of tiles: A transposed, B as it is.
-struct Tiles {
+template <int BN>
+struct TilesOf {
   float a[kBK][kBM];
-  float b[kBK][kBN];
+  float b[kBK][BN];
 };
+using Tiles = TilesOf<kBN>;
 
 /// Rows and columns of C of one thread, relative to the block's first.
 struct Position {
@@ -40,10 +42,10 @@ struct Position {
 };
 
 /// Words of A and B on their way through registers of `Threads` threads.
-template <int Threads = kThreads>
+template <int Threads = kThreads, int BN = kBN>
 struct Words {
   static constexpr int kLoadsA = kBM * kBK / (4 * Threads);
-  static constexpr int kLoadsB = kBK * kBN / (4 * Threads);
+  static constexpr int kLoadsB = kBK * BN / (4 * Threads);
   float4 a[kLoadsA], b[kLoadsB];
 
   /// `thread` of Threads; k starts at `first`. Outside the matrices, words are zero.
@@ -62,7 +64,7 @@ struct Words {
     }
   }
 
-  __device__ void store(Tiles& tiles, int thread) const {
+  __device__ void store(TilesOf<BN>& tiles, int thread) const {
 #pragma unroll
     for (int h = 0; h < kLoadsA; ++h) {
       int const i = row_a(thread, h);
@@ -81,8 +83,8 @@ struct Words {
  private:
   __device__ static int row_a(int thread, int h) { return (thread + h * Threads) / (kBK / 4); }
   __device__ static int q_a(int thread) { return thread % (kBK / 4) * 4; }
-  __device__ static int q_b(int thread, int h) { return (thread + h * Threads) / (kBN / 4); }
-  __device__ static int col_b(int thread) { return thread % (kBN / 4) * 4; }
+  __device__ static int q_b(int thread, int h) { return (thread + h * Threads) / (BN / 4); }
+  __device__ static int col_b(int thread) { return thread % (BN / 4) * 4; }
 };
 
 /// A thread's values of A and B for one k-iteration.

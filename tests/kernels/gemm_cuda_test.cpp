@@ -34,7 +34,9 @@ std::vector<std::string_view> rows() {
   return names;
 }
 
-bool takes_vectors_only(VariantInfo const& variant) { return variant.needs.row_bytes > 1; }
+bool takes_vectors_only(VariantInfo const& variant) {
+  return variant.needs.row_bytes > 1 || variant.needs.ld_bytes > 1;
+}
 
 /// A rows x cols matrix whose rows are `pad` elements longer, on the host and on the device.
 template <class T>
@@ -96,11 +98,15 @@ std::vector<T> random(std::int64_t rows, std::int64_t ld, std::uint64_t tag) {
 
 /// Runs the variant and compares every element with a sum in f64. What lies between the rows of A
 /// and B is as large as the rest, so that reading it shows; between those of C it must stay.
-/// Vectors: rows are aligned to 16 bytes, for variants that need that or that are quicker.
+/// Vectors: rows are aligned to 16 bytes, for variants that need that or that are quicker; they end
+/// anywhere for variants that take that.
 template <class T>
 void expect_product(Variant<Problem> const& variant, Case one, device::Device& device,
                     device::StreamView stream, bool vectors) {
-  if (vectors) {
+  bool const ragged = vectors && variant.needs.row_bytes == 1 && variant.needs.ld_bytes > 1;
+  if (ragged) {
+    one.k += (one.n - one.k % 4 + 4) % 4;  // A and B have the same padding
+  } else if (vectors) {
     one.n = (one.n + 3) / 4 * 4;
     one.k = (one.k + 3) / 4 * 4;
   }
@@ -108,7 +114,7 @@ void expect_product(Variant<Problem> const& variant, Case one, device::Device& d
   SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
                                   << m << " x " << n << " x " << k << " alpha " << alpha << " beta "
                                   << beta);
-  std::int64_t const pad = vectors ? 4 : 3;
+  std::int64_t const pad = vectors ? 4 + (4 - one.n % 4) % 4 : 3;
   std::int64_t const offset = vectors ? 0 : 1;
   std::vector<T> const a = random<T>(m, k + pad, 1), b = random<T>(k, n + pad, 2);
   std::vector<T> c = random<T>(m, n + pad, 3);
@@ -246,21 +252,42 @@ TEST_P(GemmCudaTest, RowsMayBeFarApart) {
 
 /// Few tiles and many stages: tiles are cut among all blocks, in two and in many parts, and a block
 /// has the end of one, others whole, and the begin of another.
-TEST(GemmCuda, SimtAsyncCutsTiles) {
-  Variant<Problem> const& variant = test::row(variants(), "simt_async_128x256", device::Kind::cuda);
+TEST(GemmCuda, StreamKCutsTiles) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    if (test::kernel_mode() == KernelMode::gpu) {
-      for (Case const& one : {Case{128, 256, 32 * 1024}, Case{1000, 1500, 2000, -1, 0.5},
-                              Case{1536, 1536, 1536}, Case{2176, 2176, 512, 1, 1}}) {
-        expect_product<float>(variant, one, device, stream);
+    for (std::string_view const name :
+         {"simt_async_128x256", "stream_k", "tma_producer", "simt_tma_mixed", "simt_producer"}) {
+      Variant<Problem> const& variant = test::row(variants(), name, device::Kind::cuda);
+      bool const vectors = takes_vectors_only(variant);
+      if (test::kernel_mode() == KernelMode::gpu) {
+        for (Case const& one : {Case{128, 256, 32 * 1024}, Case{1000, 1500, 2000, -1, 0.5},
+                                Case{1536, 1536, 1536}, Case{2176, 2176, 512, 1, 1}}) {
+          expect_product<float>(variant, one, device, stream, vectors);
+        }
+      } else {
+        expect_product<float>(variant, {9, 300, 360, -1, 0.5}, device, stream, vectors);
+        // More than two rings for each block.
+        if (name != "stream_k") {
+          expect_product<float>(variant, {9, 200, 1160}, device, stream, true);
+        }
+        if (name == "simt_async_128x256") {
+          expect_product<float>(variant, {128, 256, 192}, device, stream);
+          expect_product<float>(variant, {3, 2300, 128}, device, stream);
+        }
       }
-    } else {
-      expect_product<float>(variant, {9, 300, 360, -1, 0.5}, device, stream);
-      expect_product<float>(variant, {128, 256, 192}, device, stream);
-      expect_product<float>(variant, {3, 2300, 128}, device, stream);
-      // More than two rings for each block.
-      expect_product<float>(variant, {9, 200, 1160}, device, stream, true);
     }
+  });
+}
+
+/// Rings that go on in the next tile, and tall tiles beside wide ones, the last one half outside.
+TEST(GemmCuda, RingsGoOnInTheNextTile) {
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    for (std::string_view const name :
+         {"persistent", "stream_k", "tma_producer", "simt_producer"}) {
+      expect_product<float>(test::row(variants(), name, device::Kind::cuda),
+                            {9, 1060, 100, -1, 0.5}, device, stream, true);
+    }
+    expect_product<float>(test::row(variants(), "simt_tma_mixed", device::Kind::cuda),
+                          {300, 372, 100, -1, 0.5}, device, stream, true);
   });
 }
 
@@ -268,6 +295,7 @@ TEST(GemmCuda, SimtAsyncCutsTiles) {
 TEST(GemmCuda, TilesAreTakenInBands) {
   std::pair<std::string_view, Case> const cases[] = {
       {"simt_async_64x64", {9 * 64 + 5, 136, 12}},
+      {"persistent", {9 * 128 + 5, 8, 12}},
       {"warp_tile_block_swizzle", {9 * 128 + 5, 136, 12}}};
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     for (auto const& [name, one] : cases) {
@@ -281,6 +309,9 @@ TEST(GemmCuda, SimtAsyncTurnsItsRingInsideAndAtEdges) {
   std::pair<std::string_view, Case> const cases[] = {
       {"simt_async_128x256", {133, 264, 290, -1, 0.5}},
       {"simt_async_128x256", {133, 264, 96}},  // an access beyond leaves the operands
+      {"multistage", {133, 264, 292, -1, 0.5}},
+      {"tma_producer", {133, 266, 292, -1, 0.5}},
+      {"simt_producer", {133, 264, 290, -1, 0.5}},
       {"simt_async_128x128", {133, 136, 146, -1, 0.5}},
       {"simt_async_64x128", {69, 136, 290, -1, 0.5}},
       {"simt_async_64x64", {69, 72, 578, -1, 0.5}}};
@@ -288,6 +319,7 @@ TEST(GemmCuda, SimtAsyncTurnsItsRingInsideAndAtEdges) {
     for (auto const& [name, one] : cases) {
       Variant<Problem> const& variant = test::row(variants(), name, device::Kind::cuda);
       for (bool const vectors : {false, true}) {
+        if (!vectors && takes_vectors_only(variant)) continue;
         expect_product<float>(variant, one, device, stream, vectors);
       }
     }
@@ -415,7 +447,7 @@ TEST_P(GemmCudaTest, ReasonsKnowTheProductsThatFit) {
 }
 
 TEST_P(GemmCudaTest, RefusesWhatDoesNotFitVectors) {
-  if (!takes_vectors_only(variant())) GTEST_SKIP() << "has no such constraint";
+  if (variant().needs.row_bytes == 1) GTEST_SKIP() << "has no such constraint";
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     DeviceArray<float> const x{device, stream, 128};
     auto const view = [&](std::int64_t m, std::int64_t n, std::int64_t ld, std::int64_t offset) {

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product with a ring of four stages that asynchronous copies fill.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    `thread_tile_8x16`, but tiles reach shared memory by cp.async: no registers, no
+///              instructions that wait for global memory, and three stages of 32 k-iterations on
+///              their way while one is multiplied, where a prefetch to registers has one of 16. A is
+///              copied word by word, which transposes it; four words of padding behind its columns
+///              avoid bank conflicts. One barrier in 32 k-iterations; the values of a k-iteration are
+///              read while the one before is multiplied, across stages too
+/// Shapes       row-major, any extents; outside the matrices, tiles are zero
+/// Types        f32, accumulators f32
+/// Work         2 m n k flop; traffic m n k (4 / 128 + 4 / 256) bytes
+/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
+///              not transposed; extents below 2^31 - 1024
+/// Launch       256 threads, 194 KiB of shared memory, one block per multiprocessor
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Source       own
+#include "gemm/gemm_async_ring.cuh"
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+using Large = simt_tiles::Tile<2, 4>;
+
+#ifdef QUAD_KERNELS
+
+using namespace simt_tiles;
+
+/// One tile with all its stages.
+class OneTile {
+ public:
+  __device__ explicit OneTile(int stages) : stages_{stages} {}
+  __device__ Corner corner(int) const {
+    return {static_cast<int>(blockIdx.y) * Large::kBM, static_cast<int>(blockIdx.x) * Large::kBN};
+  }
+  __device__ bool next(Run& run) {
+    run = {0, 0, stages_};
+    stages_ = 0;
+    return run.count > 0;
+  }
+
+ private:
+  int stages_;
+};
+
+__global__ void __launch_bounds__(kThreads, 1) gemm_multistage_kernel(Operands<float> p) {
+  QUAD_DYNAMIC_SHARED(float, shared);
+  Position const position{static_cast<int>(threadIdx.x) / 32, Large::kWarpsN};
+  OneTile const tile{divide_up(p.k, Large::kBK)};
+  Loader<Large, true, OneTile> loader{p, tile};
+  Ring<Large, decltype(loader)> ring{shared, loader, position};
+  float accumulators[kRows][kCols] = {};
+  ring.multiply(divide_up(p.k, Large::kBK), accumulators);
+  Corner const corner = tile.corner(0);
+  write<true>(p, corner.row + position.row, corner.col + position.col, accumulators);
+}
+
+void launch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem);
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_multistage_kernel, grid_of(p, Large::kBM, Large::kBN), dim3(kThreads),
+              Large::kSharedBytes, stream, p);
+}
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const multistage{
+    {.name = "multistage",
+     .where = Where::cuda,
+     .types = {core::DataType::f32},
+     .needs = {.layouts = {Layout::nn},
+               .row_bytes = 16,
+               .alignment = 16,
+               .most_extent = kMostCudaExtent,
+               .most_rows = kMostTileRows * 128},
+     .source = "own",
+     .summary = "ring of four stages filled by cp.async, thread tile 8 x 16"},
+    QUAD_KERNEL_LAUNCH(launch)};
+
+}  // namespace quadrille::kernels::gemm

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product by blocks that stay and take one tile after the other.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    `multistage`, but as many blocks as multiprocessors, each with tiles as many apart.
+///              The ring goes on across tiles: while a block writes C, the first stages of its next
+///              tile are on their way, and none is filled from empty but the first. Tiles are taken
+///              in bands of 8 rows of tiles, column by column, so that those multiplied at a time
+///              share A and B in the L2 cache
+/// Shapes       row-major, any extents; outside the matrices, tiles are zero
+/// Types        f32, accumulators f32
+/// Work         2 m n k flop; traffic m n k (4 / 128 + 4 / 256) bytes
+/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
+///              not transposed; extents below 2^31 - 1024
+/// Launch       256 threads, 194 KiB of shared memory, one block per multiprocessor
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Source       own
+#include "gemm/gemm_async_ring.cuh"
+
+#include <algorithm>
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+using Large = simt_tiles::Tile<2, 4>;
+
+#ifdef QUAD_KERNELS
+
+using namespace simt_tiles;
+
+/// Whole tiles, of which blocks take turns.
+class WholeTiles {
+ public:
+  __device__ explicit WholeTiles(Operands<float> const& p)
+      : tiles_m_{divide_up(p.m, Large::kBM)},
+        tiles_n_{divide_up(p.n, Large::kBN)},
+        stages_{divide_up(p.k, Large::kBK)},
+        tile_{static_cast<int>(blockIdx.x)} {}
+
+  __device__ Corner corner(int tile) const {
+    return corner_in_bands<Large>(tiles_m_, tiles_n_, tile);
+  }
+  __device__ bool next(Run& run) {
+    if (tile_ >= tiles_m_ * tiles_n_) return false;
+    run = {tile_, 0, stages_};
+    tile_ += static_cast<int>(gridDim.x);
+    return true;
+  }
+
+ private:
+  int tiles_m_, tiles_n_, stages_, tile_;
+};
+
+__global__ void __launch_bounds__(kThreads, 1) gemm_persistent_kernel(Operands<float> p) {
+  QUAD_DYNAMIC_SHARED(float, shared);
+  Position const position{static_cast<int>(threadIdx.x) / 32, Large::kWarpsN};
+  WholeTiles tiles{p};
+  Loader<Large, true, WholeTiles> loader{p, tiles};
+  Ring<Large, decltype(loader)> ring{shared, loader, position};
+  Run run;
+#pragma unroll 1
+  while (tiles.next(run)) {
+    float accumulators[kRows][kCols] = {};
+    ring.multiply(run.count, accumulators);
+    Corner const corner = tiles.corner(run.tile);
+    write<true>(p, corner.row + position.row, corner.col + position.col, accumulators);
+  }
+}
+
+void launch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem);
+  if (p.m == 0 || p.n == 0) return;
+  int const tiles = divide_up(p.m, Large::kBM) * divide_up(p.n, Large::kBN);
+  int const blocks = std::min(tiles, stream.facts().multiprocessors);
+  QUAD_LAUNCH(gemm_persistent_kernel, dim3(static_cast<unsigned>(blocks)), dim3(kThreads),
+              Large::kSharedBytes, stream, p);
+}
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const persistent{
+    {.name = "persistent",
+     .where = Where::cuda,
+     .types = {core::DataType::f32},
+     .needs =
+         {.layouts = {Layout::nn},
+          .row_bytes = 16,
+          .alignment = 16,
+          .most_extent = kMostCudaExtent,
+          // Half a tile each way, because places in the order of tiles go up to twice their number.
+          .tile = {64, 128}},
+     .source = "own",
+     .summary = "multistage by persistent blocks, tiles in bands"},
+    QUAD_KERNEL_LAUNCH(launch)};
+
+}  // namespace quadrille::kernels::gemm

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product whose blocks get equal numbers of stages, not of tiles.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    `persistent`, but the last tiles, which would leave a wave of blocks partly idle, are
+///              split along k: every block gets the same number of consecutive stages of them. A
+///              block that has not the end of a tile stores its partials and sets a flag; the one
+///              that has waits for the flags and adds the partials in a fixed order (fix-up). A
+///              block takes its number by a ticket when it starts, and waits for smaller ones only:
+///              those run or have finished, whatever order the blocks start in
+/// Shapes       row-major, any extents; outside the matrices, tiles are zero
+/// Types        f32, accumulators f32
+/// Work         2 m n k flop; traffic m n k (4 / 128 + 4 / 256) bytes
+/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
+///              not transposed; extents below 2^31 - 1024; tiles are split only where there is scratch of
+///              scratch_bytes(), zero at first
+/// Launch       256 threads, 194 KiB of shared memory, one block per multiprocessor
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Source       after M. Osama et al., Stream-K: Work-centric Parallel Decomposition for Dense
+///              Matrix-Matrix Multiplication on the GPU
+#include "gemm/gemm_stream_k.cuh"
+
+#include <algorithm>
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+using Large = simt_tiles::Tile<2, 4>;
+
+#ifdef QUAD_KERNELS
+
+using namespace simt_tiles;
+
+__global__ void __launch_bounds__(kThreads, 1) gemm_stream_k_kernel(Operands<float> p, Plan plan) {
+  QUAD_DYNAMIC_SHARED(float, shared);
+  Position const position{static_cast<int>(threadIdx.x) / 32, Large::kWarpsN};
+  int const block = number_of_block(plan);
+  SplitRuns<Large> runs{plan, block};
+  Loader<Large, true, SplitRuns<Large>> loader{p, runs};
+  Ring<Large, decltype(loader)> ring{shared, loader, position};
+  Run run;
+#pragma unroll 1
+  while (runs.next(run)) {
+    float accumulators[kRows][kCols] = {};
+    ring.multiply(run.count, accumulators);
+    if (run.first + run.count < plan.stages) {
+      store_partials(plan, block, accumulators);
+      continue;
+    }
+    if (run.first > 0) fix_up(plan, block, run.tile, accumulators);
+    Corner const corner = runs.corner(run.tile);
+    write<true>(p, corner.row + position.row, corner.col + position.col, accumulators);
+  }
+}
+
+void launch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem);
+  if (p.m == 0 || p.n == 0) return;
+  int const multiprocessors = stream.facts().multiprocessors;
+  Plan plan = plan_of<Large>(p);
+  bool const is_split =
+      plan.tiles % multiprocessors != 0 && split_tiles(plan, scratch_of(problem), multiprocessors);
+  int const blocks = is_split ? multiprocessors : std::min(plan.tiles, multiprocessors);
+  QUAD_LAUNCH(gemm_stream_k_kernel, dim3(static_cast<unsigned>(blocks)), dim3(kThreads),
+              Large::kSharedBytes, stream, p, plan);
+}
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const stream_k{
+    {.name = "stream_k",
+     .where = Where::cuda,
+     .types = {core::DataType::f32},
+     .needs =
+         {.layouts = {Layout::nn},
+          .row_bytes = 16,
+          .alignment = 16,
+          .most_extent = kMostCudaExtent,
+          // Half a tile each way, because places in the order of tiles go up to twice their number.
+          .tile = {64, 128}},
+     .source = "own",
+     .summary = "persistent with the last tiles split along k"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.scratch_bytes = simt_tiles::scratch_bytes}};
+
+}  // namespace quadrille::kernels::gemm

@@ -1,0 +1,275 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product on the FP32 cores that a producer warp feeds by tensor copies.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    `stream_k`, but the tiles reach shared memory by tensor copies (TMA), which one thread
+///              of a producer warpgroup starts: the warps that multiply spend no instruction on copies and
+///              edges and wait for no block, only for the mbarrier of a stage. A keeps its rows:
+///              boxes of 128 rows x 32 k, swizzled by 128 bytes, so that eight lanes that read four
+///              k-iterations of eight rows at once access all banks. A thread reads its rows of the
+///              next four k-iterations while it multiplies the last of these, row after row, into
+///              the same registers. B has boxes of 32 k x 128 columns. As A and B consist of equal
+///              boxes, a tile can be 128 x 256 or 256 x 128: `simt_tma_mixed` covers the last 128
+///              columns by tall tiles where wide ones would be half empty
+/// Shapes       row-major, any extents; the copies fill edges with zeros
+/// Types        f32, accumulators f32
+/// Work         2 m n k flop; traffic m n k (4 / 128 + 4 / 256) bytes through the L2 cache
+/// Constraints  A, B and C aligned to 16 bytes, leading dimensions multiples of 4; A and B not
+///              transposed; extents below 2^31 - 1024; needs sm_90; tiles are split only where there
+///              is scratch
+/// Launch       384 threads, 193 KiB of shared memory, one block per multiprocessor. A quarter of a
+///              multiprocessor has registers for three warps of 168 per thread: the producer leaves
+///              all but 24 to the others, which get 240 (setmaxnreg)
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Source       own
+#include "common/ptx/bulk_copies.cuh"
+#include "common/ptx/threads.cuh"
+#include "gemm/gemm_stage_barriers.cuh"
+#include "gemm/gemm_stream_k.cuh"
+
+#include <algorithm>
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+using namespace simt_tiles;
+
+constexpr int kBlockThreads = kThreads + 128;
+constexpr int kSide = 128;  // of a box, in rows of A and columns of B
+constexpr int kBK = 32;
+constexpr int kBox = kSide * kBK;
+constexpr int kBoxes = 3;  // of a stage: A, B, and a second one of either
+constexpr int kStage = kBoxes * kBox;
+constexpr int kStages = 4;
+constexpr std::size_t kSharedBytes = kStages * (kStage * sizeof(float) + 2 * sizeof(std::uint64_t));
+
+#ifdef QUAD_KERNELS
+
+/// A tile of 128 x 256, or of 256 x 128.
+struct Place {
+  int row, col;
+  bool is_tall;
+};
+
+/// Wide tiles in bands, then tall ones down the last columns.
+__device__ Place place_of(Plan const& plan, int tile) {
+  int const wide = plan.tiles_m * plan.tiles_n;
+  if (tile >= wide) return {(tile - wide) * 2 * kSide, plan.tiles_n * 2 * kSide, true};
+  Corner const corner = corner_in_bands<Tile<2, 4>>(plan.tiles_m, plan.tiles_n, tile);
+  return {corner.row, corner.col, false};
+}
+
+/// One thread.
+__device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Plan const& plan,
+                        SplitRuns<Tile<2, 4>> runs, float* stages,
+                        StageBarriers<kStages>& barriers) {
+  Turn<kStages> turn;
+  Run run;
+#pragma unroll 1
+  while (runs.next(run)) {
+    Place const place = place_of(plan, run.tile);
+#pragma unroll 1
+    for (int t = run.first; t < run.first + run.count; ++t, turn.advance()) {
+      float* const stage = stages + turn.stage * kStage;
+      ptx::MBarrier* const full = &barriers.full[turn.stage];
+      ptx::mbarrier_wait(&barriers.empty[turn.stage], turn.parity ^ 1U);
+      ptx::mbarrier_arrive_expect_tx(full, kStage * sizeof(float));
+      ptx::tensor_load(stage, a, place.row, t * kBK, full);
+      ptx::tensor_load(stage + kBox, b, t * kBK, place.col, full);
+      if (place.is_tall) {
+        ptx::tensor_load(stage + 2 * kBox, a, place.row + kSide, t * kBK, full);
+      } else {
+        ptx::tensor_load(stage + 2 * kBox, b, t * kBK, place.col + kSide, full);
+      }
+    }
+  }
+}
+
+/// What a thread reads of A for four k-iterations: its rows are 8 apart. One of B for each.
+struct Values {
+  float a[kRows][4];
+  float b[2][kCols];
+
+  __device__ void read_row(float const* from, int i) {
+    *reinterpret_cast<float4*>(a[i]) = *reinterpret_cast<float4 const*>(from + i * 8 * kBK);
+  }
+  __device__ void read_b(float const* from, int q) {
+#pragma unroll
+    for (int j = 0; j < kCols; j += 4) {
+      *reinterpret_cast<float4*>(b[q % 2] + j) = *reinterpret_cast<float4 const*>(from + j * 4);
+    }
+  }
+  /// The products of row i in k-iteration q, there and back.
+  __device__ void add_products(float (&accumulators)[kRows][kCols], int i, int q) const {
+#pragma unroll
+    for (int jj = 0; jj < kCols; ++jj) {
+      int const j = i % 2 == 0 ? jj : kCols - 1 - jj;
+      accumulators[i][j] += a[i][q] * b[q % 2][j];
+    }
+  }
+};
+
+/// All k-iterations of a stage, each multiplied while the next is read; the first reads while the
+/// last of the stage before is multiplied. `swizzle`: of this lane's rows, in floats.
+__device__ __forceinline__ void multiply(float const* from_a, float const* from_b, int swizzle,
+                                         Values& values, float (&accumulators)[kRows][kCols]) {
+#pragma unroll 1
+  for (int k = 0; k < kBK; k += 4) {
+    float const* const rows = from_a + (k ^ swizzle);
+    values.read_b(from_b, 0);
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      values.add_products(accumulators, i, 3);
+      values.read_row(rows, i);
+    }
+#pragma unroll
+    for (int q = 0; q < 3; ++q) {
+      values.read_b(from_b + (q + 1) * kSide, q + 1);
+#pragma unroll
+      for (int i = 0; i < kRows; ++i) values.add_products(accumulators, i, q);
+    }
+    from_b += 4 * kSide;
+  }
+}
+
+__global__ void __launch_bounds__(kBlockThreads, 1)
+    gemm_tma_producer_kernel(const __grid_constant__ ptx::TensorMap a,
+                             const __grid_constant__ ptx::TensorMap b, Operands<float> p,
+                             Plan plan) {
+  QUAD_DYNAMIC_SHARED(float, stages);
+  auto& barriers = *reinterpret_cast<StageBarriers<kStages>*>(stages + kStages * kStage);
+  int const warp = static_cast<int>(threadIdx.x) / 32;
+  int const lane = static_cast<int>(threadIdx.x) % 32;
+  if (threadIdx.x == 0) barriers.init(1);
+  int const block = number_of_block(plan);
+  SplitRuns<Tile<2, 4>> runs{plan, block};
+  __syncthreads();  // the barriers are ready
+  if (warp >= kWarps) {
+    ptx::setmaxnreg_dec<24>();
+    if (threadIdx.x == kThreads) produce(a, b, plan, runs, stages, barriers);
+    return;
+  }
+  ptx::setmaxnreg_inc<240>();
+
+  int const lane_row = lane >> 2;
+  int const lane_col = (lane & 3) * 4;
+  Turn<kStages> turn;
+  Run run;
+#pragma unroll 1
+  while (runs.next(run)) {
+    Place const place = place_of(plan, run.tile);
+    int const warps_n = place.is_tall ? 2 : 4;
+    int const row = warp / warps_n * kWarpTile;
+    int const col = warp % warps_n * kWarpTile;
+    // A tall tile has A in boxes 0 and 2, a wide one B in boxes 1 and 2.
+    float const* const my_a =
+        stages + (row < kSide ? 0 : 2 * kBox) + (row % kSide + lane_row) * kBK;
+    float const* const my_b = stages + (col < kSide ? kBox : 2 * kBox) + col % kSide + lane_col;
+    float accumulators[kRows][kCols] = {};
+    Values values = {};
+#pragma unroll 1
+    for (int t = 0; t < run.count; ++t) {
+      ptx::mbarrier_wait(&barriers.full[turn.stage], turn.parity);
+      int const at = turn.stage * kStage;
+      multiply(my_a + at, my_b + at, lane_row * 4, values, accumulators);
+      __syncwarp();  // all lanes have read the stage
+      if (lane == 0) ptx::mbarrier_arrive(&barriers.empty[turn.stage]);
+      turn.advance();
+    }
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) values.add_products(accumulators, i, 3);
+
+    if (run.first + run.count < plan.stages) {
+      store_partials(plan, block, accumulators);
+      continue;
+    }
+    if (run.first > 0) fix_up(plan, block, run.tile, accumulators);
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) {
+      int const c_row = place.row + row + lane_row + i * 8;
+      if (c_row < p.m) {
+#pragma unroll
+        for (int j = 0; j < kCols; j += 4) {
+          int const c_col = place.col + col + lane_col + j * 4;
+          if (c_col + 3 < p.n) {
+            update_vector(p, c_row, c_col, accumulators[i] + j);
+          } else {
+#pragma unroll
+            for (int e = 0; e < 3; ++e) {
+              if (c_col + e < p.n) update(p, c_row, c_col + e, accumulators[i][j + e]);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+ptx::TensorMap map_of(device::MatrixView const& x, int box_rows, int box_cols,
+                      ptx::Swizzle swizzle) {
+  return ptx::make_tensor_map_2d({.data = x.data,
+                                  .type = core::DataType::f32,
+                                  .rows = x.rows,
+                                  .columns = x.cols,
+                                  .leading = x.ld,
+                                  .box_rows = static_cast<unsigned>(box_rows),
+                                  .box_columns = static_cast<unsigned>(box_cols),
+                                  .swizzle = swizzle});
+}
+
+template <bool kMixed>
+void launch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<float>(problem);
+  if (p.m == 0 || p.n == 0) return;
+  int const multiprocessors = stream.facts().multiprocessors;
+  Plan plan = plan_of<Tile<2, 4>>(p);
+  int tall = 0;
+  if (kMixed && p.n % (2 * kSide) != 0 && p.n % (2 * kSide) <= kSide) {
+    --plan.tiles_n;
+    tall = divide_up(p.m, 2 * kSide);
+  }
+  plan.tiles = plan.tiles_m * plan.tiles_n + tall;
+  bool const is_split =
+      plan.tiles % multiprocessors != 0 && split_tiles(plan, scratch_of(problem), multiprocessors);
+  int const blocks = is_split ? multiprocessors : std::min(plan.tiles, multiprocessors);
+  // Without k-iterations nothing is loaded, and any matrix has a map.
+  device::MatrixView const& a = p.k == 0 ? problem.c : problem.a;
+  device::MatrixView const& b = p.k == 0 ? problem.c : problem.b;
+  QUAD_LAUNCH(gemm_tma_producer_kernel, dim3(static_cast<unsigned>(blocks)), dim3(kBlockThreads),
+              kSharedBytes, stream, map_of(a, kSide, kBK, ptx::Swizzle::bytes_128),
+              map_of(b, kBK, kSide, ptx::Swizzle::none), p, plan);
+}
+
+#endif  // QUAD_KERNELS
+
+constexpr VariantInfo row(std::string_view name, std::string_view summary) {
+  return {.name = name,
+          .where = Where::cuda,
+          .types = {core::DataType::f32},
+          // Half a tile each way, because places in the order of tiles go up to twice their number.
+          .needs = {.compute_capability = 90,
+                    .layouts = {Layout::nn},
+                    .ld_bytes = 16,
+                    .alignment = 16,
+                    .most_extent = kMostCudaExtent,
+                    .tile = {64, 128}},
+          .source = "own",
+          .summary = summary};
+}
+
+}  // namespace
+
+extern constinit Variant<Problem> const tma_producer{
+    row("tma_producer", "stream_k with tensor copies by a producer warp"),
+    QUAD_KERNEL_LAUNCH(launch<false>),
+    {.scratch_bytes = simt_tiles::scratch_bytes}};
+
+extern constinit Variant<Problem> const simt_tma_mixed{
+    row("simt_tma_mixed", "tma_producer with tall tiles at the right edge"),
+    QUAD_KERNEL_LAUNCH(launch<true>),
+    {.scratch_bytes = simt_tiles::scratch_bytes}};
+
+}  // namespace quadrille::kernels::gemm
