@@ -4,7 +4,8 @@
 
 /// What every kernel file includes: launch and shared memory, as thin macros over CUDA for nvcc and
 /// as calls of the interpreter in kernels/simt for g++, which runs each CUDA thread as a fiber and
-/// checks what a GPU does not (simt: races, barriers, lanes, bounds, alignment).
+/// checks what a GPU does not (simt: races, barriers, lanes, bounds, alignment). For NVRTC, which
+/// compiles kernels of tunable variants at run time and has no host, there are kernels alone.
 ///
 /// Rules for kernel authors
 ///   1  Include this and headers of common/ptx/ only. Instructions that C++ cannot say are functions
@@ -20,9 +21,11 @@
 ///      the whole warp.
 ///   5  Compare results with tolerances: the two compilers contract differently.
 
+#ifndef __CUDACC_RTC__
 #include "core/error.hpp"
 #include "core/types.hpp"
 #include "device/views.hpp"
+#endif
 
 /// Defined where kernels are compiled: by nvcc, or by g++ for the interpreter. In other builds g++
 /// compiles kernel files for their rows alone: what is inside of #ifdef QUAD_KERNELS is left out.
@@ -34,24 +37,27 @@
 #define QUAD_KERNEL_LAUNCH(...) nullptr
 #endif
 
-#ifdef QUAD_KERNELS
+#if defined(QUAD_KERNELS) && !defined(__CUDACC_RTC__)
 #include "common/launch.cuh"
 
 #include <utility>
 #endif
 
 #ifdef __CUDACC__
-
-#include "device/cuda/check.hpp"
-#include "device/cuda/stream.hpp"
-
-#include <cuda_runtime.h>
-
 #define QUAD_SHARED(T, name, ...) \
   __shared__ __align__(alignof(T) < 16 ? 16 : alignof(T)) T name __VA_ARGS__
 #define QUAD_DYNAMIC_SHARED(T, name)                                     \
   extern __shared__ __align__(1024) unsigned char quad_dynamic_shared[]; \
   T* const name = reinterpret_cast<T*>(quad_dynamic_shared)
+#endif
+
+#ifndef __CUDACC_RTC__
+#ifdef __CUDACC__
+
+#include "device/cuda/check.hpp"
+#include "device/cuda/stream.hpp"
+
+#include <cuda_runtime.h>
 
 namespace quadrille::kernels {
 
@@ -126,3 +132,4 @@ void launch(KernelCall call, void (*kernel)(Parameters...), dim3 grid, dim3 bloc
   ::quadrille::kernels::launch({#kernel, std::source_location::current()}, kernel, __VA_ARGS__)
 
 #endif
+#endif  // __CUDACC_RTC__

@@ -135,6 +135,8 @@ struct Requirements {
 /// For people: "sm_90, layout nn, rows of whole 16 bytes"; "none".
 std::string to_text(Requirements const& needs);
 
+struct Tunable;
+
 /// What is known of a variant without its operation.
 struct VariantInfo {
   std::string_view name;
@@ -142,6 +144,7 @@ struct VariantInfo {
   Where where = Where::cuda;
   TypeList types{};
   Requirements needs{};
+  Tunable const* tunable = nullptr;  ///< its kernel, where that has parameters to be tuned
   int preference = 0;        ///< "best" is the own variant that takes a problem and has the highest
   bool in_place = false;     ///< works on one array: its input is its output
   bool any_order = false;    ///< adds up in another order every time: its last bits differ

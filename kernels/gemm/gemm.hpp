@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/tunable.hpp"
 #include "common/variant.hpp"
 
 #include <algorithm>
@@ -24,6 +25,7 @@ struct Problem {
   bool transpose_a = false;                          ///< a is stored k x m
   bool transpose_b = false;                          ///< b is stored n x k
   core::Compute compute = core::Compute::automatic;  ///< what products are multiplied and added in
+  Configuration configuration{};  ///< of a tunable variant; empty: its own choice
   /// On a GPU: as much as the variant's scratch_bytes() says, aligned to 16 bytes, of which the
   /// first kScratchCounters words are 0 before and after. Some variants are slower without, some
   /// need it.

@@ -4,8 +4,9 @@
 
 #include "common/simt.cuh"
 #include "gemm/gemm.hpp"
+#include "gemm/gemm_operands.cuh"
 
-/// What all CUDA kernels of gemm share: operands, the update of C, the grid.
+/// What all CUDA kernels of gemm share on the host: operands of a problem, the grid.
 namespace quadrille::kernels::gemm {
 
 /// Extents are counted in 32 bits, with room for a tile beyond.
@@ -14,44 +15,6 @@ inline constexpr std::int64_t kMostCudaExtent = (std::int64_t{1} << 31) - 1 - 10
 inline constexpr std::int64_t kMostTileRows = 65535;
 
 #ifdef QUAD_KERNELS
-
-/// One product as kernels see it: element (i, j) of A is a[i * lda + j], and so on. Extents fit
-/// 32 bits, offsets need not.
-template <class T>
-struct Operands {
-  T const* a;
-  T const* b;
-  T* c;
-  std::int64_t lda, ldb, ldc;
-  int m, n, k;
-  T alpha, beta;
-};
-
-/// C(row, col) = alpha accumulator + beta C(row, col). With beta == 0, C may contain anything and
-/// is not read.
-template <class T>
-__device__ void update(Operands<T> const& p, int row, int col, T accumulator) {
-  T& c = p.c[row * p.ldc + col];
-  c = p.beta == T{} ? p.alpha * accumulator : p.alpha * accumulator + p.beta * c;
-}
-
-/// The same for four consecutive elements at a 16-byte boundary.
-__device__ inline void update_vector(Operands<float> const& p, int row, int col,
-                                     float const* accumulators) {
-  auto* const c = reinterpret_cast<float4*>(p.c + row * p.ldc + col);
-  float4 value{p.alpha * accumulators[0], p.alpha * accumulators[1], p.alpha * accumulators[2],
-               p.alpha * accumulators[3]};
-  if (p.beta != 0) {
-    float4 const old = *c;
-    value.x += p.beta * old.x;
-    value.y += p.beta * old.y;
-    value.z += p.beta * old.z;
-    value.w += p.beta * old.w;
-  }
-  *c = value;
-}
-
-__host__ __device__ constexpr int divide_up(int n, int by) { return n / by + (n % by != 0); }
 
 /// The operands of a problem that the variant takes.
 template <class T>

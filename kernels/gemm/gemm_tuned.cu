@@ -9,8 +9,8 @@
 ///              tile is best depends on registers, shared memory and the number of tiles that a
 ///              matrix cuts into, and is found by trying. The name of a variant has BM, BN and BK
 ///              of the block's tile, then rows and columns of the thread tile. In all legal tiles
-///              every thread copies whole vectors; these are the dozen worth showing, others are
-///              one line
+///              every thread copies whole vectors; these are the dozen worth showing. `tuned_tiles` takes
+///              any legal tile: those that are none of the dozen are compiled at run time
 /// Shapes       row-major; outside the matrices, tiles are zero
 /// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k (1 / BM + 1 / BN) elements
@@ -21,100 +21,130 @@
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
 ///              Performance
+#include "common/tunable.cuh"
 #include "gemm/gemm_cuda.cuh"
+#include "gemm/gemm_tuned.cuh"
+
+#include <array>
+#include <string>
 
 namespace quadrille::kernels::gemm {
 namespace {
 
+#ifdef QUAD_KERNELS
+using Kernel = void (*)(Operands<float>);
+#endif
+
 template <int BM, int BN, int BK, int Rows, int Cols>
 struct Config {
-  static constexpr int kBM = BM, kBN = BN, kBK = BK;  // of a block
-  static constexpr int kRows = Rows, kCols = Cols;    // of a thread
-  static constexpr int kThreads = BM * BN / (Rows * Cols);
-  static_assert(Rows % 4 == 0 && Cols % 4 == 0 && BK % 4 == 0);
-  // Rows of the tiles that all threads fill in one pass.
-  static constexpr int kRowsA = 4 * kThreads / BK;
-  static constexpr int kRowsB = 4 * kThreads / BN;
-  static_assert(4 * kThreads % BK == 0 && 4 * kThreads % BN == 0);
-  static_assert(BM % kRowsA == 0 && BK % kRowsB == 0, "each thread copies whole vectors");
-  static_assert(kThreads % 32 == 0 && kThreads <= 1024);
-  static_assert((BM + BN) * BK * 4 <= 48 * 1024, "static shared memory");
+  static constexpr TunedTile kTile{BM, BN, BK, Rows, Cols};
+  static constexpr Configuration kConfiguration{BM, BN, BK, Rows, Cols};
+#ifdef QUAD_KERNELS
+  static constexpr Kernel kKernel = gemm_tuned_kernel<BM, BN, BK, Rows, Cols>;
+#endif
 };
+
+template <class... Configs>
+struct List {
+  static constexpr Configuration kConfigurations[] = {Configs::kConfiguration...};
+#ifdef QUAD_KERNELS
+  static constexpr std::array<Kernel, sizeof...(Configs)> kKernels{Configs::kKernel...};
+#endif
+};
+
+using Compiled =
+    List<Config<32, 64, 16, 4, 4>, Config<64, 64, 8, 8, 8>, Config<64, 64, 16, 4, 4>,
+         Config<64, 64, 16, 8, 4>, Config<64, 128, 16, 8, 8>, Config<128, 64, 16, 8, 8>,
+         Config<128, 128, 8, 16, 8>, Config<128, 128, 16, 8, 8>, Config<128, 128, 32, 8, 8>,
+         Config<128, 256, 16, 8, 8>, Config<128, 256, 16, 8, 16>, Config<256, 128, 16, 16, 8>>;
+
+constexpr int kBlockExtents[] = {16, 32, 64, 128, 256};
+constexpr int kDepths[] = {4, 8, 16, 32, 64};
+constexpr int kThreadExtents[] = {4, 8, 12, 16};
+constexpr TunedParameter kParameters[] = {{"BM", kBlockExtents},
+                                          {"BN", kBlockExtents},
+                                          {"BK", kDepths},
+                                          {"TM", kThreadExtents},
+                                          {"TN", kThreadExtents}};
+
+TunedTile tile_of(Configuration const& c) { return {c[0], c[1], c[2], c[3], c[4]}; }
+
+std::optional<device::BlockNeeds> needs_of(Configuration const& configuration) {
+  TunedTile const tile = tile_of(configuration);
+  if (!tile.is_allowed()) return std::nullopt;
+  // Accumulators, one k-iteration's values, addresses and counters.
+  constexpr int kOthers = 24;
+  constexpr int kMostRegisters = 255;  // of a thread
+  int const registers = tile.rows * tile.cols + tile.rows + tile.cols + kOthers;
+  if (registers > kMostRegisters) return std::nullopt;
+  return device::BlockNeeds{tile.threads(), registers,
+                            static_cast<std::size_t>(tile.shared_bytes())};
+}
+
+#ifdef QUAD_KERNELS
+std::string prepare(Configuration const& configuration, device::Facts const& device);
+#endif
+
+constexpr Tunable kTunable{
+    .header = "gemm/gemm_tuned.cuh",
+    .kernel = "quadrille::kernels::gemm::gemm_tuned_kernel",
+    .parameters = kParameters,
+    .rule =
+        "multiples of 4 that divide each other's tiles, 32 to 1024 threads that fill both tiles "
+        "in whole passes, 48 KiB of shared memory, 255 registers",
+    .needs = needs_of,
+    .preset = Configuration{128, 128, 16, 8, 8},
+    .compiled = Compiled::kConfigurations,
+    .prepare = QUAD_KERNEL_LAUNCH(prepare)};
+
+Configuration configuration_of(Problem const& problem) {
+  return problem.configuration.is_empty() ? kTunable.preset : problem.configuration;
+}
 
 #ifdef QUAD_KERNELS
 
-template <class C>
-__global__ void __launch_bounds__(C::kThreads) gemm_tuned_kernel(Operands<float> p) {
-  QUAD_SHARED(float, tile_a, [C::kBK][C::kBM]);  // transposed
-  QUAD_SHARED(float, tile_b, [C::kBK][C::kBN]);
-  int const thread = static_cast<int>(threadIdx.x);
-  int const row = static_cast<int>(blockIdx.y) * C::kBM;
-  int const col = static_cast<int>(blockIdx.x) * C::kBN;
-  int const my_row = thread / (C::kBN / C::kCols) * C::kRows;
-  int const my_col = thread % (C::kBN / C::kCols) * C::kCols;
-  // The first of four words of each tile that this thread copies in the first pass.
-  int const i = thread / (C::kBK / 4), q_a = thread % (C::kBK / 4) * 4;
-  int const q_b = thread / (C::kBN / 4), j = thread % (C::kBN / 4) * 4;
-  float const* a = p.a + (row + i) * p.lda + q_a;
-  float const* b = p.b + q_b * p.ldb + col + j;
-  float accumulators[C::kRows][C::kCols] = {};
-  for (int first = 0; first < p.k; first += C::kBK) {
-#pragma unroll
-    for (int r = 0; r < C::kBM; r += C::kRowsA) {
-      float4 a4{};
-      if (row + i + r < p.m && first + q_a < p.k) {
-        a4 = *reinterpret_cast<float4 const*>(a + r * p.lda);
-      }
-      tile_a[q_a][i + r] = a4.x;
-      tile_a[q_a + 1][i + r] = a4.y;
-      tile_a[q_a + 2][i + r] = a4.z;
-      tile_a[q_a + 3][i + r] = a4.w;
-    }
-#pragma unroll
-    for (int r = 0; r < C::kBK; r += C::kRowsB) {
-      float4 b4{};
-      if (first + q_b + r < p.k && col + j < p.n) {
-        b4 = *reinterpret_cast<float4 const*>(b + r * p.ldb);
-      }
-      *reinterpret_cast<float4*>(&tile_b[q_b + r][j]) = b4;
-    }
-    a += C::kBK;
-    b += C::kBK * p.ldb;
-    __syncthreads();  // both tiles are complete
-#pragma unroll
-    for (int q = 0; q < C::kBK; ++q) {
-      float from_a[C::kRows], from_b[C::kCols];
-#pragma unroll
-      for (int r = 0; r < C::kRows; ++r) from_a[r] = tile_a[q][my_row + r];
-#pragma unroll
-      for (int c = 0; c < C::kCols; ++c) from_b[c] = tile_b[q][my_col + c];
-#pragma unroll
-      for (int r = 0; r < C::kRows; ++r) {
-#pragma unroll
-        for (int c = 0; c < C::kCols; ++c) accumulators[r][c] += from_a[r] * from_b[c];
-      }
-    }
-    __syncthreads();  // all have read the tiles
-  }
-#pragma unroll
-  for (int r = 0; r < C::kRows; ++r) {
-#pragma unroll
-    for (int c = 0; c < C::kCols; c += 4) {
-      int const c_row = row + my_row + r;
-      int const c_col = col + my_col + c;
-      if (c_row < p.m && c_col < p.n) update_vector(p, c_row, c_col, accumulators[r] + c);
-    }
-  }
+core::Parsed<Kernel> find_kernel(Configuration const& configuration, device::Facts const& device) {
+  return kernel_of(kTunable, std::span<Kernel const>{Compiled::kKernels}, configuration, device);
+}
+
+std::string prepare(Configuration const& configuration, device::Facts const& device) {
+  core::Parsed<Kernel> const kernel = find_kernel(configuration, device);
+  return kernel ? "" : kernel.why();
+}
+
+void enqueue(Kernel gemm_tuned, TunedTile const& tile, Problem const& problem,
+             device::StreamView stream) {
+  auto const p = operands<float>(problem);
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH(gemm_tuned, grid_of(p, tile.bm, tile.bn), dim3(static_cast<unsigned>(tile.threads())),
+              0, stream, p);
 }
 
 template <class C>
 void launch(Problem const& problem, device::StreamView stream) {
-  auto const p = operands<float>(problem);
-  if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_tuned_kernel<C>, grid_of(p, C::kBM, C::kBN), dim3(C::kThreads), 0, stream, p);
+  enqueue(C::kKernel, C::kTile, problem, stream);
+}
+
+void launch_configured(Problem const& problem, device::StreamView stream) {
+  Configuration const configuration = configuration_of(problem);
+  core::Parsed<Kernel> const kernel = find_kernel(configuration, stream.facts());
+  QUAD_REQUIRE(kernel, "gemm/tuned_tiles: " + kernel.why());
+  enqueue(*kernel, tile_of(configuration), problem, stream);
 }
 
 #endif  // QUAD_KERNELS
+
+std::string unsupported(Problem const& problem) {
+  Configuration const configuration = configuration_of(problem);
+  if (!needs_of(configuration)) return illegal_reason(kTunable, configuration, 0);
+  // Of a grid that counts in 16 bits.
+  bool const fits = problem.m() <= kMostTileRows * configuration[0];
+  return fits ? "" : "takes at most 65535 tiles of BM rows";
+}
+
+std::string implementation(Problem const& problem) {
+  return to_text(kTunable, configuration_of(problem));
+}
 
 /// The row of one tile.
 template <class C>
@@ -126,13 +156,29 @@ constexpr Variant<Problem> row(std::string_view name, std::string_view summary) 
                      .row_bytes = 16,
                      .alignment = 16,
                      .most_extent = kMostCudaExtent,
-                     .most_rows = kMostTileRows * C::kBM},
+                     .most_rows = kMostTileRows * C::kTile.bm},
            .source = "after Boehm 2022",
            .summary = summary},
           QUAD_KERNEL_LAUNCH(launch<C>)};
 }
 
 }  // namespace
+
+extern constinit Variant<Problem> const tuned_tiles{
+    {.name = "tuned_tiles",
+     .where = Where::cuda,
+     .types = {core::DataType::f32},
+     .needs = {.layouts = {Layout::nn},
+               .row_bytes = 16,
+               .alignment = 16,
+               .most_extent = kMostCudaExtent,
+               .other = "at most 65535 tiles of BM rows"},
+     .tunable = &kTunable,
+     .source = "after Boehm 2022",
+     .summary =
+         "the tiles that `quadrille tune` found or `config` names; else 128 x 128 x 16, 8 x 8"},
+    QUAD_KERNEL_LAUNCH(launch_configured),
+    {.unsupported = unsupported, .implementation = implementation}};
 
 extern constinit Variant<Problem> const tuned_32x64x16_4x4 =
     row<Config<32, 64, 16, 4, 4>>("tuned_32x64x16_4x4", "tile 32 x 64 x 16, thread tile 4 x 4");

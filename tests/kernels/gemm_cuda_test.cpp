@@ -102,7 +102,7 @@ std::vector<T> random(std::int64_t rows, std::int64_t ld, std::uint64_t tag) {
 /// anywhere for variants that take that.
 template <class T>
 void expect_product(Variant<Problem> const& variant, Case one, device::Device& device,
-                    device::StreamView stream, bool vectors) {
+                    device::StreamView stream, bool vectors, Configuration const& tuned = {}) {
   bool const ragged = vectors && variant.needs.row_bytes == 1 && variant.needs.ld_bytes > 1;
   if (ragged) {
     one.k += (one.n - one.k % 4 + 4) % 4;  // A and B have the same padding
@@ -123,6 +123,7 @@ void expect_product(Variant<Problem> const& variant, Case one, device::Device& d
   Matrix<T> const on_b{device, stream, k, n, pad, offset, b};
   Matrix<T> const on_c{device, stream, m, n, pad, offset, c};
   Problem problem{on_a.view(), on_b.view(), on_c.view(), alpha, beta};
+  problem.configuration = tuned;
   auto const words =
       static_cast<std::int64_t>(variant.scratch_bytes(problem, device.facts()) / sizeof(float));
   DeviceArray<float> const scratch{device, stream, words};
@@ -248,6 +249,29 @@ TEST_P(GemmCudaTest, RowsMayBeFarApart) {
   device::Stream const stream{device};
   if (variant().supports(DataType::f32)) expect_far_product<float>(variant(), device, stream);
   if (variant().supports(DataType::f64)) expect_far_product<double>(variant(), device, stream);
+}
+
+/// On a GPU those that are compiled now, too, of which one has most threads, one fewest.
+TEST(GemmCuda, TunedTakesItsConfiguration) {
+  Variant<Problem> const& variant = test::row(variants(), "tuned_tiles", device::Kind::cuda);
+  std::vector<Configuration> tiles{Configuration{32, 64, 16, 4, 4}, Configuration{64, 64, 8, 8, 8}};
+  if (test::kernel_mode() == KernelMode::gpu) {
+    for (Configuration const& more :
+         {Configuration{64, 64, 16, 4, 8}, Configuration{128, 128, 32, 4, 4},
+          Configuration{32, 32, 16, 8, 4}, Configuration{256, 64, 16, 16, 8}}) {
+      tiles.push_back(more);
+    }
+  }
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    for (Configuration const& tile : tiles) {
+      SCOPED_TRACE(to_text(*variant.tunable, tile));
+      ASSERT_EQ(variant.tunable->prepare(tile, device.facts()), "");
+      expect_product<float>(variant, {130, 140, 36, -1, 1}, device, stream, true, tile);
+    }
+  });
+  std::string const refused =
+      variant.tunable->prepare(Configuration{16, 16, 16, 8, 8}, test::kernel_device().facts());
+  EXPECT_NE(refused.find("does not allow BM=16"), std::string::npos) << refused;
 }
 
 /// Few tiles and many stages: tiles are cut among all blocks, in two and in many parts, and a block

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/device.hpp"
 #include "device/kernel_facts.hpp"
+#include "device/runtime_kernel.hpp"
 
 namespace quadrille::device {
 namespace {
@@ -28,6 +29,16 @@ void cuda_synchronize() { fail_absent(); }
 int cuda_multiprocessors(int) { fail_absent(); }
 
 Facts cuda_device_facts(int) { fail_absent(); }
+
+std::string runtime_compiler_absent() { return kWhy; }
+
+core::Parsed<CompiledKernel> compile(KernelProgram const&, int, std::string const&) {
+  return core::Parsed<CompiledKernel>::error(kWhy);
+}
+
+core::Parsed<void const*> runtime_kernel(KernelProgram const&, int, Facts const&) {
+  return core::Parsed<void const*>::error(kWhy);
+}
 
 std::vector<KernelFacts> recorded_kernels(StreamView, std::function<void()> const&) { return {}; }
 

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/units.hpp"
+#include "device/occupancy.hpp"
+#include "device/views.hpp"
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quadrille::kernels {
+
+/// A value for each parameter of a tunable kernel, in their order. Without values: the variant's own
+/// choice.
+struct Configuration {
+  std::array<int, 12> values{};
+  std::size_t count = 0;
+
+  constexpr Configuration() = default;
+  template <class... Ints>
+  constexpr explicit Configuration(int first, Ints... more)
+      : values{first, more...}, count{1 + sizeof...(more)} {}
+  constexpr int operator[](std::size_t i) const { return values[i]; }
+  constexpr bool is_empty() const { return count == 0; }
+  constexpr bool operator==(Configuration const&) const = default;
+};
+
+/// A template parameter of a kernel and the values that are tried.
+struct TunedParameter {
+  std::string_view name;
+  std::span<int const> values;
+};
+
+/// What tuning knows of a kernel whose template has parameters: a row of VariantInfo points to it, and
+/// it stands beside the kernel. A configuration is legal where `needs` knows it and a block of it fits
+/// on a multiprocessor.
+struct Tunable {
+  std::string_view header;  ///< of the kernel, below kernels/
+  std::string_view kernel;  ///< the template, whose arguments are the parameters in their order
+  std::span<TunedParameter const> parameters;
+  std::string_view rule;  ///< for people: which configurations the kernel allows
+  /// What a block takes, registers estimated; nothing where the kernel does not allow the
+  /// configuration.
+  std::optional<device::BlockNeeds> (*needs)(Configuration const& configuration);
+  Configuration preset;                     ///< what runs where nobody says anything else
+  std::span<Configuration const> compiled;  ///< those that need no compiler at run time
+  /// Makes a configuration ready to be launched on a device: the reason where it cannot. Compiles
+  /// what is neither compiled nor in the user's cache. Null where kernels are not built.
+  std::string (*prepare)(Configuration const& configuration, device::Facts const& device) = nullptr;
+};
+
+/// "BM=128,BN=128,BK=16,TM=8,TN=8".
+std::string to_text(Tunable const& tunable, Configuration const& configuration);
+/// Of such a text, every parameter once and in any order.
+core::Parsed<Configuration> parse_configuration(Tunable const& tunable, std::string_view text);
+
+/// Why a configuration is not legal on GPUs of a compute capability (times ten); empty where it is.
+/// Begins with a verb.
+std::string illegal_reason(Tunable const& tunable, Configuration const& configuration,
+                           int compute_capability);
+/// All legal combinations of the values that are tried, the last parameter changing fastest.
+std::vector<Configuration> legal_configurations(Tunable const& tunable, int compute_capability);
+
+}  // namespace quadrille::kernels
