@@ -4,6 +4,7 @@
 
 #include "core/options.hpp"
 #include "core/text.hpp"
+#include "core/toml.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,13 +12,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-
-#define TOML_EXCEPTIONS 0
-// toml++ 3.3 asserts (with NDEBUG: assumes) what it then checks and reports, as for "[=x]". Without
-// both, malformed text always ends in the report.
-#undef NDEBUG
-#define TOML_ASSERT(expr) static_assert(true)
-#include <toml++/toml.h>
 
 namespace quadrille::core {
 namespace {
@@ -30,7 +24,6 @@ constexpr std::size_t kMostCases = 10000;
 constexpr std::size_t kLongestText = 4096;
 constexpr std::size_t kLongestListed = 256;
 constexpr std::size_t kMostListed = 64;
-constexpr std::int64_t kMostDots = 1000;
 
 /// One key with its value as found, and where.
 struct Setting {
@@ -49,47 +42,6 @@ struct RawCase {
   WorkloadSchema const* workload = nullptr;
   bool named = false;
 };
-
-struct Obstacle {
-  std::int64_t line = 0;  ///< 0: there is none
-  std::string_view why = {};
-};
-
-/// What toml++ 3.3 must not see: a byte beyond ASCII outside strings and comments, on some of which it
-/// runs into undefined behaviour before it says that TOML allows none, and keys of so many parts that
-/// its recursion, or that over its tables, overruns the stack.
-Obstacle find_obstacle(std::string_view text) {
-  std::size_t i = text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
-  std::int64_t line = 1, dots = 0;
-  auto const count_lines = [&](std::string_view part) {
-    line += std::count(part.begin(), part.end(), '\n');
-  };
-  while (i < text.size()) {
-    char const c = text[i];
-    if (static_cast<unsigned char>(c) >= 0x80) {
-      return {line, "a character beyond ASCII can only stand in quotes or in a comment"};
-    }
-    if (c == '.' && ++dots > kMostDots) return {line, "a line of more than 1000 dots"};
-    std::size_t end = i + 1;
-    if (c == '\n') dots = 0;
-    if (c == '#') end = text.find('\n', i);
-    if (c == '"' || c == '\'') {
-      std::string const triple(3, c);
-      bool const lines = text.substr(i).starts_with(triple);
-      std::string const closing = lines ? triple : triple.substr(2);
-      end = i + closing.size();
-      while (end < text.size() && !text.substr(end).starts_with(closing) &&
-             (lines || text[end] != '\n')) {
-        end += c == '"' && text[end] == '\\' ? 2 : 1;
-      }
-      end += closing.size();
-    }
-    end = std::min(end, text.size());
-    count_lines(text.substr(i, end - i));
-    i = end;
-  }
-  return {};
-}
 
 Setting const* find(Settings const& settings, std::string_view key) {
   auto const found = std::find_if(settings.begin(), settings.end(),

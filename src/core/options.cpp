@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/options.hpp"
 
+#include "core/text.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -22,21 +24,6 @@ Texts split(std::string_view text, std::string_view separator) {
     text.remove_prefix(std::min(at + separator.size(), text.size()));
   }
   return parts;
-}
-
-std::string quote(std::string_view text) {
-  std::string out = "\"";
-  for (char const c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
 }
 
 std::string show(Scalar const& value) {

@@ -41,6 +41,21 @@ std::string one_line(std::string_view text) {
 
 std::string printable(std::string_view text) { return escaped(text, true); }
 
+std::string quote(std::string_view text) {
+  std::string out = "\"";
+  for (char const c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     auto const first = static_cast<unsigned char>(text[0]);

@@ -14,6 +14,9 @@ std::string one_line(std::string_view text);
 /// The same of a text of several lines, whole.
 std::string printable(std::string_view text);
 
+/// A text as TOML writes it, in quotes.
+std::string quote(std::string_view text);
+
 /// Whether the bytes are characters of UTF-8.
 bool is_utf8(std::string_view text);
 

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/tuned_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+namespace quadrille::measure {
+namespace {
+
+TuningClass const kClass{"gemm", "NVIDIA \"H200\"", "f32", "nn", "4096x4096x4096"};
+
+TunedEntry entry(std::string variant, std::string configuration, double rate) {
+  return {kClass, std::move(variant), std::move(configuration), rate};
+}
+
+std::string shape(std::array<std::int64_t, 3> const& extents) { return shape_class(extents); }
+
+TEST(TunedTable, ClassesShapesByTheNearestPowersOfTwo) {
+  EXPECT_EQ(shape({4096, 4096, 4096}), "4096x4096x4096");
+  EXPECT_EQ(shape({2897, 5792, 5793}), "4096x4096x8192");  // 2^11.5 = 2896.3, 2^12.5 = 5792.6
+  EXPECT_EQ(shape({2896, 0, 1}), "2048x64x64");
+  EXPECT_EQ(shape({1 << 20, 16385, 90}), "16384x16384x64");
+}
+
+TEST(TunedTable, ReadsWhatItWrote) {
+  TunedTable table;
+  table.put(entry("tuned", "BM=1", 3e13));
+  table.put(entry("simt_async", "", 4.5e13));
+  core::Parsed<TunedTable> const read = TunedTable::parse(table.to_toml(), "x.toml");
+  ASSERT_TRUE(read) << read.why();
+  EXPECT_EQ(read->entries(), table.entries());
+  EXPECT_TRUE(TunedTable::parse("# none yet\n", "x.toml")->entries().empty());
+}
+
+TEST(TunedTable, FindsTheFastestFirstAndOfOneClassAlone) {
+  TunedTable table;
+  table.put(entry("a", "X=1", 1));
+  table.put(entry("b", "X=2", 3));
+  table.put(entry("c", "X=3", 2));
+  TunedEntry other = entry("d", "X=4", 9);
+  other.of.layout = "nt";
+  table.put(other);
+  table.put(entry("a", "X=5", 2.5));  // in place of the first
+  std::string found;
+  for (TunedEntry const& one : table.find(kClass)) found += one.variant + one.configuration + ' ';
+  EXPECT_EQ(found, "bX=2 aX=5 cX=3 ");
+  for (auto member : {&TuningClass::operation, &TuningClass::device, &TuningClass::type,
+                      &TuningClass::layout, &TuningClass::shape}) {
+    TuningClass of = kClass;
+    of.*member = "another";
+    EXPECT_TRUE(table.find(of).empty());
+  }
+}
+
+TEST(TunedTable, SaysWhereAFileIsWrong) {
+  auto const why = [](std::string const& text) {
+    core::Parsed<TunedTable> const read = TunedTable::parse(text, "x.toml");
+    return read ? "" : read.why();
+  };
+  EXPECT_EQ(why("[[tuned]]\nvariant = 3\n").substr(0, 9), "x.toml:1:");
+  EXPECT_NE(why("\n[[tuned]]\nbad = \"x\"\n").find("'bad'"), std::string::npos);
+  EXPECT_NE(why("[[tuned]]\nvariant = \"a\"\n").find("needs operation"), std::string::npos);
+  EXPECT_NE(why("[tuned]\na = 1\n").find("[[tuned]]"), std::string::npos);
+  EXPECT_NE(why("\n=\n").find("x.toml:2:"), std::string::npos);
+  EXPECT_NE(why("\xff = 1\n").find("ASCII"), std::string::npos);
+  TunedTable table;
+  table.put(entry("a", "X=1", 1));
+  std::string text = table.to_toml();
+  text.replace(text.find("1.000000e+00"), 12, "nan");
+  EXPECT_NE(why(text), "");
+}
+
+}  // namespace
+}  // namespace quadrille::measure
