@@ -3,6 +3,7 @@
 #include "commands/plan.hpp"
 
 #include "commands/aligned.hpp"
+#include "commands/tuned.hpp"
 #include "measure/estimate.hpp"
 #include "workloads/registry.hpp"
 
@@ -162,6 +163,9 @@ Plan make_plan(comm::World const& world, core::Config const& config) {
     planned.spec = spec;
     planned.entry = &workloads::entry_of(*spec.workload);
     measure::resolve_auto_size(planned.spec, *planned.entry, world, plan.memory);
+    bool const takes_tuned = planned.entry->schema.keys.config && planned.spec.config == "auto" &&
+                             config.run.tuned == core::Tuned::automatic;
+    if (takes_tuned) planned.spec.config = tuned_config(world, planned.spec, *planned.entry);
     auto const workload = planned.entry->make(planned.spec, world.size(), world.rank());
     auto const memory_of = [&](measure::Selection const& selected) {
       measure::Memory const mine =

@@ -423,7 +423,14 @@ bool Resolver::check_names(Setting const& setting, Draft const& draft) {
   for (char const* const always : {"best", "all"}) {
     if (std::ranges::find(variants, always) == variants.end()) variants.emplace_back(always);
   }
-  return std::ranges::all_of(spec.variants,
+  std::vector<NamedConfiguration> const configurations = configurations_of(spec);
+  return std::ranges::all_of(
+             configurations,
+             [&](NamedConfiguration const& one) {
+               return check(fmt::format("variant '{}' of {}", one.variant, spec.workload->name),
+                            one.variant, variants);
+             }) &&
+         std::ranges::all_of(spec.variants,
                              [&](std::string const& name) {
                                return check(
                                    fmt::format("variant '{}' of {}", name, spec.workload->name),

@@ -51,6 +51,12 @@ constexpr auto enum_names(VendorLine) {
   return EnumNames<VendorLine, 2>{{{VendorLine::automatic, "auto"}, {VendorLine::off, "off"}}};
 }
 
+/// Whether "best" and tunable variants take what tuning has found.
+enum class Tuned { automatic, off };
+constexpr auto enum_names(Tuned) {
+  return EnumNames<Tuned, 2>{{{Tuned::automatic, "auto"}, {Tuned::off, "off"}}};
+}
+
 enum class DeviceChoice { automatic, cuda, host };
 constexpr auto enum_names(DeviceChoice) {
   return EnumNames<DeviceChoice, 3>{{{DeviceChoice::automatic, "auto"},
@@ -108,6 +114,9 @@ struct Case {
   /// What the source of a technique reports, as "VARIANT: FIGURE", and the device it ran on.
   std::vector<std::string> published;
   std::string published_on;
+  /// Configurations of tunable variants, as parse_configurations() reads them. "auto": what tuning has
+  /// found, else their own choice.
+  std::string config = "auto";
   VendorLine vendor = VendorLine::automatic;
   std::string transport = "auto";
   double throttle = 0;  ///< bytes/s of the modelled link; 0: none
@@ -138,6 +147,7 @@ struct RunSettings {
   bool allow_shared_gpu = false;
   /// Index, UUID or PCI address of the GPU that each local rank drives; empty: that of its index.
   std::vector<std::string> device_map;
+  Tuned tuned = Tuned::automatic;
   double duration_s = 0;  ///< all cases again and again until so many seconds are over; 0: once
   bool operator==(RunSettings const&) const = default;
 };
@@ -181,6 +191,16 @@ inline constexpr std::size_t kMostConfigBytes = 32 << 20;
 
 /// "4096", "(16Ki,16Ki,4Ki)" or "auto:70%".
 Parsed<Extents> parse_size(std::string_view text);
+
+/// A variant and, where it has parameters, their values.
+struct NamedConfiguration {
+  std::string variant;
+  std::string configuration;
+};
+/// Of "VARIANT NAME=64,OTHER=8; ANOTHER"; of "auto": none.
+Parsed<std::vector<NamedConfiguration>> parse_configurations(std::string_view text);
+/// Those of a resolved case.
+std::vector<NamedConfiguration> configurations_of(Case const& spec);
 
 /// The entries of "0,2,4,6", none of them empty.
 Parsed<std::vector<std::string>> parse_device_map(std::string_view text);

@@ -351,6 +351,22 @@ Option published_on_option() {
       [](Draft& draft) { return quote(draft.spec.published_on); });
 }
 
+Option config_option() {
+  std::string const type = "\"VARIANT NAME=VALUE,...\" or \"auto\"";
+  return make(
+      "config", type,
+      "parameters of a tunable variant, several variants by ';'; auto: what `quadrille tune` found "
+      "for this device, type and shape, else the variant's own",
+      [=](Draft& draft, Scalar const& value) -> std::string {
+        if (!is_textual(value)) return expected(type, value);
+        auto const read = parse_configurations(value.text);
+        if (!read) return read.why();
+        draft.spec.config = value.text;
+        return "";
+      },
+      [](Draft& draft) { return quote(draft.spec.config); });
+}
+
 Option grid_option() {
   std::string const type = "\"PxQ\", \"auto\" or \"all\"";
   return make(
@@ -498,6 +514,9 @@ std::vector<Option> run_options() {
       of_run(options::flag("allow_shared_gpu", at(&RunSettings::allow_shared_gpu),
                            "let several ranks drive one GPU")),
       of_run(device_map_option()),
+      of_run(
+          options::choice("tuned", at(&RunSettings::tuned),
+                          "whether `best` and tunable variants take what `quadrille tune` found")),
       of_run(options::seconds("duration", at(&RunSettings::duration_s),
                               "burn-in: repeat all cases, at least twice, until so much time is "
                               "over; results must be those of the first round; 0: once",
@@ -522,6 +541,7 @@ std::vector<Option> outer_options() {
       single(size_option("size_host", "what a host device takes in place of `size`",
                          &Case::size_host)),
       everywhere(variant_option()),
+      with(&OptionalKeys::config, config_option()),
       published_option(),
       single(published_on_option()),
       everywhere(single(options::choice("vendor", at(&Case::vendor),

@@ -40,6 +40,7 @@ struct OptionalKeys {
   bool grid = false;
   bool legs = false;
   bool compute = false;
+  bool config = false;  ///< there are tunable variants
 };
 
 /// One key of [run] or [[case]]: file, --set, --print-config, help and explain all read it.

@@ -143,6 +143,27 @@ Parsed<Extents> parse_size(std::string_view text) {
   return size;
 }
 
+Parsed<std::vector<NamedConfiguration>> parse_configurations(std::string_view text) {
+  std::vector<NamedConfiguration> found;
+  if (text == "auto") return found;
+  for (std::string_view const part : split_trimmed(text, ';')) {
+    std::size_t const blank = std::min(part.find(' '), part.size());
+    std::string_view const configuration = trim(part.substr(blank));
+    if (part.empty() || configuration.find(' ') != configuration.npos) {
+      return Parsed<std::vector<NamedConfiguration>>::error(
+          fmt::format("'{}': write \"VARIANT NAME=VALUE,...\", several by ';'", text));
+    }
+    found.push_back({std::string{part.substr(0, blank)}, std::string{configuration}});
+  }
+  return found;
+}
+
+std::vector<NamedConfiguration> configurations_of(Case const& spec) {
+  auto const read = parse_configurations(spec.config);
+  QUAD_REQUIRE(read, read.why());
+  return *read;
+}
+
 Parsed<Texts> parse_device_map(std::string_view text) {
   Texts entries;
   for (std::string_view const entry : split_trimmed(text, ',')) {

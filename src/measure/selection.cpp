@@ -15,10 +15,17 @@ namespace {
 using kernels::Role;
 using kernels::VariantInfo;
 
-/// The own row of the highest preference that runs; else that of the highest preference that the
+/// The first row that `config` names and that runs, as tuning orders them; else the own row of the
+/// highest preference that runs; else that of the highest preference that the
 /// device runs with this type, so that the reason is told; nullptr where there is none.
 VariantInfo const* best_of(WorkloadEntry const& entry, core::Case const& spec,
                            device::Device const& device, std::vector<std::string> const& reasons) {
+  for (core::NamedConfiguration const& named : core::configurations_of(spec)) {
+    for (std::size_t i = 0; i < reasons.size(); ++i) {
+      VariantInfo const* const row = entry.variants[i];
+      if (row->name == named.variant && row->role == Role::own && reasons[i].empty()) return row;
+    }
+  }
   VariantInfo const* best = nullptr;
   VariantInfo const* any = nullptr;
   auto const prefer = [](VariantInfo const*& chosen, VariantInfo const* row) {

@@ -3,11 +3,14 @@
 #pragma once
 
 #include "comm/world.hpp"
+#include "common/tunable.hpp"
 #include "common/variant.hpp"
 #include "core/options.hpp"
 #include "measure/record.hpp"
+#include "measure/tuned_table.hpp"
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -166,6 +169,10 @@ class Workload {
   /// Inputs and outputs of the variant that reset() was called for last: for files, and for damage by
   /// faults.
   virtual std::vector<Field> fields() = 0;
+  /// What its tunable variants are tuned for, but for the device; nothing where it has none.
+  virtual std::optional<TuningClass> tuning_class() const { return std::nullopt; }
+  /// From now on run() of this tunable variant takes this configuration; empty: its own choice.
+  virtual void configure(kernels::VariantInfo const&, kernels::Configuration const&) {}
   /// What a library's row chose to call, once it has run; empty for most.
   virtual std::string implementation(kernels::VariantInfo const&) const { return {}; }
   /// Rates measured inside the last repetition; empty for most.

@@ -7,6 +7,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
 #include <utility>
 
 namespace quadrille::workloads {
@@ -67,6 +71,20 @@ class Gemm final : public measure::Workload {
     problem_.transpose_a = transposes_a();
     problem_.transpose_b = transposes_b();
     problem_.compute = case_.compute;
+    for (core::NamedConfiguration const& named : core::configurations_of(case_)) {
+      for (kernels::Variant<gemm::Problem> const& row : gemm::variants()) {
+        if (row.name != named.variant || named.configuration.empty()) continue;
+        if (row.tunable == nullptr) {
+          refusals_[&row] = "has no parameters for config to set";
+          continue;
+        }
+        auto const read = kernels::parse_configuration(*row.tunable, named.configuration);
+        if (read)
+          configurations_[&row] = *read;
+        else
+          refusals_[&row] = "cannot take config: " + read.why();
+      }
+    }
   }
 
   measure::Description describe(measure::Selection const&) const override {
@@ -86,8 +104,29 @@ class Gemm final : public measure::Workload {
   }
 
   std::string unsupported_reason(kernels::VariantInfo const& variant,
-                                 device::Device const&) const override {
-    return row_of<gemm::Problem>(variant).unsupported_reason(problem_);
+                                 device::Device const& device) const override {
+    auto const refused = refusals_.find(&variant);
+    if (refused != refusals_.end()) return refused->second;
+    gemm::Problem const problem = configured(variant);
+    std::string reason = row_of<gemm::Problem>(variant).unsupported_reason(problem);
+    bool const is_ready = problem.configuration.is_empty() || variant.tunable->prepare == nullptr;
+    if (reason.empty() && !is_ready) {
+      reason = variant.tunable->prepare(problem.configuration, device.facts());
+    }
+    return reason;
+  }
+
+  std::optional<measure::TuningClass> tuning_class() const override {
+    return measure::TuningClass{.operation = std::string{case_.workload->name},
+                                .device = {},
+                                .type = kernels::to_text(gemm::facts_of(problem_).types),
+                                .layout = std::string{core::to_text(p_.layout)},
+                                .shape = measure::shape_class(std::array{m_, n_, k_})};
+  }
+
+  void configure(kernels::VariantInfo const& variant,
+                 kernels::Configuration const& configuration) override {
+    configurations_[&variant] = configuration;
   }
 
   double scratch_bytes(measure::Selection const& selected,
@@ -125,11 +164,11 @@ class Gemm final : public measure::Workload {
   }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    row_of<gemm::Problem>(variant).launch(problem_, world.stream());
+    row_of<gemm::Problem>(variant).launch(configured(variant), world.stream());
   }
 
   std::string implementation(kernels::VariantInfo const& variant) const override {
-    return row_of<gemm::Problem>(variant).implementation(problem_);
+    return row_of<gemm::Problem>(variant).implementation(configured(variant));
   }
 
   measure::Verdict validate(comm::World& world) override {
@@ -154,6 +193,13 @@ class Gemm final : public measure::Workload {
                                    bool transposed) {
     if (transposed) std::swap(rows, cols);
     return {nullptr, type, rows, cols, cols};
+  }
+
+  gemm::Problem configured(kernels::VariantInfo const& variant) const {
+    gemm::Problem problem = problem_;
+    auto const found = configurations_.find(&variant);
+    if (found != configurations_.end()) problem.configuration = found->second;
+    return problem;
   }
 
   void allocate(comm::World& world, measure::Selection const& selected) {
@@ -187,6 +233,8 @@ class Gemm final : public measure::Workload {
   std::int64_t m_, n_, k_;
   int ranks_, rank_;
   gemm::Problem problem_;  // without memory before prepare()
+  std::map<kernels::VariantInfo const*, kernels::Configuration> configurations_;
+  std::map<kernels::VariantInfo const*, std::string> refusals_;  ///< why `config` is none for it
   Product product_;
   device::Matrix a_, b_, c_, c0_;
   device::Buffer<std::byte> scratch_;
@@ -199,7 +247,7 @@ namespace entries {
 extern measure::WorkloadEntry const gemm{
     .schema = {.name = "gemm",
                .extents = {"m", "n", "k"},
-               .keys = {.compute = true},
+               .keys = {.compute = true, .config = true},
                .defaults = core::Parameters{Parameters{}},
                .options = {core::options::number("alpha", core::options::at(&Parameters::alpha),
                                                  "C = alpha A B + beta C"),

@@ -71,6 +71,8 @@ def main():
         (GOOD, ["--device-map", "0,1"], 2, ["device_map", "device = \"host\""]),
         (GOOD.replace('"host"', '"auto"'), ["--device-map", "GPU-none,GPU-one"], 3, ["device_map"]),
         (GOOD, ["--device-map", "0,,1"], 2, ["device_map", "0,,1"]),
+        (GOOD.replace("summa", "gemm").replace("panel = 16", 'config = "tund_tiles BM=1"'), [], 2, ["config", "tund_tiles", "tuned_tiles"]),
+        (GOOD.replace("summa", "gemm").replace("panel = 16", 'config = "; x"'), [], 2, ["config", "NAME=VALUE"]),
     ]
     # The launcher waits longer than the program works.
     with concurrent.futures.ThreadPoolExecutor(4) as pool:

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/tuned.hpp"
+
+#include "common/kernel_sources.hpp"
+#include "core/user_cache.hpp"
+#include "measure/selection.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+namespace quadrille::commands {
+namespace {
+
+measure::TunedTable parsed(std::string_view text, std::string const& origin) {
+  core::Parsed<measure::TunedTable> const table = measure::TunedTable::parse(text, origin);
+  if (!table) {
+    core::fail(fmt::format("{}; mend or delete this file, or set run.tuned = \"off\"", table.why()),
+               core::Exit::bad_config);
+  }
+  return *table;
+}
+
+measure::TunedTable all_tables() {
+  measure::TunedTable table = parsed(kernels::shipped_tuning(), "the table of this program");
+  measure::TunedTable const users = read_table(user_table_path());
+  for (measure::TunedEntry const& entry : users.entries()) table.put(entry);
+  return table;
+}
+
+/// Why this rank cannot run an entry; empty where it can.
+std::string unusable_reason(comm::World const& world, core::Case const& spec,
+                            measure::WorkloadEntry const& entry, std::string const& config) {
+  core::Case tried = spec;
+  tried.config = config;
+  auto const workload = entry.make(tried, world.size(), world.rank());
+  std::string const name = core::configurations_of(tried).front().variant;
+  std::vector<std::string> const reasons =
+      measure::unsupported_reasons(*workload, entry, tried, world.device());
+  std::string reason = "is no variant of this program";
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    kernels::VariantInfo const& row = *entry.variants[i];
+    if (row.name == name && row.runs_on(world.device().kind())) reason = reasons[i];
+  }
+  return reason;
+}
+
+}  // namespace
+
+std::string user_table_path() {
+  std::string const folder = core::user_cache();
+  return folder.empty() ? "" : folder + "/tuned.toml";
+}
+
+measure::TunedTable read_table(std::string const& path) {
+  std::ifstream file{path};
+  if (!file) return {};
+  std::ostringstream text;
+  text << file.rdbuf();
+  return parsed(text.str(), path);
+}
+
+std::string tuned_config(comm::World const& world, core::Case const& spec,
+                         measure::WorkloadEntry const& entry) {
+  std::optional<measure::TuningClass> of =
+      entry.make(spec, world.size(), world.rank())->tuning_class();
+  if (!of) return "auto";
+  of->device = world.device().facts().name;
+  std::string names;  // one a line
+  if (world.rank() == 0) {
+    for (measure::TunedEntry const& found : all_tables().find(*of)) {
+      names +=
+          found.variant + (found.configuration.empty() ? "" : " ") + found.configuration + '\n';
+    }
+  }
+  world.group().broadcast(names);
+  std::string config;
+  std::istringstream lines{names};
+  for (std::string line; std::getline(lines, line);) {
+    bool const is_usable =
+        core::parse_configurations(line) && unusable_reason(world, spec, entry, line).empty();
+    if (world.group().agree(!is_usable) >= 0) continue;
+    config += (config.empty() ? "" : "; ") + line;
+  }
+  return config.empty() ? "auto" : config;
+}
+
+}  // namespace quadrille::commands

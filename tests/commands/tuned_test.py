@@ -1,0 +1,62 @@
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+"""`best` takes what tuning found for this device, type and shape, and nothing else does.
+
+tuned_test.py BINARY LAUNCHER...
+"""
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from quadrille import Program, check  # noqa: E402
+
+
+def main():
+    program = Program(sys.argv[1:])
+    cache = program.folder / "cache"
+    (cache / "quadrille").mkdir(parents=True)
+    os.environ["XDG_CACHE_HOME"] = str(cache)
+    table = cache / "quadrille" / "tuned.toml"
+
+    def measured(*sets, ranks=1):
+        """The variant that `best` is."""
+        options = ["run.device=host", "run.vendor=off", "run.repetitions=1", "run.warmup.seconds=0", "size=100", *sets]
+        process, report, _ = program.run("--case", "gemm", *[word for one in options for word in ("--set", one)],
+                                         ranks=ranks)
+        check(process.returncode == 0 and len(report["cases"]) == 1, "the case must run", process)
+        return report["cases"][0]
+
+    untuned = measured()
+    names = {row["name"] for row in program.listed("variants")
+             if row["workload"] == "gemm" and row["role"] == "own" and row["where"] != "cuda"}
+    other = (names - {untuned["variant"]}).pop()
+
+    def entry(variant, rate, **changes):
+        keys = {"operation": "gemm", "device": untuned["device"], "type": "f64", "layout": "nn",
+                "shape": "128x128x128", "variant": variant, **changes}
+        return "[[tuned]]\n" + "".join(f'{key} = "{value}"\n' for key, value in keys.items()) + f"rate = {rate}\n"
+
+    # The fastest that runs here; what no program knows, or what this device does not run, is passed over.
+    table.write_text(entry(other, 2e9) + entry(untuned["variant"], 1e9) + entry("from_another_time", 9e9) +
+                     entry("tuned_tiles", 8e9, config="BM=64,BN=64,BK=16,TM=8,TN=8"))
+    for ranks in (1, 2):
+        check(measured(ranks=ranks)["variant"] == other, f"best on {ranks} ranks must be what was found: {other}")
+    for key in ("run.tuned=off", f"variant={untuned['variant']}", "size=200", "type=f32", "layout=tn"):
+        check(measured(key)["variant"] == untuned["variant"], f"with {key} nothing was found")
+
+    # Of another device, layout, type or operation.
+    for change in ({"device": "another"}, {"layout": "tt"}, {"type": "f32"}, {"operation": "transpose"}):
+        table.write_text(entry(other, 2e9, **change))
+        check(measured()["variant"] == untuned["variant"], f"an entry with {change} must not count")
+
+    table.write_text(entry(other, 2e9) + "rate = 1\n")
+    process = program.call("run", "--case", "gemm", "--set", "size=100", ranks=1)
+    check(process.returncode == 2 and "tuned.toml:" in process.stderr and 'run.tuned = "off"' in process.stderr,
+          "a table that cannot be read must be named", process)
+    check(measured("run.tuned=off")["variant"] == untuned["variant"], "without it the case must run")
+    print("best takes what tuning found")
+
+
+if __name__ == "__main__":
+    main()
