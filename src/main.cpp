@@ -111,6 +111,26 @@ int main(int argc, char** argv) {
   selftest_app->callback(
       [&] { command = [&] { return commands::selftest(selftest, argc, argv); }; });
 
+  commands::TuneArguments tune;
+  CLI::App* const tune_app = app.add_subcommand(
+      "tune", "Find and keep the fastest configurations of an operation on this device");
+  tune_app
+      ->add_option("operation", tune.operation, "A workload with tunable variants, such as gemm")
+      ->required();
+  tune_app
+      ->add_option("--set", tune.sets,
+                   "KEY=VALUE of the case, such as size=[1Ki,4Ki], type=f32, layout=nn, or "
+                   "run.KEY=VALUE; each case of a sweep is tuned")
+      ->allow_extra_args(false);
+  tune_app->add_option("--output", tune.output,
+                       "The table to write, instead of tuned.toml in $XDG_CACHE_HOME/quadrille");
+  tune_app->add_flag(
+      "--exhaustive", tune.exhaustive,
+      "Time every configuration `repetitions` times instead of halving their number");
+  tune_app->add_flag("--restart", tune.restart,
+                     "Begin anew where an earlier search was interrupted");
+  tune_app->callback([&] { command = [&] { return commands::tune(tune, argc, argv); }; });
+
   commands::ListArguments list;
   CLI::App* const list_app =
       app.add_subcommand("list", "List workloads, variants, transports, metrics or faults");

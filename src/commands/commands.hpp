@@ -42,6 +42,17 @@ struct SelftestArguments {
 /// Exit::wrong_result where one is not found, or a run without a fault fails.
 core::Exit selftest(SelftestArguments const& arguments, int& argc, char**& argv);
 
+struct TuneArguments {
+  std::string operation;          ///< a workload with tunable variants
+  std::vector<std::string> sets;  ///< run.KEY=VALUE, or KEY=VALUE of the case
+  std::string output;       ///< the table that takes what is found; "": that of the user's cache
+  bool exhaustive = false;  ///< time everything as `run` does
+  bool restart = false;     ///< forget what an interrupted search has found
+};
+/// Finds the fastest configurations of an operation's variants for the device of one rank, and keeps
+/// them for runs.
+core::Exit tune(TuneArguments const& arguments, int& argc, char**& argv);
+
 struct ListArguments {
   std::string what = "workloads";  ///< workloads | variants | transports | metrics | faults
   bool json = false;

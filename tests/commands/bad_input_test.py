@@ -129,6 +129,18 @@ def main():
     check(process.returncode == 2 and "missing.h5" in process.stderr, "a missing result must be refused", process)
     process = program.call("run", "--no-such-option", ranks=2)
     check(process.returncode == 2, "an unknown option is a usage error", process)
+    for arguments, ranks, code, words in [
+        (["gemm", "--set", "size=64", "--set", "run.device=host"], 1, 3, "no variant of gemm"),
+        (["integral", "--set", "size=64"], 1, 3, "no variant of integral"),
+        (["gem", "--set", "size=64"], 1, 2, "did you mean 'gemm'"),
+        (["gemm"], 1, 2, "size"),
+        (["gemm", "--set", "size=64"], 2, 2, "one rank"),
+        (["gemm", "--set", "size=64", "--output", source], 1, 2, "input.toml"),
+    ]:
+        process = program.call("tune", *arguments, ranks=ranks)
+        said = [line for line in process.stderr.splitlines() if line.startswith(("quadrille:", "FATAL"))]
+        check(process.returncode == code and len(said) == 1 and words in said[0],
+              f"tune {arguments} must end with {code} and '{words}'", process)
     process = program.call("explain", "hiden", ranks=0)
     check(process.returncode == 2 and "hidden" in process.stderr, "the nearest name must be offered", process)
     print("bad input is refused as promised")

@@ -11,6 +11,7 @@
 #include <deque>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,6 +38,8 @@ struct Script {
   /// Whether an execution on data of this seed leaves a wrong result on this rank.
   std::function<bool(kernels::VariantInfo const&, std::uint64_t seed)> is_wrong =
       [](kernels::VariantInfo const&, std::uint64_t) { return false; };
+  /// What tunable variants were told to take.
+  std::map<kernels::VariantInfo const*, kernels::Configuration> configured;
   std::string skipped;         ///< the verdict's
   std::string implementation;  ///< of a variant that has run
   std::vector<measure::Extra> observed;
@@ -105,6 +108,10 @@ class FakeWorkload final : public measure::Workload {
     script_.ran.push_back(set_);
     script_.now += script_.cost(variant, leg);
     output_ = script_.is_wrong(variant, seed_) ? -1 : static_cast<double>(seed_);
+  }
+  void configure(kernels::VariantInfo const& variant,
+                 kernels::Configuration const& configuration) override {
+    script_.configured[&variant] = configuration;
   }
   measure::Verdict validate(comm::World& world) override {
     script_.calls.emplace_back("validate");
