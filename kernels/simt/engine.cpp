@@ -4,6 +4,7 @@
 
 #include "simt/race.hpp"
 #include "simt/scheduler.hpp"
+#include "simt/traffic.hpp"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -175,6 +176,7 @@ void finish_block(Block& block) {
   }
   check_shared_guards(block);
   race::block_ends(block);
+  traffic::block_meets(block);
   e.resident.erase(std::find(e.resident.begin(), e.resident.end(), &block));
   e.free.push_back(&block);
   ++e.finished;
@@ -527,6 +529,7 @@ void run_grid(Launch const& launch, std::function<void()> const& body) {
   }
 
   race::launch_begins(launch);
+  traffic::launch_begins(launch);
   e.running = &e.host;
   do {
     start_block();

@@ -7,7 +7,8 @@
 # libtsan is linked.
 set(options_simt -fsanitize=alignment,null,bounds,shift-exponent,integer-divide-by-zero
   -fsanitize=signed-integer-overflow -fno-sanitize-recover=all
-  -fsanitize=thread --param=tsan-instrument-func-entry-exit=0 -g1)
+  -fsanitize=thread --param=tsan-instrument-func-entry-exit=0 -g1
+  -fno-tree-sra)  # which splits accesses to vectors
 set(options_asan -fno-omit-frame-pointer)
 
 # quadrille_interpreted_MODE: what a target with such kernels links. Tests run these for a shorter time

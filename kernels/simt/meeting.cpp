@@ -6,6 +6,7 @@
 #include "simt/engine.hpp"
 #include "simt/race.hpp"
 #include "simt/scheduler.hpp"
+#include "simt/traffic.hpp"
 
 #include <fmt/format.h>
 
@@ -86,6 +87,7 @@ Votes barrier(int id, unsigned threads, Place place, char const* what, bool pred
       if (race::enabled()) met.push_back(&thread);
     }
     if (!met.empty()) race::join(met);
+    if (threads == block.threads.size()) traffic::block_meets(block);
     b.arrived = 0;
     ++b.phase;
   }

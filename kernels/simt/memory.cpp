@@ -6,6 +6,7 @@
 #include "simt/engine.hpp"
 #include "simt/race.hpp"
 #include "simt/scheduler.hpp"
+#include "simt/traffic.hpp"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -158,7 +159,11 @@ void async_copy(void* to, void const* from, unsigned copied, unsigned written, P
   if (misaligned(to) || (copied > 0 && misaligned(from))) {
     fail(fmt::format("cp.async of {} bytes: an address is not aligned to as much", written), place);
   }
-  if (copied > 0) race::read(from, copied, place);
+  if (copied > 0) {
+    race::read(from, copied, place);
+    traffic::access(from, copied, traffic::Kind::load, place);
+  }
+  traffic::access(to, written, traffic::Kind::store, place);
   race::begin_async(to, written, place, "cp.async");
   AsyncCopy copy{to, from, copied, written, current->copy_group, random() % 2 != 0, {}, place};
   if (copy.read_early) std::memcpy(copy.early, from, copied);

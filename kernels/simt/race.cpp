@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simt/race.hpp"
 
+#include "simt/traffic.hpp"
+
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -966,6 +968,7 @@ void end_async(void* p, std::size_t size, Place place, void const* key) {
 // What g++ calls in instrumented code.
 
 namespace race = quadrille::simt::race;
+namespace traffic = quadrille::simt::traffic;
 
 extern "C" {
 
@@ -980,9 +983,14 @@ void __tsan_vptr_read(void**) {}
 void __tsan_vptr_update(void**, void*);
 void __tsan_vptr_update(void**, void*) {}
 
+constexpr auto traffic_kind_read = traffic::Kind::load;
+constexpr auto traffic_kind_write = traffic::Kind::store;
+
 #define QUAD_TSAN(name, size, kind)                                                    \
   void __tsan_##name(void const* p);                                                   \
   void __tsan_##name(void const* p) {                                                  \
+    traffic::access(p, size, traffic_kind_##kind,                                      \
+                    reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));    \
     if (!race::enabled_flag || quadrille::simt::current == nullptr) return;            \
     race::visit(p, size, race::Kind::kind,                                             \
                 race::site_of(static_cast<void const*>(__builtin_return_address(0)))); \

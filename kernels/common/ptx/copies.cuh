@@ -96,6 +96,7 @@ QUAD_INSTRUCTION T load_streaming(T const* p QUAD_WHERE) {
 #else
   detail::require_alignment(p, sizeof(detail::Bits<T>), "ld.global.nc", where);
   simt::race::read(p, sizeof(T), where);
+  simt::traffic::access(p, sizeof(T), simt::traffic::Kind::load, where);
   T value;
   std::memcpy(static_cast<void*>(&value), static_cast<void const*>(p), sizeof(T));
   return value;
@@ -122,6 +123,7 @@ QUAD_INSTRUCTION T load_evict_first(T const* p QUAD_WHERE) {
 #else
   detail::require_alignment(p, sizeof(detail::Bits<T>), "ld.global.cs", where);
   simt::race::read(p, sizeof(T), where);
+  simt::traffic::access(p, sizeof(T), simt::traffic::Kind::load, where);
   T value;
   std::memcpy(static_cast<void*>(&value), static_cast<void const*>(p), sizeof(T));
   return value;
@@ -146,6 +148,7 @@ QUAD_INSTRUCTION void store_streaming(T* p, std::type_identity_t<T> const& value
 #else
   detail::require_alignment(p, sizeof(detail::Bits<T>), "st.global.cs", where);
   simt::race::write(p, sizeof(T), where);
+  simt::traffic::access(p, sizeof(T), simt::traffic::Kind::store, where);
   std::memcpy(static_cast<void*>(p), static_cast<void const*>(&value), sizeof(T));
 #endif
 }

@@ -31,6 +31,7 @@
 
 #include "simt/engine.hpp"
 #include "simt/race.hpp"
+#include "simt/traffic.hpp"
 
 #include <cstring>
 #include <source_location>

@@ -90,8 +90,10 @@ QUAD_SIMT_MODEL void matrices(std::uint32_t* registers, void const* row, simt::P
     simt::shared_offset(row, where);
     if constexpr (kLoad) {
       simt::race::read(row, 16, where);
+      simt::traffic::access(row, 16, simt::traffic::Kind::load, where);
     } else {
       simt::race::write(const_cast<void*>(row), 16, where);
+      simt::traffic::access(row, 16, simt::traffic::Kind::store, where);
     }
   }
   MatrixRow argument{static_cast<unsigned char*>(const_cast<void*>(row)), registers};
