@@ -4,6 +4,7 @@
 
 #include "common/tunable.hpp"
 #include "common/variant.hpp"
+#include "gemm/gemm_access.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +17,9 @@ namespace quadrille::kernels::gemm {
 /// With beta == 0, C is written and never read. Any extent may be 0.
 struct Problem {
   static constexpr std::string_view kOperation = "gemm";
+  struct Notes {
+    Pattern pattern{};  ///< what a block asks of memory
+  };
 
   device::MatrixView a;
   device::MatrixView b;

@@ -24,6 +24,19 @@ namespace {
 
 inline constexpr int kTile = 32;
 
+/// A warp reads one word of A and a row of B.
+constexpr Access kAccesses[]{{Memory::a, 1, 1,
+                              [](int t, int) {
+                                return Place{t / kTile, 0};
+                              }},
+                             {Memory::b, 1, 1,
+                              [](int t, int) {
+                                return Place{0, t % kTile};
+                              }},
+                             {Memory::c, 1, 1, [](int t, int) {
+                                return Place{t / kTile, t % kTile};
+                              }}};
+
 #ifdef QUAD_KERNELS
 
 __global__ void __launch_bounds__(kTile* kTile) gemm_coalesced_kernel(Operands<float> p) {
@@ -45,14 +58,16 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 }  // namespace
 
-extern constinit Variant<Problem> const coalesced{{.name = "coalesced",
-                                                   .where = Where::cuda,
-                                                   .types = {core::DataType::f32},
-                                                   .needs = {.layouts = {Layout::nn},
-                                                             .most_extent = kMostCudaExtent,
-                                                             .most_rows = kMostTileRows * kTile},
-                                                   .source = "after Boehm 2022",
-                                                   .summary = "a warp along a row of C"},
-                                                  QUAD_KERNEL_LAUNCH(launch)};
+extern constinit Variant<Problem> const coalesced{
+    {.name = "coalesced",
+     .where = Where::cuda,
+     .types = {core::DataType::f32},
+     .needs = {.layouts = {Layout::nn},
+               .most_extent = kMostCudaExtent,
+               .most_rows = kMostTileRows * kTile},
+     .source = "after Boehm 2022",
+     .summary = "a warp along a row of C"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.pattern = {kTile * kTile, kTile, kTile, 1, kAccesses}}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -24,6 +24,19 @@ namespace {
 
 inline constexpr int kTile = 32;
 
+/// Lanes are in rows of their own: all of a warp read other sectors of A, and one word of B.
+constexpr Access kAccesses[]{{Memory::a, 1, 1,
+                              [](int t, int) {
+                                return Place{t % kTile, 0};
+                              }},
+                             {Memory::b, 1, 1,
+                              [](int t, int) {
+                                return Place{0, t / kTile};
+                              }},
+                             {Memory::c, 1, 1, [](int t, int) {
+                                return Place{t % kTile, t / kTile};
+                              }}};
+
 #ifdef QUAD_KERNELS
 
 template <class T>
@@ -61,6 +74,7 @@ extern constinit Variant<Problem> const naive{
                .most_rows = kMostTileRows * kTile},
      .source = "after Boehm 2022",
      .summary = "one element of C per thread, uncoalesced"},
-    QUAD_KERNEL_LAUNCH(launch)};
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.pattern = {kTile * kTile, kTile, kTile, 1, kAccesses}}}};
 
 }  // namespace quadrille::kernels::gemm

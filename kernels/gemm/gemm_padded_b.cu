@@ -29,6 +29,37 @@ inline constexpr int kRows = 8, kCols = 8;  // of one thread
 inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
 inline constexpr int kPadding = 5;
 
+constexpr int first_row(int t) { return t / (kBN / kCols) * kRows; }
+constexpr int first_col(int t) { return t % (kBN / kCols) * kCols; }
+constexpr Access kAccesses[]{
+    {Memory::a, 4, 1,
+     [](int t, int) {
+       return Place{t / (kBK / 4), t % (kBK / 4) * 4};
+     }},
+    {Memory::b, 4, 1,
+     [](int t, int) {
+       return Place{t / (kBN / 4), t % (kBN / 4) * 4};
+     }},
+    {Memory::c, 4, kRows* kCols / 4,
+     [](int t, int s) {
+       return Place{first_row(t) + s / (kCols / 4), first_col(t) + s % (kCols / 4) * 4};
+     }},
+    {Memory::shared_store, 1, 4,
+     [](int t, int e) {
+       return Place{0, (t % (kBK / 4) * 4 + e) * kBM + t / (kBK / 4)};
+     }},
+    {Memory::shared_store, 1, 4,
+     [](int t, int e) {
+       return Place{0, t / (kBN / 4) * (kBN + kPadding) + t % (kBN / 4) * 4 + e};
+     }},
+    {Memory::shared_load, 1, kBK* kRows,
+     [](int t, int s) {
+       return Place{0, s / kRows * kBM + first_row(t) + s % kRows};
+     }},
+    {Memory::shared_load, 1, kBK* kCols, [](int t, int s) {
+       return Place{0, s / kCols * (kBN + kPadding) + first_col(t) + s % kCols};
+     }}};
+
 #ifdef QUAD_KERNELS
 
 __global__ void __launch_bounds__(kThreads, 2) gemm_padded_b_kernel(Operands<float> p) {
@@ -96,16 +127,18 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 }  // namespace
 
-extern constinit Variant<Problem> const padded_b{{.name = "padded_b",
-                                                  .where = Where::cuda,
-                                                  .types = {core::DataType::f32},
-                                                  .needs = {.layouts = {Layout::nn},
-                                                            .row_bytes = 16,
-                                                            .alignment = 16,
-                                                            .most_extent = kMostCudaExtent,
-                                                            .most_rows = kMostTileRows * kBM},
-                                                  .source = "after Boehm 2022",
-                                                  .summary = "B padded against bank conflicts"},
-                                                 QUAD_KERNEL_LAUNCH(launch)};
+extern constinit Variant<Problem> const padded_b{
+    {.name = "padded_b",
+     .where = Where::cuda,
+     .types = {core::DataType::f32},
+     .needs = {.layouts = {Layout::nn},
+               .row_bytes = 16,
+               .alignment = 16,
+               .most_extent = kMostCudaExtent,
+               .most_rows = kMostTileRows * kBM},
+     .source = "after Boehm 2022",
+     .summary = "B padded against bank conflicts"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kAccesses}}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -24,6 +24,23 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
+/// Of tiles of 32 x 32.
+constexpr int kSide = 32;
+constexpr Place own(int t, int) { return {t / kSide, t % kSide}; }
+constexpr Place own_word(int t, int) { return {0, t}; }
+constexpr Access kAccesses[]{{Memory::a, 1, 1, own},
+                             {Memory::b, 1, 1, own},
+                             {Memory::c, 1, 1, own},
+                             {Memory::shared_store, 1, 1, own_word},
+                             {Memory::shared_store, 1, 1, own_word},
+                             {Memory::shared_load, 1, kSide,
+                              [](int t, int q) {
+                                return Place{0, t / kSide * kSide + q};
+                              }},
+                             {Memory::shared_load, 1, kSide, [](int t, int q) {
+                                return Place{0, q * kSide + t % kSide};
+                              }}};
+
 #ifdef QUAD_KERNELS
 
 template <class T, int kTile>
@@ -77,7 +94,8 @@ extern constinit Variant<Problem> const shared_tile{
                .most_rows = kMostTileRows * 32},
      .source = "after Boehm 2022",
      .summary = "32 x 32 tiles in shared memory"},
-    QUAD_KERNEL_LAUNCH(launch<32>)};
+    QUAD_KERNEL_LAUNCH(launch<32>),
+    {.notes = {.pattern = {kSide * kSide, kSide, kSide, kSide, kAccesses}}}};
 
 extern constinit Variant<Problem> const shared_tile_8{
     {.name = "shared_tile_8",

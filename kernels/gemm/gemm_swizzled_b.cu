@@ -29,6 +29,38 @@ inline constexpr int kBK = 8;
 inline constexpr int kRows = 8, kCols = 8;  // of one thread
 inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
 
+constexpr int first_row(int t) { return t / (kBN / kCols) * kRows; }
+constexpr int first_col(int t) { return t % (kBN / kCols) * kCols; }
+constexpr Access kAccesses[]{
+    {Memory::a, 4, 1,
+     [](int t, int) {
+       return Place{t / (kBK / 4), t % (kBK / 4) * 4};
+     }},
+    {Memory::b, 4, 1,
+     [](int t, int) {
+       return Place{t / (kBN / 4), t % (kBN / 4) * 4};
+     }},
+    {Memory::c, 4, kRows* kCols / 4,
+     [](int t, int s) {
+       return Place{first_row(t) + s / (kCols / 4), first_col(t) + s % (kCols / 4) * 4};
+     }},
+    {Memory::shared_store, 1, 4,
+     [](int t, int e) {
+       return Place{0, (t % (kBK / 4) * 4 + e) * kBM + t / (kBK / 4)};
+     }},
+    {Memory::shared_store, 1, 4,
+     [](int t, int e) {
+       int const j = t % (kBN / 4) * 4;
+       return Place{0, t / (kBN / 4) * kBN + (j % kCols + e) * (kBN / kCols) + j / kCols};
+     }},
+    {Memory::shared_load, 1, kBK* kRows,
+     [](int t, int s) {
+       return Place{0, s / kRows * kBM + first_row(t) + s % kRows};
+     }},
+    {Memory::shared_load, 1, kBK* kCols, [](int t, int s) {
+       return Place{0, s / kCols * kBN + s % kCols * (kBN / kCols) + first_col(t) / kCols};
+     }}};
+
 #ifdef QUAD_KERNELS
 
 __global__ void __launch_bounds__(kThreads, 2) gemm_swizzled_b_kernel(Operands<float> p) {
@@ -109,6 +141,7 @@ extern constinit Variant<Problem> const swizzled_b{
                .most_rows = kMostTileRows * kBM},
      .source = "after Boehm 2022",
      .summary = "B reordered against bank conflicts"},
-    QUAD_KERNEL_LAUNCH(launch)};
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kAccesses}}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -27,6 +27,34 @@ inline constexpr int kBK = 8;
 inline constexpr int kRows = 8;  // of one thread
 inline constexpr int kThreads = kBM * kBN / kRows;
 
+constexpr Access kAccesses[]{{Memory::a, 1, 1,
+                              [](int t, int) {
+                                return Place{t / kBK, t % kBK};
+                              }},
+                             {Memory::b, 1, 1,
+                              [](int t, int) {
+                                return Place{t / kBN, t % kBN};
+                              }},
+                             {Memory::c, 1, kRows,
+                              [](int t, int r) {
+                                return Place{t / kBN * kRows + r, t % kBN};
+                              }},
+                             {Memory::shared_store, 1, 1,
+                              [](int t, int) {
+                                return Place{0, t};
+                              }},
+                             {Memory::shared_store, 1, 1,
+                              [](int t, int) {
+                                return Place{0, t};
+                              }},
+                             {Memory::shared_load, 1, kBK,
+                              [](int t, int q) {
+                                return Place{0, q * kBN + t % kBN};
+                              }},
+                             {Memory::shared_load, 1, kBK* kRows, [](int t, int s) {
+                                return Place{0, (t / kBN * kRows + s % kRows) * kBK + s / kRows};
+                              }}};
+
 #ifdef QUAD_KERNELS
 static_assert(kBM * kBK == kThreads && kBN * kBK == kThreads, "one element of A and B each");
 
@@ -76,14 +104,16 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 }  // namespace
 
-extern constinit Variant<Problem> const thread_tile_1d{{.name = "thread_tile_1d",
-                                                        .where = Where::cuda,
-                                                        .types = {core::DataType::f32},
-                                                        .needs = {.layouts = {Layout::nn},
-                                                                  .most_extent = kMostCudaExtent,
-                                                                  .most_rows = kMostTileRows * kBM},
-                                                        .source = "after Boehm 2022",
-                                                        .summary = "thread tile 8 x 1"},
-                                                       QUAD_KERNEL_LAUNCH(launch)};
+extern constinit Variant<Problem> const thread_tile_1d{
+    {.name = "thread_tile_1d",
+     .where = Where::cuda,
+     .types = {core::DataType::f32},
+     .needs = {.layouts = {Layout::nn},
+               .most_extent = kMostCudaExtent,
+               .most_rows = kMostTileRows * kBM},
+     .source = "after Boehm 2022",
+     .summary = "thread tile 8 x 1"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kAccesses}}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -32,6 +32,36 @@ inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
 inline constexpr int kRowsA = kThreads / kBK;
 inline constexpr int kRowsB = kThreads / kBN;
 
+constexpr int first_row(int t) { return t / (kBN / kCols) * kRows; }
+constexpr int first_col(int t) { return t % (kBN / kCols) * kCols; }
+constexpr Access kAccesses[]{{Memory::a, 1, kBM / kRowsA,
+                              [](int t, int s) {
+                                return Place{t / kBK + s * kRowsA, t % kBK};
+                              }},
+                             {Memory::b, 1, kBK / kRowsB,
+                              [](int t, int s) {
+                                return Place{t / kBN + s * kRowsB, t % kBN};
+                              }},
+                             {Memory::c, 1, kRows* kCols,
+                              [](int t, int s) {
+                                return Place{first_row(t) + s / kCols, first_col(t) + s % kCols};
+                              }},
+                             {Memory::shared_store, 1, kBM / kRowsA,
+                              [](int t, int s) {
+                                return Place{0, t + s * kThreads};
+                              }},
+                             {Memory::shared_store, 1, kBK / kRowsB,
+                              [](int t, int s) {
+                                return Place{0, t + s * kThreads};
+                              }},
+                             {Memory::shared_load, 1, kBK* kRows,
+                              [](int t, int s) {
+                                return Place{0, (first_row(t) + s % kRows) * kBK + s / kRows};
+                              }},
+                             {Memory::shared_load, 1, kBK* kCols, [](int t, int s) {
+                                return Place{0, s / kCols * kBN + first_col(t) + s % kCols};
+                              }}};
+
 #ifdef QUAD_KERNELS
 // Two blocks of f32 share a multiprocessor; in f64 the accumulators of one take half of its
 // registers.
@@ -119,6 +149,7 @@ extern constinit Variant<Problem> const thread_tile_2d{
      .preference = 20,
      .source = "after Boehm 2022",
      .summary = "thread tile 8 x 8"},
-    QUAD_KERNEL_LAUNCH(launch)};
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kAccesses}}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -31,6 +31,36 @@ inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
 inline constexpr int kRowsA = kThreads / kBK;
 inline constexpr int kRowsB = kThreads / kBN;
 
+constexpr int first_row(int t) { return t / (kBN / kCols) * kRows; }
+constexpr int first_col(int t) { return t % (kBN / kCols) * kCols; }
+constexpr Access kAccesses[]{{Memory::a, 1, kBM / kRowsA,
+                              [](int t, int s) {
+                                return Place{t / kBK + s * kRowsA, t % kBK};
+                              }},
+                             {Memory::b, 1, kBK / kRowsB,
+                              [](int t, int s) {
+                                return Place{t / kBN + s * kRowsB, t % kBN};
+                              }},
+                             {Memory::c, 1, kRows* kCols,
+                              [](int t, int s) {
+                                return Place{first_row(t) + s / kCols, first_col(t) + s % kCols};
+                              }},
+                             {Memory::shared_store, 1, kBM / kRowsA,
+                              [](int t, int s) {
+                                return Place{0, t % kBK * kBM + t / kBK + s * kRowsA};
+                              }},
+                             {Memory::shared_store, 1, kBK / kRowsB,
+                              [](int t, int s) {
+                                return Place{0, t + s * kThreads};
+                              }},
+                             {Memory::shared_load, 1, kBK* kRows,
+                              [](int t, int s) {
+                                return Place{0, s / kRows * kBM + first_row(t) + s % kRows};
+                              }},
+                             {Memory::shared_load, 1, kBK* kCols, [](int t, int s) {
+                                return Place{0, s / kCols * kBN + first_col(t) + s % kCols};
+                              }}};
+
 #ifdef QUAD_KERNELS
 
 __global__ void __launch_bounds__(kThreads, 2) gemm_transposed_a_kernel(Operands<float> p) {
@@ -97,14 +127,16 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 }  // namespace
 
-extern constinit Variant<Problem> const transposed_a{{.name = "transposed_a",
-                                                      .where = Where::cuda,
-                                                      .types = {core::DataType::f32},
-                                                      .needs = {.layouts = {Layout::nn},
-                                                                .most_extent = kMostCudaExtent,
-                                                                .most_rows = kMostTileRows * kBM},
-                                                      .source = "after Boehm 2022",
-                                                      .summary = "A by columns in shared memory"},
-                                                     QUAD_KERNEL_LAUNCH(launch)};
+extern constinit Variant<Problem> const transposed_a{
+    {.name = "transposed_a",
+     .where = Where::cuda,
+     .types = {core::DataType::f32},
+     .needs = {.layouts = {Layout::nn},
+               .most_extent = kMostCudaExtent,
+               .most_rows = kMostTileRows * kBM},
+     .source = "after Boehm 2022",
+     .summary = "A by columns in shared memory"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kAccesses}}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -5,7 +5,6 @@
 #include "core/types.hpp"
 
 #include <cstdint>
-#include <span>
 
 /// Model of the bank conflicts of a tree in shared memory.
 namespace quadrille::kernels::reduction {
@@ -18,10 +17,6 @@ struct TreeStep {
   unsigned to = 0;
   unsigned from = 0;
 };
-
-/// Passes that shared memory needs for one request of a warp: lanes access the 4-byte `words`, of
-/// which 32 banks give one each at a time, a word once for all lanes that want it.
-int wavefronts_of(std::span<unsigned const> words);
 
 /// Wavefronts beyond one for each request.
 struct Conflicts {

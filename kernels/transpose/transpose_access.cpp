@@ -5,7 +5,6 @@
 #include "transpose/transpose_layout.hpp"
 
 #include <array>
-#include <set>
 
 namespace quadrille::kernels::transpose {
 namespace {
@@ -44,17 +43,6 @@ Sectors swizzled(std::int64_t in_ld, std::int64_t out_ld) {
 }
 
 }  // namespace
-
-int sectors_of(std::span<std::int64_t const> addresses, std::int64_t access_bytes) {
-  std::set<std::int64_t> sectors;
-  for (std::int64_t const address : addresses) {
-    for (std::int64_t s = address / kSectorBytes; s <= (address + access_bytes - 1) / kSectorBytes;
-         ++s) {
-      sectors.insert(s);
-    }
-  }
-  return static_cast<int>(sectors.size());
-}
 
 template <int kBlockCols>
 std::optional<Sectors> sectors_of_elements(std::size_t element_bytes, std::int64_t in_ld,

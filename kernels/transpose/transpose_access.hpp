@@ -2,18 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/access.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 
 namespace quadrille::kernels::transpose {
-
-/// Memory moves in sectors of so many bytes.
-inline constexpr std::int64_t kSectorBytes = 32;
-
-/// Sectors that one request of a warp touches: lanes access `access_bytes` each at `addresses`.
-int sectors_of(std::span<std::int64_t const> addresses, std::int64_t access_bytes);
 
 /// Sectors per request, averaged over the warps of a block.
 struct Sectors {

@@ -387,9 +387,11 @@ constexpr Metric kFurther[]{
      "cannot\n"
      "be made to forget, as on file systems in memory, \"page cache\" is said."},
     {"bank conflicts", "wavefronts",
-     "reduction: passes of shared memory beyond one for each request of a warp, of one rank, by "
-     "a\n"
-     "model from the addresses that the kernel's threads access."},
+     "reduction, gemm: passes of shared memory beyond those that requests of warps need without\n"
+     "conflicts, of one rank, by a model from the addresses that the kernel's threads access."},
+    {"second-level cache", "B/s",
+     "gemm: what blocks read of tiles and write of C, by the same model; first-level cache: every\n"
+     "32-byte sector that a request of a warp touches. Shared memory: its wavefronts."},
 };
 
 }  // namespace

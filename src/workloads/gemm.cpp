@@ -164,7 +164,29 @@ class Gemm final : public measure::Workload {
   }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    row_of<gemm::Problem>(variant).launch(configured(variant), world.stream());
+    launched_ = &row_of<gemm::Problem>(variant);
+    launched_->launch(configured(variant), world.stream());
+  }
+
+  /// What the technique's own addresses ask of caches and shared memory, on one rank.
+  std::vector<measure::Extra> observed() override {
+    if (p_.beta != 0) return {};
+    auto const traffic = gemm::traffic_of(launched_->specifics.notes.pattern, m_, n_, k_,
+                                          static_cast<std::int64_t>(core::size_of(case_.type)));
+    if (!traffic) return {};
+    auto const sectors = traffic->global_loads.parts + traffic->global_stores.parts;
+    std::vector<measure::Extra> all{
+        {"first-level cache", static_cast<double>(kernels::kSectorBytes * sectors), "B/s"}};
+    if (traffic->l2_bytes == 0) return all;
+    gemm::Requests const& loads = traffic->shared_loads;
+    gemm::Requests const& stores = traffic->shared_stores;
+    all.push_back({"second-level cache", traffic->l2_bytes, "B/s"});
+    all.push_back({"shared memory", static_cast<double>(loads.parts + stores.parts), "wavefronts"});
+    all.push_back(
+        {"bank conflicts, loads", static_cast<double>(loads.parts - loads.least), "wavefronts"});
+    all.push_back(
+        {"bank conflicts, stores", static_cast<double>(stores.parts - stores.least), "wavefronts"});
+    return all;
   }
 
   std::string implementation(kernels::VariantInfo const& variant) const override {
@@ -235,6 +257,7 @@ class Gemm final : public measure::Workload {
   gemm::Problem problem_;  // without memory before prepare()
   std::map<kernels::VariantInfo const*, kernels::Configuration> configurations_;
   std::map<kernels::VariantInfo const*, std::string> refusals_;  ///< why `config` is none for it
+  kernels::Variant<gemm::Problem> const* launched_ = nullptr;
   Product product_;
   device::Matrix a_, b_, c_, c0_;
   device::Buffer<std::byte> scratch_;

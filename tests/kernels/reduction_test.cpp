@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduction/reduction.hpp"
 
+#include "common/access.hpp"
 #include "kernels/host_kernels.hpp"
 #include "reduction/reduction_access.hpp"
 #include "support/expect_fails.hpp"
@@ -391,10 +392,10 @@ TEST(Reduction, TableSaysWhatTheVendorHas) {
 }
 
 TEST(ReductionAccess, CountsTheWordsThatABankHasToGiveInTurn) {
-  std::vector<unsigned> words(32);
+  std::vector<std::int64_t> offsets(32);
   auto const strided = [&](unsigned stride) {
-    for (unsigned lane = 0; lane < 32; ++lane) words[lane] = stride * lane;
-    return wavefronts_of(words);
+    for (unsigned lane = 0; lane < 32; ++lane) offsets[lane] = 4 * stride * lane;
+    return wavefronts_of(offsets, 4).needed;
   };
   EXPECT_EQ(strided(0), 1);  // one word for all
   EXPECT_EQ(strided(1), 1);
@@ -402,7 +403,7 @@ TEST(ReductionAccess, CountsTheWordsThatABankHasToGiveInTurn) {
   EXPECT_EQ(strided(3), 1);
   EXPECT_EQ(strided(8), 8);
   EXPECT_EQ(strided(32), 32);
-  EXPECT_EQ(wavefronts_of(std::span{words}.first(8)), 8);
+  EXPECT_EQ(wavefronts_of(std::span{offsets}.first(8), 4).needed, 8);
 }
 
 TEST(ReductionAccess, HasTheConflictsThatAProfilerCounted) {

@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "gemm/gemm.hpp"
+#include "reduction/reduction.hpp"
+#include "simt/traffic.hpp"
+#include "support/kernel_test.hpp"
+#include "support/rows.hpp"
+#include "transpose/transpose.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <vector>
+
+namespace quadrille::simt::traffic {
+
+void PrintTo(Count const& count, std::ostream* out);
+void PrintTo(Count const& count, std::ostream* out) {
+  *out << count.requests << " requests, " << count.parts << " parts, least " << count.least;
+}
+
+}  // namespace quadrille::simt::traffic
+
+/// What techniques say of their accesses, beside what the interpreter sees them do.
+namespace quadrille::kernels {
+namespace {
+
+using simt::traffic::Count;
+using simt::traffic::Counts;
+using simt::traffic::KernelCounts;
+using test::DeviceArray;
+
+/// Of the first kernel that `launch` launches, in one order.
+Counts counted(std::function<void()> const& launch) {
+  simt::Schedule schedule;
+  schedule.finds_races = false;
+  simt::set_schedule(schedule);
+  simt::traffic::start();
+  launch();
+  std::vector<KernelCounts> const all = simt::traffic::stop();
+  EXPECT_FALSE(all.empty());
+  return all.empty() ? Counts{} : all[0].counts;
+}
+
+Count as_counted(gemm::Requests const& predicted) {
+  return {predicted.requests, predicted.parts, predicted.least};
+}
+
+template <class T>
+void expect_predicted(Variant<gemm::Problem> const& row, std::int64_t m, std::int64_t n,
+                      std::int64_t k) {
+  SCOPED_TRACE(std::string{row.name});
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  auto const matrix = [&](std::int64_t rows, std::int64_t cols) {
+    return DeviceArray<T>{device, stream,
+                          std::vector<T>(static_cast<std::size_t>(rows * cols), T{1})};
+  };
+  auto const a = matrix(m, k), b = matrix(k, n), c = matrix(m, n);
+  constexpr core::DataType kType = core::type_of<T>();
+  gemm::Problem p;
+  p.a = {a.data(), kType, m, k, k};
+  p.b = {b.data(), kType, k, n, n};
+  p.c = {c.data(), kType, m, n, n};
+
+  Counts const got = counted([&] { row.launch(p, stream); });
+  auto const want = gemm::traffic_of(row.specifics.notes.pattern, m, n, k, sizeof(T));
+
+  ASSERT_TRUE(want);
+  EXPECT_EQ(got.global_loads, as_counted(want->global_loads)) << "global loads";
+  EXPECT_EQ(got.global_stores, as_counted(want->global_stores)) << "global stores";
+  EXPECT_EQ(got.shared_loads, as_counted(want->shared_loads)) << "shared loads";
+  EXPECT_EQ(got.shared_stores, as_counted(want->shared_stores)) << "shared stores";
+}
+
+TEST(GemmAccess, IsWhatTheInterpreterCounts) {
+  int described = 0;
+  for (Variant<gemm::Problem> const& row : gemm::variants()) {
+    if (row.specifics.notes.pattern.accesses.empty()) continue;
+    ++described;
+    expect_predicted<float>(row, 128, 256, 32);
+    if (row.supports(core::DataType::f64)) expect_predicted<double>(row, 128, 128, 32);
+  }
+  EXPECT_EQ(described, 9);
+}
+
+// One block and tile of f32, 128 x 128 x 8, 8 warps. Words of B that a warp reads are 8 apart: 4-way
+// unless they are reordered, and padding rows changes nothing. Storing A transposed is 8-way by single
+// words, 2-way by four; storing B is free by 16 bytes, 4-way by single words, 2-way reordered.
+TEST(GemmAccess, HasTheBankConflictsOfTheLadder) {
+  using Conflicts = std::pair<std::int64_t, std::int64_t>;  // loads, stores
+  auto const conflicts = [](std::string_view name, std::int64_t k = 8) {
+    auto const& row = test::row(gemm::variants(), name, device::Kind::cuda);
+    auto const traffic = gemm::traffic_of(row.specifics.notes.pattern, 128, 128, k, 4);
+    return traffic ? Conflicts{traffic->shared_loads.parts - traffic->shared_loads.least,
+                               traffic->shared_stores.parts - traffic->shared_stores.least}
+                   : Conflicts{-1, -1};
+  };
+  constexpr std::int64_t kOfB = 8 * 8 * 8 * 3;
+  EXPECT_EQ(conflicts("shared_tile", 32), (Conflicts{0, 0}));
+  EXPECT_EQ(conflicts("transposed_a"), (Conflicts{kOfB, 8 * 4 * 7}));
+  EXPECT_EQ(conflicts("vectorized"), (Conflicts{kOfB, 8 * 4}));
+  EXPECT_EQ(conflicts("swizzled_b"), (Conflicts{0, 8 * 4 + 8 * 4}));
+  EXPECT_EQ(conflicts("padded_b"), (Conflicts{kOfB, 8 * 4 + 8 * 4 * 3}));
+}
+
+TEST(GemmAccess, OfTilesThatDoNotFillTheMatricesIsNotPredicted) {
+  auto const& pattern =
+      test::row(gemm::variants(), "vectorized", device::Kind::cuda).specifics.notes.pattern;
+  EXPECT_TRUE(gemm::traffic_of(pattern, 128, 128, 8, 4));
+  EXPECT_FALSE(gemm::traffic_of(pattern, 129, 128, 8, 4));
+  EXPECT_FALSE(gemm::traffic_of(pattern, 128, 64, 8, 4));
+  EXPECT_FALSE(gemm::traffic_of(pattern, 128, 128, 12, 4));
+  EXPECT_FALSE(gemm::traffic_of({}, 128, 128, 8, 4));
+  // Four tiles of A and of B, 128 sectors each; of C 16 for each row, written in halves.
+  EXPECT_EQ(gemm::traffic_of(pattern, 256, 128, 16, 4)->l2_bytes,
+            32 * (4 * 2 * 128 + 2 * 256 * 16));
+}
+
+TEST(ReductionAccess, IsWhatTheInterpreterCounts) {
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  constexpr std::int64_t kBlocks = 3, kElements = kBlocks * 256;
+  DeviceArray<float> const x{device, stream, std::vector<float>(kElements, 1)};
+  DeviceArray<double> const result{device, stream, 1};
+  auto const bytes = static_cast<std::int64_t>(reduction::scratch_bytes(kElements));
+  DeviceArray<unsigned char> const scratch{
+      device, stream, std::vector<unsigned char>(static_cast<std::size_t>(bytes))};
+  reduction::Problem p;
+  p.x = x.data();
+  p.n = kElements;
+  p.type = p.accumulator = core::DataType::f32;
+  p.result = result.data();
+  p.scratch = scratch.data();
+  p.scratch_bytes = static_cast<std::size_t>(bytes);
+  int described = 0;
+  for (Variant<reduction::Problem> const& row : reduction::variants()) {
+    if (row.specifics.notes.conflicts == nullptr) continue;
+    SCOPED_TRACE(std::string{row.name});
+    ++described;
+
+    Counts const got = counted([&] { row.launch(p, stream); });
+
+    reduction::Conflicts const want = row.specifics.notes.conflicts(kElements);
+    EXPECT_EQ(got.shared_loads.parts - got.shared_loads.least, want.loads);
+    EXPECT_EQ(got.shared_stores.parts - got.shared_stores.least, want.stores);
+    EXPECT_EQ(got.global_loads, (Count{kElements / 32, kElements / 8, 0}));
+    if (row.name == std::string_view{"interleaved"}) {
+      EXPECT_EQ(want.stores, 35 * kBlocks);
+    }
+  }
+  EXPECT_GE(described, 3);
+}
+
+template <class T>
+void expect_predicted(Variant<transpose::Problem> const& row) {
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  constexpr std::int64_t kSide = 256;
+  auto const predict = row.specifics.notes.sectors;
+  auto const want = predict == nullptr ? std::nullopt : predict(sizeof(T), kSide, kSide);
+  if (!want || !row.supports(core::type_of<T>())) return;
+  SCOPED_TRACE(std::string{row.name});
+  DeviceArray<T> const in{device, stream, std::vector<T>(kSide * kSide, T{1})};
+  DeviceArray<T> const out{device, stream, kSide * kSide};
+  constexpr core::DataType kType = core::type_of<T>();
+
+  Counts const got = counted([&] {
+    row.launch({{in.data(), kType, kSide, kSide, kSide}, {out.data(), kType, kSide, kSide, kSide}},
+               stream);
+  });
+
+  auto const of_request = [](Count const& count) {
+    return static_cast<double>(count.parts) / static_cast<double>(count.requests);
+  };
+  EXPECT_EQ(of_request(got.global_loads), want->read);
+  EXPECT_EQ(of_request(got.global_stores), want->written);
+}
+
+TEST(TransposeAccess, IsWhatTheInterpreterCounts) {
+  for (Variant<transpose::Problem> const& row : transpose::variants()) {
+    if (!row.runs_on(device::Kind::cuda) || row.in_place) continue;
+    expect_predicted<float>(row);
+    expect_predicted<double>(row);
+    expect_predicted<std::int8_t>(row);
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::kernels
