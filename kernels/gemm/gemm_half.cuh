@@ -174,11 +174,11 @@ struct HalfTile {
 /// The first row and column of the block in C. Blocks go in slabs of `raster` columns of blocks, row
 /// by row, in every other slab from the last row to the first: blocks that run together, also where
 /// one slab ends and the next begins, share rows of A in L2.
-struct Corner {
+struct BlockCorner {
   int row, col;
 
   template <class Tile, class T>
-  __device__ static Corner of(HalfOperands<T> const& p) {
+  __device__ static BlockCorner of(HalfOperands<T> const& p) {
     constexpr HalfConfig kConfig = Tile::kConfig;
     int const tiles_m = (p.m + kConfig.bm - 1) / kConfig.bm;
     int const tiles_n = (p.n + kConfig.bn - 1) / kConfig.bn;
@@ -251,7 +251,7 @@ class Chunks {
  public:
   using T = typename Tile::Type;
 
-  __device__ Chunks(HalfOperands<T> const& p, Corner corner)
+  __device__ Chunks(HalfOperands<T> const& p, BlockCorner corner)
       : a_{p.a + corner.row * p.lda, p.lda},
         b_{p.b + (Tile::kTransposedB ? corner.col * p.ldb : corner.col), p.ldb},
         ldb_{p.ldb},
@@ -305,7 +305,7 @@ __device__ void exchange(T& x, T& y) {
 
 /// Where a warp and a lane are in their block.
 template <class Tile>
-struct Place {
+struct WarpPlace {
   int warp = static_cast<int>(threadIdx.x) / 32;
   int lane = static_cast<int>(threadIdx.x) % 32;
   int row = warp / Tile::kWarpsN * Tile::kConfig.warp_m;  // of the warp tile
@@ -377,7 +377,7 @@ class WmmaWarp {
   }
 
  private:
-  Place<Tile> place_;
+  WarpPlace<Tile> place_;
   Fragment<ptx::wmma::accumulator, Sum> sums_[kM][kN];
 };
 
@@ -483,7 +483,7 @@ class MmaWarp {
 
   /// Updates C from registers.
   template <class Out>
-  __device__ void write(HalfOperands<T> const& p, Corner corner) const {
+  __device__ void write(HalfOperands<T> const& p, BlockCorner corner) const {
 #pragma unroll
     for (int i = 0; i < kM; ++i) {
 #pragma unroll
@@ -502,7 +502,7 @@ class MmaWarp {
   }
 
  private:
-  Place<Tile> place_;
+  WarpPlace<Tile> place_;
   Mma<T, Sum> sums_[kM][kN];
 };
 
@@ -536,7 +536,7 @@ __device__ void write_strip(HalfOperands<T> const& p, int row, int col, Sum cons
 
 /// Updates C by all threads, where the ring is no longer read.
 template <class Tile>
-__device__ void write(HalfOperands<typename Tile::Type> const& p, Corner corner,
+__device__ void write(HalfOperands<typename Tile::Type> const& p, BlockCorner corner,
                       Warp<Tile> const& warp, typename Tile::Type* shared) {
   using T = typename Tile::Type;
   using Sum = typename Tile::Sum;
@@ -547,7 +547,7 @@ __device__ void write(HalfOperands<typename Tile::Type> const& p, Corner corner,
     }
     warp.template write<T>(p, corner);
   } else {
-    Place<Tile> const place;
+    WarpPlace<Tile> const place;
     Sum* const strip = reinterpret_cast<Sum*>(shared) + place.warp * Tile::kStrip;
     __syncthreads();  // all have read the last chunk
 #pragma unroll

@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   constexpr bool kTwo = kConfig.two_registers != TwoRegisters::none;
   static_assert(kSlots > 1);
   QUAD_DYNAMIC_SHARED(T, shared);
-  Corner const corner = Corner::of<Tile>(p);
+  BlockCorner const corner = BlockCorner::of<Tile>(p);
   Chunks<Tile> chunks{p, corner};
   Warp<Tile> warp;
   typename Warp<Tile>::Fragments fragments[2];

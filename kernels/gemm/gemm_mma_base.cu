@@ -33,7 +33,7 @@ template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     gemm_mma_base_kernel(HalfOperands<typename Tile::Type> p) {
   QUAD_DYNAMIC_SHARED(typename Tile::Type, slot);
-  Corner const corner = Corner::of<Tile>(p);
+  BlockCorner const corner = BlockCorner::of<Tile>(p);
   Chunks<Tile> chunks{p, corner};
   MmaWarp<Tile> warp;
   for (int first = 0; first < p.k; first += kConfig.bk) {

@@ -49,13 +49,13 @@ constexpr std::size_t kSharedBytes = kStages * (kStage * sizeof(float) + 2 * siz
 #ifdef QUAD_KERNELS
 
 /// A tile of 128 x 256, or of 256 x 128.
-struct Place {
+struct PlacedTile {
   int row, col;
   bool is_tall;
 };
 
 /// Wide tiles in bands, then tall ones down the last columns.
-__device__ Place place_of(Plan const& plan, int tile) {
+__device__ PlacedTile place_of(Plan const& plan, int tile) {
   int const wide = plan.tiles_m * plan.tiles_n;
   if (tile >= wide) return {(tile - wide) * 2 * kSide, plan.tiles_n * 2 * kSide, true};
   Corner const corner = corner_in_bands<Tile<2, 4>>(plan.tiles_m, plan.tiles_n, tile);
@@ -70,7 +70,7 @@ __device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Plan c
   Run run;
 #pragma unroll 1
   while (runs.next(run)) {
-    Place const place = place_of(plan, run.tile);
+    PlacedTile const place = place_of(plan, run.tile);
 #pragma unroll 1
     for (int t = run.first; t < run.first + run.count; ++t, turn.advance()) {
       float* const stage = stages + turn.stage * kStage;
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   Run run;
 #pragma unroll 1
   while (runs.next(run)) {
-    Place const place = place_of(plan, run.tile);
+    PlacedTile const place = place_of(plan, run.tile);
     int const warps_n = place.is_tall ? 2 : 4;
     int const row = warp / warps_n * kWarpTile;
     int const col = warp % warps_n * kWarpTile;

@@ -31,7 +31,7 @@ template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     gemm_wmma_async_two_slots_kernel(HalfOperands<typename Tile::Type> p) {
   QUAD_DYNAMIC_SHARED(typename Tile::Type, shared);
-  Corner const corner = Corner::of<Tile>(p);
+  BlockCorner const corner = BlockCorner::of<Tile>(p);
   Chunks<Tile> chunks{p, corner};
   WmmaWarp<Tile> warp;
   auto* reading = shared;
