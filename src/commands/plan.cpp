@@ -78,7 +78,26 @@ double seconds_of(core::Case const& spec, measure::Description const& descriptio
   return measure::estimated_seconds(spec, description, selected, rates, world.size());
 }
 
-void check_case(Planned& planned, comm::World const& world, measure::Memory const& memory) {
+/// Why none of the variants runs that a case asks for: what one says that would take its type.
+std::string reason_of_none(core::Case const& spec, measure::Workload const& workload,
+                           measure::WorkloadEntry const& entry, device::Device const& device) {
+  std::vector<std::string> const reasons =
+      measure::unsupported_reasons(workload, entry, spec, device);
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    kernels::VariantInfo const& row = *entry.variants[i];
+    bool const is_near = row.runs_on(device.kind()) && row.supports(spec.type) &&
+                         row.role != kernels::Role::demonstration;
+    if (is_near && !reasons[i].empty()) {
+      return fmt::format("{}: variant '{}' {}", spec.name, row.name, reasons[i]);
+    }
+  }
+  return fmt::format(
+      "{}: no variant of '{}' has type {} on this device; see `quadrille list variants`", spec.name,
+      spec.workload->name, core::to_text(spec.type));
+}
+
+void check_case(Planned& planned, measure::Workload const& workload, comm::World const& world,
+                measure::Memory const& memory) {
   core::Case const& spec = planned.spec;
   planned.code = core::Exit::bad_config;
   if (!planned.memory.fits(memory)) {
@@ -89,9 +108,7 @@ void check_case(Planned& planned, comm::World const& world, measure::Memory cons
         "\"auto:70%\")",
         spec.name, format_memory(planned.memory), format_memory(memory), fits[0]);
   } else if (planned.variants.empty()) {
-    planned.problem = fmt::format(
-        "{}: no variant of '{}' has type {} on this device; see `quadrille list variants`",
-        spec.name, spec.workload->name, core::to_text(spec.type));
+    planned.problem = reason_of_none(spec, workload, *planned.entry, world.device());
   } else {
     planned.code = core::Exit::pass;
   }
@@ -180,7 +197,7 @@ Plan make_plan(comm::World const& world, core::Config const& config) {
       planned.seconds =
           world.group().max(seconds_of(planned.spec, workload->describe(running), running, world));
     }
-    check_case(planned, world, plan.memory);
+    check_case(planned, *workload, world, plan.memory);
   }
   return plan;
 }

@@ -66,12 +66,15 @@ def main():
          ["input.toml:", "case 'gemm'", 'type = "f64" is stored as f64; change out = "f32"']),
         ('[[case]]\nworkload = "gemm"\nsize = 8\ntype = "f16"\nout = "bf16"\n', [], 2,
          ['type = "f16" is stored as f16 or f32; change out']),
+        ('[run]\ndevice = "host"\n[[case]]\nworkload = "peak"\nsize = 5\nvariant = "all"\n', [], 2,
+         ["peak", "take a multiple of 2Mi"]),
         ("[run\n", [], 2, ["input.toml:"]),
         (GOOD, ["--set", "run.device=cuda"], 3, ["cuda"]),
         (GOOD, ["--device-map", "0,1"], 2, ["device_map", "device = \"host\""]),
         (GOOD.replace('"host"', '"auto"'), ["--device-map", "GPU-none,GPU-one"], 3, ["device_map"]),
         (GOOD, ["--device-map", "0,,1"], 2, ["device_map", "0,,1"]),
-        (GOOD.replace("summa", "gemm").replace("panel = 16", 'config = "tund_tiles BM=1"'), [], 2, ["config", "tund_tiles", "tuned_tiles"]),
+        (GOOD.replace("summa", "gemm").replace("panel = 16", 'config = "tund_tiles BM=1"'), [], 2,
+         ["config", "tund_tiles", "tuned_tiles"]),
         (GOOD.replace("summa", "gemm").replace("panel = 16", 'config = "; x"'), [], 2, ["config", "NAME=VALUE"]),
     ]
     # The launcher waits longer than the program works.

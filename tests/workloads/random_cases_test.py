@@ -23,7 +23,8 @@ check = "full"
 chunk_bytes = "4Ki"
 """
 # Extents that are no numbers of elements, or of work that takes long.
-SIZES = {"memory": lambda draw: f"{16 * draw.randint(1, 8)}Ki", "api": lambda draw: str(draw.randint(1, 40))}
+SIZES = {"memory": lambda draw: f"{16 * draw.randint(1, 8)}Ki", "api": lambda draw: str(draw.randint(1, 40)),
+         "peak": lambda draw: f"{2 * draw.randint(1, 4)}Mi"}
 DATA = ["uniform", "normal", "positive", "scaled", "integer", "constant", "zeros"]
 
 
