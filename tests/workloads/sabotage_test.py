@@ -53,7 +53,7 @@ def main():
     communicates = {workload["name"]: workload["communicates"] for workload in program.listed("workloads")}
     faults = {row["name"] for row in program.listed("faults")}
 
-    process = program.call("selftest", "--json", "--set", "run.device=host", ranks=ranks, timeout=280)
+    process = program.call("selftest", "--json", "--set", "run.device=host", ranks=ranks, timeout=1100)
     check(process.returncode == 0, "every fault must be caught", process)
     result = json.loads(process.stdout)
     check(result["passed"], "the verdict", process)
