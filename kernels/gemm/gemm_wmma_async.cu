@@ -18,7 +18,7 @@
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
 /// Source       after Bruce-Lee-LY, cuda_hgemm
-#include "gemm/gemm_half_rows.cuh"
+#include "gemm/gemm_half_async.cuh"
 
 namespace quadrille::kernels::gemm {
 namespace {
@@ -27,32 +27,9 @@ constexpr HalfConfig kConfig{.is_wmma = true, .conflicts = Conflicts::pad, .bloc
 
 #ifdef QUAD_KERNELS
 
-template <class Tile>
-__global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
-    gemm_wmma_async_kernel(HalfOperands<typename Tile::Type> p) {
-  QUAD_DYNAMIC_SHARED(typename Tile::Type, slot);
-  BlockCorner const corner = BlockCorner::of<Tile>(p);
-  Chunks<Tile> chunks{p, corner};
-  WmmaWarp<Tile> warp;
-  for (int first = 0; first < p.k; first += kConfig.bk) {
-    chunks.start(slot);
-    ptx::cp_async_commit();
-    ptx::cp_async_wait<0>();
-    __syncthreads();  // the chunk is complete
-#pragma unroll
-    for (int step = 0; step < Tile::kSteps; ++step) {
-      typename WmmaWarp<Tile>::Fragments fragments;
-      warp.load(fragments, slot, step);
-      warp.multiply(fragments);
-    }
-    __syncthreads();  // all have read it
-  }
-  write<Tile>(p, corner, warp, slot);
-}
-
 void launch(Problem const& problem, device::StreamView stream) {
   with_tile<kConfig>(problem, [&]<class Tile>(auto const& p, dim3 grid) {
-    QUAD_LAUNCH(gemm_wmma_async_kernel<Tile>, grid, dim3(Tile::kThreads), Tile::kSharedBytes,
+    QUAD_LAUNCH(gemm_half_async_kernel<Tile>, grid, dim3(Tile::kThreads), Tile::kSharedBytes,
                 stream, p);
   });
 }

@@ -18,7 +18,7 @@
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
 /// Source       after Bruce-Lee-LY, cuda_hgemm
-#include "gemm/gemm_half_rows.cuh"
+#include "gemm/gemm_half_across_chunks.cuh"
 
 namespace quadrille::kernels::gemm {
 namespace {
@@ -30,45 +30,10 @@ constexpr HalfConfig kConfig{.is_wmma = true,
 
 #ifdef QUAD_KERNELS
 
-template <class Tile>
-__global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
-    gemm_wmma_async_stage2_kernel(HalfOperands<typename Tile::Type> p) {
-  QUAD_DYNAMIC_SHARED(typename Tile::Type, shared);
-  BlockCorner const corner = BlockCorner::of<Tile>(p);
-  Chunks<Tile> chunks{p, corner};
-  WmmaWarp<Tile> warp;
-  typename WmmaWarp<Tile>::Fragments fragments[2];
-  auto* reading = shared;
-  auto* filling = shared + Tile::kSlot;
-  chunks.start(reading);
-  ptx::cp_async_commit();
-  ptx::cp_async_wait<0>();
-  __syncthreads();  // the first chunk is complete
-  warp.load(fragments[0], reading, 0);
-#pragma unroll 1
-  for (int first = 0; first < p.k; first += kConfig.bk) {
-    chunks.start(filling);
-    ptx::cp_async_commit();
-#pragma unroll
-    for (int step = 0; step < Tile::kSteps; ++step) {
-      if (step + 1 < Tile::kSteps) {
-        warp.load(fragments[(step + 1) % 2], reading, step + 1);
-      } else {
-        ptx::cp_async_wait<0>();
-        __syncthreads();  // the next chunk is complete, and all have read this one
-        warp.load(fragments[0], filling, 0);
-      }
-      warp.multiply(fragments[step % 2]);
-    }
-    exchange(reading, filling);
-  }
-  write<Tile>(p, corner, warp, shared);
-}
-
 void launch(Problem const& problem, device::StreamView stream) {
   with_tile<kConfig>(problem, [&]<class Tile>(auto const& p, dim3 grid) {
-    QUAD_LAUNCH(gemm_wmma_async_stage2_kernel<Tile>, grid, dim3(Tile::kThreads), Tile::kSharedBytes,
-                stream, p);
+    QUAD_LAUNCH(gemm_half_across_chunks_kernel<Tile>, grid, dim3(Tile::kThreads),
+                Tile::kSharedBytes, stream, p);
   });
 }
 

@@ -18,7 +18,7 @@
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
 /// Source       after Bruce-Lee-LY, cuda_hgemm
-#include "gemm/gemm_half_rows.cuh"
+#include "gemm/gemm_half_two_slots.cuh"
 
 namespace quadrille::kernels::gemm {
 namespace {
@@ -27,39 +27,10 @@ constexpr HalfConfig kConfig{.is_wmma = true, .conflicts = Conflicts::pad, .slot
 
 #ifdef QUAD_KERNELS
 
-template <class Tile>
-__global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
-    gemm_wmma_async_two_slots_kernel(HalfOperands<typename Tile::Type> p) {
-  QUAD_DYNAMIC_SHARED(typename Tile::Type, shared);
-  BlockCorner const corner = BlockCorner::of<Tile>(p);
-  Chunks<Tile> chunks{p, corner};
-  WmmaWarp<Tile> warp;
-  auto* reading = shared;
-  auto* filling = shared + Tile::kSlot;
-  chunks.start(reading);
-  ptx::cp_async_commit();
-  ptx::cp_async_wait<0>();
-  __syncthreads();  // the first chunk is complete
-  for (int first = 0; first < p.k; first += kConfig.bk) {
-    chunks.start(filling);
-    ptx::cp_async_commit();
-#pragma unroll
-    for (int step = 0; step < Tile::kSteps; ++step) {
-      typename WmmaWarp<Tile>::Fragments fragments;
-      warp.load(fragments, reading, step);
-      warp.multiply(fragments);
-    }
-    ptx::cp_async_wait<0>();
-    __syncthreads();  // the next chunk is complete, and all have read this one
-    exchange(reading, filling);
-  }
-  write<Tile>(p, corner, warp, shared);
-}
-
 void launch(Problem const& problem, device::StreamView stream) {
   with_tile<kConfig>(problem, [&]<class Tile>(auto const& p, dim3 grid) {
-    QUAD_LAUNCH(gemm_wmma_async_two_slots_kernel<Tile>, grid, dim3(Tile::kThreads),
-                Tile::kSharedBytes, stream, p);
+    QUAD_LAUNCH(gemm_half_two_slots_kernel<Tile>, grid, dim3(Tile::kThreads), Tile::kSharedBytes,
+                stream, p);
   });
 }
 

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gemm/gemm_half_rows.cuh"
+
+/// The product from one chunk in shared memory, which is copied through registers: by `wmma` or by
+/// `mma`, as the configuration says.
+namespace quadrille::kernels::gemm {
+
+#ifdef QUAD_KERNELS
+
+template <class Tile>
+__global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
+    gemm_half_one_chunk_kernel(HalfOperands<typename Tile::Type> p) {
+  QUAD_DYNAMIC_SHARED(typename Tile::Type, slot);
+  BlockCorner const corner = BlockCorner::of<Tile>(p);
+  Chunks<Tile> chunks{p, corner};
+  Warp<Tile> warp;
+  for (int first = 0; first < p.k; first += Tile::kConfig.bk) {
+    chunks.copy(slot);
+    __syncthreads();  // the chunk is complete
+#pragma unroll
+    for (int step = 0; step < Tile::kSteps; ++step) {
+      typename Warp<Tile>::Fragments fragments;
+      warp.load(fragments, slot, step);
+      warp.multiply(fragments);
+    }
+    __syncthreads();  // all have read it
+  }
+  write<Tile>(p, corner, warp, slot);
+}
+
+#endif  // QUAD_KERNELS
+
+}  // namespace quadrille::kernels::gemm
