@@ -80,7 +80,11 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   mma_async_two_slots_two_registers,
   mma_async_stage2,
   mma_async_stage3,
-  mma_async_stage4
+  mma_async_stage4,
+  dmma,
+  dmma_k16,
+  dmma_k4,
+  dmma_together
 );
 // clang-format on
 

@@ -181,6 +181,10 @@ class GemmCudaTest : public testing::TestWithParam<std::string_view> {
     return test::row(variants(), GetParam(), device::Kind::cuda);
   }
 
+  DataType type_of_row() const {
+    return variant().supports(DataType::f32) ? DataType::f32 : DataType::f64;
+  }
+
   void expect(std::vector<Case> const& cases) {
     test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
       for (Case const& one : cases) {
@@ -315,6 +319,23 @@ TEST(GemmCuda, RingsGoOnInTheNextTile) {
   });
 }
 
+/// Rings that turn twice and go on in the next tile, with a last stage that is not whole.
+TEST(GemmCuda, DmmaTurnsItsRing) {
+  bool const is_gpu = test::kernel_mode() == KernelMode::gpu;
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    for (std::string_view const name : {"dmma", "dmma_k16", "dmma_k4", "dmma_together"}) {
+      Variant<Problem> const& variant = test::row(variants(), name, device::Kind::cuda);
+      expect_product<double>(variant, {9, 134, 291, -1, 0.5}, device, stream, true);
+      expect_product<double>(variant, {5, 700, 35}, device, stream, true);
+      if (!is_gpu) continue;
+      for (Case const& one : {Case{129, 127, 16}, Case{1000, 1500, 2000, -1, 0.5},
+                              Case{2176, 2176, 512, 1, 1}, Case{4096, 2050, 100, 2, 0}}) {
+        expect_product<double>(variant, one, device, stream, true);
+      }
+    }
+  });
+}
+
 /// More tiles down than a band of them has, and a last band with fewer.
 TEST(GemmCuda, TilesAreTakenInBands) {
   std::pair<std::string_view, Case> const cases[] = {
@@ -444,13 +465,13 @@ TEST(GemmCuda, VendorTakesEveryTypeThatItListsInEveryLayout) {
 TEST_P(GemmCudaTest, RefusesTransposedOperandsAndOtherTypes) {
   if (variant().role == Role::vendor) GTEST_SKIP() << "takes them";
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    DeviceArray<float> const x{device, stream, 16};
+    DeviceArray<double> const x{device, stream, 16};
     auto const view = [&](DataType type) { return device::MatrixView{x.data(), type, 4, 4, 4}; };
-    device::MatrixView const f32 = view(DataType::f32), i8 = view(DataType::i8);
+    device::MatrixView const good = view(type_of_row()), i8 = view(DataType::i8);
 
-    EXPECT_FAILS(variant().launch({f32, f32, f32, 1, 0, true, false}, stream),
+    EXPECT_FAILS(variant().launch({good, good, good, 1, 0, true, false}, stream),
                  "takes layout nn, not tn; take another variant");
-    EXPECT_FAILS(variant().launch({f32, f32, f32, 1, 0, false, true}, stream),
+    EXPECT_FAILS(variant().launch({good, good, good, 1, 0, false, true}, stream),
                  "takes layout nn, not nt");
     EXPECT_FAILS(variant().launch({i8, i8, i8}, stream), "has no type i8");
   });
@@ -458,14 +479,15 @@ TEST_P(GemmCudaTest, RefusesTransposedOperandsAndOtherTypes) {
 
 TEST_P(GemmCudaTest, ReasonsKnowTheProductsThatFit) {
   bool const vectors = takes_vectors_only(variant());
+  DataType const type = type_of_row();
   auto const takes = [&](std::int64_t n, std::int64_t k, bool transpose_a = false) {
-    device::MatrixView const a{nullptr, DataType::f32, 4, k, k};
-    device::MatrixView const b{nullptr, DataType::f32, k, n, n};
-    device::MatrixView const c{nullptr, DataType::f32, 4, n, n};
+    device::MatrixView const a{nullptr, type, 4, k, k};
+    device::MatrixView const b{nullptr, type, k, n, n};
+    device::MatrixView const c{nullptr, type, 4, n, n};
     return variant().unsupported_reason({a, b, c, 1, 0, transpose_a}).empty();
   };
   EXPECT_TRUE(takes(8, 4));
-  EXPECT_EQ(takes(6, 4), !vectors);
+  EXPECT_EQ(takes(type == DataType::f64 ? 7 : 6, 4), !vectors);
   EXPECT_EQ(takes(8, 5), !vectors);
   EXPECT_EQ(takes(8, 4, true), variant().role == Role::vendor);
 }
