@@ -15,12 +15,13 @@
 ///              row of C. Fragments of the next instructions are read while others multiply. The
 ///              second four warps start some stages after the first four, one of each on each
 ///              quarter of a multiprocessor, and stay behind: while one group writes its part of a
-///              tile, the other has stages left to multiply
+///              tile, the other has stages left to multiply. Tiles that would leave a wave of
+///              blocks half empty are split along k (`stream_k`), each warp on its own
 /// Shapes       row-major, any extents; the copies fill edges with zeros
 /// Types        f64, accumulators f64
 /// Work         2 m n k flop; traffic m n k (8 / 128 + 8 / 128) bytes through the L2 cache
 /// Constraints  A, B and C aligned to 16 bytes, leading dimensions even; extents below 2^31 - 1024;
-///              needs sm_90
+///              needs sm_90; tiles are split only where there is scratch
 /// Launch       384 threads, up to 225 KiB of shared memory, one block per multiprocessor; tiles in
 ///              groups of 8 rows so that blocks that run together share A and B in L2. The producer
 ///              leaves all but 24 registers to the others, which get 240 (setmaxnreg)
@@ -29,8 +30,8 @@
 #include "common/ptx/bulk_copies.cuh"
 #include "common/ptx/matrix.cuh"
 #include "common/ptx/threads.cuh"
-#include "gemm/gemm_async_ring.cuh"
 #include "gemm/gemm_stage_barriers.cuh"
+#include "gemm/gemm_stream_k.cuh"
 
 #include <algorithm>
 
@@ -40,6 +41,8 @@ namespace {
 using simt_tiles::Corner;
 using simt_tiles::kThreads;
 using simt_tiles::kWarps;
+using simt_tiles::Plan;
+using simt_tiles::Run;
 
 constexpr int kBlockThreads = kThreads + 128;
 constexpr int kBM = 128, kBN = 128;
@@ -71,19 +74,12 @@ using Barriers = simt_tiles::StageBarriers<kConfig.stages>;
 template <Config kConfig>
 using Turn = simt_tiles::Turn<kConfig.stages>;
 
-/// For corner_in_bands().
 struct TileShape {
   static constexpr int kBM = gemm::kBM, kBN = gemm::kBN;
 };
-
-/// The tiles of C, and the stages that each takes.
-struct Plan {
-  int tiles_m, tiles_n, tiles, stages;
-
-  __device__ Corner corner(int tile) const {
-    return simt_tiles::corner_in_bands<TileShape>(tiles_m, tiles_n, tile);
-  }
-};
+using Runs = simt_tiles::SplitRuns<TileShape>;
+static_assert(simt_tiles::kPartials * sizeof(float) == kBM * kBN * sizeof(double),
+              "partials of a block, in scratch memory");
 
 /// How an operand lies in a stage: in boxes with rows of 16 elements. Along k: 128 rows and columns
 /// of the product are rows, one box for each 16 of k. Across: kBK rows, one box for each 16 rows or
@@ -158,7 +154,8 @@ class WarpProduct {
 
  public:
   __device__ explicit WarpProduct(int warp, int lane)
-      : lane_{lane},
+      : warp_{warp},
+        lane_{lane},
         group_m_{warp / kWarpsN * kGroupsM},
         group_n_{warp % kWarpsN * kGroupsN},
         a_{lane},
@@ -179,6 +176,38 @@ class WarpProduct {
   __device__ __forceinline__ void multiply_last(double const* stage, double const* next,
                                                 bool has_next) {
     multiply(stage, kSteps - 1, next, has_next);
+  }
+
+  /// Stores the accumulators for the block that has the end of the tile.
+  __device__ void store_partials(Plan const& plan, int block) const {
+    double2* const to = partials(plan, block);
+    for_accumulators([&](int at, double x, double y) { to[at * 32] = double2{x, y}; }, *this);
+    __syncwarp();  // all partials are written
+    if (lane_ == 0) ptx::red_add_release_gpu(plan.is_ready + block, 1U << warp_);
+  }
+
+  /// Adds those of the blocks that have the stages of the tile before this one's.
+  __device__ void fix_up(Plan const& plan, int block, int tile) {
+    int other = block;
+    do {
+      --other;
+      unsigned* const is_ready = plan.is_ready + other;
+      if (lane_ == 0) {
+        while ((ptx::load_acquire_gpu(is_ready) >> warp_ & 1U) == 0) {
+        }
+      }
+      __syncwarp();  // the partials are there
+      double2 const* const from = partials(plan, other);
+      for_accumulators(
+          [&](int at, double& x, double& y) {
+            double2 const partial = from[at * 32];
+            x += partial.x;
+            y += partial.y;
+          },
+          *this);
+      __syncwarp();  // all have read them
+      if (lane_ == 0) ptx::red_add_relaxed_gpu(is_ready, 0U - (1U << warp_));
+    } while (plan.first_of(other) > tile * plan.stages);
   }
 
   /// Updates C.
@@ -308,7 +337,23 @@ class WarpProduct {
     }
   }
 
-  int lane_, group_m_, group_n_;
+  /// Calls f(number of a pair, and the pair) for all accumulators of `product`.
+  template <class F, class Product>
+  __device__ static __forceinline__ void for_accumulators(F const& f, Product& product) {
+#pragma unroll
+    for (int at = 0; at < 4 * kGroupsM * kGroupsN; ++at) {
+      auto& sums = product.accumulators_[at / (4 * kGroupsM)][at / 4 % kGroupsM][at / 2 % 2];
+      f(at, sums[at % 2 * 2], sums[at % 2 * 2 + 1]);
+    }
+  }
+  /// This lane's first pair of those of a block. Each warp has its own, so warps need not meet.
+  __device__ double2* partials(Plan const& plan, int block) const {
+    constexpr int kPairs = kBM * kBN / 2;
+    return reinterpret_cast<double2*>(plan.partials) + std::int64_t{block} * kPairs +
+           warp_ * (kPairs / kWarps) + lane_;
+  }
+
+  int warp_, lane_, group_m_, group_n_;
   FragmentReader<kAlongA, kBK> a_;
   FragmentReader<kAlongB, kBK> b_;
   double for_a_[2][kGroupsM][2][2 * kDeep];
@@ -318,16 +363,16 @@ class WarpProduct {
 
 /// One thread.
 template <Config kConfig>
-__device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Plan const& plan,
-                        double* stages, Barriers<kConfig>& barriers) {
+__device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Runs runs, double* stages,
+                        Barriers<kConfig>& barriers) {
   constexpr int kBK = kConfig.bk();
   Turn<kConfig> turn;
+  Run run;
 #pragma unroll 1
-  for (int tile = static_cast<int>(blockIdx.x); tile < plan.tiles;
-       tile += static_cast<int>(gridDim.x)) {
-    Corner const corner = plan.corner(tile);
+  while (runs.next(run)) {
+    Corner const corner = runs.corner(run.tile);
 #pragma unroll 1
-    for (int t = 0; t < plan.stages; ++t, turn.advance()) {
+    for (int t = run.first; t < run.first + run.count; ++t, turn.advance()) {
       double* const stage = stages + turn.stage * kConfig.stage_elements();
       ptx::MBarrier* const full = &barriers.full[turn.stage];
       ptx::mbarrier_wait(&barriers.empty[turn.stage], turn.parity ^ 1U);
@@ -348,47 +393,55 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   int const warp = static_cast<int>(threadIdx.x) / 32;
   int const lane = static_cast<int>(threadIdx.x) % 32;
   if (threadIdx.x == 0) barriers.init(1);
+  int const block = simt_tiles::number_of_block(plan);
+  Runs runs{plan, block};
   __syncthreads();  // the barriers are ready
   if (warp >= kWarps) {
     ptx::setmaxnreg_dec<24>();
-    if (threadIdx.x == kThreads) produce<kConfig>(a, b, plan, stages, barriers);
+    if (threadIdx.x == kThreads) produce<kConfig>(a, b, runs, stages, barriers);
     return;
   }
   ptx::setmaxnreg_inc<240>();
 
-  // The first group of warps counts down the stages of its lead, and then lets the second one start.
-  constexpr int kLead = 1;  // named barrier
-  int lead = 0;
-  if (kConfig.lead > 0 && plan.stages > 0) {
-    if (warp >= kWarps / 2) {
-      ptx::bar_sync(kLead, kThreads);
-    } else {
-      lead = min(kConfig.lead, plan.stages);
-    }
-  }
+  constexpr int kLead = 1;  // named barrier: the second group of warps may start
+  bool const is_second = warp >= kWarps / 2;
+  int lead = kConfig.lead;
   Turn<kConfig> turn;
+  Run run;
 #pragma unroll 1
-  for (int tile = static_cast<int>(blockIdx.x); tile < plan.tiles;
-       tile += static_cast<int>(gridDim.x)) {
+  while (runs.next(run)) {
     WarpProduct<kConfig> product{warp, lane};
-    if (plan.stages > 0) {
+    if (is_second && lead > 0) {
+      ptx::bar_sync(kLead, kThreads);
+      lead = 0;
+    }
+    if (run.count > 0) {
       ptx::mbarrier_wait(&barriers.full[turn.stage], turn.parity);
       product.start(stages + turn.stage * kConfig.stage_elements());
     }
 #pragma unroll 1
-    for (int t = 1; t <= plan.stages; ++t) {
+    for (int t = 1; t <= run.count; ++t) {
       int const stage = turn.stage;
       product.multiply_first(stages + stage * kConfig.stage_elements());
       turn.advance();
-      bool const has_next = t < plan.stages;
+      bool const has_next = t < run.count;
       if (has_next) ptx::mbarrier_wait(&barriers.full[turn.stage], turn.parity);
       product.multiply_last(stages + stage * kConfig.stage_elements(),
                             stages + turn.stage * kConfig.stage_elements(), has_next);
       __syncwarp();  // all lanes have read the stage
       if (lane == 0) ptx::mbarrier_arrive(&barriers.empty[stage]);
-      if (kConfig.lead > 0 && lead > 0 && --lead == 0) ptx::bar_arrive(kLead, kThreads);
+      if (lead > 0 && --lead == 0) ptx::bar_arrive(kLead, kThreads);
     }
-    product.write(p, plan.corner(tile));
+    if (lead > 0) {  // a short run
+      ptx::bar_arrive(kLead, kThreads);
+      lead = 0;
+    }
+    if (run.first + run.count < plan.stages) {
+      product.store_partials(plan, block);
+      continue;
+    }
+    if (run.first > 0) product.fix_up(plan, block, run.tile);
+    product.write(p, runs.corner(run.tile));
   }
 }
 
@@ -403,27 +456,34 @@ ptx::TensorMap map_of(device::MatrixView const& x, bool is_along_k, int bk) {
                                   .swizzle = ptx::Swizzle::bytes_128});
 }
 
+/// Splits tiles along k where that takes less time than a last wave that is not full.
 template <Config kConfig>
-void launch_as(Problem const& problem, device::StreamView stream) {
-  auto const p = operands<double>(problem);
+Plan plan_of(Operands<double> const& p, device::Span<float> scratch, int multiprocessors) {
+  constexpr int kFixUp = 128 / kConfig.bk();  // in stages: partials through the L2 cache
   Plan plan{};
   plan.tiles_m = divide_up(p.m, kBM);
   plan.tiles_n = divide_up(p.n, kBN);
   plan.tiles = plan.tiles_m * plan.tiles_n;
   plan.stages = divide_up(p.k, kConfig.bk());
-  int const blocks = std::min(plan.tiles, stream.facts().multiprocessors);
+  double const whole = static_cast<double>(divide_up(plan.tiles, multiprocessors)) * plan.stages;
+  double const split = static_cast<double>(plan.tiles) * plan.stages / multiprocessors + kFixUp;
+  if (split < whole) simt_tiles::split_tiles(plan, scratch, multiprocessors);
+  return plan;
+}
+
+template <Config kConfig>
+void launch(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<double>(problem);
+  if (p.m == 0 || p.n == 0) return;
+  int const multiprocessors = stream.facts().multiprocessors;
+  Plan const plan = plan_of<kConfig>(p, simt_tiles::scratch_of(problem), multiprocessors);
+  int const blocks = plan.split > 0 ? multiprocessors : std::min(plan.tiles, multiprocessors);
   // Without k-iterations nothing is loaded, and any matrix has a map.
   device::MatrixView const& a = p.k == 0 ? problem.c : problem.a;
   device::MatrixView const& b = p.k == 0 ? problem.c : problem.b;
   QUAD_LAUNCH(gemm_dmma_kernel<kConfig>, dim3(static_cast<unsigned>(blocks)), dim3(kBlockThreads),
               kConfig.shared_bytes(), stream, map_of(a, !kConfig.transpose_a, kConfig.bk()),
               map_of(b, kConfig.transpose_b, kConfig.bk()), p, plan);
-}
-
-template <Config kConfig>
-void launch(Problem const& problem, device::StreamView stream) {
-  if (problem.m() == 0 || problem.n() == 0) return;
-  launch_as<kConfig>(problem, stream);
 }
 
 #endif  // QUAD_KERNELS
@@ -453,16 +513,20 @@ constexpr Config kTogether{.lead = 0};
 
 extern constinit Variant<Problem> const dmma{
     row("dmma", 40, "tensor cores, fed by tensor copies of a producer warp"),
-    QUAD_KERNEL_LAUNCH(launch<kK8>)};
+    QUAD_KERNEL_LAUNCH(launch<kK8>),
+    {.scratch_bytes = simt_tiles::scratch_bytes}};
 
 extern constinit Variant<Problem> const dmma_k16{row("dmma_k16", 0, "dmma with m16n8k16"),
-                                                 QUAD_KERNEL_LAUNCH(launch<kK16>)};
+                                                 QUAD_KERNEL_LAUNCH(launch<kK16>),
+                                                 {.scratch_bytes = simt_tiles::scratch_bytes}};
 
 extern constinit Variant<Problem> const dmma_k4{row("dmma_k4", 0, "dmma with m16n8k4"),
-                                                QUAD_KERNEL_LAUNCH(launch<kK4>)};
+                                                QUAD_KERNEL_LAUNCH(launch<kK4>),
+                                                {.scratch_bytes = simt_tiles::scratch_bytes}};
 
 extern constinit Variant<Problem> const dmma_together{
     row("dmma_together", 0, "dmma with all warps at the same stage"),
-    QUAD_KERNEL_LAUNCH(launch<kTogether>)};
+    QUAD_KERNEL_LAUNCH(launch<kTogether>),
+    {.scratch_bytes = simt_tiles::scratch_bytes}};
 
 }  // namespace quadrille::kernels::gemm
