@@ -84,7 +84,8 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   dmma,
   dmma_k16,
   dmma_k4,
-  dmma_together
+  dmma_together,
+  wgmma_specialised
 );
 // clang-format on
 

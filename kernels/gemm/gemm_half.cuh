@@ -179,10 +179,15 @@ struct BlockCorner {
 
   template <class Tile, class T>
   __device__ static BlockCorner of(HalfOperands<T> const& p) {
-    constexpr HalfConfig kConfig = Tile::kConfig;
+    return of_tile<Tile>(p, static_cast<int>(blockIdx.x));
+  }
+
+  /// The same for the number of a tile where a block has several.
+  template <class Tile, class T>
+  __device__ static BlockCorner of_tile(HalfOperands<T> const& p, int block) {
+    constexpr auto kConfig = Tile::kConfig;
     int const tiles_m = (p.m + kConfig.bm - 1) / kConfig.bm;
     int const tiles_n = (p.n + kConfig.bn - 1) / kConfig.bn;
-    int const block = static_cast<int>(blockIdx.x);
     int const slab = block / (kConfig.raster * tiles_m);
     int const in_slab = block - slab * kConfig.raster * tiles_m;
     int const left = tiles_n - slab * kConfig.raster;

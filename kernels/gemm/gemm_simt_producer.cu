@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
     gemm_simt_producer_kernel(Operands<float> p, Plan plan) {
   QUAD_DYNAMIC_SHARED(float, stages);
   auto& barriers = *reinterpret_cast<Barriers*>(stages + Large::kSharedFloats);
-  if (threadIdx.x == 0) barriers.init(kProducers);
+  if (threadIdx.x == 0) barriers.init(kProducers, kWarps);
   int const block = number_of_block(plan);
   SplitRuns<Large> runs{plan, block};
   __syncthreads();  // the barriers are ready

@@ -3,23 +3,23 @@
 #pragma once
 
 #include "common/ptx/barriers.cuh"
-#include "gemm/gemm_thread_tile_8x16.cuh"
 
 /// The ring of stages between a producer and the warps that multiply.
-namespace quadrille::kernels::gemm::simt_tiles {
+namespace quadrille::kernels::gemm {
 
 #ifdef QUAD_KERNELS
 
-/// A stage is full when its copies have arrived, empty when all warps have read it.
+/// A stage is full when its copies have arrived, empty when all consumers have read it.
 template <int kStages>
 struct StageBarriers {
   ptx::MBarrier full[kStages], empty[kStages];
 
-  /// By one thread; then the block synchronises. `producers` arrive when a stage is full.
-  __device__ void init(unsigned producers) {
+  /// By one thread; then the block synchronises. `producers` arrive when a stage is full, `consumers`
+  /// when it is empty.
+  __device__ void init(unsigned producers, unsigned consumers) {
     for (int stage = 0; stage < kStages; ++stage) {
       ptx::mbarrier_init(&full[stage], producers);
-      ptx::mbarrier_init(&empty[stage], kWarps);
+      ptx::mbarrier_init(&empty[stage], consumers);
     }
     ptx::fence_mbarrier_init();
   }
@@ -41,4 +41,4 @@ struct Turn {
 
 #endif  // QUAD_KERNELS
 
-}  // namespace quadrille::kernels::gemm::simt_tiles
+}  // namespace quadrille::kernels::gemm

@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   auto& barriers = *reinterpret_cast<StageBarriers<kStages>*>(stages + kStages * kStage);
   int const warp = static_cast<int>(threadIdx.x) / 32;
   int const lane = static_cast<int>(threadIdx.x) % 32;
-  if (threadIdx.x == 0) barriers.init(1);
+  if (threadIdx.x == 0) barriers.init(1, kWarps);
   int const block = number_of_block(plan);
   SplitRuns<Tile<2, 4>> runs{plan, block};
   __syncthreads();  // the barriers are ready

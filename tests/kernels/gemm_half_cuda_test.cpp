@@ -25,11 +25,13 @@ using test::DeviceArray;
 using test::FarMatrix;
 using test::KernelMode;
 
-std::vector<std::string_view> rows() {
+/// All, or those that take rows which end inside of a piece.
+std::vector<std::string_view> rows(bool all = true) {
   std::vector<std::string_view> names;
   for (Variant<Problem> const& row : variants()) {
     bool const is_of_ladder = row.supports(DataType::f16) && !row.supports(DataType::f32);
-    if (row.where == Where::cuda && is_of_ladder) names.push_back(row.name);
+    if (row.where != Where::cuda || !is_of_ladder) continue;
+    if (all || row.needs.row_bytes < 16) names.push_back(row.name);
   }
   return names;
 }
@@ -85,28 +87,37 @@ std::vector<Sum> const& sums_of(std::int64_t m, std::int64_t n, std::int64_t k) 
   return sums;
 }
 
+constexpr Layout kLayouts[] = {Layout::nn, Layout::nt, Layout::tn, Layout::tt};
+bool is_a_transposed(Layout layout) { return layout == Layout::tn || layout == Layout::tt; }
+bool is_b_transposed(Layout layout) { return layout == Layout::nt || layout == Layout::tt; }
+
+/// What makes rows of a length whole pieces of 16 bytes, and one more.
+std::int64_t padding(std::int64_t cols) { return 8 + (8 - cols % 8) % 8; }
+
 /// Runs the variant and compares every element with a sum in f64. What lies behind the rows of C
 /// must stay.
 template <class T, class Out>
 void expect_elements(Variant<Problem> const& variant, Types const& types, Case const& spec,
-                     bool transpose_b, device::Device& device, device::StreamView stream) {
+                     Layout layout, device::Device& device, device::StreamView stream) {
   auto const [m, n, k, alpha, beta] = spec;
+  bool const transpose_a = is_a_transposed(layout), transpose_b = is_b_transposed(layout);
   SCOPED_TRACE(testing::Message() << variant.name << " " << to_text(types) << " " << m << " x " << n
-                                  << " x " << k << (transpose_b ? " nt" : " nn") << " alpha "
+                                  << " x " << k << " " << core::to_text(layout) << " alpha "
                                   << alpha << " beta " << beta);
-  constexpr std::int64_t kPad = 8;
-  std::vector<Out> c = stored<Out>(m, n, 3, false, kPad);
-  if (beta == 0) c.assign(c.size(), Out{std::numeric_limits<float>::quiet_NaN()});
-  DeviceArray<T> const on_a{device, stream, stored<T>(m, k, 1, false, kPad)};
-  DeviceArray<T> const on_b{device, stream, stored<T>(k, n, 2, transpose_b, kPad)};
-  DeviceArray<Out> const on_c{device, stream, c};
+  std::int64_t const a_rows = transpose_a ? k : m, a_cols = transpose_a ? m : k;
   std::int64_t const b_rows = transpose_b ? n : k, b_cols = transpose_b ? k : n;
-  Problem problem{{on_a.data(), types.in, m, k, k + kPad},
-                  {on_b.data(), types.in, b_rows, b_cols, b_cols + kPad},
-                  {on_c.data(), types.out, m, n, n + kPad},
+  std::int64_t const a_pad = padding(a_cols), b_pad = padding(b_cols), c_pad = padding(n);
+  std::vector<Out> c = stored<Out>(m, n, 3, false, c_pad);
+  if (beta == 0) c.assign(c.size(), Out{std::numeric_limits<float>::quiet_NaN()});
+  DeviceArray<T> const on_a{device, stream, stored<T>(m, k, 1, transpose_a, a_pad)};
+  DeviceArray<T> const on_b{device, stream, stored<T>(k, n, 2, transpose_b, b_pad)};
+  DeviceArray<Out> const on_c{device, stream, c};
+  Problem problem{{on_a.data(), types.in, a_rows, a_cols, a_cols + a_pad},
+                  {on_b.data(), types.in, b_rows, b_cols, b_cols + b_pad},
+                  {on_c.data(), types.out, m, n, n + c_pad},
                   alpha,
                   beta,
-                  false,
+                  transpose_a,
                   transpose_b,
                   types.compute};
 
@@ -118,8 +129,8 @@ void expect_elements(Variant<Problem> const& variant, Types const& types, Case c
   ErrorBound const error_bound{types.out, types.compute, k};
   int wrong = 0;
   for (std::int64_t i = 0; i < m && wrong < 3; ++i) {
-    for (std::int64_t j = 0; j < n + kPad && wrong < 3; ++j) {
-      auto const at = static_cast<std::size_t>(i * (n + kPad) + j);
+    for (std::int64_t j = 0; j < n + c_pad && wrong < 3; ++j) {
+      auto const at = static_cast<std::size_t>(i * (n + c_pad) + j);
       auto const got = static_cast<double>(result[at]), before = static_cast<double>(c[at]);
       if (j >= n) {
         if (got == before || (std::isnan(got) && std::isnan(before))) continue;
@@ -141,12 +152,12 @@ void expect_elements(Variant<Problem> const& variant, Types const& types, Case c
 }
 
 void expect_product(Variant<Problem> const& variant, Types const& types, Case const& spec,
-                    bool transpose_b, device::Device& device, device::StreamView stream) {
+                    Layout layout, device::Device& device, device::StreamView stream) {
   auto const expect = [&]<class T>(T) {
     if (types.out == DataType::f32) {
-      expect_elements<T, float>(variant, types, spec, transpose_b, device, stream);
+      expect_elements<T, float>(variant, types, spec, layout, device, stream);
     } else {
-      expect_elements<T, T>(variant, types, spec, transpose_b, device, stream);
+      expect_elements<T, T>(variant, types, spec, layout, device, stream);
     }
   };
   if (types.in == DataType::bf16) {
@@ -162,13 +173,21 @@ class GemmHalfCudaTest : public testing::TestWithParam<std::string_view> {
     return test::row(variants(), GetParam(), device::Kind::cuda);
   }
 
+  std::vector<Layout> layouts() const {
+    std::vector<Layout> taken;
+    for (Layout const layout : kLayouts) {
+      if (variant().needs.layouts.contains(layout)) taken.push_back(layout);
+    }
+    return taken;
+  }
+
   /// In every type and layout.
   void expect(std::vector<Case> const& cases) {
     test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
       for (Case const& spec : cases) {
         for (Types const& types : variant().types) {
-          for (bool const transpose_b : {false, true}) {
-            expect_product(variant(), types, spec, transpose_b, device, stream);
+          for (Layout const layout : layouts()) {
+            expect_product(variant(), types, spec, layout, device, stream);
           }
         }
       }
@@ -179,12 +198,14 @@ class GemmHalfCudaTest : public testing::TestWithParam<std::string_view> {
   void expect_by_turns(std::vector<Case> const& cases) {
     test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
       auto types = variant().types.begin();
-      bool transpose_b = false;
+      std::vector<Layout> const taken = layouts();
+      std::size_t layout = 0;
       for (Case const& spec : cases) {
-        expect_product(variant(), *types, spec, transpose_b, device, stream);
+        expect_product(variant(), *types, spec, taken[layout], device, stream);
+        layout = (layout + 1) % taken.size();
         if (++types != variant().types.end()) continue;
         types = variant().types.begin();
-        transpose_b = !transpose_b;
+        layout = (layout + 1) % taken.size();
       }
     });
   }
@@ -221,14 +242,19 @@ TEST_P(GemmHalfCudaTest, RowsMayBeFarApart) {
   using T = core::f16;
   if (!FarMatrix<T>::fits(device, 3)) GTEST_SKIP() << "too little memory";
   constexpr std::int64_t kRows = FarMatrix<T>::kRows;
-  for (bool const transpose_b : {false, true}) {
-    std::int64_t const m = kRows, n = transpose_b ? kRows : 8, k = transpose_b ? 8 : kRows;
-    FarMatrix<T> const on_a{device, stream, k, stored<T>(m, k, 1, false, 0)};
-    FarMatrix<T> const on_b{device, stream, 8, stored<T>(k, n, 2, transpose_b, 0)};
+  for (Layout const layout : layouts()) {
+    bool const transpose_a = is_a_transposed(layout), transpose_b = is_b_transposed(layout);
+    // Every matrix has that many rows.
+    std::int64_t const m = kRows, n = transpose_b ? kRows : 8,
+                       k = transpose_b && !transpose_a ? 8 : kRows;
+    FarMatrix<T> const on_a{device, stream, transpose_a ? m : k,
+                            stored<T>(m, k, 1, transpose_a, 0)};
+    FarMatrix<T> const on_b{device, stream, transpose_b ? k : n,
+                            stored<T>(k, n, 2, transpose_b, 0)};
     FarMatrix<T> const on_c{device, stream, n, stored<T>(m, n, 3, false, 0)};
     constexpr DataType kType = core::type_of<T>();
 
-    variant().launch({on_a.view(kType), on_b.view(kType), on_c.view(kType), 1, 0, false,
+    variant().launch({on_a.view(kType), on_b.view(kType), on_c.view(kType), 1, 0, transpose_a,
                       transpose_b, Compute::f32},
                      stream);
 
@@ -238,7 +264,7 @@ TEST_P(GemmHalfCudaTest, RowsMayBeFarApart) {
     for (std::size_t e = 0; e < c.size(); ++e) {
       ASSERT_LE(std::abs(static_cast<double>(c[e]) - sums[e].value),
                 bound(sums[e].weight, sums[e].value, 0))
-          << "element " << e << (transpose_b ? " nt" : " nn");
+          << "element " << e << " " << core::to_text(layout);
     }
   }
 }
@@ -253,13 +279,14 @@ TEST_P(GemmHalfCudaTest, ReasonsKnowTheProductsThatFit) {
     device::MatrixView const c{nullptr, types.out, 8, n, n};
     return variant().unsupported_reason({a, b, c, 1, 0, transpose_a, transpose_b, types.compute});
   };
-  bool const has_pieces = variant().needs.row_bytes == 16;
+  bool const has_pieces = variant().needs.row_bytes == 16 || variant().needs.ld_bytes == 16;
   for (bool const transpose_b : {false, true}) {
     Types const f16{DataType::f16};
     EXPECT_EQ(reason(f16, 8, 16, false, transpose_b), "");
     EXPECT_EQ(reason(f16, 12, 16, false, transpose_b).find("in multiples of 8") < 1000, has_pieces);
     EXPECT_EQ(reason(f16, 8, 12, false, transpose_b).find("in multiples of 8") < 1000, has_pieces);
-    EXPECT_NE(reason(f16, 8, 16, true, transpose_b).find("takes layout nn, nt"), std::string::npos);
+    EXPECT_EQ(reason(f16, 8, 16, true, transpose_b).find("takes layout nn, nt") < 1000,
+              !variant().needs.layouts.contains(Layout::tn));
     EXPECT_EQ(reason({DataType::f32}, 8, 16, false, transpose_b), "has no type f32");
     EXPECT_EQ(reason({DataType::f16, Compute::f16, DataType::f32}, 8, 16, false, transpose_b),
               "has no type f16:f16:f32");
@@ -269,14 +296,33 @@ TEST_P(GemmHalfCudaTest, ReasonsKnowTheProductsThatFit) {
 INSTANTIATE_TEST_SUITE_P(Variants, GemmHalfCudaTest, testing::ValuesIn(rows()),
                          [](auto const& row) { return std::string{row.param}; });
 
+/// Of rows that need not end with a piece of 16 bytes.
+class GemmAnyRowsCudaTest : public GemmHalfCudaTest {};
+
+/// Also more chunks than a ring has, and several tiles.
+TEST_P(GemmAnyRowsCudaTest, EqualsReference) {
+  std::vector<Case> const cases{
+      {1, 1, 1}, {131, 261, 75, -0.75, 0.5}, {70, 65, 130, 1, 1}, {19, 21, 583}};
+  if (test::kernel_mode() == KernelMode::gpu) {
+    expect(cases);
+    expect({{1027, 2051, 333, 2, -1}, {777, 555, 2049}});
+  } else {
+    expect_by_turns(cases);
+    expect({{30, 37, 19, 2, -1}});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, GemmAnyRowsCudaTest, testing::ValuesIn(rows(false)),
+                         [](auto const& row) { return std::string{row.param}; });
+
 /// Other tiles, slots, permutations, registers and ways to C, with several slabs of blocks: what can
 /// be left out or changed in the ladder's last kernel.
 TEST(GemmHalfCuda, TakesOtherConfigurations) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     for (Variant<Problem> const& config : test::half_configs()) {
       for (Types const& types : config.types) {
-        for (bool const transpose_b : {false, true}) {
-          expect_product(config, types, {133, 136, 104, -0.75, 0.5}, transpose_b, device, stream);
+        for (Layout const layout : {Layout::nn, Layout::nt}) {
+          expect_product(config, types, {133, 136, 104, -0.75, 0.5}, layout, device, stream);
         }
       }
     }
@@ -289,8 +335,8 @@ TEST(GemmHalfCuda, BlocksRunInSlabs) {
   Variant<Problem> const& variant = test::row(variants(), "mma_async_stage4", device::Kind::cuda);
   Types const types{DataType::f16, Compute::f16};
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    expect_product(variant, types, {1030, 2184, 40}, true, device, stream);
-    expect_product(variant, types, {1030, 4232, 40}, true, device, stream);
+    expect_product(variant, types, {1030, 2184, 40}, Layout::nt, device, stream);
+    expect_product(variant, types, {1030, 4232, 40}, Layout::nt, device, stream);
   });
 }
 
