@@ -151,6 +151,8 @@ class WarpProduct {
   static constexpr bool kAlongA = !kConfig.transpose_a, kAlongB = kConfig.transpose_b;
   static constexpr int kSideA = kBM * kBK;  // elements of A in a stage
   static_assert(kSteps == 2 && kGroupsN % 2 == 0, "buffers of fragments take turns");
+  // Deep fragments of A have one buffer, and are replaced after their last use.
+  static constexpr int kBuffersA = kDeep == 1 ? 2 : 1;
 
  public:
   __device__ explicit WarpProduct(int warp, int lane)
@@ -261,13 +263,14 @@ class WarpProduct {
       } else if (has_next) {
         read_b(next, ahead, 0, 0);
       }
-      if (i < kGroupsM && has_next) read_a(next, ahead, i, ahead);
+      if (kBuffersA == 2 && i < kGroupsM && has_next) read_a(next, ahead, i, ahead);
 #pragma unroll
       for (int q = 0; q < kGroupsM; ++q) {
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
-          multiply_add(accumulators_[i][q][e], for_b_[i % 2], for_a_[step][q][e]);
+          multiply_add(accumulators_[i][q][e], for_b_[i % 2], for_a_[step % kBuffersA][q][e]);
         }
+        if (kBuffersA == 1 && i + 1 == kGroupsN && has_next) read_a(next, ahead, q, 0);
       }
     }
   }
@@ -356,7 +359,7 @@ class WarpProduct {
   int warp_, lane_, group_m_, group_n_;
   FragmentReader<kAlongA, kBK> a_;
   FragmentReader<kAlongB, kBK> b_;
-  double for_a_[2][kGroupsM][2][2 * kDeep];
+  double for_a_[kBuffersA][kGroupsM][2][2 * kDeep];
   double for_b_[2][4 * kDeep];
   double accumulators_[kGroupsN][kGroupsM][2][4] = {};
 };
@@ -398,7 +401,11 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   __syncthreads();  // the barriers are ready
   if (warp >= kWarps) {
     ptx::setmaxnreg_dec<24>();
-    if (threadIdx.x == kThreads) produce<kConfig>(a, b, runs, stages, barriers);
+    if (threadIdx.x == kThreads) {
+      ptx::tensor_map_prefetch(a);
+      ptx::tensor_map_prefetch(b);
+      produce<kConfig>(a, b, runs, stages, barriers);
+    }
     return;
   }
   ptx::setmaxnreg_inc<240>();
@@ -456,18 +463,30 @@ ptx::TensorMap map_of(device::MatrixView const& x, bool is_along_k, int bk) {
                                   .swizzle = ptx::Swizzle::bytes_128});
 }
 
-/// Splits tiles along k where that takes less time than a last wave that is not full.
+/// Splits tiles along k where that takes less time than a last wave that is not full: those of that
+/// wave alone, among many blocks each where they are few, or with another wave, which then share
+/// less of A and B in L2.
 template <Config kConfig>
 Plan plan_of(Operands<double> const& p, device::Span<float> scratch, int multiprocessors) {
-  constexpr int kFixUp = 128 / kConfig.bk();  // in stages: partials through the L2 cache
+  // In stages: partials of a block through the L2 cache, there and back.
+  constexpr double kStore = 64.0 / kConfig.bk(), kAdd = 20.0 / kConfig.bk();
   Plan plan{};
   plan.tiles_m = divide_up(p.m, kBM);
   plan.tiles_n = divide_up(p.n, kBN);
   plan.tiles = plan.tiles_m * plan.tiles_n;
   plan.stages = divide_up(p.k, kConfig.bk());
-  double const whole = static_cast<double>(divide_up(plan.tiles, multiprocessors)) * plan.stages;
-  double const split = static_cast<double>(plan.tiles) * plan.stages / multiprocessors + kFixUp;
-  if (split < whole) simt_tiles::split_tiles(plan, scratch, multiprocessors);
+  int const waves = plan.tiles / multiprocessors, rest = plan.tiles % multiprocessors;
+  if (rest == 0) return plan;
+  double time = static_cast<double>(waves + 1) * plan.stages;
+  for (int wave = 0; wave <= std::min(waves, 1); ++wave) {
+    int const split = rest + wave * multiprocessors;
+    double const blocks_of_a_tile = static_cast<double>(multiprocessors) / split;
+    double const split_time = (waves - wave + 1 / blocks_of_a_tile) * plan.stages + kStore +
+                              kAdd * (blocks_of_a_tile + 1);
+    if (split_time < time && simt_tiles::split_tiles(plan, split, scratch, multiprocessors)) {
+      time = split_time;
+    }
+  }
   return plan;
 }
 

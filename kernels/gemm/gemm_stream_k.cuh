@@ -142,11 +142,8 @@ Plan plan_of(Operands<float> const& p) {
   return plan;
 }
 
-/// Whether tiles can be split, and then the plan's split: of more tiles than blocks, all whole waves
-/// but one stay as they are, because blocks at the same stage share A and B in L2.
-inline bool split_tiles(Plan& plan, device::Span<float> scratch, int multiprocessors) {
-  int const split =
-      plan.tiles % multiprocessors + (plan.tiles > multiprocessors ? multiprocessors : 0);
+/// Whether `split` tiles can be split, and then the plan's split.
+inline bool split_tiles(Plan& plan, int split, device::Span<float> scratch, int multiprocessors) {
   std::int64_t const stages = std::int64_t{split} * plan.stages;
   if (stages > std::numeric_limits<int>::max() || stages < multiprocessors ||
       multiprocessors >= kScratchCounters || scratch.size < scratch_elements(multiprocessors)) {
@@ -157,6 +154,14 @@ inline bool split_tiles(Plan& plan, device::Span<float> scratch, int multiproces
   plan.started = plan.is_ready + multiprocessors;
   plan.partials = scratch.data + kScratchCounters;
   return true;
+}
+
+/// Of more tiles than blocks, all whole waves but one stay as they are, because blocks at the same
+/// stage share A and B in L2.
+inline bool split_tiles(Plan& plan, device::Span<float> scratch, int multiprocessors) {
+  int const split =
+      plan.tiles % multiprocessors + (plan.tiles > multiprocessors ? multiprocessors : 0);
+  return split_tiles(plan, split, scratch, multiprocessors);
 }
 
 inline device::Span<float> scratch_of(Problem const& problem) {
