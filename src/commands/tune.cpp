@@ -195,7 +195,7 @@ void keep(std::string const& path, measure::TuningClass const& of,
   std::error_code error;
   fs::path const folder = fs::path{path}.parent_path();
   if (!folder.empty()) fs::create_directories(folder, error);
-  io::write_whole_file(path, table.to_toml());
+  io::replace_whole_file(path, table.to_toml());
 }
 
 core::Exit tune_case(comm::World& world, Planned const& planned, TuneArguments const& arguments,

@@ -23,8 +23,11 @@ bool write_all(int file, std::string_view bytes) {
   return true;
 }
 
-void write_whole_file(std::string const& path, std::string_view bytes) {
-  std::string const temporary = fmt::format("{}.tmp.{}", path, getpid());
+namespace {
+
+/// The name of a file beside `path` with these bytes, in the storage.
+std::string write_beside(std::string const& path, std::string_view bytes) {
+  std::string temporary = fmt::format("{}.tmp.{}", path, getpid());
   int const file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) {
     core::fail(fmt::format("{}: cannot create: {}; choose an output directory that can be written",
@@ -39,8 +42,26 @@ void write_whole_file(std::string const& path, std::string_view bytes) {
     std::remove(temporary.c_str());
     core::fail(fmt::format("{}: cannot be written: {}", path, why));
   }
-  std::string const status = publish(temporary, path);
+  return temporary;
+}
+
+std::string cannot_be_named(std::string const& temporary, std::string const& path) {
+  return fmt::format("{}: cannot be given its name: {}; the data are in {}", path,
+                     std::strerror(errno), temporary);
+}
+
+}  // namespace
+
+void write_whole_file(std::string const& path, std::string_view bytes) {
+  std::string const status = publish(write_beside(path, bytes), path);
   if (!status.empty()) core::fail(status, core::Exit::environment);
+}
+
+void replace_whole_file(std::string const& path, std::string_view bytes) {
+  std::string const temporary = write_beside(path, bytes);
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) {
+    core::fail(cannot_be_named(temporary, path), core::Exit::environment);
+  }
 }
 
 std::string publish(std::string const& temporary, std::string const& path) {
@@ -50,9 +71,7 @@ std::string publish(std::string const& temporary, std::string const& path) {
     done = access(path.c_str(), F_OK) != 0 && std::rename(temporary.c_str(), path.c_str()) == 0;
     if (!done && access(path.c_str(), F_OK) == 0) errno = EEXIST;
   }
-  if (done) return {};
-  return fmt::format("{}: cannot be given its name: {}; the data are in {}", path,
-                     std::strerror(errno), temporary);
+  return done ? std::string{} : cannot_be_named(temporary, path);
 }
 
 }  // namespace quadrille::io

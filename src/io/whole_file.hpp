@@ -11,9 +11,12 @@ namespace quadrille::io {
 bool write_all(int file, std::string_view bytes);
 
 /// Writes a file beside `path`, flushes it to the storage and gives it its name: it is there whole
-/// or not at all. Ends the job with Exit::environment where it cannot be created, with Exit::runtime
+/// or not at all. It never replaces a file. Ends the job with Exit::environment where it cannot be created, with Exit::runtime
 /// where it cannot be written, as on a full disk.
 void write_whole_file(std::string const& path, std::string_view bytes);
+
+/// As write_whole_file(), for a file that grows from run to run: it takes the place of an older one.
+void replace_whole_file(std::string const& path, std::string_view bytes);
 
 /// Gives a finished temporary file its name. Empty, or why not: it never replaces a file.
 std::string publish(std::string const& temporary, std::string const& path);
