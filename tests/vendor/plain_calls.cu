@@ -219,11 +219,18 @@ class Gemm final : public BlasLoop {
     int const calls = std::max(3, static_cast<int>(row / once));
     for (double spent = 0; spent < 0.5;) spent += calls * seconds(calls);
     std::vector<std::array<double, 5>> times(found_.size() + 1);
+    double least_of_first = 1e9;
     for (std::size_t round = 0; round < times[0].size(); ++round) {
       for (std::size_t i = 0; i < times.size(); ++i) {
+        // Far behind after the first round: not measured again.
+        times[i][round] = times[i][0];
+        if (round > 0 && times[i][0] > 1.2 * least_of_first) continue;
         best_ = static_cast<int>(i) - 1;
         seconds(calls);
         times[i][round] = seconds(calls);
+      }
+      if (round == 0) {
+        for (auto const& rounds : times) least_of_first = std::min(least_of_first, rounds[0]);
       }
     }
     for (auto& rounds : times) std::ranges::sort(rounds);
