@@ -69,8 +69,10 @@ constexpr int kMostAlgorithms = 16;
 // Long products: no new candidate is tried after this time, and no new round begins after twice it.
 constexpr double kSearchSeconds = 5;
 constexpr int kRounds = 5;
-// Slower than the fastest by more than this at the first look: out.
+// Slower than the fastest by more than this at the first look: out. By more than kBehind after the
+// first round, half of it after the second, a third ...: out, too.
 constexpr double kFarBehind = 1.5;
+constexpr double kBehind = 0.15;
 // Products are timed in rows of so many launches, but neither shorter nor longer than this, behind as
 // many that are not timed: at the power limit a product that draws more runs at a lower clock, which
 // shows once the one before it has left the device's mean.
@@ -140,12 +142,9 @@ Arithmetic arithmetic_of(Problem const& p) {
   }
 }
 std::uint64_t inputs_of(Problem const& p) {
-  switch (p.a.type) {
-    case core::DataType::f64: return CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_64F;
-    case core::DataType::f16: return CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16F;
-    case core::DataType::bf16: return CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16BF;
-    default: break;
-  }
+  if (p.a.type == core::DataType::f64) return CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_64F;
+  // 16 bits are not read with fewer, and for bf16 the library does not name the type.
+  if (core::size_of(p.a.type) == 2) return CUBLASLT_NUMERICAL_IMPL_FLAGS_OP_INPUT_TYPE_MASK;
   bool const is_tf32 = core::compute_for(p.a.type, p.compute) == core::Compute::tf32;
   return CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F |
          (is_tf32 ? CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32 : 0);
@@ -324,6 +323,8 @@ struct Tried {
   double first_look;
   int launches;
   std::vector<double> seconds{};
+
+  double median() const { return core::summarize(seconds).median; }
 };
 
 /// The candidate with the least median time; `enqueue` tells whether the library took a candidate,
@@ -355,10 +356,11 @@ std::size_t fastest(std::size_t candidates, std::function<bool(std::size_t)> con
   std::erase_if(tried, [&](Tried const& one) { return one.first_look > kFarBehind * least; });
   for (int round = 0; round < kRounds && (round == 0 || spent() < 2 * kSearchSeconds); ++round) {
     for (Tried& one : tried) one.seconds.push_back(time(one.candidate, one.launches));
+    double const most =
+        (1 + kBehind / (round + 1)) * std::ranges::min(tried, {}, &Tried::median).median();
+    std::erase_if(tried, [&](Tried const& one) { return one.median() > most; });
   }
-  return std::ranges::min(tried, {},
-                          [](Tried const& one) { return core::summarize(one.seconds).median; })
-      .candidate;
+  return std::ranges::min(tried, {}, &Tried::median).candidate;
 }
 
 /// Times the calls that there are for a problem, on its operands. beta is 0 then, and C overwritten
