@@ -138,6 +138,7 @@ extern constinit Variant<Problem> const simt_producer{
                .layouts = {Layout::nn},
                .most_extent = kMostCudaExtent,
                .tile = {64, 128}},
+     .preference = 40,
      .source = "own",
      .summary = "stream_k with a producer warpgroup that copies by cp.async"},
     QUAD_KERNEL_LAUNCH(launch),

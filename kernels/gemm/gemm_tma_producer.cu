@@ -11,9 +11,7 @@
 ///              boxes of 128 rows x 32 k, swizzled by 128 bytes, so that eight lanes that read four
 ///              k-iterations of eight rows at once access all banks. A thread reads its rows of the
 ///              next four k-iterations while it multiplies the last of these, row after row, into
-///              the same registers. B has boxes of 32 k x 128 columns. As A and B consist of equal
-///              boxes, a tile can be 128 x 256 or 256 x 128: `simt_tma_mixed` covers the last 128
-///              columns by tall tiles where wide ones would be half empty
+///              the same registers. B has boxes of 32 k x 128 columns
 /// Shapes       row-major, any extents; the copies fill edges with zeros
 /// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k (4 / 128 + 4 / 256) bytes through the L2 cache
@@ -37,53 +35,36 @@ namespace {
 
 using namespace simt_tiles;
 
+using Large = Tile<2, 4>;
+
 constexpr int kBlockThreads = kThreads + 128;
 constexpr int kSide = 128;  // of a box, in rows of A and columns of B
 constexpr int kBK = 32;
 constexpr int kBox = kSide * kBK;
-constexpr int kBoxes = 3;  // of a stage: A, B, and a second one of either
+constexpr int kBoxes = 3;  // of a stage: one of A, two of B
 constexpr int kStage = kBoxes * kBox;
 constexpr int kStages = 4;
 constexpr std::size_t kSharedBytes = kStages * (kStage * sizeof(float) + 2 * sizeof(std::uint64_t));
 
 #ifdef QUAD_KERNELS
 
-/// A tile of 128 x 256, or of 256 x 128.
-struct PlacedTile {
-  int row, col;
-  bool is_tall;
-};
-
-/// Wide tiles in bands, then tall ones down the last columns.
-__device__ PlacedTile place_of(Plan const& plan, int tile) {
-  int const wide = plan.tiles_m * plan.tiles_n;
-  if (tile >= wide) return {(tile - wide) * 2 * kSide, plan.tiles_n * 2 * kSide, true};
-  Corner const corner = corner_in_bands<Tile<2, 4>>(plan.tiles_m, plan.tiles_n, tile);
-  return {corner.row, corner.col, false};
-}
-
 /// One thread.
-__device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Plan const& plan,
-                        SplitRuns<Tile<2, 4>> runs, float* stages,
-                        StageBarriers<kStages>& barriers) {
+__device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, SplitRuns<Large> runs,
+                        float* stages, StageBarriers<kStages>& barriers) {
   Turn<kStages> turn;
   Run run;
 #pragma unroll 1
   while (runs.next(run)) {
-    PlacedTile const place = place_of(plan, run.tile);
+    Corner const corner = runs.corner(run.tile);
 #pragma unroll 1
     for (int t = run.first; t < run.first + run.count; ++t, turn.advance()) {
       float* const stage = stages + turn.stage * kStage;
       ptx::MBarrier* const full = &barriers.full[turn.stage];
       ptx::mbarrier_wait(&barriers.empty[turn.stage], turn.parity ^ 1U);
       ptx::mbarrier_arrive_expect_tx(full, kStage * sizeof(float));
-      ptx::tensor_load(stage, a, place.row, t * kBK, full);
-      ptx::tensor_load(stage + kBox, b, t * kBK, place.col, full);
-      if (place.is_tall) {
-        ptx::tensor_load(stage + 2 * kBox, a, place.row + kSide, t * kBK, full);
-      } else {
-        ptx::tensor_load(stage + 2 * kBox, b, t * kBK, place.col + kSide, full);
-      }
+      ptx::tensor_load(stage, a, corner.row, t * kBK, full);
+      ptx::tensor_load(stage + kBox, b, t * kBK, corner.col, full);
+      ptx::tensor_load(stage + 2 * kBox, b, t * kBK, corner.col + kSide, full);
     }
   }
 }
@@ -145,29 +126,25 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   int const lane = static_cast<int>(threadIdx.x) % 32;
   if (threadIdx.x == 0) barriers.init(1, kWarps);
   int const block = number_of_block(plan);
-  SplitRuns<Tile<2, 4>> runs{plan, block};
+  SplitRuns<Large> runs{plan, block};
   __syncthreads();  // the barriers are ready
   if (warp >= kWarps) {
     ptx::setmaxnreg_dec<24>();
-    if (threadIdx.x == kThreads) produce(a, b, plan, runs, stages, barriers);
+    if (threadIdx.x == kThreads) produce(a, b, runs, stages, barriers);
     return;
   }
   ptx::setmaxnreg_inc<240>();
 
   int const lane_row = lane >> 2;
   int const lane_col = (lane & 3) * 4;
+  int const row = warp / Large::kWarpsN * kWarpTile;
+  int const col = warp % Large::kWarpsN * kWarpTile;
+  float const* const my_a = stages + (row + lane_row) * kBK;
+  float const* const my_b = stages + (1 + col / kSide) * kBox + col % kSide + lane_col;
   Turn<kStages> turn;
   Run run;
 #pragma unroll 1
   while (runs.next(run)) {
-    PlacedTile const place = place_of(plan, run.tile);
-    int const warps_n = place.is_tall ? 2 : 4;
-    int const row = warp / warps_n * kWarpTile;
-    int const col = warp % warps_n * kWarpTile;
-    // A tall tile has A in boxes 0 and 2, a wide one B in boxes 1 and 2.
-    float const* const my_a =
-        stages + (row < kSide ? 0 : 2 * kBox) + (row % kSide + lane_row) * kBK;
-    float const* const my_b = stages + (col < kSide ? kBox : 2 * kBox) + col % kSide + lane_col;
     float accumulators[kRows][kCols] = {};
     Values values = {};
 #pragma unroll 1
@@ -187,13 +164,14 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
       continue;
     }
     if (run.first > 0) fix_up(plan, block, run.tile, accumulators);
+    Corner const corner = runs.corner(run.tile);
 #pragma unroll
     for (int i = 0; i < kRows; ++i) {
-      int const c_row = place.row + row + lane_row + i * 8;
+      int const c_row = corner.row + row + lane_row + i * 8;
       if (c_row < p.m) {
 #pragma unroll
         for (int j = 0; j < kCols; j += 4) {
-          int const c_col = place.col + col + lane_col + j * 4;
+          int const c_col = corner.col + col + lane_col + j * 4;
           if (c_col + 3 < p.n) {
             update_vector(p, c_row, c_col, accumulators[i] + j);
           } else {
@@ -220,18 +198,11 @@ ptx::TensorMap map_of(device::MatrixView const& x, int box_rows, int box_cols,
                                   .swizzle = swizzle});
 }
 
-template <bool kMixed>
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
   int const multiprocessors = stream.facts().multiprocessors;
-  Plan plan = plan_of<Tile<2, 4>>(p);
-  int tall = 0;
-  if (kMixed && p.n % (2 * kSide) != 0 && p.n % (2 * kSide) <= kSide) {
-    --plan.tiles_n;
-    tall = divide_up(p.m, 2 * kSide);
-  }
-  plan.tiles = plan.tiles_m * plan.tiles_n + tall;
+  Plan plan = plan_of<Large>(p);
   bool const is_split =
       plan.tiles % multiprocessors != 0 && split_tiles(plan, scratch_of(problem), multiprocessors);
   int const blocks = is_split ? multiprocessors : std::min(plan.tiles, multiprocessors);
@@ -245,31 +216,22 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 #endif  // QUAD_KERNELS
 
-constexpr VariantInfo row(std::string_view name, std::string_view summary) {
-  return {.name = name,
-          .where = Where::cuda,
-          .types = {core::DataType::f32},
-          // Half a tile each way, because places in the order of tiles go up to twice their number.
-          .needs = {.compute_capability = 90,
-                    .layouts = {Layout::nn},
-                    .ld_bytes = 16,
-                    .alignment = 16,
-                    .most_extent = kMostCudaExtent,
-                    .tile = {64, 128}},
-          .source = "own",
-          .summary = summary};
-}
-
 }  // namespace
 
 extern constinit Variant<Problem> const tma_producer{
-    row("tma_producer", "stream_k with tensor copies by a producer warp"),
-    QUAD_KERNEL_LAUNCH(launch<false>),
-    {.scratch_bytes = simt_tiles::scratch_bytes}};
-
-extern constinit Variant<Problem> const simt_tma_mixed{
-    row("simt_tma_mixed", "tma_producer with tall tiles at the right edge"),
-    QUAD_KERNEL_LAUNCH(launch<true>),
+    {.name = "tma_producer",
+     .where = Where::cuda,
+     .types = {core::DataType::f32},
+     // Half a tile each way, because places in the order of tiles go up to twice their number.
+     .needs = {.compute_capability = 90,
+               .layouts = {Layout::nn},
+               .ld_bytes = 16,
+               .alignment = 16,
+               .most_extent = kMostCudaExtent,
+               .tile = {64, 128}},
+     .source = "own",
+     .summary = "stream_k with tensor copies by a producer warp"},
+    QUAD_KERNEL_LAUNCH(launch),
     {.scratch_bytes = simt_tiles::scratch_bytes}};
 
 }  // namespace quadrille::kernels::gemm

@@ -283,7 +283,7 @@ TEST(GemmCuda, TunedTakesItsConfiguration) {
 TEST(GemmCuda, StreamKCutsTiles) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     for (std::string_view const name :
-         {"simt_async_128x256", "stream_k", "tma_producer", "simt_tma_mixed", "simt_producer"}) {
+         {"simt_async_128x256", "stream_k", "tma_producer", "simt_producer"}) {
       Variant<Problem> const& variant = test::row(variants(), name, device::Kind::cuda);
       bool const vectors = takes_vectors_only(variant);
       if (test::kernel_mode() == KernelMode::gpu) {
@@ -306,7 +306,7 @@ TEST(GemmCuda, StreamKCutsTiles) {
   });
 }
 
-/// Rings that go on in the next tile, and tall tiles beside wide ones, the last one half outside.
+/// Rings that go on in the next tile.
 TEST(GemmCuda, RingsGoOnInTheNextTile) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     for (std::string_view const name :
@@ -314,8 +314,6 @@ TEST(GemmCuda, RingsGoOnInTheNextTile) {
       expect_product<float>(test::row(variants(), name, device::Kind::cuda),
                             {9, 1060, 100, -1, 0.5}, device, stream, true);
     }
-    expect_product<float>(test::row(variants(), "simt_tma_mixed", device::Kind::cuda),
-                          {300, 372, 100, -1, 0.5}, device, stream, true);
   });
 }
 
