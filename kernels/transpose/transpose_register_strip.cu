@@ -181,6 +181,7 @@ extern constinit Variant<Problem> const register_strip{
                .alignment = 16,
                .tile = {4, 128},
                .other = "an extent of 16, 32 ... 128 bytes"},
+     .preference = 30,
      .source = "own",
      .summary = "strips of thin matrices, 16 bytes at a time"},
     QUAD_KERNEL_LAUNCH(launch),

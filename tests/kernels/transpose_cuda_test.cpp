@@ -284,14 +284,14 @@ TEST(TransposeCuda, RefusesWhatATechniqueCannotDo) {
     std::int64_t const long_extent = std::int64_t{1} << 31;
 
     for (std::string_view const name :
-         {"register_4x4", "register_strip", "wide_tile", "bulk_tensor"}) {
+         {"register_4x4", "register_strip", "wide_tile_diagonal", "bulk_tensor"}) {
       fails(name, odd_ld, "leading dimension");
       for (Problem const& problem : {odd_begin, odd_out}) {
         fails(name, problem, "aligned to 16 bytes");
       }
     }
     fails("register_4x4", half, "has no type f16");
-    fails("wide_tile", half, "has no type f16");
+    fails("wide_tile_diagonal", half, "has no type f16");
     fails("register_strip", {view(x.data(), 36, 36, 36), view(y.data(), 36, 36, 36)},
           "needs an extent of 16, 32 ... 128 bytes, the smaller one has 144");
     fails("register_4x4", {view(x.data(), 6, 8, 8), view(y.data(), 8, 6, 8)}, "multiples of 4");
@@ -345,7 +345,7 @@ TEST(TransposeAccess, PredictsWhatTheProfilerOfTheSourceCounted) {
   EXPECT_EQ(f32("register_4x4"), (Sectors{16, 16}));
   EXPECT_EQ(f32("shared_tile"), (Sectors{4, 4}));
   EXPECT_EQ(f32("shared_swizzled"), (Sectors{16, 16}));
-  EXPECT_EQ(f32("wide_tile"), (Sectors{16, 16}));
+  EXPECT_EQ(f32("wide_tile_diagonal"), (Sectors{16, 16}));
   EXPECT_EQ(sectors_per_request("naive_32x8", 8, 1024, 1024), (Sectors{8, 32}));
   EXPECT_EQ(sectors_per_request("shared_swizzled", 8, 1024, 1024), (Sectors{16, 16}));
   EXPECT_EQ(sectors_per_request("shared_swizzled", 1, 1024, 1024), (Sectors{16, 16}));
