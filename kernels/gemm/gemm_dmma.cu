@@ -36,23 +36,11 @@
 #include <algorithm>
 
 namespace quadrille::kernels::gemm {
-namespace {
-
-using simt_tiles::Corner;
-using simt_tiles::kThreads;
-using simt_tiles::kWarps;
-using simt_tiles::Plan;
-using simt_tiles::Run;
-
-constexpr int kBlockThreads = kThreads + 128;
-constexpr int kBM = 128, kBN = 128;
-constexpr int kWarpsN = 2;
-constexpr int kGroup = 16;                             // rows or columns that a warp reads at once
-constexpr int kGroupsM = kBM * kWarpsN / kWarps / 16;  // of a warp
-constexpr int kGroupsN = kBN / kWarpsN / 16;
 
 /// What shapes the code of a variant.
-struct Config {
+struct DmmaConfig {
+  static constexpr int kBM = 128, kBN = 128;
+
   int depth = 8;   ///< of the mma instruction
   int stages = 7;  ///< of the ring
   int lead = 4;    ///< stages by which the first four warps are ahead; 0: together
@@ -67,12 +55,27 @@ struct Config {
   }
 };
 
+namespace {
+
+using simt_tiles::Corner;
+using simt_tiles::kThreads;
+using simt_tiles::kWarps;
+using simt_tiles::Plan;
+using simt_tiles::Run;
+
+constexpr int kBlockThreads = kThreads + 128;
+constexpr int kBM = DmmaConfig::kBM, kBN = DmmaConfig::kBN;
+constexpr int kWarpsN = 2;
+constexpr int kGroup = 16;                             // rows or columns that a warp reads at once
+constexpr int kGroupsM = kBM * kWarpsN / kWarps / 16;  // of a warp
+constexpr int kGroupsN = kBN / kWarpsN / 16;
+
 #ifdef QUAD_KERNELS
 
-template <Config kConfig>
-using Barriers = simt_tiles::StageBarriers<kConfig.stages>;
-template <Config kConfig>
-using Turn = simt_tiles::Turn<kConfig.stages>;
+template <DmmaConfig kConfig>
+using Barriers = StageBarriers<kConfig.stages>;
+template <DmmaConfig kConfig>
+using RingTurn = Turn<kConfig.stages>;
 
 struct TileShape {
   static constexpr int kBM = gemm::kBM, kBN = gemm::kBN;
@@ -143,7 +146,7 @@ class FragmentReader {
 };
 
 /// The product of a warp. Rows of the instruction are columns of C, its columns rows of C.
-template <Config kConfig>
+template <DmmaConfig kConfig>
 class WarpProduct {
   static constexpr int kBK = kConfig.bk();
   static constexpr int kDeep = kConfig.depth == 16 ? 2 : 1;  // fragments of 8 k-iterations at once
@@ -365,11 +368,11 @@ class WarpProduct {
 };
 
 /// One thread.
-template <Config kConfig>
+template <DmmaConfig kConfig>
 __device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Runs runs, double* stages,
                         Barriers<kConfig>& barriers) {
   constexpr int kBK = kConfig.bk();
-  Turn<kConfig> turn;
+  RingTurn<kConfig> turn;
   Run run;
 #pragma unroll 1
   while (runs.next(run)) {
@@ -386,16 +389,23 @@ __device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Runs r
   }
 }
 
-template <Config kConfig>
+/// A configuration as a type: nvcc cannot name a kernel by a value of a class.
+template <DmmaConfig kConfigOfTile>
+struct DmmaTile {
+  static constexpr DmmaConfig kConfig = kConfigOfTile;
+};
+
+template <class Tile>
 __global__ void __launch_bounds__(kBlockThreads, 1)
     gemm_dmma_kernel(const __grid_constant__ ptx::TensorMap a,
                      const __grid_constant__ ptx::TensorMap b, Operands<double> p, Plan plan) {
+  constexpr DmmaConfig kConfig = Tile::kConfig;
   QUAD_DYNAMIC_SHARED(double, stages);
   auto& barriers =
       *reinterpret_cast<Barriers<kConfig>*>(stages + kConfig.stages * kConfig.stage_elements());
   int const warp = static_cast<int>(threadIdx.x) / 32;
   int const lane = static_cast<int>(threadIdx.x) % 32;
-  if (threadIdx.x == 0) barriers.init(1);
+  if (threadIdx.x == 0) barriers.init(1, kWarps);
   int const block = simt_tiles::number_of_block(plan);
   Runs runs{plan, block};
   __syncthreads();  // the barriers are ready
@@ -413,7 +423,7 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   constexpr int kLead = 1;  // named barrier: the second group of warps may start
   bool const is_second = warp >= kWarps / 2;
   int lead = kConfig.lead;
-  Turn<kConfig> turn;
+  RingTurn<kConfig> turn;
   Run run;
 #pragma unroll 1
   while (runs.next(run)) {
@@ -466,7 +476,7 @@ ptx::TensorMap map_of(device::MatrixView const& x, bool is_along_k, int bk) {
 /// Splits tiles along k where that takes less time than a last wave that is not full: those of that
 /// wave alone, among many blocks each where they are few, or with another wave, which then share
 /// less of A and B in L2.
-template <Config kConfig>
+template <DmmaConfig kConfig>
 Plan plan_of(Operands<double> const& p, device::Span<float> scratch, int multiprocessors) {
   // In stages: partials of a block through the L2 cache, there and back.
   constexpr double kStore = 64.0 / kConfig.bk(), kAdd = 20.0 / kConfig.bk();
@@ -490,7 +500,7 @@ Plan plan_of(Operands<double> const& p, device::Span<float> scratch, int multipr
   return plan;
 }
 
-template <Config kConfig>
+template <DmmaConfig kConfig>
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<double>(problem);
   if (p.m == 0 || p.n == 0) return;
@@ -500,8 +510,9 @@ void launch(Problem const& problem, device::StreamView stream) {
   // Without k-iterations nothing is loaded, and any matrix has a map.
   device::MatrixView const& a = p.k == 0 ? problem.c : problem.a;
   device::MatrixView const& b = p.k == 0 ? problem.c : problem.b;
-  QUAD_LAUNCH(gemm_dmma_kernel<kConfig>, dim3(static_cast<unsigned>(blocks)), dim3(kBlockThreads),
-              kConfig.shared_bytes(), stream, map_of(a, !kConfig.transpose_a, kConfig.bk()),
+  QUAD_LAUNCH(gemm_dmma_kernel<DmmaTile<kConfig>>, dim3(static_cast<unsigned>(blocks)),
+              dim3(kBlockThreads), kConfig.shared_bytes(), stream,
+              map_of(a, !kConfig.transpose_a, kConfig.bk()),
               map_of(b, kConfig.transpose_b, kConfig.bk()), p, plan);
 }
 
@@ -523,10 +534,10 @@ constexpr VariantInfo row(std::string_view name, int preference, std::string_vie
           .summary = summary};
 }
 
-constexpr Config kK8{};
-constexpr Config kK16{.depth = 16, .stages = 3, .lead = 1};
-constexpr Config kK4{.depth = 4};
-constexpr Config kTogether{.lead = 0};
+constexpr DmmaConfig kK8{};
+constexpr DmmaConfig kK16{.depth = 16, .stages = 3, .lead = 1};
+constexpr DmmaConfig kK4{.depth = 4};
+constexpr DmmaConfig kTogether{.lead = 0};
 
 }  // namespace
 
