@@ -166,8 +166,9 @@ void group_meet(unsigned threads, void (*function)(std::span<void*> arguments), 
   if (meeting == block.meetings.end()) {
     meeting = block.meetings.insert(meeting, {first, threads, 0});
   } else {
+    // Those without a mask are here; others may still be at a collective of their warp.
     Thread const* other = &block.threads[first];
-    while (other == &self || other->state != State::at_meeting) ++other;
+    while (other == &self || other->state != State::at_meeting || other->mask != 0) ++other;
     if (meeting->threads != threads || other->operation != self.operation) {
       fail(fmt::format("{} meets thread {} of the group in {} ({})", what, other->linear,
                        other->what, text_of(other->place)),
