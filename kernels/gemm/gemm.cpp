@@ -84,7 +84,8 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   dmma_k16,
   dmma_k4,
   dmma_together,
-  wgmma_specialised
+  wgmma_specialised,
+  wgmma_persistent
 );
 // clang-format on
 

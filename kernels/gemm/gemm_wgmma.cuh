@@ -25,6 +25,7 @@ struct WgmmaConfig {
   int consumers = 2;         ///< warpgroups that multiply, each bm / consumers rows of the tile
   bool has_producer = true;  ///< a warpgroup more, which copies
   int stages = 4;
+  int strips = 1;  ///< of C on their way, for each warp
   int raster = 8;  ///< blocks side by side that run together
 };
 
@@ -109,6 +110,105 @@ struct StagedOperand {
   }
 };
 
+/// 16 rows and 128 bytes of C on their way, of a warp, swizzled as tensor copies have them.
+inline constexpr int kStripRows = 16;
+inline constexpr int kStripBytes = kStripRows * 128;
+
+template <class Out>
+struct Strip {
+  static constexpr int kCols = 128 / static_cast<int>(sizeof(Out));
+  static constexpr int kSums = kCols / 2;  ///< accumulators of a thread for it
+  static constexpr int kPiece = 16 / static_cast<int>(sizeof(Out));
+  using Pair = Vector<Out, 2>;
+  using Piece = Vector<Out, kPiece>;
+
+  unsigned char* bytes;
+
+  template <class Element>
+  __device__ Element& at(int row, int col) const {
+    auto const offset = static_cast<unsigned>(row * 128 + col * static_cast<int>(sizeof(Out)));
+    return *reinterpret_cast<Element*>(bytes + ptx::swizzled(ptx::Swizzle::bytes_128, offset));
+  }
+
+  /// Calls f(number, row, column) for each pair of a thread's accumulators.
+  template <class F>
+  __device__ __forceinline__ static void for_pairs(F const& f) {
+    int const lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+    for (int e = 0; e < kSums; e += 2) {
+      f(e, ptx::accumulator_row(lane, e), ptx::accumulator_column(lane, e));
+    }
+  }
+
+  /// sums = alpha sums + beta what is here.
+  __device__ __forceinline__ void scale(float* sums, float alpha, float beta) const {
+#pragma unroll
+    for (int e = 0; e < kSums; ++e) sums[e] *= alpha;
+    if (beta == 0) return;
+    for_pairs([&](int e, int row, int col) {
+      Pair const old = at<Pair>(row, col);
+      sums[e] += beta * to_f32(old.x[0]);
+      sums[e + 1] += beta * to_f32(old.x[1]);
+    });
+  }
+
+  /// Stores accumulators here.
+  __device__ __forceinline__ void put(float const* sums) const {
+    if constexpr (sizeof(Out) == 4) {
+      for_pairs([&](int e, int row, int col) { at<Pair>(row, col) = {{sums[e], sums[e + 1]}}; });
+    } else {
+      // Two 8 x 8 matrices below each other, and two beside these.
+      int const lane = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+      for (int e = 0; e < kSums; e += 8) {
+        std::uint32_t pairs[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          Pair pair;
+          from_f32(sums[e + 2 * i], pair.x[0]);
+          from_f32(sums[e + 2 * i + 1], pair.x[1]);
+          pairs[i] = __builtin_bit_cast(std::uint32_t, pair);
+        }
+        ptx::stmatrix_x4(&at<Piece>(lane % 16, e * 2 + lane / 16 * 8), pairs);
+      }
+    }
+  }
+
+  /// Calls f(piece, piece of C, elements of it that are inside of C) by turns of the warp. This strip
+  /// is at (row, col) of C.
+  template <class T, class F>
+  __device__ void for_pieces(HalfOperands<T> const& p, int row, int col, F const& f) const {
+#pragma unroll 1
+    for (int e = static_cast<int>(threadIdx.x) % 32; e < kStripRows * 8; e += 32) {
+      int const i = e / 8, j = e % 8 * kPiece;
+      if (row + i >= p.m || col + j >= p.n) continue;
+      f(at<Piece>(i, j),
+        *reinterpret_cast<Piece*>(static_cast<Out*>(p.c) + (row + i) * p.ldc + col + j),
+        min(kPiece, p.n - col - j));
+    }
+  }
+  template <class T>
+  __device__ void load(HalfOperands<T> const& p, int row, int col) const {
+    for_pieces(p, row, col,
+               [](Piece& here, Piece const& there, int count) { move(here, there, count); });
+  }
+  template <class T>
+  __device__ void store(HalfOperands<T> const& p, int row, int col) const {
+    for_pieces(p, row, col,
+               [](Piece const& here, Piece& there, int count) { move(there, here, count); });
+  }
+
+ private:
+  __device__ static void move(Piece& to, Piece const& from, int count) {
+    if (count == kPiece) {
+      to = from;
+    } else {
+#pragma unroll 1
+      for (int e = 0; e < count; ++e) to.x[e] = from.x[e];
+    }
+  }
+};
+
 /// What follows from a configuration for a type.
 template <WgmmaConfig kConfigOfTile, class T>
 struct WgmmaTile {
@@ -123,31 +223,41 @@ struct WgmmaTile {
   static constexpr int kParts = kRows / 64;     ///< of its accumulators, 64 x bn each
   static constexpr int kSums = kConfig.bn / 2;  ///< of a part, of a thread
   using Barriers = StageBarriers<kConfig.stages>;
-  static constexpr int kRingBytes = kConfig.stages * kStageBytes;
-  static constexpr int kSharedBytes = kRingBytes + static_cast<int>(sizeof(Barriers));
+  // Shared memory: the ring, strips of C for each warp, barriers.
+  static constexpr int kStrips = kConfig.stages * kStageBytes;
+  static constexpr int kBarriers = kStrips + kConsumerThreads / 32 * kConfig.strips * kStripBytes;
+  static constexpr int kSharedBytes = kBarriers + static_cast<int>(sizeof(Barriers));
   static_assert(kRows % 64 == 0 && kSharedBytes <= 227 * 1024);
-};
 
-/// Two neighbours in a row of C; what is outside of C is zero, and is not stored.
-template <class Out, class T>
-__device__ Vector<Out, 2> load_pair(HalfOperands<T> const& p, int row, int col) {
-  Vector<Out, 2> pair{};
-  if (row >= p.m || col >= p.n) return pair;
-  Out const* const c = static_cast<Out const*>(p.c) + row * p.ldc + col;
-  if (col + 1 < p.n) return *reinterpret_cast<Vector<Out, 2> const*>(c);
-  pair.x[0] = *c;
-  return pair;
-}
-template <class Out, class T>
-__device__ void store_pair(HalfOperands<T> const& p, int row, int col, Vector<Out, 2> pair) {
-  if (row >= p.m || col >= p.n) return;
-  Out* const c = static_cast<Out*>(p.c) + row * p.ldc + col;
-  if (col + 1 < p.n) {
-    *reinterpret_cast<Vector<Out, 2>*>(c) = pair;
-  } else {
-    *c = pair.x[0];
+  /// Whether the copy engine can store C: it writes whole pieces of 16 bytes.
+  static bool copies_c(device::MatrixView const& c) {
+    return c.cols * static_cast<std::int64_t>(core::size_of(c.type)) % 16 == 0;
   }
-}
+  /// C in strips.
+  static ptx::TensorMap map_of_c(device::MatrixView const& c) {
+    return ptx::make_tensor_map_2d(
+        {.data = c.data,
+         .type = c.type,
+         .rows = c.rows,
+         .columns = c.cols,
+         .leading = c.ld,
+         .box_rows = kStripRows,
+         .box_columns = static_cast<unsigned>(128 / core::size_of(c.type)),
+         .swizzle = ptx::Swizzle::bytes_128});
+  }
+  /// Brings the part of C under a tile to the L2 cache; one thread.
+  __device__ static void prefetch_c(ptx::TensorMap const& c, HalfOperands<T> const& p,
+                                    BlockCorner corner) {
+    int const cols = p.is_c_f32 ? 32 : 64;  // of a strip
+#pragma unroll 1
+    for (int row = corner.row; row < min(corner.row + kConfig.bm, p.m); row += kStripRows) {
+#pragma unroll 1
+      for (int col = corner.col; col < min(corner.col + kConfig.bn, p.n); col += cols) {
+        ptx::tensor_prefetch(c, row, col);
+      }
+    }
+  }
+};
 
 /// The product of a warpgroup.
 template <class Tile>
@@ -203,61 +313,52 @@ class WgmmaWarpgroup {
     }
   }
 
-  /// Updates C from registers. `corner`: of the tile.
-  __device__ void write(HalfOperands<T> const& p, BlockCorner corner) {
+  /// Updates C by way of shared memory. `corner`: of the tile. `c`: C as strips, where these are
+  /// stored by tensor copies: a strip is free again when they have read it.
+  __device__ void write(HalfOperands<T> const& p, BlockCorner corner, unsigned char* shared,
+                        ptx::TensorMap const* c = nullptr) {
     if (p.is_c_f32) {
-      write<float>(p, corner);
+      write<float>(p, corner, shared, c);
     } else {
-      write<T>(p, corner);
+      write<T>(p, corner, shared, c);
     }
   }
 
  private:
-  /// Of a thread, what 128 bytes of columns are.
   template <class Out>
-  static constexpr int kAtOnce = 64 / static_cast<int>(sizeof(Out));
-
-  template <class Out>
-  __device__ void write(HalfOperands<T> const& p, BlockCorner corner) {
-    int const thread = static_cast<int>(threadIdx.x) % 128;
+  __device__ void write(HalfOperands<T> const& p, BlockCorner corner, unsigned char* shared,
+                        ptx::TensorMap const* c) {
+    int const warp = static_cast<int>(threadIdx.x) / 32;
+    bool const is_first = threadIdx.x % 32 == 0;
+    constexpr int kStrips = Tile::kConfig.strips;
+    unsigned char* const strips = shared + Tile::kStrips + warp * kStrips * kStripBytes;
 #pragma unroll
     for (int i = 0; i < Tile::kParts; ++i) {
-      int const c_row = corner.row + row() + i * 64 + ptx::accumulator_row(thread, 0);
-      int const c_col = corner.col + ptx::accumulator_column(thread, 0);
+      int const c_row = corner.row + row() + i * 64 + warp % 4 * kStripRows;
 #pragma unroll
-      for (int j = 0; j < Tile::kSums; j += kAtOnce<Out>) {
-        float* const sums = sums_[i] + j;
-        scale<Out>(p, c_row, c_col + j * 2, sums);
-        for_pairs<Out>(c_row, c_col + j * 2, [&](int e, int at_row, int at_col) {
-          Vector<Out, 2> pair;
-          from_f32(sums[e], pair.x[0]);
-          from_f32(sums[e + 1], pair.x[1]);
-          store_pair(p, at_row, at_col, pair);
-        });
+      for (int j = 0; j < Tile::kSums; j += Strip<Out>::kSums) {
+        int const number = (i * Tile::kSums + j) / Strip<Out>::kSums;
+        Strip<Out> const strip{strips + number % kStrips * kStripBytes};
+        int const c_col = corner.col + j * 2;
+        if (c != nullptr && is_first) ptx::bulk_wait_read<kStrips - 1>();
+        __syncwarp();  // the strip is free
+        if (p.beta != 0) {
+          strip.load(p, c_row, c_col);
+          __syncwarp();  // all of it is here
+        }
+        strip.scale(sums_[i] + j, p.alpha, p.beta);
+        if (p.beta != 0) __syncwarp();  // all have read it
+        strip.put(sums_[i] + j);
+        if (c != nullptr) ptx::fence_proxy_async();
+        __syncwarp();  // all of it is here
+        if (c == nullptr) {
+          strip.store(p, c_row, c_col);
+        } else if (is_first) {
+          ptx::tensor_store(*c, c_row, c_col, strip.bytes);
+          ptx::bulk_commit();
+        }
       }
     }
-  }
-
-  /// sums = alpha sums + beta C.
-  template <class Out>
-  __device__ __forceinline__ static void scale(HalfOperands<T> const& p, int row, int col,
-                                               float* sums) {
-#pragma unroll
-    for (int e = 0; e < kAtOnce<Out>; ++e) sums[e] *= p.alpha;
-    if (p.beta == 0) return;
-    Vector<Out, 2> old[kAtOnce<Out> / 2];
-    for_pairs<Out>(row, col, [&](int e, int at_row, int at_col) {
-      old[e / 2] = load_pair<Out>(p, at_row, at_col);
-    });
-#pragma unroll
-    for (int e = 0; e < kAtOnce<Out>; ++e) sums[e] += p.beta * to_f32(old[e / 2].x[e % 2]);
-  }
-
-  /// Calls f(number, row, column) for the pairs among kAtOnce accumulators.
-  template <class Out, class F>
-  __device__ __forceinline__ static void for_pairs(int row, int col, F const& f) {
-#pragma unroll
-    for (int e = 0; e < kAtOnce<Out>; e += 2) f(e, row + e / 2 % 2 * 8, col + e / 4 * 8);
   }
 
   float sums_[Tile::kParts][Tile::kSums];

@@ -16,7 +16,7 @@
 /// Constraints  A, B and C aligned to 16 bytes, leading dimensions multiples of 16 bytes; extents
 ///              below 2^31 - 1024
 /// Needs        sm_90a
-/// Launch       384 threads, 193 KiB of shared memory, one block per multiprocessor. A quarter of a
+/// Launch       384 threads, 209 KiB of shared memory, one block per multiprocessor. A quarter of a
 ///              multiprocessor has registers for three warps of 168 per thread: the producer leaves
 ///              all but 24 to the others, which get 240 (setmaxnreg)
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
@@ -35,8 +35,8 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     gemm_wgmma_specialised_kernel(const __grid_constant__ ptx::TensorMap a,
                                   const __grid_constant__ ptx::TensorMap b, Majors majors,
                                   HalfOperands<typename Tile::Type> p) {
-  QUAD_DYNAMIC_SHARED(unsigned char, ring);
-  auto& barriers = *reinterpret_cast<typename Tile::Barriers*>(ring + Tile::kRingBytes);
+  QUAD_DYNAMIC_SHARED(unsigned char, shared);
+  auto& barriers = *reinterpret_cast<typename Tile::Barriers*>(shared + Tile::kBarriers);
   if (threadIdx.x == 0) barriers.init(1, Tile::kConsumerThreads / 32);
   auto const corner = BlockCorner::of<Tile>(p);
   int const stages = divide_up(p.k, kStageK);  // that are multiplied
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     if (threadIdx.x == Tile::kConsumerThreads) {
 #pragma unroll 1
       for (int t = 0; t < stages; ++t, turn.advance()) {
-        unsigned char* const stage = ring + turn.stage * Tile::kStageBytes;
+        unsigned char* const stage = shared + turn.stage * Tile::kStageBytes;
         ptx::MBarrier* const full = &barriers.full[turn.stage];
         ptx::mbarrier_wait(&barriers.empty[turn.stage], turn.parity ^ 1U);
         ptx::mbarrier_arrive_expect_tx(full, Tile::kStageBytes);
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     }
   } else {
     ptx::setmaxnreg_inc<240>();
-    WgmmaWarpgroup<Tile> warpgroup{ring, majors};
+    WgmmaWarpgroup<Tile> warpgroup{shared, majors};
     int last = 0;  // the stage whose products are not complete
     if (stages == 0) warpgroup.clear();
     with_majors(majors, [&]<ptx::Major kA, ptx::Major kB>() {
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
       }
       warpgroup.finish();
     });
-    warpgroup.write(p, corner);
+    warpgroup.write(p, corner, shared);
   }
 }
 
