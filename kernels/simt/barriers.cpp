@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simt/barriers.hpp"
 
+#include "simt/clusters.hpp"
 #include "simt/race.hpp"
+#include "simt/scheduler.hpp"
 
 #include <fmt/format.h>
 
@@ -83,18 +85,37 @@ void fence_mbarrier_init() {
                 [](auto const& entry) { return entry.second == current->linear; });
 }
 
+namespace {
+
+void count_arrivals(MBarrier& barrier, unsigned count, Place place) {
+  if (count == 0 || count > barrier.pending) {
+    fail(fmt::format("mbarrier_arrive: {} arrivals where the phase needs {} of {} more", count,
+                     barrier.pending, barrier.count),
+         place);
+  }
+  barrier.pending = static_cast<std::uint16_t>(barrier.pending - count);
+  end_phase_if_complete(barrier, place);
+}
+
+}  // namespace
+
 void mbarrier_arrive(MBarrier* barrier, unsigned count, Place place) {
   preempt();
   check(barrier, place);
   race::atomic_access(barrier, sizeof(*barrier), true, place);
-  if (count == 0 || count > barrier->pending) {
-    fail(fmt::format("mbarrier_arrive: {} arrivals where the phase needs {} of {} more", count,
-                     barrier->pending, barrier->count),
-         place);
-  }
   race::release(clock_of(barrier, parity_of(*barrier)));
-  barrier->pending = static_cast<std::uint16_t>(barrier->pending - count);
-  end_phase_if_complete(*barrier, place);
+  count_arrivals(*barrier, count, place);
+}
+
+void mbarrier_arrive_cluster(MBarrier* barrier, unsigned rank, Place place) {
+  preempt();
+  Block& block = block_of_cluster(rank, "mbarrier_arrive_cluster", place);
+  auto* const there = static_cast<MBarrier*>(cluster_map(barrier, rank, place));
+  race::atomic_access(there, sizeof(*there), true, place);
+  race::release_in_cluster(clock_of(there, parity_of(*there)));
+  OnBehalfOf const owner{&block.threads[0]};
+  check(there, place);
+  count_arrivals(*there, 1, place);
 }
 
 void mbarrier_expect_tx(MBarrier* barrier, unsigned bytes, Place place) {
@@ -117,12 +138,13 @@ bool mbarrier_test(MBarrier* barrier, unsigned parity, Place place) {
   return true;
 }
 
-void mbarrier_wait(MBarrier* barrier, unsigned parity, Place place) {
+void mbarrier_wait(MBarrier* barrier, unsigned parity, Place place, bool sees_cluster) {
   check(barrier, place);
   race::atomic_access(barrier, sizeof(*barrier), false, place);
   if (parity > 1) fail("mbarrier_wait: the parity is 0 or 1", place);
   wait_until([=] { return parity_of(*barrier) != parity; }, place, "mbarrier_wait");
   race::acquire(clock_of(barrier, parity));
+  if (sees_cluster) race::acquire_in_cluster(clock_of(barrier, parity));
 }
 
 void mbarrier_expect_copy(MBarrier* barrier, unsigned bytes, char const* what, Place place) {

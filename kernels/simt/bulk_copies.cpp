@@ -3,7 +3,9 @@
 #include "simt/bulk_copies.hpp"
 
 #include "simt/async_proxy.hpp"
+#include "simt/clusters.hpp"
 #include "simt/race.hpp"
+#include "simt/scheduler.hpp"
 
 #include <fmt/format.h>
 
@@ -17,18 +19,6 @@
 namespace quadrille::simt {
 namespace {
 
-/// Makes the thread that started an operation the current one while it completes.
-class OnBehalfOf {
- public:
-  explicit OnBehalfOf(Thread* thread) : before_{std::exchange(current, thread)} {}
-  ~OnBehalfOf() { current = before_; }
-  OnBehalfOf(OnBehalfOf const&) = delete;
-  OnBehalfOf& operator=(OnBehalfOf const&) = delete;
-
- private:
-  Thread* before_;
-};
-
 bool is_aligned(void const* p, std::size_t bytes) {
   return reinterpret_cast<std::uintptr_t>(p) % bytes == 0;
 }
@@ -39,21 +29,35 @@ void check_global(void const* p, std::size_t bytes, char const* what, Place plac
   }
 }
 
-/// A load from its issue to its completion, which `fill` makes of the bytes in shared memory.
-void start_load(void* shared, unsigned bytes, MBarrier* barrier, char const* what, Place place,
-                std::function<void(unsigned char*)> fill) {
-  mbarrier_expect_copy(barrier, bytes, what, place);
+/// A load from its issue to its completion, which `fill` makes of the bytes in shared memory. `owner`
+/// is a thread of the block that these and the barrier belong to.
+void start_load(Thread* owner, void* shared, unsigned bytes, MBarrier* barrier, char const* what,
+                Place place, std::function<void(unsigned char*)> fill) {
   auto* const to = static_cast<unsigned char*>(shared);
-  shared_offset(to + bytes - 1, place);
+  {
+    OnBehalfOf const there{owner};
+    mbarrier_expect_copy(barrier, bytes, what, place);
+    shared_offset(to + bytes - 1, place);
+  }
   race::begin_async(to, bytes, place, what);
   std::memset(to, 0xFF, bytes);
-  async_proxy::wrote(to, bytes);
-  start_async([=, self = current, fill = std::move(fill)] {
-    OnBehalfOf const issuer{self};
+  {
+    OnBehalfOf const there{owner};
+    async_proxy::wrote(to, bytes);
+  }
+  start_async([=, fill = std::move(fill)] {
+    OnBehalfOf const there{owner};
+    if (owner->block->has_ended) {
+      fail(fmt::format("{}: the block that it copies to has ended", what), place);
+    }
     fill(to);
     async_proxy::wrote(to, bytes);
     mbarrier_complete_copy(barrier, to, bytes, place);
   });
+}
+void start_load(void* shared, unsigned bytes, MBarrier* barrier, char const* what, Place place,
+                std::function<void(unsigned char*)> fill) {
+  start_load(current, shared, bytes, barrier, what, place, std::move(fill));
 }
 
 /// A bulk or tensor store from its issue to its wait.
@@ -244,6 +248,29 @@ void tensor_load(void* shared, ptx::TensorMap const& map, int row, int column, M
     box.each_element(
         [&](unsigned char const* global, unsigned at) { std::memcpy(to + at, global, box.size); });
   });
+}
+
+void tensor_load_multicast(void* shared, ptx::TensorMap const& map, int row, int column,
+                           MBarrier* barrier, std::uint16_t blocks, Place place) {
+  constexpr char const* kWhat = "tensor_load_multicast";
+  Box const box{map, row, column};
+  box.check(shared, kWhat, place);
+  if (blocks == 0) fail(fmt::format("{}: it names no block", kWhat), place);
+  box.each_row([&](std::int64_t, unsigned char const* global, std::size_t n) {
+    race::read(global, n, place);
+  });
+  for (unsigned rank = 0; rank < 16; ++rank) {
+    if ((blocks >> rank & 1) == 0) continue;
+    Block& there = block_of_cluster(rank, kWhat, place);
+    auto* const barrier_there = static_cast<MBarrier*>(cluster_map(barrier, rank, place));
+    start_load(&there.threads[0], cluster_map(shared, rank, place), box.bytes(), barrier_there,
+               kWhat, place, [=](unsigned char* to) {
+                 std::memset(to, 0, box.bytes());
+                 box.each_element([&](unsigned char const* global, unsigned at) {
+                   std::memcpy(to + at, global, box.size);
+                 });
+               });
+  }
 }
 
 void tensor_store(ptx::TensorMap const& map, int row, int column, void const* shared, bool add,

@@ -17,6 +17,8 @@ void bulk_wait(unsigned newest);
 void bulk_prefetch(void const* global, unsigned bytes, Place place);
 void tensor_load(void* shared, ptx::TensorMap const& map, int row, int column, MBarrier* barrier,
                  Place place);
+void tensor_load_multicast(void* shared, ptx::TensorMap const& map, int row, int column,
+                           MBarrier* barrier, std::uint16_t blocks, Place place);
 void tensor_store(ptx::TensorMap const& map, int row, int column, void const* shared, bool add,
                   Place place);
 

@@ -55,8 +55,8 @@ struct Engine {
   std::vector<Fiber*> idle;
 
   std::function<void()> const* body = nullptr;
-  std::vector<unsigned> order;  ///< of blocks, in random schedules
-  unsigned blocks = 0, started = 0, finished = 0, resident_limit = 1;
+  std::vector<unsigned> order;                             ///< of clusters, in random schedules
+  unsigned clusters = 0, started = 0, resident_limit = 1;  // blocks without a cluster are one each
   std::vector<std::unique_ptr<Block>> pool;
   std::vector<Block*> resident, free;
 
@@ -110,12 +110,22 @@ void switch_to(Fiber& to) {
   std::abort();  // stacks of a launch that has ended are never resumed
 }
 
-void reset(Block& block, unsigned linear) {
+unsigned count(dim3 const& extents) { return extents.x * extents.y * extents.z; }
+uint3 place_in(dim3 const& extents, unsigned linear) {
+  return {linear % extents.x, linear / extents.x % extents.y, linear / extents.x / extents.y};
+}
+
+void reset(Block& block, unsigned number_of_cluster, unsigned rank) {
   Launch const& launch = *current_launch;
-  unsigned const n = launch.block.x * launch.block.y * launch.block.z;
-  block.linear = linear;
-  block.index = {linear % launch.grid.x, linear / launch.grid.x % launch.grid.y,
-                 linear / launch.grid.x / launch.grid.y};
+  auto const& [gx, gy, gz] = launch.grid;
+  auto const& [cx, cy, cz] = launch.cluster;
+  unsigned const n = count(launch.block);
+  uint3 const cluster = place_in({gx / cx, gy / cy, gz / cz}, number_of_cluster);
+  uint3 const inside = place_in(launch.cluster, rank);
+  block.index = {cluster.x * cx + inside.x, cluster.y * cy + inside.y, cluster.z * cz + inside.z};
+  block.linear = (block.index.z * gy + block.index.y) * gx + block.index.x;
+  block.rank = rank;
+  block.has_ended = false;
   block.done = 0;
   if (block.threads.size() != n) {
     block.threads = std::vector<Thread>(n);
@@ -137,6 +147,7 @@ void reset(Block& block, unsigned linear) {
     thread.fiber = nullptr;
     thread.state = State::unstarted;
     thread.what = "";
+    thread.cluster_phases = 0;
     thread.copies.clear();
     thread.copy_group = 0;
   }
@@ -148,22 +159,29 @@ void reset(Block& block, unsigned linear) {
   poison_shared_memory(block);
 }
 
-bool start_block() {
+bool start_cluster() {
   Engine& e = engine;
-  if (e.started == e.blocks || e.resident.size() >= e.resident_limit) return false;
-  unsigned linear = e.started++;
-  if (e.schedule.order == Schedule::Order::descending) linear = e.blocks - 1 - linear;
-  if (e.random_order()) linear = e.order[linear];
-  if (e.free.empty()) {
-    e.pool.push_back(std::make_unique<Block>());
-    e.free.push_back(e.pool.back().get());
+  unsigned const blocks = count(current_launch->cluster);
+  if (e.started == e.clusters || e.resident.size() + blocks > e.resident_limit) return false;
+  unsigned number = e.started++;
+  if (e.schedule.order == Schedule::Order::descending) number = e.clusters - 1 - number;
+  if (e.random_order()) number = e.order[number];
+  auto const cluster = std::make_shared<Cluster>();
+  cluster->live = cluster->missing = blocks * count(current_launch->block);
+  for (unsigned rank = 0; rank < blocks; ++rank) {
+    if (e.free.empty()) {
+      e.pool.push_back(std::make_unique<Block>());
+      e.free.push_back(e.pool.back().get());
+    }
+    Block& block = *e.free.back();
+    e.free.pop_back();
+    e.resident.push_back(&block);
+    reset(block, number, rank);
+    block.cluster = cluster;
+    cluster->blocks.push_back(&block);
+    race::block_begins(block);
+    for (Thread& thread : block.threads) e.ready.push_back(&thread);
   }
-  Block& block = *e.free.back();
-  e.free.pop_back();
-  e.resident.push_back(&block);
-  reset(block, linear);
-  race::block_begins(block);
-  for (Thread& thread : block.threads) e.ready.push_back(&thread);
   return true;
 }
 
@@ -175,12 +193,18 @@ void finish_block(Block& block) {
     operation.complete();
   }
   check_shared_guards(block);
-  race::block_ends(block);
   traffic::block_meets(block);
   e.resident.erase(std::find(e.resident.begin(), e.resident.end(), &block));
-  e.free.push_back(&block);
-  ++e.finished;
-  if (e.resident.size() < e.schedule.resident_blocks) start_block();
+  block.has_ended = true;
+  // Others of the cluster may still reach for it, which is an error that is to be found.
+  auto const cluster = block.cluster;
+  if (++cluster->ended < cluster->blocks.size()) return;
+  race::blocks_end(cluster->blocks);
+  for (Block* const each : cluster->blocks) {
+    each->cluster.reset();
+    e.free.push_back(each);
+  }
+  if (e.resident.size() < e.schedule.resident_blocks) start_cluster();
 }
 
 /// Completes one asynchronous operation of some block.
@@ -235,9 +259,10 @@ std::string hang_text() {
   for (auto const& [where, group] : groups) {
     text += fmt::format(" {} {} (first: {});", group.threads, where, name_of(*group.first));
   }
-  if (engine.started < engine.blocks) {
+  if (engine.started < engine.clusters) {
     text += fmt::format(" {} blocks have not started, {} are resident;",
-                        engine.blocks - engine.started, engine.resident.size());
+                        (engine.clusters - engine.started) * count(current_launch->cluster),
+                        engine.resident.size());
   }
   text.pop_back();
   return text;
@@ -261,13 +286,13 @@ Thread* pick() {
     }
     if (!e.polling.empty()) {
       ++e.idle_rounds;
-      if (e.idle_rounds % kRoundsBeforeMoreBlocks == 0 && start_block()) e.idle_rounds = 0;
+      if (e.idle_rounds % kRoundsBeforeMoreBlocks == 0 && start_cluster()) e.idle_rounds = 0;
       if (e.idle_rounds == kRoundsBeforeHang) stop(hang_text());
       e.ready.insert(e.ready.end(), e.polling.begin(), e.polling.end());
       e.polling.clear();
       continue;
     }
-    if (start_block()) continue;
+    if (start_cluster()) continue;
     if (!e.resident.empty()) stop(hang_text());
     return nullptr;
   }
@@ -306,6 +331,7 @@ void finish(Thread& thread) {
   engine.idle_rounds = 0;
   thread.state = State::done;
   thread.warp->live &= ~(1U << thread.lane);
+  leave_cluster(thread);
   Block& block = *thread.block;
   if (++block.done == block.threads.size()) finish_block(block);
 }
@@ -392,12 +418,6 @@ std::string limits_error(Launch const& launch) {
   if (launch.dynamic_bytes > kDynamicSharedLimit) {
     return fmt::format("{} bytes of dynamic shared memory; at most {} are allowed",
                        launch.dynamic_bytes, kDynamicSharedLimit);
-  }
-  if (auto const [x, y, z] = launch.cluster; x * y * z != 1) {
-    return fmt::format(
-        "a cluster of {} x {} x {} blocks; clusters are not modelled, launch it on a "
-        "GPU alone",
-        x, y, z);
   }
   return "";
 }
@@ -513,9 +533,10 @@ void run_grid(Launch const& launch, std::function<void()> const& body) {
   Engine& e = engine;
   current_launch = &launch;
   e.body = &body;
-  e.blocks = launch.grid.x * launch.grid.y * launch.grid.z;
-  e.started = e.finished = e.idle_rounds = 0;
-  e.resident_limit = std::min(count_resident(launch), e.schedule.room);
+  e.clusters = count(launch.grid) / count(launch.cluster);
+  e.started = e.idle_rounds = 0;
+  e.resident_limit =
+      std::max(std::min(count_resident(launch), e.schedule.room), count(launch.cluster));
   e.ready.clear();
   e.head = 0;
   e.waiting.clear();
@@ -523,18 +544,16 @@ void run_grid(Launch const& launch, std::function<void()> const& body) {
   e.error.clear();
   e.order.clear();
   if (e.random_order()) {
-    e.order.resize(e.blocks);
-    for (unsigned i = 0; i < e.blocks; ++i) e.order[i] = i;
-    for (unsigned i = e.blocks; i > 1; --i) std::swap(e.order[i - 1], e.order[pick_below(i)]);
+    e.order.resize(e.clusters);
+    for (unsigned i = 0; i < e.clusters; ++i) e.order[i] = i;
+    for (unsigned i = e.clusters; i > 1; --i) std::swap(e.order[i - 1], e.order[pick_below(i)]);
   }
 
   race::launch_begins(launch);
   traffic::launch_begins(launch);
   e.running = &e.host;
-  do {
-    start_block();
-  } while (e.resident.size() < e.schedule.resident_blocks && e.started < e.blocks &&
-           e.resident.size() < e.resident_limit);
+  while (start_cluster() && e.resident.size() < e.schedule.resident_blocks) {
+  }
   resume(*pick());
   current = nullptr;
   if (!e.error.empty()) abandon();

@@ -60,6 +60,7 @@ struct Thread {
   void* argument = nullptr;
   void const* operation = nullptr;
   std::function<bool()> predicate;
+  unsigned cluster_phases = 0;  ///< of the cluster's barrier that it has arrived at
   // cp.async
   std::vector<AsyncCopy> copies;
   unsigned copy_group = 0;
@@ -99,9 +100,22 @@ struct AsyncOperation {
   std::function<void()> complete;
 };
 
+/// Blocks that are resident together and reach each other's shared memory.
+struct Cluster {
+  std::vector<Block*> blocks{};  ///< by rank
+  unsigned ended = 0;            ///< of these
+  // The barrier of all threads.
+  unsigned phase = 0;
+  unsigned live = 0;     ///< threads that have not exited
+  unsigned missing = 0;  ///< of these, those that have not arrived
+};
+
 struct Block {
   uint3 index{};
   unsigned linear = 0;  ///< in the grid
+  unsigned rank = 0;    ///< in the cluster
+  bool has_ended = false;
+  std::shared_ptr<Cluster> cluster;
   std::vector<Thread> threads;
   std::vector<Warp> warps;
   unsigned done = 0;

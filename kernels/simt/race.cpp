@@ -35,10 +35,11 @@ using Time = std::uint32_t;
 using Times = std::vector<Time>;  // by thread of a block
 using TimesPointer = std::shared_ptr<Times>;
 
-/// What is known of one other block: all up to `epoch`, and of each thread up to its time.
+/// What is known of one other block: all up to `epoch`, of each thread up to its time, and of copies.
 struct Past {
   Time epoch = 0;
   TimesPointer times;
+  TimesPointer copies{};
 };
 /// Ordered by block.
 using Others = std::vector<std::pair<std::uint32_t, Past>>;
@@ -171,6 +172,7 @@ struct State {
   unsigned next_buffer = 0;
   std::array<std::uintptr_t, 8192> foreign{};  ///< lines of 64 bytes outside device memory
   std::unordered_map<void const*, OthersPointer> keys;
+  bool has_clusters = false;  ///< blocks access the shared memory of others
   std::vector<Place> places;
   std::array<std::uint32_t, 256> place_index{};
   std::unordered_map<std::uint32_t, Line> lines;  ///< by site
@@ -208,6 +210,7 @@ void merge(TimesPointer& a, TimesPointer const& b) {
 void merge(Past& a, Past const& b) {
   a.epoch = std::max(a.epoch, b.epoch);
   merge(a.times, b.times);
+  merge(a.copies, b.copies);
 }
 
 void merge(OthersPointer& a, OthersPointer const& b) {
@@ -243,12 +246,16 @@ bool covers(TimesPointer const& times, std::size_t i, Time time) {
   return times && i < times->size() && (*times)[i] >= time;
 }
 
-bool covers(OthersPointer const& others, std::uint32_t block, std::uint32_t thread, Time time) {
-  if (!others) return false;
+Past const* past_of(OthersPointer const& others, std::uint32_t block) {
+  if (!others) return nullptr;
   auto const found = std::lower_bound(others->begin(), others->end(), block,
                                       [](auto const& o, std::uint32_t b) { return o.first < b; });
-  if (found == others->end() || found->first != block) return false;
-  return time <= found->second.epoch || covers(found->second.times, thread, time);
+  return found != others->end() && found->first == block ? &found->second : nullptr;
+}
+
+bool covers(OthersPointer const& others, std::uint32_t block, std::uint32_t thread, Time time) {
+  Past const* const past = past_of(others, block);
+  return past != nullptr && (time <= past->epoch || covers(past->times, thread, time));
 }
 
 /// Sets entry i, in a vector of at least n, without changing what others hold.
@@ -381,9 +388,9 @@ std::string coordinates(dim3 extents, std::uint32_t linear) {
          std::to_string(linear / extents.x / extents.y) + ")";
 }
 
-std::string name_of_agent(Slot const& slot, bool device) {
+std::string name_of_agent(Slot const& slot, bool in_grid) {
   if (slot.channel()) return "a bulk copy";
-  if (!device) return "thread " + coordinates(current_launch->block, slot.agent);
+  if (!in_grid) return "thread " + coordinates(current_launch->block, slot.agent);
   return "block " + coordinates(current_launch->grid, slot.agent / state().threads) + " thread " +
          coordinates(current_launch->block, slot.agent % state().threads);
 }
@@ -398,9 +405,9 @@ std::string variable_at(Block const& block, std::size_t offset) {
   return "dynamic shared memory + " + std::to_string(offset);
 }
 
-[[noreturn]] void report(std::string const& where, Kind kind, Slot const& slot, bool device,
+[[noreturn]] void report(std::string const& where, Kind kind, Slot const& slot, bool in_grid,
                          std::uint32_t site) {
-  std::string const other = name_of_agent(slot, device) + " (" + text_of(line_of(slot.site)) + ")";
+  std::string const other = name_of_agent(slot, in_grid) + " (" + text_of(line_of(slot.site)) + ")";
   if (slot.kind() == Kind::in_flight) {
     fail(std::string{name(kind)} + " of " + where +
              ", the target of an asynchronous copy that was not waited for, issued by " + other,
@@ -430,6 +437,15 @@ bool stands_for(Kind newer, Kind older) {
   }
 }
 
+/// What is accessed: device memory has no owner. Accesses are recorded by thread of the block, or of
+/// the grid where several blocks have access.
+struct Memory {
+  Record* owner;
+  bool in_grid;
+};
+Memory shared_memory_of(Record& record) { return {&record, state().has_clusters}; }
+constexpr Memory kDeviceMemory{nullptr, true};
+
 /// Accesses of the current thread.
 struct Access {
   Record& record;
@@ -438,20 +454,29 @@ struct Access {
   Kind kind;
   std::uint32_t site;
 
+  std::uint32_t id_in(Memory const& memory) const {
+    return memory.in_grid ? record.first_agent + thread : thread;
+  }
   bool seen_in_block(std::uint32_t other, Time time) const {
     return time <= record.epoch || other == thread || covers(agent.knows.threads, other, time);
   }
   /// Whether nobody who may come can race with it: everybody has seen it.
-  bool gone(Slot const& slot, bool device) const {
+  bool gone(Slot const& slot, Memory const& memory) const {
     if (slot.kind() == Kind::none) return true;
-    if (device) return slot.time() <= state().base;
+    if (memory.owner == nullptr) return slot.time() <= state().base;
     bool const by_thread = !slot.channel() && slot.kind() != Kind::in_flight;
-    return slot.time() <= (by_thread ? record.epoch : record.start);
+    return slot.time() <=
+           (by_thread && !memory.in_grid ? memory.owner->epoch : memory.owner->start);
   }
-  bool seen(Slot const& slot, bool device) const {
-    if (!device && !slot.channel() && !agent.knows.threads) return slot.agent == thread;
-    if (slot.channel()) return covers(agent.knows.copies, slot.agent & ~kChannel, slot.time());
-    if (!device) return seen_in_block(slot.agent, slot.time());
+  bool seen(Slot const& slot, Memory const& memory) const {
+    if (!memory.in_grid && !slot.channel() && !agent.knows.threads) return slot.agent == thread;
+    if (slot.channel()) {
+      std::uint32_t const channel = slot.agent & ~kChannel;
+      if (memory.owner == &record) return covers(agent.knows.copies, channel, slot.time());
+      Past const* const past = past_of(agent.knows.blocks, memory.owner->block->linear);
+      return past != nullptr && covers(past->copies, channel, slot.time());
+    }
+    if (!memory.in_grid) return seen_in_block(slot.agent, slot.time());
     std::uint32_t const local = slot.agent - record.first_agent;
     if (local < record.agents.size()) return seen_in_block(local, slot.time());
     return covers(agent.knows.blocks, slot.agent / state().threads, slot.agent % state().threads,
@@ -460,20 +485,20 @@ struct Access {
 
   /// Holds the access against those recorded and records it. Returns whom it races with.
   template <class Cell>
-  Slot const* visit(Cell& cell, unsigned mask, bool device) const {
-    std::uint32_t const me = device ? record.first_agent + thread : thread;
+  Slot const* visit(Cell& cell, unsigned mask, Memory const& memory) const {
+    std::uint32_t const me = id_in(memory);
     Slot const again = make_slot(me, agent.time, mask, kind, site);
     Slot* free = nullptr;
     int readers = 0;  // of this warp
     for (Slot& slot : cell.slots) {
       // The same again, and the thread has met nobody since.
       if (slot.agent == me && slot.packed == again.packed) return nullptr;
-      if (gone(slot, device)) {
+      if (gone(slot, memory)) {
         slot.packed = 0;
         if (free == nullptr) free = &slot;
         continue;
       }
-      bool const known = slot.kind() != Kind::in_flight && seen(slot, device);
+      bool const known = slot.kind() != Kind::in_flight && seen(slot, memory);
       if (!known && (slot.mask() & mask) != 0 && conflict(kind, slot.kind())) return &slot;
       // Atomics on one word are ordered by the word itself.
       bool const before = known || (kind == Kind::atomic && slot.kind() == Kind::atomic);
@@ -488,7 +513,7 @@ struct Access {
     // What orders one lane of a warp usually orders all, unless it is the writer itself: of the
     // readers of a warp two are enough, if they are as late as this one.
     if (kind == Kind::read && readers >= 2) return nullptr;
-    if (free == nullptr) free = victim(cell, device);
+    if (free == nullptr) free = victim(cell, memory);
     if (free != nullptr) *free = again;
     return nullptr;
   }
@@ -497,8 +522,8 @@ struct Access {
   /// The slot to give up, or none if this access is better forgotten. Readers of different warps
   /// and blocks are kept: an insufficient barrier orders some of them only.
   template <class Cell>
-  Slot* victim(Cell& cell, bool device) const {
-    std::uint32_t const me = (device ? record.first_agent + thread : thread) / 32;
+  Slot* victim(Cell& cell, Memory const& memory) const {
+    std::uint32_t const me = id_in(memory) / 32;
     Slot* any = nullptr;
     Slot* twin = nullptr;
     bool like_me = false;
@@ -575,13 +600,15 @@ bool inside_variable(Record& record, std::size_t offset, std::size_t size) {
        place_of(site));
 }
 
-void visit_shared(Access const& access, std::size_t offset, std::size_t size) {
-  if (!inside_variable(access.record, offset, size)) {
-    fail_outside_shared(access.record, offset, size, access.kind, access.site);
+/// In the shared memory of the block of `owner`.
+void visit_shared(Access const& access, Record& owner, std::size_t offset, std::size_t size) {
+  if (!inside_variable(owner, offset, size)) {
+    fail_outside_shared(owner, offset, size, access.kind, access.site);
   }
+  Memory const memory = shared_memory_of(owner);
   for_each_cell(offset, size, [&](std::size_t at, unsigned mask) {
-    if (Slot const* const slot = access.visit(access.record.cell(at), mask, false)) {
-      report(variable_at(*access.record.block, std::max(at, offset)), access.kind, *slot, false,
+    if (Slot const* const slot = access.visit(owner.cell(at), mask, memory)) {
+      report(variable_at(*owner.block, std::max(at, offset)), access.kind, *slot, memory.in_grid,
              access.site);
     }
   });
@@ -591,7 +618,7 @@ void visit_device(Access const& access, Buffer const& buffer, std::uintptr_t add
                   std::size_t size) {
   std::size_t const offset = address - buffer.begin;
   for_each_cell(offset, size, [&](std::size_t at, unsigned mask) {
-    if (Slot const* const slot = access.visit(buffer.cells[at / 4], mask, true)) {
+    if (Slot const* const slot = access.visit(buffer.cells[at / 4], mask, kDeviceMemory)) {
       report("device buffer of " + std::to_string(buffer.size) + " bytes + " +
                  std::to_string(std::max(at, offset)),
              access.kind, *slot, true, access.site);
@@ -619,6 +646,15 @@ Buffer const* find_buffer(void const* p, std::size_t size) {
   return &buffer;
 }
 
+/// The running block that has the bytes in its shared memory; anything else is not tracked.
+Record* owner_of(void const* p, std::size_t& offset) {
+  for (auto const& record : state().running) {
+    offset = static_cast<std::size_t>(static_cast<unsigned char const*>(p) - record->block->arena);
+    if (offset < std::max(record->block->used, record->block->dynamic_bytes)) return record.get();
+  }
+  return nullptr;
+}
+
 /// Anything that is neither in shared memory nor in a known buffer.
 void visit_elsewhere(Access const& access, void const* p, std::size_t size) {
   State& s = state();
@@ -626,6 +662,11 @@ void visit_elsewhere(Access const& access, void const* p, std::size_t size) {
   std::uintptr_t const line = address >> 6;
   std::uintptr_t& known = s.foreign[line % s.foreign.size()];
   if (known == line && (address + size - 1) >> 6 == line) return;
+  if (s.has_clusters) {
+    std::size_t offset = 0;
+    if (Record* const owner = owner_of(p, offset))
+      return visit_shared(access, *owner, offset, size);
+  }
   if (Buffer const* const buffer = find_buffer(p, size)) {
     visit_device(access, *buffer, address, size);
     return;
@@ -666,7 +707,7 @@ void visit(void const* p, std::size_t size, Kind kind, std::uint32_t site) {
   auto const offset =
       static_cast<std::size_t>(static_cast<unsigned char const*>(p) - me->block->arena);
   if (offset < std::max(me->block->used, me->block->dynamic_bytes)) {
-    visit_shared(access, offset, size);
+    visit_shared(access, record, offset, size);
     return;
   }
   auto const address = reinterpret_cast<std::uintptr_t>(p);
@@ -677,15 +718,6 @@ void visit(void const* p, std::size_t size, Kind kind, std::uint32_t site) {
     }
   }
   visit_elsewhere(access, p, size);
-}
-
-/// The running block that has the bytes in its shared memory; anything else is not tracked.
-Record* owner_of(void const* p, std::size_t& offset) {
-  for (auto const& record : state().running) {
-    offset = static_cast<std::size_t>(static_cast<unsigned char const*>(p) - record->block->arena);
-    if (offset < std::max(record->block->used, record->block->dynamic_bytes)) return record.get();
-  }
-  return nullptr;
 }
 
 /// Replaces what is in flight by a completed write.
@@ -712,6 +744,7 @@ void fold_fence(Knowledge& into, Record const& record, OthersPointer const& bloc
                                       [](auto const& o, std::uint32_t b) { return o.first < b; });
   if (found != blocks->end() && found->first == record.block->linear) {
     merge(into.threads, found->second.times);
+    merge(into.copies, found->second.copies);
   }
 }
 
@@ -762,6 +795,7 @@ void launch_begins(Launch const& launch) {
   s.buffers = {};
   s.foreign.fill(0);
   s.threads = launch.block.x * launch.block.y * launch.block.z;
+  s.has_clusters = launch.cluster.x * launch.cluster.y * launch.cluster.z > 1;
   std::size_t bytes = 0;
   for (auto const& [begin, shadow] : s.shadows) bytes += shadow.cells.bytes();
   constexpr std::size_t kLimit = std::size_t{1} << 30;
@@ -798,15 +832,24 @@ void block_begins(Block& block) {
   s.running.push_back(std::move(record));
 }
 
-void block_ends(Block& block) {
+void blocks_end(std::span<Block* const> blocks) {
   if (!enabled_flag) return;
   State& s = state();
-  auto const found = std::find_if(s.running.begin(), s.running.end(),
-                                  [&](auto const& record) { return record->block == &block; });
-  if (found == s.running.end()) return;
-  std::unique_ptr<Record> record = std::move(*found);
-  s.running.erase(found);
-  retire(std::move(record));
+  std::vector<std::unique_ptr<Record>> ended;
+  std::erase_if(s.running, [&](auto& record) {
+    if (std::find(blocks.begin(), blocks.end(), record->block) == blocks.end()) return false;
+    ended.push_back(std::move(record));
+    return true;
+  });
+  // Of one cluster, all may have left something in the cells of each.
+  Time latest = 0;
+  for (auto const& record : ended) {
+    for (Agent const& agent : record->agents) latest = std::max(latest, agent.time);
+  }
+  for (auto& record : ended) {
+    record->start = std::max(record->start, latest);
+    retire(std::move(record));
+  }
 }
 
 void join(std::span<Thread* const> threads) {
@@ -865,6 +908,23 @@ void acquire(void const* key) {
   } else {
     auto const found = record.keys.find(key);
     if (found != record.keys.end()) merge(agent.knows, found->second);
+  }
+}
+
+void release_in_cluster(void const* key) {
+  if (!enabled_flag || current == nullptr) return;
+  Record& record = record_of(current->block);
+  Knowledge const knowledge = release_of(record, current);
+  add_to_key(state().keys[key], record.block->linear,
+             {record.epoch, knowledge.threads, knowledge.copies}, knowledge.blocks);
+}
+
+void acquire_in_cluster(void const* key) {
+  if (!enabled_flag || current == nullptr) return;
+  Record& record = record_of(current->block);
+  auto const found = state().keys.find(key);
+  if (found != state().keys.end()) {
+    fold_fence(agent_of(record, current).knows, record, found->second);
   }
 }
 
@@ -928,11 +988,13 @@ void begin_async(void* p, std::size_t size, Place place, char const* what) {
   Record* const record = owner_of(p, offset);
   if (record == nullptr) return;
   std::uint32_t const site = site_of(place);
-  Time const time = agent_of(record_of(current->block), current).time;
+  Record& mine = record_of(current->block);
+  Time const time = agent_of(mine, current).time;
+  std::uint32_t const me = current->linear + (state().has_clusters ? mine.first_agent : 0);
   for_each_cell(offset, size, [&](std::size_t at, unsigned mask) {
     // The write above has left a slot for these bytes.
     for (Slot& slot : record->cell(at).slots) {
-      if (slot.kind() == Kind::write && slot.agent == current->linear && slot.time() == time &&
+      if (slot.kind() == Kind::write && slot.agent == me && slot.time() == time &&
           slot.mask() == mask) {
         slot = make_slot(slot.agent, time, mask, Kind::in_flight, site);
         return;
@@ -946,7 +1008,8 @@ void end_async(void* p, std::size_t size, Place place) {
   std::size_t offset = 0;
   Record* const record = owner_of(p, offset);
   if (record == nullptr) return;
-  complete(*record, offset, size, current->linear, agent_of(*record, current).time, site_of(place));
+  std::uint32_t const me = current->linear + (state().has_clusters ? record->first_agent : 0);
+  complete(*record, offset, size, me, agent_of(*record, current).time, site_of(place));
 }
 
 void end_async(void* p, std::size_t size, Place place, void const* key) {

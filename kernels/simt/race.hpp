@@ -19,7 +19,8 @@ bool enabled();
 void launch_begins(Launch const& launch);
 void launch_ends();
 void block_begins(Block& block);
-void block_ends(Block& block);
+/// All blocks of a cluster.
+void blocks_end(std::span<Block* const> blocks);
 /// These threads have met: each has seen all that the others did before.
 void join(std::span<Thread* const> threads);
 
@@ -27,6 +28,9 @@ void join(std::span<Thread* const> threads);
 /// the address of the object (in shared or global memory), or any other address that is unique.
 void release(void const* key);
 void acquire(void const* key);
+/// The same for what other blocks of the cluster see, which acquire() does not.
+void release_in_cluster(void const* key);
+void acquire_in_cluster(void const* key);
 /// Atomic access of `size` bytes: never races with another one, does with plain ones.
 void atomic_access(void const* p, std::size_t size, bool writes, Place place);
 /// __threadfence(): later relaxed atomics of this thread release what came before; earlier ones

@@ -21,4 +21,19 @@ void free_shared_memory(Block& block);
 
 std::string text_of(Place place);
 
+/// The thread has exited: the cluster's barrier no longer waits for it.
+void leave_cluster(Thread const& thread);
+
+/// Makes another thread the current one, as whom a model acts.
+class OnBehalfOf {
+ public:
+  explicit OnBehalfOf(Thread* thread) : before_{std::exchange(current, thread)} {}
+  ~OnBehalfOf() { current = before_; }
+  OnBehalfOf(OnBehalfOf const&) = delete;
+  OnBehalfOf& operator=(OnBehalfOf const&) = delete;
+
+ private:
+  Thread* before_;
+};
+
 }  // namespace quadrille::simt

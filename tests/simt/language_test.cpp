@@ -117,16 +117,15 @@ std::vector<unsigned> clusters(device::Device& device, device::StreamView stream
 
 TEST(Language, BlocksKnowTheirCluster) {
   on_every_schedule([](device::Device& device, device::StreamView stream) {
-    std::vector<kernels::LaunchShape> shapes{{.grid = 3, .block = 32},
-                                             {.grid = {4, 3}, .block = 32, .shared_bytes = 1024}};
-    if (kernel_mode() == KernelMode::gpu) {
-      shapes.push_back({.grid = 6, .block = 32, .cluster = 2});
-      shapes.push_back({.grid = 8, .block = 256, .shared_bytes = 65536, .cluster = 4});
-      shapes.push_back({.grid = {4, 6}, .block = 32, .cluster = {2, 2}});
-      shapes.push_back({.grid = {2, 1, 4}, .block = 32, .cluster = {1, 1, 2}});
-      shapes.push_back({.grid = 16, .block = 32, .cluster = 8});
-      shapes.push_back({.grid = 32, .block = 32, .cluster = 16, .non_portable_cluster = true});
-    }
+    std::vector<kernels::LaunchShape> const shapes{
+        {.grid = 3, .block = 32},
+        {.grid = {4, 3}, .block = 32, .shared_bytes = 1024},
+        {.grid = 6, .block = 32, .cluster = 2},
+        {.grid = 8, .block = 256, .shared_bytes = 65536, .cluster = 4},
+        {.grid = {4, 6}, .block = 32, .cluster = {2, 2}},
+        {.grid = {2, 1, 4}, .block = 32, .cluster = {1, 1, 2}},
+        {.grid = 16, .block = 32, .cluster = 8},
+        {.grid = 32, .block = 32, .cluster = 16, .non_portable_cluster = true}};
     for (kernels::LaunchShape const& shape : shapes) {
       auto const [cx, cy, cz] = shape.cluster;
       std::vector<unsigned> expected;
@@ -169,20 +168,6 @@ TEST(Language, EmptyGridsAndBlocksAreErrors) {
     } else {
       EXPECT_THROW(launch(), simt::Error);
     }
-  }
-}
-
-TEST(Language, LargerClustersHaveNoModel) {
-  if (kernel_mode() == KernelMode::gpu) GTEST_SKIP() << "a GPU has them";
-  device::Stream const stream{kernel_device()};
-  try {
-    clusters(kernel_device(), stream, {.grid = 4, .block = 32, .cluster = 2});
-    ADD_FAILURE() << "nothing was said";
-  } catch (simt::Error const& error) {
-    EXPECT_STREQ(
-        error.what(),
-        "clusters_kernel: a cluster of 2 x 1 x 1 blocks; clusters are not modelled, launch "
-        "it on a GPU alone");
   }
 }
 

@@ -2,11 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Clusters of blocks (sm_90). The interpreter knows those of one block.
+/// Clusters of blocks (sm_90): they run together and reach each other's shared memory.
+///
+/// A block must not end while others may still access its memory or arrive at its barriers. Before
+/// the first access to another's, all threads of the cluster meet, so that what it has initialised
+/// is there: cluster_arrive(), cluster_wait().
 
 #include "common/ptx/bulk_copies.cuh"
 
 #ifdef QUAD_KERNELS
+
+#ifndef __CUDACC__
+#include "simt/clusters.hpp"
+#endif
 
 namespace quadrille::ptx {
 
@@ -17,7 +25,7 @@ QUAD_INSTRUCTION unsigned cluster_rank() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 #else
-  return 0;
+  return simt::cluster_rank();
 #endif
 }
 
@@ -30,34 +38,44 @@ QUAD_INSTRUCTION dim3 cluster_extents() {
   asm volatile("mov.u32 %0, %%cluster_nctaid.z;" : "=r"(extents.z));
   return extents;
 #else
-  return {1, 1, 1};
+  return simt::cluster_extents();
 #endif
 }
 
+/// Arrives at the barrier of all threads of the cluster, and does not wait; whole warps.
+QUAD_INSTRUCTION void cluster_arrive(QUAD_ONLY_WHERE) {
 #ifdef __CUDACC__
-
-/// What follows has no model: kernels that use it say `simt: no` in their header block.
-
-/// Arrives at the barrier of all threads of the cluster, and does not wait.
-__device__ __forceinline__ void cluster_arrive() {
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+#else
+  simt::cluster_arrive(where);
+#endif
 }
 
-/// Waits until all threads of the cluster have arrived. Each thread arrives before it waits.
-__device__ __forceinline__ void cluster_wait() {
+/// Waits until all threads of the cluster have arrived; whole warps. Each thread arrives before it
+/// waits.
+QUAD_INSTRUCTION void cluster_wait(QUAD_ONLY_WHERE) {
+#ifdef __CUDACC__
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+#else
+  simt::cluster_wait(where);
+#endif
 }
 
 /// The same variable of this block's shared memory in block `rank` of the cluster.
 template <class T>
-__device__ __forceinline__ T* cluster_map(T* shared, unsigned rank) {
+QUAD_INSTRUCTION T* cluster_map(T* shared, unsigned rank QUAD_WHERE) {
+#ifdef __CUDACC__
   std::uint64_t mapped = 0;
   asm volatile("mapa.u64 %0, %1, %2;" : "=l"(mapped) : "l"(shared), "r"(rank));
   return reinterpret_cast<T*>(mapped);
+#else
+  return static_cast<T*>(simt::cluster_map(shared, rank, where));
+#endif
 }
 
 /// Arrives once at the same barrier of block `rank` of the cluster.
-__device__ __forceinline__ void mbarrier_arrive_cluster(MBarrier* barrier, unsigned rank) {
+QUAD_INSTRUCTION void mbarrier_arrive_cluster(MBarrier* barrier, unsigned rank QUAD_WHERE) {
+#ifdef __CUDACC__
   asm volatile(
       "{\n"
       ".reg .b32 remote;\n"
@@ -66,11 +84,15 @@ __device__ __forceinline__ void mbarrier_arrive_cluster(MBarrier* barrier, unsig
       "}" ::"r"(detail::shared_address(barrier)),
       "r"(rank)
       : "memory");
+#else
+  simt::mbarrier_arrive_cluster(barrier, rank, where);
+#endif
 }
 
 /// Waits for the end of the phase of this parity, and sees what other blocks of the cluster did
 /// before they arrived.
-__device__ __forceinline__ void mbarrier_wait_cluster(MBarrier* barrier, unsigned parity) {
+QUAD_INSTRUCTION void mbarrier_wait_cluster(MBarrier* barrier, unsigned parity QUAD_WHERE) {
+#ifdef __CUDACC__
   unsigned ended = 0;
   while (ended == 0) {
     asm volatile(
@@ -83,21 +105,25 @@ __device__ __forceinline__ void mbarrier_wait_cluster(MBarrier* barrier, unsigne
         : "r"(detail::shared_address(barrier)), "r"(parity)
         : "memory");
   }
+#else
+  simt::mbarrier_wait(barrier, parity, where, true);
+#endif
 }
 
 /// Copies a box to the same address of each block whose bit is set in `blocks`, and counts it on
 /// the same barrier of each.
-__device__ __forceinline__ void tensor_load_multicast(void* shared, TensorMap const& map, int row,
-                                                      int column, MBarrier* barrier,
-                                                      std::uint16_t blocks) {
+QUAD_INSTRUCTION void tensor_load_multicast(void* shared, TensorMap const& map, int row, int column,
+                                            MBarrier* barrier, std::uint16_t blocks QUAD_WHERE) {
+#ifdef __CUDACC__
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
       ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(detail::shared_address(shared)),
       "l"(&map), "r"(column), "r"(row), "r"(detail::shared_address(barrier)), "h"(blocks)
       : "memory");
-}
-
+#else
+  simt::tensor_load_multicast(shared, map, row, column, barrier, blocks, where);
 #endif
+}
 
 }  // namespace quadrille::ptx
 

@@ -1,22 +1,109 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "common/ptx/clusters.cuh"
+#include "kernels/ptx/clusters_kernels.hpp"
 
 namespace quadrille::test {
+namespace {
 
-/// For instructions_test.py alone, which compiles it: clusters have no model.
-__global__ void ptx_clusters_kernel(const __grid_constant__ ptx::TensorMap map, unsigned* result) {
-  QUAD_SHARED(ptx::MBarrier, barrier);
-  QUAD_SHARED(unsigned, word, [32]);
-  unsigned const rank = ptx::cluster_rank();
-  dim3 const extents = ptx::cluster_extents();
-  ptx::cluster_arrive();
-  ptx::cluster_wait();
-  *ptx::cluster_map(&word[0], rank ^ 1) = extents.x + extents.y + extents.z;
-  ptx::mbarrier_arrive_cluster(&barrier, rank ^ 1);
-  ptx::tensor_load_multicast(word, map, 1, 2, &barrier, 3);
-  ptx::mbarrier_wait_cluster(&barrier, 0);
-  result[rank] = word[0];
+using namespace ptx;  // every line below is about these instructions
+
+__device__ void meet() {
+  __syncwarp();  // the instruction takes whole warps
+  cluster_arrive();
+  cluster_wait();
+}
+
+__global__ void exchange_kernel(int const* in, int* out, ClusterMisuse misuse) {
+  QUAD_SHARED(int, values, [32]);
+  unsigned const i = threadIdx.x;
+  unsigned const other = misuse == ClusterMisuse::not_in_cluster ? 2 : cluster_rank() ^ 1;
+  values[i] = in[blockIdx.x * 32 + i];
+  if (misuse != ClusterMisuse::no_meeting) meet();
+  out[blockIdx.x * 32 + i] =
+      *cluster_map(&values[i], other) + static_cast<int>(cluster_extents().x) - 2;
+  if (misuse != ClusterMisuse::no_last_meeting) meet();
+}
+
+constexpr int kThreads = 64;
+constexpr int kRows = 16, kColumns = 32;
+constexpr int kChunk = kRows * kColumns;
+constexpr int kStages = 2;
+constexpr unsigned kChunkBytes = kChunk * sizeof(float);
+
+__global__ void multicast_ring_kernel(const __grid_constant__ TensorMap from, float* to, int chunks,
+                                      ClusterMisuse misuse) {
+  QUAD_SHARED(MBarrier, full, [kStages]);
+  QUAD_SHARED(MBarrier, empty, [kStages]);
+  QUAD_DYNAMIC_SHARED(float, ring);
+  unsigned const rank = cluster_rank();
+  bool const is_producer = threadIdx.x == kThreads;
+  bool const arrives = misuse != ClusterMisuse::no_remote_arrive;
+  if (is_producer) {
+    for (int s = 0; s < kStages; ++s) {
+      mbarrier_init(&full[s], 1);
+      mbarrier_init(&empty[s], arrives ? 2 * kThreads : kThreads);
+    }
+    fence_mbarrier_init();
+  }
+  if (misuse == ClusterMisuse::no_meeting) {
+    __syncthreads();
+  } else {
+    meet();
+  }
+
+  if (is_producer) {
+    for (int i = 0; i < chunks; ++i) {
+      int const s = i % kStages;
+      unsigned const parity = i / kStages & 1;
+      if (misuse == ClusterMisuse::wait_of_block) {
+        mbarrier_wait(&empty[s], parity ^ 1);
+      } else {
+        mbarrier_wait_cluster(&empty[s], parity ^ 1);
+      }
+      mbarrier_arrive_expect_tx(&full[s], kChunkBytes);
+      int const row = static_cast<int>(rank) * kRows / 2;
+      tensor_load_multicast(ring + s * kChunk + row * kColumns, from, i * kRows + row, 0, &full[s],
+                            3);
+    }
+  } else if (threadIdx.x < kThreads) {
+    for (int i = 0; i < chunks; ++i) {
+      int const s = i % kStages;
+      mbarrier_wait(&full[s], i / kStages & 1);
+      for (int j = static_cast<int>(threadIdx.x); j < kChunk; j += kThreads) {
+        to[(static_cast<int>(rank) * chunks + i) * kChunk + j] = ring[s * kChunk + j] + 1;
+      }
+      mbarrier_arrive(&empty[s]);
+      if (arrives) mbarrier_arrive_cluster(&empty[s], rank ^ 1);
+    }
+  }
+  if (misuse != ClusterMisuse::no_last_meeting) meet();
+}
+
+}  // namespace
+
+void launch_exchange(int const* in, int* out, int blocks, ClusterMisuse misuse,
+                     device::StreamView stream) {
+  QUAD_LAUNCH(
+      exchange_kernel,
+      (kernels::LaunchShape{.grid = static_cast<unsigned>(blocks), .block = 32, .cluster = 2}),
+      stream, in, out, misuse);
+}
+
+void launch_multicast_ring(float const* from, float* to, int chunks, ClusterMisuse misuse,
+                           device::StreamView stream) {
+  auto const map = make_tensor_map_2d({.data = from,
+                                       .type = core::DataType::f32,
+                                       .rows = chunks * kRows,
+                                       .columns = kColumns,
+                                       .leading = kColumns,
+                                       .box_rows = kRows / 2,
+                                       .box_columns = kColumns});
+  QUAD_LAUNCH(
+      multicast_ring_kernel,
+      (kernels::LaunchShape{
+          .grid = 2, .block = kThreads + 32, .shared_bytes = kStages * kChunkBytes, .cluster = 2}),
+      stream, map, to, chunks, misuse);
 }
 
 }  // namespace quadrille::test
