@@ -17,7 +17,8 @@ std::span<device::SourceFile const> kernel_sources();
 /// The tables of tuned configurations beside the kernels, as TOML.
 std::string_view shipped_tuning();
 
-/// The kernel of a configuration as a program of its own.
-device::KernelProgram kernel_program(Tunable const& tunable, Configuration const& configuration);
+/// The kernel of a configuration for a kind of problems as a program of its own.
+device::KernelProgram kernel_program(Tunable const& tunable, Configuration const& configuration,
+                                     ProblemKind const& kind);
 
 }  // namespace quadrille::kernels

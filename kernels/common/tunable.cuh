@@ -5,7 +5,7 @@
 #include "common/simt.cuh"
 #include "common/tunable.hpp"
 
-#include <span>
+#include <algorithm>
 
 #ifdef __CUDACC__
 #include "common/kernel_sources.hpp"
@@ -16,27 +16,40 @@
 
 namespace quadrille::kernels {
 
-/// The function of a configuration, as QUAD_LAUNCH takes it: one of the compiled ones, which are
-/// functions[i] for tunable.compiled[i], else one that is compiled now, or was before. The reason
-/// where there is none.
-template <class Function>
-core::Parsed<Function> kernel_of(Tunable const& tunable, std::span<Function const> functions,
-                                 Configuration const& configuration,
-                                 [[maybe_unused]] device::Facts const& device) {
-  for (std::size_t i = 0; i < functions.size(); ++i) {
-    if (tunable.compiled[i] == configuration) return functions[i];
-  }
-  std::string const illegal = illegal_reason(tunable, configuration, device.compute_capability);
-  if (!illegal.empty()) return core::Parsed<Function>::error(illegal);
+/// The handle of a configuration that is compiled now, or was before: the reason where there is none.
+inline core::Parsed<void const*> compiled_now(Tunable const& tunable,
+                                              Configuration const& configuration,
+                                              ProblemKind const& kind,
+                                              device::Facts const& device) {
+  using Result = core::Parsed<void const*>;
+  std::string const illegal =
+      illegal_reason(tunable, configuration, kind, device.compute_capability);
+  if (!illegal.empty()) return Result::error(illegal);
 #ifdef __CUDACC__
-  core::Parsed<void const*> const found = device::runtime_kernel(
-      kernel_program(tunable, configuration), tunable.needs(configuration)->threads, device);
+  return device::runtime_kernel(kernel_program(tunable, configuration, kind),
+                                tunable.needs(configuration, kind)->threads, device);
+#else
+  return Result::error("has compiled configurations alone in the interpreter");
+#endif
+}
+
+/// For Tunable::prepare.
+inline std::string prepare(Tunable const& tunable, Configuration const& configuration,
+                           ProblemKind const& kind, device::Facts const& device) {
+  if (std::ranges::find(tunable.compiled, configuration) != tunable.compiled.end()) return {};
+  core::Parsed<void const*> const found = compiled_now(tunable, configuration, kind, device);
+  return found ? "" : found.why();
+}
+
+/// The function of a configuration that none of the compiled ones is, as QUAD_LAUNCH takes it: prepare()
+/// says that there is one.
+template <class Function>
+core::Parsed<Function> runtime_function(Tunable const& tunable, Configuration const& configuration,
+                                        ProblemKind const& kind, device::Facts const& device) {
+  core::Parsed<void const*> const found = compiled_now(tunable, configuration, kind, device);
   if (!found) return core::Parsed<Function>::error(found.why());
   // The runtime takes its handles of such kernels wherever it takes a function.
   return reinterpret_cast<Function>(const_cast<void*>(*found));
-#else
-  return core::Parsed<Function>::error("has compiled configurations alone in the interpreter");
-#endif
 }
 
 }  // namespace quadrille::kernels

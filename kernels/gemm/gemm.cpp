@@ -80,6 +80,7 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   mma_async_stage2,
   mma_async_stage3,
   mma_async_stage4,
+  mma_tuned,
   dmma,
   dmma_k16,
   dmma_k4,
@@ -108,6 +109,11 @@ ProblemFacts facts_of(Problem const& p) {
           .result = {"C", p.c},
           .inputs = {{{"A", p.a}, {"B", p.b}}},
           .layout = kLayouts[p.transpose_a ? 1 : 0][p.transpose_b ? 1 : 0]};
+}
+
+ProblemKind kind_of(Problem const& problem) {
+  ProblemFacts const facts = facts_of(problem);
+  return {facts.types, facts.layout};
 }
 
 void require_consistent(Problem const& problem) {

@@ -82,6 +82,7 @@ class ErrorBound {
 
 Variants<Problem> variants();
 ProblemFacts facts_of(Problem const& problem);
+ProblemKind kind_of(Problem const& problem);
 
 /// Whether both are whole numbers that i32 holds.
 bool are_whole(double alpha, double beta);

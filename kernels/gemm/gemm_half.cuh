@@ -41,6 +41,96 @@ struct HalfConfig {
   /// Blocks of a multiprocessor, for which the compiler limits registers. With f32 accumulators,
   /// which take twice as many, half of them.
   int blocks = 1;
+  bool operator==(HalfConfig const&) const = default;
+};
+
+/// That of a product by `mma`, from numbers.
+constexpr HalfConfig half_config(int bm, int bn, int bk, int warp_m, int warp_n, int conflicts,
+                                 int slots, int two_registers, int raster, int epilogue,
+                                 int blocks) {
+  return {bm,
+          bn,
+          bk,
+          warp_m,
+          warp_n,
+          false,
+          static_cast<Conflicts>(conflicts),
+          slots,
+          static_cast<TwoRegisters>(two_registers),
+          raster,
+          static_cast<Epilogue>(epilogue),
+          blocks};
+}
+
+/// What follows from a configuration for types and layout.
+struct HalfShape {
+  HalfConfig config;
+  int sum_bytes;  ///< of an accumulator
+  bool is_b_transposed;
+
+  constexpr int warps_n() const { return config.bn / config.warp_n; }
+  constexpr int warps() const { return config.bm / config.warp_m * warps_n(); }
+  constexpr int threads() const { return warps() * 32; }
+  /// Of a multiprocessor.
+  constexpr int blocks() const {
+    return sum_bytes == 2 || config.blocks == 1 ? config.blocks : config.blocks / 2;
+  }
+  /// A chunk of B.
+  constexpr int rows_b() const { return is_b_transposed ? config.bn : config.bk; }
+  constexpr int cols_b() const { return is_b_transposed ? config.bk : config.bn; }
+  /// Elements from row to row of a chunk, and of 16 rows of C of a warp.
+  constexpr int pitch(int cols) const {
+    return cols + (config.conflicts == Conflicts::pad ? 8 : 0);
+  }
+  constexpr int strip_pitch() const {
+    return config.warp_n + (config.epilogue == Epilogue::padded ? 8 : 0);
+  }
+  /// Elements of a chunk of A, behind which that of B begins, and of both.
+  constexpr int elements_a() const { return config.bm * pitch(config.bk); }
+  constexpr int slot() const { return elements_a() + rows_b() * pitch(cols_b()); }
+  constexpr int shared_bytes() const {
+    int const ring = config.slots * slot() * 2;
+    int const strips =
+        config.epilogue == Epilogue::direct ? 0 : warps() * 16 * strip_pitch() * sum_bytes;
+    return ring > strips ? ring : strips;
+  }
+
+  constexpr bool is_allowed() const {
+    HalfConfig const& c = config;
+    constexpr int kMost = 1024;  // so that products fit an int
+    if (c.conflicts < Conflicts::none || c.conflicts > Conflicts::exclusive_or ||
+        c.two_registers < TwoRegisters::none || c.two_registers > TwoRegisters::across_chunks ||
+        c.epilogue < Epilogue::direct || c.epilogue > Epilogue::rotated) {
+      return false;
+    }
+    if (c.bm < 1 || c.bm > kMost || c.bn < 1 || c.bn > kMost || c.bk < 16 || c.bk > kMost ||
+        c.warp_m < 16 || c.warp_n < 16 || c.slots < 1 || c.slots > 64 || c.raster < 1 ||
+        c.blocks < 1 || c.blocks > 32) {
+      return false;
+    }
+    bool const is_whole = c.bm % c.warp_m == 0 && c.bn % c.warp_n == 0 && c.warp_m % 16 == 0 &&
+                          c.warp_n % 16 == 0 && c.bk % 16 == 0;
+    if (!is_whole || threads() > 1024 || shared_bytes() > 227 * 1024) return false;
+    if (!copies_whole(c.bm, c.bk) || !copies_whole(rows_b(), cols_b())) return false;
+    // Rows whose pieces change places have 2, 4, or a multiple of 8 of them.
+    bool const has_turns =
+        c.conflicts == Conflicts::rotate || c.conflicts == Conflicts::exclusive_or;
+    if (has_turns && c.bk != 16 && c.bk != 32 && c.bk % 64 != 0) return false;
+    if (c.conflicts == Conflicts::exclusive_or && !is_b_transposed && c.bn % 64 != 0) return false;
+    // wmma takes rows one after the other.
+    if (c.is_wmma && (has_turns || c.epilogue != Epilogue::padded)) return false;
+    // A chunk begins with the registers that the one before it began with.
+    return c.two_registers != TwoRegisters::across_chunks || (c.bk % 32 == 0 && c.slots > 1);
+  }
+
+ private:
+  /// All threads copy as many pieces of 8 elements, in passes of whole rows and of 8 rows at least.
+  constexpr bool copies_whole(int rows, int cols) const {
+    int const pieces = cols / 8;
+    if (threads() % pieces != 0) return false;
+    int const at_once = threads() / pieces;
+    return at_once % 8 == 0 && rows % at_once == 0;
+  }
 };
 
 #ifdef QUAD_KERNELS
@@ -117,58 +207,35 @@ struct SharedRows {
   }
 };
 
-/// What follows from a configuration for types and layout: T of A and B, Sum of the accumulators.
+/// A configuration for types and layout: T of A and B, Sum of the accumulators.
 template <HalfConfig kConfigOfTile, class T, class SumOfTile, bool kIsBTransposed>
 struct HalfTile {
   using Type = T;
   using Sum = SumOfTile;
   static constexpr HalfConfig kConfig = kConfigOfTile;
   static constexpr bool kTransposedB = kIsBTransposed;
-  static constexpr int kWarpsN = kConfig.bn / kConfig.warp_n;
-  static constexpr int kWarps = kConfig.bm / kConfig.warp_m * kWarpsN;
-  static constexpr int kThreads = kWarps * 32;
-  static constexpr int kBlocks =
-      sizeof(Sum) == 2 || kConfig.blocks == 1 ? kConfig.blocks : kConfig.blocks / 2;
+  static constexpr HalfShape kShape{kConfig, static_cast<int>(sizeof(Sum)), kTransposedB};
+  static_assert(kShape.is_allowed());
+  static_assert(sizeof(T) == 2 && (sizeof(Sum) == 4 || std::is_same_v<T, Sum>));
+  static constexpr int kWarpsN = kShape.warps_n();
+  static constexpr int kThreads = kShape.threads();
+  static constexpr int kBlocks = kShape.blocks();
   static constexpr int kSteps = kConfig.bk / 16;  // of a chunk
 
-  static constexpr int kRowsB = kTransposedB ? kConfig.bn : kConfig.bk;
-  static constexpr int kColsB = kTransposedB ? kConfig.bk : kConfig.bn;
+  static constexpr int kRowsB = kShape.rows_b();
   using RowsA = SharedRows<kConfig.bk, kConfig.conflicts>;
-  using RowsB = SharedRows<kColsB, kConfig.conflicts>;
-  static constexpr int kB = kConfig.bm * RowsA::kPitch;      // where B begins in a slot
-  static constexpr int kSlot = kB + kRowsB * RowsB::kPitch;  // elements
+  using RowsB = SharedRows<kShape.cols_b(), kConfig.conflicts>;
+  static constexpr int kB = kShape.elements_a();  // where B begins in a slot
+  static constexpr int kSlot = kShape.slot();     // elements
   /// 16 rows of C of a warp.
   using Strip =
       SharedRows<kConfig.warp_n,
                  kConfig.epilogue == Epilogue::padded ? Conflicts::pad : Conflicts::rotate>;
   static constexpr int kStrip = 16 * Strip::kPitch;
-  static constexpr int kRingBytes = kConfig.slots * kSlot * static_cast<int>(sizeof(T));
-  static constexpr int kStripBytes =
-      kConfig.epilogue == Epilogue::direct ? 0 : kWarps * kStrip * static_cast<int>(sizeof(Sum));
-  static constexpr int kSharedBytes = kRingBytes > kStripBytes ? kRingBytes : kStripBytes;
-
-  // What is legal.
-  static_assert(kConfig.bm % kConfig.warp_m == 0 && kConfig.bn % kConfig.warp_n == 0);
-  static_assert(kConfig.warp_m % 16 == 0 && kConfig.warp_n % 16 == 0 && kConfig.bk % 16 == 0);
-  static_assert(kThreads <= 1024 && kConfig.slots >= 1 && kConfig.raster >= 1 &&
-                kConfig.blocks >= 1);
-  static_assert(kThreads % (kConfig.bk / 8) == 0 && kThreads % (kColsB / 8) == 0 &&
-                    kConfig.bm % (kThreads / (kConfig.bk / 8)) == 0 &&
-                    kRowsB % (kThreads / (kColsB / 8)) == 0,
-                "all threads copy as many pieces");
-  static_assert(kConfig.conflicts != Conflicts::rotate || kConfig.bk == 16 || kConfig.bk == 32 ||
-                kConfig.bk % 64 == 0);
-  static_assert(kConfig.conflicts != Conflicts::exclusive_or ||
-                ((kConfig.bk == 16 || kConfig.bk == 32 || kConfig.bk % 64 == 0) &&
-                 kColsB % (kTransposedB ? 8 : 64) == 0));
-  static_assert(!kConfig.is_wmma ||
-                    (kConfig.conflicts <= Conflicts::pad && kConfig.epilogue == Epilogue::padded),
-                "wmma takes rows one after the other");
-  static_assert(kConfig.two_registers != TwoRegisters::across_chunks || kSteps % 2 == 0,
-                "a chunk begins with the registers that the one before it began with");
-  static_assert(kConfig.two_registers != TwoRegisters::across_chunks || kConfig.slots > 1);
-  static_assert(kSharedBytes <= 227 * 1024);
-  static_assert(sizeof(Sum) == 4 || sizeof(T) == sizeof(Sum));
+  static constexpr int kSharedBytes = kShape.shared_bytes();
+  static_assert(RowsA::kPitch == kShape.pitch(kConfig.bk) &&
+                RowsB::kPitch == kShape.pitch(kShape.cols_b()) &&
+                Strip::kPitch == kShape.strip_pitch());
 };
 
 /// The first row and column of the block in C. Blocks go in slabs of `raster` columns of blocks, row
@@ -188,14 +255,14 @@ struct BlockCorner {
     constexpr auto kConfig = Tile::kConfig;
     int const tiles_m = (p.m + kConfig.bm - 1) / kConfig.bm;
     int const tiles_n = (p.n + kConfig.bn - 1) / kConfig.bn;
-    int const slab = block / (kConfig.raster * tiles_m);
-    int const in_slab = block - slab * kConfig.raster * tiles_m;
-    int const left = tiles_n - slab * kConfig.raster;
-    int const width = left < kConfig.raster ? left : kConfig.raster;
+    int const raster = kConfig.raster < tiles_n ? kConfig.raster : tiles_n;
+    int const slab = block / (raster * tiles_m);
+    int const in_slab = block - slab * raster * tiles_m;
+    int const left = tiles_n - slab * raster;
+    int const width = left < raster ? left : raster;
     int const y = in_slab / width;
     int const x = in_slab - y * width;
-    return {(slab % 2 == 0 ? y : tiles_m - 1 - y) * kConfig.bm,
-            (slab * kConfig.raster + x) * kConfig.bn};
+    return {(slab % 2 == 0 ? y : tiles_m - 1 - y) * kConfig.bm, (slab * raster + x) * kConfig.bn};
   }
 };
 

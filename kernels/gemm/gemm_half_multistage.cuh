@@ -7,6 +7,12 @@
 /// The product with a ring of chunks in shared memory, for any configuration with more than one slot.
 namespace quadrille::kernels::gemm {
 
+/// Of the ladder's last step.
+inline constexpr HalfConfig kStage4Config{.conflicts = Conflicts::rotate,
+                                          .slots = 4,
+                                          .two_registers = TwoRegisters::across_chunks,
+                                          .epilogue = Epilogue::rotated};
+
 #ifdef QUAD_KERNELS
 
 /// All but one of the slots are filled ahead: while a chunk is multiplied, the copies of later ones

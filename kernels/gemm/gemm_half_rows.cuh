@@ -22,7 +22,8 @@ inline constexpr TypeList kHalfAndBf16Types{
 
 /// A row of the ladder whose kernel copies whole pieces of 16 bytes.
 constexpr VariantInfo row(std::string_view name, std::string_view summary, HalfConfig const& config,
-                          TypeList types = kHalfTypes, int preference = 0) {
+                          TypeList types = kHalfTypes, int preference = 0,
+                          Tunable const* tunable = nullptr) {
   return {.name = name,
           .where = Where::cuda,
           .types = types,
@@ -31,9 +32,20 @@ constexpr VariantInfo row(std::string_view name, std::string_view summary, HalfC
                     .alignment = 16,
                     .most_extent = kMostCudaExtent,
                     .tile = {config.bm, config.bn}},
+          .tunable = tunable,
           .preference = preference,
           .source = "after cuda_hgemm 2023",
           .summary = summary};
+}
+
+/// As half_config() takes it.
+constexpr Configuration configuration_of(HalfConfig const& c) {
+  return Configuration{c.bm,     c.bn,
+                       c.bk,     c.warp_m,
+                       c.warp_n, static_cast<int>(c.conflicts),
+                       c.slots,  static_cast<int>(c.two_registers),
+                       c.raster, static_cast<int>(c.epilogue),
+                       c.blocks};
 }
 
 #ifdef QUAD_KERNELS
@@ -76,13 +88,18 @@ void with_types(Problem const& problem, Launch const& launch) {
   }
 }
 
+/// A block for each tile of C.
+template <class T>
+dim3 tiles_of(HalfOperands<T> const& p, HalfConfig const& config) {
+  return {static_cast<unsigned>(divide_up(p.m, config.bm) * divide_up(p.n, config.bn))};
+}
+
 /// Calls launch.operator()<Tile>(operands, grid) with a block for each tile of C.
 template <HalfConfig kConfig, bool kBf16 = false, class Launch>
 void with_tile(Problem const& problem, Launch const& launch) {
   with_types<kBf16>(problem, [&]<class T, class Sum, bool kTransposedB>() {
     auto const p = half_operands<T>(problem);
-    dim3 const grid(static_cast<unsigned>(divide_up(p.m, kConfig.bm) * divide_up(p.n, kConfig.bn)));
-    launch.template operator()<HalfTile<kConfig, T, Sum, kTransposedB>>(p, grid);
+    launch.template operator()<HalfTile<kConfig, T, Sum, kTransposedB>>(p, tiles_of(p, kConfig));
   });
 }
 

@@ -23,10 +23,7 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-constexpr HalfConfig kConfig{.conflicts = Conflicts::rotate,
-                             .slots = 4,
-                             .two_registers = TwoRegisters::across_chunks,
-                             .epilogue = Epilogue::rotated};
+constexpr HalfConfig kConfig = kStage4Config;
 
 #ifdef QUAD_KERNELS
 

@@ -69,7 +69,11 @@ constexpr TunedParameter kParameters[] = {{"BM", kBlockExtents},
 
 TunedTile tile_of(Configuration const& c) { return {c[0], c[1], c[2], c[3], c[4]}; }
 
-std::optional<device::BlockNeeds> needs_of(Configuration const& configuration) {
+std::string kernel_name(Configuration const& configuration, ProblemKind const&) {
+  return "quadrille::kernels::gemm::gemm_tuned_kernel<" + to_arguments(configuration) + ">";
+}
+
+std::optional<device::BlockNeeds> needs_of(Configuration const& configuration, ProblemKind const&) {
   TunedTile const tile = tile_of(configuration);
   if (!tile.is_allowed()) return std::nullopt;
   // Accumulators, one k-iteration's values, addresses and counters.
@@ -81,13 +85,9 @@ std::optional<device::BlockNeeds> needs_of(Configuration const& configuration) {
                             static_cast<std::size_t>(tile.shared_bytes())};
 }
 
-#ifdef QUAD_KERNELS
-std::string prepare(Configuration const& configuration, device::Facts const& device);
-#endif
-
 constexpr Tunable kTunable{
     .header = "gemm/gemm_tuned.cuh",
-    .kernel = "quadrille::kernels::gemm::gemm_tuned_kernel",
+    .kernel = kernel_name,
     .parameters = kParameters,
     .rule =
         "multiples of 4 that divide each other's tiles, 32 to 1024 threads that fill both tiles "
@@ -103,13 +103,12 @@ Configuration configuration_of(Problem const& problem) {
 
 #ifdef QUAD_KERNELS
 
-core::Parsed<Kernel> find_kernel(Configuration const& configuration, device::Facts const& device) {
-  return kernel_of(kTunable, std::span<Kernel const>{Compiled::kKernels}, configuration, device);
-}
-
-std::string prepare(Configuration const& configuration, device::Facts const& device) {
-  core::Parsed<Kernel> const kernel = find_kernel(configuration, device);
-  return kernel ? "" : kernel.why();
+core::Parsed<Kernel> find_kernel(Configuration const& configuration, ProblemKind const& kind,
+                                 device::Facts const& device) {
+  for (std::size_t i = 0; i < Compiled::kKernels.size(); ++i) {
+    if (kTunable.compiled[i] == configuration) return Compiled::kKernels[i];
+  }
+  return runtime_function<Kernel>(kTunable, configuration, kind, device);
 }
 
 void enqueue(Kernel gemm_tuned, TunedTile const& tile, Problem const& problem,
@@ -127,7 +126,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 void launch_configured(Problem const& problem, device::StreamView stream) {
   Configuration const configuration = configuration_of(problem);
-  core::Parsed<Kernel> const kernel = find_kernel(configuration, stream.facts());
+  core::Parsed<Kernel> const kernel = find_kernel(configuration, kind_of(problem), stream.facts());
   QUAD_REQUIRE(kernel, "gemm/tuned_tiles: " + kernel.why());
   enqueue(*kernel, tile_of(configuration), problem, stream);
 }
@@ -136,7 +135,8 @@ void launch_configured(Problem const& problem, device::StreamView stream) {
 
 std::string unsupported(Problem const& problem) {
   Configuration const configuration = configuration_of(problem);
-  if (!needs_of(configuration)) return illegal_reason(kTunable, configuration, 0);
+  ProblemKind const kind = kind_of(problem);
+  if (!needs_of(configuration, kind)) return illegal_reason(kTunable, configuration, kind, 0);
   // Of a grid that counts in 16 bits.
   bool const fits = problem.m() <= kMostTileRows * configuration[0];
   return fits ? "" : "takes at most 65535 tiles of BM rows";

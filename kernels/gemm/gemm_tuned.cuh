@@ -21,8 +21,10 @@ struct TunedTile {
   constexpr int rows_b() const { return 4 * threads() / bn; }
 
   constexpr bool is_allowed() const {
-    bool const is_whole = bm > 0 && bn > 0 && bk > 0 && rows > 0 && cols > 0 && bm % rows == 0 &&
-                          bn % cols == 0 && rows % 4 == 0 && cols % 4 == 0 && bk % 4 == 0;
+    constexpr int kMost = 1024;  // so that products fit an int
+    bool const is_whole = bm > 0 && bm <= kMost && bn > 0 && bn <= kMost && bk > 0 && bk <= kMost &&
+                          rows > 0 && cols > 0 && bm % rows == 0 && bn % cols == 0 &&
+                          rows % 4 == 0 && cols % 4 == 0 && bk % 4 == 0;
     if (!is_whole || threads() % 32 != 0 || threads() > 1024) return false;
     // In each pass all threads copy whole vectors of whole rows.
     bool const is_copied = 4 * threads() % bk == 0 && 4 * threads() % bn == 0 &&

@@ -135,7 +135,7 @@ class SearchJournal {
 
 /// Makes all configurations ready, side by side, and takes out those that cannot be.
 void prepare_all(comm::World const& world, std::string const& name,
-                 std::vector<Candidate>& candidates) {
+                 kernels::ProblemKind const& kind, std::vector<Candidate>& candidates) {
   auto const start = Clock::now();
   std::vector<std::string> problems(candidates.size());
   std::atomic<std::size_t> next{0}, done{0};
@@ -144,11 +144,11 @@ void prepare_all(comm::World const& world, std::string const& name,
     for (std::size_t i = next++; i < candidates.size() && !comm::JobGuard::signalled();
          i = next++) {
       Candidate const& candidate = candidates[i];
-      bool const is_ready =
-          candidate.configuration.is_empty() || candidate.row->tunable->prepare == nullptr;
+      kernels::Tunable const* const tunable = candidate.row->tunable;
+      bool const is_ready = candidate.configuration.is_empty() || tunable->prepare == nullptr;
       if (!is_ready) {
         problems[i] =
-            candidate.row->tunable->prepare(candidate.configuration, world.device().facts());
+            tunable->prepare(*tunable, candidate.configuration, kind, world.device().facts());
       }
       ++done;
     }
@@ -220,7 +220,7 @@ core::Exit tune_case(comm::World& world, Planned const& planned, TuneArguments c
       fmt::join(spec.size.value.begin(), spec.size.value.begin() + spec.size.count, ","));
   std::size_t const all = candidates.size();
   auto const begin = Clock::now();
-  prepare_all(world, name, candidates);
+  prepare_all(world, name, workload->problem_kind(), candidates);
   double const prepared_s = seconds_since(begin);
   if (world.interrupted()) return core::Exit::interrupted;
 

@@ -304,8 +304,8 @@ std::vector<Candidate> candidates_of(Workload const& workload, WorkloadEntry con
   for (std::size_t i = 0; i < reasons.size() && !found.empty(); ++i) {
     VariantInfo const* const row = entry.variants[i];
     if (!reasons[i].empty() || row->tunable == nullptr) continue;
-    for (kernels::Configuration const& configuration :
-         kernels::legal_configurations(*row->tunable, device.facts().compute_capability)) {
+    for (kernels::Configuration const& configuration : kernels::legal_configurations(
+             *row->tunable, workload.problem_kind(), device.facts().compute_capability)) {
       found.push_back({row, configuration});
     }
   }

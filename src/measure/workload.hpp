@@ -171,6 +171,8 @@ class Workload {
   virtual std::vector<Field> fields() = 0;
   /// What its tunable variants are tuned for, but for the device; nothing where it has none.
   virtual std::optional<TuningClass> tuning_class() const { return std::nullopt; }
+  /// What its tunable variants are compiled for.
+  virtual kernels::ProblemKind problem_kind() const { return {}; }
   /// From now on run() of this tunable variant takes this configuration; empty: its own choice.
   virtual void configure(kernels::VariantInfo const&, kernels::Configuration const&) {}
   /// What a library's row chose to call, once it has run; empty for most.

@@ -111,7 +111,8 @@ class Gemm final : public measure::Workload {
     std::string reason = row_of<gemm::Problem>(variant).unsupported_reason(problem);
     bool const is_ready = problem.configuration.is_empty() || variant.tunable->prepare == nullptr;
     if (reason.empty() && !is_ready) {
-      reason = variant.tunable->prepare(problem.configuration, device.facts());
+      reason = variant.tunable->prepare(*variant.tunable, problem.configuration,
+                                        gemm::kind_of(problem), device.facts());
     }
     return reason;
   }
@@ -123,6 +124,8 @@ class Gemm final : public measure::Workload {
                                 .layout = std::string{core::to_text(p_.layout)},
                                 .shape = measure::shape_class(std::array{m_, n_, k_})};
   }
+
+  kernels::ProblemKind problem_kind() const override { return gemm::kind_of(problem_); }
 
   void configure(kernels::VariantInfo const& variant,
                  kernels::Configuration const& configuration) override {

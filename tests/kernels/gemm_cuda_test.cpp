@@ -269,12 +269,12 @@ TEST(GemmCuda, TunedTakesItsConfiguration) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     for (Configuration const& tile : tiles) {
       SCOPED_TRACE(to_text(*variant.tunable, tile));
-      ASSERT_EQ(variant.tunable->prepare(tile, device.facts()), "");
+      ASSERT_EQ(variant.tunable->prepare(*variant.tunable, tile, {}, device.facts()), "");
       expect_product<float>(variant, {130, 140, 36, -1, 1}, device, stream, true, tile);
     }
   });
-  std::string const refused =
-      variant.tunable->prepare(Configuration{16, 16, 16, 8, 8}, test::kernel_device().facts());
+  std::string const refused = variant.tunable->prepare(
+      *variant.tunable, Configuration{16, 16, 16, 8, 8}, {}, test::kernel_device().facts());
   EXPECT_NE(refused.find("does not allow BM=16"), std::string::npos) << refused;
 }
 

@@ -46,15 +46,24 @@ constexpr HalfConfig kShort{.bm = 128,
                             .raster = 1,
                             .epilogue = Epilogue::padded};
 
-constexpr Variant<Problem> kRows[] = {
-    {row("plain", "", kPlain), launch<kPlain>},
-    {row("in_chunk", "", kInChunk), launch<kInChunk>},
-    {row("short", "", kShort), launch<kShort>},
-};
-constexpr Variant<Problem> const* kTable[] = {&kRows[0], &kRows[1], &kRows[2]};
+constexpr HalfConfig kPadded{.bm = 64,
+                             .bn = 64,
+                             .warp_m = 16,
+                             .warp_n = 32,
+                             .conflicts = Conflicts::pad,
+                             .slots = 2,
+                             .epilogue = Epilogue::rotated};
+
+template <HalfConfig kConfig>
+constexpr HalfCase half_case(std::string_view name) {
+  return {{row(name, "", kConfig), launch<kConfig>}, configuration_of(kConfig)};
+}
+
+constexpr HalfCase kCases[] = {half_case<kPlain>("plain"), half_case<kInChunk>("in_chunk"),
+                               half_case<kShort>("short"), half_case<kPadded>("padded")};
 
 }  // namespace
 
-Variants<Problem> half_configs() { return kTable; }
+std::span<HalfCase const> half_cases() { return kCases; }
 
 }  // namespace quadrille::test

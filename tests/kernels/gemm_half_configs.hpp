@@ -4,9 +4,17 @@
 
 #include "gemm/gemm.hpp"
 
-/// Configurations of the product of 16-bit matrices that no variant has.
+#include <span>
+
 namespace quadrille::test {
 
-kernels::Variants<kernels::gemm::Problem> half_configs();
+/// A configuration of the product of 16-bit matrices that no variant has, compiled with the tests, and
+/// as `mma_tuned` takes it.
+struct HalfCase {
+  kernels::Variant<kernels::gemm::Problem> variant;
+  kernels::Configuration configuration;
+};
+
+std::span<HalfCase const> half_cases();
 
 }  // namespace quadrille::test

@@ -98,7 +98,8 @@ std::int64_t padding(std::int64_t cols) { return 8 + (8 - cols % 8) % 8; }
 /// must stay.
 template <class T, class Out>
 void expect_elements(Variant<Problem> const& variant, Types const& types, Case const& spec,
-                     Layout layout, device::Device& device, device::StreamView stream) {
+                     Layout layout, device::Device& device, device::StreamView stream,
+                     Configuration const& configuration) {
   auto const [m, n, k, alpha, beta] = spec;
   bool const transpose_a = is_a_transposed(layout), transpose_b = is_b_transposed(layout);
   SCOPED_TRACE(testing::Message() << variant.name << " " << to_text(types) << " " << m << " x " << n
@@ -119,7 +120,8 @@ void expect_elements(Variant<Problem> const& variant, Types const& types, Case c
                   beta,
                   transpose_a,
                   transpose_b,
-                  types.compute};
+                  types.compute,
+                  configuration};
 
   variant.launch(problem, stream);
   stream.synchronize();
@@ -152,12 +154,13 @@ void expect_elements(Variant<Problem> const& variant, Types const& types, Case c
 }
 
 void expect_product(Variant<Problem> const& variant, Types const& types, Case const& spec,
-                    Layout layout, device::Device& device, device::StreamView stream) {
+                    Layout layout, device::Device& device, device::StreamView stream,
+                    Configuration const& configuration = {}) {
   auto const expect = [&]<class T>(T) {
     if (types.out == DataType::f32) {
-      expect_elements<T, float>(variant, types, spec, layout, device, stream);
+      expect_elements<T, float>(variant, types, spec, layout, device, stream, configuration);
     } else {
-      expect_elements<T, T>(variant, types, spec, layout, device, stream);
+      expect_elements<T, T>(variant, types, spec, layout, device, stream, configuration);
     }
   };
   if (types.in == DataType::bf16) {
@@ -316,17 +319,52 @@ INSTANTIATE_TEST_SUITE_P(Variants, GemmAnyRowsCudaTest, testing::ValuesIn(rows(f
                          [](auto const& row) { return std::string{row.param}; });
 
 /// Other tiles, slots, permutations, registers and ways to C, with several slabs of blocks: what can
-/// be left out or changed in the ladder's last kernel.
+/// be left out or changed in the ladder's last kernel. On a GPU also compiled at run time.
 TEST(GemmHalfCuda, TakesOtherConfigurations) {
+  Variant<Problem> const& tuned = test::row(variants(), "mma_tuned", device::Kind::cuda);
+  constexpr Case kCase{133, 136, 104, -0.75, 0.5};
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    for (Variant<Problem> const& config : test::half_configs()) {
-      for (Types const& types : config.types) {
+    for (auto const& [variant, configuration] : test::half_cases()) {
+      for (Types const& types : variant.types) {
         for (Layout const layout : {Layout::nn, Layout::nt}) {
-          expect_product(config, types, {133, 136, 104, -0.75, 0.5}, layout, device, stream);
+          expect_product(variant, types, kCase, layout, device, stream);
+          if (test::kernel_mode() != KernelMode::gpu) continue;
+          expect_product(tuned, types, kCase, layout, device, stream, configuration);
         }
       }
     }
   });
+}
+
+TEST(GemmHalfCuda, TunedTakesWhatTheProblemAllows) {
+  Variant<Problem> const& tuned = test::row(variants(), "mma_tuned", device::Kind::cuda);
+  auto const reason = [&](Configuration const& configuration, Types const& types,
+                          bool transpose_b = false) {
+    device::MatrixView const a{nullptr, types.in, 64, 64, 64}, c{nullptr, types.out, 64, 64, 64};
+    return tuned.unsupported_reason(
+        {a, a, c, 1, 0, false, transpose_b, types.compute, configuration});
+  };
+  Types const narrow{DataType::f16, Compute::f16}, wide{DataType::f16};
+  for (test::HalfCase const& one : test::half_cases()) {
+    EXPECT_EQ(reason(one.configuration, narrow), "");
+    EXPECT_EQ(reason(one.configuration, wide, true), "");
+  }
+  auto const text = [&](char const* changed) {
+    return *parse_configuration(*tuned.tunable, changed);
+  };
+  // 256 accumulators of a lane, in half as many registers where they are f16.
+  Configuration const large = text("WM=64,WN=128,REGISTERS=none");
+  EXPECT_EQ(reason(large, narrow), "");
+  EXPECT_NE(reason(large, wide).find("does not allow BM=256,BN=128,BK=32,WM=64,WN=128"),
+            std::string::npos);
+  // Places of rows of B that turn.
+  Configuration const slim = text("BN=32,WN=32,CONFLICTS=xor");
+  EXPECT_EQ(reason(slim, narrow, true), "");
+  EXPECT_NE(reason(slim, narrow, false), "");
+
+  std::string const refused = tuned.tunable->prepare(
+      *tuned.tunable, text("SLOTS=1"), {narrow, Layout::nn}, test::kernel_device().facts());
+  EXPECT_NE(refused.find("SLOTS=1"), std::string::npos) << refused;
 }
 
 /// Two and three slabs of 16 blocks side by side, of which the last has one: the second runs upwards.

@@ -22,23 +22,45 @@ namespace fs = std::filesystem;
 
 constexpr int kHopper = 90;
 
+using core::Compute;
+using core::DataType;
+
+/// What is tuned, for one kind of the problems that it takes.
+struct Family {
+  Tunable const* tunable;
+  ProblemKind kind;
+};
+
 /// Those of every operation.
-std::vector<Tunable const*> families() {
-  std::vector<Tunable const*> found;
+std::vector<Family> families() {
+  std::vector<Family> found;
   for (Variant<gemm::Problem> const& row : gemm::variants()) {
-    if (row.tunable != nullptr) found.push_back(row.tunable);
+    if (row.tunable == nullptr) continue;
+    for (Types const& types : row.types) {
+      for (Layout const layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
+        if (row.needs.layouts.contains(layout)) found.push_back({row.tunable, {types, layout}});
+      }
+    }
   }
   return found;
 }
 
-/// That of f32 products.
-Tunable const& tiles() { return *families().front(); }
+Tunable const& tunable_of(std::string_view name) {
+  return *find(gemm::variants(), name, device::Kind::cuda)->tunable;
+}
+/// That of f32 products, and that of 16-bit products.
+Tunable const& tiles() { return tunable_of("tuned_tiles"); }
+Tunable const& half() { return tunable_of("mma_tuned"); }
+constexpr ProblemKind kF32{DataType::f32, Layout::nn};
+constexpr ProblemKind kNarrow{{DataType::f16, Compute::f16}, Layout::nt};
+constexpr ProblemKind kWide{DataType::f16, Layout::nn};
+constexpr ProblemKind kBf16{DataType::bf16, Layout::nn};
 
 TEST(Tunable, HasTextsThatMeanTheSameConfiguration) {
-  for (Tunable const* family : families()) {
-    for (Configuration const& configuration : legal_configurations(*family, kHopper)) {
-      std::string const text = to_text(*family, configuration);
-      core::Parsed<Configuration> const read = parse_configuration(*family, text);
+  for (auto const& [tunable, kind] : families()) {
+    for (Configuration const& configuration : legal_configurations(*tunable, kind, kHopper)) {
+      std::string const text = to_text(*tunable, configuration);
+      core::Parsed<Configuration> const read = parse_configuration(*tunable, text);
       ASSERT_TRUE(read) << text << ": " << read.why();
       ASSERT_EQ(*read, configuration) << text;
     }
@@ -46,30 +68,108 @@ TEST(Tunable, HasTextsThatMeanTheSameConfiguration) {
   EXPECT_EQ(to_text(tiles(), Configuration{128, 64, 16, 8, 4}), "BM=128,BN=64,BK=16,TM=8,TN=4");
   EXPECT_EQ(*parse_configuration(tiles(), "TN=4,TM=8,BK=16,BN=64,BM=128"),
             (Configuration{128, 64, 16, 8, 4}));
+  EXPECT_EQ(*parse_configuration(tiles(), "BN=64"), (Configuration{128, 64, 16, 8, 8}));
+  EXPECT_EQ(to_text(half(), half().preset),
+            "BM=256,BN=128,BK=32,WM=64,WN=64,CONFLICTS=rotate,SLOTS=4,REGISTERS=across_chunks,"
+            "RASTER=16,EPILOGUE=rotated,BLOCKS=1");
+  EXPECT_EQ(
+      *parse_configuration(half(), "CONFLICTS=xor,REGISTERS=in_chunk,EPILOGUE=direct,RASTER=3"),
+      (Configuration{256, 128, 32, 64, 64, 3, 4, 1, 3, 0, 1}));
 }
 
 TEST(Tunable, RefusesOtherTexts) {
   for (char const* const text :
-       {"", "BM=128", "BM=128,BN=64,BK=16,TM=8,TN=4,TN=4", "BM=128,BN=64,BK=16,TM=8,TX=4",
-        "BM=128,BN=64,BK=16,TM=8,TN=", "BM=128,BN=64,BK=16,TM=8,TN=4x",
+       {"", "BM", "BM=", "BM=128,BN=64,BK=16,TM=8,TN=4,TN=4", "BM=128,BN=64,BK=16,TM=8,TX=4",
+        "BM=128,BN=64,BK=16,TM=8,TN=", "BM=128,BN=64,BK=16,TM=8,TN=4x", "BM=xor",
         "BM=128,BN=64,BK=16,TM=8,TN", "BM=128;BN=64", "BM=99999999999,BN=64,BK=16,TM=8,TN=4"}) {
     core::Parsed<Configuration> const read = parse_configuration(tiles(), text);
     ASSERT_FALSE(read) << text;
     EXPECT_NE(read.why().find("BM=,BN=,BK=,TM=,TN="), std::string::npos) << read.why();
   }
-}
-
-TEST(Tunable, CompiledConfigurationsAreLegal) {
-  for (Tunable const* family : families()) {
-    for (Configuration const& configuration : family->compiled) {
-      EXPECT_EQ(illegal_reason(*family, configuration, kHopper), "");
-    }
-    EXPECT_NE(std::ranges::find(family->compiled, family->preset), family->compiled.end());
+  for (char const* const text : {"CONFLICTS=", "CONFLICTS=2", "CONFLICTS=rotated"}) {
+    core::Parsed<Configuration> const read = parse_configuration(half(), text);
+    ASSERT_FALSE(read) << text;
+    EXPECT_NE(read.why().find("CONFLICTS=none|pad|rotate|xor,"), std::string::npos) << read.why();
   }
 }
 
+TEST(Tunable, CompiledConfigurationsAreLegal) {
+  for (auto const& [tunable, kind] : families()) {
+    for (Configuration const& configuration : tunable->compiled) {
+      EXPECT_EQ(illegal_reason(*tunable, configuration, kind, kHopper), "");
+    }
+    EXPECT_NE(std::ranges::find(tunable->compiled, tunable->preset), tunable->compiled.end());
+  }
+}
+
+/// A few hundred, of which NVRTC compiles one or two in a second.
+TEST(Tunable, LegalConfigurationsOfHalvesAreThoseThatTheKernelAllows) {
+  for (auto const& [tunable, kind] : families()) {
+    if (tunable != &half()) continue;
+    std::vector<Configuration> const legal = legal_configurations(half(), kind, kHopper);
+    EXPECT_GE(legal.size(), 100U) << to_text(kind.types);
+    EXPECT_LE(legal.size(), 600U) << to_text(kind.types);
+    EXPECT_NE(std::ranges::find(legal, half().preset), legal.end());
+    int const sum_bytes = kind.types.compute == Compute::f16 ? 2 : 4;
+    for (Configuration const& c : legal) {
+      SCOPED_TRACE(to_text(half(), c));
+      int const bm = c[0], bn = c[1], bk = c[2], blocks = c[10];
+      int const threads = bm / c[3] * (bn / c[4]) * 32;
+      EXPECT_TRUE(threads >= 32 && threads <= 1024);
+      // Every pass of all threads copies eight or more whole rows of pieces of 8 elements.
+      EXPECT_EQ(bm * bk / 8 % threads, 0);
+      EXPECT_EQ(bn * bk / 8 % threads, 0);
+      EXPECT_EQ(8 * threads % (kind.layout == Layout::nt ? bk : bn), 0);
+      auto const needs = *half().needs(c, kind);
+      EXPECT_EQ(needs.threads, threads);
+      int const ring = c[6] * 2 * bk * (bm + bn), strips = threads / 2 * c[4] * sum_bytes;
+      EXPECT_EQ(needs.shared_bytes, static_cast<std::size_t>(std::max(ring, strips)));
+      EXPECT_LE((needs.shared_bytes + 1024) * static_cast<std::size_t>(blocks), 228U * 1024);
+      EXPECT_GE(needs.registers, c[3] * c[4] / 32 * sum_bytes / 4 + 32);
+      EXPECT_LE(needs.registers * threads * blocks, 64 * 1024);
+    }
+  }
+  auto const is_legal = [](char const* changed, ProblemKind const& kind) {
+    return illegal_reason(half(), *parse_configuration(half(), changed), kind, kHopper).empty();
+  };
+  for (char const* const changed :
+       {"CONFLICTS=none", "CONFLICTS=pad", "CONFLICTS=xor", "SLOTS=2", "SLOTS=3", "REGISTERS=none",
+        "REGISTERS=in_chunk", "RASTER=1", "RASTER=1000000", "EPILOGUE=direct", "EPILOGUE=padded",
+        "BK=16,REGISTERS=none", "REGISTERS=none,BLOCKS=2"}) {
+    EXPECT_TRUE(is_legal(changed, kNarrow)) << changed;
+  }
+  EXPECT_FALSE(is_legal("REGISTERS=none,BLOCKS=2", kWide));  // 95 Ki registers
+  for (char const* const changed :
+       {"SLOTS=1", "SLOTS=0", "SLOTS=12", "BLOCKS=2", "BK=16", "BK=8", "BM=0", "BM=-256",
+        "BM=1073741824", "BN=1000000000,WN=16", "WM=48", "WM=8", "RASTER=0", "BLOCKS=0", "BLOCKS=3",
+        "BK=96", "BM=64,BN=64,BK=1024", "WM=16,WN=16"}) {
+    EXPECT_FALSE(is_legal(changed, kNarrow)) << changed;
+  }
+  EXPECT_FALSE(half().needs(Configuration{256, 128, 32, 64, 64, 4, 4, 2, 16, 2, 1}, kNarrow));
+}
+
+TEST(Tunable, NamesTheKernelOfTheProblem) {
+  auto const name = [](char const* changed, ProblemKind const& kind) {
+    return kernel_program(half(), *parse_configuration(half(), changed), kind).kernel;
+  };
+  std::string const space = "quadrille::kernels::gemm::";
+  auto const expected = [&](std::string const& inside) {
+    return space + "gemm_half_multistage_kernel<" + space + "HalfTile<" + space + "half_config(" +
+           inside + ">>";
+  };
+  EXPECT_EQ(
+      name("BM=128,BK=64,WN=32,CONFLICTS=pad,SLOTS=3,REGISTERS=in_chunk,RASTER=5,EPILOGUE=direct",
+           kNarrow),
+      expected("128, 128, 64, 64, 32, 1, 3, 1, 5, 0, 1), __half, __half, true"));
+  // Of which one with f32 accumulators has twice as many registers.
+  EXPECT_EQ(name("BM=64,BN=256,BLOCKS=2", kWide),
+            expected("64, 256, 32, 64, 64, 2, 4, 2, 16, 2, 4), __half, float, false"));
+  EXPECT_EQ(name("BM=64", kBf16),
+            expected("64, 128, 32, 64, 64, 2, 4, 2, 16, 2, 1), __nv_bfloat16, float, false"));
+}
+
 TEST(Tunable, LegalTilesAreThoseThatTheKernelAllows) {
-  std::vector<Configuration> const legal = legal_configurations(tiles(), kHopper);
+  std::vector<Configuration> const legal = legal_configurations(tiles(), kF32, kHopper);
   EXPECT_EQ(legal.size(), 416U);
   for (Configuration const& c : legal) {
     int const threads = c[0] * c[1] / (c[3] * c[4]);
@@ -80,7 +180,7 @@ TEST(Tunable, LegalTilesAreThoseThatTheKernelAllows) {
     EXPECT_LE((c[0] + c[1]) * c[2] * 4, 48 * 1024);
   }
   auto const reason = [](auto... values) {
-    return illegal_reason(tiles(), Configuration{values...}, kHopper);
+    return illegal_reason(tiles(), Configuration{values...}, kF32, kHopper);
   };
   EXPECT_NE(reason(128, 128, 16, 6, 8), "");    // no whole vectors
   EXPECT_NE(reason(128, 128, 16, 16, 16), "");  // 256 accumulators
@@ -89,6 +189,7 @@ TEST(Tunable, LegalTilesAreThoseThatTheKernelAllows) {
   EXPECT_NE(reason(0, 128, 16, 8, 8), "");
   EXPECT_NE(reason(128, 128, 16, 0, 8), "");
   EXPECT_NE(reason(-128, 128, 16, -8, 8), "");
+  EXPECT_NE(reason(1 << 16, 1 << 16, 16, 8, 8), "");  // whose product no int holds
   // 512 threads of 176 registers: more than the register file.
   std::string const wide = reason(256, 256, 16, 8, 16);
   EXPECT_NE(wide.find("multiprocessor"), std::string::npos) << wide;
@@ -109,7 +210,8 @@ class TunableCacheTest : public testing::Test {
   void TearDown() override { fs::remove_all(folder_); }
 
   core::Parsed<device::CompiledKernel> compile(Configuration const& configuration) const {
-    return device::compile(kernel_program(tiles(), configuration), kHopper, folder_ / "kernels");
+    return device::compile(kernel_program(tiles(), configuration, kF32), kHopper,
+                           folder_ / "kernels");
   }
   std::vector<fs::path> files() const {
     std::vector<fs::path> found;
@@ -129,6 +231,17 @@ TEST_F(TunableCacheTest, CompilesAtRunTimeWhatTheBuildCompiles) {
   EXPECT_NE(kernel->name.find("gemm_tuned_kernel"), std::string::npos) << kernel->name;
   EXPECT_NE(kernel->code.find(kernel->name), std::string::npos);
   EXPECT_FALSE(kernel->is_cached);
+}
+
+TEST_F(TunableCacheTest, CompilesEveryKindOfHalves) {
+  Configuration const small = *parse_configuration(
+      half(), "BM=64,BN=64,WM=32,WN=32,SLOTS=2,REGISTERS=none,EPILOGUE=direct");
+  for (ProblemKind const& kind : {kNarrow, kWide, kBf16}) {
+    core::Parsed<device::CompiledKernel> const kernel =
+        device::compile(kernel_program(half(), small, kind), kHopper, "");
+    ASSERT_TRUE(kernel) << kernel.why();
+    EXPECT_NE(kernel->code.find(kernel->name), std::string::npos);
+  }
 }
 
 TEST_F(TunableCacheTest, TakesFromTheCacheWhatItHas) {

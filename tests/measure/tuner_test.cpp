@@ -29,14 +29,15 @@ constexpr auto kValues = [] {
 constexpr kernels::TunedParameter kParameters[] = {{"X", kValues}};
 
 /// Of its values multiples of 7 are not legal.
-std::optional<device::BlockNeeds> needs_of(Configuration const& configuration) {
+std::optional<device::BlockNeeds> needs_of(Configuration const& configuration,
+                                           kernels::ProblemKind const&) {
   if (configuration[0] % 7 == 0) return std::nullopt;
   return device::BlockNeeds{};
 }
 
 constexpr Configuration kCompiled[] = {Configuration{1}};
 constexpr kernels::Tunable kTunable{.header = "",
-                                    .kernel = "",
+                                    .kernel = nullptr,
                                     .parameters = kParameters,
                                     .rule = "no multiples of 7",
                                     .needs = needs_of,
