@@ -85,7 +85,9 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   dmma_k16,
   dmma_k4,
   dmma_together,
+  wgmma_one_warpgroup,
   wgmma_specialised,
+  wgmma_multicast,
   wgmma_persistent
 );
 // clang-format on

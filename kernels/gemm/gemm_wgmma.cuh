@@ -12,6 +12,7 @@
 ///   MN-major     boxes of 64 rows of k with 64 elements of m or n each
 
 #include "common/ptx/bulk_copies.cuh"
+#include "common/ptx/clusters.cuh"
 #include "common/ptx/threads.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "gemm/gemm_half_rows.cuh"
@@ -26,7 +27,9 @@ struct WgmmaConfig {
   bool has_producer = true;  ///< a warpgroup more, which copies
   int stages = 4;
   int strips = 1;  ///< of C on their way, for each warp
-  int raster = 8;  ///< blocks side by side that run together
+  /// Blocks of a cluster, with tiles below each other: each copies a part of the columns of B to all.
+  int cluster = 1;
+  int raster = 8;  ///< clusters side by side that run together
 };
 
 inline constexpr TypeList kWgmmaTypes{
@@ -61,12 +64,13 @@ struct Majors {
   ptx::Major a, b;
 };
 
-/// kExtent rows of A, or columns of B, and kStageK of k in shared memory.
-template <int kExtent>
+/// kExtent rows of A, or columns of B, and kStageK of k in shared memory. Each block of a cluster copies
+/// one of kParts parts to all.
+template <int kExtent, int kParts = 1>
 struct StagedOperand {
   static constexpr int kBytes = kExtent * 128;
   static constexpr int kBoxBytes = 64 * 128;  ///< of an MN-major one
-  static_assert(kExtent <= 256 && kExtent % 64 == 0);
+  static_assert(kExtent <= 256 && kExtent % 64 == 0 && kExtent % (8 * kParts) == 0);
 
   static ptx::TensorMap map_of(device::MatrixView const& x, ptx::Major major) {
     if (x.rows == 0 || x.cols == 0) return {};  // nothing is loaded
@@ -76,20 +80,24 @@ struct StagedOperand {
          .rows = x.rows,
          .columns = x.cols,
          .leading = x.ld,
-         .box_rows = static_cast<unsigned>(major == ptx::Major::k ? kExtent : kStageK),
+         .box_rows = static_cast<unsigned>(major == ptx::Major::k ? kExtent / kParts : kStageK),
          .box_columns = 64,
          .swizzle = ptx::Swizzle::bytes_128});
   }
 
-  /// Starts the copies of elements [first, first + kExtent) of m or n, and of k from k on.
+  /// Starts the copies of part `part` of elements [first, first + kExtent) of m or n, and of k from
+  /// k on.
   __device__ static void load(unsigned char* to, ptx::TensorMap const& map, ptx::Major major,
-                              int first, int k, ptx::MBarrier* barrier) {
+                              int first, int k, ptx::MBarrier* barrier, int part = 0) {
     if (major == ptx::Major::k) {
-      ptx::tensor_load(to, map, first, k, barrier);
+      int const at = part * (kExtent / kParts);
+      copy(to + at * 128, map, first + at, k, barrier);
     } else {
 #pragma unroll
-      for (int box = 0; box < kExtent / 64; ++box) {
-        ptx::tensor_load(to + box * kBoxBytes, map, k, first + box * 64, barrier);
+      for (int i = 0; i < kExtent / 64; i += kParts) {
+        int const box = i + part;
+        if (kExtent / 64 % kParts != 0 && box >= kExtent / 64) break;
+        copy(to + box * kBoxBytes, map, k, first + box * 64, barrier);
       }
     }
   }
@@ -107,6 +115,16 @@ struct StagedOperand {
   __device__ static ptx::MatrixDescriptor at_step(ptx::MatrixDescriptor descriptor, int step) {
     return advanced(descriptor,
                     static_cast<unsigned>(kMajor == ptx::Major::k ? step * 32 : step * 16 * 128));
+  }
+
+ private:
+  __device__ static void copy(unsigned char* to, ptx::TensorMap const& map, int row, int col,
+                              ptx::MBarrier* barrier) {
+    if constexpr (kParts == 1) {
+      ptx::tensor_load(to, map, row, col, barrier);
+    } else {
+      ptx::tensor_load_multicast(to, map, row, col, barrier, (1U << kParts) - 1);
+    }
   }
 };
 
@@ -215,7 +233,7 @@ struct WgmmaTile {
   using Type = T;
   static constexpr WgmmaConfig kConfig = kConfigOfTile;
   using A = StagedOperand<kConfig.bm>;
-  using B = StagedOperand<kConfig.bn>;
+  using B = StagedOperand<kConfig.bn, kConfig.cluster>;
   static constexpr int kStageBytes = A::kBytes + B::kBytes;
   static constexpr int kConsumerThreads = kConfig.consumers * 128;
   static constexpr int kThreads = kConsumerThreads + (kConfig.has_producer ? 128 : 0);
@@ -381,6 +399,119 @@ __device__ __forceinline__ void with_majors(Majors majors, Loop const& loop) {
     loop.template operator()<mn, mn>();
   }
 }
+
+/// All threads of the cluster meet.
+template <class Tile>
+__device__ __forceinline__ void meet() {
+  if constexpr (Tile::kConfig.cluster == 1) {
+    __syncthreads();
+  } else {
+    __syncwarp();  // the instructions take whole warps
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
+  }
+}
+
+/// The ring of stages, as the thread that copies or a warpgroup that multiplies goes round it.
+template <class Tile>
+class WgmmaRing {
+  static constexpr WgmmaConfig kConfig = Tile::kConfig;
+
+ public:
+  /// By all threads; then the barriers are ready.
+  __device__ explicit WgmmaRing(unsigned char* shared)
+      : shared_{shared},
+        barriers_{*reinterpret_cast<typename Tile::Barriers*>(shared + Tile::kBarriers)} {
+    if (threadIdx.x == 0) barriers_.init(1, Tile::kConsumerThreads / 32 * kConfig.cluster);
+    meet<Tile>();
+  }
+
+  /// Starts the copies of all stages of a tile, each as soon as it is free.
+  __device__ void fill(ptx::TensorMap const& a, ptx::TensorMap const& b, Majors majors,
+                       BlockCorner corner, int stages) {
+    int const rank = kConfig.cluster == 1 ? 0 : static_cast<int>(ptx::cluster_rank());
+#pragma unroll 1
+    for (int t = 0; t < stages; ++t, turn_.advance()) {
+      unsigned char* const stage = shared_ + turn_.stage * Tile::kStageBytes;
+      ptx::MBarrier* const full = &barriers_.full[turn_.stage];
+      ptx::MBarrier* const empty = &barriers_.empty[turn_.stage];
+      if constexpr (kConfig.cluster == 1) {
+        ptx::mbarrier_wait(empty, turn_.parity ^ 1U);
+      } else {
+        ptx::mbarrier_wait_cluster(empty, turn_.parity ^ 1U);
+      }
+      ptx::mbarrier_arrive_expect_tx(full, Tile::kStageBytes);
+      Tile::A::load(stage, a, majors.a, corner.row, t * kStageK, full);
+      Tile::B::load(stage + Tile::A::kBytes, b, majors.b, corner.col, t * kStageK, full, rank);
+    }
+  }
+
+  /// Multiplies all stages of a tile. A stage is free when its products are complete, which are
+  /// waited for when those of the next have been started.
+  __device__ __forceinline__ void multiply(WgmmaWarpgroup<Tile>& warpgroup, Majors majors,
+                                           int stages) {
+    if (stages == 0) warpgroup.clear();
+    with_majors(majors, [&]<ptx::Major kA, ptx::Major kB>() {
+#pragma unroll 1
+      for (int t = 0; t < stages; ++t) {
+        ptx::mbarrier_wait(&barriers_.full[turn_.stage], turn_.parity);
+        warpgroup.template multiply<kA, kB>(turn_.stage, t > 0);
+        ptx::wgmma_wait<1>();
+        if (t > 0) free_stage();
+        multiplied_ = turn_.stage;
+        turn_.advance();
+      }
+      warpgroup.finish();
+    });
+    if (stages > 0) free_stage();
+  }
+
+ private:
+  /// By each warp, in all blocks that copy to this one.
+  __device__ __forceinline__ void free_stage() {
+    if (threadIdx.x % 32 != 0) return;
+    ptx::MBarrier* const empty = &barriers_.empty[multiplied_];
+    if constexpr (kConfig.cluster == 1) {
+      ptx::mbarrier_arrive(empty);
+    } else {
+#pragma unroll
+      for (unsigned rank = 0; rank < kConfig.cluster; ++rank) {
+        ptx::mbarrier_arrive_cluster(empty, rank);
+      }
+    }
+  }
+
+  unsigned char* shared_;
+  typename Tile::Barriers& barriers_;
+  Turn<kConfig.stages> turn_;
+  int multiplied_ = 0;  ///< the stage whose products were started last
+};
+
+/// How the tiles of C go over clusters: each has kConfig.cluster tiles below each other.
+template <class Tile>
+struct ClusterTiles {
+  struct Shape {
+    static constexpr WgmmaConfig kConfig = [] {
+      WgmmaConfig config = Tile::kConfig;
+      config.bm *= config.cluster;
+      return config;
+    }();
+  };
+
+  template <class T>
+  __host__ __device__ static int count(HalfOperands<T> const& p) {
+    return divide_up(p.m, Shape::kConfig.bm) * divide_up(p.n, Shape::kConfig.bn);
+  }
+  /// Of this block.
+  template <class T>
+  __device__ static BlockCorner corner(HalfOperands<T> const& p, int number) {
+    BlockCorner corner = BlockCorner::of_tile<Shape>(p, number);
+    if constexpr (Tile::kConfig.cluster > 1) {
+      corner.row += static_cast<int>(ptx::cluster_rank()) * Tile::kConfig.bm;
+    }
+    return corner;
+  }
+};
 
 /// Calls launch.operator()<Tile>(map of A, map of B, majors, operands) for the type of a problem.
 template <WgmmaConfig kConfig, class Launch>

@@ -5,22 +5,22 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `wgmma_specialised`, but a block on each multiprocessor computes tiles one after the
-///              other: while its warps store one, the copies of the next are on their way, and the
-///              ring is full when they come back to it. A warp hands 16 rows x 128 bytes of C at a
-///              time to the copy engine and goes on; stmatrix writes them to shared memory without
-///              conflicts. Tiles go in bands of 8 columns, so that what runs together is about
-///              square, and the columns of B that a band reads stay in the L2 cache. Where beta is
-///              not 0, the producer has C brought to the L2 cache before it is needed
+/// Technique    `wgmma_multicast`, but there is a block on each multiprocessor, which computes tiles one
+///              after the other: while its warps store one, the copies of the next are on their way,
+///              and the ring is full when they come back to it. A warp hands 16 rows x 128 bytes of C
+///              at a time to the copy engine and goes on; stmatrix writes them to shared memory without
+///              conflicts. Tiles go in bands of 8 columns, so that what runs together is about square,
+///              and the columns of B that a band reads stay in the L2 cache. Where beta is not 0, the
+///              producer has C brought to the L2 cache before it is needed
 /// Shapes       row-major, A and B as they are or transposed; copies fill edges with zeros and cut
 ///              C off
 /// Types        f16 or bf16, accumulators f32; C in the type of A and B or in f32
-/// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes through the L2 cache
+/// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 256) bytes through the L2 cache
 /// Constraints  A, B and C aligned to 16 bytes, leading dimensions multiples of 16 bytes; extents
 ///              below 2^31 - 1024. Where rows of C do not end with a piece of 16 bytes, warps store
 ///              them, because copies would write the whole piece
 /// Needs        sm_90a
-/// Launch       384 threads, 225 KiB of shared memory, one block per multiprocessor. Registers as in
+/// Launch       clusters of 2 blocks of 384 threads, 225 KiB of shared memory, one block per multiprocessor. Registers as in
 ///              `wgmma_specialised`
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own
@@ -31,7 +31,7 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-constexpr WgmmaConfig kConfig{.strips = 2};
+constexpr WgmmaConfig kConfig{.strips = 2, .cluster = 2};
 
 #ifdef QUAD_KERNELS
 
@@ -42,69 +42,48 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
                                  const __grid_constant__ ptx::TensorMap c, Majors majors,
                                  bool is_c_copied, HalfOperands<typename Tile::Type> p) {
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
-  auto& barriers = *reinterpret_cast<typename Tile::Barriers*>(shared + Tile::kBarriers);
-  if (threadIdx.x == 0) barriers.init(1, Tile::kConsumerThreads / 32);
+  WgmmaRing<Tile> ring{shared};
   int const stages = divide_up(p.k, kStageK);  // of a tile
-  int const tiles = divide_up(p.m, kConfig.bm) * divide_up(p.n, kConfig.bn);
-  Turn<kConfig.stages> turn;
-  __syncthreads();  // the barriers are ready
+  int const tiles = ClusterTiles<Tile>::count(p);
+  int const first = static_cast<int>(blockIdx.x) / kConfig.cluster;
+  int const step = static_cast<int>(gridDim.x) / kConfig.cluster;
   if (threadIdx.x >= Tile::kConsumerThreads) {
-    ptx::setmaxnreg_dec<24>();
+    ptx::setmaxnreg_dec<40>();
     if (threadIdx.x == Tile::kConsumerThreads) {
 #pragma unroll 1
-      for (int tile = static_cast<int>(blockIdx.x); tile < tiles;
-           tile += static_cast<int>(gridDim.x)) {
-        auto const corner = BlockCorner::of_tile<Tile>(p, tile);
-#pragma unroll 1
-        for (int t = 0; t < stages; ++t, turn.advance()) {
-          unsigned char* const stage = shared + turn.stage * Tile::kStageBytes;
-          ptx::MBarrier* const full = &barriers.full[turn.stage];
-          ptx::mbarrier_wait(&barriers.empty[turn.stage], turn.parity ^ 1U);
-          ptx::mbarrier_arrive_expect_tx(full, Tile::kStageBytes);
-          Tile::A::load(stage, a, majors.a, corner.row, t * kStageK, full);
-          Tile::B::load(stage + Tile::A::kBytes, b, majors.b, corner.col, t * kStageK, full);
-        }
+      for (int tile = first; tile < tiles; tile += step) {
+        auto const corner = ClusterTiles<Tile>::corner(p, tile);
+        ring.fill(a, b, majors, corner, stages);
         if (p.beta != 0 && is_c_copied) Tile::prefetch_c(c, p, corner);
       }
     }
   } else {
-    ptx::setmaxnreg_inc<240>();
-    bool const is_first = threadIdx.x % 32 == 0;
+    ptx::setmaxnreg_inc<232>();
     WgmmaWarpgroup<Tile> warpgroup{shared, majors};
 #pragma unroll 1
-    for (int tile = static_cast<int>(blockIdx.x); tile < tiles;
-         tile += static_cast<int>(gridDim.x)) {
-      int last = 0;  // the stage whose products are not complete
-      if (stages == 0) warpgroup.clear();
-      with_majors(majors, [&]<ptx::Major kA, ptx::Major kB>() {
-#pragma unroll 1
-        for (int t = 0; t < stages; ++t) {
-          ptx::mbarrier_wait(&barriers.full[turn.stage], turn.parity);
-          warpgroup.template multiply<kA, kB>(turn.stage, t > 0);
-          ptx::wgmma_wait<1>();
-          if (t > 0 && is_first) ptx::mbarrier_arrive(&barriers.empty[last]);
-          last = turn.stage;
-          turn.advance();
-        }
-        warpgroup.finish();
-      });
-      if (stages > 0 && is_first) ptx::mbarrier_arrive(&barriers.empty[last]);
-      warpgroup.write(p, BlockCorner::of_tile<Tile>(p, tile), shared, is_c_copied ? &c : nullptr);
+    for (int tile = first; tile < tiles; tile += step) {
+      ring.multiply(warpgroup, majors, stages);
+      warpgroup.write(p, ClusterTiles<Tile>::corner(p, tile), shared, is_c_copied ? &c : nullptr);
     }
-    if (is_first) ptx::bulk_wait_read<0>();
+    if (threadIdx.x % 32 == 0) ptx::bulk_wait_read<0>();
   }
+  if constexpr (kConfig.cluster > 1) meet<Tile>();  // nobody copies to this block any more
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
-  with_wgmma_tile<kConfig>(problem, [&]<class Tile>(auto const& a, auto const& b, Majors majors,
-                                                    auto const& p) {
-    int const tiles = divide_up(p.m, kConfig.bm) * divide_up(p.n, kConfig.bn);
-    int const blocks = std::min(tiles, stream.facts().multiprocessors);
-    bool const is_c_copied = Tile::copies_c(problem.c);
-    QUAD_LAUNCH(gemm_wgmma_persistent_kernel<Tile>, dim3(static_cast<unsigned>(blocks)),
-                dim3(Tile::kThreads), Tile::kSharedBytes, stream, a, b,
-                is_c_copied ? Tile::map_of_c(problem.c) : ptx::TensorMap{}, majors, is_c_copied, p);
-  });
+  with_wgmma_tile<kConfig>(
+      problem, [&]<class Tile>(auto const& a, auto const& b, Majors majors, auto const& p) {
+        int const clusters = std::min(ClusterTiles<Tile>::count(p),
+                                      stream.facts().multiprocessors / kConfig.cluster);
+        bool const is_c_copied = Tile::copies_c(problem.c);
+        QUAD_LAUNCH(gemm_wgmma_persistent_kernel<Tile>,
+                    (LaunchShape{.grid = static_cast<unsigned>(clusters * kConfig.cluster),
+                                 .block = Tile::kThreads,
+                                 .shared_bytes = Tile::kSharedBytes,
+                                 .cluster = kConfig.cluster}),
+                    stream, a, b, is_c_copied ? Tile::map_of_c(problem.c) : ptx::TensorMap{},
+                    majors, is_c_copied, p);
+      });
 }
 
 #endif  // QUAD_KERNELS
@@ -112,7 +91,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 }  // namespace
 
 extern constinit Variant<Problem> const wgmma_persistent{
-    row("wgmma_persistent", "wgmma_specialised that stores a tile under the next", kConfig),
+    row("wgmma_persistent", "wgmma_multicast that stores a tile under the next", kConfig),
     QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

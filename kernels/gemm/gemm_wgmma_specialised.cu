@@ -18,7 +18,7 @@
 /// Needs        sm_90a
 /// Launch       384 threads, 209 KiB of shared memory, one block per multiprocessor. A quarter of a
 ///              multiprocessor has registers for three warps of 168 per thread: the producer leaves
-///              all but 24 to the others, which get 240 (setmaxnreg)
+///              all but 40 to the others, which get 232 (setmaxnreg)
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own
 #include "gemm/gemm_wgmma.cuh"
@@ -36,42 +36,16 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
                                   const __grid_constant__ ptx::TensorMap b, Majors majors,
                                   HalfOperands<typename Tile::Type> p) {
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
-  auto& barriers = *reinterpret_cast<typename Tile::Barriers*>(shared + Tile::kBarriers);
-  if (threadIdx.x == 0) barriers.init(1, Tile::kConsumerThreads / 32);
-  auto const corner = BlockCorner::of<Tile>(p);
+  WgmmaRing<Tile> ring{shared};
   int const stages = divide_up(p.k, kStageK);  // that are multiplied
-  Turn<kConfig.stages> turn;
-  __syncthreads();  // the barriers are ready
+  auto const corner = BlockCorner::of<Tile>(p);
   if (threadIdx.x >= Tile::kConsumerThreads) {
-    ptx::setmaxnreg_dec<24>();
-    if (threadIdx.x == Tile::kConsumerThreads) {
-#pragma unroll 1
-      for (int t = 0; t < stages; ++t, turn.advance()) {
-        unsigned char* const stage = shared + turn.stage * Tile::kStageBytes;
-        ptx::MBarrier* const full = &barriers.full[turn.stage];
-        ptx::mbarrier_wait(&barriers.empty[turn.stage], turn.parity ^ 1U);
-        ptx::mbarrier_arrive_expect_tx(full, Tile::kStageBytes);
-        Tile::A::load(stage, a, majors.a, corner.row, t * kStageK, full);
-        Tile::B::load(stage + Tile::A::kBytes, b, majors.b, corner.col, t * kStageK, full);
-      }
-    }
+    ptx::setmaxnreg_dec<40>();
+    if (threadIdx.x == Tile::kConsumerThreads) ring.fill(a, b, majors, corner, stages);
   } else {
-    ptx::setmaxnreg_inc<240>();
+    ptx::setmaxnreg_inc<232>();
     WgmmaWarpgroup<Tile> warpgroup{shared, majors};
-    int last = 0;  // the stage whose products are not complete
-    if (stages == 0) warpgroup.clear();
-    with_majors(majors, [&]<ptx::Major kA, ptx::Major kB>() {
-#pragma unroll 1
-      for (int t = 0; t < stages; ++t) {
-        ptx::mbarrier_wait(&barriers.full[turn.stage], turn.parity);
-        warpgroup.template multiply<kA, kB>(turn.stage, t > 0);
-        ptx::wgmma_wait<1>();
-        if (t > 0 && threadIdx.x % 32 == 0) ptx::mbarrier_arrive(&barriers.empty[last]);
-        last = turn.stage;
-        turn.advance();
-      }
-      warpgroup.finish();
-    });
+    ring.multiply(warpgroup, majors, stages);
     warpgroup.write(p, corner, shared);
   }
 }
@@ -79,9 +53,9 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 void launch(Problem const& problem, device::StreamView stream) {
   with_wgmma_tile<kConfig>(
       problem, [&]<class Tile>(auto const& a, auto const& b, Majors majors, auto const& p) {
-        int const blocks = divide_up(p.m, kConfig.bm) * divide_up(p.n, kConfig.bn);
-        QUAD_LAUNCH(gemm_wgmma_specialised_kernel<Tile>, dim3(static_cast<unsigned>(blocks)),
-                    dim3(Tile::kThreads), Tile::kSharedBytes, stream, a, b, majors, p);
+        QUAD_LAUNCH(gemm_wgmma_specialised_kernel<Tile>,
+                    dim3(static_cast<unsigned>(ClusterTiles<Tile>::count(p))), dim3(Tile::kThreads),
+                    Tile::kSharedBytes, stream, a, b, majors, p);
       });
 }
 
