@@ -476,7 +476,7 @@ class WgmmaRing {
     } else {
 #pragma unroll
       for (unsigned rank = 0; rank < kConfig.cluster; ++rank) {
-        ptx::mbarrier_arrive_cluster(empty, rank);
+        ptx::mbarrier_arrive_cluster_relaxed(empty, rank);
       }
     }
   }

@@ -29,7 +29,7 @@ using test::world;
 
 // Until the median is known to half of what is allowed, but no more than the most: at the power
 // limit, and where the host has a share, one differs from the next by several percent.
-constexpr int kLeastRounds = 7, kMostRounds = 31;
+constexpr int kLeastRounds = 7, kMostRounds = 15;
 constexpr int kRepetitions = 5;
 // At the power limit a device changes its clock from one millisecond to the next: both sides are
 // means of so long.

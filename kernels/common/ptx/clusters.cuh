@@ -89,6 +89,23 @@ QUAD_INSTRUCTION void mbarrier_arrive_cluster(MBarrier* barrier, unsigned rank Q
 #endif
 }
 
+/// The same for who has only read what the other may now overwrite: nothing that it wrote is visible
+/// by this, which costs a fence of the whole device where it is. The interpreter orders both alike.
+QUAD_INSTRUCTION void mbarrier_arrive_cluster_relaxed(MBarrier* barrier, unsigned rank QUAD_WHERE) {
+#ifdef __CUDACC__
+  asm volatile(
+      "{\n"
+      ".reg .b32 remote;\n"
+      "mapa.shared::cluster.u32 remote, %0, %1;\n"
+      "mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [remote];\n"
+      "}" ::"r"(detail::shared_address(barrier)),
+      "r"(rank)
+      : "memory");
+#else
+  simt::mbarrier_arrive_cluster(barrier, rank, where);
+#endif
+}
+
 /// Waits for the end of the phase of this parity, and sees what other blocks of the cluster did
 /// before they arrived.
 QUAD_INSTRUCTION void mbarrier_wait_cluster(MBarrier* barrier, unsigned parity QUAD_WHERE) {
