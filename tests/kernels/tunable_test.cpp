@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -260,6 +261,66 @@ TEST_F(TunableCacheTest, TakesFromTheCacheWhatItHas) {
   EXPECT_FALSE(anew->is_cached);
   EXPECT_EQ(anew->code, first->code);
   EXPECT_TRUE(compile(Configuration{32, 32, 16, 4, 4})->is_cached);
+}
+
+/// What the code depends on: kernel, files and device.
+TEST_F(TunableCacheTest, CompilesAnewWhatDiffers) {
+  using Files = std::vector<device::SourceFile>;
+  Files const sources{{"a.cuh", "#include \"b.cuh\"\n"},
+                      {"b.cuh", "template <int n> __global__ void f(int* x) { *x = n; }\n"}};
+  Files changed = sources, more = sources;
+  changed[1].text = "template <int n> __global__ void f(int* x) { *x = n + 1; }\n";
+  more.push_back({"c.cuh", ""});
+  auto const is_cached = [&](Files const& all, char const* header, char const* kernel,
+                             int capability) {
+    core::Parsed<device::CompiledKernel> const compiled =
+        device::compile({all, header, kernel}, capability, folder_ / "kernels");
+    EXPECT_TRUE(compiled) << compiled.why();
+    return compiled && compiled->is_cached;
+  };
+  auto const cached = [&] {
+    return std::array{
+        is_cached(sources, "a.cuh", "f<1>", kHopper), is_cached(sources, "a.cuh", "f<3>", kHopper),
+        is_cached(sources, "a.cuh", "f<1>", 80),      is_cached(sources, "b.cuh", "f<1>", kHopper),
+        is_cached(changed, "a.cuh", "f<1>", kHopper), is_cached(more, "a.cuh", "f<1>", kHopper)};
+  };
+  EXPECT_EQ(std::ranges::count(cached(), true), 0);
+  EXPECT_EQ(std::ranges::count(cached(), false), 0);
+  more.back().name = "d.cuh";
+  EXPECT_FALSE(is_cached(more, "a.cuh", "f<1>", kHopper));
+
+  // Files of another format, and of another kernel.
+  for (fs::path const& path : files()) {
+    std::fstream file{path, std::ios::in | std::ios::out | std::ios::binary};
+    file << 'Q';
+  }
+  EXPECT_EQ(std::ranges::count(cached(), true), 0);
+  for (fs::path const& path : files()) {
+    std::fstream file{path, std::ios::in | std::ios::out | std::ios::binary};
+    std::string format;
+    std::getline(file, format);
+    file << 'g';
+  }
+  EXPECT_EQ(std::ranges::count(cached(), true), 0);
+}
+
+/// Those of one architecture alone need its name with an "a".
+TEST_F(TunableCacheTest, CompilesInstructionsOfOneArchitecture) {
+  device::SourceFile const file{
+      "a.cuh",
+      "template <int n> __global__ void f() { asm volatile(\"wgmma.fence.sync.aligned;\"); }\n"};
+  core::Parsed<device::CompiledKernel> const kernel =
+      device::compile({{&file, 1}, "a.cuh", "f<1>"}, kHopper, "");
+  ASSERT_TRUE(kernel) << kernel.why();
+}
+
+/// A cache is worth no error.
+TEST_F(TunableCacheTest, DoesWithoutAFolder) {
+  fs::create_directories(folder_);
+  std::ofstream{folder_ / "kernels"} << "a file";
+  core::Parsed<device::CompiledKernel> const kernel = compile(Configuration{32, 32, 16, 4, 4});
+  ASSERT_TRUE(kernel) << kernel.why();
+  EXPECT_FALSE(kernel->is_cached);
 }
 
 TEST_F(TunableCacheTest, TellsWhatTheCompilerSays) {

@@ -43,10 +43,13 @@ TEST(TunedTable, FindsTheFastestFirstAndOfOneClassAlone) {
   TunedEntry other = entry("d", "X=4", 9);
   other.of.layout = "nt";
   table.put(other);
+  other.variant = "a";
+  table.put(other);                   // not in place of that of the other class
   table.put(entry("a", "X=5", 2.5));  // in place of the first
   std::string found;
   for (TunedEntry const& one : table.find(kClass)) found += one.variant + one.configuration + ' ';
   EXPECT_EQ(found, "bX=2 aX=5 cX=3 ");
+  EXPECT_EQ(table.find(other.of).size(), 2U);
   for (auto member : {&TuningClass::operation, &TuningClass::device, &TuningClass::type,
                       &TuningClass::layout, &TuningClass::shape}) {
     TuningClass of = kClass;
@@ -62,15 +65,27 @@ TEST(TunedTable, SaysWhereAFileIsWrong) {
   };
   EXPECT_EQ(why("[[tuned]]\nvariant = 3\n").substr(0, 9), "x.toml:1:");
   EXPECT_NE(why("\n[[tuned]]\nbad = \"x\"\n").find("'bad'"), std::string::npos);
-  EXPECT_NE(why("[[tuned]]\nvariant = \"a\"\n").find("needs operation"), std::string::npos);
   EXPECT_NE(why("[tuned]\na = 1\n").find("[[tuned]]"), std::string::npos);
   EXPECT_NE(why("\n=\n").find("x.toml:2:"), std::string::npos);
   EXPECT_NE(why("\xff = 1\n").find("ASCII"), std::string::npos);
   TunedTable table;
   table.put(entry("a", "X=1", 1));
-  std::string text = table.to_toml();
-  text.replace(text.find("1.000000e+00"), 12, "nan");
-  EXPECT_NE(why(text), "");
+  std::string const text = table.to_toml();
+  EXPECT_EQ(why(text), "");
+  EXPECT_NE(why(text + "[[more]]\n").find("[[tuned]]"), std::string::npos);
+  for (char const* const key : {"operation", "device", "type", "shape", "variant", "rate"}) {
+    std::string less = text;
+    std::size_t const at = less.find(std::string{key} + " = ");
+    less.erase(at, less.find('\n', at) + 1 - at);
+    EXPECT_NE(why(less).find("needs operation"), std::string::npos) << less;
+  }
+  EXPECT_NE(why("tuned = [1]\n").find("[[tuned]]"), std::string::npos);
+  EXPECT_NE(why("[[tuned]]\nrate = \"1\"\n").find("'rate'"), std::string::npos);
+  for (char const* const rate : {"nan", "0", "-1"}) {
+    std::string other = text;
+    other.replace(other.find("1.000000e+00"), 12, rate);
+    EXPECT_NE(why(other), "") << other;
+  }
 }
 
 }  // namespace
