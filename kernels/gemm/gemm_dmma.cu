@@ -57,11 +57,8 @@ struct DmmaConfig {
 
 namespace {
 
-using simt_tiles::Corner;
 using simt_tiles::kThreads;
 using simt_tiles::kWarps;
-using simt_tiles::Plan;
-using simt_tiles::Run;
 
 constexpr int kBlockThreads = kThreads + 128;
 constexpr int kBM = DmmaConfig::kBM, kBN = DmmaConfig::kBN;
@@ -71,6 +68,10 @@ constexpr int kGroupsM = kBM * kWarpsN / kWarps / 16;  // of a warp
 constexpr int kGroupsN = kBN / kWarpsN / 16;
 
 #ifdef QUAD_KERNELS
+
+using simt_tiles::Corner;
+using simt_tiles::Plan;
+using simt_tiles::Run;
 
 template <DmmaConfig kConfig>
 using Barriers = StageBarriers<kConfig.stages>;
