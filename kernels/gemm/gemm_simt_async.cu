@@ -19,7 +19,8 @@
 ///              number of stages (stream-k): blocks store their partials, and the block that has
 ///              the end of such a tile adds them in a fixed order (fix-up). Where C is small, warps
 ///              of a block share one tile and split k among them (slices), so the tile shrinks but
-///              not the work per thread; `simt_async` picks what takes least time
+///              not the work per thread; `simt_async` picks what takes least time by a model, or
+///              takes the TILE that `quadrille tune` found or `config` names
 /// Shapes       row-major, any extents and leading dimensions; edges are filled with zeros
 /// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k (4 / BM + 4 / BN) bytes through the L2 cache
@@ -191,12 +192,56 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 #endif  // QUAD_KERNELS
 
-constexpr VariantInfo row(std::string_view name, int preference, std::string_view summary) {
+constexpr std::string_view kTileWords[] = {"chosen", "128x256", "128x128", "64x128", "64x64"};
+constexpr int kTileValues[] = {0, 1, 2, 3, 4};
+constexpr TunedParameter kParameters[] = {{"TILE", kTileValues, kTileWords}};
+constexpr Configuration kCompiled[] = {Configuration{0}, Configuration{1}, Configuration{2},
+                                       Configuration{3}, Configuration{4}};
+
+std::optional<device::BlockNeeds> needs_of(Configuration const& configuration, ProblemKind const&) {
+  constexpr std::size_t kSharedBytes[] = {Large::kSharedBytes, Large::kSharedBytes,
+                                          Medium::kSharedBytes, Small::kSharedBytes,
+                                          Smallest::kSharedBytes};
+  constexpr int kMostRegisters = 255;
+  if (configuration[0] < 0 || configuration[0] >= static_cast<int>(std::size(kSharedBytes)))
+    return {};
+  return device::BlockNeeds{kThreads, kMostRegisters, kSharedBytes[configuration[0]]};
+}
+
+constexpr Tunable kTunable{.header = "",
+                           .kernel = nullptr,
+                           .parameters = kParameters,
+                           .rule = "one of these tiles",
+                           .needs = needs_of,
+                           .preset = Configuration{0},
+                           .compiled = kCompiled};
+
+#ifdef QUAD_KERNELS
+
+void launch_configured(Problem const& problem, device::StreamView stream) {
+  switch (problem.configuration[0]) {
+    case 1: return launch<Large>(problem, stream);
+    case 2: return launch<Medium>(problem, stream);
+    case 3: return launch<Small>(problem, stream);
+    case 4: return launch<Smallest>(problem, stream);
+    default: return launch<Large, Medium, Small, Smallest>(problem, stream);
+  }
+}
+
+#endif  // QUAD_KERNELS
+
+std::string implementation(Problem const& problem) {
+  return problem.configuration.is_empty() ? "" : to_text(kTunable, problem.configuration);
+}
+
+constexpr VariantInfo row(std::string_view name, int preference, std::string_view summary,
+                          Tunable const* tunable = nullptr) {
   return {.name = name,
           .where = Where::cuda,
           .types = {core::DataType::f32},
           // Half a tile each way, because places in the order of tiles go up to twice their number.
           .needs = {.layouts = {Layout::nn}, .most_extent = kMostCudaExtent, .tile = {32, 32}},
+          .tunable = tunable,
           .preference = preference,
           .source = "own",
           .summary = summary};
@@ -205,9 +250,10 @@ constexpr VariantInfo row(std::string_view name, int preference, std::string_vie
 }  // namespace
 
 extern constinit Variant<Problem> const simt_async{
-    row("simt_async", 30, "ring of asynchronous copies, thread tile 8 x 16, chosen tiles"),
-    QUAD_KERNEL_LAUNCH(launch<Large, Medium, Small, Smallest>),
-    {.scratch_bytes = simt_tiles::scratch_bytes}};
+    row("simt_async", 30, "ring of asynchronous copies, thread tile 8 x 16, chosen tiles",
+        &kTunable),
+    QUAD_KERNEL_LAUNCH(launch_configured),
+    {.scratch_bytes = simt_tiles::scratch_bytes, .implementation = implementation}};
 
 extern constinit Variant<Problem> const simt_async_128x256{
     row("simt_async_128x256", 0, "simt_async with tiles of 128 x 256"),

@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <set>
+#include <string>
 #include <vector>
 
 namespace quadrille::simt::traffic {
@@ -82,6 +84,39 @@ TEST(GemmAccess, IsWhatTheInterpreterCounts) {
     if (row.supports(core::DataType::f64)) expect_predicted<double>(row, 128, 128, 32);
   }
   EXPECT_EQ(described, 9);
+}
+
+/// A tile that is asked for does what its own row does, and no other tile does that.
+TEST(GemmAccess, TunedTilesAreThoseThatAreAskedFor) {
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  constexpr std::int64_t kM = 128, kN = 256, kK = 64;
+  DeviceArray<float> const a{device, stream, std::vector<float>(kM * kK, 1)};
+  DeviceArray<float> const b{device, stream, std::vector<float>(kK * kN, 1)};
+  DeviceArray<float> const c{device, stream, std::vector<float>(kM * kN, 1)};
+  constexpr core::DataType kType = core::DataType::f32;
+  gemm::Problem problem;
+  problem.a = {a.data(), kType, kM, kK, kK};
+  problem.b = {b.data(), kType, kK, kN, kN};
+  problem.c = {c.data(), kType, kM, kN, kN};
+  auto const shared_loads = [&](std::string_view row, Configuration const& configuration) {
+    problem.configuration = configuration;
+    return counted([&] {
+             test::row(gemm::variants(), row, device::Kind::cuda).launch(problem, stream);
+           })
+        .shared_loads.requests;
+  };
+  Tunable const& tunable = *test::row(gemm::variants(), "simt_async", device::Kind::cuda).tunable;
+  std::set<std::int64_t> different;
+  for (std::string const tile : {"128x256", "128x128", "64x128", "64x64"}) {
+    std::int64_t const own = shared_loads("simt_async_" + tile, {});
+    EXPECT_EQ(shared_loads("simt_async", *parse_configuration(tunable, "TILE=" + tile)), own)
+        << tile;
+    different.insert(own);
+  }
+  EXPECT_EQ(different.size(), 4U);
+  EXPECT_EQ(shared_loads("simt_async", *parse_configuration(tunable, "TILE=chosen")),
+            shared_loads("simt_async", {}));
 }
 
 // One block and tile of f32, 128 x 128 x 8, 8 warps. Words of B that a warp reads are 8 apart: 4-way
