@@ -17,17 +17,22 @@
 ///              quarter of a multiprocessor, and stay behind: while one group writes its part of a
 ///              tile, the other has stages left to multiply. Tiles that would leave a wave of
 ///              blocks half empty are split along k (`stream_k`), each warp on its own
-/// Shapes       row-major, any extents; the copies fill edges with zeros
+/// Shapes       row-major, any extents, leading dimensions and layouts; the copies fill edges with
+///              zeros. Operands A and B whose rows are not aligned to 16 bytes are first copied to
+///              scratch memory, where they are
 /// Types        f64, accumulators f64
-/// Work         2 m n k flop; traffic m n k (8 / 128 + 8 / 128) bytes through the L2 cache
-/// Constraints  A, B and C aligned to 16 bytes, leading dimensions even; extents below 2^31 - 1024;
-///              needs sm_90; tiles are split only where there is scratch
+/// Work         2 m n k flop; traffic m n k (8 / 128 + 8 / 128) bytes through the L2 cache, and
+///              2 (m k + k n) 8 bytes of device memory where A and B are copied
+/// Constraints  extents below 2^31 - 1024; needs sm_90, and scratch for copies; tiles are split only
+///              where there is scratch
 /// Launch       384 threads, up to 225 KiB of shared memory, one block per multiprocessor; tiles in
 ///              groups of 8 rows so that blocks that run together share A and B in L2. The producer
 ///              leaves all but 24 registers to the others, which get 240 (setmaxnreg)
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own
 #include "common/ptx/bulk_copies.cuh"
+#include "common/ptx/clusters.cuh"
+#include "common/ptx/copies.cuh"
 #include "common/ptx/matrix.cuh"
 #include "common/ptx/threads.cuh"
 #include "gemm/gemm_stage_barriers.cuh"
@@ -39,20 +44,14 @@ namespace quadrille::kernels::gemm {
 
 /// What shapes the code of a variant.
 struct DmmaConfig {
-  static constexpr int kBM = 128, kBN = 128;
+  static constexpr int kBM = 128, kBN = 128, kBK = 16;
+  static constexpr int kStage = (kBM + kBN) * kBK;  // elements
 
-  int depth = 8;   ///< of the mma instruction
-  int stages = 7;  ///< of the ring
-  int lead = 4;    ///< stages by which the first four warps are ahead; 0: together
+  int depth = 16;   ///< of the mma instruction
+  int stages = 6;   ///< of the ring
+  int lead = 3;     ///< stages by which the first four warps are ahead; 0: together
+  int cluster = 1;  ///< blocks below each other, which share the copies of B
   bool transpose_a = false, transpose_b = false;
-
-  QUAD_HD constexpr int bk() const { return depth == 16 ? 32 : 16; }
-  QUAD_HD constexpr int stage_elements() const { return (kBM + kBN) * bk(); }
-  constexpr std::size_t shared_bytes() const {
-    return static_cast<std::size_t>(stages) *
-           (static_cast<std::size_t>(stage_elements()) * sizeof(double) +
-            2 * sizeof(std::uint64_t));
-  }
 };
 
 namespace {
@@ -61,11 +60,30 @@ using simt_tiles::kThreads;
 using simt_tiles::kWarps;
 
 constexpr int kBlockThreads = kThreads + 128;
-constexpr int kBM = DmmaConfig::kBM, kBN = DmmaConfig::kBN;
+constexpr int kBM = DmmaConfig::kBM, kBN = DmmaConfig::kBN, kBK = DmmaConfig::kBK;
+constexpr int kStage = DmmaConfig::kStage;
 constexpr int kWarpsN = 2;
 constexpr int kGroup = 16;                             // rows or columns that a warp reads at once
 constexpr int kGroupsM = kBM * kWarpsN / kWarps / 16;  // of a warp
 constexpr int kGroupsN = kBN / kWarpsN / 16;
+constexpr int kStaged = kGroupsM * kGroup * kGroup;  // elements of C of a warp on their way
+
+/// Whether rows are aligned to 16 bytes, as tensor copies require.
+bool is_aligned(device::MatrixView const& x) {
+  return x.ld % 2 == 0 && reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
+}
+
+/// Of a copy with rows aligned to 128 bytes.
+std::int64_t copied_ld(device::MatrixView const& x) { return (x.cols + 15) / 16 * 16; }
+std::size_t copied_bytes(device::MatrixView const& x) {
+  return is_aligned(x) ? 0 : static_cast<std::size_t>(x.rows * copied_ld(x)) * sizeof(double);
+}
+
+/// For tiles that are split, and copies of A and B.
+std::size_t scratch_bytes(Problem const& problem, device::Facts const& device) {
+  return simt_tiles::scratch_bytes(problem, device) + copied_bytes(problem.a) +
+         copied_bytes(problem.b);
+}
 
 #ifdef QUAD_KERNELS
 
@@ -76,87 +94,123 @@ using simt_tiles::Run;
 template <DmmaConfig kConfig>
 using Barriers = StageBarriers<kConfig.stages>;
 template <DmmaConfig kConfig>
-using RingTurn = Turn<kConfig.stages>;
+constexpr std::size_t kSharedBytes = sizeof(double) * (kConfig.stages * kStage + kWarps * kStaged) +
+                                     sizeof(Barriers<kConfig>);
 
-struct TileShape {
-  static constexpr int kBM = gemm::kBM, kBN = gemm::kBN;
+/// Of a cluster.
+template <int kCluster>
+struct ClusterTile {
+  static constexpr int kBM = kCluster * gemm::kBM, kBN = gemm::kBN;
 };
-using Runs = simt_tiles::SplitRuns<TileShape>;
+template <DmmaConfig kConfig>
+using Runs = simt_tiles::SplitRuns<ClusterTile<kConfig.cluster>, kConfig.cluster>;
 static_assert(simt_tiles::kPartials * sizeof(float) == kBM * kBN * sizeof(double),
               "partials of a block, in scratch memory");
 
 /// How an operand lies in a stage: in boxes with rows of 16 elements. Along k: 128 rows and columns
 /// of the product are rows, one box for each 16 of k. Across: kBK rows, one box for each 16 rows or
 /// columns of the product.
-template <bool kAlongK, int kBK>
+template <bool kAlongK>
 struct OperandStage {
   static constexpr int kSide = 128;
-  static constexpr int kBoxRows = kAlongK ? kSide : kBK;
   static constexpr int kBoxes = kAlongK ? kBK / kGroup : kSide / kGroup;
 
+  /// Rows of a box, of which each block of a cluster that shares the operand copies its part.
+  QUAD_HD static constexpr int box_rows(int sharing) { return kAlongK ? kSide / sharing : kBK; }
+
+  /// Copies this block's part of what kSharing blocks have in common.
+  template <int kSharing = 1>
   __device__ static void load(double* to, ptx::TensorMap const& map, int outer, int k,
-                              ptx::MBarrier* full) {
+                              ptx::MBarrier* full, int rank = 0) {
+    constexpr int kParts = kAlongK ? 1 : kSharing;  // of the boxes
+    constexpr int kRows = kAlongK ? kSide : kBK;
+    if (kAlongK) {
+      to += rank * box_rows(kSharing) * kGroup;
+      outer += rank * box_rows(kSharing);
+    }
+    int const first = kAlongK ? 0 : rank * (kBoxes / kParts);
 #pragma unroll 1
-    for (int box = 0; box < kBoxes; ++box, to += kBoxRows * kGroup) {
-      if constexpr (kAlongK) {
-        ptx::tensor_load(to, map, outer, k + box * kGroup, full);
+    for (int box = first; box < first + kBoxes / kParts; ++box) {
+      int const row = kAlongK ? outer : k, column = (kAlongK ? k : outer) + box * kGroup;
+      double* const at = to + box * kRows * kGroup;
+      if constexpr (kSharing > 1) {
+        ptx::tensor_load_multicast(at, map, row, column, full, (1U << kSharing) - 1);
       } else {
-        ptx::tensor_load(to, map, k, outer + box * kGroup, full);
+        ptx::tensor_load(at, map, row, column, full);
       }
     }
   }
 };
 
-/// A lane's part of 16 rows or columns of the product in 8 k-iterations: of each, it has rows or
-/// columns pair_of(lane / 4) and the one after, in k-iterations 2 (lane % 4) and the one after.
-///
-/// The swizzle puts piece p, of 16 bytes, of row r where piece p ^ (r % 8) would be. Eight lanes
-/// that read at once are two neighbours g, g + 1 with four t each. Along k they read pieces t, or
-/// t + 4, of rows 2 p and 2 p ^ 6: these differ in bit 2 of the piece's place. Across they read
-/// pieces p and p ^ 3 of rows 2 t: these differ in bit 0.
-__device__ constexpr int pair_of(int g) { return (g & 4) | ((g >> 1 & 1) ^ (g & 1 ? 3 : 0)); }
+/// A lane has, of 16 rows or columns of the product in 8 k-iterations, elements 2 p and 2 p + 1 in
+/// k-iterations 2 t and 2 t + 1, where p is pair_of(lane / 4) and t is lane % 4.
+__device__ constexpr int pair_of(int g) { return g / 2 ^ (g & 1 ? 7 : 0); }
 
-template <bool kAlongK, int kBK>
+/// Reads these from a stage, where the swizzle puts piece i, of 16 bytes, of row r where piece
+/// i ^ (r % 8) would be.
+///
+/// By 16 bytes, two k-iterations along k, two elements across: eight lanes that read at once are two
+/// neighbours g, g + 1 with four t each. Along k they read pieces t, or t + 4, of rows 2 p and
+/// 2 p ^ 6, which differ in bit 2 of the piece's place; across, pieces p and p ^ 3 of rows 2 t, which
+/// differ in bit 0.
+///
+/// Singly, where the registers of an instruction would be side by side the other way: 16 lanes that
+/// read at once have four p and four t. Along k, places of t and t ^ 2 meet in rows 2 p and 2 p ^ 2:
+/// so lanes with t >= 2 take their k-iterations in the other order, in both operands (kSwapK).
+/// Across, those of p and p ^ 2 meet: one of them takes its elements in the other order.
+template <bool kAlongK, bool kSingly, bool kSwapK>
 class FragmentReader {
  public:
   __device__ explicit FragmentReader(int lane) {
     int const p = pair_of(lane >> 2), t = lane & 3;
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      int const row = kAlongK ? 2 * p + i : 2 * t + i;
-      int const piece = kAlongK ? t : p;
-      offset_[i] = row * kGroup + (piece ^ (row & 7)) * 2;
+    for (int e = 0; e < 2; ++e) {
+#pragma unroll
+      for (int s = 0; s < 2; ++s) {
+        int const element = 2 * p + (e ^ swap_of(p)), k = 2 * t + (kSwapK ? s ^ t >> 1 : s);
+        int const row = kAlongK ? element : k, column = kAlongK ? k : element;
+        offset_[e][s] = row * kGroup + ((column / 2 ^ row % 8) * 2 + column % 2);
+      }
     }
   }
 
-  /// Two reads of 16 bytes each: values[i] has both k-iterations of element i along k, both elements
-  /// of k-iteration i across.
+  /// 1 where a lane takes its elements in the other order.
+  __device__ static constexpr int swap_of(int p) { return kSingly && !kAlongK ? p / 4 : 0; }
+
+  /// Element e in k-iteration s is values[e][s].
   __device__ __forceinline__ void read(double const* operand, int group, int k8,
-                                       double2 (&values)[2]) const {
+                                       double (&values)[2][2]) const {
+    operand += kAlongK ? k8 / 2 * (128 * kGroup) + group * (kGroup * kGroup)
+                       : k8 * (8 * kGroup) + group * (kBK * kGroup);
+    int const half = kAlongK ? k8 % 2 * 8 : 0;  // of a row
+    if constexpr (kSingly) {
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      int const offset = kAlongK ? (offset_[i] ^ (k8 % 2 * 8)) + k8 / 2 * (128 * kGroup) +
-                                       group * (kGroup * kGroup)
-                                 : offset_[i] + k8 * (8 * kGroup) + group * (kBK * kGroup);
-      values[i] = *reinterpret_cast<double2 const*>(operand + offset);
+      for (int i = 0; i < 4; ++i) values[i / 2][i % 2] = operand[offset_[i / 2][i % 2] ^ half];
+    } else {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        int const offset = kAlongK ? offset_[i][0] : offset_[0][i];
+        auto const two = *reinterpret_cast<double2 const*>(operand + (offset ^ half));
+        (kAlongK ? values[i][0] : values[0][i]) = two.x;
+        (kAlongK ? values[i][1] : values[1][i]) = two.y;
+      }
     }
   }
 
  private:
-  int offset_[2];
+  int offset_[2][2];
 };
 
 /// The product of a warp. Rows of the instruction are columns of C, its columns rows of C.
 template <DmmaConfig kConfig>
 class WarpProduct {
-  static constexpr int kBK = kConfig.bk();
   static constexpr int kDeep = kConfig.depth == 16 ? 2 : 1;  // fragments of 8 k-iterations at once
   static constexpr int kSteps = kBK / (8 * kDeep);
   static constexpr bool kAlongA = !kConfig.transpose_a, kAlongB = kConfig.transpose_b;
+  using ReaderA = FragmentReader<kAlongA, kAlongB || !kAlongA, kAlongB>;
+  using ReaderB = FragmentReader<kAlongB, kAlongB, kAlongB>;
   static constexpr int kSideA = kBM * kBK;  // elements of A in a stage
-  static_assert(kSteps == 2 && kGroupsN % 2 == 0, "buffers of fragments take turns");
-  // Deep fragments of A have one buffer, and are replaced after their last use.
-  static constexpr int kBuffersA = kDeep == 1 ? 2 : 1;
+  static_assert(kGroupsN % 2 == 0, "the buffers of fragments of B take turns");
 
  public:
   __device__ explicit WarpProduct(int warp, int lane)
@@ -167,43 +221,67 @@ class WarpProduct {
         a_{lane},
         b_{lane} {}
 
+  /// Brings C to L2: a lane has a row of this warp, in lines of 128 bytes.
+  __device__ void prefetch(Operands<double> const& p, Corner corner) const {
+    static_assert(kGroupsM * kGroup == 32);
+    double const* const row =
+        p.c + (corner.row + group_m_ * kGroup + lane_) * p.ldc + corner.col + group_n_ * kGroup;
+#pragma unroll
+    for (int i = 0; i < kGroupsN; ++i) ptx::prefetch_l2(row + i * kGroup);
+  }
+
   /// Reads what the first instructions of a tile take.
   __device__ void start(double const* stage) {
     read_b(stage, 0, 0, 0);
 #pragma unroll
-    for (int q = 0; q < kGroupsM; ++q) read_a(stage, 0, q, 0);
+    for (int q = 0; q < kGroupsM; ++q) read_a(stage, 0, q);
   }
 
-  /// Multiplies a stage, but for its last step. The first fragments have been read.
+  /// Multiplies a stage, but for its last columns. The first fragments have been read.
   __device__ __forceinline__ void multiply_first(double const* stage) {
-    multiply(stage, 0, stage, true);
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+#pragma unroll
+      for (int i = 0; i + 1 < kGroupsN; ++i) {
+        read_b(stage, step, i + 1, (i + 1) % 2);
+#pragma unroll
+        for (int q = 0; q < kGroupsM; ++q) multiply(i, q);
+      }
+      if (step + 1 < kSteps) multiply_last(stage, true, step + 1);
+    }
   }
-  /// The last step; reads the first fragments of the next stage, if there is one.
-  __device__ __forceinline__ void multiply_last(double const* stage, double const* next,
-                                                bool has_next) {
-    multiply(stage, kSteps - 1, next, has_next);
+  /// The last columns; reads the first fragments of the next stage, if there is one.
+  __device__ __forceinline__ void multiply_last(double const* next, bool has_next, int step = 0) {
+    if (has_next) read_b(next, step, 0, 0);
+#pragma unroll
+    for (int q = 0; q < kGroupsM; ++q) {
+      multiply(kGroupsN - 1, q);
+      if (has_next) read_a(next, step, q);
+    }
   }
 
-  /// Stores the accumulators for the block that has the end of the tile.
-  __device__ void store_partials(Plan const& plan, int block) const {
+  /// Stores the accumulators for the cluster that has the end of the tile.
+  __device__ void store_partials(Plan const& plan, int cluster, int rank) const {
+    int const block = cluster * kConfig.cluster + rank;
     double2* const to = partials(plan, block);
     for_accumulators([&](int at, double x, double y) { to[at * 32] = double2{x, y}; }, *this);
     __syncwarp();  // all partials are written
     if (lane_ == 0) ptx::red_add_release_gpu(plan.is_ready + block, 1U << warp_);
   }
 
-  /// Adds those of the blocks that have the stages of the tile before this one's.
-  __device__ void fix_up(Plan const& plan, int block, int tile) {
-    int other = block;
+  /// Adds those of the clusters that have the stages of the tile before this one's.
+  __device__ void fix_up(Plan const& plan, int cluster, int rank, int tile) {
+    int other = cluster;
     do {
       --other;
-      unsigned* const is_ready = plan.is_ready + other;
+      int const block = other * kConfig.cluster + rank;
+      unsigned* const is_ready = plan.is_ready + block;
       if (lane_ == 0) {
         while ((ptx::load_acquire_gpu(is_ready) >> warp_ & 1U) == 0) {
         }
       }
       __syncwarp();  // the partials are there
-      double2 const* const from = partials(plan, other);
+      double2 const* const from = partials(plan, block);
       for_accumulators(
           [&](int at, double& x, double& y) {
             double2 const partial = from[at * 32];
@@ -213,69 +291,96 @@ class WarpProduct {
           *this);
       __syncwarp();  // all have read them
       if (lane_ == 0) ptx::red_add_relaxed_gpu(is_ready, 0U - (1U << warp_));
-    } while (plan.first_of(other) > tile * plan.stages);
+    } while (plan.first_of<kConfig.cluster>(other) > tile * plan.stages);
   }
 
-  /// Updates C.
-  __device__ void write(Operands<double> const& p, Corner corner) const {
-    if (corner.row + kBM <= p.m && corner.col + kBN <= p.n) {
-      write<false>(p, corner);
-    } else {
-      write<true>(p, corner);
+  /// Updates C, where the tile lies inside of it and its rows are aligned to 16 bytes, by tensor
+  /// copies: stores of a warp would keep its neighbour's reads of shared memory waiting until L2 has
+  /// taken them. `staged`: kStaged elements for this warp.
+  __device__ void write(Operands<double> const& p, ptx::TensorMap const& map, Corner corner,
+                        double* staged) const {
+    int const g = lane_ >> 2, t = lane_ & 3;
+    int const first_row = corner.row + group_m_ * kGroup;
+#pragma unroll
+    for (int i = 0; i < kGroupsN; ++i) {
+      int const col = corner.col + (group_n_ + i) * kGroup;
+      // All are read before any is written, so that reads overlap.
+      double2 old[4 * kGroupsM] = {};
+      if (p.beta != 0) {
+        double const* const from = p.c + first_row * p.ldc + col + 2 * pair_of(g);
+#pragma unroll
+        for (int r = 0; r < 4 * kGroupsM; ++r) {
+          old[r] = *reinterpret_cast<double2 const*>(from + row_of(r, t) * p.ldc);
+        }
+      }
+      if (lane_ == 0) ptx::bulk_wait_read<0>();
+      __syncwarp();  // what was staged has been copied
+#pragma unroll
+      for (int r = 0; r < 4 * kGroupsM; ++r) {
+        int const row = row_of(r, t);
+        *reinterpret_cast<double2*>(staged + row * kGroup + (pair_of(g) ^ row % 8) * 2) =
+            result(p, i, r, old[r]);
+      }
+      ptx::fence_proxy_async();
+      __syncwarp();  // all is staged
+      if (lane_ == 0) {
+        ptx::tensor_store(map, first_row, col, staged);
+        ptx::bulk_commit();
+      }
+    }
+  }
+
+  /// The same where the tile may end outside of C, and for rows of any alignment.
+  __device__ void write_guarded(Operands<double> const& p, Corner corner) const {
+    int const g = lane_ >> 2, t = lane_ & 3;
+#pragma unroll
+    for (int r = 0; r < 4 * kGroupsM; ++r) {
+      int const row = corner.row + group_m_ * kGroup + row_of(r, t);
+      int const first_col = corner.col + group_n_ * kGroup + 2 * pair_of(g);
+      double* const to = p.c + row * p.ldc;
+      double2 old[kGroupsN] = {};
+      if (p.beta != 0 && row < p.m) {
+#pragma unroll
+        for (int i = 0; i < kGroupsN; ++i) {
+          int const col = first_col + i * kGroup;
+          if (col < p.n) old[i].x = to[col];
+          if (col + 1 < p.n) old[i].y = to[col + 1];
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kGroupsN; ++i) {
+        int const col = first_col + i * kGroup;
+        double2 const value = result(p, i, r, old[i]);
+        if (row < p.m && col < p.n) to[col] = value.x;
+        if (row < p.m && col + 1 < p.n) to[col + 1] = value.y;
+      }
     }
   }
 
  private:
-  __device__ __forceinline__ void read_a(double const* stage, int step, int q, int buffer) {
+  __device__ __forceinline__ void read_a(double const* stage, int step, int q) {
 #pragma unroll
     for (int d = 0; d < kDeep; ++d) {
-      double2 values[2];
+      double values[2][2];
       a_.read(stage, group_m_ + q, step * kDeep + d, values);
-      // Of element e, both k-iterations.
 #pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        for_a_[buffer][q][e][2 * d] = kAlongA ? values[e].x : (e == 0 ? values[0].x : values[0].y);
-        for_a_[buffer][q][e][2 * d + 1] =
-            kAlongA ? values[e].y : (e == 0 ? values[1].x : values[1].y);
-      }
+      for (int i = 0; i < 4; ++i) for_a_[q][i / 2][2 * d + i % 2] = values[i / 2][i % 2];
     }
   }
   __device__ __forceinline__ void read_b(double const* stage, int step, int i, int buffer) {
 #pragma unroll
     for (int d = 0; d < kDeep; ++d) {
-      double2 values[2];
+      double values[2][2];
       b_.read(stage + kSideA, group_n_ + i, step * kDeep + d, values);
-      // Of k-iteration s, both elements.
 #pragma unroll
-      for (int s = 0; s < 2; ++s) {
-        for_b_[buffer][4 * d + 2 * s] =
-            kAlongB ? (s == 0 ? values[0].x : values[0].y) : values[s].x;
-        for_b_[buffer][4 * d + 2 * s + 1] =
-            kAlongB ? (s == 0 ? values[1].x : values[1].y) : values[s].y;
-      }
+      for (int j = 0; j < 4; ++j) for_b_[buffer][4 * d + j] = values[j % 2][j / 2];
     }
   }
 
-  /// One step of a stage. Reads one group of columns ahead, and rows one step ahead.
-  __device__ __forceinline__ void multiply(double const* stage, int step, double const* next,
-                                           bool has_next) {
+  __device__ __forceinline__ void multiply(int i, int q) {
 #pragma unroll
-    for (int i = 0; i < kGroupsN; ++i) {
-      int const ahead = (step + 1) % 2;
-      if (i + 1 < kGroupsN) {
-        read_b(stage, step, i + 1, (i + 1) % 2);
-      } else if (has_next) {
-        read_b(next, ahead, 0, 0);
-      }
-      if (kBuffersA == 2 && i < kGroupsM && has_next) read_a(next, ahead, i, ahead);
-#pragma unroll
-      for (int q = 0; q < kGroupsM; ++q) {
-#pragma unroll
-        for (int e = 0; e < 2; ++e) {
-          multiply_add(accumulators_[i][q][e], for_b_[i % 2], for_a_[step % kBuffersA][q][e]);
-        }
-        if (kBuffersA == 1 && i + 1 == kGroupsN && has_next) read_a(next, ahead, q, 0);
-      }
+    for (int e = 0; e < 2; ++e) {
+      multiply_add(accumulators_[i][q][e], for_b_[i % 2], for_a_[q][e]);
     }
   }
 
@@ -294,54 +399,16 @@ class WarpProduct {
     }
   }
 
-  /// Guarded: the tile may end outside of C.
-  template <bool kGuarded>
-  __device__ __forceinline__ void write(Operands<double> const& p, Corner corner) const {
-    int const t = lane_ & 3;
-    int const col = corner.col + group_n_ * kGroup + 2 * pair_of(lane_ >> 2);
-    auto const is_whole = [&](int row, int i) {
-      return !kGuarded || (row < p.m && col + i * kGroup + 1 < p.n);
-    };
-    auto const is_half = [&](int row, int i) {
-      return kGuarded && row < p.m && col + i * kGroup + 1 == p.n;
-    };
-#pragma unroll
-    for (int pair = 0; pair < 2 * kGroupsM; ++pair) {
-      int const q = pair / 2, c = pair % 2;
-      int const row = corner.row + (group_m_ + q) * kGroup + 2 * pair_of(2 * t + c);
-      double* const to = p.c + row * p.ldc + col;
-      // All are read before any is written, so that reads overlap.
-      double2 old[2][kGroupsN] = {};
-      if (p.beta != 0) {
-#pragma unroll
-        for (int e = 0; e < 2; ++e) {
-#pragma unroll
-          for (int i = 0; i < kGroupsN; ++i) {
-            double const* const from = to + e * p.ldc + i * kGroup;
-            if (is_whole(row + e, i)) {
-              old[e][i] = *reinterpret_cast<double2 const*>(from);
-            } else if (is_half(row + e, i)) {
-              old[e][i].x = *from;
-            }
-          }
-        }
-      }
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-#pragma unroll
-        for (int i = 0; i < kGroupsN; ++i) {
-          double const(&sums)[4] = accumulators_[i][q][e];
-          double2 const value{p.alpha * sums[c] + p.beta * old[e][i].x,
-                              p.alpha * sums[2 + c] + p.beta * old[e][i].y};
-          double* const at = to + e * p.ldc + i * kGroup;
-          if (is_whole(row + e, i)) {
-            *reinterpret_cast<double2*>(at) = value;
-          } else if (is_half(row + e, i)) {
-            *at = value.x;
-          }
-        }
-      }
-    }
+  /// Of this warp's rows, the one of a lane's r-th pair.
+  __device__ static int row_of(int r, int t) {
+    int const p = pair_of(2 * t + r / 2 % 2);
+    return r / 4 * kGroup + 2 * p + (r % 2 ^ ReaderA::swap_of(p));
+  }
+  /// New elements of C for the r-th pair in column group i.
+  __device__ double2 result(Operands<double> const& p, int i, int r, double2 old) const {
+    double const(&sums)[4] = accumulators_[i][r / 4][r % 2];
+    int const c = r / 2 % 2;
+    return {p.alpha * sums[c] + p.beta * old.x, p.alpha * sums[2 + c] + p.beta * old.y};
   }
 
   /// Calls f(number of a pair, and the pair) for all accumulators of `product`.
@@ -361,32 +428,123 @@ class WarpProduct {
   }
 
   int warp_, lane_, group_m_, group_n_;
-  FragmentReader<kAlongA, kBK> a_;
-  FragmentReader<kAlongB, kBK> b_;
-  double for_a_[kBuffersA][kGroupsM][2][2 * kDeep];
+  ReaderA a_;
+  ReaderB b_;
+  double for_a_[kGroupsM][2][2 * kDeep];
   double for_b_[2][4 * kDeep];
   double accumulators_[kGroupsN][kGroupsM][2][4] = {};
 };
 
 /// One thread.
 template <DmmaConfig kConfig>
-__device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Runs runs, double* stages,
-                        Barriers<kConfig>& barriers) {
-  constexpr int kBK = kConfig.bk();
-  RingTurn<kConfig> turn;
+__device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Runs<kConfig> runs,
+                        int rank, double* stages, Barriers<kConfig>& barriers) {
+  Turn<kConfig.stages> turn;
   Run run;
 #pragma unroll 1
   while (runs.next(run)) {
     Corner const corner = runs.corner(run.tile);
 #pragma unroll 1
     for (int t = run.first; t < run.first + run.count; ++t, turn.advance()) {
-      double* const stage = stages + turn.stage * kConfig.stage_elements();
+      double* const stage = stages + turn.stage * kStage;
       ptx::MBarrier* const full = &barriers.full[turn.stage];
-      ptx::mbarrier_wait(&barriers.empty[turn.stage], turn.parity ^ 1U);
-      ptx::mbarrier_arrive_expect_tx(full, kConfig.stage_elements() * sizeof(double));
-      OperandStage<!kConfig.transpose_a, kBK>::load(stage, a, corner.row, t * kBK, full);
-      OperandStage<kConfig.transpose_b, kBK>::load(stage + kBM * kBK, b, corner.col, t * kBK, full);
+      if constexpr (kConfig.cluster > 1) {
+        ptx::mbarrier_wait_cluster(&barriers.empty[turn.stage], turn.parity ^ 1U);
+      } else {
+        ptx::mbarrier_wait(&barriers.empty[turn.stage], turn.parity ^ 1U);
+      }
+      ptx::mbarrier_arrive_expect_tx(full, kStage * sizeof(double));
+      OperandStage<!kConfig.transpose_a>::load(stage, a, corner.row + rank * kBM, t * kBK, full);
+      OperandStage<kConfig.transpose_b>::template load<kConfig.cluster>(
+          stage + kBM * kBK, b, corner.col, t * kBK, full, rank);
     }
+  }
+}
+
+/// Eight warps.
+template <DmmaConfig kConfig>
+__device__ __forceinline__ void consume(Operands<double> const& p, Plan const& plan,
+                                        ptx::TensorMap const& c, Runs<kConfig> runs, int cluster,
+                                        int rank, bool c_is_aligned, double* stages,
+                                        Barriers<kConfig>& barriers) {
+  constexpr int kLead = 1;  // named barrier: the second group of warps may start
+  int const warp = static_cast<int>(threadIdx.x) / 32;
+  int const lane = static_cast<int>(threadIdx.x) % 32;
+  bool const is_second = warp >= kWarps / 2;
+  int lead = kConfig.lead;
+  Turn<kConfig.stages> turn;
+  Run run;
+#pragma unroll 1
+  while (runs.next(run)) {
+    WarpProduct<kConfig> product{warp, lane};
+    Corner corner = runs.corner(run.tile);
+    corner.row += rank * kBM;
+    if (p.beta != 0) product.prefetch(p, corner);
+    if (is_second && lead > 0) {
+      ptx::bar_sync(kLead, kThreads);
+      lead = 0;
+    }
+    if (run.count > 0) {
+      ptx::mbarrier_wait(&barriers.full[turn.stage], turn.parity);
+      product.start(stages + turn.stage * kStage);
+    }
+#pragma unroll 1
+    for (int t = 1; t <= run.count; ++t) {
+      int const stage = turn.stage;
+      product.multiply_first(stages + stage * kStage);
+      turn.advance();
+      bool const has_next = t < run.count;
+      if (has_next) ptx::mbarrier_wait(&barriers.full[turn.stage], turn.parity);
+      product.multiply_last(stages + turn.stage * kStage, has_next);
+      __syncwarp();  // all lanes have read the stage
+      if constexpr (kConfig.cluster > 1) {
+        if (lane < kConfig.cluster) {
+          ptx::mbarrier_arrive_cluster(&barriers.empty[stage], static_cast<unsigned>(lane));
+        }
+      } else {
+        if (lane == 0) ptx::mbarrier_arrive(&barriers.empty[stage]);
+      }
+      if (lead > 0 && --lead == 0) ptx::bar_arrive(kLead, kThreads);
+    }
+    if (lead > 0) {  // a short run
+      ptx::bar_arrive(kLead, kThreads);
+      lead = 0;
+    }
+    if (run.first + run.count < plan.stages) {
+      product.store_partials(plan, cluster, rank);
+      continue;
+    }
+    if (run.first > 0) product.fix_up(plan, cluster, rank, run.tile);
+    if (c_is_aligned && corner.row + kBM <= p.m && corner.col + kBN <= p.n) {
+      product.write(p, c, corner, stages + kConfig.stages * kStage + warp * kStaged);
+    } else {
+      product.write_guarded(p, corner);
+    }
+  }
+  ptx::bulk_wait<0>();
+}
+
+/// The number by which a cluster takes its work; then its barriers are ready, too.
+template <DmmaConfig kConfig>
+__device__ int number_of_cluster(Plan const& plan) {
+  if constexpr (kConfig.cluster == 1) {
+    int const block = simt_tiles::number_of_block(plan);
+    __syncthreads();  // the barriers are ready
+    return block;
+  } else {
+    QUAD_SHARED(unsigned, number);
+    unsigned const clusters = gridDim.x / kConfig.cluster;
+    if (threadIdx.x == 0 && ptx::cluster_rank() == 0) {
+      number = blockIdx.x / kConfig.cluster;
+      if (plan.split > 0) {
+        // See number_of_block().
+        number = ptx::atomic_add_relaxed_gpu(plan.started, 1U);
+        if (number == clusters - 1) ptx::store_relaxed_gpu(plan.started, 0U);
+      }
+    }
+    ptx::cluster_arrive();
+    ptx::cluster_wait();  // the barriers of all blocks are ready, number is written
+    return static_cast<int>(*ptx::cluster_map(&number, 0));
   }
 }
 
@@ -399,77 +557,81 @@ struct DmmaTile {
 template <class Tile>
 __global__ void __launch_bounds__(kBlockThreads, 1)
     gemm_dmma_kernel(const __grid_constant__ ptx::TensorMap a,
-                     const __grid_constant__ ptx::TensorMap b, Operands<double> p, Plan plan) {
+                     const __grid_constant__ ptx::TensorMap b,
+                     const __grid_constant__ ptx::TensorMap c, Operands<double> p, Plan plan,
+                     bool c_is_aligned) {
   constexpr DmmaConfig kConfig = Tile::kConfig;
   QUAD_DYNAMIC_SHARED(double, stages);
   auto& barriers =
-      *reinterpret_cast<Barriers<kConfig>*>(stages + kConfig.stages * kConfig.stage_elements());
-  int const warp = static_cast<int>(threadIdx.x) / 32;
-  int const lane = static_cast<int>(threadIdx.x) % 32;
-  if (threadIdx.x == 0) barriers.init(1, kWarps);
-  int const block = simt_tiles::number_of_block(plan);
-  Runs runs{plan, block};
-  __syncthreads();  // the barriers are ready
-  if (warp >= kWarps) {
+      *reinterpret_cast<Barriers<kConfig>*>(stages + kConfig.stages * kStage + kWarps * kStaged);
+  int const rank = kConfig.cluster > 1 ? static_cast<int>(ptx::cluster_rank()) : 0;
+  if (threadIdx.x == 0) barriers.init(1, kWarps * kConfig.cluster);
+  int const cluster = number_of_cluster<kConfig>(plan);
+  Runs<kConfig> runs{plan, cluster};
+  if (threadIdx.x >= kThreads) {
     ptx::setmaxnreg_dec<24>();
     if (threadIdx.x == kThreads) {
       ptx::tensor_map_prefetch(a);
       ptx::tensor_map_prefetch(b);
-      produce<kConfig>(a, b, runs, stages, barriers);
+      produce<kConfig>(a, b, runs, rank, stages, barriers);
     }
-    return;
+    __syncwarp();
+  } else {
+    ptx::setmaxnreg_inc<240>();
+    consume<kConfig>(p, plan, c, runs, cluster, rank, c_is_aligned, stages, barriers);
   }
-  ptx::setmaxnreg_inc<240>();
-
-  constexpr int kLead = 1;  // named barrier: the second group of warps may start
-  bool const is_second = warp >= kWarps / 2;
-  int lead = kConfig.lead;
-  RingTurn<kConfig> turn;
-  Run run;
-#pragma unroll 1
-  while (runs.next(run)) {
-    WarpProduct<kConfig> product{warp, lane};
-    if (is_second && lead > 0) {
-      ptx::bar_sync(kLead, kThreads);
-      lead = 0;
-    }
-    if (run.count > 0) {
-      ptx::mbarrier_wait(&barriers.full[turn.stage], turn.parity);
-      product.start(stages + turn.stage * kConfig.stage_elements());
-    }
-#pragma unroll 1
-    for (int t = 1; t <= run.count; ++t) {
-      int const stage = turn.stage;
-      product.multiply_first(stages + stage * kConfig.stage_elements());
-      turn.advance();
-      bool const has_next = t < run.count;
-      if (has_next) ptx::mbarrier_wait(&barriers.full[turn.stage], turn.parity);
-      product.multiply_last(stages + stage * kConfig.stage_elements(),
-                            stages + turn.stage * kConfig.stage_elements(), has_next);
-      __syncwarp();  // all lanes have read the stage
-      if (lane == 0) ptx::mbarrier_arrive(&barriers.empty[stage]);
-      if (lead > 0 && --lead == 0) ptx::bar_arrive(kLead, kThreads);
-    }
-    if (lead > 0) {  // a short run
-      ptx::bar_arrive(kLead, kThreads);
-      lead = 0;
-    }
-    if (run.first + run.count < plan.stages) {
-      product.store_partials(plan, block);
-      continue;
-    }
-    if (run.first > 0) product.fix_up(plan, block, run.tile);
-    product.write(p, runs.corner(run.tile));
+  if constexpr (kConfig.cluster > 1) {
+    // The other block arrives at barriers of this one until it ends.
+    ptx::cluster_arrive();
+    ptx::cluster_wait();
   }
 }
 
-ptx::TensorMap map_of(device::MatrixView const& x, bool is_along_k, int bk) {
+constexpr int kCopyColumns = 4;  // of a thread
+
+/// Blocks in x have columns, in y rows in turn.
+__global__ void __launch_bounds__(kThreads)
+    gemm_dmma_align_kernel(double const* from, std::int64_t ld, double* to, std::int64_t to_ld,
+                           int rows, int cols) {
+  int const first = static_cast<int>(blockIdx.x * kCopyColumns * kThreads + threadIdx.x);
+#pragma unroll 1
+  for (int row = static_cast<int>(blockIdx.y); row < rows; row += static_cast<int>(gridDim.y)) {
+    double values[kCopyColumns];
+#pragma unroll
+    for (int i = 0; i < kCopyColumns; ++i) {
+      if (first + i * kThreads < cols) values[i] = from[row * ld + first + i * kThreads];
+    }
+#pragma unroll
+    for (int i = 0; i < kCopyColumns; ++i) {
+      if (first + i * kThreads < cols) to[row * to_ld + first + i * kThreads] = values[i];
+    }
+  }
+}
+
+/// The matrix, or its copy in scratch memory that begins at `free`, which moves on.
+device::MatrixView aligned(device::MatrixView const& x, std::byte*& free,
+                           device::StreamView stream) {
+  if (is_aligned(x) || x.rows == 0 || x.cols == 0) return x;
+  device::MatrixView copy = x;
+  copy.data = free;
+  copy.ld = copied_ld(x);
+  free += copied_bytes(x);
+  dim3 const grid(
+      static_cast<unsigned>(divide_up(static_cast<int>(x.cols), kCopyColumns * kThreads)),
+      static_cast<unsigned>(std::min(x.rows, kMostTileRows)));
+  QUAD_LAUNCH(gemm_dmma_align_kernel, grid, dim3(kThreads), 0, stream,
+              static_cast<double const*>(x.data), x.ld, static_cast<double*>(copy.data), copy.ld,
+              static_cast<int>(x.rows), static_cast<int>(x.cols));
+  return copy;
+}
+
+ptx::TensorMap map_of(device::MatrixView const& x, int box_rows) {
   return ptx::make_tensor_map_2d({.data = x.data,
                                   .type = core::DataType::f64,
                                   .rows = x.rows,
                                   .columns = x.cols,
                                   .leading = x.ld,
-                                  .box_rows = static_cast<unsigned>(is_along_k ? 128 : bk),
+                                  .box_rows = static_cast<unsigned>(box_rows),
                                   .box_columns = kGroup,
                                   .swizzle = ptx::Swizzle::bytes_128});
 }
@@ -478,23 +640,24 @@ ptx::TensorMap map_of(device::MatrixView const& x, bool is_along_k, int bk) {
 /// wave alone, among many blocks each where they are few, or with another wave, which then share
 /// less of A and B in L2.
 template <DmmaConfig kConfig>
-Plan plan_of(Operands<double> const& p, device::Span<float> scratch, int multiprocessors) {
+Plan plan_of(Operands<double> const& p, device::Span<float> scratch, int blocks) {
+  int const clusters = blocks / kConfig.cluster;
   // In stages: partials of a block through the L2 cache, there and back.
-  constexpr double kStore = 64.0 / kConfig.bk(), kAdd = 20.0 / kConfig.bk();
+  constexpr double kStore = 4, kAdd = 1.3;
   Plan plan{};
-  plan.tiles_m = divide_up(p.m, kBM);
+  plan.tiles_m = divide_up(p.m, kConfig.cluster * kBM);
   plan.tiles_n = divide_up(p.n, kBN);
   plan.tiles = plan.tiles_m * plan.tiles_n;
-  plan.stages = divide_up(p.k, kConfig.bk());
-  int const waves = plan.tiles / multiprocessors, rest = plan.tiles % multiprocessors;
+  plan.stages = divide_up(p.k, kBK);
+  int const waves = plan.tiles / clusters, rest = plan.tiles % clusters;
   if (rest == 0) return plan;
   double time = static_cast<double>(waves + 1) * plan.stages;
   for (int wave = 0; wave <= std::min(waves, 1); ++wave) {
-    int const split = rest + wave * multiprocessors;
-    double const blocks_of_a_tile = static_cast<double>(multiprocessors) / split;
+    int const split = rest + wave * clusters;
+    double const blocks_of_a_tile = static_cast<double>(clusters) / split;
     double const split_time = (waves - wave + 1 / blocks_of_a_tile) * plan.stages + kStore +
                               kAdd * (blocks_of_a_tile + 1);
-    if (split_time < time && simt_tiles::split_tiles(plan, split, scratch, multiprocessors)) {
+    if (split_time < time && simt_tiles::split_tiles(plan, split, scratch, blocks)) {
       time = split_time;
     }
   }
@@ -502,32 +665,67 @@ Plan plan_of(Operands<double> const& p, device::Span<float> scratch, int multipr
 }
 
 template <DmmaConfig kConfig>
-void launch(Problem const& problem, device::StreamView stream) {
+void launch_as(Problem const& problem, device::StreamView stream) {
+  if (problem.m() == 0 || problem.n() == 0) return;
+  std::size_t const bytes = scratch_bytes(problem, stream.facts());
+  bool const copies = copied_bytes(problem.a) + copied_bytes(problem.b) > 0;
+  QUAD_REQUIRE(!copies || problem.scratch_bytes >= bytes,
+               "gemm/dmma: needs " + std::to_string(bytes) +
+                   " bytes of scratch memory where rows are not aligned to 16 bytes");
   auto const p = operands<double>(problem);
-  if (p.m == 0 || p.n == 0) return;
   int const multiprocessors = stream.facts().multiprocessors;
   Plan const plan = plan_of<kConfig>(p, simt_tiles::scratch_of(problem), multiprocessors);
-  int const blocks = plan.split > 0 ? multiprocessors : std::min(plan.tiles, multiprocessors);
-  // Without k-iterations nothing is loaded, and any matrix has a map.
-  device::MatrixView const& a = p.k == 0 ? problem.c : problem.a;
-  device::MatrixView const& b = p.k == 0 ? problem.c : problem.b;
-  QUAD_LAUNCH(gemm_dmma_kernel<DmmaTile<kConfig>>, dim3(static_cast<unsigned>(blocks)),
-              dim3(kBlockThreads), kConfig.shared_bytes(), stream,
-              map_of(a, !kConfig.transpose_a, kConfig.bk()),
-              map_of(b, kConfig.transpose_b, kConfig.bk()), p, plan);
+  int const clusters = multiprocessors / kConfig.cluster;
+  int const blocks = kConfig.cluster * (plan.split > 0 ? clusters : std::min(plan.tiles, clusters));
+  auto* free =
+      static_cast<std::byte*>(problem.scratch) + simt_tiles::scratch_bytes(problem, stream.facts());
+  device::MatrixView a = aligned(problem.a, free, stream);
+  device::MatrixView b = aligned(problem.b, free, stream);
+  if (p.k == 0) {
+    // Nothing is loaded, and any matrix has a map.
+    auto const address = reinterpret_cast<std::uintptr_t>(p.c) / 16 * 16;
+    a = b = {reinterpret_cast<void*>(address), core::DataType::f64, 1, 1, 2};
+  }
+  using StageA = OperandStage<!kConfig.transpose_a>;
+  using StageB = OperandStage<kConfig.transpose_b>;
+  LaunchShape const shape{.grid = dim3(static_cast<unsigned>(blocks)),
+                          .block = dim3(kBlockThreads),
+                          .shared_bytes = kSharedBytes<kConfig>,
+                          .cluster = dim3(kConfig.cluster)};
+  bool const c_is_aligned = is_aligned(problem.c);
+  ptx::TensorMap const map_a = map_of(a, StageA::box_rows(1));
+  QUAD_LAUNCH(gemm_dmma_kernel<DmmaTile<kConfig>>, shape, stream, map_a,
+              map_of(b, StageB::box_rows(kConfig.cluster)),
+              c_is_aligned ? map_of(problem.c, kGroupsM * kGroup) : map_a, p, plan, c_is_aligned);
+}
+
+/// The kernel for the layout of the problem.
+template <DmmaConfig kConfig>
+void launch(Problem const& problem, device::StreamView stream) {
+  constexpr auto with = [](bool transpose_a, bool transpose_b) {
+    DmmaConfig config = kConfig;
+    config.transpose_a = transpose_a;
+    config.transpose_b = transpose_b;
+    return config;
+  };
+  if (problem.transpose_a) {
+    if (problem.transpose_b) return launch_as<with(true, true)>(problem, stream);
+    return launch_as<with(true, false)>(problem, stream);
+  }
+  if (problem.transpose_b) return launch_as<with(false, true)>(problem, stream);
+  launch_as<kConfig>(problem, stream);
 }
 
 #endif  // QUAD_KERNELS
 
-constexpr VariantInfo row(std::string_view name, int preference, std::string_view summary) {
+constexpr VariantInfo row(std::string_view name, int preference, std::string_view summary,
+                          Layouts layouts = {Layout::nn}) {
   return {.name = name,
           .where = Where::cuda,
           .types = {core::DataType::f64},
           // Half a tile each way, because places in the order of tiles go up to twice their number.
           .needs = {.compute_capability = 90,
-                    .layouts = {Layout::nn},
-                    .ld_bytes = 16,
-                    .alignment = 16,
+                    .layouts = layouts,
                     .most_extent = kMostCudaExtent,
                     .tile = {64, 64}},
           .preference = preference,
@@ -535,29 +733,30 @@ constexpr VariantInfo row(std::string_view name, int preference, std::string_vie
           .summary = summary};
 }
 
-constexpr DmmaConfig kK8{};
-constexpr DmmaConfig kK16{.depth = 16, .stages = 3, .lead = 1};
-constexpr DmmaConfig kK4{.depth = 4};
+constexpr DmmaConfig kDeep{};
+constexpr DmmaConfig kK8{.depth = 8};
 constexpr DmmaConfig kTogether{.lead = 0};
+constexpr DmmaConfig kPairs{.cluster = 2};
 
 }  // namespace
 
 extern constinit Variant<Problem> const dmma{
-    row("dmma", 40, "tensor cores, fed by tensor copies of a producer warp"),
-    QUAD_KERNEL_LAUNCH(launch<kK8>),
-    {.scratch_bytes = simt_tiles::scratch_bytes}};
+    row("dmma", 40, "tensor cores, fed by tensor copies of a producer warp", {}),
+    QUAD_KERNEL_LAUNCH(launch<kDeep>),
+    {.scratch_bytes = scratch_bytes}};
 
-extern constinit Variant<Problem> const dmma_k16{row("dmma_k16", 0, "dmma with m16n8k16"),
-                                                 QUAD_KERNEL_LAUNCH(launch<kK16>),
-                                                 {.scratch_bytes = simt_tiles::scratch_bytes}};
-
-extern constinit Variant<Problem> const dmma_k4{row("dmma_k4", 0, "dmma with m16n8k4"),
-                                                QUAD_KERNEL_LAUNCH(launch<kK4>),
-                                                {.scratch_bytes = simt_tiles::scratch_bytes}};
+extern constinit Variant<Problem> const dmma_k8{row("dmma_k8", 0, "dmma with m16n8k8"),
+                                                QUAD_KERNEL_LAUNCH(launch_as<kK8>),
+                                                {.scratch_bytes = scratch_bytes}};
 
 extern constinit Variant<Problem> const dmma_together{
     row("dmma_together", 0, "dmma with all warps at the same stage"),
-    QUAD_KERNEL_LAUNCH(launch<kTogether>),
-    {.scratch_bytes = simt_tiles::scratch_bytes}};
+    QUAD_KERNEL_LAUNCH(launch_as<kTogether>),
+    {.scratch_bytes = scratch_bytes}};
+
+extern constinit Variant<Problem> const dmma_pairs{
+    row("dmma_pairs", 0, "dmma by clusters of two blocks that share copies of B"),
+    QUAD_KERNEL_LAUNCH(launch_as<kPairs>),
+    {.scratch_bytes = scratch_bytes}};
 
 }  // namespace quadrille::kernels::gemm

@@ -139,6 +139,26 @@ TEST(GemmAccess, HasTheBankConflictsOfTheLadder) {
   EXPECT_EQ(conflicts("padded_b"), (Conflicts{kOfB, 8 * 4 + 8 * 4 * 3}));
 }
 
+// Of a stage each warp reads 64 columns and 32 rows by 8 k, in parts of 128 bytes; of C each stages
+// 64 x 32 elements.
+TEST(GemmAccess, DmmaHasNoBankConflicts) {
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  DeviceArray<double> const x{device, stream, std::vector<double>(128 * 128, 1.0)};
+  device::MatrixView const view{x.data(), core::DataType::f64, 128, 128, 128};
+  Variant<gemm::Problem> const& row = test::row(gemm::variants(), "dmma", device::Kind::cuda);
+  for (int layout = 0; layout < 4; ++layout) {
+    bool const ta = layout % 2 != 0, tb = layout / 2 != 0;
+
+    Counts const counts = counted([&] { row.launch({view, view, view, 1, 0, ta, tb}, stream); });
+
+    EXPECT_EQ(counts.shared_loads.parts, 8 * 128 * (64 + 32) * 8 / 128) << layout;
+    EXPECT_EQ(counts.shared_loads.least, counts.shared_loads.parts) << layout;
+    EXPECT_EQ(counts.shared_stores.parts, 8 * 64 * 32 * 8 / 128) << layout;
+    EXPECT_EQ(counts.shared_stores.least, counts.shared_stores.parts) << layout;
+  }
+}
+
 TEST(GemmAccess, OfTilesThatDoNotFillTheMatricesIsNotPredicted) {
   auto const& pattern =
       test::row(gemm::variants(), "vectorized", device::Kind::cuda).specifics.notes.pattern;

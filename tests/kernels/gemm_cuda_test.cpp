@@ -96,13 +96,31 @@ std::vector<T> random(std::int64_t rows, std::int64_t ld, std::uint64_t tag) {
   return values;
 }
 
+/// A rows x cols matrix with a leading dimension on the host, transposed on the device; aligned to 16
+/// bytes or not.
+template <class T>
+Matrix<T> transposed(device::Device& device, device::StreamView stream, std::int64_t rows,
+                     std::int64_t cols, std::int64_t ld, std::vector<T> const& values,
+                     bool vectors) {
+  std::int64_t const pad = vectors ? 4 + (4 - rows % 4) % 4 : 1 + rows % 2;
+  std::vector<T> result(static_cast<std::size_t>(cols * (rows + pad)), T{7});
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < cols; ++j) {
+      result[static_cast<std::size_t>(j * (rows + pad) + i)] =
+          values[static_cast<std::size_t>(i * ld + j)];
+    }
+  }
+  return {device, stream, cols, rows, pad, vectors ? 0 : 1, result};
+}
+
 /// Runs the variant and compares every element with a sum in f64. What lies between the rows of A
 /// and B is as large as the rest, so that reading it shows; between those of C it must stay.
 /// Vectors: rows are aligned to 16 bytes, for variants that need that or that are quicker; they end
 /// anywhere for variants that take that.
 template <class T>
 void expect_product(Variant<Problem> const& variant, Case one, device::Device& device,
-                    device::StreamView stream, bool vectors, Configuration const& tuned = {}) {
+                    device::StreamView stream, bool vectors, Configuration const& tuned = {},
+                    Layout layout = Layout::nn) {
   bool const ragged = vectors && variant.needs.row_bytes == 1 && variant.needs.ld_bytes > 1;
   if (ragged) {
     one.k += (one.n - one.k % 4 + 4) % 4;  // A and B have the same padding
@@ -113,16 +131,20 @@ void expect_product(Variant<Problem> const& variant, Case one, device::Device& d
   auto const [m, n, k, alpha, beta] = one;
   SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
                                   << m << " x " << n << " x " << k << " alpha " << alpha << " beta "
-                                  << beta);
+                                  << beta << " " << core::to_text(layout));
   std::int64_t const pad = vectors ? 4 + (4 - one.n % 4) % 4 : 3;
   std::int64_t const offset = vectors ? 0 : 1;
   std::vector<T> const a = random<T>(m, k + pad, 1), b = random<T>(k, n + pad, 2);
   std::vector<T> c = random<T>(m, n + pad, 3);
   if (beta == 0) c.assign(c.size(), std::numeric_limits<T>::quiet_NaN());
-  Matrix<T> const on_a{device, stream, m, k, pad, offset, a};
-  Matrix<T> const on_b{device, stream, k, n, pad, offset, b};
+  bool const ta = layout == Layout::tn || layout == Layout::tt;
+  bool const tb = layout == Layout::nt || layout == Layout::tt;
+  Matrix<T> const on_a = ta ? transposed(device, stream, m, k, k + pad, a, vectors)
+                            : Matrix<T>{device, stream, m, k, pad, offset, a};
+  Matrix<T> const on_b = tb ? transposed(device, stream, k, n, n + pad, b, vectors)
+                            : Matrix<T>{device, stream, k, n, pad, offset, b};
   Matrix<T> const on_c{device, stream, m, n, pad, offset, c};
-  Problem problem{on_a.view(), on_b.view(), on_c.view(), alpha, beta};
+  Problem problem{on_a.view(), on_b.view(), on_c.view(), alpha, beta, ta, tb};
   problem.configuration = tuned;
   auto const words =
       static_cast<std::int64_t>(variant.scratch_bytes(problem, device.facts()) / sizeof(float));
@@ -322,16 +344,34 @@ TEST(GemmCuda, RingsGoOnInTheNextTile) {
 TEST(GemmCuda, DmmaTurnsItsRingAndCutsTiles) {
   bool const is_gpu = test::kernel_mode() == KernelMode::gpu;
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    for (std::string_view const name : {"dmma", "dmma_k16", "dmma_k4", "dmma_together"}) {
+    for (std::string_view const name : {"dmma", "dmma_k8", "dmma_together", "dmma_pairs"}) {
       Variant<Problem> const& variant = test::row(variants(), name, device::Kind::cuda);
       expect_product<double>(variant, {5, 700, 35}, device, stream, true);
-      if (!is_gpu && name != "dmma") continue;
+      if (!is_gpu && name != "dmma" && name != "dmma_pairs") continue;
       expect_product<double>(variant, {7, 50, 523, -1, 0.5}, device, stream, true);
       expect_product<double>(variant, {5, 390, 700}, device, stream, true);
+      expect_product<double>(variant, {258, 130, 20, -1, 0.5}, device, stream, true);
       if (!is_gpu) continue;
       for (Case const& one : {Case{129, 127, 16}, Case{1000, 1500, 2000, -1, 0.5},
                               Case{2176, 2176, 512, 1, 1}, Case{4096, 2050, 100, 2, 0}}) {
         expect_product<double>(variant, one, device, stream, true);
+      }
+    }
+  });
+}
+
+TEST(GemmCuda, DmmaTakesEveryLayout) {
+  bool const is_gpu = test::kernel_mode() == KernelMode::gpu;
+  Variant<Problem> const& variant = test::row(variants(), "dmma", device::Kind::cuda);
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    for (Layout const layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
+      for (bool const vectors : {false, true}) {
+        expect_product<double>(variant, {130, 133, 37, -1, 0.5}, device, stream, vectors, {},
+                               layout);
+        if (is_gpu) {
+          expect_product<double>(variant, {1000, 900, 1100, 2, 1}, device, stream, vectors, {},
+                                 layout);
+        }
       }
     }
   });
@@ -464,7 +504,7 @@ TEST(GemmCuda, VendorTakesEveryTypeThatItListsInEveryLayout) {
 }
 
 TEST_P(GemmCudaTest, RefusesTransposedOperandsAndOtherTypes) {
-  if (variant().role == Role::vendor) GTEST_SKIP() << "takes them";
+  if (variant().needs.layouts.contains(Layout::tn)) GTEST_SKIP() << "takes them";
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     DeviceArray<double> const x{device, stream, 16};
     auto const view = [&](DataType type) { return device::MatrixView{x.data(), type, 4, 4, 4}; };
@@ -490,7 +530,7 @@ TEST_P(GemmCudaTest, ReasonsKnowTheProductsThatFit) {
   EXPECT_TRUE(takes(8, 4));
   EXPECT_EQ(takes(type == DataType::f64 ? 7 : 6, 4), !vectors);
   EXPECT_EQ(takes(8, 5), !vectors);
-  EXPECT_EQ(takes(8, 4, true), variant().role == Role::vendor);
+  EXPECT_EQ(takes(8, 4, true), variant().needs.layouts.contains(Layout::tn));
 }
 
 TEST_P(GemmCudaTest, RefusesWhatDoesNotFitVectors) {
