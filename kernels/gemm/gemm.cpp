@@ -88,7 +88,10 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   wgmma_one_warpgroup,
   wgmma_specialised,
   wgmma_multicast,
-  wgmma_persistent
+  wgmma_persistent,
+  wgmma_persistent_128x256,
+  wgmma_persistent_128x192,
+  wgmma_persistent_128x128
 );
 // clang-format on
 

@@ -419,9 +419,13 @@ class WgmmaRing {
 
  public:
   /// By all threads; then the barriers are ready.
-  __device__ explicit WgmmaRing(unsigned char* shared)
+  __device__ WgmmaRing(unsigned char* shared, ptx::TensorMap const& a, ptx::TensorMap const& b)
       : shared_{shared},
         barriers_{*reinterpret_cast<typename Tile::Barriers*>(shared + Tile::kBarriers)} {
+    if (threadIdx.x == Tile::kConsumerThreads) {
+      ptx::tensor_map_prefetch(a);
+      ptx::tensor_map_prefetch(b);
+    }
     if (threadIdx.x == 0) barriers_.init(1, Tile::kConsumerThreads / 32 * kConfig.cluster);
     meet<Tile>();
   }

@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
                                 const __grid_constant__ ptx::TensorMap b, Majors majors,
                                 HalfOperands<typename Tile::Type> p) {
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
-  WgmmaRing<Tile> ring{shared};
+  WgmmaRing<Tile> ring{shared, a, b};
   int const stages = divide_up(p.k, kStageK);  // that are multiplied
   auto const corner = ClusterTiles<Tile>::corner(p, static_cast<int>(blockIdx.x) / kConfig.cluster);
   if (threadIdx.x >= Tile::kConsumerThreads) {

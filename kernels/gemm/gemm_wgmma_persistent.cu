@@ -31,7 +31,10 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-constexpr WgmmaConfig kConfig{.strips = 2, .cluster = 2};
+// Where shared memory allows it, a warp has a strip for each that it stores.
+constexpr WgmmaConfig kWide{.strips = 2, .cluster = 2};
+constexpr WgmmaConfig kMiddle{.bn = 192, .strips = 3, .cluster = 2};
+constexpr WgmmaConfig kNarrow{.bn = 128, .stages = 6, .strips = 2, .cluster = 2};
 
 #ifdef QUAD_KERNELS
 
@@ -41,8 +44,10 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
                                  const __grid_constant__ ptx::TensorMap b,
                                  const __grid_constant__ ptx::TensorMap c, Majors majors,
                                  bool is_c_copied, HalfOperands<typename Tile::Type> p) {
+  constexpr WgmmaConfig kConfig = Tile::kConfig;
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
-  WgmmaRing<Tile> ring{shared};
+  if (threadIdx.x == 0 && is_c_copied) ptx::tensor_map_prefetch(c);
+  WgmmaRing<Tile> ring{shared, a, b};
   int const stages = divide_up(p.k, kStageK);  // of a tile
   int const tiles = ClusterTiles<Tile>::count(p);
   int const first = static_cast<int>(blockIdx.x) / kConfig.cluster;
@@ -70,6 +75,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   if constexpr (kConfig.cluster > 1) meet<Tile>();  // nobody copies to this block any more
 }
 
+template <WgmmaConfig kConfig>
 void launch(Problem const& problem, device::StreamView stream) {
   with_wgmma_tile<kConfig>(
       problem, [&]<class Tile>(auto const& a, auto const& b, Majors majors, auto const& p) {
@@ -86,12 +92,56 @@ void launch(Problem const& problem, device::StreamView stream) {
       });
 }
 
+/// A kind of tile: cycles of a stage of it, which takes the tensor cores 64 bm bn / 2048, and
+/// shared memory longer where the tile is narrow.
+struct Kind {
+  WgmmaConfig config;
+  double stage_cycles;
+  void (*launch)(Problem const&, device::StreamView);
+};
+constexpr Kind kKinds[] = {
+    {kWide, 1024, launch<kWide>}, {kMiddle, 785, launch<kMiddle>}, {kNarrow, 555, launch<kNarrow>}};
+/// Of a tile beside its stages: storing it.
+constexpr double kTileCycles = 1000;
+
+/// All tiles of a multiprocessor, one after the other.
+double cycles(Kind const& kind, Problem const& problem, int multiprocessors) {
+  auto const divide = [](std::int64_t n, std::int64_t by) { return (n + by - 1) / by; };
+  WgmmaConfig const& config = kind.config;
+  std::int64_t const tiles = divide(problem.m(), std::int64_t{config.bm} * config.cluster) *
+                             divide(problem.n(), config.bn);
+  auto const rounds = static_cast<double>(divide(tiles, multiprocessors / config.cluster));
+  return rounds *
+         (static_cast<double>(divide(problem.k(), kStageK)) * kind.stage_cycles + kTileCycles);
+}
+
+void launch_best(Problem const& problem, device::StreamView stream) {
+  int const multiprocessors = stream.facts().multiprocessors;
+  auto const* const best =
+      std::min_element(std::begin(kKinds), std::end(kKinds), [&](Kind const& a, Kind const& b) {
+        return cycles(a, problem, multiprocessors) < cycles(b, problem, multiprocessors);
+      });
+  best->launch(problem, stream);
+}
+
 #endif  // QUAD_KERNELS
 
 }  // namespace
 
 extern constinit Variant<Problem> const wgmma_persistent{
-    row("wgmma_persistent", "wgmma_multicast that stores a tile under the next", kConfig),
-    QUAD_KERNEL_LAUNCH(launch)};
+    row("wgmma_persistent", "wgmma_multicast that stores a tile under the next", kNarrow),
+    QUAD_KERNEL_LAUNCH(launch_best)};
+
+extern constinit Variant<Problem> const wgmma_persistent_128x256{
+    row("wgmma_persistent_128x256", "wgmma_persistent, always with these tiles", kWide),
+    QUAD_KERNEL_LAUNCH(launch<kWide>)};
+
+extern constinit Variant<Problem> const wgmma_persistent_128x192{
+    row("wgmma_persistent_128x192", "wgmma_persistent, always with these tiles", kMiddle),
+    QUAD_KERNEL_LAUNCH(launch<kMiddle>)};
+
+extern constinit Variant<Problem> const wgmma_persistent_128x128{
+    row("wgmma_persistent_128x128", "wgmma_persistent, always with these tiles", kNarrow),
+    QUAD_KERNEL_LAUNCH(launch<kNarrow>)};
 
 }  // namespace quadrille::kernels::gemm

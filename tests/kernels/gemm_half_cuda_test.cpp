@@ -184,12 +184,17 @@ class GemmHalfCudaTest : public testing::TestWithParam<std::string_view> {
     return taken;
   }
 
-  /// In every type and layout.
+  /// In every type and layout; in the interpreter, where layouts are many, each in turn.
   void expect(std::vector<Case> const& cases) {
     test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
       for (Case const& spec : cases) {
+        std::size_t turn = 0;
         for (Types const& types : variant().types) {
-          for (Layout const layout : layouts()) {
+          std::vector<Layout> taken = layouts();
+          if (taken.size() > 2 && test::kernel_mode() != KernelMode::gpu) {
+            taken = {taken[turn++ % taken.size()]};
+          }
+          for (Layout const layout : taken) {
             expect_product(variant(), types, spec, layout, device, stream);
           }
         }
