@@ -91,11 +91,7 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   wgmma_persistent,
   wgmma_persistent_128x256,
   wgmma_persistent_128x192,
-  wgmma_persistent_128x128,
-  wgmma_persistent_alone,
-  wgmma_persistent_three_stages,
-  wgmma_persistent_bands16,
-  wgmma_persistent_bands4
+  wgmma_persistent_128x128
 );
 // clang-format on
 

@@ -518,7 +518,7 @@ struct ClusterTiles {
 };
 
 /// Calls launch.operator()<Tile>(map of A, map of B, majors, operands) for the type of a problem.
-template <WgmmaConfig kConfig, bool kF16 = true, class Launch>
+template <WgmmaConfig kConfig, class Launch>
 void with_wgmma_tile(Problem const& problem, Launch const& launch) {
   if (problem.m() == 0 || problem.n() == 0) return;
   Majors const majors{problem.transpose_a ? ptx::Major::mn : ptx::Major::k,
@@ -531,7 +531,7 @@ void with_wgmma_tile(Problem const& problem, Launch const& launch) {
   };
   if (problem.a.type == core::DataType::bf16) {
     with(__nv_bfloat16{});
-  } else if constexpr (kF16) {
+  } else {
     with(__half{});
   }
 }

@@ -35,17 +35,6 @@ namespace {
 constexpr WgmmaConfig kWide{.strips = 2, .cluster = 2};
 constexpr WgmmaConfig kMiddle{.bn = 192, .strips = 3, .cluster = 2};
 constexpr WgmmaConfig kNarrow{.bn = 128, .stages = 6, .strips = 2, .cluster = 2};
-// Candidates.
-constexpr WgmmaConfig kAlone{.strips = 2};
-constexpr WgmmaConfig kThreeStages{.stages = 3, .strips = 4, .cluster = 2};
-constexpr WgmmaConfig kBands16{.strips = 2, .cluster = 2, .raster = 16};
-constexpr WgmmaConfig kBands4{.strips = 2, .cluster = 2, .raster = 4};
-
-constexpr VariantInfo bf16_row(std::string_view name, std::string_view summary) {
-  VariantInfo info = row(name, summary, kWide);
-  info.types = {core::DataType::bf16};
-  return info;
-}
 
 #ifdef QUAD_KERNELS
 
@@ -86,9 +75,9 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   if constexpr (kConfig.cluster > 1) meet<Tile>();  // nobody copies to this block any more
 }
 
-template <WgmmaConfig kConfig, bool kF16 = true>
+template <WgmmaConfig kConfig>
 void launch(Problem const& problem, device::StreamView stream) {
-  with_wgmma_tile<kConfig, kF16>(
+  with_wgmma_tile<kConfig>(
       problem, [&]<class Tile>(auto const& a, auto const& b, Majors majors, auto const& p) {
         int const clusters = std::min(ClusterTiles<Tile>::count(p),
                                       stream.facts().multiprocessors / kConfig.cluster);
@@ -154,21 +143,5 @@ extern constinit Variant<Problem> const wgmma_persistent_128x192{
 extern constinit Variant<Problem> const wgmma_persistent_128x128{
     row("wgmma_persistent_128x128", "wgmma_persistent, always with these tiles", kNarrow),
     QUAD_KERNEL_LAUNCH(launch<kNarrow>)};
-
-extern constinit Variant<Problem> const wgmma_persistent_alone{
-    bf16_row("wgmma_persistent_alone", "wgmma_persistent without clusters"),
-    QUAD_KERNEL_LAUNCH((launch<kAlone, false>))};
-
-extern constinit Variant<Problem> const wgmma_persistent_three_stages{
-    bf16_row("wgmma_persistent_three_stages", "wgmma_persistent with three stages and more strips"),
-    QUAD_KERNEL_LAUNCH((launch<kThreeStages, false>))};
-
-extern constinit Variant<Problem> const wgmma_persistent_bands16{
-    bf16_row("wgmma_persistent_bands16", "wgmma_persistent in bands of 16"),
-    QUAD_KERNEL_LAUNCH((launch<kBands16, false>))};
-
-extern constinit Variant<Problem> const wgmma_persistent_bands4{
-    bf16_row("wgmma_persistent_bands4", "wgmma_persistent in bands of 4"),
-    QUAD_KERNEL_LAUNCH((launch<kBands4, false>))};
 
 }  // namespace quadrille::kernels::gemm
