@@ -70,14 +70,15 @@ constexpr int kMostAlgorithms = 16;
 constexpr double kSearchSeconds = 5;
 constexpr int kRounds = 5;
 // Slower than the fastest by more than this at the first look: out. By more than kBehind after the
-// first round, half of it after the second, a third ...: out, too.
+// first round, half of it after the second, a third ...: out, too. Wide, because at the power limit one
+// row differs from the next by a tenth and more.
 constexpr double kFarBehind = 1.5;
-constexpr double kBehind = 0.15;
+constexpr double kBehind = 0.3;
 // Products are timed in rows of so many launches, but neither shorter nor longer than this, behind as
 // many that are not timed: at the power limit a product that draws more runs at a lower clock, which
 // shows once the one before it has left the device's mean.
 constexpr double kLaunches = 50;
-constexpr double kLeastRowSeconds = 5e-3, kMostRowSeconds = 0.1;
+constexpr double kLeastRowSeconds = 10e-3, kMostRowSeconds = 0.1;
 constexpr double kLeastLaunches = 3;
 
 /// Calls a function of cuBLASLt and ends the job when it fails.
