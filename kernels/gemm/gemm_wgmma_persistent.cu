@@ -129,7 +129,7 @@ void launch_best(Problem const& problem, device::StreamView stream) {
 }  // namespace
 
 extern constinit Variant<Problem> const wgmma_persistent{
-    row("wgmma_persistent", "wgmma_multicast that stores a tile under the next", kNarrow),
+    row("wgmma_persistent", "wgmma_multicast that stores a tile under the next", kNarrow, 40),
     QUAD_KERNEL_LAUNCH(launch_best)};
 
 extern constinit Variant<Problem> const wgmma_persistent_128x256{
