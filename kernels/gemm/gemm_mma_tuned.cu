@@ -62,7 +62,7 @@ bool has_f16_sums(ProblemKind const& kind) { return kind.types.compute == core::
 HalfShape shape_of(Configuration const& c, ProblemKind const& kind) {
   HalfShape shape{half_config(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7], c[8], c[9], c[10]),
                   has_f16_sums(kind) ? 2 : 4, kind.layout == Layout::nt};
-  // A configuration means blocks with f16 accumulators where it is more than one.
+  // HalfConfig counts blocks with f16 accumulators, BLOCKS those of this kind.
   if (c[10] > 1) shape.config.blocks = std::min(c[10], 64) * shape.sum_bytes / 2;
   return shape;
 }

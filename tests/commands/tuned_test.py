@@ -4,6 +4,7 @@
 
 tuned_test.py BINARY LAUNCHER...
 """
+import json
 import os
 import pathlib
 import sys
@@ -22,10 +23,11 @@ def main():
     def measured(*sets, ranks=1):
         """The variant that `best` is."""
         options = ["run.device=host", "run.vendor=off", "run.repetitions=1", "run.warmup.seconds=0", "size=100", *sets]
-        process, report, _ = program.run("--case", "gemm", *[word for one in options for word in ("--set", one)],
+        process, report, folder = program.run("--case", "gemm", *[word for one in options for word in ("--set", one)],
                                          ranks=ranks)
         check(process.returncode == 0 and len(report["cases"]) == 1, "the case must run", process)
-        return report["cases"][0]
+        stored = [json.loads(line) for line in (folder / "result.jsonl").read_text().splitlines()]
+        return {**report["cases"][0], "stored": next(one["config"] for one in stored if "sizes" in one)}
 
     untuned = measured()
     names = {row["name"] for row in program.listed("variants")
@@ -41,7 +43,10 @@ def main():
     table.write_text(entry(other, 2e9) + entry(untuned["variant"], 1e9) + entry("from_another_time", 9e9) +
                      entry("tuned_tiles", 8e9, config="BM=64,BN=64,BK=16,TM=8,TN=8"))
     for ranks in (1, 2):
-        check(measured(ranks=ranks)["variant"] == other, f"best on {ranks} ranks must be what was found: {other}")
+        found = measured(ranks=ranks)
+        check(found["variant"] == other, f"best on {ranks} ranks must be what was found: {other}")
+        check(f'config = "{other}; {untuned["variant"]}"' in found["stored"],
+              f"the result must name what runs here alone, not {found['stored']}")
     for key in ("run.tuned=off", f"variant={untuned['variant']}", "size=200", "type=f32", "layout=tn"):
         check(measured(key)["variant"] == untuned["variant"], f"with {key} nothing was found")
 

@@ -90,7 +90,7 @@ TEST(GemmAccess, IsWhatTheInterpreterCounts) {
 TEST(GemmAccess, TunedTilesAreThoseThatAreAskedFor) {
   device::Device& device = test::kernel_device();
   device::Stream const stream{device};
-  constexpr std::int64_t kM = 128, kN = 256, kK = 64;
+  constexpr std::int64_t kM = 256, kN = 256, kK = 64;
   DeviceArray<float> const a{device, stream, std::vector<float>(kM * kK, 1)};
   DeviceArray<float> const b{device, stream, std::vector<float>(kK * kN, 1)};
   DeviceArray<float> const c{device, stream, std::vector<float>(kM * kN, 1)};
@@ -115,8 +115,10 @@ TEST(GemmAccess, TunedTilesAreThoseThatAreAskedFor) {
     different.insert(own);
   }
   EXPECT_EQ(different.size(), 4U);
+  // The best by the model for four multiprocessors.
+  EXPECT_EQ(shared_loads("simt_async", {}), shared_loads("simt_async_64x128", {}));
   EXPECT_EQ(shared_loads("simt_async", *parse_configuration(tunable, "TILE=chosen")),
-            shared_loads("simt_async", {}));
+            shared_loads("simt_async_64x128", {}));
 }
 
 // One block and tile of f32, 128 x 128 x 8, 8 warps. Words of B that a warp reads are 8 apart: 4-way

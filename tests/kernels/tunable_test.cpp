@@ -136,16 +136,38 @@ TEST(Tunable, LegalConfigurationsOfHalvesAreThoseThatTheKernelAllows) {
   for (char const* const changed :
        {"CONFLICTS=none", "CONFLICTS=pad", "CONFLICTS=xor", "SLOTS=2", "SLOTS=3", "REGISTERS=none",
         "REGISTERS=in_chunk", "RASTER=1", "RASTER=1000000", "EPILOGUE=direct", "EPILOGUE=padded",
-        "BK=16,REGISTERS=none", "REGISTERS=none,BLOCKS=2"}) {
+        "BK=16,REGISTERS=none", "REGISTERS=none,BLOCKS=2",
+        "BM=192,BK=48,REGISTERS=none,CONFLICTS=pad"}) {
     EXPECT_TRUE(is_legal(changed, kNarrow)) << changed;
   }
   EXPECT_FALSE(is_legal("REGISTERS=none,BLOCKS=2", kWide));  // 95 Ki registers
-  for (char const* const changed :
-       {"SLOTS=1", "SLOTS=0", "SLOTS=12", "BLOCKS=2", "BK=16", "BK=8", "BM=0", "BM=-256",
-        "BM=1073741824", "BN=1000000000,WN=16", "WM=48", "WM=8", "RASTER=0", "BLOCKS=0", "BLOCKS=3",
-        "BK=96", "BM=64,BN=64,BK=1024", "WM=16,WN=16"}) {
+  for (char const* const changed : {"SLOTS=1,REGISTERS=none",
+                                    "SLOTS=0",
+                                    "SLOTS=12",
+                                    "BLOCKS=2",
+                                    "BM=128,BK=64,BLOCKS=2",
+                                    "WM=128,WN=128,REGISTERS=none",
+                                    "BK=16",
+                                    "BK=8",
+                                    "BM=0",
+                                    "BM=-256",
+                                    "BM=1073741824",
+                                    "BN=1000000000,WN=16",
+                                    "WM=48",
+                                    "WM=8",
+                                    "RASTER=0",
+                                    "BLOCKS=0",
+                                    "BM=192,BK=48,REGISTERS=none",
+                                    "BLOCKS=3",
+                                    "BK=96",
+                                    "BM=64,BN=64,BK=1024",
+                                    "WM=16,WN=16"}) {
     EXPECT_FALSE(is_legal(changed, kNarrow)) << changed;
   }
+  // Rows of C of eight warps, where the ring is smaller.
+  Configuration const wide =
+      *parse_configuration(half(), "BM=128,BK=16,WM=16,WN=128,SLOTS=2,REGISTERS=none");
+  EXPECT_EQ(half().needs(wide, kWide)->shared_bytes, 8U * 16 * 128 * 4);
   EXPECT_FALSE(half().needs(Configuration{256, 128, 32, 64, 64, 4, 4, 2, 16, 2, 1}, kNarrow));
 }
 
