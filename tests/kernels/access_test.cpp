@@ -121,6 +121,42 @@ TEST(GemmAccess, TunedTilesAreThoseThatAreAskedFor) {
             shared_loads("simt_async_64x128", {}));
 }
 
+/// Fragments of 16-bit products: rows that are read at once lie in the same banks unless their pieces
+/// change places.
+TEST(GemmAccess, PiecesThatChangePlacesHaveNoConflicts) {
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  constexpr std::int64_t kM = 256, kN = 128, kK = 32;
+  constexpr core::DataType kType = core::DataType::f16;
+  DeviceArray<core::f16> const a{device, stream, std::vector<core::f16>(kM * kK)};
+  DeviceArray<core::f16> const b{device, stream, std::vector<core::f16>(kN * kK)};
+  DeviceArray<core::f16> const c{device, stream, std::vector<core::f16>(kM * kN)};
+  for (bool const transpose_b : {false, true}) {
+    gemm::Problem problem;
+    problem.a = {a.data(), kType, kM, kK, kK};
+    problem.b = {b.data(), kType, transpose_b ? kN : kK, transpose_b ? kK : kN,
+                 transpose_b ? kK : kN};
+    problem.c = {c.data(), kType, kM, kN, kN};
+    problem.transpose_b = transpose_b;
+    problem.compute = core::Compute::f16;
+    auto const conflicts = [&](std::string_view row) {
+      Count const loads =
+          counted([&] {
+            test::row(gemm::variants(), row, device::Kind::cuda).launch(problem, stream);
+          }).shared_loads;
+      return loads.parts - loads.least;
+    };
+    // 64 loads of fragments of A and as many of B: of eight rows that each of their four parts reads,
+    // four lie in the same banks, and all eight where rows have 128 elements.
+    std::int64_t const fragments = 64 * 12 + 64 * (transpose_b ? 12 : 28);
+    // Rows on their way to C, which g++ reads by single elements.
+    constexpr std::int64_t kStrips = 1024 * 3;
+    EXPECT_EQ(conflicts("mma_base"), fragments + kStrips) << transpose_b;
+    EXPECT_EQ(conflicts("mma_permuted"), kStrips) << transpose_b;
+    EXPECT_EQ(conflicts("mma_async_stage4"), kStrips) << transpose_b;
+  }
+}
+
 // One block and tile of f32, 128 x 128 x 8, 8 warps. Words of B that a warp reads are 8 apart: 4-way
 // unless they are reordered, and padding rows changes nothing. Storing A transposed is 8-way by single
 // words, 2-way by four; storing B is free by 16 bytes, 4-way by single words, 2-way reordered.
