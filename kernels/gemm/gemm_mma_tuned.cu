@@ -145,13 +145,20 @@ std::string implementation(Problem const& problem) {
   return to_text(kTunable, configuration_of(problem));
 }
 
+constexpr VariantInfo tuned_row() {
+  VariantInfo info =
+      row("mma_tuned",
+          "the configuration that `quadrille tune` found or `config` names; else that of "
+          "mma_async_stage4",
+          {.bm = 16, .bn = 16}, kHalfAndBf16Types, 0, &kTunable);
+  info.needs.other = "a configuration that its rule allows";
+  return info;
+}
+
 }  // namespace
 
 extern constinit Variant<Problem> const mma_tuned{
-    row("mma_tuned",
-        "the configuration that `quadrille tune` found or `config` names; else that of "
-        "mma_async_stage4",
-        {.bm = 16, .bn = 16}, kHalfAndBf16Types, 0, &kTunable),
+    tuned_row(),
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = unsupported, .implementation = implementation}};
 
