@@ -35,12 +35,13 @@ extern constinit Variant<Problem> const mma_async_stage4;
 
 namespace {
 
-// The values that are tried. Ways around conflicts, to registers and to C have one that wins.
+// The values that are tried. Of ways to registers and to C one wins, and more slots gain nothing.
 constexpr int kBlockExtents[] = {64, 128, 256};
 constexpr int kDepths[] = {32, 64};
 constexpr int kWarpExtents[] = {32, 64, 128};
-constexpr int kConflicts[] = {static_cast<int>(Conflicts::rotate)};
-constexpr int kSlots[] = {3, 4, 5};
+constexpr int kConflicts[] = {static_cast<int>(Conflicts::rotate),
+                              static_cast<int>(Conflicts::exclusive_or)};
+constexpr int kSlots[] = {3, 4};
 constexpr int kRegisters[] = {static_cast<int>(TwoRegisters::across_chunks)};
 constexpr int kRasters[] = {8, 16};
 constexpr int kEpilogues[] = {static_cast<int>(Epilogue::rotated)};

@@ -103,13 +103,13 @@ TEST(Tunable, CompiledConfigurationsAreLegal) {
   }
 }
 
-/// A few hundred, of which NVRTC compiles one or two in a second.
+/// A few hundred, of which NVRTC compiles two or three in a second.
 TEST(Tunable, LegalConfigurationsOfHalvesAreThoseThatTheKernelAllows) {
   for (auto const& [tunable, kind] : families()) {
     if (tunable != &half()) continue;
     std::vector<Configuration> const legal = legal_configurations(half(), kind, kHopper);
     EXPECT_GE(legal.size(), 100U) << to_text(kind.types);
-    EXPECT_LE(legal.size(), 600U) << to_text(kind.types);
+    EXPECT_LE(legal.size(), 800U) << to_text(kind.types);
     EXPECT_NE(std::ranges::find(legal, half().preset), legal.end());
     int const sum_bytes = kind.types.compute == Compute::f16 ? 2 : 4;
     for (Configuration const& c : legal) {
