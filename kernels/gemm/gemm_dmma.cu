@@ -12,11 +12,9 @@
 ///              its registers as the instruction takes them: a pair along n of row-major B as rows
 ///              of the instruction's first operand, a pair along k of row-major A as rows of the
 ///              second one. So the product is computed transposed, and a lane has neighbours in a
-///              row of C. Fragments of the next instructions are read while others multiply. The
-///              second four warps start some stages after the first four, one of each on each
-///              quarter of a multiprocessor, and stay behind: while one group writes its part of a
-///              tile, the other has stages left to multiply. Tiles that would leave a wave of
-///              blocks half empty are split along k (`stream_k`), each warp on its own
+///              row of C. Fragments of the next instructions are read while others multiply. Tiles
+///              that would leave a wave of blocks half empty are split along k (`stream_k`), each
+///              warp on its own. C is stored by tensor copies
 /// Shapes       row-major, any extents, leading dimensions and layouts; the copies fill edges with
 ///              zeros. Operands A and B whose rows are not aligned to 16 bytes are first copied to
 ///              scratch memory, where they are
@@ -31,7 +29,6 @@
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own
 #include "common/ptx/bulk_copies.cuh"
-#include "common/ptx/clusters.cuh"
 #include "common/ptx/copies.cuh"
 #include "common/ptx/matrix.cuh"
 #include "common/ptx/threads.cuh"
@@ -42,26 +39,15 @@
 
 namespace quadrille::kernels::gemm {
 
-/// What shapes the code of a variant.
-struct DmmaConfig {
-  static constexpr int kBM = 128, kBN = 128, kBK = 16;
-  static constexpr int kStage = (kBM + kBN) * kBK;  // elements
-
-  int depth = 16;   ///< of the mma instruction
-  int stages = 6;   ///< of the ring
-  int lead = 3;     ///< stages by which the first four warps are ahead; 0: together
-  int cluster = 1;  ///< blocks below each other, which share the copies of B
-  bool transpose_a = false, transpose_b = false;
-};
-
 namespace {
 
 using simt_tiles::kThreads;
 using simt_tiles::kWarps;
 
 constexpr int kBlockThreads = kThreads + 128;
-constexpr int kBM = DmmaConfig::kBM, kBN = DmmaConfig::kBN, kBK = DmmaConfig::kBK;
-constexpr int kStage = DmmaConfig::kStage;
+constexpr int kBM = 128, kBN = 128, kBK = 16;
+constexpr int kStage = (kBM + kBN) * kBK;  // elements
+constexpr int kStages = 6;
 constexpr int kWarpsN = 2;
 constexpr int kGroup = 16;                             // rows or columns that a warp reads at once
 constexpr int kGroupsM = kBM * kWarpsN / kWarps / 16;  // of a warp
@@ -91,19 +77,14 @@ using simt_tiles::Corner;
 using simt_tiles::Plan;
 using simt_tiles::Run;
 
-template <DmmaConfig kConfig>
-using Barriers = StageBarriers<kConfig.stages>;
-template <DmmaConfig kConfig>
-constexpr std::size_t kSharedBytes = sizeof(double) * (kConfig.stages * kStage + kWarps * kStaged) +
-                                     sizeof(Barriers<kConfig>);
+using Barriers = StageBarriers<kStages>;
+constexpr std::size_t kSharedBytes =
+    sizeof(double) * (kStages * kStage + kWarps * kStaged) + sizeof(Barriers);
 
-/// Of a cluster.
-template <int kCluster>
-struct ClusterTile {
-  static constexpr int kBM = kCluster * gemm::kBM, kBN = gemm::kBN;
+struct TileShape {
+  static constexpr int kBM = gemm::kBM, kBN = gemm::kBN;
 };
-template <DmmaConfig kConfig>
-using Runs = simt_tiles::SplitRuns<ClusterTile<kConfig.cluster>, kConfig.cluster>;
+using Runs = simt_tiles::SplitRuns<TileShape>;
 static_assert(simt_tiles::kPartials * sizeof(float) == kBM * kBN * sizeof(double),
               "partials of a block, in scratch memory");
 
@@ -113,31 +94,15 @@ static_assert(simt_tiles::kPartials * sizeof(float) == kBM * kBN * sizeof(double
 template <bool kAlongK>
 struct OperandStage {
   static constexpr int kSide = 128;
+  static constexpr int kBoxRows = kAlongK ? kSide : kBK;
   static constexpr int kBoxes = kAlongK ? kBK / kGroup : kSide / kGroup;
 
-  /// Rows of a box, of which each block of a cluster that shares the operand copies its part.
-  QUAD_HD static constexpr int box_rows(int sharing) { return kAlongK ? kSide / sharing : kBK; }
-
-  /// Copies this block's part of what kSharing blocks have in common.
-  template <int kSharing = 1>
   __device__ static void load(double* to, ptx::TensorMap const& map, int outer, int k,
-                              ptx::MBarrier* full, int rank = 0) {
-    constexpr int kParts = kAlongK ? 1 : kSharing;  // of the boxes
-    constexpr int kRows = kAlongK ? kSide : kBK;
-    if (kAlongK) {
-      to += rank * box_rows(kSharing) * kGroup;
-      outer += rank * box_rows(kSharing);
-    }
-    int const first = kAlongK ? 0 : rank * (kBoxes / kParts);
+                              ptx::MBarrier* full) {
 #pragma unroll 1
-    for (int box = first; box < first + kBoxes / kParts; ++box) {
+    for (int box = 0; box < kBoxes; ++box) {
       int const row = kAlongK ? outer : k, column = (kAlongK ? k : outer) + box * kGroup;
-      double* const at = to + box * kRows * kGroup;
-      if constexpr (kSharing > 1) {
-        ptx::tensor_load_multicast(at, map, row, column, full, (1U << kSharing) - 1);
-      } else {
-        ptx::tensor_load(at, map, row, column, full);
-      }
+      ptx::tensor_load(to + box * kBoxRows * kGroup, map, row, column, full);
     }
   }
 };
@@ -202,14 +167,11 @@ class FragmentReader {
 };
 
 /// The product of a warp. Rows of the instruction are columns of C, its columns rows of C.
-template <DmmaConfig kConfig>
+template <bool kAlongA, bool kAlongB>
 class WarpProduct {
-  static constexpr int kDeep = kConfig.depth == 16 ? 2 : 1;  // fragments of 8 k-iterations at once
-  static constexpr int kSteps = kBK / (8 * kDeep);
-  static constexpr bool kAlongA = !kConfig.transpose_a, kAlongB = kConfig.transpose_b;
   using ReaderA = FragmentReader<kAlongA, kAlongB || !kAlongA, kAlongB>;
   using ReaderB = FragmentReader<kAlongB, kAlongB, kAlongB>;
-  static constexpr int kSideA = kBM * kBK;  // elements of A in a stage
+  static_assert(kBK == 16, "the instruction has 16 k-iterations");
   static_assert(kGroupsN % 2 == 0, "the buffers of fragments of B take turns");
 
  public:
@@ -232,56 +194,50 @@ class WarpProduct {
 
   /// Reads what the first instructions of a tile take.
   __device__ void start(double const* stage) {
-    read_b(stage, 0, 0, 0);
+    read_b(stage, 0, 0);
 #pragma unroll
-    for (int q = 0; q < kGroupsM; ++q) read_a(stage, 0, q);
+    for (int q = 0; q < kGroupsM; ++q) read_a(stage, q);
   }
 
   /// Multiplies a stage, but for its last columns. The first fragments have been read.
   __device__ __forceinline__ void multiply_first(double const* stage) {
 #pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
+    for (int i = 0; i + 1 < kGroupsN; ++i) {
+      read_b(stage, i + 1, (i + 1) % 2);
 #pragma unroll
-      for (int i = 0; i + 1 < kGroupsN; ++i) {
-        read_b(stage, step, i + 1, (i + 1) % 2);
-#pragma unroll
-        for (int q = 0; q < kGroupsM; ++q) multiply(i, q);
-      }
-      if (step + 1 < kSteps) multiply_last(stage, true, step + 1);
+      for (int q = 0; q < kGroupsM; ++q) multiply(i, q);
     }
   }
   /// The last columns; reads the first fragments of the next stage, if there is one.
-  __device__ __forceinline__ void multiply_last(double const* next, bool has_next, int step = 0) {
-    if (has_next) read_b(next, step, 0, 0);
+  __device__ __forceinline__ void multiply_last(double const* next, bool has_next) {
+    if (has_next) read_b(next, 0, 0);
 #pragma unroll
     for (int q = 0; q < kGroupsM; ++q) {
       multiply(kGroupsN - 1, q);
-      if (has_next) read_a(next, step, q);
+      if (has_next) read_a(next, q);
     }
   }
 
-  /// Stores the accumulators for the cluster that has the end of the tile.
-  __device__ void store_partials(Plan const& plan, int cluster, int rank) const {
-    int const block = cluster * kConfig.cluster + rank;
+  /// Stores the accumulators for the block that has the end of the tile.
+  __device__ void store_partials(Plan const& plan, int block) const {
     double2* const to = partials(plan, block);
     for_accumulators([&](int at, double x, double y) { to[at * 32] = double2{x, y}; }, *this);
     __syncwarp();  // all partials are written
     if (lane_ == 0) ptx::red_add_release_gpu(plan.is_ready + block, 1U << warp_);
   }
 
-  /// Adds those of the clusters that have the stages of the tile before this one's.
-  __device__ void fix_up(Plan const& plan, int cluster, int rank, int tile) {
-    int other = cluster;
+  /// Adds those of the blocks that have the stages of the tile before this one's.
+  __device__ void fix_up(Plan const& plan, int block, int tile) {
+    int other = block;
     do {
       --other;
-      int const block = other * kConfig.cluster + rank;
-      unsigned* const is_ready = plan.is_ready + block;
+      unsigned* const is_ready = plan.is_ready + other;
       if (lane_ == 0) {
         while ((ptx::load_acquire_gpu(is_ready) >> warp_ & 1U) == 0) {
         }
       }
       __syncwarp();  // the partials are there
-      double2 const* const from = partials(plan, block);
+      double2 const* const from = partials(plan, other);
       for_accumulators(
           [&](int at, double& x, double& y) {
             double2 const partial = from[at * 32];
@@ -291,7 +247,7 @@ class WarpProduct {
           *this);
       __syncwarp();  // all have read them
       if (lane_ == 0) ptx::red_add_relaxed_gpu(is_ready, 0U - (1U << warp_));
-    } while (plan.first_of<kConfig.cluster>(other) > tile * plan.stages);
+    } while (plan.first_of(other) > tile * plan.stages);
   }
 
   /// Updates C, where the tile lies inside of it and its rows are aligned to 16 bytes, by tensor
@@ -358,20 +314,20 @@ class WarpProduct {
   }
 
  private:
-  __device__ __forceinline__ void read_a(double const* stage, int step, int q) {
+  __device__ __forceinline__ void read_a(double const* stage, int q) {
 #pragma unroll
-    for (int d = 0; d < kDeep; ++d) {
+    for (int d = 0; d < 2; ++d) {
       double values[2][2];
-      a_.read(stage, group_m_ + q, step * kDeep + d, values);
+      a_.read(stage, group_m_ + q, d, values);
 #pragma unroll
       for (int i = 0; i < 4; ++i) for_a_[q][i / 2][2 * d + i % 2] = values[i / 2][i % 2];
     }
   }
-  __device__ __forceinline__ void read_b(double const* stage, int step, int i, int buffer) {
+  __device__ __forceinline__ void read_b(double const* stage, int i, int buffer) {
 #pragma unroll
-    for (int d = 0; d < kDeep; ++d) {
+    for (int d = 0; d < 2; ++d) {
       double values[2][2];
-      b_.read(stage + kSideA, group_n_ + i, step * kDeep + d, values);
+      b_.read(stage + kBM * kBK, group_n_ + i, d, values);
 #pragma unroll
       for (int j = 0; j < 4; ++j) for_b_[buffer][4 * d + j] = values[j % 2][j / 2];
     }
@@ -380,22 +336,7 @@ class WarpProduct {
   __device__ __forceinline__ void multiply(int i, int q) {
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
-      multiply_add(accumulators_[i][q][e], for_b_[i % 2], for_a_[q][e]);
-    }
-  }
-
-  __device__ static __forceinline__ void multiply_add(double (&sums)[4],
-                                                      double const (&x)[4 * kDeep],
-                                                      double const (&y)[2 * kDeep]) {
-    if constexpr (kConfig.depth == 16) {
-      ptx::mma_m16n8k16_f64(sums, x, y);
-    } else if constexpr (kConfig.depth == 8) {
-      ptx::mma_m16n8k8_f64(sums, x, y);
-    } else {
-#pragma unroll
-      for (int s = 0; s < 2; ++s) {
-        ptx::mma_m16n8k4_f64(sums, {x[2 * s], x[2 * s + 1]}, {y[s]});
-      }
+      ptx::mma_m16n8k16_f64(accumulators_[i][q][e], for_b_[i % 2], for_a_[q][e]);
     }
   }
 
@@ -430,16 +371,16 @@ class WarpProduct {
   int warp_, lane_, group_m_, group_n_;
   ReaderA a_;
   ReaderB b_;
-  double for_a_[kGroupsM][2][2 * kDeep];
-  double for_b_[2][4 * kDeep];
+  double for_a_[kGroupsM][2][4];
+  double for_b_[2][8];
   double accumulators_[kGroupsN][kGroupsM][2][4] = {};
 };
 
 /// One thread.
-template <DmmaConfig kConfig>
-__device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Runs<kConfig> runs,
-                        int rank, double* stages, Barriers<kConfig>& barriers) {
-  Turn<kConfig.stages> turn;
+template <bool kAlongA, bool kAlongB>
+__device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Runs runs, double* stages,
+                        Barriers& barriers) {
+  Turn<kStages> turn;
   Run run;
 #pragma unroll 1
   while (runs.next(run)) {
@@ -448,42 +389,28 @@ __device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Runs<k
     for (int t = run.first; t < run.first + run.count; ++t, turn.advance()) {
       double* const stage = stages + turn.stage * kStage;
       ptx::MBarrier* const full = &barriers.full[turn.stage];
-      if constexpr (kConfig.cluster > 1) {
-        ptx::mbarrier_wait_cluster(&barriers.empty[turn.stage], turn.parity ^ 1U);
-      } else {
-        ptx::mbarrier_wait(&barriers.empty[turn.stage], turn.parity ^ 1U);
-      }
+      ptx::mbarrier_wait(&barriers.empty[turn.stage], turn.parity ^ 1U);
       ptx::mbarrier_arrive_expect_tx(full, kStage * sizeof(double));
-      OperandStage<!kConfig.transpose_a>::load(stage, a, corner.row + rank * kBM, t * kBK, full);
-      OperandStage<kConfig.transpose_b>::template load<kConfig.cluster>(
-          stage + kBM * kBK, b, corner.col, t * kBK, full, rank);
+      OperandStage<kAlongA>::load(stage, a, corner.row, t * kBK, full);
+      OperandStage<kAlongB>::load(stage + kBM * kBK, b, corner.col, t * kBK, full);
     }
   }
 }
 
-/// Eight warps.
-template <DmmaConfig kConfig>
+/// Eight warps. `c`: used where rows of C are aligned.
+template <bool kAlongA, bool kAlongB>
 __device__ __forceinline__ void consume(Operands<double> const& p, Plan const& plan,
-                                        ptx::TensorMap const& c, Runs<kConfig> runs, int cluster,
-                                        int rank, bool c_is_aligned, double* stages,
-                                        Barriers<kConfig>& barriers) {
-  constexpr int kLead = 1;  // named barrier: the second group of warps may start
+                                        ptx::TensorMap const& c, Runs runs, int block,
+                                        bool c_is_aligned, double* stages, Barriers& barriers) {
   int const warp = static_cast<int>(threadIdx.x) / 32;
   int const lane = static_cast<int>(threadIdx.x) % 32;
-  bool const is_second = warp >= kWarps / 2;
-  int lead = kConfig.lead;
-  Turn<kConfig.stages> turn;
+  Turn<kStages> turn;
   Run run;
 #pragma unroll 1
   while (runs.next(run)) {
-    WarpProduct<kConfig> product{warp, lane};
-    Corner corner = runs.corner(run.tile);
-    corner.row += rank * kBM;
+    WarpProduct<kAlongA, kAlongB> product{warp, lane};
+    Corner const corner = runs.corner(run.tile);
     if (p.beta != 0) product.prefetch(p, corner);
-    if (is_second && lead > 0) {
-      ptx::bar_sync(kLead, kThreads);
-      lead = 0;
-    }
     if (run.count > 0) {
       ptx::mbarrier_wait(&barriers.full[turn.stage], turn.parity);
       product.start(stages + turn.stage * kStage);
@@ -497,26 +424,15 @@ __device__ __forceinline__ void consume(Operands<double> const& p, Plan const& p
       if (has_next) ptx::mbarrier_wait(&barriers.full[turn.stage], turn.parity);
       product.multiply_last(stages + turn.stage * kStage, has_next);
       __syncwarp();  // all lanes have read the stage
-      if constexpr (kConfig.cluster > 1) {
-        if (lane < kConfig.cluster) {
-          ptx::mbarrier_arrive_cluster(&barriers.empty[stage], static_cast<unsigned>(lane));
-        }
-      } else {
-        if (lane == 0) ptx::mbarrier_arrive(&barriers.empty[stage]);
-      }
-      if (lead > 0 && --lead == 0) ptx::bar_arrive(kLead, kThreads);
-    }
-    if (lead > 0) {  // a short run
-      ptx::bar_arrive(kLead, kThreads);
-      lead = 0;
+      if (lane == 0) ptx::mbarrier_arrive(&barriers.empty[stage]);
     }
     if (run.first + run.count < plan.stages) {
-      product.store_partials(plan, cluster, rank);
+      product.store_partials(plan, block);
       continue;
     }
-    if (run.first > 0) product.fix_up(plan, cluster, rank, run.tile);
+    if (run.first > 0) product.fix_up(plan, block, run.tile);
     if (c_is_aligned && corner.row + kBM <= p.m && corner.col + kBN <= p.n) {
-      product.write(p, c, corner, stages + kConfig.stages * kStage + warp * kStaged);
+      product.write(p, c, corner, stages + kStages * kStage + warp * kStaged);
     } else {
       product.write_guarded(p, corner);
     }
@@ -524,66 +440,28 @@ __device__ __forceinline__ void consume(Operands<double> const& p, Plan const& p
   ptx::bulk_wait<0>();
 }
 
-/// The number by which a cluster takes its work; then its barriers are ready, too.
-template <DmmaConfig kConfig>
-__device__ int number_of_cluster(Plan const& plan) {
-  if constexpr (kConfig.cluster == 1) {
-    int const block = simt_tiles::number_of_block(plan);
-    __syncthreads();  // the barriers are ready
-    return block;
-  } else {
-    QUAD_SHARED(unsigned, number);
-    unsigned const clusters = gridDim.x / kConfig.cluster;
-    if (threadIdx.x == 0 && ptx::cluster_rank() == 0) {
-      number = blockIdx.x / kConfig.cluster;
-      if (plan.split > 0) {
-        // See number_of_block().
-        number = ptx::atomic_add_relaxed_gpu(plan.started, 1U);
-        if (number == clusters - 1) ptx::store_relaxed_gpu(plan.started, 0U);
-      }
-    }
-    ptx::cluster_arrive();
-    ptx::cluster_wait();  // the barriers of all blocks are ready, number is written
-    return static_cast<int>(*ptx::cluster_map(&number, 0));
-  }
-}
-
-/// A configuration as a type: nvcc cannot name a kernel by a value of a class.
-template <DmmaConfig kConfigOfTile>
-struct DmmaTile {
-  static constexpr DmmaConfig kConfig = kConfigOfTile;
-};
-
-template <class Tile>
+template <bool kAlongA, bool kAlongB>
 __global__ void __launch_bounds__(kBlockThreads, 1)
     gemm_dmma_kernel(const __grid_constant__ ptx::TensorMap a,
                      const __grid_constant__ ptx::TensorMap b,
                      const __grid_constant__ ptx::TensorMap c, Operands<double> p, Plan plan,
                      bool c_is_aligned) {
-  constexpr DmmaConfig kConfig = Tile::kConfig;
   QUAD_DYNAMIC_SHARED(double, stages);
-  auto& barriers =
-      *reinterpret_cast<Barriers<kConfig>*>(stages + kConfig.stages * kStage + kWarps * kStaged);
-  int const rank = kConfig.cluster > 1 ? static_cast<int>(ptx::cluster_rank()) : 0;
-  if (threadIdx.x == 0) barriers.init(1, kWarps * kConfig.cluster);
-  int const cluster = number_of_cluster<kConfig>(plan);
-  Runs<kConfig> runs{plan, cluster};
+  auto& barriers = *reinterpret_cast<Barriers*>(stages + kStages * kStage + kWarps * kStaged);
+  if (threadIdx.x == 0) barriers.init(1, kWarps);
+  int const block = simt_tiles::number_of_block(plan);
+  Runs runs{plan, block};
+  __syncthreads();  // the barriers are ready
   if (threadIdx.x >= kThreads) {
     ptx::setmaxnreg_dec<24>();
     if (threadIdx.x == kThreads) {
       ptx::tensor_map_prefetch(a);
       ptx::tensor_map_prefetch(b);
-      produce<kConfig>(a, b, runs, rank, stages, barriers);
+      produce<kAlongA, kAlongB>(a, b, runs, stages, barriers);
     }
-    __syncwarp();
   } else {
     ptx::setmaxnreg_inc<240>();
-    consume<kConfig>(p, plan, c, runs, cluster, rank, c_is_aligned, stages, barriers);
-  }
-  if constexpr (kConfig.cluster > 1) {
-    // The other block arrives at barriers of this one until it ends.
-    ptx::cluster_arrive();
-    ptx::cluster_wait();
+    consume<kAlongA, kAlongB>(p, plan, c, runs, block, c_is_aligned, stages, barriers);
   }
 }
 
@@ -639,44 +517,35 @@ ptx::TensorMap map_of(device::MatrixView const& x, int box_rows) {
 /// Splits tiles along k where that takes less time than a last wave that is not full: those of that
 /// wave alone, among many blocks each where they are few, or with another wave, which then share
 /// less of A and B in L2.
-template <DmmaConfig kConfig>
-Plan plan_of(Operands<double> const& p, device::Span<float> scratch, int blocks) {
-  int const clusters = blocks / kConfig.cluster;
+Plan plan_of(Operands<double> const& p, device::Span<float> scratch, int multiprocessors) {
   // In stages: partials of a block through the L2 cache, there and back.
   constexpr double kStore = 4, kAdd = 1.3;
   Plan plan{};
-  plan.tiles_m = divide_up(p.m, kConfig.cluster * kBM);
+  plan.tiles_m = divide_up(p.m, kBM);
   plan.tiles_n = divide_up(p.n, kBN);
   plan.tiles = plan.tiles_m * plan.tiles_n;
   plan.stages = divide_up(p.k, kBK);
-  int const waves = plan.tiles / clusters, rest = plan.tiles % clusters;
+  int const waves = plan.tiles / multiprocessors, rest = plan.tiles % multiprocessors;
   if (rest == 0) return plan;
   double time = static_cast<double>(waves + 1) * plan.stages;
   for (int wave = 0; wave <= std::min(waves, 1); ++wave) {
-    int const split = rest + wave * clusters;
-    double const blocks_of_a_tile = static_cast<double>(clusters) / split;
+    int const split = rest + wave * multiprocessors;
+    double const blocks_of_a_tile = static_cast<double>(multiprocessors) / split;
     double const split_time = (waves - wave + 1 / blocks_of_a_tile) * plan.stages + kStore +
                               kAdd * (blocks_of_a_tile + 1);
-    if (split_time < time && simt_tiles::split_tiles(plan, split, scratch, blocks)) {
+    if (split_time < time && simt_tiles::split_tiles(plan, split, scratch, multiprocessors)) {
       time = split_time;
     }
   }
   return plan;
 }
 
-template <DmmaConfig kConfig>
+template <bool kAlongA, bool kAlongB>
 void launch_as(Problem const& problem, device::StreamView stream) {
-  if (problem.m() == 0 || problem.n() == 0) return;
-  std::size_t const bytes = scratch_bytes(problem, stream.facts());
-  bool const copies = copied_bytes(problem.a) + copied_bytes(problem.b) > 0;
-  QUAD_REQUIRE(!copies || problem.scratch_bytes >= bytes,
-               "gemm/dmma: needs " + std::to_string(bytes) +
-                   " bytes of scratch memory where rows are not aligned to 16 bytes");
   auto const p = operands<double>(problem);
   int const multiprocessors = stream.facts().multiprocessors;
-  Plan const plan = plan_of<kConfig>(p, simt_tiles::scratch_of(problem), multiprocessors);
-  int const clusters = multiprocessors / kConfig.cluster;
-  int const blocks = kConfig.cluster * (plan.split > 0 ? clusters : std::min(plan.tiles, clusters));
+  Plan const plan = plan_of(p, simt_tiles::scratch_of(problem), multiprocessors);
+  int const blocks = plan.split > 0 ? multiprocessors : std::min(plan.tiles, multiprocessors);
   auto* free =
       static_cast<std::byte*>(problem.scratch) + simt_tiles::scratch_bytes(problem, stream.facts());
   device::MatrixView a = aligned(problem.a, free, stream);
@@ -686,77 +555,43 @@ void launch_as(Problem const& problem, device::StreamView stream) {
     auto const address = reinterpret_cast<std::uintptr_t>(p.c) / 16 * 16;
     a = b = {reinterpret_cast<void*>(address), core::DataType::f64, 1, 1, 2};
   }
-  using StageA = OperandStage<!kConfig.transpose_a>;
-  using StageB = OperandStage<kConfig.transpose_b>;
-  LaunchShape const shape{.grid = dim3(static_cast<unsigned>(blocks)),
-                          .block = dim3(kBlockThreads),
-                          .shared_bytes = kSharedBytes<kConfig>,
-                          .cluster = dim3(kConfig.cluster)};
   bool const c_is_aligned = is_aligned(problem.c);
-  ptx::TensorMap const map_a = map_of(a, StageA::box_rows(1));
-  QUAD_LAUNCH(gemm_dmma_kernel<DmmaTile<kConfig>>, shape, stream, map_a,
-              map_of(b, StageB::box_rows(kConfig.cluster)),
+  ptx::TensorMap const map_a = map_of(a, OperandStage<kAlongA>::kBoxRows);
+  QUAD_LAUNCH((gemm_dmma_kernel<kAlongA, kAlongB>), dim3(static_cast<unsigned>(blocks)),
+              dim3(kBlockThreads), kSharedBytes, stream, map_a,
+              map_of(b, OperandStage<kAlongB>::kBoxRows),
               c_is_aligned ? map_of(problem.c, kGroupsM * kGroup) : map_a, p, plan, c_is_aligned);
 }
 
-/// The kernel for the layout of the problem.
-template <DmmaConfig kConfig>
 void launch(Problem const& problem, device::StreamView stream) {
-  constexpr auto with = [](bool transpose_a, bool transpose_b) {
-    DmmaConfig config = kConfig;
-    config.transpose_a = transpose_a;
-    config.transpose_b = transpose_b;
-    return config;
-  };
+  if (problem.m() == 0 || problem.n() == 0) return;
+  std::size_t const bytes = scratch_bytes(problem, stream.facts());
+  bool const copies = copied_bytes(problem.a) + copied_bytes(problem.b) > 0;
+  QUAD_REQUIRE(!copies || problem.scratch_bytes >= bytes,
+               "gemm/dmma: needs " + std::to_string(bytes) +
+                   " bytes of scratch memory where rows are not aligned to 16 bytes");
   if (problem.transpose_a) {
-    if (problem.transpose_b) return launch_as<with(true, true)>(problem, stream);
-    return launch_as<with(true, false)>(problem, stream);
+    if (problem.transpose_b) return launch_as<false, true>(problem, stream);
+    return launch_as<false, false>(problem, stream);
   }
-  if (problem.transpose_b) return launch_as<with(false, true)>(problem, stream);
-  launch_as<kConfig>(problem, stream);
+  if (problem.transpose_b) return launch_as<true, true>(problem, stream);
+  launch_as<true, false>(problem, stream);
 }
 
 #endif  // QUAD_KERNELS
 
-constexpr VariantInfo row(std::string_view name, int preference, std::string_view summary,
-                          Layouts layouts = {Layout::nn}) {
-  return {.name = name,
-          .where = Where::cuda,
-          .types = {core::DataType::f64},
-          // Half a tile each way, because places in the order of tiles go up to twice their number.
-          .needs = {.compute_capability = 90,
-                    .layouts = layouts,
-                    .most_extent = kMostCudaExtent,
-                    .tile = {64, 64}},
-          .preference = preference,
-          .source = "own",
-          .summary = summary};
-}
-
-constexpr DmmaConfig kDeep{};
-constexpr DmmaConfig kK8{.depth = 8};
-constexpr DmmaConfig kTogether{.lead = 0};
-constexpr DmmaConfig kPairs{.cluster = 2};
-
 }  // namespace
 
 extern constinit Variant<Problem> const dmma{
-    row("dmma", 40, "tensor cores, fed by tensor copies of a producer warp", {}),
-    QUAD_KERNEL_LAUNCH(launch<kDeep>),
-    {.scratch_bytes = scratch_bytes}};
-
-extern constinit Variant<Problem> const dmma_k8{row("dmma_k8", 0, "dmma with m16n8k8"),
-                                                QUAD_KERNEL_LAUNCH(launch_as<kK8>),
-                                                {.scratch_bytes = scratch_bytes}};
-
-extern constinit Variant<Problem> const dmma_together{
-    row("dmma_together", 0, "dmma with all warps at the same stage"),
-    QUAD_KERNEL_LAUNCH(launch_as<kTogether>),
-    {.scratch_bytes = scratch_bytes}};
-
-extern constinit Variant<Problem> const dmma_pairs{
-    row("dmma_pairs", 0, "dmma by clusters of two blocks that share copies of B"),
-    QUAD_KERNEL_LAUNCH(launch_as<kPairs>),
+    {.name = "dmma",
+     .where = Where::cuda,
+     .types = {core::DataType::f64},
+     // Half a tile each way, because places in the order of tiles go up to twice their number.
+     .needs = {.compute_capability = 90, .most_extent = kMostCudaExtent, .tile = {64, 64}},
+     .preference = 40,
+     .source = "own",
+     .summary = "tensor cores, fed by tensor copies of a producer warp"},
+    QUAD_KERNEL_LAUNCH(launch),
     {.scratch_bytes = scratch_bytes}};
 
 }  // namespace quadrille::kernels::gemm

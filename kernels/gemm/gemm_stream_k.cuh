@@ -37,12 +37,10 @@ struct Plan {
   unsigned* is_ready;  ///< whether they are complete, for each block; 0 between launches
   unsigned* started;   ///< blocks that have started, while some have not; 0 between launches
 
-  /// The first stage of this block, counted over all stages of the tiles that are split. A cluster
-  /// takes work as one block.
-  template <int kCluster = 1>
+  /// The first stage of this block, counted over all stages of the tiles that are split.
   __device__ int first_of(int block) const {
     int const all = split * stages;
-    int const blocks = static_cast<int>(gridDim.x) / kCluster;
+    int const blocks = static_cast<int>(gridDim.x);
     return all / blocks * block + min(block, all % blocks);
   }
 };
@@ -63,13 +61,13 @@ __device__ inline int number_of_block(Plan const& plan) {
 /// The runs of this block. Of the tiles that it shares with others, it starts with the one whose
 /// end another block has, and finishes with the one whose end it has itself: by then the others
 /// have long stored their partials.
-template <class Tile, int kCluster = 1>
+template <class Tile>
 class SplitRuns {
  public:
   __device__ SplitRuns(Plan const& plan, int block)
       : plan_{plan},
-        begin_{plan.first_of<kCluster>(block)},
-        end_{plan.first_of<kCluster>(block + 1)},
+        begin_{plan.first_of(block)},
+        end_{plan.first_of(block + 1)},
         whole_{plan.split + block} {}
 
   __device__ Corner corner(int tile) const {
@@ -86,7 +84,7 @@ class SplitRuns {
     }
     if (whole_ >= plan_.tiles) return false;
     run = {whole_, 0, plan_.stages};
-    whole_ += static_cast<int>(gridDim.x) / kCluster;
+    whole_ += static_cast<int>(gridDim.x);
     return true;
   }
 
