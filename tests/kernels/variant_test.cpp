@@ -395,7 +395,7 @@ struct Gemm {
     Problem halved = problem;
     halved.alpha = 0.5;
     Problem configured = problem;  // as no tunable kernel is
-    configured.configuration = Configuration{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    configured.configuration = Configuration{1, 1, 1, 1, 1};
     return {problem, halved, configured};
   }
 };
