@@ -380,21 +380,13 @@ class WarpProduct {
 template <bool kAlongA, bool kAlongB>
 __device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Runs runs, double* stages,
                         Barriers& barriers) {
-  Turn<kStages> turn;
-  Run run;
-#pragma unroll 1
-  while (runs.next(run)) {
-    Corner const corner = runs.corner(run.tile);
-#pragma unroll 1
-    for (int t = run.first; t < run.first + run.count; ++t, turn.advance()) {
-      double* const stage = stages + turn.stage * kStage;
-      ptx::MBarrier* const full = &barriers.full[turn.stage];
-      ptx::mbarrier_wait(&barriers.empty[turn.stage], turn.parity ^ 1U);
-      ptx::mbarrier_arrive_expect_tx(full, kStage * sizeof(double));
-      OperandStage<kAlongA>::load(stage, a, corner.row, t * kBK, full);
-      OperandStage<kAlongB>::load(stage + kBM * kBK, b, corner.col, t * kBK, full);
-    }
-  }
+  simt_tiles::fill_stages(barriers, runs, kStage * sizeof(double),
+                          [&](int number, Corner corner, int t, ptx::MBarrier* full) {
+                            double* const stage = stages + number * kStage;
+                            OperandStage<kAlongA>::load(stage, a, corner.row, t * kBK, full);
+                            OperandStage<kAlongB>::load(stage + kBM * kBK, b, corner.col, t * kBK,
+                                                        full);
+                          });
 }
 
 /// Eight warps. `c`: used where rows of C are aligned.

@@ -51,22 +51,13 @@ constexpr std::size_t kSharedBytes = kStages * (kStage * sizeof(float) + 2 * siz
 /// One thread.
 __device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, SplitRuns<Large> runs,
                         float* stages, StageBarriers<kStages>& barriers) {
-  Turn<kStages> turn;
-  Run run;
-#pragma unroll 1
-  while (runs.next(run)) {
-    Corner const corner = runs.corner(run.tile);
-#pragma unroll 1
-    for (int t = run.first; t < run.first + run.count; ++t, turn.advance()) {
-      float* const stage = stages + turn.stage * kStage;
-      ptx::MBarrier* const full = &barriers.full[turn.stage];
-      ptx::mbarrier_wait(&barriers.empty[turn.stage], turn.parity ^ 1U);
-      ptx::mbarrier_arrive_expect_tx(full, kStage * sizeof(float));
-      ptx::tensor_load(stage, a, corner.row, t * kBK, full);
-      ptx::tensor_load(stage + kBox, b, t * kBK, corner.col, full);
-      ptx::tensor_load(stage + 2 * kBox, b, t * kBK, corner.col + kSide, full);
-    }
-  }
+  fill_stages(barriers, runs, kStage * sizeof(float),
+              [&](int number, Corner corner, int t, ptx::MBarrier* full) {
+                float* const stage = stages + number * kStage;
+                ptx::tensor_load(stage, a, corner.row, t * kBK, full);
+                ptx::tensor_load(stage + kBox, b, t * kBK, corner.col, full);
+                ptx::tensor_load(stage + 2 * kBox, b, t * kBK, corner.col + kSide, full);
+              });
 }
 
 /// What a thread reads of A for four k-iterations: its rows are 8 apart. One of B for each.

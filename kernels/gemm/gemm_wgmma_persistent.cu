@@ -20,8 +20,8 @@
 ///              below 2^31 - 1024. Where rows of C do not end with a piece of 16 bytes, warps store
 ///              them, because copies would write the whole piece
 /// Needs        sm_90a
-/// Launch       clusters of 2 blocks of 384 threads, 225 KiB of shared memory, one block per multiprocessor. Registers as in
-///              `wgmma_specialised`
+/// Launch       clusters of 2 blocks of 384 threads, up to 225 KiB of shared memory, one block per
+///              multiprocessor. Registers as in `wgmma_specialised`
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own
 #include "gemm/gemm_wgmma.cuh"
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     }
     if (threadIdx.x % 32 == 0) ptx::bulk_wait_read<0>();
   }
-  if constexpr (kConfig.cluster > 1) meet<Tile>();  // nobody copies to this block any more
+  meet<Tile>();  // nobody copies to this block any more
 }
 
 template <WgmmaConfig kConfig>
