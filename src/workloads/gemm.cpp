@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
@@ -43,13 +44,33 @@ core::DataType type_of_c(core::Case const& spec) {
   return spec.type;
 }
 
+/// Calls f(row, configuration as it was read) for each variant that `config` gives values, also where
+/// it does not take part. An error is the text for the user.
+template <class F>
+std::string for_configurations(core::Case const& spec, F const& f) {
+  for (core::NamedConfiguration const& named : core::configurations_of(spec)) {
+    auto const rows = gemm::variants();
+    auto const row = std::ranges::find(rows, named.variant, &kernels::VariantInfo::name);
+    if (row == rows.end() || named.configuration.empty()) continue;
+    if (row->tunable == nullptr) {
+      return fmt::format("{} has no parameters for config to set; leave it out", named.variant);
+    }
+    auto const read = kernels::parse_configuration(*row->tunable, named.configuration);
+    if (!read) return fmt::format("config of {}: {}", named.variant, read.why());
+    f(*row, *read);
+  }
+  return {};
+}
+
 std::string conflict(core::Case const& spec) {
   core::DataType const out = type_of_c(spec);
   bool const is_wider = core::size_of(spec.type) == 2 && out == core::DataType::f32;
-  if (out == spec.type || is_wider) return {};
-  return fmt::format("C of type = \"{0}\" is stored as {0}{1}; change out = \"{2}\"",
-                     core::to_text(spec.type), core::size_of(spec.type) == 2 ? " or f32" : "",
-                     core::to_text(out));
+  if (out != spec.type && !is_wider) {
+    return fmt::format("C of type = \"{0}\" is stored as {0}{1}; change out = \"{2}\"",
+                       core::to_text(spec.type), core::size_of(spec.type) == 2 ? " or f32" : "",
+                       core::to_text(out));
+  }
+  return for_configurations(spec, [](auto const&...) {});
 }
 
 /// C = alpha op(A) op(B) + beta C on every rank at once, each with data of its own.
@@ -71,20 +92,10 @@ class Gemm final : public measure::Workload {
     problem_.transpose_a = transposes_a();
     problem_.transpose_b = transposes_b();
     problem_.compute = case_.compute;
-    for (core::NamedConfiguration const& named : core::configurations_of(case_)) {
-      for (kernels::Variant<gemm::Problem> const& row : gemm::variants()) {
-        if (row.name != named.variant || named.configuration.empty()) continue;
-        if (row.tunable == nullptr) {
-          refusals_[&row] = "has no parameters for config to set";
-          continue;
-        }
-        auto const read = kernels::parse_configuration(*row.tunable, named.configuration);
-        if (read)
-          configurations_[&row] = *read;
-        else
-          refusals_[&row] = "cannot take config: " + read.why();
-      }
-    }
+    for_configurations(
+        case_, [&](kernels::VariantInfo const& row, kernels::Configuration const& configuration) {
+          configurations_[&row] = configuration;
+        });
   }
 
   measure::Description describe(measure::Selection const&) const override {
@@ -105,8 +116,6 @@ class Gemm final : public measure::Workload {
 
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const& device) const override {
-    auto const refused = refusals_.find(&variant);
-    if (refused != refusals_.end()) return refused->second;
     gemm::Problem const problem = configured(variant);
     std::string reason = row_of<gemm::Problem>(variant).unsupported_reason(problem);
     bool const is_ready = problem.configuration.is_empty() || variant.tunable->prepare == nullptr;
@@ -259,7 +268,6 @@ class Gemm final : public measure::Workload {
   int ranks_, rank_;
   gemm::Problem problem_;  // without memory before prepare()
   std::map<kernels::VariantInfo const*, kernels::Configuration> configurations_;
-  std::map<kernels::VariantInfo const*, std::string> refusals_;  ///< why `config` is none for it
   kernels::Variant<gemm::Problem> const* launched_ = nullptr;
   Product product_;
   device::Matrix a_, b_, c_, c0_;

@@ -75,6 +75,10 @@ def main():
         (GOOD, ["--device-map", "0,,1"], 2, ["device_map", "0,,1"]),
         (GOOD.replace("summa", "gemm").replace("panel = 16", 'config = "tund_tiles BM=1"'), [], 2,
          ["config", "tund_tiles", "tuned_tiles"]),
+        (GOOD.replace("summa", "gemm").replace("panel = 16", 'config = "tuned_tiles BM=big"'), [], 2,
+         ["config of tuned_tiles", "BM=big", "BM"]),
+        (GOOD.replace("summa", "gemm").replace("panel = 16", 'config = "naive BM=8"'), [], 2,
+         ["naive has no parameters"]),
         (GOOD.replace("summa", "gemm").replace("panel = 16", 'config = "; x"'), [], 2, ["config", "NAME=VALUE"]),
     ]
     # The launcher waits longer than the program works.
