@@ -28,6 +28,7 @@
 #ifdef QUADRILLE_CUDA_TOOLKIT
 #include "common/cublas.hpp"
 #include "common/cublaslt.hpp"
+#include "common/delay.hpp"
 #include "core/stats.hpp"
 #include "device/cuda/check.hpp"
 
@@ -79,7 +80,10 @@ constexpr double kBehind = 0.3;
 // shows once the one before it has left the device's mean.
 constexpr double kLaunches = 50;
 constexpr double kLeastRowSeconds = 10e-3, kMostRowSeconds = 0.1;
-constexpr double kLeastLaunches = 3;
+// As many as a device's queue takes while it waits for the host to enqueue them: short products would
+// show the time of their launches.
+constexpr double kLeastLaunches = 3, kMostLaunches = 500;
+constexpr double kMostHeadStartSeconds = 5e-3;
 
 /// Calls a function of cuBLASLt and ends the job when it fails.
 #define QUAD_CUBLASLT(name, ...) \
@@ -337,7 +341,9 @@ std::size_t fastest(std::size_t candidates, std::function<bool(std::size_t)> con
   auto const spent = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   device::Event begin{stream.device()}, end{stream.device()};
   auto const time = [&](std::size_t candidate, int launches) {
+    double const enqueued = spent();
     for (int i = 0; i < launches; ++i) enqueue(candidate);
+    delay(std::min(2 * (spent() - enqueued), kMostHeadStartSeconds), stream);
     stream.record(begin);
     for (int i = 0; i < launches; ++i) enqueue(candidate);
     stream.record(end);
@@ -350,7 +356,7 @@ std::size_t fastest(std::size_t candidates, std::function<bool(std::size_t)> con
     if (!enqueue(i)) continue;  // loads its kernels, too
     double const once = time(i, 1);
     double const row = std::clamp(kLaunches * once, kLeastRowSeconds, kMostRowSeconds);
-    double const launches = std::max(kLeastLaunches, row / std::max(once, 1e-7));
+    double const launches = std::clamp(row / std::max(once, 1e-7), kLeastLaunches, kMostLaunches);
     tried.push_back({i, once, static_cast<int>(launches)});
   }
   double const least = std::ranges::min(tried, {}, &Tried::first_look).first_look;

@@ -29,23 +29,24 @@ class DeviceInstruments final : public Instruments {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
   }
-  void start() override {
+  void start(double head_start_s) override {
     start_ = now();
     marked_ = read_ = 0;
     if (timing_ != core::Timing::device) return;
-    kernels::delay(kHeadStartSeconds, stream_);
+    kernels::delay(head_start_s, stream_);
     stream_.record(begin_);
   }
   double stop() override {
     if (timing_ == core::Timing::device) stream_.record(end_);
-    double const launched = now() - start_;
+    enqueue_s_ = now() - start_;
     stream_.synchronize();
     switch (timing_) {
       case core::Timing::device: return end_.seconds_since(begin_);
-      case core::Timing::launch_only: return launched;
+      case core::Timing::launch_only: return enqueue_s_;
       default: return now() - start_;
     }
   }
+  double enqueue_seconds() override { return enqueue_s_; }
   void mark() override { stream_.record(marks_[marked_++ % marks_.size()]); }
   double lap() override {
     device::Event const& before = read_ == 0 ? begin_ : marks_[(read_ - 1) % marks_.size()];
@@ -61,13 +62,10 @@ class DeviceInstruments final : public Instruments {
   }
 
  private:
-  // On an idle device the clock would start at once, and the work when the host has launched it.
-  static constexpr double kHeadStartSeconds = 50e-6;
-
   device::Device& device_;
   device::StreamView stream_;
   core::Timing timing_;
-  double start_ = 0;
+  double start_ = 0, enqueue_s_ = 0;
   device::Event begin_, end_;
   // Those that wait, and the one before them.
   std::array<device::Event, kMostMarks + 1> marks_;
@@ -99,9 +97,19 @@ double Sampler::repetition(Line const& line, Leg leg) { return repetition(line, 
 
 double Sampler::repetition(Line const& line, Leg leg, std::int64_t executions) {
   clear_outputs(line);
-  instruments_.start();
+  instruments_.start(head_start(line, executions));
   enqueue(line, leg, 0, executions);
   return instruments_.stop() / static_cast<double>(executions);
+}
+
+/// Long enough for the host to enqueue a batch before its first execution begins, so that what short
+/// kernels take is their time and not that of their launches. Where ranks wait for each other, or an
+/// execution for the host, the same for all.
+double Sampler::head_start(Line const& line, std::int64_t executions) const {
+  double const usual = Instruments::kHeadStartSeconds;
+  if (executions == 1 || !is_alone()) return usual;
+  return std::clamp(kHeadStartFactor * line.enqueue_s * static_cast<double>(executions), usual,
+                    kMostHeadStartSeconds);
 }
 
 /// Ends with all ranks at a barrier and nothing on their streams.
@@ -178,6 +186,8 @@ void Sampler::warm_up_once(Line& line, std::int64_t i) {
                              ? 1
                              : executions_within(std::min(left, kChunkSeconds), line);
   double const seconds = repetition(line, Leg::overlapped, n);
+  double const enqueue_s = instruments_.enqueue_seconds() / static_cast<double>(n);
+  line.enqueue_s = line.warmup.empty() ? enqueue_s : std::min(line.enqueue_s, enqueue_s);
   if (line.warmup.size() == kLatestWarmups) line.warmup.erase(line.warmup.begin());
   line.warmup.push_back(seconds);
   line.warmups += n;
@@ -268,7 +278,7 @@ void Sampler::sustain(Line& line, std::size_t leg) {
     return sum;
   };
   clear_outputs(line);
-  instruments_.start();
+  instruments_.start(Instruments::kHeadStartSeconds);
   std::size_t marks = 0;
   double spent = 0;
   double longest = 0;

@@ -19,9 +19,13 @@ class Instruments {
   /// The host's clock, in seconds since some moment.
   virtual double now() = 0;
   /// Before the first execution of a repetition is enqueued, and behind the last; stop() waits for
-  /// all of it and returns the seconds between.
-  virtual void start() = 0;
+  /// all of it and returns the seconds between. By a device's clock the work begins so long after
+  /// start(): on an idle device its time would be that of the launches.
+  virtual void start(double head_start_s) = 0;
   virtual double stop() = 0;
+  static constexpr double kHeadStartSeconds = 50e-6;
+  /// Between the last start() and stop(), on the host: what enqueueing took.
+  virtual double enqueue_seconds() = 0;
   /// For executions without a pause, behind start(): marks the end of what is enqueued. lap() waits
   /// for the oldest mark that it has not returned for; the seconds since the one before, or since
   /// start(). At most kMostMarks may wait so.
@@ -44,6 +48,7 @@ struct Line {
   std::vector<Leg> legs{Leg::overlapped};  ///< overlapped is the last
   std::int64_t batch = 1;                  ///< executions that a sample is the mean of
   std::int64_t buffer_sets = 1;            ///< that a batch rotates over
+  double enqueue_s = 0;                    ///< of an execution on this host; 0: not known
   std::vector<double> warmup;              ///< the latest untimed, seconds of an execution, as are
   std::vector<std::vector<double>> seconds;  ///< [leg][repetition]
   std::int64_t warmups = 0;                  ///< untimed executions, and their seconds, by the rank
@@ -104,6 +109,9 @@ class Sampler {
   static constexpr std::int64_t kAutomaticBatch = 100;
   // Untimed executions that tell how long one takes; the first are slower.
   static constexpr std::size_t kLatestWarmups = 31;
+  // A host is at times slower than it was in the warm-up. And a device is not to wait for long where
+  // its queue, not the host, decides when the last launch is enqueued.
+  static constexpr double kHeadStartFactor = 2, kMostHeadStartSeconds = 5e-3;
   // Buffers that a cold batch rotates over, in last-level caches.
   static constexpr double kColdCaches = 3;
 
@@ -115,6 +123,7 @@ class Sampler {
   double limited(Line& line, Leg leg, std::string_view step);
   void warm_up_once(Line& line, std::int64_t i);
   bool is_alone() const;
+  double head_start(Line const& line, std::int64_t executions) const;
   std::int64_t executions_within(double seconds, Line const& line) const;
   void choose_batch(Line& line) const;
   void clear_outputs(Line const& line);

@@ -53,6 +53,8 @@ struct Script {
   std::vector<std::string> calls;   ///< "prepare 2", "reset a", "run a", "run a serial", "validate"
   std::vector<std::string> timing;  ///< "start", "stop", "mark", "lap"
   std::vector<int> ran;             ///< set of each execution
+  double enqueue_s = 0;             ///< of a repetition on the host
+  std::vector<double> head_starts;  ///< of the repetitions
 
   /// The executions alone.
   std::vector<std::string> runs() const {
@@ -147,14 +149,16 @@ class FakeInstruments final : public measure::Instruments {
  public:
   explicit FakeInstruments(Script& script) : script_{script} {}
   double now() override { return script_.now; }
-  void start() override {
+  void start(double head_start_s) override {
     script_.timing.emplace_back("start");
+    script_.head_starts.push_back(head_start_s);
     started_ = script_.now;
   }
   double stop() override {
     script_.timing.emplace_back("stop");
     return script_.now - started_;
   }
+  double enqueue_seconds() override { return script_.enqueue_s; }
   void mark() override {
     script_.timing.emplace_back("mark");
     marks_.push_back(script_.now);

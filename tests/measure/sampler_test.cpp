@@ -72,6 +72,37 @@ TEST(Repetition, ResetsThenTimesTheExecutionsOfTheBatch) {
   EXPECT_EQ(rig.script.timing, (Names{"start", "stop"}));
 }
 
+/// Seconds that a batch of ten waits for the host, which takes so long to enqueue one.
+double head_start_of_ten(Rig& rig, double enqueue_s) {
+  rig.spec.warmup = {.count = 3, .seconds = 0};
+  rig.script.enqueue_s = enqueue_s;
+  Sampler sampler = rig.sampler();
+  sampler.warm_up(rig.lines);
+  rig.lines[0].batch = 10;
+  sampler.repetition(rig.lines[0], Leg::overlapped);
+  EXPECT_EQ(rig.script.head_starts.front(), Instruments::kHeadStartSeconds) << "of one";
+  return rig.script.head_starts.back();
+}
+
+TEST(HeadStart, LastsUntilABatchIsEnqueued) {
+  Rig rig;
+  EXPECT_DOUBLE_EQ(head_start_of_ten(rig, 1e-4), Sampler::kHeadStartFactor * 10 * 1e-4);
+}
+
+TEST(HeadStart, HasBounds) {
+  Rig fast, slow;
+  EXPECT_EQ(head_start_of_ten(fast, 1e-9), Instruments::kHeadStartSeconds);
+  EXPECT_EQ(head_start_of_ten(slow, 1), Sampler::kMostHeadStartSeconds);
+}
+
+TEST(HeadStart, IsTheSameForRanksThatWaitForEachOther) {
+  Rig rig;
+  rig.script.description.traits.communicates = true;
+  double const alone = Sampler::kHeadStartFactor * 10 * 1e-4;
+  EXPECT_DOUBLE_EQ(head_start_of_ten(rig, 1e-4),
+                   world().size() == 1 ? alone : Instruments::kHeadStartSeconds);
+}
+
 TEST(WarmUp, RunsAsOftenAsTheCaseSays) {
   Rig rig;
   rig.spec.warmup = {.count = 3, .seconds = 0};
@@ -670,7 +701,7 @@ TEST(Timing, InstrumentsTimeWhatTheStreamDoes) {
   constexpr double kSeconds = 0.02;
   auto const seconds = [&](core::Timing timing) {
     std::unique_ptr<Instruments> const instruments = make_instruments(world(), timing);
-    instruments->start();
+    instruments->start(Instruments::kHeadStartSeconds);
     world().stream().run([&] {
       auto const end = std::chrono::steady_clock::now() + std::chrono::duration<double>{kSeconds};
       while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
@@ -685,11 +716,24 @@ TEST(Timing, InstrumentsTimeWhatTheStreamDoes) {
   EXPECT_LT(seconds(core::Timing::launch_only), kSeconds + 1);
 }
 
+TEST(Timing, ADevicesClockBeginsBehindTheHeadStart) {
+  constexpr double kSeconds = 0.2;
+  std::unique_ptr<Instruments> const instruments = make_instruments(world(), core::Timing::device);
+  auto const begin = std::chrono::steady_clock::now();
+  instruments->start(kSeconds);
+  double const measured = instruments->stop();
+  std::chrono::duration<double> const all = std::chrono::steady_clock::now() - begin;
+
+  EXPECT_GE(all.count(), kSeconds);
+  EXPECT_LT(measured, kSeconds / 2);
+  EXPECT_LT(instruments->enqueue_seconds(), kSeconds / 2);
+}
+
 TEST(Timing, MarksTimeWhatTheStreamDoesBetweenThem) {
   constexpr double kSeconds = 0.02;
   for (core::Timing const timing : {core::Timing::synchronised, core::Timing::device}) {
     std::unique_ptr<Instruments> const instruments = make_instruments(world(), timing);
-    instruments->start();
+    instruments->start(Instruments::kHeadStartSeconds);
     double sum = 0;
     for (int i = 0; i < 5; ++i) {
       world().stream().run([=] {

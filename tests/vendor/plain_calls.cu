@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -122,9 +123,25 @@ Loop::~Loop() {
   cudaStreamDestroy(queue_->stream);
 }
 
+__global__ void wait_kernel(std::uint64_t nanoseconds) {
+  std::uint64_t start = 0, now = 0;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(start));
+  do {
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  } while (now - start < nanoseconds);
+}
+
 double Loop::seconds(int calls) {
+  using Clock = std::chrono::steady_clock;
+  if (runs_ahead() && calls > 1) {
+    double const head_start = std::min(2 * enqueue_seconds_ * calls, 5e-3);
+    wait_kernel<<<1, 1, 0, queue_->stream>>>(static_cast<std::uint64_t>(1e9 * head_start));
+  }
   CHECK(cudaEventRecord(queue_->begin, queue_->stream));
+  auto const begin = Clock::now();
   for (int i = 0; i < calls; ++i) call();
+  std::chrono::duration<double> const enqueued = Clock::now() - begin;
+  enqueue_seconds_ = std::min(enqueue_seconds_, enqueued.count() / calls);
   CHECK(cudaEventRecord(queue_->end, queue_->stream));
   CHECK(cudaEventSynchronize(queue_->end));
   float milliseconds = 0;
@@ -215,7 +232,7 @@ class Gemm final : public BlasLoop {
   int fastest() {
     seconds(1);
     double const once = seconds(1);
-    double const row = std::clamp(50 * once, 5e-3, 0.1);
+    double const row = std::clamp(50 * once, 2e-3, 0.1);
     int const calls = std::max(3, static_cast<int>(row / once));
     for (double spent = 0; spent < 0.5;) spent += calls * seconds(calls);
     std::vector<std::array<double, 5>> times(found_.size() + 1);
@@ -239,6 +256,7 @@ class Gemm final : public BlasLoop {
     return static_cast<int>(least - times.begin()) - 1;
   }
 
+  bool runs_ahead() const override { return true; }
   void call() override {
     Scalar const one = 1.0F, zero = 0.0F;
     if (best_ >= 0) {
