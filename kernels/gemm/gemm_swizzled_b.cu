@@ -19,6 +19,7 @@
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
 ///              Performance
+#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -29,37 +30,23 @@ inline constexpr int kBK = 8;
 inline constexpr int kRows = 8, kCols = 8;  // of one thread
 inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
 
-constexpr int first_row(int t) { return t / (kBN / kCols) * kRows; }
-constexpr int first_col(int t) { return t % (kBN / kCols) * kCols; }
+using Copies = CopyAccess<kBM, kBN, kBK, kThreads>;
+using Tiles = ThreadTileAccess<kBM, kBN, kBK, kRows, kCols>;
 constexpr Access kAccesses[]{
-    {Memory::a, 4, 1,
-     [](int t, int) {
-       return Place{t / (kBK / 4), t % (kBK / 4) * 4};
-     }},
-    {Memory::b, 4, 1,
-     [](int t, int) {
-       return Place{t / (kBN / 4), t % (kBN / 4) * 4};
-     }},
-    {Memory::c, 4, kRows* kCols / 4,
-     [](int t, int s) {
-       return Place{first_row(t) + s / (kCols / 4), first_col(t) + s % (kCols / 4) * 4};
-     }},
-    {Memory::shared_store, 1, 4,
-     [](int t, int e) {
-       return Place{0, (t % (kBK / 4) * 4 + e) * kBM + t / (kBK / 4)};
-     }},
+    Copies::kLoadA<4>,
+    Copies::kLoadB<4>,
+    Copies::kTransposeA<4>,
     {Memory::shared_store, 1, 4,
      [](int t, int e) {
        int const j = t % (kBN / 4) * 4;
        return Place{0, t / (kBN / 4) * kBN + (j % kCols + e) * (kBN / kCols) + j / kCols};
      }},
-    {Memory::shared_load, 1, kBK* kRows,
+    Tiles::kReadTransposedA,
+    {Memory::shared_load, 1, kBK* kCols,
      [](int t, int s) {
-       return Place{0, s / kRows * kBM + first_row(t) + s % kRows};
+       return Place{0, s / kCols * kBN + s % kCols * (kBN / kCols) + Tiles::first_col(t) / kCols};
      }},
-    {Memory::shared_load, 1, kBK* kCols, [](int t, int s) {
-       return Place{0, s / kCols * kBN + s % kCols * (kBN / kCols) + first_col(t) / kCols};
-     }}};
+    Tiles::kWriteC<4>};
 
 #ifdef QUAD_KERNELS
 

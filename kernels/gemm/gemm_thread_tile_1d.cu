@@ -17,6 +17,7 @@
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
 ///              Performance
+#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -27,33 +28,11 @@ inline constexpr int kBK = 8;
 inline constexpr int kRows = 8;  // of one thread
 inline constexpr int kThreads = kBM * kBN / kRows;
 
-constexpr Access kAccesses[]{{Memory::a, 1, 1,
-                              [](int t, int) {
-                                return Place{t / kBK, t % kBK};
-                              }},
-                             {Memory::b, 1, 1,
-                              [](int t, int) {
-                                return Place{t / kBN, t % kBN};
-                              }},
-                             {Memory::c, 1, kRows,
-                              [](int t, int r) {
-                                return Place{t / kBN * kRows + r, t % kBN};
-                              }},
-                             {Memory::shared_store, 1, 1,
-                              [](int t, int) {
-                                return Place{0, t};
-                              }},
-                             {Memory::shared_store, 1, 1,
-                              [](int t, int) {
-                                return Place{0, t};
-                              }},
-                             {Memory::shared_load, 1, kBK,
-                              [](int t, int q) {
-                                return Place{0, q * kBN + t % kBN};
-                              }},
-                             {Memory::shared_load, 1, kBK* kRows, [](int t, int s) {
-                                return Place{0, (t / kBN * kRows + s % kRows) * kBK + s / kRows};
-                              }}};
+using Copies = CopyAccess<kBM, kBN, kBK, kThreads>;
+using Tiles = ThreadTileAccess<kBM, kBN, kBK, kRows, 1>;
+constexpr Access kAccesses[]{Copies::kLoadA<1>,  Copies::kLoadB<1>, Copies::kStoreA<1>,
+                             Copies::kStoreB<1>, Tiles::kReadA,     Tiles::kReadB<>,
+                             Tiles::kWriteC<1>};
 
 #ifdef QUAD_KERNELS
 static_assert(kBM * kBK == kThreads && kBN * kBK == kThreads, "one element of A and B each");

@@ -18,6 +18,7 @@
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
 ///              Performance
+#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -32,35 +33,11 @@ inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
 inline constexpr int kRowsA = kThreads / kBK;
 inline constexpr int kRowsB = kThreads / kBN;
 
-constexpr int first_row(int t) { return t / (kBN / kCols) * kRows; }
-constexpr int first_col(int t) { return t % (kBN / kCols) * kCols; }
-constexpr Access kAccesses[]{{Memory::a, 1, kBM / kRowsA,
-                              [](int t, int s) {
-                                return Place{t / kBK + s * kRowsA, t % kBK};
-                              }},
-                             {Memory::b, 1, kBK / kRowsB,
-                              [](int t, int s) {
-                                return Place{t / kBN + s * kRowsB, t % kBN};
-                              }},
-                             {Memory::c, 1, kRows* kCols,
-                              [](int t, int s) {
-                                return Place{first_row(t) + s / kCols, first_col(t) + s % kCols};
-                              }},
-                             {Memory::shared_store, 1, kBM / kRowsA,
-                              [](int t, int s) {
-                                return Place{0, t + s * kThreads};
-                              }},
-                             {Memory::shared_store, 1, kBK / kRowsB,
-                              [](int t, int s) {
-                                return Place{0, t + s * kThreads};
-                              }},
-                             {Memory::shared_load, 1, kBK* kRows,
-                              [](int t, int s) {
-                                return Place{0, (first_row(t) + s % kRows) * kBK + s / kRows};
-                              }},
-                             {Memory::shared_load, 1, kBK* kCols, [](int t, int s) {
-                                return Place{0, s / kCols * kBN + first_col(t) + s % kCols};
-                              }}};
+using Copies = CopyAccess<kBM, kBN, kBK, kThreads>;
+using Tiles = ThreadTileAccess<kBM, kBN, kBK, kRows, kCols>;
+constexpr Access kAccesses[]{Copies::kLoadA<1>,  Copies::kLoadB<1>, Copies::kStoreA<1>,
+                             Copies::kStoreB<1>, Tiles::kReadA,     Tiles::kReadB<>,
+                             Tiles::kWriteC<1>};
 
 #ifdef QUAD_KERNELS
 // Two blocks of f32 share a multiprocessor; in f64 the accumulators of one take half of its
