@@ -18,24 +18,12 @@
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
 ///              Performance
 #include "gemm/gemm_cuda.cuh"
+#include "gemm/gemm_naive_access.hpp"
 
 namespace quadrille::kernels::gemm {
 namespace {
 
-inline constexpr int kTile = 32;
-
-/// Lanes are in rows of their own: all of a warp read other sectors of A, and one word of B.
-constexpr Access kAccesses[]{{Memory::a, 1, 1,
-                              [](int t, int) {
-                                return Place{t % kTile, 0};
-                              }},
-                             {Memory::b, 1, 1,
-                              [](int t, int) {
-                                return Place{0, t / kTile};
-                              }},
-                             {Memory::c, 1, 1, [](int t, int) {
-                                return Place{t % kTile, t / kTile};
-                              }}};
+using naive_tile::kTile;
 
 #ifdef QUAD_KERNELS
 
@@ -75,6 +63,6 @@ extern constinit Variant<Problem> const naive{
      .source = "after Boehm 2022",
      .summary = "one element of C per thread, uncoalesced"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = {kTile * kTile, kTile, kTile, 1, kAccesses}}}};
+    {.notes = {.pattern = naive_tile::kPattern}}};
 
 }  // namespace quadrille::kernels::gemm

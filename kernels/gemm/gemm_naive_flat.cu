@@ -17,11 +17,12 @@
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
 ///              Performance
 #include "gemm/gemm_cuda.cuh"
+#include "gemm/gemm_naive_access.hpp"
 
 namespace quadrille::kernels::gemm {
 namespace {
 
-inline constexpr int kTile = 32;
+using naive_tile::kTile;
 
 #ifdef QUAD_KERNELS
 
@@ -53,6 +54,7 @@ extern constinit Variant<Problem> const naive_flat{
                .most_rows = kMostTileRows * kTile},
      .source = "after Boehm 2022",
      .summary = "the same from a one-dimensional block"},
-    QUAD_KERNEL_LAUNCH(launch)};
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.pattern = naive_tile::kPattern}}};
 
 }  // namespace quadrille::kernels::gemm

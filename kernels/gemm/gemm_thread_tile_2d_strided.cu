@@ -20,6 +20,7 @@
 ///              bank
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after a course of HIP programming for the DCU (matrixMul, more_elements)
+#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -39,6 +40,39 @@ struct Shape {
 using Regular = Shape<16, 8, 16>;
 using Fine = Shape<32, 2, 64>;
 using Coarse = Shape<16, 16, 16>;
+
+/// Neighbouring threads along rows, the elements of one as far apart as there are threads.
+template <class Shape>
+struct StridedAccess {
+  static constexpr int kSide = Shape::kThreads, kThreadTile = Shape::kThreadTile;
+  static constexpr int kBlock = kSide * kSide;
+  using Copies = CopyAccess<Shape::kTile, Shape::kTile, Shape::kBK, kBlock>;
+
+  static constexpr Place store_a(int t, int pass) {
+    Place const place = Copies::template along_rows<Shape::kBK, 1>(t, pass);
+    return {0, place.row * Shape::kPitchA + place.col};
+  }
+  static constexpr Place read_a(int t, int step) {
+    int const i = t / kSide + step % kThreadTile * kSide;
+    return {0, i * Shape::kPitchA + step / kThreadTile};
+  }
+  static constexpr Place read_b(int t, int step) {
+    int const j = t % kSide + step % kThreadTile * kSide;
+    return {0, step / kThreadTile * Shape::kTile + j};
+  }
+  static constexpr Place of_c(int t, int step) {
+    return {t / kSide + step / kThreadTile * kSide, t % kSide + step % kThreadTile * kSide};
+  }
+  static constexpr Access kAll[]{
+      Copies::template kLoadA<1>,
+      Copies::template kLoadB<1>,
+      {Memory::shared_store, 1, Shape::kTile* Shape::kBK / kBlock, store_a},
+      Copies::template kStoreB<1>,
+      {Memory::shared_load, 1, Shape::kBK* kThreadTile, read_a},
+      {Memory::shared_load, 1, Shape::kBK* kThreadTile, read_b},
+      {Memory::c, 1, kThreadTile* kThreadTile, of_c}};
+  static constexpr Pattern kPattern{kBlock, Shape::kTile, Shape::kTile, Shape::kBK, kAll};
+};
 
 #ifdef QUAD_KERNELS
 
@@ -128,11 +162,13 @@ constexpr VariantInfo row(std::string_view name, int tile, std::string_view summ
 
 extern constinit Variant<Problem> const thread_tile_2d_strided{
     row("thread_tile_2d_strided", Regular::kTile, "thread tile 8 x 8, elements 16 apart"),
-    QUAD_KERNEL_LAUNCH(launch<Regular>)};
+    QUAD_KERNEL_LAUNCH(launch<Regular>),
+    {.notes = {.pattern = StridedAccess<Regular>::kPattern}}};
 
 extern constinit Variant<Problem> const thread_tile_2d_strided_2x2{
     row("thread_tile_2d_strided_2x2", Fine::kTile, "thread tile 2 x 2, elements 32 apart"),
-    QUAD_KERNEL_LAUNCH(launch<Fine>)};
+    QUAD_KERNEL_LAUNCH(launch<Fine>),
+    {.notes = {.pattern = StridedAccess<Fine>::kPattern}}};
 
 extern constinit Variant<Problem> const thread_tile_2d_strided_16x16{
     {.name = "thread_tile_2d_strided_16x16",
@@ -143,6 +179,7 @@ extern constinit Variant<Problem> const thread_tile_2d_strided_16x16{
                .most_rows = kMostTileRows * Coarse::kTile},
      .source = "after a DCU course",
      .summary = "thread tile 16 x 16: more accumulators than a thread has registers"},
-    QUAD_KERNEL_LAUNCH(launch_as<float, Coarse>)};
+    QUAD_KERNEL_LAUNCH(launch_as<float, Coarse>),
+    {.notes = {.pattern = StridedAccess<Coarse>::kPattern}}};
 
 }  // namespace quadrille::kernels::gemm

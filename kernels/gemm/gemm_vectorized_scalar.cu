@@ -16,6 +16,7 @@
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
 ///              Performance
+#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -25,6 +26,28 @@ inline constexpr int kBM = 128, kBN = 128;  // tile of C
 inline constexpr int kBK = 8;
 inline constexpr int kRows = 8, kCols = 8;  // of one thread
 inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
+
+using Copies = CopyAccess<kBM, kBN, kBK, kThreads>;
+using Tiles = ThreadTileAccess<kBM, kBN, kBK, kRows, kCols>;
+/// Words of the vectors that `vectorized` copies, each on its own.
+constexpr Access kAccesses[]{{Memory::a, 1, 4,
+                              [](int t, int e) {
+                                Place const first = Copies::along_rows<kBK, 4>(t, 0);
+                                return Place{first.row, first.col + e};
+                              }},
+                             {Memory::b, 1, 4,
+                              [](int t, int e) {
+                                Place const first = Copies::along_rows<kBN, 4>(t, 0);
+                                return Place{first.row, first.col + e};
+                              }},
+                             Copies::kTransposeA<4>,
+                             {Memory::shared_store, 1, 4,
+                              [](int t, int e) {
+                                return Place{0, 4 * t + e};
+                              }},
+                             Tiles::kReadTransposedA,
+                             Tiles::kReadB<>,
+                             Tiles::kWriteC<1>};
 
 #ifdef QUAD_KERNELS
 
@@ -96,6 +119,7 @@ extern constinit Variant<Problem> const vectorized_scalar{
                .most_rows = kMostTileRows * kBM},
      .source = "after Boehm 2022",
      .summary = "four scalar copies for each 16-byte access"},
-    QUAD_KERNEL_LAUNCH(launch)};
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kAccesses}}}};
 
 }  // namespace quadrille::kernels::gemm
