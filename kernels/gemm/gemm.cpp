@@ -104,6 +104,11 @@ void require_matrix(device::MatrixView const& x, char const* name) {
 
 Variants<Problem> variants() { return kTable; }
 
+Pattern pattern_of(Variant<Problem> const& row, Problem const& problem) {
+  Problem::Notes const& notes = row.specifics.notes;
+  return notes.configured == nullptr ? notes.pattern : notes.configured(problem);
+}
+
 ProblemFacts facts_of(Problem const& p) {
   core::Compute const compute = core::compute_for(p.a.type, p.compute);
   constexpr Layout kLayouts[2][2] = {{Layout::nn, Layout::nt}, {Layout::tn, Layout::tt}};

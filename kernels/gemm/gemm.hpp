@@ -19,6 +19,8 @@ struct Problem {
   static constexpr std::string_view kOperation = "gemm";
   struct Notes {
     Pattern pattern{};  ///< what a block asks of memory
+    /// The same where it depends on the configuration; pattern_of() returns either.
+    Pattern (*configured)(Problem const& problem) = nullptr;
   };
 
   device::MatrixView a;
@@ -81,6 +83,8 @@ class ErrorBound {
 };
 
 Variants<Problem> variants();
+/// What a block of `row` asks of memory for a problem; without accesses where nobody has described it.
+Pattern pattern_of(Variant<Problem> const& row, Problem const& problem);
 ProblemFacts facts_of(Problem const& problem);
 ProblemKind kind_of(Problem const& problem);
 

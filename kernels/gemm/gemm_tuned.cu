@@ -22,9 +22,11 @@
 /// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
 ///              Performance
 #include "common/tunable.cuh"
+#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 #include "gemm/gemm_tuned.cuh"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -39,6 +41,8 @@ template <int BM, int BN, int BK, int Rows, int Cols>
 struct Config {
   static constexpr TunedTile kTile{BM, BN, BK, Rows, Cols};
   static constexpr Configuration kConfiguration{BM, BN, BK, Rows, Cols};
+  static constexpr Pattern kPattern{kTile.threads(), BM, BN, BK,
+                                    VectorizedAccess<BM, BN, BK, Rows, Cols>::kAll};
 #ifdef QUAD_KERNELS
   static constexpr Kernel kKernel = gemm_tuned_kernel<BM, BN, BK, Rows, Cols>;
 #endif
@@ -47,6 +51,7 @@ struct Config {
 template <class... Configs>
 struct List {
   static constexpr Configuration kConfigurations[] = {Configs::kConfiguration...};
+  static constexpr Pattern kPatterns[] = {Configs::kPattern...};
 #ifdef QUAD_KERNELS
   static constexpr std::array<Kernel, sizeof...(Configs)> kKernels{Configs::kKernel...};
 #endif
@@ -101,13 +106,23 @@ Configuration configuration_of(Problem const& problem) {
   return problem.configuration.is_empty() ? kTunable.preset : problem.configuration;
 }
 
+/// In `Compiled`; nothing for a tile that is compiled at run time.
+std::optional<std::size_t> index_of(Configuration const& configuration) {
+  auto const found = std::ranges::find(kTunable.compiled, configuration);
+  if (found == kTunable.compiled.end()) return {};
+  return static_cast<std::size_t>(found - kTunable.compiled.begin());
+}
+
+Pattern pattern(Problem const& problem) {
+  auto const index = index_of(configuration_of(problem));
+  return index ? Compiled::kPatterns[*index] : Pattern{};
+}
+
 #ifdef QUAD_KERNELS
 
 core::Parsed<Kernel> find_kernel(Configuration const& configuration, ProblemKind const& kind,
                                  device::Facts const& device) {
-  for (std::size_t i = 0; i < Compiled::kKernels.size(); ++i) {
-    if (kTunable.compiled[i] == configuration) return Compiled::kKernels[i];
-  }
+  if (auto const index = index_of(configuration)) return Compiled::kKernels[*index];
   return runtime_function<Kernel>(kTunable, configuration, kind, device);
 }
 
@@ -159,7 +174,8 @@ constexpr Variant<Problem> row(std::string_view name, std::string_view summary) 
                      .most_rows = kMostTileRows * C::kTile.bm},
            .source = "after Boehm 2022",
            .summary = summary},
-          QUAD_KERNEL_LAUNCH(launch<C>)};
+          QUAD_KERNEL_LAUNCH(launch<C>),
+          {.notes = {.pattern = C::kPattern}}};
 }
 
 }  // namespace
@@ -178,7 +194,9 @@ extern constinit Variant<Problem> const tuned_tiles{
      .summary =
          "the tiles that `quadrille tune` found or `config` names; else 128 x 128 x 16, 8 x 8"},
     QUAD_KERNEL_LAUNCH(launch_configured),
-    {.unsupported = unsupported, .implementation = implementation}};
+    {.unsupported = unsupported,
+     .implementation = implementation,
+     .notes = {.configured = pattern}}};
 
 extern constinit Variant<Problem> const tuned_32x64x16_4x4 =
     row<Config<32, 64, 16, 4, 4>>("tuned_32x64x16_4x4", "tile 32 x 64 x 16, thread tile 4 x 4");

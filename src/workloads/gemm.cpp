@@ -183,8 +183,9 @@ class Gemm final : public measure::Workload {
   /// What the technique's own addresses ask of caches and shared memory, on one rank.
   std::vector<measure::Extra> observed() override {
     if (p_.beta != 0) return {};
-    auto const traffic = gemm::traffic_of(launched_->specifics.notes.pattern, m_, n_, k_,
-                                          static_cast<std::int64_t>(core::size_of(case_.type)));
+    auto const traffic =
+        gemm::traffic_of(gemm::pattern_of(*launched_, configured(*launched_)), m_, n_, k_,
+                         static_cast<std::int64_t>(core::size_of(case_.type)));
     if (!traffic) return {};
     auto const sectors = traffic->global_loads.parts + traffic->global_stores.parts;
     std::vector<measure::Extra> all{

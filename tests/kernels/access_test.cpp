@@ -51,10 +51,12 @@ Count as_counted(gemm::Requests const& predicted) {
 
 /// At least so many rows and columns, two of the row's tiles along k.
 template <class T>
-void expect_predicted(Variant<gemm::Problem> const& row, std::int64_t least_m,
-                      std::int64_t least_n) {
+void expect_predicted(Variant<gemm::Problem> const& row, std::int64_t least_m, std::int64_t least_n,
+                      Configuration const& configuration = {}) {
   SCOPED_TRACE(std::string{row.name});
-  gemm::Pattern const& pattern = row.specifics.notes.pattern;
+  gemm::Problem p;
+  p.configuration = configuration;
+  gemm::Pattern const pattern = gemm::pattern_of(row, p);
   std::int64_t const m = std::max(least_m, pattern.rows);
   std::int64_t const n = std::max(least_n, pattern.cols);
   std::int64_t const k = std::max<std::int64_t>(32, 2 * pattern.depth);
@@ -66,7 +68,6 @@ void expect_predicted(Variant<gemm::Problem> const& row, std::int64_t least_m,
   };
   auto const a = matrix(m, k), b = matrix(k, n), c = matrix(m, n);
   constexpr core::DataType kType = core::type_of<T>();
-  gemm::Problem p;
   p.a = {a.data(), kType, m, k, k};
   p.b = {b.data(), kType, k, n, n};
   p.c = {c.data(), kType, m, n, n};
@@ -84,12 +85,23 @@ void expect_predicted(Variant<gemm::Problem> const& row, std::int64_t least_m,
 TEST(GemmAccess, IsWhatTheInterpreterCounts) {
   int described = 0;
   for (Variant<gemm::Problem> const& row : gemm::variants()) {
-    if (row.specifics.notes.pattern.accesses.empty()) continue;
+    if (gemm::pattern_of(row, {}).accesses.empty()) continue;
     ++described;
     expect_predicted<float>(row, 128, 256);
     if (row.supports(core::DataType::f64)) expect_predicted<double>(row, 128, 128);
   }
-  EXPECT_EQ(described, 17);
+  EXPECT_EQ(described, 30);
+}
+
+TEST(GemmAccess, OfTunedTilesIsThatOfTheConfiguration) {
+  auto const& row = test::row(gemm::variants(), "tuned_tiles", device::Kind::cuda);
+  gemm::Problem problem;
+  EXPECT_EQ(gemm::pattern_of(row, problem).depth, row.tunable->preset[2]);
+  expect_predicted<float>(row, 128, 256,
+                          *parse_configuration(*row.tunable, "BM=64,BN=64,BK=16,TM=8,TN=4"));
+  // Of a tile that is not compiled nobody has described the accesses.
+  problem.configuration = *parse_configuration(*row.tunable, "BM=64,BN=64,BK=8,TM=4,TN=4");
+  EXPECT_TRUE(gemm::pattern_of(row, problem).accesses.empty());
 }
 
 /// A tile that is asked for does what its own row does, and no other tile does that.
