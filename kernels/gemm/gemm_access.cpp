@@ -27,9 +27,9 @@ void for_requests(Access const& access, int threads, std::int64_t ld, std::int64
       offsets.clear();
       for (int thread = first; thread < first + kLanes && thread < threads; ++thread) {
         Place const place = access.at(thread, step);
-        offsets.push_back((place.row * ld + place.col) * element_bytes);
+        if (place != kNowhere) offsets.push_back((place.row * ld + place.col) * element_bytes);
       }
-      use(offsets);
+      if (!offsets.empty()) use(offsets);
     }
   }
 }
@@ -68,12 +68,13 @@ std::optional<Traffic> traffic_of(Pattern const& pattern, std::int64_t m, std::i
                      sectors.emplace(access.memory, offset / kSectorBytes);
                    }
                  });
+    std::int64_t const times = access.each == For::tile ? tiles : blocks;
     switch (access.memory) {
       case Memory::a:
-      case Memory::b: add(traffic.global_loads, of_tile, tiles); break;
+      case Memory::b: add(traffic.global_loads, of_tile, times); break;
       case Memory::c: add(traffic.global_stores, of_tile, blocks); break;
-      case Memory::shared_load: add(traffic.shared_loads, of_tile, tiles); break;
-      case Memory::shared_store: add(traffic.shared_stores, of_tile, tiles); break;
+      case Memory::shared_load: add(traffic.shared_loads, of_tile, times); break;
+      case Memory::shared_store: add(traffic.shared_stores, of_tile, times); break;
     }
     has_shared |= is_shared;
   }

@@ -17,15 +17,22 @@ enum class Memory { a, b, c, shared_load, shared_store };
 /// An element of an operand, counted from the block's tile; of shared memory element `col` of an array.
 struct Place {
   std::int64_t row = 0, col = 0;
+  bool operator==(Place const&) const = default;
 };
+/// Of threads that do not execute an instruction: all of a warp, or none.
+inline constexpr Place kNowhere{-1, -1};
 
-/// One instruction: each thread executes it `steps` times for each tile of A and B; of C, for each
-/// tile of C.
+/// What each execution of an instruction belongs to.
+enum class For { tile, tile_of_c };
+
+/// One instruction: each thread executes it `steps` times for each tile of A and B, or for each tile
+/// of C, as it always does where C is accessed.
 struct Access {
   Memory memory = Memory::a;
   int elements = 1;  ///< of a lane at once, consecutive
   int steps = 1;
   Place (*at)(int thread, int step) = nullptr;
+  For each = For::tile;
 };
 
 /// The accesses of a block with so many threads, with a tile of C of rows x cols and `depth` of A and

@@ -24,9 +24,13 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-#ifdef QUAD_KERNELS
-
 using namespace warp_tiles;
+
+constexpr Access kAsyncAccesses[]{
+    Copies::kLoadA<1>,        Copies::kLoadB<4>,        Copies::kTransposeA<1>, Copies::kStoreB<4>,
+    FragmentAccess::kReadA<>, FragmentAccess::kReadB<>, FragmentAccess::kWriteC};
+
+#ifdef QUAD_KERNELS
 
 /// Starts the copies of one pair of tiles.
 __device__ void copy(Operands<float> const& p, Tiles& tiles, int row, int col, int first) {
@@ -80,9 +84,10 @@ extern constinit Variant<Problem> const double_buffer_async{
                .row_bytes = 16,
                .alignment = 16,
                .most_extent = kMostCudaExtent,
-               .most_rows = kMostTileRows * warp_tiles::kBM},
+               .most_rows = kMostTileRows * kBM},
      .source = "after Boehm 2022",
      .summary = "asynchronous copies to two pairs of tiles"},
-    QUAD_KERNEL_LAUNCH(launch)};
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kAsyncAccesses}}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -66,6 +66,7 @@ extern constinit Variant<Problem> const double_buffer_pingpong{
                .most_rows = kMostTileRows * warp_tiles::kBM},
      .source = "after Boehm 2022",
      .summary = "two pairs of tiles, one barrier"},
-    QUAD_KERNEL_LAUNCH(launch)};
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.pattern = warp_tiles::kPattern}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -79,6 +79,7 @@ extern constinit Variant<Problem> const double_buffer_prefetch{
                .most_rows = kMostTileRows * warp_tiles::kBM},
      .source = "after Boehm 2022",
      .summary = "next tiles and values loaded during the products"},
-    QUAD_KERNEL_LAUNCH(launch)};
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.pattern = warp_tiles::kPattern}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -67,6 +67,7 @@ extern constinit Variant<Problem> const warp_tile{
                .most_rows = kMostTileRows * warp_tiles::kBM},
      .source = "after Boehm 2022",
      .summary = "warp tiles of 32 x 64 within the block's tile"},
-    QUAD_KERNEL_LAUNCH(launch)};
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.pattern = warp_tiles::kPattern}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -76,6 +76,7 @@ extern constinit Variant<Problem> const warp_tile_block_swizzle{
                .most_rows = kMostTileRows * warp_tiles::kBM},
      .source = "after Boehm 2022",
      .summary = "blocks in bands for the L2 cache"},
-    QUAD_KERNEL_LAUNCH(launch)};
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.pattern = warp_tiles::kPattern}}};
 
 }  // namespace quadrille::kernels::gemm
