@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/ptx/copies.cuh"
+#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_thread_tile_8x16.cuh"
 
 /// The ring of stages in shared memory that cp.async fills while a block multiplies.
@@ -33,6 +34,32 @@ struct Tile {
                                                  : 0.76;
   static_assert(kSharedBytes <= 227 * 1024);
   static_assert((kSlices - 1) * kBM * kBN <= kSharedFloats, "partials of slices reuse the stages");
+};
+
+/// What Loader, Ring and write() ask of memory for whole tiles, with vectors and without slices.
+template <class Tile>
+struct RingAccess {
+  static_assert(Tile::kSlices == 1);
+  using Copies = CopyAccess<Tile::kBM, Tile::kBN, Tile::kBK, kThreads>;
+  using Reads = ValueAccess<Tile::kWarpsN, Tile::kBK, Tile::kPitchA, Tile::kPitchB>;
+  static constexpr int kPasses = Tile::kBK / 8;  ///< over 8 columns of A each
+  static constexpr int kCopiesA = Tile::kBM * Tile::kBK / kThreads;
+
+  static constexpr Place load_a(int t, int step) {
+    return {t / 8 + step / kPasses * (kThreads / 8), t % 8 + step % kPasses * 8};
+  }
+  static constexpr Place store_a(int t, int step) {
+    Place const place = load_a(t, step);
+    return {0, place.col * Tile::kPitchA + place.row};
+  }
+  static constexpr Access kAll[]{{Memory::a, 1, kCopiesA, load_a},
+                                 Copies::template kLoadB<4>,
+                                 {Memory::shared_store, 1, kCopiesA, store_a},
+                                 Copies::template kStoreB<4>,
+                                 Reads::kReadA,
+                                 Reads::kReadB,
+                                 Reads::kWriteC};
+  static constexpr Pattern kPattern{kThreads, Tile::kBM, Tile::kBN, Tile::kBK, kAll};
 };
 
 #ifdef QUAD_KERNELS

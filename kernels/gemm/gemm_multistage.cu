@@ -81,6 +81,7 @@ extern constinit Variant<Problem> const multistage{
                .most_rows = kMostTileRows * 128},
      .source = "own",
      .summary = "ring of four stages filled by cp.async, thread tile 8 x 16"},
-    QUAD_KERNEL_LAUNCH(launch)};
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.pattern = simt_tiles::RingAccess<Large>::kPattern}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -96,6 +96,7 @@ extern constinit Variant<Problem> const persistent{
           .tile = {64, 128}},
      .source = "own",
      .summary = "multistage by persistent blocks, tiles in bands"},
-    QUAD_KERNEL_LAUNCH(launch)};
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.pattern = simt_tiles::RingAccess<Large>::kPattern}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -26,11 +26,17 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
+using namespace simt_tiles;
+
 constexpr int kBM = warp_tiles::kBM, kBN = 256, kBK = warp_tiles::kBK;
 
-#ifdef QUAD_KERNELS
+using Copies = CopyAccess<kBM, kBN, kBK, kThreads>;
+using Reads = ValueAccess<kBN / kWarpTile, kBK, kBM, kBN>;
+constexpr Access kAccesses[]{Copies::kLoadA<4>,  Copies::kLoadB<4>, Copies::kTransposeA<4>,
+                             Copies::kStoreB<4>, Reads::kReadA,     Reads::kReadB,
+                             Reads::kWriteC};
 
-using namespace simt_tiles;
+#ifdef QUAD_KERNELS
 
 __global__ void __launch_bounds__(kThreads, 1) gemm_thread_tile_8x16_kernel(Operands<float> p) {
   QUAD_SHARED(warp_tiles::TilesOf<kBN>, tiles, [2]);
@@ -85,6 +91,7 @@ extern constinit Variant<Problem> const thread_tile_8x16{
                .most_rows = kMostTileRows * 128},
      .source = "own",
      .summary = "double_buffer_prefetch with a thread tile of 8 x 16"},
-    QUAD_KERNEL_LAUNCH(launch)};
+    QUAD_KERNEL_LAUNCH(launch),
+    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kAccesses}}}};
 
 }  // namespace quadrille::kernels::gemm

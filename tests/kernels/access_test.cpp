@@ -90,7 +90,12 @@ TEST(GemmAccess, IsWhatTheInterpreterCounts) {
     expect_predicted<float>(row, 128, 256);
     if (row.supports(core::DataType::f64)) expect_predicted<double>(row, 128, 128);
   }
-  EXPECT_EQ(described, 36);
+  EXPECT_EQ(described, 39);
+}
+
+/// Two blocks of four take a second tile.
+TEST(GemmAccess, OfPersistentBlocksIsThatOfTheirTiles) {
+  expect_predicted<float>(test::row(gemm::variants(), "persistent", device::Kind::cuda), 256, 768);
 }
 
 TEST(GemmAccess, OfTunedTilesIsThatOfTheConfiguration) {
