@@ -18,6 +18,16 @@ struct TreeStep {
   unsigned from = 0;
 };
 
+/// Halving strides: active threads are neighbours, as are the words that they touch.
+QUAD_HD constexpr TreeStep halving_step(unsigned thread, unsigned s) {
+  return {thread < s, thread, thread + s};
+}
+/// The same where the last warp goes through its steps as a whole.
+QUAD_HD constexpr TreeStep unrolled_step(unsigned thread, unsigned s) {
+  constexpr unsigned kWarp = 32;
+  return {thread < s || thread < kWarp, thread, thread + s};
+}
+
 /// Wavefronts beyond one for each request.
 struct Conflicts {
   std::int64_t loads = 0;
@@ -29,10 +39,10 @@ struct Conflicts {
 Conflicts conflicts_of_tree(TreeStep (*step_of)(unsigned thread, unsigned s));
 
 /// What a profiler should count as bank conflicts for a tree with 4-byte accumulators in a grid for n
-/// elements.
-template <TreeStep (*step_of)(unsigned, unsigned)>
+/// elements, of which a block has kElements.
+template <TreeStep (*step_of)(unsigned, unsigned), unsigned kElements = kTreeThreads>
 Conflicts bank_conflicts(std::int64_t n) {
-  std::int64_t const blocks = (n + kTreeThreads - 1) / kTreeThreads;
+  std::int64_t const blocks = (n + kElements - 1) / kElements;
   Conflicts const one = conflicts_of_tree(step_of);
   return {blocks * one.loads, blocks * one.stores};
 }

@@ -23,9 +23,6 @@ namespace {
 
 constexpr unsigned kThreads = kTreeThreads;
 
-/// Thread t in step s of the tree. The model of bank conflicts reads it too.
-QUAD_HD constexpr TreeStep tree_step(unsigned t, unsigned s) { return {t < s, t, t + s}; }
-
 #ifdef QUAD_KERNELS
 
 template <class T, class Acc>
@@ -37,7 +34,7 @@ __global__ void __launch_bounds__(kThreads)
   sum[t] = i < n ? static_cast<Acc>(x[i]) : Acc{0};
   __syncthreads();
   for (unsigned s = kThreads / 2; s > 0; s /= 2) {
-    TreeStep const step = tree_step(t, s);
+    TreeStep const step = halving_step(t, s);
     if (step.active) sum[step.to] += sum[step.from];
     __syncthreads();  // the next step reads what this one wrote
   }
@@ -67,7 +64,7 @@ extern constinit Variant<Problem> const sequential{
      .summary = "halving strides: no bank conflict"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = sum_only,
-     .notes = {.conflicts = bank_conflicts<tree_step>,
+     .notes = {.conflicts = bank_conflicts<halving_step>,
                .chain = chain_of_tree<256>,
                .finish = QUAD_KERNEL_LAUNCH(finish_tree<kThreads>)}}};
 

@@ -15,12 +15,13 @@
 /// Accuracy     at worst (9 + n / 2^19 + 15) eps / 2 sum|x| with eps of the accumulator; i32
 ///              exact below 2^53, in i32 where a block's sum is below 2^31
 /// Source       CUDA tutorial, chapter 09/04
+#include "reduction/reduction_access.hpp"
 #include "reduction/reduction_device.cuh"
 
 namespace quadrille::kernels::reduction {
 namespace {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kThreads = kTreeThreads;
 
 #ifdef QUAD_KERNELS
 
@@ -93,7 +94,8 @@ extern constinit Variant<Problem> const unrolled{
      .summary = "all steps written out by a template"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = sum_only,
-     .notes = {.chain = chain_of_tree<512>,
+     .notes = {.conflicts = bank_conflicts<unrolled_step, 2 * kThreads>,
+               .chain = chain_of_tree<512>,
                .finish = QUAD_KERNEL_LAUNCH(finish_tree<2 * kThreads>)}}};
 
 }  // namespace quadrille::kernels::reduction
