@@ -36,12 +36,12 @@ struct Tile {
   static_assert((kSlices - 1) * kBM * kBN <= kSharedFloats, "partials of slices reuse the stages");
 };
 
-/// What Loader, Ring and write() ask of memory for whole tiles, with vectors and without slices.
+/// What Loader, Ring and write() ask of memory for whole tiles, with vectors. The first slice writes C.
 template <class Tile>
 struct RingAccess {
-  static_assert(Tile::kSlices == 1);
   using Copies = CopyAccess<Tile::kBM, Tile::kBN, Tile::kBK, kThreads>;
-  using Reads = ValueAccess<Tile::kWarpsN, Tile::kBK, Tile::kPitchA, Tile::kPitchB>;
+  using OfSlice = ValueAccess<Tile::kWarpsN, Tile::kWarpBK, Tile::kPitchA, Tile::kPitchB>;
+  static constexpr int kSliceThreads = Tile::kTileWarps * 32;
   static constexpr int kPasses = Tile::kBK / 8;  ///< over 8 columns of A each
   static constexpr int kCopiesA = Tile::kBM * Tile::kBK / kThreads;
 
@@ -52,13 +52,28 @@ struct RingAccess {
     Place const place = load_a(t, step);
     return {0, place.col * Tile::kPitchA + place.row};
   }
-  static constexpr Access kAll[]{{Memory::a, 1, kCopiesA, load_a},
-                                 Copies::template kLoadB<4>,
-                                 {Memory::shared_store, 1, kCopiesA, store_a},
-                                 Copies::template kStoreB<4>,
-                                 Reads::kReadA,
-                                 Reads::kReadB,
-                                 Reads::kWriteC};
+  static constexpr Place of_a(int t, int step) {
+    int const slice = t / kSliceThreads;
+    Place const place = OfSlice::of_a(t % kSliceThreads, step);
+    return {0, slice * Tile::kWarpBK * Tile::kPitchA + place.col};
+  }
+  static constexpr Place of_b(int t, int step) {
+    int const slice = t / kSliceThreads;
+    Place const place = OfSlice::of_b(t % kSliceThreads, step);
+    return {0, slice * Tile::kWarpBK * Tile::kPitchB + place.col};
+  }
+  static constexpr Place of_c(int t, int step) {
+    return t < kSliceThreads ? OfSlice::of_c(t, step) : kNowhere;
+  }
+  static constexpr Access kLoadA{Memory::a, 1, kCopiesA, load_a};
+  static constexpr Access kLoadB = Copies::template kLoadB<4>;
+  static constexpr Access kStoreA{Memory::shared_store, 1, kCopiesA, store_a};
+  static constexpr Access kStoreB = Copies::template kStoreB<4>;
+  static constexpr Access kReadA{Memory::shared_load, 4, OfSlice::kReadA.steps, of_a};
+  static constexpr Access kReadB{Memory::shared_load, 4, OfSlice::kReadB.steps, of_b};
+  static constexpr Access kWriteC{Memory::c, 4, OfSlice::kWriteC.steps, of_c};
+
+  static constexpr Access kAll[]{kLoadA, kLoadB, kStoreA, kStoreB, kReadA, kReadB, kWriteC};
   static constexpr Pattern kPattern{kThreads, Tile::kBM, Tile::kBN, Tile::kBK, kAll};
 };
 

@@ -47,6 +47,36 @@ using Medium = Tile<2, 2>;
 using Small = Tile<1, 2>;
 using Smallest = Tile<1, 1>;
 
+/// A ring and, once for a tile of C, the sum of its slices.
+template <class Tile>
+struct SlicesAccess {
+  using Ring = RingAccess<Tile>;
+  static constexpr int kThreadsEach = Ring::kSliceThreads;
+  static constexpr int kVectors = kRows * kCols / 4;  ///< of a thread
+
+  static constexpr Place of_partial(int slice, int thread, int vector) {
+    return {0, (slice - 1) * Tile::kBM * Tile::kBN + (vector * kThreadsEach + thread) * 4};
+  }
+  static constexpr Place store(int t, int vector) {
+    int const slice = t / kThreadsEach;
+    return slice > 0 ? of_partial(slice, t % kThreadsEach, vector) : kNowhere;
+  }
+  static constexpr Place add(int t, int step) {
+    return t < kThreadsEach ? of_partial(1 + step / kVectors, t, step % kVectors) : kNowhere;
+  }
+  static constexpr Access kAll[]{
+      Ring::kLoadA,
+      Ring::kLoadB,
+      Ring::kStoreA,
+      Ring::kStoreB,
+      Ring::kReadA,
+      Ring::kReadB,
+      {Memory::shared_store, 4, kVectors, store, For::tile_of_c},
+      {Memory::shared_load, 4, (Tile::kSlices - 1) * kVectors, add, For::tile_of_c},
+      Ring::kWriteC};
+  static constexpr Pattern kPattern{kThreads, Tile::kBM, Tile::kBN, Tile::kBK, kAll};
+};
+
 #ifdef QUAD_KERNELS
 
 /// Stores the partials of a slice in shared memory, four columns at once, one after the other for
@@ -234,6 +264,16 @@ std::string implementation(Problem const& problem) {
   return problem.configuration.is_empty() ? "" : to_text(kTunable, problem.configuration);
 }
 
+/// Of tiles that are never split: whether others are, and which is chosen, depends on the device.
+Pattern pattern(Problem const& problem) {
+  switch (problem.configuration[0]) {
+    case 2: return SlicesAccess<Medium>::kPattern;
+    case 3: return SlicesAccess<Small>::kPattern;
+    case 4: return SlicesAccess<Smallest>::kPattern;
+    default: return {};
+  }
+}
+
 constexpr VariantInfo row(std::string_view name, int preference, std::string_view summary,
                           Tunable const* tunable = nullptr) {
   return {.name = name,
@@ -253,7 +293,9 @@ extern constinit Variant<Problem> const simt_async{
     row("simt_async", 30, "ring of asynchronous copies, thread tile 8 x 16, chosen tiles",
         &kTunable),
     QUAD_KERNEL_LAUNCH(launch_configured),
-    {.scratch_bytes = simt_tiles::scratch_bytes, .implementation = implementation}};
+    {.scratch_bytes = simt_tiles::scratch_bytes,
+     .implementation = implementation,
+     .notes = {.configured = pattern}}};
 
 extern constinit Variant<Problem> const simt_async_128x256{
     row("simt_async_128x256", 0, "simt_async with tiles of 128 x 256"),
@@ -263,16 +305,19 @@ extern constinit Variant<Problem> const simt_async_128x256{
 extern constinit Variant<Problem> const simt_async_128x128{
     row("simt_async_128x128", 0, "simt_async with tiles of 128 x 128"),
     QUAD_KERNEL_LAUNCH(launch<Medium>),
-    {.scratch_bytes = simt_tiles::scratch_bytes}};
+    {.scratch_bytes = simt_tiles::scratch_bytes,
+     .notes = {.pattern = SlicesAccess<Medium>::kPattern}}};
 
 extern constinit Variant<Problem> const simt_async_64x128{
     row("simt_async_64x128", 0, "simt_async with tiles of 64 x 128"),
     QUAD_KERNEL_LAUNCH(launch<Small>),
-    {.scratch_bytes = simt_tiles::scratch_bytes}};
+    {.scratch_bytes = simt_tiles::scratch_bytes,
+     .notes = {.pattern = SlicesAccess<Small>::kPattern}}};
 
 extern constinit Variant<Problem> const simt_async_64x64{
     row("simt_async_64x64", 0, "simt_async with tiles of 64 x 64"),
     QUAD_KERNEL_LAUNCH(launch<Smallest>),
-    {.scratch_bytes = simt_tiles::scratch_bytes}};
+    {.scratch_bytes = simt_tiles::scratch_bytes,
+     .notes = {.pattern = SlicesAccess<Smallest>::kPattern}}};
 
 }  // namespace quadrille::kernels::gemm

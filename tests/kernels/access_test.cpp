@@ -90,7 +90,7 @@ TEST(GemmAccess, IsWhatTheInterpreterCounts) {
     expect_predicted<float>(row, 128, 256);
     if (row.supports(core::DataType::f64)) expect_predicted<double>(row, 128, 128);
   }
-  EXPECT_EQ(described, 39);
+  EXPECT_EQ(described, 42);
 }
 
 /// Two blocks of four take a second tile.
