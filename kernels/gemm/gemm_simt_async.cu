@@ -50,8 +50,8 @@ using Smallest = Tile<1, 1>;
 /// A ring and, once for a tile of C, the sum of its slices.
 template <class Tile>
 struct SlicesAccess {
-  using Ring = RingAccess<Tile>;
-  static constexpr int kThreadsEach = Ring::kSliceThreads;
+  using Stages = RingAccess<Tile>;
+  static constexpr int kThreadsEach = Stages::kSliceThreads;
   static constexpr int kVectors = kRows * kCols / 4;  ///< of a thread
 
   static constexpr Place of_partial(int slice, int thread, int vector) {
@@ -65,15 +65,15 @@ struct SlicesAccess {
     return t < kThreadsEach ? of_partial(1 + step / kVectors, t, step % kVectors) : kNowhere;
   }
   static constexpr Access kAll[]{
-      Ring::kLoadA,
-      Ring::kLoadB,
-      Ring::kStoreA,
-      Ring::kStoreB,
-      Ring::kReadA,
-      Ring::kReadB,
+      Stages::kLoadA,
+      Stages::kLoadB,
+      Stages::kStoreA,
+      Stages::kStoreB,
+      Stages::kReadA,
+      Stages::kReadB,
       {Memory::shared_store, 4, kVectors, store, For::tile_of_c},
       {Memory::shared_load, 4, (Tile::kSlices - 1) * kVectors, add, For::tile_of_c},
-      Ring::kWriteC};
+      Stages::kWriteC};
   static constexpr Pattern kPattern{kThreads, Tile::kBM, Tile::kBN, Tile::kBK, kAll};
 };
 

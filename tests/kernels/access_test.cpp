@@ -93,6 +93,45 @@ TEST(GemmAccess, IsWhatTheInterpreterCounts) {
   EXPECT_EQ(described, 42);
 }
 
+/// How often the accesses of a pattern to an operand have each element of its tile; empty if any lies
+/// outside.
+std::vector<int> times_accessed(gemm::Pattern const& pattern, gemm::Memory memory,
+                                std::int64_t rows, std::int64_t cols) {
+  std::vector<int> times(static_cast<std::size_t>(rows * cols));
+  for (gemm::Access const& access : pattern.accesses) {
+    if (access.memory != memory) continue;
+    for (int thread = 0; thread < pattern.threads; ++thread) {
+      for (int step = 0; step < access.steps; ++step) {
+        gemm::Place const place = access.at(thread, step);
+        if (place == gemm::kNowhere) continue;
+        if (place.row >= rows || place.col + access.elements > cols) return {};
+        for (int e = 0; e < access.elements; ++e) {
+          ++times[static_cast<std::size_t>(place.row * cols + place.col + e)];
+        }
+      }
+    }
+  }
+  return times;
+}
+
+/// Counts are the same for other sectors, and other banks: what is copied has to be the tiles.
+TEST(GemmAccess, CopiesTheTilesOnce) {
+  for (Variant<gemm::Problem> const& row : gemm::variants()) {
+    gemm::Pattern const pattern = gemm::pattern_of(row, {});
+    if (pattern.accesses.empty()) continue;
+    SCOPED_TRACE(std::string{row.name});
+    auto const [threads, rows, cols, depth, accesses] = pattern;
+    auto const once = [](std::int64_t elements) {
+      return std::vector<int>(static_cast<std::size_t>(elements), 1);
+    };
+
+    EXPECT_EQ(times_accessed(pattern, gemm::Memory::c, rows, cols), once(rows * cols));
+    if (depth == 1) continue;  // without tiles of A and B
+    EXPECT_EQ(times_accessed(pattern, gemm::Memory::a, rows, depth), once(rows * depth));
+    EXPECT_EQ(times_accessed(pattern, gemm::Memory::b, depth, cols), once(depth * cols));
+  }
+}
+
 /// Two blocks of four take a second tile.
 TEST(GemmAccess, OfPersistentBlocksIsThatOfTheirTiles) {
   expect_predicted<float>(test::row(gemm::variants(), "persistent", device::Kind::cuda), 256, 768);
@@ -107,6 +146,9 @@ TEST(GemmAccess, OfTunedTilesIsThatOfTheConfiguration) {
   // Of a tile that is not compiled nobody has described the accesses.
   problem.configuration = *parse_configuration(*row.tunable, "BM=64,BN=64,BK=8,TM=4,TN=4");
   EXPECT_TRUE(gemm::pattern_of(row, problem).accesses.empty());
+  auto const& ring = test::row(gemm::variants(), "simt_async", device::Kind::cuda);
+  EXPECT_TRUE(gemm::pattern_of(ring, {}).accesses.empty());
+  expect_predicted<float>(ring, 128, 256, *parse_configuration(*ring.tunable, "TILE=64x128"));
 }
 
 /// A tile that is asked for does what its own row does, and no other tile does that.
