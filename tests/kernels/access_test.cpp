@@ -90,6 +90,8 @@ TEST(GemmAccess, IsWhatTheInterpreterCounts) {
     expect_predicted<float>(row, 128, 256);
     if (row.supports(core::DataType::f64)) expect_predicted<double>(row, 128, 128);
   }
+  // Not those that split k as the device has multiprocessors, or whose copies the hardware makes
+  // (TMA), nor 16-bit products.
   EXPECT_EQ(described, 42);
 }
 
