@@ -3,6 +3,7 @@
 #include "measure/case_runner.hpp"
 
 #include "core/units.hpp"
+#include "device/host/memory.hpp"
 #include "device/kernel_facts.hpp"
 #include "device/occupancy.hpp"
 #include "measure/digest.hpp"
@@ -478,7 +479,10 @@ class CaseRun {
 
 std::vector<Record> measure_case(comm::World& world, core::Case const& spec,
                                  WorkloadEntry const& entry, CaseOptions const& options) {
-  return CaseRun{world, spec, entry, options}.run();
+  std::vector<Record> records = CaseRun{world, spec, entry, options}.run();
+  // From round to round of a burn-in ever more would lie between what lives on.
+  device::trim_host_memory();
+  return records;
 }
 
 }  // namespace quadrille::measure

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <malloc.h>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,12 @@ std::size_t resident_host_memory() {
   std::size_t all = 0, resident = 0;
   in >> all >> resident;
   return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+void trim_host_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 }  // namespace quadrille::device

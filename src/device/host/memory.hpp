@@ -18,4 +18,7 @@ std::size_t available_host_memory(std::filesystem::path const& root = "/");
 /// Bytes of memory this process has touched.
 std::size_t resident_host_memory();
 
+/// Gives memory that was freed back to the system, where the C library keeps it in pieces.
+void trim_host_memory();
+
 }  // namespace quadrille::device
