@@ -57,6 +57,9 @@ struct Tensor2d {
   unsigned box_rows = 0;     ///< at most 256
   unsigned box_columns = 0;  ///< at most 256; a multiple of 16 bytes, with a swizzle its span
   Swizzle swizzle = Swizzle::none;
+  /// f32 elements that are loaded are rounded to tf32, to nearest, ties to even: tensor cores cut
+  /// the low 13 bits off.
+  bool rounds_to_tf32 = false;
 };
 
 namespace detail {
@@ -81,6 +84,8 @@ inline void require(Tensor2d const& t) {
   QUAD_REQUIRE(t.swizzle == Swizzle::none || row_bytes == span_of(t.swizzle),
                "tensor map: with a swizzle, a row of the box must be as long as the swizzle's span "
                "of 32, 64 or 128 bytes; use several boxes");
+  QUAD_REQUIRE(!t.rounds_to_tf32 || t.type == core::DataType::f32,
+               "tensor map: only f32 is rounded to tf32; leave other types as they are");
 }
 
 }  // namespace detail
@@ -104,6 +109,7 @@ inline TensorMap make_tensor_map_2d(Tensor2d const& t) {
     return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
   }();
   auto const type = [&] {
+    if (t.rounds_to_tf32) return CU_TENSOR_MAP_DATA_TYPE_TFLOAT32;
     switch (t.type) {
       case core::DataType::f64: return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
       case core::DataType::f32: return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;

@@ -119,6 +119,15 @@ void check_bulk(void const* shared, void const* global, unsigned bytes, char con
   check_global(global, bytes, what, place);
 }
 
+/// Rounds f32 to tf32, to nearest, ties to even; infinity and NaN stay.
+void round_to_tf32(unsigned char* element) {
+  std::uint32_t bits;
+  std::memcpy(&bits, element, sizeof(bits));
+  bool const is_finite = (bits & 0x7F800000) != 0x7F800000;
+  if (is_finite) bits = (bits + 0xFFF + (bits >> 13 & 1)) & 0xFFFFE000;
+  std::memcpy(element, &bits, sizeof(bits));
+}
+
 /// The box of a tensor map at one place of the matrix.
 struct Box {
   ptx::Tensor2d matrix;
@@ -174,6 +183,14 @@ struct Box {
                                static_cast<unsigned>(i);
         f(global + i, ptx::swizzled(matrix.swizzle, tile_byte));
       }
+    });
+  }
+  /// What a load writes to shared memory.
+  void load(unsigned char* tile) const {
+    std::memset(tile, 0, bytes());
+    each_element([&](unsigned char const* global, unsigned at) {
+      std::memcpy(tile + at, global, size);
+      if (matrix.rounds_to_tf32) round_to_tf32(tile + at);
     });
   }
 };
@@ -243,11 +260,8 @@ void tensor_load(void* shared, ptx::TensorMap const& map, int row, int column, M
   box.each_row([&](std::int64_t, unsigned char const* global, std::size_t n) {
     race::read(global, n, place);
   });
-  start_load(shared, box.bytes(), barrier, "tensor_load", place, [=](unsigned char* to) {
-    std::memset(to, 0, box.bytes());
-    box.each_element(
-        [&](unsigned char const* global, unsigned at) { std::memcpy(to + at, global, box.size); });
-  });
+  start_load(shared, box.bytes(), barrier, "tensor_load", place,
+             [=](unsigned char* to) { box.load(to); });
 }
 
 void tensor_load_multicast(void* shared, ptx::TensorMap const& map, int row, int column,
@@ -264,12 +278,7 @@ void tensor_load_multicast(void* shared, ptx::TensorMap const& map, int row, int
     Block& there = block_of_cluster(rank, kWhat, place);
     auto* const barrier_there = static_cast<MBarrier*>(cluster_map(barrier, rank, place));
     start_load(&there.threads[0], cluster_map(shared, rank, place), box.bytes(), barrier_there,
-               kWhat, place, [=](unsigned char* to) {
-                 std::memset(to, 0, box.bytes());
-                 box.each_element([&](unsigned char const* global, unsigned at) {
-                   std::memcpy(to + at, global, box.size);
-                 });
-               });
+               kWhat, place, [=](unsigned char* to) { box.load(to); });
   }
 }
 

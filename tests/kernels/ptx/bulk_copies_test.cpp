@@ -127,6 +127,36 @@ TEST(BulkCopies, TensorLoad) {
   });
 }
 
+/// Bits before and after; ties have an even and an odd number of units below them.
+TEST(BulkCopies, TensorLoadRoundsToTf32) {
+  constexpr std::uint32_t kRounded[][2] = {
+      {0x3F800000, 0x3F800000}, {0x3F800FFF, 0x3F800000}, {0x3F801000, 0x3F800000},
+      {0x3F801001, 0x3F802000}, {0x3F802000, 0x3F802000}, {0x3F802FFF, 0x3F802000},
+      {0x3F803000, 0x3F804000}, {0x3F803001, 0x3F804000}, {0xBF801000, 0xBF800000},
+      {0xBF803000, 0xBF804000}, {0x3FFFFFFF, 0x40000000}, {0xC2F6E979, 0xC2F6E000},
+      {0x00000000, 0x00000000}, {0x80000000, 0x80000000}, {0x00801001, 0x00802000},
+      {0x7F800000, 0x7F800000}};
+  std::vector<std::uint32_t> matrix, expected;
+  for (auto const& [before, after] : kRounded) {
+    matrix.push_back(before);
+    expected.push_back(after);
+  }
+  on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    DeviceArray<std::uint32_t> const from{device, stream, matrix};
+    DeviceArray<std::uint32_t> const to{device, stream, 16};
+    launch_tensor_load({.data = from.data(),
+                        .type = DataType::f32,
+                        .rows = 4,
+                        .columns = 4,
+                        .leading = 4,
+                        .box_rows = 4,
+                        .box_columns = 4,
+                        .rounds_to_tf32 = true},
+                       0, 0, reinterpret_cast<unsigned char*>(to.data()), 64, stream);
+    EXPECT_EQ(to.download(), expected);
+  });
+}
+
 /// Columns that a store reaches: all of the pieces of 16 bytes that a row has a part in.
 int stored_columns(TensorCase const& c) {
   auto const size = static_cast<int>(size_of(c));
@@ -220,6 +250,11 @@ TEST(BulkCopies, TensorMapsRefuseWhatCannotBe) {
   EXPECT_FAILS(launch(with([](Tensor2d& t) { t.box_rows = 257; })), "several boxes");
   EXPECT_FAILS(launch(with([](Tensor2d& t) { t.box_columns = 30; })), "widen the box");
   EXPECT_FAILS(launch(with([](Tensor2d& t) { t.swizzle = Swizzle::bytes_64; })), "span");
+  EXPECT_FAILS(launch(with([](Tensor2d& t) {
+                 t.type = DataType::i32;
+                 t.rounds_to_tf32 = true;
+               })),
+               "only f32 is rounded to tf32");
 }
 
 TEST(BulkCopies, MisuseOfStoresIsFound) {
