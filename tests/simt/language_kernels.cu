@@ -45,6 +45,31 @@ __global__ void collectives_kernel(unsigned* out) {
                                  1000 * __syncthreads_and(lane < 31)));
 }
 
+__global__ void reductions_kernel(unsigned const* words, unsigned* out) {
+  unsigned const lane = threadIdx.x;
+  unsigned const word = words[lane];
+  int const number = static_cast<int>(word);
+  auto const reduce = [&](unsigned mask) {
+    unsigned const results[kReductions] = {
+        static_cast<unsigned>(__reduce_add_sync(mask, number)),
+        static_cast<unsigned>(__reduce_min_sync(mask, number)),
+        static_cast<unsigned>(__reduce_max_sync(mask, number)),
+        __reduce_add_sync(mask, word),
+        __reduce_min_sync(mask, word),
+        __reduce_max_sync(mask, word),
+        __reduce_and_sync(mask, word),
+        __reduce_or_sync(mask, word),
+        __reduce_xor_sync(mask, word),
+    };
+    for (unsigned row = 0; row < kReductions; ++row) out[row * 32 + lane] = results[row];
+  };
+  if (lane % 2 == 1) {
+    reduce(0xAAAAAAAA);
+  } else {
+    reduce(0x55555555);
+  }
+}
+
 __global__ void atomics_kernel(Words* words) {
   int const i = static_cast<int>(threadIdx.x);
   unsigned const u = threadIdx.x;
@@ -123,6 +148,9 @@ __global__ void increment_kernel(int const* from, int* to) {
 
 void launch_collectives(unsigned* out, device::StreamView stream) {
   QUAD_LAUNCH((collectives_kernel), 1, 32, 0, stream, out);
+}
+void launch_reductions(unsigned const* words, unsigned* out, device::StreamView stream) {
+  QUAD_LAUNCH((reductions_kernel), 1, 32, 0, stream, words, out);
 }
 void launch_atomics(Words* words, device::StreamView stream) {
   QUAD_LAUNCH((atomics_kernel), 2, 32, 0, stream, words);

@@ -12,6 +12,11 @@ namespace quadrille::test {
 constexpr int kCollectives = 19;
 void launch_collectives(unsigned* out, device::StreamView stream);
 
+/// What one warp gets of its 32 words by each of the __reduce_*_sync() (redux.sync of sm_80), the odd
+/// lanes and the even ones by themselves: row r of out is result r of the lanes.
+constexpr int kReductions = 9;
+void launch_reductions(unsigned const* words, unsigned* out, device::StreamView stream);
+
 /// Atomics of each kind by 64 threads on one word of each type, all of which start at 5.
 struct Words {
   int add, sub, exchange, min, max;

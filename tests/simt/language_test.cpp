@@ -8,6 +8,9 @@
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
 
+#include <climits>
+
+#include <algorithm>
 #include <cmath>
 
 namespace quadrille::test {
@@ -50,6 +53,38 @@ TEST(Language, LanesShareWhatTheyHave) {
             << "row " << row << ", lane " << lane;
       }
     }
+  });
+}
+
+TEST(Language, LanesReduceWords) {
+  // The sums overflow, and the order of signed numbers is not that of words.
+  std::vector<unsigned> words(32);
+  for (unsigned i = 0; i < 32; ++i) words[i] = (0x70000000U + i * 0x9E3779B9U) | 0x00400100U;
+  std::vector<unsigned> expected(32 * kReductions);
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    unsigned sum = 0, low = ~0U, high = 0, all = ~0U, any = 0, odd = 0;
+    int least = INT_MAX, most = INT_MIN;
+    for (unsigned i = lane % 2; i < 32; i += 2) {
+      sum += words[i];
+      low = std::min(low, words[i]);
+      high = std::max(high, words[i]);
+      least = std::min(least, static_cast<int>(words[i]));
+      most = std::max(most, static_cast<int>(words[i]));
+      all &= words[i];
+      any |= words[i];
+      odd ^= words[i];
+    }
+    unsigned const results[kReductions] = {
+        sum, static_cast<unsigned>(least), static_cast<unsigned>(most), sum, low, high, all, any,
+        odd};
+    for (unsigned row = 0; row < kReductions; ++row) expected[row * 32 + lane] = results[row];
+  }
+  on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    DeviceArray<unsigned> const in{device, stream, words};
+    DeviceArray<unsigned> const out{device, stream, 32 * kReductions};
+    launch_reductions(in.data(), out.data(), stream);
+    EXPECT_EQ(out.download(), expected);
+    EXPECT_TRUE(out.intact());
   });
 }
 
