@@ -107,7 +107,7 @@ void mbarrier_arrive(MBarrier* barrier, unsigned count, Place place) {
   count_arrivals(*barrier, count, place);
 }
 
-void mbarrier_arrive_cluster(MBarrier* barrier, unsigned rank, Place place) {
+void mbarrier_arrive_cluster(MBarrier* barrier, unsigned rank, unsigned count, Place place) {
   preempt();
   Block& block = block_of_cluster(rank, "mbarrier_arrive_cluster", place);
   auto* const there = static_cast<MBarrier*>(cluster_map(barrier, rank, place));
@@ -115,7 +115,7 @@ void mbarrier_arrive_cluster(MBarrier* barrier, unsigned rank, Place place) {
   race::release_in_cluster(clock_of(there, parity_of(*there)));
   OnBehalfOf const owner{&block.threads[0]};
   check(there, place);
-  count_arrivals(*there, 1, place);
+  count_arrivals(*there, count, place);
 }
 
 void mbarrier_expect_tx(MBarrier* barrier, unsigned bytes, Place place) {

@@ -25,8 +25,8 @@ void mbarrier_expect_tx(MBarrier* barrier, unsigned bytes, Place place);
 bool mbarrier_test(MBarrier* barrier, unsigned parity, Place place);
 /// `sees_cluster`: what other blocks of the cluster did before they arrived is visible afterwards.
 void mbarrier_wait(MBarrier* barrier, unsigned parity, Place place, bool sees_cluster = false);
-/// Arrives at the same barrier of block `rank` of the cluster.
-void mbarrier_arrive_cluster(MBarrier* barrier, unsigned rank, Place place);
+/// Arrives `count` times at the same barrier of block `rank` of the cluster.
+void mbarrier_arrive_cluster(MBarrier* barrier, unsigned rank, unsigned count, Place place);
 void fence_mbarrier_init();
 
 /// A copy of `bytes` begins that will arrive at the barrier: its phase must not end before.

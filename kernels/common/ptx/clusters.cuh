@@ -85,12 +85,30 @@ QUAD_INSTRUCTION void mbarrier_arrive_cluster(MBarrier* barrier, unsigned rank Q
       "r"(rank)
       : "memory");
 #else
-  simt::mbarrier_arrive_cluster(barrier, rank, where);
+  simt::mbarrier_arrive_cluster(barrier, rank, 1, where);
 #endif
 }
 
-/// The same for who has only read what the other may now overwrite: nothing that it wrote is visible
-/// by this, which costs a fence of the whole device where it is. The interpreter orders both alike.
+/// The same `count` times: for all of a group that one thread has met.
+QUAD_INSTRUCTION void mbarrier_arrive_cluster(MBarrier* barrier, unsigned rank,
+                                              unsigned count QUAD_WHERE) {
+#ifdef __CUDACC__
+  asm volatile(
+      "{\n"
+      ".reg .b32 remote;\n"
+      "mapa.shared::cluster.u32 remote, %0, %1;\n"
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote], %2;\n"
+      "}" ::"r"(detail::shared_address(barrier)),
+      "r"(rank), "r"(count)
+      : "memory");
+#else
+  simt::mbarrier_arrive_cluster(barrier, rank, count, where);
+#endif
+}
+
+/// Arrives once for who has only read what the other may now overwrite: nothing that it wrote is
+/// visible by this, which costs a fence of the whole device where it is. The interpreter orders both
+/// alike.
 QUAD_INSTRUCTION void mbarrier_arrive_cluster_relaxed(MBarrier* barrier, unsigned rank QUAD_WHERE) {
 #ifdef __CUDACC__
   asm volatile(
@@ -102,7 +120,7 @@ QUAD_INSTRUCTION void mbarrier_arrive_cluster_relaxed(MBarrier* barrier, unsigne
       "r"(rank)
       : "memory");
 #else
-  simt::mbarrier_arrive_cluster(barrier, rank, where);
+  simt::mbarrier_arrive_cluster(barrier, rank, 1, where);
 #endif
 }
 

@@ -30,6 +30,7 @@ constexpr int kRows = 16, kColumns = 32;
 constexpr int kChunk = kRows * kColumns;
 constexpr int kStages = 2;
 constexpr unsigned kChunkBytes = kChunk * sizeof(float);
+constexpr int kWarp = 32;
 
 __global__ void multicast_ring_kernel(const __grid_constant__ TensorMap from, float* to, int chunks,
                                       ClusterMisuse misuse) {
@@ -74,7 +75,15 @@ __global__ void multicast_ring_kernel(const __grid_constant__ TensorMap from, fl
         to[(static_cast<int>(rank) * chunks + i) * kChunk + j] = ring[s * kChunk + j] + 1;
       }
       mbarrier_arrive(&empty[s]);
-      if (arrives) mbarrier_arrive_cluster(&empty[s], rank ^ 1);
+      if (!arrives) continue;
+      if (i % 2 == 0) {
+        mbarrier_arrive_cluster(&empty[s], rank ^ 1);
+      } else {
+        __syncwarp();
+        bool const is_first = threadIdx.x % kWarp == 0;
+        unsigned const count = misuse == ClusterMisuse::too_many_arrivals ? 3 * kThreads : kWarp;
+        if (is_first) mbarrier_arrive_cluster(&empty[s], rank ^ 1, count);
+      }
     }
   }
   if (misuse != ClusterMisuse::no_last_meeting) meet();

@@ -13,8 +13,9 @@ enum class ClusterMisuse {
   no_meeting,        ///< reaches for others before they are there
   no_last_meeting,   ///< ends while others still reach for it
   no_remote_arrive,  ///< overwrites what the other has not read
-  wait_of_block,     ///< waits without a look at what other blocks did
-  not_in_cluster,    ///< names a block that there is not
+  too_many_arrivals,
+  wait_of_block,   ///< waits without a look at what other blocks did
+  not_in_cluster,  ///< names a block that there is not
 };
 
 /// out[32 b + i] = in[32 (b ^ 1) + i] through shared memory, by clusters of 2.

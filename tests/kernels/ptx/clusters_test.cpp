@@ -81,6 +81,7 @@ TEST(Clusters, MisuseOfAMulticastRingIsFound) {
   };
   expect_each(ring(ClusterMisuse::none), "right");
   expect_race(ring(ClusterMisuse::wait_of_block));
+  expect_each(ring(ClusterMisuse::too_many_arrivals), "192 arrivals where the phase needs");
   auto const early = ring(ClusterMisuse::no_meeting);
   EXPECT_TRUE(std::any_of(early.begin(), early.end(), [](Outcome const& outcome) {
     return outcome.text.find("before mbarrier_init()") != std::string::npos;
