@@ -200,14 +200,24 @@ QUAD_INSTRUCTION void tensor_store(TensorMap const& map, int row, int column,
 /// Adds a box in shared memory to global memory, element by element, each atomically, in the
 /// current bulk group of this thread; what is left out is as in tensor_store(). The model knows f32
 /// and i32.
+template <L2Hint hint = L2Hint::none>
 QUAD_INSTRUCTION void tensor_reduce_add(TensorMap const& map, int row, int column,
                                         void const* shared QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile(
-      "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%0, {%1, %2}], "
-      "[%3];" ::"l"(&map),
-      "r"(column), "r"(row), "r"(detail::shared_address(shared))
-      : "memory");
+  if constexpr (hint == L2Hint::none) {
+    asm volatile(
+        "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%0, {%1, %2}], "
+        "[%3];" ::"l"(&map),
+        "r"(column), "r"(row), "r"(detail::shared_address(shared))
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group.L2::cache_hint "
+        "[%0, {%1, %2}], [%3], %4;" ::"l"(&map),
+        "r"(column), "r"(row), "r"(detail::shared_address(shared)),
+        "l"(static_cast<std::uint64_t>(hint))
+        : "memory");
+  }
 #else
   simt::tensor_store(map, row, column, shared, true, where);
 #endif

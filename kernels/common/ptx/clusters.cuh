@@ -147,14 +147,25 @@ QUAD_INSTRUCTION void mbarrier_wait_cluster(MBarrier* barrier, unsigned parity Q
 
 /// Copies a box to the same address of each block whose bit is set in `blocks`, and counts it on
 /// the same barrier of each.
+template <L2Hint hint = L2Hint::none>
 QUAD_INSTRUCTION void tensor_load_multicast(void* shared, TensorMap const& map, int row, int column,
                                             MBarrier* barrier, std::uint16_t blocks QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-      ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(detail::shared_address(shared)),
-      "l"(&map), "r"(column), "r"(row), "r"(detail::shared_address(barrier)), "h"(blocks)
-      : "memory");
+  if constexpr (hint == L2Hint::none) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(detail::shared_address(shared)),
+        "l"(&map), "r"(column), "r"(row), "r"(detail::shared_address(barrier)), "h"(blocks)
+        : "memory");
+  } else {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        ".multicast::cluster.L2::cache_hint [%0], [%1, {%2, %3}], [%4], %5, %6;" ::"r"(
+            detail::shared_address(shared)),
+        "l"(&map), "r"(column), "r"(row), "r"(detail::shared_address(barrier)), "h"(blocks),
+        "l"(static_cast<std::uint64_t>(hint))
+        : "memory");
+  }
 #else
   simt::tensor_load_multicast(shared, map, row, column, barrier, blocks, where);
 #endif

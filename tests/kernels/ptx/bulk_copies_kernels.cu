@@ -23,8 +23,10 @@ __global__ void bulk_store_kernel(float const* from, float* to, bool add, StoreM
   if (t == 0) {
     for (int half = 0; half < 2; ++half) {
       float* const target = to + first + half * kThreads;
-      if (add) {
+      if (add && half == 0) {
         bulk_reduce_add_f32(target, tile[half], kThreads * sizeof(float));
+      } else if (add) {
+        bulk_reduce_add_f32<L2Hint::evict_first>(target, tile[half], kThreads * sizeof(float));
       } else if (half == 0) {
         bulk_store(target, tile[half], kThreads * sizeof(float));
       } else {
@@ -72,8 +74,13 @@ __global__ void tensor_store_kernel(const __grid_constant__ TensorMap map, int r
   fence_proxy_async();
   __syncthreads();
   if (threadIdx.x == 0) {
-    if (add) {
+    bool const has_hint = row % 2 != 0;
+    if (add && has_hint) {
+      tensor_reduce_add<L2Hint::evict_last>(map, row, column, box);
+    } else if (add) {
       tensor_reduce_add(map, row, column, box);
+    } else if (has_hint) {
+      tensor_store<L2Hint::evict_first>(map, row, column, box);
     } else {
       tensor_store(map, row, column, box);
     }

@@ -26,7 +26,7 @@ void launch_tensor_load(ptx::Tensor2d const& matrix, int row, int column, unsign
                         unsigned bytes, device::StreamView stream);
 
 /// Stores (or adds) the box of the matrix at (row, column), of which the bytes in shared memory are
-/// given.
+/// given. At odd rows with a hint for L2.
 void launch_tensor_store(ptx::Tensor2d const& matrix, int row, int column,
                          unsigned char const* tile, unsigned bytes, bool add,
                          device::StreamView stream);

@@ -64,8 +64,12 @@ __global__ void multicast_ring_kernel(const __grid_constant__ TensorMap from, fl
       }
       mbarrier_arrive_expect_tx(&full[s], kChunkBytes);
       int const row = static_cast<int>(rank) * kRows / 2;
-      tensor_load_multicast(ring + s * kChunk + row * kColumns, from, i * kRows + row, 0, &full[s],
-                            3);
+      float* const half = ring + s * kChunk + row * kColumns;
+      if (i % 2 == 0) {
+        tensor_load_multicast(half, from, i * kRows + row, 0, &full[s], 3);
+      } else {
+        tensor_load_multicast<L2Hint::evict_first>(half, from, i * kRows + row, 0, &full[s], 3);
+      }
     }
   } else if (threadIdx.x < kThreads) {
     for (int i = 0; i < chunks; ++i) {
