@@ -118,6 +118,20 @@ void mbarrier_arrive_cluster(MBarrier* barrier, unsigned rank, unsigned count, P
   count_arrivals(*there, count, place);
 }
 
+void mbarrier_arrive_after_copies(MBarrier* barrier, Place place) {
+  check(barrier, place);
+  race::atomic_access(barrier, sizeof(*barrier), true, place);
+  start_async([=, issuer = current, copies = std::exchange(current->copies, {})] {
+    OnBehalfOf const thread{issuer};
+    check(barrier, place);
+    for (AsyncCopy const& copy : copies) {
+      race::end_async(copy.to, copy.written, copy.place, clock_of(barrier, parity_of(*barrier)));
+      complete_copy(copy);
+    }
+    count_arrivals(*barrier, 1, place);
+  });
+}
+
 void mbarrier_expect_tx(MBarrier* barrier, unsigned bytes, Place place) {
   check(barrier, place);
   race::atomic_access(barrier, sizeof(*barrier), true, place);

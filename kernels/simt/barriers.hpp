@@ -21,6 +21,9 @@ static_assert(sizeof(MBarrier) == 8);
 void mbarrier_init(MBarrier* barrier, unsigned count, Place place);
 void mbarrier_inval(MBarrier* barrier, Place place);
 void mbarrier_arrive(MBarrier* barrier, unsigned count, Place place);
+/// Arrives at a random moment, when the thread's cp.async until now are complete; these are no longer
+/// the thread's to wait for.
+void mbarrier_arrive_after_copies(MBarrier* barrier, Place place);
 void mbarrier_expect_tx(MBarrier* barrier, unsigned bytes, Place place);
 bool mbarrier_test(MBarrier* barrier, unsigned parity, Place place);
 /// `sees_cluster`: what other blocks of the cluster did before they arrived is visible afterwards.

@@ -174,16 +174,20 @@ void async_copy(void* to, void const* from, unsigned copied, unsigned written, P
 
 void async_copy_commit() { ++current->copy_group; }
 
+void complete_copy(AsyncCopy const& copy) {
+  unpoison(copy.to, copy.written);
+  if (copy.copied > 0) {
+    std::memcpy(copy.to, copy.read_early ? copy.early : copy.from, copy.copied);
+  }
+  std::memset(static_cast<char*>(copy.to) + copy.copied, 0, copy.written - copy.copied);
+}
+
 void async_copy_wait(unsigned newest) {
   Thread& self = *current;
   std::erase_if(self.copies, [&](AsyncCopy const& copy) {
     if (copy.group + newest >= self.copy_group) return false;
-    unpoison(copy.to, copy.written);
     race::end_async(copy.to, copy.written, copy.place);
-    if (copy.copied > 0) {
-      std::memcpy(copy.to, copy.read_early ? copy.early : copy.from, copy.copied);
-    }
-    std::memset(static_cast<char*>(copy.to) + copy.copied, 0, copy.written - copy.copied);
+    complete_copy(copy);
     return true;
   });
 }

@@ -19,6 +19,9 @@ void poison_shared_memory(Block& block);
 void check_shared_guards(Block const& block);
 void free_shared_memory(Block& block);
 
+/// Writes what a cp.async copies to its target.
+void complete_copy(AsyncCopy const& copy);
+
 std::string text_of(Place place);
 
 /// The thread has exited: the cluster's barrier no longer waits for it.

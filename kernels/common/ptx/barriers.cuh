@@ -113,6 +113,19 @@ QUAD_INSTRUCTION void mbarrier_expect_tx(MBarrier* barrier, unsigned bytes QUAD_
 #endif
 }
 
+/// Arrives once when all cp.async() of this thread so far are complete: who then waits for the phase
+/// sees their data. `count` of mbarrier_init() includes the arrival. The copies are waited for here,
+/// no longer by cp_async_wait(). PTX cp.async.mbarrier.arrive.noinc.
+QUAD_INSTRUCTION void cp_async_mbarrier_arrive_noinc(MBarrier* barrier QUAD_WHERE) {
+#ifdef __CUDACC__
+  asm volatile(
+      "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(detail::shared_address(barrier))
+      : "memory");
+#else
+  simt::mbarrier_arrive_after_copies(barrier, where);
+#endif
+}
+
 /// Whether the phase of this parity has ended: 0 for the first phase, 1 for the second, 0 for the
 /// third. A barrier that has ended no phase yet answers true to parity 1.
 QUAD_INSTRUCTION bool mbarrier_test(MBarrier* barrier, unsigned parity QUAD_WHERE) {

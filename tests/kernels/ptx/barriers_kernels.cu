@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/ptx/barriers.cuh"
 #include "common/ptx/bulk_copies.cuh"
+#include "common/ptx/copies.cuh"
 #include "kernels/ptx/barriers_kernels.hpp"
 
 namespace quadrille::test {
@@ -78,6 +79,43 @@ __global__ void bulk_ring_kernel(float const* from, float* to, int chunks, RingM
   }
 }
 
+constexpr int kPiece = 4;  // floats of a thread's copy, 16 bytes
+
+__global__ void copy_ring_kernel(float const* from, float* to, int chunks, RingMisuse misuse) {
+  QUAD_SHARED(MBarrier, full, [kStages]);
+  QUAD_SHARED(MBarrier, empty, [kStages]);
+  QUAD_SHARED(float, ring, [kStages][kWarp * kPiece]);
+  int const lane = static_cast<int>(threadIdx.x % kWarp);
+  if (threadIdx.x == 0 && misuse != RingMisuse::not_initialised) {
+    for (int s = 0; s < kStages; ++s) {
+      mbarrier_init(&full[s], kWarp);
+      mbarrier_init(&empty[s], kWarp);
+    }
+  }
+  __syncthreads();
+
+  for (int i = 0; i < chunks; ++i) {
+    int const s = i % kStages;
+    unsigned const parity = i / kStages & 1;
+    if (threadIdx.x < kWarp) {
+      if (misuse != RingMisuse::no_wait_for_empty) mbarrier_wait(&empty[s], parity ^ 1);
+      int const first = kPiece * lane;
+      cp_async<16>(&ring[s][first], from + i * kWarp * kPiece + first);
+      if (misuse == RingMisuse::arrives_before_copies) {
+        mbarrier_arrive(&full[s]);
+      } else {
+        cp_async_mbarrier_arrive_noinc(&full[s]);
+      }
+    } else {
+      if (misuse != RingMisuse::no_wait_for_full) mbarrier_wait(&full[s], parity);
+      for (int j = 0; j < kPiece; ++j) {  // what four other threads have copied
+        to[i * kWarp * kPiece + kWarp * j + lane] = ring[s][kWarp * j + lane] + 1;
+      }
+      mbarrier_arrive(&empty[s]);
+    }
+  }
+}
+
 }  // namespace
 
 void launch_named_barriers(int const* in, int* out, int count, device::StreamView stream) {
@@ -88,6 +126,11 @@ void launch_bulk_ring(float const* from, float* to, int chunks, RingMisuse misus
                       device::StreamView stream) {
   QUAD_LAUNCH(bulk_ring_kernel, 1, kThreads + 32, kStages * kChunk * sizeof(float), stream, from,
               to, chunks, misuse);
+}
+
+void launch_copy_ring(float const* from, float* to, int chunks, RingMisuse misuse,
+                      device::StreamView stream) {
+  QUAD_LAUNCH(copy_ring_kernel, 1, 2 * kWarp, 0, stream, from, to, chunks, misuse);
 }
 
 }  // namespace quadrille::test

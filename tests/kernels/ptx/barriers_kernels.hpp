@@ -22,10 +22,15 @@ enum class RingMisuse {
   no_init_fence,
   no_wait_for_full,   ///< reads what has not arrived
   no_wait_for_empty,  ///< overwrites what has not been read
+  arrives_before_copies,
 };
 
 /// to[i] = from[i] + 1 by one block: chunks of 256 floats through a ring of three.
 void launch_bulk_ring(float const* from, float* to, int chunks, RingMisuse misuse,
+                      device::StreamView stream);
+
+/// The same by cp.async: chunks of 128 floats, copied by one warp, read by another.
+void launch_copy_ring(float const* from, float* to, int chunks, RingMisuse misuse,
                       device::StreamView stream);
 
 }  // namespace quadrille::test

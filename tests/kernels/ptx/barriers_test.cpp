@@ -52,6 +52,32 @@ TEST(Barriers, RingOfBulkLoads) {
   }
 }
 
+TEST(Barriers, RingOfCpAsync) {
+  for (int const chunks : {0, 1, 2, 3, 4, 11}) {
+    on_every_schedule([&](device::Device& device, device::StreamView stream) {
+      auto expected = small_integers<float>(3, static_cast<std::size_t>(chunks) * 128, 1000);
+      DeviceArray<float> const from{device, stream, expected};
+      DeviceArray<float> const to{device, stream, from.size()};
+      for (float& value : expected) value += 1;
+
+      launch_copy_ring(from.data(), to.data(), chunks, RingMisuse::none, stream);
+
+      EXPECT_EQ(to.download(), expected) << chunks;
+      EXPECT_TRUE(to.intact());
+    });
+  }
+}
+
+/// Values tell in some schedule that a wait is missing; the race detector in each.
+void expect_missing_wait(std::vector<Outcome> const& found) {
+  EXPECT_TRUE(std::any_of(found.begin(), found.end(), [](Outcome const& outcome) {
+    return !outcome.finds_races && outcome.text != "right";
+  }));
+  for (Outcome const& outcome : found) {
+    EXPECT_TRUE(!outcome.finds_races || outcome.text.size() > 5) << outcome.text;
+  }
+}
+
 TEST(Barriers, MisuseOfTheRingIsFound) {
   if (has_gpu()) GTEST_SKIP() << "a GPU diagnoses none of this";
   auto const ring = [](RingMisuse misuse) {
@@ -73,16 +99,29 @@ TEST(Barriers, MisuseOfTheRingIsFound) {
   expect_each(ring(RingMisuse::odd_size), "multiples of 16 bytes");
   expect_each(ring(RingMisuse::not_initialised), "before mbarrier_init()");
   expect_each(ring(RingMisuse::no_init_fence), "fence_mbarrier_init()");
-  for (RingMisuse const misuse : {RingMisuse::no_wait_for_full, RingMisuse::no_wait_for_empty}) {
-    auto const found = ring(misuse);
-    // Values tell in some schedule; the race detector in each.
-    EXPECT_TRUE(std::any_of(found.begin(), found.end(), [](Outcome const& outcome) {
-      return !outcome.finds_races && outcome.text != "right";
-    }));
-    for (Outcome const& outcome : found) {
-      EXPECT_TRUE(!outcome.finds_races || outcome.text.size() > 5) << outcome.text;
-    }
-  }
+  expect_missing_wait(ring(RingMisuse::no_wait_for_full));
+  expect_missing_wait(ring(RingMisuse::no_wait_for_empty));
+}
+
+TEST(Barriers, MisuseOfTheRingOfCpAsyncIsFound) {
+  if (has_gpu()) GTEST_SKIP() << "a GPU diagnoses none of this";
+  auto const ring = [](RingMisuse misuse) {
+    return outcomes([misuse](device::Device& device, device::StreamView stream) {
+      auto expected = small_integers<float>(5, 128 * 7, 1000);
+      DeviceArray<float> const from{device, stream, expected};
+      DeviceArray<float> const to{device, stream, from.size()};
+      launch_copy_ring(from.data(), to.data(), 7, misuse, stream);
+      for (float& value : expected) value += 1;
+      return to.download() == expected;
+    });
+  };
+
+  expect_each(ring(RingMisuse::none), "right");
+  expect_each(ring(RingMisuse::not_initialised), "before mbarrier_init()");
+  expect_each(ring(RingMisuse::arrives_before_copies), "cp.async of its is in flight",
+              "asynchronous copy that was not waited for");
+  expect_missing_wait(ring(RingMisuse::no_wait_for_full));
+  expect_missing_wait(ring(RingMisuse::no_wait_for_empty));
 }
 
 }  // namespace
