@@ -146,6 +146,16 @@ __device__ __forceinline__ void touch(unsigned (&d)[count]) {
 }  // namespace detail
 #endif
 
+/// Before wgmma_fence(), where ordinary instructions have just written accumulators, or A in
+/// registers: the compiler has the values in their registers here, and moves no such write in
+/// between the wgmma that follow, which would then run one by one. No instruction.
+template <class T, int count>
+QUAD_INSTRUCTION void wgmma_fence_operand([[maybe_unused]] T (&d)[count]) {
+#ifdef __CUDACC__
+  detail::touch(d);
+#endif
+}
+
 template <int newest, class T, int count>
 QUAD_INSTRUCTION void wgmma_wait(T (&d)[count] QUAD_WHERE) {
 #ifdef __CUDACC__

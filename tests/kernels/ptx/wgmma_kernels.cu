@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "common/ptx/barriers.cuh"
 #include "common/ptx/bulk_copies.cuh"
+#include "common/ptx/threads.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "kernels/ptx/wgmma_case.cuh"
 
@@ -50,6 +51,18 @@ __global__ void __launch_bounds__(kThreads)
           accumulator_column(static_cast<int>(t), i)] = d[i];
     }
   }
+}
+
+// Both elements of an array have one value. Behind the fence the compiler does not know that: in
+// its PTX, prmt has two registers for them.
+__global__ void wgmma_fence_operand_kernel(float const* values, std::uint32_t* out) {
+  float const value = values[threadIdx.x];
+  float d[2] = {value, value};
+  unsigned a[2] = {__float_as_uint(value), __float_as_uint(value)};
+  wgmma_fence_operand(d);
+  wgmma_fence_operand(a);
+  out[threadIdx.x] = prmt(__float_as_uint(d[0]), __float_as_uint(d[1]), 0x7610);
+  out[kThreads + threadIdx.x] = prmt(a[0], a[1], 0x1076);
 }
 
 constexpr int kTileK = 64;  // 128 bytes of f16
@@ -115,6 +128,11 @@ std::span<WgmmaCase const> wgmma_other_cases() { return kCases; }
 void launch_wgmma_misuse(std::uint32_t const* a, std::uint32_t const* b, float* d,
                          WgmmaMisuse misuse, device::StreamView stream) {
   QUAD_LAUNCH(wgmma_misuse_kernel, 1, kThreads, 4096, stream, a, b, d, misuse);
+}
+
+void launch_wgmma_fence_operand(float const* values, std::uint32_t* out,
+                                device::StreamView stream) {
+  QUAD_LAUNCH(wgmma_fence_operand_kernel, 1, kThreads, 0, stream, values, out);
 }
 
 void launch_wgmma_pipeline(ptx::Tensor2d const& a, ptx::Tensor2d const& b, int k, float* d,

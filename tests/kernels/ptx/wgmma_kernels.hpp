@@ -46,6 +46,10 @@ enum class WgmmaMisuse {
 void launch_wgmma_misuse(std::uint32_t const* a, std::uint32_t const* b, float* d,
                          WgmmaMisuse misuse, device::StreamView stream);
 
+/// out[i] = the bits of values[i], and out[128 + i] = their halves swapped, by way of accumulators
+/// and of A in registers that are fenced.
+void launch_wgmma_fence_operand(float const* values, std::uint32_t* out, device::StreamView stream);
+
 /// D (64 x 128, f32) = A (64 x k) B (k x 128), of f16 with B given transposed: a producer warp
 /// loads tiles by tensor copies into a ring, a warpgroup multiplies with a group always in flight.
 void launch_wgmma_pipeline(ptx::Tensor2d const& a, ptx::Tensor2d const& b, int k, float* d,

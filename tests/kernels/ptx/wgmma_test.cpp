@@ -78,6 +78,22 @@ TEST(Wgmma, F16) { check_cases(wgmma_f16_cases()); }
 
 TEST(Wgmma, OtherTypes) { check_cases(wgmma_other_cases()); }
 
+TEST(Wgmma, FenceOfOperandsLeavesTheirValues) {
+  on_every_schedule([](device::Device& device, device::StreamView stream) {
+    auto const values = small_integers<float>(14, 128, 1000);
+    DeviceArray<float> const in{device, stream, values};
+    DeviceArray<std::uint32_t> const out{device, stream, 256};
+
+    launch_wgmma_fence_operand(in.data(), out.data(), stream);
+
+    std::vector<std::uint32_t> expected;
+    for (float const value : values) expected.push_back(std::bit_cast<std::uint32_t>(value));
+    for (std::size_t i = 0; i < 128; ++i) expected.push_back(std::rotl(expected[i], 16));
+    EXPECT_EQ(out.download(), expected);
+    EXPECT_TRUE(out.intact());
+  });
+}
+
 TEST(Wgmma, Pipeline) {
   for (int const k : {8, 64, 136, 448}) {
     constexpr std::size_t kN = 128;
