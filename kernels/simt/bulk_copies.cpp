@@ -215,6 +215,37 @@ void bulk_load(void* shared, void const* global, unsigned bytes, MBarrier* barri
              [=](unsigned char* to) { std::memcpy(to, global, bytes); });
 }
 
+void bulk_copy_cluster(void* shared, void const* from, unsigned bytes, MBarrier* barrier,
+                       unsigned rank, Place place) {
+  constexpr char const* kWhat = "bulk_copy_cluster";
+  if (shared_offset(shared, place) % 16 != 0 || shared_offset(from, place) % 16 != 0 ||
+      bytes % 16 != 0) {
+    fail(fmt::format("{}: addresses and size must be multiples of 16 bytes; the size is {}", kWhat,
+                     bytes),
+         place);
+  }
+  Block& there = block_of_cluster(rank, kWhat, place);
+  if (bytes == 0) return;
+  auto const* const source = static_cast<unsigned char const*>(from);
+  shared_offset(source + bytes - 1, place);
+  async_proxy::reads(source, bytes, kWhat, place);
+  race::read(source, bytes, place);
+  start_load(
+      &there.threads[0], cluster_map(shared, rank, place), bytes,
+      static_cast<MBarrier*>(cluster_map(barrier, rank, place)), kWhat, place,
+      [=, here = current->block, data = std::vector(source, source + bytes)](unsigned char* to) {
+        if (here->done == here->threads.size()) {
+          fail(fmt::format("{}: the block that it copies from has ended", kWhat), place);
+        }
+        if (std::memcmp(data.data(), source, bytes) != 0) {
+          fail(fmt::format("{}: shared memory that it reads was changed before it was complete",
+                           kWhat),
+               place);
+        }
+        std::memcpy(to, data.data(), bytes);
+      });
+}
+
 void bulk_store(void* global, void const* shared, unsigned bytes, Place place) {
   check_bulk(shared, global, bytes, "bulk_store", place);
   if (bytes == 0) return;

@@ -10,6 +10,8 @@ namespace quadrille::simt {
 
 /// Loads complete at a random moment; stores when they are issued or when they are waited for.
 void bulk_load(void* shared, void const* global, unsigned bytes, MBarrier* barrier, Place place);
+void bulk_copy_cluster(void* shared, void const* from, unsigned bytes, MBarrier* barrier,
+                       unsigned rank, Place place);
 void bulk_store(void* global, void const* shared, unsigned bytes, Place place);
 void bulk_reduce_add_f32(float* global, float const* shared, unsigned bytes, Place place);
 void bulk_commit();

@@ -171,6 +171,28 @@ QUAD_INSTRUCTION void tensor_load_multicast(void* shared, TensorMap const& map, 
 #endif
 }
 
+/// Copies `bytes` of this block's shared memory at `from` to `shared` of block `rank` of the
+/// cluster, and then counts them on `barrier` there. Addresses and size are multiples of 16 bytes;
+/// ordinary stores to `from` need a fence_proxy_async(). Who waits at the barrier knows that `from`
+/// has been read: this block must not end, nor write there, before it hears of that.
+QUAD_INSTRUCTION void bulk_copy_cluster(void* shared, void const* from, unsigned bytes,
+                                        MBarrier* barrier, unsigned rank QUAD_WHERE) {
+#ifdef __CUDACC__
+  asm volatile(
+      "{\n"
+      ".reg .b32 remote_shared, remote_barrier;\n"
+      "mapa.shared::cluster.u32 remote_shared, %0, %4;\n"
+      "mapa.shared::cluster.u32 remote_barrier, %3, %4;\n"
+      "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [remote_shared], "
+      "[%1], %2, [remote_barrier];\n"
+      "}" ::"r"(detail::shared_address(shared)),
+      "r"(detail::shared_address(from)), "r"(bytes), "r"(detail::shared_address(barrier)), "r"(rank)
+      : "memory");
+#else
+  simt::bulk_copy_cluster(shared, from, bytes, barrier, rank, where);
+#endif
+}
+
 }  // namespace quadrille::ptx
 
 #endif  // QUAD_KERNELS

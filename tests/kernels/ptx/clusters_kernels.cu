@@ -93,6 +93,31 @@ __global__ void multicast_ring_kernel(const __grid_constant__ TensorMap from, fl
   if (misuse != ClusterMisuse::no_last_meeting) meet();
 }
 
+__global__ void bulk_exchange_kernel(int const* in, int* out, ClusterMisuse misuse) {
+  QUAD_SHARED(int, mine, [2 * kWarp]);
+  QUAD_SHARED(int, others, [kWarp]);
+  QUAD_SHARED(MBarrier, full);
+  unsigned const i = threadIdx.x;
+  unsigned const other = misuse == ClusterMisuse::not_in_cluster ? 2 : cluster_rank() ^ 1;
+  mine[kWarp + i] = in[blockIdx.x * kWarp + i];
+  if (misuse != ClusterMisuse::no_proxy_fence) fence_proxy_async();
+  if (i == 0) {
+    mbarrier_init(&full, 1);
+    fence_mbarrier_init();
+  }
+  meet();
+  if (i == 0) {
+    unsigned const bytes = kWarp * sizeof(int) - (misuse == ClusterMisuse::odd_size ? 4 : 0);
+    mbarrier_arrive_expect_tx(&full, bytes);
+    bulk_copy_cluster(others, mine + kWarp, bytes, &full, other);
+    if (misuse == ClusterMisuse::overwrites_source) mine[kWarp] += 1;
+  }
+  if (misuse == ClusterMisuse::no_last_meeting) return;
+  mbarrier_wait(&full, 0);
+  out[blockIdx.x * kWarp + i] = others[i];
+  meet();  // the other block has what it reads of this one
+}
+
 }  // namespace
 
 void launch_exchange(int const* in, int* out, int blocks, ClusterMisuse misuse,
@@ -117,6 +142,14 @@ void launch_multicast_ring(float const* from, float* to, int chunks, ClusterMisu
       (kernels::LaunchShape{
           .grid = 2, .block = kThreads + 32, .shared_bytes = kStages * kChunkBytes, .cluster = 2}),
       stream, map, to, chunks, misuse);
+}
+
+void launch_bulk_exchange(int const* in, int* out, int blocks, ClusterMisuse misuse,
+                          device::StreamView stream) {
+  QUAD_LAUNCH(
+      bulk_exchange_kernel,
+      (kernels::LaunchShape{.grid = static_cast<unsigned>(blocks), .block = kWarp, .cluster = 2}),
+      stream, in, out, misuse);
 }
 
 }  // namespace quadrille::test

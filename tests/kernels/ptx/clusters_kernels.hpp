@@ -14,8 +14,11 @@ enum class ClusterMisuse {
   no_last_meeting,   ///< ends while others still reach for it
   no_remote_arrive,  ///< overwrites what the other has not read
   too_many_arrivals,
-  wait_of_block,   ///< waits without a look at what other blocks did
-  not_in_cluster,  ///< names a block that there is not
+  no_proxy_fence,
+  odd_size,
+  overwrites_source,  ///< of a copy that may not have read it
+  wait_of_block,      ///< waits without a look at what other blocks did
+  not_in_cluster,     ///< names a block that there is not
 };
 
 /// out[32 b + i] = in[32 (b ^ 1) + i] through shared memory, by clusters of 2.
@@ -26,5 +29,9 @@ void launch_exchange(int const* in, int* out, int blocks, ClusterMisuse misuse,
 /// copies half of each chunk to both. to[(2 b + h) ...]: what block b read, plus one.
 void launch_multicast_ring(float const* from, float* to, int chunks, ClusterMisuse misuse,
                            device::StreamView stream);
+
+/// What launch_exchange() does, by bulk copies from shared memory to shared memory.
+void launch_bulk_exchange(int const* in, int* out, int blocks, ClusterMisuse misuse,
+                          device::StreamView stream);
 
 }  // namespace quadrille::test

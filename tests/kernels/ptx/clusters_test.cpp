@@ -11,12 +11,13 @@ namespace {
 using device::Device;
 using device::StreamView;
 
-bool exchanges(ClusterMisuse misuse, Device& device, StreamView stream) {
+bool exchanges(decltype(launch_exchange)& launch, ClusterMisuse misuse, Device& device,
+               StreamView stream) {
   auto const values = small_integers<int>(1, 32 * 6, 1000);
   DeviceArray<int> const in{device, stream, values};
   DeviceArray<int> const out{device, stream, in.size()};
 
-  launch_exchange(in.data(), out.data(), 6, misuse, stream);
+  launch(in.data(), out.data(), 6, misuse, stream);
 
   std::vector<int> const result = out.download();
   for (std::size_t i = 0; i < result.size(); ++i) {
@@ -39,7 +40,13 @@ bool rings(int chunks, ClusterMisuse misuse, Device& device, StreamView stream) 
 
 TEST(Clusters, BlocksExchangeThroughSharedMemory) {
   on_every_schedule([](Device& device, StreamView stream) {
-    EXPECT_TRUE(exchanges(ClusterMisuse::none, device, stream));
+    EXPECT_TRUE(exchanges(launch_exchange, ClusterMisuse::none, device, stream));
+  });
+}
+
+TEST(Clusters, BlocksExchangeByBulkCopies) {
+  on_every_schedule([](Device& device, StreamView stream) {
+    EXPECT_TRUE(exchanges(launch_bulk_exchange, ClusterMisuse::none, device, stream));
   });
 }
 
@@ -62,8 +69,9 @@ void expect_race(std::vector<Outcome> const& found) {
 TEST(Clusters, MisuseOfAnExchangeIsFound) {
   if (has_gpu()) GTEST_SKIP() << "a GPU diagnoses none of this";
   auto const exchange = [](ClusterMisuse misuse) {
-    return outcomes(
-        [misuse](Device& device, StreamView stream) { return exchanges(misuse, device, stream); });
+    return outcomes([misuse](Device& device, StreamView stream) {
+      return exchanges(launch_exchange, misuse, device, stream);
+    });
   };
   expect_each(exchange(ClusterMisuse::not_in_cluster), "block 2 of a cluster of 2");
   expect_race(exchange(ClusterMisuse::no_meeting));
@@ -71,6 +79,21 @@ TEST(Clusters, MisuseOfAnExchangeIsFound) {
   EXPECT_TRUE(std::any_of(ends.begin(), ends.end(), [](Outcome const& outcome) {
     return outcome.text.find("of the cluster has ended") != std::string::npos;
   }));
+}
+
+TEST(Clusters, MisuseOfAnExchangeByBulkCopiesIsFound) {
+  if (has_gpu()) GTEST_SKIP() << "a GPU diagnoses none of this";
+  auto const exchange = [](ClusterMisuse misuse) {
+    return outcomes([misuse](Device& device, StreamView stream) {
+      return exchanges(launch_bulk_exchange, misuse, device, stream);
+    });
+  };
+  expect_each(exchange(ClusterMisuse::none), "right");
+  expect_each(exchange(ClusterMisuse::not_in_cluster), "block 2 of a cluster of 2");
+  expect_each(exchange(ClusterMisuse::odd_size), "multiples of 16 bytes");
+  expect_each(exchange(ClusterMisuse::no_proxy_fence), "fence_proxy_async()");
+  expect_each(exchange(ClusterMisuse::overwrites_source), "changed before it was complete");
+  expect_each(exchange(ClusterMisuse::no_last_meeting), "has ended");
 }
 
 TEST(Clusters, MisuseOfAMulticastRingIsFound) {
