@@ -8,7 +8,8 @@
 /// tensor copies and wgmma through the asynchronous one. A thread that writes shared memory by
 /// ordinary stores, for a bulk store, a tensor store or wgmma to read, calls fence_proxy_async()
 /// after the stores and before the barrier. An mbarrier orders the other direction, from copy to
-/// load.
+/// load. The same is true of global memory that a kernel writes and then copies from, with
+/// fence_proxy_async_global(); one kernel after another in a stream needs nothing.
 
 #include "common/ptx/instruction.cuh"
 
@@ -173,6 +174,14 @@ QUAD_INSTRUCTION void fence_proxy_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 #else
   simt::async_proxy::fence();
+#endif
+}
+
+/// Makes this thread's ordinary stores to global memory visible to the asynchronous proxy: bulk and
+/// tensor loads of the same kernel, and prefetches. The interpreter has one view of global memory.
+QUAD_INSTRUCTION void fence_proxy_async_global() {
+#ifdef __CUDACC__
+  asm volatile("fence.proxy.async.global;" ::: "memory");
 #endif
 }
 

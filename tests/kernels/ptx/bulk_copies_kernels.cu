@@ -44,6 +44,27 @@ __global__ void bulk_store_kernel(float const* from, float* to, bool add, StoreM
   }
 }
 
+__global__ void store_then_load_kernel(float const* from, float* between, float* to) {
+  QUAD_SHARED(float, tile, [kThreads]);
+  QUAD_SHARED(MBarrier, full);
+  int const t = static_cast<int>(threadIdx.x);
+  int const first = static_cast<int>(blockIdx.x) * kThreads;
+  between[first + t] = 2 * from[first + t];
+  // The copy engine reads what this thread has stored.
+  fence_proxy_async_global();
+  if (t == 0) {
+    mbarrier_init(&full, 1);
+    fence_mbarrier_init();
+  }
+  __syncthreads();
+  if (t == 0) {
+    mbarrier_arrive_expect_tx(&full, sizeof(tile));
+    bulk_load(tile, between + first, sizeof(tile), &full);
+  }
+  mbarrier_wait(&full, 0);
+  to[first + t] = tile[kThreads - 1 - t];
+}
+
 __global__ void tensor_load_kernel(const __grid_constant__ TensorMap map, int row, int column,
                                    unsigned char* tile, unsigned bytes) {
   QUAD_DYNAMIC_SHARED(unsigned char, box);
@@ -95,6 +116,12 @@ void launch_bulk_store(float const* from, float* to, int blocks, bool add, Store
                        device::StreamView stream) {
   QUAD_LAUNCH(bulk_store_kernel, static_cast<unsigned>(blocks), kThreads, 0, stream, from, to, add,
               misuse);
+}
+
+void launch_store_then_load(float const* from, float* between, float* to, int blocks,
+                            device::StreamView stream) {
+  QUAD_LAUNCH(store_then_load_kernel, static_cast<unsigned>(blocks), kThreads, 0, stream, from,
+              between, to);
 }
 
 void launch_tensor_load(ptx::Tensor2d const& matrix, int row, int column, unsigned char* tile,

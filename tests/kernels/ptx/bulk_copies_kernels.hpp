@@ -20,6 +20,11 @@ enum class StoreMisuse {
 void launch_bulk_store(float const* from, float* to, int blocks, bool add, StoreMisuse misuse,
                        device::StreamView stream);
 
+/// Each block doubles 128 floats by ordinary stores to `between`, loads them from there by a bulk
+/// copy, and writes them in reverse.
+void launch_store_then_load(float const* from, float* between, float* to, int blocks,
+                            device::StreamView stream);
+
 /// Loads the box of the matrix at (row, column), then writes its `bytes` as they lie in shared
 /// memory.
 void launch_tensor_load(ptx::Tensor2d const& matrix, int row, int column, unsigned char* tile,
