@@ -18,7 +18,7 @@ namespace quadrille::ptx {
 
 // wgmma: the 128 threads of a warpgroup (four consecutive warps, the first one's number a multiple
 // of four) together start D = A B or D += A B; D is 64 x N in registers, A is 64 x K, B is K x N
-// with K of 32 bytes (16 for f16 and bf16, 8 for tf32), N one of 8, 16, 32, 64, 96, 128, 192, 256.
+// with K of 32 bytes (16 for f16 and bf16, 8 for tf32), N a multiple of 8 up to 64, of 16 up to 256.
 //
 //   wgmma_fence();                                  // registers and shared memory as they are now
 //   for (...) wgmma_f16<N>(d, a, b, accumulate);    // start
@@ -187,50 +187,102 @@ QUAD_INSTRUCTION void wgmma_wait(T (&d)[count], T (&e)[count] QUAD_WHERE) {
 // the N that a kernel uses is instantiated.
 #define QUAD_REGISTERS_2 "%0, %1"
 #define QUAD_REGISTERS_4 QUAD_REGISTERS_2 ", %2, %3"
-#define QUAD_REGISTERS_8 QUAD_REGISTERS_4 ", %4, %5, %6, %7"
-#define QUAD_REGISTERS_16 QUAD_REGISTERS_8 ", %8, %9, %10, %11, %12, %13, %14, %15"
-#define QUAD_REGISTERS_24 QUAD_REGISTERS_16 ", %16, %17, %18, %19, %20, %21, %22, %23"
-#define QUAD_REGISTERS_32 QUAD_REGISTERS_24 ", %24, %25, %26, %27, %28, %29, %30, %31"
-#define QUAD_REGISTERS_48 \
-  QUAD_REGISTERS_32       \
-  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47"
-#define QUAD_REGISTERS_64 \
-  QUAD_REGISTERS_48       \
-  ", %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-#define QUAD_REGISTERS_96                                                                   \
-  QUAD_REGISTERS_64                                                                         \
-  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, " \
-  "%81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-#define QUAD_REGISTERS_128                                                                     \
-  QUAD_REGISTERS_96                                                                            \
-  ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, "   \
-  "%111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, " \
-  "%126, %127"
+#define QUAD_REGISTERS_6 QUAD_REGISTERS_4 ", %4, %5"
+#define QUAD_REGISTERS_8 QUAD_REGISTERS_6 ", %6, %7"
+#define QUAD_REGISTERS_10 QUAD_REGISTERS_8 ", %8, %9"
+#define QUAD_REGISTERS_12 QUAD_REGISTERS_10 ", %10, %11"
+#define QUAD_REGISTERS_14 QUAD_REGISTERS_12 ", %12, %13"
+#define QUAD_REGISTERS_16 QUAD_REGISTERS_14 ", %14, %15"
+#define QUAD_REGISTERS_20 QUAD_REGISTERS_16 ", %16, %17, %18, %19"
+#define QUAD_REGISTERS_24 QUAD_REGISTERS_20 ", %20, %21, %22, %23"
+#define QUAD_REGISTERS_28 QUAD_REGISTERS_24 ", %24, %25, %26, %27"
+#define QUAD_REGISTERS_32 QUAD_REGISTERS_28 ", %28, %29, %30, %31"
+#define QUAD_REGISTERS_36 QUAD_REGISTERS_32 ", %32, %33, %34, %35"
+#define QUAD_REGISTERS_40 QUAD_REGISTERS_36 ", %36, %37, %38, %39"
+#define QUAD_REGISTERS_44 QUAD_REGISTERS_40 ", %40, %41, %42, %43"
+#define QUAD_REGISTERS_48 QUAD_REGISTERS_44 ", %44, %45, %46, %47"
+#define QUAD_REGISTERS_52 QUAD_REGISTERS_48 ", %48, %49, %50, %51"
+#define QUAD_REGISTERS_56 QUAD_REGISTERS_52 ", %52, %53, %54, %55"
+#define QUAD_REGISTERS_60 QUAD_REGISTERS_56 ", %56, %57, %58, %59"
+#define QUAD_REGISTERS_64 QUAD_REGISTERS_60 ", %60, %61, %62, %63"
+#define QUAD_REGISTERS_72 QUAD_REGISTERS_64 ", %64, %65, %66, %67, %68, %69, %70, %71"
+#define QUAD_REGISTERS_80 QUAD_REGISTERS_72 ", %72, %73, %74, %75, %76, %77, %78, %79"
+#define QUAD_REGISTERS_88 QUAD_REGISTERS_80 ", %80, %81, %82, %83, %84, %85, %86, %87"
+#define QUAD_REGISTERS_96 QUAD_REGISTERS_88 ", %88, %89, %90, %91, %92, %93, %94, %95"
+#define QUAD_REGISTERS_104 QUAD_REGISTERS_96 ", %96, %97, %98, %99, %100, %101, %102, %103"
+#define QUAD_REGISTERS_112 QUAD_REGISTERS_104 ", %104, %105, %106, %107, %108, %109, %110, %111"
+#define QUAD_REGISTERS_120 QUAD_REGISTERS_112 ", %112, %113, %114, %115, %116, %117, %118, %119"
+#define QUAD_REGISTERS_128 QUAD_REGISTERS_120 ", %120, %121, %122, %123, %124, %125, %126, %127"
 #define QUAD_OPERANDS_2(c, i) c(d[i]), c(d[(i) + 1])
 #define QUAD_OPERANDS_4(c, i) QUAD_OPERANDS_2(c, i), QUAD_OPERANDS_2(c, (i) + 2)
+#define QUAD_OPERANDS_6(c, i) QUAD_OPERANDS_4(c, i), QUAD_OPERANDS_2(c, (i) + 4)
 #define QUAD_OPERANDS_8(c, i) QUAD_OPERANDS_4(c, i), QUAD_OPERANDS_4(c, (i) + 4)
+#define QUAD_OPERANDS_10(c, i) QUAD_OPERANDS_8(c, i), QUAD_OPERANDS_2(c, (i) + 8)
+#define QUAD_OPERANDS_12(c, i) QUAD_OPERANDS_8(c, i), QUAD_OPERANDS_4(c, (i) + 8)
+#define QUAD_OPERANDS_14(c, i) QUAD_OPERANDS_8(c, i), QUAD_OPERANDS_6(c, (i) + 8)
 #define QUAD_OPERANDS_16(c, i) QUAD_OPERANDS_8(c, i), QUAD_OPERANDS_8(c, (i) + 8)
+#define QUAD_OPERANDS_20(c, i) QUAD_OPERANDS_16(c, i), QUAD_OPERANDS_4(c, (i) + 16)
 #define QUAD_OPERANDS_24(c, i) QUAD_OPERANDS_16(c, i), QUAD_OPERANDS_8(c, (i) + 16)
+#define QUAD_OPERANDS_28(c, i) QUAD_OPERANDS_16(c, i), QUAD_OPERANDS_12(c, (i) + 16)
 #define QUAD_OPERANDS_32(c, i) QUAD_OPERANDS_16(c, i), QUAD_OPERANDS_16(c, (i) + 16)
+#define QUAD_OPERANDS_36(c, i) QUAD_OPERANDS_32(c, i), QUAD_OPERANDS_4(c, (i) + 32)
+#define QUAD_OPERANDS_40(c, i) QUAD_OPERANDS_32(c, i), QUAD_OPERANDS_8(c, (i) + 32)
+#define QUAD_OPERANDS_44(c, i) QUAD_OPERANDS_32(c, i), QUAD_OPERANDS_12(c, (i) + 32)
 #define QUAD_OPERANDS_48(c, i) QUAD_OPERANDS_32(c, i), QUAD_OPERANDS_16(c, (i) + 32)
+#define QUAD_OPERANDS_52(c, i) QUAD_OPERANDS_32(c, i), QUAD_OPERANDS_20(c, (i) + 32)
+#define QUAD_OPERANDS_56(c, i) QUAD_OPERANDS_32(c, i), QUAD_OPERANDS_24(c, (i) + 32)
+#define QUAD_OPERANDS_60(c, i) QUAD_OPERANDS_32(c, i), QUAD_OPERANDS_28(c, (i) + 32)
 #define QUAD_OPERANDS_64(c, i) QUAD_OPERANDS_32(c, i), QUAD_OPERANDS_32(c, (i) + 32)
+#define QUAD_OPERANDS_72(c, i) QUAD_OPERANDS_64(c, i), QUAD_OPERANDS_8(c, (i) + 64)
+#define QUAD_OPERANDS_80(c, i) QUAD_OPERANDS_64(c, i), QUAD_OPERANDS_16(c, (i) + 64)
+#define QUAD_OPERANDS_88(c, i) QUAD_OPERANDS_64(c, i), QUAD_OPERANDS_24(c, (i) + 64)
 #define QUAD_OPERANDS_96(c, i) QUAD_OPERANDS_64(c, i), QUAD_OPERANDS_32(c, (i) + 64)
+#define QUAD_OPERANDS_104(c, i) QUAD_OPERANDS_64(c, i), QUAD_OPERANDS_40(c, (i) + 64)
+#define QUAD_OPERANDS_112(c, i) QUAD_OPERANDS_64(c, i), QUAD_OPERANDS_48(c, (i) + 64)
+#define QUAD_OPERANDS_120(c, i) QUAD_OPERANDS_64(c, i), QUAD_OPERANDS_56(c, (i) + 64)
 #define QUAD_OPERANDS_128(c, i) QUAD_OPERANDS_64(c, i), QUAD_OPERANDS_64(c, (i) + 64)
 #define QUAD_WGMMA_F32_BY_N(FORM, TYPES)                                                           \
   if constexpr (N == 8) {                                                                          \
     FORM(TYPES, 8, QUAD_REGISTERS_4, QUAD_OPERANDS_4("+f", 0), 4, 5, 6, 7, 8, 9, 10);              \
   } else if constexpr (N == 16) {                                                                  \
     FORM(TYPES, 16, QUAD_REGISTERS_8, QUAD_OPERANDS_8("+f", 0), 8, 9, 10, 11, 12, 13, 14);         \
+  } else if constexpr (N == 24) {                                                                  \
+    FORM(TYPES, 24, QUAD_REGISTERS_12, QUAD_OPERANDS_12("+f", 0), 12, 13, 14, 15, 16, 17, 18);     \
   } else if constexpr (N == 32) {                                                                  \
     FORM(TYPES, 32, QUAD_REGISTERS_16, QUAD_OPERANDS_16("+f", 0), 16, 17, 18, 19, 20, 21, 22);     \
+  } else if constexpr (N == 40) {                                                                  \
+    FORM(TYPES, 40, QUAD_REGISTERS_20, QUAD_OPERANDS_20("+f", 0), 20, 21, 22, 23, 24, 25, 26);     \
+  } else if constexpr (N == 48) {                                                                  \
+    FORM(TYPES, 48, QUAD_REGISTERS_24, QUAD_OPERANDS_24("+f", 0), 24, 25, 26, 27, 28, 29, 30);     \
+  } else if constexpr (N == 56) {                                                                  \
+    FORM(TYPES, 56, QUAD_REGISTERS_28, QUAD_OPERANDS_28("+f", 0), 28, 29, 30, 31, 32, 33, 34);     \
   } else if constexpr (N == 64) {                                                                  \
     FORM(TYPES, 64, QUAD_REGISTERS_32, QUAD_OPERANDS_32("+f", 0), 32, 33, 34, 35, 36, 37, 38);     \
+  } else if constexpr (N == 80) {                                                                  \
+    FORM(TYPES, 80, QUAD_REGISTERS_40, QUAD_OPERANDS_40("+f", 0), 40, 41, 42, 43, 44, 45, 46);     \
   } else if constexpr (N == 96) {                                                                  \
     FORM(TYPES, 96, QUAD_REGISTERS_48, QUAD_OPERANDS_48("+f", 0), 48, 49, 50, 51, 52, 53, 54);     \
+  } else if constexpr (N == 112) {                                                                 \
+    FORM(TYPES, 112, QUAD_REGISTERS_56, QUAD_OPERANDS_56("+f", 0), 56, 57, 58, 59, 60, 61, 62);    \
   } else if constexpr (N == 128) {                                                                 \
     FORM(TYPES, 128, QUAD_REGISTERS_64, QUAD_OPERANDS_64("+f", 0), 64, 65, 66, 67, 68, 69, 70);    \
+  } else if constexpr (N == 144) {                                                                 \
+    FORM(TYPES, 144, QUAD_REGISTERS_72, QUAD_OPERANDS_72("+f", 0), 72, 73, 74, 75, 76, 77, 78);    \
+  } else if constexpr (N == 160) {                                                                 \
+    FORM(TYPES, 160, QUAD_REGISTERS_80, QUAD_OPERANDS_80("+f", 0), 80, 81, 82, 83, 84, 85, 86);    \
+  } else if constexpr (N == 176) {                                                                 \
+    FORM(TYPES, 176, QUAD_REGISTERS_88, QUAD_OPERANDS_88("+f", 0), 88, 89, 90, 91, 92, 93, 94);    \
   } else if constexpr (N == 192) {                                                                 \
     FORM(TYPES, 192, QUAD_REGISTERS_96, QUAD_OPERANDS_96("+f", 0), 96, 97, 98, 99, 100, 101, 102); \
+  } else if constexpr (N == 208) {                                                                 \
+    FORM(TYPES, 208, QUAD_REGISTERS_104, QUAD_OPERANDS_104("+f", 0), 104, 105, 106, 107, 108, 109, \
+         110);                                                                                     \
+  } else if constexpr (N == 224) {                                                                 \
+    FORM(TYPES, 224, QUAD_REGISTERS_112, QUAD_OPERANDS_112("+f", 0), 112, 113, 114, 115, 116, 117, \
+         118);                                                                                     \
+  } else if constexpr (N == 240) {                                                                 \
+    FORM(TYPES, 240, QUAD_REGISTERS_120, QUAD_OPERANDS_120("+f", 0), 120, 121, 122, 123, 124, 125, \
+         126);                                                                                     \
   } else if constexpr (N == 256) {                                                                 \
     FORM(TYPES, 256, QUAD_REGISTERS_128, QUAD_OPERANDS_128("+f", 0), 128, 129, 130, 131, 132, 133, \
          134);                                                                                     \
@@ -240,16 +292,40 @@ QUAD_INSTRUCTION void wgmma_wait(T (&d)[count], T (&e)[count] QUAD_WHERE) {
     FORM(TYPES, 8, QUAD_REGISTERS_2, QUAD_OPERANDS_2("+r", 0), 2, 3, 4, 5, 6, 7, 8);            \
   } else if constexpr (N == 16) {                                                               \
     FORM(TYPES, 16, QUAD_REGISTERS_4, QUAD_OPERANDS_4("+r", 0), 4, 5, 6, 7, 8, 9, 10);          \
+  } else if constexpr (N == 24) {                                                               \
+    FORM(TYPES, 24, QUAD_REGISTERS_6, QUAD_OPERANDS_6("+r", 0), 6, 7, 8, 9, 10, 11, 12);        \
   } else if constexpr (N == 32) {                                                               \
     FORM(TYPES, 32, QUAD_REGISTERS_8, QUAD_OPERANDS_8("+r", 0), 8, 9, 10, 11, 12, 13, 14);      \
+  } else if constexpr (N == 40) {                                                               \
+    FORM(TYPES, 40, QUAD_REGISTERS_10, QUAD_OPERANDS_10("+r", 0), 10, 11, 12, 13, 14, 15, 16);  \
+  } else if constexpr (N == 48) {                                                               \
+    FORM(TYPES, 48, QUAD_REGISTERS_12, QUAD_OPERANDS_12("+r", 0), 12, 13, 14, 15, 16, 17, 18);  \
+  } else if constexpr (N == 56) {                                                               \
+    FORM(TYPES, 56, QUAD_REGISTERS_14, QUAD_OPERANDS_14("+r", 0), 14, 15, 16, 17, 18, 19, 20);  \
   } else if constexpr (N == 64) {                                                               \
     FORM(TYPES, 64, QUAD_REGISTERS_16, QUAD_OPERANDS_16("+r", 0), 16, 17, 18, 19, 20, 21, 22);  \
+  } else if constexpr (N == 80) {                                                               \
+    FORM(TYPES, 80, QUAD_REGISTERS_20, QUAD_OPERANDS_20("+r", 0), 20, 21, 22, 23, 24, 25, 26);  \
   } else if constexpr (N == 96) {                                                               \
     FORM(TYPES, 96, QUAD_REGISTERS_24, QUAD_OPERANDS_24("+r", 0), 24, 25, 26, 27, 28, 29, 30);  \
+  } else if constexpr (N == 112) {                                                              \
+    FORM(TYPES, 112, QUAD_REGISTERS_28, QUAD_OPERANDS_28("+r", 0), 28, 29, 30, 31, 32, 33, 34); \
   } else if constexpr (N == 128) {                                                              \
     FORM(TYPES, 128, QUAD_REGISTERS_32, QUAD_OPERANDS_32("+r", 0), 32, 33, 34, 35, 36, 37, 38); \
+  } else if constexpr (N == 144) {                                                              \
+    FORM(TYPES, 144, QUAD_REGISTERS_36, QUAD_OPERANDS_36("+r", 0), 36, 37, 38, 39, 40, 41, 42); \
+  } else if constexpr (N == 160) {                                                              \
+    FORM(TYPES, 160, QUAD_REGISTERS_40, QUAD_OPERANDS_40("+r", 0), 40, 41, 42, 43, 44, 45, 46); \
+  } else if constexpr (N == 176) {                                                              \
+    FORM(TYPES, 176, QUAD_REGISTERS_44, QUAD_OPERANDS_44("+r", 0), 44, 45, 46, 47, 48, 49, 50); \
   } else if constexpr (N == 192) {                                                              \
     FORM(TYPES, 192, QUAD_REGISTERS_48, QUAD_OPERANDS_48("+r", 0), 48, 49, 50, 51, 52, 53, 54); \
+  } else if constexpr (N == 208) {                                                              \
+    FORM(TYPES, 208, QUAD_REGISTERS_52, QUAD_OPERANDS_52("+r", 0), 52, 53, 54, 55, 56, 57, 58); \
+  } else if constexpr (N == 224) {                                                              \
+    FORM(TYPES, 224, QUAD_REGISTERS_56, QUAD_OPERANDS_56("+r", 0), 56, 57, 58, 59, 60, 61, 62); \
+  } else if constexpr (N == 240) {                                                              \
+    FORM(TYPES, 240, QUAD_REGISTERS_60, QUAD_OPERANDS_60("+r", 0), 60, 61, 62, 63, 64, 65, 66); \
   } else if constexpr (N == 256) {                                                              \
     FORM(TYPES, 256, QUAD_REGISTERS_64, QUAD_OPERANDS_64("+r", 0), 64, 65, 66, 67, 68, 69, 70); \
   }
@@ -290,9 +366,9 @@ QUAD_INSTRUCTION void wgmma_wait(T (&d)[count], T (&e)[count] QUAD_WHERE) {
 
 #endif
 
-/// The N that wgmma has here.
+/// The N that wgmma has here; the tensor cores also know the multiples of 8 between.
 QUAD_HD constexpr bool is_wgmma_n(int n) {
-  return n == 8 || n == 16 || n == 32 || n == 64 || n == 96 || n == 128 || n == 192 || n == 256;
+  return n >= 8 && n <= 256 && n % (n <= 64 ? 8 : 16) == 0;
 }
 
 /// f16 operands, f32 accumulators. Without `accumulate`, D = A B.

@@ -196,7 +196,7 @@ constexpr WgmmaCase case_of() {
 
 #define QUAD_CASE(type, n, a, b, swizzle, registers) \
   case_of<Fixed<WgmmaType::type, n, Major::a, Major::b, Swizzle::swizzle, registers>>()
-// All N.
+// Eight N from the least to the greatest.
 #define QUAD_CASES(type, a, b, registers)                                                          \
   QUAD_CASE(type, 8, a, b, bytes_128, registers), QUAD_CASE(type, 16, a, b, bytes_128, registers), \
       QUAD_CASE(type, 32, a, b, bytes_128, registers),                                             \
@@ -205,6 +205,14 @@ constexpr WgmmaCase case_of() {
       QUAD_CASE(type, 128, a, b, bytes_128, registers),                                            \
       QUAD_CASE(type, 192, a, b, bytes_128, registers),                                            \
       QUAD_CASE(type, 256, a, b, bytes_128, registers)
+// The other N. A in registers takes every number in the line of an N.
+#define QUAD_OTHER_N(type)                                                                      \
+  QUAD_CASE(type, 24, k, k, bytes_128, true), QUAD_CASE(type, 40, k, k, bytes_128, true),       \
+      QUAD_CASE(type, 48, k, k, bytes_128, true), QUAD_CASE(type, 56, k, k, bytes_128, true),   \
+      QUAD_CASE(type, 80, k, k, bytes_128, true), QUAD_CASE(type, 112, k, k, bytes_128, true),  \
+      QUAD_CASE(type, 144, k, k, bytes_128, true), QUAD_CASE(type, 160, k, k, bytes_128, true), \
+      QUAD_CASE(type, 176, k, k, bytes_128, true), QUAD_CASE(type, 208, k, k, bytes_128, true), \
+      QUAD_CASE(type, 224, k, k, bytes_128, true), QUAD_CASE(type, 240, k, k, bytes_128, true)
 // Some N.
 #define QUAD_SOME(type, a, b, registers)               \
   QUAD_CASE(type, 16, a, b, bytes_128, registers),     \

@@ -8,7 +8,7 @@ namespace {
 constexpr WgmmaCase kCases[] = {
     QUAD_CASES(f16, k, k, false), QUAD_CASES(f16, mn, mn, false), QUAD_SOME(f16, k, mn, false),
     QUAD_SOME(f16, mn, k, false), QUAD_CASES(f16, k, k, true),    QUAD_SOME(f16, k, mn, true),
-    QUAD_SWIZZLES(f16, 64, k, k), QUAD_SWIZZLES(f16, 32, mn, mn),
+    QUAD_SWIZZLES(f16, 64, k, k), QUAD_SWIZZLES(f16, 32, mn, mn), QUAD_OTHER_N(f16),
 };
 
 }  // namespace

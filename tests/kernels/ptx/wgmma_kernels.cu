@@ -12,11 +12,19 @@ namespace {
 using namespace ptx;  // most lines below are about these instructions
 
 constexpr WgmmaCase kCases[] = {
-    QUAD_CASES(f16_in_f16, k, mn, false), QUAD_SOME(f16_in_f16, mn, k, false),
-    QUAD_SOME(f16_in_f16, k, k, true),    QUAD_CASES(bf16, k, k, false),
-    QUAD_CASES(bf16, mn, mn, false),      QUAD_SOME(bf16, k, mn, true),
-    QUAD_SWIZZLES(bf16, 96, k, mn),       QUAD_CASES(tf32, k, k, false),
-    QUAD_SOME(tf32, k, k, true),          QUAD_SWIZZLES(tf32, 64, k, k),
+    QUAD_CASES(f16_in_f16, k, mn, false),
+    QUAD_SOME(f16_in_f16, mn, k, false),
+    QUAD_SOME(f16_in_f16, k, k, true),
+    QUAD_CASES(bf16, k, k, false),
+    QUAD_CASES(bf16, mn, mn, false),
+    QUAD_SOME(bf16, k, mn, true),
+    QUAD_SWIZZLES(bf16, 96, k, mn),
+    QUAD_CASES(tf32, k, k, false),
+    QUAD_SOME(tf32, k, k, true),
+    QUAD_SWIZZLES(tf32, 64, k, k),
+    QUAD_OTHER_N(f16_in_f16),
+    QUAD_CASE(bf16, 208, mn, mn, bytes_128, false),
+    QUAD_CASE(tf32, 160, k, k, bytes_128, false),
 };
 
 constexpr int kStages = 3;
