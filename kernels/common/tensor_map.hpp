@@ -62,23 +62,46 @@ struct Tensor2d {
   bool rounds_to_tf32 = false;
 };
 
+/// The same of two to five dimensions. The last is contiguous, as the columns of a matrix are; in
+/// which order the others lie in memory is free. In shared memory the box is dense in the order of
+/// the dimensions, and a position has its indices in that order.
+struct TensorNd {
+  void const* data = nullptr;  ///< device memory, aligned to 16 bytes
+  core::DataType type{};
+  int dimensions = 0;
+  std::int64_t extents[5] = {};
+  /// Elements from one index to the next of all dimensions but the last; multiples of 16 bytes.
+  std::int64_t strides[4] = {};
+  unsigned box[5] = {};  ///< each at most 256; the last as box_columns
+  Swizzle swizzle = Swizzle::none;
+  bool rounds_to_tf32 = false;
+};
+
 namespace detail {
 
-inline void require(Tensor2d const& t) {
+inline void require(TensorNd const& t) {
   auto const size = static_cast<std::int64_t>(core::size_of(t.type));
-  auto const row_bytes = static_cast<std::int64_t>(t.box_columns) * size;
+  QUAD_REQUIRE(t.dimensions >= 2 && t.dimensions <= 5,
+               "tensor map: 2 to 5 dimensions; use bulk copies for one");
+  int const last = t.dimensions - 1;
+  auto const row_bytes = static_cast<std::int64_t>(t.box[last]) * size;
   QUAD_REQUIRE(reinterpret_cast<std::uintptr_t>(t.data) % 16 == 0 && t.data != nullptr,
-               "tensor map: the matrix must be aligned to 16 bytes; use a variant without tensor "
+               "tensor map: the data must be aligned to 16 bytes; use a variant without tensor "
                "copies");
-  QUAD_REQUIRE(t.rows >= 1 && t.columns >= 1 && t.rows <= INT32_MAX && t.columns <= INT32_MAX,
-               "tensor map: rows and columns must be 1 to 2^31 - 1; return early for empty ones");
-  QUAD_REQUIRE(t.leading >= t.columns,
-               "tensor map: the leading dimension is less than the columns; pass at least these");
-  QUAD_REQUIRE(t.leading * size % 16 == 0 && t.leading * size < (std::int64_t{1} << 40),
-               "tensor map: the leading dimension must be a multiple of 16 bytes below 2^40; pad "
-               "the rows, or use a variant without tensor copies");
-  QUAD_REQUIRE(t.box_rows >= 1 && t.box_rows <= 256 && t.box_columns >= 1 && t.box_columns <= 256,
-               "tensor map: the box must have 1 to 256 rows and columns; use several boxes");
+  for (int i = 0; i < t.dimensions; ++i) {
+    QUAD_REQUIRE(t.extents[i] >= 1 && t.extents[i] <= INT32_MAX,
+                 "tensor map: rows, columns and other extents must be 1 to 2^31 - 1; return early "
+                 "for empty ones");
+    QUAD_REQUIRE(
+        t.box[i] >= 1 && t.box[i] <= 256,
+        "tensor map: the box must have 1 to 256 rows, columns and so on; use several boxes");
+  }
+  for (int i = 0; i < last; ++i) {
+    QUAD_REQUIRE(t.strides[i] >= 1 && t.strides[i] * size % 16 == 0 &&
+                     t.strides[i] * size < (std::int64_t{1} << 40),
+                 "tensor map: the leading dimension and other strides must be a multiple of 16 "
+                 "bytes below 2^40; pad the rows, or use a variant without tensor copies");
+  }
   QUAD_REQUIRE(row_bytes % 16 == 0,
                "tensor map: a row of the box must be a multiple of 16 bytes; widen the box");
   QUAD_REQUIRE(t.swizzle == Swizzle::none || row_bytes == span_of(t.swizzle),
@@ -93,7 +116,7 @@ inline void require(Tensor2d const& t) {
 /// Checks the description and encodes it: for the copy engine under nvcc, else for its model. Fails
 /// on what the copy engine cannot do, with the way out. Called in .cu files alone: the host
 /// compiler would take the model's.
-inline TensorMap make_tensor_map_2d(Tensor2d const& t) {
+inline TensorMap make_tensor_map(TensorNd const& t) {
   detail::require(t);
   TensorMap map{};
 #ifdef __CUDACC__
@@ -127,26 +150,44 @@ inline TensorMap make_tensor_map_2d(Tensor2d const& t) {
                                               CU_TENSOR_MAP_SWIZZLE_64B,
                                               CU_TENSOR_MAP_SWIZZLE_128B};
   // The fastest dimension comes first, and has no stride of its own.
-  cuuint64_t const extents[] = {static_cast<cuuint64_t>(t.columns),
-                                static_cast<cuuint64_t>(t.rows)};
-  cuuint64_t const strides[] = {static_cast<cuuint64_t>(t.leading) * core::size_of(t.type)};
-  cuuint32_t const box[] = {t.box_columns, t.box_rows};
-  cuuint32_t const every_element[] = {1, 1};
+  cuuint64_t extents[5] = {}, strides[4] = {};
+  cuuint32_t box[5] = {};
+  for (int i = 0; i < t.dimensions; ++i) {
+    int const from = t.dimensions - 1 - i;
+    extents[i] = static_cast<cuuint64_t>(t.extents[from]);
+    box[i] = t.box[from];
+    if (i > 0) strides[i - 1] = static_cast<cuuint64_t>(t.strides[from]) * core::size_of(t.type);
+  }
+  cuuint32_t const every_element[] = {1, 1, 1, 1, 1};
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap));
   CUtensorMap encoded{};
   CUresult const status =
-      encode(&encoded, type, 2, const_cast<void*>(t.data), extents, strides, box, every_element,
-             CU_TENSOR_MAP_INTERLEAVE_NONE, kSwizzles[static_cast<int>(t.swizzle)],
-             CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      encode(&encoded, type, static_cast<cuuint32_t>(t.dimensions), const_cast<void*>(t.data),
+             extents, strides, box, every_element, CU_TENSOR_MAP_INTERLEAVE_NONE,
+             kSwizzles[static_cast<int>(t.swizzle)], CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   QUAD_REQUIRE(status == CUDA_SUCCESS, "tensor map: cuTensorMapEncodeTiled returned " +
                                            std::to_string(static_cast<int>(status)) +
                                            "; the device must have tensor copies (sm_90)");
   std::memcpy(&map, &encoded, sizeof(map));
 #else
-  static_assert(sizeof(Tensor2d) <= sizeof(TensorMap));
+  static_assert(sizeof(TensorNd) <= sizeof(TensorMap));
   std::memcpy(&map, &t, sizeof(t));
 #endif
   return map;
+}
+/// The same for a matrix.
+inline TensorMap make_tensor_map_2d(Tensor2d const& t) {
+  QUAD_REQUIRE(t.leading >= t.columns,
+               "tensor map: the leading dimension is less than the columns; pass at least these");
+  return make_tensor_map({.data = t.data,
+                          .type = t.type,
+                          .dimensions = 2,
+                          .extents = {t.rows, t.columns},
+                          .strides = {t.leading},
+                          .box = {t.box_rows, t.box_columns},
+                          .swizzle = t.swizzle,
+                          .rounds_to_tf32 = t.rounds_to_tf32});
 }
 
 }  // namespace quadrille::ptx

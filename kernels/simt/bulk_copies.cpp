@@ -8,11 +8,14 @@
 #include "simt/scheduler.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -128,60 +131,78 @@ void round_to_tf32(unsigned char* element) {
   std::memcpy(element, &bits, sizeof(bits));
 }
 
-/// The box of a tensor map at one place of the matrix.
+/// The box of a tensor map at one place of the tensor, of which the last dimension is contiguous.
 struct Box {
-  ptx::Tensor2d matrix;
-  std::int64_t row, column;
-  std::int64_t columns;  ///< that are moved
-  unsigned size;         ///< of an element
+  ptx::TensorNd tensor;
+  int last;                    ///< dimension
+  std::int64_t first[5] = {};  ///< index of the box in each dimension
+  std::int64_t columns;        ///< that are moved
+  unsigned size;               ///< of an element
 
-  Box(ptx::TensorMap const& map, int first_row, int first_column)
-      : row{first_row}, column{first_column} {
-    std::memcpy(static_cast<void*>(&matrix), &map, sizeof(matrix));
-    size = static_cast<unsigned>(core::size_of(matrix.type));
-    columns = matrix.columns;
+  Box(ptx::TensorMap const& map, std::span<int const> position, char const* what, Place place) {
+    std::memcpy(static_cast<void*>(&tensor), &map, sizeof(tensor));
+    if (position.size() != static_cast<std::size_t>(tensor.dimensions)) {
+      fail(fmt::format("{}: a position of {} indices in a tensor of {} dimensions", what,
+                       position.size(), tensor.dimensions),
+           place);
+    }
+    std::copy(position.begin(), position.end(), first);
+    last = tensor.dimensions - 1;
+    size = static_cast<unsigned>(core::size_of(tensor.type));
+    columns = tensor.extents[last];
   }
-  /// Stores write pieces of 16 bytes, also where a row of the matrix ends inside of one.
+  /// Stores write pieces of 16 bytes, also where a row of the tensor ends inside of one.
   void round_up_columns() {
     std::int64_t const wide = 16 / size;
     columns = (columns + wide - 1) / wide * wide;
   }
-  unsigned bytes() const { return matrix.box_rows * matrix.box_columns * size; }
+  unsigned rows() const {
+    return std::accumulate(tensor.box, tensor.box + last, 1U, std::multiplies<>{});
+  }
+  unsigned bytes() const { return rows() * tensor.box[last] * size; }
 
   void check(void const* shared, char const* what, Place place) const {
     unsigned const alignment =
-        matrix.swizzle == ptx::Swizzle::none ? 128 : 8 * ptx::span_of(matrix.swizzle);
+        tensor.swizzle == ptx::Swizzle::none ? 128 : 8 * ptx::span_of(tensor.swizzle);
     if (shared_offset(shared, place) % alignment != 0) {
       fail(fmt::format("{}: the tile must be aligned to {} bytes", what, alignment), place);
     }
-    if (column * size % 16 != 0) {
-      fail(fmt::format("{}: column {} is not at a multiple of 16 bytes", what, column), place);
+    if (first[last] * size % 16 != 0) {
+      fail(fmt::format("{}: column {} is not at a multiple of 16 bytes", what, first[last]), place);
     }
     each_row([&](std::int64_t, unsigned char* global, std::size_t n) {
       check_global(global, n, what, place);
     });
   }
-  /// Calls f(row of the box, first byte in global memory, bytes) for what lies in the matrix.
+  /// Calls f(row of the box, first byte in global memory, bytes) for what lies in the tensor.
   template <class F>
   void each_row(F&& f) const {
-    std::int64_t const first = std::max<std::int64_t>(column, 0);
-    std::int64_t const last = std::min<std::int64_t>(column + matrix.box_columns, columns);
-    for (std::int64_t r = 0; r < matrix.box_rows && first < last; ++r) {
-      if (row + r < 0 || row + r >= matrix.rows) continue;
-      auto* const data = static_cast<unsigned char*>(const_cast<void*>(matrix.data));
-      f(r, data + ((row + r) * matrix.leading + first) * size,
-        static_cast<std::size_t>(last - first) * size);
+    std::int64_t const begin = std::max<std::int64_t>(first[last], 0);
+    std::int64_t const end = std::min<std::int64_t>(first[last] + tensor.box[last], columns);
+    std::int64_t const all = begin < end ? rows() : 0;
+    for (std::int64_t r = 0; r < all; ++r) {
+      std::int64_t element = begin, rest = r;
+      bool is_inside = true;
+      for (int i = last - 1; i >= 0; --i) {
+        std::int64_t const index = first[i] + rest % tensor.box[i];
+        rest /= tensor.box[i];
+        is_inside &= index >= 0 && index < tensor.extents[i];
+        element += index * tensor.strides[i];
+      }
+      if (!is_inside) continue;
+      auto* const data = static_cast<unsigned char*>(const_cast<void*>(tensor.data));
+      f(r, data + element * size, static_cast<std::size_t>(end - begin) * size);
     }
   }
-  /// Calls f(byte in global memory, byte of the tile) for each element in the matrix.
+  /// Calls f(byte in global memory, byte of the tile) for each element in the tensor.
   template <class F>
   void each_element(F&& f) const {
-    std::int64_t const left = std::max<std::int64_t>(-column, 0);
+    std::int64_t const left = std::max<std::int64_t>(-first[last], 0);
     each_row([&](std::int64_t r, unsigned char* global, std::size_t n) {
       for (std::size_t i = 0; i < n; i += size) {
-        auto const tile_byte = static_cast<unsigned>((r * matrix.box_columns + left) * size) +
-                               static_cast<unsigned>(i);
-        f(global + i, ptx::swizzled(matrix.swizzle, tile_byte));
+        auto const tile_byte =
+            static_cast<unsigned>((r * tensor.box[last] + left) * size) + static_cast<unsigned>(i);
+        f(global + i, ptx::swizzled(tensor.swizzle, tile_byte));
       }
     });
   }
@@ -190,7 +211,7 @@ struct Box {
     std::memset(tile, 0, bytes());
     each_element([&](unsigned char const* global, unsigned at) {
       std::memcpy(tile + at, global, size);
-      if (matrix.rounds_to_tf32) round_to_tf32(tile + at);
+      if (tensor.rounds_to_tf32) round_to_tf32(tile + at);
     });
   }
 };
@@ -284,9 +305,9 @@ void bulk_prefetch(void const* global, unsigned bytes, Place place) {
   check_global(global, bytes, "bulk_prefetch", place);
 }
 
-void tensor_load(void* shared, ptx::TensorMap const& map, int row, int column, MBarrier* barrier,
-                 Place place) {
-  Box const box{map, row, column};
+void tensor_load(void* shared, ptx::TensorMap const& map, std::span<int const> position,
+                 MBarrier* barrier, Place place) {
+  Box const box{map, position, "tensor_load", place};
   box.check(shared, "tensor_load", place);
   box.each_row([&](std::int64_t, unsigned char const* global, std::size_t n) {
     race::read(global, n, place);
@@ -298,7 +319,8 @@ void tensor_load(void* shared, ptx::TensorMap const& map, int row, int column, M
 void tensor_load_multicast(void* shared, ptx::TensorMap const& map, int row, int column,
                            MBarrier* barrier, std::uint16_t blocks, Place place) {
   constexpr char const* kWhat = "tensor_load_multicast";
-  Box const box{map, row, column};
+  int const position[] = {row, column};
+  Box const box{map, position, kWhat, place};
   box.check(shared, kWhat, place);
   if (blocks == 0) fail(fmt::format("{}: it names no block", kWhat), place);
   box.each_row([&](std::int64_t, unsigned char const* global, std::size_t n) {
@@ -313,17 +335,17 @@ void tensor_load_multicast(void* shared, ptx::TensorMap const& map, int row, int
   }
 }
 
-void tensor_store(ptx::TensorMap const& map, int row, int column, void const* shared, bool add,
-                  Place place) {
-  Box box{map, row, column};
+void tensor_store(ptx::TensorMap const& map, std::span<int const> position, void const* shared,
+                  bool add, Place place) {
+  Box box{map, position, "tensor_store", place};
   box.round_up_columns();
   box.check(shared, "tensor_store", place);
-  if (row < 0 || column < 0) {
-    fail(fmt::format("tensor_store: row {} or column {} is negative, which only loads may be", row,
-                     column),
+  if (std::any_of(position.begin(), position.end(), [](int index) { return index < 0; })) {
+    fail(fmt::format("tensor_store: an index of {} is negative, which only loads may be",
+                     fmt::join(position, ", ")),
          place);
   }
-  auto const type = box.matrix.type;
+  auto const type = box.tensor.type;
   if (add && type != core::DataType::f32 && type != core::DataType::i32) {
     fail("tensor_reduce_add: the model knows f32 and i32", place);
   }

@@ -17,11 +17,11 @@ void bulk_reduce_add_f32(float* global, float const* shared, unsigned bytes, Pla
 void bulk_commit();
 void bulk_wait(unsigned newest);
 void bulk_prefetch(void const* global, unsigned bytes, Place place);
-void tensor_load(void* shared, ptx::TensorMap const& map, int row, int column, MBarrier* barrier,
-                 Place place);
+void tensor_load(void* shared, ptx::TensorMap const& map, std::span<int const> position,
+                 MBarrier* barrier, Place place);
 void tensor_load_multicast(void* shared, ptx::TensorMap const& map, int row, int column,
                            MBarrier* barrier, std::uint16_t blocks, Place place);
-void tensor_store(ptx::TensorMap const& map, int row, int column, void const* shared, bool add,
-                  Place place);
+void tensor_store(ptx::TensorMap const& map, std::span<int const> position, void const* shared,
+                  bool add, Place place);
 
 }  // namespace quadrille::simt

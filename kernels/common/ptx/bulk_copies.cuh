@@ -132,11 +132,12 @@ QUAD_INSTRUCTION void bulk_prefetch(void const* global, unsigned bytes QUAD_WHER
 #endif
 }
 
-// Tensor copies: one thread moves the box of a tensor map at (row, column), which may lie partly or
-// wholly outside of the matrix; loads may also start at negative positions. The column must be at a
-// multiple of 16 bytes. Other columns, and stores at negative positions, are an illegal instruction
-// on sm_90. `shared` is aligned to 128 bytes, with a swizzle to 8 rows of its span (256, 512 or
-// 1024 bytes). The barrier counts the whole box.
+// Tensor copies: one thread moves the box of a tensor map at (row, column), or at a position of
+// three to five indices, which may lie partly or wholly outside of the matrix or tensor; loads may
+// also start at negative indices. The column, the last index, must be at a multiple of 16 bytes.
+// Other columns, and stores at negative indices, are an illegal instruction on sm_90. `shared` is
+// aligned to 128 bytes, with a swizzle to 8 rows of its span (256, 512 or 1024 bytes). The barrier
+// counts the whole box.
 
 /// Prefetches a tensor map to the constant cache.
 QUAD_INSTRUCTION void tensor_map_prefetch(TensorMap const& map) {
@@ -167,7 +168,8 @@ QUAD_INSTRUCTION void tensor_load(void* shared, TensorMap const& map, int row, i
         : "memory");
   }
 #else
-  simt::tensor_load(shared, map, row, column, barrier, where);
+  int const at[] = {row, column};
+  simt::tensor_load(shared, map, at, barrier, where);
 #endif
 }
 
@@ -193,7 +195,8 @@ QUAD_INSTRUCTION void tensor_store(TensorMap const& map, int row, int column,
         : "memory");
   }
 #else
-  simt::tensor_store(map, row, column, shared, false, where);
+  int const at[] = {row, column};
+  simt::tensor_store(map, at, shared, false, where);
 #endif
 }
 
@@ -219,7 +222,80 @@ QUAD_INSTRUCTION void tensor_reduce_add(TensorMap const& map, int row, int colum
         : "memory");
   }
 #else
-  simt::tensor_store(map, row, column, shared, true, where);
+  int const at[] = {row, column};
+  simt::tensor_store(map, at, shared, true, where);
+#endif
+}
+
+#ifdef __CUDACC__
+// Tensor copies of DIMS dimensions. AT has the numbers of the position's operands, which are the
+// last arguments, POLICY that of the hint for L2. The instructions have the fastest dimension first.
+#define QUAD_TENSOR_LOAD(DIMS, AT, POLICY, ...)                                                    \
+  if constexpr (hint == L2Hint::none) {                                                            \
+    asm volatile("cp.async.bulk.tensor." #DIMS                                                     \
+                 "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, " AT       \
+                 "], [%2];" ::"r"(detail::shared_address(shared)),                                 \
+                 "l"(&map), "r"(detail::shared_address(barrier)), __VA_ARGS__                      \
+                 : "memory");                                                                      \
+  } else {                                                                                         \
+    asm volatile("cp.async.bulk.tensor." #DIMS                                                     \
+                 "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint [%0]," \
+                 " [%1, " AT "], [%2], " POLICY ";" ::"r"(detail::shared_address(shared)),         \
+                 "l"(&map), "r"(detail::shared_address(barrier)), __VA_ARGS__,                     \
+                 "l"(static_cast<std::uint64_t>(hint))                                             \
+                 : "memory");                                                                      \
+  }
+#define QUAD_TENSOR_STORE(DIMS, AT, POLICY, ...)                                                   \
+  if constexpr (hint == L2Hint::none) {                                                            \
+    asm volatile("cp.async.bulk.tensor." #DIMS "d.global.shared::cta.tile.bulk_group [%0, " AT     \
+                 "], [%1];" ::"l"(&map),                                                           \
+                 "r"(detail::shared_address(shared)), __VA_ARGS__                                  \
+                 : "memory");                                                                      \
+  } else {                                                                                         \
+    asm volatile("cp.async.bulk.tensor." #DIMS                                                     \
+                 "d.global.shared::cta.tile.bulk_group.L2::cache_hint [%0, " AT "], [%1], " POLICY \
+                 ";" ::"l"(&map),                                                                  \
+                 "r"(detail::shared_address(shared)), __VA_ARGS__,                                 \
+                 "l"(static_cast<std::uint64_t>(hint))                                             \
+                 : "memory");                                                                      \
+  }
+#endif
+
+/// tensor_load() of three to five dimensions: {plane, row, column} and so on.
+template <L2Hint hint = L2Hint::none, int kDimensions>
+QUAD_INSTRUCTION void tensor_load(void* shared, TensorMap const& map, int const (&at)[kDimensions],
+                                  MBarrier* barrier QUAD_WHERE) {
+  static_assert(kDimensions >= 3 && kDimensions <= 5);
+#ifdef __CUDACC__
+  if constexpr (kDimensions == 3) {
+    QUAD_TENSOR_LOAD(3, "{%3, %4, %5}", "%6", "r"(at[2]), "r"(at[1]), "r"(at[0]))
+  } else if constexpr (kDimensions == 4) {
+    QUAD_TENSOR_LOAD(4, "{%3, %4, %5, %6}", "%7", "r"(at[3]), "r"(at[2]), "r"(at[1]), "r"(at[0]))
+  } else {
+    QUAD_TENSOR_LOAD(5, "{%3, %4, %5, %6, %7}", "%8", "r"(at[4]), "r"(at[3]), "r"(at[2]),
+                     "r"(at[1]), "r"(at[0]))
+  }
+#else
+  simt::tensor_load(shared, map, at, barrier, where);
+#endif
+}
+
+/// tensor_store() of three to five dimensions.
+template <L2Hint hint = L2Hint::none, int kDimensions>
+QUAD_INSTRUCTION void tensor_store(TensorMap const& map, int const (&at)[kDimensions],
+                                   void const* shared QUAD_WHERE) {
+  static_assert(kDimensions >= 3 && kDimensions <= 5);
+#ifdef __CUDACC__
+  if constexpr (kDimensions == 3) {
+    QUAD_TENSOR_STORE(3, "{%2, %3, %4}", "%5", "r"(at[2]), "r"(at[1]), "r"(at[0]))
+  } else if constexpr (kDimensions == 4) {
+    QUAD_TENSOR_STORE(4, "{%2, %3, %4, %5}", "%6", "r"(at[3]), "r"(at[2]), "r"(at[1]), "r"(at[0]))
+  } else {
+    QUAD_TENSOR_STORE(5, "{%2, %3, %4, %5, %6}", "%7", "r"(at[4]), "r"(at[3]), "r"(at[2]),
+                      "r"(at[1]), "r"(at[0]))
+  }
+#else
+  simt::tensor_store(map, at, shared, false, where);
 #endif
 }
 

@@ -4,6 +4,8 @@
 #include "common/ptx/bulk_copies.cuh"
 #include "kernels/ptx/bulk_copies_kernels.hpp"
 
+#include <algorithm>
+
 namespace quadrille::test {
 namespace {
 
@@ -110,6 +112,57 @@ __global__ void tensor_store_kernel(const __grid_constant__ TensorMap map, int r
   }
 }
 
+template <int kDimensions>
+struct Position {
+  int at[kDimensions];
+};
+template <int kDimensions>
+Position<kDimensions> position_of(std::span<int const> at) {
+  Position<kDimensions> position{};
+  std::copy(at.begin(), at.end(), position.at);
+  return position;
+}
+
+template <int kDimensions>
+__global__ void tensor_nd_load_kernel(const __grid_constant__ TensorMap map,
+                                      Position<kDimensions> position, unsigned char* tile,
+                                      unsigned bytes) {
+  QUAD_DYNAMIC_SHARED(unsigned char, box);
+  QUAD_SHARED(MBarrier, full);
+  if (threadIdx.x == 0) {
+    mbarrier_init(&full, 1);
+    fence_mbarrier_init();
+    mbarrier_arrive_expect_tx(&full, bytes);
+    if (position.at[0] % 2 == 0) {
+      tensor_load(box, map, position.at, &full);
+    } else {
+      tensor_load<L2Hint::evict_first>(box, map, position.at, &full);
+    }
+  }
+  __syncthreads();
+  mbarrier_wait(&full, 0);
+  for (unsigned i = threadIdx.x; i < bytes; i += blockDim.x) tile[i] = box[i];
+}
+
+template <int kDimensions>
+__global__ void tensor_nd_store_kernel(const __grid_constant__ TensorMap map,
+                                       Position<kDimensions> position, unsigned char const* tile,
+                                       unsigned bytes) {
+  QUAD_DYNAMIC_SHARED(unsigned char, box);
+  for (unsigned i = threadIdx.x; i < bytes; i += blockDim.x) box[i] = tile[i];
+  fence_proxy_async();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    if (position.at[0] % 2 == 0) {
+      tensor_store(map, position.at, box);
+    } else {
+      tensor_store<L2Hint::evict_last>(map, position.at, box);
+    }
+    bulk_commit();
+    bulk_wait<0>();
+  }
+}
+
 }  // namespace
 
 void launch_bulk_store(float const* from, float* to, int blocks, bool add, StoreMisuse misuse,
@@ -135,6 +188,36 @@ void launch_tensor_store(ptx::Tensor2d const& matrix, int row, int column,
                          device::StreamView stream) {
   QUAD_LAUNCH(tensor_store_kernel, 1, kThreads, bytes, stream, ptx::make_tensor_map_2d(matrix), row,
               column, tile, bytes, add);
+}
+
+void launch_tensor_nd_load(ptx::TensorNd const& tensor, std::span<int const> at,
+                           unsigned char* tile, unsigned bytes, device::StreamView stream) {
+  auto const map = ptx::make_tensor_map(tensor);
+  if (at.size() == 3) {
+    QUAD_LAUNCH((tensor_nd_load_kernel<3>), 1, kThreads, bytes, stream, map, position_of<3>(at),
+                tile, bytes);
+  } else if (at.size() == 4) {
+    QUAD_LAUNCH((tensor_nd_load_kernel<4>), 1, kThreads, bytes, stream, map, position_of<4>(at),
+                tile, bytes);
+  } else {
+    QUAD_LAUNCH((tensor_nd_load_kernel<5>), 1, kThreads, bytes, stream, map, position_of<5>(at),
+                tile, bytes);
+  }
+}
+
+void launch_tensor_nd_store(ptx::TensorNd const& tensor, std::span<int const> at,
+                            unsigned char const* tile, unsigned bytes, device::StreamView stream) {
+  auto const map = ptx::make_tensor_map(tensor);
+  if (at.size() == 3) {
+    QUAD_LAUNCH((tensor_nd_store_kernel<3>), 1, kThreads, bytes, stream, map, position_of<3>(at),
+                tile, bytes);
+  } else if (at.size() == 4) {
+    QUAD_LAUNCH((tensor_nd_store_kernel<4>), 1, kThreads, bytes, stream, map, position_of<4>(at),
+                tile, bytes);
+  } else {
+    QUAD_LAUNCH((tensor_nd_store_kernel<5>), 1, kThreads, bytes, stream, map, position_of<5>(at),
+                tile, bytes);
+  }
 }
 
 }  // namespace quadrille::test

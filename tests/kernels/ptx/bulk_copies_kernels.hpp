@@ -5,6 +5,8 @@
 #include "common/tensor_map.hpp"
 #include "device/views.hpp"
 
+#include <span>
+
 /// Kernels around the instructions of common/ptx/bulk_copies.cuh. Pointers are to device memory.
 namespace quadrille::test {
 
@@ -35,5 +37,12 @@ void launch_tensor_load(ptx::Tensor2d const& matrix, int row, int column, unsign
 void launch_tensor_store(ptx::Tensor2d const& matrix, int row, int column,
                          unsigned char const* tile, unsigned bytes, bool add,
                          device::StreamView stream);
+
+/// The same of a tensor, by as many indices as are given: three to five. At odd first indices with
+/// a hint for L2.
+void launch_tensor_nd_load(ptx::TensorNd const& tensor, std::span<int const> at,
+                           unsigned char* tile, unsigned bytes, device::StreamView stream);
+void launch_tensor_nd_store(ptx::TensorNd const& tensor, std::span<int const> at,
+                            unsigned char const* tile, unsigned bytes, device::StreamView stream);
 
 }  // namespace quadrille::test

@@ -4,7 +4,10 @@
 #include "support/expect_fails.hpp"
 #include "support/instruction_test.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <span>
 
 namespace quadrille::test {
 namespace {
@@ -242,6 +245,136 @@ TEST(BulkCopies, TensorReduceAdd) {
   });
 }
 
+/// A tensor of which the box of matrix `box` (its rows those of all dimensions but the last) moves.
+struct TensorNdCase {
+  int dimensions;
+  int extents[5], strides[4], box_extents[5];
+  TensorCase box;  ///< type, box and swizzle alone
+
+  std::size_t last() const { return static_cast<std::size_t>(dimensions) - 1; }
+  /// Elements from the first to the last, with the rest of the last piece of 16 bytes.
+  std::size_t elements(int columns) const {
+    int elements = columns;
+    for (std::size_t i = 0; i < last(); ++i) elements += (extents[i] - 1) * strides[i];
+    return static_cast<std::size_t>(elements);
+  }
+  /// Calls f(number of the element in memory, byte of the tile) for each element of the box that is
+  /// in the tensor, of which `columns` count.
+  template <class F>
+  void each_element(std::span<int const> at, int columns, F&& f) const {
+    for (int row = 0; row < box.box_rows; ++row) {
+      int element = 0, rest = row;
+      bool is_inside = true;
+      for (std::size_t i = last(); i-- > 0; rest /= box_extents[i]) {
+        int const index = at[i] + rest % box_extents[i];
+        is_inside = is_inside && index >= 0 && index < extents[i];
+        element += index * strides[i];
+      }
+      for (int j = 0; j < box.box_columns; ++j) {
+        int const column = at[last()] + j;
+        if (!is_inside || column < 0 || column >= columns) continue;
+        f(static_cast<std::size_t>(element + column), tile_place(box, row, j));
+      }
+    }
+  }
+};
+
+TensorNdCase nd_case(DataType type, int dimensions, std::array<int, 5> extents,
+                     std::array<int, 4> strides, std::array<int, 5> box, Swizzle swizzle) {
+  TensorNdCase c{dimensions, {}, {}, {}, {}};
+  std::copy(extents.begin(), extents.end(), c.extents);
+  std::copy(strides.begin(), strides.end(), c.strides);
+  std::copy(box.begin(), box.end(), c.box_extents);
+  c.box = {type, 0, extents[c.last()], 0, 1, box[c.last()], swizzle};
+  for (std::size_t i = 0; i < c.last(); ++i) c.box.box_rows *= box[i];
+  return c;
+}
+
+ptx::TensorNd describe(TensorNdCase const& c, void const* data) {
+  ptx::TensorNd tensor{
+      .data = data, .type = c.box.type, .dimensions = c.dimensions, .swizzle = c.box.swizzle};
+  std::copy_n(c.extents, 5, tensor.extents);
+  std::copy_n(c.strides, 4, tensor.strides);
+  for (std::size_t i = 0; i < 5; ++i) tensor.box[i] = static_cast<unsigned>(c.box_extents[i]);
+  return tensor;
+}
+
+std::vector<TensorNdCase> tensors_nd() {
+  return {
+      nd_case(DataType::f32, 3, {5, 7, 13}, {112, 16}, {2, 3, 8}, Swizzle::none),
+      nd_case(DataType::f16, 3, {3, 20, 70}, {1440, 72}, {2, 8, 64}, Swizzle::bytes_128),
+      // Heads of 32 columns, whose rows lie behind each other in memory.
+      nd_case(DataType::bf16, 4, {2, 3, 10, 32}, {960, 32, 96}, {1, 2, 8, 32}, Swizzle::bytes_64),
+      nd_case(DataType::i8, 4, {2, 3, 5, 37}, {768, 240, 48}, {2, 2, 3, 32}, Swizzle::none),
+      nd_case(DataType::f64, 5, {2, 2, 3, 3, 5}, {108, 54, 18, 6}, {1, 2, 2, 3, 4},
+              Swizzle::bytes_32),
+      nd_case(DataType::i32, 5, {3, 2, 2, 5, 6}, {200, 96, 44, 8}, {2, 2, 3, 2, 4}, Swizzle::none),
+  };
+}
+/// Indices, of which the last counts pieces of 16 bytes.
+constexpr int kNdCorners[][5] = {{0, 0, 0, 0, 0},   {1, 1, 2, 1, 1},  {-1, 0, -1, 1, -1},
+                                 {1, -2, 1, -1, 0}, {0, 1, 0, -9, 1}, {2, 0, 1, 3, 40}};
+constexpr int kNdStoreCorners[][5] = {
+    {0, 0, 0, 0, 0}, {1, 1, 2, 1, 1}, {1, 0, 1, 2, 0}, {0, 9, 0, 0, 1}, {0, 1, 0, 1, 40}};
+
+std::vector<int> position_in(TensorNdCase const& c, int const (&corner)[5]) {
+  std::vector<int> at(corner, corner + c.last());
+  at.push_back(corner[4] * 16 / static_cast<int>(size_of(c.box)));
+  return at;
+}
+
+TEST(BulkCopies, TensorNdLoad) {
+  on_every_schedule([](device::Device& device, device::StreamView stream) {
+    for (TensorNdCase const& c : tensors_nd()) {
+      std::size_t const size = size_of(c.box);
+      auto const tensor = pattern(20, c.elements(c.box.columns) * size);
+      DeviceArray<unsigned char> const from{device, stream, tensor};
+      std::size_t const bytes = tile_bytes(c.box);
+      DeviceArray<unsigned char> const to{device, stream, static_cast<std::int64_t>(bytes)};
+      for (auto const& corner : kNdCorners) {
+        auto const at = position_in(c, corner);
+        std::vector<unsigned char> expected(bytes, 0);
+        c.each_element(at, c.box.columns, [&](std::size_t element, std::size_t tile_byte) {
+          std::memcpy(&expected[tile_byte], &tensor[element * size], size);
+        });
+
+        launch_tensor_nd_load(describe(c, from.data()), at, to.data(), static_cast<unsigned>(bytes),
+                              stream);
+
+        EXPECT_EQ(to.download(), expected)
+            << c.dimensions << " dimensions, corner " << &corner - kNdCorners;
+        EXPECT_TRUE(to.intact());
+      }
+    }
+  });
+}
+
+TEST(BulkCopies, TensorNdStore) {
+  on_every_schedule([](device::Device& device, device::StreamView stream) {
+    for (TensorNdCase const& c : tensors_nd()) {
+      std::size_t const size = size_of(c.box);
+      auto const tensor = pattern(21, c.elements(stored_columns(c.box)) * size);
+      auto const tile = pattern(22, tile_bytes(c.box));
+      DeviceArray<unsigned char> const from{device, stream, tile};
+      for (auto const& corner : kNdStoreCorners) {
+        auto const at = position_in(c, corner);
+        DeviceArray<unsigned char> const to{device, stream, tensor};
+        auto expected = tensor;
+        c.each_element(at, stored_columns(c.box), [&](std::size_t element, std::size_t tile_byte) {
+          std::memcpy(&expected[element * size], &tile[tile_byte], size);
+        });
+
+        launch_tensor_nd_store(describe(c, to.data()), at, from.data(),
+                               static_cast<unsigned>(tile.size()), stream);
+
+        EXPECT_EQ(to.download(), expected)
+            << c.dimensions << " dimensions, corner " << &corner - kNdStoreCorners;
+        EXPECT_TRUE(to.intact());
+      }
+    }
+  });
+}
+
 TEST(BulkCopies, TensorMapsRefuseWhatCannotBe) {
   device::Stream const stream{kernel_device()};
   DeviceArray<unsigned char> const memory{kernel_device(), stream, 4096};
@@ -276,6 +409,32 @@ TEST(BulkCopies, TensorMapsRefuseWhatCannotBe) {
                  t.rounds_to_tf32 = true;
                })),
                "only f32 is rounded to tf32");
+}
+
+TEST(BulkCopies, TensorNdMapsRefuseWhatCannotBe) {
+  device::Stream const stream{kernel_device()};
+  DeviceArray<unsigned char> const memory{kernel_device(), stream, 8192};
+  ptx::TensorNd const good{.data = memory.data(),
+                           .type = DataType::f32,
+                           .dimensions = 3,
+                           .extents = {2, 8, 32},
+                           .strides = {256, 32},
+                           .box = {1, 8, 32}};
+  auto const launch_with = [&](auto&& change) {
+    ptx::TensorNd bad = good;
+    change(bad);
+    int const at[] = {0, 0, 0};
+    launch_tensor_nd_load(bad, at, memory.data(), 1024, stream);
+  };
+
+  EXPECT_FAILS(launch_with([](ptx::TensorNd& t) { t.dimensions = 6; }), "2 to 5 dimensions");
+  EXPECT_FAILS(launch_with([](ptx::TensorNd& t) { t.dimensions = 1; }), "2 to 5 dimensions");
+  EXPECT_FAILS(launch_with([](ptx::TensorNd& t) { t.extents[1] = 0; }), "return early");
+  EXPECT_FAILS(launch_with([](ptx::TensorNd& t) { t.strides[0] = 0; }), "multiple of 16 bytes");
+  EXPECT_FAILS(launch_with([](ptx::TensorNd& t) { t.strides[1] = 33; }), "multiple of 16 bytes");
+  EXPECT_FAILS(launch_with([](ptx::TensorNd& t) { t.box[0] = 257; }), "several boxes");
+  EXPECT_FAILS(launch_with([](ptx::TensorNd& t) { t.box[2] = 30; }), "widen the box");
+  EXPECT_FAILS(launch_with([](ptx::TensorNd& t) { t.swizzle = Swizzle::bytes_64; }), "span");
 }
 
 TEST(BulkCopies, MisuseOfStoresIsFound) {
@@ -316,6 +475,34 @@ TEST(BulkCopies, MisuseOfTensorCopiesIsFound) {
                 DeviceArray<unsigned char> const from{device, stream, pattern(18, tile_bytes(c))};
                 launch_tensor_store(describe(c, to.data()), -1, 0, from.data(),
                                     static_cast<unsigned>(tile_bytes(c)), false, stream);
+                return true;
+              }),
+              "negative");
+}
+
+TEST(BulkCopies, MisuseOfTensorNdCopiesIsFound) {
+  if (has_gpu()) GTEST_SKIP() << "a GPU diagnoses none of this";
+  TensorNdCase const c = tensors_nd()[0];
+  auto const bytes = static_cast<unsigned>(tile_bytes(c.box));
+  auto const load = [&](std::vector<int> const& at) {
+    return outcomes([&](device::Device& device, device::StreamView stream) {
+      auto const n = static_cast<std::int64_t>(c.elements(c.box.columns) * size_of(c.box));
+      DeviceArray<unsigned char> const from{device, stream, n};
+      DeviceArray<unsigned char> const to{device, stream, bytes};
+      launch_tensor_nd_load(describe(c, from.data()), at, to.data(), bytes, stream);
+      return true;
+    });
+  };
+
+  expect_each(load({1, 2, 4}), "right");
+  expect_each(load({1, 2, 3}), "not at a multiple of 16 bytes");
+  expect_each(load({0, 1, 2, 4}), "4 indices in a tensor of 3 dimensions");
+  expect_each(outcomes([&](device::Device& device, device::StreamView stream) {
+                auto const n = c.elements(stored_columns(c.box)) * size_of(c.box);
+                DeviceArray<unsigned char> const to{device, stream, static_cast<std::int64_t>(n)};
+                DeviceArray<unsigned char> const from{device, stream, pattern(23, bytes)};
+                int const at[] = {1, -1, 0};
+                launch_tensor_nd_store(describe(c, to.data()), at, from.data(), bytes, stream);
                 return true;
               }),
               "negative");

@@ -50,7 +50,7 @@ def instructions(ptx):
     named = {}
     for name, found in zip(readable, kernels.values()):
         name = re.sub(r"\(anonymous namespace\)::|\w+::", "", name)
-        named[re.sub(r"^void |\([^<>()]*\)$", "", name)] = found
+        named[re.sub(r"^void |\([^()]*\)$", "", name)] = found
     return named
 
 
