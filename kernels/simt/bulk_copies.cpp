@@ -231,7 +231,7 @@ void add_to(unsigned char* to, unsigned char const* from, Place place) {
 void bulk_load(void* shared, void const* global, unsigned bytes, MBarrier* barrier, Place place) {
   check_bulk(shared, global, bytes, "bulk_load", place);
   if (bytes == 0) return;
-  race::read(global, bytes, place);
+  race::read_by_async_proxy(global, bytes, place);
   start_load(shared, bytes, barrier, "bulk_load", place,
              [=](unsigned char* to) { std::memcpy(to, global, bytes); });
 }
@@ -270,9 +270,9 @@ void bulk_copy_cluster(void* shared, void const* from, unsigned bytes, MBarrier*
 void bulk_store(void* global, void const* shared, unsigned bytes, Place place) {
   check_bulk(shared, global, bytes, "bulk_store", place);
   if (bytes == 0) return;
-  race::write(global, bytes, place);
+  race::write_by_async_proxy(global, bytes, place);
   start_store(shared, bytes, "bulk_store", place, [=](unsigned char const* data) {
-    race::write(global, bytes, place);
+    race::write_by_async_proxy(global, bytes, place);
     std::memcpy(global, data, bytes);
   });
 }
@@ -310,7 +310,7 @@ void tensor_load(void* shared, ptx::TensorMap const& map, std::span<int const> p
   Box const box{map, position, "tensor_load", place};
   box.check(shared, "tensor_load", place);
   box.each_row([&](std::int64_t, unsigned char const* global, std::size_t n) {
-    race::read(global, n, place);
+    race::read_by_async_proxy(global, n, place);
   });
   start_load(shared, box.bytes(), barrier, "tensor_load", place,
              [=](unsigned char* to) { box.load(to); });
@@ -324,7 +324,7 @@ void tensor_load_multicast(void* shared, ptx::TensorMap const& map, int row, int
   box.check(shared, kWhat, place);
   if (blocks == 0) fail(fmt::format("{}: it names no block", kWhat), place);
   box.each_row([&](std::int64_t, unsigned char const* global, std::size_t n) {
-    race::read(global, n, place);
+    race::read_by_async_proxy(global, n, place);
   });
   for (unsigned rank = 0; rank < 16; ++rank) {
     if ((blocks >> rank & 1) == 0) continue;
@@ -351,8 +351,9 @@ void tensor_store(ptx::TensorMap const& map, std::span<int const> position, void
   }
   auto const record_write = [=] {
     if (add) return;
-    box.each_row(
-        [&](std::int64_t, unsigned char* global, std::size_t n) { race::write(global, n, place); });
+    box.each_row([&](std::int64_t, unsigned char* global, std::size_t n) {
+      race::write_by_async_proxy(global, n, place);
+    });
   };
   record_write();
   start_store(shared, box.bytes(), add ? "tensor_reduce_add" : "tensor_store", place,

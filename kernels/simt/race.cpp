@@ -172,6 +172,8 @@ struct State {
   unsigned next_buffer = 0;
   std::array<std::uintptr_t, 8192> foreign{};  ///< lines of 64 bytes outside device memory
   std::unordered_map<void const*, OthersPointer> keys;
+  /// By thread of the grid: the asynchronous proxy sees its stores to device memory up to then.
+  std::unordered_map<std::uint32_t, Time> fenced;
   bool has_clusters = false;  ///< blocks access the shared memory of others
   std::vector<Place> places;
   std::array<std::uint32_t, 256> place_index{};
@@ -383,9 +385,8 @@ char const* name(Kind kind) {
 }
 
 std::string coordinates(dim3 extents, std::uint32_t linear) {
-  return "(" + std::to_string(linear % extents.x) + "," +
-         std::to_string(linear / extents.x % extents.y) + "," +
-         std::to_string(linear / extents.x / extents.y) + ")";
+  return fmt::format("({},{},{})", linear % extents.x, linear / extents.x % extents.y,
+                     linear / extents.x / extents.y);
 }
 
 std::string name_of_agent(Slot const& slot, bool in_grid) {
@@ -792,6 +793,7 @@ void launch_begins(Launch const& launch) {
   if (!enabled_flag) return;
   State& s = state();
   s.keys.clear();
+  s.fenced.clear();
   s.buffers = {};
   s.foreign.fill(0);
   s.threads = launch.block.x * launch.block.y * launch.block.z;
@@ -978,6 +980,45 @@ void read(void const* p, std::size_t size, Place place) {
 
 void write(void const* p, std::size_t size, Place place) {
   if (enabled_flag) visit(p, size, Kind::write, site_of(place));
+}
+
+void fence_async_proxy() {
+  if (!enabled_flag || current == nullptr) return;
+  Record& record = record_of(current->block);
+  // Its later stores are of a later time.
+  state().fenced[record.first_agent + current->linear] = agent_of(record, current).time++;
+}
+
+void read_by_async_proxy(void const* p, std::size_t size, Place place) {
+  if (!enabled_flag || current == nullptr) return;
+  read(p, size, place);
+  State const& s = state();
+  Buffer const* const buffer = find_buffer(p, size);
+  if (buffer == nullptr) return;
+  if (s.fenced.contains(record_of(current->block).first_agent + current->linear)) return;
+  auto const is_seen = [&](Slot const& slot) {
+    auto const fence = s.fenced.find(slot.agent);
+    return fence != s.fenced.end() && slot.time() <= fence->second;
+  };
+  std::size_t const offset = reinterpret_cast<std::uintptr_t>(p) - buffer->begin;
+  for_each_cell(offset, size, [&](std::size_t at, unsigned mask) {
+    for (Slot const& slot : buffer->cells[at / 4].slots) {
+      if (slot.kind() != Kind::write || (slot.mask() & mask) == 0 || slot.time() <= s.base)
+        continue;
+      if (is_seen(slot)) continue;
+      fail("this copy of a device buffer of " + std::to_string(buffer->size) + " bytes + " +
+               std::to_string(std::max(at, offset)) + " reads what " + name_of_agent(slot, true) +
+               " stored (" + text_of(line_of(slot.site)) +
+               ") without a fence_proxy_async_global() since",
+           place);
+    }
+  });
+}
+
+void write_by_async_proxy(void const* p, std::size_t size, Place place) {
+  if (!enabled_flag || current == nullptr) return;
+  write(p, size, place);
+  fence_async_proxy();  // of its own writes it knows
 }
 
 void begin_async(void* p, std::size_t size, Place place, char const* what) {

@@ -41,6 +41,16 @@ void fence(bool device_scope);
 void read(void const* p, std::size_t size, Place place);
 void write(void const* p, std::size_t size, Place place);
 
+// Device memory by the asynchronous proxy, which sees what ordinary stores of this launch wrote
+// there only after a fence.
+
+/// Bulk and tensor loads: an error where neither the writer has called the fence since nor the
+/// reader at all.
+void read_by_async_proxy(void const* p, std::size_t size, Place place);
+/// Bulk and tensor stores.
+void write_by_async_proxy(void const* p, std::size_t size, Place place);
+void fence_async_proxy();
+
 /// Bytes of shared memory that an asynchronous copy is about to write: any access by anybody until
 /// end_async is an error. The write itself is ordered after what the current thread has seen.
 void begin_async(void* p, std::size_t size, Place place, char const* what);

@@ -178,10 +178,12 @@ QUAD_INSTRUCTION void fence_proxy_async() {
 }
 
 /// Makes this thread's ordinary stores to global memory visible to the asynchronous proxy: bulk and
-/// tensor loads of the same kernel, and prefetches. The interpreter has one view of global memory.
+/// tensor loads of the same kernel. The race detector finds where it is missing.
 QUAD_INSTRUCTION void fence_proxy_async_global() {
 #ifdef __CUDACC__
   asm volatile("fence.proxy.async.global;" ::: "memory");
+#else
+  simt::race::fence_async_proxy();
 #endif
 }
 

@@ -46,14 +46,15 @@ __global__ void bulk_store_kernel(float const* from, float* to, bool add, StoreM
   }
 }
 
-__global__ void store_then_load_kernel(float const* from, float* between, float* to) {
+__global__ void store_then_load_kernel(float const* from, float* between, float* to,
+                                       StoreMisuse misuse) {
   QUAD_SHARED(float, tile, [kThreads]);
   QUAD_SHARED(MBarrier, full);
   int const t = static_cast<int>(threadIdx.x);
   int const first = static_cast<int>(blockIdx.x) * kThreads;
   between[first + t] = 2 * from[first + t];
   // The copy engine reads what this thread has stored.
-  fence_proxy_async_global();
+  if (misuse != StoreMisuse::no_proxy_fence) fence_proxy_async_global();
   if (t == 0) {
     mbarrier_init(&full, 1);
     fence_mbarrier_init();
@@ -172,9 +173,9 @@ void launch_bulk_store(float const* from, float* to, int blocks, bool add, Store
 }
 
 void launch_store_then_load(float const* from, float* between, float* to, int blocks,
-                            device::StreamView stream) {
+                            StoreMisuse misuse, device::StreamView stream) {
   QUAD_LAUNCH(store_then_load_kernel, static_cast<unsigned>(blocks), kThreads, 0, stream, from,
-              between, to);
+              between, to, misuse);
 }
 
 void launch_tensor_load(ptx::Tensor2d const& matrix, int row, int column, unsigned char* tile,

@@ -25,7 +25,7 @@ void launch_bulk_store(float const* from, float* to, int blocks, bool add, Store
 /// Each block doubles 128 floats by ordinary stores to `between`, loads them from there by a bulk
 /// copy, and writes them in reverse.
 void launch_store_then_load(float const* from, float* between, float* to, int blocks,
-                            device::StreamView stream);
+                            StoreMisuse misuse, device::StreamView stream);
 
 /// Loads the box of the matrix at (row, column), then writes its `bytes` as they lie in shared
 /// memory.

@@ -36,23 +36,34 @@ TEST(BulkCopies, BulkStoreAndReduce) {
   }
 }
 
+bool loads_what_it_stored(StoreMisuse misuse, device::Device& device, device::StreamView stream) {
+  constexpr std::size_t kBlocks = 5;
+  auto const values = small_integers<float>(19, 128 * kBlocks, 1000);
+  DeviceArray<float> const from{device, stream, values};
+  DeviceArray<float> const between{device, stream, from.size()};
+  DeviceArray<float> const to{device, stream, from.size()};
+
+  launch_store_then_load(from.data(), between.data(), to.data(), kBlocks, misuse, stream);
+
+  std::vector<float> expected;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    expected.push_back(2 * values[i / 128 * 128 + 127 - i % 128]);
+  }
+  return to.download() == expected && to.intact();
+}
+
 TEST(BulkCopies, BulkLoadOfWhatTheKernelStored) {
   on_every_schedule([](device::Device& device, device::StreamView stream) {
-    constexpr std::size_t kBlocks = 5;
-    auto const values = small_integers<float>(19, 128 * kBlocks, 1000);
-    DeviceArray<float> const from{device, stream, values};
-    DeviceArray<float> const between{device, stream, from.size()};
-    DeviceArray<float> const to{device, stream, from.size()};
-
-    launch_store_then_load(from.data(), between.data(), to.data(), kBlocks, stream);
-
-    std::vector<float> expected;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      expected.push_back(2 * values[i / 128 * 128 + 127 - i % 128]);
-    }
-    EXPECT_EQ(to.download(), expected);
-    EXPECT_TRUE(to.intact());
+    EXPECT_TRUE(loads_what_it_stored(StoreMisuse::none, device, stream));
   });
+}
+
+TEST(BulkCopies, BulkLoadWithoutAFenceOfWhatTheKernelStoredIsFound) {
+  if (has_gpu()) GTEST_SKIP() << "a GPU diagnoses none of this";
+  auto const found = outcomes([](device::Device& device, device::StreamView stream) {
+    return loads_what_it_stored(StoreMisuse::no_proxy_fence, device, stream);
+  });
+  expect_each(found, "right", "without a fence_proxy_async_global() since");
 }
 
 /// A matrix, the box that moves, and where.
