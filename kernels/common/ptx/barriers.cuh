@@ -80,7 +80,7 @@ QUAD_INSTRUCTION void mbarrier_inval(MBarrier* barrier QUAD_WHERE) {
 /// Arrives `count` times: what the thread did before is visible to threads that wait for the phase.
 QUAD_INSTRUCTION void mbarrier_arrive(MBarrier* barrier, unsigned count = 1 QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile(
+  QUAD_ASM_SM90(
       "mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(detail::shared_address(barrier)),
       "r"(count)
       : "memory");
@@ -92,10 +92,10 @@ QUAD_INSTRUCTION void mbarrier_arrive(MBarrier* barrier, unsigned count = 1 QUAD
 /// Adds `bytes` to what the phase waits for, then arrives once.
 QUAD_INSTRUCTION void mbarrier_arrive_expect_tx(MBarrier* barrier, unsigned bytes QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                   detail::shared_address(barrier)),
-               "r"(bytes)
-               : "memory");
+  QUAD_ASM_SM90("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+                    detail::shared_address(barrier)),
+                "r"(bytes)
+                : "memory");
 #else
   simt::mbarrier_expect_tx(barrier, bytes, where);
   simt::mbarrier_arrive(barrier, 1, where);
@@ -105,10 +105,10 @@ QUAD_INSTRUCTION void mbarrier_arrive_expect_tx(MBarrier* barrier, unsigned byte
 /// Adds `bytes` to what the phase waits for, and does not arrive.
 QUAD_INSTRUCTION void mbarrier_expect_tx(MBarrier* barrier, unsigned bytes QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(
-                   detail::shared_address(barrier)),
-               "r"(bytes)
-               : "memory");
+  QUAD_ASM_SM90("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(
+                    detail::shared_address(barrier)),
+                "r"(bytes)
+                : "memory");
 #else
   simt::mbarrier_expect_tx(barrier, bytes, where);
 #endif
@@ -132,7 +132,7 @@ QUAD_INSTRUCTION void cp_async_mbarrier_arrive_noinc(MBarrier* barrier QUAD_WHER
 QUAD_INSTRUCTION bool mbarrier_test(MBarrier* barrier, unsigned parity QUAD_WHERE) {
 #ifdef __CUDACC__
   unsigned ended = 0;
-  asm volatile(
+  QUAD_ASM_SM90(
       "{\n"
       ".reg .pred p;\n"
       "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
@@ -160,8 +160,8 @@ QUAD_INSTRUCTION void mbarrier_wait(MBarrier* barrier, unsigned parity QUAD_WHER
 /// Makes initialised barriers visible to the asynchronous proxy and to the cluster.
 QUAD_INSTRUCTION void fence_mbarrier_init() {
 #ifdef __CUDACC__
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  QUAD_ASM_SM90("fence.mbarrier_init.release.cluster;" ::: "memory");
+  QUAD_ASM_SM90("fence.proxy.async.shared::cta;" ::: "memory");
 #else
   simt::fence_mbarrier_init();
 #endif
@@ -171,7 +171,7 @@ QUAD_INSTRUCTION void fence_mbarrier_init() {
 /// tensor stores, wgmma.
 QUAD_INSTRUCTION void fence_proxy_async() {
 #ifdef __CUDACC__
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  QUAD_ASM_SM90("fence.proxy.async.shared::cta;" ::: "memory");
 #else
   simt::async_proxy::fence();
 #endif
@@ -181,7 +181,7 @@ QUAD_INSTRUCTION void fence_proxy_async() {
 /// tensor loads of the same kernel. The race detector finds where it is missing.
 QUAD_INSTRUCTION void fence_proxy_async_global() {
 #ifdef __CUDACC__
-  asm volatile("fence.proxy.async.global;" ::: "memory");
+  QUAD_ASM_SM90("fence.proxy.async.global;" ::: "memory");
 #else
   simt::race::fence_async_proxy();
 #endif

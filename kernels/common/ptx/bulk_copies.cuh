@@ -32,13 +32,13 @@ QUAD_INSTRUCTION void bulk_load(void* shared, void const* global, unsigned bytes
                                 MBarrier* barrier QUAD_WHERE) {
 #ifdef __CUDACC__
   if constexpr (hint == L2Hint::none) {
-    asm volatile(
+    QUAD_ASM_SM90(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
             "r"(detail::shared_address(shared)),
         "l"(global), "r"(bytes), "r"(detail::shared_address(barrier))
         : "memory");
   } else {
-    asm volatile(
+    QUAD_ASM_SM90(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], "
         "[%1], %2, [%3], %4;" ::"r"(detail::shared_address(shared)),
         "l"(global), "r"(bytes), "r"(detail::shared_address(barrier)),
@@ -55,11 +55,11 @@ template <L2Hint hint = L2Hint::none>
 QUAD_INSTRUCTION void bulk_store(void* global, void const* shared, unsigned bytes QUAD_WHERE) {
 #ifdef __CUDACC__
   if constexpr (hint == L2Hint::none) {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(global),
-                 "r"(detail::shared_address(shared)), "r"(bytes)
-                 : "memory");
+    QUAD_ASM_SM90("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(global),
+                  "r"(detail::shared_address(shared)), "r"(bytes)
+                  : "memory");
   } else {
-    asm volatile(
+    QUAD_ASM_SM90(
         "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], %2, %3;" ::"l"(
             global),
         "r"(detail::shared_address(shared)), "r"(bytes), "l"(static_cast<std::uint64_t>(hint))
@@ -77,12 +77,12 @@ QUAD_INSTRUCTION void bulk_reduce_add_f32(float* global, float const* shared,
                                           unsigned bytes QUAD_WHERE) {
 #ifdef __CUDACC__
   if constexpr (hint == L2Hint::none) {
-    asm volatile(
+    QUAD_ASM_SM90(
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(global),
         "r"(detail::shared_address(shared)), "r"(bytes)
         : "memory");
   } else {
-    asm volatile(
+    QUAD_ASM_SM90(
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.L2::cache_hint.add.f32 [%0], [%1], %2, "
         "%3;" ::"l"(global),
         "r"(detail::shared_address(shared)), "r"(bytes), "l"(static_cast<std::uint64_t>(hint))
@@ -96,7 +96,7 @@ QUAD_INSTRUCTION void bulk_reduce_add_f32(float* global, float const* shared,
 /// Ends the current bulk group of this thread: all its stores since the last call.
 QUAD_INSTRUCTION void bulk_commit() {
 #ifdef __CUDACC__
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+  QUAD_ASM_SM90("cp.async.bulk.commit_group;" ::: "memory");
 #else
   simt::bulk_commit();
 #endif
@@ -106,7 +106,7 @@ QUAD_INSTRUCTION void bulk_commit() {
 template <int newest>
 QUAD_INSTRUCTION void bulk_wait() {
 #ifdef __CUDACC__
-  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(newest) : "memory");
+  QUAD_ASM_SM90("cp.async.bulk.wait_group %0;" ::"n"(newest) : "memory");
 #else
   simt::bulk_wait(newest);
 #endif
@@ -117,7 +117,7 @@ QUAD_INSTRUCTION void bulk_wait() {
 template <int newest>
 QUAD_INSTRUCTION void bulk_wait_read() {
 #ifdef __CUDACC__
-  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(newest) : "memory");
+  QUAD_ASM_SM90("cp.async.bulk.wait_group.read %0;" ::"n"(newest) : "memory");
 #else
   simt::bulk_wait(newest);
 #endif
@@ -126,7 +126,7 @@ QUAD_INSTRUCTION void bulk_wait_read() {
 /// Prefetches `bytes` of global memory to the L2 cache; address and size in 16 bytes.
 QUAD_INSTRUCTION void bulk_prefetch(void const* global, unsigned bytes QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(global), "r"(bytes) : "memory");
+  QUAD_ASM_SM90("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(global), "r"(bytes) : "memory");
 #else
   simt::bulk_prefetch(global, bytes, where);
 #endif
@@ -142,7 +142,7 @@ QUAD_INSTRUCTION void bulk_prefetch(void const* global, unsigned bytes QUAD_WHER
 /// Prefetches a tensor map to the constant cache.
 QUAD_INSTRUCTION void tensor_map_prefetch(TensorMap const& map) {
 #ifdef __CUDACC__
-  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+  QUAD_ASM_SM90("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 #else
   (void)map;
 #endif
@@ -154,13 +154,13 @@ QUAD_INSTRUCTION void tensor_load(void* shared, TensorMap const& map, int row, i
                                   MBarrier* barrier QUAD_WHERE) {
 #ifdef __CUDACC__
   if constexpr (hint == L2Hint::none) {
-    asm volatile(
+    QUAD_ASM_SM90(
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], "
         "[%1, {%2, %3}], [%4];" ::"r"(detail::shared_address(shared)),
         "l"(&map), "r"(column), "r"(row), "r"(detail::shared_address(barrier))
         : "memory");
   } else {
-    asm volatile(
+    QUAD_ASM_SM90(
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::"
         "cache_hint [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(detail::shared_address(shared)),
         "l"(&map), "r"(column), "r"(row), "r"(detail::shared_address(barrier)),
@@ -181,13 +181,13 @@ QUAD_INSTRUCTION void tensor_store(TensorMap const& map, int row, int column,
                                    void const* shared QUAD_WHERE) {
 #ifdef __CUDACC__
   if constexpr (hint == L2Hint::none) {
-    asm volatile(
+    QUAD_ASM_SM90(
         "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(
             &map),
         "r"(column), "r"(row), "r"(detail::shared_address(shared))
         : "memory");
   } else {
-    asm volatile(
+    QUAD_ASM_SM90(
         "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group.L2::cache_hint [%0, {%1, %2}], "
         "[%3], %4;" ::"l"(&map),
         "r"(column), "r"(row), "r"(detail::shared_address(shared)),
@@ -208,13 +208,13 @@ QUAD_INSTRUCTION void tensor_reduce_add(TensorMap const& map, int row, int colum
                                         void const* shared QUAD_WHERE) {
 #ifdef __CUDACC__
   if constexpr (hint == L2Hint::none) {
-    asm volatile(
+    QUAD_ASM_SM90(
         "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group [%0, {%1, %2}], "
         "[%3];" ::"l"(&map),
         "r"(column), "r"(row), "r"(detail::shared_address(shared))
         : "memory");
   } else {
-    asm volatile(
+    QUAD_ASM_SM90(
         "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group.L2::cache_hint "
         "[%0, {%1, %2}], [%3], %4;" ::"l"(&map),
         "r"(column), "r"(row), "r"(detail::shared_address(shared)),
@@ -230,34 +230,35 @@ QUAD_INSTRUCTION void tensor_reduce_add(TensorMap const& map, int row, int colum
 #ifdef __CUDACC__
 // Tensor copies of DIMS dimensions. AT has the numbers of the position's operands, which are the
 // last arguments, POLICY that of the hint for L2. The instructions have the fastest dimension first.
-#define QUAD_TENSOR_LOAD(DIMS, AT, POLICY, ...)                                                    \
-  if constexpr (hint == L2Hint::none) {                                                            \
-    asm volatile("cp.async.bulk.tensor." #DIMS                                                     \
-                 "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, " AT       \
-                 "], [%2];" ::"r"(detail::shared_address(shared)),                                 \
-                 "l"(&map), "r"(detail::shared_address(barrier)), __VA_ARGS__                      \
-                 : "memory");                                                                      \
-  } else {                                                                                         \
-    asm volatile("cp.async.bulk.tensor." #DIMS                                                     \
-                 "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint [%0]," \
-                 " [%1, " AT "], [%2], " POLICY ";" ::"r"(detail::shared_address(shared)),         \
-                 "l"(&map), "r"(detail::shared_address(barrier)), __VA_ARGS__,                     \
-                 "l"(static_cast<std::uint64_t>(hint))                                             \
-                 : "memory");                                                                      \
+#define QUAD_TENSOR_LOAD(DIMS, AT, POLICY, ...)                                               \
+  if constexpr (hint == L2Hint::none) {                                                       \
+    QUAD_ASM_SM90("cp.async.bulk.tensor." #DIMS                                               \
+                  "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, " AT \
+                  "], [%2];" ::"r"(detail::shared_address(shared)),                           \
+                  "l"(&map), "r"(detail::shared_address(barrier)), __VA_ARGS__                \
+                  : "memory");                                                                \
+  } else {                                                                                    \
+    QUAD_ASM_SM90(                                                                            \
+        "cp.async.bulk.tensor." #DIMS                                                         \
+        "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint [%0],"     \
+        " [%1, " AT "], [%2], " POLICY ";" ::"r"(detail::shared_address(shared)),             \
+        "l"(&map), "r"(detail::shared_address(barrier)), __VA_ARGS__,                         \
+        "l"(static_cast<std::uint64_t>(hint))                                                 \
+        : "memory");                                                                          \
   }
-#define QUAD_TENSOR_STORE(DIMS, AT, POLICY, ...)                                                   \
-  if constexpr (hint == L2Hint::none) {                                                            \
-    asm volatile("cp.async.bulk.tensor." #DIMS "d.global.shared::cta.tile.bulk_group [%0, " AT     \
-                 "], [%1];" ::"l"(&map),                                                           \
-                 "r"(detail::shared_address(shared)), __VA_ARGS__                                  \
-                 : "memory");                                                                      \
-  } else {                                                                                         \
-    asm volatile("cp.async.bulk.tensor." #DIMS                                                     \
-                 "d.global.shared::cta.tile.bulk_group.L2::cache_hint [%0, " AT "], [%1], " POLICY \
-                 ";" ::"l"(&map),                                                                  \
-                 "r"(detail::shared_address(shared)), __VA_ARGS__,                                 \
-                 "l"(static_cast<std::uint64_t>(hint))                                             \
-                 : "memory");                                                                      \
+#define QUAD_TENSOR_STORE(DIMS, AT, POLICY, ...)                                                \
+  if constexpr (hint == L2Hint::none) {                                                         \
+    QUAD_ASM_SM90("cp.async.bulk.tensor." #DIMS "d.global.shared::cta.tile.bulk_group [%0, " AT \
+                  "], [%1];" ::"l"(&map),                                                       \
+                  "r"(detail::shared_address(shared)), __VA_ARGS__                              \
+                  : "memory");                                                                  \
+  } else {                                                                                      \
+    QUAD_ASM_SM90("cp.async.bulk.tensor." #DIMS                                                 \
+                  "d.global.shared::cta.tile.bulk_group.L2::cache_hint [%0, " AT                \
+                  "], [%1], " POLICY ";" ::"l"(&map),                                           \
+                  "r"(detail::shared_address(shared)), __VA_ARGS__,                             \
+                  "l"(static_cast<std::uint64_t>(hint))                                         \
+                  : "memory");                                                                  \
   }
 #endif
 
@@ -302,9 +303,9 @@ QUAD_INSTRUCTION void tensor_store(TensorMap const& map, int const (&at)[kDimens
 /// Prefetches a box to the L2 cache.
 QUAD_INSTRUCTION void tensor_prefetch(TensorMap const& map, int row, int column) {
 #ifdef __CUDACC__
-  asm volatile("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(&map),
-               "r"(column), "r"(row)
-               : "memory");
+  QUAD_ASM_SM90("cp.async.bulk.prefetch.tensor.2d.L2.global.tile [%0, {%1, %2}];" ::"l"(&map),
+                "r"(column), "r"(row)
+                : "memory");
 #else
   (void)map;
   (void)row;

@@ -22,7 +22,7 @@ namespace quadrille::ptx {
 QUAD_INSTRUCTION unsigned cluster_rank() {
 #ifdef __CUDACC__
   unsigned rank = 0;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  QUAD_ASM_SM90("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 #else
   return simt::cluster_rank();
@@ -33,9 +33,9 @@ QUAD_INSTRUCTION unsigned cluster_rank() {
 QUAD_INSTRUCTION dim3 cluster_extents() {
 #ifdef __CUDACC__
   dim3 extents;
-  asm volatile("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(extents.x));
-  asm volatile("mov.u32 %0, %%cluster_nctaid.y;" : "=r"(extents.y));
-  asm volatile("mov.u32 %0, %%cluster_nctaid.z;" : "=r"(extents.z));
+  QUAD_ASM_SM90("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(extents.x));
+  QUAD_ASM_SM90("mov.u32 %0, %%cluster_nctaid.y;" : "=r"(extents.y));
+  QUAD_ASM_SM90("mov.u32 %0, %%cluster_nctaid.z;" : "=r"(extents.z));
   return extents;
 #else
   return simt::cluster_extents();
@@ -45,7 +45,7 @@ QUAD_INSTRUCTION dim3 cluster_extents() {
 /// Arrives at the barrier of all threads of the cluster, and does not wait; whole warps.
 QUAD_INSTRUCTION void cluster_arrive(QUAD_ONLY_WHERE) {
 #ifdef __CUDACC__
-  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+  QUAD_ASM_SM90("barrier.cluster.arrive.release.aligned;" ::: "memory");
 #else
   simt::cluster_arrive(where);
 #endif
@@ -55,7 +55,7 @@ QUAD_INSTRUCTION void cluster_arrive(QUAD_ONLY_WHERE) {
 /// waits.
 QUAD_INSTRUCTION void cluster_wait(QUAD_ONLY_WHERE) {
 #ifdef __CUDACC__
-  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+  QUAD_ASM_SM90("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 #else
   simt::cluster_wait(where);
 #endif
@@ -66,7 +66,7 @@ template <class T>
 QUAD_INSTRUCTION T* cluster_map(T* shared, unsigned rank QUAD_WHERE) {
 #ifdef __CUDACC__
   std::uint64_t mapped = 0;
-  asm volatile("mapa.u64 %0, %1, %2;" : "=l"(mapped) : "l"(shared), "r"(rank));
+  QUAD_ASM_SM90("mapa.u64 %0, %1, %2;" : "=l"(mapped) : "l"(shared), "r"(rank));
   return reinterpret_cast<T*>(mapped);
 #else
   return static_cast<T*>(simt::cluster_map(shared, rank, where));
@@ -76,7 +76,7 @@ QUAD_INSTRUCTION T* cluster_map(T* shared, unsigned rank QUAD_WHERE) {
 /// Arrives once at the same barrier of block `rank` of the cluster.
 QUAD_INSTRUCTION void mbarrier_arrive_cluster(MBarrier* barrier, unsigned rank QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile(
+  QUAD_ASM_SM90(
       "{\n"
       ".reg .b32 remote;\n"
       "mapa.shared::cluster.u32 remote, %0, %1;\n"
@@ -93,7 +93,7 @@ QUAD_INSTRUCTION void mbarrier_arrive_cluster(MBarrier* barrier, unsigned rank Q
 QUAD_INSTRUCTION void mbarrier_arrive_cluster(MBarrier* barrier, unsigned rank,
                                               unsigned count QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile(
+  QUAD_ASM_SM90(
       "{\n"
       ".reg .b32 remote;\n"
       "mapa.shared::cluster.u32 remote, %0, %1;\n"
@@ -111,7 +111,7 @@ QUAD_INSTRUCTION void mbarrier_arrive_cluster(MBarrier* barrier, unsigned rank,
 /// alike.
 QUAD_INSTRUCTION void mbarrier_arrive_cluster_relaxed(MBarrier* barrier, unsigned rank QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile(
+  QUAD_ASM_SM90(
       "{\n"
       ".reg .b32 remote;\n"
       "mapa.shared::cluster.u32 remote, %0, %1;\n"
@@ -130,7 +130,7 @@ QUAD_INSTRUCTION void mbarrier_wait_cluster(MBarrier* barrier, unsigned parity Q
 #ifdef __CUDACC__
   unsigned ended = 0;
   while (ended == 0) {
-    asm volatile(
+    QUAD_ASM_SM90(
         "{\n"
         ".reg .pred p;\n"
         "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
@@ -146,19 +146,19 @@ QUAD_INSTRUCTION void mbarrier_wait_cluster(MBarrier* barrier, unsigned parity Q
 }
 
 /// Copies a box to the same address of each block whose bit is set in `blocks`, and counts it on
-/// the same barrier of each.
+/// the same barrier of each. Code for later architectures than sm_90a lacks it, where it may be slow.
 template <L2Hint hint = L2Hint::none>
 QUAD_INSTRUCTION void tensor_load_multicast(void* shared, TensorMap const& map, int row, int column,
                                             MBarrier* barrier, std::uint16_t blocks QUAD_WHERE) {
 #ifdef __CUDACC__
   if constexpr (hint == L2Hint::none) {
-    asm volatile(
+    QUAD_ASM_SM90A(
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
         ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(detail::shared_address(shared)),
         "l"(&map), "r"(column), "r"(row), "r"(detail::shared_address(barrier)), "h"(blocks)
         : "memory");
   } else {
-    asm volatile(
+    QUAD_ASM_SM90A(
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
         ".multicast::cluster.L2::cache_hint [%0], [%1, {%2, %3}], [%4], %5, %6;" ::"r"(
             detail::shared_address(shared)),
@@ -178,7 +178,7 @@ QUAD_INSTRUCTION void tensor_load_multicast(void* shared, TensorMap const& map, 
 QUAD_INSTRUCTION void bulk_copy_cluster(void* shared, void const* from, unsigned bytes,
                                         MBarrier* barrier, unsigned rank QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile(
+  QUAD_ASM_SM90(
       "{\n"
       ".reg .b32 remote_shared, remote_barrier;\n"
       "mapa.shared::cluster.u32 remote_shared, %0, %4;\n"

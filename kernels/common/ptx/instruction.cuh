@@ -27,6 +27,27 @@
 #define QUAD_ONLY_WHERE
 #define QUAD_SAME_WHERE
 
+// Inline PTX that not all architectures have, so that every kernel compiles for each: elsewhere it is
+// a trap, which nobody reaches. The rows of kernels with such instructions say what they need
+// (Requirements::compute_capability, exact_capability), and are launched on nothing else.
+// QUAD_ASM_SM90: sm_90 and later; QUAD_ASM_SM90A: sm_90a alone.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+#define QUAD_ASM_SM90(...) asm volatile(__VA_ARGS__)
+#else
+#define QUAD_ASM_SM90(...) __trap()
+#endif
+#if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
+#define QUAD_ASM_SM90A(...) asm volatile(__VA_ARGS__)
+#else
+#define QUAD_ASM_SM90A(...) __trap()
+#endif
+// Where it may be left out: registers are taken at the launch, and that is all.
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) || defined(__CUDA_ARCH_SPECIFIC__)
+#define QUAD_ASM_SETMAXNREG(...) asm volatile(__VA_ARGS__)
+#else
+#define QUAD_ASM_SETMAXNREG(...)
+#endif
+
 #else
 
 #include "simt/engine.hpp"

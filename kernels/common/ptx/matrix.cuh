@@ -180,7 +180,7 @@ QUAD_INSTRUCTION void ldmatrix_x4_trans(std::uint32_t (&r)[4], void const* row Q
 /// Stores one 8 x 8 matrix of 16-bit elements, the reverse of ldmatrix_x1. PTX stmatrix.x1.
 QUAD_INSTRUCTION void stmatrix_x1(void* row, std::uint32_t const (&r)[1] QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile(
+  QUAD_ASM_SM90(
       "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" ::"r"(detail::shared_address(row)),
       "r"(r[0])
       : "memory");
@@ -192,7 +192,7 @@ QUAD_INSTRUCTION void stmatrix_x1(void* row, std::uint32_t const (&r)[1] QUAD_WH
 /// Stores two matrices. PTX stmatrix.x2.
 QUAD_INSTRUCTION void stmatrix_x2(void* row, std::uint32_t const (&r)[2] QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile(
+  QUAD_ASM_SM90(
       "stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(detail::shared_address(row)),
       "r"(r[0]), "r"(r[1])
       : "memory");
@@ -204,10 +204,10 @@ QUAD_INSTRUCTION void stmatrix_x2(void* row, std::uint32_t const (&r)[2] QUAD_WH
 /// Stores four matrices. PTX stmatrix.x4.
 QUAD_INSTRUCTION void stmatrix_x4(void* row, std::uint32_t const (&r)[4] QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-                   detail::shared_address(row)),
-               "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
-               : "memory");
+  QUAD_ASM_SM90("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                    detail::shared_address(row)),
+                "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+                : "memory");
 #else
   detail::matrices<4, false, false>(const_cast<std::uint32_t*>(r), row, where);
 #endif
@@ -216,10 +216,10 @@ QUAD_INSTRUCTION void stmatrix_x4(void* row, std::uint32_t const (&r)[4] QUAD_WH
 /// Stores one matrix transposed, the reverse of ldmatrix_x1_trans. PTX stmatrix.x1.trans.
 QUAD_INSTRUCTION void stmatrix_x1_trans(void* row, std::uint32_t const (&r)[1] QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(
-                   detail::shared_address(row)),
-               "r"(r[0])
-               : "memory");
+  QUAD_ASM_SM90("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(
+                    detail::shared_address(row)),
+                "r"(r[0])
+                : "memory");
 #else
   detail::matrices<1, true, false>(const_cast<std::uint32_t*>(r), row, where);
 #endif
@@ -228,10 +228,10 @@ QUAD_INSTRUCTION void stmatrix_x1_trans(void* row, std::uint32_t const (&r)[1] Q
 /// Stores two matrices transposed. PTX stmatrix.x2.trans.
 QUAD_INSTRUCTION void stmatrix_x2_trans(void* row, std::uint32_t const (&r)[2] QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(
-                   detail::shared_address(row)),
-               "r"(r[0]), "r"(r[1])
-               : "memory");
+  QUAD_ASM_SM90("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(
+                    detail::shared_address(row)),
+                "r"(r[0]), "r"(r[1])
+                : "memory");
 #else
   detail::matrices<2, true, false>(const_cast<std::uint32_t*>(r), row, where);
 #endif
@@ -240,10 +240,10 @@ QUAD_INSTRUCTION void stmatrix_x2_trans(void* row, std::uint32_t const (&r)[2] Q
 /// Stores four matrices transposed. PTX stmatrix.x4.trans.
 QUAD_INSTRUCTION void stmatrix_x4_trans(void* row, std::uint32_t const (&r)[4] QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
-                   detail::shared_address(row)),
-               "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
-               : "memory");
+  QUAD_ASM_SM90("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(
+                    detail::shared_address(row)),
+                "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+                : "memory");
 #else
   detail::matrices<4, true, false>(const_cast<std::uint32_t*>(r), row, where);
 #endif
@@ -454,7 +454,7 @@ QUAD_INSTRUCTION void mma_m8n8k4_f64(double (&d)[2], double const (&a)[1],
 QUAD_INSTRUCTION void mma_m16n8k4_f64(double (&d)[4], double const (&a)[2],
                                       double const (&b)[1] QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile(
+  QUAD_ASM_SM90(
       "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 "
       "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
       : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
@@ -468,7 +468,7 @@ QUAD_INSTRUCTION void mma_m16n8k4_f64(double (&d)[4], double const (&a)[2],
 QUAD_INSTRUCTION void mma_m16n8k8_f64(double (&d)[4], double const (&a)[4],
                                       double const (&b)[2] QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile(
+  QUAD_ASM_SM90(
       "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 "
       "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
@@ -482,7 +482,7 @@ QUAD_INSTRUCTION void mma_m16n8k8_f64(double (&d)[4], double const (&a)[4],
 QUAD_INSTRUCTION void mma_m16n8k16_f64(double (&d)[4], double const (&a)[8],
                                        double const (&b)[4] QUAD_WHERE) {
 #ifdef __CUDACC__
-  asm volatile(
+  QUAD_ASM_SM90(
       "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 "
       "{%0, %1, %2, %3}, {%4, %5, %6, %7, %8, %9, %10, %11}, {%12, %13, %14, %15}, "
       "{%0, %1, %2, %3};"

@@ -18,8 +18,8 @@ namespace quadrille::ptx {
 /// True for one lane of `mask`, always the same one. PTX elect.sync.
 QUAD_INSTRUCTION bool elect_one(unsigned mask = 0xFFFFFFFFU QUAD_WHERE) {
 #ifdef __CUDACC__
-  std::uint32_t elected;
-  asm volatile(
+  std::uint32_t elected = 0;
+  QUAD_ASM_SM90(
       "{\n.reg .pred p;\n"
       "elect.sync _|p, %1;\n"
       "selp.u32 %0, 1, 0, p;\n}"
@@ -88,23 +88,23 @@ QUAD_INSTRUCTION void nanosleep([[maybe_unused]] unsigned nanoseconds QUAD_WHERE
 #endif
 }
 
-/// Requests kRegisters registers per thread, more than before; all warps of the warpgroup.
-/// PTX setmaxnreg.inc (sm_90a).
+/// Requests kRegisters registers per thread, more than before; all warps of the warpgroup. Code for
+/// architectures that lack it keeps the registers of its launch. PTX setmaxnreg.inc (sm_90a).
 template <int kRegisters>
 QUAD_INSTRUCTION void setmaxnreg_inc() {
   static_assert(kRegisters >= 24 && kRegisters <= 256 && kRegisters % 8 == 0);
 #ifdef __CUDACC__
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
+  QUAD_ASM_SETMAXNREG("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
 #endif
 }
 
-/// Releases registers until kRegisters per thread are left; all warps of the warpgroup.
-/// PTX setmaxnreg.dec (sm_90a).
+/// Releases registers until kRegisters per thread are left; all warps of the warpgroup. See
+/// setmaxnreg_inc(). PTX setmaxnreg.dec (sm_90a).
 template <int kRegisters>
 QUAD_INSTRUCTION void setmaxnreg_dec() {
   static_assert(kRegisters >= 24 && kRegisters <= 256 && kRegisters % 8 == 0);
 #ifdef __CUDACC__
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
+  QUAD_ASM_SETMAXNREG("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
 #endif
 }
 
@@ -112,7 +112,7 @@ QUAD_INSTRUCTION void setmaxnreg_dec() {
 /// PTX griddepcontrol.launch_dependents.
 QUAD_INSTRUCTION void griddepcontrol_launch_dependents() {
 #ifdef __CUDACC__
-  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  QUAD_ASM_SM90("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
 
@@ -120,7 +120,7 @@ QUAD_INSTRUCTION void griddepcontrol_launch_dependents() {
 /// PTX griddepcontrol.wait.
 QUAD_INSTRUCTION void griddepcontrol_wait() {
 #ifdef __CUDACC__
-  asm volatile("griddepcontrol.wait;" ::: "memory");
+  QUAD_ASM_SM90("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 

@@ -102,7 +102,7 @@ QUAD_HD constexpr int accumulator_column(int t, int i) { return i / 4 * 8 + t % 
 /// of the warpgroup call it, as they do the following.
 QUAD_INSTRUCTION void wgmma_fence(QUAD_ONLY_WHERE) {
 #ifdef __CUDACC__
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+  QUAD_ASM_SM90A("wgmma.fence.sync.aligned;" ::: "memory");
 #else
   simt::wgmma_fence(where);
 #endif
@@ -111,7 +111,7 @@ QUAD_INSTRUCTION void wgmma_fence(QUAD_ONLY_WHERE) {
 /// Ends the current group: all wgmma of the warpgroup since the last call.
 QUAD_INSTRUCTION void wgmma_commit(QUAD_ONLY_WHERE) {
 #ifdef __CUDACC__
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  QUAD_ASM_SM90A("wgmma.commit_group.sync.aligned;" ::: "memory");
 #else
   simt::wgmma_commit(where);
 #endif
@@ -122,7 +122,7 @@ QUAD_INSTRUCTION void wgmma_commit(QUAD_ONLY_WHERE) {
 template <int newest>
 QUAD_INSTRUCTION void wgmma_wait(QUAD_ONLY_WHERE) {
 #ifdef __CUDACC__
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(newest) : "memory");
+  QUAD_ASM_SM90A("wgmma.wait_group.sync.aligned %0;" ::"n"(newest) : "memory");
 #else
   simt::wgmma_wait(newest, where);
 #endif
@@ -331,38 +331,38 @@ QUAD_INSTRUCTION void wgmma_wait(T (&d)[count], T (&e)[count] QUAD_WHERE) {
   }
 
 // A and B in shared memory; 16-bit types say whether they are MN-major.
-#define QUAD_WGMMA_SHARED(TYPES, N_, REGISTERS, OPERANDS, x0, x1, x2, x3, x4, x5, x6)            \
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #x2                                          \
-               ", 0;\n"                                                                          \
-               "wgmma.mma_async.sync.aligned.m64n" #N_ TYPES " {" REGISTERS "}, %" #x0 ", %" #x1 \
-               ", p, 1, 1, %" #x3 ", %" #x4 ";\n}"                                               \
-               : OPERANDS                                                                        \
-               : "l"(a.bits), "l"(b.bits), "r"(static_cast<int>(accumulate)),                    \
-                 "n"(static_cast<int>(a_major)), "n"(static_cast<int>(b_major)))
-#define QUAD_WGMMA_SHARED_TF32(TYPES, N_, REGISTERS, OPERANDS, x0, x1, x2, x3, x4, x5, x6)       \
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #x2                                          \
-               ", 0;\n"                                                                          \
-               "wgmma.mma_async.sync.aligned.m64n" #N_ TYPES " {" REGISTERS "}, %" #x0 ", %" #x1 \
-               ", p, 1, 1;\n}"                                                                   \
-               : OPERANDS                                                                        \
-               : "l"(a.bits), "l"(b.bits), "r"(static_cast<int>(accumulate)))
+#define QUAD_WGMMA_SHARED(TYPES, N_, REGISTERS, OPERANDS, x0, x1, x2, x3, x4, x5, x6)              \
+  QUAD_ASM_SM90A("{\n.reg .pred p;\nsetp.ne.b32 p, %" #x2                                          \
+                 ", 0;\n"                                                                          \
+                 "wgmma.mma_async.sync.aligned.m64n" #N_ TYPES " {" REGISTERS "}, %" #x0 ", %" #x1 \
+                 ", p, 1, 1, %" #x3 ", %" #x4 ";\n}"                                               \
+                 : OPERANDS                                                                        \
+                 : "l"(a.bits), "l"(b.bits), "r"(static_cast<int>(accumulate)),                    \
+                   "n"(static_cast<int>(a_major)), "n"(static_cast<int>(b_major)))
+#define QUAD_WGMMA_SHARED_TF32(TYPES, N_, REGISTERS, OPERANDS, x0, x1, x2, x3, x4, x5, x6)         \
+  QUAD_ASM_SM90A("{\n.reg .pred p;\nsetp.ne.b32 p, %" #x2                                          \
+                 ", 0;\n"                                                                          \
+                 "wgmma.mma_async.sync.aligned.m64n" #N_ TYPES " {" REGISTERS "}, %" #x0 ", %" #x1 \
+                 ", p, 1, 1;\n}"                                                                   \
+                 : OPERANDS                                                                        \
+                 : "l"(a.bits), "l"(b.bits), "r"(static_cast<int>(accumulate)))
 // A in registers.
-#define QUAD_WGMMA_REGISTERS(TYPES, N_, REGISTERS, OPERANDS, x0, x1, x2, x3, x4, x5, x6)          \
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #x5                                           \
-               ", 0;\n"                                                                           \
-               "wgmma.mma_async.sync.aligned.m64n" #N_ TYPES " {" REGISTERS "}, {%" #x0 ", %" #x1 \
-               ", %" #x2 ", %" #x3 "}, %" #x4 ", p, 1, 1, %" #x6 ";\n}"                           \
-               : OPERANDS                                                                         \
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits),                         \
-                 "r"(static_cast<int>(accumulate)), "n"(static_cast<int>(b_major)))
-#define QUAD_WGMMA_REGISTERS_TF32(TYPES, N_, REGISTERS, OPERANDS, x0, x1, x2, x3, x4, x5, x6)     \
-  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" #x5                                           \
-               ", 0;\n"                                                                           \
-               "wgmma.mma_async.sync.aligned.m64n" #N_ TYPES " {" REGISTERS "}, {%" #x0 ", %" #x1 \
-               ", %" #x2 ", %" #x3 "}, %" #x4 ", p, 1, 1;\n}"                                     \
-               : OPERANDS                                                                         \
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits),                         \
-                 "r"(static_cast<int>(accumulate)))
+#define QUAD_WGMMA_REGISTERS(TYPES, N_, REGISTERS, OPERANDS, x0, x1, x2, x3, x4, x5, x6)  \
+  QUAD_ASM_SM90A("{\n.reg .pred p;\nsetp.ne.b32 p, %" #x5                                 \
+                 ", 0;\n"                                                                 \
+                 "wgmma.mma_async.sync.aligned.m64n" #N_ TYPES " {" REGISTERS "}, {%" #x0 \
+                 ", %" #x1 ", %" #x2 ", %" #x3 "}, %" #x4 ", p, 1, 1, %" #x6 ";\n}"       \
+                 : OPERANDS                                                               \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits),               \
+                   "r"(static_cast<int>(accumulate)), "n"(static_cast<int>(b_major)))
+#define QUAD_WGMMA_REGISTERS_TF32(TYPES, N_, REGISTERS, OPERANDS, x0, x1, x2, x3, x4, x5, x6) \
+  QUAD_ASM_SM90A("{\n.reg .pred p;\nsetp.ne.b32 p, %" #x5                                     \
+                 ", 0;\n"                                                                     \
+                 "wgmma.mma_async.sync.aligned.m64n" #N_ TYPES " {" REGISTERS "}, {%" #x0     \
+                 ", %" #x1 ", %" #x2 ", %" #x3 "}, %" #x4 ", p, 1, 1;\n}"                     \
+                 : OPERANDS                                                                   \
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b.bits),                   \
+                   "r"(static_cast<int>(accumulate)))
 
 #endif
 

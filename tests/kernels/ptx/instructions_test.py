@@ -5,9 +5,13 @@
 kernels/common/ptx with the lists in expected/, which a person has compared with the PTX manual:
 without a GPU nothing else sees nvcc's half of the wrappers.
 
-instructions_test.py SOURCE_DIR [NVCC] [--update]
+With another architecture than 90a: they have the same instructions but those that it lacks, and
+ptxas takes them and kernels of every kind, so that a program for several architectures builds.
+
+instructions_test.py SOURCE_DIR [NVCC] [--architecture 80|100 | --update]
 """
 
+import argparse
 import concurrent.futures
 import difflib
 import os
@@ -23,6 +27,14 @@ SKIPPED = 77
 TOPICS = ["wgmma_kernels", "wgmma_f16_cases", "matrix_kernels", "atomics_kernels",
           "barriers_kernels", "bulk_copies_kernels", "clusters_kernels", "copies_kernels",
           "threads_kernels"]
+# One kernel each: plain, with mma, tensor copies, clusters, wgmma. The last two need sm_90.
+KERNELS = ["vector/vector_vectorized", "gemm/gemm_mma_async_stage3", "transpose/transpose_bulk_tensor",
+           "gemm/gemm_wgmma_multicast", "peak/peak_wgmma_loop"]
+ONLY_SM90A = r"wgmma|setmaxnreg|multicast"
+SINCE_SM90 = (r"stmatrix|mma\.sync\.aligned\.m16n8k\d+\.\S+\.f64|mbarrier\.(arrive|expect_tx|try_wait)"
+              r"|fence\.(mbarrier|proxy)|cp\.(reduce\.)?async\.bulk|tensormap|cluster|mapa|elect"
+              r"|griddepcontrol")
+LACKED = {"80": re.compile(f"{ONLY_SM90A}|{SINCE_SM90}"), "100": re.compile(ONLY_SM90A)}
 ASM = re.compile(r"// begin inline asm\n(.*?)// end inline asm", re.S)
 REGISTER = re.compile(r"(%(?:r|rd|rs|f|fd|p))\d+\b")
 # A vector of more than three registers of one kind.
@@ -59,33 +71,75 @@ def text_of(kernels):
                    for name, found in sorted(kernels.items()) if found)
 
 
-def compile_to_ptx(nvcc, source, topic, folder):
-    out = pathlib.Path(folder) / f"{topic}.ptx"
-    subprocess.run([nvcc, "-std=c++20", "-arch=compute_90a", "-Xcicc", "-O1", "-ptx", "-o", out,
-                    f"-I{source}/kernels", f"-I{source}/src", f"-I{source}/tests", "-x", "cu",
-                    source / "tests/kernels/ptx" / f"{topic}.cu"], check=True)
+def parsed(text):
+    """What text_of() wrote."""
+    kernels = {}
+    for line in text.splitlines():
+        if not line.startswith("  "):
+            kernels[line] = found = []
+        else:
+            found.append(line[2:])
+    return kernels
+
+
+def differences(want, got, lacked):
+    """How the instructions for an architecture that lacks some differ from those for sm_90a, in any
+    order. A wrapper without its instruction traps, and what comes after a trap need not be there."""
+    lines = []
+    want, got = parsed(want), parsed(got)
+    for name in sorted(want.keys() | got.keys()):
+        full, found = want.get(name, []), set(got.get(name, [])) - {"trap;"}
+        there = {line for line in full if not lacked.search(line)}
+        lines += [f"{name}: has {line}" for line in sorted(found - there)]
+        if len(there) == len(full):
+            lines += [f"{name}: lacks {line}" for line in sorted(there - found)]
+    return lines
+
+
+def compile_for(architecture, nvcc, source, file, folder):
+    """PTX of one file, which ptxas accepts."""
+    out = pathlib.Path(folder) / f"{file.stem}.ptx"
+    subprocess.run([nvcc, "-std=c++20", f"-arch=compute_{architecture}", "-Xcicc", "-O1", "-ptx",
+                    "-o", out, f"-I{source}/kernels", f"-I{source}/src", f"-I{source}/tests",
+                    "-x", "cu", source / file], check=True)
+    if architecture in LACKED:
+        subprocess.run([pathlib.Path(nvcc).with_name("ptxas"), f"-arch=sm_{architecture}", "-O0", "-Werror",
+                        out, "-o", out.with_suffix(".cubin")], check=True)
     return text_of(instructions(out.read_text()))
 
 
 def main():
-    arguments = [a for a in sys.argv[1:] if a != "--update"]
-    source = pathlib.Path(arguments[0])
-    nvcc = shutil.which(arguments[1] if len(arguments) > 1 else "nvcc")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("source", type=pathlib.Path)
+    parser.add_argument("nvcc", nargs="?", default="nvcc")
+    parser.add_argument("--architecture", choices=LACKED, default="90a")
+    parser.add_argument("--update", action="store_true")
+    options = parser.parse_args()
+    nvcc = shutil.which(options.nvcc)
     if nvcc is None:
         print("skipped: no nvcc")
         return SKIPPED
+    lacked = LACKED.get(options.architecture)
+    tests = pathlib.Path("tests/kernels/ptx")
+    files = [tests / f"{topic}.cu" for topic in TOPICS]
+    if lacked:
+        files += [pathlib.Path("kernels") / f"{kernel}.cu" for kernel in KERNELS]
     wrong = 0
     with tempfile.TemporaryDirectory() as folder, \
             concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        compiled = pool.map(lambda topic: compile_to_ptx(nvcc, source, topic, folder), TOPICS)
-        for topic, got in zip(TOPICS, compiled):
-            path = source / "tests/kernels/ptx/expected" / f"{topic}.txt"
-            if "--update" in sys.argv:
+        compiled = pool.map(lambda file: compile_for(options.architecture, nvcc, options.source,
+                                                     file, folder), files)
+        for file, got in zip(files, compiled):
+            path = options.source / tests / "expected" / f"{file.stem}.txt"
+            if file.parent != tests:
+                continue
+            if options.update:
                 path.write_text(got)
                 continue
             want = path.read_text()
-            for line in difflib.unified_diff(want.splitlines(), got.splitlines(), str(path),
-                                             "compiled", lineterm=""):
+            lines = differences(want, got, lacked) if lacked else difflib.unified_diff(
+                want.splitlines(), got.splitlines(), str(path), "compiled", lineterm="")
+            for line in lines:
                 wrong += 1
                 print(line)
     return 1 if wrong else 0
