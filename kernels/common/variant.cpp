@@ -4,6 +4,7 @@
 
 #include "core/units.hpp"
 #include "device/device.hpp"
+#include "device/occupancy.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -26,6 +27,39 @@ namespace {
 
 std::string capability(int times_ten) {
   return fmt::format("{}.{}", times_ten / 10, times_ten % 10);
+}
+
+std::string bytes_text(std::size_t bytes) { return core::format_bytes(static_cast<double>(bytes)); }
+
+std::string architecture(int times_ten, bool is_exact) {
+  return fmt::format("sm_{}{}", times_ten, is_exact ? "a" : "");
+}
+
+/// Why the architecture of a GPU, or of the kernels for it, is not enough; empty where it is.
+std::string architecture_reason(Requirements const& needs, device::Facts const& device) {
+  int const needed = needs.compute_capability;
+  bool const is_exact = needs.exact_capability;
+  int const there = device.compute_capability;
+  if (is_exact ? there != needed : there < needed) {
+    return fmt::format("needs compute capability {}{}, this device has {}", capability(needed),
+                       is_exact ? " exactly" : "", capability(there));
+  }
+  device::Multiprocessor const offered = device::multiprocessor(there);
+  std::size_t const most = offered.shared_bytes - offered.shared_reserved;
+  if (most > 0 && most < needs.shared_bytes) {
+    return fmt::format("needs {} of shared memory for a block, this device has {}",
+                       bytes_text(needs.shared_bytes), bytes_text(most));
+  }
+  device::CodeArchitecture const& code = device.code;
+  if (code.compute_capability >= std::max(needed, 1) && (!is_exact || code.exact)) return {};
+  int const wanted = needed > 0 ? needed : there;
+  return fmt::format(
+      "needs kernels for sm_{0}{1}, this program has {2} for this device; configure it with "
+      "-DQUADRILLE_CUDA_ARCHITECTURES={0}{1}",
+      wanted, is_exact ? "a" : "",
+      code.compute_capability == 0
+          ? "none"
+          : "those of " + architecture(code.compute_capability, code.exact));
 }
 
 std::vector<std::string> words_of(Layouts const& layouts) {
@@ -77,9 +111,14 @@ std::string operand_reason(Requirements const& needs, Operand const& operand) {
 
 std::string to_text(Requirements const& needs) {
   std::vector<std::string> parts;
-  if (needs.compute_capability > 0) parts.push_back(fmt::format("sm_{}", needs.compute_capability));
+  if (needs.compute_capability > 0) {
+    parts.push_back(architecture(needs.compute_capability, needs.exact_capability));
+  }
   if (needs.multiprocessors > 0) {
     parts.push_back(fmt::format("{} multiprocessors to itself", needs.multiprocessors));
+  }
+  if (needs.shared_bytes > 0) {
+    parts.push_back(fmt::format("{} of shared memory", bytes_text(needs.shared_bytes)));
   }
   std::vector<std::string> const layouts = words_of(needs.layouts);
   if (layouts.size() < enum_names(Layout{}).size()) {
@@ -146,9 +185,9 @@ std::string unsupported_reason(VariantInfo const& variant, device::Kind kind,
     return fmt::format("runs on {} devices", kind == device::Kind::host ? "cuda" : "host");
   }
   Requirements const& needs = variant.needs;
-  if (kind == device::Kind::cuda && device.compute_capability < needs.compute_capability) {
-    return fmt::format("needs compute capability {}, this device has {}",
-                       capability(needs.compute_capability), capability(device.compute_capability));
+  if (kind == device::Kind::cuda) {
+    std::string reason = architecture_reason(needs, device);
+    if (!reason.empty()) return reason;
   }
   if (device.multiprocessors < needs.multiprocessors) {
     return fmt::format("needs {} multiprocessors to itself, this device has {}",

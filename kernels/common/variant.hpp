@@ -118,8 +118,10 @@ inline constexpr std::int64_t kAnyExtent = std::numeric_limits<std::int64_t>::ma
 
 /// What a variant asks of device and problem beyond the types. The defaults ask nothing.
 struct Requirements {
-  int compute_capability = 0;  ///< of a GPU, times ten
-  int multiprocessors = 0;     ///< that it must have to itself, at least
+  int compute_capability = 0;     ///< of a GPU, times ten, at least
+  bool exact_capability = false;  ///< no later one either, nor code for it: sm_90a instructions
+  int multiprocessors = 0;        ///< that it must have to itself, at least
+  std::size_t shared_bytes = 0;   ///< of shared memory that a block may have, at least
   Layouts layouts{};
   int row_bytes = 1;  ///< columns and leading dimension of every operand are multiples of this
   int ld_bytes = 1;   ///< the leading dimension of every operand is a multiple of this
@@ -132,7 +134,7 @@ struct Requirements {
   TileShape tile{};
   std::string_view other = {};  ///< for people: what Specifics::unsupported asks for
 };
-/// For people: "sm_90, layout nn, rows of whole 16 bytes"; "none".
+/// For people: "sm_90a, layout nn, rows of whole 16 bytes"; "none".
 std::string to_text(Requirements const& needs);
 
 struct Tunable;

@@ -98,7 +98,7 @@ extern constinit Variant<Problem> const bulk_async{
     {.name = "bulk_async",
      .where = Where::cuda,
      .types = kEveryType,
-     .needs = {.compute_capability = 90, .alignment = 16},
+     .needs = {.compute_capability = 90, .shared_bytes = kStages * kChunk, .alignment = 16},
      .source = "own",
      .summary = "bulk copies through a ring in shared memory"},
     QUAD_KERNEL_LAUNCH(launch)};

@@ -579,7 +579,10 @@ extern constinit Variant<Problem> const dmma{
      .where = Where::cuda,
      .types = {core::DataType::f64},
      // Half a tile each way, because places in the order of tiles go up to twice their number.
-     .needs = {.compute_capability = 90, .most_extent = kMostCudaExtent, .tile = {64, 64}},
+     .needs = {.compute_capability = 90,
+               .shared_bytes = 225 << 10,
+               .most_extent = kMostCudaExtent,
+               .tile = {64, 64}},
      .preference = 40,
      .source = "own",
      .summary = "tensor cores, fed by tensor copies of a producer warp"},

@@ -280,7 +280,10 @@ constexpr VariantInfo row(std::string_view name, int preference, std::string_vie
           .where = Where::cuda,
           .types = {core::DataType::f32},
           // Half a tile each way, because places in the order of tiles go up to twice their number.
-          .needs = {.layouts = {Layout::nn}, .most_extent = kMostCudaExtent, .tile = {32, 32}},
+          .needs = {.shared_bytes = Large::kSharedBytes,
+                    .layouts = {Layout::nn},
+                    .most_extent = kMostCudaExtent,
+                    .tile = {32, 32}},
           .tunable = tunable,
           .preference = preference,
           .source = "own",

@@ -135,6 +135,7 @@ extern constinit Variant<Problem> const simt_producer{
      .types = {core::DataType::f32},
      // Half a tile each way, because places in the order of tiles go up to twice their number.
      .needs = {.compute_capability = 90,
+               .shared_bytes = Large::kSharedBytes,
                .layouts = {Layout::nn},
                .most_extent = kMostCudaExtent,
                .tile = {64, 128}},

@@ -77,7 +77,8 @@ extern constinit Variant<Problem> const stream_k{
      .where = Where::cuda,
      .types = {core::DataType::f32},
      .needs =
-         {.layouts = {Layout::nn},
+         {.shared_bytes = Large::kSharedBytes,
+          .layouts = {Layout::nn},
           .row_bytes = 16,
           .alignment = 16,
           .most_extent = kMostCudaExtent,

@@ -215,6 +215,7 @@ extern constinit Variant<Problem> const tma_producer{
      .types = {core::DataType::f32},
      // Half a tile each way, because places in the order of tiles go up to twice their number.
      .needs = {.compute_capability = 90,
+               .shared_bytes = kSharedBytes,
                .layouts = {Layout::nn},
                .ld_bytes = 16,
                .alignment = 16,

@@ -77,6 +77,7 @@ class SimtDevice final : public device::Device {
     facts_.name = "interpreter";
     facts_.uuid = "GPU-interpreter";
     facts_.compute_capability = 90;
+    facts_.code = {90, true};
     facts_.multiprocessors = kMultiprocessors;
     facts_.memory_bytes = std::size_t{1} << 30;
   }

@@ -6,6 +6,7 @@
 #include "comm/job_guard.hpp"
 #include "comm/mpi_handle.hpp"
 #include "core/error.hpp"
+#include "device/code_architecture.hpp"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -274,8 +275,14 @@ std::string World::choose_devices(core::RunSettings const& settings) {
     }
     core::Parsed<int> const chosen =
         choose_gpu(settings, visible, mpi_->node.rank(), mpi_->node.size());
-    if (chosen) gpu_ = *chosen;
-    chosen ? uuid = visible[static_cast<std::size_t>(*chosen)].uuid : why = chosen.why();
+    if (chosen) {
+      device::Facts const facts = device::cuda_device_facts(*chosen);
+      uuid = facts.uuid;
+      why = device::missing_code_reason(facts);
+      if (why.empty()) gpu_ = *chosen;
+    } else {
+      why = chosen.why();
+    }
   } else if (is_automatic && has_any) {
     why = "sees no GPU while others do; give every task a GPU or set run.device = \"host\"";
   } else {

@@ -172,6 +172,7 @@ class Examination {
         fmt::format("{}.{}, {} read and written, {} of L2 cache", facts.compute_capability / 10,
                     facts.compute_capability % 10, core::format_rate(facts.peak_bandwidth, "B/s"),
                     core::format_bytes(static_cast<double>(facts.l2_bytes))));
+    add_kernels(facts);
     for (auto const& [unit, name] : enum_names(device::Unit{})) {
       add(Status::ok, std::string{name}, peaks_of(facts.peaks, unit));
     }
@@ -181,6 +182,17 @@ class Examination {
                           now->memory_clock_hz / 1e6, now->power_w, now->temperature_c))
         : add(Status::warn, "telemetry", "unavailable: NVML does not answer",
               "install the driver's libnvidia-ml.so.1");
+  }
+
+  /// Those for an earlier device run too, but rows that need a later one, or sm_90a, do not.
+  void add_kernels(device::Facts const& facts) {
+    int const there = facts.compute_capability, compiled = facts.code.compute_capability;
+    bool const fits = compiled / 10 == there / 10 && (there != 90 || facts.code.exact);
+    add(fits ? Status::ok : Status::warn, "kernels",
+        fmt::format("compiled for sm_{}{}", compiled, facts.code.exact ? "a" : ""),
+        fits ? ""
+             : fmt::format("configure with -DQUADRILLE_CUDA_ARCHITECTURES={}{}", there,
+                           there == 90 ? "a" : ""));
   }
 
   void add_ranks() {

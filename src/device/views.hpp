@@ -23,6 +23,12 @@ class Event;
 class Flag;
 class StreamBackend;
 
+/// What of this program's kernels a GPU runs.
+struct CodeArchitecture {
+  int compute_capability = 0;  ///< that they were compiled for, times ten; 0: there are none for it
+  bool exact = false;          ///< with what this architecture alone has, as sm_90a
+};
+
 /// What is known of a device. Empty or zero where the platform does not say.
 struct Facts {
   std::string name;
@@ -31,7 +37,8 @@ struct Facts {
   int numa_node = -1;
   int index = 0;
   int compute_capability = 0;  ///< times ten; 0 on the host
-  int multiprocessors = 0;     ///< of a GPU; threads of a host device
+  CodeArchitecture code;
+  int multiprocessors = 0;  ///< of a GPU; threads of a host device
   std::size_t memory_bytes = 0;
   std::size_t l2_bytes = 0;
   double clock_hz = 0;         ///< highest clock of the multiprocessors

@@ -3,17 +3,16 @@
 #include "common/variant.hpp"
 
 #include "copy/copy.hpp"
-#include "device/device.hpp"
 #include "gemm/gemm.hpp"
 #include "integral/integral.hpp"
 #include "memory/memory.hpp"
 #include "reduction/reduction.hpp"
 #include "support/expect_fails.hpp"
+#include "support/fake_device.hpp"
 #include "transpose/transpose.hpp"
 #include "vector/vector.hpp"
 
 #include <set>
-#include <stdexcept>
 #include <tuple>
 
 namespace quadrille::kernels {
@@ -21,53 +20,8 @@ namespace {
 
 using core::Compute;
 using core::DataType;
-
-/// Says of itself what a test wants, and has nothing to run anything on.
-class FakeDevice final : public device::Device, public device::StreamBackend {
- public:
-  FakeDevice(device::Kind kind, device::Facts facts) : kind_{kind}, facts_{std::move(facts)} {}
-  device::StreamView stream() { return device::StreamView{this}; }
-
-  device::Kind kind() const override { return kind_; }
-  device::Facts const& facts() const override { return facts_; }
-  device::Device& device() override { return *this; }
-
-  std::size_t free_memory() const override { absent(); }
-  void bind_thread() override { absent(); }
-  std::unique_ptr<device::StreamBackend> make_stream(device::Priority,
-                                                     std::string const&) override {
-    absent();
-  }
-  std::unique_ptr<device::EventBackend> make_event() override { absent(); }
-  std::unique_ptr<device::FlagBackend> make_flag() override { absent(); }
-  void* allocate(std::size_t) override { absent(); }
-  void release(void*) noexcept override {}
-  void* allocate_pinned(std::size_t) override { absent(); }
-  void release_pinned(void*) noexcept override {}
-  void copy(void*, void const*, std::size_t) override { absent(); }
-  void copy_2d(void*, std::size_t, void const*, std::size_t, std::size_t, std::size_t) override {
-    absent();
-  }
-  void fill(void*, unsigned char, std::size_t) override { absent(); }
-  void record(device::Event&) override { absent(); }
-  void wait(device::Event const&) override { absent(); }
-  void wait(device::Flag const&, std::uint32_t) override { absent(); }
-  void run(std::function<void()>) override { absent(); }
-  void synchronize() override { absent(); }
-
- private:
-  [[noreturn]] static void absent() { throw std::logic_error{"only launch() is tested"}; }
-
-  device::Kind kind_;
-  device::Facts facts_;
-};
-
-device::Facts facts_with(int compute_capability, int units) {
-  device::Facts facts;
-  facts.compute_capability = compute_capability;
-  facts.multiprocessors = units;
-  return facts;
-}
+using test::facts_with;
+using test::FakeDevice;
 
 /// An address that nobody reads: arrays of any size that begin at different ones do not overlap.
 void* address(std::uintptr_t array, std::int64_t offset = 0) {
@@ -276,6 +230,42 @@ TEST(Requirements, ComputeCapabilityIsAskedOfGpusAlone) {
   EXPECT_EQ(to_text(variant.needs), "sm_90");
 }
 
+TEST(Requirements, AnExactComputeCapabilityIsNoOther) {
+  Variant<Problem> const variant =
+      variant_with({.compute_capability = 90, .exact_capability = true});
+  auto const reason = [&](int capability) {
+    return unsupported_reason(variant, device::Kind::cuda, facts_with(capability, 1));
+  };
+
+  EXPECT_EQ(reason(90), "");
+  EXPECT_EQ(reason(80), "needs compute capability 9.0 exactly, this device has 8.0");
+  EXPECT_EQ(reason(100), "needs compute capability 9.0 exactly, this device has 10.0");
+  EXPECT_EQ(to_text(variant.needs), "sm_90a");
+}
+
+TEST(Requirements, KernelsAreCompiledForTheDevice) {
+  auto const reason = [](Requirements const& needs, device::CodeArchitecture code) {
+    device::Facts facts = facts_with(90, 1);
+    facts.code = code;
+    return unsupported_reason(variant_with(needs), device::Kind::cuda, facts);
+  };
+  Requirements const exact{.compute_capability = 90, .exact_capability = true};
+
+  EXPECT_EQ(reason({}, {80, false}), "");
+  EXPECT_EQ(reason({.compute_capability = 90}, {90, false}), "");
+  EXPECT_EQ(reason(exact, {90, true}), "");
+  EXPECT_EQ(
+      reason({.compute_capability = 90}, {80, false}),
+      "needs kernels for sm_90, this program has those of sm_80 for this device; configure it "
+      "with -DQUADRILLE_CUDA_ARCHITECTURES=90");
+  EXPECT_EQ(reason(exact, {90, false}),
+            "needs kernels for sm_90a, this program has those of sm_90 for this device; configure "
+            "it with -DQUADRILLE_CUDA_ARCHITECTURES=90a");
+  EXPECT_EQ(reason({}, {}),
+            "needs kernels for sm_90, this program has none for this device; configure it with "
+            "-DQUADRILLE_CUDA_ARCHITECTURES=90");
+}
+
 TEST(Requirements, MultiprocessorsAreCounted) {
   Variant<Problem> const variant = variant_with({.multiprocessors = 64});
   auto const reason = [&](int units) {
@@ -285,6 +275,19 @@ TEST(Requirements, MultiprocessorsAreCounted) {
   EXPECT_EQ(reason(64), "");
   EXPECT_EQ(reason(63), "needs 64 multiprocessors to itself, this device has 63");
   EXPECT_EQ(to_text(variant.needs), "64 multiprocessors to itself");
+}
+
+TEST(Requirements, SharedMemoryIsThatOfABlock) {
+  Variant<Problem> const variant = variant_with({.shared_bytes = 194 << 10});
+  auto const reason = [&](int capability) {
+    return unsupported_reason(variant, device::Kind::cuda, facts_with(capability, 1));
+  };
+
+  EXPECT_EQ(reason(90), "");
+  EXPECT_EQ(reason(999), "") << "nobody knows";
+  EXPECT_EQ(reason(80), "needs 194 KiB of shared memory for a block, this device has 163 KiB");
+  EXPECT_EQ(reason(120), "needs 194 KiB of shared memory for a block, this device has 99 KiB");
+  EXPECT_EQ(to_text(variant.needs), "194 KiB of shared memory");
 }
 
 TEST(Requirements, LaunchAsksTheDeviceFirst) {
@@ -604,7 +607,8 @@ class TableTest : public testing::Test {
     EXPECT_NE(reason.find(told), std::string::npos) << "the reason is '" << reason << "'";
     bool const is_inconsistent = test::failure_of([&] { require_consistent(problem); }).has_value();
     g_enqueued = 0;
-    EXPECT_FAILS(counted(row).launch(problem, largest_.stream()), is_inconsistent ? "" : reason);
+    FakeDevice largest{device::Kind::cuda, largest_for(row.needs)};
+    EXPECT_FAILS(counted(row).launch(problem, largest.stream()), is_inconsistent ? "" : reason);
     EXPECT_EQ(g_enqueued, 0);
   }
 
@@ -614,8 +618,10 @@ class TableTest : public testing::Test {
                                [&](Problem const& p) { return row.unsupported_reason(p).empty(); });
   }
 
- protected:
-  FakeDevice largest_{device::Kind::cuda, facts_with(999, 1 << 20)};
+  /// A GPU that lacks nothing.
+  static device::Facts largest_for(Requirements const& needs) {
+    return facts_with(needs.exact_capability ? needs.compute_capability : 999, 1 << 20);
+  }
 };
 
 using Operations = testing::Types<Gemm, Transpose, Copy, Vector, Reduction, Memory, Integral>;
@@ -762,6 +768,10 @@ TYPED_TEST(TableTest, RefusesDevicesThatLackSomething) {
     g_enqueued = 0;
     launch(needs.compute_capability, needs.multiprocessors);
     EXPECT_EQ(g_enqueued, 1);
+    if (needs.exact_capability) {
+      EXPECT_FAILS(launch(needs.compute_capability + 10, needs.multiprocessors),
+                   "needs compute capability");
+    }
     if (needs.compute_capability > 0) {
       EXPECT_FAILS(launch(needs.compute_capability - 1, needs.multiprocessors),
                    "needs compute capability");

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "core/units.hpp"
+#include "device/code_architecture.hpp"
 #include "device/cuda/check.hpp"
 #include "device/cuda/execution_place.hpp"
 #include "device/cuda/nvml.hpp"
@@ -280,8 +281,13 @@ void fail_cuda(cudaError_t status, char const* call, std::source_location where)
   int index = -1;
   ignore(cudaGetDevice(&index));
   ignore(cudaGetLastError());
-  core::fail(fmt::format("{}: {} ({}), device {}", call, cudaGetErrorName(status),
-                         cudaGetErrorString(status), index),
+  bool const lacks_code =
+      status == cudaErrorNoKernelImageForDevice || status == cudaErrorUnsupportedPtxVersion;
+  core::fail(fmt::format("{}: {} ({}), device {}{}", call, cudaGetErrorName(status),
+                         cudaGetErrorString(status), index,
+                         lacks_code ? "; configure with its compute capability in "
+                                      "QUADRILLE_CUDA_ARCHITECTURES"
+                                    : ""),
              core::Exit::runtime, where);
 }
 
@@ -340,6 +346,7 @@ Facts cuda_device_facts(int index) {
   facts.uuid = uuid_text(properties.uuid);
   facts.index = index;
   facts.compute_capability = 10 * properties.major + properties.minor;
+  facts.code = code_for(QUADRILLE_CUDA_ARCHITECTURES, facts.compute_capability);
   facts.multiprocessors = properties.multiProcessorCount;
   facts.memory_bytes = properties.totalGlobalMem;
 
