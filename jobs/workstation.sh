@@ -8,6 +8,7 @@
 #
 #   RANKS=2                      MPI ranks
 #   QUADRILLE_HOST_ARCH=native   -march of the host kernels
+#   QUADRILLE_CUDA_ARCHITECTURES=90a   GPUs to compile kernels for, such as "80;90a;100"
 set -euo pipefail
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 input=${1:-$home/inputs/quickstart.toml}
@@ -31,7 +32,9 @@ stage() {
 }
 
 stage "set-up" bash "$home/jobs/setup.sh"
-stage "configure" cmake --preset release -S "$home" -DQUADRILLE_HOST_ARCH="${QUADRILLE_HOST_ARCH:-native}"
+stage "configure" cmake --preset release -S "$home" \
+  -DQUADRILLE_HOST_ARCH="${QUADRILLE_HOST_ARCH:-native}" \
+  -DQUADRILLE_CUDA_ARCHITECTURES="${QUADRILLE_CUDA_ARCHITECTURES:-90a}"
 stage "build" cmake --build "$home/build" --target quadrille
 
 launcher=(mpirun -n "$ranks")
