@@ -31,7 +31,7 @@ TOPICS = ["wgmma_kernels", "wgmma_f16_cases", "matrix_kernels", "atomics_kernels
 KERNELS = ["vector/vector_vectorized", "gemm/gemm_mma_async_stage3", "transpose/transpose_bulk_tensor",
            "gemm/gemm_wgmma_multicast", "peak/peak_wgmma_loop"]
 ONLY_SM90A = r"wgmma|setmaxnreg|multicast"
-SINCE_SM90 = (r"stmatrix|mma\.sync\.aligned\.m16n8k\d+\.\S+\.f64|mbarrier\.(arrive|expect_tx|try_wait)"
+SINCE_SM90 = (r"stmatrix|mma\.sync\.aligned\.m16n8k\d+\.\S+\.f64|(?<!async\.)mbarrier\.(arrive|expect_tx|try_wait)"
               r"|fence\.(mbarrier|proxy)|cp\.(reduce\.)?async\.bulk|tensormap|cluster|mapa|elect"
               r"|griddepcontrol")
 LACKED = {"80": re.compile(f"{ONLY_SM90A}|{SINCE_SM90}"), "100": re.compile(ONLY_SM90A)}
