@@ -4,6 +4,7 @@
 
 #include "device/device.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -53,7 +54,7 @@ class FakeDevice final : public device::Device, public device::StreamBackend {
 inline device::Facts facts_with(int compute_capability, int units) {
   device::Facts facts;
   facts.compute_capability = compute_capability;
-  facts.code = {compute_capability, true};
+  facts.code = {std::max(compute_capability, 1), true};  // 0 would be none
   facts.multiprocessors = units;
   return facts;
 }
