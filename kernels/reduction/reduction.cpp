@@ -29,6 +29,7 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   shuffle,
   vectorized,
   one_launch,
+  cluster,
   bulk_async,
   binned
 );

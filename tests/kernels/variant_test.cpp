@@ -399,7 +399,21 @@ struct Gemm {
     halved.alpha = 0.5;
     Problem configured = problem;  // as no tunable kernel is
     configured.configuration = Configuration{1, 1, 1, 1, 1};
-    return {problem, halved, configured};
+    std::vector<Problem> problems{problem, halved, configured};
+    if (s.rows == Sketch{}.rows && s.cols == Sketch{}.cols) {
+      constexpr std::int64_t kThin = 16;
+      Problem inner = problem;
+      inner.a = ta ? matrix(1, s.types.in, s.inner, kThin) : matrix(1, s.types.in, kThin, s.inner);
+      inner.b = tb ? matrix(2, s.types.in, kThin, s.inner) : matrix(2, s.types.in, s.inner, kThin);
+      inner.c = matrix(3, s.types.out, kThin, kThin);
+      problems.push_back(inner);
+      Problem tall = problem;
+      tall.a = ta ? matrix(1, s.types.in, kThin, s.rows) : matrix(1, s.types.in, s.rows, kThin);
+      tall.b = matrix(2, s.types.in, kThin, kThin);
+      tall.c = matrix(3, s.types.out, s.rows, kThin);
+      problems.push_back(tall);
+    }
+    return problems;
   }
 };
 

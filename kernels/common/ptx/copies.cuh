@@ -43,6 +43,29 @@ QUAD_INSTRUCTION void cp_async(void* to, void const* from, bool valid = true QUA
 #endif
 }
 
+/// The same, by way of L1 or not as kBytes says, of the first `bytes` alone, at most kBytes, with
+/// zeros behind them. Without any, the source is not read. PTX cp.async with a size of the source.
+template <int kBytes>
+QUAD_INSTRUCTION void cp_async_first(void* to, void const* from, int bytes QUAD_WHERE) {
+  static_assert(kBytes == 8 || kBytes == 16);
+#ifdef __CUDACC__
+  if constexpr (kBytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(detail::shared_address(to)),
+                 "l"(from), "r"(bytes)
+                 : "memory");
+  } else {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(detail::shared_address(to)),
+                 "l"(from), "r"(bytes)
+                 : "memory");
+  }
+#else
+  detail::require_alignment(to, kBytes, "cp.async to shared memory", where);
+  detail::require_alignment(bytes > 0 ? from : nullptr, kBytes, "cp.async from global memory",
+                            where);
+  simt::async_copy(to, from, static_cast<unsigned>(bytes), kBytes, where);
+#endif
+}
+
 /// Closes the group of this thread's copies since the last commit. PTX cp.async.commit_group.
 QUAD_INSTRUCTION void cp_async_commit() {
 #ifdef __CUDACC__

@@ -41,6 +41,16 @@ __global__ void ptx_cp_async_kernel(unsigned char const* from, unsigned char con
   }
 }
 
+template <int kBytes>
+__global__ void ptx_cp_async_first_kernel(unsigned char const* from, unsigned char* to) {
+  QUAD_SHARED(unsigned char, copies, [kWarp * kBytes]);
+  int const i = static_cast<int>(threadIdx.x);
+  int const bytes = i % (kBytes + 1);
+  ptx::cp_async_first<kBytes>(&copies[kBytes * i], bytes > 0 ? from + kBytes * i : nullptr, bytes);
+  ptx::cp_async_wait_all();
+  for (int j = 0; j < kBytes; ++j) to[kBytes * i + j] = copies[kBytes * i + j];
+}
+
 template <class T>
 __global__ void ptx_streaming_kernel(T const* from, T* to, int n) {
   int const i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
@@ -60,6 +70,12 @@ void launch_cp_async(CopySize size, unsigned char const* from, unsigned char con
                       : size.bytes == 8 ? ptx_cp_async_kernel<8, false>
                                         : ptx_cp_async_kernel<16, false>;
   QUAD_LAUNCH(kernel, 1, kWarp, 0, stream, from, invalid_from, to, from_shift, to_shift);
+}
+
+void launch_cp_async_first(int bytes, unsigned char const* from, unsigned char* to,
+                           device::StreamView stream) {
+  auto const kernel = bytes == 8 ? ptx_cp_async_first_kernel<8> : ptx_cp_async_first_kernel<16>;
+  QUAD_LAUNCH(kernel, 1, kWarp, 0, stream, from, to);
 }
 
 void launch_streaming(int bytes, unsigned char const* from, unsigned char* to, int n,

@@ -21,6 +21,11 @@ struct CopySize {
 void launch_cp_async(CopySize size, unsigned char const* from, unsigned char const* invalid_from,
                      unsigned char* to, int from_shift, int to_shift, device::StreamView stream);
 
+/// 32 threads copy, of pieces of 8 or 16 bytes, the first i % (bytes + 1) each by way of shared memory,
+/// and zeros behind them; those that copy nothing name no source.
+void launch_cp_async_first(int bytes, unsigned char const* from, unsigned char* to,
+                           device::StreamView stream);
+
 /// Copies n items of `bytes` (4, 8, 16) with prefetches; the first half is read with
 /// load_streaming, the second with load_evict_first.
 void launch_streaming(int bytes, unsigned char const* from, unsigned char* to, int n,

@@ -53,6 +53,26 @@ TEST(Copies, CpAsyncDoesNotReadAnInvalidSource) {
   });
 }
 
+TEST(Copies, CpAsyncCopiesTheFirstBytes) {
+  on_every_schedule([](Device& device, StreamView stream) {
+    for (int const bytes : {8, 16}) {
+      auto const n = static_cast<std::size_t>(32 * bytes);
+      std::vector<unsigned char> const source = bytes_of_positions(n);
+      DeviceArray<unsigned char> const from{device, stream, source};
+      DeviceArray<unsigned char> const to{device, stream, static_cast<std::int64_t>(n)};
+
+      launch_cp_async_first(bytes, from.data(), to.data(), stream);
+
+      std::vector<unsigned char> expected = source;
+      for (std::size_t i = 0; i < n; ++i) {
+        auto const piece = static_cast<std::size_t>(bytes);
+        if (i % piece >= i / piece % (piece + 1)) expected[i] = 0;
+      }
+      EXPECT_EQ(to.download(), expected) << bytes;
+    }
+  });
+}
+
 TEST(Copies, CpAsyncMustBeAligned) {
   if (has_gpu()) GTEST_SKIP() << "a GPU cannot go on after it";
   on_every_schedule([](Device& device, StreamView stream) {

@@ -1,0 +1,397 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "core/generator.hpp"
+#include "gemm/gemm.hpp"
+#include "support/expect_fails.hpp"
+#include "support/kernel_test.hpp"
+#include "support/rows.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+/// The products that take thin shapes alone.
+namespace quadrille::kernels::gemm {
+namespace {
+
+using core::Compute;
+using core::DataType;
+using test::DeviceArray;
+using test::FarMatrix;
+using test::KernelMode;
+
+constexpr std::string_view kInner = "thin_k";
+constexpr std::string_view kTall = "tall";
+constexpr Layout kLayouts[] = {Layout::nn, Layout::nt, Layout::tn, Layout::tt};
+bool is_a_transposed(Layout layout) { return layout == Layout::tn || layout == Layout::tt; }
+bool is_b_transposed(Layout layout) { return layout == Layout::nt || layout == Layout::tt; }
+
+struct Case {
+  std::int64_t m, n, k;
+  double alpha = 1;
+  double beta = 0;
+};
+
+/// Elements (i, j) of a matrix of rows x cols that `tag` tells from others, stored as it is or
+/// transposed, with `pad` elements behind each row that are as large as the rest.
+template <class T>
+std::vector<T> stored(std::int64_t rows, std::int64_t cols, std::uint64_t tag, bool transposed,
+                      std::int64_t pad) {
+  if (transposed) std::swap(rows, cols);
+  std::int64_t const ld = cols + pad;
+  std::vector<T> values(static_cast<std::size_t>(rows * ld));
+  for (std::int64_t e = 0; e < rows * ld; ++e) {
+    std::int64_t const i = e / ld, j = e % ld;
+    values[static_cast<std::size_t>(e)] =
+        core::generate<T>(core::DataKind::uniform, 1, tag, transposed ? j : i, transposed ? i : j);
+  }
+  return values;
+}
+
+/// One element of A B, and of |A| |B|.
+struct Sum {
+  double value = 0, weight = 0;
+};
+
+template <class T>
+std::vector<Sum> const& sums_of(std::int64_t m, std::int64_t n, std::int64_t k) {
+  static std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::vector<Sum>> known;
+  auto const [found, is_new] = known.try_emplace({m, n, k});
+  std::vector<Sum>& sums = found->second;
+  if (!is_new) return sums;
+  std::vector<T> const a = stored<T>(m, k, 1, false, 0), b = stored<T>(k, n, 2, false, 0);
+  sums.resize(static_cast<std::size_t>(m * n));
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t q = 0; q < k; ++q) {
+      auto const x = static_cast<double>(a[static_cast<std::size_t>(i * k + q)]);
+      for (std::int64_t j = 0; j < n; ++j) {
+        double const product = x * static_cast<double>(b[static_cast<std::size_t>(q * n + j)]);
+        Sum& sum = sums[static_cast<std::size_t>(i * n + j)];
+        sum.value += product;
+        sum.weight += std::abs(product);
+      }
+    }
+  }
+  return sums;
+}
+
+/// What makes rows of a length whole pieces of 16 bytes, and `more` pieces.
+template <class T>
+std::int64_t padding(std::int64_t cols, std::int64_t more) {
+  constexpr auto kVector = static_cast<std::int64_t>(16 / sizeof(T));
+  return more * kVector + (kVector - cols % kVector) % kVector;
+}
+
+/// Scratch memory that a variant asks for, its counters 0.
+struct Scratch {
+  Scratch(Variant<Problem> const& variant, Problem& problem, device::Device& device,
+          device::StreamView stream)
+      : array{device, stream,
+              static_cast<std::int64_t>(variant.scratch_bytes(problem, device.facts()) /
+                                        sizeof(float))} {
+    auto const counters = static_cast<std::size_t>(std::min(array.size(), kScratchCounters));
+    stream.fill(array.data(), 0, counters * sizeof(float));
+    problem.scratch = array.data();
+    problem.scratch_bytes = static_cast<std::size_t>(array.size()) * sizeof(float);
+  }
+  /// Whether nothing beside it was written, and the counters are 0.
+  bool intact() const {
+    std::vector<float> const left = array.download();
+    auto const end = left.begin() + std::min(array.size(), kScratchCounters);
+    return array.intact() && std::all_of(left.begin(), end, [](float x) { return x == 0; });
+  }
+
+  DeviceArray<float> array;
+};
+
+/// Runs the variant and compares every element with a sum in f64. What lies behind the rows of A and
+/// B is as large as the rest, so that reading it shows; that of C must stay. Returns C.
+template <class T, class Out>
+std::vector<Out> expect_elements(Variant<Problem> const& variant, Types const& types,
+                                 Case const& spec, Layout layout, device::Device& device,
+                                 device::StreamView stream) {
+  auto const [m, n, k, alpha, beta] = spec;
+  bool const transpose_a = is_a_transposed(layout), transpose_b = is_b_transposed(layout);
+  SCOPED_TRACE(testing::Message() << variant.name << " " << to_text(types) << " " << m << " x " << n
+                                  << " x " << k << " " << core::to_text(layout) << " alpha "
+                                  << alpha << " beta " << beta);
+  std::int64_t const a_rows = transpose_a ? k : m, a_cols = transpose_a ? m : k;
+  std::int64_t const b_rows = transpose_b ? n : k, b_cols = transpose_b ? k : n;
+  std::int64_t const a_pad = padding<T>(a_cols, 1), b_pad = padding<T>(b_cols, 0),
+                     c_pad = padding<Out>(n, 1);
+  std::vector<Out> c = stored<Out>(m, n, 3, false, c_pad);
+  if (beta == 0) c.assign(c.size(), Out(std::numeric_limits<float>::quiet_NaN()));
+  DeviceArray<T> const on_a{device, stream, stored<T>(m, k, 1, transpose_a, a_pad)};
+  DeviceArray<T> const on_b{device, stream, stored<T>(k, n, 2, transpose_b, b_pad)};
+  DeviceArray<Out> const on_c{device, stream, c};
+  Problem problem{{on_a.data(), types.in, a_rows, a_cols, a_cols + a_pad},
+                  {on_b.data(), types.in, b_rows, b_cols, b_cols + b_pad},
+                  {on_c.data(), types.out, m, n, n + c_pad},
+                  alpha,
+                  beta,
+                  transpose_a,
+                  transpose_b,
+                  types.compute};
+  Scratch const scratch{variant, problem, device, stream};
+
+  variant.launch(problem, stream);
+  stream.synchronize();
+
+  std::vector<Out> result = on_c.download();
+  std::vector<Sum> const& sums = sums_of<T>(m, n, k);
+  ErrorBound const error_bound{types.out, types.compute, k};
+  int wrong = 0;
+  for (std::int64_t i = 0; i < m && wrong < 3; ++i) {
+    for (std::int64_t j = 0; j < n + c_pad && wrong < 3; ++j) {
+      auto const at = static_cast<std::size_t>(i * (n + c_pad) + j);
+      auto const got = static_cast<double>(result[at]), before = static_cast<double>(c[at]);
+      if (j >= n) {
+        if (got == before || (std::isnan(got) && std::isnan(before))) continue;
+        ++wrong;
+        ADD_FAILURE() << "behind row " << i << " of C: " << got;
+        continue;
+      }
+      auto const [sum, weight] = sums[static_cast<std::size_t>(i * n + j)];
+      double const old = beta == 0 ? 0 : beta * before;
+      double const bound = error_bound(std::abs(alpha) * weight, alpha * sum, old);
+      if (!(std::abs(got - (alpha * sum + old)) <= bound)) {
+        ++wrong;
+        ADD_FAILURE() << "C(" << i << ", " << j << ") is " << got << ", expected "
+                      << alpha * sum + old << ", allowed " << bound;
+      }
+    }
+  }
+  EXPECT_TRUE(on_a.intact() && on_b.intact() && on_c.intact() && scratch.intact());
+  return result;
+}
+
+void expect_product(Variant<Problem> const& variant, Types const& types, Case const& spec,
+                    Layout layout, device::Device& device, device::StreamView stream) {
+  auto const expect = [&]<class T, class Out>(T, Out) {
+    expect_elements<T, Out>(variant, types, spec, layout, device, stream);
+  };
+  bool const is_wider = types.in != types.out;
+  switch (types.in) {
+    case DataType::f64: return expect(double{}, double{});
+    case DataType::f32: return expect(float{}, float{});
+    case DataType::f16:
+      return is_wider ? expect(core::f16{}, float{}) : expect(core::f16{}, core::f16{});
+    case DataType::bf16:
+      return is_wider ? expect(core::bf16{}, float{}) : expect(core::bf16{}, core::bf16{});
+    default: FAIL() << "no such type in this test";
+  }
+}
+
+class GemmThinCudaTest : public testing::TestWithParam<std::string_view> {
+ protected:
+  Variant<Problem> const& variant() const {
+    return test::row(variants(), GetParam(), device::Kind::cuda);
+  }
+  bool is_tall() const { return GetParam() == kTall; }
+
+  /// In every type and layout; in the interpreter, each case in every type and in layouts in turn.
+  void expect(std::vector<Case> const& cases) {
+    test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+      std::size_t turn = 0;
+      for (Case const& spec : cases) {
+        ++turn;
+        for (Types const& types : variant().types) {
+          for (Layout const layout : kLayouts) {
+            bool const is_its_turn = layout == kLayouts[turn % std::size(kLayouts)];
+            if (test::kernel_mode() == KernelMode::gpu || is_its_turn) {
+              expect_product(variant(), types, spec, layout, device, stream);
+            }
+          }
+          ++turn;
+        }
+      }
+    });
+  }
+};
+
+/// Around pieces, instructions and chunks of every type, in all extents.
+TEST_P(GemmThinCudaTest, EqualsReferenceAtEveryEdge) {
+  std::vector<Case> cases{
+      {1, 1, 1},        {2, 3, 5, -1, 0.5}, {32, 32, 32, 1, 1}, {31, 29, 30, -0.75, 0},
+      {7, 8, 9, 2, -1}, {17, 15, 16},       {16, 16, 17, 1, -2}};
+  if (is_tall()) {
+    cases.insert(cases.end(), {{40, 13, 3}, {63, 24, 20, 0.5, 2}, {65, 9, 32}});
+  } else {
+    cases.insert(cases.end(), {{13, 27, 40}, {24, 6, 63, 0.5, 2}, {9, 32, 129}});
+  }
+  if (test::kernel_mode() == KernelMode::gpu) {
+    cases.push_back(is_tall() ? Case{10003, 32, 32, -1, 0.5} : Case{32, 32, 10003, -1, 0.5});
+  }
+  expect(cases);
+}
+
+TEST_P(GemmThinCudaTest, EqualsReferenceForAllSmallExtents) {
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    auto types = variant().types.begin();
+    std::size_t turn = 0;
+    // A step that has no factor in common with extents, types or layouts.
+    std::int64_t const step = test::kernel_mode() == KernelMode::gpu ? 53 : 211;
+    constexpr std::int64_t kMost = 40;
+    for (std::int64_t one = 0; one < kMost * kMost * kMost; one += step) {
+      Case const spec{1 + one % kMost, 1 + one / kMost % kMost, 1 + one / kMost / kMost, 1,
+                      static_cast<double>(one % 3 - 1)};
+      bool const fits = spec.n <= 32 && (is_tall() ? spec.k <= 32 : spec.m <= 32);
+      if (!fits) continue;
+      expect_product(variant(), *types, spec, kLayouts[turn++ / 6 % 4], device, stream);
+      if (++types == variant().types.end()) types = variant().types.begin();
+    }
+  });
+}
+
+TEST_P(GemmThinCudaTest, TakesEmptyExtents) {
+  expect({{0, 5, 3}, {5, 0, 3}, {3, 5, 0}, {3, 5, 0, 1, -2}});
+}
+
+/// Every ring turns in every block, and ends somewhere. Few rows or columns otherwise: what is tested
+/// is which chunk comes when.
+TEST_P(GemmThinCudaTest, RingsTurn) {
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    // At least, of warps; times chunks of 128 bytes, or 32 rows.
+    std::int64_t const warps = std::int64_t{16} * device.facts().multiprocessors;
+    int turn = 0;
+    for (Types const& types : variant().types) {
+      auto const size = static_cast<std::int64_t>(core::size_of(types.in));
+      Case const spec = is_tall() ? Case{warps * 32 * 7 + 5, 3, size == 8 ? 18 : 3, -1, 0.5}
+                                  : Case{3, 5, warps * 5 * (128 / size) + 5, -1, 0.5};
+      expect_product(variant(), types, spec, kLayouts[turn++ % 4], device, stream);
+    }
+  });
+}
+
+/// Two runs in other orders of blocks and warps.
+TEST_P(GemmThinCudaTest, HasTheSameBitsInEverySchedule) {
+  EXPECT_FALSE(variant().any_order);
+  std::vector<float> first;
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    Case const spec = is_tall() ? Case{700, 9, 30} : Case{9, 7, 4003};
+    for (int run = 0; run < 2; ++run) {
+      std::vector<float> c = expect_elements<float, float>(variant(), {DataType::f32}, spec,
+                                                           Layout::nn, device, stream);
+      std::erase_if(c, [](float x) { return std::isnan(x); });  // what lies behind rows
+      if (first.empty()) first = c;
+      EXPECT_TRUE(c == first);
+    }
+  });
+}
+
+TEST_P(GemmThinCudaTest, RowsMayBeFarApart) {
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  using T = float;
+  if (!FarMatrix<T>::fits(device, 3)) GTEST_SKIP() << "too little memory";
+  constexpr std::int64_t kRows = FarMatrix<T>::kRows;
+  for (Layout const layout : kLayouts) {
+    bool const transpose_a = is_a_transposed(layout), transpose_b = is_b_transposed(layout);
+    // Matrices have that many rows, of which the product takes the first ones.
+    std::int64_t const m = is_tall() ? kRows : 20, n = 10, k = is_tall() ? 30 : kRows;
+    FarMatrix<T> const on_a{
+        device, stream, transpose_a ? m : k,
+        stored<T>(transpose_a ? m : kRows, transpose_a ? kRows : k, 1, transpose_a, 0)};
+    FarMatrix<T> const on_b{
+        device, stream, transpose_b ? k : n,
+        stored<T>(transpose_b ? k : kRows, transpose_b ? kRows : n, 2, transpose_b, 0)};
+    FarMatrix<T> const on_c{device, stream, n, stored<T>(kRows, n, 3, false, 0)};
+    Problem problem{.a = on_a.view(DataType::f32),
+                    .b = on_b.view(DataType::f32),
+                    .c = on_c.view(DataType::f32),
+                    .transpose_a = transpose_a,
+                    .transpose_b = transpose_b};
+    problem.a.rows = transpose_a ? k : m;
+    problem.b.rows = transpose_b ? n : k;
+    problem.c.rows = m;
+    Scratch const scratch{variant(), problem, device, stream};
+
+    variant().launch(problem, stream);
+
+    std::vector<T> const c = on_c.download();
+    std::vector<Sum> const& sums = sums_of<T>(m, n, k);
+    ErrorBound const bound{DataType::f32, Compute::f32, k};
+    for (std::size_t e = 0; e < sums.size(); ++e) {
+      ASSERT_LE(std::abs(static_cast<double>(c[e]) - sums[e].value),
+                bound(sums[e].weight, sums[e].value, 0))
+          << "element " << e << " " << core::to_text(layout);
+    }
+  }
+}
+
+TEST_P(GemmThinCudaTest, RefusesOtherShapesTypesAndRows) {
+  auto const reason = [&](DataType type, std::int64_t m, std::int64_t n, std::int64_t k,
+                          std::int64_t ld = 64, Compute compute = Compute::automatic) {
+    device::MatrixView const a{nullptr, type, m, k, std::max(ld, k)},
+        b{nullptr, type, k, n, std::max(ld, n)}, c{nullptr, type, m, n, std::max(ld, n)};
+    return variant().unsupported_reason({.a = a, .b = b, .c = c, .compute = compute});
+  };
+  for (DataType const type : {DataType::f64, DataType::f32, DataType::f16, DataType::bf16}) {
+    EXPECT_EQ(reason(type, 32, 32, 32), "");
+    EXPECT_EQ(reason(type, 31, 29, 7), "");
+    EXPECT_EQ(reason(type, 1 << 20, 32, 32).empty(), is_tall());
+    EXPECT_EQ(reason(type, 32, 32, 1 << 20).empty(), !is_tall());
+    EXPECT_NE(reason(type, 8, 33, 8).find("up to 32"), std::string::npos);
+    EXPECT_NE(reason(type, 33, 8, 33).find("up to 32"), std::string::npos);
+    EXPECT_NE(reason(type, 8, 8, 8, 65).find("leading dimensions in multiples of"),
+              std::string::npos);
+  }
+  EXPECT_EQ(reason(DataType::i32, 8, 8, 8), "has no type i32");
+  EXPECT_EQ(reason(DataType::f32, 8, 8, 8, 64, Compute::tf32), "has no type f32:tf32");
+  EXPECT_EQ(reason(DataType::f16, 8, 8, 8, 64, Compute::f16), "has no type f16:f16");
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, GemmThinCudaTest, testing::Values(kInner, kTall),
+                         [](auto const& row) { return std::string{row.param}; });
+
+TEST(GemmThinCuda, InnerProductsRefuseTooLittleScratch) {
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    DeviceArray<float> const x{device, stream, 16};
+    device::MatrixView const view{x.data(), DataType::f32, 4, 4, 4};
+    Problem problem{view, view, view};
+    Variant<Problem> const& variant = test::row(variants(), kInner, device::Kind::cuda);
+
+    EXPECT_FAILS(variant.launch(problem, stream), "bytes of scratch memory");
+    problem.scratch = x.data();
+    problem.scratch_bytes = 16 * sizeof(float);
+    EXPECT_FAILS(variant.launch(problem, stream), "bytes of scratch memory");
+  });
+}
+
+/// What "best" takes, in each type that these products take.
+TEST(GemmThinCuda, ThinShapesAreTakenBeforeAllOthers) {
+  auto const best = [](Types const& types, std::int64_t m, std::int64_t n, std::int64_t k) {
+    Problem const problem{.a = {nullptr, types.in, m, k, k},
+                          .b = {nullptr, types.in, k, n, n},
+                          .c = {nullptr, types.out, m, n, n},
+                          .compute = types.compute};
+    Variant<Problem> const* chosen = nullptr;
+    for (Variant<Problem> const& row : variants()) {
+      bool const takes = row.role == Role::own && row.where == Where::cuda &&
+                         row.unsupported_reason(problem).empty();
+      if (takes && (chosen == nullptr || row.preference > chosen->preference)) chosen = &row;
+    }
+    return chosen->name;
+  };
+  for (Types const& types : test::row(variants(), kInner, device::Kind::cuda).types) {
+    SCOPED_TRACE(to_text(types));
+    EXPECT_EQ(best(types, 32, 32, 1 << 20), kInner);
+    EXPECT_EQ(best(types, 8, 32, 4096), kInner);
+    EXPECT_EQ(best(types, 1 << 20, 16, 16), kTall);
+    EXPECT_EQ(best(types, 4096, 32, 32), kTall);
+    for (std::int64_t const n : {64, 1024}) {
+      EXPECT_NE(best(types, 1024, n, 1024), kInner);
+      EXPECT_NE(best(types, 1024, n, 1024), kTall);
+      EXPECT_NE(best(types, 32, n, 4096), kInner);
+      EXPECT_NE(best(types, 4096, n, 32), kTall);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::kernels::gemm
