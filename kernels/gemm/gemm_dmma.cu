@@ -12,14 +12,17 @@
 ///              its registers as the instruction takes them: a pair along n of row-major B as rows
 ///              of the instruction's first operand, a pair along k of row-major A as rows of the
 ///              second one. So the product is computed transposed, and a lane has neighbours in a
-///              row of C. Fragments of the next instructions are read while others multiply. Tiles
-///              that would leave a wave of blocks half empty are split along k (`stream_k`), each
-///              warp on its own. C is stored by tensor copies
+///              row of C. Fragments of the next instructions are read while others multiply, also
+///              those of the next stage. Half of the warps are ahead of the others, so that one half
+///              multiplies while the other writes C. Tiles that would leave a wave of blocks half
+///              empty are split along k (`stream_k`), each warp on its own; where there are few, they
+///              are 128 x 64. C is stored by tensor copies
 /// Shapes       row-major, any extents, leading dimensions and layouts; the copies fill edges with
 ///              zeros. Operands A and B whose rows are not aligned to 16 bytes are first copied to
 ///              scratch memory, where they are
 /// Types        f64, accumulators f64
-/// Work         2 m n k flop; traffic m n k (8 / 128 + 8 / 128) bytes through the L2 cache, and
+/// Work         2 m n k flop; traffic m n k (8 / 128 + 8 / 128) bytes through the L2 cache, 1.5
+///              times that with tiles of 128 x 64, and
 ///              2 (m k + k n) 8 bytes of device memory where A and B are copied
 /// Constraints  extents below 2^31 - 1024; needs sm_90, and scratch for copies; tiles are split only
 ///              where there is scratch
@@ -32,10 +35,12 @@
 #include "common/ptx/copies.cuh"
 #include "common/ptx/matrix.cuh"
 #include "common/ptx/threads.cuh"
+#include "gemm/gemm_aligned_rows.cuh"
 #include "gemm/gemm_stage_barriers.cuh"
 #include "gemm/gemm_stream_k.cuh"
 
 #include <algorithm>
+#include <array>
 
 namespace quadrille::kernels::gemm {
 
@@ -45,25 +50,25 @@ using simt_tiles::kThreads;
 using simt_tiles::kWarps;
 
 constexpr int kBlockThreads = kThreads + 128;
-constexpr int kBM = 128, kBN = 128, kBK = 16;
-constexpr int kStage = (kBM + kBN) * kBK;  // elements
-constexpr int kStages = 6;
+constexpr int kBM = 128, kBK = 16;
 constexpr int kWarpsN = 2;
 constexpr int kGroup = 16;                             // rows or columns that a warp reads at once
 constexpr int kGroupsM = kBM * kWarpsN / kWarps / 16;  // of a warp
-constexpr int kGroupsN = kBN / kWarpsN / 16;
-constexpr int kStaged = kGroupsM * kGroup * kGroup;  // elements of C of a warp on their way
+constexpr int kStaged = kGroupsM * kGroup * kGroup;    // elements of C of a warp on their way
 
-/// Whether rows are aligned to 16 bytes, as tensor copies require.
-bool is_aligned(device::MatrixView const& x) {
-  return x.ld % 2 == 0 && reinterpret_cast<std::uintptr_t>(x.data) % 16 == 0;
-}
-
-/// Of a copy with rows aligned to 128 bytes.
-std::int64_t copied_ld(device::MatrixView const& x) { return (x.cols + 15) / 16 * 16; }
-std::size_t copied_bytes(device::MatrixView const& x) {
-  return is_aligned(x) ? 0 : static_cast<std::size_t>(x.rows * copied_ld(x)) * sizeof(double);
-}
+/// Tiles of 128 rows.
+template <int kColumns, int kLeadStages>
+struct Form {
+  static constexpr int kBM = gemm::kBM, kBN = kColumns;
+  static constexpr int kLead = kLeadStages;  // by which the first four warps are ahead; 0: together
+  static constexpr int kGroupsN = kBN / kWarpsN / kGroup;  // of a warp
+  static constexpr int kStage = (kBM + kBN) * kBK;         // elements
+  static constexpr int kStages = 6 * 2 * 128 * kBK / kStage;
+  // Of the larger tile, which takes fewer bytes of shared memory and of the L2 cache for its work.
+  static constexpr double kRate = kBN == 128 ? 1 : 0.96;
+};
+using Large = Form<128, 2>;
+using Small = Form<64, 0>;
 
 /// For tiles that are split, and copies of A and B.
 std::size_t scratch_bytes(Problem const& problem, device::Facts const& device) {
@@ -77,23 +82,20 @@ using simt_tiles::Corner;
 using simt_tiles::Plan;
 using simt_tiles::Run;
 
-using Barriers = StageBarriers<kStages>;
-constexpr std::size_t kSharedBytes =
-    sizeof(double) * (kStages * kStage + kWarps * kStaged) + sizeof(Barriers);
+template <class Form>
+using Barriers = StageBarriers<Form::kStages>;
+template <class Form>
+constexpr std::size_t kSharedBytes = sizeof(double) *
+                                         (Form::kStages * Form::kStage + kWarps * kStaged) +
+                                     sizeof(Barriers<Form>);
+template <class Form>
+using Runs = simt_tiles::SplitRuns<Form>;
 
-struct TileShape {
-  static constexpr int kBM = gemm::kBM, kBN = gemm::kBN;
-};
-using Runs = simt_tiles::SplitRuns<TileShape>;
-static_assert(simt_tiles::kPartials * sizeof(float) == kBM * kBN * sizeof(double),
-              "partials of a block, in scratch memory");
-
-/// How an operand lies in a stage: in boxes with rows of 16 elements. Along k: 128 rows and columns
-/// of the product are rows, one box for each 16 of k. Across: kBK rows, one box for each 16 rows or
-/// columns of the product.
-template <bool kAlongK>
+/// How an operand lies in a stage: in boxes with rows of 16 elements. Along k: all its rows or
+/// columns of the product are rows, one box for each 16 of k. Across: kBK rows, one box for each 16
+/// rows or columns of the product.
+template <bool kAlongK, int kSide>
 struct OperandStage {
-  static constexpr int kSide = 128;
   static constexpr int kBoxRows = kAlongK ? kSide : kBK;
   static constexpr int kBoxes = kAlongK ? kBK / kGroup : kSide / kGroup;
 
@@ -126,15 +128,18 @@ __device__ constexpr int pair_of(int g) { return g / 2 ^ (g & 1 ? 7 : 0); }
 template <bool kAlongK, bool kSingly, bool kSwapK>
 class FragmentReader {
  public:
-  __device__ explicit FragmentReader(int lane) {
+  /// `first`: the first element in a stage that this warp reads.
+  __device__ FragmentReader(int lane, double const* first) {
     int const p = pair_of(lane >> 2), t = lane & 3;
+    int const half = kAlongK ? (p & 2 ? -8 : 8) : 8 * kGroup;  // to the other 8 k-iterations
 #pragma unroll
     for (int e = 0; e < 2; ++e) {
 #pragma unroll
       for (int s = 0; s < 2; ++s) {
         int const element = 2 * p + (e ^ swap_of(p)), k = 2 * t + (kSwapK ? s ^ t >> 1 : s);
         int const row = kAlongK ? element : k, column = kAlongK ? k : element;
-        offset_[e][s] = row * kGroup + ((column / 2 ^ row % 8) * 2 + column % 2);
+        at_[0][e][s] = first + row * kGroup + ((column / 2 ^ row % 8) * 2 + column % 2);
+        at_[1][e][s] = at_[0][e][s] + half;
       }
     }
   }
@@ -142,20 +147,24 @@ class FragmentReader {
   /// 1 where a lane takes its elements in the other order.
   __device__ static constexpr int swap_of(int p) { return kSingly && !kAlongK ? p / 4 : 0; }
 
+  /// Goes on in the stage that lies `elements` behind.
+  __device__ __forceinline__ void move(int elements) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) at_[i / 4][i / 2 % 2][i % 2] += elements;
+  }
+
   /// Element e in k-iteration s is values[e][s].
-  __device__ __forceinline__ void read(double const* operand, int group, int k8,
-                                       double (&values)[2][2]) const {
-    operand += kAlongK ? k8 / 2 * (128 * kGroup) + group * (kGroup * kGroup)
-                       : k8 * (8 * kGroup) + group * (kBK * kGroup);
-    int const half = kAlongK ? k8 % 2 * 8 : 0;  // of a row
+  __device__ __forceinline__ void read(int group, int k8, double (&values)[2][2]) const {
+    auto const& at = at_[kAlongK ? k8 : 0];
+    int const offset = kAlongK ? group * (kGroup * kGroup) : (k8 * 8 + group * kBK) * kGroup;
     if constexpr (kSingly) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) values[i / 2][i % 2] = operand[offset_[i / 2][i % 2] ^ half];
+      for (int i = 0; i < 4; ++i) values[i / 2][i % 2] = at[i / 2][i % 2][offset];
     } else {
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        int const offset = kAlongK ? offset_[i][0] : offset_[0][i];
-        auto const two = *reinterpret_cast<double2 const*>(operand + (offset ^ half));
+        auto const two =
+            *reinterpret_cast<double2 const*>((kAlongK ? at[i][0] : at[0][i]) + offset);
         (kAlongK ? values[i][0] : values[0][i]) = two.x;
         (kAlongK ? values[i][1] : values[1][i]) = two.y;
       }
@@ -163,25 +172,34 @@ class FragmentReader {
   }
 
  private:
-  int offset_[2][2];
+  double const* at_[2][2][2];
 };
 
 /// The product of a warp. Rows of the instruction are columns of C, its columns rows of C.
-template <bool kAlongA, bool kAlongB>
+template <bool kAlongA, bool kAlongB, class Form>
 class WarpProduct {
   using ReaderA = FragmentReader<kAlongA, kAlongB || !kAlongA, kAlongB>;
   using ReaderB = FragmentReader<kAlongB, kAlongB, kAlongB>;
+  static constexpr int kBN = Form::kBN, kGroupsN = Form::kGroupsN;
+  static constexpr int kLast = kGroupsN - 1;
   static_assert(kBK == 16, "the instruction has 16 k-iterations");
   static_assert(kGroupsN % 2 == 0, "the buffers of fragments of B take turns");
 
  public:
-  __device__ explicit WarpProduct(int warp, int lane)
+  __device__ WarpProduct(int warp, int lane, double const* stages)
       : warp_{warp},
         lane_{lane},
         group_m_{warp / kWarpsN * kGroupsM},
         group_n_{warp % kWarpsN * kGroupsN},
-        a_{lane},
-        b_{lane} {}
+        a_{lane, stages + group_m_ * (kAlongA ? kGroup * kGroup : kBK * kGroup)},
+        b_{lane, stages + kBM * kBK + group_n_ * (kAlongB ? kGroup * kGroup : kBK * kGroup)} {}
+
+  __device__ void clear() {
+#pragma unroll
+    for (int i = 0; i < kGroupsN * kGroupsM * 8; ++i) {
+      accumulators_[i / (8 * kGroupsM)][i / 8 % kGroupsM][i / 4 % 2][i % 4] = 0;
+    }
+  }
 
   /// Brings C to L2: a lane has a row of this warp, in lines of 128 bytes.
   __device__ void prefetch(Operands<double> const& p, Corner corner) const {
@@ -192,30 +210,40 @@ class WarpProduct {
     for (int i = 0; i < kGroupsN; ++i) ptx::prefetch_l2(row + i * kGroup);
   }
 
-  /// Reads what the first instructions of a tile take.
-  __device__ void start(double const* stage) {
-    read_b(stage, 0, 0);
+  /// Reads what the first instructions of a stage take, which lies `elements` behind the last one.
+  __device__ __forceinline__ void start(int elements) {
+    move(elements);
+    read_b(0);
 #pragma unroll
-    for (int q = 0; q < kGroupsM; ++q) read_a(stage, q);
+    for (int q = 0; q < kGroupsM; ++q) read_a(q);
   }
 
-  /// Multiplies a stage, but for its last columns. The first fragments have been read.
-  __device__ __forceinline__ void multiply_first(double const* stage) {
+  /// Multiplies a stage, but for its last columns, whose fragments it reads too. The first ones have
+  /// been read.
+  __device__ __forceinline__ void multiply_first() {
 #pragma unroll
-    for (int i = 0; i + 1 < kGroupsN; ++i) {
-      read_b(stage, i + 1, (i + 1) % 2);
+    for (int i = 0; i < kLast; ++i) {
+      read_b(i + 1);
 #pragma unroll
       for (int q = 0; q < kGroupsM; ++q) multiply(i, q);
     }
   }
-  /// The last columns; reads the first fragments of the next stage, if there is one.
-  __device__ __forceinline__ void multiply_last(double const* next, bool has_next) {
-    if (has_next) read_b(next, 0, 0);
+
+  /// The last columns of a stage; reads the first fragments of the next one, which lies `elements`
+  /// behind it.
+  __device__ __forceinline__ void multiply_last_and_start(int elements) {
+    move(elements);
+    read_b(0);
 #pragma unroll
     for (int q = 0; q < kGroupsM; ++q) {
-      multiply(kGroupsN - 1, q);
-      if (has_next) read_a(next, q);
+      multiply(kLast, q);
+      read_a(q);
     }
+  }
+  /// Without a next one in the tile.
+  __device__ __forceinline__ void multiply_last() {
+#pragma unroll
+    for (int q = 0; q < kGroupsM; ++q) multiply(kLast, q);
   }
 
   /// Stores the accumulators for the block that has the end of the tile.
@@ -314,22 +342,27 @@ class WarpProduct {
   }
 
  private:
-  __device__ __forceinline__ void read_a(double const* stage, int q) {
+  __device__ __forceinline__ void move(int elements) {
+    a_.move(elements);
+    b_.move(elements);
+  }
+
+  __device__ __forceinline__ void read_a(int q) {
 #pragma unroll
     for (int d = 0; d < 2; ++d) {
       double values[2][2];
-      a_.read(stage, group_m_ + q, d, values);
+      a_.read(q, d, values);
 #pragma unroll
       for (int i = 0; i < 4; ++i) for_a_[q][i / 2][2 * d + i % 2] = values[i / 2][i % 2];
     }
   }
-  __device__ __forceinline__ void read_b(double const* stage, int i, int buffer) {
+  __device__ __forceinline__ void read_b(int i) {
 #pragma unroll
     for (int d = 0; d < 2; ++d) {
       double values[2][2];
-      b_.read(stage + kBM * kBK, group_n_ + i, d, values);
+      b_.read(i, d, values);
 #pragma unroll
-      for (int j = 0; j < 4; ++j) for_b_[buffer][4 * d + j] = values[j % 2][j / 2];
+      for (int j = 0; j < 4; ++j) for_b_[i % 2][4 * d + j] = values[j % 2][j / 2];
     }
   }
 
@@ -373,57 +406,123 @@ class WarpProduct {
   ReaderB b_;
   double for_a_[kGroupsM][2][4];
   double for_b_[2][8];
-  double accumulators_[kGroupsN][kGroupsM][2][4] = {};
+  double accumulators_[kGroupsN][kGroupsM][2][4];
 };
 
 /// One thread.
-template <bool kAlongA, bool kAlongB>
-__device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Runs runs, double* stages,
-                        Barriers& barriers) {
-  simt_tiles::fill_stages(barriers, runs, kStage * sizeof(double),
+template <bool kAlongA, bool kAlongB, class Form>
+__device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Runs<Form> runs,
+                        double* stages, Barriers<Form>& barriers) {
+  simt_tiles::fill_stages(barriers, runs, Form::kStage * sizeof(double),
                           [&](int number, Corner corner, int t, ptx::MBarrier* full) {
-                            double* const stage = stages + number * kStage;
-                            OperandStage<kAlongA>::load(stage, a, corner.row, t * kBK, full);
-                            OperandStage<kAlongB>::load(stage + kBM * kBK, b, corner.col, t * kBK,
-                                                        full);
+                            double* const stage = stages + number * Form::kStage;
+                            OperandStage<kAlongA, kBM>::load(stage, a, corner.row, t * kBK, full);
+                            OperandStage<kAlongB, Form::kBN>::load(stage + kBM * kBK, b, corner.col,
+                                                                   t * kBK, full);
                           });
 }
 
+/// The stages as a warp goes through them. Its barriers are addresses that are ready when the warp
+/// comes there, because registers that hold fragments are in use until instructions have read them.
+///
+/// A stage may be filled again when its fragments are in registers; that they are being read is not
+/// enough, because reads wait behind stores of other warps and an arrival does not. So instructions
+/// must have taken the last ones, which the compiler may also place behind an arrival that follows
+/// them, but not behind one that follows the wait for a later stage.
+template <class Form>
+class StageReader {
+ public:
+  __device__ StageReader(Barriers<Form>& barriers, int lane)
+      : barriers_{barriers},
+        full_{barriers.full},
+        empty_{barriers.empty + Form::kStages - kKept},
+        kept_{lane == 0 ? kKept : -1} {}
+
+  /// Waits for the next stage, and returns how many elements it lies behind the last one.
+  __device__ __forceinline__ int wait() {
+    ptx::mbarrier_wait(full_, parity_);
+    int const elements =
+        full_ == barriers_.full ? (1 - Form::kStages) * Form::kStage : Form::kStage;
+    if (++full_ == barriers_.full + Form::kStages) {
+      full_ = barriers_.full;
+      parity_ ^= 1U;
+    }
+    return elements;
+  }
+
+  /// Releases the last stage but one. After each wait().
+  __device__ __forceinline__ void release() {
+    __syncwarp();  // all lanes have read it
+    if (kept_ == 0) ptx::mbarrier_arrive(empty_);
+    if (kept_ > 0) --kept_;
+    if (++empty_ == barriers_.empty + Form::kStages) empty_ = barriers_.empty;
+  }
+
+ private:
+  static constexpr int kKept = 2;  // stages: the one that was waited for and the last one
+
+  Barriers<Form>& barriers_;
+  ptx::MBarrier *full_, *empty_;
+  unsigned parity_ = 0;
+  int kept_;  ///< of the first lane: stages to come before one is released
+};
+
 /// Eight warps. `c`: used where rows of C are aligned.
-template <bool kAlongA, bool kAlongB>
+template <bool kAlongA, bool kAlongB, class Form>
 __device__ __forceinline__ void consume(Operands<double> const& p, Plan const& plan,
-                                        ptx::TensorMap const& c, Runs runs, int block,
-                                        bool c_is_aligned, double* stages, Barriers& barriers) {
+                                        ptx::TensorMap const& c, Runs<Form> runs, int block,
+                                        bool c_is_aligned, double* stages,
+                                        Barriers<Form>& barriers) {
+  constexpr int kStages = Form::kStages, kStage = Form::kStage;
   int const warp = static_cast<int>(threadIdx.x) / 32;
   int const lane = static_cast<int>(threadIdx.x) % 32;
-  Turn<kStages> turn;
+  StageReader<Form> ring{barriers, lane};
+  // Before the first stage is the last one.
+  WarpProduct<kAlongA, kAlongB, Form> product{warp, lane, stages + (kStages - 1) * kStage};
+  constexpr int kLeadBarrier = 1;
+  int lead = Form::kLead;
+  auto const end_lead = [&] {
+    if (lead == 0) return;
+    ptx::bar_arrive(kLeadBarrier, kThreads);  // the other warps may start
+    lead = 0;
+  };
   Run run;
 #pragma unroll 1
   while (runs.next(run)) {
-    WarpProduct<kAlongA, kAlongB> product{warp, lane};
+    product.clear();
     Corner const corner = runs.corner(run.tile);
     if (p.beta != 0) product.prefetch(p, corner);
-    if (run.count > 0) {
-      ptx::mbarrier_wait(&barriers.full[turn.stage], turn.parity);
-      product.start(stages + turn.stage * kStage);
+    if (lead > 0 && warp >= kWarps / 2) {
+      ptx::bar_sync(kLeadBarrier, kThreads);  // the first warps have their lead
+      lead = 0;
     }
+    if (run.count > 0) {
+      product.start(ring.wait());
+      ring.release();
+      product.multiply_first();
+      int t = 1;
+      do {
+        int const end = lead > 0 ? min(lead, run.count) : run.count;
+        // From the last columns of a stage to the first ones of the next, so that the compiler can
+        // place reads of fragments between instructions that free and take their registers.
 #pragma unroll 1
-    for (int t = 1; t <= run.count; ++t) {
-      int const stage = turn.stage;
-      product.multiply_first(stages + stage * kStage);
-      turn.advance();
-      bool const has_next = t < run.count;
-      if (has_next) ptx::mbarrier_wait(&barriers.full[turn.stage], turn.parity);
-      product.multiply_last(stages + turn.stage * kStage, has_next);
-      __syncwarp();  // all lanes have read the stage
-      if (lane == 0) ptx::mbarrier_arrive(&barriers.empty[stage]);
+        for (; t < end; ++t) {
+          product.multiply_last_and_start(ring.wait());
+          ring.release();
+          product.multiply_first();
+        }
+        end_lead();
+      } while (t < run.count);
+      product.multiply_last();
+    } else {
+      end_lead();
     }
     if (run.first + run.count < plan.stages) {
       product.store_partials(plan, block);
       continue;
     }
     if (run.first > 0) product.fix_up(plan, block, run.tile);
-    if (c_is_aligned && corner.row + kBM <= p.m && corner.col + kBN <= p.n) {
+    if (c_is_aligned && corner.row + kBM <= p.m && corner.col + Form::kBN <= p.n) {
       product.write(p, c, corner, stages + kStages * kStage + warp * kStaged);
     } else {
       product.write_guarded(p, corner);
@@ -432,67 +531,30 @@ __device__ __forceinline__ void consume(Operands<double> const& p, Plan const& p
   ptx::bulk_wait<0>();
 }
 
-template <bool kAlongA, bool kAlongB>
+template <bool kAlongA, bool kAlongB, class Form>
 __global__ void __launch_bounds__(kBlockThreads, 1)
     gemm_dmma_kernel(const __grid_constant__ ptx::TensorMap a,
                      const __grid_constant__ ptx::TensorMap b,
                      const __grid_constant__ ptx::TensorMap c, Operands<double> p, Plan plan,
                      bool c_is_aligned) {
   QUAD_DYNAMIC_SHARED(double, stages);
-  auto& barriers = *reinterpret_cast<Barriers*>(stages + kStages * kStage + kWarps * kStaged);
+  auto& barriers =
+      *reinterpret_cast<Barriers<Form>*>(stages + Form::kStages * Form::kStage + kWarps * kStaged);
   if (threadIdx.x == 0) barriers.init(1, kWarps);
   int const block = simt_tiles::number_of_block(plan);
-  Runs runs{plan, block};
+  Runs<Form> runs{plan, block};
   __syncthreads();  // the barriers are ready
   if (threadIdx.x >= kThreads) {
     ptx::setmaxnreg_dec<24>();
     if (threadIdx.x == kThreads) {
       ptx::tensor_map_prefetch(a);
       ptx::tensor_map_prefetch(b);
-      produce<kAlongA, kAlongB>(a, b, runs, stages, barriers);
+      produce<kAlongA, kAlongB, Form>(a, b, runs, stages, barriers);
     }
   } else {
     ptx::setmaxnreg_inc<240>();
-    consume<kAlongA, kAlongB>(p, plan, c, runs, block, c_is_aligned, stages, barriers);
+    consume<kAlongA, kAlongB, Form>(p, plan, c, runs, block, c_is_aligned, stages, barriers);
   }
-}
-
-constexpr int kCopyColumns = 4;  // of a thread
-
-/// Blocks in x have columns, in y rows in turn.
-__global__ void __launch_bounds__(kThreads)
-    gemm_dmma_align_kernel(double const* from, std::int64_t ld, double* to, std::int64_t to_ld,
-                           int rows, int cols) {
-  int const first = static_cast<int>(blockIdx.x * kCopyColumns * kThreads + threadIdx.x);
-#pragma unroll 1
-  for (int row = static_cast<int>(blockIdx.y); row < rows; row += static_cast<int>(gridDim.y)) {
-    double values[kCopyColumns];
-#pragma unroll
-    for (int i = 0; i < kCopyColumns; ++i) {
-      if (first + i * kThreads < cols) values[i] = from[row * ld + first + i * kThreads];
-    }
-#pragma unroll
-    for (int i = 0; i < kCopyColumns; ++i) {
-      if (first + i * kThreads < cols) to[row * to_ld + first + i * kThreads] = values[i];
-    }
-  }
-}
-
-/// The matrix, or its copy in scratch memory that begins at `free`, which moves on.
-device::MatrixView aligned(device::MatrixView const& x, std::byte*& free,
-                           device::StreamView stream) {
-  if (is_aligned(x) || x.rows == 0 || x.cols == 0) return x;
-  device::MatrixView copy = x;
-  copy.data = free;
-  copy.ld = copied_ld(x);
-  free += copied_bytes(x);
-  dim3 const grid(
-      static_cast<unsigned>(divide_up(static_cast<int>(x.cols), kCopyColumns * kThreads)),
-      static_cast<unsigned>(std::min(x.rows, kMostTileRows)));
-  QUAD_LAUNCH(gemm_dmma_align_kernel, grid, dim3(kThreads), 0, stream,
-              static_cast<double const*>(x.data), x.ld, static_cast<double*>(copy.data), copy.ld,
-              static_cast<int>(x.rows), static_cast<int>(x.cols));
-  return copy;
 }
 
 ptx::TensorMap map_of(device::MatrixView const& x, int box_rows) {
@@ -506,21 +568,58 @@ ptx::TensorMap map_of(device::MatrixView const& x, int box_rows) {
                                   .swizzle = ptx::Swizzle::bytes_128});
 }
 
+template <class Form, bool kAlongA, bool kAlongB>
+void launch_layout(Problem const& problem, Plan const& plan, device::StreamView stream) {
+  auto const p = operands<double>(problem);
+  int const multiprocessors = stream.facts().multiprocessors;
+  int const blocks = plan.split > 0 ? multiprocessors : std::min(plan.tiles, multiprocessors);
+  Problem loaded = with_aligned_rows<double>(
+      problem, simt_tiles::scratch_bytes(problem, stream.facts()), stream);
+  if (p.k == 0) {
+    // Nothing is loaded, and any matrix has a map.
+    auto const address = reinterpret_cast<std::uintptr_t>(p.c) / 16 * 16;
+    loaded.a = loaded.b = {reinterpret_cast<void*>(address), core::DataType::f64, 1, 1, 2};
+  }
+  bool const c_is_aligned = is_aligned(problem.c);
+  ptx::TensorMap const map_a = map_of(loaded.a, OperandStage<kAlongA, kBM>::kBoxRows);
+  QUAD_LAUNCH((gemm_dmma_kernel<kAlongA, kAlongB, Form>), dim3(static_cast<unsigned>(blocks)),
+              dim3(kBlockThreads), kSharedBytes<Form>, stream, map_a,
+              map_of(loaded.b, OperandStage<kAlongB, Form::kBN>::kBoxRows),
+              c_is_aligned ? map_of(problem.c, kGroupsM * kGroup) : map_a, p, plan, c_is_aligned);
+}
+
+template <class Form>
+void launch_as(Problem const& problem, Plan const& plan, device::StreamView stream) {
+  if (problem.transpose_a) {
+    if (problem.transpose_b) return launch_layout<Form, false, true>(problem, plan, stream);
+    return launch_layout<Form, false, false>(problem, plan, stream);
+  }
+  if (problem.transpose_b) return launch_layout<Form, true, true>(problem, plan, stream);
+  launch_layout<Form, true, false>(problem, plan, stream);
+}
+
+/// How to run a problem with the tiles of a form, and how long that takes.
+struct Choice {
+  Plan plan;
+  double time;  ///< in k-iterations of a tile of 128 x 128
+  void (*launch)(Problem const&, Plan const&, device::StreamView);
+};
+
 /// Splits tiles along k where that takes less time than a last wave that is not full: those of that
 /// wave alone, among many blocks each where they are few, or with another wave, which then share
 /// less of A and B in L2.
-Plan plan_of(Operands<double> const& p, device::Span<float> scratch, int multiprocessors) {
+template <class Form>
+Choice choice_of(Operands<double> const& p, device::Span<float> scratch, int multiprocessors) {
   // In stages: partials of a block through the L2 cache, there and back.
   constexpr double kStore = 4, kAdd = 1.3;
   Plan plan{};
   plan.tiles_m = divide_up(p.m, kBM);
-  plan.tiles_n = divide_up(p.n, kBN);
+  plan.tiles_n = divide_up(p.n, Form::kBN);
   plan.tiles = plan.tiles_m * plan.tiles_n;
   plan.stages = divide_up(p.k, kBK);
   int const waves = plan.tiles / multiprocessors, rest = plan.tiles % multiprocessors;
-  if (rest == 0) return plan;
-  double time = static_cast<double>(waves + 1) * plan.stages;
-  for (int wave = 0; wave <= std::min(waves, 1); ++wave) {
+  double time = static_cast<double>(waves + (rest > 0)) * plan.stages;
+  for (int wave = 0; rest > 0 && wave <= std::min(waves, 1); ++wave) {
     int const split = rest + wave * multiprocessors;
     double const blocks_of_a_tile = static_cast<double>(multiprocessors) / split;
     double const split_time = (waves - wave + 1 / blocks_of_a_tile) * plan.stages + kStore +
@@ -529,45 +628,20 @@ Plan plan_of(Operands<double> const& p, device::Span<float> scratch, int multipr
       time = split_time;
     }
   }
-  return plan;
+  return {plan, time * kBK * Form::kBM * Form::kBN / (128 * 128) / Form::kRate, launch_as<Form>};
 }
 
-template <bool kAlongA, bool kAlongB>
-void launch_as(Problem const& problem, device::StreamView stream) {
-  auto const p = operands<double>(problem);
-  int const multiprocessors = stream.facts().multiprocessors;
-  Plan const plan = plan_of(p, simt_tiles::scratch_of(problem), multiprocessors);
-  int const blocks = plan.split > 0 ? multiprocessors : std::min(plan.tiles, multiprocessors);
-  auto* free =
-      static_cast<std::byte*>(problem.scratch) + simt_tiles::scratch_bytes(problem, stream.facts());
-  device::MatrixView a = aligned(problem.a, free, stream);
-  device::MatrixView b = aligned(problem.b, free, stream);
-  if (p.k == 0) {
-    // Nothing is loaded, and any matrix has a map.
-    auto const address = reinterpret_cast<std::uintptr_t>(p.c) / 16 * 16;
-    a = b = {reinterpret_cast<void*>(address), core::DataType::f64, 1, 1, 2};
-  }
-  bool const c_is_aligned = is_aligned(problem.c);
-  ptx::TensorMap const map_a = map_of(a, OperandStage<kAlongA>::kBoxRows);
-  QUAD_LAUNCH((gemm_dmma_kernel<kAlongA, kAlongB>), dim3(static_cast<unsigned>(blocks)),
-              dim3(kBlockThreads), kSharedBytes, stream, map_a,
-              map_of(b, OperandStage<kAlongB>::kBoxRows),
-              c_is_aligned ? map_of(problem.c, kGroupsM * kGroup) : map_a, p, plan, c_is_aligned);
-}
-
+/// Takes the form that is quickest.
+template <class... Forms>
 void launch(Problem const& problem, device::StreamView stream) {
   if (problem.m() == 0 || problem.n() == 0) return;
-  std::size_t const bytes = scratch_bytes(problem, stream.facts());
-  bool const copies = copied_bytes(problem.a) + copied_bytes(problem.b) > 0;
-  QUAD_REQUIRE(!copies || problem.scratch_bytes >= bytes,
-               "gemm/dmma: needs " + std::to_string(bytes) +
-                   " bytes of scratch memory where rows are not aligned to 16 bytes");
-  if (problem.transpose_a) {
-    if (problem.transpose_b) return launch_as<false, true>(problem, stream);
-    return launch_as<false, false>(problem, stream);
-  }
-  if (problem.transpose_b) return launch_as<true, true>(problem, stream);
-  launch_as<true, false>(problem, stream);
+  require_scratch_for_copies(problem, scratch_bytes(problem, stream.facts()), "dmma");
+  auto const p = operands<double>(problem);
+  std::array const choices{
+      choice_of<Forms>(p, simt_tiles::scratch_of(problem), stream.facts().multiprocessors)...};
+  Choice const& best = *std::min_element(
+      choices.begin(), choices.end(), [](auto const& x, auto const& y) { return x.time < y.time; });
+  best.launch(problem, best.plan, stream);
 }
 
 #endif  // QUAD_KERNELS
@@ -582,11 +656,11 @@ extern constinit Variant<Problem> const dmma{
      .needs = {.compute_capability = 90,
                .shared_bytes = 225 << 10,
                .most_extent = kMostCudaExtent,
-               .tile = {64, 64}},
+               .tile = {64, 32}},
      .preference = 40,
      .source = "own",
      .summary = "tensor cores, fed by tensor copies of a producer warp"},
-    QUAD_KERNEL_LAUNCH(launch),
+    QUAD_KERNEL_LAUNCH(launch<Large, Small>),
     {.scratch_bytes = scratch_bytes}};
 
 }  // namespace quadrille::kernels::gemm

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <set>
 #include <string>
@@ -250,23 +251,30 @@ TEST(GemmAccess, HasTheBankConflictsOfTheLadder) {
   EXPECT_EQ(conflicts("multistage"), (Conflicts{0, 0}));
 }
 
-// Of a stage each warp reads 64 columns and 32 rows by 8 k, in parts of 128 bytes; of C each stages
-// 64 x 32 elements.
+// Each warp reads half of a tile's columns and 32 rows, in parts of 128 bytes, and stages what it has
+// of C. Four tiles of 128 x 128, which fill the multiprocessors, or two of 128 x 64.
 TEST(GemmAccess, DmmaHasNoBankConflicts) {
   device::Device& device = test::kernel_device();
   device::Stream const stream{device};
-  DeviceArray<double> const x{device, stream, std::vector<double>(128 * 128, 1.0)};
-  device::MatrixView const view{x.data(), core::DataType::f64, 128, 128, 128};
+  DeviceArray<double> const x{device, stream, std::vector<double>(128 * 512, 1.0)};
+  auto const view = [&](std::int64_t rows, std::int64_t cols) {
+    return device::MatrixView{x.data(), core::DataType::f64, rows, cols, cols};
+  };
   Variant<gemm::Problem> const& row = test::row(gemm::variants(), "dmma", device::Kind::cuda);
-  for (int layout = 0; layout < 4; ++layout) {
-    bool const ta = layout % 2 != 0, tb = layout / 2 != 0;
+  for (auto const& [n, tiles, columns] : {std::array{512, 4, 64}, std::array{128, 2, 32}}) {
+    for (int layout = 0; layout < 4; ++layout) {
+      bool const ta = layout % 2 != 0, tb = layout / 2 != 0;
+      device::MatrixView const b = tb ? view(n, 128) : view(128, n);
 
-    Counts const counts = counted([&] { row.launch({view, view, view, 1, 0, ta, tb}, stream); });
+      Counts const counts = counted([&] {
+        row.launch({view(128, 128), b, view(128, n), 1, 0, ta, tb}, stream);
+      });
 
-    EXPECT_EQ(counts.shared_loads.parts, 8 * 128 * (64 + 32) * 8 / 128) << layout;
-    EXPECT_EQ(counts.shared_loads.least, counts.shared_loads.parts) << layout;
-    EXPECT_EQ(counts.shared_stores.parts, 8 * 64 * 32 * 8 / 128) << layout;
-    EXPECT_EQ(counts.shared_stores.least, counts.shared_stores.parts) << layout;
+      EXPECT_EQ(counts.shared_loads.parts, tiles * 8 * 128 * (columns + 32) * 8 / 128) << layout;
+      EXPECT_EQ(counts.shared_loads.least, counts.shared_loads.parts) << layout;
+      EXPECT_EQ(counts.shared_stores.parts, 128 * n * 8 / 128) << layout;
+      EXPECT_EQ(counts.shared_stores.least, counts.shared_stores.parts) << layout;
+    }
   }
 }
 

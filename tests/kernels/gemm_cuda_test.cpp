@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/generator.hpp"
 #include "gemm/gemm.hpp"
+#include "kernels/gemm_rows.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
 #include "support/rows.hpp"
@@ -23,15 +24,17 @@ using test::DeviceArray;
 using test::FarMatrix;
 using test::KernelMode;
 
-/// The rows for f32 and f64, without those of thin shapes alone, which have a test of their own. The
-/// interpreter has no vendor's libraries.
+/// The rows for f32 and f64, computed in these, and for any extents. The interpreter has no vendor's
+/// libraries.
 std::vector<std::string_view> rows() {
   std::vector<std::string_view> names;
   for (Variant<Problem> const& row : variants()) {
     bool const runs = row.role != Role::vendor || test::kernel_mode() == KernelMode::gpu;
-    bool const is_for_half = !row.supports(DataType::f32) && !row.supports(DataType::f64);
-    bool const is_for_thin = row.name == "thin_k" || row.name == "tall";
-    if (row.where == Where::cuda && runs && !is_for_half && !is_for_thin) names.push_back(row.name);
+    bool const takes_them = std::any_of(row.types.begin(), row.types.end(), [](Types const& types) {
+      return types == Types{DataType::f32} || types == Types{DataType::f64};
+    });
+    bool const is_one = row.where == Where::cuda && runs && takes_them && takes_any_extents(row);
+    if (is_one) names.push_back(row.name);
   }
   return names;
 }
@@ -342,11 +345,14 @@ TEST(GemmCuda, RingsGoOnInTheNextTile) {
 }
 
 /// Rings that turn more than twice and go on in the next tile; tiles that are cut, in four parts and
-/// so that a block has the end of one and the begin of the next.
+/// so that a block has the end of one and the begin of the next. The first two have tiles of
+/// 128 x 128, the others of 128 x 64.
 TEST(GemmCuda, DmmaTurnsItsRingAndCutsTiles) {
   Variant<Problem> const& variant = test::row(variants(), "dmma", device::Kind::cuda);
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    expect_product<double>(variant, {128, 700, 35}, device, stream, true);
+    expect_product<double>(variant, {130, 512, 112}, device, stream, true);
+    expect_product<double>(variant, {5, 640, 1500}, device, stream, true);
+    expect_product<double>(variant, {128, 700, 100}, device, stream, true);
     expect_product<double>(variant, {7, 50, 523, -1, 0.5}, device, stream, true);
     expect_product<double>(variant, {5, 260, 700}, device, stream, true);
     if (test::kernel_mode() != KernelMode::gpu) return;
@@ -364,8 +370,10 @@ TEST(GemmCuda, DmmaTakesEveryLayout) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     for (Layout const layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
       for (bool const vectors : {false, true}) {
-        expect_product<double>(variant, {130, 133, 37, -1, 0.5}, device, stream, vectors, {},
-                               layout);
+        for (std::int64_t const n : {133, 60}) {  // tiles of 128 x 128, of 128 x 64
+          expect_product<double>(variant, {130, n, 37, -1, 0.5}, device, stream, vectors, {},
+                                 layout);
+        }
         if (is_gpu) {
           expect_product<double>(variant, {1000, 900, 1100, 2, 1}, device, stream, vectors, {},
                                  layout);
