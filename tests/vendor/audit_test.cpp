@@ -150,14 +150,14 @@ void PrintTo(Product const& product, std::ostream* to) {
 
 class Products : public Kernels, public testing::WithParamInterface<Product> {};
 
-/// Products draw the power that a device has: both are warm before they are timed.
+/// Large products draw the power that a device has: both are warm before they are timed.
 TEST_P(Products, Gemm) {
   auto const [precision, type, compute, out, n] = GetParam();
   expect_equal(fmt::format("{}:{}:{} {}", type, compute, out, n),
                fmt::format("workload = \"gemm\"\nvariant = \"vendor\"\ntype = \"{}\"\n"
                            "compute = \"{}\"\nout = \"{}\"\nsize = {}\n"
-                           "warmup = {{ count = 3, seconds = 0.3 }}\n",
-                           type, compute, out, n),
+                           "warmup = {{ count = 3, seconds = {} }}\n",
+                           type, compute, out, n, n > 1024 ? 0.3 : 0.05),
                [precision, n] { return gemm(precision, n); });
 }
 INSTANTIATE_TEST_SUITE_P(All, Products,
