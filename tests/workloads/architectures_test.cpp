@@ -85,30 +85,57 @@ TEST_F(Architectures, BestFallsBackToWhatTheDeviceRuns) {
             "variant 'wgmma_loop' needs compute capability 9.0 exactly, this device has 8.0");
 }
 
+/// "wgmma_persistent REASON" for each own row of a bf16 product with such a requirement.
+template <class Has>
+Names refused_for(std::string const& reason, Has const& has) {
+  Names told;
+  auto const all = workloads();
+  auto const gemm =
+      std::ranges::find(all, "gemm", [](auto const* entry) { return entry->schema.name; });
+  for (kernels::VariantInfo const* row : (*gemm)->variants) {
+    bool const is_one = row->where == kernels::Where::cuda && row->supports(DataType::bf16);
+    if (is_one && has(row->needs)) told.push_back(fmt::format("{} {}", row->name, reason));
+  }
+  return told;
+}
+
 TEST_F(Architectures, RowsSayWhatTheyNeed) {
   auto const refused = [](device::Facts const& facts) {
     return chosen("gemm", {1024, 1024, 1024}, DataType::bf16, facts).refused;
   };
-  auto const of_wgmma = [](std::string const& reason) {
-    Names told;
-    for (std::string const tiles :
-         {"one_warpgroup", "specialised", "multicast", "persistent", "persistent_128x256",
-          "persistent_128x192", "persistent_128x128"}) {
-      told.push_back("wgmma_" + tiles + " " + reason);
-    }
-    return told;
+  auto const is_exact = [](kernels::Requirements const& needs) { return needs.exact_capability; };
+  auto const is_hopper = [&](kernels::Requirements const& needs) {
+    return needs.compute_capability == 90 && !is_exact(needs);
   };
+  auto const together = [](Names names, Names const& others) {
+    names.insert(names.end(), others.begin(), others.end());
+    std::ranges::sort(names);
+    return names;
+  };
+  auto const sorted = [&](Names names) { return together(std::move(names), {}); };
 
   EXPECT_EQ(refused(test::facts_with(90, 132)), Names{});
-  EXPECT_EQ(refused(test::facts_with(100, 132)),
-            of_wgmma("needs compute capability 9.0 exactly, this device has 10.0"));
-  EXPECT_EQ(refused(test::facts_with(80, 132)),
-            of_wgmma("needs compute capability 9.0 exactly, this device has 8.0"));
+  Names const on_later =
+      refused_for("needs compute capability 9.0 exactly, this device has 10.0", is_exact);
+  EXPECT_NE(std::ranges::find(on_later,
+                              "wgmma_persistent needs compute capability 9.0 exactly, this device "
+                              "has 10.0"),
+            on_later.end());
+  EXPECT_EQ(refused(test::facts_with(100, 132)), on_later);
+  EXPECT_EQ(
+      sorted(refused(test::facts_with(80, 132))),
+      together(refused_for("needs compute capability 9.0 exactly, this device has 8.0", is_exact),
+               refused_for("needs compute capability 9.0, this device has 8.0", is_hopper)));
   device::Facts older = test::facts_with(90, 132);
   older.code = {80, false};
-  EXPECT_EQ(refused(older),
-            of_wgmma("needs kernels for sm_90a, this program has those of sm_80 for this device; "
-                     "configure it with -DQUADRILLE_CUDA_ARCHITECTURES=90a"));
+  auto const needs_code = [](std::string const& architecture) {
+    return fmt::format(
+        "needs kernels for {0}, this program has those of sm_80 for this device; configure it "
+        "with -DQUADRILLE_CUDA_ARCHITECTURES={1}",
+        architecture, architecture.substr(3));
+  };
+  EXPECT_EQ(sorted(refused(older)), together(refused_for(needs_code("sm_90a"), is_exact),
+                                             refused_for(needs_code("sm_90"), is_hopper)));
 }
 
 TEST_F(Architectures, EveryWorkloadWithCudaRowsHasSomeForEach) {
