@@ -88,9 +88,7 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   wgmma_specialised,
   wgmma_multicast,
   wgmma_persistent,
-  wgmma_persistent_128x256,
-  wgmma_persistent_128x192,
-  wgmma_persistent_128x128
+  wgmma_register_operand
 );
 // clang-format on
 

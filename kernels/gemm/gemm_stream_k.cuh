@@ -37,11 +37,13 @@ struct Plan {
   float* partials;     ///< kThreads x kRows x kCols for each block
   unsigned* is_ready;  ///< whether they are complete, for each block; 0 between launches
   unsigned* started;   ///< blocks that have started, while some have not; 0 between launches
+  int cluster = 1;     ///< blocks that take their work together, as one
 
+  __device__ int blocks() const { return static_cast<int>(gridDim.x) / cluster; }
   /// The first stage of this block, counted over all stages of the tiles that are split.
   __device__ int first_of(int block) const {
     int const all = split * stages;
-    int const blocks = static_cast<int>(gridDim.x);
+    int const blocks = this->blocks();
     return all / blocks * block + min(block, all % blocks);
   }
 };
@@ -85,7 +87,7 @@ class SplitRuns {
     }
     if (whole_ >= plan_.tiles) return false;
     run = {whole_, 0, plan_.stages};
-    whole_ += static_cast<int>(gridDim.x);
+    whole_ += plan_.blocks();
     return true;
   }
 

@@ -10,12 +10,16 @@
 ///
 ///   K-major      rows of 64 k; a box has all rows
 ///   MN-major     boxes of 64 rows of k with 64 elements of m or n each
+///
+/// Of f32, which is rounded to tf32 on its way and has half as many elements in 128 bytes, it reads
+/// K-major operands alone: others are copied first.
 
 #include "common/ptx/bulk_copies.cuh"
 #include "common/ptx/clusters.cuh"
 #include "common/ptx/threads.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "gemm/gemm_half_rows.cuh"
+#include "gemm/gemm_k_major.cuh"
 #include "gemm/gemm_stage_barriers.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -36,7 +40,8 @@ inline constexpr TypeList kWgmmaTypes{
     {core::DataType::f16},
     {core::DataType::f16, core::Compute::f32, core::DataType::f32},
     {core::DataType::bf16},
-    {core::DataType::bf16, core::Compute::f32, core::DataType::f32}};
+    {core::DataType::bf16, core::Compute::f32, core::DataType::f32},
+    {core::DataType::f32, core::Compute::tf32}};
 
 constexpr VariantInfo row(std::string_view name, std::string_view summary,
                           WgmmaConfig const& config, int preference = 0) {
@@ -48,16 +53,27 @@ constexpr VariantInfo row(std::string_view name, std::string_view summary,
                     .ld_bytes = 16,
                     .alignment = 16,
                     .most_extent = kMostCudaExtent,
-                    .tile = {config.bm, config.bn}},
+                    .tile = {config.bm, config.bn},
+                    .other = "scratch for transposed copies (f32, but in layout nt)"},
           .preference = preference,
           .source = "own",
           .summary = summary};
 }
 
+/// A row that takes operands of any alignment.
+constexpr VariantInfo any_rows(VariantInfo info) {
+  info.needs.ld_bytes = info.needs.alignment = 1;
+  return info;
+}
+
+/// For Specifics::scratch_bytes.
+inline std::size_t scratch_of_copies(Problem const& problem, device::Facts const& /*device*/) {
+  return KMajorCopies::all_of(problem).bytes(problem);
+}
+
 #ifdef QUAD_KERNELS
 
-inline constexpr int kStageK = 64;  ///< of a stage
-inline constexpr int kStageSteps = kStageK / 16;
+inline constexpr int kStageSteps = 128 / 32;  ///< of wgmma, in a stage
 
 /// The order of A and of B in memory. Kernels take it as an argument and have a main loop for each
 /// combination, because all else is the same code.
@@ -65,12 +81,13 @@ struct Majors {
   ptx::Major a, b;
 };
 
-/// kExtent rows of A, or columns of B, and kStageK of k in shared memory. Each block of a cluster copies
-/// one of kParts parts to all.
-template <int kExtent, int kParts = 1>
+/// kExtent rows of A, or columns of B, of T and kStageK of k in shared memory. Each block of a cluster
+/// copies one of kParts parts to all.
+template <int kExtent, class T, int kParts = 1>
 struct StagedOperand {
+  static constexpr int kStageK = 128 / static_cast<int>(sizeof(T));
   static constexpr int kBytes = kExtent * 128;
-  static constexpr int kBoxBytes = 64 * 128;  ///< of an MN-major one
+  static constexpr int kBoxBytes = kStageK * 128;  ///< of an MN-major one
   static_assert(kExtent <= 256 && kExtent % 64 == 0 && kExtent % (8 * kParts) == 0);
 
   static ptx::TensorMap map_of(device::MatrixView const& x, ptx::Major major) {
@@ -82,8 +99,9 @@ struct StagedOperand {
          .columns = x.cols,
          .leading = x.ld,
          .box_rows = static_cast<unsigned>(major == ptx::Major::k ? kExtent / kParts : kStageK),
-         .box_columns = 64,
-         .swizzle = ptx::Swizzle::bytes_128});
+         .box_columns = static_cast<unsigned>(kStageK),
+         .swizzle = ptx::Swizzle::bytes_128,
+         .rounds_to_tf32 = x.type == core::DataType::f32});
   }
 
   /// Starts the copies of part `part` of elements [first, first + kExtent) of m or n, and of k from
@@ -94,11 +112,12 @@ struct StagedOperand {
       int const at = part * (kExtent / kParts);
       copy(to + at * 128, map, first + at, k, barrier);
     } else {
+      constexpr int kBoxes = kExtent / kStageK;
 #pragma unroll
-      for (int i = 0; i < kExtent / 64; i += kParts) {
+      for (int i = 0; i < kBoxes; i += kParts) {
         int const box = i + part;
-        if (kExtent / 64 % kParts != 0 && box >= kExtent / 64) break;
-        copy(to + box * kBoxBytes, map, k, first + box * 64, barrier);
+        if (kBoxes % kParts != 0 && box >= kBoxes) break;
+        copy(to + box * kBoxBytes, map, k, first + box * kStageK, barrier);
       }
     }
   }
@@ -133,9 +152,13 @@ struct StagedOperand {
 inline constexpr int kStripRows = 16;
 inline constexpr int kStripBytes = kStripRows * 128;
 
-template <class Out>
+/// Or 32 rows of 64 bytes.
+template <class Out, int kRows = kStripRows>
 struct Strip {
-  static constexpr int kCols = 128 / static_cast<int>(sizeof(Out));
+  static constexpr int kRowBytes = kStripBytes / kRows;
+  static constexpr int kCols = kRowBytes / static_cast<int>(sizeof(Out));
+  static constexpr auto kSwizzle =
+      kRowBytes == 128 ? ptx::Swizzle::bytes_128 : ptx::Swizzle::bytes_64;
   static constexpr int kSums = kCols / 2;  ///< accumulators of a thread for it
   static constexpr int kPiece = 16 / static_cast<int>(sizeof(Out));
   using Pair = Vector<Out, 2>;
@@ -145,8 +168,9 @@ struct Strip {
 
   template <class Element>
   __device__ Element& at(int row, int col) const {
-    auto const offset = static_cast<unsigned>(row * 128 + col * static_cast<int>(sizeof(Out)));
-    return *reinterpret_cast<Element*>(bytes + ptx::swizzled(ptx::Swizzle::bytes_128, offset));
+    auto const offset =
+        static_cast<unsigned>(row * kRowBytes + col * static_cast<int>(sizeof(Out)));
+    return *reinterpret_cast<Element*>(bytes + ptx::swizzled(kSwizzle, offset));
   }
 
   /// Calls f(number, row, column) for each pair of a thread's accumulators.
@@ -198,23 +222,45 @@ struct Strip {
   template <class T, class F>
   __device__ void for_pieces(HalfOperands<T> const& p, int row, int col, F const& f) const {
 #pragma unroll 1
-    for (int e = static_cast<int>(threadIdx.x) % 32; e < kStripRows * 8; e += 32) {
-      int const i = e / 8, j = e % 8 * kPiece;
+    for (int e = static_cast<int>(threadIdx.x) % 32; e < kStripBytes / 16; e += 32) {
+      int const i = e / (kRowBytes / 16), j = e % (kRowBytes / 16) * kPiece;
       if (row + i >= p.m || col + j >= p.n) continue;
       f(at<Piece>(i, j),
         *reinterpret_cast<Piece*>(static_cast<Out*>(p.c) + (row + i) * p.ldc + col + j),
         min(kPiece, p.n - col - j));
     }
   }
+  /// The same by single elements, where rows of C are not aligned to pieces. Lanes have neighbours.
+  template <class T, class F>
+  __device__ void for_elements(HalfOperands<T> const& p, int row, int col, F const& f) const {
+#pragma unroll 4
+    for (int e = static_cast<int>(threadIdx.x) % 32; e < kRows * kCols; e += 32) {
+      int const i = e / kCols, j = e % kCols;
+      if (row + i >= p.m || col + j >= p.n) continue;
+      f(at<Out>(i, j), static_cast<Out*>(p.c)[(row + i) * p.ldc + col + j]);
+    }
+  }
+  template <class T>
+  __device__ static bool is_aligned(HalfOperands<T> const& p) {
+    return p.ldc % kPiece == 0 && reinterpret_cast<std::uintptr_t>(p.c) % 16 == 0;
+  }
   template <class T>
   __device__ void load(HalfOperands<T> const& p, int row, int col) const {
-    for_pieces(p, row, col,
-               [](Piece& here, Piece const& there, int count) { move(here, there, count); });
+    if (is_aligned(p)) {
+      for_pieces(p, row, col,
+                 [](Piece& here, Piece const& there, int count) { move(here, there, count); });
+    } else {
+      for_elements(p, row, col, [](Out& here, Out const& there) { here = there; });
+    }
   }
   template <class T>
   __device__ void store(HalfOperands<T> const& p, int row, int col) const {
-    for_pieces(p, row, col,
-               [](Piece const& here, Piece& there, int count) { move(there, here, count); });
+    if (is_aligned(p)) {
+      for_pieces(p, row, col,
+                 [](Piece const& here, Piece& there, int count) { move(there, here, count); });
+    } else {
+      for_elements(p, row, col, [](Out const& here, Out& there) { there = here; });
+    }
   }
 
  private:
@@ -233,8 +279,9 @@ template <WgmmaConfig kConfigOfTile, class T>
 struct WgmmaTile {
   using Type = T;
   static constexpr WgmmaConfig kConfig = kConfigOfTile;
-  using A = StagedOperand<kConfig.bm>;
-  using B = StagedOperand<kConfig.bn, kConfig.cluster>;
+  using A = StagedOperand<kConfig.bm, T>;
+  using B = StagedOperand<kConfig.bn, T, kConfig.cluster>;
+  static constexpr int kStageK = A::kStageK;
   static constexpr int kStageBytes = A::kBytes + B::kBytes;
   static constexpr int kConsumerThreads = kConfig.consumers * 128;
   static constexpr int kThreads = kConsumerThreads + (kConfig.has_producer ? 128 : 0);
@@ -250,7 +297,7 @@ struct WgmmaTile {
 
   /// Whether the copy engine can store C: it writes whole pieces of 16 bytes.
   static bool copies_c(device::MatrixView const& c) {
-    return c.cols * static_cast<std::int64_t>(core::size_of(c.type)) % 16 == 0;
+    return is_aligned(c) && c.cols * static_cast<std::int64_t>(core::size_of(c.type)) % 16 == 0;
   }
   /// C in strips.
   static ptx::TensorMap map_of_c(device::MatrixView const& c) {
@@ -313,7 +360,9 @@ class WgmmaWarpgroup {
 #pragma unroll
       for (int i = 0; i < Tile::kParts; ++i) {
         auto const part = advanced(a, static_cast<unsigned>(i * 64 * 128));
-        if constexpr (std::is_same_v<T, __half>) {
+        if constexpr (std::is_same_v<T, float>) {
+          ptx::wgmma_tf32<Tile::kConfig.bn>(sums_[i], part, b, accumulate || step > 0);
+        } else if constexpr (std::is_same_v<T, __half>) {
           ptx::wgmma_f16<Tile::kConfig.bn, kA, kB>(sums_[i], part, b, accumulate || step > 0);
         } else {
           ptx::wgmma_bf16<Tile::kConfig.bn, kA, kB>(sums_[i], part, b, accumulate || step > 0);
@@ -336,7 +385,7 @@ class WgmmaWarpgroup {
   /// stored by tensor copies: a strip is free again when they have read it.
   __device__ void write(HalfOperands<T> const& p, BlockCorner corner, unsigned char* shared,
                         ptx::TensorMap const* c = nullptr) {
-    if (p.is_c_f32) {
+    if (sizeof(T) == 4 || p.is_c_f32) {
       write<float>(p, corner, shared, c);
     } else {
       write<T>(p, corner, shared, c);
@@ -385,10 +434,12 @@ class WgmmaWarpgroup {
 };
 
 /// Calls loop.operator()<kA, kB>().
-template <class Loop>
+template <class T, class Loop>
 __device__ __forceinline__ void with_majors(Majors majors, Loop const& loop) {
   constexpr auto k = ptx::Major::k, mn = ptx::Major::mn;
-  if (majors.a == k) {
+  if constexpr (std::is_same_v<T, float>) {
+    loop.template operator()<k, k>();
+  } else if (majors.a == k) {
     if (majors.b == k) {
       loop.template operator()<k, k>();
     } else {
@@ -401,25 +452,13 @@ __device__ __forceinline__ void with_majors(Majors majors, Loop const& loop) {
   }
 }
 
-/// All threads of the cluster meet.
-template <class Tile>
-__device__ __forceinline__ void meet() {
-  if constexpr (Tile::kConfig.cluster == 1) {
-    __syncthreads();
-  } else {
-    __syncwarp();  // the instructions take whole warps
-    ptx::cluster_arrive();
-    ptx::cluster_wait();
-  }
-}
-
 /// The ring of stages, as the thread that copies or a warpgroup that multiplies goes round it.
 template <class Tile>
 class WgmmaRing {
   static constexpr WgmmaConfig kConfig = Tile::kConfig;
 
  public:
-  /// By all threads; then the barriers are ready.
+  /// By all threads; then the barriers are ready, those of the other blocks of the cluster too.
   __device__ WgmmaRing(unsigned char* shared, ptx::TensorMap const& a, ptx::TensorMap const& b)
       : shared_{shared},
         barriers_{*reinterpret_cast<typename Tile::Barriers*>(shared + Tile::kBarriers)} {
@@ -428,26 +467,37 @@ class WgmmaRing {
       ptx::tensor_map_prefetch(b);
     }
     if (threadIdx.x == 0) barriers_.init(1, Tile::kConsumerThreads / 32 * kConfig.cluster);
-    meet<Tile>();
+    if constexpr (kConfig.cluster == 1) {
+      __syncthreads();
+    } else {
+      __syncwarp();  // the instructions take whole warps
+      ptx::cluster_arrive_relaxed();
+      ptx::cluster_wait();
+    }
   }
 
-  /// Starts the copies of all stages of a tile, each as soon as it is free.
+  /// Starts the copies of all stages of a tile, or of some from `first` on, each as soon as it is free.
   __device__ void fill(ptx::TensorMap const& a, ptx::TensorMap const& b, Majors majors,
-                       BlockCorner corner, int stages) {
+                       BlockCorner corner, int stages, int first = 0) {
     int const rank = kConfig.cluster == 1 ? 0 : static_cast<int>(ptx::cluster_rank());
 #pragma unroll 1
     for (int t = 0; t < stages; ++t, turn_.advance()) {
       unsigned char* const stage = shared_ + turn_.stage * Tile::kStageBytes;
       ptx::MBarrier* const full = &barriers_.full[turn_.stage];
-      ptx::MBarrier* const empty = &barriers_.empty[turn_.stage];
-      if constexpr (kConfig.cluster == 1) {
-        ptx::mbarrier_wait(empty, turn_.parity ^ 1U);
-      } else {
-        ptx::mbarrier_wait_cluster(empty, turn_.parity ^ 1U);
-      }
+      wait_until_free();
       ptx::mbarrier_arrive_expect_tx(full, Tile::kStageBytes);
-      Tile::A::load(stage, a, majors.a, corner.row, t * kStageK, full);
-      Tile::B::load(stage + Tile::A::kBytes, b, majors.b, corner.col, t * kStageK, full, rank);
+      int const k = (first + t) * Tile::kStageK;
+      Tile::A::load(stage, a, majors.a, corner.row, k, full);
+      Tile::B::load(stage + Tile::A::kBytes, b, majors.b, corner.col, k, full, rank);
+    }
+  }
+
+  /// Waits until all stages are free. Then the other blocks of the cluster neither copy to this one nor
+  /// arrive at its barriers any more, so that it may end; by the thread that copies.
+  __device__ void drain() {
+    if constexpr (kConfig.cluster > 1) {
+#pragma unroll 1
+      for (int i = 0; i < kConfig.stages; ++i, turn_.advance()) wait_until_free();
     }
   }
 
@@ -456,26 +506,32 @@ class WgmmaRing {
   __device__ __forceinline__ void multiply(WgmmaWarpgroup<Tile>& warpgroup, Majors majors,
                                            int stages) {
     if (stages == 0) warpgroup.clear();
-    with_majors(majors, [&]<ptx::Major kA, ptx::Major kB>() {
+    with_majors<typename Tile::Type>(majors, [&]<ptx::Major kA, ptx::Major kB>() {
 #pragma unroll 1
       for (int t = 0; t < stages; ++t) {
         ptx::mbarrier_wait(&barriers_.full[turn_.stage], turn_.parity);
         warpgroup.template multiply<kA, kB>(turn_.stage, t > 0);
         ptx::wgmma_wait<1>();
-        if (t > 0) free_stage();
+        if (t > 0) free(multiplied_);
         multiplied_ = turn_.stage;
         turn_.advance();
       }
       warpgroup.finish();
     });
-    if (stages > 0) free_stage();
+    if (stages > 0) free(multiplied_);
   }
 
- private:
-  /// By each warp, in all blocks that copy to this one.
-  __device__ __forceinline__ void free_stage() {
+  /// Waits until the next stage is full; its number.
+  __device__ __forceinline__ int next() {
+    int const stage = turn_.stage;
+    ptx::mbarrier_wait(&barriers_.full[stage], turn_.parity);
+    turn_.advance();
+    return stage;
+  }
+  /// Frees a stage, by each warp, in all blocks that copy to this one.
+  __device__ __forceinline__ void free(int stage) {
     if (threadIdx.x % 32 != 0) return;
-    ptx::MBarrier* const empty = &barriers_.empty[multiplied_];
+    ptx::MBarrier* const empty = &barriers_.empty[stage];
     if constexpr (kConfig.cluster == 1) {
       ptx::mbarrier_arrive(empty);
     } else {
@@ -483,6 +539,17 @@ class WgmmaRing {
       for (unsigned rank = 0; rank < kConfig.cluster; ++rank) {
         ptx::mbarrier_arrive_cluster_relaxed(empty, rank);
       }
+    }
+  }
+
+ private:
+  /// Until what was in the stage has been multiplied by all.
+  __device__ void wait_until_free() {
+    ptx::MBarrier* const empty = &barriers_.empty[turn_.stage];
+    if constexpr (kConfig.cluster == 1) {
+      ptx::mbarrier_wait(empty, turn_.parity ^ 1U);
+    } else {
+      ptx::mbarrier_wait_cluster_relaxed(empty, turn_.parity ^ 1U);
     }
   }
 
@@ -520,8 +587,9 @@ struct ClusterTiles {
 
 /// Calls launch.operator()<Tile>(map of A, map of B, majors, operands) for the type of a problem.
 template <WgmmaConfig kConfig, class Launch>
-void with_wgmma_tile(Problem const& problem, Launch const& launch) {
-  if (problem.m() == 0 || problem.n() == 0) return;
+void with_wgmma_tile(Problem const& given, device::StreamView stream, Launch const& launch) {
+  if (given.m() == 0 || given.n() == 0) return;
+  Problem const problem = copy_operands(given, KMajorCopies::all_of(given), stream);
   Majors const majors{problem.transpose_a ? ptx::Major::mn : ptx::Major::k,
                       problem.transpose_b ? ptx::Major::k : ptx::Major::mn};
   auto const with = [&]<class T>(T) {
@@ -530,7 +598,9 @@ void with_wgmma_tile(Problem const& problem, Launch const& launch) {
                                      Tile::B::map_of(problem.b, majors.b), majors,
                                      half_operands<T>(problem));
   };
-  if (problem.a.type == core::DataType::bf16) {
+  if (problem.a.type == core::DataType::f32) {
+    with(float{});
+  } else if (problem.a.type == core::DataType::bf16) {
     with(__nv_bfloat16{});
   } else {
     with(__half{});

@@ -1,23 +1,27 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Product of 16-bit matrices by `wgmma`, with blocks that share what they copy.
+/// Product of 16-bit or tf32 matrices by `wgmma`, with blocks that share what they copy.
 ///
 ///   C = alpha A B + beta C
 ///
 /// Technique    `wgmma_specialised`, but two blocks with tiles below each other are a cluster: each
 ///              copies half of the columns of B, to both (multicast), so that a third less comes from
 ///              the L2 cache. A stage is free when the warps of both blocks have arrived at its
-///              barrier
+///              barrier, without a fence, because they have only read. A block ends when its last
+///              stages are free: then the other one reaches for it no more
 /// Shapes       row-major, A and B as they are or transposed; the copies fill edges with zeros
-/// Types        f16 or bf16, accumulators f32; C in the type of A and B or in f32
-/// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 256) bytes through the L2 cache
+/// Types        f16 or bf16, C in the type of A and B or in f32; f32, rounded to tf32 by the copies.
+///              Accumulators f32
+/// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 256) bytes through the L2 cache, in
+///              tf32 twice as many
 /// Constraints  A, B and C aligned to 16 bytes, leading dimensions multiples of 16 bytes; extents
-///              below 2^31 - 1024
+///              below 2^31 - 1024; f32 operands that are not K-major are first copied to scratch
+///              memory
 /// Needs        sm_90a
 /// Launch       clusters of 2 blocks of 384 threads, 209 KiB of shared memory, one block per
 ///              multiprocessor. Registers as in `wgmma_specialised`
-/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Accuracy     inputs 2^-11 each in tf32; k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own
 #include "gemm/gemm_wgmma.cuh"
 
@@ -35,31 +39,33 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
                                 HalfOperands<typename Tile::Type> p) {
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
   WgmmaRing<Tile> ring{shared, a, b};
-  int const stages = divide_up(p.k, kStageK);  // that are multiplied
+  int const stages = divide_up(p.k, Tile::kStageK);  // that are multiplied
   auto const corner = ClusterTiles<Tile>::corner(p, static_cast<int>(blockIdx.x) / kConfig.cluster);
   if (threadIdx.x >= Tile::kConsumerThreads) {
     ptx::setmaxnreg_dec<40>();
-    if (threadIdx.x == Tile::kConsumerThreads) ring.fill(a, b, majors, corner, stages);
+    if (threadIdx.x == Tile::kConsumerThreads) {
+      ring.fill(a, b, majors, corner, stages);
+      ring.drain();
+    }
   } else {
     ptx::setmaxnreg_inc<232>();
     WgmmaWarpgroup<Tile> warpgroup{shared, majors};
     ring.multiply(warpgroup, majors, stages);
     warpgroup.write(p, corner, shared);
   }
-  meet<Tile>();  // nobody copies to this block any more
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
-  with_wgmma_tile<kConfig>(problem, [&]<class Tile>(auto const& a, auto const& b, Majors majors,
-                                                    auto const& p) {
-    QUAD_LAUNCH(
-        gemm_wgmma_multicast_kernel<Tile>,
-        (LaunchShape{.grid = static_cast<unsigned>(ClusterTiles<Tile>::count(p) * kConfig.cluster),
-                     .block = Tile::kThreads,
-                     .shared_bytes = Tile::kSharedBytes,
-                     .cluster = kConfig.cluster}),
-        stream, a, b, majors, p);
-  });
+  with_wgmma_tile<kConfig>(
+      problem, stream, [&]<class Tile>(auto const& a, auto const& b, Majors majors, auto const& p) {
+        QUAD_LAUNCH(gemm_wgmma_multicast_kernel<Tile>,
+                    (LaunchShape{.grid = static_cast<unsigned>(ClusterTiles<Tile>::count(p) *
+                                                               kConfig.cluster),
+                                 .block = Tile::kThreads,
+                                 .shared_bytes = Tile::kSharedBytes,
+                                 .cluster = kConfig.cluster}),
+                    stream, a, b, majors, p);
+      });
 }
 
 #endif  // QUAD_KERNELS
@@ -68,6 +74,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 extern constinit Variant<Problem> const wgmma_multicast{
     row("wgmma_multicast", "wgmma_specialised whose blocks share columns of B", kConfig),
-    QUAD_KERNEL_LAUNCH(launch)};
+    QUAD_KERNEL_LAUNCH(launch),
+    {.scratch_bytes = scratch_of_copies}};
 
 }  // namespace quadrille::kernels::gemm

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Product of 16-bit matrices by `wgmma`, with one warpgroup that does all.
+/// Product of 16-bit or tf32 matrices by `wgmma`, with one warpgroup that does all.
 ///
 ///   C = alpha A B + beta C
 ///
@@ -12,13 +12,16 @@
 ///              stage are complete, the copies for it begin that are three stages on. Two blocks share
 ///              a multiprocessor: one multiplies while the other waits
 /// Shapes       row-major, A and B as they are or transposed; the copies fill edges with zeros
-/// Types        f16 or bf16, accumulators f32; C in the type of A and B or in f32
-/// Work         2 m n k flop; traffic 2 m n k (1 / 128 + 1 / 128) bytes through the L2 cache
+/// Types        f16 or bf16, C in the type of A and B or in f32; f32, rounded to tf32 by the copies.
+///              Accumulators f32
+/// Work         2 m n k flop; traffic 2 m n k (1 / 128 + 1 / 128) bytes through the L2 cache, in
+///              tf32 twice as many
 /// Constraints  A, B and C aligned to 16 bytes, leading dimensions multiples of 16 bytes; extents
-///              below 2^31 - 1024
+///              below 2^31 - 1024; f32 operands that are not K-major are first copied to scratch
+///              memory
 /// Needs        sm_90a
 /// Launch       128 threads, 105 KiB of shared memory, two blocks per multiprocessor
-/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Accuracy     inputs 2^-11 each in tf32; k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own
 #include "gemm/gemm_wgmma.cuh"
 
@@ -43,12 +46,12 @@ __global__ void __launch_bounds__(Tile::kThreads, 2)
   }
   __syncthreads();  // the barriers are ready
   auto const corner = BlockCorner::of<Tile>(p);
-  int const stages = divide_up(p.k, kStageK);  // that are multiplied
+  int const stages = divide_up(p.k, Tile::kStageK);  // that are multiplied
   auto const start_copies = [&](int stage, int t) {
     unsigned char* const to = shared + stage * Tile::kStageBytes;
     ptx::mbarrier_arrive_expect_tx(&full[stage], Tile::kStageBytes);
-    Tile::A::load(to, a, majors.a, corner.row, t * kStageK, &full[stage]);
-    Tile::B::load(to + Tile::A::kBytes, b, majors.b, corner.col, t * kStageK, &full[stage]);
+    Tile::A::load(to, a, majors.a, corner.row, t * Tile::kStageK, &full[stage]);
+    Tile::B::load(to + Tile::A::kBytes, b, majors.b, corner.col, t * Tile::kStageK, &full[stage]);
   };
   if (threadIdx.x == 0) {
 #pragma unroll 1
@@ -57,7 +60,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 2)
   WgmmaWarpgroup<Tile> warpgroup{shared, majors};
   if (stages == 0) warpgroup.clear();
   Turn<kConfig.stages> turn;
-  with_majors(majors, [&]<ptx::Major kA, ptx::Major kB>() {
+  with_majors<typename Tile::Type>(majors, [&]<ptx::Major kA, ptx::Major kB>() {
 #pragma unroll 1
     for (int t = 0; t < stages; ++t, turn.advance()) {
       ptx::mbarrier_wait(&full[turn.stage], turn.parity);
@@ -74,7 +77,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 2)
 
 void launch(Problem const& problem, device::StreamView stream) {
   with_wgmma_tile<kConfig>(
-      problem, [&]<class Tile>(auto const& a, auto const& b, Majors majors, auto const& p) {
+      problem, stream, [&]<class Tile>(auto const& a, auto const& b, Majors majors, auto const& p) {
         QUAD_LAUNCH(gemm_wgmma_one_warpgroup_kernel<Tile>,
                     dim3(static_cast<unsigned>(ClusterTiles<Tile>::count(p))), dim3(Tile::kThreads),
                     Tile::kSharedBytes, stream, a, b, majors, p);
@@ -87,6 +90,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 extern constinit Variant<Problem> const wgmma_one_warpgroup{
     row("wgmma_one_warpgroup", "TMA, mbarriers and wgmma by one warpgroup", kConfig),
-    QUAD_KERNEL_LAUNCH(launch)};
+    QUAD_KERNEL_LAUNCH(launch),
+    {.scratch_bytes = scratch_of_copies}};
 
 }  // namespace quadrille::kernels::gemm

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Product of 16-bit matrices by `wgmma`, with blocks that stay for all their tiles.
+/// Product of 16-bit or tf32 matrices by `wgmma`, with blocks that stay for all their tiles.
 ///
 ///   C = alpha A B + beta C
 ///
@@ -11,18 +11,24 @@
 ///              at a time to the copy engine and goes on; stmatrix writes them to shared memory without
 ///              conflicts. Tiles go in bands of 8 columns, so that what runs together is about square,
 ///              and the columns of B that a band reads stay in the L2 cache. Where beta is not 0, the
-///              producer has C brought to the L2 cache before it is needed
+///              producer has C brought to the L2 cache before it is needed. The kernel may start while
+///              the one before it in the stream ends (programmatic stream serialization): it makes
+///              its barriers ready, and waits for the end of that one (griddepcontrol) before it
+///              accesses memory, so that any kernel may stand before it and after it
 /// Shapes       row-major, A and B as they are or transposed; copies fill edges with zeros and cut
 ///              C off
-/// Types        f16 or bf16, accumulators f32; C in the type of A and B or in f32
-/// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 256) bytes through the L2 cache
-/// Constraints  A, B and C aligned to 16 bytes, leading dimensions multiples of 16 bytes; extents
-///              below 2^31 - 1024. Where rows of C do not end with a piece of 16 bytes, warps store
-///              them, because copies would write the whole piece
+/// Types        f16 or bf16, C in the type of A and B or in f32; f32, rounded to tf32 by the copies.
+///              Accumulators f32
+/// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 256) bytes through the L2 cache, in
+///              tf32 twice as many
+/// Constraints  extents below 2^31 - 1024; scratch memory for copies of A and B: transposed, of f32 that
+///              is not K-major, and where rows are not aligned to 16 bytes. Where rows of C do not
+///              begin and end with a piece of 16 bytes, warps store them, because copies would write
+///              the whole piece
 /// Needs        sm_90a
 /// Launch       clusters of 2 blocks of 384 threads, up to 225 KiB of shared memory, one block per
 ///              multiprocessor. Registers as in `wgmma_specialised`
-/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Accuracy     inputs 2^-11 each in tf32; k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own
 #include "gemm/gemm_wgmma.cuh"
 
@@ -48,10 +54,12 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
   if (threadIdx.x == 0 && is_c_copied) ptx::tensor_map_prefetch(c);
   WgmmaRing<Tile> ring{shared, a, b};
-  int const stages = divide_up(p.k, kStageK);  // of a tile
+  int const stages = divide_up(p.k, Tile::kStageK);  // of a tile
   int const tiles = ClusterTiles<Tile>::count(p);
   int const first = static_cast<int>(blockIdx.x) / kConfig.cluster;
   int const step = static_cast<int>(gridDim.x) / kConfig.cluster;
+  ptx::griddepcontrol_launch_dependents();
+  ptx::griddepcontrol_wait();  // nothing has been read or written before
   if (threadIdx.x >= Tile::kConsumerThreads) {
     ptx::setmaxnreg_dec<40>();
     if (threadIdx.x == Tile::kConsumerThreads) {
@@ -61,6 +69,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
         ring.fill(a, b, majors, corner, stages);
         if (p.beta != 0 && is_c_copied) Tile::prefetch_c(c, p, corner);
       }
+      ring.drain();
     }
   } else {
     ptx::setmaxnreg_inc<232>();
@@ -72,13 +81,12 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
     }
     if (threadIdx.x % 32 == 0) ptx::bulk_wait_read<0>();
   }
-  meet<Tile>();  // nobody copies to this block any more
 }
 
 template <WgmmaConfig kConfig>
 void launch(Problem const& problem, device::StreamView stream) {
   with_wgmma_tile<kConfig>(
-      problem, [&]<class Tile>(auto const& a, auto const& b, Majors majors, auto const& p) {
+      problem, stream, [&]<class Tile>(auto const& a, auto const& b, Majors majors, auto const& p) {
         int const clusters = std::min(ClusterTiles<Tile>::count(p),
                                       stream.facts().multiprocessors / kConfig.cluster);
         bool const is_c_copied = Tile::copies_c(problem.c);
@@ -86,14 +94,15 @@ void launch(Problem const& problem, device::StreamView stream) {
                     (LaunchShape{.grid = static_cast<unsigned>(clusters * kConfig.cluster),
                                  .block = Tile::kThreads,
                                  .shared_bytes = Tile::kSharedBytes,
-                                 .cluster = kConfig.cluster}),
+                                 .cluster = kConfig.cluster,
+                                 .overlaps_previous = true}),
                     stream, a, b, is_c_copied ? Tile::map_of_c(problem.c) : ptx::TensorMap{},
                     majors, is_c_copied, p);
       });
 }
 
-/// A kind of tile: cycles of a stage of it, which takes the tensor cores 64 bm bn / 2048, and
-/// shared memory longer where the tile is narrow.
+/// A kind of tile: cycles of a stage of it, which takes the tensor cores 64 bm bn / 2048 in every type,
+/// and shared memory longer where the tile is narrow.
 struct Kind {
   WgmmaConfig config;
   double stage_cycles;
@@ -110,9 +119,10 @@ double cycles(Kind const& kind, Problem const& problem, int multiprocessors) {
   WgmmaConfig const& config = kind.config;
   std::int64_t const tiles = divide(problem.m(), std::int64_t{config.bm} * config.cluster) *
                              divide(problem.n(), config.bn);
+  std::int64_t const row_bytes =
+      problem.k() * static_cast<std::int64_t>(core::size_of(problem.a.type));
   auto const rounds = static_cast<double>(divide(tiles, multiprocessors / config.cluster));
-  return rounds *
-         (static_cast<double>(divide(problem.k(), kStageK)) * kind.stage_cycles + kTileCycles);
+  return rounds * (static_cast<double>(divide(row_bytes, 128)) * kind.stage_cycles + kTileCycles);
 }
 
 void launch_best(Problem const& problem, device::StreamView stream) {
@@ -129,19 +139,9 @@ void launch_best(Problem const& problem, device::StreamView stream) {
 }  // namespace
 
 extern constinit Variant<Problem> const wgmma_persistent{
-    row("wgmma_persistent", "wgmma_multicast that stores a tile under the next", kNarrow, 40),
-    QUAD_KERNEL_LAUNCH(launch_best)};
-
-extern constinit Variant<Problem> const wgmma_persistent_128x256{
-    row("wgmma_persistent_128x256", "wgmma_persistent, always with these tiles", kWide),
-    QUAD_KERNEL_LAUNCH(launch<kWide>)};
-
-extern constinit Variant<Problem> const wgmma_persistent_128x192{
-    row("wgmma_persistent_128x192", "wgmma_persistent, always with these tiles", kMiddle),
-    QUAD_KERNEL_LAUNCH(launch<kMiddle>)};
-
-extern constinit Variant<Problem> const wgmma_persistent_128x128{
-    row("wgmma_persistent_128x128", "wgmma_persistent, always with these tiles", kNarrow),
-    QUAD_KERNEL_LAUNCH(launch<kNarrow>)};
+    any_rows(
+        row("wgmma_persistent", "wgmma_multicast that stores a tile under the next", kNarrow, 40)),
+    QUAD_KERNEL_LAUNCH(launch_best),
+    {.scratch_bytes = scratch_of_copies}};
 
 }  // namespace quadrille::kernels::gemm

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Product of 16-bit matrices by `wgmma`, with warpgroups that copy or multiply alone.
+/// Product of 16-bit or tf32 matrices by `wgmma`, with warpgroups that copy or multiply alone.
 ///
 ///   C = alpha A B + beta C
 ///
@@ -11,15 +11,18 @@
 ///              warpgroup starts the products of a stage before it waits for those of the one before,
 ///              and only then frees that one: the tensor cores are never without work
 /// Shapes       row-major, A and B as they are or transposed; the copies fill edges with zeros
-/// Types        f16 or bf16, accumulators f32; C in the type of A and B or in f32
-/// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes through the L2 cache
+/// Types        f16 or bf16, C in the type of A and B or in f32; f32, rounded to tf32 by the copies.
+///              Accumulators f32
+/// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes through the L2 cache, in
+///              tf32 twice as many
 /// Constraints  A, B and C aligned to 16 bytes, leading dimensions multiples of 16 bytes; extents
-///              below 2^31 - 1024
+///              below 2^31 - 1024; f32 operands that are not K-major are first copied to scratch
+///              memory
 /// Needs        sm_90a
 /// Launch       384 threads, 209 KiB of shared memory, one block per multiprocessor. A quarter of a
 ///              multiprocessor has registers for three warps of 168 per thread: the producer leaves
 ///              all but 40 to the others, which get 232 (setmaxnreg)
-/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Accuracy     inputs 2^-11 each in tf32; k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own
 #include "gemm/gemm_wgmma.cuh"
 
@@ -37,7 +40,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
                                   HalfOperands<typename Tile::Type> p) {
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
   WgmmaRing<Tile> ring{shared, a, b};
-  int const stages = divide_up(p.k, kStageK);  // that are multiplied
+  int const stages = divide_up(p.k, Tile::kStageK);  // that are multiplied
   auto const corner = BlockCorner::of<Tile>(p);
   if (threadIdx.x >= Tile::kConsumerThreads) {
     ptx::setmaxnreg_dec<40>();
@@ -52,7 +55,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 1)
 
 void launch(Problem const& problem, device::StreamView stream) {
   with_wgmma_tile<kConfig>(
-      problem, [&]<class Tile>(auto const& a, auto const& b, Majors majors, auto const& p) {
+      problem, stream, [&]<class Tile>(auto const& a, auto const& b, Majors majors, auto const& p) {
         QUAD_LAUNCH(gemm_wgmma_specialised_kernel<Tile>,
                     dim3(static_cast<unsigned>(ClusterTiles<Tile>::count(p))), dim3(Tile::kThreads),
                     Tile::kSharedBytes, stream, a, b, majors, p);
@@ -65,6 +68,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 extern constinit Variant<Problem> const wgmma_specialised{
     row("wgmma_specialised", "one warpgroup copies, two multiply by wgmma", kConfig),
-    QUAD_KERNEL_LAUNCH(launch)};
+    QUAD_KERNEL_LAUNCH(launch),
+    {.scratch_bytes = scratch_of_copies}};
 
 }  // namespace quadrille::kernels::gemm

@@ -3,11 +3,14 @@
 #include "core/generator.hpp"
 #include "gemm/gemm.hpp"
 #include "kernels/gemm_half_configs.hpp"
+#include "kernels/gemm_rows.hpp"
+#include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
 #include "support/rows.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -15,7 +18,7 @@
 #include <tuple>
 #include <vector>
 
-/// The products of 16-bit matrices alone, whose rows of 16 bytes have 8 elements.
+/// The products of 16-bit matrices, and of f32 in tf32.
 namespace quadrille::kernels::gemm {
 namespace {
 
@@ -25,13 +28,23 @@ using test::DeviceArray;
 using test::FarMatrix;
 using test::KernelMode;
 
-/// All, or those that take rows which end inside of a piece.
-std::vector<std::string_view> rows(bool all = true) {
+constexpr Types kTf32{DataType::f32, Compute::tf32};
+
+bool takes(VariantInfo const& row, Types const& types) {
+  return std::find(row.types.begin(), row.types.end(), types) != row.types.end();
+}
+
+/// All, those that take rows which end inside of a piece, or those that take rows which begin there.
+enum class Rows { all, ragged, unaligned };
+std::vector<std::string_view> rows(Rows which = Rows::all) {
   std::vector<std::string_view> names;
   for (Variant<Problem> const& row : variants()) {
-    bool const is_of_ladder = row.supports(DataType::f16) && !row.supports(DataType::f32);
-    if (row.where != Where::cuda || !is_of_ladder) continue;
-    if (all || row.needs.row_bytes < 16) names.push_back(row.name);
+    bool const is_of_ladder = takes(row, DataType::f16) || takes(row, kTf32);
+    if (row.where != Where::cuda || row.role == Role::vendor || !is_of_ladder) continue;
+    if (!takes_any_extents(row)) continue;
+    if (which != Rows::all && row.needs.row_bytes >= 16) continue;
+    if (which == Rows::unaligned && row.needs.ld_bytes >= 16) continue;
+    names.push_back(row.name);
   }
   return names;
 }
@@ -94,25 +107,82 @@ bool is_b_transposed(Layout layout) { return layout == Layout::nt || layout == L
 /// What makes rows of a length whole pieces of 16 bytes, and one more.
 std::int64_t padding(std::int64_t cols) { return 8 + (8 - cols % 8) % 8; }
 
+/// What the variant asks for a problem, which takes it.
+class Scratch {
+ public:
+  Scratch(Variant<Problem> const& variant, Problem& problem, device::Device& device,
+          device::StreamView stream)
+      : words_{device, stream,
+               static_cast<std::int64_t>(variant.scratch_bytes(problem, device.facts()) / 4)} {
+    stream.fill(words_.data(), 0, counters() * 4);
+    problem.scratch = words_.data();
+    problem.scratch_bytes = static_cast<std::size_t>(words_.size()) * 4;
+  }
+
+  bool is_right() const {
+    std::vector<std::uint32_t> const words = words_.download();
+    auto const used = words.begin() + static_cast<std::ptrdiff_t>(counters());
+    return words_.intact() && std::count(words.begin(), used, 0U) == used - words.begin();
+  }
+
+ private:
+  std::size_t counters() const {
+    return static_cast<std::size_t>(std::min(words_.size(), kScratchCounters));
+  }
+
+  DeviceArray<std::uint32_t> words_;
+};
+
+/// An array on the device, behind an element of its own where it is shifted.
+template <class T>
+class Shifted {
+ public:
+  Shifted(device::Device& device, device::StreamView stream, std::vector<T> values, bool shifted)
+      : first_{shifted}, array_{device, stream, with_first(std::move(values), shifted)} {}
+  T* data() const { return array_.data() + first_; }
+  bool intact() const { return array_.intact(); }
+  std::vector<T> download() const {
+    std::vector<T> values = array_.download();
+    values.erase(values.begin(), values.begin() + first_);
+    return values;
+  }
+
+ private:
+  static std::vector<T> with_first(std::vector<T> values, bool shifted) {
+    if (shifted) values.insert(values.begin(), T{});
+    return values;
+  }
+  int first_;
+  DeviceArray<T> array_;
+};
+
+/// Which matrices are not aligned: they begin behind an element of their own, and their leading
+/// dimensions are odd.
+struct Unaligned {
+  bool a = false, b = false, c = false;
+};
+
 /// Runs the variant and compares every element with a sum in f64. What lies behind the rows of C
 /// must stay.
 template <class T, class Out>
 void expect_elements(Variant<Problem> const& variant, Types const& types, Case const& spec,
                      Layout layout, device::Device& device, device::StreamView stream,
-                     Configuration const& configuration) {
+                     Configuration const& configuration, Unaligned unaligned) {
   auto const [m, n, k, alpha, beta] = spec;
   bool const transpose_a = is_a_transposed(layout), transpose_b = is_b_transposed(layout);
   SCOPED_TRACE(testing::Message() << variant.name << " " << to_text(types) << " " << m << " x " << n
                                   << " x " << k << " " << core::to_text(layout) << " alpha "
-                                  << alpha << " beta " << beta);
+                                  << alpha << " beta " << beta << " unaligned " << unaligned.a
+                                  << unaligned.b << unaligned.c);
   std::int64_t const a_rows = transpose_a ? k : m, a_cols = transpose_a ? m : k;
   std::int64_t const b_rows = transpose_b ? n : k, b_cols = transpose_b ? k : n;
-  std::int64_t const a_pad = padding(a_cols), b_pad = padding(b_cols), c_pad = padding(n);
+  std::int64_t const a_pad = padding(a_cols) + unaligned.a, b_pad = padding(b_cols) + unaligned.b,
+                     c_pad = padding(n) + unaligned.c;
   std::vector<Out> c = stored<Out>(m, n, 3, false, c_pad);
   if (beta == 0) c.assign(c.size(), Out{std::numeric_limits<float>::quiet_NaN()});
-  DeviceArray<T> const on_a{device, stream, stored<T>(m, k, 1, transpose_a, a_pad)};
-  DeviceArray<T> const on_b{device, stream, stored<T>(k, n, 2, transpose_b, b_pad)};
-  DeviceArray<Out> const on_c{device, stream, c};
+  Shifted<T> const on_a{device, stream, stored<T>(m, k, 1, transpose_a, a_pad), unaligned.a};
+  Shifted<T> const on_b{device, stream, stored<T>(k, n, 2, transpose_b, b_pad), unaligned.b};
+  Shifted<Out> const on_c{device, stream, c, unaligned.c};
   Problem problem{{on_a.data(), types.in, a_rows, a_cols, a_cols + a_pad},
                   {on_b.data(), types.in, b_rows, b_cols, b_cols + b_pad},
                   {on_c.data(), types.out, m, n, n + c_pad},
@@ -122,6 +192,7 @@ void expect_elements(Variant<Problem> const& variant, Types const& types, Case c
                   transpose_b,
                   types.compute,
                   configuration};
+  Scratch const scratch{variant, problem, device, stream};
 
   variant.launch(problem, stream);
   stream.synchronize();
@@ -150,17 +221,22 @@ void expect_elements(Variant<Problem> const& variant, Types const& types, Case c
       }
     }
   }
-  EXPECT_TRUE(on_a.intact() && on_b.intact() && on_c.intact());
+  EXPECT_TRUE(on_a.intact() && on_b.intact() && on_c.intact() && scratch.is_right());
 }
 
 void expect_product(Variant<Problem> const& variant, Types const& types, Case const& spec,
                     Layout layout, device::Device& device, device::StreamView stream,
-                    Configuration const& configuration = {}) {
+                    Configuration const& configuration = {}, Unaligned unaligned = {}) {
+  if (types.in == DataType::f32) {
+    return expect_elements<float, float>(variant, types, spec, layout, device, stream,
+                                         configuration, unaligned);
+  }
   auto const expect = [&]<class T>(T) {
     if (types.out == DataType::f32) {
-      expect_elements<T, float>(variant, types, spec, layout, device, stream, configuration);
+      expect_elements<T, float>(variant, types, spec, layout, device, stream, configuration,
+                                unaligned);
     } else {
-      expect_elements<T, T>(variant, types, spec, layout, device, stream, configuration);
+      expect_elements<T, T>(variant, types, spec, layout, device, stream, configuration, unaligned);
     }
   };
   if (types.in == DataType::bf16) {
@@ -244,13 +320,14 @@ TEST_P(GemmHalfCudaTest, TakesEmptyExtents) {
   expect_by_turns({{0, 8, 8}, {8, 0, 8}, {8, 16, 0}, {8, 16, 0, 1, -2}});
 }
 
-TEST_P(GemmHalfCudaTest, RowsMayBeFarApart) {
+template <class T>
+void expect_far_rows(Variant<Problem> const& variant, std::vector<Layout> const& layouts,
+                     Compute compute) {
   device::Device& device = test::kernel_device();
   device::Stream const stream{device};
-  using T = core::f16;
   if (!FarMatrix<T>::fits(device, 3)) GTEST_SKIP() << "too little memory";
   constexpr std::int64_t kRows = FarMatrix<T>::kRows;
-  for (Layout const layout : layouts()) {
+  for (Layout const layout : layouts) {
     bool const transpose_a = is_a_transposed(layout), transpose_b = is_b_transposed(layout);
     // Every matrix has that many rows.
     std::int64_t const m = kRows, n = transpose_b ? kRows : 8,
@@ -262,19 +339,28 @@ TEST_P(GemmHalfCudaTest, RowsMayBeFarApart) {
     FarMatrix<T> const on_c{device, stream, n, stored<T>(m, n, 3, false, 0)};
     constexpr DataType kType = core::type_of<T>();
 
-    variant().launch({on_a.view(kType), on_b.view(kType), on_c.view(kType), 1, 0, transpose_a,
-                      transpose_b, Compute::f32},
-                     stream);
+    Problem problem{on_a.view(kType), on_b.view(kType), on_c.view(kType), 1, 0,
+                    transpose_a,      transpose_b,      compute};
+    Scratch const scratch{variant, problem, device, stream};
+
+    variant.launch(problem, stream);
 
     std::vector<T> const c = on_c.download();
     std::vector<Sum> const& sums = sums_of<T>(m, n, k);
-    ErrorBound const bound{kType, Compute::f32, k};
+    ErrorBound const bound{kType, compute, k};
     for (std::size_t e = 0; e < c.size(); ++e) {
       ASSERT_LE(std::abs(static_cast<double>(c[e]) - sums[e].value),
                 bound(sums[e].weight, sums[e].value, 0))
           << "element " << e << " " << core::to_text(layout);
     }
   }
+}
+
+TEST_P(GemmHalfCudaTest, RowsMayBeFarApart) {
+  if (takes(variant(), DataType::f16)) {
+    expect_far_rows<core::f16>(variant(), layouts(), Compute::f32);
+  }
+  if (takes(variant(), kTf32)) expect_far_rows<float>(variant(), layouts(), Compute::tf32);
 }
 
 TEST_P(GemmHalfCudaTest, ReasonsKnowTheProductsThatFit) {
@@ -288,6 +374,16 @@ TEST_P(GemmHalfCudaTest, ReasonsKnowTheProductsThatFit) {
     return variant().unsupported_reason({a, b, c, 1, 0, transpose_a, transpose_b, types.compute});
   };
   bool const has_pieces = variant().needs.row_bytes == 16 || variant().needs.ld_bytes == 16;
+  EXPECT_EQ(reason({DataType::f32}, 8, 16, false, false), "has no type f32");
+  if (takes(variant(), kTf32)) {
+    for (Layout const layout : layouts()) {
+      bool const transpose_a = is_a_transposed(layout), transpose_b = is_b_transposed(layout);
+      EXPECT_EQ(reason(kTf32, 12, 16, transpose_a, transpose_b), "");
+      EXPECT_EQ(reason(kTf32, 10, 16, transpose_a, transpose_b).find("in multiples of 4") < 1000,
+                variant().needs.ld_bytes == 16);
+    }
+  }
+  if (!takes(variant(), DataType::f16)) return;
   for (bool const transpose_b : {false, true}) {
     Types const f16{DataType::f16};
     EXPECT_EQ(reason(f16, 8, 16, false, transpose_b), "");
@@ -295,7 +391,6 @@ TEST_P(GemmHalfCudaTest, ReasonsKnowTheProductsThatFit) {
     EXPECT_EQ(reason(f16, 8, 12, false, transpose_b).find("in multiples of 8") < 1000, has_pieces);
     EXPECT_EQ(reason(f16, 8, 16, true, transpose_b).find("takes layout nn, nt") < 1000,
               !variant().needs.layouts.contains(Layout::tn));
-    EXPECT_EQ(reason({DataType::f32}, 8, 16, false, transpose_b), "has no type f32");
     EXPECT_EQ(reason({DataType::f16, Compute::f16, DataType::f32}, 8, 16, false, transpose_b),
               "has no type f16:f16:f32");
   }
@@ -304,24 +399,115 @@ TEST_P(GemmHalfCudaTest, ReasonsKnowTheProductsThatFit) {
 INSTANTIATE_TEST_SUITE_P(Variants, GemmHalfCudaTest, testing::ValuesIn(rows()),
                          [](auto const& row) { return std::string{row.param}; });
 
+/// In tf32: rings that turn more than twice, with an even and an odd number of stages, and go on in
+/// the next tile; more tiles than blocks, of every kind; rows of C that end inside of a piece; tiles
+/// that are split, among few and many.
+TEST_P(GemmHalfCudaTest, Tf32TurnsItsRingAndSplitsTiles) {
+  if (!takes(variant(), kTf32)) GTEST_SKIP() << "does not take it";
+  bool const is_gpu = test::kernel_mode() == KernelMode::gpu;
+  std::vector<Case> cases{
+      {270, 301, 456, -1, 0.5}, {7, 1030, 100, 2, 1}, {10, 20, 1600, 1, 1}, {10, 520, 1000}};
+  if (is_gpu) {
+    for (Case const& more : {Case{4000, 3001, 520, 1, -1},
+                             {1, 1, 1},
+                             {33, 2500, 1000},
+                             {300, 200, 20000},
+                             {2176, 2176, 2176, 1, 1}}) {
+      cases.push_back(more);
+    }
+  }
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    std::size_t turn = 0;
+    for (Case const& spec : cases) {
+      std::vector<Layout> const all = layouts();
+      std::vector<Layout> const taken =
+          is_gpu ? all : std::vector<Layout>{all[turn++ % all.size()]};
+      for (Layout const layout : taken) {
+        expect_product(variant(), kTf32, spec, layout, device, stream);
+      }
+    }
+  });
+}
+
+TEST(GemmHalfCuda, Tf32RefusesTooLittleScratchForCopies) {
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    DeviceArray<float> const x{device, stream, 64};
+    device::MatrixView const view{x.data(), DataType::f32, 8, 8, 8};
+    auto const launch = [&](std::string_view name, bool transpose_a, bool transpose_b) {
+      test::row(variants(), name, device::Kind::cuda)
+          .launch({view, view, view, 1, 0, transpose_a, transpose_b, Compute::tf32}, stream);
+    };
+    EXPECT_FAILS(launch("wgmma_persistent", false, false), "bytes of scratch memory");
+    EXPECT_FAILS(launch("wgmma_persistent", true, true), "bytes of scratch memory");
+    EXPECT_FAILS(launch("wgmma_register_operand", true, false), "bytes of scratch memory");
+  });
+}
+
 /// Of rows that need not end with a piece of 16 bytes.
 class GemmAnyRowsCudaTest : public GemmHalfCudaTest {};
 
-/// Also more chunks than a ring has, and several tiles.
+/// Also several tiles of a block, each with more chunks than a ring has, and of each kind that
+/// wgmma_persistent chooses from.
 TEST_P(GemmAnyRowsCudaTest, EqualsReference) {
-  std::vector<Case> const cases{
-      {1, 1, 1}, {259, 517, 20, -0.75, 0.5}, {390, 264, 136, 1, 1}, {19, 21, 583}};
+  std::vector<Case> const cases{{1, 1, 1},
+                                {259, 517, 20, -0.75, 0.5},
+                                {390, 264, 392, 1, 1},
+                                {19, 21, 583},
+                                {300, 250, 392, 1, 1}};
   if (test::kernel_mode() == KernelMode::gpu) {
     expect(cases);
-    expect({{1027, 2051, 333, 2, -1}, {777, 555, 2049}});
+    expect({{1027, 2051, 333, 2, -1}, {777, 555, 2049}, {1500, 2550, 333}});
   } else {
     expect_by_turns(cases);
     expect({{30, 37, 19, 2, -1}});
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, GemmAnyRowsCudaTest, testing::ValuesIn(rows(false)),
+INSTANTIATE_TEST_SUITE_P(Variants, GemmAnyRowsCudaTest, testing::ValuesIn(rows(Rows::ragged)),
                          [](auto const& row) { return std::string{row.param}; });
+
+/// Of rows that may begin anywhere.
+class GemmUnalignedRowsCudaTest : public GemmHalfCudaTest {};
+
+/// One matrix alone, and all. In the interpreter, types and layouts take turns.
+TEST_P(GemmUnalignedRowsCudaTest, EqualsReference) {
+  bool const is_gpu = test::kernel_mode() == KernelMode::gpu;
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    std::size_t turn = 0;
+    for (Types const& types : variant().types) {
+      for (Unaligned const unaligned : {Unaligned{true, false, false},
+                                        {false, true, false},
+                                        {false, false, true},
+                                        {true, true, true}}) {
+        for (Layout const layout : layouts()) {
+          if (!is_gpu && turn++ % 5 != 0) continue;
+          expect_product(variant(), types, {133, 75, 37, -0.75, 0.5}, layout, device, stream, {},
+                         unaligned);
+          if (!is_gpu) continue;
+          expect_product(variant(), types, {1027, 2051, 333}, layout, device, stream, {},
+                         unaligned);
+        }
+      }
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, GemmUnalignedRowsCudaTest,
+                         testing::ValuesIn(rows(Rows::unaligned)),
+                         [](auto const& row) { return std::string{row.param}; });
+
+TEST(GemmHalfCuda, RefusesTooLittleScratchForCopies) {
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    DeviceArray<core::f16> const x{device, stream, 64};
+    device::MatrixView const aligned{x.data(), DataType::f16, 3, 3, 8};
+    device::MatrixView const unaligned{x.data(), DataType::f16, 3, 3, 3};
+    Variant<Problem> const& variant = test::row(variants(), "wgmma_persistent", device::Kind::cuda);
+
+    EXPECT_FAILS(variant.launch({unaligned, aligned, aligned}, stream),
+                 "bytes of scratch memory where rows are not aligned to 16 bytes");
+    EXPECT_FAILS(variant.launch({aligned, unaligned, aligned}, stream), "bytes of scratch memory");
+  });
+}
 
 /// Other tiles, slots, permutations, registers and ways to C, with several slabs of blocks: what can
 /// be left out or changed in the ladder's last kernel. On a GPU also compiled at run time.

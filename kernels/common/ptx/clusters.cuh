@@ -51,6 +51,17 @@ QUAD_INSTRUCTION void cluster_arrive(QUAD_ONLY_WHERE) {
 #endif
 }
 
+/// The same, and what this thread has written is not visible to who waits, but for barriers behind
+/// fence_mbarrier_init(): cluster_arrive() waits until all that it has stored has reached the L2 cache.
+/// The interpreter orders both alike.
+QUAD_INSTRUCTION void cluster_arrive_relaxed(QUAD_ONLY_WHERE) {
+#ifdef __CUDACC__
+  QUAD_ASM_SM90("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+#else
+  simt::cluster_arrive(where);
+#endif
+}
+
 /// Waits until all threads of the cluster have arrived; whole warps. Each thread arrives before it
 /// waits.
 QUAD_INSTRUCTION void cluster_wait(QUAD_ONLY_WHERE) {
@@ -134,6 +145,27 @@ QUAD_INSTRUCTION void mbarrier_wait_cluster(MBarrier* barrier, unsigned parity Q
         "{\n"
         ".reg .pred p;\n"
         "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, p;\n"
+        "}"
+        : "=r"(ended)
+        : "r"(detail::shared_address(barrier)), "r"(parity)
+        : "memory");
+  }
+#else
+  simt::mbarrier_wait(barrier, parity, where, true);
+#endif
+}
+
+/// The same for who overwrites what others have read, and reads nothing that they wrote: the first-level
+/// cache stays as it is. The interpreter orders both alike.
+QUAD_INSTRUCTION void mbarrier_wait_cluster_relaxed(MBarrier* barrier, unsigned parity QUAD_WHERE) {
+#ifdef __CUDACC__
+  unsigned ended = 0;
+  while (ended == 0) {
+    QUAD_ASM_SM90(
+        "{\n"
+        ".reg .pred p;\n"
+        "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 p, [%1], %2;\n"
         "selp.u32 %0, 1, 0, p;\n"
         "}"
         : "=r"(ended)

@@ -25,6 +25,26 @@ __global__ void exchange_kernel(int const* in, int* out, ClusterMisuse misuse) {
   if (misuse != ClusterMisuse::no_last_meeting) meet();
 }
 
+/// One warp of each block. Two barriers, because the other may be a phase ahead.
+__global__ void relaxed_kernel(int* arrivals) {
+  QUAD_SHARED(MBarrier, barriers, [2]);
+  if (threadIdx.x == 0) {
+    for (MBarrier& barrier : barriers) mbarrier_init(&barrier, 1);
+    fence_mbarrier_init();
+  }
+  __syncwarp();
+  cluster_arrive_relaxed();
+  cluster_wait();
+  if (threadIdx.x == 0) {
+    for (MBarrier& barrier : barriers) {
+      mbarrier_arrive_cluster_relaxed(&barrier, cluster_rank() ^ 1);
+      mbarrier_wait_cluster_relaxed(&barrier, 0);
+    }
+    arrivals[cluster_rank()] = 2;
+  }
+  meet();
+}
+
 constexpr int kThreads = 64;
 constexpr int kRows = 16, kColumns = 32;
 constexpr int kChunk = kRows * kColumns;
@@ -126,6 +146,11 @@ void launch_exchange(int const* in, int* out, int blocks, ClusterMisuse misuse,
       exchange_kernel,
       (kernels::LaunchShape{.grid = static_cast<unsigned>(blocks), .block = 32, .cluster = 2}),
       stream, in, out, misuse);
+}
+
+void launch_relaxed(int* arrivals, device::StreamView stream) {
+  QUAD_LAUNCH(relaxed_kernel, (kernels::LaunchShape{.grid = 2, .block = 32, .cluster = 2}), stream,
+              arrivals);
 }
 
 void launch_multicast_ring(float const* from, float* to, int chunks, ClusterMisuse misuse,

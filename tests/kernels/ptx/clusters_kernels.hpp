@@ -25,6 +25,10 @@ enum class ClusterMisuse {
 void launch_exchange(int const* in, int* out, int blocks, ClusterMisuse misuse,
                      device::StreamView stream);
 
+/// Two blocks that arrive at each other's barrier without order of their memory: arrivals[b] is
+/// how often block b has seen the other arrive.
+void launch_relaxed(int* arrivals, device::StreamView stream);
+
 /// Chunks of 16 rows x 32 floats through a ring of two in each block of a cluster of 2, each of which
 /// copies half of each chunk to both. to[(2 b + h) ...]: what block b read, plus one.
 void launch_multicast_ring(float const* from, float* to, int chunks, ClusterMisuse misuse,

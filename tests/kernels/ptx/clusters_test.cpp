@@ -38,6 +38,14 @@ bool rings(int chunks, ClusterMisuse misuse, Device& device, StreamView stream) 
   return to.download() == expected && to.intact();
 }
 
+TEST(Clusters, BlocksArriveAtEachOthersBarriers) {
+  on_every_schedule([](Device& device, StreamView stream) {
+    DeviceArray<int> const arrivals{device, stream, 2};
+    launch_relaxed(arrivals.data(), stream);
+    EXPECT_EQ(arrivals.download(), (std::vector<int>{2, 2}));
+  });
+}
+
 TEST(Clusters, BlocksExchangeThroughSharedMemory) {
   on_every_schedule([](Device& device, StreamView stream) {
     EXPECT_TRUE(exchanges(launch_exchange, ClusterMisuse::none, device, stream));
