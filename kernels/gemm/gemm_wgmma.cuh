@@ -22,6 +22,8 @@
 #include "gemm/gemm_k_major.cuh"
 #include "gemm/gemm_stage_barriers.cuh"
 
+#include <algorithm>
+
 namespace quadrille::kernels::gemm {
 
 /// The constants of a product.
@@ -605,6 +607,26 @@ void with_wgmma_tile(Problem const& given, device::StreamView stream, Launch con
   } else {
     with(__half{});
   }
+}
+
+/// A kind of tile: cycles of a stage of it, which takes the tensor cores 64 bm bn / 2048 in every type,
+/// and longer where the tile is narrow, because shared memory is busy.
+struct WgmmaKind {
+  WgmmaConfig config;
+  double stage_cycles;
+  void (*launch)(Problem const&, device::StreamView);
+};
+
+/// Launches the kind of which cycles(kind, problem, multiprocessors) are the fewest.
+template <std::size_t kCount, class Cycles>
+void launch_quickest(WgmmaKind const (&kinds)[kCount], Cycles const& cycles, Problem const& problem,
+                     device::StreamView stream) {
+  int const multiprocessors = stream.facts().multiprocessors;
+  WgmmaKind const& best =
+      *std::min_element(kinds, kinds + kCount, [&](WgmmaKind const& a, WgmmaKind const& b) {
+        return cycles(a, problem, multiprocessors) < cycles(b, problem, multiprocessors);
+      });
+  best.launch(problem, stream);
 }
 
 #endif  // QUAD_KERNELS

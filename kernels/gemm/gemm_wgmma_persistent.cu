@@ -101,20 +101,13 @@ void launch(Problem const& problem, device::StreamView stream) {
       });
 }
 
-/// A kind of tile: cycles of a stage of it, which takes the tensor cores 64 bm bn / 2048 in every type,
-/// and shared memory longer where the tile is narrow.
-struct Kind {
-  WgmmaConfig config;
-  double stage_cycles;
-  void (*launch)(Problem const&, device::StreamView);
-};
-constexpr Kind kKinds[] = {
+constexpr WgmmaKind kKinds[] = {
     {kWide, 1024, launch<kWide>}, {kMiddle, 785, launch<kMiddle>}, {kNarrow, 555, launch<kNarrow>}};
 /// Of a tile beside its stages: storing it.
 constexpr double kTileCycles = 1000;
 
 /// All tiles of a multiprocessor, one after the other.
-double cycles(Kind const& kind, Problem const& problem, int multiprocessors) {
+double cycles(WgmmaKind const& kind, Problem const& problem, int multiprocessors) {
   auto const divide = [](std::int64_t n, std::int64_t by) { return (n + by - 1) / by; };
   WgmmaConfig const& config = kind.config;
   std::int64_t const tiles = divide(problem.m(), std::int64_t{config.bm} * config.cluster) *
@@ -126,12 +119,7 @@ double cycles(Kind const& kind, Problem const& problem, int multiprocessors) {
 }
 
 void launch_best(Problem const& problem, device::StreamView stream) {
-  int const multiprocessors = stream.facts().multiprocessors;
-  auto const* const best =
-      std::min_element(std::begin(kKinds), std::end(kKinds), [&](Kind const& a, Kind const& b) {
-        return cycles(a, problem, multiprocessors) < cycles(b, problem, multiprocessors);
-      });
-  best->launch(problem, stream);
+  launch_quickest(kKinds, cycles, problem, stream);
 }
 
 #endif  // QUAD_KERNELS

@@ -460,32 +460,20 @@ void launch(Problem const& given, device::StreamView stream) {
   }
 }
 
-/// A kind of tile: cycles of a stage of it, which takes the tensor cores 64 bm bn / 2048, and longer
-/// where the tile is narrow, because shared memory is busy.
-struct Kind {
-  WgmmaConfig config;
-  double stage_cycles;
-  void (*launch)(Problem const&, device::StreamView);
-};
-constexpr Kind kKinds[] = {
+constexpr WgmmaKind kKinds[] = {
     {kWide, 1024, launch<kWide>}, {kMiddle, 835, launch<kMiddle>}, {kNarrow, 640, launch<kNarrow>}};
 /// Of a tile beside its stages: storing it.
 constexpr double kTileCycles = 1500;
 
 /// All tiles of a multiprocessor, one after the other.
-double cycles(Kind const& kind, Problem const& problem, int multiprocessors) {
+double cycles(WgmmaKind const& kind, Problem const& problem, int multiprocessors) {
   auto const [plan, stages] = plan_of(kind.config, problem, multiprocessors);
   double const tiles = std::ceil(static_cast<double>(plan.tiles) * plan.cluster / multiprocessors);
   return stages * kind.stage_cycles + tiles * kTileCycles;
 }
 
 void launch_best(Problem const& problem, device::StreamView stream) {
-  int const multiprocessors = stream.facts().multiprocessors;
-  auto const* const best =
-      std::min_element(std::begin(kKinds), std::end(kKinds), [&](Kind const& a, Kind const& b) {
-        return cycles(a, problem, multiprocessors) < cycles(b, problem, multiprocessors);
-      });
-  best->launch(problem, stream);
+  launch_quickest(kKinds, cycles, problem, stream);
 }
 
 #endif  // QUAD_KERNELS
