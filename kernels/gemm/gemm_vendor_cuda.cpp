@@ -83,7 +83,6 @@ constexpr double kLeastRowSeconds = 10e-3, kMostRowSeconds = 0.1;
 // As many as a device's queue takes while it waits for the host to enqueue them: short products would
 // show the time of their launches.
 constexpr double kLeastLaunches = 3, kMostLaunches = 500;
-constexpr double kMostHeadStartSeconds = 5e-3;
 
 /// Calls a function of cuBLASLt and ends the job when it fails.
 #define QUAD_CUBLASLT(name, ...) \
@@ -343,7 +342,7 @@ std::size_t fastest(std::size_t candidates, std::function<bool(std::size_t)> con
   auto const time = [&](std::size_t candidate, int launches) {
     double const enqueued = spent();
     for (int i = 0; i < launches; ++i) enqueue(candidate);
-    delay(std::min(2 * (spent() - enqueued), kMostHeadStartSeconds), stream);
+    delay(head_start(spent() - enqueued), stream);
     stream.record(begin);
     for (int i = 0; i < launches; ++i) enqueue(candidate);
     stream.record(end);

@@ -102,14 +102,11 @@ double Sampler::repetition(Line const& line, Leg leg, std::int64_t executions) {
   return instruments_.stop() / static_cast<double>(executions);
 }
 
-/// Long enough for the host to enqueue a batch before its first execution begins, so that what short
-/// kernels take is their time and not that of their launches. Where ranks wait for each other, or an
-/// execution for the host, the same for all.
+/// Where ranks wait for each other, or an execution for the host, the same for all.
 double Sampler::head_start(Line const& line, std::int64_t executions) const {
   double const usual = Instruments::kHeadStartSeconds;
   if (executions == 1 || !is_alone()) return usual;
-  return std::clamp(kHeadStartFactor * line.enqueue_s * static_cast<double>(executions), usual,
-                    kMostHeadStartSeconds);
+  return std::max(usual, kernels::head_start(line.enqueue_s * static_cast<double>(executions)));
 }
 
 /// Ends with all ranks at a barrier and nothing on their streams.

@@ -109,9 +109,6 @@ class Sampler {
   static constexpr std::int64_t kAutomaticBatch = 100;
   // Untimed executions that tell how long one takes; the first are slower.
   static constexpr std::size_t kLatestWarmups = 31;
-  // A host is at times slower than it was in the warm-up. And a device is not to wait for long where
-  // its queue, not the host, decides when the last launch is enqueued.
-  static constexpr double kHeadStartFactor = 2, kMostHeadStartSeconds = 5e-3;
   // Buffers that a cold batch rotates over, in last-level caches.
   static constexpr double kColdCaches = 3;
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/sampler.hpp"
 
+#include "common/delay.hpp"
 #include "measure/fake_workload.hpp"
 #include "support/mpi_world.hpp"
 
@@ -86,19 +87,19 @@ double head_start_of_ten(Rig& rig, double enqueue_s) {
 
 TEST(HeadStart, LastsUntilABatchIsEnqueued) {
   Rig rig;
-  EXPECT_DOUBLE_EQ(head_start_of_ten(rig, 1e-4), Sampler::kHeadStartFactor * 10 * 1e-4);
+  EXPECT_DOUBLE_EQ(head_start_of_ten(rig, 1e-4), kernels::kHeadStartFactor * 10 * 1e-4);
 }
 
 TEST(HeadStart, HasBounds) {
   Rig fast, slow;
   EXPECT_EQ(head_start_of_ten(fast, 1e-9), Instruments::kHeadStartSeconds);
-  EXPECT_EQ(head_start_of_ten(slow, 1), Sampler::kMostHeadStartSeconds);
+  EXPECT_EQ(head_start_of_ten(slow, 1), kernels::kMostHeadStartSeconds);
 }
 
 TEST(HeadStart, IsTheSameForRanksThatWaitForEachOther) {
   Rig rig;
   rig.script.description.traits.communicates = true;
-  double const alone = Sampler::kHeadStartFactor * 10 * 1e-4;
+  double const alone = kernels::kHeadStartFactor * 10 * 1e-4;
   EXPECT_DOUBLE_EQ(head_start_of_ten(rig, 1e-4),
                    world().size() == 1 ? alone : Instruments::kHeadStartSeconds);
 }
