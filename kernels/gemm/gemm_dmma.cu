@@ -605,29 +605,15 @@ struct Choice {
   void (*launch)(Problem const&, Plan const&, device::StreamView);
 };
 
-/// Splits tiles along k where that takes less time than a last wave that is not full: those of that
-/// wave alone, among many blocks each where they are few, or with another wave, which then share
-/// less of A and B in L2.
 template <class Form>
 Choice choice_of(Operands<double> const& p, device::Span<float> scratch, int multiprocessors) {
-  // In stages: partials of a block through the L2 cache, there and back.
   constexpr double kStore = 4, kAdd = 1.3;
   Plan plan{};
   plan.tiles_m = divide_up(p.m, kBM);
   plan.tiles_n = divide_up(p.n, Form::kBN);
   plan.tiles = plan.tiles_m * plan.tiles_n;
   plan.stages = divide_up(p.k, kBK);
-  int const waves = plan.tiles / multiprocessors, rest = plan.tiles % multiprocessors;
-  double time = static_cast<double>(waves + (rest > 0)) * plan.stages;
-  for (int wave = 0; rest > 0 && wave <= std::min(waves, 1); ++wave) {
-    int const split = rest + wave * multiprocessors;
-    double const blocks_of_a_tile = static_cast<double>(multiprocessors) / split;
-    double const split_time = (waves - wave + 1 / blocks_of_a_tile) * plan.stages + kStore +
-                              kAdd * (blocks_of_a_tile + 1);
-    if (split_time < time && simt_tiles::split_tiles(plan, split, scratch, multiprocessors)) {
-      time = split_time;
-    }
-  }
+  double const time = simt_tiles::split_where_quicker(plan, scratch, multiprocessors, kStore, kAdd);
   return {plan, time * kBK * Form::kBM * Form::kBN / (128 * 128) / Form::kRate, launch_as<Form>};
 }
 

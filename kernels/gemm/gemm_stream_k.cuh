@@ -7,6 +7,7 @@
 #include "gemm/gemm_async_ring.cuh"
 #include "gemm/gemm_stage_barriers.cuh"
 
+#include <algorithm>
 #include <limits>
 
 /// Stream-k: tiles that are split along k so that every block gets the same number of stages.
@@ -165,6 +166,25 @@ inline bool split_tiles(Plan& plan, device::Span<float> scratch, int multiproces
   int const split =
       plan.tiles % multiprocessors + (plan.tiles > multiprocessors ? multiprocessors : 0);
   return split_tiles(plan, split, scratch, multiprocessors);
+}
+
+/// Splits tiles along k where that takes less time than a last wave that is not full: those of that
+/// wave alone, among many units each where they are few, or with another wave, which then share less of
+/// A and B in L2. A unit is a block, or a cluster of them. `store`, `add`: of partials of a unit
+/// through the L2 cache, there and back. Times are in stages, as is the returned one, of the plan.
+inline double split_where_quicker(Plan& plan, device::Span<float> scratch, int multiprocessors,
+                                  double store, double add) {
+  int const units = multiprocessors / plan.cluster;
+  int const waves = plan.tiles / units, rest = plan.tiles % units;
+  double time = static_cast<double>(waves + (rest > 0 ? 1 : 0)) * plan.stages;
+  for (int wave = 0; rest > 0 && wave <= std::min(waves, 1); ++wave) {
+    int const split = rest + wave * units;
+    double const units_of_a_tile = static_cast<double>(units) / split;
+    double const split_time =
+        (waves - wave + 1 / units_of_a_tile) * plan.stages + store + add * (units_of_a_tile + 1);
+    if (split_time < time && split_tiles(plan, split, scratch, multiprocessors)) time = split_time;
+  }
+  return time;
 }
 
 inline device::Span<float> scratch_of(Problem const& problem) {

@@ -397,10 +397,7 @@ struct PlanInTime {
   double stages = 0;
 };
 
-/// Splits tiles of clusters along k where that takes less time than a last wave that is not full:
-/// those of that wave alone, among many clusters each where they are few, or with another wave.
 PlanInTime plan_of(WgmmaConfig const& config, Problem const& problem, int multiprocessors) {
-  // In stages: partials of a block through the L2 cache, there and back.
   constexpr double kStore = 8, kAdd = 2.6;
   auto const p = half_operands<float>(problem);
   bool const is_transposed = !problem.transpose_b;
@@ -410,20 +407,9 @@ PlanInTime plan_of(WgmmaConfig const& config, Problem const& problem, int multip
   plan.tiles_n = divide_up(is_transposed ? p.m : p.n, config.bn);
   plan.tiles = plan.tiles_m * plan.tiles_n;
   plan.stages = divide_up(p.k, 32);
-  int const clusters = multiprocessors / config.cluster;
-  int const waves = plan.tiles / clusters, rest = plan.tiles % clusters;
-  double time = static_cast<double>(waves + (rest > 0 ? 1 : 0)) * plan.stages;
-  for (int wave = 0; rest > 0 && wave <= std::min(waves, 1); ++wave) {
-    int const split = rest + wave * clusters;
-    double const clusters_of_a_tile = static_cast<double>(clusters) / split;
-    double const split_time = (waves - wave + 1 / clusters_of_a_tile) * plan.stages + kStore +
-                              kAdd * (clusters_of_a_tile + 1);
-    if (split_time < time &&
-        simt_tiles::split_tiles(plan, split, simt_tiles::scratch_of(problem), multiprocessors)) {
-      time = split_time;
-    }
-  }
-  return {plan, time};
+  double const stages = simt_tiles::split_where_quicker(plan, simt_tiles::scratch_of(problem),
+                                                        multiprocessors, kStore, kAdd);
+  return {plan, stages};
 }
 
 template <WgmmaConfig kConfig, bool kIsTransposed>
