@@ -52,32 +52,6 @@ std::vector<std::string_view> rows(Rows which = Rows::all) {
 /// What makes rows of a length whole pieces of 16 bytes, and one more.
 std::int64_t padding(std::int64_t cols) { return 8 + (8 - cols % 8) % 8; }
 
-/// What the variant asks for a problem, which takes it.
-class Scratch {
- public:
-  Scratch(Variant<Problem> const& variant, Problem& problem, device::Device& device,
-          device::StreamView stream)
-      : words_{device, stream,
-               static_cast<std::int64_t>(variant.scratch_bytes(problem, device.facts()) / 4)} {
-    stream.fill(words_.data(), 0, counters() * 4);
-    problem.scratch = words_.data();
-    problem.scratch_bytes = static_cast<std::size_t>(words_.size()) * 4;
-  }
-
-  bool is_right() const {
-    std::vector<std::uint32_t> const words = words_.download();
-    auto const used = words.begin() + static_cast<std::ptrdiff_t>(counters());
-    return words_.intact() && std::count(words.begin(), used, 0U) == used - words.begin();
-  }
-
- private:
-  std::size_t counters() const {
-    return static_cast<std::size_t>(std::min(words_.size(), kScratchCounters));
-  }
-
-  DeviceArray<std::uint32_t> words_;
-};
-
 /// An array on the device, behind an element of its own where it is shifted.
 template <class T>
 class Shifted {
@@ -143,29 +117,7 @@ void expect_elements(Variant<Problem> const& variant, Types const& types, Case c
   stream.synchronize();
 
   std::vector<Out> const result = on_c.download();
-  std::vector<Sum> const& sums = sums_of<T>(m, n, k);
-  ErrorBound const error_bound{types.out, types.compute, k};
-  int wrong = 0;
-  for (std::int64_t i = 0; i < m && wrong < 3; ++i) {
-    for (std::int64_t j = 0; j < n + c_pad && wrong < 3; ++j) {
-      auto const at = static_cast<std::size_t>(i * (n + c_pad) + j);
-      auto const got = static_cast<double>(result[at]), before = static_cast<double>(c[at]);
-      if (j >= n) {
-        if (got == before || (std::isnan(got) && std::isnan(before))) continue;
-        ++wrong;
-        ADD_FAILURE() << "behind row " << i << " of C: " << got;
-        continue;
-      }
-      auto const [sum, weight] = sums[static_cast<std::size_t>(i * n + j)];
-      double const old = beta == 0 ? 0 : beta * before;
-      double const bound = error_bound(std::abs(alpha) * weight, alpha * sum, old);
-      if (!(std::abs(got - (alpha * sum + old)) <= bound)) {
-        ++wrong;
-        ADD_FAILURE() << "C(" << i << ", " << j << ") is " << got << ", expected "
-                      << alpha * sum + old << ", allowed " << bound;
-      }
-    }
-  }
+  expect_sums<T>(spec, types, result, c, c_pad);
   EXPECT_TRUE(on_a.intact() && on_b.intact() && on_c.intact() && scratch.is_right());
 }
 

@@ -35,28 +35,6 @@ std::int64_t padding(std::int64_t cols, std::int64_t more) {
   return more * kVector + (kVector - cols % kVector) % kVector;
 }
 
-/// Scratch memory that a variant asks for, its counters 0.
-struct Scratch {
-  Scratch(Variant<Problem> const& variant, Problem& problem, device::Device& device,
-          device::StreamView stream)
-      : array{device, stream,
-              static_cast<std::int64_t>(variant.scratch_bytes(problem, device.facts()) /
-                                        sizeof(float))} {
-    auto const counters = static_cast<std::size_t>(std::min(array.size(), kScratchCounters));
-    stream.fill(array.data(), 0, counters * sizeof(float));
-    problem.scratch = array.data();
-    problem.scratch_bytes = static_cast<std::size_t>(array.size()) * sizeof(float);
-  }
-  /// Whether nothing beside it was written, and the counters are 0.
-  bool intact() const {
-    std::vector<float> const left = array.download();
-    auto const end = left.begin() + std::min(array.size(), kScratchCounters);
-    return array.intact() && std::all_of(left.begin(), end, [](float x) { return x == 0; });
-  }
-
-  DeviceArray<float> array;
-};
-
 /// Runs the variant and compares every element with a sum in f64. What lies behind the rows of A and
 /// B is as large as the rest, so that reading it shows; that of C must stay. Returns C.
 template <class T, class Out>
@@ -91,30 +69,8 @@ std::vector<Out> expect_elements(Variant<Problem> const& variant, Types const& t
   stream.synchronize();
 
   std::vector<Out> result = on_c.download();
-  std::vector<Sum> const& sums = sums_of<T>(m, n, k);
-  ErrorBound const error_bound{types.out, types.compute, k};
-  int wrong = 0;
-  for (std::int64_t i = 0; i < m && wrong < 3; ++i) {
-    for (std::int64_t j = 0; j < n + c_pad && wrong < 3; ++j) {
-      auto const at = static_cast<std::size_t>(i * (n + c_pad) + j);
-      auto const got = static_cast<double>(result[at]), before = static_cast<double>(c[at]);
-      if (j >= n) {
-        if (got == before || (std::isnan(got) && std::isnan(before))) continue;
-        ++wrong;
-        ADD_FAILURE() << "behind row " << i << " of C: " << got;
-        continue;
-      }
-      auto const [sum, weight] = sums[static_cast<std::size_t>(i * n + j)];
-      double const old = beta == 0 ? 0 : beta * before;
-      double const bound = error_bound(std::abs(alpha) * weight, alpha * sum, old);
-      if (!(std::abs(got - (alpha * sum + old)) <= bound)) {
-        ++wrong;
-        ADD_FAILURE() << "C(" << i << ", " << j << ") is " << got << ", expected "
-                      << alpha * sum + old << ", allowed " << bound;
-      }
-    }
-  }
-  EXPECT_TRUE(on_a.intact() && on_b.intact() && on_c.intact() && scratch.intact());
+  expect_sums<T>(spec, types, result, c, c_pad);
+  EXPECT_TRUE(on_a.intact() && on_b.intact() && on_c.intact() && scratch.is_right());
   return result;
 }
 
