@@ -30,11 +30,14 @@ struct Choice {
   Names refused;     ///< own rows of the type that the GPU does not run, each with its reason
 };
 
+measure::WorkloadEntry const& entry_called(std::string_view name) {
+  auto const all = workloads();
+  return **std::ranges::find(all, name, [](auto const* one) { return one->schema.name; });
+}
+
 Choice chosen(std::string_view name, std::vector<std::int64_t> const& size, DataType type,
               device::Facts const& facts) {
-  auto const all = workloads();
-  measure::WorkloadEntry const& entry =
-      **std::ranges::find(all, name, [](auto const* one) { return one->schema.name; });
+  measure::WorkloadEntry const& entry = entry_called(name);
   core::Case spec;
   spec.workload = &entry.schema;
   spec.parameters = entry.schema.defaults;
@@ -89,10 +92,7 @@ TEST_F(Architectures, BestFallsBackToWhatTheDeviceRuns) {
 template <class Has>
 Names refused_for(std::string const& reason, Has const& has) {
   Names told;
-  auto const all = workloads();
-  auto const gemm =
-      std::ranges::find(all, "gemm", [](auto const* entry) { return entry->schema.name; });
-  for (kernels::VariantInfo const* row : (*gemm)->variants) {
+  for (kernels::VariantInfo const* row : entry_called("gemm").variants) {
     bool const is_one = row->where == kernels::Where::cuda && row->supports(DataType::bf16);
     if (is_one && has(row->needs)) told.push_back(fmt::format("{} {}", row->name, reason));
   }
