@@ -29,6 +29,8 @@ class SimtEvent final : public device::EventBackend {
   Clock::time_point recorded_;
 };
 
+[[noreturn]] void alone() { core::fail("the interpreter shares no memory with other processes"); }
+
 class SimtFlag final : public device::FlagBackend {
  public:
   void set(std::uint32_t value) override { value_ = value; }
@@ -64,6 +66,8 @@ class SimtStream final : public device::StreamBackend {
                                           "which is {}; set it before",
                                           value, flag.get()));
   }
+  void wait(std::uint32_t const*, std::uint32_t) override { alone(); }
+  void set(std::uint32_t*, std::uint32_t) override { alone(); }
   void run(std::function<void()> task) override { task(); }
   void synchronize() override {}
 
@@ -96,6 +100,11 @@ class SimtDevice final : public device::Device {
   std::unique_ptr<device::FlagBackend> make_flag() override { return std::make_unique<SimtFlag>(); }
   void* allocate(std::size_t bytes) override { return simt::allocate(bytes); }
   void release(void* memory) noexcept override { simt::release(memory); }
+  void* allocate_shared(std::size_t) override { alone(); }
+  void release_shared(void*) noexcept override {}
+  std::string handle_of(void*) override { alone(); }
+  core::Parsed<void*> open_shared(std::string const&) override { alone(); }
+  void close_shared(void*) noexcept override {}
   void* allocate_pinned(std::size_t bytes) override { return simt::allocate(bytes); }
   void release_pinned(void* memory) noexcept override { simt::release(memory); }
 

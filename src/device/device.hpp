@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/types.hpp"
+#include "core/units.hpp"
 #include "device/views.hpp"
 
 #include <cstddef>
@@ -30,6 +31,8 @@ class StreamBackend {
   virtual void record(Event& event) = 0;
   virtual void wait(Event const& event) = 0;
   virtual void wait(Flag const& flag, std::uint32_t value) = 0;
+  virtual void wait(std::uint32_t const* word, std::uint32_t value) = 0;
+  virtual void set(std::uint32_t* word, std::uint32_t value) = 0;
   virtual void run(std::function<void()> task) = 0;
   virtual void synchronize() = 0;
 };
@@ -93,6 +96,14 @@ class Device {
   /// Aligned to 256 bytes. Too little memory ends the job with Exit::environment.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
+  /// As allocate(), of memory that other processes of the node can open.
+  virtual void* allocate_shared(std::size_t bytes) = 0;
+  virtual void release_shared(void* memory) noexcept = 0;
+  /// What another process opens such memory by. Never empty.
+  virtual std::string handle_of(void* shared) = 0;
+  /// Memory of another process's device of this kind, or why it cannot be had.
+  virtual core::Parsed<void*> open_shared(std::string const& handle) = 0;
+  virtual void close_shared(void* memory) noexcept = 0;
   virtual void* allocate_pinned(std::size_t bytes) = 0;
   virtual void release_pinned(void* memory) noexcept = 0;
   /// Page-locks host memory that somebody else owns, until it is unregistered. Nothing to do where
@@ -175,6 +186,22 @@ class Flag {
   std::unique_ptr<FlagBackend> backend_;
 };
 
+/// A word of shared memory, of this process or of a peer, that streams of both set and wait for.
+class SharedWord {
+ public:
+  SharedWord() = default;
+  explicit SharedWord(std::byte* word) : word_{reinterpret_cast<std::uint32_t*>(word)} {}
+  /// Later work of the stream starts once the word is >= value (as a wrapping 32-bit difference).
+  void wait_on(StreamView stream, std::uint32_t value) const {
+    stream.backend()->wait(word_, value);
+  }
+  /// Once all earlier work of the stream is done, and seen by whoever has waited for the value.
+  void set_on(StreamView stream, std::uint32_t value) const { stream.backend()->set(word_, value); }
+
+ private:
+  std::uint32_t* word_ = nullptr;
+};
+
 /// Owns device memory for n elements, filled with 0xFF (NaN in every float type) on `stream`. Every
 /// stream must have passed its last use, that fill included, before the buffer ends.
 template <class T>
@@ -199,6 +226,42 @@ class Buffer {
   };
   std::unique_ptr<void, Release> memory_{nullptr, Release{}};
   std::int64_t size_ = 0;
+};
+
+/// Owns device memory that other processes of the node can open, filled with 0 on `stream`. Must
+/// outlive what they have opened.
+class SharedMemory {
+ public:
+  SharedMemory() = default;
+  SharedMemory(Device& device, std::size_t bytes, StreamView stream)
+      : memory_{device.allocate_shared(bytes), Release{&device}}, device_{&device} {
+    stream.fill(memory_.get(), 0, bytes);
+  }
+  std::byte* data() const { return static_cast<std::byte*>(memory_.get()); }
+  std::string handle() const { return device_->handle_of(memory_.get()); }
+
+ private:
+  struct Release {
+    Device* device = nullptr;
+    void operator()(void* memory) const noexcept { device->release_shared(memory); }
+  };
+  std::unique_ptr<void, Release> memory_{nullptr, Release{}};
+  Device* device_ = nullptr;
+};
+
+/// Shared memory of another process, open in this one.
+class PeerMemory {
+ public:
+  PeerMemory() = default;
+  PeerMemory(Device& device, void* opened) : memory_{opened, Close{&device}} {}
+  std::byte* data() const { return static_cast<std::byte*>(memory_.get()); }
+
+ private:
+  struct Close {
+    Device* device = nullptr;
+    void operator()(void* memory) const noexcept { device->close_shared(memory); }
+  };
+  std::unique_ptr<void, Close> memory_{nullptr, Close{}};
 };
 
 /// Owns page-locked host memory that copies reach without a bounce buffer. Not filled.

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "device/host/memory.hpp"
+#include "device/host/shared_memory.hpp"
 #include "device/semantics.hpp"
 
 #include <atomic>
@@ -41,6 +42,35 @@ TEST(HostDevice, TasksOfTwoStreamsRunAtTheSameTime) {
   b.view().synchronize();
 
   EXPECT_EQ(met, 2);
+}
+
+TEST(HostDevice, SharedMemoryOpensByItsHandleAlone) {
+  auto const device = make_host_device(1);
+  Stream const stream{*device};
+  SharedMemory const shared{*device, 5000, stream};
+  stream.view().synchronize();
+
+  core::Parsed<void*> const opened = device->open_shared(shared.handle());
+  ASSERT_TRUE(opened) << opened.why();
+  PeerMemory const peer{*device, *opened};
+  ASSERT_NE(peer.data(), shared.data());
+  peer.data()[4999] = std::byte{7};
+  EXPECT_EQ(shared.data()[4999], std::byte{7});
+
+  // The same file, said to be of another size: what another process may have under the number.
+  std::string const handle = shared.handle();
+  std::string const other = handle.substr(0, handle.rfind(' ')) + " 6000";
+  EXPECT_EQ(device->open_shared(other).why().find("is not the shared memory") != std::string::npos,
+            true);
+}
+
+TEST(HostDevice, ReadsMemoryOfProcesses) {
+  std::vector<int> const there{1, 2, 3};
+  std::vector<int> here(3);
+  EXPECT_TRUE(read_remote(here.data(), readable_address(there.data()), 12));
+  EXPECT_EQ(here, there);
+  EXPECT_FALSE(read_remote(here.data(), {readable_address(nullptr).process, nullptr}, 12));
+  EXPECT_FALSE(read_remote(here.data(), {1 << 30, there.data()}, 12));
 }
 
 TEST(HostDevice, BlockedAndIdleStreamsSleep) {

@@ -94,6 +94,53 @@ TEST_P(DeviceSemantics, AStreamGoesOnWhileAnotherIsBlocked) {
   EXPECT_TRUE(blocked.done());
 }
 
+TEST_P(DeviceSemantics, AWordOrdersStreams) {
+  SharedMemory const shared{*device_, 4096, a_};
+  a_.view().synchronize();
+  SharedWord const word{shared.data() + 128};
+  PinnedBuffer<unsigned char> const seen{*device_, 4096};
+  Bytes const sent = pattern(512);
+  Event passed{*device_};
+
+  word.wait_on(a_, 2);
+  a_.view().copy(seen.data(), shared.data(), 4096);
+  a_.view().record(passed);
+  word.set_on(b_, 1);
+  b_.view().synchronize();
+  EXPECT_TRUE(stays_pending(passed));
+  b_.view().copy(shared.data() + 1024, sent.data(), sent.size());
+  word.set_on(b_, 2);
+  passed.synchronize();
+
+  EXPECT_TRUE(std::equal(sent.begin(), sent.end(), seen.data() + 1024));
+  EXPECT_EQ(seen.data()[0], 0) << "shared memory starts as zeros";
+}
+
+TEST_P(DeviceSemantics, AWordIsComparedAsAWrappingDifference) {
+  SharedMemory const shared{*device_, 4096, a_};
+  SharedWord const word{shared.data()};
+  word.set_on(a_, 0xFFFFFFF0U);
+  a_.view().synchronize();
+  Event passed{*device_};
+
+  word.wait_on(b_, 3);
+  b_.view().record(passed);
+  EXPECT_TRUE(stays_pending(passed));
+  word.set_on(a_, 4);
+  passed.synchronize();
+
+  word.wait_on(b_, 0xFFFFFFF0U);  // long passed
+  b_.view().synchronize();
+}
+
+TEST_P(DeviceSemantics, OpensNothingByAWrongHandle) {
+  for (std::string const wrong : {"", "1", "x y z", "-1 -1 4096"}) {
+    core::Parsed<void*> const opened = device_->open_shared(wrong);
+    ASSERT_FALSE(opened) << wrong;
+    EXPECT_FALSE(opened.why().empty());
+  }
+}
+
 TEST_P(DeviceSemantics, AWaitBeforeTheRecordIsNoWait) {
   Flag const gate{*device_};
   Event event{*device_};

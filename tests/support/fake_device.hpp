@@ -30,6 +30,11 @@ class FakeDevice final : public device::Device, public device::StreamBackend {
   std::unique_ptr<device::FlagBackend> make_flag() override { absent(); }
   void* allocate(std::size_t) override { absent(); }
   void release(void*) noexcept override {}
+  void* allocate_shared(std::size_t) override { absent(); }
+  void release_shared(void*) noexcept override {}
+  std::string handle_of(void*) override { absent(); }
+  core::Parsed<void*> open_shared(std::string const&) override { absent(); }
+  void close_shared(void*) noexcept override {}
   void* allocate_pinned(std::size_t) override { absent(); }
   void release_pinned(void*) noexcept override {}
   void copy(void*, void const*, std::size_t) override { absent(); }
@@ -40,6 +45,8 @@ class FakeDevice final : public device::Device, public device::StreamBackend {
   void record(device::Event&) override { absent(); }
   void wait(device::Event const&) override { absent(); }
   void wait(device::Flag const&, std::uint32_t) override { absent(); }
+  void wait(std::uint32_t const*, std::uint32_t) override { absent(); }
+  void set(std::uint32_t*, std::uint32_t) override { absent(); }
   void run(std::function<void()>) override { absent(); }
   void synchronize() override { absent(); }
 

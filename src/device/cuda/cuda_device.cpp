@@ -84,25 +84,40 @@ class CudaFlag final : public FlagBackend {
 
 // The driver's function, asked of the runtime: linking libcuda would keep the program from starting
 // on a machine without a driver.
-PFN_cuStreamWaitValue32_v11070 stream_wait_value() {
+template <class Function>
+Function driver_function(char const* name) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
-  QUAD_CUDA(cudaGetDriverEntryPointByVersion("cuStreamWaitValue32", &function, 11070,
-                                             cudaEnableDefault, &found));
-  QUAD_REQUIRE(found == cudaDriverEntryPointSuccess && function != nullptr,
-               "the NVIDIA driver lacks cuStreamWaitValue32; install one for CUDA 11.7 or later");
-  return reinterpret_cast<PFN_cuStreamWaitValue32_v11070>(function);
+  QUAD_CUDA(cudaGetDriverEntryPointByVersion(name, &function, 11070, cudaEnableDefault, &found));
+  if (found != cudaDriverEntryPointSuccess || function == nullptr) {
+    core::fail(fmt::format("the NVIDIA driver lacks {}; install one for CUDA 11.7 or later", name),
+               core::Exit::environment);
+  }
+  return reinterpret_cast<Function>(function);
+}
+
+/// Waits for words and sets them in the order of a stream.
+struct StreamWords {
+  PFN_cuStreamWaitValue32_v11070 wait =
+      driver_function<PFN_cuStreamWaitValue32_v11070>("cuStreamWaitValue32");
+  PFN_cuStreamWriteValue32_v11070 set =
+      driver_function<PFN_cuStreamWriteValue32_v11070>("cuStreamWriteValue32");
+};
+
+// Driver and runtime number their errors alike.
+void check_driver(CUresult status, char const* call) {
+  if (status != CUDA_SUCCESS) fail_cuda(static_cast<cudaError_t>(status), call);
 }
 
 class CudaStream final : public StreamBackend {
  public:
-  CudaStream(Device& device, int priority, PFN_cuStreamWaitValue32_v11070 wait_value)
-      : device_{device}, wait_value_{wait_value} {
+  CudaStream(Device& device, int priority, StreamWords const& words)
+      : device_{device}, words_{words} {
     QUAD_CUDA(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, priority));
   }
   /// The legacy default stream, which nobody owns.
-  CudaStream(Device& device, PFN_cuStreamWaitValue32_v11070 wait_value)
-      : device_{device}, wait_value_{wait_value}, stream_{cudaStreamLegacy} {}
+  CudaStream(Device& device, StreamWords const& words)
+      : device_{device}, words_{words}, stream_{cudaStreamLegacy} {}
   ~CudaStream() override {
     ignore(cudaStreamSynchronize(stream_));
     execution_.reset();
@@ -134,11 +149,19 @@ class CudaStream final : public StreamBackend {
     QUAD_CUDA(cudaStreamWaitEvent(stream_, static_cast<CudaEvent*>(event.backend())->get(), 0));
   }
   void wait(Flag const& flag, std::uint32_t value) override {
-    void* const word = static_cast<CudaFlag*>(flag.backend())->device_word();
-    CUresult const status =
-        wait_value_(stream_, reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WAIT_VALUE_GEQ);
-    // Driver and runtime number their errors alike.
-    if (status != CUDA_SUCCESS) fail_cuda(static_cast<cudaError_t>(status), "cuStreamWaitValue32");
+    wait(static_cast<std::uint32_t const*>(static_cast<CudaFlag*>(flag.backend())->device_word()),
+         value);
+  }
+  void wait(std::uint32_t const* word, std::uint32_t value) override {
+    check_driver(
+        words_.wait(stream_, reinterpret_cast<CUdeviceptr>(word), value, CU_STREAM_WAIT_VALUE_GEQ),
+        "cuStreamWaitValue32");
+  }
+  void set(std::uint32_t* word, std::uint32_t value) override {
+    // Behind a barrier, which is the default: earlier copies are seen by whoever sees the word.
+    check_driver(words_.set(stream_, reinterpret_cast<CUdeviceptr>(word), value,
+                            CU_STREAM_WRITE_VALUE_DEFAULT),
+                 "cuStreamWriteValue32");
   }
   void run(std::function<void()> task) override {
     auto owned = std::make_unique<std::function<void()>>(std::move(task));
@@ -155,7 +178,7 @@ class CudaStream final : public StreamBackend {
 
  private:
   Device& device_;
-  PFN_cuStreamWaitValue32_v11070 wait_value_;
+  StreamWords const& words_;
   cudaStream_t stream_ = nullptr;
   std::shared_ptr<void> execution_;
 };
@@ -189,7 +212,6 @@ class CudaDevice final : public Device {
     QUAD_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     normal_ = least;
     high_ = greatest;
-    wait_value_ = stream_wait_value();
     // Memory given back to the pool stays there; else every allocation would ask the driver anew.
     cudaMemPool_t pool = nullptr;
     std::uint64_t keep = UINT64_MAX;
@@ -212,7 +234,7 @@ class CudaDevice final : public Device {
 
   std::unique_ptr<StreamBackend> make_stream(Priority priority, std::string const&) override {
     return std::make_unique<CudaStream>(*this, priority == Priority::high ? high_ : normal_,
-                                        wait_value_);
+                                        words_);
   }
   std::unique_ptr<EventBackend> make_event() override { return std::make_unique<CudaEvent>(); }
   std::unique_ptr<FlagBackend> make_flag() override { return std::make_unique<CudaFlag>(); }
@@ -225,6 +247,29 @@ class CudaDevice final : public Device {
     return memory;
   }
   void release(void* memory) noexcept override { ignore(cudaFree(memory)); }
+  void* allocate_shared(std::size_t bytes) override { return allocate(bytes); }
+  void release_shared(void* memory) noexcept override { release(memory); }
+  std::string handle_of(void* shared) override {
+    // Every allocation of cudaMalloc() may be opened, from its start.
+    cudaIpcMemHandle_t handle{};
+    QUAD_CUDA(cudaIpcGetMemHandle(&handle, shared));
+    return {std::begin(handle.reserved), std::end(handle.reserved)};
+  }
+  core::Parsed<void*> open_shared(std::string const& handle) override {
+    cudaIpcMemHandle_t packed{};
+    if (handle.size() != sizeof packed.reserved) {
+      return core::Parsed<void*>::error("no handle of GPU memory");
+    }
+    std::ranges::copy(handle, std::begin(packed.reserved));
+    void* memory = nullptr;
+    cudaError_t const status =
+        cudaIpcOpenMemHandle(&memory, packed, cudaIpcMemLazyEnablePeerAccess);
+    if (status == cudaSuccess) return memory;
+    ignore(cudaGetLastError());
+    return core::Parsed<void*>::error(fmt::format(
+        "cudaIpcOpenMemHandle: {} ({})", cudaGetErrorName(status), cudaGetErrorString(status)));
+  }
+  void close_shared(void* memory) noexcept override { ignore(cudaIpcCloseMemHandle(memory)); }
   void* allocate_pinned(std::size_t bytes) override {
     void* memory = nullptr;
     cudaError_t const status = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
@@ -256,7 +301,7 @@ class CudaDevice final : public Device {
     ignore(cudaFreeAsync(memory, static_cast<CudaStream*>(stream.backend())->get()));
   }
   std::unique_ptr<StreamBackend> make_default_stream() override {
-    return std::make_unique<CudaStream>(*this, wait_value_);
+    return std::make_unique<CudaStream>(*this, words_);
   }
 
  private:
@@ -272,7 +317,7 @@ class CudaDevice final : public Device {
   Nvml nvml_;
   int normal_ = 0;
   int high_ = 0;
-  PFN_cuStreamWaitValue32_v11070 wait_value_ = nullptr;
+  StreamWords words_;
 };
 
 }  // namespace

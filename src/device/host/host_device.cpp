@@ -3,6 +3,7 @@
 #include "core/units.hpp"
 #include "device/host/host_stream.hpp"
 #include "device/host/memory.hpp"
+#include "device/host/shared_memory.hpp"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -56,46 +57,87 @@ class HostDevice final : public Device {
   std::unique_ptr<FlagBackend> make_flag() override { return std::make_unique<HostFlag>(); }
 
   void* allocate(std::size_t bytes) override {
-    // Linux promises more memory than it has and kills the process that uses it: check before.
-    std::size_t const free = free_memory();
+    require_free(bytes);
     // Fewer page faults: the first touch of a large buffer is several times faster.
     std::size_t const alignment = bytes >= kHugePage ? kHugePage : kAlignment;
-    void* memory = nullptr;
-    if (bytes <= free) {
-      memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    }
-    if (memory == nullptr) {
-      core::fail(fmt::format("host memory: asked {}, {} are free; lower the size of the case, or "
-                             "start fewer ranks per node",
-                             core::format_bytes(static_cast<double>(bytes)),
-                             core::format_bytes(static_cast<double>(free))),
-                 core::Exit::environment);
-    }
+    void* const memory =
+        std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    if (memory == nullptr) fail_memory(bytes, free_memory());
     if (alignment == kHugePage) madvise(memory, bytes, MADV_HUGEPAGE);
-    std::lock_guard const lock{mutex_};
-    sizes_.emplace(memory, bytes);
-    allocated_ += bytes;
+    count(memory, bytes);
     return memory;
   }
   void release(void* memory) noexcept override {
     if (memory == nullptr) return;
-    {
-      std::lock_guard const lock{mutex_};
-      auto const found = sizes_.find(memory);
-      if (found != sizes_.end()) {
-        allocated_ -= found->second;
-        sizes_.erase(found);
-      }
-    }
+    discount(memory);
     std::free(memory);
+  }
+  void* allocate_shared(std::size_t bytes) override {
+    require_free(bytes);
+    auto file = std::make_shared<SharedFile>(bytes);
+    void* const memory = file->data();
+    count(memory, bytes);
+    std::lock_guard const lock{mutex_};
+    shared_.emplace(memory, std::move(file));
+    return memory;
+  }
+  void release_shared(void* memory) noexcept override {
+    if (memory == nullptr) return;
+    discount(memory);
+    std::lock_guard const lock{mutex_};
+    shared_.erase(memory);
+  }
+  std::string handle_of(void* shared) override {
+    std::lock_guard const lock{mutex_};
+    return shared_.at(shared)->handle();
+  }
+  core::Parsed<void*> open_shared(std::string const& handle) override {
+    core::Parsed<std::shared_ptr<SharedFile>> const file = SharedFile::open(handle);
+    if (!file) return core::Parsed<void*>::error(file.why());
+    void* const memory = (*file)->data();
+    std::lock_guard const lock{mutex_};
+    shared_.emplace(memory, *file);
+    return memory;
+  }
+  void close_shared(void* memory) noexcept override {
+    if (memory == nullptr) return;
+    std::lock_guard const lock{mutex_};
+    shared_.erase(memory);
   }
   void* allocate_pinned(std::size_t bytes) override { return allocate(bytes); }
   void release_pinned(void* memory) noexcept override { release(memory); }
 
  private:
+  /// Linux promises more memory than it has and kills the process that uses it: check before.
+  void require_free(std::size_t bytes) const {
+    std::size_t const free = free_memory();
+    if (bytes > free) fail_memory(bytes, free);
+  }
+  [[noreturn]] static void fail_memory(std::size_t bytes, std::size_t free) {
+    core::fail(
+        fmt::format("host memory: asked {}, {} are free; lower the size of the case, or start "
+                    "fewer ranks per node",
+                    core::format_bytes(static_cast<double>(bytes)),
+                    core::format_bytes(static_cast<double>(free))),
+        core::Exit::environment);
+  }
+  void count(void* memory, std::size_t bytes) {
+    std::lock_guard const lock{mutex_};
+    sizes_.emplace(memory, bytes);
+    allocated_ += bytes;
+  }
+  void discount(void* memory) noexcept {
+    std::lock_guard const lock{mutex_};
+    auto const found = sizes_.find(memory);
+    if (found == sizes_.end()) return;
+    allocated_ -= found->second;
+    sizes_.erase(found);
+  }
+
   Facts facts_;
   mutable std::mutex mutex_;
   std::unordered_map<void*, std::size_t> sizes_;
+  std::unordered_map<void*, std::shared_ptr<SharedFile>> shared_;  ///< own and opened
   std::size_t allocated_ = 0;
 };
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/host/host_stream.hpp"
 
+#include "device/host/shared_memory.hpp"
+
 #include <pthread.h>
 
 #include <cstring>
@@ -96,6 +98,14 @@ void HostStream::wait(Flag const& flag, std::uint32_t value) {
       word->wait(now, std::memory_order_acquire);
     }
   });
+}
+
+void HostStream::wait(std::uint32_t const* word, std::uint32_t value) {
+  push([=] { wait_for_word(word, value); });
+}
+
+void HostStream::set(std::uint32_t* word, std::uint32_t value) {
+  push([=] { set_word(word, value); });
 }
 
 void HostStream::run(std::function<void()> task) { push(std::move(task)); }

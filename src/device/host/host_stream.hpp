@@ -79,6 +79,8 @@ class HostStream final : public StreamBackend {
   void record(Event& event) override;
   void wait(Event const& event) override;
   void wait(Flag const& flag, std::uint32_t value) override;
+  void wait(std::uint32_t const* word, std::uint32_t value) override;
+  void set(std::uint32_t* word, std::uint32_t value) override;
   void run(std::function<void()> task) override;
   void synchronize() override;
 
