@@ -28,6 +28,7 @@ std::vector<std::string_view> names_of(Predicate has) {
 QUAD_TABLE(TransportEntry const, kTable,
   nccl_transport,
   nccl_plain_transport,
+  ipc_transport,
   mpi_transport,
   mpi_blocking_transport,
   reference_transport
@@ -46,13 +47,7 @@ std::vector<std::string_view> selectable_transports() {
 
 std::unique_ptr<Transport> make_transport(std::string_view name, World const& world,
                                           TransportOptions const& options) {
-  auto const found = std::ranges::find(transports(), name,
-                                       [](TransportEntry const* entry) { return entry->name; });
-  if (found == transports().end()) {
-    core::fail(fmt::format("transport \"{}\" is unknown; `list transports` shows all", name),
-               core::Exit::bad_config);
-  }
-  TransportEntry const& entry = **found;
+  TransportEntry const& entry = world.transport_entry(name);
   device::Kind const kind = world.device().kind();
   if (!entry.moves(kind)) {
     auto const others = names_of(

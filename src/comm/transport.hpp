@@ -18,7 +18,7 @@ namespace quadrille::comm {
 struct TransportOptions {
   std::size_t chunk_bytes = 256UL << 20;  ///< largest single message
   double throttle = 0;                    ///< bytes/s of the modelled link; 0: none
-  bool always_stage = false;  ///< stage even where MPI reaches device memory, as tests do
+  bool always_stage = false;  ///< stage even where device memory can be reached, as tests do
 };
 
 /// A way to move data between ranks. Outlives its channels.
@@ -36,12 +36,16 @@ class World;
 struct TransportEntry {
   std::string_view name;
   std::string_view summary;
-  bool is_selectable = false;  ///< a case may ask for it: transport = "name"
-  bool moves_host = false;     ///< memory of host devices
-  bool moves_gpu = false;      ///< memory of GPUs
-  bool models_link = false;    ///< knows TransportOptions::throttle
-  bool drops_nan = false;      ///< against Channel's rule, in minimum and maximum
-  int preference = 0;          ///< "auto" takes the highest of those that can serve the world
+  bool is_selectable = false;    ///< a case may ask for it: transport = "name"
+  bool moves_host = false;       ///< memory of host devices
+  bool moves_gpu = false;        ///< memory of GPUs
+  bool models_link = false;      ///< knows TransportOptions::throttle
+  bool drops_nan = false;        ///< against Channel's rule, in minimum and maximum
+  std::size_t device_bytes = 0;  ///< of a GPU's memory that a channel takes at most
+  int preference = 0;            ///< "auto" takes the highest of those that can serve the world
+  /// What keeps it from serving these ranks, found by trying: the same text on all, empty where it
+  /// works. Collective; World::open() calls it once.
+  std::string (*trial)(World const& world) = nullptr;
   /// Why it cannot serve the ranks of this world, or, without a world, why it cannot exist in this
   /// process; empty where it can.
   std::string (*unavailable_reason)(World const* world) = [](World const*) {

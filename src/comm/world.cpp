@@ -321,30 +321,46 @@ void World::open(core::RunSettings const& settings) {
   for (std::string const& text : group_.all_gather(pack(mine))) placements_.push_back(unpack(text));
   compute_ = device::Stream{*device_, "compute"};
   communicate_ = device::Stream{*device_, "communicate", device::Priority::high};
+  for (TransportEntry const* entry : transports()) {
+    if (entry->trial == nullptr || !entry->moves(device_->kind())) continue;
+    trial_problems_[entry] = entry->trial(*this);
+  }
 }
 
-std::string_view World::automatic_transport() const {
-  TransportEntry const* best = nullptr;
+std::string World::trial_problem(TransportEntry const& entry) const {
+  auto const found = trial_problems_.find(&entry);
+  return found == trial_problems_.end() ? "" : found->second;
+}
+
+TransportEntry const& World::transport_entry(std::string_view name) const {
+  TransportEntry const* found = nullptr;
   for (TransportEntry const* entry : transports()) {
-    if (!entry->serves(*this)) continue;
-    if (best == nullptr || entry->preference > best->preference) best = entry;
+    if (entry->name == name) return *entry;
+    if (name != "auto" || !entry->serves(*this)) continue;
+    if (found == nullptr || entry->preference > found->preference) found = entry;
   }
-  QUAD_REQUIRE(best != nullptr, "transport \"auto\": no transport serves these ranks");
-  return best->name;
+  if (found == nullptr) {
+    core::fail(name == "auto"
+                   ? "transport \"auto\": no transport serves these ranks"
+                   : fmt::format("transport \"{}\" is unknown; `list transports` shows all", name),
+               core::Exit::bad_config);
+  }
+  return *found;
 }
 
 Transport& World::transport(std::string_view name, double throttle) {
-  if (name == "auto") name = automatic_transport();
+  TransportEntry const& entry = transport_entry(name);
   for (Connected const& known : transports_) {
-    bool const is_same = known.name == name && known.throttle == throttle && known.fault == fault_;
+    bool const is_same =
+        known.entry == &entry && known.throttle == throttle && known.fault == fault_;
     if (is_same) return *known.transport;
   }
   TransportOptions const options{static_cast<std::size_t>(settings_.chunk_bytes), throttle};
-  std::unique_ptr<Transport> made = make_transport(name, *this, options);
+  std::unique_ptr<Transport> made = make_transport(entry.name, *this, options);
   if (fault_ != MessageFault::none) {
     made = make_faulty(std::move(made), fault_, *device_, options.chunk_bytes);
   }
-  transports_.push_back({std::string{name}, throttle, fault_, std::move(made)});
+  transports_.push_back({&entry, throttle, fault_, std::move(made)});
   return *transports_.back().transport;
 }
 

@@ -11,6 +11,7 @@
 #include "device/kokkos_runtime.hpp"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,13 +62,16 @@ class World {
   device::StreamView stream() const { return compute_.view(); }
   /// The stream that packs and starts exchanges; high priority.
   device::StreamView comm_stream() const { return communicate_.view(); }
-  /// One of transports(); "auto" is automatic_transport(). With a throttle (bytes/s) all its
+  /// That of transport_entry(). With a throttle (bytes/s) all its
   /// messages share one modelled link per rank. Made at first use; collective.
   Transport& transport(std::string_view name, double throttle = 0);
   /// From now on transport() gives transports with this fault. The same on every rank.
   void inject(MessageFault fault) { fault_ = fault; }
-  /// The preferred of those that a case may select and that can serve these ranks.
-  std::string_view automatic_transport() const;
+  /// That of the name; of "auto", the preferred of those that a case may select and that can serve these
+  /// ranks. Ends the job where there is none.
+  TransportEntry const& transport_entry(std::string_view name) const;
+  /// What a transport's trial() found on these ranks.
+  std::string trial_problem(TransportEntry const& entry) const;
   /// Every rank's, in rank order.
   std::vector<Placement> const& placements() const { return placements_; }
   Placement const& placement() const { return placements_[static_cast<std::size_t>(rank())]; }
@@ -95,13 +99,14 @@ class World {
   device::Stream compute_;
   device::Stream communicate_;
   struct Connected {
-    std::string name;
+    TransportEntry const* entry = nullptr;
     double throttle = 0;
     MessageFault fault = MessageFault::none;
     std::unique_ptr<Transport> transport;
   };
   MessageFault fault_ = MessageFault::none;
   std::vector<Connected> transports_;
+  std::map<TransportEntry const*, std::string> trial_problems_;
   std::vector<Placement> placements_;
 };
 

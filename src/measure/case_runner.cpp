@@ -170,9 +170,7 @@ class CaseRun {
       record.source = choice.info->source;
       bool const is_ceiling = choice.info->role == Role::ceiling;
       bool const communicates = traits.communicates && !is_ceiling;
-      record.transport = !communicates               ? "none"
-                         : case_.transport == "auto" ? world_.automatic_transport()
-                                                     : case_.transport;
+      record.transport = communicates ? world_.transport_entry(case_.transport).name : "none";
       if (case_.grid.rows > 0) record.grid = fmt::format("{}x{}", case_.grid.rows, case_.grid.cols);
       record.device = world_.device().facts().name;
       record.size.assign(case_.size.value.begin(), case_.size.value.begin() + case_.size.count);

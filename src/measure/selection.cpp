@@ -193,7 +193,14 @@ Memory overhead_of(core::Case const& spec, WorkloadEntry const& entry, comm::Wor
   Memory memory{0, 64 * kMiB};  // HDF5, BLAS, MPI, the journal
   if (spec.check != core::Check::off) memory.host += 64 * kMiB;
   if (spec.save) memory.host += 2 * static_cast<double>(kSaveBytes);
-  if (entry.schema.keys.transport && world.size() > 1) memory.host += 32 * kMiB;
+  if (entry.schema.keys.transport && world.size() > 1) {
+    memory.host += 32 * kMiB;
+    comm::TransportEntry const& transport = world.transport_entry(spec.transport);
+    // Workloads on grids have a channel along rows and one along columns.
+    if (world.device().kind() == device::Kind::cuda) {
+      memory.device += 2 * static_cast<double>(transport.device_bytes);
+    }
+  }
   // Samples, in numbers and as text, on the rank that writes them. They come one by one: a run of
   // more is there to be stopped.
   double const repetitions = std::min(1e5, static_cast<double>(spec.repetitions));

@@ -11,16 +11,13 @@ struct Row : kernels::VariantInfo {
 
 constexpr kernels::TypeList kTypes{core::DataType::f64, core::DataType::f32, core::DataType::i32};
 
-constexpr Row kTransport{
-    {.name = "transport",
-     .where = kernels::Where::any,
-     .types = kTypes,
-     .preference = 10,
-     .source = "own",
-     .summary =
-         "the case's transport: NCCL, or chunks through pinned staging, driven by a progress "
-         "thread"},
-    ""};
+constexpr Row kTransport{{.name = "transport",
+                          .where = kernels::Where::any,
+                          .types = kTypes,
+                          .preference = 10,
+                          .source = "own",
+                          .summary = "the case's transport"},
+                         ""};
 constexpr Row kVendor{{.name = "vendor",
                        .role = kernels::Role::vendor,
                        .where = kernels::Where::host,

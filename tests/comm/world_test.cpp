@@ -65,10 +65,10 @@ TEST(World, TransportsAreMadeOnceAndKnownByName) {
 TEST(World, AutomaticIsAPreferredTransport) {
   Transport& transport = world().transport("auto");
 
-  EXPECT_EQ(&transport, &world().transport(world().automatic_transport()));
+  EXPECT_EQ(&transport, &world().transport(world().transport_entry("auto").name));
   // Of the selectable ones this alone moves memory of the host.
   if (world().device().kind() == device::Kind::host) {
-    EXPECT_EQ(world().automatic_transport(), "mpi");
+    EXPECT_EQ(world().transport_entry("auto").name, "mpi");
   }
 }
 

@@ -4,7 +4,8 @@
 
 phase_fault_test.py few|all PHASE_FAULT_PROGRAM LAUNCHER...
 
-"few" tries each phase and each fault once on 2 ranks, "all" every pair on 2 and 4. Prints a table.
+"few" tries each phase and each fault once on 2 ranks, "all" every pair on 2 and 4; those in which ranks wait for each
+other's messages by both transports. Prints a table.
 """
 import itertools
 import os
@@ -46,7 +47,7 @@ PATIENCE = 1
 AT_ONCE = 4
 
 
-def fault_in(program, launcher, folder, phase, fault, ranks):
+def fault_in(program, launcher, folder, phase, fault, ranks, transport):
     key, _ = PHASES[phase]
     code, words = FAULTS[fault]
     if phase == "start" and fault == "throws":
@@ -54,8 +55,8 @@ def fault_in(program, launcher, folder, phase, fault, ranks):
     output = pathlib.Path(tempfile.mkdtemp(dir=folder))
     begin = time.monotonic()
     command = [*launcher, "-n", str(ranks), program, phase, fault, folder / "input.toml", f"run.output={output}",
-               f"run.timeout.{key}={LIMIT}s", f"run.timeout.patience={PATIENCE}s"]
-    where = f"{fault} in '{phase}' on {ranks} ranks"
+               f"run.timeout.{key}={LIMIT}s", f"run.timeout.patience={PATIENCE}s", f"run.transport={transport}"]
+    where = f"{fault} in '{phase}' on {ranks} ranks by {transport}"
     try:
         process = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=100,
                                  env={**os.environ, "TMPDIR": str(output)})
@@ -70,7 +71,7 @@ def fault_in(program, launcher, folder, phase, fault, ranks):
     check(fault != "throws" or f"{phase}':" in lines[0], f"{where}: another phase in {lines}", process)
     limit = (LIMIT + PATIENCE) * (words == "no end after")
     check(seconds < limit + 10, f"{where}: ended after {seconds:.1f} s", process)
-    return f"{phase:24}{fault:10}{ranks:5}{process.returncode:6}{seconds:7.1f} s"
+    return f"{phase:24}{fault:10}{ranks:5} {transport:9}{process.returncode:6}{seconds:7.1f} s"
 
 
 def main():
@@ -82,6 +83,8 @@ def main():
         # At the start the limit must hold that the command line gives, for the file is not read yet.
         by_phase = {**dict(zip(PHASES, itertools.cycle(FAULTS))), "start": "stopped"}
         tries = [(phase, fault if (phase, fault) in pairs else "stopped", 2) for phase, fault in by_phase.items()]
+    tries = [(*one, transport) for one in tries for transport in ("mpi", "ipc")
+             if transport == "mpi" or PHASES[one[0]][1]]
     with tempfile.TemporaryDirectory(prefix="quadrille-test-") as name:
         folder = pathlib.Path(name)
         (folder / "input.toml").write_text(INPUT)
@@ -94,7 +97,7 @@ def main():
 
         with ThreadPoolExecutor(AT_ONCE) as pool:
             lines = [line for line in pool.map(judge, tries) if line]
-    print(f"{'phase':24}{'fault':10}{'ranks':>5}{'code':>6}{'took':>9}", *lines, sep="\n")
+    print(f"{'phase':24}{'fault':10}{'ranks':>5} {'transport':9}{'code':>6}{'took':>9}", *lines, sep="\n")
     check(not any("WRONG" in line for line in lines), "not all ended as they must")
 
 
