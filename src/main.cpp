@@ -83,6 +83,10 @@ int main(int argc, char** argv) {
       [&run](std::string const& map) { run.sets.emplace_back("run.device_map=" + map); },
       "GPU of each local rank, such as 0,2,4,6: index, UUID or PCI address");
   run_app->add_option_function<std::string>(
+      "--fake-nodes",
+      [&run](std::string const& parts) { run.sets.emplace_back("run.fake_nodes=" + parts); },
+      "Count each node as so many, to try what joins nodes on one");
+  run_app->add_option_function<std::string>(
       "--duration",
       [&run](std::string const& time) { run.sets.emplace_back("run.duration=" + time); },
       "Burn-in: repeat all cases until so much time is over, such as 1h");

@@ -29,6 +29,7 @@ QUAD_TABLE(TransportEntry const, kTable,
   nccl_transport,
   nccl_plain_transport,
   ipc_transport,
+  hybrid_transport,
   mpi_transport,
   mpi_blocking_transport,
   reference_transport
@@ -69,7 +70,7 @@ std::unique_ptr<Transport> make_transport(std::string_view name, World const& wo
                core::Exit::environment);
   }
   QUAD_REQUIRE(options.chunk_bytes >= 64, "transport: chunk_bytes must be at least 64");
-  return entry.make(world.device(), options);
+  return entry.make(world, options);
 }
 
 }  // namespace quadrille::comm

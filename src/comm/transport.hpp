@@ -52,8 +52,7 @@ struct TransportEntry {
     return std::string{};
   };
   /// Called by make_transport() alone, which checks first. Collective. Null where it is not built.
-  std::unique_ptr<Transport> (*make)(device::Device& device,
-                                     TransportOptions const& options) = nullptr;
+  std::unique_ptr<Transport> (*make)(World const& world, TransportOptions const& options) = nullptr;
 
   bool moves(device::Kind kind) const {
     return kind == device::Kind::host ? moves_host : moves_gpu;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/mpi_handle.hpp"
 #include "comm/transport.hpp"
+#include "comm/world.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -338,8 +339,8 @@ class DirectTransport final : public Transport {
 };
 
 template <class ChannelType>
-std::unique_ptr<Transport> make(device::Device& device, TransportOptions const& options) {
-  return std::make_unique<DirectTransport<ChannelType>>(device, options);
+std::unique_ptr<Transport> make(World const& world, TransportOptions const& options) {
+  return std::make_unique<DirectTransport<ChannelType>>(world.device(), options);
 }
 
 }  // namespace

@@ -367,16 +367,12 @@ class IpcTransport final : public Transport {
   bool always_stage_;
 };
 
-/// Every rank reads a number of its own from every other's shared memory, and sets a word there.
+/// Every rank of a node reads a number of its own from every other's shared memory, and sets a word there.
 std::string tried(World const& world) {
-  if (world.nodes() > 1) {
-    return fmt::format("ranks on {} nodes; it joins those of one", world.nodes());
-  }
-  if (world.size() == 1) return {};
   device::Device& device = world.device();
   device::StreamView const stream = world.stream();
-  Group const& group = world.group();
-  auto const ranks = index(world.size());
+  Group const& group = world.neighbours();
+  auto const ranks = index(group.size());
   constexpr std::size_t kLine = 128;
   device::SharedMemory const own{device, kLine * (ranks + 1), stream};
   auto const secret = static_cast<std::uint64_t>(
@@ -388,11 +384,11 @@ std::string tried(World const& world) {
 
   std::string why;
   std::vector<device::PeerMemory> peers;
-  for (int r = 0; r < world.size(); ++r) {
-    if (r == world.rank()) continue;
+  for (int r = 0; r < group.size(); ++r) {
+    if (r == group.rank()) continue;
     core::Parsed<void*> const opened = device.open_shared(handles[index(r)]);
     if (!opened) {
-      why = fmt::format("memory of rank {} for rank {}: {}", r, world.rank(), opened.why());
+      why = fmt::format("memory of local rank {} for rank {}: {}", r, world.rank(), opened.why());
       continue;
     }
     peers.emplace_back(device, *opened);
@@ -400,31 +396,35 @@ std::string tried(World const& world) {
     stream.copy(&found, peers.back().data(), sizeof found);
     stream.synchronize();
     if (std::to_string(found) != secrets[index(r)]) {
-      why = fmt::format("rank {} does not see the memory of rank {}", world.rank(), r);
+      why = fmt::format("rank {} does not see the memory of local rank {}", world.rank(), r);
       continue;
     }
-    device::SharedWord{peers.back().data() + kLine * (index(world.rank()) + 1)}.set_on(stream, 1);
+    device::SharedWord{peers.back().data() + kLine * (index(group.rank()) + 1)}.set_on(stream, 1);
   }
   stream.synchronize();
   group.barrier();
-  for (int r = 0; r < world.size() && why.empty(); ++r) {
+  for (int r = 0; r < group.size() && why.empty(); ++r) {
     std::uint32_t word = 0;
     stream.copy(&word, own.data() + kLine * (index(r) + 1), sizeof word);
     stream.synchronize();
-    if (r != world.rank() && word != 1) {
-      why = fmt::format("what rank {} writes does not reach rank {}", r, world.rank());
+    if (r != group.rank() && word != 1) {
+      why = fmt::format("what local rank {} writes does not reach rank {}", r, world.rank());
     }
   }
-  int const first = group.agree(!why.empty());
   peers.clear();
-  group.barrier();
+  // Own memory ends when all have closed it.
+  int const first = world.group().agree(!why.empty());
   if (first < 0) return {};
-  group.broadcast(why, first);
+  world.group().broadcast(why, first);
   return why;
 }
 
 std::string unavailable_reason(World const* world) {
-  return world == nullptr ? "" : world->trial_problem(ipc_transport);
+  if (world == nullptr) return {};
+  if (world->nodes() > 1) {
+    return fmt::format("ranks are on {} nodes; take hybrid", world->nodes());
+  }
+  return world->trial_problem(ipc_transport);
 }
 
 }  // namespace
@@ -439,8 +439,9 @@ extern constinit TransportEntry const ipc_transport{
     .device_bytes = kGpuBytes,
     .trial = tried,
     .unavailable_reason = unavailable_reason,
-    .make = [](device::Device& device, TransportOptions const& options)
-        -> std::unique_ptr<Transport> { return std::make_unique<IpcTransport>(device, options); },
+    .make = [](World const& world, TransportOptions const& options) -> std::unique_ptr<Transport> {
+      return std::make_unique<IpcTransport>(world.device(), options);
+    },
 };
 
 }  // namespace quadrille::comm

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/mpi_handle.hpp"
 #include "comm/transport.hpp"
+#include "comm/world.hpp"
 
 #include <sys/prctl.h>
 
@@ -622,8 +623,9 @@ extern constinit TransportEntry const mpi_transport{
     .moves_gpu = true,
     .models_link = true,
     .preference = 1,
-    .make = [](device::Device& device, TransportOptions const& options)
-        -> std::unique_ptr<Transport> { return std::make_unique<MpiTransport>(device, options); },
+    .make = [](World const& world, TransportOptions const& options) -> std::unique_ptr<Transport> {
+      return std::make_unique<MpiTransport>(world.device(), options);
+    },
 };
 
 }  // namespace quadrille::comm

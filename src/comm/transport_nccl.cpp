@@ -396,8 +396,8 @@ std::string unavailable_reason(World const* world) {
 }
 
 template <Calls kCalls>
-std::unique_ptr<Transport> make(device::Device& device, TransportOptions const& options) {
-  return std::make_unique<NcclTransport>(device, options, kCalls);
+std::unique_ptr<Transport> make(World const& world, TransportOptions const& options) {
+  return std::make_unique<NcclTransport>(world.device(), options, kCalls);
 }
 
 #else

@@ -301,10 +301,12 @@ void World::open(core::RunSettings const& settings) {
   if (!problem.empty()) core::fail(problem, core::Exit::environment);
   Group const& node = mpi_->node;
   int const threads = choose_threads(node);
+  split_nodes(settings.fake_nodes);
 
   Placement mine;
   mine.rank = rank();
   mine.node = host_name();
+  if (settings.fake_nodes > 1) mine.node += fmt::format(" (fake {})", node_ % settings.fake_nodes);
   mine.local_rank = node.rank();
   mine.local_size = node.size();
   mine.cpus = list_cpus(affinity());
@@ -325,6 +327,27 @@ void World::open(core::RunSettings const& settings) {
     if (entry->trial == nullptr || !entry->moves(device_->kind())) continue;
     trial_problems_[entry] = entry->trial(*this);
   }
+}
+
+void World::split_nodes(std::int64_t parts) {
+  Group const& node = mpi_->node;
+  std::int64_t const fewest = -group_.max(std::int64_t{-node.size()});
+  if (parts > fewest) {
+    core::fail(
+        fmt::format("run.fake_nodes = {}: there are nodes with {} rank{}; give no more parts",
+                    parts, fewest, fewest == 1 ? "" : "s"),
+        core::Exit::bad_config);
+  }
+  auto const part = static_cast<int>(node.rank() * parts / node.size());
+  neighbours_ = node.split(part, node.rank());
+  nodes_ = static_cast<int>(group_.sum(std::int64_t{neighbours_.rank() == 0}));
+  // The first rank's, of which there is one in each.
+  std::string first = std::to_string(rank());
+  neighbours_.broadcast(first);
+  std::vector<std::string> const all = group_.all_gather(first);
+  std::set<int> numbers;
+  for (std::string const& one : all) numbers.insert(std::stoi(one));
+  node_ = static_cast<int>(std::distance(numbers.begin(), numbers.find(std::stoi(first))));
 }
 
 std::string World::trial_problem(TransportEntry const& entry) const {

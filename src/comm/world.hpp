@@ -44,6 +44,11 @@ class World {
   int size() const { return group_.size(); }
   Group const& group() const { return group_; }
   int nodes() const { return nodes_; }
+  /// The ranks of this node; with settings.fake_nodes those of one part of it, which then counts as a
+  /// node for all but the choice of devices. From open() on.
+  Group const& neighbours() const { return neighbours_; }
+  /// A number of this node.
+  int node() const { return node_; }
   LauncherFacts const& launcher() const { return launcher_; }
 
   /// Why this rank is alone although its launcher started more; empty where it is not. Not
@@ -88,10 +93,15 @@ class World {
 
  private:
   struct Mpi;
+  /// Collective.
+  void split_nodes(std::int64_t parts);
+
   LauncherFacts launcher_;
   std::unique_ptr<Mpi> mpi_;
   Group group_;
   int nodes_ = 1;
+  Group neighbours_;
+  int node_ = 0;
   core::RunSettings settings_;
   std::optional<int> gpu_;  ///< its index, of those visible to this rank; none: the host device
   std::unique_ptr<device::KokkosRuntime> kokkos_;

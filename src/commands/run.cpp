@@ -123,6 +123,11 @@ measure::RunInfo describe_run(comm::World const& world, core::Config const& conf
     info.events.push_back(
         fmt::format("--inject-fault {}: results were damaged on purpose", core::to_text(fault)));
   }
+  if (config.run.fake_nodes > 1) {
+    info.events.push_back(
+        fmt::format("fake_nodes = {}: messages between parts of a node went as between nodes",
+                    config.run.fake_nodes));
+  }
   for (core::Case const& spec : config.cases) {
     if (spec.throttle <= 0) continue;
     info.events.push_back(fmt::format("{}: modelled link, all messages of a rank leave at {}",

@@ -147,6 +147,7 @@ struct RunSettings {
   bool allow_shared_gpu = false;
   /// Index, UUID or PCI address of the GPU that each local rank drives; empty: that of its index.
   std::vector<std::string> device_map;
+  std::int64_t fake_nodes = 1;  ///< parts that each node counts as, in place of one
   Tuned tuned = Tuned::automatic;
   double duration_s = 0;  ///< all cases again and again until so many seconds are over; 0: once
   bool operator==(RunSettings const&) const = default;

@@ -514,6 +514,11 @@ std::vector<Option> run_options() {
       of_run(options::flag("allow_shared_gpu", at(&RunSettings::allow_shared_gpu),
                            "let several ranks drive one GPU")),
       of_run(device_map_option()),
+      of_run(options::count(
+          "fake_nodes", at(&RunSettings::fake_nodes),
+          "split the ranks of each node into so many parts and count each as a node, to try "
+          "what joins nodes on one",
+          {.least = 1})),
       of_run(
           options::choice("tuned", at(&RunSettings::tuned),
                           "whether `best` and tunable variants take what `quadrille tune` found")),

@@ -35,7 +35,7 @@ def main():
     asked = run("ipc")
     check(asked.returncode == 3, "what cannot be is asked for by name: exit 3", asked)
     lines = [line for line in asked.stderr.splitlines() if line.startswith("FATAL")]
-    check(len(lines) == 1 and 'transport "ipc" is unavailable: rank 0 does not see the memory of rank 1' in lines[0],
+    check(len(lines) == 1 and 'transport "ipc" is unavailable: rank 0 does not see the memory of local rank 1' in lines[0],
           f"one line says why: {lines}", asked)
     chosen = run("auto")
     check(chosen.returncode == 0 and "RESULT PASS" in chosen.stdout, "others are there", chosen)

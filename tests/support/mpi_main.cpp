@@ -54,6 +54,9 @@ int main(int argc, char** argv) {
   }
   char const* const chunk_bytes = std::getenv("QUADRILLE_TEST_CHUNK_BYTES");
   settings.chunk_bytes = chunk_bytes != nullptr ? std::atoll(chunk_bytes) : 1LL << 20;
+  if (char const* const parts = std::getenv("QUADRILLE_TEST_FAKE_NODES")) {
+    settings.fake_nodes = std::atoi(parts);
+  }
   world.open(settings);
 
   auto& listeners = testing::UnitTest::GetInstance()->listeners();
