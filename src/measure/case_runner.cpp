@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/case_runner.hpp"
 
+#include "comm/link.hpp"
 #include "core/units.hpp"
 #include "device/host/memory.hpp"
 #include "device/kernel_facts.hpp"
@@ -90,6 +91,7 @@ class CaseRun {
   std::vector<Record> run() {
     begin_records();
     if (lines_.empty()) return std::move(records_);
+    if (description_.pairs) links_ = comm::links_between_ranks(world_);
     tell_partial();
     phase("prepare", limits().prepare_s);
     report_progress("prepare", 0);
@@ -397,6 +399,9 @@ class CaseRun {
         record.legs.push_back({std::string{core::to_text(line.legs[l])}, std::move(samples)});
       }
     }
+    if (description_.pairs) {
+      record.pairs = pair_times(*description_.pairs, line.pair_seconds, links_, world_.size());
+    }
     if (record.outcome == Outcome::fail) {
       // Stays one.
     } else if (line.is_over_limit) {
@@ -472,6 +477,7 @@ class CaseRun {
   OutputDigest digest_;
   std::map<kernels::VariantInfo const*, std::vector<std::uint64_t>> digests_;  ///< by repetition
   Sampler sampler_;
+  std::vector<device::Link> links_;  ///< between all ranks, where there is a schedule of pairs
   bool interrupted_ = false;
 };
 

@@ -378,6 +378,17 @@ constexpr Metric kFurther[]{
      "allreduce: 2 (P - 1) / P of the bytes over the time. What each link carries when the work\n"
      "is shared evenly, so that it compares with the link's rate for any number of ranks."},
     {"latency", "s", "memory: the median over the number of steps of a pointer chase."},
+    {"pairs", "s and B/s",
+     "pairs: of each rank to each other one the latency of 8 bytes and the rate of a message, in "
+     "this\ndirection; medians over repetitions of the slower rank's time from a common barrier. "
+     "One way, the\nlatency is half of a round trip, of 20 in a row; both ways at once, the time "
+     "of "
+     "an exchange."},
+    {"link", "name",
+     "What joins the devices of two ranks, by NVML: same GPU, NVLink, PCIe; of hosts the memory of "
+     "a "
+     "\nnode; between nodes the network. The best way that there is: a transport may take "
+     "another."},
     {"write", "B/s",
      "field_io: raw, the bytes over the time of the transfers until they are in the storage; open "
      "to\n"

@@ -28,6 +28,7 @@ QUAD_TABLE(measure::WorkloadEntry const, kWorkloads,
   broadcast,
   alltoall,
   sendrecv,
+  pairs,
   field_io
 );
 // clang-format on

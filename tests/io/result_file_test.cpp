@@ -108,6 +108,13 @@ TEST_F(ResultFile, JsonLineKeepsEveryMember) {
   ASSERT_EQ(r.legs.size(), 4U);
   EXPECT_EQ(r.legs[0].leg, "compute");
   EXPECT_EQ(r.legs[0].seconds, wrote.legs[0].seconds);
+  ASSERT_EQ(r.pairs.size(), 6U);
+  EXPECT_EQ(r.pairs[1].from, 0);
+  EXPECT_EQ(r.pairs[1].to, 2);
+  EXPECT_EQ(r.pairs[1].link, "network");
+  EXPECT_EQ(r.pairs[1].bytes, 1e6);
+  EXPECT_EQ(r.pairs[1].latency_s, wrote.pairs[1].latency_s);
+  EXPECT_EQ(r.pairs[1].transfer_s, wrote.pairs[1].transfer_s);
   EXPECT_EQ(r.check.error, wrote.check.error);
   EXPECT_EQ(r.check.bound, wrote.check.bound);
   EXPECT_EQ(r.check.wrong, wrote.check.wrong);
