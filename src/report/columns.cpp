@@ -134,7 +134,7 @@ constexpr Column kColumns[]{
     // Names of techniques; the few longer ones widen the column.
     {"variant", both, plain<&Record::variant>, {"variant", 22, left}},
     {"backend", both, plain<&Record::backend>},
-    {"transport", both, plain<&Record::transport>},
+    {"transport", both, plain<&Record::transport>, {"transport", 9, left}},
     {.key = "ranks",
      .in = both,
      .value = plain<&Record::ranks>,
@@ -375,8 +375,9 @@ constexpr Column kColumns[]{
 constexpr Metric kFurther[]{
     {"cv", "ratio", "Standard deviation of the repetition times over their mean."},
     {"bus", "B/s",
-     "allreduce: 2 (P - 1) / P of the bytes over the time. What each link carries when the work\n"
-     "is shared evenly, so that it compares with the link's rate for any number of ranks."},
+     "allreduce: 2 (P - 1) / P of the bytes over the time; alltoall: (P - 1) / P. What each link\n"
+     "carries when the work is shared evenly, so that it compares with the link's rate for any "
+     "number\nof ranks."},
     {"latency", "s", "memory: the median over the number of steps of a pointer chase."},
     {"pairs", "s and B/s",
      "pairs: of each rank to each other one the latency of 8 bytes and the rate of a message, in "

@@ -168,6 +168,12 @@ Table main_table(measure::RunResult const& result, Notes& notes) {
   bool const has_local = std::ranges::any_of(
       result.records, [](Record const& r) { return r.share_of_local.has_value(); });
   if (has_local) keys.insert(std::ranges::find(keys, "error"), "share_of_local");
+  // Those of cases that exchange data, where a reader would look for the better one.
+  std::set<std::string> transports;
+  for (Record const& r : result.records) {
+    if (!r.transport.empty() && r.transport != "none") transports.insert(r.transport);
+  }
+  if (transports.size() > 1) keys.insert(keys.begin(), "transport");
   Table table = table_of(result, "", keys, [](Record const&) { return true; });
   table.headings.push_back({"flags", 0, Align::left});
   for (std::size_t i = 0; i < table.rows.size(); ++i) {

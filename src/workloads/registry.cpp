@@ -50,7 +50,7 @@ core::Vocabulary const& vocabulary() {
     return all;
   }();
   static core::Vocabulary const vocabulary = [] {
-    core::Vocabulary all{schemas, {"auto"}};
+    core::Vocabulary all{schemas, {"auto", "all"}};
     for (std::string_view const name : comm::selectable_transports()) {
       all.transports.emplace_back(name);
     }
