@@ -382,7 +382,8 @@ constexpr Metric kFurther[]{
     {"pairs", "s and B/s",
      "pairs: of each rank to each other one the latency of 8 bytes and the rate of a message, in "
      "this\ndirection; medians over repetitions of the slower rank's time from a common barrier. "
-     "One way, the\nlatency is half of a round trip, of 20 in a row; both ways at once, the time "
+     "One way, the\nlatency is half of a round trip, of several in a row; both ways at once, the "
+     "time "
      "of "
      "an exchange."},
     {"link", "name",

@@ -21,14 +21,14 @@ constexpr auto enum_names(AtOnce) {
 struct Parameters {
   Ways ways = Ways::one;
   AtOnce at_once = AtOnce::automatic;
+  // So that the ranks' leaving of the barrier one after the other is little of what is timed.
+  std::int64_t round_trips = 20;
   bool operator==(Parameters const&) const = default;
 };
 
 // One pair at a time takes P (P - 1) rounds, disjoint ones as many as a rank has messages: by
 // default no case has more than 240 rounds up to 120 ranks.
 constexpr int kMostRanksOneByOne = 16;
-// So that the ranks' leaving of the barrier one after the other is little of what is timed.
-constexpr std::int64_t kRoundTrips = 20;
 // Of messages in memory: of what a device allocates, and more than any transport wants.
 constexpr std::size_t kAlignment = 256;
 
@@ -49,13 +49,14 @@ class Pairs final : public Exchange {
   Pairs(core::Case const& spec, int ranks, int rank)
       : Exchange{spec, ranks, rank},
         unit_{static_cast<std::int64_t>(kAlignment / core::size_of(spec.type))},
-        pitch_{(n_ + unit_ - 1) / unit_ * unit_} {
+        pitch_{(n_ + unit_ - 1) / unit_ * unit_},
+        round_trips_{spec.parameters.as<Parameters>().round_trips} {
     auto const& parameters = spec.parameters.as<Parameters>();
     bool const is_one_by_one =
         parameters.at_once == AtOnce::one ||
         (parameters.at_once == AtOnce::automatic && ranks <= kMostRanksOneByOne);
     schedule_.both_ways = parameters.ways == Ways::both;
-    schedule_.small_messages = schedule_.both_ways ? kRoundTrips : 2 * kRoundTrips;
+    schedule_.small_messages = schedule_.both_ways ? round_trips_ : 2 * round_trips_;
     schedule_.large_bytes = bytes();
     schedule_.rounds = measure::pair_rounds(
         ranks, is_one_by_one ? measure::AtOnce::one : measure::AtOnce::disjoint,
@@ -86,7 +87,7 @@ class Pairs final : public Exchange {
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
     comm::Channel& channel = channel_of(variant);
     device::StreamView const stream = world.stream();
-    for (std::int64_t i = 0; i < (is_large_ ? 1 : kRoundTrips); ++i) {
+    for (std::int64_t i = 0; i < (is_large_ ? 1 : round_trips_); ++i) {
       exchange(channel, stream).wait_on(stream);
       if (is_large_ || schedule_.both_ways) continue;
       channel.sendrecv(source(from_, kReply), from_, place(to_, kReply), to_, stream)
@@ -167,6 +168,7 @@ class Pairs final : public Exchange {
 
   std::int64_t unit_;   ///< elements between the places of small messages
   std::int64_t pitch_;  ///< and of large ones
+  std::int64_t round_trips_;
   measure::PairSchedule schedule_;
   // Of the present step.
   bool is_large_ = false;
@@ -191,7 +193,12 @@ extern measure::WorkloadEntry const pairs{
                                "at_once", core::options::at(&Parameters::at_once),
                                "one: a pair of ranks at a time, all others wait; disjoint: as many "
                                "pairs as there are without a common rank; auto: one up to 16 "
-                               "ranks, so that time grows with their number and not its square")},
+                               "ranks, so that time grows with their number and not its square"),
+                           core::options::count("round_trips",
+                                                core::options::at(&Parameters::round_trips),
+                                                "small messages in a row, each way, of which the "
+                                                "latency is the mean",
+                                                {.least = 1, .most = 1'000'000})},
                .variants = measure::names_of(exchange_rows())},
     .summary = "latency and rate from every rank to every other, and what joins them",
     .work = "S bytes from each rank to each: P (P - 1) S, and small messages beside",

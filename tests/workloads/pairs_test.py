@@ -14,7 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 from quadrille import Program, check  # noqa: E402
 
 SETTINGS = ["size=100Ki", "run.device=host", "run.repetitions=3", "run.warmup={count=1,seconds=0}", "run.vendor=off",
-            "run.chunk_bytes=64Ki"]
+            "run.chunk_bytes=64Ki", "round_trips=5"]
 
 
 def settings(*more):
@@ -37,9 +37,9 @@ def main():
     ranks = int(sys.argv[1])
     program = Program(sys.argv[2:])
     process, report, directory = program.run(
-        "--case", "pairs", *settings('ways=["one","both"]', 'at_once=["one","disjoint"]', "variant=all"), ranks=ranks)
+        "--case", "pairs", *settings('ways=["one","both"]', 'at_once=["one","disjoint"]'), ranks=ranks)
     check(process.returncode == 0, "the run must pass", process)
-    check(len(report["cases"]) == 12, f"{len(report['cases'])} cases", process)
+    check(len(report["cases"]) == 4, f"{len(report['cases'])} cases", process)
     for case in report["cases"]:
         judge(case, ranks, process)
     for title in ("links between ranks", "latency of 8 bytes in us", "rate in GB/s"):
@@ -56,7 +56,7 @@ def main():
 
     for fault in ("drop_message", "wrong_rank", "not_run", "last_row"):
         process, report, _ = program.run("--case", "pairs", *settings('ways=["one","both"]'), "--inject-fault", fault,
-                                         ranks=ranks)
+                                         ranks=2)
         check(process.returncode == 1, f"{fault}: the run must fail", process)
         for case in report["cases"]:
             check(case["verdict"] == "FAIL" and " on rank " in case["reason"], f"{fault}: {case['reason']}", process)
