@@ -379,18 +379,15 @@ constexpr Metric kFurther[]{
      "carries when the work is shared evenly, so that it compares with the link's rate for any "
      "number\nof ranks."},
     {"latency", "s", "memory: the median over the number of steps of a pointer chase."},
-    {"pairs", "s and B/s",
+    {"pair", "s and B/s",
      "pairs: of each rank to each other one the latency of 8 bytes and the rate of a message, in "
      "this\ndirection; medians over repetitions of the slower rank's time from a common barrier. "
      "One way, the\nlatency is half of a round trip, of several in a row; both ways at once, the "
-     "time "
-     "of "
-     "an exchange."},
+     "time of an exchange."},
     {"link", "name",
-     "What joins the devices of two ranks, by NVML: same GPU, NVLink, PCIe; of hosts the memory of "
-     "a "
-     "\nnode; between nodes the network. The best way that there is: a transport may take "
-     "another."},
+     "pairs: what joins the devices of two ranks. Of GPUs, by NVML: same GPU, NVLink, PCIe; of "
+     "hosts the\nmemory of a node; between nodes the network. The best way that there is: a "
+     "transport may take another."},
     {"write", "B/s",
      "field_io: raw, the bytes over the time of the transfers until they are in the storage; open "
      "to\n"

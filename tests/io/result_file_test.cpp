@@ -251,6 +251,18 @@ TEST_F(ResultFile, ATableOfRanksWithFewerColumnsIsRead) {
   EXPECT_EQ(back->info.ranks[2].numa, -1);
 }
 
+TEST_F(ResultFile, PairsOfARunThatWasInterruptedBeforeTheirSamplesSurvive) {
+  measure::RunResult wrote = sample_result();
+  for (measure::PairTimes& pair : wrote.records[0].pairs) {
+    pair.latency_s.clear();
+    pair.transfer_s.clear();
+  }
+  write_result(at("result.h5"), wrote);
+  auto const back = read_result(at("result.h5"));
+  ASSERT_TRUE(back) << why(back);
+  EXPECT_EQ(all_of(*back), all_of(wrote));
+}
+
 TEST_F(ResultFile, AnEmptyRunSurvives) {
   write_result(at("result.h5"), {});
   auto const back = read_result(at("result.h5"));
