@@ -36,8 +36,19 @@ QUAD_TABLE(TransportEntry const, kTable,
 );
 // clang-format on
 
+std::string TransportEntry::unsupported_reason(World const& world, double throttle) const {
+  if (!moves(world.device().kind())) {
+    return fmt::format("transport \"{}\" moves {} memory only", name, moves_gpu ? "GPU" : "host");
+  }
+  if (throttle > 0 && !models_link) {
+    return fmt::format("transport \"{}\" has no modelled link", name);
+  }
+  std::string const reason = unavailable_reason(&world);
+  return reason.empty() ? "" : fmt::format("transport \"{}\" is unavailable: {}", name, reason);
+}
+
 bool TransportEntry::serves(World const& world) const {
-  return is_selectable && moves(world.device().kind()) && unavailable_reason(&world).empty();
+  return is_selectable && unsupported_reason(world, 0).empty();
 }
 
 std::span<TransportEntry const* const> transports() { return kTable; }

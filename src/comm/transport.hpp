@@ -57,6 +57,8 @@ struct TransportEntry {
   bool moves(device::Kind kind) const {
     return kind == device::Kind::host ? moves_host : moves_gpu;
   }
+  /// Why it cannot serve a case of this world that may have a modelled link; empty where it can.
+  std::string unsupported_reason(World const& world, double throttle) const;
   /// Whether a case of this world may ask for it.
   bool serves(World const& world) const;
 };

@@ -96,6 +96,27 @@ std::string reason_of_none(core::Case const& spec, measure::Workload const& work
       spec.workload->name, core::to_text(spec.type));
 }
 
+/// With transport = "all" a case for each that can be selected, called NAME.TRANSPORT.
+std::vector<core::Case> over_transports(core::Case const& spec) {
+  if (spec.transport != "all") return {spec};
+  std::vector<core::Case> cases;
+  for (std::string_view const name : comm::selectable_transports()) {
+    core::Case& one = cases.emplace_back(spec);
+    one.transport = name;
+    one.name = fmt::format("{}.{}", spec.name, name);
+  }
+  return cases;
+}
+
+/// Why the transport of a case that wants all of them cannot serve; empty where it can.
+std::string unsupported_transport(core::Case const& wanted, core::Case const& spec,
+                                  comm::World const& world) {
+  if (wanted.transport != "all") return {};
+  auto const entry =
+      std::ranges::find(comm::transports(), spec.transport, &comm::TransportEntry::name);
+  return (*entry)->unsupported_reason(world, spec.throttle);
+}
+
 void check_case(Planned& planned, measure::Workload const& workload, comm::World const& world,
                 measure::Memory const& memory) {
   core::Case const& spec = planned.spec;
@@ -112,6 +133,54 @@ void check_case(Planned& planned, measure::Workload const& workload, comm::World
   } else {
     planned.code = core::Exit::pass;
   }
+}
+
+/// Appends a case as it will run, but for one more of equal size on hosts. Collective.
+void plan_case(comm::World const& world, core::RunSettings const& run, core::Case spec,
+               std::string const& unsupported, Plan& plan) {
+  bool const on_host = world.device().kind() == device::Kind::host;
+  if (on_host && spec.size_host.count > 0) {
+    spec.size = std::exchange(spec.size_host, {});
+    // A sweep over sizes may have made several cases of spec.
+    bool const is_again = std::ranges::any_of(plan.cases, [&](Planned const& earlier) {
+      core::Case named = spec;
+      named.name = earlier.spec.name;
+      return named == earlier.spec;
+    });
+    if (is_again) return;
+  }
+  bool const is_taken = std::ranges::any_of(
+      plan.cases, [&](Planned const& earlier) { return earlier.spec.name == spec.name; });
+  Planned& planned = plan.cases.emplace_back();
+  planned.spec = spec;
+  planned.entry = &workloads::entry_of(*spec.workload);
+  planned.unsupported = unsupported;
+  if (is_taken) {
+    planned.code = core::Exit::bad_config;
+    planned.problem = fmt::format(
+        "two cases are called '{}' once transport = \"all\" is expanded; names must differ",
+        spec.name);
+  }
+  if (is_taken || !unsupported.empty()) return;
+  measure::resolve_auto_size(planned.spec, *planned.entry, world, plan.memory);
+  bool const takes_tuned = planned.entry->schema.keys.config && planned.spec.config == "auto" &&
+                           run.tuned == core::Tuned::automatic;
+  if (takes_tuned) planned.spec.config = tuned_config(world, planned.spec, *planned.entry);
+  auto const workload = planned.entry->make(planned.spec, world.size(), world.rank());
+  auto const memory_of = [&](measure::Selection const& selected) {
+    measure::Memory const mine =
+        measure::memory_of(*workload, selected, planned.spec, *planned.entry, world);
+    return measure::Memory{world.group().max(mine.device), world.group().max(mine.host)};
+  };
+  planned.memory = memory_of({});
+  if (planned.memory.fits(plan.memory)) {
+    planned.variants = measure::select_variants(world, *workload, *planned.entry, planned.spec);
+    measure::Selection const running = measure::running(planned.variants);
+    planned.memory = memory_of(running);
+    planned.seconds =
+        world.group().max(seconds_of(planned.spec, workload->describe(running), running, world));
+  }
+  check_case(planned, *workload, world, plan.memory);
 }
 
 }  // namespace
@@ -164,40 +233,10 @@ core::Parsed<core::Config> read_config(comm::World const& world, RunArguments co
 Plan make_plan(comm::World const& world, core::Config const& config) {
   Plan plan;
   plan.memory = measure::memory_per_rank(world);
-  bool const on_host = world.device().kind() == device::Kind::host;
-  for (core::Case spec : config.cases) {
-    if (on_host && spec.size_host.count > 0) {
-      spec.size = std::exchange(spec.size_host, {});
-      // A sweep over sizes may have made several cases of spec.
-      bool const is_again = std::ranges::any_of(plan.cases, [&](Planned const& earlier) {
-        core::Case named = spec;
-        named.name = earlier.spec.name;
-        return named == earlier.spec;
-      });
-      if (is_again) continue;
+  for (core::Case const& wanted : config.cases) {
+    for (core::Case const& spec : over_transports(wanted)) {
+      plan_case(world, config.run, spec, unsupported_transport(wanted, spec, world), plan);
     }
-    Planned& planned = plan.cases.emplace_back();
-    planned.spec = spec;
-    planned.entry = &workloads::entry_of(*spec.workload);
-    measure::resolve_auto_size(planned.spec, *planned.entry, world, plan.memory);
-    bool const takes_tuned = planned.entry->schema.keys.config && planned.spec.config == "auto" &&
-                             config.run.tuned == core::Tuned::automatic;
-    if (takes_tuned) planned.spec.config = tuned_config(world, planned.spec, *planned.entry);
-    auto const workload = planned.entry->make(planned.spec, world.size(), world.rank());
-    auto const memory_of = [&](measure::Selection const& selected) {
-      measure::Memory const mine =
-          measure::memory_of(*workload, selected, planned.spec, *planned.entry, world);
-      return measure::Memory{world.group().max(mine.device), world.group().max(mine.host)};
-    };
-    planned.memory = memory_of({});
-    if (planned.memory.fits(plan.memory)) {
-      planned.variants = measure::select_variants(world, *workload, *planned.entry, planned.spec);
-      measure::Selection const running = measure::running(planned.variants);
-      planned.memory = memory_of(running);
-      planned.seconds =
-          world.group().max(seconds_of(planned.spec, workload->describe(running), running, world));
-    }
-    check_case(planned, *workload, world, plan.memory);
   }
   return plan;
 }
@@ -213,6 +252,7 @@ std::string render_plan(Plan const& plan, int ranks) {
       names.push_back(selected.info->name);
     }
     std::string variants = fmt::format("{}", fmt::join(running, " "));
+    if (!planned.unsupported.empty()) variants = "unsupported: " + planned.unsupported;
     if (!left_out.empty()) variants += fmt::format("; left out: {}", fmt::join(left_out, " "));
     if (!unsupported.empty()) {
       variants += fmt::format("; unsupported: {}", fmt::join(unsupported, " "));

@@ -27,8 +27,10 @@ struct Planned {
   core::Case spec;
   measure::WorkloadEntry const* entry = nullptr;
   std::vector<measure::Selected> variants;
-  measure::Memory memory;              ///< per rank, at most
-  double seconds = 0;                  ///< about, on the slowest rank
+  measure::Memory memory;  ///< per rank, at most
+  double seconds = 0;      ///< about, on the slowest rank
+  /// Why its transport, one of all, cannot serve these ranks; then it is reported and does not run.
+  std::string unsupported;
   std::string problem;                 ///< why it cannot run, with what would; empty when it can
   core::Exit code = core::Exit::pass;  ///< what the problem ends with
 };
@@ -38,7 +40,7 @@ struct Plan {
   std::vector<Planned> cases;
 };
 
-/// Resolves automatic sizes and checks everything that can be checked before any work. Collective.
+/// Resolves automatic sizes, makes a case for each transport where all are wanted, and checks everything that can be checked before any work. Collective.
 Plan make_plan(comm::World const& world, core::Config const& config);
 
 /// The plan as a table, for --dry-run.

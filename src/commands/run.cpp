@@ -366,7 +366,13 @@ class CaseLoop {
       if (!spec.save || round_ > 1) return;
       save_fields(world_, workload, (start_.directory / "fields" / (spec.name + ".h5")).string());
     };
-    for (measure::Record& record : measure::measure_case(world_, spec, *planned.entry, options_)) {
+    std::vector<measure::Record> records;
+    if (planned.unsupported.empty()) {
+      records = measure::measure_case(world_, spec, *planned.entry, options_);
+    } else {
+      records.push_back(measure::unsupported_record(world_, spec, planned.unsupported));
+    }
+    for (measure::Record& record : records) {
       interrupted_ = interrupted_ || record.outcome == measure::Outcome::interrupted;
       peaks_.set_in(spec, record);
       peaks_.add(spec, record);

@@ -162,7 +162,7 @@ struct Config {
 /// The names that a configuration may use, from the layers above; lives as long as the program.
 struct Vocabulary {
   std::span<WorkloadSchema const* const> workloads;
-  std::vector<std::string> transports;  ///< that a case may ask for, "auto" included
+  std::vector<std::string> transports;  ///< that a case may ask for, "auto" and "all" included
 };
 
 /// Reads TOML text, applies `sets` ("run.seed=3", "square.panel=512"; with `bare_case`, "panel=512"

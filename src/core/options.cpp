@@ -553,8 +553,8 @@ std::vector<Option> outer_options() {
                                         "auto adds the vendor's library where there is one"))),
       everywhere(with(&OptionalKeys::transport,
                       options::text("transport", "a transport", at(&Case::transport),
-                                    "how device data travels between ranks; see `quadrille list "
-                                    "transports`"))),
+                                    "how device data travels between ranks, see `quadrille list "
+                                    "transports`; all: a case for each"))),
       everywhere(with(&OptionalKeys::transport, throttle_option())),
       with(&OptionalKeys::grid, grid_option()),
   };

@@ -4,6 +4,7 @@
 
 #include "core/types.hpp"
 #include "core/units.hpp"
+#include "device/link.hpp"
 #include "device/views.hpp"
 
 #include <cstddef>
@@ -86,6 +87,8 @@ class Device {
   virtual std::optional<Telemetry> telemetry() { return std::nullopt; }
   /// Those that the platform tells of, the same ones in each call.
   virtual std::vector<ErrorCounter> error_counters() { return {}; }
+  /// What joins this GPU and another one of the node, which this process may not use.
+  virtual Link link_to(std::string const& /*uuid*/) const { return Link::unknown; }
   /// To be called by every thread but the creator before it uses the device.
   virtual void bind_thread() = 0;
 

@@ -174,6 +174,7 @@ measure::Record decode_record(Parsed const& from) {
   decode_member("power_w", record.power_w);
   decode_member("energy_counter_j", record.energy_counter_j);
   decode(from.at("legs"), record.legs);
+  decode_member("pairs", record.pairs);
   if (record.id.empty()) refuse("a record without id");
   if (!has_whole_repetitions(record)) refuse("samples are not whole repetitions of all ranks");
   return record;
@@ -200,6 +201,11 @@ void add(Parsed const& from, measure::RunResult& result) {
 }  // namespace
 
 bool has_whole_repetitions(measure::Record const& record) {
+  bool const is_even = std::ranges::all_of(record.pairs, [&](measure::PairTimes const& pair) {
+    std::size_t const n = record.pairs.front().latency_s.size();
+    return pair.latency_s.size() == n && pair.transfer_s.size() == n;
+  });
+  if (!is_even) return false;
   auto const whole = [&](std::vector<double> const& seconds) {
     return seconds.empty() ||
            (record.ranks > 0 && seconds.size() % static_cast<std::size_t>(record.ranks) == 0);
@@ -226,6 +232,7 @@ std::string to_json_line(measure::Record const& record) {
   line["power_w"] = encode(record.power_w);
   line["energy_counter_j"] = encode(record.energy_counter_j);
   line["legs"] = encode(record.legs);
+  line["pairs"] = encode(record.pairs);
   return to_line(line);
 }
 

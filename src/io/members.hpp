@@ -146,4 +146,14 @@ void visit_members(Samples& samples, Visit&& visit) {
   visit("seconds", samples.seconds);
 }
 
+template <Is<measure::PairTimes> Pair, class Visit>
+void visit_members(Pair& pair, Visit&& visit) {
+  visit("from", pair.from);
+  visit("to", pair.to);
+  visit("link", pair.link);
+  visit("bytes", pair.bytes);
+  visit("latency_s", pair.latency_s);
+  visit("transfer_s", pair.transfer_s);
+}
+
 }  // namespace quadrille::io

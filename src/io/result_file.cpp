@@ -201,6 +201,54 @@ void write_legs(hid_t parent, Record const& record) {
   attribute("unit", std::string{"s"});
 }
 
+template <class T>
+void write_numbers(hid_t parent, char const* name, std::vector<T> const& values) {
+  write_dataset(parent, name, file_type<T>(), memory_type<T>(), list_space(values.size()),
+                values.data());
+}
+
+/// A row for each pair, of the samples of each repetition.
+void write_by_pair(hid_t parent, char const* name, Record const& record,
+                   std::vector<double> measure::PairTimes::*samples) {
+  std::vector<double> all;
+  for (measure::PairTimes const& pair : record.pairs) {
+    all.insert(all.end(), (pair.*samples).begin(), (pair.*samples).end());
+  }
+  Extents const extents{record.pairs.size(), all.size() / record.pairs.size()};
+  Space const space{QUAD_HDF5(H5Screate_simple(2, extents.data(), nullptr))};
+  write_dataset(parent, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, space, all.data());
+  Dataset const set{QUAD_HDF5(H5Dopen2(parent, name, H5P_DEFAULT))};
+  WriteAttributes const attribute{set};
+  attribute("dimensions", std::vector<std::string>{"pair", "repetition"});
+  attribute("unit", std::string{"s"});
+}
+
+void write_pairs(hid_t parent, Record const& record) {
+  if (record.pairs.empty()) return;
+  std::vector<int> from, to;
+  std::vector<std::string> links;
+  std::vector<double> bytes, latencies, rates;
+  for (measure::PairTimes const& pair : record.pairs) {
+    from.push_back(pair.from);
+    to.push_back(pair.to);
+    links.push_back(pair.link);
+    bytes.push_back(pair.bytes);
+    latencies.push_back(latency_of(pair));
+    rates.push_back(rate_of(pair));
+  }
+  Group const at = make_group(parent, "pairs");
+  write_numbers(at, "from", from);
+  write_numbers(at, "to", to);
+  Type const type = string_type();
+  write_dataset(at, "link", type, type, list_space(links.size()), pointers(links).data());
+  write_numbers(at, "bytes", bytes);
+  write_by_pair(at, "latency", record, &measure::PairTimes::latency_s);
+  write_by_pair(at, "transfer", record, &measure::PairTimes::transfer_s);
+  // Shown on the screen too, but not kept in a record.
+  write_numbers(at, "median_latency", latencies);
+  write_numbers(at, "rate", rates);
+}
+
 void write_case(hid_t cases, Record const& record) {
   QUAD_REQUIRE(has_whole_repetitions(record),
                fmt::format("{}: samples are not whole repetitions of all ranks", record.id));
@@ -216,6 +264,7 @@ void write_case(hid_t cases, Record const& record) {
     write_samples(at, "energy", record.energy_counter_j, record.ranks, "J");
   }
   write_legs(at, record);
+  write_pairs(at, record);
   visit_members(record.check, WriteAttributes{make_group(at, "check")});
   Group const summary = make_group(at, "summary");
   WriteAttributes const attribute{summary, true};
@@ -453,28 +502,41 @@ Dataset open_dataset(hid_t parent, char const* name, ReadStatus& status) {
   return set;
 }
 
-std::vector<double> read_doubles(hid_t set, ReadStatus& status) {
+template <class T>
+std::vector<T> read_numbers(hid_t set, ReadStatus& status) {
   Type const type{H5Dget_type(set)};
   Space const space{H5Dget_space(set)};
   std::size_t const n = element_count(space, status);
-  status.expect(H5Tget_class(type) == H5T_FLOAT && n <= H5Dget_storage_size(set),
+  H5T_class_t const kind = std::is_integral_v<T> ? H5T_INTEGER : H5T_FLOAT;
+  status.expect(H5Tget_class(type) == kind && n <= H5Dget_storage_size(set),
                 "an array of samples is damaged");
   if (!status.good() || n == 0) return {};
-  std::vector<double> values(n);
-  status.expect(H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0,
+  std::vector<T> values(n);
+  status.expect(H5Dread(set, memory_type<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0,
                 "an array of samples cannot be read");
   return values;
 }
 
-std::vector<double> read_samples(hid_t parent, char const* name, ReadStatus& status) {
+template <class T = double>
+std::vector<T> read_samples(hid_t parent, char const* name, ReadStatus& status) {
   Dataset const set = open_dataset(parent, name, status);
-  return set ? read_doubles(set, status) : std::vector<double>{};
+  return set ? read_numbers<T>(set, status) : std::vector<T>{};
+}
+
+std::vector<std::string> read_list_of_texts(hid_t file, char const* name, ReadStatus& status) {
+  Dataset const set = open_dataset(file, name, status);
+  if (!set) return {};
+  Type const type{H5Dget_type(set)};
+  Space const space{H5Dget_space(set)};
+  return read_texts(type, space, status, [&](hid_t as, void* to) {
+    return H5Dread(set, as, H5S_ALL, H5S_ALL, H5P_DEFAULT, to);
+  });
 }
 
 void read_legs(hid_t parent, Record& record, ReadStatus& status) {
   Dataset const set = open_dataset(parent, "legs", status);
   if (!set) return;
-  std::vector<double> const padded = read_doubles(set, status);
+  std::vector<double> const padded = read_numbers<double>(set, status);
   std::vector<std::string> names;
   std::vector<std::int64_t> repetitions;
   ReadAttributes const attribute{set, status};
@@ -492,6 +554,29 @@ void read_legs(hid_t parent, Record& record, ReadStatus& status) {
   }
 }
 
+void read_pairs(hid_t parent, Record& record, ReadStatus& status) {
+  Group const at = open_group(parent, "pairs", status);
+  if (!at) return;
+  auto const from = read_samples<int>(at, "from", status);
+  auto const to = read_samples<int>(at, "to", status);
+  auto const links = read_list_of_texts(at, "link", status);
+  auto const bytes = read_samples(at, "bytes", status);
+  auto const latency = read_samples(at, "latency", status);
+  auto const transfer = read_samples(at, "transfer", status);
+  std::size_t const n = from.size();
+  bool const fits = n > 0 && to.size() == n && links.size() == n && bytes.size() == n &&
+                    latency.size() % n == 0 && transfer.size() % n == 0;
+  status.expect(fits, "the pairs of ranks do not fit together");
+  auto const row = [n](std::vector<double> const& all, std::size_t i) {
+    std::span<double const> const samples =
+        std::span{all}.subspan(i * (all.size() / n), all.size() / n);
+    return std::vector<double>{samples.begin(), samples.end()};
+  };
+  for (std::size_t i = 0; status.good() && i < n; ++i) {
+    record.pairs.push_back({from[i], to[i], links[i], bytes[i], row(latency, i), row(transfer, i)});
+  }
+}
+
 Record read_case(hid_t at, ReadStatus& status) {
   Record record;
   visit_case(record, ReadAttributes{at, status});
@@ -502,6 +587,7 @@ Record read_case(hid_t at, ReadStatus& status) {
     record.energy_counter_j = read_samples(at, "energy", status);
   }
   read_legs(at, record, status);
+  read_pairs(at, record, status);
   if (Group const check = open_group(at, "check", status)) {
     visit_members(record.check, ReadAttributes{check, status});
   }
@@ -530,13 +616,9 @@ std::vector<Record> read_cases(hid_t file, ReadStatus& status) {
 
 // Parts that a file lacks are left alone.
 void read_part(hid_t file, char const* name, std::vector<std::string>& texts, ReadStatus& status) {
-  Dataset const set = open_dataset(file, name, status);
-  if (!set) return;
-  Type const type{H5Dget_type(set)};
-  Space const space{H5Dget_space(set)};
-  texts = read_texts(type, space, status, [&](hid_t as, void* to) {
-    return H5Dread(set, as, H5S_ALL, H5S_ALL, H5P_DEFAULT, to);
-  });
+  if (status.good() && H5Lexists(file, name, H5P_DEFAULT) > 0) {
+    texts = read_list_of_texts(file, name, status);
+  }
 }
 void read_part(hid_t file, char const* name, std::string& text, ReadStatus& status) {
   std::vector<std::string> texts;

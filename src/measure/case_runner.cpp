@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/case_runner.hpp"
 
+#include "comm/link.hpp"
 #include "core/units.hpp"
 #include "device/host/memory.hpp"
 #include "device/kernel_facts.hpp"
@@ -70,6 +71,24 @@ std::string_view backend_of(kernels::VariantInfo const& variant) {
   return variant.where == kernels::Where::any ? "host" : core::to_text(variant.where);
 }
 
+/// What is known of a measurement before anything of the workload is.
+Record record_of_case(comm::World const& world, core::Case const& spec, std::string_view variant) {
+  Record record;
+  record.name = spec.name;
+  record.id = fmt::format("{}:{}", spec.name, variant);
+  record.workload = spec.workload->name;
+  record.type = core::to_text(spec.type);
+  record.variant = variant;
+  if (spec.grid.rows > 0) record.grid = fmt::format("{}x{}", spec.grid.rows, spec.grid.cols);
+  record.device = world.device().facts().name;
+  record.size.assign(spec.size.value.begin(), spec.size.value.begin() + spec.size.count);
+  record.config = core::to_toml(spec);
+  record.data = core::to_text(spec.data);
+  record.seed = spec.seed;
+  record.ranks = world.size();
+  return record;
+}
+
 class CaseRun {
  public:
   CaseRun(comm::World& world, core::Case const& spec, WorkloadEntry const& entry,
@@ -90,6 +109,7 @@ class CaseRun {
   std::vector<Record> run() {
     begin_records();
     if (lines_.empty()) return std::move(records_);
+    if (description_.pairs) links_ = comm::links_between_ranks(world_);
     tell_partial();
     phase("prepare", limits().prepare_s);
     report_progress("prepare", 0);
@@ -159,25 +179,13 @@ class CaseRun {
     Traits const& traits = description_.traits;
     records_.reserve(selected_.size());  // lines point to them
     for (Selected const& choice : selected_) {
-      Record& record = records_.emplace_back();
-      record.name = case_.name;
-      record.id = fmt::format("{}:{}", case_.name, choice.info->name);
-      record.workload = case_.workload->name;
-      record.type = core::to_text(case_.type);
-      record.variant = choice.info->name;
+      Record& record = records_.emplace_back(record_of_case(world_, case_, choice.info->name));
       record.is_named = std::ranges::find(case_.variants, record.variant) != case_.variants.end();
       record.backend = backend_of(*choice.info);
       record.source = choice.info->source;
       bool const is_ceiling = choice.info->role == Role::ceiling;
       bool const communicates = traits.communicates && !is_ceiling;
       record.transport = communicates ? world_.transport_entry(case_.transport).name : "none";
-      if (case_.grid.rows > 0) record.grid = fmt::format("{}x{}", case_.grid.rows, case_.grid.cols);
-      record.device = world_.device().facts().name;
-      record.size.assign(case_.size.value.begin(), case_.size.value.begin() + case_.size.count);
-      record.config = core::to_toml(case_);
-      record.data = core::to_text(case_.data);
-      record.seed = case_.seed;
-      record.ranks = world_.size();
       record.modelled_link = case_.throttle > 0 && communicates;
       record.amount = description_.amount;
       record.unit = description_.unit;
@@ -395,6 +403,9 @@ class CaseRun {
         record.legs.push_back({std::string{core::to_text(line.legs[l])}, std::move(samples)});
       }
     }
+    if (description_.pairs) {
+      record.pairs = pair_times(*description_.pairs, line.pair_seconds, links_, world_.size());
+    }
     if (record.outcome == Outcome::fail) {
       // Stays one.
     } else if (line.is_over_limit) {
@@ -470,6 +481,7 @@ class CaseRun {
   OutputDigest digest_;
   std::map<kernels::VariantInfo const*, std::vector<std::uint64_t>> digests_;  ///< by repetition
   Sampler sampler_;
+  std::vector<device::Link> links_;  ///< between all ranks, where there is a schedule of pairs
   bool interrupted_ = false;
 };
 
@@ -481,6 +493,14 @@ std::vector<Record> measure_case(comm::World& world, core::Case const& spec,
   // From round to round of a burn-in ever more would lie between what lives on.
   device::trim_host_memory();
   return records;
+}
+
+Record unsupported_record(comm::World const& world, core::Case const& spec, std::string reason) {
+  Record record = record_of_case(world, spec, spec.variants.front());
+  record.transport = spec.transport;
+  record.outcome = Outcome::unsupported;
+  record.reason = std::move(reason);
+  return record;
 }
 
 }  // namespace quadrille::measure

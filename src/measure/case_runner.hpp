@@ -40,4 +40,7 @@ struct CaseOptions {
 std::vector<Record> measure_case(comm::World& world, core::Case const& spec,
                                  WorkloadEntry const& entry, CaseOptions const& options);
 
+/// That of a case which these ranks cannot run, by the variant that it asks for first.
+Record unsupported_record(comm::World const& world, core::Case const& spec, std::string reason);
+
 }  // namespace quadrille::measure

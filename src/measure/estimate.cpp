@@ -31,6 +31,13 @@ AssumedRates assumed_rates(core::Case const& spec, device::Facts const& facts, d
 double estimated_execution(kernels::VariantInfo const& variant, Description const& description,
                            AssumedRates const& rates, int ranks) {
   constexpr double kLaunch = 1e-5;
+  if (description.pairs) {
+    // One round after the other, each once with small messages.
+    PairSchedule const& pairs = *description.pairs;
+    double const round =
+        static_cast<double>(pairs.small_messages) * kLaunch + pairs.large_bytes / rates.network;
+    return static_cast<double>(pairs.rounds.size()) * round;
+  }
   bool const is_product = description.unit == "FLOP/s";
   double const rate = is_product                     ? rates.flop
                       : description.unit == "eval/s" ? rates.evaluations

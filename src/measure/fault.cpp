@@ -284,9 +284,14 @@ class FaultyWorkload final : public Workload {
     if (fault_ == Fault::not_run) return;
     if (is_of_inputs(fault_)) damage_inputs(world);
     real_->run(world, leg, variant);
+    if (!is_last_step_) return;
     // The first execution on the timed data, which are the second, is a warm-up.
     bool const is_timed = prepared_ > 1 && leg == Leg::overlapped && ++executions_[&variant] == 2;
     if (fault_ == Fault::once && is_timed) damage_outputs(world, *real_, Fault::bit_flip);
+  }
+  void select_step(std::int64_t step) override {
+    real_->select_step(step);
+    is_last_step_ = step + 1 == real_->describe({}).pairs->steps();
   }
   std::string implementation(kernels::VariantInfo const& variant) const override {
     return real_->implementation(variant);
@@ -371,6 +376,7 @@ class FaultyWorkload final : public Workload {
   Fault fault_;
   kernels::VariantInfo const* ran_ = nullptr;
   int prepared_ = 0;
+  bool is_last_step_ = true;                               ///< of a repetition
   std::map<kernels::VariantInfo const*, int> executions_;  ///< overlapped ones since prepare()
   std::map<void const*, bool> changed_inputs_;  ///< by address, whether the fault changed a bit
   std::map<kernels::VariantInfo const*, Saved> earlier_;  ///< outputs on other data

@@ -177,6 +177,16 @@ double rate_of(Extra const& extra, Record const& record) {
   return seconds > 0 ? extra.amount / seconds : 0;
 }
 
+double latency_of(PairTimes const& pair) {
+  return pair.latency_s.empty() ? std::numeric_limits<double>::quiet_NaN()
+                                : core::summarize(pair.latency_s).median;
+}
+
+double rate_of(PairTimes const& pair) {
+  return pair.transfer_s.empty() ? std::numeric_limits<double>::quiet_NaN()
+                                 : pair.bytes / core::summarize(pair.transfer_s).median;
+}
+
 std::optional<double> percent_of_peak(Record const& record) {
   if (!(record.peak > 0 && record.rate > 0)) return std::nullopt;
   return 100 * record.rate / record.peak;

@@ -71,6 +71,18 @@ struct LegSummary {
 /// Of the per-repetition maxima over ranks: medians, and ratios of medians.
 LegSummary summarize_legs(std::vector<LegSamples> const& legs, int ranks);
 
+/// Messages from one rank to another, by repetition.
+struct PairTimes {
+  int from = 0, to = 0;
+  std::string link;                ///< what joins their devices, as device::Link has it
+  double bytes = 0;                ///< of a large message
+  std::vector<double> latency_s;   ///< of a small message
+  std::vector<double> transfer_s;  ///< of a large message
+};
+/// Medians over the repetitions; NaN where there are none.
+double latency_of(PairTimes const& pair);
+double rate_of(PairTimes const& pair);
+
 /// What the check of one variant found, over all ranks.
 struct CheckResult {
   double error = 0;  ///< NaN where nothing was checked, or where the result is NaN
@@ -118,6 +130,8 @@ struct Record {
   std::int64_t warmups = 0;  ///< untimed executions after it, and their seconds, of the rank that
   double warmup_s = 0;       ///< had the fewest
   std::vector<LegSamples> legs;
+  /// Of each ordered pair of ranks, where a workload is timed pair by pair.
+  std::vector<PairTimes> pairs;
   CheckResult check;
   /// How often the case ran, each time with all its repetitions, and the least and the largest of the
   /// medians. All else is that of the last round, or of the first that did not pass.

@@ -97,9 +97,34 @@ double Sampler::repetition(Line const& line, Leg leg) { return repetition(line, 
 
 double Sampler::repetition(Line const& line, Leg leg, std::int64_t executions) {
   clear_outputs(line);
+  if (description_.pairs) return repetition_in_steps(line, leg, *description_.pairs);
   instruments_.start(head_start(line, executions));
   enqueue(line, leg, 0, executions);
   return instruments_.stop() / static_cast<double>(executions);
+}
+
+/// Seconds of all steps with large messages, each by the slowest pair. The same on every rank.
+double Sampler::repetition_in_steps(Line const& line, Leg leg, PairSchedule const& schedule) {
+  pair_seconds_.clear();
+  for (std::int64_t step = 0; step < schedule.steps(); ++step) {
+    workload_.select_step(step);
+    if (step > 0) world_.group().barrier();
+    instruments_.start(Instruments::kHeadStartSeconds);
+    workload_.run(world_, leg, *line.variant);
+    double const mine = instruments_.stop();
+    for (Pair const& pair : schedule.pairs(step)) {
+      pair_seconds_.push_back(pair.has(world_.rank()) ? mine : 0);
+    }
+  }
+  world_.group().max(pair_seconds_);
+  double sum = 0;
+  auto next = pair_seconds_.begin();
+  for (std::int64_t step = 0; step < schedule.steps(); ++step) {
+    auto const end = next + std::ssize(schedule.pairs(step));
+    if (PairSchedule::is_large(step)) sum += *std::max_element(next, end);
+    next = end;
+  }
+  return sum;
 }
 
 /// Where ranks wait for each other, or an execution for the host, the same for all.
@@ -231,6 +256,7 @@ void Sampler::take_turns(std::vector<Line>& lines) {
       }
       if (line.is_over_limit) continue;
       for (std::size_t l = 0; l < seconds.size(); ++l) line.seconds[l].push_back(seconds[l]);
+      if (description_.pairs) line.pair_seconds.push_back(pair_seconds_);
       if (may_stop) line.slowest.push_back(world_.group().max(line.seconds.back().back()));
       read_telemetry(line);
       line.is_complete = is_last;

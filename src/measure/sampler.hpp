@@ -58,6 +58,9 @@ struct Line {
   std::vector<double> slowest;  ///< of all ranks, per repetition; where the case stops by it
   std::vector<double> clock_hz, power_w;  ///< after each repetition, where the device always told
   std::vector<double> energy_j;  ///< its counter after each sample of a sustained clock, likewise
+  /// [repetition][pair of a step], the slower rank's, of all steps; where there is a schedule of pairs.
+  /// The same on every rank.
+  std::vector<std::vector<double>> pair_seconds;
 };
 
 /// How the variants of one case are timed: in turn, so that all see the same clocks, after a warm-up
@@ -114,6 +117,7 @@ class Sampler {
 
  private:
   double repetition(Line const& line, Leg leg, std::int64_t executions);
+  double repetition_in_steps(Line const& line, Leg leg, PairSchedule const& schedule);
   void begin(Line const& line, std::string_view step);
   bool is_over(double seconds) const;
   void end(Line& line);
@@ -141,7 +145,8 @@ class Sampler {
   Workload& workload_;  ///< the set that is judged
   Hooks hooks_;
   std::vector<std::unique_ptr<Workload>> further_sets_;
-  double begun_ = 0;  ///< when the step began that may take as long as a repetition
+  std::vector<double> pair_seconds_;  ///< of the latest repetition, as Line keeps them
+  double begun_ = 0;                  ///< when the step began that may take as long as a repetition
   bool interrupted_ = false;
 };
 

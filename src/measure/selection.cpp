@@ -214,7 +214,15 @@ Memory memory_of(Workload const& workload, Selection const& selected, core::Case
   Description const d = workload.describe(selected);
   device::Facts const& facts = world.device().facts();
   double const device = d.memory_bytes + workload.scratch_bytes(selected, facts);
-  Memory const extra = overhead_of(spec, entry, world);
+  Memory extra = overhead_of(spec, entry, world);
+  if (d.pairs) {
+    double samples = 0;
+    for (std::vector<Pair> const& round : d.pairs->rounds) {
+      samples += 2 * static_cast<double>(round.size());
+    }
+    // Samples, in numbers and as text.
+    extra.host += 64 * samples * static_cast<double>(spec.repetitions * std::ssize(selected));
+  }
   if (world.device().kind() == device::Kind::host) {
     return Memory{0, device + d.host_bytes} + extra;
   }

@@ -6,6 +6,7 @@
 #include "common/tunable.hpp"
 #include "common/variant.hpp"
 #include "core/options.hpp"
+#include "measure/pair_schedule.hpp"
 #include "measure/record.hpp"
 #include "measure/tuned_table.hpp"
 
@@ -87,6 +88,9 @@ struct Description {
   double memory_bytes = 0;  ///< device memory, peak over ranks, buffers included
   double host_bytes = 0;    ///< the same of the host, page-locked or plain, beside bounded scratch
   Traits traits;
+  /// Of a workload that is timed pair by pair; such a one is not repeatable. Its amount is that of
+  /// the large messages, and the time of a repetition that of the steps that send them.
+  std::optional<PairSchedule> pairs{};
 };
 
 /// What validate() found, agreed over ranks: the same on every rank.
@@ -164,6 +168,8 @@ class Workload {
   /// Enqueues exactly one repetition; world.stream() is behind all of it at the end.
   /// Neither allocates device memory nor synchronises.
   virtual void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) = 0;
+  /// From now on run() enqueues this step of description's schedule of pairs, not a whole repetition.
+  virtual void select_step(std::int64_t) {}
   /// Collective. Judges the outputs of the last repetition against recomputed values.
   virtual Verdict validate(comm::World& world) = 0;
   /// Inputs and outputs of the variant that reset() was called for last: for files, and for damage by

@@ -134,7 +134,7 @@ constexpr Column kColumns[]{
     // Names of techniques; the few longer ones widen the column.
     {"variant", both, plain<&Record::variant>, {"variant", 22, left}},
     {"backend", both, plain<&Record::backend>},
-    {"transport", both, plain<&Record::transport>},
+    {"transport", both, plain<&Record::transport>, {"transport", 9, left}},
     {.key = "ranks",
      .in = both,
      .value = plain<&Record::ranks>,
@@ -375,9 +375,19 @@ constexpr Column kColumns[]{
 constexpr Metric kFurther[]{
     {"cv", "ratio", "Standard deviation of the repetition times over their mean."},
     {"bus", "B/s",
-     "allreduce: 2 (P - 1) / P of the bytes over the time. What each link carries when the work\n"
-     "is shared evenly, so that it compares with the link's rate for any number of ranks."},
+     "allreduce: 2 (P - 1) / P of the bytes over the time; alltoall: (P - 1) / P. What each link\n"
+     "carries when the work is shared evenly, so that it compares with the link's rate for any "
+     "number\nof ranks."},
     {"latency", "s", "memory: the median over the number of steps of a pointer chase."},
+    {"pair", "s and B/s",
+     "pairs: of each rank to each other one the latency of 8 bytes and the rate of a message, in "
+     "this\ndirection; medians over repetitions of the slower rank's time from a common barrier. "
+     "One way, the\nlatency is half of a round trip, of several in a row; both ways at once, the "
+     "time of an exchange."},
+    {"link", "name",
+     "pairs: what joins the devices of two ranks. Of GPUs, by NVML: same GPU, NVLink, PCIe; of "
+     "hosts the\nmemory of a node; between nodes the network. The best way that there is: a "
+     "transport may take another."},
     {"write", "B/s",
      "field_io: raw, the bytes over the time of the transfers until they are in the storage; open "
      "to\n"

@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -95,6 +97,14 @@ Json case_json(Record const& r) {
   }
   to["kernels"] = value("kernels");
   to["implementation"] = value("implementation");
+  to["pairs"] = Json::array();
+  for (measure::PairTimes const& pair : r.pairs) {
+    to["pairs"].push_back({{"from", pair.from},
+                           {"to", pair.to},
+                           {"link", pair.link},
+                           {"latency_s", json(speed(r, latency_of(pair)))},
+                           {"rate", json(speed(r, rate_of(pair)))}});
+  }
   return to;
 }
 
@@ -109,23 +119,38 @@ std::string csv_field(std::string_view text) {
   return quoted + '"';
 }
 
-/// The run, then what `field` makes of each column.
-std::string csv_line(std::string_view run_id, auto const& field) {
+// Of the lines that a measurement of pairs has behind its own, one for each.
+constexpr std::string_view kPairColumns[]{"pair_from", "pair_to", "pair_link", "pair_latency_s",
+                                          "pair_rate"};
+using PairFields = std::array<std::string, std::size(kPairColumns)>;
+
+/// The run, what `field` makes of each column, and a pair.
+std::string csv_line(std::string_view run_id, auto const& field, PairFields const& pair) {
   std::string line = csv_field(run_id);
   for (Column const& column : columns()) {
     bool const has = column.in == In::csv || column.in == In::both || column.in == In::legs;
     if (has) line += ',' + csv_field(field(column));
   }
+  for (std::string const& of_pair : pair) line += ',' + csv_field(of_pair);
   return line + '\n';
 }
 
 }  // namespace
 
 std::string render_csv(measure::RunResult const& result) {
-  std::string text = csv_line("run_id", [](Column const& column) { return column.key; });
+  PairFields names;
+  std::ranges::copy(kPairColumns, names.begin());
+  std::string text = csv_line(
+      "run_id", [](Column const& column) { return column.key; }, names);
   for (Record const& record : result.records) {
-    text += csv_line(result.info.run_id,
-                     [&](Column const& column) { return to_text(column.value(record)); });
+    auto const field = [&](Column const& column) { return to_text(column.value(record)); };
+    text += csv_line(result.info.run_id, field, {});
+    for (measure::PairTimes const& pair : record.pairs) {
+      text += csv_line(
+          result.info.run_id, field,
+          {std::to_string(pair.from), std::to_string(pair.to), pair.link,
+           to_text(speed(record, latency_of(pair))), to_text(speed(record, rate_of(pair)))});
+    }
   }
   return text;
 }

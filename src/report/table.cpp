@@ -23,7 +23,7 @@ using measure::Record;
 using Row = std::vector<std::string>;
 
 struct Table {
-  std::string_view title;
+  std::string title;
   std::vector<Heading> headings;
   std::vector<Row> rows;
 };
@@ -138,8 +138,8 @@ Columns columns_of(Keys const& keys) {
   return columns;
 }
 
-Table start_table(std::string_view title, Columns const& columns) {
-  Table table{title, {}, {}};
+Table start_table(std::string title, Columns const& columns) {
+  Table table{std::move(title), {}, {}};
   for (Column const* column : columns) table.headings.push_back(column->heading);
   return table;
 }
@@ -151,10 +151,10 @@ Row start_row(Columns const& columns, Record const& record) {
 }
 
 /// A line for each record that `takes` takes.
-Table table_of(measure::RunResult const& result, std::string_view title, Keys const& keys,
+Table table_of(measure::RunResult const& result, std::string title, Keys const& keys,
                bool (*takes)(Record const&)) {
   Columns const columns = columns_of(keys);
-  Table table = start_table(title, columns);
+  Table table = start_table(std::move(title), columns);
   for (Record const& record : result.records) {
     if (takes(record)) table.rows.push_back(start_row(columns, record));
   }
@@ -168,6 +168,12 @@ Table main_table(measure::RunResult const& result, Notes& notes) {
   bool const has_local = std::ranges::any_of(
       result.records, [](Record const& r) { return r.share_of_local.has_value(); });
   if (has_local) keys.insert(std::ranges::find(keys, "error"), "share_of_local");
+  // Those of cases that exchange data, where a reader would look for the better one.
+  std::set<std::string> transports;
+  for (Record const& r : result.records) {
+    if (!r.transport.empty() && r.transport != "none") transports.insert(r.transport);
+  }
+  if (transports.size() > 1) keys.insert(keys.begin(), "transport");
   Table table = table_of(result, "", keys, [](Record const&) { return true; });
   table.headings.push_back({"flags", 0, Align::left});
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
@@ -249,6 +255,107 @@ Table kernels_table(measure::RunResult const& result) {
   return table;
 }
 
+// A matrix of more is no table for a screen; the links' table and files have it.
+constexpr std::string_view kRankNames[]{"0", "1", "2",  "3",  "4",  "5",  "6",  "7",
+                                        "8", "9", "10", "11", "12", "13", "14", "15"};
+
+/// What `cell` makes of each pair, a row for each rank from which and a column for each rank to
+/// which messages travel.
+Table pair_matrix(measure::RunResult const& result, std::string_view what,
+                  std::string (*cell)(measure::PairTimes const&)) {
+  Columns const which = columns_of({});
+  Table table = start_table(fmt::format("{}, from a row's rank to a column's", what), which);
+  table.headings.push_back({"from", 4, Align::right});
+  std::size_t ranks = 0;
+  for (Record const& r : result.records) {
+    if (!r.pairs.empty()) ranks = std::max(ranks, static_cast<std::size_t>(r.ranks));
+  }
+  if (ranks > std::size(kRankNames)) return table;
+  for (std::size_t to = 0; to < ranks; ++to) {
+    table.headings.push_back({kRankNames[to], 7, Align::right});
+  }
+  for (Record const& r : result.records) {
+    if (!has_speed(r)) continue;
+    std::map<int, Row> rows;
+    for (measure::PairTimes const& pair : r.pairs) {
+      if (pair.to < 0 || pair.to >= static_cast<int>(ranks)) continue;  // a file may say anything
+      Row& row = rows[pair.from];
+      if (row.empty()) {
+        row = start_row(which, r);
+        row.push_back(std::to_string(pair.from));
+        row.resize(table.headings.size(), "-");
+      }
+      row[which.size() + 1 + static_cast<std::size_t>(pair.to)] = cell(pair);
+    }
+    for (auto const& [from, row] : rows) table.rows.push_back(row);
+  }
+  return table;
+}
+
+Table latencies_table(measure::RunResult const& result) {
+  return pair_matrix(result, "latency of 8 bytes in us", [](measure::PairTimes const& pair) {
+    return fmt::format("{:.2f}", 1e6 * latency_of(pair));
+  });
+}
+
+Table pair_rates_table(measure::RunResult const& result) {
+  return pair_matrix(result, "rate in GB/s", [](measure::PairTimes const& pair) {
+    return fmt::format("{:.2f}", rate_of(pair) / 1e9);
+  });
+}
+
+/// Where there is more than one kind.
+Table pair_links_table(measure::RunResult const& result) {
+  std::set<std::string> links;
+  for (Record const& r : result.records) {
+    for (measure::PairTimes const& pair : r.pairs) links.insert(pair.link);
+  }
+  if (links.size() < 2) return {};
+  return pair_matrix(result, "links", [](measure::PairTimes const& pair) { return pair.link; });
+}
+
+/// "0 to 3: 12.3 us"
+std::string named_pair(measure::PairTimes const& pair, std::string const& value) {
+  return fmt::format("{} to {}: {}", pair.from, pair.to, value);
+}
+
+/// A line for each kind of link between ranks, which names the slowest pairs.
+Table links_table(measure::RunResult const& result) {
+  Columns const which = columns_of({});
+  Table table =
+      start_table("links between ranks: medians over their pairs, and the slowest pairs", which);
+  table.headings.insert(table.headings.end(), {{"link", 8, Align::left},
+                                               {"pairs", 5, Align::right},
+                                               {"latency", 7, Align::right},
+                                               {"highest latency", 18, Align::left},
+                                               {"rate", 9, Align::right},
+                                               {"lowest rate", 0, Align::left}});
+  for (Record const& r : result.records) {
+    std::map<std::string, std::vector<measure::PairTimes const*>> by_link;
+    for (measure::PairTimes const& pair : r.pairs) by_link[pair.link].push_back(&pair);
+    for (auto const& [link, pairs] : by_link) {
+      if (!has_speed(r)) continue;
+      auto const latency = [](measure::PairTimes const* pair) { return latency_of(*pair); };
+      auto const pair_rate = [](measure::PairTimes const* pair) { return rate_of(*pair); };
+      std::vector<double> latencies, rates;
+      std::ranges::transform(pairs, std::back_inserter(latencies), latency);
+      std::ranges::transform(pairs, std::back_inserter(rates), pair_rate);
+      measure::PairTimes const& latest = **std::ranges::max_element(pairs, {}, latency);
+      measure::PairTimes const& slowest = **std::ranges::min_element(pairs, {}, pair_rate);
+      Row& row = table.rows.emplace_back(start_row(which, r));
+      for (std::string const& cell :
+           {link, std::to_string(pairs.size()),
+            core::format_seconds(core::summarize(latencies).median),
+            named_pair(latest, core::format_seconds(latency_of(latest))),
+            core::format_rate(core::summarize(rates).median, "B/s"),
+            named_pair(slowest, core::format_rate(rate_of(slowest), "B/s"))}) {
+        row.push_back(cell);
+      }
+    }
+  }
+  return table;
+}
+
 Table implementations_table(measure::RunResult const& result) {
   return table_of(result, "what libraries' rows call", {"implementation"},
                   [](Record const& r) { return !r.implementation.empty(); });
@@ -260,8 +367,9 @@ std::string render(measure::RunResult const& result, std::string (*one)(Table co
   std::string text = one(main_table(result, notes));
   for (Table const& further :
        {times_table(result), rounds_table(result), legs_table(result), roofline_table(result),
-        energy_table(result), extras_table(result), published_table(result), kernels_table(result),
-        implementations_table(result)}) {
+        energy_table(result), extras_table(result), links_table(result), latencies_table(result),
+        pair_rates_table(result), pair_links_table(result), published_table(result),
+        kernels_table(result), implementations_table(result)}) {
     if (!further.rows.empty()) text += '\n' + one(further);
   }
   if (!notes.all().empty()) text += '\n';

@@ -17,6 +17,8 @@ class Alltoall final : public Exchange {
     d.amount = bytes() * (ranks_ - 1);
     d.unit = "B/s";
     d.network_bytes = d.amount;
+    // Of each rank's row (P - 1) / P crosses its link in each direction.
+    d.extras = {{"bus", d.network_bytes / ranks_, "B/s"}};
     d.memory_bytes = 2 * bytes() + static_cast<double>(size_of()) * ranks_;
     return d;
   }
@@ -67,7 +69,7 @@ extern measure::WorkloadEntry const alltoall{
                .keys = {.transport = true},
                .variants = measure::names_of(exchange_rows())},
     .summary = "every rank scatters its row to all ranks",
-    .work = "S (P - 1) / P bytes per rank",
+    .work = "S (P - 1) / P bytes per rank; bus bandwidth (P - 1) / P S / t",
     .local = false,
     .variants = exchange_rows(),
     .make = measure::make<Alltoall>,

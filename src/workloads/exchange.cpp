@@ -63,7 +63,7 @@ std::string Exchange::unavailable_reason(kernels::VariantInfo const& variant,
 void Exchange::prepare(comm::World& world, std::uint64_t seed, measure::Selection const& selected) {
   seed_ = seed;
   if (channels_.empty()) {
-    in_ = {world.device(), case_.type, 1, n_, world.stream()};
+    in_ = {world.device(), case_.type, 1, sent(), world.stream()};
     out_ = {world.device(), case_.type, 1, received(), world.stream()};
     for (kernels::VariantInfo const* variant : selected) {
       std::string_view const named = static_cast<Row const*>(variant)->transport;
@@ -76,7 +76,7 @@ void Exchange::prepare(comm::World& world, std::uint64_t seed, measure::Selectio
 }
 
 void Exchange::run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) {
-  exchange(*channels_.at(&variant), world.stream()).wait_on(world.stream());
+  exchange(channel_of(variant), world.stream()).wait_on(world.stream());
 }
 
 }  // namespace quadrille::workloads

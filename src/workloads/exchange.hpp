@@ -29,7 +29,7 @@ class Exchange : public measure::Workload {
   void reset(comm::World& world, kernels::VariantInfo const&) override {
     world.stream().fill(out_.view().data, 0xFF, out_.bytes());
   }
-  void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) final;
+  void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override;
   std::vector<measure::Field> fields() override {
     return {row_field("in", in_.view()), measure::output(output_field("out", out_.view()))};
   }
@@ -37,6 +37,7 @@ class Exchange : public measure::Workload {
  protected:
   /// Enqueues the exchange.
   virtual comm::Request exchange(comm::Channel& channel, device::StreamView stream) = 0;
+  comm::Channel& channel_of(kernels::VariantInfo const& variant) { return *channels_.at(&variant); }
   /// The output as a file holds it.
   virtual measure::Field output_field(std::string name, device::MatrixView const& view) const {
     return row_field(std::move(name), view);
@@ -45,6 +46,8 @@ class Exchange : public measure::Workload {
   measure::Field row_field(std::string name, device::MatrixView const& view) const {
     return field(std::move(name), view, {{ranks_, 0, ranks_}, {n_, 0, 1}, rank_, 0});
   }
+  /// Elements of this rank's source row.
+  virtual std::int64_t sent() const { return n_; }
   /// Elements that this rank receives.
   virtual std::int64_t received() const { return n_; }
 

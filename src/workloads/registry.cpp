@@ -28,6 +28,7 @@ QUAD_TABLE(measure::WorkloadEntry const, kWorkloads,
   broadcast,
   alltoall,
   sendrecv,
+  pairs,
   field_io
 );
 // clang-format on
@@ -49,7 +50,7 @@ core::Vocabulary const& vocabulary() {
     return all;
   }();
   static core::Vocabulary const vocabulary = [] {
-    core::Vocabulary all{schemas, {"auto"}};
+    core::Vocabulary all{schemas, {"auto", "all"}};
     for (std::string_view const name : comm::selectable_transports()) {
       all.transports.emplace_back(name);
     }

@@ -108,6 +108,13 @@ TEST_F(ResultFile, JsonLineKeepsEveryMember) {
   ASSERT_EQ(r.legs.size(), 4U);
   EXPECT_EQ(r.legs[0].leg, "compute");
   EXPECT_EQ(r.legs[0].seconds, wrote.legs[0].seconds);
+  ASSERT_EQ(r.pairs.size(), 6U);
+  EXPECT_EQ(r.pairs[1].from, 0);
+  EXPECT_EQ(r.pairs[1].to, 2);
+  EXPECT_EQ(r.pairs[1].link, "network");
+  EXPECT_EQ(r.pairs[1].bytes, 1e6);
+  EXPECT_EQ(r.pairs[1].latency_s, wrote.pairs[1].latency_s);
+  EXPECT_EQ(r.pairs[1].transfer_s, wrote.pairs[1].transfer_s);
   EXPECT_EQ(r.check.error, wrote.check.error);
   EXPECT_EQ(r.check.bound, wrote.check.bound);
   EXPECT_EQ(r.check.wrong, wrote.check.wrong);
@@ -242,6 +249,18 @@ TEST_F(ResultFile, ATableOfRanksWithFewerColumnsIsRead) {
   EXPECT_EQ(back->info.ranks[2].free_memory, 9);
   EXPECT_EQ(back->info.ranks[2].node, "");
   EXPECT_EQ(back->info.ranks[2].numa, -1);
+}
+
+TEST_F(ResultFile, PairsOfARunThatWasInterruptedBeforeTheirSamplesSurvive) {
+  measure::RunResult wrote = sample_result();
+  for (measure::PairTimes& pair : wrote.records[0].pairs) {
+    pair.latency_s.clear();
+    pair.transfer_s.clear();
+  }
+  write_result(at("result.h5"), wrote);
+  auto const back = read_result(at("result.h5"));
+  ASSERT_TRUE(back) << why(back);
+  EXPECT_EQ(all_of(*back), all_of(wrote));
 }
 
 TEST_F(ResultFile, AnEmptyRunSurvives) {

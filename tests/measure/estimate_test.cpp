@@ -35,6 +35,18 @@ struct EstimatedSeconds : testing::Test {
       .flop = 1e9, .bytes = 1e10, .evaluations = 1e8, .network = 1e9, .generated = 1e8};
 };
 
+TEST(EstimatedExecution, OfPairsIsThatOfOneRoundAfterTheOther) {
+  Description description;
+  description.amount = 12e9;
+  description.unit = "B/s";
+  description.pairs = PairSchedule{
+      .small_messages = 40, .large_bytes = 1e9, .rounds = pair_rounds(4, AtOnce::one, false)};
+  AssumedRates const rates{.network = 1e9};
+  EXPECT_NEAR(estimated_execution(kFast, description, rates, 4), 12, 0.1);
+  description.pairs->rounds = pair_rounds(4, AtOnce::disjoint, false);
+  EXPECT_NEAR(estimated_execution(kFast, description, rates, 4), 6, 0.1);
+}
+
 TEST_F(EstimatedSeconds, AreThoseOfAllRepetitions) {
   EXPECT_NEAR(of({&kFast}), 2 * 13, 1) << "first run, warm-up and one of each leg, ten";
   spec.repetitions = 1000;

@@ -111,6 +111,9 @@ class FakeWorkload final : public measure::Workload {
     script_.now += script_.cost(variant, leg);
     output_ = script_.is_wrong(variant, seed_) ? -1 : static_cast<double>(seed_);
   }
+  void select_step(std::int64_t step) override {
+    script_.calls.push_back(fmt::format("step {}", step));
+  }
   void configure(kernels::VariantInfo const& variant,
                  kernels::Configuration const& configuration) override {
     script_.configured[&variant] = configuration;

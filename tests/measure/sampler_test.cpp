@@ -104,6 +104,24 @@ TEST(HeadStart, IsTheSameForRanksThatWaitForEachOther) {
                    world().size() == 1 ? alone : Instruments::kHeadStartSeconds);
 }
 
+TEST(PairsOfRanks, AreTimedStepByStepByTheirSlowerRank) {
+  if (world().size() < 3) GTEST_SKIP() << "a third rank must have no part in a pair";
+  Rig rig{{&kA}};
+  rig.script.description.traits = {.communicates = true, .repeatable = false};
+  rig.script.description.pairs = PairSchedule{.rounds = {{{0, 1}}, {{2, 0}}}};
+  rig.script.cost = [](VariantInfo const&, Leg) { return kTick * (1 + world().rank()); };
+
+  rig.sampler().sample(rig.lines);
+
+  std::vector<double> const once{2 * kTick, 2 * kTick, 3 * kTick, 3 * kTick};
+  EXPECT_EQ(rig.lines[0].pair_seconds, std::vector(2, once)) << "small, large; small, large";
+  EXPECT_EQ(rig.lines[0].seconds.at(0), std::vector(2, 5 * kTick)) << "of the large ones";
+  EXPECT_EQ(Names(rig.script.calls.begin(), rig.script.calls.begin() + 9),
+            (Names{"reset a", "step 0", "run a", "step 1", "run a", "step 2", "run a", "step 3",
+                   "run a"}));
+  EXPECT_EQ(rig.script.count("reset a"), 2);
+}
+
 TEST(WarmUp, RunsAsOftenAsTheCaseSays) {
   Rig rig;
   rig.spec.warmup = {.count = 3, .seconds = 0};

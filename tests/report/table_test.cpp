@@ -64,6 +64,17 @@ TEST(Table, LooksLikeThis) { EXPECT_EQ(render_table(three_results()), expected("
 
 TEST(Markdown, LooksLikeThis) { EXPECT_EQ(render_markdown(three_results()), expected("table.md")); }
 
+TEST(Table, NamesTheSlowestPairsOfManyRanksWithoutAMatrix) {
+  measure::RunResult result = sample_result();
+  measure::Record& record = result.records[0];
+  record.ranks = 17;
+
+  std::string const text = render_table(result);
+
+  EXPECT_NE(text.find("0 to 2: 3.00 us"), std::string::npos) << text;
+  EXPECT_EQ(text.find("from a row's rank"), std::string::npos) << text;
+}
+
 TEST(RunHeader, LooksLikeThis) {
   EXPECT_EQ(render_run_header(sample_result().info), expected("header.txt"));
 }
@@ -132,7 +143,7 @@ TEST(Csv, HasOneHeaderAndARowPerRecord) {
 
   auto const rows = parse_csv(render_csv(result));
 
-  ASSERT_EQ(rows.size(), 5U);
+  ASSERT_EQ(rows.size(), 17U) << "a line for each of six pairs behind each of two";
   for (auto const& row : rows) EXPECT_EQ(row.size(), rows[0].size());
   auto const field = [&](std::size_t row, std::string const& name) {
     auto const column = std::ranges::find(rows[0], name) - rows[0].begin();
@@ -142,12 +153,18 @@ TEST(Csv, HasOneHeaderAndARowPerRecord) {
   EXPECT_EQ(field(1, "size"), "4096x4096x512");
   EXPECT_EQ(std::stod(field(1, "median_s")), result.records[0].time.median);
   EXPECT_EQ(std::stod(field(1, "hidden")), result.records[0].leg_summary->hidden);
-  EXPECT_EQ(field(2, "reason"), "needs \"a\",\nb");
-  EXPECT_EQ(field(2, "median_s"), "");
-  EXPECT_EQ(field(3, "verdict"), "FAIL");
-  EXPECT_EQ(field(3, "rate"), "");
-  EXPECT_EQ(field(3, "error"), "");
-  EXPECT_EQ(field(4, "rate"), "8000000000");
+  EXPECT_EQ(field(1, "pair_from"), "");
+  EXPECT_EQ(field(3, "id"), "summa.2:kokkos");
+  EXPECT_EQ(field(3, "pair_from") + field(3, "pair_to") + field(3, "pair_link"), "02network");
+  EXPECT_EQ(std::stod(field(3, "pair_latency_s")), 3e-6);
+  EXPECT_EQ(std::stod(field(3, "pair_rate")), 1e6 / 2.8e-5);
+  EXPECT_EQ(field(8, "reason"), "needs \"a\",\nb");
+  EXPECT_EQ(field(8, "median_s"), "");
+  EXPECT_EQ(field(9, "verdict"), "FAIL");
+  EXPECT_EQ(field(9, "rate"), "");
+  EXPECT_EQ(field(9, "error"), "");
+  EXPECT_EQ(field(12, "pair_rate"), "") << "of a wrong result";
+  EXPECT_EQ(field(16, "rate"), "8000000000");
 }
 
 /// As much of JSON Schema as report.schema.json uses; a keyword beyond that is a complaint too.
@@ -236,6 +253,7 @@ TEST(Json, KeysAreThoseOfTheSchemaInTheSchemasOrder) {
   auto const& rules = schema["$defs"];
   EXPECT_EQ(keys(report["cases"][0]), keys(rules["case"]["properties"]));
   EXPECT_EQ(keys(report["cases"][0]["legs"]), keys(rules["legs"]["properties"]));
+  EXPECT_EQ(keys(report["cases"][0]["pairs"][0]), keys(rules["pair"]["properties"]));
   EXPECT_EQ(keys(report["run"]), keys(rules["run"]["properties"]));
   EXPECT_EQ(keys(report["run"]["ranks"][0]), keys(rules["rank"]["properties"]));
 }
@@ -247,6 +265,9 @@ TEST(Json, NumbersAreNumbersAndWrongResultsHaveNoSpeed) {
   EXPECT_EQ(cases[0]["ratio_to_vendor"], 1.43);
   EXPECT_EQ(cases[0]["modelled_link"], true);
   EXPECT_EQ(cases[0]["implementation"], "cublasDgemm");
+  EXPECT_EQ(cases[0]["pairs"][1]["latency_s"], 3e-6);
+  EXPECT_EQ(cases[0]["pairs"][1]["rate"], 1e6 / 2.8e-5);
+  EXPECT_TRUE(cases[2]["pairs"][1]["rate"].is_null());
   EXPECT_TRUE(cases[1]["rate"].is_null());
   EXPECT_TRUE(cases[1]["error"].is_null());
   EXPECT_EQ(cases[2]["verdict"], "FAIL");

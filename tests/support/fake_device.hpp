@@ -15,10 +15,12 @@ class FakeDevice final : public device::Device, public device::StreamBackend {
  public:
   FakeDevice(device::Kind kind, device::Facts facts) : kind_{kind}, facts_{std::move(facts)} {}
   device::StreamView stream() { return device::StreamView{this}; }
+  device::Link link = device::Link::unknown;  ///< to every other
 
   device::Kind kind() const override { return kind_; }
   device::Facts const& facts() const override { return facts_; }
   device::Device& device() override { return *this; }
+  device::Link link_to(std::string const&) const override { return link; }
 
   std::size_t free_memory() const override { absent(); }
   void bind_thread() override { absent(); }

@@ -72,6 +72,12 @@ inline measure::Record sample_record() {
             leg("communicate", {0.05, 0.05, 0.05, 0.05, 0.05, 0.05}),
             leg("serial", {0.11, 0.11, 0.11, 0.11, 0.11, 0.11}),
             leg("overlapped", {0.07, 0.06, 0.07, 0.08, 0.07, 0.07})};
+  auto const pair = [](int from, int to, std::string link, double latency_s) {
+    return measure::PairTimes{
+        from, to, std::move(link), 1e6, {latency_s, 2e-6, 3e-6}, {2e-5 + latency_s, 4e-5, 1e-5}};
+  };
+  r.pairs = {pair(0, 1, "NVLink", 2e-6),  pair(0, 2, "network", 8e-6), pair(1, 0, "NVLink", 2.5e-6),
+             pair(1, 2, "network", 2e-6), pair(2, 0, "network", 5e-6), pair(2, 1, "network", 3e-6)};
   r.check = {1.25e-16, 3.5e-15, 2, "C(3, 4) on rank 1: expected 5, got nan", "0123abcd"};
   measure::finish(r);
   r.rounds = 3;

@@ -139,6 +139,11 @@ size = "4007"
 name = "sendrecv"
 workload = "sendrecv"
 size = "4007"
+
+[[case]]
+name = "pairs"
+workload = "pairs"
+size = "4007"
 """
 
 
@@ -174,6 +179,10 @@ def other_workloads(folder, ranks):
     equal("alltoall", *read("alltoall", "in", "out"))
     x, out = read("sendrecv", "in", "out")
     equal("sendrecv", out, numpy.roll(x, 1, 0))
+    # For each receiver the message lies elsewhere in the sender's row.
+    x, out = read("pairs", "in", "large")
+    senders = [(to, of) for to in range(ranks) for of in range(ranks) if of != to]
+    equal("pairs", out, numpy.array([x[of, 32 * to:32 * to + 4007] for to, of in senders]))
 
 
 def main():

@@ -121,4 +121,26 @@ std::vector<ErrorCounter> Nvml::error_counters() {
   return counters;
 }
 
+Link Nvml::link_to(std::string const& uuid) const {
+  constexpr int kNvlinkCapability = 2, kIsThere = 0;
+  auto* const find = library_.find_optional<int(char const*, Handle*)>("nvmlDeviceGetHandleByUUID");
+  Handle other = nullptr;
+  bool const is_seen =
+      handle_ != nullptr && find != nullptr && find(uuid.c_str(), &other) == 0 && other != nullptr;
+  if (!is_seen) return Link::unknown;
+  auto* const peer_status =
+      library_.find_optional<int(Handle, Handle, int, int*)>("nvmlDeviceGetP2PStatus");
+  int status = -1;
+  bool const has_nvlink = peer_status != nullptr &&
+                          peer_status(handle_, other, kNvlinkCapability, &status) == 0 &&
+                          status == kIsThere;
+  if (has_nvlink) return Link::nvlink;
+  // Whether there is any way at all; its length does not matter here.
+  auto* const ancestor =
+      library_.find_optional<int(Handle, Handle, int*)>("nvmlDeviceGetTopologyCommonAncestor");
+  int level = 0;
+  bool const is_joined = ancestor != nullptr && ancestor(handle_, other, &level) == 0;
+  return is_joined ? Link::pcie : Link::unknown;
+}
+
 }  // namespace quadrille::device

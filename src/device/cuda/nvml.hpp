@@ -20,6 +20,8 @@ class Nvml {
   std::optional<Telemetry> read() const;
   /// Those that this GPU and its driver tell of, in the order of a table.
   std::vector<ErrorCounter> error_counters();
+  /// NVLink, directly or through switches, or PCIe; unknown where NVML does not see the other GPU.
+  Link link_to(std::string const& uuid) const;
 
  private:
   using Handle = void*;
