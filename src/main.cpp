@@ -161,6 +161,29 @@ int main(int argc, char** argv) {
   formats->require_option(0, 1);
   report_app->callback([&] { command = [&] { return commands::report(report); }; });
 
+  commands::CompareArguments compare;
+  CLI::App* const compare_app =
+      app.add_subcommand("compare", "Say what became faster, slower or broken since other runs");
+  compare_app
+      ->add_option("result", compare.files,
+                   "The base, one run or several, then the new run: result.h5 or result.jsonl, or "
+                   "their directory")
+      ->required();
+  compare_app->add_flag("--gate", compare.gate,
+                        "End with 6 where something is slower, or broken: passed and fails now");
+  compare_app->add_option("--margin", compare.margin,
+                          "By how much a time may change and be the same (default: 1%)");
+  compare_app->add_flag("--details", compare.details, "Also list what is the same");
+  auto* const compare_json = compare_app->add_flag("--json", compare.json, "As JSON");
+  compare_app->add_option("--junit", compare.junit, "Also write JUnit's XML to this file")
+      ->excludes(compare_json);
+  compare_app->footer(
+      "Example: quadrille compare results/monday results/tuesday results/RUN --gate\n"
+      "SLOWER, FASTER: the 95 % interval of the ratio of median times is beyond the\n"
+      "margin; SAME: within it; AMBIGUOUS: neither, so that it takes more repetitions\n"
+      "or a wider margin. Several base runs show how much runs differ by themselves.");
+  compare_app->callback([&] { command = [&] { return commands::compare(compare); }; });
+
   try {
     app.parse(argc, argv);
   } catch (CLI::ParseError const& error) {

@@ -67,4 +67,16 @@ struct ReportArguments {
 };
 core::Exit report(ReportArguments const& arguments);
 
+struct CompareArguments {
+  std::vector<std::string> files;  ///< of the base runs, then of the new one
+  std::string margin = "1%";
+  std::string junit;  ///< file to write; "": none
+  bool json = false;
+  bool gate = false;
+  bool details = false;
+};
+/// Exit::nothing_executed without a baseline; with `gate` Exit::regression where something is slower
+/// or broken.
+core::Exit compare(CompareArguments const& arguments);
+
 }  // namespace quadrille::commands

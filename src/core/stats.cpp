@@ -3,6 +3,7 @@
 #include "core/stats.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -61,6 +62,75 @@ Summary summarize(std::span<double const> sample) {
   double const deviation = s.n > 1 ? std::sqrt(squares / (n - 1)) : 0;
   s.cv = deviation == 0 ? 0 : deviation / s.mean;
   return s;
+}
+
+namespace {
+
+/// A median with its interval, all as logarithms.
+struct LogMedian {
+  double value = 0, low = 0, high = 0;
+};
+
+std::optional<LogMedian> log_median(std::span<double const> sample) {
+  Summary const s = summarize(sample);
+  bool const is_known = std::isfinite(s.median_low) && s.min > 0 && std::isfinite(s.max);
+  if (!is_known) return std::nullopt;
+  return LogMedian{std::log(s.median), std::log(s.median_low), std::log(s.median_high)};
+}
+
+constexpr double kNormal95 = 1.959964;  // two-sided quantile
+
+/// The two-sided 95 % quantile of Student's t.
+double student95(std::size_t degrees) {
+  constexpr std::array kFew{12.7062, 4.3027, 3.1824, 2.7764, 2.5706};
+  if (degrees <= kFew.size()) return kFew[degrees - 1];
+  // Cornish and Fisher's expansion, right to 0.001 from 6 degrees on.
+  constexpr double z = kNormal95;
+  auto const n = static_cast<double>(degrees);
+  double const cube = z * z * z;
+  return z + (cube + z) / (4 * n) + (5 * cube * z * z + 16 * cube + 3 * z) / (96 * n * n);
+}
+
+/// Half the interval that the spread between runs adds to the difference to one more run.
+double between_runs(std::span<LogMedian const> runs, double mean) {
+  if (runs.size() < 2) return 0;
+  auto const n = static_cast<double>(runs.size());
+  double variance = 0, within = 0;
+  for (LogMedian const& run : runs) {
+    double const error = (run.high - run.low) / 2 / kNormal95;
+    variance += (run.value - mean) * (run.value - mean) / (n - 1);
+    within += error * error / n;
+  }
+  double const excess = std::max(0.0, variance - within);
+  return student95(runs.size() - 1) * std::sqrt(excess * (1 + 1 / n));
+}
+
+}  // namespace
+
+std::optional<MedianRatio> median_ratio(std::span<std::vector<double> const> base,
+                                        std::span<double const> sample) {
+  std::optional<LogMedian> const top = log_median(sample);
+  if (!top || base.empty()) return std::nullopt;
+  auto const n = static_cast<double>(base.size());
+  std::vector<LogMedian> runs;
+  double mean = 0;
+  for (std::vector<double> const& run : base) {
+    std::optional<LogMedian> const median = log_median(run);
+    if (!median) return std::nullopt;
+    runs.push_back(*median);
+    mean += median->value / n;
+  }
+  double below = 0, above = 0;  // from the mean to its limits
+  for (LogMedian const& run : runs) {
+    below = std::hypot(below, (run.value - run.low) / n);
+    above = std::hypot(above, (run.high - run.value) / n);
+  }
+  double const spread = between_runs(runs, mean);
+  double const difference = top->value - mean;
+  double const down = std::hypot(top->value - top->low, above, spread);
+  double const up = std::hypot(top->high - top->value, below, spread);
+  return MedianRatio{std::exp(mean), std::exp(difference), std::exp(difference - down),
+                     std::exp(difference + up)};
 }
 
 }  // namespace quadrille::core

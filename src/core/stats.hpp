@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace quadrille::core {
 
@@ -32,5 +33,34 @@ struct OrderInterval {
 /// The narrowest that encloses the median with at least 95 %. Below six values there is none: the
 /// range of five covers 93.75 %.
 std::optional<OrderInterval> median_interval(std::int64_t n);
+
+/// Below six values a median has no 95 % interval.
+inline constexpr std::int64_t kFewestForInterval = 6;
+
+/// A ratio of medians with its 95 % interval.
+struct MedianRatio {
+  double base = 0;  ///< the median below the line; of several runs the geometric mean of theirs
+  double value = 0;
+  double low = 0;
+  double high = 0;
+};
+
+/// The median of `sample` over that of `base`, which are independent samples of one or several runs.
+///
+/// Each median has its interval by order statistics, which assumes no distribution. On logarithms
+/// the ratio is a difference d, and the two intervals combine by the method of variance estimates
+/// recovery (Zou and Donner 2008): from d go the square root of the sum of squares of the distances
+/// of each median to its own limit, down to the lower of one and the upper of the other. Where both
+/// samples are large this is the normal interval of the difference, asymmetric where they are;
+/// comparing the two intervals for overlap would be wider by up to 1.4.
+///
+/// Of K base runs the medians are averaged. What their variance has beyond the variance within runs
+/// is a variance s^2 between runs, of which the new run has its share too: t s sqrt(1 + 1/K) joins
+/// the sum of squares, with Student's t for K - 1 degrees of freedom, since few runs hardly tell s.
+/// One base run tells nothing of it.
+///
+/// Empty where a run or the sample has fewer than six values, or one that is not positive and finite.
+std::optional<MedianRatio> median_ratio(std::span<std::vector<double> const> base,
+                                        std::span<double const> sample);
 
 }  // namespace quadrille::core

@@ -24,6 +24,17 @@ std::string escaped(std::string_view text, bool keep_lines) {
   return out;
 }
 
+/// How many at the begin neither a terminal nor XML may get, of a line without the first set of
+/// control characters.
+std::size_t bytes_to_escape(std::string_view rest, bool is_text) {
+  auto const first = static_cast<unsigned char>(rest[0]);
+  if (first < 0x80) return 0;
+  if (!is_text) return 1;
+  bool const is_control = first == 0xc2 && static_cast<unsigned char>(rest[1]) < 0xa0;
+  bool const is_none = rest.starts_with("\xef\xbf\xbe") || rest.starts_with("\xef\xbf\xbf");
+  return is_control ? 2 : is_none ? 3 : 0;
+}
+
 }  // namespace
 
 std::string one_line(std::string_view text) {
@@ -40,6 +51,21 @@ std::string one_line(std::string_view text) {
 }
 
 std::string printable(std::string_view text) { return escaped(text, true); }
+
+std::string visible(std::string_view text) {
+  std::string const line = one_line(text);
+  bool const is_text = is_utf8(line);
+  std::string out;
+  for (std::string_view rest = line; !rest.empty();) {
+    std::size_t const n = bytes_to_escape(rest, is_text);
+    if (n == 0) out += rest[0];
+    for (char const c : rest.substr(0, n)) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    }
+    rest.remove_prefix(n == 0 ? 1 : n);
+  }
+  return out;
+}
 
 std::string quote(std::string_view text) {
   std::string out = "\"";

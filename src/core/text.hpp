@@ -14,6 +14,10 @@ std::string one_line(std::string_view text);
 /// The same of a text of several lines, whole.
 std::string printable(std::string_view text);
 
+/// As one_line(), and nothing but characters of UTF-8 that a terminal shows and XML may hold: the
+/// second set of control characters and bytes of no character are \xNN too.
+std::string visible(std::string_view text);
+
 /// A text as TOML writes it, in quotes.
 std::string quote(std::string_view text);
 

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <random>
+#include <utility>
 #include <vector>
 
 namespace quadrille::core {
@@ -114,6 +116,106 @@ TEST(Stats, MedianIntervalOfManyValuesFollowsTheNormalLaw) {
   OrderInterval const interval = median_interval(n).value();
   auto const half = static_cast<double>(interval.high - interval.low) / 2;
   EXPECT_NEAR(half, 1.959964 * std::sqrt(static_cast<double>(n)) / 2, 2);
+}
+
+using Runs = std::vector<std::vector<double>>;
+
+/// Seven values, of whose median the interval are the ends.
+std::vector<double> around(double median, double below, double above) {
+  return {median / below, median, median, median, median, median, median * above};
+}
+
+TEST(MedianRatio, CombinesDistancesToTheLimitsAsSquares) {
+  Runs const base{around(2, std::exp(0.3), std::exp(0.4))};
+
+  auto const ratio = median_ratio(base, around(6, std::exp(0.3), std::exp(1.2)));
+
+  ASSERT_TRUE(ratio);
+  EXPECT_DOUBLE_EQ(ratio->base, 2);
+  EXPECT_DOUBLE_EQ(ratio->value, 3);
+  EXPECT_NEAR(std::log(ratio->value / ratio->low), 0.5, 1e-12);  // 0.3 down, 0.4 up of the base
+  EXPECT_NEAR(std::log(ratio->high / ratio->value), std::hypot(1.2, 0.3), 1e-12);
+}
+
+TEST(MedianRatio, SpreadBetweenRunsWidensByStudentsT) {
+  std::vector<double> const exact(6, 3.0);
+  // Logarithms -0.1, 0, 0.1: their deviation is 0.1, and t of two degrees 4.3027.
+  Runs const base{std::vector<double>(6, std::exp(-0.1)), std::vector<double>(6, 1.0),
+                  std::vector<double>(6, std::exp(0.1))};
+
+  auto const ratio = median_ratio(base, exact);
+
+  ASSERT_TRUE(ratio);
+  EXPECT_NEAR(ratio->value, 3, 1e-12);
+  EXPECT_NEAR(std::log(ratio->high / 3), 4.3027 * 0.1 * std::sqrt(4.0 / 3), 1e-6);
+  EXPECT_NEAR(std::log(3 / ratio->low), 4.3027 * 0.1 * std::sqrt(4.0 / 3), 1e-6);
+  Runs many;
+  for (int i = 0; i < 11; ++i) many.push_back(std::vector<double>(6, std::exp(0.1 * (i % 2))));
+  // t of ten degrees is 2.2281.
+  double const deviation = 0.1 * std::sqrt(5 * 6 / 11.0 / 10);
+  EXPECT_NEAR(std::log(median_ratio(many, exact)->high / median_ratio(many, exact)->value),
+              2.2281 * deviation * std::sqrt(12.0 / 11), 2e-4);
+}
+
+TEST(MedianRatio, RunsThatDifferNoMoreThanTheirSamplesDoNotWidenIt) {
+  std::vector<double> const run = around(1, 1.1, 1.1);
+  auto const equal = median_ratio(Runs{run, run, run}, run);
+  auto const close =
+      median_ratio(Runs{around(1 / 1.03, 1.1, 1.1), run, around(1.03, 1.1, 1.1)}, run);
+  EXPECT_NEAR(close->high, equal->high, 1e-12);
+}
+
+TEST(MedianRatio, RunsThatAgreeNarrowTheInterval) {
+  std::vector<double> const run = around(1, 1.1, 1.1);
+  auto const one = median_ratio(Runs{run}, run);
+  auto const four = median_ratio(Runs{run, run, run, run}, run);
+  EXPECT_LT(four->high, one->high);
+  EXPECT_NEAR(std::log(four->high), std::log(1.1) * std::sqrt(1.25), 1e-12);
+}
+
+TEST(MedianRatio, NeedsSixPositiveFiniteTimesOfEach) {
+  std::vector<double> const good(6, 1.0), few(5, 1.0);
+  double const inf = std::numeric_limits<double>::infinity();
+  double const nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(median_ratio(Runs{good}, good));
+  EXPECT_FALSE(median_ratio({}, good));
+  EXPECT_FALSE(median_ratio(Runs{good}, few));
+  EXPECT_FALSE(median_ratio(Runs{good, few}, good));
+  for (double const wrong : {0.0, -1.0, inf, nan}) {
+    std::vector<double> bad = good;
+    bad[2] = wrong;
+    EXPECT_FALSE(median_ratio(Runs{good}, bad)) << wrong;
+    EXPECT_FALSE(median_ratio(Runs{bad}, good)) << wrong;
+  }
+}
+
+/// The true ratio is 1: the share of intervals that hold it.
+template <class Distribution>
+double coverage(Distribution distribution, int base_n, int n) {
+  std::mt19937 random{1};
+  auto const sample = [&](int size) {
+    std::vector<double> times;
+    for (int i = 0; i < size; ++i) times.push_back(distribution(random));
+    return times;
+  };
+  int held = 0;
+  constexpr int kPairs = 1000;
+  for (int i = 0; i < kPairs; ++i) {
+    auto const ratio = median_ratio(Runs{sample(base_n)}, sample(n));
+    if (ratio->low <= 1 && ratio->high >= 1) ++held;
+  }
+  return static_cast<double>(held) / kPairs;
+}
+
+TEST(MedianRatio, HoldsTheTrueRatioAsOftenAsItSays) {
+  for (auto const& [base_n, n] : {std::pair{6, 6}, {10, 20}, {20, 20}, {6, 100}, {100, 100}}) {
+    double const normal = coverage(std::lognormal_distribution{0.0, 0.01}, base_n, n);
+    double const skewed = coverage(std::exponential_distribution{1.0}, base_n, n);
+    EXPECT_GE(normal, 0.95) << base_n << ' ' << n;
+    EXPECT_GE(skewed, 0.95) << base_n << ' ' << n;
+    // Nothing is gained by intervals that hold everything.
+    EXPECT_LE(normal, n == 100 ? 0.985 : 1) << base_n << ' ' << n;
+  }
 }
 
 }  // namespace

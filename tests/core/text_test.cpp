@@ -31,5 +31,14 @@ TEST(IsUtf8, TakesWholeCharactersAlone) {
   }
 }
 
+TEST(Text, VisibleShowsControlCharactersAndWhatIsNoText) {
+  EXPECT_EQ(visible("plain \xc2\xb5s"), "plain \xc2\xb5s");
+  EXPECT_EQ(visible("a\x1b]0;b\x07"), "a\\x1b]0;b\\x07");
+  EXPECT_EQ(visible("\xc2\x9b[2J"), "\\xc2\\x9b[2J")
+      << "a control character of one byte in Latin 1";
+  EXPECT_EQ(visible("\xef\xbf\xbe|\xef\xbf\xbf"), "\\xef\\xbf\\xbe|\\xef\\xbf\\xbf");
+  EXPECT_EQ(visible("\xb5\xff"), "\\xb5\\xff");
+}
+
 }  // namespace
 }  // namespace quadrille::core

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/table.hpp"
 
+#include "support/json_schema.hpp"
 #include "support/sample_result.hpp"
 
 #include <fmt/format.h>
@@ -167,64 +168,8 @@ TEST(Csv, HasOneHeaderAndARowPerRecord) {
   EXPECT_EQ(field(16, "rate"), "8000000000");
 }
 
-/// As much of JSON Schema as report.schema.json uses; a keyword beyond that is a complaint too.
-void complain(json const& schema, json const& root, json const& value, std::string const& at,
-              std::vector<std::string>& complaints) {
-  auto const note = [&](std::string const& what) { complaints.push_back(at + ": " + what); };
-  auto const is_type = [&](std::string const& type) {
-    return (type == "object" && value.is_object()) || (type == "array" && value.is_array()) ||
-           (type == "string" && value.is_string()) || (type == "number" && value.is_number()) ||
-           (type == "integer" && value.is_number_integer()) ||
-           (type == "boolean" && value.is_boolean()) || (type == "null" && value.is_null());
-  };
-  for (auto const& [key, rule] : schema.items()) {
-    if (key == "type") {
-      json const types = rule.is_array() ? rule : json::array({rule});
-      if (std::ranges::none_of(types,
-                               [&](json const& t) { return is_type(t.get<std::string>()); })) {
-        note("is " + value.dump() + ", not " + rule.dump());
-      }
-    } else if (key == "required") {
-      for (json const& name : rule) {
-        if (!value.contains(name.get<std::string>())) note("lacks " + name.dump());
-      }
-    } else if (key == "properties") {
-      for (auto const& [name, property] : rule.items()) {
-        if (value.contains(name))
-          complain(property, root, value[name], at + "." + name, complaints);
-      }
-    } else if (key == "additionalProperties") {
-      for (auto const& [name, member] : value.items()) {
-        complain(rule, root, member, at + "." + name, complaints);
-      }
-    } else if (key == "items") {
-      for (json const& item : value) complain(rule, root, item, at + "[]", complaints);
-    } else if (key == "enum") {
-      if (std::ranges::find(rule, value) == rule.end()) note("is not one of " + rule.dump());
-    } else if (key == "anyOf") {
-      bool const any = std::ranges::any_of(rule, [&](json const& one) {
-        std::vector<std::string> inner;
-        complain(one, root, value, at, inner);
-        return inner.empty();
-      });
-      if (!any) note("fits none of " + rule.dump());
-    } else if (key == "$ref") {
-      complain(root.at(json::json_pointer{rule.get<std::string>().substr(1)}), root, value, at,
-               complaints);
-    } else if (key != "description" && key != "title" && key != "$schema" && key != "$defs") {
-      note("unknown keyword " + key);
-    }
-  }
-}
-
 std::string complaints_about(json const& value) {
-  std::ifstream file{QUADRILLE_REPORT_SCHEMA};
-  json const schema = json::parse(file);
-  std::vector<std::string> complaints;
-  complain(schema, schema, value, "report", complaints);
-  std::string text;
-  for (std::string const& line : complaints) text += line + '\n';
-  return text;
+  return test::complaints_about(value, QUADRILLE_REPORT_SCHEMA);
 }
 
 TEST(Json, FollowsItsSchemaAndTheSchemaBites) {
@@ -245,17 +190,13 @@ TEST(Json, KeysAreThoseOfTheSchemaInTheSchemasOrder) {
   std::ifstream file{QUADRILLE_REPORT_SCHEMA};
   auto const schema = nlohmann::ordered_json::parse(file);
   auto const report = nlohmann::ordered_json::parse(render_json(three_results()));
-  auto const keys = [](nlohmann::ordered_json const& object) {
-    std::vector<std::string> names;
-    for (auto const& [name, value] : object.items()) names.push_back(name);
-    return names;
-  };
+  using test::keys_of;
   auto const& rules = schema["$defs"];
-  EXPECT_EQ(keys(report["cases"][0]), keys(rules["case"]["properties"]));
-  EXPECT_EQ(keys(report["cases"][0]["legs"]), keys(rules["legs"]["properties"]));
-  EXPECT_EQ(keys(report["cases"][0]["pairs"][0]), keys(rules["pair"]["properties"]));
-  EXPECT_EQ(keys(report["run"]), keys(rules["run"]["properties"]));
-  EXPECT_EQ(keys(report["run"]["ranks"][0]), keys(rules["rank"]["properties"]));
+  EXPECT_EQ(keys_of(report["cases"][0]), keys_of(rules["case"]["properties"]));
+  EXPECT_EQ(keys_of(report["cases"][0]["legs"]), keys_of(rules["legs"]["properties"]));
+  EXPECT_EQ(keys_of(report["cases"][0]["pairs"][0]), keys_of(rules["pair"]["properties"]));
+  EXPECT_EQ(keys_of(report["run"]), keys_of(rules["run"]["properties"]));
+  EXPECT_EQ(keys_of(report["run"]["ranks"][0]), keys_of(rules["rank"]["properties"]));
 }
 
 TEST(Json, NumbersAreNumbersAndWrongResultsHaveNoSpeed) {

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "report/compare.hpp"
+
+#include "commands/commands.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+#include "io/result_file.hpp"
+#include "io/whole_file.hpp"
+#include "workloads/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <span>
+
+namespace quadrille::commands {
+namespace {
+
+using measure::RunResult;
+
+constexpr std::string_view kXml = "<?xml";
+
+core::Exit refuse(core::Exit code, std::string_view why) {
+  fmt::print(stderr, "quadrille: {}\n", core::one_line(why));
+  return code;
+}
+
+/// A run that is given twice would look like two that agree in every sample.
+std::string repeated_run(std::span<RunResult const> base) {
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      bool const is_same = base[i].info.run_id == base[j].info.run_id &&
+                           base[i].info.started == base[j].info.started;
+      if (is_same) return base[i].info.run_id;
+    }
+  }
+  return {};
+}
+
+/// Anything but an earlier report is there by mistake: `--junit BASE NEW` lacks its file.
+bool may_be_written(std::string const& path) {
+  if (!std::filesystem::exists(path)) return true;
+  std::string begin(kXml.size(), '\0');
+  std::ifstream file{path, std::ios::binary};
+  return file.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == kXml;
+}
+
+}  // namespace
+
+core::Exit compare(CompareArguments const& arguments) {
+  auto const percent = core::parse_percent(arguments.margin);
+  if (!percent) return refuse(core::Exit::bad_config, "--margin: " + percent.why());
+  if (arguments.files.size() < 2) {
+    return refuse(core::Exit::nothing_executed,
+                  "no baseline: give the results to compare with before the new one");
+  }
+  std::string const& junit = arguments.junit;
+  if (!junit.empty() && !may_be_written(junit)) {
+    return refuse(core::Exit::bad_config,
+                  fmt::format("--junit: {} is there, and no XML; name another file", junit));
+  }
+  std::vector<RunResult> results;
+  for (std::string const& path : arguments.files) {
+    core::Parsed<RunResult> const result = io::read_result(path);
+    if (!result) return refuse(core::Exit::bad_config, result.why());
+    results.push_back(*result);
+  }
+  std::span<RunResult const> const base{results.data(), results.size() - 1};
+  if (std::string const run = repeated_run(base); !run.empty()) {
+    return refuse(core::Exit::bad_config, fmt::format("the base run '{}' is given twice", run));
+  }
+
+  report::Comparison const comparison =
+      report::compare(base, results.back(), *percent / 100, workloads::vocabulary());
+  if (!junit.empty()) io::replace_whole_file(junit, report::render_junit(comparison));
+  fmt::print("{}", arguments.json ? report::render_json(comparison) + '\n'
+                                  : report::render_text(comparison, arguments.details));
+  core::Exit code = core::Exit::pass;
+  if (!comparison.is_comparable()) {
+    code = refuse(core::Exit::nothing_executed,
+                  "no baseline: nothing was measured alike in the base and in the new run");
+  }
+  bool const fails = arguments.gate && comparison.is_regression();
+  return fails ? core::worse(code, core::Exit::regression) : code;
+}
+
+}  // namespace quadrille::commands

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/enum_names.hpp"
+#include "core/stats.hpp"
+#include "measure/record.hpp"
+#include "report/compare_identity.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace quadrille::report {
+
+/// What became of a measurement, most important first.
+enum class Change {
+  broken,  ///< passed in the base, and is now FAIL, ERROR or TIMEOUT
+  slower,
+  faster,
+  ambiguous,  ///< the interval of the ratio crosses a margin, or there is none
+  no_speed,   ///< did not pass on either side, or not any more for want of something
+  refused,    ///< measured otherwise, so that times say nothing about a change
+  only_in_base,
+  only_in_new,
+  same
+};
+constexpr auto enum_names(Change) {
+  return core::EnumNames<Change, 9>{{{Change::broken, "BROKEN"},
+                                     {Change::slower, "SLOWER"},
+                                     {Change::faster, "FASTER"},
+                                     {Change::ambiguous, "AMBIGUOUS"},
+                                     {Change::no_speed, "NO_SPEED"},
+                                     {Change::refused, "REFUSED"},
+                                     {Change::only_in_base, "ONLY_IN_BASE"},
+                                     {Change::only_in_new, "ONLY_IN_NEW"},
+                                     {Change::same, "SAME"}}};
+}
+
+/// One measurement of the base, of the new run, or of both.
+struct Finding {
+  Change change = Change::same;
+  std::vector<measure::Record const*> base{};  ///< from each base run that has it
+  measure::Record const* now = nullptr;
+  std::optional<core::MedianRatio> ratio{};  ///< of median times, new / base; above 1 is slower
+  double margin = 0;                         ///< of this ratio: the clock may widen it
+  std::string reason{};                      ///< where there is no ratio
+  /// REFUSED: all that keeps them from being compared. Else what else changed with the time.
+  std::vector<Difference> differences{};
+
+  /// That of the new run, or of the last base run.
+  measure::Record const& record() const { return now != nullptr ? *now : *base.back(); }
+};
+
+/// Refers to the results that were compared.
+struct Comparison {
+  std::vector<measure::RunInfo const*> base{};
+  measure::RunInfo const* now = nullptr;
+  double margin = 0;
+  std::vector<Finding> findings{};  ///< by Change, then the largest, then in the new run's order
+  std::vector<Difference> environment{};  ///< build, settings, variables and placement
+
+  std::size_t count(Change change) const;
+  bool is_comparable() const;  ///< some measurement is in both
+  /// Something is slower or broken, or missing in a run that did not end.
+  bool is_regression() const;
+};
+
+/// Compares a run with one or several base runs, measurement by measurement. `margin` is the part of a
+/// time by which it may change and still be the same: a measurement is SAME where the 95 % interval
+/// of core::median_ratio() lies within 1 - margin and 1 + margin, FASTER or SLOWER where it lies
+/// outside, else AMBIGUOUS. A change that the clock does not resolve is within the margin: 0.5 us of
+/// a GPU's events, 50 ns of a host's clock, each over the executions of a batch.
+Comparison compare(std::span<measure::RunResult const> base, measure::RunResult const& now,
+                   double margin, core::Vocabulary const& vocabulary);
+
+/// At most 80 columns: counts, then what changed, most important first, then the environment; SAME
+/// measurements with `details` alone.
+std::string render_text(Comparison const& comparison, bool details);
+/// One JSON object as compare.schema.json describes it; what is missing is null.
+std::string render_json(Comparison const& comparison);
+/// JUnit's XML, a test case per measurement: SLOWER and BROKEN fail, what could not be compared is
+/// skipped.
+std::string render_junit(Comparison const& comparison);
+
+}  // namespace quadrille::report

@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "core/text.hpp"
+#include "report/columns.hpp"
+#include "report/compare.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace quadrille::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using measure::Outcome;
+using measure::Record;
+
+constexpr int kSchemaVersion = 1;
+
+Json text_or_null(std::string const& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json number(std::optional<double> value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
+}
+
+Json json(std::vector<Difference> const& differences) {
+  Json list = Json::array();
+  for (Difference const& one : differences) {
+    list.push_back({{"what", one.what}, {"base", one.base}, {"new", one.now}});
+  }
+  return list;
+}
+
+Json json(measure::RunInfo const& info) {
+  return {{"run_id", info.run_id},
+          {"started", text_or_null(info.started)},
+          {"status", text_or_null(info.status)}};
+}
+
+/// One side of a measurement.
+Json json(Record const& record) {
+  return {{"id", record.id},
+          {"verdict", core::to_text(record.outcome)},
+          {"samples", record.time.n},
+          {"median_s", has_speed(record) ? number(record.time.median) : Json(nullptr)},
+          {"suspect", record.suspect}};
+}
+
+Json json(Finding const& finding) {
+  Record const& record = finding.record();
+  Json base = Json::array();
+  for (Record const* one : finding.base) base.push_back(json(*one));
+  auto const of_ratio = [&](double core::MedianRatio::*member) {
+    return finding.ratio ? number((*finding.ratio).*member) : Json(nullptr);
+  };
+  return {{"change", core::to_text(finding.change)},
+          {"id", record.id},
+          {"workload", record.workload},
+          {"type", record.type},
+          {"size", record.size},
+          {"variant", record.variant},
+          {"transport", text_or_null(record.transport)},
+          {"ranks", record.ranks},
+          {"grid", text_or_null(record.grid)},
+          {"modelled_link", record.modelled_link},
+          {"ratio", of_ratio(&core::MedianRatio::value)},
+          {"ratio_low", of_ratio(&core::MedianRatio::low)},
+          {"ratio_high", of_ratio(&core::MedianRatio::high)},
+          {"margin", finding.margin},
+          {"reason", text_or_null(finding.reason)},
+          {"base", base},
+          {"new", finding.now == nullptr ? Json(nullptr) : json(*finding.now)},
+          {"differences", json(finding.differences)}};
+}
+
+/// As text or in an attribute.
+std::string xml(std::string_view text) {
+  std::string escaped;
+  for (char const c : core::visible(text)) {
+    switch (c) {
+      case '&': escaped += "&amp;"; break;
+      case '<': escaped += "&lt;"; break;
+      case '>': escaped += "&gt;"; break;
+      case '"': escaped += "&quot;"; break;
+      default: escaped += c;
+    }
+  }
+  return escaped;
+}
+
+/// Which element of JUnit's stands in a test case; empty where it passed.
+std::string_view element_of(Change change) {
+  switch (change) {
+    case Change::broken:
+    case Change::slower: return "failure";
+    case Change::no_speed:
+    case Change::refused:
+    case Change::only_in_base:
+    case Change::only_in_new: return "skipped";
+    default: return "";
+  }
+}
+
+std::string message_of(Finding const& finding) {
+  std::vector<std::string> parts{std::string{core::to_text(finding.change)}};
+  if (finding.ratio) {
+    parts.push_back(fmt::format("new / base {:.4f}, 95 % interval [{:.4f}, {:.4f}]",
+                                finding.ratio->value, finding.ratio->low, finding.ratio->high));
+  }
+  if (!finding.reason.empty()) parts.push_back(finding.reason);
+  for (Difference const& one : finding.differences) {
+    parts.push_back(fmt::format("{}: {} -> {}", one.what, one.base, one.now));
+  }
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
+
+std::string test_case(Finding const& finding) {
+  Record const& record = finding.record();
+  std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(record.workload),
+                                 xml(record.id));
+  if (finding.now != nullptr && has_speed(record) && std::isfinite(record.time.median)) {
+    text += fmt::format(" time=\"{:.9f}\"", record.time.median);
+  }
+  text += ">\n";
+  std::string_view const element = element_of(finding.change);
+  std::string const message = xml(message_of(finding));
+  if (element == "failure") {
+    text += fmt::format("      <failure type=\"{}\" message=\"{}\"/>\n",
+                        core::to_text(finding.change), message);
+  } else if (element == "skipped") {
+    text += fmt::format("      <skipped message=\"{}\"/>\n", message);
+  } else {
+    text += fmt::format("      <system-out>{}</system-out>\n", message);
+  }
+  return text + "    </testcase>\n";
+}
+
+}  // namespace
+
+std::string render_json(Comparison const& comparison) {
+  Json counts = Json::object(), base = Json::array(), findings = Json::array();
+  for (auto const& [change, word] : enum_names(Change{})) {
+    counts[std::string{word}] = comparison.count(change);
+  }
+  for (measure::RunInfo const* info : comparison.base) base.push_back(json(*info));
+  for (Finding const& finding : comparison.findings) findings.push_back(json(finding));
+  Json const all{{"schema", "quadrille-compare"},
+                 {"schema_version", kSchemaVersion},
+                 {"base", base},
+                 {"new", json(*comparison.now)},
+                 {"margin", comparison.margin},
+                 {"regression", comparison.is_regression()},
+                 {"counts", counts},
+                 {"measurements", findings},
+                 {"environment", json(comparison.environment)}};
+  return all.dump(2, ' ', true, Json::error_handler_t::replace);
+}
+
+std::string render_junit(Comparison const& comparison) {
+  auto const number_of = [&](std::string_view element) {
+    return std::ranges::count_if(comparison.findings, [&](Finding const& finding) {
+      return element_of(finding.change) == element;
+    });
+  };
+  std::string text = fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
+      "  <testsuite name=\"quadrille compare\" tests=\"{}\" failures=\"{}\" errors=\"0\" "
+      "skipped=\"{}\">\n",
+      comparison.findings.size(), number_of("failure"), number_of("skipped"));
+  if (!comparison.environment.empty()) {
+    text += "    <properties>\n";
+    for (Difference const& one : comparison.environment) {
+      text += fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", xml(one.what),
+                          xml(fmt::format("{} -> {}", one.base, one.now)));
+    }
+    text += "    </properties>\n";
+  }
+  for (Finding const& finding : comparison.findings) text += test_case(finding);
+  return text + "  </testsuite>\n</testsuites>\n";
+}
+
+}  // namespace quadrille::report

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/config.hpp"
+#include "core/units.hpp"
+#include "measure/record.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace quadrille::report {
+
+/// What two runs, or measurements, say differently of one thing.
+struct Difference {
+  std::string what;
+  std::string base, now;
+};
+
+/// Which measurement a record is of: times of equal identities may be compared. Names of cases are
+/// no part of it, nor is what changes only how many samples there are, what is checked, saved or
+/// measured beside, or the seed.
+struct Identity {
+  // What is computed.
+  std::string workload{}, type{}, variant{}, data{}, transport{};
+  std::vector<std::int64_t> size{};  ///< of all extents
+  core::Compute compute = core::Compute::automatic;
+  core::GridShape grid{};       ///< never "auto"; 0 x 0 where there is none
+  std::string configuration{};  ///< of a tunable variant
+  bool legs = false;
+  core::Case spec{};  ///< the case itself, for the parameters of its workload
+  // On what, and how it is timed.
+  std::int64_t ranks = 0;
+  std::vector<std::string> devices{};  ///< models, of each rank
+  double throttle = 0;
+  bool modelled_link = false;
+  core::Clock clock = core::Clock::burst;
+  std::string timing{};
+  core::Cache cache = core::Cache::cold;
+  std::int64_t chunk_bytes = 0;  ///< 0 where nothing is communicated
+  double amount = 0;             ///< work of one repetition
+};
+
+/// Of a run: its settings, read from its configuration; empty where this program cannot read it.
+std::optional<core::RunSettings> settings_of(measure::RunInfo const& info,
+                                             core::Vocabulary const& vocabulary);
+
+/// "n1, 4 x n2": equal neighbours once.
+std::string list_runs(std::vector<std::string> const& texts);
+
+/// Reads the identities of one run's records.
+class IdentityReader {
+ public:
+  /// Refers to both.
+  IdentityReader(measure::RunInfo const& info, core::Vocabulary const& vocabulary);
+  /// Or why the record's configuration cannot be read by this program.
+  core::Parsed<Identity> read(measure::Record const& record);
+
+ private:
+  core::Parsed<core::Case> const& spec_of(std::string const& config);
+
+  measure::RunInfo const& info_;
+  core::Vocabulary const& vocabulary_;
+  std::int64_t chunk_bytes_ = 0;
+  /// The variants of a case are neighbours and have one configuration.
+  std::string last_config_;
+  core::Parsed<core::Case> last_spec_ = core::Parsed<core::Case>::error("there is none");
+};
+
+/// Every member by which two identities differ, under its key in input files where it has one.
+std::vector<Difference> differences(Identity const& base, Identity const& now);
+/// Whether they compute the same, wherever and however it is timed.
+bool same_problem(Identity const& base, Identity const& now);
+
+}  // namespace quadrille::report
