@@ -32,7 +32,7 @@ def main():
     program = Program(sys.argv[1:])
     source = program.folder / "input.toml"
     source.write_text(INPUT)
-    selectable = {"nccl": "UNSUPPORTED", "mpi": "PASS"}
+    selectable = {"nccl": "UNSUPPORTED", "ipc": "PASS", "hybrid": "UNSUPPORTED", "mpi": "PASS"}
     process, report, directory = program.run(source, ranks=2)
     check(process.returncode == 0, "what cannot serve fails no run", process)
     found = {case["id"]: (case["transport"], case["verdict"]) for case in report["cases"]}
@@ -52,7 +52,7 @@ def main():
     process, _, _ = program.run(source, "--only", "ring", "--set", "ring.transport=nccl", ranks=2)
     check(process.returncode == 2, "a transport that a case names must serve", process)
     process, report, _ = program.run(source, "--only", "ring", "--set", "ring.throttle=1 GB/s", ranks=2)
-    check(process.returncode == 0 and len(report["cases"]) == 2, "a modelled link", process)
+    check(process.returncode == 0 and len(report["cases"]) == 4, "a modelled link", process)
 
     source.write_text(INPUT + '[[case]]\nname = "ring.mpi"\nworkload = "sendrecv"\ntransport = "mpi"\nsize = 1000\n')
     process, _, _ = program.run(source, ranks=2)

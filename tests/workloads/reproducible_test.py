@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
-"""Reproducible integrals and reductions give the same bits at 1, 2, 3 and 5 ranks.
+"""Reproducible integrals and reductions give the same bits at 1, 2, 3 and 5 ranks by every transport.
 
 reproducible_test.py BINARY LAUNCHER...
 """
@@ -42,9 +42,9 @@ def main():
     source = program.folder / "input.toml"
     source.write_text(INPUT)
     digests = {}
-    for ranks in (1, 2, 3, 5):
-        process, report, _ = program.run(source, ranks=ranks)
-        check(process.returncode == 0, f"{ranks} ranks must pass", process)
+    for ranks, transport, nodes in ((1, "auto", 1), (2, "ipc", 1), (3, "mpi", 1), (5, "ipc", 1), (5, "hybrid", 2)):
+        process, report, _ = program.run(source, "--set", f"run.transport={transport}", "--fake-nodes", nodes, ranks=ranks)
+        check(process.returncode == 0, f"{ranks} ranks must pass by {transport}", process)
         for case in report["cases"]:
             check(case["digest"], f"{case['id']}: no digest", process)
             # All variants of a case agree too, so the case alone is the key.
