@@ -20,7 +20,8 @@ tests=false
 kokkos_cuda=false
 for argument in "$@"; do
   case "$argument" in
-    --tests) packages+=(python3-h5py clang-format codespell shellcheck libboost-context-dev) && tests=true ;;
+    --tests) packages+=(python3-h5py clang-format codespell shellcheck libboost-context-dev
+      iproute2 procps) && tests=true ;;
     --kokkos-cuda) kokkos_cuda=true ;;
     *) echo "usage: jobs/setup.sh [--tests] [--kokkos-cuda]" >&2 && exit 2 ;;
   esac
