@@ -23,7 +23,8 @@ if [ "${1:-}" != --on-node1 ]; then
   for tool in unshare nsenter setpriv ip pgrep; do
     command -v "$tool" >/dev/null || { echo "skipped: no $tool" && exit 77; }
   done
-  [[ $("$2" --version 2>/dev/null) == *"(Open MPI) 4."* ]] || { echo "skipped: not started by Open MPI 4" && exit 77; }
+  # "mpiexec (OpenRTE) 4.1.4", "mpirun (Open MPI) 4.1.4"
+  [[ $("$2" --version 2>/dev/null) =~ \((Open MPI|OpenRTE)\)\ 4\. ]] || { echo "skipped: not started by Open MPI 4" && exit 77; }
   unshare "${spaces[@]}" ip link add data type veth peer name other 2>/dev/null ||
     { echo "skipped: no name spaces, or no links between them" && exit 77; }
 
@@ -142,8 +143,16 @@ echo "run: $((sent_then - sent)) bytes crossed the link one way, $((received_the
 
 start_job 20 run --case sendrecv --set size=1000 --set transport=ipc --set run.device=host --set run.output=results
 end_job 3 "a run by shared memory"
-fatal "ranks on 2 nodes"
+fatal "ranks are on 2 nodes"
 echo "ipc: refused"
+
+start_job 40 run "$here/../workloads/small.toml" --run-id hybrid --only allreduce,alltoall,broadcast,sendrecv,summa \
+  --set run.transport=hybrid --set run.output=results
+end_job 0 "a run by shared memory within hosts"
+[[ $(tail -n 1 out) == "RESULT PASS"* ]] || fail "the last line is not RESULT PASS"
+"$binary" report --json results/hybrid >report.json
+grep -q '"transport": *"hybrid"' report.json || fail "nothing went by the transport hybrid"
+echo "hybrid: passed"
 
 # start_exchange LIMIT: one that nobody waits to the end of.
 start_exchange() {
