@@ -100,9 +100,9 @@ class SimtDevice final : public device::Device {
   std::unique_ptr<device::FlagBackend> make_flag() override { return std::make_unique<SimtFlag>(); }
   void* allocate(std::size_t bytes) override { return simt::allocate(bytes); }
   void release(void* memory) noexcept override { simt::release(memory); }
-  void* allocate_shared(std::size_t) override { alone(); }
+  core::Parsed<void*> allocate_shared(std::size_t) override { alone(); }
   void release_shared(void*) noexcept override {}
-  std::string handle_of(void*) override { alone(); }
+  core::Parsed<std::string> handle_of(void*) override { alone(); }
   core::Parsed<void*> open_shared(std::string const&) override { alone(); }
   void close_shared(void*) noexcept override {}
   void* allocate_pinned(std::size_t bytes) override { return simt::allocate(bytes); }

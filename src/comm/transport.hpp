@@ -44,7 +44,7 @@ struct TransportEntry {
   std::size_t device_bytes = 0;  ///< of a GPU's memory that a channel takes at most
   int preference = 0;            ///< "auto" takes the highest of those that can serve the world
   /// What keeps it from serving these ranks, found by trying: the same text on all, empty where it
-  /// works. Collective; World::open() calls it once.
+  /// works. Collective; World::trial_problem() calls it once.
   std::string (*trial)(World const& world) = nullptr;
   /// Why it cannot serve the ranks of this world, or, without a world, why it cannot exist in this
   /// process; empty where it can.

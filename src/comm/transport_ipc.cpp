@@ -99,18 +99,17 @@ class IpcChannel final : public Channel {
     message_bytes_ = by_address_ ? chunk_bytes / kGrain * kGrain : slot_bytes_;
     if (size() == 1) return;
     std::size_t const area = Area::bytes(by_address_ ? 0 : slot_bytes_);
-    own_ = {device, index(size()) * area, send_};
+    std::size_t const bytes = index(size()) * area;
+    own_ = {device, given(device.allocate_shared(bytes))};
+    send_.view().fill(own_.data(), 0, bytes);
     scratch_ = {device, static_cast<std::int64_t>(index(size()) * share_limit()), send_};
     send_.view().synchronize();
-    std::vector<std::string> const handles = group_.all_gather(own_.handle());
+    std::vector<std::string> const handles =
+        group_.all_gather(given(device.handle_of(own_.data())));
     for (int r = 0; r < size(); ++r) {
       if (r == rank()) continue;
-      core::Parsed<void*> const opened = device.open_shared(handles[index(r)]);
-      if (!opened) {
-        core::fail(fmt::format("shared memory of rank {} of {}: {}", r, size(), opened.why()));
-      }
       Peer& peer = peers_[index(r)];
-      peer.memory = device::PeerMemory{device, *opened};
+      peer.memory = device::PeerMemory{device, given(device.open_shared(handles[index(r)]))};
       peer.here.emplace(own_.data() + index(r) * area, slot_bytes_);
       peer.there.emplace(peer.memory.data() + index(rank()) * area, slot_bytes_);
     }
@@ -125,6 +124,13 @@ class IpcChannel final : public Channel {
   }
 
  private:
+  /// What the trial at the start has shown to work.
+  template <class T>
+  static T given(core::Parsed<T> const& result) {
+    if (!result) core::fail(fmt::format("shared memory: {}", result.why()));
+    return *result;
+  }
+
   struct Peer {
     device::PeerMemory memory;
     std::optional<Area> here, there;  ///< this rank's for the peer, the peer's for this rank
@@ -292,10 +298,11 @@ class IpcChannel final : public Channel {
       std::uint32_t const number = ++peer.received;
       peer.here->sent().wait_on(receive_, number);
       if (by_address_) {
-        receive_.view().run([at = peer.there->address(number), part] {
+        receive_.view().run([at = peer.there->address(number), part, from] {
           if (!device::read_remote(part.data, *at, part.bytes)) {
-            core::fail(fmt::format("reading the memory of process {}: {}", at->process,
-                                   std::strerror(errno)));
+            core::fail(fmt::format(
+                "reading the memory of rank {} of its group, process {}: {}; it may have ended",
+                from, at->process, std::strerror(errno)));
           }
         });
       } else {
@@ -367,6 +374,14 @@ class IpcTransport final : public Transport {
   bool always_stage_;
 };
 
+/// That of the lowest rank that has one. Collective.
+std::string first_reason(Group const& group, std::string why) {
+  int const first = group.agree(!why.empty());
+  if (first < 0) return {};
+  group.broadcast(why, first);
+  return why;
+}
+
 /// Every rank of a node reads a number of its own from every other's shared memory, and sets a word there.
 std::string tried(World const& world) {
   device::Device& device = world.device();
@@ -374,15 +389,22 @@ std::string tried(World const& world) {
   Group const& group = world.neighbours();
   auto const ranks = index(group.size());
   constexpr std::size_t kLine = 128;
-  device::SharedMemory const own{device, kLine * (ranks + 1), stream};
+  std::size_t const bytes = kLine * (ranks + 1);
+  core::Parsed<void*> const allocated = device.allocate_shared(bytes);
+  device::SharedMemory const own{device, allocated ? *allocated : nullptr};
+  core::Parsed<std::string> const handle =
+      allocated ? device.handle_of(own.data())
+                : core::Parsed<std::string>::error(std::string{allocated.why()});
+  std::string why = handle ? "" : fmt::format("rank {}: {}", world.rank(), handle.why());
+  if (std::string const none = first_reason(world.group(), why); !none.empty()) return none;
+  stream.fill(own.data(), 0, bytes);
   auto const secret = static_cast<std::uint64_t>(
       std::chrono::steady_clock::now().time_since_epoch().count() * 1021 + getpid());
   stream.copy(own.data(), &secret, sizeof secret);
   stream.synchronize();
-  std::vector<std::string> const handles = group.all_gather(own.handle());
+  std::vector<std::string> const handles = group.all_gather(*handle);
   std::vector<std::string> const secrets = group.all_gather(std::to_string(secret));
 
-  std::string why;
   std::vector<device::PeerMemory> peers;
   for (int r = 0; r < group.size(); ++r) {
     if (r == group.rank()) continue;
@@ -413,10 +435,7 @@ std::string tried(World const& world) {
   }
   peers.clear();
   // Own memory ends when all have closed it.
-  int const first = world.group().agree(!why.empty());
-  if (first < 0) return {};
-  world.group().broadcast(why, first);
-  return why;
+  return first_reason(world.group(), why);
 }
 
 std::string unavailable_reason(World const* world) {

@@ -323,10 +323,6 @@ void World::open(core::RunSettings const& settings) {
   for (std::string const& text : group_.all_gather(pack(mine))) placements_.push_back(unpack(text));
   compute_ = device::Stream{*device_, "compute"};
   communicate_ = device::Stream{*device_, "communicate", device::Priority::high};
-  for (TransportEntry const* entry : transports()) {
-    if (entry->trial == nullptr || !entry->moves(device_->kind())) continue;
-    trial_problems_[entry] = entry->trial(*this);
-  }
 }
 
 void World::split_nodes(std::int64_t parts) {
@@ -351,16 +347,17 @@ void World::split_nodes(std::int64_t parts) {
 }
 
 std::string World::trial_problem(TransportEntry const& entry) const {
-  auto const found = trial_problems_.find(&entry);
-  return found == trial_problems_.end() ? "" : found->second;
+  auto const [place, is_first] = trial_problems_.try_emplace(&entry);
+  if (is_first) place->second = entry.trial(*this);
+  return place->second;
 }
 
 TransportEntry const& World::transport_entry(std::string_view name) const {
   TransportEntry const* found = nullptr;
   for (TransportEntry const* entry : transports()) {
     if (entry->name == name) return *entry;
-    if (name != "auto" || !entry->serves(*this)) continue;
-    if (found == nullptr || entry->preference > found->preference) found = entry;
+    bool const is_better = found == nullptr || entry->preference > found->preference;
+    if (name == "auto" && is_better && entry->serves(*this)) found = entry;
   }
   if (found == nullptr) {
     core::fail(name == "auto"

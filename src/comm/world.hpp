@@ -75,7 +75,8 @@ class World {
   /// That of the name; of "auto", the preferred of those that a case may select and that can serve these
   /// ranks. Ends the job where there is none.
   TransportEntry const& transport_entry(std::string_view name) const;
-  /// What a transport's trial() found on these ranks.
+  /// What a transport's trial() finds on these ranks. Collective at the first call: what nobody asks for
+  /// is not tried, so that it cannot fail.
   std::string trial_problem(TransportEntry const& entry) const;
   /// Every rank's, in rank order.
   std::vector<Placement> const& placements() const { return placements_; }
@@ -116,7 +117,7 @@ class World {
   };
   MessageFault fault_ = MessageFault::none;
   std::vector<Connected> transports_;
-  std::map<TransportEntry const*, std::string> trial_problems_;
+  mutable std::map<TransportEntry const*, std::string> trial_problems_;
   std::vector<Placement> placements_;
 };
 

@@ -99,11 +99,11 @@ class Device {
   /// Aligned to 256 bytes. Too little memory ends the job with Exit::environment.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory) noexcept = 0;
-  /// As allocate(), of memory that other processes of the node can open.
-  virtual void* allocate_shared(std::size_t bytes) = 0;
+  /// As allocate(), of memory that other processes of the node can open, or why there is none such.
+  virtual core::Parsed<void*> allocate_shared(std::size_t bytes) = 0;
   virtual void release_shared(void* memory) noexcept = 0;
-  /// What another process opens such memory by. Never empty.
-  virtual std::string handle_of(void* shared) = 0;
+  /// What another process opens such memory by, or why none can.
+  virtual core::Parsed<std::string> handle_of(void* shared) = 0;
   /// Memory of another process's device of this kind, or why it cannot be had.
   virtual core::Parsed<void*> open_shared(std::string const& handle) = 0;
   virtual void close_shared(void* memory) noexcept = 0;
@@ -231,17 +231,12 @@ class Buffer {
   std::int64_t size_ = 0;
 };
 
-/// Owns device memory that other processes of the node can open, filled with 0 on `stream`. Must
-/// outlive what they have opened.
+/// Owns device memory that other processes of the node can open. Must outlive what they have opened.
 class SharedMemory {
  public:
   SharedMemory() = default;
-  SharedMemory(Device& device, std::size_t bytes, StreamView stream)
-      : memory_{device.allocate_shared(bytes), Release{&device}}, device_{&device} {
-    stream.fill(memory_.get(), 0, bytes);
-  }
+  SharedMemory(Device& device, void* allocated) : memory_{allocated, Release{&device}} {}
   std::byte* data() const { return static_cast<std::byte*>(memory_.get()); }
-  std::string handle() const { return device_->handle_of(memory_.get()); }
 
  private:
   struct Release {
@@ -249,7 +244,6 @@ class SharedMemory {
     void operator()(void* memory) const noexcept { device->release_shared(memory); }
   };
   std::unique_ptr<void, Release> memory_{nullptr, Release{}};
-  Device* device_ = nullptr;
 };
 
 /// Shared memory of another process, open in this one.

@@ -46,11 +46,11 @@ TEST(HostDevice, TasksOfTwoStreamsRunAtTheSameTime) {
 
 TEST(HostDevice, SharedMemoryOpensByItsHandleAlone) {
   auto const device = make_host_device(1);
-  Stream const stream{*device};
-  SharedMemory const shared{*device, 5000, stream};
-  stream.view().synchronize();
+  SharedMemory const shared{*device, *device->allocate_shared(5000)};
+  EXPECT_EQ(shared.data()[4999], std::byte{0});
+  std::string const handle = *device->handle_of(shared.data());
 
-  core::Parsed<void*> const opened = device->open_shared(shared.handle());
+  core::Parsed<void*> const opened = device->open_shared(handle);
   ASSERT_TRUE(opened) << opened.why();
   PeerMemory const peer{*device, *opened};
   ASSERT_NE(peer.data(), shared.data());
@@ -58,7 +58,6 @@ TEST(HostDevice, SharedMemoryOpensByItsHandleAlone) {
   EXPECT_EQ(shared.data()[4999], std::byte{7});
 
   // The same file, said to be of another size: what another process may have under the number.
-  std::string const handle = shared.handle();
   std::string const other = handle.substr(0, handle.rfind(' ')) + " 6000";
   EXPECT_EQ(device->open_shared(other).why().find("is not the shared memory") != std::string::npos,
             true);

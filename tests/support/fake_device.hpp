@@ -32,9 +32,9 @@ class FakeDevice final : public device::Device, public device::StreamBackend {
   std::unique_ptr<device::FlagBackend> make_flag() override { absent(); }
   void* allocate(std::size_t) override { absent(); }
   void release(void*) noexcept override {}
-  void* allocate_shared(std::size_t) override { absent(); }
+  core::Parsed<void*> allocate_shared(std::size_t) override { absent(); }
   void release_shared(void*) noexcept override {}
-  std::string handle_of(void*) override { absent(); }
+  core::Parsed<std::string> handle_of(void*) override { absent(); }
   core::Parsed<void*> open_shared(std::string const&) override { absent(); }
   void close_shared(void*) noexcept override {}
   void* allocate_pinned(std::size_t) override { absent(); }

@@ -13,7 +13,7 @@ namespace quadrille::test {
 /// QUADRILLE_TEST_FAKE_NODES nodes where that is set. Every rank runs the same tests; an assertion that fails on one rank makes the program fail on all.
 comm::World& world();
 /// "host", or what the environment variable QUADRILLE_TEST_DEVICE says. With "cuda" the program is
-/// skipped where there are fewer GPUs than ranks.
+/// skipped where there are fewer GPUs than ranks, which share them with QUADRILLE_TEST_SHARED_GPU.
 std::string device_name();
 
 }  // namespace quadrille::test

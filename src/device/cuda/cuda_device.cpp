@@ -248,13 +248,19 @@ class CudaDevice final : public Device {
     return memory;
   }
   void release(void* memory) noexcept override { ignore(cudaFree(memory)); }
-  void* allocate_shared(std::size_t bytes) override { return allocate(bytes); }
+  core::Parsed<void*> allocate_shared(std::size_t bytes) override {
+    // Smaller allocations share what is opened as a whole.
+    constexpr std::size_t kWhole = 2UL << 20;
+    return allocate((bytes + kWhole - 1) / kWhole * kWhole);
+  }
   void release_shared(void* memory) noexcept override { release(memory); }
-  std::string handle_of(void* shared) override {
-    // Every allocation of cudaMalloc() may be opened, from its start.
+  core::Parsed<std::string> handle_of(void* shared) override {
     cudaIpcMemHandle_t handle{};
-    QUAD_CUDA(cudaIpcGetMemHandle(&handle, shared));
-    return {std::begin(handle.reserved), std::end(handle.reserved)};
+    cudaError_t const status = cudaIpcGetMemHandle(&handle, shared);
+    if (status == cudaSuccess) {
+      return std::string{std::begin(handle.reserved), std::end(handle.reserved)};
+    }
+    return core::Parsed<std::string>::error(why_not_shared("cudaIpcGetMemHandle", status));
   }
   core::Parsed<void*> open_shared(std::string const& handle) override {
     cudaIpcMemHandle_t packed{};
@@ -266,9 +272,7 @@ class CudaDevice final : public Device {
     cudaError_t const status =
         cudaIpcOpenMemHandle(&memory, packed, cudaIpcMemLazyEnablePeerAccess);
     if (status == cudaSuccess) return memory;
-    ignore(cudaGetLastError());
-    return core::Parsed<void*>::error(fmt::format(
-        "cudaIpcOpenMemHandle: {} ({})", cudaGetErrorName(status), cudaGetErrorString(status)));
+    return core::Parsed<void*>::error(why_not_shared("cudaIpcOpenMemHandle", status));
   }
   void close_shared(void* memory) noexcept override { ignore(cudaIpcCloseMemHandle(memory)); }
   void* allocate_pinned(std::size_t bytes) override {
@@ -306,6 +310,10 @@ class CudaDevice final : public Device {
   }
 
  private:
+  static std::string why_not_shared(char const* call, cudaError_t status) {
+    ignore(cudaGetLastError());
+    return fmt::format("{}: {} ({})", call, cudaGetErrorName(status), cudaGetErrorString(status));
+  }
   [[noreturn]] void fail_memory(std::size_t bytes) const {
     ignore(cudaGetLastError());
     core::fail(fmt::format("memory of GPU {}: asked {}, {} are free; lower the size of the case",

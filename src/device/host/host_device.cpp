@@ -72,13 +72,14 @@ class HostDevice final : public Device {
     discount(memory);
     std::free(memory);
   }
-  void* allocate_shared(std::size_t bytes) override {
+  core::Parsed<void*> allocate_shared(std::size_t bytes) override {
     require_free(bytes);
-    auto file = std::make_shared<SharedFile>(bytes);
-    void* const memory = file->data();
+    core::Parsed<std::shared_ptr<SharedFile>> const file = SharedFile::make(bytes);
+    if (!file) return core::Parsed<void*>::error(file.why());
+    void* const memory = (*file)->data();
     count(memory, bytes);
     std::lock_guard const lock{mutex_};
-    shared_.emplace(memory, std::move(file));
+    shared_.emplace(memory, *file);
     return memory;
   }
   void release_shared(void* memory) noexcept override {
@@ -87,7 +88,7 @@ class HostDevice final : public Device {
     std::lock_guard const lock{mutex_};
     shared_.erase(memory);
   }
-  std::string handle_of(void* shared) override {
+  core::Parsed<std::string> handle_of(void* shared) override {
     std::lock_guard const lock{mutex_};
     return shared_.at(shared)->handle();
   }

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/host/shared_memory.hpp"
 
-#include "core/error.hpp"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -35,19 +33,21 @@ bool is_reached(std::uint32_t now, std::uint32_t value) {
 
 }  // namespace
 
-SharedFile::SharedFile(std::size_t bytes)
-    : file_{memfd_create("quadrille", MFD_CLOEXEC)}, bytes_{bytes} {
-  void* const memory = file_ >= 0 && ftruncate(file_, static_cast<off_t>(bytes)) == 0
-                           ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0)
-                           : MAP_FAILED;
+core::Parsed<std::shared_ptr<SharedFile>> SharedFile::make(std::size_t bytes) {
+  std::shared_ptr<SharedFile> shared{new SharedFile};
+  shared->file_ = memfd_create("quadrille", MFD_CLOEXEC);
+  shared->bytes_ = bytes;
+  bool const is_there =
+      shared->file_ >= 0 && ftruncate(shared->file_, static_cast<off_t>(bytes)) == 0;
+  void* const memory =
+      is_there ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shared->file_, 0)
+               : MAP_FAILED;
   if (memory == MAP_FAILED) {
-    core::fail(
-        fmt::format("shared memory of {} bytes: {}; raise the limits of open files and memory, "
-                    "or use transport \"mpi\"",
-                    bytes, std::strerror(errno)),
-        core::Exit::environment);
+    return core::Parsed<std::shared_ptr<SharedFile>>::error(
+        fmt::format("a file in memory of {} bytes: {}", bytes, std::strerror(errno)));
   }
-  data_ = memory;
+  shared->data_ = memory;
+  return shared;
 }
 
 core::Parsed<std::shared_ptr<SharedFile>> SharedFile::open(std::string const& handle) {
@@ -81,7 +81,7 @@ core::Parsed<std::shared_ptr<SharedFile>> SharedFile::open(std::string const& ha
 }
 
 SharedFile::~SharedFile() {
-  munmap(data_, bytes_);
+  if (data_ != nullptr) munmap(data_, bytes_);
   if (file_ >= 0) close(file_);
 }
 

@@ -14,8 +14,8 @@ namespace quadrille::device {
 /// Memory that processes of a node share: a file without a name, open as long as its owner lives.
 class SharedFile {
  public:
-  /// Makes one of zeros. Ends the job where the system refuses.
-  explicit SharedFile(std::size_t bytes);
+  /// One of zeros, or why the system refuses.
+  static core::Parsed<std::shared_ptr<SharedFile>> make(std::size_t bytes);
   /// Another process's, while that one holds it, or why it cannot be had.
   static core::Parsed<std::shared_ptr<SharedFile>> open(std::string const& handle);
   ~SharedFile();
