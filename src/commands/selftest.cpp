@@ -66,8 +66,9 @@ std::vector<core::Case> over_transports(comm::World const& world,
     }
     for (comm::TransportEntry const* entry : comm::transports()) {
       if (!entry->serves(world)) continue;
-      spec.transport = entry->name;
-      cases.push_back(spec);
+      core::Case& one = cases.emplace_back(spec);
+      one.transport = entry->name;
+      one.name = fmt::format("{}.{}", spec.name, entry->name);
     }
   }
   return cases;
