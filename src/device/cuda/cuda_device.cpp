@@ -96,13 +96,16 @@ Function driver_function(char const* name) {
   return reinterpret_cast<Function>(function);
 }
 
-/// Waits for words and sets them in the order of a stream.
+/// Wait for a word and set it, in the order of a stream.
 struct StreamWords {
-  PFN_cuStreamWaitValue32_v11070 wait =
-      driver_function<PFN_cuStreamWaitValue32_v11070>("cuStreamWaitValue32");
-  PFN_cuStreamWriteValue32_v11070 set =
-      driver_function<PFN_cuStreamWriteValue32_v11070>("cuStreamWriteValue32");
+  PFN_cuStreamWaitValue32_v11070 wait = nullptr;
+  PFN_cuStreamWriteValue32_v11070 set = nullptr;
 };
+
+StreamWords stream_words() {
+  return {driver_function<PFN_cuStreamWaitValue32_v11070>("cuStreamWaitValue32"),
+          driver_function<PFN_cuStreamWriteValue32_v11070>("cuStreamWriteValue32")};
+}
 
 // Driver and runtime number their errors alike.
 void check_driver(CUresult status, char const* call) {
@@ -212,6 +215,7 @@ class CudaDevice final : public Device {
     QUAD_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
     normal_ = least;
     high_ = greatest;
+    words_ = stream_words();
     // Memory given back to the pool stays there; else every allocation would ask the driver anew.
     cudaMemPool_t pool = nullptr;
     std::uint64_t keep = UINT64_MAX;
