@@ -60,26 +60,21 @@ std::vector<std::string_view> selectable_transports() {
 std::unique_ptr<Transport> make_transport(std::string_view name, World const& world,
                                           TransportOptions const& options) {
   TransportEntry const& entry = world.transport_entry(name);
+  std::string const why = entry.unsupported_reason(world, options.throttle);
   device::Kind const kind = world.device().kind();
   if (!entry.moves(kind)) {
     auto const others = names_of(
         [kind](TransportEntry const& other) { return other.is_selectable && other.moves(kind); });
-    core::fail(fmt::format("transport \"{}\" moves {} memory only; use {}, or run.device = \"{}\"",
-                           name, entry.moves_gpu ? "GPU" : "host", fmt::join(others, " or "),
+    core::fail(fmt::format("{}; use {}, or run.device = \"{}\"", why, fmt::join(others, " or "),
                            entry.moves_gpu ? "cuda" : "host"),
                core::Exit::bad_config);
   }
   if (options.throttle > 0 && !entry.models_link) {
     auto const others = names_of([](TransportEntry const& other) { return other.models_link; });
-    core::fail(fmt::format("transport \"{}\" has no modelled link; use {} with throttle", name,
-                           fmt::join(others, " or ")),
+    core::fail(fmt::format("{}; use {} with throttle", why, fmt::join(others, " or ")),
                core::Exit::bad_config);
   }
-  std::string const reason = entry.unavailable_reason(&world);
-  if (!reason.empty()) {
-    core::fail(fmt::format("transport \"{}\" is unavailable: {}", name, reason),
-               core::Exit::environment);
-  }
+  if (!why.empty()) core::fail(why, core::Exit::environment);
   QUAD_REQUIRE(options.chunk_bytes >= 64, "transport: chunk_bytes must be at least 64");
   return entry.make(world, options);
 }

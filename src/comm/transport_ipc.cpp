@@ -37,6 +37,12 @@ constexpr std::size_t kLargestToAll = 256UL << 10, kLargestReducedByAll = 64UL <
 // Parts of a piece start at multiples of this, so that every element type stays aligned.
 constexpr std::size_t kGrain = 64;
 
+/// What no other process is likely to hold by chance at the place where this one's is looked for.
+std::uint64_t number_of_its_own() {
+  return static_cast<std::uint64_t>(
+      std::chrono::steady_clock::now().time_since_epoch().count() * 1021 + getpid());
+}
+
 std::size_t rounded_up(std::size_t bytes) { return (bytes + kGrain - 1) / kGrain * kGrain; }
 
 kernels::Combine combine_of(ReduceOp op) {
@@ -124,7 +130,7 @@ class IpcChannel final : public Channel {
   }
 
  private:
-  /// What the trial at the start has shown to work.
+  /// What the trial has shown to work.
   template <class T>
   static T given(core::Parsed<T> const& result) {
     if (!result) core::fail(fmt::format("shared memory: {}", result.why()));
@@ -330,8 +336,7 @@ class IpcChannel final : public Channel {
 
   /// Whether every rank reads the ordinary memory of every other.
   bool can_read_each_other() const {
-    auto const secret = static_cast<std::uint64_t>(
-        std::chrono::steady_clock::now().time_since_epoch().count() * 1021 + getpid());
+    std::uint64_t const secret = number_of_its_own();
     device::RemoteAddress const own = device::readable_address(&secret);
     std::vector<std::string> const all = group_.all_gather(
         fmt::format("{} {} {}", own.process, reinterpret_cast<std::uintptr_t>(own.data), secret));
@@ -382,7 +387,7 @@ std::string first_reason(Group const& group, std::string why) {
   return why;
 }
 
-/// Every rank of a node reads a number of its own from every other's shared memory, and sets a word there.
+/// Every rank of a node reads a number from every other's shared memory, and sets a word there.
 std::string tried(World const& world) {
   device::Device& device = world.device();
   device::StreamView const stream = world.stream();
@@ -398,8 +403,7 @@ std::string tried(World const& world) {
   std::string why = handle ? "" : fmt::format("rank {}: {}", world.rank(), handle.why());
   if (std::string const none = first_reason(world.group(), why); !none.empty()) return none;
   stream.fill(own.data(), 0, bytes);
-  auto const secret = static_cast<std::uint64_t>(
-      std::chrono::steady_clock::now().time_since_epoch().count() * 1021 + getpid());
+  std::uint64_t const secret = number_of_its_own();
   stream.copy(own.data(), &secret, sizeof secret);
   stream.synchronize();
   std::vector<std::string> const handles = group.all_gather(*handle);

@@ -336,13 +336,13 @@ void World::split_nodes(std::int64_t parts) {
   }
   auto const part = static_cast<int>(node.rank() * parts / node.size());
   neighbours_ = node.split(part, node.rank());
-  nodes_ = static_cast<int>(group_.sum(std::int64_t{neighbours_.rank() == 0}));
   // The first rank's, of which there is one in each.
   std::string first = std::to_string(rank());
   neighbours_.broadcast(first);
   std::vector<std::string> const all = group_.all_gather(first);
   std::set<int> numbers;
   for (std::string const& one : all) numbers.insert(std::stoi(one));
+  nodes_ = static_cast<int>(numbers.size());
   node_ = static_cast<int>(std::distance(numbers.begin(), numbers.find(std::stoi(first))));
 }
 
