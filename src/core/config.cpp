@@ -92,22 +92,45 @@ Settings settings_of(toml::table const& table, std::string_view origin) {
   return settings;
 }
 
-/// The right-hand side of --set: a TOML value if it is one, else bare text.
-Settings settings_of_text(std::string const& key, std::string const& value) {
-  std::string const text = "v = " + value;
-  toml::parse_result const parsed = toml::parse(find_obstacle(text).line == 0 ? text : "");
-  Settings settings;
-  if (parsed && parsed.table().size() == 1) flatten(*parsed.table().get("v"), key, "", settings);
-  auto const is_other = [](Scalar const& v) { return v.kind == Kind::other; };
-  for (Setting& setting : settings) {
-    for (Scalar& v : setting.values) {
-      if (v.kind == Kind::boolean || v.kind == Kind::number) v.kind = Kind::bare;
-    }
-    if (std::any_of(setting.values.begin(), setting.values.end(), is_other)) settings.clear();
-    if (settings.empty()) break;
+/// A list whose elements are words, such as [1Ki,(2Ki,1,1)], as TOML would have it: in quotes. Other
+/// text as it is.
+std::string with_quoted_words(std::string const& value) {
+  if (!value.starts_with('[') || !value.ends_with(']') ||
+      value.find_first_of("\"'[]", 1) != value.size() - 1) {
+    return value;
   }
-  if (settings.empty()) settings.push_back({key, {{Kind::bare, value}}, false, 0, ""});
-  return settings;
+  std::string quoted = "[\"";
+  int depth = 0;
+  for (char const c : value.substr(1, value.size() - 2)) {
+    depth += (c == '(' ? 1 : 0) - (c == ')' ? 1 : 0);
+    if (c == ',' && depth == 0) {
+      quoted += "\",\"";
+    } else if (c != ' ') {
+      quoted += c;
+    }
+  }
+  return quoted + "\"]";
+}
+
+/// The right-hand side of --set: a TOML value if it is one, a list of words, else bare text.
+Settings settings_of_text(std::string const& key, std::string const& value) {
+  for (std::string const& toml : {value, with_quoted_words(value)}) {
+    std::string const text = "v = " + toml;
+    if (find_obstacle(text).line != 0) continue;
+    toml::parse_result const parsed = toml::parse(text);
+    if (!parsed || parsed.table().size() != 1) continue;
+    Settings settings;
+    flatten(*parsed.table().get("v"), key, "", settings);
+    bool is_usable = true;
+    for (Setting& setting : settings) {
+      for (Scalar& v : setting.values) {
+        is_usable = is_usable && v.kind != Kind::other;
+        if (v.kind != Kind::text || toml != value) v.kind = Kind::bare;
+      }
+    }
+    if (is_usable) return settings;
+  }
+  return {{key, {{Kind::bare, value}}, false, 0, ""}};
 }
 
 class Resolver {

@@ -429,6 +429,14 @@ TEST(Config, BareKeysGoToTheOnlyCase) {
   EXPECT_EQ(panel_of(config.cases[0]).panel, 8);
   EXPECT_EQ(config.cases[0].warmup.count, 0);
   EXPECT_EQ(config.cases[0].seed, 3U);
+  Config const sweep = good(text, {"size=[1Ki,(32, 16),48]", "panel=[8,16]"}, true);
+  ASSERT_EQ(sweep.cases.size(), 6U);
+  EXPECT_EQ(sweep.cases[0].size[0], 1024);
+  EXPECT_EQ(sweep.cases[2].size[1], 16);
+  EXPECT_EQ(sweep.cases[5].size[0], 48);
+  EXPECT_EQ(panel_of(sweep.cases[5]).panel, 16);
+  EXPECT_HAS(why(text, {"size=[1Ki,2Zi]"}, true), "'2Zi': unknown unit 'Zi'");
+  EXPECT_HAS(why(text, {"size=[1Ki"}, true), "'[1Ki' is not a count");
   EXPECT_HAS(why(text, {"device=host"}, true), "'device' belongs in [run]");
   EXPECT_HAS(why(text, {"panle=1"}, true), "did you mean 'panel'?");
   EXPECT_HAS(why(text + "\n" + text, {"size=1"}, true), "2 cases where one is expected");
