@@ -221,6 +221,7 @@ class Tuner {
                     "smaller size",
                     case_.name, candidates_[0].name()));
     for (Line const& line : lines) lines_[place_of(line)] = line;
+    if (lines[0].seconds.empty()) return;  // interrupted while they were warmed up
     std::vector<double> const& reference = lines[0].seconds.front();
     reference_seconds_.insert(reference_seconds_.end(), reference.begin(), reference.end());
     for (std::size_t const i : timed) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <numeric>
 #include <vector>
@@ -158,6 +159,20 @@ TEST(Tuner, GoesOnWithWhatIsKnown) {
   EXPECT_EQ(second.costs[whole.ranking[0]].size(), 5U);
   // 5 turns with the first candidate, a warm-up of both, and the checks.
   EXPECT_EQ(second.runs(), 5 * 2 + 2 + 4);
+}
+
+// Last, because nothing takes a signal back.
+TEST(Signal, EndsTheSearchWhileCandidatesAreWarmedUp) {
+  Rig rig;
+  rig.spec.warmup.count = 2;
+  rig.options.exhaustive = true;
+  rig.script.cost = [&](VariantInfo const&, Leg) {
+    if (rig.runs() == 1) std::raise(SIGUSR1);
+    return 0x1p-8;
+  };
+  TuningResult const result = rig.tune();
+  EXPECT_TRUE(result.interrupted);
+  EXPECT_TRUE(rig.costs.empty());
 }
 
 }  // namespace
