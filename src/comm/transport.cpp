@@ -57,26 +57,31 @@ std::vector<std::string_view> selectable_transports() {
   return names_of([](TransportEntry const& entry) { return entry.is_selectable; });
 }
 
-std::unique_ptr<Transport> make_transport(std::string_view name, World const& world,
-                                          TransportOptions const& options) {
+Refusal refusal_of(std::string_view name, World const& world, double throttle) {
   TransportEntry const& entry = world.transport_entry(name);
-  std::string const why = entry.unsupported_reason(world, options.throttle);
+  std::string const why = entry.unsupported_reason(world, throttle);
   device::Kind const kind = world.device().kind();
   if (!entry.moves(kind)) {
     auto const others = names_of(
         [kind](TransportEntry const& other) { return other.is_selectable && other.moves(kind); });
-    core::fail(fmt::format("{}; use {}, or run.device = \"{}\"", why, fmt::join(others, " or "),
-                           entry.moves_gpu ? "cuda" : "host"),
-               core::Exit::bad_config);
+    return {fmt::format("{}; use {}, or run.device = \"{}\"", why, fmt::join(others, " or "),
+                        entry.moves_gpu ? "cuda" : "host"),
+            core::Exit::bad_config};
   }
-  if (options.throttle > 0 && !entry.models_link) {
+  if (throttle > 0 && !entry.models_link) {
     auto const others = names_of([](TransportEntry const& other) { return other.models_link; });
-    core::fail(fmt::format("{}; use {} with throttle", why, fmt::join(others, " or ")),
-               core::Exit::bad_config);
+    return {fmt::format("{}; use {} with throttle", why, fmt::join(others, " or ")),
+            core::Exit::bad_config};
   }
-  if (!why.empty()) core::fail(why, core::Exit::environment);
+  return {why, why.empty() ? core::Exit::pass : core::Exit::environment};
+}
+
+std::unique_ptr<Transport> make_transport(std::string_view name, World const& world,
+                                          TransportOptions const& options) {
+  Refusal const refusal = refusal_of(name, world, options.throttle);
+  if (!refusal.why.empty()) core::fail(refusal.why, refusal.code);
   QUAD_REQUIRE(options.chunk_bytes >= 64, "transport: chunk_bytes must be at least 64");
-  return entry.make(world, options);
+  return world.transport_entry(name).make(world, options);
 }
 
 }  // namespace quadrille::comm

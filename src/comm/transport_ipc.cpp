@@ -17,6 +17,7 @@
 #include <optional>
 #include <sstream>
 #include <vector>
+#include <thread>
 
 namespace quadrille::comm {
 
@@ -390,9 +391,43 @@ std::string first_reason(Group const& group, std::string why) {
 /// Every rank of a node reads a number from every other's shared memory, and sets a word there.
 std::string tried(World const& world) {
   device::Device& device = world.device();
+/// Whether a stream goes on while others wait for words, as those of several channels do. On GPUs streams
+/// can share a hardware queue, and then they wait for each other.
+bool streams_are_independent(device::Device& device) {
+  if (device.kind() == device::Kind::host) return true;  // each has threads of its own
+  constexpr int kWaiting = 12;
+  constexpr std::chrono::milliseconds kEnough{500};
+  device::Flag const flag{device};
+  std::vector<device::Stream> waiting;
+  for (int i = 0; i < kWaiting; ++i) {
+    waiting.emplace_back(device, "trial");
+    waiting.back().view().wait(flag, 1);
+  }
+  device::Stream const other{device, "trial"};
+  device::Event passed{device};
+  other.view().record(passed);
+  auto const end = std::chrono::steady_clock::now() + kEnough;
+  while (!passed.done() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::microseconds{50});
+  }
+  bool const is_independent = passed.done();
+  flag.set(1);
+  return is_independent;
+}
+
   device::StreamView const stream = world.stream();
   Group const& group = world.neighbours();
   auto const ranks = index(group.size());
+  if (std::string const none =
+          first_reason(world.group(), streams_are_independent(device)
+                                          ? ""
+                                          : fmt::format("on rank {} a stream that waits holds up "
+                                                        "others; unset "
+                                                        "CUDA_DEVICE_MAX_CONNECTIONS",
+                                                        world.rank()));
+      !none.empty()) {
+    return none;
+  }
   constexpr std::size_t kLine = 128;
   std::size_t const bytes = kLine * (ranks + 1);
   core::Parsed<void*> const allocated = device.allocate_shared(bytes);

@@ -112,9 +112,7 @@ std::vector<core::Case> over_transports(core::Case const& spec) {
 std::string unsupported_transport(core::Case const& wanted, core::Case const& spec,
                                   comm::World const& world) {
   if (wanted.transport != "all") return {};
-  auto const entry =
-      std::ranges::find(comm::transports(), spec.transport, &comm::TransportEntry::name);
-  return (*entry)->unsupported_reason(world, spec.throttle);
+  return world.transport_entry(spec.transport).unsupported_reason(world, spec.throttle);
 }
 
 void check_case(Planned& planned, measure::Workload const& workload, comm::World const& world,
@@ -174,6 +172,14 @@ void plan_case(comm::World const& world, core::RunSettings const& run, core::Cas
   };
   planned.memory = memory_of({});
   if (planned.memory.fits(plan.memory)) {
+  if (spec.workload->keys.transport && spec.transport != "auto") {
+    comm::Refusal const refusal = comm::refusal_of(spec.transport, world, spec.throttle);
+    if (!refusal.why.empty()) {
+      planned.problem = fmt::format("{}: {}", spec.name, refusal.why);
+      planned.code = refusal.code;
+      return;
+    }
+  }
     planned.variants = measure::select_variants(world, *workload, *planned.entry, planned.spec);
     measure::Selection const running = measure::running(planned.variants);
     planned.memory = memory_of(running);

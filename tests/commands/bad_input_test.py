@@ -69,6 +69,7 @@ def main():
         ('[run]\ndevice = "host"\n[[case]]\nworkload = "peak"\nsize = 5\nvariant = "all"\n', [], 2,
          ["peak", "take a multiple of 2Mi"]),
         ("[run\n", [], 2, ["input.toml:"]),
+        (GOOD, ["--set", "square.transport=nccl"], 2, ["square", "moves GPU memory only; use ipc"]),
         (GOOD, ["--set", "run.device=cuda"], 3, ["cuda"]),
         (GOOD, ["--device-map", "0,1"], 2, ["device_map", "device = \"host\""]),
         (GOOD.replace('"host"', '"auto"'), ["--device-map", "GPU-none,GPU-one"], 3, ["device_map"]),

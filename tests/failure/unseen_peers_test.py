@@ -34,7 +34,7 @@ def main():
 
     asked = run("ipc")
     check(asked.returncode == 3, "what cannot be is asked for by name: exit 3", asked)
-    lines = [line for line in asked.stderr.splitlines() if line.startswith("FATAL")]
+    lines = [line for line in asked.stderr.splitlines() if line.startswith("quadrille: ")]
     # Its number is that of another process here, which may hold a file of another size under the same number.
     check(len(lines) == 1 and 'transport "ipc" is unavailable: ' in lines[0] and "memory of local rank 1" in lines[0],
           f"one line says why: {lines}", asked)

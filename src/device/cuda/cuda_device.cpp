@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cctype>
 #include <fstream>
+#include <cstdlib>
 
 namespace quadrille::device {
 namespace {
@@ -369,6 +370,9 @@ std::unique_ptr<Device> make_cuda_device(int index) { return std::make_unique<Cu
 
 int cuda_device_count(std::string* why) {
   int count = 0;
+  // Hardware queues, as many as there can be: streams that share one wait for each other's work. The
+  // driver reads this when it is first called, which is here.
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   cudaError_t const status = cudaGetDeviceCount(&count);
   std::string reason;
   if (status != cudaSuccess) {
