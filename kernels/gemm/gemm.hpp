@@ -21,6 +21,7 @@ struct Problem {
     Pattern pattern{};  ///< what a block asks of memory
     /// The same where it depends on the configuration; pattern_of() returns either.
     Pattern (*configured)(Problem const& problem) = nullptr;
+    bool bounds_multiprocessors = false;  ///< starts no more blocks than Problem::multiprocessors
   };
 
   device::MatrixView a;
@@ -32,6 +33,8 @@ struct Problem {
   bool transpose_b = false;                          ///< b is stored n x k
   core::Compute compute = core::Compute::automatic;  ///< what products are multiplied and added in
   Configuration configuration{};  ///< of a tunable variant; empty: its own choice
+  /// Of a GPU that the product may take, the rest is left to others; 0: all. For variants that note it.
+  int multiprocessors = 0;
   /// On a GPU: as much as the variant's scratch_bytes() says, aligned to 16 bytes, of which the
   /// first kScratchCounters words are 0 before and after. Some variants are slower without, some
   /// need it.
@@ -43,6 +46,12 @@ struct Problem {
   std::int64_t k() const { return transpose_a ? a.rows : a.cols; }
 };
 inline constexpr std::int64_t kScratchCounters = 1024;
+
+/// Those that a variant which bounds them takes.
+inline int multiprocessors_of(Problem const& problem, device::Facts const& device) {
+  return problem.multiprocessors == 0 ? device.multiprocessors
+                                      : std::min(problem.multiprocessors, device.multiprocessors);
+}
 
 /// Ends the job unless extents, types and leading dimensions fit together.
 void require_consistent(Problem const& problem);

@@ -571,7 +571,7 @@ ptx::TensorMap map_of(device::MatrixView const& x, int box_rows) {
 template <class Form, bool kAlongA, bool kAlongB>
 void launch_layout(Problem const& problem, Plan const& plan, device::StreamView stream) {
   auto const p = operands<double>(problem);
-  int const multiprocessors = stream.facts().multiprocessors;
+  int const multiprocessors = multiprocessors_of(problem, stream.facts());
   int const blocks = plan.split > 0 ? multiprocessors : std::min(plan.tiles, multiprocessors);
   Problem loaded = with_aligned_rows<double>(
       problem, simt_tiles::scratch_bytes(problem, stream.facts()), stream);
@@ -623,8 +623,8 @@ void launch(Problem const& problem, device::StreamView stream) {
   if (problem.m() == 0 || problem.n() == 0) return;
   require_scratch_for_copies(problem, scratch_bytes(problem, stream.facts()), "dmma");
   auto const p = operands<double>(problem);
-  std::array const choices{
-      choice_of<Forms>(p, simt_tiles::scratch_of(problem), stream.facts().multiprocessors)...};
+  std::array const choices{choice_of<Forms>(p, simt_tiles::scratch_of(problem),
+                                            multiprocessors_of(problem, stream.facts()))...};
   Choice const& best = *std::min_element(
       choices.begin(), choices.end(), [](auto const& x, auto const& y) { return x.time < y.time; });
   best.launch(problem, best.plan, stream);
@@ -647,6 +647,6 @@ extern constinit Variant<Problem> const dmma{
      .source = "own",
      .summary = "tensor cores, fed by tensor copies of a producer warp"},
     QUAD_KERNEL_LAUNCH(launch<Large, Small>),
-    {.scratch_bytes = scratch_bytes}};
+    {.scratch_bytes = scratch_bytes, .notes = {.bounds_multiprocessors = true}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
-  int const multiprocessors = stream.facts().multiprocessors;
+  int const multiprocessors = multiprocessors_of(problem, stream.facts());
   Plan plan = plan_of<Large>(p);
   bool const is_split =
       plan.tiles % multiprocessors != 0 && split_tiles(plan, scratch_of(problem), multiprocessors);
@@ -143,6 +143,6 @@ extern constinit Variant<Problem> const simt_producer{
      .source = "own",
      .summary = "stream_k with a producer warpgroup that copies by cp.async"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.scratch_bytes = simt_tiles::scratch_bytes}};
+    {.scratch_bytes = simt_tiles::scratch_bytes, .notes = {.bounds_multiprocessors = true}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(kThreads, 1) gemm_stream_k_kernel(Operands<flo
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
-  int const multiprocessors = stream.facts().multiprocessors;
+  int const multiprocessors = multiprocessors_of(problem, stream.facts());
   Plan plan = plan_of<Large>(p);
   bool const is_split =
       plan.tiles % multiprocessors != 0 && split_tiles(plan, scratch_of(problem), multiprocessors);
@@ -87,6 +87,6 @@ extern constinit Variant<Problem> const stream_k{
      .source = "own",
      .summary = "persistent with the last tiles split along k"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.scratch_bytes = simt_tiles::scratch_bytes}};
+    {.scratch_bytes = simt_tiles::scratch_bytes, .notes = {.bounds_multiprocessors = true}}};
 
 }  // namespace quadrille::kernels::gemm

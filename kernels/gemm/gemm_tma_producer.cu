@@ -192,7 +192,7 @@ ptx::TensorMap map_of(device::MatrixView const& x, int box_rows, int box_cols,
 void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
-  int const multiprocessors = stream.facts().multiprocessors;
+  int const multiprocessors = multiprocessors_of(problem, stream.facts());
   Plan plan = plan_of<Large>(p);
   bool const is_split =
       plan.tiles % multiprocessors != 0 && split_tiles(plan, scratch_of(problem), multiprocessors);
@@ -224,6 +224,6 @@ extern constinit Variant<Problem> const tma_producer{
      .source = "own",
      .summary = "stream_k with tensor copies by a producer warp"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.scratch_bytes = simt_tiles::scratch_bytes}};
+    {.scratch_bytes = simt_tiles::scratch_bytes, .notes = {.bounds_multiprocessors = true}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -16,7 +16,8 @@
 /// Work         2 m n k flop
 /// Constraints  extents and leading dimensions below 2^31; an environment that does not change what
 ///              the library computes in
-/// Launch       one handle and 32 MiB of workspace per stream. The first launch on a stream makes
+/// Launch       one handle and 32 MiB of workspace per stream. A number of multiprocessors is a target
+///              of the library. The first launch on a stream makes
 ///              them; that of a shape waits for the stream and times the candidates: the runner's
 ///              first run. A launch that is recorded takes the plain call where none has been
 /// Accuracy     that of the library; eps (sqrt(k) + 2) w for random data
@@ -96,6 +97,7 @@ struct Shape {
         compute{core::compute_for(p.a.type, p.compute)},
         transpose_a{p.transpose_a},
         transpose_b{p.transpose_b},
+        multiprocessors{p.multiprocessors},
         extents{p.m(), p.n(), p.k(), p.a.ld, p.b.ld, p.c.ld},
         alignments{alignment_of(p.a), alignment_of(p.b), alignment_of(p.c)} {}
   std::strong_ordering operator<=>(Shape const&) const = default;
@@ -109,6 +111,7 @@ struct Shape {
   std::array<core::DataType, 2> types;
   core::Compute compute;
   bool transpose_a, transpose_b;
+  int multiprocessors;
   std::array<std::int64_t, 6> extents;
   std::array<std::uint32_t, 3> alignments;
 };
@@ -180,6 +183,7 @@ struct Descriptors {
                   cuda_type(arithmetic.scalar));
     set(CUBLASLT_MATMUL_DESC_TRANSA, operation(p.transpose_b));
     set(CUBLASLT_MATMUL_DESC_TRANSB, operation(p.transpose_a));
+    set(CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, std::int32_t{p.multiprocessors});
   }
 
   /// Rows of a row-major matrix are columns to the library.
@@ -190,7 +194,8 @@ struct Descriptors {
                   view.ld);
     return layout;
   }
-  void set(cublasLtMatmulDescAttributes_t attribute, cublasOperation_t value) const {
+  template <class T>
+  void set(cublasLtMatmulDescAttributes_t attribute, T value) const {
     QUAD_CUBLASLT(cublasLtMatmulDescSetAttribute, product, attribute, &value, sizeof value);
   }
 
@@ -253,6 +258,20 @@ PlainCall plain_call(Problem const& p) {
                       p.a.type == core::DataType::f32;
   if (is_f32) return {"cublasSgemm", multiply_by_type<float>};
   return {"cublasGemmEx", multiply_mixed};
+}
+
+/// On the multiprocessors that the product may take.
+void multiply_plainly(Problem const& p, device::StreamView stream) {
+  Cublas& cublas = Cublas::instance();
+  auto const set_target = [&](int multiprocessors) {
+    if (p.multiprocessors == 0) return;
+    cublas.check(cublas.get<decltype(cublasSetSmCountTarget)>("cublasSetSmCountTarget")(
+                     cublas.handle(stream), multiprocessors),
+                 "cublasSetSmCountTarget");
+  };
+  set_target(p.multiprocessors);
+  plain_call(p).multiply(p, stream);
+  set_target(0);
 }
 
 cublasStatus_t multiply_by(Algorithm const& algorithm, Descriptors const& d, Problem const& p,
@@ -386,7 +405,7 @@ Choice choose(Problem p, device::StreamView stream) {
   std::size_t const best = fastest(
       choice.candidates,
       [&](std::size_t i) {
-        if (i == 0) plain_call(p).multiply(p, stream);
+        if (i == 0) multiply_plainly(p, stream);
         return i == 0 || multiply_by(algorithms[i - 1], choice.descriptors, p, stream) ==
                              CUBLAS_STATUS_SUCCESS;
       },
@@ -428,13 +447,12 @@ bool is_recorded(device::StreamView stream) {
 
 void launch(Problem const& p, device::StreamView stream) {
   bool const is_empty = p.m() == 0 || p.n() == 0 || p.k() == 0;
-  PlainCall const plain = plain_call(p);
-  if (is_empty || !CublasLt::instance().is_present()) return plain.multiply(p, stream);
+  if (is_empty || !CublasLt::instance().is_present()) return multiply_plainly(p, stream);
   Choice const* choice = Choices::instance().find(p);
   if (choice == nullptr && !is_recorded(stream)) {
     choice = Choices::instance().add(p, choose(p, stream));
   }
-  if (choice == nullptr || !choice->algorithm) return plain.multiply(p, stream);
+  if (choice == nullptr || !choice->algorithm) return multiply_plainly(p, stream);
   CublasLt::instance().check(multiply_by(*choice->algorithm, choice->descriptors, p, stream),
                              "gemm/vendor: cublasLtMatmul");
 }
@@ -507,6 +525,8 @@ extern constinit Variant<Problem> const vendor_cuda{
      .source = "cuBLAS, cuBLASLt",
      .summary = "the fastest of cublasDgemm, Sgemm or GemmEx and the candidates of cuBLASLt"},
     QUAD_TOOLKIT_LAUNCH(launch),
-    {.unsupported = unsupported, .implementation = QUAD_TOOLKIT_LAUNCH(implementation)}};
+    {.unsupported = unsupported,
+     .implementation = QUAD_TOOLKIT_LAUNCH(implementation),
+     .notes = {.bounds_multiprocessors = true}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -621,7 +621,7 @@ struct WgmmaKind {
 template <std::size_t kCount, class Cycles>
 void launch_quickest(WgmmaKind const (&kinds)[kCount], Cycles const& cycles, Problem const& problem,
                      device::StreamView stream) {
-  int const multiprocessors = stream.facts().multiprocessors;
+  int const multiprocessors = multiprocessors_of(problem, stream.facts());
   WgmmaKind const& best =
       *std::min_element(kinds, kinds + kCount, [&](WgmmaKind const& a, WgmmaKind const& b) {
         return cycles(a, problem, multiprocessors) < cycles(b, problem, multiprocessors);

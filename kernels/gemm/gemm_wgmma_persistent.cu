@@ -87,8 +87,9 @@ template <WgmmaConfig kConfig>
 void launch(Problem const& problem, device::StreamView stream) {
   with_wgmma_tile<kConfig>(
       problem, stream, [&]<class Tile>(auto const& a, auto const& b, Majors majors, auto const& p) {
-        int const clusters = std::min(ClusterTiles<Tile>::count(p),
-                                      stream.facts().multiprocessors / kConfig.cluster);
+        int const clusters =
+            std::min(ClusterTiles<Tile>::count(p),
+                     multiprocessors_of(problem, stream.facts()) / kConfig.cluster);
         bool const is_c_copied = Tile::copies_c(problem.c);
         QUAD_LAUNCH(gemm_wgmma_persistent_kernel<Tile>,
                     (LaunchShape{.grid = static_cast<unsigned>(clusters * kConfig.cluster),
@@ -130,6 +131,6 @@ extern constinit Variant<Problem> const wgmma_persistent{
     any_rows(
         row("wgmma_persistent", "wgmma_multicast that stores a tile under the next", kNarrow, 40)),
     QUAD_KERNEL_LAUNCH(launch_best),
-    {.scratch_bytes = scratch_of_copies}};
+    {.scratch_bytes = scratch_of_copies, .notes = {.bounds_multiprocessors = true}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -418,7 +418,7 @@ void launch_as(Problem const& problem, device::StreamView stream) {
   using Product = RegisterProduct<Tile, kIsTransposed>;
   auto const [first, second] =
       kIsTransposed ? std::pair{problem.b, problem.a} : std::pair{problem.a, problem.b};
-  int const multiprocessors = stream.facts().multiprocessors;
+  int const multiprocessors = multiprocessors_of(problem, stream.facts());
   Plan const plan = plan_of(kConfig, problem, multiprocessors).plan;
   int const all = multiprocessors / kConfig.cluster;
   int const clusters = plan.split > 0 ? all : std::min(plan.tiles, all);
@@ -479,6 +479,6 @@ extern constinit Variant<Problem> const wgmma_register_operand{
                 "wgmma_persistent with an operand in registers, and tiles split along k", kNarrow,
                 41)),
     QUAD_KERNEL_LAUNCH(launch_best),
-    {.scratch_bytes = scratch_bytes}};
+    {.scratch_bytes = scratch_bytes, .notes = {.bounds_multiprocessors = true}}};
 
 }  // namespace quadrille::kernels::gemm

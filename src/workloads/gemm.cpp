@@ -31,6 +31,7 @@ struct Parameters {
   double beta = 0;
   kernels::Layout layout = kernels::Layout::nn;
   Out out = Out::automatic;
+  std::int64_t sms = 0;
   bool operator==(Parameters const&) const = default;
 };
 
@@ -70,6 +71,9 @@ std::string conflict(core::Case const& spec) {
                        core::to_text(spec.type), core::size_of(spec.type) == 2 ? " or f32" : "",
                        core::to_text(out));
   }
+  if (spec.parameters.as<Parameters>().sms == 1) {
+    return "sms = 1: some variants take two multiprocessors together; take 2 or more, or 0 for all";
+  }
   return for_configurations(spec, [](auto const&...) {});
 }
 
@@ -92,6 +96,7 @@ class Gemm final : public measure::Workload {
     problem_.transpose_a = transposes_a();
     problem_.transpose_b = transposes_b();
     problem_.compute = case_.compute;
+    problem_.multiprocessors = static_cast<int>(p_.sms);
     for_configurations(
         case_, [&](kernels::VariantInfo const& row, kernels::Configuration const& configuration) {
           configurations_[&row] = configuration;
@@ -117,7 +122,9 @@ class Gemm final : public measure::Workload {
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const& device) const override {
     gemm::Problem const problem = configured(variant);
-    std::string reason = row_of<gemm::Problem>(variant).unsupported_reason(problem);
+    kernels::Variant<gemm::Problem> const& row = row_of<gemm::Problem>(variant);
+    std::string reason = row.unsupported_reason(problem);
+    if (reason.empty() && p_.sms > 0) reason = unbounded_reason(row, device.facts());
     bool const is_ready = problem.configuration.is_empty() || variant.tunable->prepare == nullptr;
     if (reason.empty() && !is_ready) {
       reason = variant.tunable->prepare(*variant.tunable, problem.configuration,
@@ -230,6 +237,18 @@ class Gemm final : public measure::Workload {
     return {nullptr, type, rows, cols, cols};
   }
 
+  /// Why a variant cannot leave multiprocessors to others.
+  std::string unbounded_reason(kernels::Variant<gemm::Problem> const& row,
+                               device::Facts const& device) const {
+    if (!row.specifics.notes.bounds_multiprocessors) {
+      return "takes as many multiprocessors as it gets; leave sms out, or take a persistent "
+             "variant";
+    }
+    if (p_.sms <= device.multiprocessors) return {};
+    return fmt::format("sms = {}, of a device with {} multiprocessors", p_.sms,
+                       device.multiprocessors);
+  }
+
   gemm::Problem configured(kernels::VariantInfo const& variant) const {
     gemm::Problem problem = problem_;
     auto const found = configurations_.find(&variant);
@@ -294,7 +313,12 @@ extern measure::WorkloadEntry const gemm{
                            core::options::choice(
                                "out", core::options::at(&Parameters::out),
                                "what C is stored as; auto: the element type. 16-bit types: also "
-                               "f32")},
+                               "f32"),
+                           core::options::count(
+                               "sms", core::options::at(&Parameters::sms),
+                               "of a GPU: multiprocessors that persistent variants may take, 2 or "
+                               "more, the rest is left to other work; 0: all",
+                               {.least = 0, .most = 1024})},
                .variants = measure::names_of(rows_of(gemm::variants())),
                .conflict = conflict},
     .summary = "C = alpha op(A) op(B) + beta C on each rank",

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "core/generator.hpp"
+#include "device/kernel_facts.hpp"
 #include "gemm/gemm.hpp"
 #include "kernels/gemm_rows.hpp"
 #include "support/expect_fails.hpp"
@@ -89,6 +90,7 @@ struct Case {
   std::int64_t m, n, k;
   double alpha = 1;
   double beta = 0;
+  int multiprocessors = 0;
 };
 
 template <class T>
@@ -133,7 +135,7 @@ void expect_product(Variant<Problem> const& variant, Case one, device::Device& d
     one.n = (one.n + 3) / 4 * 4;
     one.k = (one.k + 3) / 4 * 4;
   }
-  auto const [m, n, k, alpha, beta] = one;
+  auto const [m, n, k, alpha, beta, multiprocessors] = one;
   SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
                                   << m << " x " << n << " x " << k << " alpha " << alpha << " beta "
                                   << beta << " " << core::to_text(layout));
@@ -151,6 +153,7 @@ void expect_product(Variant<Problem> const& variant, Case one, device::Device& d
   Matrix<T> const on_c{device, stream, m, n, pad, offset, c};
   Problem problem{on_a.view(), on_b.view(), on_c.view(), alpha, beta, ta, tb};
   problem.configuration = tuned;
+  problem.multiprocessors = multiprocessors;
   auto const words =
       static_cast<std::int64_t>(variant.scratch_bytes(problem, device.facts()) / sizeof(float));
   DeviceArray<float> const scratch{device, stream, words};
@@ -364,6 +367,57 @@ TEST(GemmCuda, DmmaTurnsItsRingAndCutsTiles) {
   });
 }
 
+/// The largest grid of the kernels that a launch asks for.
+std::int64_t most_blocks(Variant<Problem> const& variant, Problem const& problem,
+                         device::StreamView stream) {
+  std::int64_t most = 0;
+  for (device::KernelFacts const& kernel :
+       device::recorded_kernels(stream, [&] { variant.launch(problem, stream); })) {
+    most = std::max(most, kernel.grid[0] * kernel.grid[1] * kernel.grid[2]);
+  }
+  return most;
+}
+
+TEST(GemmCuda, PersistentVariantsLeaveMultiprocessorsToOthers) {
+  int bounded = 0;
+  for (Variant<Problem> const& variant : variants()) {
+    if (variant.role != Role::own || !variant.specifics.notes.bounds_multiprocessors) continue;
+    SCOPED_TRACE(variant.name);
+    ++bounded;
+    test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+      Case const one{200, 520, 100, -1, 0.5, 2};
+      for (Types const& types : variant.types) {
+        if (types == Types{DataType::f32}) {
+          expect_product<float>(variant, one, device, stream, true);
+        } else if (types == Types{DataType::f64}) {
+          expect_product<double>(variant, one, device, stream, true);
+        }
+      }
+      if (test::kernel_mode() != KernelMode::gpu) return;
+      for (Types const& types : variant.types) {
+        constexpr std::int64_t kSide = 1024;
+        DeviceArray<double> const x{device, stream, kSide * kSide};
+        device::MatrixView const in{x.data(), types.in, kSide, kSide, kSide};
+        device::MatrixView const out{x.data(), types.out, kSide, kSide, kSide};
+        Problem problem{in, in, out};
+        problem.compute = types.compute;
+        // The layout that no operand is copied for, which takes blocks of its own.
+        problem.transpose_b = true;
+        problem.transpose_b = variant.unsupported_reason(problem).empty();
+        auto const bytes = variant.scratch_bytes(problem, device.facts());
+        DeviceArray<std::byte> const scratch{device, stream, static_cast<std::int64_t>(bytes)};
+        stream.fill(scratch.data(), 0, bytes);
+        problem.scratch = scratch.data();
+        problem.scratch_bytes = bytes;
+        EXPECT_GT(most_blocks(variant, problem, stream), 10);
+        problem.multiprocessors = 10;
+        EXPECT_LE(most_blocks(variant, problem, stream), 10);
+      }
+    });
+  }
+  EXPECT_EQ(bounded, 7);
+}
+
 TEST(GemmCuda, DmmaTakesEveryLayout) {
   bool const is_gpu = test::kernel_mode() == KernelMode::gpu;
   Variant<Problem> const& variant = test::row(variants(), "dmma", device::Kind::cuda);
@@ -437,7 +491,7 @@ template <class In, class Out>
 void expect_vendor_product(core::Compute compute, Case const& one, device::Device& device,
                            device::StreamView stream) {
   Variant<Problem> const& vendor = test::row(variants(), "vendor", device::Kind::cuda);
-  auto const [m, n, k, alpha, beta] = one;
+  auto const [m, n, k, alpha, beta, multiprocessors] = one;
   constexpr DataType kIn = core::type_of<In>(), kOut = core::type_of<Out>();
   ErrorBound const bound_of{kOut, compute, k};
   std::vector<In> const a = random<In>(m, k, 1), b = random<In>(k, n, 2);
