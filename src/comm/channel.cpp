@@ -3,6 +3,7 @@
 #include "comm/channel.hpp"
 
 #include "core/error.hpp"
+#include "device/trace.hpp"
 
 #include <fmt/format.h>
 
@@ -32,30 +33,35 @@ Channel::Channel(device::Device& device, int rank, int size)
 }
 
 template <class Exchange>
-Request Channel::enqueue(device::StreamView after, Exchange exchange) {
+Request Channel::enqueue(char const* name, std::size_t bytes, device::StreamView after,
+                         Exchange exchange) {
   device::Event& finished = finished_[count_++ % kRequests];
   if (streams_.empty()) {
     caller_ = after;
+    device::TraceScope const traced{after, device::TraceKind::exchange, name, bytes};
     exchange();
     return Request{&finished, after};
   }
   after.record(start_);
   for (device::StreamView const stream : streams_) stream.wait(start_);
-  exchange();
+  {
+    device::TraceScope const traced{last_stream(), device::TraceKind::exchange, name, bytes};
+    exchange();
+  }
   streams_.back().record(finished);
   return Request{&finished};
 }
 
 Request Channel::broadcast(Piece data, int root, device::StreamView after, Broadcast algorithm) {
   require_member("broadcast", root);
-  return enqueue(after, [&] { do_broadcast(data, root, algorithm); });
+  return enqueue("broadcast", data.bytes, after, [&] { do_broadcast(data, root, algorithm); });
 }
 
 Request Channel::allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op,
                            device::StreamView after) {
   require_reducible("allreduce", in.bytes, type);
   QUAD_REQUIRE(in.bytes == out.bytes, "allreduce: input and output differ in size");
-  return enqueue(after, [&] { do_allreduce(in, out, type, op); });
+  return enqueue("allreduce", in.bytes, after, [&] { do_allreduce(in, out, type, op); });
 }
 
 Request Channel::reduce_scatter(std::span<ConstPiece const> parts, Piece out, core::DataType type,
@@ -64,14 +70,15 @@ Request Channel::reduce_scatter(std::span<ConstPiece const> parts, Piece out, co
   for (ConstPiece const& part : parts) require_reducible("reduce_scatter", part.bytes, type);
   QUAD_REQUIRE(parts[index(rank_)].bytes == out.bytes,
                "reduce_scatter: output and own part differ in size");
-  return enqueue(after, [&] { do_reduce_scatter(parts, out, type, op); });
+  return enqueue("reduce_scatter", total_of(parts), after,
+                 [&] { do_reduce_scatter(parts, out, type, op); });
 }
 
 Request Channel::allgather(ConstPiece mine, std::span<Piece const> all, device::StreamView after) {
   require_one_per_rank("allgather", all.size());
   QUAD_REQUIRE(mine.bytes == all[index(rank_)].bytes,
                "allgather: own piece and its place differ in size");
-  return enqueue(after, [&] { do_allgather(mine, all); });
+  return enqueue("allgather", total_of(all), after, [&] { do_allgather(mine, all); });
 }
 
 Request Channel::alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive,
@@ -80,7 +87,7 @@ Request Channel::alltoallv(std::span<ConstPiece const> send, std::span<Piece con
   require_one_per_rank("alltoallv", receive.size());
   QUAD_REQUIRE(send[index(rank_)].bytes == receive[index(rank_)].bytes,
                "alltoallv: own piece and its place differ in size");
-  return enqueue(after, [&] { do_alltoallv(send, receive); });
+  return enqueue("alltoallv", total_of(send), after, [&] { do_alltoallv(send, receive); });
 }
 
 Request Channel::sendrecv(ConstPiece send, int to, Piece receive, int from,
@@ -98,7 +105,7 @@ Request Channel::sendrecv(ConstPiece send, int to, Piece receive, int from,
   bool const is_own = to == rank_ || from == rank_;
   QUAD_REQUIRE(!is_own || (to == from && send.bytes == receive.bytes),
                "sendrecv: a message to itself needs both sides of one size");
-  return enqueue(after, [&] { do_sendrecv(send, to, receive, from); });
+  return enqueue("sendrecv", send.bytes, after, [&] { do_sendrecv(send, to, receive, from); });
 }
 
 void Channel::copy_own(Piece to, ConstPiece from) const {

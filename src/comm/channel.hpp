@@ -106,7 +106,7 @@ class Channel {
 
  private:
   template <class Exchange>
-  Request enqueue(device::StreamView after, Exchange exchange);
+  Request enqueue(char const* name, std::size_t bytes, device::StreamView after, Exchange exchange);
   void require_one_per_rank(char const* exchange, std::size_t pieces) const;
   void require_member(char const* exchange, int rank) const;
 

@@ -5,6 +5,7 @@
 #include "common/combine.hpp"
 #include "core/error.hpp"
 #include "device/host/shared_memory.hpp"
+#include "device/trace.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -16,8 +17,8 @@
 #include <cstring>
 #include <optional>
 #include <sstream>
-#include <vector>
 #include <thread>
+#include <vector>
 
 namespace quadrille::comm {
 
@@ -304,6 +305,8 @@ class IpcChannel final : public Channel {
       Piece const part = part_of(piece, first, message_bytes_);
       std::uint32_t const number = ++peer.received;
       peer.here->sent().wait_on(receive_, number);
+      device::TraceScope const traced{receive_, device::TraceKind::message, "from a peer",
+                                      part.bytes};
       if (by_address_) {
         receive_.view().run([at = peer.there->address(number), part, from] {
           if (!device::read_remote(part.data, *at, part.bytes)) {
@@ -388,9 +391,6 @@ std::string first_reason(Group const& group, std::string why) {
   return why;
 }
 
-/// Every rank of a node reads a number from every other's shared memory, and sets a word there.
-std::string tried(World const& world) {
-  device::Device& device = world.device();
 /// Whether a stream goes on while others wait for words, as those of several channels do. On GPUs streams
 /// can share a hardware queue, and then they wait for each other.
 bool streams_are_independent(device::Device& device) {
@@ -415,9 +415,9 @@ bool streams_are_independent(device::Device& device) {
   return is_independent;
 }
 
-  device::StreamView const stream = world.stream();
-  Group const& group = world.neighbours();
-  auto const ranks = index(group.size());
+/// Every rank of a node reads a number from every other's shared memory, and sets a word there.
+std::string tried(World const& world) {
+  device::Device& device = world.device();
   if (std::string const none =
           first_reason(world.group(), streams_are_independent(device)
                                           ? ""
@@ -428,6 +428,9 @@ bool streams_are_independent(device::Device& device) {
       !none.empty()) {
     return none;
   }
+  device::StreamView const stream = world.stream();
+  Group const& group = world.neighbours();
+  auto const ranks = index(group.size());
   constexpr std::size_t kLine = 128;
   std::size_t const bytes = kLine * (ranks + 1);
   core::Parsed<void*> const allocated = device.allocate_shared(bytes);

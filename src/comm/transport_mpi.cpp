@@ -3,6 +3,7 @@
 #include "comm/mpi_handle.hpp"
 #include "comm/transport.hpp"
 #include "comm/world.hpp"
+#include "device/trace.hpp"
 
 #include <sys/prctl.h>
 
@@ -42,6 +43,12 @@ struct Message {
   device::Event* staged = nullptr;   ///< the slot is filled and earlier work done; null: at once
   device::Event* drained = nullptr;  ///< what arrived was copied out
 
+  // For a trace, where there was one when it was planned.
+  bool is_traced = false;
+  std::string label;
+  std::size_t receive_bytes = 0;
+  double begin_s = 0;  ///< when it set out, or its receive was posted where it sends nothing
+
   std::optional<Time> leaves;  ///< when the modelled link has carried it
   std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };
@@ -74,10 +81,11 @@ class Link {
   bool is_modelled() const { return bytes_per_s_ > 0; }
   /// When a message that is ready now has left.
   Time carry(std::size_t bytes) {
-    std::chrono::duration<double> const duration{static_cast<double>(bytes) / bytes_per_s_};
-    free_ = std::max(free_, Clock::now()) + std::chrono::duration_cast<Clock::duration>(duration);
+    free_ = std::max(free_, Clock::now()) + std::chrono::duration_cast<Clock::duration>(
+                                                std::chrono::duration<double>{seconds_for(bytes)});
     return free_;
   }
+  double seconds_for(std::size_t bytes) const { return static_cast<double>(bytes) / bytes_per_s_; }
 
  private:
   double bytes_per_s_;
@@ -214,6 +222,7 @@ class Progress {
         drained = nullptr;
       }
       if (message.receives_in_place && !message.staged->done()) break;
+      if (message.is_traced) message.begin_s = device::host_seconds();
       if (message.receive) message.requests[0] = message.receive();
       ++queue.posted;
       has_moved = true;
@@ -225,7 +234,12 @@ class Progress {
       if (!message.send) continue;
       if (message.staged != nullptr && !message.staged->done()) break;
       if (message.forwards && !is_done(message.requests[0])) break;
-      if (link_.is_modelled()) message.leaves = link_.carry(message.link_bytes);
+      if (!link_.is_modelled()) continue;
+      message.leaves = link_.carry(message.link_bytes);
+      if (message.is_traced) {
+        std::chrono::duration<double> const left{message.leaves->time_since_epoch()};
+        message.begin_s = left.count() - link_.seconds_for(message.link_bytes);
+      }
     }
 
     // In order, because collectives and messages of one channel are matched by their order.
@@ -236,6 +250,7 @@ class Progress {
         wake = std::min(wake, *message.leaves);
         break;
       }
+      if (message.is_traced && !message.leaves) message.begin_s = device::host_seconds();
       message.requests[1] = message.send();
       has_moved = true;
     }
@@ -246,6 +261,8 @@ class Progress {
       // What is forwarded from a slot is here before it leaves; in place it is still being read.
       bool const stays = message.forwards && !message.receives_in_place;
       if (!stays && (queue.arrived >= queue.sent || !is_done(message.requests[1]))) break;
+      // Before the flag, behind which a trace may end.
+      if (message.is_traced) tell(message);
       queue.flag.set(message.number + 1);
       has_moved = true;
     }
@@ -263,6 +280,21 @@ class Progress {
       has_moved = true;
     }
     return has_moved;
+  }
+
+  void tell(Message& message) const {
+    device::Trace* const trace = device_.trace();
+    if (trace == nullptr) return;
+    bool const sends = static_cast<bool>(message.send);
+    trace->add({.track = sends ? "messages" : "receives",
+                .kind = sends ? device::TraceKind::message : device::TraceKind::wait,
+                .name = !sends            ? "receive"
+                        : message.receive ? "send and receive"
+                                          : "send",
+                .label = std::move(message.label),
+                .bytes = sends ? message.link_bytes : message.receive_bytes,
+                .begin_s = message.begin_s,
+                .end_s = device::host_seconds()});
   }
 
   device::Device& device_;
@@ -550,6 +582,11 @@ class MpiChannel final : public Channel {
     message.number = number;
     message.forwards = turn.forwards;
     message.link_bytes = turn.link_bytes;
+    if (device::Trace const* const trace = device_.trace()) {
+      message.is_traced = true;
+      message.label = trace->label();
+      for (Turn::Out const& part : turn.out) message.receive_bytes += part.bytes;
+    }
     message.receives_in_place = out != out_slot(number);
     if (fills) {
       // The slot's last message must have left. Before the first turn of the ring none was there.

@@ -7,6 +7,7 @@
 #include "device/link.hpp"
 #include "device/views.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,11 +20,16 @@
 
 namespace quadrille::device {
 
+class Trace;
+
 /// Implementation side of a stream; one class per device kind. Everything is asynchronous and in
 /// order within the stream, except synchronize().
 class StreamBackend {
  public:
   virtual ~StreamBackend() = default;
+  /// What people know it by.
+  std::string const& label() const { return label_; }
+  void set_label(std::string label) { label_ = std::move(label); }
   virtual Device& device() = 0;
   virtual void copy(void* to, void const* from, std::size_t bytes) = 0;
   virtual void copy_2d(void* to, std::size_t to_pitch, void const* from, std::size_t from_pitch,
@@ -36,11 +42,17 @@ class StreamBackend {
   virtual void set(std::uint32_t* word, std::uint32_t value) = 0;
   virtual void run(std::function<void()> task) = 0;
   virtual void synchronize() = 0;
+
+ private:
+  std::string label_;
 };
+
+/// What StreamView::run() does.
+void run_task(StreamView stream, std::function<void()> task);
 
 template <class Task>
 void StreamView::run(Task&& task) const {
-  backend_->run(std::forward<Task>(task));
+  run_task(*this, std::forward<Task>(task));
 }
 
 /// Implementation side of an event.
@@ -78,7 +90,10 @@ struct ErrorCounter {
 /// What one rank drives. Thread safe: the progress thread uses it too, after bind_thread().
 class Device {
  public:
+  Device() = default;
   virtual ~Device() = default;
+  Device(Device const&) = delete;
+  Device& operator=(Device const&) = delete;
   virtual Kind kind() const = 0;
   virtual Facts const& facts() const = 0;
   /// Bytes that can be allocated now.
@@ -125,6 +140,13 @@ class Device {
   virtual std::unique_ptr<StreamBackend> make_default_stream() {
     return make_stream(Priority::normal, "default");
   }
+
+  /// What collects the work of its streams now; null where nothing does.
+  Trace* trace() const { return trace_.load(std::memory_order_acquire); }
+  void set_trace(Trace* trace) { trace_.store(trace, std::memory_order_release); }
+
+ private:
+  std::atomic<Trace*> trace_{nullptr};
 };
 
 /// Host device of this rank, with `threads` threads for kernels; those of Kokkos need a KokkosRuntime.
@@ -147,7 +169,9 @@ class Stream {
   Stream() = default;
   explicit Stream(Device& device, std::string const& label = "stream",
                   Priority priority = Priority::normal)
-      : backend_{device.make_stream(priority, label)} {}
+      : backend_{device.make_stream(priority, label)} {
+    backend_->set_label(label);
+  }
   explicit Stream(std::unique_ptr<StreamBackend> backend) : backend_{std::move(backend)} {}
   StreamView view() const { return StreamView{backend_.get()}; }
   operator StreamView() const { return view(); }
@@ -195,9 +219,7 @@ class SharedWord {
   SharedWord() = default;
   explicit SharedWord(std::byte* word) : word_{reinterpret_cast<std::uint32_t*>(word)} {}
   /// Later work of the stream starts once the word is >= value (as a wrapping 32-bit difference).
-  void wait_on(StreamView stream, std::uint32_t value) const {
-    stream.backend()->wait(word_, value);
-  }
+  void wait_on(StreamView stream, std::uint32_t value) const;
   /// Once all earlier work of the stream is done, and seen by whoever has waited for the value.
   void set_on(StreamView stream, std::uint32_t value) const { stream.backend()->set(word_, value); }
 

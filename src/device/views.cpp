@@ -3,6 +3,7 @@
 #include "device/views.hpp"
 
 #include "device/device.hpp"
+#include "device/trace.hpp"
 
 namespace quadrille::device {
 
@@ -11,23 +12,47 @@ Device& StreamView::device() const { return backend_->device(); }
 Facts const& StreamView::facts() const { return backend_->device().facts(); }
 
 void StreamView::copy(void* to, void const* from, std::size_t bytes) const {
-  if (bytes > 0) backend_->copy(to, from, bytes);
+  if (bytes == 0) return;
+  TraceScope const traced{*this, TraceKind::copy, "copy", bytes};
+  backend_->copy(to, from, bytes);
 }
 
 void StreamView::copy_2d(void* to, std::size_t to_pitch, void const* from, std::size_t from_pitch,
                          std::size_t row_bytes, std::size_t rows) const {
-  if (row_bytes > 0 && rows > 0) backend_->copy_2d(to, to_pitch, from, from_pitch, row_bytes, rows);
+  if (row_bytes == 0 || rows == 0) return;
+  TraceScope const traced{*this, TraceKind::copy, "copy of rows", row_bytes * rows};
+  backend_->copy_2d(to, to_pitch, from, from_pitch, row_bytes, rows);
 }
 
 void StreamView::fill(void* to, unsigned char value, std::size_t bytes) const {
-  if (bytes > 0) backend_->fill(to, value, bytes);
+  if (bytes == 0) return;
+  TraceScope const traced{*this, TraceKind::copy, "fill", bytes};
+  backend_->fill(to, value, bytes);
 }
 
 void StreamView::record(Event& event) const { backend_->record(event); }
 
-void StreamView::wait(Event const& event) const { backend_->wait(event); }
+void StreamView::wait(Event const& event) const {
+  TraceScope const traced{*this, TraceKind::wait, "wait for another stream"};
+  backend_->wait(event);
+}
 
-void StreamView::wait(Flag const& flag, std::uint32_t value) const { backend_->wait(flag, value); }
+void StreamView::wait(Flag const& flag, std::uint32_t value) const {
+  TraceScope const traced{*this, TraceKind::wait, "wait for a message"};
+  backend_->wait(flag, value);
+}
+
+void SharedWord::wait_on(StreamView stream, std::uint32_t value) const {
+  TraceScope const traced{stream, TraceKind::wait, "wait for a peer"};
+  stream.backend()->wait(word_, value);
+}
+
+void run_task(StreamView stream, std::function<void()> task) {
+  // Kernels of a host device are tasks.
+  bool const is_kernel = stream.device().kind() == Kind::host;
+  TraceScope const traced{stream, TraceKind::kernel, is_kernel ? "task" : "host function"};
+  stream.backend()->run(std::move(task));
+}
 
 void StreamView::synchronize() const { backend_->synchronize(); }
 

@@ -123,6 +123,7 @@ class CaseRun {
       sampler_.sample(lines_);
       phase("save", limits().write_s);
       options_.on_outputs(*workload_);
+      trace();
     }
     collect();
     return std::move(records_);
@@ -169,6 +170,13 @@ class CaseRun {
     if (has_digest(line)) compare_digests(line);
   }
 
+  void trace() {
+    if (!options_.on_trace || interrupted()) return;
+    for (Line const& line : lines_) {
+      if (line.is_complete) options_.on_trace(sampler_.trace(line, record_of(line).id));
+    }
+  }
+
   void prepare(std::uint64_t seed) {
     workload_->prepare(world_, seed, running_);
     // Buffers are filled on the stream, and a case that is skipped now would free them under it.
@@ -182,6 +190,7 @@ class CaseRun {
       Record& record = records_.emplace_back(record_of_case(world_, case_, choice.info->name));
       record.is_named = std::ranges::find(case_.variants, record.variant) != case_.variants.end();
       record.backend = backend_of(*choice.info);
+      record.role = core::to_text(choice.info->role);
       record.source = choice.info->source;
       bool const is_ceiling = choice.info->role == Role::ceiling;
       bool const communicates = traits.communicates && !is_ceiling;

@@ -23,6 +23,9 @@ struct CaseOptions {
   std::function<void(Progress const&)> on_progress = [](Progress const&) {};
   /// Called once per case after the last repetition, collectively, with outputs in place.
   std::function<void(Workload&)> on_outputs = [](Workload&) {};
+  /// Where there is one, it gets an extra repetition of each measurement that was timed, behind the last
+  /// timed one. Collective.
+  std::function<void(TracedRepetition)> on_trace{};
   /// Called on rank 0 with what there is to show of the case, at its start and after each repetition
   /// that takes long: another may never end.
   std::function<void(std::vector<Record>)> on_partial = [](std::vector<Record>) {};

@@ -231,6 +231,27 @@ void Sampler::sample(std::vector<Line>& lines) {
   is_sustained ? sustain(lines) : take_turns(lines);
 }
 
+TracedRepetition Sampler::trace(Line const& line, std::string const& name) {
+  hooks_.on_step(line, "trace");
+  TracedRepetition traced{name, {}, comm::clock_offset(world_.group(), device::host_seconds)};
+  clear_outputs(line);
+  device::Trace trace{world_.device(), world_.stream()};
+  world_.group().barrier();
+  std::int64_t const steps = description_.pairs ? description_.pairs->steps() : 1;
+  for (std::int64_t step = 0; step < steps; ++step) {
+    if (description_.pairs) workload_.select_step(step);
+    if (step > 0) world_.group().barrier();
+    {
+      device::TraceScope const all{world_.stream(), device::TraceKind::repetition, name};
+      workload_.run(world_, Leg::overlapped, *line.variant);
+    }
+    world_.stream().synchronize();
+  }
+  traced.spans = trace.finish();
+  traced.clock.error_s += trace.error_s();
+  return traced;
+}
+
 /// Whether the median is known as well as the case asks. The same on every rank.
 bool Sampler::is_narrow(Line const& line) const {
   core::Summary const times = core::summarize(line.slowest);

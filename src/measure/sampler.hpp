@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "comm/clock.hpp"
+#include "device/trace.hpp"
 #include "measure/workload.hpp"
 
 #include <functional>
@@ -63,6 +65,13 @@ struct Line {
   std::vector<std::vector<double>> pair_seconds;
 };
 
+/// A repetition that nobody timed, as this rank saw it.
+struct TracedRepetition {
+  std::string name;  ///< of the measurement
+  std::vector<device::TraceSpan> spans;
+  comm::ClockOffset clock;  ///< of this rank; its error is that of all times
+};
+
 /// How the variants of one case are timed: in turn, so that all see the same clocks, after a warm-up
 /// of counts and seconds, in batches where one execution is short against the cost of timing it.
 /// Every member but the constructor is collective.
@@ -97,6 +106,9 @@ class Sampler {
   /// a sustained clock at least kSustainedSeconds of each line without a pause, one line after the
   /// other.
   void sample(std::vector<Line>& lines);
+  /// One execution more of a line, of all legs together, with what streams and messages did. Its outputs
+  /// are those of every repetition.
+  TracedRepetition trace(Line const& line, std::string const& name);
   /// A signal asked to stop; later calls do nothing.
   bool interrupted() const { return interrupted_; }
 

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "comm/world.hpp"
+#include "measure/sampler.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace quadrille::io {
+
+/// Timelines of all ranks in Chrome's format of trace events, which Perfetto shows: a process for each
+/// rank, a thread for each stream, one repetition behind the other. trace.schema.json describes it.
+class TraceFile {
+ public:
+  /// On rank 0 with a file that is written by write() alone.
+  explicit TraceFile(std::string path) : path_{std::move(path)} {}
+  std::string const& path() const { return path_; }
+  /// Puts a repetition behind those before. Collective.
+  void add(comm::World const& world, measure::TracedRepetition const& repetition);
+  /// On rank 0.
+  void write() const;
+
+ private:
+  std::size_t row_of(int rank, std::string const& name);
+  void append(std::string const& event);
+
+  std::string path_;
+  std::string events_;                          ///< as JSON, separated by commas
+  std::vector<std::vector<std::string>> rows_;  ///< names of each rank's
+  double end_us_ = 0;                           ///< of the last repetition
+  double error_us_ = 0;                         ///< of all clocks
+};
+
+}  // namespace quadrille::io
