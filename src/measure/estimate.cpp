@@ -14,7 +14,11 @@ AssumedRates assumed_rates(core::Case const& spec, device::Facts const& facts, d
   AssumedRates rates;
   rates.generated = 1.5e8 * threads;
   if (kind == device::Kind::host) {
-    rates.flop = peak > 0 ? 0.4 * peak : 4e9 * threads;
+    // 16-bit types are converted to f32.
+    double const host_peak = core::size_of(spec.type) == 2
+                                 ? facts.peaks.of(core::DataType::f32, core::Compute::f32)
+                                 : peak;
+    rates.flop = host_peak > 0 ? 0.4 * host_peak : 4e9 * threads;
     rates.bytes = 4e9 * threads;
     rates.evaluations = 1e8 * threads;
     rates.network = 1e9;

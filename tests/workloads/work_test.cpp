@@ -76,5 +76,18 @@ TEST(Work, OfAProductCountsCInTheTypeThatItIsStoredAs) {
   EXPECT_EQ(product("out = \"f32\"").amount, product("").amount);
 }
 
+TEST(Work, OfAConvolutionCountsEveryTapOfEveryWindow) {
+  auto const convolution = [](char const* keys) {
+    return described(fmt::format(
+        "workload = \"conv2d\"\ntype = \"f32\"\nsize = \"(2,6,5,4,8,3,2)\"\n{}\n", keys));
+  };
+  EXPECT_EQ(convolution("").flop, 3 * 2 * (2 * 8 * 9) * (6 * 6));
+  EXPECT_EQ(convolution("").device_bytes, 3 * 4 * (2 * 6 * 20 + 8 * 36 + 2 * 8 * 9));
+  EXPECT_EQ(convolution("padding = 1").flop, 3 * 2 * (2 * 8 * 25) * (6 * 6));
+  EXPECT_EQ(convolution("stride = 2").flop, 3 * 2 * (2 * 8 * 4) * (6 * 6));
+  EXPECT_EQ(convolution("groups = 2").flop, convolution("").flop / 2);
+  EXPECT_EQ(convolution("layout = \"nhwc\"").amount, convolution("").amount);
+}
+
 }  // namespace
 }  // namespace quadrille::workloads

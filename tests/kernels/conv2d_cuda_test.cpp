@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/conv2d_data.hpp"
+#include "support/expect_fails.hpp"
+#include "support/kernel_test.hpp"
+#include "support/rows.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace quadrille::kernels::conv2d {
+namespace {
+
+using core::DataType;
+using test::DeviceArray;
+
+/// The vendor's library is on a GPU alone.
+bool runs_here(Variant<Problem> const& row) {
+  return row.where == Where::cuda &&
+         (row.role != Role::vendor || test::kernel_mode() == test::KernelMode::gpu);
+}
+
+/// A problem with its tensors on the host, and what is right.
+template <class T>
+struct Known {
+  Problem problem;
+  std::vector<T> x, w;
+  std::vector<Sum> sums;
+};
+
+/// Computed once for all variants and schedules.
+template <class T>
+Known<T> const& known(Shape const& shape, DataLayout layout) {
+  static std::map<std::string, Known<T>> all;
+  auto const [found, is_new] = all.try_emplace(std::string{core::to_text(layout)} + text_of(shape));
+  Known<T>& one = found->second;
+  if (is_new) {
+    one.problem = unallocated(shape, layout, core::type_of<T>());
+    one.x = random<T>(one.problem.x, 1);
+    one.w = random<T>(one.problem.w, 2);
+    one.sums = sums_of(one.problem, one.x, one.w);
+  }
+  return one;
+}
+
+template <class T>
+void expect_right(device::Device& device, device::StreamView stream,
+                  Variant<Problem> const& variant, Shape const& shape, DataLayout layout,
+                  core::Compute compute, std::int64_t offset) {
+  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << ":"
+                                  << core::to_text(compute) << " " << core::to_text(layout)
+                                  << text_of(shape) << " offset " << offset);
+  Known<T> const& one = known<T>(shape, layout);
+  Problem problem = one.problem;
+  problem.compute = compute;
+  DeviceArray<T> const x{device, stream, one.x, offset}, w{device, stream, one.w, offset};
+  DeviceArray<T> const y{device, stream, static_cast<std::int64_t>(one.sums.size()), offset};
+  problem.x.data = x.data();
+  problem.w.data = w.data();
+  problem.y.data = y.data();
+  if (!variant.unsupported_reason(problem).empty()) return;
+  std::size_t const bytes = variant.scratch_bytes(problem, device.facts());
+  DeviceArray<std::uint32_t> const scratch{device, stream, static_cast<std::int64_t>(bytes / 4)};
+  constexpr std::size_t kCounterBytes = gemm::kScratchCounters * sizeof(std::uint32_t);
+  stream.fill(scratch.data(), 0, std::min(bytes, kCounterBytes));
+  problem.scratch = scratch.data();
+  problem.scratch_bytes = bytes;
+
+  variant.launch(problem, stream);
+  stream.synchronize();
+
+  expect_sums<T>(problem, one.sums, y.download());
+  EXPECT_TRUE(y.intact() && scratch.intact());
+}
+
+using Row = std::tuple<std::string_view, Types>;
+
+/// Every variant with all types that it takes.
+std::vector<Row> rows() {
+  std::vector<Row> all;
+  for (Variant<Problem> const& row : variants()) {
+    if (!runs_here(row)) continue;
+    for (Types const& types : row.types) all.emplace_back(row.name, types);
+  }
+  return all;
+}
+
+class Conv2dCudaTest : public testing::TestWithParam<Row> {
+ protected:
+  Variant<Problem> const& variant() const {
+    return test::row(variants(), std::get<0>(GetParam()), device::Kind::cuda);
+  }
+  void expect_all(std::vector<Shape> const& shapes, std::int64_t offset) {
+    Types const types = std::get<1>(GetParam());
+    test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+      for (Shape const& shape : shapes) {
+        for (DataLayout const layout : kLayouts) {
+          auto const check = [&](auto zero) {
+            expect_right<decltype(zero)>(device, stream, variant(), shape, layout, types.compute,
+                                         offset);
+          };
+          switch (types.in) {
+            case DataType::f32: check(float{}); break;
+            case DataType::f16: check(core::f16{}); break;
+            default: check(core::bf16{}); break;
+          }
+        }
+      }
+    });
+  }
+};
+
+TEST_P(Conv2dCudaTest, EqualsSums) { expect_all(kShapes, 0); }
+
+TEST_P(Conv2dCudaTest, TensorsMayBeginAnywhere) { expect_all({kShapes[2], kShapes[14]}, 1); }
+
+/// Some shape that is not empty, or nothing of this would be a test.
+TEST_P(Conv2dCudaTest, TakesConvolutionsInBothLayouts) {
+  Types const types = std::get<1>(GetParam());
+  for (DataLayout const layout : kLayouts) {
+    auto const taken = std::ranges::count_if(kShapes, [&](Shape const& shape) {
+      return variant()
+          .unsupported_reason(unallocated(shape, layout, types.in, types.compute))
+          .empty();
+    });
+    EXPECT_GE(taken, 6) << core::to_text(layout);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, Conv2dCudaTest, testing::ValuesIn(rows()), [](auto const& row) {
+  Types const types = std::get<1>(row.param);
+  return std::string{std::get<0>(row.param)} + "_" + std::string{core::to_text(types.in)} + "_" +
+         std::string{core::to_text(types.compute)};
+});
+
+TEST(Conv2dCuda, RefusesWhatVariantsDoNotTake) {
+  auto const reason = [](std::string_view name, Shape const& shape) {
+    return test::row(variants(), name, device::Kind::cuda)
+        .unsupported_reason(unallocated(shape, DataLayout::nchw, DataType::f32));
+  };
+  Shape const many_images{.n = 1 << 17};
+  Shape const huge{.n = 1 << 12, .c = 1 << 10, .h = 64, .w = 64};
+
+  EXPECT_NE(reason("naive", many_images).find("65535 images"), std::string::npos);
+  Shape const many_groups{.c = 1 << 17, .k = 1 << 17, .groups = 1 << 17};
+  Shape const long_line{.w = 2, .s = 2, .stride = 1 << 20, .padding = 1 << 30, .dilation = 1 << 30};
+  Shape const colours{.c = 5, .h = 9, .w = 9, .k = 4, .r = 3, .s = 3};
+  Shape const wide{.c = 3, .h = 9, .w = 99, .k = 4, .r = 3, .s = 40};
+  Shape const many_filters{.c = 4, .h = 9, .w = 9, .k = 2000, .r = 7, .s = 7};
+
+  EXPECT_NE(reason("implicit_gemm", many_groups).find("65535 groups"), std::string::npos);
+  EXPECT_NE(reason("implicit_gemm", long_line).find("with their padding"), std::string::npos);
+  EXPECT_NE(reason("im2col_gemm", huge).find("elements, x has"), std::string::npos);
+  EXPECT_NE(reason("few_channels", colours).find("1 to 4 channels"), std::string::npos);
+  EXPECT_NE(reason("few_channels", wide).find("in width"), std::string::npos);
+  EXPECT_NE(reason("few_channels", many_filters).find("200 KiB"), std::string::npos);
+  EXPECT_NE(reason("implicit_gemm_mma", colours).find("has no type f32"), std::string::npos);
+  EXPECT_NE(reason("naive", huge).find("elements, x has"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace quadrille::kernels::conv2d
