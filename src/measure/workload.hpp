@@ -55,8 +55,8 @@ struct Traits {
   bool back_to_back = false;
   /// Whether it measures calls of the host, whose clock tells of them.
   bool of_host = false;
-  /// Whether outputs tell how many executions followed reset(), so that their bits depend on the batch
-  /// and a result keeps no digest of them.
+  /// Whether outputs' bits depend on how many executions followed reset(), as in a batch, or on what was
+  /// chosen by measured rates, so that a result keeps no digest of them.
   bool counts_executions = false;
   /// Whose rows join a case by themselves and are what rates are compared with.
   kernels::Role bar = kernels::Role::vendor;

@@ -1,11 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "device/trace.hpp"
 #include "gemm/gemm.hpp"
 #include "workloads/product_check.hpp"
 #include "workloads/scalapack.hpp"
 #include "workloads/tables.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
 #include <optional>
 
 namespace quadrille::workloads {
@@ -15,9 +19,11 @@ namespace {
 namespace gemm = kernels::gemm;
 using measure::Leg;
 
+constexpr std::int64_t kAuto = 0;
+
 struct Parameters {
-  std::int64_t panel = 256;  ///< width in elements of k
-  std::int64_t buffers = 2;  ///< panels under way
+  std::int64_t panel = 256;  ///< width in elements of k; kAuto: by measured rates
+  std::int64_t buffers = 2;  ///< for panels under way; kAuto likewise
   std::int64_t block = 0;    ///< block-cyclic block; 0: one block per process
   comm::Broadcast broadcast = comm::Broadcast::library;
   double alpha = 1;
@@ -41,9 +47,11 @@ constexpr kernels::VariantInfo kLocalProducts{
     .source = "the vendor of the local product",
     .summary = "each rank's part of C by one product of the vendor, all operands at hand"};
 
-/// C = alpha A B + beta C on a P x Q grid. C stays; the owners of panel t of A broadcast it along
-/// their rows, those of panel t of B along their columns, into one of one to three buffers, while
-/// the compute stream multiplies panel t - 1 into C. Events, not host waits, order the two.
+/// C = alpha A B + beta C on a P x Q grid. C stays; the owners of a panel of A broadcast it along
+/// their rows, those of a panel of B along their columns, into a ring of buffers, while the compute
+/// stream multiplies earlier ones into C. Owners take turns, so that all ranks wait equally long. What a
+/// rank owns of both it multiplies ahead of its turn, as far as the ring lets the others' panels arrive
+/// meanwhile, and neighbouring ones in one product. Events, not host waits, order the two streams.
 /// (R. van de Geijn, J. Watts: SUMMA, 1997.)
 class Summa final : public measure::Workload {
  public:
@@ -70,7 +78,17 @@ class Summa final : public measure::Workload {
     local_.alpha = p_.alpha;
     local_.beta = p_.beta;
     local_.compute = spec.compute;
-    slots_.resize(static_cast<std::size_t>(p_.buffers));
+    // The largest that a measurement may choose, until it has.
+    is_chosen_ = p_.panel == kAuto || p_.buffers == kAuto;
+    if (p_.buffers == kAuto) p_.buffers = kMostChosen;
+    if (p_.panel == kAuto) {
+      widths_ = candidate_widths();
+      p_.panel = widths_.back();
+    } else {
+      widths_ = {p_.panel};
+    }
+    a_slots_.resize(static_cast<std::size_t>(p_.buffers));
+    b_slots_.resize(a_slots_.size());
   }
 
   measure::Description describe(measure::Selection const& selected) const override {
@@ -82,6 +100,7 @@ class Summa final : public measure::Workload {
     d.traits = {.communicates = true,
                 .has_legs = true,
                 .repeatable = p_.beta == 0,
+                .counts_executions = is_chosen_,
                 .bar = kernels::Role::peer,
                 .has_local_ceiling = true};
     d.amount = gemm::flop(m, n, k);
@@ -94,7 +113,8 @@ class Summa final : public measure::Workload {
     double const rows = std::ceil(m / shape_.rows), cols = std::ceil(n / shape_.cols);
     double const own =
         rows * std::ceil(k / shape_.cols) + std::ceil(k / shape_.rows) * cols + rows * cols;
-    double const panels = static_cast<double>(p_.buffers * p_.panel) * (rows + cols);
+    double const panels = static_cast<double>(p_.panel) *
+                          (static_cast<double>(p_.buffers) * (rows + cols) + kPacks * rows);
     double const local = has(selected, kLocalProducts) ? k * (rows + cols) : 0;
     d.memory_bytes = s * (own * (has(selected, kScalapack) ? 2 : 1) + panels + local +
                           (p_.beta == 0 ? 0 : 2 * rows * cols));
@@ -109,10 +129,15 @@ class Summa final : public measure::Workload {
       return "rounds the product of each panel to an integer; take whole alpha and beta";
     }
     auto const& row = row_of<gemm::Problem>(variant);
-    std::string reason = row.unsupported_reason(problem({}));
-    for (Panel panel; reason.empty() && next(panel);) {
-      reason = row.unsupported_reason(problem(panel));
-      if (!reason.empty()) reason += fmt::format(" in a panel of width {}", panel.width);
+    std::string reason = row.unsupported_reason(problem());
+    std::vector<Panel> const panels = travelling(p_.panel);
+    std::vector<Step> const steps = schedule(panels);
+    for (Step const& step : steps) {
+      if (!reason.empty()) break;
+      reason = row.unsupported_reason(problem(panels[step.first], step));
+      if (reason.empty())
+        reason = row.unsupported_reason(problem(panels[step.first], alone(panels[step.first])));
+      if (!reason.empty()) reason += fmt::format(" in a panel of width {}", step.width);
     }
     return reason;
   }
@@ -121,8 +146,15 @@ class Summa final : public measure::Workload {
                        device::Facts const& device) const override {
     std::size_t most = 0;
     // Of a size that fits nowhere there are too many panels to look at.
-    for (Panel panel; !selected.empty() && next(panel);) {
-      most = std::max(most, workloads::scratch_bytes(problem(panel), selected, device));
+    if (selected.empty()) return 0;
+    for (std::int64_t const width : widths_) {
+      std::vector<Panel> const panels = travelling(width);
+      for (Step const& step : schedule(panels)) {
+        for (Step const& each : {step, alone(panels[step.first])}) {
+          gemm::Problem const problem = this->problem(panels[step.first], each);
+          most = std::max(most, workloads::scratch_bytes(problem, selected, device));
+        }
+      }
     }
     return static_cast<double>(most);
   }
@@ -144,6 +176,7 @@ class Summa final : public measure::Workload {
                 .b = {case_.data, seed, 1},
                 .c0 = {case_.data, seed, 2}};
     own_.fill(product_, layout_, world);
+    if (is_chosen_ && chosen_.empty()) choose(world, selected);
     if (peer_) theirs_.fill(product_, peer_layout(), world);
     if (local_vendor_ == nullptr) return;
     workloads::fill(local_.a, rows_of_a(), product_.a, world);
@@ -177,6 +210,11 @@ class Summa final : public measure::Workload {
     }
   }
 
+  std::string implementation(kernels::VariantInfo const& variant) const override {
+    bool const is_own = &variant != &kScalapack && &variant != &kLocalProducts;
+    return is_own ? chosen_ : "";
+  }
+
   measure::Verdict validate(comm::World& world) override {
     if (peer_ran_)
       return check_product(product_, peer_layout(), theirs_.c.view(), world, case_.check);
@@ -198,9 +236,19 @@ class Summa final : public measure::Workload {
  private:
   /// Columns of A and rows of B, inside one block of both.
   struct Panel {
-    std::size_t index = 0;
+    std::size_t index = 0;  ///< its turn to travel
     std::int64_t first = 0;
-    std::int64_t width = 0;  ///< 0: none
+    std::int64_t width = 0;
+    int a_owner = 0, b_owner = 0;  ///< in the row and in the column of the grid
+    // How many earlier ones this rank gets the A and the B of, and sends the A of.
+    std::size_t a_received = 0, b_received = 0, a_sent = 0;
+  };
+  /// What one product takes: a panel, or several of this rank's own that lie side by side.
+  struct Step {
+    std::size_t first = 0, last = 0;  ///< panels
+    std::int64_t width = 0;           ///< 0: none
+    std::vector<std::size_t> panels;
+    bool is_first = true;  ///< of the products that this rank adds to C
   };
   struct Operands {
     device::Matrix a, b, c, c0;
@@ -229,21 +277,178 @@ class Summa final : public measure::Workload {
       }
     }
   };
-  /// One panel buffer: its halves, what fills them, and when its last product is done.
+  /// A buffer for a panel of A or B that comes from another rank.
   struct Slot {
-    device::Matrix a, b;
-    comm::Request a_arrived, b_arrived;
-    device::Event computed;
+    device::Matrix panel;
+    comm::Request arrived;
+    device::Event multiplied;  ///< with what it held
   };
+  /// A buffer in which an own panel of A is packed to be sent.
+  struct Pack {
+    device::Matrix panel;
+    comm::Request sent;
+  };
+  // One is filled while the other one is sent.
+  static constexpr std::size_t kPacks = 2;
 
-  /// From one panel to the next, from none to the first; false behind the last.
-  bool next(Panel& panel) const {
-    if (panel.width > 0) ++panel.index;
-    panel.first += panel.width;
-    if (panel.first >= k_) return false;
-    panel.width = std::min({p_.panel, layout_.a.cols.block_end(panel.first) - panel.first,
-                            layout_.b.rows.block_end(panel.first) - panel.first});
-    return true;
+  // A panel's product is to be long against what joins two of them, and a ring deep enough for the
+  // others' panels to arrive while own ones are multiplied.
+  static constexpr std::int64_t kNarrowest = 256, kWidestChosen = 4096, kMostChosen = 4;
+
+  /// Doublings up to what each rank owns of k, the same on all ranks; that one is sent as it lies.
+  std::vector<std::int64_t> candidate_widths() const {
+    std::int64_t const whole = (k_ + shape_.cols - 1) / shape_.cols;
+    std::int64_t const own = std::min(layout_.a.cols.block(), layout_.b.rows.block());
+    std::int64_t const widest = std::clamp<std::int64_t>(std::min(whole, own), 1, kWidestChosen);
+    std::vector<std::int64_t> widths;
+    for (std::int64_t w = kNarrowest; w < widest; w *= 2) widths.push_back(w);
+    widths.push_back(widest);
+    return widths;
+  }
+
+  /// Takes the width by which all products and all messages together, and the first message that nothing
+  /// hides, take least; and so many buffers as panels arrive during a product, and one. Collective.
+  void choose(comm::World& world, measure::Selection const& selected) {
+    auto const runs = [&](kernels::VariantInfo const* variant) {
+      return variant != &kScalapack && variant != &kLocalProducts;
+    };
+    auto const found = std::ranges::find_if(selected, runs);
+    if (found == selected.end()) return;
+    auto const& variant = row_of<gemm::Problem>(**found);
+    struct Rates {
+      double product_s = 0, panel_s = 0;
+    };
+    std::optional<Rates> best;
+    double best_s = 0;
+    std::int64_t best_width = 0;
+    for (std::int64_t const width : widths_) {
+      p_.panel = width;
+      panels_ = travelling(p_.panel);
+      steps_ = schedule(panels_);
+      if (panels_.empty()) return;
+      Panel const& panel = panels_.front();
+      gemm::Problem const own = problem(panel, alone(panel));
+      bool const takes = std::ranges::all_of(steps_, [&](Step const& step) {
+        return variant.unsupported_reason(problem(panels_[step.first], step)).empty();
+      });
+      if (world.group().agree(!takes) >= 0) continue;
+      Rates const rates{fastest(world, [&] { variant.launch(own, world.stream()); }),
+                        fastest(world, [&] {
+                          send_panel(world, panel);
+                          await_all(world.stream());
+                        })};
+      auto const panels = static_cast<double>(panels_.size());
+      double const seconds = panels * (rates.product_s + rates.panel_s) + rates.panel_s;
+      if (best && seconds >= best_s) continue;
+      best = rates;
+      best_s = seconds;
+      best_width = width;
+    }
+    if (!best) return;
+    p_.panel = best_width;
+    if (case_.parameters.as<Parameters>().buffers == kAuto) {
+      double const together = 1 + std::ceil(best->panel_s / best->product_s);
+      p_.buffers = std::clamp(static_cast<std::int64_t>(std::min(together, 1e9)), std::int64_t{2},
+                              kMostChosen);
+      a_slots_.resize(static_cast<std::size_t>(p_.buffers));
+      b_slots_.resize(a_slots_.size());
+    }
+    panels_ = travelling(p_.panel);
+    steps_ = schedule(panels_);
+    product_.parts = static_cast<std::int64_t>(panels_.size());
+    chosen_ = fmt::format("panel = {}, buffers = {}: a panel takes {} to multiply, {} to arrive",
+                          p_.panel, p_.buffers, core::format_seconds(best->product_s),
+                          core::format_seconds(best->panel_s));
+  }
+
+  /// Of a few runs, by the slowest rank. Collective.
+  template <class Work>
+  static double fastest(comm::World& world, Work work) {
+    double least = 0;
+    for (int i = 0; i < 3; ++i) {
+      world.stream().synchronize();
+      world.group().barrier();
+      double const start = device::host_seconds();
+      work();
+      world.stream().synchronize();
+      double const seconds = world.group().max(device::host_seconds() - start);
+      // The first one warms up.
+      if (i == 1 || (i > 1 && seconds < least)) least = seconds;
+    }
+    return least;
+  }
+
+  /// All panels in the order in which they travel: the owners in turn.
+  std::vector<Panel> travelling(std::int64_t widest) const {
+    std::map<std::pair<int, int>, std::vector<Panel>> of_owners;
+    for (std::int64_t first = 0; first < k_;) {
+      std::int64_t const width = std::min({widest, layout_.a.cols.block_end(first) - first,
+                                           layout_.b.rows.block_end(first) - first});
+      int const a_owner = layout_.a.cols.owner(first), b_owner = layout_.b.rows.owner(first);
+      of_owners[{b_owner, a_owner}].push_back(
+          {.first = first, .width = width, .a_owner = a_owner, .b_owner = b_owner});
+      first += width;
+    }
+    std::vector<Panel> panels;
+    for (std::size_t turn = 0, before = 1; panels.size() != before; ++turn) {
+      before = panels.size();
+      for (auto const& [owners, theirs] : of_owners) {
+        if (turn < theirs.size()) panels.push_back(theirs[turn]);
+      }
+    }
+    Panel next;
+    for (Panel& panel : panels) {
+      panel.index = next.index++;
+      panel.a_received = next.a_received;
+      panel.b_received = next.b_received;
+      panel.a_sent = next.a_sent;
+      ++(has_a(panel) ? next.a_sent : next.a_received);
+      next.b_received += has_b(panel) ? 0 : 1;
+    }
+    return panels;
+  }
+
+  bool has_a(Panel const& panel) const { return panel.a_owner == layout_.a.col_part; }
+  bool has_b(Panel const& panel) const { return panel.b_owner == layout_.b.row_part; }
+  bool has_both(Panel const& panel) const { return has_a(panel) && has_b(panel); }
+
+  static Step alone(Panel const& panel) {
+    return {panel.index, panel.index, panel.width, {panel.index}, panel.index == 0};
+  }
+
+  /// This rank's products in their order. Others' panels keep that in which they travel, or a buffer
+  /// might wait for one behind it. Own ones come as many turns earlier as there are buffers: while the
+  /// rank multiplies those, so many others can arrive.
+  std::vector<Step> schedule(std::vector<Panel> const& panels) const {
+    std::vector<Panel> own;
+    std::ranges::copy_if(panels, std::back_inserter(own),
+                         [this](Panel const& panel) { return has_both(panel); });
+    std::size_t next_own = std::min(own.size(), a_slots_.size());
+    std::vector<Panel> order(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(next_own));
+    for (Panel const& panel : panels) {
+      if (!has_both(panel)) order.push_back(panel);
+      if (has_both(panel) && next_own < own.size()) order.push_back(own[next_own++]);
+    }
+    std::vector<Step> steps;
+    for (Panel const& panel : order) {
+      if (!steps.empty() && continues(panels[steps.back().last], panel)) {
+        Step& step = steps.back();
+        step.width += panel.width;
+        step.last = panel.index;
+        step.panels.push_back(panel.index);
+      } else {
+        steps.push_back(alone(panel));
+        steps.back().is_first = steps.size() == 1;
+      }
+    }
+    return steps;
+  }
+  /// Whether two own panels lie side by side.
+  bool continues(Panel const& left, Panel const& right) const {
+    auto const follows = [&](comm::Distribution const& k) {
+      return k.local(right.first) == k.local(left.first) + left.width;
+    };
+    return has_both(left) && has_both(right) && follows(layout_.a.cols) && follows(layout_.b.rows);
   }
 
   void allocate(comm::World& world, measure::Selection const& selected) {
@@ -252,20 +457,34 @@ class Summa final : public measure::Workload {
     a_ = own_.a.view();
     b_ = own_.b.view();
     c_ = own_.c.view();
+    panels_ = travelling(p_.panel);
+    steps_ = schedule(panels_);
     std::int64_t widest = 0;
-    for (Panel panel; next(panel);) {
-      panels_.push_back(panel);
-      widest = std::max(widest, panel.width);
-    }
+    for (Panel const& panel : panels_) widest = std::max(widest, panel.width);
     double const scratch = scratch_bytes(selected, world.device().facts());
     scratch_ = product_scratch(static_cast<std::size_t>(scratch), world);
     begun_ = device::Event{world.device()};
-    for (Slot& slot : slots_) {
-      slot.computed = device::Event{world.device()};
-      if (shape_.cols > 1)
-        slot.a = {world.device(), case_.type, layout_.a.local_rows(), widest, world.stream()};
-      if (shape_.rows > 1)
-        slot.b = {world.device(), case_.type, widest, layout_.b.local_cols(), world.stream()};
+    multiplied_ = device::Event{world.device()};
+    auto const make = [&](std::int64_t rows, std::int64_t cols) {
+      return device::Matrix{world.device(), case_.type, rows, cols, world.stream()};
+    };
+    for (Slot& slot : a_slots_) {
+      slot.multiplied = device::Event{world.device()};
+      if (shape_.cols > 1) slot.panel = make(layout_.a.local_rows(), widest);
+    }
+    for (Slot& slot : b_slots_) {
+      slot.multiplied = device::Event{world.device()};
+      if (shape_.rows > 1) slot.panel = make(widest, layout_.b.local_cols());
+    }
+    // Only a panel of all that the rank owns is sent as it lies.
+    bool packs = false;
+    for (std::int64_t const width : widths_) {
+      for (Panel const& panel : travelling(width)) {
+        packs |= shape_.cols > 1 && has_a(panel) && panel.width != layout_.a.local_cols();
+      }
+    }
+    for (Pack& pack : packs_) {
+      if (packs) pack.panel = make(layout_.a.local_rows(), widest);
     }
     comm::Transport& transport = world.transport(case_.transport, case_.throttle);
     if (shape_.cols > 1) row_channel_ = transport.connect(grid_.row_group());
@@ -311,107 +530,163 @@ class Summa final : public measure::Workload {
     return {peer_->layout(m_, k_), peer_->layout(k_, n_), peer_->layout(m_, n_), true};
   }
 
-  Slot const& slot_of(Panel const& panel) const { return slots_[panel.index % slots_.size()]; }
-  Slot& slot_of(Panel const& panel) { return slots_[panel.index % slots_.size()]; }
+  Slot& a_slot(Panel const& panel) { return a_slots_[panel.a_received % a_slots_.size()]; }
+  Slot const& a_slot(Panel const& panel) const {
+    return a_slots_[panel.a_received % a_slots_.size()];
+  }
+  Slot& b_slot(Panel const& panel) { return b_slots_[panel.b_received % b_slots_.size()]; }
+  Slot const& b_slot(Panel const& panel) const {
+    return b_slots_[panel.b_received % b_slots_.size()];
+  }
 
-  // A panel of A is a strided part of the owner's block; along a one-column grid it is used there.
-  device::MatrixView a_panel(Panel const& panel) const {
+  // An own panel of A is a strided part of the rank's block, others' are packed.
+  device::MatrixView a_of(Panel const& panel, std::int64_t width) const {
     std::int64_t const rows = layout_.a.local_rows();
-    if (panel.width == 0) return {nullptr, case_.type, rows, 0, 0};
-    if (shape_.cols == 1) return a_.block(0, panel.first, rows, panel.width);
-    return {slot_of(panel).a.view().data, case_.type, rows, panel.width, panel.width};
+    if (has_a(panel)) return a_.block(0, layout_.a.cols.local(panel.first), rows, width);
+    return {a_slot(panel).panel.view().data, case_.type, rows, width, width};
   }
 
   // A panel of B is contiguous in its owner, which sends and multiplies it in place.
-  device::MatrixView b_panel(Panel const& panel) const {
+  device::MatrixView b_of(Panel const& panel, std::int64_t width) const {
     std::int64_t const cols = layout_.b.local_cols();
-    if (panel.width > 0 && layout_.b.rows.owner(panel.first) == layout_.b.row_part) {
-      return b_.block(layout_.b.rows.local(panel.first), 0, panel.width, cols);
-    }
-    return {slot_of(panel).b.view().data, case_.type, panel.width, cols, cols};
+    if (has_b(panel)) return b_.block(layout_.b.rows.local(panel.first), 0, width, cols);
+    return {b_slot(panel).panel.view().data, case_.type, width, cols, cols};
   }
 
-  /// What a rank computes of one panel; of none where k is 0.
-  gemm::Problem problem(Panel const& panel) const {
+  /// What a rank computes of no panel, where k is 0.
+  gemm::Problem problem() const {
     gemm::Problem p;
-    p.a = a_panel(panel);
-    p.b = b_panel(panel);
+    p.a = {nullptr, case_.type, layout_.a.local_rows(), 0, 0};
+    p.b = {nullptr, case_.type, 0, layout_.b.local_cols(), layout_.b.local_cols()};
     p.c = c_;
     p.alpha = p_.alpha;
-    p.beta = panel.first == 0 ? p_.beta : 1;
+    p.beta = p_.beta;
     p.compute = case_.compute;
     p.scratch = scratch_.data();
     p.scratch_bytes = scratch_.bytes();
     return p;
   }
+  gemm::Problem problem(Panel const& first, Step const& step) const {
+    gemm::Problem p = problem();
+    p.a = a_of(first, step.width);
+    p.b = b_of(first, step.width);
+    if (!step.is_first) p.beta = 1;
+    return p;
+  }
 
+  /// A panel travels once the buffers that it takes on this rank are free.
   void send_panel(comm::World& world, Panel const& p) {
     device::StreamView const stream = world.comm_stream();
-    Slot& slot = slot_of(p);
-    std::size_t const s = core::size_of(case_.type);
+    label(world, {p.index});
+    auto const s = core::size_of(case_.type);
+    auto const piece = [&](device::MatrixView const& panel) {
+      return comm::Piece{panel.data, static_cast<std::size_t>(panel.rows * panel.cols) * s};
+    };
     if (row_channel_) {
-      int const owner = layout_.a.cols.owner(p.first);
-      device::MatrixView const to = a_panel(p);
-      if (owner == layout_.a.col_part) {
-        device::MatrixView const from =
-            a_.block(0, layout_.a.cols.local(p.first), to.rows, p.width);
-        stream.copy_2d(to.data, static_cast<std::size_t>(to.ld) * s, from.data,
+      device::MatrixView panel = a_of(p, p.width);
+      Pack& pack = packs_[p.a_sent % kPacks];
+      if (has_a(p) && panel.ld != p.width) {
+        device::MatrixView const from = panel;
+        panel = {pack.panel.view().data, case_.type, from.rows, p.width, p.width};
+        pack.sent.wait_on(stream);
+        stream.copy_2d(panel.data, static_cast<std::size_t>(panel.ld) * s, from.data,
                        static_cast<std::size_t>(from.ld) * s, static_cast<std::size_t>(p.width) * s,
-                       static_cast<std::size_t>(to.rows));
+                       static_cast<std::size_t>(from.rows));
       }
-      slot.a_arrived = row_channel_->broadcast(
-          {to.data, static_cast<std::size_t>(to.rows * p.width) * s}, owner, stream, p_.broadcast);
+      if (!has_a(p)) stream.wait(a_slot(p).multiplied);
+      a_last_ = row_channel_->broadcast(piece(panel), p.a_owner, stream, p_.broadcast);
+      (has_a(p) ? pack.sent : a_slot(p).arrived) = a_last_;
     }
     if (col_channel_) {
-      device::MatrixView const panel = b_panel(p);
-      slot.b_arrived =
-          col_channel_->broadcast({panel.data, static_cast<std::size_t>(panel.cols * p.width) * s},
-                                  layout_.b.rows.owner(p.first), stream, p_.broadcast);
+      if (!has_b(p)) stream.wait(b_slot(p).multiplied);
+      b_last_ = col_channel_->broadcast(piece(b_of(p, p.width)), p.b_owner, stream, p_.broadcast);
+      if (!has_b(p)) b_slot(p).arrived = b_last_;
     }
+  }
+
+  /// What a trace calls the work on these panels.
+  static void label(comm::World const& world, std::vector<std::size_t> const& panels) {
+    device::Trace* const trace = world.device().trace();
+    if (trace == nullptr) return;
+    trace->set_label(
+        fmt::format("panel{} {}", panels.size() == 1 ? "" : "s", fmt::join(panels, ", ")));
+  }
+
+  void multiply(comm::World& world, kernels::Variant<gemm::Problem> const& variant,
+                Step const& step) {
+    device::StreamView const compute = world.stream();
+    label(world, step.panels);
+    device::TraceScope const traced{compute, device::TraceKind::kernel, variant.name};
+    variant.launch(problem(panels_[step.first], step), compute);
+    Panel const& panel = panels_[step.first];
+    if (!has_a(panel)) compute.record(a_slot(panel).multiplied);
+    if (!has_b(panel)) compute.record(b_slot(panel).multiplied);
   }
 
   void pipeline(comm::World& world, Leg leg, kernels::Variant<gemm::Problem> const& variant) {
     device::StreamView const compute = world.stream();
-    for (Panel const& panel : panels_) {
-      Slot& slot = slot_of(panel);
-      if (leg != Leg::compute) {
-        // The slot is free once its last product is done; waiting for the newest product instead
-        // leaves nothing to overlap.
-        if (panel.index >= slots_.size()) world.comm_stream().wait(slot.computed);
-        if (leg == Leg::serial && panel.index > 0) {
-          world.comm_stream().wait(slot_of(panels_[panel.index - 1]).computed);
-        }
-        send_panel(world, panel);
-        slot.a_arrived.wait_on(compute);
-        slot.b_arrived.wait_on(compute);
+    if (panels_.empty()) return variant.launch(problem(), compute);
+    if (leg == Leg::serial) return one_after_the_other(world, variant);
+    std::size_t sent = leg == Leg::compute ? panels_.size() : 0;
+    Panel behind;  // the first that is not multiplied yet, of those that take a buffer
+    // Waiting for the newest product instead would leave nothing to overlap.
+    auto const has_buffers = [&](Panel const& p) {
+      return (has_a(p) || p.a_received < behind.a_received + a_slots_.size()) &&
+             (has_b(p) || p.b_received < behind.b_received + b_slots_.size());
+    };
+    for (Step const& step : steps_) {
+      while (sent < panels_.size() && has_buffers(panels_[sent])) {
+        send_panel(world, panels_[sent++]);
       }
-      variant.launch(problem(panel), compute);
-      compute.record(slot.computed);
+      Panel const& panel = panels_[step.first];
+      if (leg != Leg::compute) await(panel, compute);
+      multiply(world, variant, step);
+      behind.a_received += has_a(panel) ? 0 : 1;
+      behind.b_received += has_b(panel) ? 0 : 1;
     }
-    if (panels_.empty()) variant.launch(problem({}), compute);
+    while (sent < panels_.size()) send_panel(world, panels_[sent++]);
+    if (leg != Leg::compute) await_all(compute);
+  }
+
+  void one_after_the_other(comm::World& world, kernels::Variant<gemm::Problem> const& variant) {
+    for (Panel const& panel : panels_) {
+      world.comm_stream().wait(multiplied_);
+      send_panel(world, panel);
+      await_all(world.stream());
+      multiply(world, variant, alone(panel));
+      world.stream().record(multiplied_);
+    }
   }
 
   void communicate_only(comm::World& world) {
     for (Panel const& panel : panels_) {
-      Slot& slot = slot_of(panel);
-      if (panel.index >= slots_.size()) {
-        slot.a_arrived.wait_on(world.comm_stream());
-        slot.b_arrived.wait_on(world.comm_stream());
-      }
+      await(panel, world.comm_stream());
       send_panel(world, panel);
     }
-    for (Slot& slot : slots_) {
-      slot.a_arrived.wait_on(world.stream());
-      slot.b_arrived.wait_on(world.stream());
-    }
+    await_all(world.stream());
+  }
+
+  /// Later work of a stream begins when all of the panel is there, or what its buffers held before.
+  void await(Panel const& panel, device::StreamView stream) const {
+    if (!has_a(panel)) a_slot(panel).arrived.wait_on(stream);
+    if (!has_b(panel)) b_slot(panel).arrived.wait_on(stream);
+  }
+  /// ... when all that was sent has arrived.
+  void await_all(device::StreamView stream) const {
+    a_last_.wait_on(stream);
+    b_last_.wait_on(stream);
   }
 
   core::Case case_;
   Parameters p_;
+  std::vector<std::int64_t> widths_;  ///< of which one is chosen
+  bool is_chosen_ = false;
+  std::string chosen_;  ///< what was, once it was
   std::int64_t m_, n_, k_;
   core::GridShape shape_;
   ProductLayout layout_;
   std::vector<Panel> panels_;
+  std::vector<Step> steps_;
   Product product_;
   bool prepared_ = false;
   bool peer_ran_ = false, local_ran_ = false;
@@ -419,8 +694,10 @@ class Summa final : public measure::Workload {
   Operands own_, theirs_;
   device::MatrixView a_, b_, c_;  // own; unallocated() before prepare()
   device::Buffer<std::byte> scratch_;
-  std::vector<Slot> slots_;
-  device::Event begun_;
+  std::vector<Slot> a_slots_, b_slots_;
+  std::array<Pack, kPacks> packs_;
+  comm::Request a_last_, b_last_;
+  device::Event begun_, multiplied_;
   std::unique_ptr<comm::Channel> row_channel_, col_channel_;
   std::optional<Scalapack> peer_;
   // local_products, where it runs.
@@ -441,26 +718,28 @@ measure::Selection rows() {
 namespace entries {
 
 extern measure::WorkloadEntry const summa{
-    .schema = {.name = "summa",
-               .extents = {"m", "n", "k"},
-               .keys = {.transport = true, .grid = true, .legs = true, .compute = true},
-               .defaults = core::Parameters{Parameters{}},
-               .options = {core::options::count("panel", core::options::at(&Parameters::panel),
-                                                "width of a panel",
-                                                {.least = 1, .unit = "elements"}),
-                           core::options::count("buffers", core::options::at(&Parameters::buffers),
-                                                "panel buffers, 1 to 3", {.least = 1, .most = 3}),
-                           core::options::count("block", core::options::at(&Parameters::block),
-                                                "block-cyclic block; 0: one block per process",
-                                                {.unit = "elements"}),
-                           core::options::choice("broadcast",
-                                                 core::options::at(&Parameters::broadcast),
-                                                 "how a broadcast travels"),
-                           core::options::number("alpha", core::options::at(&Parameters::alpha),
-                                                 "C = alpha A B + beta C"),
-                           core::options::number("beta", core::options::at(&Parameters::beta),
-                                                 "C = alpha A B + beta C")},
-               .variants = measure::names_of(rows())},
+    .schema =
+        {.name = "summa",
+         .extents = {"m", "n", "k"},
+         .keys = {.transport = true, .grid = true, .legs = true, .compute = true, .weak = true},
+         .defaults = core::Parameters{Parameters{}},
+         .options = {core::options::count_or_auto("panel", core::options::at(&Parameters::panel),
+                                                  "width of a panel; auto: by measured rates",
+                                                  kAuto, {.least = 1, .unit = "elements"}),
+                     core::options::count_or_auto("buffers",
+                                                  core::options::at(&Parameters::buffers),
+                                                  "panel buffers, 1 to 16; auto: by measured rates",
+                                                  kAuto, {.least = 1, .most = 16}),
+                     core::options::count("block", core::options::at(&Parameters::block),
+                                          "block-cyclic block; 0: one block per process",
+                                          {.unit = "elements"}),
+                     core::options::choice("broadcast", core::options::at(&Parameters::broadcast),
+                                           "how a broadcast travels"),
+                     core::options::number("alpha", core::options::at(&Parameters::alpha),
+                                           "C = alpha A B + beta C"),
+                     core::options::number("beta", core::options::at(&Parameters::beta),
+                                           "C = alpha A B + beta C")},
+         .variants = measure::names_of(rows())},
     .summary = "C = alpha A B + beta C on a process grid, panels broadcast under the product",
     .work = "2 m n k flop",
     .local = false,
