@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <cmath>
 #include <utility>
 
 namespace quadrille::commands {
@@ -130,6 +131,19 @@ void check_case(Planned& planned, measure::Workload const& workload, comm::World
     planned.problem = reason_of_none(spec, workload, *planned.entry, world.device());
   } else {
     planned.code = core::Exit::pass;
+/// The size of a problem of which each rank holds as much as of one of spec's size alone. A share of
+/// the memory is that already.
+core::Extents for_all_ranks(core::Case const& spec, int ranks) {
+  core::Extents size = spec.size;
+  if (size.auto_fraction > 0) return size;
+  double const factor = spec.workload->extents.size() == 1 ? ranks : std::sqrt(ranks);
+  for (int i = 0; i < size.count; ++i) {
+    auto& extent = size.value[static_cast<std::size_t>(i)];
+    extent = std::llround(static_cast<double>(extent) * factor);
+  }
+  return size;
+}
+
   }
 }
 
@@ -144,6 +158,7 @@ void plan_case(comm::World const& world, core::RunSettings const& run, core::Cas
       core::Case named = spec;
       named.name = earlier.spec.name;
       return named == earlier.spec;
+  if (std::exchange(spec.weak, false)) spec.size = for_all_ranks(spec, world.size());
     });
     if (is_again) return;
   }

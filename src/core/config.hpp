@@ -110,6 +110,7 @@ struct Case {
   Compute compute = Compute::automatic;  ///< what products are added in, where there is a choice
   Extents size;
   Extents size_host;  ///< what a host device takes in place of `size`; count 0: the same
+  bool weak = false;  ///< `size` is for one rank; false once it has been multiplied
   std::vector<std::string> variants{"best"};
   /// What the source of a technique reports, as "VARIANT: FIGURE", and the device it ran on.
   std::vector<std::string> published;

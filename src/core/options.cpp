@@ -545,6 +545,11 @@ std::vector<Option> outer_options() {
                   &Case::size),
       single(size_option("size_host", "what a host device takes in place of `size`",
                          &Case::size_host)),
+      single(with(&OptionalKeys::weak,
+                  options::flag("weak", at(&Case::weak),
+                                "the size is for one rank: on P ranks a vector is P times as long, "
+                                "each extent of a matrix sqrt(P) times, so that a rank holds as "
+                                "much"))),
       everywhere(variant_option()),
       with(&OptionalKeys::config, config_option()),
       published_option(),

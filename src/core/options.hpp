@@ -41,6 +41,7 @@ struct OptionalKeys {
   bool legs = false;
   bool compute = false;
   bool config = false;  ///< there are tunable variants
+  bool weak = false;    ///< `size` is that of the whole problem, which ranks divide
 };
 
 /// One key of [run] or [[case]]: file, --set, --print-config, help and explain all read it.

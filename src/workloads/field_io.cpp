@@ -249,7 +249,7 @@ namespace entries {
 extern measure::WorkloadEntry const field_io{
     .schema = {.name = "field_io",
                .extents = {"m", "n"},
-               .keys = {.grid = true},
+               .keys = {.grid = true, .weak = true},
                .variants = measure::names_of(rows())},
     .summary = "a distributed matrix written to HDF5 by hyperslabs, and one read",
     .work =

@@ -139,7 +139,7 @@ extern measure::WorkloadEntry const integral{
                .extents = {"cells"},
                .least_extent = 1,
                .most_extent = 1LL << 51,  // where f64 has no two cells at one place
-               .keys = {.transport = true},
+               .keys = {.transport = true, .weak = true},
                .defaults = core::Parameters{Parameters{}},
                .options = {core::options::choice(
                                "integrand", core::options::at(&Parameters::integrand),

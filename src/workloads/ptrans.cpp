@@ -514,7 +514,7 @@ namespace entries {
 extern measure::WorkloadEntry const ptrans{
     .schema = {.name = "ptrans",
                .extents = {"m", "n"},
-               .keys = {.transport = true, .grid = true, .legs = true},
+               .keys = {.transport = true, .grid = true, .legs = true, .weak = true},
                .defaults = core::Parameters{Parameters{}},
                .options = {core::options::count("panel", core::options::at(&Parameters::panel),
                                                 "width of a panel",

@@ -352,7 +352,7 @@ extern measure::WorkloadEntry const reduction{
     .schema =
         {.name = "reduction",
          .extents = {"n"},
-         .keys = {.transport = true},
+         .keys = {.transport = true, .weak = true},
          .defaults = core::Parameters{Parameters{}},
          .options = {core::options::choice("operation", core::options::at(&Parameters::operation),
                                            "norm2 is the sum of squares"),
