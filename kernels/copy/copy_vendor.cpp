@@ -31,7 +31,7 @@ extern constinit Variant<Problem> const vendor{{.name = "vendor",
                                                 .types = kEveryType,
                                                 .source = "the platform's memcpy",
                                                 .summary = "the stream's own copy",
-                                                .caveat = "one thread where the device is a host"},
+                                                .caveat = "on a host one thread"},
                                                launch};
 
 }  // namespace quadrille::kernels::copy

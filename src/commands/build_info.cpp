@@ -5,10 +5,12 @@
 #include "comm/version.hpp"
 #include "commands/build_config.hpp"
 #include "commands/commit.hpp"
+#include "device/driver.hpp"
 #include "device/kokkos_runtime.hpp"
 #include "io/version.hpp"
 
 #include <fmt/format.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <array>
@@ -21,6 +23,16 @@ namespace quadrille::commands {
 
 std::string version() { return fmt::format("{} (commit {})", QUADRILLE_VERSION, QUADRILLE_COMMIT); }
 
+namespace {
+
+/// "Linux 6.1.0-18-amd64"
+std::string system_version() {
+  utsname name{};
+  return uname(&name) < 0 ? "unknown" : fmt::format("{} {}", name.sysname, name.release);
+}
+
+}  // namespace
+
 std::vector<std::pair<std::string, std::string>> build_facts() {
   return {{"version", QUADRILLE_VERSION},
           {"commit", QUADRILLE_COMMIT},
@@ -31,7 +43,9 @@ std::vector<std::pair<std::string, std::string>> build_facts() {
           {"kokkos", device::kokkos_version()},
           {"hdf5", fmt::format("{} (built: {})", io::hdf5_version(), QUADRILLE_HDF5)},
           {"blas", openblas_get_config()},
-          {"cuda", QUADRILLE_CUDA}};
+          {"cuda", QUADRILLE_CUDA},
+          {"driver", device::driver_version()},
+          {"os", system_version()}};
 }
 
 std::vector<std::pair<std::string, std::string>> environment_facts() {

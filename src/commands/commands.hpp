@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,13 @@ struct RunArguments {
   std::string run_id;  ///< name of the run directory; "" makes a unique one
   std::string resume;  ///< that of a run to go on with, or "latest"; "" starts another
   std::string fault;
+  std::string trace;  ///< file for timelines; "": none
   bool dry_run = false;
   bool print_config = false;
   bool force = false;
+  /// The cases of this result as they ran, in place of a file; "" where `rerun` is not meant.
+  std::string rerun;
+  std::string rerun_case;  ///< of these one measurement, or all of one case
 };
 /// Starts MPI, measures, writes the result. The same exit code on every rank.
 core::Exit run(RunArguments const& arguments, int& argc, char**& argv);
@@ -53,19 +58,51 @@ struct TuneArguments {
 /// them for runs.
 core::Exit tune(TuneArguments const& arguments, int& argc, char**& argv);
 
+struct SlurmArguments {
+  int nodes = 1;
+  int gpus_per_node = 0;
+  int ranks_per_node = 0;  ///< 0: one per GPU
+  int cpus_per_rank = 0;   ///< 0: an even share of the node's
+  std::string time = "1h";
+  std::string partition, account;
+  std::string name = "quadrille";
+  std::string mpi = "pmix";  ///< one of "srun --mpi=list"
+  std::vector<std::string> modules;
+  std::string container;              ///< an image that holds the program; "": none
+  std::string runtime = "apptainer";  ///< apptainer | pyxis
+  std::string program;                ///< "": this one, in a container "quadrille"
+  std::string input = "inputs/quickstart.toml";
+  std::vector<std::string> sets;
+};
+/// Prints a job script for Slurm.
+core::Exit slurm(SlurmArguments const& arguments);
+
 struct ListArguments {
   std::string what = "workloads";  ///< workloads | variants | transports | metrics | faults
   bool json = false;
 };
 core::Exit list(ListArguments const& arguments);
 
+/// Without a name: what there is to be explained.
 core::Exit explain(std::string const& name);
 
 struct ReportArguments {
   std::vector<std::string> files;
-  std::string format = "table";  ///< table | markdown | csv | json
+  std::string format = "table";  ///< table | details | markdown | csv | json | ladder
+  std::string html;              ///< file to write in place of printing; "": none
+  bool scaling = false;          ///< join results of different numbers of ranks
 };
 core::Exit report(ReportArguments const& arguments);
+
+struct PredictArguments {
+  std::vector<std::string> files;  ///< the run to predict from, then runs to check against
+  std::string ranks;               ///< a sweep
+  std::int64_t ranks_per_node = 0;
+  std::string between_nodes;  ///< "RATE, LATENCY"; "": as within a node
+  bool weak = false;
+};
+/// Exit::nothing_executed where the result has nothing that can be predicted from.
+core::Exit predict(PredictArguments const& arguments);
 
 struct CompareArguments {
   std::vector<std::string> files;  ///< of the base runs, then of the new one

@@ -94,22 +94,8 @@ LaunchFacts launch_facts(comm::World const& world, int gpus) {
   return facts;
 }
 
-/// As a word of a shell.
-std::string quoted(std::string const& word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./=:,";
-  if (word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string text = "'";
-  for (char const c : word) c == '\'' ? text += "'\\''" : text += c;
-  return text + "'";
-}
-
 /// This command, for a shell.
-std::string program() {
-  std::error_code none;
-  std::filesystem::path const path = std::filesystem::read_symlink("/proc/self/exe", none);
-  return fmt::format("{} doctor", none ? "quadrille" : quoted(path.string()));
-}
+std::string program() { return fmt::format("{} doctor", shell_word(program_path())); }
 
 class Examination {
  public:

@@ -5,8 +5,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace quadrille::commands {
+
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./=:,%@";
+  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return std::string{text};
+  std::string word = "'";
+  for (char const c : text) c == '\'' ? word += "'\\''" : word += c;
+  return word + "'";
+}
+
+std::string program_path() {
+  std::error_code none;
+  std::filesystem::path const path = std::filesystem::read_symlink("/proc/self/exe", none);
+  return none ? "quadrille" : path.string();
+}
 
 std::string launch_line(LaunchFacts const& facts, std::string_view command) {
   if (facts.is_slurm) {

@@ -19,6 +19,12 @@ struct LaunchFacts {
   int gpus_per_node = 0;
 };
 
+/// A text as one word of a shell, quoted where it must be.
+std::string shell_word(std::string_view text);
+
+/// Where this program lies; "quadrille" where the system does not tell.
+std::string program_path();
+
 /// A line for the shell that starts `command` on so many ranks: srun within Slurm, else mpirun.
 std::string launch_line(LaunchFacts const& facts, std::string_view command);
 

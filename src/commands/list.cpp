@@ -3,6 +3,7 @@
 #include "comm/transport.hpp"
 #include "commands/aligned.hpp"
 #include "commands/commands.hpp"
+#include "commands/explain.hpp"
 #include "device/device.hpp"
 #include "measure/fault.hpp"
 #include "report/columns.hpp"
@@ -19,15 +20,6 @@ namespace quadrille::commands {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// Why this machine cannot run a variant, whatever the case; empty where it can.
-std::string unavailable_reason(kernels::VariantInfo const& variant) {
-  if (variant.runs_on(device::Kind::host)) return {};
-  if (!variant.is_built()) return "built without CUDA";
-  std::string why_no_gpu;
-  if (device::cuda_device_count(&why_no_gpu) == 0) return why_no_gpu;
-  return kernels::unsupported_reason(variant, device::Kind::cuda, device::cuda_device_facts(0));
-}
 
 /// What the arrays of a case may hold, each once.
 std::vector<std::string_view> types_of(kernels::VariantInfo const& variant) {
@@ -122,6 +114,14 @@ void print_plain(Json const& entries) {
 
 }  // namespace
 
+std::string unavailable_reason(kernels::VariantInfo const& variant) {
+  if (variant.runs_on(device::Kind::host)) return {};
+  if (!variant.is_built()) return "built without CUDA";
+  std::string why_no_gpu;
+  if (device::cuda_device_count(&why_no_gpu) == 0) return why_no_gpu;
+  return kernels::unsupported_reason(variant, device::Kind::cuda, device::cuda_device_facts(0));
+}
+
 core::Exit list(ListArguments const& arguments) {
   Json entries = Json::array();
   if (arguments.what == "variants") {
@@ -163,61 +163,6 @@ core::Exit list(ListArguments const& arguments) {
     print_plain(entries);
   }
   return core::Exit::pass;
-}
-
-core::Exit explain(std::string const& name) {
-  bool found = false;
-  std::vector<std::string> names;
-  for (report::Metric const& metric : report::metrics()) {
-    names.emplace_back(metric.name);
-    if (metric.name != name) continue;
-    fmt::print("{} [{}]\n{}\n", metric.name, metric.unit, metric.meaning);
-    found = true;
-  }
-  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
-    names.emplace_back(entry->schema.name);
-    std::vector<std::string_view> keys;
-    for (core::Option const& option : core::common_options()) {
-      if (core::accepts(option, entry->schema)) keys.push_back(option.key);
-    }
-    if (entry->schema.name == name) {
-      fmt::print(
-          "{}: {}\n  work      {} (s: bytes of an element)\n  size      {}\n  ranks     {}\n"
-          "  keys      {}\n",
-          entry->schema.name, entry->summary, entry->work, fmt::join(entry->schema.extents, ", "),
-          entry->local ? "each does the whole work at once" : "work together",
-          fmt::join(keys, " "));
-      if (!entry->schema.options.empty()) {
-        fmt::print("{}", core::options_help(entry->schema));
-      }
-      for (kernels::VariantInfo const* row : entry->variants) {
-        fmt::print("  variant   {:<13} {}\n", row->name, row->summary);
-      }
-      found = true;
-    }
-    for (kernels::VariantInfo const* row : entry->variants) {
-      names.emplace_back(row->name);
-      if (row->name != name) continue;
-      std::vector<std::string> types;
-      for (kernels::Types const& one : row->types) types.push_back(kernels::to_text(one));
-      std::string const reason = unavailable_reason(*row);
-      fmt::print(
-          "{} of {}: {}\n  role      {}\n  where     {}\n  types     {}\n  needs     {}\n"
-          "  source    {}\n  here      {}\n",
-          row->name, entry->schema.name, row->summary, core::to_text(row->role),
-          core::to_text(row->where), fmt::join(types, " "), kernels::to_text(row->needs),
-          row->source, reason.empty() ? "available" : "unavailable: " + reason);
-      if (!row->caveat.empty()) fmt::print("  caveat    {}\n", row->caveat);
-      found = true;
-    }
-  }
-  if (found) return core::Exit::pass;
-  std::string const near = core::nearest_name(name, names);
-  fmt::print(
-      stderr,
-      "quadrille: nothing is called '{}'{}; see `quadrille list workloads|variants|metrics`\n",
-      name, near.empty() ? "" : fmt::format(", did you mean '{}'?", near));
-  return core::Exit::bad_config;
 }
 
 }  // namespace quadrille::commands

@@ -3,6 +3,7 @@
 #include "commands/plan.hpp"
 
 #include "commands/aligned.hpp"
+#include "commands/rerun.hpp"
 #include "commands/tuned.hpp"
 #include "measure/estimate.hpp"
 #include "workloads/registry.hpp"
@@ -10,8 +11,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <cmath>
+#include <fstream>
 #include <utility>
 
 namespace quadrille::commands {
@@ -20,6 +21,7 @@ namespace {
 /// The text of the input, or why there is none.
 core::Parsed<std::string> read_text(RunArguments const& arguments) {
   using Result = core::Parsed<std::string>;
+  if (!arguments.rerun.empty()) return earlier_config(arguments.rerun, arguments.rerun_case);
   if (!arguments.workload.empty())
     return fmt::format("[[case]]\nworkload = \"{}\"\n", arguments.workload);
   if (arguments.file.empty()) return Result::error("run needs an input file, or --case WORKLOAD");
@@ -49,20 +51,15 @@ core::Parsed<core::Config> resolve_all(RunArguments const& arguments, int ranks)
   core::Parsed<std::string> const text = read_text(arguments);
   if (!text) return core::Parsed<core::Config>::error(text.why());
   bool const bare = !arguments.workload.empty();
-  core::Parsed<core::Config> config = core::resolve(*text, bare ? "--case" : arguments.file,
-                                                    arguments.sets, workloads::vocabulary(), bare);
+  std::string const origin = bare                       ? "--case"
+                             : !arguments.rerun.empty() ? "configuration of " + arguments.rerun
+                                                        : arguments.file;
+  core::Parsed<core::Config> config =
+      core::resolve(*text, origin, arguments.sets, workloads::vocabulary(), bare);
   if (!config) return config;
   config = core::expand_grids(*config, ranks);
   if (!config) return config;
   return keep_only(*config, arguments.only);
-}
-
-/// "under 1 s", "about 40 s", "about 7 min", "about 3.1 h"
-std::string format_duration(double seconds) {
-  if (seconds < 1) return "under 1 s";
-  if (seconds < 100) return fmt::format("about {:.0f} s", seconds);
-  if (seconds < 6000) return fmt::format("about {:.0f} min", seconds / 60);
-  return fmt::format("about {:.1f} h", seconds / 3600);
 }
 
 /// "1.5 GiB of device memory and 64 MiB of host memory"
@@ -131,6 +128,9 @@ void check_case(Planned& planned, measure::Workload const& workload, comm::World
     planned.problem = reason_of_none(spec, workload, *planned.entry, world.device());
   } else {
     planned.code = core::Exit::pass;
+  }
+}
+
 /// The size of a problem of which each rank holds as much as of one of spec's size alone. A share of
 /// the memory is that already.
 core::Extents for_all_ranks(core::Case const& spec, int ranks) {
@@ -144,9 +144,6 @@ core::Extents for_all_ranks(core::Case const& spec, int ranks) {
   return size;
 }
 
-  }
-}
-
 /// Appends a case as it will run, but for one more of equal size on hosts. Collective.
 void plan_case(comm::World const& world, core::RunSettings const& run, core::Case spec,
                std::string const& unsupported, Plan& plan) {
@@ -158,10 +155,10 @@ void plan_case(comm::World const& world, core::RunSettings const& run, core::Cas
       core::Case named = spec;
       named.name = earlier.spec.name;
       return named == earlier.spec;
-  if (std::exchange(spec.weak, false)) spec.size = for_all_ranks(spec, world.size());
     });
     if (is_again) return;
   }
+  if (std::exchange(spec.weak, false)) spec.size = for_all_ranks(spec, world.size());
   bool const is_taken = std::ranges::any_of(
       plan.cases, [&](Planned const& earlier) { return earlier.spec.name == spec.name; });
   Planned& planned = plan.cases.emplace_back();
@@ -175,6 +172,14 @@ void plan_case(comm::World const& world, core::RunSettings const& run, core::Cas
         spec.name);
   }
   if (is_taken || !unsupported.empty()) return;
+  if (spec.workload->keys.transport && spec.transport != "auto") {
+    comm::Refusal const refusal = comm::refusal_of(spec.transport, world, spec.throttle);
+    if (!refusal.why.empty()) {
+      planned.problem = fmt::format("{}: {}", spec.name, refusal.why);
+      planned.code = refusal.code;
+      return;
+    }
+  }
   measure::resolve_auto_size(planned.spec, *planned.entry, world, plan.memory);
   bool const takes_tuned = planned.entry->schema.keys.config && planned.spec.config == "auto" &&
                            run.tuned == core::Tuned::automatic;
@@ -187,14 +192,6 @@ void plan_case(comm::World const& world, core::RunSettings const& run, core::Cas
   };
   planned.memory = memory_of({});
   if (planned.memory.fits(plan.memory)) {
-  if (spec.workload->keys.transport && spec.transport != "auto") {
-    comm::Refusal const refusal = comm::refusal_of(spec.transport, world, spec.throttle);
-    if (!refusal.why.empty()) {
-      planned.problem = fmt::format("{}: {}", spec.name, refusal.why);
-      planned.code = refusal.code;
-      return;
-    }
-  }
     planned.variants = measure::select_variants(world, *workload, *planned.entry, planned.spec);
     measure::Selection const running = measure::running(planned.variants);
     planned.memory = memory_of(running);
@@ -260,6 +257,13 @@ Plan make_plan(comm::World const& world, core::Config const& config) {
     }
   }
   return plan;
+}
+
+std::string format_duration(double seconds) {
+  if (seconds < 1) return "under 1 s";
+  if (seconds < 100) return fmt::format("about {:.0f} s", seconds);
+  if (seconds < 6000) return fmt::format("about {:.0f} min", seconds / 60);
+  return fmt::format("about {:.1f} h", seconds / 3600);
 }
 
 std::string render_plan(Plan const& plan, int ranks) {

@@ -43,6 +43,9 @@ struct Plan {
 /// Resolves automatic sizes, makes a case for each transport where all are wanted, and checks everything that can be checked before any work. Collective.
 Plan make_plan(comm::World const& world, core::Config const& config);
 
+/// "under 1 s", "about 40 s", "about 7 min", "about 3.1 h"
+std::string format_duration(double seconds);
+
 /// The plan as a table, for --dry-run.
 std::string render_plan(Plan const& plan, int ranks);
 

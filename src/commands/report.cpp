@@ -3,36 +3,89 @@
 #include "commands/commands.hpp"
 #include "core/text.hpp"
 #include "io/result_file.hpp"
+#include "io/whole_file.hpp"
+#include "report/html.hpp"
+#include "report/ladder.hpp"
+#include "report/scaling.hpp"
+#include "report/screen.hpp"
 #include "report/table.hpp"
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
 namespace quadrille::commands {
+namespace {
+
+core::Exit refuse(std::string_view why) {
+  fmt::print(stderr, "quadrille: {}\n", core::one_line(why));
+  return core::Exit::bad_config;
+}
+
+/// Anything but an earlier report is there by mistake: `--html RESULT` lacks its file.
+bool may_be_written(std::string const& path) {
+  if (!std::filesystem::exists(path)) return true;
+  std::string begin(report::html_begin().size(), '\0');
+  std::ifstream file{path, std::ios::binary};
+  return file.read(begin.data(), static_cast<std::streamsize>(begin.size())) &&
+         begin == report::html_begin();
+}
+
+}  // namespace
+
 core::Exit report(ReportArguments const& arguments) {
+  if (!arguments.html.empty() && !may_be_written(arguments.html)) {
+    return refuse(
+        fmt::format("--html: {} is there, and no report; name another file", arguments.html));
+  }
   std::vector<measure::RunResult> results;
   for (std::string const& path : arguments.files) {
     core::Parsed<measure::RunResult> result = io::read_result(path);
-    if (!result) {
-      fmt::print(stderr, "quadrille: {}\n", result.why());
-      return core::Exit::bad_config;
-    }
+    if (!result) return refuse(result.why());
     results.push_back(*result);
   }
+  std::optional<report::Scaling> scaling;
+  if (arguments.scaling) {
+    core::Parsed<report::Scaling> const joined = report::join_scaling(results);
+    if (!joined) return refuse(joined.why());
+    scaling = *joined;
+    fmt::print("{}", core::printable(report::render_scaling(*scaling)));
+  }
+  if (!arguments.html.empty()) {
+    io::replace_whole_file(arguments.html, report::render_html(results, arguments.files, scaling));
+    fmt::print("wrote {}\n", core::one_line(arguments.html));
+  }
+  report::Terminal const terminal = report::terminal_of_output();
   core::Exit code = core::Exit::pass;
   for (std::size_t i = 0; i < results.size(); ++i) {
     measure::RunResult const& result = results[i];
     if (result.info.status == "running") code = core::Exit::interrupted;
+    if (scaling || !arguments.html.empty()) continue;
     if (arguments.format == "json") {
       fmt::print("{}\n", report::render_json(result));
+    } else if (arguments.format == "ladder") {
+      std::string const ladders = report::render_ladders(result);
+      if (ladders.empty()) {
+        fmt::print(stderr, "quadrille: {}: no case has two techniques of our own that passed\n",
+                   core::one_line(arguments.files[i]));
+        return core::Exit::nothing_executed;
+      }
+      fmt::print("{}{}", i > 0 ? "\n" : "", core::printable(ladders));
     } else if (arguments.format == "csv") {
       fmt::print("{}", core::printable(report::render_csv(result)));
     } else if (arguments.format == "markdown") {
       fmt::print("{}", core::printable(report::render_markdown(result)));
-    } else {
+    } else if (arguments.format == "details") {
       fmt::print("{}\n",
                  core::printable(fmt::format("{}\n{}\n{}", report::render_run_header(result.info),
                                              report::render_table(result),
                                              report::result_line(result, arguments.files[i]))));
+    } else {
+      fmt::print("{}\n{}\n{}", report::render_short_header(result.info, terminal),
+                 report::render_screen(result, terminal),
+                 report::render_end(result, arguments.files[i]));
     }
   }
   return code;

@@ -4,15 +4,20 @@
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
 #include "commands/plan.hpp"
+#include "commands/progress.hpp"
+#include "commands/rerun.hpp"
 #include "commands/resume.hpp"
+#include "core/text.hpp"
 #include "io/field_file.hpp"
 #include "io/json.hpp"
 #include "io/result_file.hpp"
+#include "io/trace_file.hpp"
 #include "io/whole_file.hpp"
 #include "measure/case_runner.hpp"
 #include "measure/fault.hpp"
 #include "measure/roofline.hpp"
 #include "measure/rounds.hpp"
+#include "report/screen.hpp"
 #include "report/table.hpp"
 
 #include <fmt/format.h>
@@ -109,10 +114,32 @@ std::string make_directory(comm::World const& world, fs::path const& directory, 
   return why;
 }
 
+/// Collective. Why rank 0 cannot write a trace there; empty where it can.
+std::string trace_problem(comm::World const& world, std::string const& path, bool force) {
+  std::string why;
+  if (world.rank() == 0) {
+    std::error_code error;
+    fs::path const folder = fs::absolute(path, error).parent_path();
+    bool const exists = fs::exists(path, error);
+    if (fs::is_directory(path, error)) {
+      why = fmt::format("--trace: '{}' is a directory; name a file", path);
+    } else if (exists && !force) {
+      why = fmt::format(
+          "--trace: '{}' exists already; name another file, or overwrite it with --force", path);
+    } else if (!fs::is_directory(folder, error) || access(folder.c_str(), W_OK) != 0) {
+      why = fmt::format(
+          "--trace: no file can be written to '{}'; name one in a directory that you "
+          "can write to",
+          folder.string());
+    }
+  }
+  world.group().broadcast(why);
+  return why;
+}
+
 measure::RunInfo describe_run(comm::World const& world, core::Config const& config,
-                              std::string const& id, measure::Fault fault) {
+                              RunArguments const& arguments, measure::Fault fault) {
   measure::RunInfo info;
-  info.run_id = id;
   info.started = now_utc();
   info.status = "running";
   info.config = core::to_toml(config);
@@ -122,6 +149,9 @@ measure::RunInfo describe_run(comm::World const& world, core::Config const& conf
   if (fault != measure::Fault::none) {
     info.events.push_back(
         fmt::format("--inject-fault {}: results were damaged on purpose", core::to_text(fault)));
+  }
+  if (!arguments.rerun.empty()) {
+    info.events.push_back(fmt::format("rerun of {}", arguments.rerun));
   }
   if (config.run.fake_nodes > 1) {
     info.events.push_back(
@@ -135,53 +165,6 @@ measure::RunInfo describe_run(comm::World const& world, core::Config const& conf
   }
   return info;
 }
-
-/// What a person sees while it runs, on stderr: one moving line on a terminal, a line a case
-/// elsewhere.
-class ProgressLine {
- public:
-  ProgressLine(std::size_t cases, double duration_s)
-      : cases_{cases}, duration_s_{duration_s}, terminal_{isatty(STDERR_FILENO) == 1} {}
-
-  /// Lines of later rounds come at most every few seconds.
-  void begin(std::int64_t round, std::size_t index, std::string const& name) {
-    index_ = index;
-    round_ = round;
-    Clock::time_point const now = Clock::now();
-    if (terminal_ || (round > 1 && now < said_ + std::chrono::seconds{10})) return;
-    said_ = now;
-    fmt::print(stderr, "[{}/{}] {}{}\n", index + 1, cases_, name,
-               round > 1 ? fmt::format(", round {}", round) : "");
-  }
-  void update(measure::Progress const& progress) {
-    if (!terminal_) return;
-    double const spent = std::chrono::duration<double>(Clock::now() - start_).count();
-    double const done = duration_s_ > 0 ? std::min(1.0, spent / duration_s_)
-                                        : (static_cast<double>(index_) + progress.fraction) /
-                                              static_cast<double>(cases_);
-    std::string const left = done > 0.02 ? core::format_seconds(spent * (1 - done) / done) : "?";
-    auto const filled = static_cast<std::size_t>(done * kWidth);
-    fmt::print(stderr, "\r\033[K[{}{}] {}{}/{} {}: {}, about {} left", std::string(filled, '#'),
-               std::string(kWidth - std::min(filled, kWidth), '.'),
-               round_ > 1 ? fmt::format("round {}, ", round_) : "", index_ + 1, cases_,
-               progress.case_name, progress.step, left);
-    std::fflush(stderr);
-  }
-  void end() {
-    if (terminal_) fmt::print(stderr, "\r\033[K");
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr std::size_t kWidth = 30;
-  std::size_t cases_;
-  double duration_s_;  ///< of all rounds; 0: there is one
-  std::int64_t round_ = 1;
-  std::size_t index_ = 0;
-  bool terminal_;
-  Clock::time_point start_ = Clock::now();
-  Clock::time_point said_ = start_;
-};
 
 /// Whether another round of all cases begins: one alone would compare nothing. Collective.
 bool is_round_due(comm::World const& world, std::int64_t rounds,
@@ -276,8 +259,8 @@ class PartialTable {
           finished->records, [&](measure::Record const& known) { return known.id == record.id; });
       if (!is_there) result.records.push_back(record);
     }
-    std::string const table = fmt::format("{}\n{}\n", report::render_table(result),
-                                          report::result_line(result, journal_));
+    std::string const table = report::render_screen(result, report::terminal_of_output()) + "\n" +
+                              report::render_end(result, journal_);
     // Nobody is left to tell whether it was shown.
     [[maybe_unused]] std::size_t const shown = std::fwrite(table.data(), 1, table.size(), stdout);
     std::fflush(stdout);
@@ -293,7 +276,7 @@ class PartialTable {
 class CaseLoop {
  public:
   CaseLoop(comm::World& world, core::Config const& config, std::vector<Planned> const& plan,
-           measure::Fault fault, RunStart& start)
+           measure::Fault fault, std::string const& trace, RunStart& start)
       : world_{world},
         config_{config},
         plan_{plan},
@@ -303,7 +286,8 @@ class CaseLoop {
         is_over_{start.result.info.status == "finished"},
         partial_{std::make_shared<PartialTable>((start.directory / "result.jsonl").string())},
         out_{is_first(), start.directory / "log.txt"},
-        progress_{plan.size(), config.run.duration_s} {
+        progress_{estimates(), config.run.duration_s} {
+    if (!trace.empty()) trace_.emplace(trace);
     // What finished before something fails is shown like all else.
     world.set_last_words([partial = partial_] { partial->print(); });
     if (is_first()) watch_.emplace(kPatienceSeconds, [partial = partial_] { partial->print(); });
@@ -334,20 +318,34 @@ class CaseLoop {
     if (!is_over_) end();
     fs::path const file = start_.directory / "result.h5";
     if (is_first() && !(is_over_ && fs::exists(file))) io::write_result(file.string(), result());
+    if (is_first() && trace_) {
+      trace_->write();
+      out_.show(
+          fmt::format("wrote {}: ui.perfetto.dev shows it\n", core::one_line(trace_->path())));
+    }
     // Rank 0 alone knows what ran before.
     auto const exit = static_cast<core::Exit>(world_.group().max(
         is_first() ? static_cast<std::int64_t>(measure::exit_code(result())) : 0));
-    std::string const table =
-        report::render_table(result()) + "\n" + report::result_line(result(), file.string()) + "\n";
-    out_.show(table);
+    out_.show(report::render_screen(result(), report::terminal_of_output()) + "\n" +
+              report::render_end(result(), file.string()));
     world_.set_last_words({});
-    out_.log(table);
+    out_.log(report::render_table(result()) + "\n" + report::result_line(result(), file.string()) +
+             "\n");
     world_.group().barrier();
     return exit;
   }
 
  private:
   bool is_first() const { return world_.rank() == 0; }
+  /// How long each case is thought to take; nothing where an earlier run has finished it.
+  std::vector<double> estimates() const {
+    std::vector<double> seconds;
+    for (Planned const& planned : plan_) {
+      bool const is_kept = std::ranges::find(kept_, planned.spec.name) != kept_.end();
+      seconds.push_back(is_kept ? 0 : planned.seconds);
+    }
+    return seconds;
+  }
   bool has_rounds() const { return config_.run.duration_s > 0; }
   measure::RunResult& result() { return start_.result; }
 
@@ -366,6 +364,12 @@ class CaseLoop {
       if (!spec.save || round_ > 1) return;
       save_fields(world_, workload, (start_.directory / "fields" / (spec.name + ".h5")).string());
     };
+    options_.on_trace = nullptr;
+    if (trace_ && round_ == 1) {
+      options_.on_trace = [this](measure::TracedRepetition const& repetition) {
+        trace_->add(world_, repetition);
+      };
+    }
     std::vector<measure::Record> records;
     if (planned.unsupported.empty()) {
       records = measure::measure_case(world_, spec, *planned.entry, options_);
@@ -434,6 +438,7 @@ class CaseLoop {
   std::optional<comm::SignalWatch> watch_;
   Output out_;
   ProgressLine progress_;
+  std::optional<io::TraceFile> trace_;
   measure::CaseOptions options_;
   measure::MeasuredPeaks peaks_;  ///< on rank 0, which has the rates
   std::int64_t round_ = 1;
@@ -446,7 +451,8 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
   std::string id = arguments.run_id.empty() ? unique_id() : arguments.run_id;
   world.group().broadcast(id);
   RunStart start{.directory = fs::path{config.run.output} / id};
-  start.result.info = describe_run(world, config, id, fault);
+  start.result.info = describe_run(world, config, arguments, fault);
+  start.result.info.run_id = id;
   if (arguments.resume.empty()) {
     std::string const why = make_directory(world, start.directory, arguments.force);
     if (!why.empty()) return refuse(world, why, core::Exit::environment);
@@ -461,7 +467,7 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
                                 : resume(world, config.run.output, arguments.resume, start);
     if (!why.empty()) return refuse(world, why, core::Exit::bad_config);
   }
-  return CaseLoop{world, config, plan, fault, start}.run();
+  return CaseLoop{world, config, plan, fault, arguments.trace, start}.run();
 }
 
 }  // namespace
@@ -499,9 +505,18 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
     return core::Exit::pass;
   }
 
+  if (!arguments.trace.empty()) {
+    std::string const why = trace_problem(world, arguments.trace, arguments.force);
+    if (!why.empty()) return refuse(world, why, core::Exit::bad_config);
+  }
   world.enter_phase("open the device", config.run.timeout.init_s);
   world.open(config.run);
   Plan const plan = make_plan(world, config);
+  if (!arguments.rerun.empty() && world.rank() == 0) {
+    fmt::print("{}\n",
+               render_changes(arguments.rerun, describe_run(world, config, arguments, *fault)));
+    std::fflush(stdout);
+  }
   if (arguments.dry_run && world.rank() == 0) fmt::print("{}", render_plan(plan, world.size()));
   for (Planned const& planned : plan.cases) {
     if (!planned.problem.empty()) return refuse(world, planned.problem, planned.code);

@@ -44,6 +44,7 @@ void visit_case(Record& record, Visit&& visit) {
   visit("type", record.type);
   visit("variant", record.variant);
   visit("backend", record.backend);
+  visit("role", record.role);
   visit("transport", record.transport);
   visit("grid", record.grid);
   visit("ranks", record.ranks);

@@ -97,6 +97,7 @@ struct Record {
   std::string id;    ///< "summa.2:kokkos", unique in a run
   std::string name;  ///< the case
   std::string workload, type, variant, backend, transport, grid, device, source;
+  std::string role;  ///< of the variant, as kernels::Role has it
   std::vector<std::int64_t> size;
   std::string config;  ///< the case as TOML
   std::string data;

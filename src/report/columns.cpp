@@ -256,7 +256,11 @@ constexpr Column kColumns[]{
      {"limit", "name",
       "What the ceiling is made of: compute, or memory where operations for each byte are fewer "
       "than "
-      "the\ndevice does in the time of one."}},
+      "the\ndevice does in the time of one. Of a case, on the first screen: memory, or cache where "
+      "more is\nreached than memory delivers; pipe, what computes; link, where communication takes "
+      "longer than\ncomputation or is all there is; launch, of executions below 20 us; power, "
+      "where "
+      "the clock stays a\ntenth below the highest of the run."}},
     {.key = "ceiling_is_measured",
      .in = both,
      .value = ceiling_is_measured,
@@ -373,6 +377,13 @@ constexpr Column kColumns[]{
 
 // Under "further rates", or in files alone.
 constexpr Metric kFurther[]{
+    {"good", "name",
+     "Whether the best variant of a case is as fast as it can be. yes: from 80 % of a copy, of "
+     "the\n"
+     "ceiling or of the peak on, or from 95 % of the vendor; fair: from half of the limit, or 80 % "
+     "of "
+     "the\nvendor; else no. The vendor decides where both are known, as it shows what is possible, "
+     "unless they\ncontradict each other: then it is fair."},
     {"cv", "ratio", "Standard deviation of the repetition times over their mean."},
     {"bus", "B/s",
      "allreduce: 2 (P - 1) / P of the bytes over the time; alltoall: (P - 1) / P. What each link\n"

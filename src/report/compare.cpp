@@ -267,8 +267,8 @@ Facts facts_of(RunInfo const& info, core::Vocabulary const& vocabulary) {
   return facts;
 }
 
-/// Facts that the new run and one of the base runs have otherwise, in the order of the new run, then
-/// those that only base runs have.
+}  // namespace
+
 std::vector<Difference> environment_differences(std::span<RunResult const> base, RunInfo const& now,
                                                 core::Vocabulary const& vocabulary) {
   std::vector<std::string> names;
@@ -294,8 +294,6 @@ std::vector<Difference> environment_differences(std::span<RunResult const> base,
   }
   return found;
 }
-
-}  // namespace
 
 std::size_t Comparison::count(Change change) const {
   return static_cast<std::size_t>(std::ranges::count(findings, change, &Finding::change));

@@ -68,6 +68,12 @@ struct Comparison {
   bool is_regression() const;
 };
 
+/// Facts of build, settings, variables and placement that the new run and one of the base runs have
+/// otherwise, in the order of the new run, then those that only base runs have.
+std::vector<Difference> environment_differences(std::span<measure::RunResult const> base,
+                                                measure::RunInfo const& now,
+                                                core::Vocabulary const& vocabulary);
+
 /// Compares a run with one or several base runs, measurement by measurement. `margin` is the part of a
 /// time by which it may change and still be the same: a measurement is SAME where the 95 % interval
 /// of core::median_ratio() lies within 1 - margin and 1 + margin, FASTER or SLOWER where it lies

@@ -3,6 +3,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "report/compare.hpp"
+#include "report/text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,36 +18,11 @@ using measure::Record;
 
 constexpr std::size_t kWidth = 80;
 
-bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80; }
-
-std::size_t width_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
-}
-
-/// The first or last characters.
-std::string_view first(std::string_view text, std::size_t width) {
-  std::size_t end = 0;
-  while (end < text.size() && (!begins_character(text[end]) || width-- > 0)) ++end;
-  return text.substr(0, end);
-}
-std::string_view last(std::string_view text, std::size_t width) {
-  std::size_t const drop = width_of(text) - std::min(width, width_of(text));
-  return text.substr(first(text, drop).size());
-}
-
-/// At most so wide: without its middle where it is longer.
-std::string clip(std::string_view text, std::size_t width) {
-  if (width_of(text) <= width) return std::string{text};
-  std::size_t const kept = width - 3;
-  return fmt::format("{}...{}", first(text, kept - kept / 2), last(text, kept / 2));
-}
-
 /// A line of a text from a file, or its begin.
 std::string line(std::size_t indent, std::string_view text) {
-  std::string shown = core::visible(text);
+  std::string const shown = core::visible(text);
   std::size_t const room = kWidth - indent;
-  if (width_of(shown) > room) shown = fmt::format("{}...", first(shown, room - 3));
-  return fmt::format("{:{}}{}\n", "", indent, shown);
+  return fmt::format("{:{}}{}\n", "", indent, clip_end(shown, room));
 }
 
 /// "commit: 1a72114 -> 577c038".

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "report/columns.hpp"
+#include "report/json.hpp"
 #include "report/table.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -19,7 +18,6 @@
 namespace quadrille::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using measure::Record;
 
 Json json(std::string const& text) { return text.empty() ? Json(nullptr) : Json(text); }
@@ -40,20 +38,6 @@ Json rank_json(comm::Placement const& rank) {
   return object;
 }
 
-Json run_json(measure::RunInfo const& info) {
-  Json ranks = Json::array();
-  for (comm::Placement const& rank : info.ranks) ranks.push_back(rank_json(rank));
-  return {{"run_id", info.run_id},
-          {"started", json(info.started)},
-          {"finished", json(info.finished)},
-          {"status", json(info.status)},
-          {"config", info.config},
-          {"build", json(info.build)},
-          {"environment", json(info.environment)},
-          {"ranks", ranks},
-          {"events", info.events}};
-}
-
 Json json(Value const& value) {
   return std::visit(
       []<class T>(T const& known) {
@@ -68,8 +52,23 @@ Json json(Value const& value) {
       value);
 }
 
-/// The columns that are listed so, under their keys.
-Json json(Record const& r, std::initializer_list<In> in) {
+}  // namespace
+
+Json run_json(measure::RunInfo const& info) {
+  Json ranks = Json::array();
+  for (comm::Placement const& rank : info.ranks) ranks.push_back(rank_json(rank));
+  return {{"run_id", info.run_id},
+          {"started", json(info.started)},
+          {"finished", json(info.finished)},
+          {"status", json(info.status)},
+          {"config", info.config},
+          {"build", json(info.build)},
+          {"environment", json(info.environment)},
+          {"ranks", ranks},
+          {"events", info.events}};
+}
+
+Json columns_json(Record const& r, std::initializer_list<In> in) {
   Json object = Json::object();
   for (Column const& column : columns()) {
     if (std::ranges::find(in, column.in) == in.end()) continue;
@@ -80,7 +79,7 @@ Json json(Record const& r, std::initializer_list<In> in) {
 
 Json case_json(Record const& r) {
   auto const value = [&](std::string_view key) { return json(column(key).value(r)); };
-  Json to = json(r, {In::json, In::both});
+  Json to = columns_json(r, {In::json, In::both});
   to["published"] = nullptr;
   if (r.published > 0) {
     to["published"] = {{"rate", value("published_rate")},
@@ -88,7 +87,7 @@ Json case_json(Record const& r) {
                        {"source", value("source")}};
   }
   to["legs"] = nullptr;
-  if (has_legs(r)) to["legs"] = json(r, {In::legs});
+  if (has_legs(r)) to["legs"] = columns_json(r, {In::legs});
   to["modelled_link"] = value("modelled_link");
   to["extras"] = Json::array();
   for (measure::Extra const& extra : r.extras) {
@@ -107,6 +106,8 @@ Json case_json(Record const& r) {
   }
   return to;
 }
+
+namespace {
 
 /// Fields with a comma, a quote or a line end are quoted, quotes doubled.
 std::string csv_field(std::string_view text) {

@@ -4,6 +4,7 @@
 
 #include "core/units.hpp"
 #include "report/columns.hpp"
+#include "report/tables.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,12 +22,6 @@ namespace {
 using measure::Outcome;
 using measure::Record;
 using Row = std::vector<std::string>;
-
-struct Table {
-  std::string title;
-  std::vector<Heading> headings;
-  std::vector<Row> rows;
-};
 
 std::string pad(std::string_view text, Heading const& heading) {
   return heading.align == Align::left ? fmt::format("{:<{}}", text, heading.width)
@@ -393,10 +388,6 @@ std::string value_of(std::vector<std::pair<std::string, std::string>> const& fac
   return "unknown";
 }
 
-std::string counted(std::size_t n, std::string_view what) {
-  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-}
-
 std::string memory_text(std::int64_t bytes) {
   return bytes > 0 ? core::format_bytes(static_cast<double>(bytes)) : "-";
 }
@@ -480,9 +471,8 @@ Table nodes_table(std::vector<comm::Placement> const& ranks) {
   return table;
 }
 
-/// How many ranks, nodes and devices, and a line for each of few ranks, else for each node.
-std::string render_placement(std::vector<comm::Placement> const& ranks) {
-  constexpr std::size_t kFewRanks = 16;
+/// How many ranks, nodes and devices.
+std::string counts_of(std::vector<comm::Placement> const& ranks) {
   std::set<std::string> nodes;
   std::set<std::tuple<std::string, std::string>> devices;
   for (comm::Placement const& r : ranks) {
@@ -490,17 +480,42 @@ std::string render_placement(std::vector<comm::Placement> const& ranks) {
     // Host devices have no identifier: all ranks of a node share its cores.
     devices.insert({r.uuid.empty() ? r.node : r.uuid, r.device});
   }
-  return fmt::format("{}, {}, {}\n", counted(ranks.size(), "rank"), counted(nodes.size(), "node"),
-                     counted(devices.size(), "device")) +
+  return fmt::format("{}, {}, {}", counted(ranks.size(), "rank"), counted(nodes.size(), "node"),
+                     counted(devices.size(), "device"));
+}
+
+/// ... and a line for each of few ranks, else for each node.
+std::string render_placement(std::vector<comm::Placement> const& ranks) {
+  constexpr std::size_t kFewRanks = 16;
+  return counts_of(ranks) + '\n' +
          render_plain(ranks.size() > kFewRanks ? nodes_table(ranks) : ranks_table(ranks));
 }
 
 }  // namespace
 
+std::string counted(std::size_t n, std::string_view what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+std::string placement_line(measure::RunInfo const& info) {
+  std::map<std::string, int> devices;
+  for (comm::Placement const& r : info.ranks) ++devices[r.device];
+  return fmt::format("{}: {}", counts_of(info.ranks), list_counted(devices));
+}
+
+std::vector<Table> tables_of_pairs(measure::RunResult const& result) {
+  std::vector<Table> tables{links_table(result), latencies_table(result), pair_rates_table(result),
+                            pair_links_table(result)};
+  std::erase_if(tables, [](Table const& table) { return table.rows.empty(); });
+  return tables;
+}
+
 std::string render_run_header(measure::RunInfo const& info) {
   std::string text = fmt::format("Quadrille {}, commit {}\n", value_of(info.build, "version"),
                                  value_of(info.build, "commit"));
-  text += fmt::format("  {:<12} {}, started {}\n", "run", info.run_id, info.started);
+  if (!info.run_id.empty()) {
+    text += fmt::format("  {:<12} {}, started {}\n", "run", info.run_id, info.started);
+  }
   for (auto const& [name, value] : info.build) {
     if (name != "version" && name != "commit") text += fmt::format("  {:<12} {}\n", name, value);
   }

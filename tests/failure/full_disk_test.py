@@ -60,7 +60,7 @@ def check_end(what, process, directory, file, shown):
     check(process.returncode == 4, f"{what}: expected exit code 4", process)
     check(len(fatal) == 1 and file in fatal[0] and NO_SPACE in fatal[0], f"{what}: expected one line that names {file}",
           process)
-    check(not shown or process.stdout.count("\nRESULT ") == 1, f"{what}: the table must be shown once", process)
+    check(not shown or process.stdout.count(" executed=") == 1, f"{what}: the table must be shown once", process)
     for name in shown:
         check(f"\n{name} " in process.stdout, f"{what}: '{name}' must be shown", process)
     grows = file in ("result.jsonl", "log.txt")
@@ -79,7 +79,7 @@ def journal(disk, source):
     text = (directory / "result.jsonl").read_text()
     check(text.endswith("\n") and all(json.loads(line) for line in text.splitlines()),
           "journal: a line is half written", process)
-    return len(whole.stdout.split("\ncase ")[0].encode())
+    return len(whole.stdout.split("\nRESULT ")[0].encode())
 
 
 def small_files(disk, source, header_bytes):

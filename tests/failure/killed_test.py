@@ -54,7 +54,7 @@ def kill_in_second_case(program, source):
           f"expected the first case with its samples, not {cases}", shown)
     shown = program.call("report", directory, ranks=0)
     check(shown.returncode == 7, "a killed run has not ended well", shown)
-    check("this run has not ended" in shown.stdout and "run          killed, started 20" in shown.stdout,
+    check("this run has not ended" in shown.stdout and "run killed, started 20" in shown.stdout,
           "the report must say which run this was and that it did not end", shown)
     check(shown.stdout.splitlines()[-1].startswith("RESULT FAIL executed=1"), "the last line", shown)
 

@@ -68,13 +68,12 @@ class Job(subprocess.Popen):
 
 
 def check_table(process):
-    """Both cases stand in the table, and in the table of times with samples."""
-    lines = [line.split() for line in process.stdout.splitlines()]
-    first = [line for line in lines if line[:1] == ["first"]]
-    second = [line for line in lines if line[:1] == ["second"]]
-    check(first and "PASS" in first[0], "the first case has passed", process)
-    check(len(second) > 1 and "INTERRUPTED" in second[0], "the second case must be there with its times", process)
-    check(int(second[1][4]) > 0, f"the second case has no samples: {second[1]}", process)
+    """Both cases stand on the screen, the second with what it has sampled."""
+    lines = process.stdout.splitlines()
+    check(any(line.startswith("first ") for line in lines), "the first case has passed", process)
+    second = [line for line in lines if line.startswith("second ")]
+    check(second and "B/s" in second[0], "the second case must be there with its rate", process)
+    check(any(line.split()[1:3] == ["INTERRUPTED", "second"] for line in lines), "it was interrupted", process)
     check(last_line(process).startswith("RESULT FAIL executed=1 of=2"), "the last line", process)
 
 
@@ -99,7 +98,7 @@ def goes_on(program):
     """The case that was interrupted runs again, no other."""
     job = Job(program, "SIGINT", SHORT, "--resume", "SIGINT")
     process = job.end(signal.SIGUSR1)
-    check(job.began == ["[2/2] second\n"], f"only the second case is left, not {job.began}", process)
+    check(len(job.began) == 1 and job.began[0].startswith("[2/2] second"), f"only the second case is left, not {job.began}", process)
     check(process.returncode == 7 and "resumed at" in process.stdout, "stopped once more", process)
     cases = [(case["id"], case["verdict"]) for case in cases_of(program, job.directory)]
     check(cases == [("first:reference", "PASS"), ("second:reference", "INTERRUPTED")], str(cases), process)

@@ -69,6 +69,7 @@ TEST_F(ResultFile, JsonLineKeepsEveryMember) {
   EXPECT_EQ(r.type, wrote.type);
   EXPECT_EQ(r.variant, wrote.variant);
   EXPECT_EQ(r.backend, wrote.backend);
+  EXPECT_EQ(r.role, wrote.role);
   EXPECT_EQ(r.transport, wrote.transport);
   EXPECT_EQ(r.grid, wrote.grid);
   EXPECT_EQ(r.device, wrote.device);

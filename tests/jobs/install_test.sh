@@ -26,6 +26,10 @@ for file in README.md LICENSE; do
   [ -s "$prefix/share/doc/quadrille/$file" ] || fail "no $file"
 done
 
+bash -n "$prefix/share/bash-completion/completions/quadrille" || fail "no completion for bash"
+grep -q "^#compdef quadrille" "$prefix/share/zsh/site-functions/_quadrille" || fail "no completion for zsh"
+grep -q "^\.TH QUADRILLE 1" "$prefix/share/man/man1/quadrille.1" || fail "no manual"
+
 mkdir bin
 printf '#!/bin/bash\necho "srun $*"\n' >bin/srun
 chmod +x bin/srun

@@ -2,10 +2,10 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
 #
-# Submits a job script to a Slurm of two nodes that lives for this test only, on this machine, and
-# checks that the run passes. Exit 77 (skipped) where Slurm or munge is missing, or without root.
+# Submits a job script, or the one that `quadrille slurm` prints, to a Slurm of two nodes that lives for
+# this test only, on this machine, and checks that the run passes. Exit 77 (skipped) where Slurm or munge is missing, or without root.
 #
-#   tests/slurm/slurm_test.sh single-node|multi-node [BINARY [INPUT]]
+#   tests/slurm/slurm_test.sh single-node|multi-node|generated [BINARY [INPUT]]
 #
 #   SCRATCH   where configuration, logs and output go (default: a temporary directory, removed)
 set -euo pipefail
@@ -107,9 +107,18 @@ done
 two_idle() { [ "$(sinfo -h -N -o %T | grep -c idle)" = 2 ]; }
 wait_for 30 two_idle
 
+script=jobs/$job.sbatch
+options=(--ntasks-per-node=2 --cpus-per-task=1 --time=5)
+if [ "$job" = generated ]; then
+  script=$scratch/generated.sbatch
+  options=()
+  "$QUADRILLE" slurm "$INPUT" --nodes 2 --ranks-per-node 2 --time 5min --partition test >"$script" ||
+    fail "quadrille slurm ended with $?"
+fi
 status=0
-timeout 300 sbatch -W --ntasks-per-node=2 --cpus-per-task=1 --time=5 \
-  --output="$scratch/job.out" --error="$scratch/job.err" "jobs/$job.sbatch" || status=$?
-[ "$status" = 0 ] || fail "sbatch -W jobs/$job.sbatch ended with $status"
+timeout 300 sbatch -W "${options[@]}" \
+  --output="$scratch/job.out" --error="$scratch/job.err" "$script" || status=$?
+[ "$status" = 0 ] || fail "sbatch -W $script ended with $status"
 cat "$scratch/job.out"
 [[ $(tail -n 1 "$scratch/job.out") == "RESULT PASS"* ]] || fail "the last line is not RESULT PASS"
+[ "$job" != generated ] || grep -q "^4 ranks, 2 nodes" "$scratch/job.out" || fail "it did not run 2 ranks on each of 2 nodes"

@@ -50,7 +50,7 @@ KERNEL_FIELDS = [
 ]
 # Names of variants that also name roles, libraries, legs, workloads or keys of files. Every
 # other name is in the folder of the variant alone.
-SHARED_WORDS = {"copy", "hdf5", "kokkos", "reference", "serial", "transport", "vendor"}
+SHARED_WORDS = {"copy", "hdf5", "kokkos", "launch", "reference", "serial", "transport", "vendor"}
 # Text for people, by which nothing may be decided: it is worded anew without a thought.
 TEXT_FOR_PEOPLE = r"\b\w*(?:reason|message|detail|unsupported|skipped|suspect|summary)\w*(?:\(\)|\[\w+\])?"
 

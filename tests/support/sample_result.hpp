@@ -21,6 +21,7 @@ inline measure::Record sample_record() {
   r.type = "f64";
   r.variant = "kokkos";
   r.backend = "kokkos";
+  r.role = "own";
   r.transport = "mpi";
   r.grid = "1x3";
   r.device = "host";

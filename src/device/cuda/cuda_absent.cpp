@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "device/device.hpp"
+#include "device/driver.hpp"
 #include "device/kernel_facts.hpp"
 #include "device/runtime_kernel.hpp"
 
@@ -23,6 +24,8 @@ int cuda_device_count(std::string* why) {
   if (why != nullptr) *why = kWhy;
   return 0;
 }
+
+std::string driver_version() { return "none"; }
 
 void cuda_synchronize() { fail_absent(); }
 

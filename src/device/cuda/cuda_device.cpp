@@ -7,6 +7,7 @@
 #include "device/cuda/nvml.hpp"
 #include "device/cuda/stream.hpp"
 #include "device/device.hpp"
+#include "device/driver.hpp"
 
 #include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
@@ -16,8 +17,8 @@
 #include <array>
 #include <atomic>
 #include <cctype>
-#include <fstream>
 #include <cstdlib>
+#include <fstream>
 
 namespace quadrille::device {
 namespace {
@@ -369,10 +370,10 @@ std::shared_ptr<void>& cuda_execution_place(StreamView stream) {
 std::unique_ptr<Device> make_cuda_device(int index) { return std::make_unique<CudaDevice>(index); }
 
 int cuda_device_count(std::string* why) {
-  int count = 0;
   // Hardware queues, as many as there can be: streams that share one wait for each other's work. The
   // driver reads this when it is first called, which is here.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+  int count = 0;
   cudaError_t const status = cudaGetDeviceCount(&count);
   std::string reason;
   if (status != cudaSuccess) {
@@ -386,6 +387,16 @@ int cuda_device_count(std::string* why) {
   }
   if (why != nullptr) *why = reason;
   return count;
+}
+
+std::string driver_version() {
+  int cuda = 0;
+  bool const is_there = cudaDriverGetVersion(&cuda) == cudaSuccess && cuda > 0;
+  ignore(cudaGetLastError());
+  if (!is_there) return "none";
+  std::string const api = fmt::format("CUDA {}.{}", cuda / 1000, cuda % 1000 / 10);
+  std::string const driver = nvml_driver_version();
+  return driver.empty() ? api : fmt::format("{}, {}", driver, api);
 }
 
 void cuda_synchronize() { QUAD_CUDA(cudaDeviceSynchronize()); }

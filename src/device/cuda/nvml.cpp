@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda/nvml.hpp"
 
+#include <array>
+
 namespace quadrille::device {
 namespace {
 
@@ -141,6 +143,16 @@ Link Nvml::link_to(std::string const& uuid) const {
   int level = 0;
   bool const is_joined = ancestor != nullptr && ancestor(handle_, other, &level) == 0;
   return is_joined ? Link::pcie : Link::unknown;
+}
+
+std::string nvml_driver_version() {
+  Library const library{{"libnvidia-ml.so.1"}};
+  auto* const init = library.find_optional<int()>("nvmlInit_v2");
+  auto* const version = library.find_optional<int(char*, unsigned)>("nvmlSystemGetDriverVersion");
+  std::array<char, 80> text{};  // the length that the interface names
+  bool const is_told = init != nullptr && version != nullptr && init() == 0 &&
+                       version(text.data(), static_cast<unsigned>(text.size())) == 0;
+  return is_told ? text.data() : "";
 }
 
 }  // namespace quadrille::device

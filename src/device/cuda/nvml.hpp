@@ -36,4 +36,7 @@ class Nvml {
   int (*get_energy_)(Handle, unsigned long long*) = nullptr;
 };
 
+/// "580.82.07"; empty where NVML does not tell.
+std::string nvml_driver_version();
+
 }  // namespace quadrille::device

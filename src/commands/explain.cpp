@@ -1,0 +1,262 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/explain.hpp"
+
+#include "comm/transport.hpp"
+#include "commands/aligned.hpp"
+#include "commands/commands.hpp"
+#include "commands/subjects.hpp"
+#include "common/header_blocks.hpp"
+#include "measure/fault.hpp"
+#include "report/meanings.hpp"
+#include "workloads/registry.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+
+namespace quadrille::commands {
+namespace {
+
+using core::Option;
+using measure::WorkloadEntry;
+
+bool is_same_word(std::string_view a, std::string_view b) {
+  return std::ranges::equal(
+      a, b, {}, [](unsigned char c) { return std::tolower(c); },
+      [](unsigned char c) { return std::tolower(c); });
+}
+
+/// Receives kind, name and what makes the text.
+using Visit = std::function<void(std::string_view, std::string_view, std::function<std::string()>)>;
+
+std::string text_of_unit(report::Metric const& metric) {
+  return fmt::format("{} [{}]\n{}\n", metric.name, metric.unit, metric.meaning);
+}
+
+void visit_numbers(Visit const& visit) {
+  for (report::Metric const& metric : report::metrics()) {
+    bool const is_flag = metric.unit == "flag";
+    visit(is_flag ? "flag" : "metric", metric.name, [=] { return text_of_unit(metric); });
+  }
+  for (report::Column const& column : report::columns()) {
+    auto const text = [&column] {
+      std::string heading;
+      if (!column.heading.text.empty() && column.heading.text != column.key)
+        heading = fmt::format(", \"{}\" on screen", column.heading.text);
+      return fmt::format("column {}{}\n{}\n", column.key, heading, report::meaning_of(column));
+    };
+    visit("column", column.key, text);
+    bool const has_heading = !column.heading.text.empty() && column.heading.text != column.key;
+    if (has_heading) visit("column", column.heading.text, text);
+  }
+}
+
+template <class Enum>
+void visit_words(std::string_view kind, Visit const& visit) {
+  for (auto const& [value, word] : enum_names(Enum{})) {
+    visit(kind, word, [kind, value = value, word = word] {
+      return fmt::format("{} {}\n{}\n", kind, word, report::meaning_of(value));
+    });
+  }
+}
+
+/// "  panel     a count, elements; default 256; sweeps" and its help.
+std::string text_of(Option const& option, std::string_view where, std::string const& preset) {
+  std::string text = fmt::format("key {} of {}\n{}", option.key, where, option.type);
+  if (!option.unit.empty()) text += fmt::format(", {}", option.unit);
+  if (!preset.empty()) text += fmt::format("; default {}", preset);
+  if (option.sweeps) text += "; a list of values gives a case for each";
+  return text + fmt::format("\n{}\n", option.help);
+}
+
+void visit_keys(Visit const& visit) {
+  for (Option const& option : core::common_options()) {
+    visit("key", option.key, [&option] {
+      core::Draft draft;
+      std::string_view const where = option.scope == Option::Scope::run ? "[run]"
+                                     : option.scope == Option::Scope::only_case
+                                         ? "[[case]]"
+                                         : "[run] and [[case]]";
+      return text_of(option, where, option.get(draft));
+    });
+  }
+  for (WorkloadEntry const* entry : workloads::workloads()) {
+    for (Option const& option : entry->schema.options) {
+      visit("key", option.key, [&option, entry] {
+        return text_of(option, entry->schema.name, core::default_of(option, entry->schema));
+      });
+    }
+  }
+}
+
+std::string text_of(WorkloadEntry const& entry) {
+  std::vector<std::string_view> keys;
+  for (Option const& option : core::common_options()) {
+    if (core::accepts(option, entry.schema)) keys.push_back(option.key);
+  }
+  std::string text = fmt::format(
+      "{}: {}\n  work      {} (s: bytes of an element)\n  size      {}\n  ranks     {}\n"
+      "  keys      {}\n",
+      entry.schema.name, entry.summary, entry.work, fmt::join(entry.schema.extents, ", "),
+      entry.local ? "each does the whole work at once" : "work together", fmt::join(keys, " "));
+  text += core::options_help(entry.schema);
+  for (kernels::VariantInfo const* row : entry.variants) {
+    text += fmt::format("  variant   {:<13} {}\n", row->name, row->summary);
+  }
+  return text;
+}
+
+/// `workloads` have this row in their tables.
+std::string text_of(kernels::VariantInfo const& row,
+                    std::vector<std::string_view> const& workloads) {
+  std::vector<std::string> types;
+  for (kernels::Types const& one : row.types) types.push_back(kernels::to_text(one));
+  std::string const reason = unavailable_reason(row);
+  std::string text = fmt::format(
+      "{} of {}: {}\n  role      {}\n  where     {}\n  types     {}\n  needs     {}\n"
+      "  source    {}\n  here      {}\n",
+      row.name, fmt::join(workloads, ", "), row.summary, core::to_text(row.role),
+      core::to_text(row.where), fmt::join(types, " "), kernels::to_text(row.needs), row.source,
+      reason.empty() ? "available" : "unavailable: " + reason);
+  if (!row.caveat.empty()) text += fmt::format("  caveat    {}\n", row.caveat);
+  if (std::string_view const block = header_block_of(row); !block.empty()) {
+    text += fmt::format("\n{}", block);
+  }
+  return text;
+}
+
+void visit_variants(Visit const& visit) {
+  std::vector<std::pair<kernels::VariantInfo const*, std::vector<std::string_view>>> rows;
+  for (WorkloadEntry const* entry : workloads::workloads()) {
+    for (kernels::VariantInfo const* row : entry->variants) {
+      auto found = std::ranges::find(rows, row, [](auto const& known) { return known.first; });
+      if (found == rows.end()) found = rows.insert(rows.end(), {row, {}});
+      found->second.push_back(entry->schema.name);
+    }
+  }
+  for (auto const& [row, owners] : rows) {
+    visit("variant", row->name, [row = row, owners = owners] { return text_of(*row, owners); });
+  }
+}
+
+void visit_all(Visit const& visit) {
+  visit_numbers(visit);
+  visit_words<measure::Outcome>("verdict", visit);
+  visit_words<report::Change>("verdict", visit);
+  visit_keys(visit);
+  for (WorkloadEntry const* entry : workloads::workloads()) {
+    visit("workload", entry->schema.name, [entry] { return text_of(*entry); });
+  }
+  visit_variants(visit);
+  for (comm::TransportEntry const* entry : comm::transports()) {
+    visit("transport", entry->name, [entry] {
+      std::string const reason = entry->unavailable_reason(nullptr);
+      return fmt::format("transport {}\n{}\n  moves     {}\n  here      {}\n", entry->name,
+                         entry->summary,
+                         entry->moves_host && entry->moves_gpu ? "memory of hosts and of GPUs"
+                         : entry->moves_gpu                    ? "memory of GPUs"
+                                                               : "memory of hosts",
+                         reason.empty() ? "available" : "unavailable: " + reason);
+    });
+  }
+  for (auto const& [fault, word] : enum_names(measure::Fault{})) {
+    if (fault == measure::Fault::none) continue;
+    visit("fault", word, [fault = fault, word = word] {
+      return fmt::format("fault {}\n{}\n", word, measure::summary_of(fault));
+    });
+  }
+  for (Subject const& subject : subjects()) {
+    visit("subject", subject.name,
+          [&subject] { return fmt::format("{}\n{}\n", subject.name, subject.text); });
+  }
+}
+
+/// The kinds with what they consist of, subjects with what they are about.
+std::string overview() {
+  std::vector<std::pair<std::string, std::vector<std::string>>> kinds;
+  for (Topic const& topic : topics()) {
+    if (topic.kind == "variant" || topic.kind == "subject") continue;
+    if (kinds.empty() || kinds.back().first != topic.kind)
+      kinds.emplace_back(topic.kind, std::vector<std::string>{});
+    auto& names = kinds.back().second;
+    if (std::ranges::find(names, topic.name) == names.end()) names.push_back(topic.name);
+  }
+  std::vector<Row> rows;
+  for (auto const& [kind, names] : kinds)
+    rows.push_back({kind, fmt::format("{}", fmt::join(names, ", "))});
+  rows.push_back({"variant", "see `quadrille list variants`"});
+  std::vector<Row> about;
+  for (Subject const& subject : subjects())
+    about.push_back({std::string{subject.name}, std::string{subject.summary}});
+  return "quadrille explain NAME says what one of these is:\n\n" + aligned(rows) +
+         "\nor tells of a subject:\n\n" + aligned(about);
+}
+
+}  // namespace
+
+std::vector<Topic> topics() {
+  std::vector<Topic> all;
+  visit_all([&](std::string_view kind, std::string_view name, auto const&) {
+    all.push_back({kind, std::string{name}});
+  });
+  return all;
+}
+
+std::string explanation_of(std::string_view name) {
+  // With the table that it stands in, as --set has it.
+  std::string_view const bare = name.starts_with("run.") ? name.substr(4) : name;
+  std::vector<std::string> texts;
+  visit_all([&](std::string_view kind, std::string_view known, auto const& text_of_it) {
+    if (!is_same_word(known, name) && !(kind == "key" && known == bare)) return;
+    std::string text = text_of_it();
+    // A metric is named by its column; one column says what another does.
+    bool const is_new =
+        std::ranges::none_of(texts, [&](std::string const& had) { return had == text; });
+    if (is_new) texts.push_back(std::move(text));
+  });
+  return fmt::format("{}", fmt::join(texts, "\n"));
+}
+
+std::string_view header_block_of(kernels::VariantInfo const& variant) {
+  for (WorkloadEntry const* entry : workloads::workloads()) {
+    if (std::ranges::find(entry->variants, &variant) == entry->variants.end()) continue;
+    // A library's rows for host and GPU have one name, and so have two files.
+    kernels::HeaderBlock const* found = nullptr;
+    bool const is_cuda = variant.where == kernels::Where::cuda;
+    for (kernels::HeaderBlock const& block : kernels::header_blocks()) {
+      bool const defines =
+          block.operation == entry->schema.name &&
+          block.variants.find(fmt::format(" {} ", variant.name)) != block.variants.npos;
+      if (!defines) continue;
+      bool const is_of_cuda = block.file.ends_with(".cu") || block.file.ends_with("_cuda.cpp");
+      if (found == nullptr || is_of_cuda == is_cuda) found = &block;
+    }
+    if (found != nullptr) return found->text;
+  }
+  return {};
+}
+
+core::Exit explain(std::string const& name) {
+  if (name.empty()) {
+    fmt::print("{}", overview());
+    return core::Exit::pass;
+  }
+  std::string const text = explanation_of(name);
+  if (!text.empty()) {
+    fmt::print("{}", text);
+    return core::Exit::pass;
+  }
+  std::vector<std::string> names;
+  for (Topic const& topic : topics()) names.push_back(topic.name);
+  std::string const near = core::nearest_name(name, names);
+  fmt::print(stderr,
+             "quadrille: nothing is called '{}'{}; `quadrille explain` alone says what there is\n",
+             name, near.empty() ? "" : fmt::format(", did you mean '{}'?", near));
+  return core::Exit::bad_config;
+}
+
+}  // namespace quadrille::commands

@@ -1,0 +1,333 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/help.hpp"
+
+#include "commands/build_info.hpp"
+#include "commands/explain.hpp"
+#include "commands/launch_line.hpp"
+#include "commands/subjects.hpp"
+#include "core/options.hpp"
+#include "measure/fault.hpp"
+#include "workloads/registry.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <span>
+
+namespace quadrille::commands {
+namespace {
+
+using Words = std::vector<std::string>;
+
+void add_new(Words& words, std::string_view word) {
+  if (std::ranges::find(words, word) == words.end()) words.emplace_back(word);
+}
+
+/// "run.seed=", "size=": what --set begins with.
+Words settings() {
+  Words words;
+  for (core::Option const& option : core::common_options()) {
+    if (option.scope != core::Option::Scope::only_case)
+      add_new(words, fmt::format("run.{}=", option.key));
+    if (option.scope != core::Option::Scope::run) add_new(words, fmt::format("{}=", option.key));
+  }
+  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+    for (core::Option const& option : entry->schema.options)
+      add_new(words, fmt::format("{}=", option.key));
+  }
+  return words;
+}
+
+/// An option, or an argument without a name, of a command.
+struct Argument {
+  CLI::Option const* option;
+  Words names;        ///< "--set", "-h"; empty: it has none
+  std::string value;  ///< what it takes: "WORKLOAD"; empty: it is a flag
+  bool repeats = false;
+};
+
+std::vector<Argument> arguments_of(CLI::App const& command) {
+  std::vector<Argument> all;
+  for (CLI::Option const* option : command.get_options()) {
+    Argument& argument = all.emplace_back(Argument{option, {}, {}});
+    for (std::string const& name : option->get_lnames()) argument.names.push_back("--" + name);
+    for (std::string const& name : option->get_snames()) argument.names.push_back("-" + name);
+    bool const is_flag = option->get_items_expected_max() == 0;
+    if (!is_flag) argument.value = option->get_type_name();
+    argument.repeats = option->get_items_expected_max() > 1;
+    // What a check allows stands behind the name.
+    argument.value = argument.value.substr(0, argument.value.find(':'));
+  }
+  for (CLI::App const* group : command.get_subcommands([](CLI::App const*) { return true; })) {
+    if (!group->get_name().empty()) continue;
+    for (Argument const& argument : arguments_of(*group)) all.push_back(argument);
+  }
+  return all;
+}
+
+std::vector<CLI::App const*> commands_of(CLI::App const& app) {
+  std::vector<CLI::App const*> all;
+  for (CLI::App const* command : app.get_subcommands([](CLI::App const*) { return true; })) {
+    if (!command->get_name().empty()) all.push_back(command);
+  }
+  return all;
+}
+
+Words names_of(std::vector<Argument> const& arguments) {
+  Words all;
+  for (Argument const& argument : arguments)
+    all.insert(all.end(), argument.names.begin(), argument.names.end());
+  return all;
+}
+
+/// The first argument without a name; nullptr where there is none.
+Argument const* positional(std::vector<Argument> const& arguments) {
+  auto const found =
+      std::ranges::find_if(arguments, [](Argument const& one) { return one.names.empty(); });
+  return found == arguments.end() ? nullptr : &*found;
+}
+
+/// Words of a value, each a word of the shell: in quotes what has blanks.
+std::string quoted_words(Words const& words) {
+  Words quoted;
+  for (std::string const& word : words) quoted.push_back(shell_word(word));
+  return fmt::format("{}", fmt::join(quoted, " "));
+}
+
+// bash
+
+/// The lines that offer what a value may be: words, else files.
+std::string bash_offer(std::string_view value) {
+  Words const words = words_of(value);
+  if (words.empty())
+    return "compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")";
+  std::string const space = value == "KEY=VALUE" ? "compopt -o nospace; " : "";
+  Words plain;
+  // One word of the shell each: what has blanks is not offered.
+  std::ranges::copy_if(words, std::back_inserter(plain),
+                       [](std::string const& word) { return word.find(' ') == word.npos; });
+  return fmt::format("{}mapfile -t COMPREPLY < <(compgen -W {} -- \"$cur\")", space,
+                     shell_word(fmt::format("{}", fmt::join(plain, " "))));
+}
+
+std::string bash_words(Words const& words) {
+  return fmt::format("mapfile -t COMPREPLY < <(compgen -W {} -- \"$cur\")",
+                     shell_word(fmt::format("{}", fmt::join(words, " "))));
+}
+
+std::string bash_completion(CLI::App const& app) {
+  std::vector<CLI::App const*> const commands = commands_of(app);
+  Words names;
+  for (CLI::App const* command : commands) names.push_back(command->get_name());
+  Words first = names;
+  for (std::string const& name : names_of(arguments_of(app))) first.push_back(name);
+
+  std::string text =
+      "# Completion of quadrille for bash; source it, or install it under "
+      "bash-completion/completions.\n";
+  text += "_quadrille() {\n";
+  text +=
+      "  local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command='' "
+      "word\n";
+  text += "  COMPREPLY=()\n";
+  text += "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n";
+  text +=
+      fmt::format("    case $word in {}) command=$word && break ;; esac\n", fmt::join(names, "|"));
+  text += "  done\n";
+  text += "  [[ $before != = && $cur != = ]] || return 0\n";
+  text += "  case $command:$before in\n";
+  for (CLI::App const* command : commands) {
+    for (Argument const& argument : arguments_of(*command)) {
+      if (argument.names.empty() || argument.value.empty()) continue;
+      Words patterns;
+      for (std::string const& name : argument.names)
+        patterns.push_back(command->get_name() + ":" + name);
+      text += fmt::format("    {}) {}; return ;;\n", fmt::join(patterns, "|"),
+                          bash_offer(argument.value));
+    }
+  }
+  text += "  esac\n  case $command in\n";
+  text += fmt::format("    '') {} ;;\n", bash_words(first));
+  for (CLI::App const* command : commands) {
+    std::vector<Argument> const arguments = arguments_of(*command);
+    Argument const* const free = positional(arguments);
+    std::string const options = bash_words(names_of(arguments));
+    text += fmt::format("    {}) if [[ $cur == -* ]]; then {}; ", command->get_name(), options);
+    text += fmt::format("else {}; fi ;;\n", free == nullptr ? options : bash_offer(free->value));
+  }
+  return text + "  esac\n}\ncomplete -F _quadrille quadrille\n";
+}
+
+// zsh
+
+/// Within a specification of _arguments, in single quotes.
+std::string zsh_text(std::string_view text) {
+  std::string out;
+  for (char const c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+      continue;
+    }
+    if (std::string_view{"[]:\\"}.find(c) != std::string_view::npos) out += '\\';
+    out += c == '\n' ? ' ' : c;
+  }
+  return out;
+}
+
+std::string zsh_action(std::string_view value) {
+  Words const words = words_of(value);
+  if (words.empty()) return "_files";
+  Words escaped;
+  for (std::string const& word : words) {
+    std::string one;
+    for (char const c : word) {
+      if (std::string_view{" :()\\'\"%"}.find(c) != std::string_view::npos)
+        one += c == '\'' ? "'\\'" : "\\";
+      one += c;
+    }
+    escaped.push_back(one);
+  }
+  bool const takes_more = value == "KEY=VALUE";  // what begins a word that goes on behind it
+  return takes_more ? fmt::format("->settings") : fmt::format("({})", fmt::join(escaped, " "));
+}
+
+std::string zsh_completion(CLI::App const& app) {
+  std::string text =
+      "#compdef quadrille\n# Completion of quadrille for zsh; install it as _quadrille in a folder "
+      "of $fpath.\n\n";
+  text +=
+      "_quadrille() {\n  local -a commands settings\n  local state context line\n  commands=(\n";
+  for (CLI::App const* command : commands_of(app)) {
+    text += fmt::format("    '{}:{}'\n", command->get_name(), zsh_text(command->get_description()));
+  }
+  text += "  )\n";
+  text += fmt::format("  settings=({})\n", quoted_words(settings()));
+  text +=
+      "  if (( CURRENT == 2 )); then\n    _describe -t commands command commands\n    return\n  "
+      "fi\n";
+  text += "  local command=$words[2]\n  shift words\n  (( CURRENT-- ))\n  case $command in\n";
+  for (CLI::App const* command : commands_of(app)) {
+    text += fmt::format("    {}) _arguments", command->get_name());
+    for (Argument const& argument : arguments_of(*command)) {
+      std::string const help = zsh_text(argument.option->get_description());
+      std::string const value =
+          argument.value.empty()
+              ? ""
+              : fmt::format(":{}:{}", zsh_text(argument.value), zsh_action(argument.value));
+      if (argument.names.empty()) {
+        text += fmt::format(" \\\n      '{}{}'", argument.repeats ? "*" : "1", value);
+      }
+      for (std::string const& name : argument.names) {
+        text +=
+            fmt::format(" \\\n      '{}{}[{}]{}'", argument.repeats ? "*" : "", name, help, value);
+      }
+    }
+    text += " ;;\n";
+  }
+  text += "  esac\n  [[ $state != settings ]] || compadd -S '' -a settings\n}\n\n";
+  return text + "compdef _quadrille quadrille\n";
+}
+
+// The manual
+
+/// Text of a manual: what roff would take for a command or an escape is not one.
+std::string roff(std::string_view text) {
+  std::string out;
+  bool begins_line = true;
+  for (char const c : text) {
+    if (begins_line && (c == '.' || c == '\'')) out += "\\&";
+    if (c == '\\') {
+      out += "\\e";
+    } else if (c == '-') {
+      out += "\\-";
+    } else {
+      out += c;
+    }
+    begins_line = c == '\n';
+  }
+  return out;
+}
+
+/// As it stands, line by line.
+std::string verbatim(std::string_view text) { return fmt::format(".nf\n{}\n.fi\n", roff(text)); }
+
+std::string manual_of(CLI::App const& command, std::string const& name) {
+  std::string text = fmt::format(".SS {}\n{}\n", roff(name), roff(command.get_description()));
+  for (Argument const& argument : arguments_of(command)) {
+    std::string const value =
+        argument.value.empty() ? "" : fmt::format(" \\fI{}\\fR", roff(argument.value));
+    std::string const names = roff(fmt::format("{}", fmt::join(argument.names, ", ")));
+    text += fmt::format(".TP\n{}\n{}\n",
+                        names.empty() ? fmt::format("\\fI{}\\fR", roff(argument.value))
+                                      : fmt::format("\\fB{}\\fR{}", names, value),
+                        roff(argument.option->get_description()));
+    Words const words = words_of(argument.value);
+    if (!words.empty() && words.size() <= 20)
+      text += fmt::format("(one of {})\n", roff(fmt::format("{}", fmt::join(words, ", "))));
+  }
+  std::string const footer = command.get_footer();
+  if (!footer.empty()) text += ".PP\n" + verbatim(footer);
+  return text;
+}
+
+std::string manual(CLI::App const& app) {
+  std::string text =
+      fmt::format(".TH QUADRILLE 1 \"\" \"quadrille {}\" \"User Commands\"\n", roff(version()));
+  text += fmt::format(
+      ".SH NAME\nquadrille \\- {}\n",
+      roff("measure whether a machine for HPC computes, moves and overlaps as it should"));
+  text +=
+      ".SH SYNOPSIS\n\\fBquadrille\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR...]\n.br\n"
+      "\\fBmpirun \\-n\\fR \\fIRANKS\\fR \\fBquadrille run\\fR \\fIFILE\\fR\n";
+  text += fmt::format(".SH DESCRIPTION\n{}\n", roff(app.get_description()));
+  text += ".SH COMMANDS\n";
+  for (CLI::App const* command : commands_of(app)) text += manual_of(*command, command->get_name());
+  for (Subject const& subject : subjects()) {
+    std::string heading{subject.name};
+    std::ranges::transform(heading, heading.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    text += fmt::format(".SH {}\n{}", roff(heading), verbatim(subject.text));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> words_of(std::string_view value) {
+  Words words;
+  if (value == "WORKLOAD" || value == "OPERATION") {
+    for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+      if (value == "WORKLOAD" || entry->schema.keys.config) words.emplace_back(entry->schema.name);
+    }
+  } else if (value == "FAULT") {
+    for (auto const& [fault, word] : enum_names(measure::Fault{})) {
+      if (fault != measure::Fault::none) words.emplace_back(word);
+    }
+  } else if (value == "NAME") {
+    for (Topic const& topic : topics()) add_new(words, topic.name);
+  } else if (value == "KEY=VALUE") {
+    words = settings();
+  } else if (value == "TABLE") {
+    words = {"workloads", "variants", "transports", "metrics", "faults"};
+  } else if (value == "SHELL") {
+    words = {"bash", "zsh"};
+  } else if (value == "RUNTIME") {
+    words = {"apptainer", "pyxis"};
+  }
+  return words;
+}
+
+core::Exit print_completion(CLI::App const& app, std::string const& shell) {
+  fmt::print("{}", shell == "zsh" ? zsh_completion(app) : bash_completion(app));
+  return core::Exit::pass;
+}
+
+core::Exit print_manual(CLI::App const& app) {
+  fmt::print("{}", manual(app));
+  return core::Exit::pass;
+}
+
+}  // namespace quadrille::commands

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/error.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace quadrille::commands {
+
+/// The words that a value may be of which --help says this name, such as WORKLOAD: checks,
+/// completion and manual take them from here. Empty where it may be anything, or a file.
+std::vector<std::string> words_of(std::string_view value);
+
+/// Prints what makes a shell, "bash" or "zsh", complete commands and options of `app`, and values.
+core::Exit print_completion(CLI::App const& app, std::string const& shell);
+
+/// Prints the manual page of `app`, in roff.
+core::Exit print_manual(CLI::App const& app);
+
+}  // namespace quadrille::commands

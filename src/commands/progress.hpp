@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace quadrille::measure {
+struct Progress;
+}
+
+namespace quadrille::commands {
+
+/// How long a run still takes, from what its cases were estimated at and what they have taken.
+class TimeLeft {
+ public:
+  /// Estimates of all cases in seconds; 0 for those that do not run.
+  explicit TimeLeft(std::vector<double> estimates);
+
+  /// Behind this part of a case, `spent` seconds after the start. Estimates alone where too little is
+  /// done to tell by what factor they are wrong.
+  double seconds(std::size_t index, double fraction, double spent) const;
+
+ private:
+  std::vector<double> estimates_;
+  double total_ = 0;
+};
+
+/// What a person sees while it runs, on stderr: one moving line on a terminal. Elsewhere, as with
+/// most launchers, a line for each case, and one every ten seconds within a case.
+class ProgressLine {
+ public:
+  /// `duration_s`: of all rounds; 0 where there is one.
+  ProgressLine(std::vector<double> estimates, double duration_s);
+
+  void begin(std::int64_t round, std::size_t index, std::string const& name);
+  void update(measure::Progress const& progress);
+  void end();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double spent() const;
+  double left(double fraction) const;
+
+  std::size_t cases_;
+  TimeLeft time_left_;
+  double duration_s_;
+  std::int64_t round_ = 1;
+  std::size_t index_ = 0;
+  bool is_terminal_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point said_ = start_;
+};
+
+}  // namespace quadrille::commands

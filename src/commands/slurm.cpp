@@ -1,0 +1,246 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/commands.hpp"
+#include "commands/launch_line.hpp"
+#include "core/text.hpp"
+#include "core/units.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+namespace quadrille::commands {
+namespace {
+
+/// How long before its limit a job is told: enough to end a repetition and to write the result.
+constexpr std::int64_t kWarningSeconds = 120;
+
+bool is_digits(std::string_view text) {
+  return !text.empty() &&
+         std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+/// Seconds of "30" (minutes, as Slurm has it), "1:30:00", "2-12:00:00", or "90min".
+core::Parsed<std::int64_t> job_seconds(std::string_view text) {
+  using Result = core::Parsed<std::int64_t>;
+  std::string_view rest = text;
+  std::int64_t days = 0;
+  bool has_days = false;
+  if (std::size_t const dash = rest.find('-');
+      dash != rest.npos && is_digits(rest.substr(0, dash))) {
+    auto const count = core::parse_count(rest.substr(0, dash));
+    if (!count) return Result::error(count.why());
+    days = *count;
+    has_days = true;
+    rest.remove_prefix(dash + 1);
+  }
+  std::vector<std::int64_t> parts;
+  while (!rest.empty()) {
+    std::size_t const colon = std::min(rest.find(':'), rest.size());
+    std::string_view const part = rest.substr(0, colon);
+    if (!is_digits(part) || part.size() > 6) break;
+    parts.push_back(std::stoll(std::string{part}));
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  std::int64_t seconds = 0;
+  if (!rest.empty() || parts.empty() || parts.size() > 3 || days > 10'000) {
+    auto const duration = core::parse_seconds(text);
+    if (!duration || has_days) {
+      return Result::error(
+          fmt::format("--time: '{}' is no time; write minutes, H:M:S, D-H:M:S, or a number with "
+                      "its unit such as 2h",
+                      core::one_line(text)));
+    }
+    seconds = std::llround(std::min(*duration, 1e9));
+  } else if (has_days || parts.size() == 3) {
+    // With days the first number is hours, as it is before two others.
+    parts.resize(3);
+    seconds = ((days * 24 + parts[0]) * 60 + parts[1]) * 60 + parts[2];
+  } else {
+    parts.resize(2);
+    seconds = parts[0] * 60 + parts[1];
+  }
+  if (seconds < 1) return Result::error("--time must be more than 0");
+  return seconds;
+}
+
+/// "1-02:30:00"
+std::string slurm_time(std::int64_t seconds) {
+  std::int64_t const days = seconds / 86400;
+  std::string const day = days > 0 ? fmt::format("{}-", days) : "";
+  return fmt::format("{}{:02}:{:02}:{:02}", day, seconds / 3600 % 24, seconds / 60 % 60,
+                     seconds % 60);
+}
+
+/// A value of a line of options, which ends at the first blank and knows '#' for a remark.
+std::string problem_of(std::string_view option, std::string const& value) {
+  bool const is_word = std::ranges::all_of(value, [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view{"_-+./:,=@%[]"}.find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (is_word) return {};
+  return fmt::format("{} '{}': letters, digits and _-+./:,=@%[] alone", option,
+                     core::one_line(value));
+}
+
+std::string problem_of(SlurmArguments const& wanted) {
+  if (wanted.gpus_per_node == 0 && wanted.ranks_per_node == 0) {
+    return "say how many ranks a node has: --gpus-per-node 4 for one on each GPU, or "
+           "--ranks-per-node";
+  }
+  bool const may_share =
+      std::ranges::find(wanted.sets, "run.allow_shared_gpu=true") != wanted.sets.end();
+  if (wanted.gpus_per_node > 0 && wanted.ranks_per_node > wanted.gpus_per_node && !may_share) {
+    return fmt::format(
+        "--ranks-per-node {}: a node has {} GPUs; for several ranks on one GPU add --set "
+        "run.allow_shared_gpu=true",
+        wanted.ranks_per_node, wanted.gpus_per_node);
+  }
+  if (wanted.container.empty() && wanted.runtime != SlurmArguments{}.runtime) {
+    return "--container-runtime: name the image, too, by --container";
+  }
+  for (auto const& [option, value] :
+       {std::pair{"--partition", &wanted.partition}, std::pair{"--account", &wanted.account},
+        std::pair{"--job-name", &wanted.name}, std::pair{"--mpi", &wanted.mpi}}) {
+    if (std::string const why = problem_of(option, *value); !why.empty()) return why;
+  }
+  for (std::string const& text : {wanted.input, wanted.container, wanted.program,
+                                  fmt::format("{}", fmt::join(wanted.modules, "")),
+                                  fmt::format("{}", fmt::join(wanted.sets, ""))}) {
+    if (text.find_first_of("\n\r") != text.npos)
+      return "a path, module or setting holds a line break";
+  }
+  return {};
+}
+
+/// Lines of a script: options with the reason before them, then commands.
+class Script {
+ public:
+  void remark(std::string_view text) { text_ += fmt::format("# {}\n", text); }
+  void option(std::string const& name, std::string const& value = {}) {
+    text_ += fmt::format("#SBATCH --{}{}{}\n", name, value.empty() ? "" : "=", value);
+  }
+  void line(std::string_view text = {}) { text_ += fmt::format("{}\n", text); }
+  std::string const& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+std::string plural(int count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+void add_options(Script& script, SlurmArguments const& wanted, int ranks, std::int64_t seconds) {
+  script.option("job-name", wanted.name);
+  script.remark("The job's name and number.");
+  script.option("output", "%x-%j.out");
+  if (!wanted.partition.empty()) script.option("partition", wanted.partition);
+  if (!wanted.account.empty()) script.option("account", wanted.account);
+  script.option("nodes", fmt::format("{}", wanted.nodes));
+  script.remark(wanted.gpus_per_node == ranks ? "One rank per GPU." : "Ranks on each node.");
+  script.option("ntasks-per-node", fmt::format("{}", ranks));
+  if (wanted.gpus_per_node > 0) {
+    script.option("gpus-per-node", fmt::format("{}", wanted.gpus_per_node));
+  }
+  if (wanted.cpus_per_rank > 0) {
+    script.option("cpus-per-task", fmt::format("{}", wanted.cpus_per_rank));
+  }
+  script.remark("No other job on these nodes: it would be measured too.");
+  script.option("exclusive");
+  script.option("time", slurm_time(seconds));
+  std::int64_t const warning = std::min(kWarningSeconds, std::max<std::int64_t>(1, seconds / 4));
+  script.remark(
+      fmt::format("{} s before that limit the run is told: it writes what is finished and ends "
+                  "with exit code 7.",
+                  warning));
+  script.remark("`quadrille run ... --resume latest` goes on behind the last finished case.");
+  script.option("signal", fmt::format("USR1@{}", warning));
+}
+
+void add_environment(Script& script, SlurmArguments const& wanted, int ranks) {
+  if (!wanted.modules.empty()) {
+    script.line();
+    script.remark("What the program was built with.");
+    std::string words;
+    for (std::string const& name : wanted.modules) words += ' ' + shell_word(name);
+    script.line("module load" + words);
+  }
+  script.line("set -euo pipefail");
+  script.line();
+  script.remark(
+      "Two streams of one rank compute at once: OpenMP would bind the threads of both to the");
+  script.remark("same cores.");
+  script.line("export OMP_PROC_BIND=false");
+  script.line();
+  if (wanted.cpus_per_rank > 0) {
+    script.remark("srun does not take it over from the options above.");
+    script.line(fmt::format("cpus={}", wanted.cpus_per_rank));
+  } else {
+    script.remark("The CPUs of a node, shared evenly by its ranks.");
+    script.line(fmt::format("cpus=$((SLURM_CPUS_ON_NODE / {}))", ranks));
+    script.line(R"([ "$cpus" -ge 1 ] || cpus=1)");
+  }
+}
+
+void add_launch(Script& script, SlurmArguments const& wanted) {
+  bool const is_contained = !wanted.container.empty();
+  bool const is_pyxis = is_contained && wanted.runtime == "pyxis";
+  bool const has_gpus = wanted.gpus_per_node > 0;
+  std::string command = wanted.program;
+  if (command.empty()) command = is_contained ? "quadrille" : program_path();
+  command = shell_word(command);
+
+  script.line();
+  if (has_gpus) {
+    script.remark(
+        "Every rank sees all GPUs of its node and takes that of its local rank: NCCL and copies");
+    script.remark("between GPUs need to see the others.");
+  }
+  script.remark("A rank that fails ends the others, at once; one that just leaves, after 60 s.");
+  std::string line =
+      fmt::format(R"(srun --mpi={} --cpus-per-task="$cpus" --cpu-bind=cores)", wanted.mpi);
+  if (has_gpus) line += " --gpu-bind=none";
+  line += " --kill-on-bad-exit=1 -W 60";
+  if (is_pyxis) {
+    line += fmt::format(
+        " \\\n  --container-image={} --container-mounts=\"$PWD:$PWD\" --container-workdir=\"$PWD\"",
+        shell_word(wanted.container));
+  } else if (is_contained) {
+    line += fmt::format(" \\\n  apptainer exec{} --bind \"$PWD\" --pwd \"$PWD\" {}",
+                        has_gpus ? " --nv" : "", shell_word(wanted.container));
+  }
+  line += fmt::format(" \\\n  {} run {}", command, shell_word(wanted.input));
+  for (std::string const& set : wanted.sets) line += " --set " + shell_word(set);
+  script.line(line);
+}
+
+}  // namespace
+
+core::Exit slurm(SlurmArguments const& arguments) {
+  core::Parsed<std::int64_t> const seconds = job_seconds(arguments.time);
+  std::string const why = seconds ? problem_of(arguments) : seconds.why();
+  if (!why.empty()) {
+    fmt::print(stderr, "quadrille: {}\n", why);
+    return core::Exit::bad_config;
+  }
+  int const ranks =
+      arguments.ranks_per_node > 0 ? arguments.ranks_per_node : arguments.gpus_per_node;
+  Script script;
+  // Where modules are, a login shell knows the command that loads them.
+  script.line(arguments.modules.empty() ? "#!/bin/bash" : "#!/bin/bash -l");
+  script.remark(
+      fmt::format("Quadrille on {} with {} each. Submit it with sbatch; options that are given",
+                  plural(arguments.nodes, "node"), plural(ranks, "rank")));
+  script.remark("to sbatch take precedence over those in this file.");
+  add_options(script, arguments, ranks, *seconds);
+  add_environment(script, arguments, ranks);
+  add_launch(script, arguments);
+  fmt::print("{}", script.text());
+  return core::Exit::pass;
+}
+
+}  // namespace quadrille::commands

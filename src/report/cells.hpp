@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "measure/record.hpp"
+#include "report/page.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace quadrille::report {
+
+// What a page says of a record: texts of files without what a terminal would obey.
+
+std::string shown(std::string_view text);
+/// What stands in this column.
+std::string text_of(std::string_view key, measure::Record const& record);
+/// "gemm.1 host_simd"
+std::string name_of(measure::Record const& record);
+/// Its reason, and the first wrong element; empty where it passed. Without the variant's own name, so
+/// that rows which lack the same thing say the same.
+std::string why(measure::Record const& record);
+
+/// "71 %" of 0.71; "-" where it is missing.
+std::string percent(std::optional<double> ratio);
+// The rate as a share of that of the vendor, of a copy, of the devices' peak, and of the roofline; "-"
+// without a speed.
+std::string vendor_share(measure::Record const& record);
+std::string copy_share(measure::Record const& record);
+std::string peak_share(measure::Record const& record);
+std::string ceiling_share(measure::Record const& record);
+
+/// Whether it has run, or should have.
+bool is_tabled(measure::Record const& record);
+Tone tone_of(measure::Outcome outcome);
+
+}  // namespace quadrille::report

@@ -1,0 +1,333 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "report/fitted_tables.hpp"
+
+#include "core/units.hpp"
+#include "report/assessment.hpp"
+#include "report/cells.hpp"
+#include "report/swept_keys.hpp"
+#include "report/tables.hpp"
+#include "report/text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace quadrille::report {
+namespace {
+
+using measure::Outcome;
+using measure::Record;
+using Records = std::vector<Record const*>;
+
+// Names of rows that share a reason.
+constexpr std::size_t kMostNames = 16;
+constexpr std::string_view kVendorHead = "vendor";
+
+/// Half of the interval of the median over the median.
+std::string precision(Record const& r) {
+  double const half = (r.time.median_high - r.time.median_low) / 2;
+  bool const is_known = has_speed(r) && std::isfinite(half) && r.time.median > 0;
+  return is_known ? fmt::format("+-{:.2g} %", 100 * half / r.time.median) : "-";
+}
+
+/// Notes by number, one for all that differ in values alone.
+class Notes {
+ public:
+  std::string cite(std::string_view note) {
+    Ranged const ranged{note};
+    auto const found =
+        std::ranges::find_if(notes_, [&](Ranged& known) { return known.merge(ranged); });
+    auto const number = found - notes_.begin() + 1;
+    if (found == notes_.end()) notes_.push_back(ranged);
+    return fmt::format("[{}]", number);
+  }
+  std::vector<Ranged> const& all() const { return notes_; }
+
+ private:
+  std::vector<Ranged> notes_;
+};
+
+/// What a row's verdict and doubts are, with their notes.
+std::string flags_of(Record const& r, Notes& notes) {
+  std::vector<std::string> flags;
+  std::string const reason = why(r);
+  if (r.outcome != Outcome::pass) {
+    flags.push_back(
+        fmt::format("{}{}", core::to_text(r.outcome), reason.empty() ? "" : notes.cite(reason)));
+  } else if (!reason.empty()) {
+    flags.push_back(notes.cite(reason));
+  }
+  if (!r.suspect.empty()) {
+    std::string flag = "SUSPECT";
+    for (std::string const& doubt : r.suspect) flag += notes.cite(shown(doubt));
+    flags.push_back(flag);
+  }
+  if (r.modelled_link) {
+    flags.push_back("modelled link" +
+                    notes.cite("messages went through the throttle, a model of a slower link: no "
+                               "property of this machine"));
+  }
+  return fmt::format("{}", fmt::join(flags, " "));
+}
+
+std::string value_of(measure::Extra const& extra, Record const& r) {
+  double const rate = rate_of(extra, r);
+  if (extra.unit == "s") return core::format_seconds(rate);
+  return extra.unit.ends_with("/s") ? core::format_rate(rate, extra.unit)
+                                    : fmt::format("{:.0f}", rate);
+}
+
+/// Columns of the same rows.
+class Rows {
+ public:
+  explicit Rows(Records records) : records_{std::move(records)} {}
+
+  using Cell = std::function<std::string(Record const&)>;
+  void add(std::string head, Align align, int keep, Cell const& cell) {
+    Fitted fitted{std::move(head), align, keep, {}, 0};
+    for (Record const* record : records_) fitted.cells.push_back(cell(*record));
+    columns.push_back(std::move(fitted));
+  }
+  void add(std::string_view key, int keep) {
+    Heading const& heading = column(key).heading;
+    add(std::string{heading.text}, heading.align, keep,
+        [key](Record const& r) { return text_of(key, r); });
+  }
+  /// Goes into the title where it is the same in all rows.
+  void add_or_name(std::vector<std::string>& title, std::string const& head, Align align,
+                   Cell const& cell, std::string_view unit = {}) {
+    std::set<std::string> values;
+    for (Record const* record : records_) values.insert(cell(*record));
+    if (values.size() != 1) return add(head, align, Fitted::kAlways, cell);
+    if (!values.begin()->empty() && *values.begin() != "-") {
+      title.push_back(fmt::format("{}{}", *values.begin(), unit));
+    }
+  }
+  std::vector<Fitted> columns;
+
+ private:
+  Records records_;
+};
+
+/// Which measurement it is: in the title what all have in common, in columns what tells them apart.
+Rows start_rows(Records const& records, std::vector<std::string>& title) {
+  Rows rows{records};
+  SweptKeys const swept{records};
+  rows.add_or_name(title, "case", Align::left,
+                   [](Record const& r) { return r.name == r.workload ? "-" : shown(r.name); });
+  // A case that has its workload's name is named beside others.
+  if (!rows.columns.empty()) {
+    rows = Rows{records};
+    rows.add("case", Align::left, Fitted::kAlways, [](Record const& r) { return shown(r.name); });
+  }
+  auto const of_key = [](std::string_view key) {
+    return [key](Record const& r) { return text_of(key, r); };
+  };
+  rows.add_or_name(title, "size", Align::left, of_key("size"));
+  rows.add_or_name(title, "type", Align::left, of_key("type"));
+  for (std::string const& key : swept.keys()) {
+    rows.add(key, Align::left, Fitted::kAlways,
+             [&swept, &key](Record const& r) { return shown(swept.value(r, key)); });
+  }
+  rows.add_or_name(title, "grid", Align::left, of_key("grid"));
+  // Rows that do not communicate stand among those that do.
+  std::set<std::string> transports;
+  for (Record const* r : records) transports.insert(r->transport);
+  std::erase_if(transports, [](std::string const& name) { return name.empty() || name == "none"; });
+  if (transports.size() > 1) {
+    rows.add("transport", Fitted::kAlways);
+  } else if (!transports.empty()) {
+    title.push_back(shown(*transports.begin()));
+  }
+  return rows;
+}
+
+std::string title_of(std::string_view what, std::vector<std::string> const& common) {
+  return common.empty() ? shown(what) : fmt::format("{}: {}", shown(what), fmt::join(common, ", "));
+}
+
+/// In the order in which they occur.
+std::vector<Records> by_workload(measure::RunResult const& result, bool (*takes)(Record const&)) {
+  std::vector<Records> groups;
+  for (Record const& r : result.records) {
+    if (!takes(r)) continue;
+    auto found = std::ranges::find_if(
+        groups, [&](Records const& group) { return group.front()->workload == r.workload; });
+    if (found == groups.end()) found = groups.insert(found, Records{});
+    found->push_back(&r);
+  }
+  return groups;
+}
+
+void add_workload(Page& page, Records const& records, std::set<Record const*> const& best,
+                  Notes& notes) {
+  std::vector<std::string> common;
+  Rows rows = start_rows(records, common);
+  rows.add_or_name(
+      common, "ranks", Align::right, [](Record const& r) { return text_of("ranks", r); },
+      records.front()->ranks == 1 ? " rank" : " ranks");
+  rows.add("variant", Fitted::kAlways);
+  rows.columns.back().head = "variant";
+  rows.add("median_s", 8);
+  rows.add("interval", Align::right, 4, precision);
+  rows.add("rate", Fitted::kAlways);
+  rows.add(std::string{kVendorHead}, Align::right, 30, vendor_share);
+  rows.add("copy", Align::right, 29, copy_share);
+  rows.add("peak", Align::right, 28, peak_share);
+  rows.add("reached", Align::right, 6, ceiling_share);
+  rows.add("local", Align::right, 20,
+           [](Record const& r) { return percent(has_speed(r) ? r.share_of_local : std::nullopt); });
+  rows.add("hidden", Align::right, 19,
+           [](Record const& r) { return has_legs(r) ? percent(r.leg_summary->hidden) : "-"; });
+  rows.add("published_rate", 18);
+  rows.add("rounds", Align::right, 31, [](Record const& r) -> std::string {
+    if (r.rounds < 2 || !has_speed(r)) return "-";
+    return fmt::format("{}: {} to {}", r.rounds, core::format_seconds(r.fastest_round_s),
+                       core::format_seconds(r.slowest_round_s));
+  });
+  std::vector<std::string> extras;
+  for (Record const* r : records) {
+    for (measure::Extra const& extra : r->extras) {
+      if (std::ranges::find(extras, extra.name) == extras.end()) extras.push_back(extra.name);
+    }
+  }
+  for (std::string const& name : extras) {
+    rows.add(shown(name), Align::right, 16, [&name](Record const& r) -> std::string {
+      auto const found = std::ranges::find(r.extras, name, &measure::Extra::name);
+      return found == r.extras.end() || !has_speed(r) ? "-" : value_of(*found, r);
+    });
+  }
+  rows.add("rate_per_watt", 15);
+  rows.add("energy_j", 5);
+  rows.add("imbalance", 3);
+  rows.add("error", 2);
+  rows.add("samples", 1);
+  rows.add("p95_s", 0);
+  rows.add("first_use_s", 0);
+  rows.add("flags", Align::left, Fitted::kAlways,
+           [&](Record const& r) { return flags_of(r, notes); });
+  auto const is_empty = [](std::string const& flags) { return flags.empty(); };
+  if (std::ranges::all_of(rows.columns.back().cells, is_empty)) rows.columns.pop_back();
+
+  page.add_gap();
+  page.add_title(title_of(records.front()->workload, common));
+  page.add_table(rows.columns, [&](std::size_t row, std::string const& head) {
+    Record const& r = *records[row];
+    if (head == "flags") return r.outcome == Outcome::pass ? Tone::warn : tone_of(r.outcome);
+    if (head == "variant" && best.contains(&r)) return Tone::strong;
+    return head == kVendorHead && is_slower_than_vendor(r) ? Tone::warn : Tone::plain;
+  });
+}
+
+void add_overlap(Page& page, measure::RunResult const& result) {
+  std::vector<Records> const groups = by_workload(result, has_legs);
+  for (Records const& records : groups) {
+    std::vector<std::string> common;
+    Rows rows = start_rows(records, common);
+    rows.add("variant", Fitted::kAlways);
+    rows.add("compute_s", Fitted::kAlways);
+    rows.add("communicate_s", Fitted::kAlways);
+    rows.add("serial_s", 5);
+    rows.add("overlapped_s", Fitted::kAlways);
+    rows.add("hidden", Align::right, Fitted::kAlways,
+             [](Record const& r) { return percent(r.leg_summary->hidden); });
+    rows.add("interval", Align::right, 2, [](Record const& r) -> std::string {
+      measure::LegSummary const& legs = *r.leg_summary;
+      if (!legs.hidden_low || !legs.hidden_high) return "-";
+      return fmt::format("{} to {}", percent(legs.hidden_low), percent(legs.hidden_high));
+    });
+    rows.add("overlapped_over_max", 1);
+    page.add_gap();
+    page.add_title(title_of(fmt::format("overlap of {}", records.front()->workload), common));
+    page.add_table(rows.columns, [](std::size_t, std::string const&) { return Tone::plain; });
+  }
+}
+
+/// What all rows of a table have in common goes into its title; false where it is still too wide.
+bool add_pairs(Page& page, Table const& table) {
+  std::vector<std::string> common;
+  std::vector<Fitted> columns;
+  std::size_t width = 0;
+  for (std::size_t c = 0; c < table.headings.size(); ++c) {
+    Fitted fitted{
+        std::string{table.headings[c].text}, table.headings[c].align, Fitted::kAlways, {}};
+    for (auto const& row : table.rows) fitted.cells.push_back(shown(row[c]));
+    bool const is_common =
+        c < kIdentityColumns && std::ranges::all_of(fitted.cells, [&](std::string const& cell) {
+          return cell == fitted.cells.front();
+        });
+    if (is_common) {
+      common.push_back(fitted.cells.front());
+    } else {
+      width += fitted.width() + 2;
+      columns.push_back(std::move(fitted));
+    }
+  }
+  // Numbers are not shortened, names of measurements are.
+  if (width > page.width() + 40) return false;
+  page.add_gap();
+  std::string const of = common.empty() ? "" : fmt::format(" ({})", fmt::join(common, " "));
+  page.add_text(table.title + of, Tone::strong);
+  page.add_table(columns, [](std::size_t, std::string const&) { return Tone::plain; });
+  return true;
+}
+
+/// What has no result, by verdict and reason.
+void add_without_result(Page& page, measure::RunResult const& result) {
+  struct Group {
+    Outcome outcome;
+    std::string reason;
+    std::vector<std::string> names;
+  };
+  std::vector<Group> groups;
+  for (Record const& r : result.records) {
+    if (is_tabled(r)) continue;
+    std::string const reason = why(r);
+    auto found = std::ranges::find_if(groups, [&](Group const& group) {
+      return group.outcome == r.outcome && group.reason == reason;
+    });
+    if (found == groups.end()) found = groups.insert(found, Group{r.outcome, reason, {}});
+    found->names.push_back(name_of(r));
+  }
+  if (groups.empty()) return;
+  page.add_gap();
+  page.add_title("without a result");
+  for (Group const& group : groups) {
+    std::size_t const most = std::min(group.names.size(), kMostNames);
+    std::string names =
+        fmt::format("{}", fmt::join(group.names.begin(),
+                                    group.names.begin() + static_cast<std::ptrdiff_t>(most), ", "));
+    if (most < group.names.size()) names += fmt::format(", and {} more", group.names.size() - most);
+    page.add_labelled("  -", 4,
+                      fmt::format("{} {}: {}", core::to_text(group.outcome), group.reason, names),
+                      Tone::faint);
+  }
+}
+
+}  // namespace
+
+void add_tables(Page& page, measure::RunResult const& result, std::set<Record const*> const& best) {
+  Notes notes;
+  for (Records const& records : by_workload(result, is_tabled)) {
+    add_workload(page, records, best, notes);
+  }
+  add_overlap(page, result);
+  bool is_all = true;
+  for (Table const& table : tables_of_pairs(result)) is_all = add_pairs(page, table) && is_all;
+  if (!is_all) page.add_text("a matrix is too wide for this terminal: --details, --csv");
+  add_without_result(page, result);
+
+  if (!notes.all().empty()) page.add_gap();
+  for (std::size_t i = 0; i < notes.all().size(); ++i) {
+    page.add_labelled(fmt::format("[{}]", i + 1), 5, notes.all()[i].text(), Tone::plain);
+  }
+}
+
+}  // namespace quadrille::report

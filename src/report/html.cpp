@@ -1,0 +1,265 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "report/html.hpp"
+
+#include "report/json.hpp"
+#include "report/settings.hpp"
+#include "report/table.hpp"
+#include "workloads/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace quadrille::report {
+namespace {
+
+using measure::Record;
+using measure::RunResult;
+
+/// Where the page takes its data.
+constexpr std::string_view kDataMark = "QUADRILLE_DATA";
+
+/// Five digits, so that a number takes few characters; what is not finite is null.
+Json number(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  if (value == 0) return 0;
+  double const exponent = 4 - std::floor(std::log10(std::abs(value)));
+  double const power = std::pow(10.0, std::abs(exponent));
+  if (!std::isfinite(power)) return value;
+  return exponent > 0 ? std::round(value * power) / power : std::round(value / power) * power;
+}
+
+std::size_t repetitions_of(std::vector<double> const& values, int ranks) {
+  return ranks > 0 ? values.size() / static_cast<std::size_t>(ranks) : 0;
+}
+
+/// Rows of repetitions, evenly spaced, and how many there were.
+Json thinned(std::vector<double> const& values, int ranks, std::size_t most) {
+  std::size_t const width = static_cast<std::size_t>(std::max(ranks, 1));
+  std::size_t const all = repetitions_of(values, ranks), kept = std::min(all, most / width);
+  Json rows = Json::array();
+  for (std::size_t k = 0; k < kept; ++k) {
+    std::size_t const repetition = k * all / kept;
+    Json row = Json::array();
+    for (std::size_t r = 0; r < width; ++r) row.push_back(number(values[repetition * width + r]));
+    rows.push_back(std::move(row));
+  }
+  return {{"of", all}, {"rows", std::move(rows)}};
+}
+
+/// Minimum, median and maximum over all repetitions of each rank.
+Json times_of_ranks(Record const& r) {
+  Json times{{"min", Json::array()}, {"median", Json::array()}, {"max", Json::array()}};
+  std::size_t const width = static_cast<std::size_t>(r.ranks);
+  for (std::size_t rank = 0; rank < width; ++rank) {
+    std::vector<double> mine;
+    for (std::size_t i = rank; i < r.seconds.size(); i += width) mine.push_back(r.seconds[i]);
+    core::Summary const summary = core::summarize(mine);
+    times["min"].push_back(number(summary.min));
+    times["median"].push_back(number(summary.median));
+    times["max"].push_back(number(summary.max));
+  }
+  return times;
+}
+
+Json pairs_json(Record const& r) {
+  Json from = Json::array(), to = Json::array(), link = Json::array(), latency = Json::array(),
+       rate = Json::array();
+  std::vector<std::string> links;
+  for (measure::PairTimes const& pair : r.pairs) {
+    auto found = std::ranges::find(links, pair.link);
+    if (found == links.end()) found = links.insert(links.end(), pair.link);
+    from.push_back(pair.from);
+    to.push_back(pair.to);
+    link.push_back(found - links.begin());
+    latency.push_back(number(latency_of(pair)));
+    rate.push_back(number(rate_of(pair)));
+  }
+  return {{"from", from},
+          {"to", to},
+          {"link", link},
+          {"links", links},
+          {"latency", latency},
+          {"rate", rate},
+          {"bytes", r.pairs.front().bytes}};
+}
+
+/// What a variant is to its operation.
+std::string role_of(Record const& record) {
+  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+    if (entry->schema.name != record.workload) continue;
+    for (kernels::VariantInfo const* variant : entry->variants) {
+      if (variant->name == record.variant) return std::string{core::to_text(variant->role)};
+    }
+  }
+  return {};
+}
+
+/// Divides what a page holds among the records of all results.
+class Shares {
+ public:
+  explicit Shares(std::span<RunResult const> results) {
+    std::vector<Record const*> by_imbalance;
+    std::size_t pairs = 0;
+    for (RunResult const& result : results) {
+      for (Record const& r : result.records) {
+        vectors_ += r.seconds.empty() ? 0U : 1U;
+        vectors_ += r.clock_hz.empty() ? 0U : 1U;
+        vectors_ += r.power_w.empty() ? 0U : 1U;
+        if (has_speed(r) && r.ranks > 1) by_imbalance.push_back(&r);
+        if (r.pairs.empty() || !has_speed(r)) continue;
+        pairs += r.pairs.size();
+        if (pairs <= kPageNumbers / 4) with_pairs_.insert(&r);
+      }
+    }
+    std::ranges::stable_sort(by_imbalance, std::greater{}, &Record::imbalance);
+    std::size_t numbers = 0;
+    for (Record const* r : by_imbalance) {
+      numbers += 3 * static_cast<std::size_t>(r->ranks);
+      if (numbers <= kPageNumbers) with_ranks_.insert(r);
+    }
+  }
+  std::size_t samples() const { return kPageNumbers / std::max<std::size_t>(vectors_, 1); }
+  bool has_ranks(Record const& r) const { return with_ranks_.contains(&r); }
+  bool has_pairs(Record const& r) const { return with_pairs_.contains(&r); }
+
+ private:
+  std::size_t vectors_ = 0;
+  std::set<Record const*> with_ranks_, with_pairs_;
+};
+
+Json measurement_json(Record const& r, Shares const& shares) {
+  Json to = case_json(r);
+  to.update(columns_json(r, {In::csv}));
+  // Charts and tables show but these.
+  for (char const* const unused : {"pairs", "backend", "device", "digest", "first_use_s", "warmups",
+                                   "warmup_s", "fastest_round_s", "slowest_round_s"}) {
+    to.erase(unused);
+  }
+  to["role"] = role_of(r);
+  to["settings"] = Json::object();
+  for (auto const& [key, value] : settings_of(r)) to["settings"][key] = value;
+  to["batch"] = r.batch;
+  to["roofline"] = {{"flop", r.roofline.flop},
+                    {"bytes", r.roofline.bytes},
+                    {"compute_peak", r.roofline.compute_peak},
+                    {"memory_peak", r.roofline.memory_peak},
+                    {"compute_is_measured", r.roofline.compute_is_measured},
+                    {"memory_is_measured", r.roofline.memory_is_measured}};
+  if (!has_speed(r)) return to;
+  to["sampled"] = thinned(r.seconds, r.ranks, shares.samples());
+  if (!r.clock_hz.empty()) to["clock_hz"] = thinned(r.clock_hz, r.ranks, shares.samples());
+  if (!r.power_w.empty()) to["power_w"] = thinned(r.power_w, r.ranks, shares.samples());
+  if (shares.has_ranks(r)) to["rank_times"] = times_of_ranks(r);
+  if (shares.has_pairs(r)) to["pairs"] = pairs_json(r);
+  to["has_pairs"] = !r.pairs.empty();
+  return to;
+}
+
+Json result_json(RunResult const& result, std::string const& file, Shares const& shares) {
+  measure::Counts const counts = count_outcomes(result);
+  Json cases = Json::array();
+  for (Record const& r : result.records) cases.push_back(measurement_json(r, shares));
+  return {{"file", file},
+          {"passed", exit_code(result) == core::Exit::pass},
+          {"counts",
+           {{"of", result.records.size()},
+            {"executed", counts.executed()},
+            {"passed", counts.passed},
+            {"failed", counts.failed},
+            {"skipped", counts.skipped},
+            {"unsupported", counts.unsupported}}},
+          {"run", run_json(result.info)},
+          {"cases", std::move(cases)}};
+}
+
+Json settings_json(std::vector<std::pair<std::string, std::string>> const& settings) {
+  Json object = Json::object();
+  for (auto const& [key, value] : settings) object[key] = value;
+  return object;
+}
+
+Json curve_json(ScalingCurve const& curve) {
+  Json points = Json::array();
+  for (ScalingPoint const& p : curve.points) {
+    points.push_back({{"ranks", p.ranks},
+                      {"size", p.size},
+                      {"seconds", p.seconds},
+                      {"rate", p.rate},
+                      {"speedup", p.speedup},
+                      {"efficiency", p.efficiency},
+                      {"serial", p.serial ? Json(*p.serial) : Json(nullptr)},
+                      {"fit", curve.fit ? Json(curve.fitted_s(p)) : Json(nullptr)}});
+  }
+  Json to{{"workload", curve.workload}, {"type", curve.type},
+          {"variant", curve.variant},   {"settings", settings_json(curve.settings)},
+          {"unit", curve.unit},         {"growth", core::to_text(curve.growth)},
+          {"points", points},           {"fit", nullptr}};
+  if (curve.fit) {
+    int const first = curve.points.front().ranks, next = 2 * curve.points.back().ranks;
+    to["fit"] = {{"constant", curve.fit->constant},
+                 {"slope", curve.fit->slope},
+                 {"worst", curve.fit->worst},
+                 {"first_s", curve.fit->at(abscissa(curve.growth, first))},
+                 {"next_ranks", next},
+                 {"next_s", curve.fit->at(abscissa(curve.growth, next))}};
+  }
+  return to;
+}
+
+Json scaling_json(Scaling const& scaling) {
+  Json curves = Json::array(), exchanges = Json::array();
+  for (ScalingCurve const& curve : scaling.curves) curves.push_back(curve_json(curve));
+  for (ExchangeFit const& e : scaling.exchanges) {
+    exchanges.push_back({{"workload", e.workload},
+                         {"type", e.type},
+                         {"variant", e.variant},
+                         {"transport", e.transport},
+                         {"settings", settings_json(e.settings)},
+                         {"ranks", e.ranks},
+                         {"bytes", e.bytes},
+                         {"seconds", e.seconds},
+                         {"latency_s", e.fit.constant},
+                         {"bandwidth", e.fit.slope > 0 ? Json(1 / e.fit.slope) : Json(nullptr)},
+                         {"worst", e.fit.worst}});
+  }
+  return {{"ranks", scaling.ranks},
+          {"curves", curves},
+          {"exchanges", exchanges},
+          {"notes", scaling.notes}};
+}
+
+}  // namespace
+
+std::string_view html_begin() { return html_page().substr(0, html_page().find('\n')); }
+
+std::string render_html(std::span<RunResult const> results, std::span<std::string const> files,
+                        std::optional<Scaling> const& scaling) {
+  Shares const shares{results};
+  Json all{{"results", Json::array()}, {"metrics", Json::object()}, {"scaling", nullptr}};
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    all["results"].push_back(result_json(results[i], files[i], shares));
+  }
+  for (Metric const& metric : metrics()) all["metrics"][std::string{metric.name}] = metric.meaning;
+  if (scaling) all["scaling"] = scaling_json(*scaling);
+
+  std::string_view const page = html_page();
+  std::size_t const at = page.find(kDataMark);
+  std::string text{page.substr(0, at)};
+  // Nothing in a result may end the element that holds it: JSON writes < in strings alone.
+  for (char const c : all.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+    if (c == '<') {
+      text += "\\u003c";
+    } else {
+      text += c;
+    }
+  }
+  return text.append(page.substr(at + kDataMark.size()));
+}
+
+}  // namespace quadrille::report

@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "measure/record.hpp"
+#include "report/scaling.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace quadrille::report {
+
+/// Most numbers that a page holds of each kind that grows with ranks and repetitions: samples with
+/// clocks and powers, times of ranks, pairs of ranks. About 10 bytes each.
+inline constexpr std::size_t kPageNumbers = 200'000;
+
+/// A page that needs nothing but itself: charts and tables of results side by side, and of how they
+/// scale where that is given. `files` are the names that the results were read from. Samples beyond
+/// kPageNumbers are left out, which the page says.
+std::string render_html(std::span<measure::RunResult const> results,
+                        std::span<std::string const> files, std::optional<Scaling> const& scaling);
+
+/// What makes a file one of these pages: its first bytes.
+std::string_view html_begin();
+
+/// The page without data: document, style, Chart.js and script as one text.
+std::string_view html_page();
+
+}  // namespace quadrille::report

@@ -1,0 +1,261 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+// Cards with a chart that is drawn when it comes into view, each with a label, keys and a table.
+
+const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+const seriesColor = (i) => color(`series-${i % 8}`);
+const seriesDash = (i) => [[], [6, 3], [2, 3], [8, 3, 2, 3]][Math.floor(i / 8) % 4];
+const seriesPoint = (i) => ["circle", "rect", "triangle", "rectRot", "star", "crossRot"][i % 6];
+const isNarrow = () => window.innerWidth < 600;
+
+const cards = [];
+const seen = "IntersectionObserver" in window
+  ? new IntersectionObserver((entries) => {
+      for (const entry of entries) if (entry.isIntersecting) entry.target.card.draw();
+    }, {rootMargin: "300px"})
+  : null;
+
+/** A text that lines behind it do not cross. */
+function outlined(ctx, text, x, y) {
+  ctx.lineJoin = "round";
+  ctx.lineWidth = 4;
+  ctx.strokeStyle = color("card");
+  ctx.strokeText(text, x, y);
+  ctx.fillText(text, x, y);
+}
+const chartFont = () => `${isNarrow() ? 10.5 : 11.5}px system-ui, "DejaVu Sans", sans-serif`;
+
+/** Texts at the ends of bars: dataset.ends[i]. */
+const barEnds = {
+  id: "barEnds",
+  afterDatasetsDraw(chart) {
+    const {ctx} = chart;
+    ctx.save();
+    ctx.font = chartFont();
+    ctx.fillStyle = color("text");
+    ctx.textBaseline = "middle";
+    chart.data.datasets.forEach((dataset, k) => {
+      if (!dataset.ends || !chart.isDatasetVisible(k)) return;
+      chart.getDatasetMeta(k).data.forEach((bar, i) => {
+        if (dataset.ends[i]) outlined(ctx, dataset.ends[i], bar.x + 5, bar.y);
+      });
+    });
+    ctx.restore();
+  },
+};
+
+/** Lines across the chart: options.plugins.marks.at = [{value, color, text}] on the x axis. */
+const marks = {
+  id: "marks",
+  beforeDatasetsDraw(chart, _, options) {
+    const {ctx, chartArea, scales} = chart;
+    for (const mark of options.at ?? []) {
+      const x = scales.x.getPixelForValue(mark.value);
+      ctx.save();
+      ctx.strokeStyle = mark.color;
+      ctx.lineWidth = 1.5;
+      ctx.setLineDash([5, 3]);
+      ctx.beginPath();
+      ctx.moveTo(x, chartArea.top);
+      ctx.lineTo(x, chartArea.bottom);
+      ctx.stroke();
+      ctx.restore();
+    }
+  },
+};
+
+/** A bar half of which is hatched: what could have been hidden. */
+function hatched(name) {
+  const tile = el("canvas", {width: 8, height: 8});
+  const ctx = tile.getContext("2d");
+  ctx.strokeStyle = color(name);
+  ctx.lineWidth = 2;
+  for (const shift of [-8, 0, 8]) {
+    ctx.beginPath();
+    ctx.moveTo(shift, 8);
+    ctx.lineTo(shift + 8, 0);
+    ctx.stroke();
+  }
+  return ctx.createPattern(tile, "repeat");
+}
+
+function axis(title, options = {}) {
+  const {text, ...rest} = options;
+  const isLog = rest.type === "logarithmic";
+  // Of a logarithmic axis the powers of ten; on few decades also twice and five times these.
+  const show = function (value) {
+    if (isLog) {
+      const lead = Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9));
+      const wanted = Math.log10(this.max / this.min) > 2 ? [1] : [1, 2, 5];
+      if (!wanted.includes(lead)) return null;
+    }
+    return text ? short(text(value)) : digits(value);
+  };
+  return {
+    ...rest,
+    title: {display: Boolean(title), text: title, color: color("faint")},
+    grid: {color: color("line"), borderColor: color("line"), ...rest.grid},
+    ticks: {color: color("faint"), maxRotation: 0, autoSkipPadding: 14, ...(rest.type === "category" ? {} : {callback: show}),
+      ...rest.ticks},
+  };
+}
+
+/** A logarithmic axis with ticks at these values, as many as have room. */
+function axisAt(title, values, options = {}) {
+  const sorted = [...new Set(values)].sort((a, b) => a - b);
+  const [low, high] = [sorted[0], sorted.at(-1)];
+  const room = Math.log(high / low) / (isNarrow() ? 6 : 10);
+  const ticks = [];
+  for (const value of sorted) if (ticks.length === 0 || Math.log(value / ticks.at(-1)) >= room) ticks.push(value);
+  return axis(title, {type: "logarithmic", min: low, max: high, afterBuildTicks: (scale) => {
+    scale.ticks = ticks.map((value) => ({value}));
+  }, ...options, ticks: {callback: count, autoSkip: true, ...options.ticks}});
+}
+
+/**
+ * A figure with a chart. `make(state)` returns {config, label, table, height}: what Chart.js takes,
+ * what the chart says in words, and the same as a table. `controls(state, redraw)` returns elements.
+ */
+class Card {
+  constructor({title, note, controls, make, wide, state = {}}) {
+    Object.assign(this, {make, state, title});
+    this.canvas = el("canvas", {role: "img", tabindex: 0, "aria-label": title, onkeydown: (event) => this.walk(event)});
+    this.plot = el("div", {class: "plot"}, this.canvas);
+    this.said = el("p", {class: "note"});
+    this.tables = el("details", {ontoggle: () => this.fillTable()}, el("summary", {}, "As a table"));
+    this.node = el("figure", {class: wide ? "card wide" : "card"},
+      el("figcaption", {}, el("h3", {}, title), note ? el("p", {class: "note"}, note) : null),
+      controls ? el("div", {class: "controls"}, controls(state, () => this.redraw())) : null,
+      this.plot, this.said, this.tables);
+    this.node.card = this;
+    this.plot.style.height = "18rem";
+    cards.push(this);
+    if (seen) seen.observe(this.node);
+  }
+  draw() {
+    if (this.chart || this.drawn) return;
+    this.drawn = true;
+    if (seen) seen.unobserve(this.node);
+    this.made = this.make(this.state);
+    if (this.made.height) this.plot.style.height = `${this.made.height}px`;
+    const {config} = this.made;
+    config.options = {
+      animation: false, responsive: true, maintainAspectRatio: false, color: color("text"),
+      ...config.options,
+      plugins: {
+        legend: {display: (config.data?.datasets.length ?? 0) > 1, position: "bottom",
+          labels: {color: color("text"), boxWidth: 14, boxHeight: 10, usePointStyle: true,
+            filter: (item) => item.text !== undefined && !item.text.startsWith("_")}},
+        ...config.options?.plugins,
+      },
+    };
+    config.plugins = [barEnds, marks, ...(config.plugins ?? [])];
+    this.chart = this.made.paint ? new Painted(this.canvas, this.made.paint) : new Chart(this.canvas, config);
+    this.canvas.setAttribute("aria-label", `${this.title}. ${this.made.label ?? ""} Arrow keys go through the values.`);
+    this.said.replaceChildren(...[this.made.said ?? ""].flat());
+    this.fillTable();
+  }
+  fillTable() {
+    if (!this.tables.open || !this.made) return;
+    this.tables.replaceChildren(this.tables.firstElementChild, table(this.made.table, {class: "low", label: this.title}));
+  }
+  redraw() {
+    if (!this.drawn) return;
+    this.chart.destroy();
+    this.chart = null;
+    this.drawn = false;
+    this.draw();
+  }
+  /** Arrow keys move through the points, and say each. */
+  walk(event) {
+    const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
+    if (!step || !this.made) return;
+    event.preventDefault();
+    const rows = this.made.table.rows;
+    if (rows.length === 0) return;
+    this.at = ((this.at ?? (step > 0 ? -1 : 0)) + step + rows.length) % rows.length;
+    const heads = this.made.table.head;
+    const text = (cell) => (cell instanceof Node ? cell.textContent : cell);
+    document.getElementById("live").textContent =
+      rows[this.at].map((cell, i) => `${heads[i].text} ${text(cell)}`).join(", ");
+    const point = this.made.pointOf?.(this.at);
+    if (point && this.chart.setActiveElements) {
+      this.chart.setActiveElements([point]);
+      const {x, y} = this.chart.getDatasetMeta(point.datasetIndex).data[point.index] ?? {x: 0, y: 0};
+      this.chart.tooltip.setActiveElements([point], {x, y});
+      this.chart.update("none");
+    } else {
+      this.chart.select?.(this.at);
+    }
+  }
+}
+
+/** A canvas that paints itself, where Chart.js has no such chart: a matrix of cells. */
+class Painted {
+  constructor(canvas, paint) {
+    Object.assign(this, {canvas, paint});
+    this.watch = new ResizeObserver(() => this.update());
+    this.watch.observe(canvas.parentElement);
+    this.move = (event) => {
+      const box = canvas.getBoundingClientRect();
+      canvas.title = paint.tip(event.clientX - box.left, event.clientY - box.top) ?? "";
+    };
+    canvas.addEventListener("mousemove", this.move);
+    this.update();
+  }
+  update() {
+    const {canvas} = this;
+    const box = canvas.parentElement.getBoundingClientRect();
+    if (box.width === 0) return;
+    const density = window.devicePixelRatio || 1;
+    canvas.width = Math.round(box.width * density);
+    canvas.height = Math.round(box.height * density);
+    canvas.style.width = `${box.width}px`;
+    canvas.style.height = `${box.height}px`;
+    const ctx = canvas.getContext("2d");
+    ctx.scale(density, density);
+    this.paint.draw(ctx, box.width, box.height, this.chosen);
+  }
+  select(i) {
+    this.chosen = i;
+    this.update();
+  }
+  destroy() {
+    this.watch.disconnect();
+    this.canvas.removeEventListener("mousemove", this.move);
+  }
+}
+
+const redrawAll = () => cards.forEach((card) => card.redraw());
+
+/** Light or dark: as the system, until the button says otherwise. */
+function startTheme() {
+  const system = window.matchMedia("(prefers-color-scheme: dark)");
+  const button = document.getElementById("theme");
+  let chosen = null;
+  try {
+    chosen = window.localStorage.getItem("quadrille-theme");
+  } catch { /* a page from a file may keep nothing */ }
+  const isDark = () => (chosen ? chosen === "dark" : system.matches);
+  const apply = (theme) => {
+    document.documentElement.dataset.theme = theme ?? (isDark() ? "dark" : "light");
+    button.textContent = isDark() ? "☀ Light" : "☾ Dark";
+    button.setAttribute("aria-label", isDark() ? "Switch to light colours" : "Switch to dark colours");
+    redrawAll();
+  };
+  button.addEventListener("click", () => {
+    chosen = isDark() ? "light" : "dark";
+    try {
+      window.localStorage.setItem("quadrille-theme", chosen);
+    } catch { /* the same */ }
+    apply();
+  });
+  system.addEventListener("change", () => apply());
+  // Paper is white, and takes every chart.
+  window.addEventListener("beforeprint", () => {
+    apply("light");
+    cards.forEach((card) => card.draw());
+  });
+  window.addEventListener("afterprint", () => apply());
+  apply();
+}

@@ -1,0 +1,882 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+// What the page shows of the data: one function for each section.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const results = data.results;
+const isMany = results.length > 1;
+/** Short names of results, which all charts and tables use. */
+const names = results.map((result, i) => (isMany ? `${String.fromCharCode(65 + (i % 26))}${i < 26 ? "" : Math.floor(i / 26)}` : ""));
+const hasSpeed = (c) => c.median_s !== null;
+/** Every measurement, with its result. */
+const all = results.flatMap((result, r) => result.cases.map((c) => ({c, r, result})));
+const timed = all.filter(({c}) => hasSpeed(c));
+
+/** What a measurement is called where its case is known. */
+function seriesOf(c, transports) {
+  const transport = c.transport && c.transport !== "none" && transports.size > 1 ? ` · ${c.transport}` : "";
+  return c.variant + transport;
+}
+const settingsText = (settings) => Object.entries(settings).map(([key, value]) => `${key} = ${value}`).join(", ");
+const inResult = (r) => (isMany ? `${names[r]}: ` : "");
+const describe = ({c, r}) => `${inResult(r)}${c.case} · ${c.variant}${
+  c.transport && c.transport !== "none" ? ` · ${c.transport}` : ""} · ${sizeText(c.size)}`;
+
+/** Measurements that differ in size, variant, transport and result alone. */
+const groups = (() => {
+  const found = new Map();
+  for (const item of timed) {
+    const {c} = item;
+    const key = JSON.stringify([c.workload, c.type, c.settings]);
+    if (!found.has(key)) found.set(key, {workload: c.workload, type: c.type, settings: c.settings, items: []});
+    found.get(key).items.push(item);
+  }
+  for (const group of found.values()) {
+    const transports = new Set(group.items.map(({c}) => c.transport).filter((t) => t && t !== "none"));
+    for (const item of group.items) item.series = seriesOf(item.c, transports);
+    group.series = [...new Set(group.items.map((item) => item.series))];
+    group.title = `${group.workload} ${group.type}`;
+    group.note = settingsText(group.settings);
+    const sizes = new Map(group.items.map(({c}) => [JSON.stringify(c.size), c.size]));
+    group.sizes = [...sizes.values()].sort((a, b) => volume(a) - volume(b));
+    group.hasRate = group.items.some(({c}) => c.rate !== null);
+    group.unit = group.items.find(({c}) => c.unit)?.c.unit ?? "";
+  }
+  return [...found.values()];
+})();
+function volume(size) {
+  return size.reduce((product, n) => product * n, 1);
+}
+const sameSize = (a, b) => a.length === b.length && a.every((n, i) => n === b[i]);
+const ofSize = (group, size) => group.items.filter(({c}) => sameSize(c.size, size));
+const findItem = (items, series, r) => items.find((item) => item.series === series && item.r === r);
+/** The rate, or where there is no work to divide the time. */
+const valueOf = (group, c) => (group.hasRate ? c.rate : c.median_s);
+const valueText = (group, x) => (group.hasRate ? rate(x, group.unit) : seconds(x));
+
+const main = document.getElementById("main");
+function section(id, title, about, ...children) {
+  if (children.flat().length === 0) return;
+  main.append(el("section", {id, "aria-labelledby": `${id}-title`}, el("h2", {id: `${id}-title`}, title),
+    about ? el("p", {}, about) : null, children));
+  document.getElementById("nav").append(el("a", {href: `#${id}`}, title));
+}
+const grid = (cards) => (cards.length ? [el("div", {class: "grid"}, cards.map((card) => card.node ?? card))] : []);
+
+// Summary
+
+function tiles(result) {
+  const {counts} = result;
+  const suspect = result.cases.filter((c) => c.suspect.length > 0).length;
+  const tile = (n, text, mark) => (n > 0 || text === "passed" ? el("li", {}, el("b", {class: n > 0 ? mark : null}, String(n)), text) : null);
+  const others = counts.of - counts.passed - counts.failed - counts.skipped - counts.unsupported;
+  return el("ul", {class: "tiles"}, tile(counts.passed, "passed", "PASS"), tile(counts.failed, "failed", "FAIL"),
+    tile(others, "ended early", "ERROR"), tile(suspect, "suspect", "SUSPECT"), tile(counts.skipped, "skipped", "SKIP"),
+    tile(counts.unsupported, "unsupported here", "UNSUPPORTED"));
+}
+
+function machine(run) {
+  const nodes = new Set(run.ranks.map((rank) => rank.node));
+  const models = new Map();
+  for (const rank of run.ranks) models.set(rank.device, (models.get(rank.device) ?? 0) + 1);
+  const devices = [...models].map(([model, n]) => `${n} × ${model}`).join(", ");
+  return `${plural(run.ranks.length, "rank")} on ${plural(nodes.size, "node")}, ${devices}`;
+}
+
+function resultCard(result, r) {
+  const {run} = result;
+  const modelled = result.cases.some((c) => c.modelled_link);
+  return el("article", {class: isMany ? "card" : "card wide", "data-result": result.passed ? "PASS" : "FAIL"},
+    el("h3", {}, verdict(result.passed ? "PASS" : "FAIL"), ` ${isMany ? `${names[r]} · ` : ""}${run.run_id}`),
+    el("p", {class: "note"}, `${machine(run)} · started ${run.started ?? "-"} · version ${run.build.version ?? "-"}, commit ${run.build.commit ?? "-"}`),
+    tiles(result),
+    run.status === "running" ? el("p", {class: "note"}, "This run has not ended, or was killed: what it had finished is shown.") : null,
+    run.status === "interrupted" ? el("p", {class: "note"}, "This run was interrupted: what it had finished is shown.") : null,
+    modelled ? el("p", {class: "note"}, "Messages went through a modelled slow link (throttle): their times are no property of this machine.") : null);
+}
+
+/** A finding with a list of at most `most` lines. */
+function finding(kind, title, lines, most = 8) {
+  if (lines.length === 0) return null;
+  const rest = lines.length - most;
+  return el("li", {class: kind}, el("b", {}, title),
+    el("ul", {}, lines.slice(0, most).map((line) => el("li", {}, line)), rest > 0 ? el("li", {}, `and ${rest} more: see the table of all measurements`) : null));
+}
+
+/** The own variant with the highest rate of each group and size, and the vendor's. */
+function best(group, size, r) {
+  const items = ofSize(group, size).filter((item) => item.r === r);
+  const better = (a, b) => (group.hasRate ? (b.c.rate ?? 0) - (a.c.rate ?? 0) : a.c.median_s - b.c.median_s);
+  const own = items.filter(({c}) => c.role === "own").sort(better)[0] ??
+    items.filter(({c}) => !["vendor", "peer", "ceiling", "demonstration"].includes(c.role)).sort(better)[0];
+  const vendor = items.filter(({c}) => c.role === "vendor").sort(better)[0];
+  return {own: own ?? items.sort(better)[0], vendor};
+}
+
+function findings() {
+  const wrong = all.filter(({c}) => ["FAIL", "ERROR", "TIMEOUT", "INTERRUPTED"].includes(c.verdict));
+  const suspect = timed.filter(({c}) => c.suspect.length > 0);
+  const slower = [], faster = [];
+  for (const group of groups) {
+    for (const size of group.sizes) {
+      results.forEach((_, r) => {
+        const {own} = best(group, size, r);
+        if (!own || own.c.role === "vendor" || !isNumber(own.c.ratio_to_vendor)) return;
+        const {c} = own;
+        if ((c.ratio_to_vendor_high ?? c.ratio_to_vendor) < 1) slower.push(own);
+        if ((c.ratio_to_vendor_low ?? c.ratio_to_vendor) > 1) faster.push(own);
+      });
+    }
+  }
+  slower.sort((a, b) => a.c.ratio_to_vendor - b.c.ratio_to_vendor);
+  faster.sort((a, b) => b.c.ratio_to_vendor - a.c.ratio_to_vendor);
+  const versus = (item) => `${describe(item)}: ${interval(item.c.ratio_to_vendor, item.c.ratio_to_vendor_low,
+    item.c.ratio_to_vendor_high, ratio)} × the vendor's rate${item.c.limit ? `, ${percent(item.c.percent_of_ceiling)} of the ceiling of ${item.c.limit}` : ""}`;
+  const why = new Map();
+  for (const {c} of all) {
+    if (!["SKIP", "UNSUPPORTED"].includes(c.verdict)) continue;
+    const key = `${c.verdict}: ${c.reason ?? "no reason"}`;
+    why.set(key, [...(why.get(key) ?? []), c]);
+  }
+  const left = [...why].map(([reason, cases]) => `${reason} (${plural(cases.length, "measurement")})`);
+  const uneven = timed.filter(({c}) => c.ranks > 1 && c.imbalance > 1.2).sort((a, b) => b.c.imbalance - a.c.imbalance);
+  return [
+    finding("bad", `${plural(wrong.length, "measurement")} without a right result`,
+      wrong.map((item) => [verdict(item.c.verdict), ` ${describe(item)}: ${[item.c.reason, item.c.first_wrong].filter(Boolean).join("; ") || "no reason was stored"}`])),
+    finding("warn", `Slower than the vendor's library: the best variant of ${plural(slower.length, "case")}`, slower.map(versus), 6),
+    finding("good", `Faster than the vendor's library: the best variant of ${plural(faster.length, "case")}`, faster.map(versus), 6),
+    finding("warn", `Ranks that wait for a slower one in ${plural(uneven.length, "measurement")}`,
+      uneven.map((item) => `${describe(item)}: rank ${item.c.slowest_rank} takes ${ratio(item.c.imbalance)} × the time of the others`), 5),
+    finding("warn", `${plural(suspect.length, "measurement")} not to be trusted`,
+      suspect.map((item) => [verdict("SUSPECT"), ` ${describe(item)}: ${item.c.suspect.join("; ")}`]), 5),
+    finding("", "Not measured", left, 6),
+  ].filter(Boolean);
+}
+
+function meter(share) {
+  if (!isNumber(share)) return "-";
+  const bar = el("i");
+  bar.style.width = `${Math.min(100, Math.max(0, share))}%`;
+  return el("span", {}, el("span", {class: "meter", "aria-hidden": "true"}, bar), percent(share));
+}
+
+function bestTable() {
+  const rows = [];
+  for (const group of groups) {
+    const size = group.sizes.at(-1);
+    results.forEach((_, r) => {
+      const {own, vendor} = best(group, size, r);
+      if (!own) return;
+      const reached = own.c.percent_of_ceiling ?? own.c.percent_of_peak;
+      rows.push([...(isMany ? [names[r]] : []), group.title, group.note || "-", sizeText(size), own.series,
+        seconds(own.c.median_s), own.c.rate === null ? "-" : rate(own.c.rate, own.c.unit),
+        own.c.role === "vendor" ? "is the vendor's" : interval(own.c.ratio_to_vendor, own.c.ratio_to_vendor_low, own.c.ratio_to_vendor_high, ratio),
+        vendor && vendor !== own && vendor.c.rate !== null ? rate(vendor.c.rate, vendor.c.unit) : "-", meter(reached), own.c.limit ?? "-"]);
+    });
+  }
+  return {head: [...(isMany ? [column("result")] : []), column("operation"), column("settings"), column("size"), column("best variant"),
+    ...numbers("median", "rate", "vs vendor", "vendor", "% of ceiling"), column("limit")], rows};
+}
+
+function summary() {
+  const found = findings();
+  const content = bestTable();
+  section("summary", "Summary", null, el("div", {class: "grid"}, results.map(resultCard),
+    el("article", {class: "card wide"}, el("h3", {}, "What stands out"),
+      found.length ? el("ul", {class: "findings"}, found) : el("p", {class: "note"}, "Nothing: every measurement passed.")),
+    content.rows.length ? el("article", {class: "card wide"}, el("h3", {}, "The best of each operation"),
+      el("p", {class: "note"}, "At its largest size the fastest variant of this project; vs vendor: rates of paired repetitions, with the 95 % interval; the ceiling is that of the roofline, or the peak."),
+      table(content, {class: "tall", label: "The best of each operation"})) : null,
+    differences()));
+}
+
+/** What builds, environments and machines of several results say differently. */
+function differences() {
+  if (!isMany) return null;
+  const differing = (facts) => {
+    const keys = [...new Set(facts.flatMap((fact) => Object.keys(fact)))];
+    return keys.filter((key) => new Set(facts.map((fact) => fact[key] ?? "")).size > 1)
+      .map((key) => [key, ...facts.map((fact) => fact[key] ?? "-")]);
+  };
+  const rows = differing(results.map(({run}) => ({machine: machine(run), ...run.build})));
+  const variables = differing(results.map(({run}) => run.environment));
+  const head = [column("fact"), ...names.map((name) => column(name))];
+  return el("article", {class: "card wide"}, el("h3", {}, "What differs between the results"),
+    rows.length ? table({head, rows}, {label: "Differences of builds and machines"}) : el("p", {class: "note"}, "Machine and build are the same."),
+    variables.length ? el("details", {}, el("summary", {}, `${plural(variables.length, "variable")} of the environment`), table({head, rows: variables}, {class: "low", label: "Differences of environments"})) : null);
+}
+
+// Ladders
+
+/** Whether it is what ratios to the vendor's library are ratios to. */
+const isBar = (c) => ["vendor", "peer"].includes(c.role) && c.ratio_to_vendor === 1;
+const roleNames = {own: "this project", reference: "textbook", vendor: "vendor's library", peer: "other library or program",
+  ceiling: "ceiling", demonstration: "demonstration"};
+
+function swatch(name, text) {
+  const square = el("i");
+  square.style.background = color(name);
+  return el("span", {class: "key"}, square, text);
+}
+
+/** Choice of a size, where there are several. */
+function sizeChoice(group, state, redraw) {
+  if (group.sizes.length < 2) return [];
+  return [choice("size", group.sizes.map(sizeText), group.sizes.indexOf(state.size), (i) => {
+    state.size = group.sizes[i];
+    redraw();
+  })];
+}
+
+function ladder(group) {
+  const most = Math.max(...group.sizes.map((size) => new Set(ofSize(group, size).map((item) => item.series)).size));
+  const size = group.sizes.findLast((s) => new Set(ofSize(group, s).map((item) => item.series)).size === most);
+  return new Card({
+    title: group.title, note: [group.note, group.sizes.length === 1 ? `size ${sizeText(size)}` : ""].filter(Boolean).join(" · "),
+    state: {size}, controls: (state, redraw) => sizeChoice(group, state, redraw),
+    make(state) {
+      const items = ofSize(group, state.size);
+      const series = group.series.filter((name) => items.some((item) => item.series === name));
+      const inScope = results.map((_, r) => r).filter((r) => items.some((item) => item.r === r));
+      const ends = (c) => {
+        if (!c) return "";
+        const share = !isBar(c) && isNumber(c.ratio_to_vendor) ? ` (${Math.round(100 * c.ratio_to_vendor)} %)` : "";
+        return `${valueText(group, valueOf(group, c))}${share}`;
+      };
+      const datasets = inScope.map((r, k) => {
+        const cases = series.map((name) => findItem(items, name, r)?.c);
+        return {label: isMany ? `${names[r]} · ${results[r].run.run_id}` : "_measured", data: cases.map((c) => (c ? valueOf(group, c) : null)),
+          ends: cases.map(ends), maxBarThickness: 22, pointStyle: "rect", borderRadius: 2,
+          backgroundColor: isMany ? seriesColor(k) : cases.map((c) => color(c?.role || "own"))};
+      });
+      const published = series.map((name) => items.find((item) => item.series === name && item.c.published)?.c.published);
+      const on = [...new Set(published.filter(Boolean).map((p) => p.device ?? "another device"))].join(", ");
+      if (group.hasRate && published.some(Boolean)) {
+        datasets.push({type: "line", indexAxis: "y", showLine: false, label: `published, ${on}`, pointStyle: "rectRot", pointRadius: 6,
+          data: published.map((p) => p?.rate ?? null), borderColor: color("published"), backgroundColor: "transparent", borderWidth: 2, order: -1});
+      }
+      const vendors = inScope.map((r) => items.find((item) => item.r === r && isBar(item.c))).filter(Boolean).map(({c}) => valueOf(group, c));
+      const longest = Math.max(...datasets.flatMap((d) => (d.ends ?? []).map((text) => text.length)));
+      const fastest = best(group, state.size, inScope[0]).own;
+      const roles = [...new Set(items.map(({c}) => c.role || "own"))];
+      return {
+        height: 44 + series.length * Math.max(26, 6 + 17 * inScope.length) + (isMany || published.some(Boolean) ? 30 : 0),
+        label: `Bars of ${plural(series.length, "variant")}; the fastest of this project is ${fastest?.series}, ${fastest ? valueText(group, valueOf(group, fastest.c)) : ""}.`,
+        said: [
+          ...(isMany ? [] : roles.map((role) => swatch(role, roleNames[role]))),
+          published.some(Boolean) ? `Diamonds: what the sources of the techniques published, for ${on}.` : ""],
+        config: {type: "bar", data: {labels: series, datasets}, options: {
+          indexAxis: "y", layout: {padding: {right: 8 + longest * (isNarrow() ? 5.6 : 6.2)}},
+          scales: {x: axis(group.hasRate ? "" : "median time, shorter is better", {beginAtZero: true, text: (x) => valueText(group, x), ticks: {maxTicksLimit: ({chart}) => (chart.width < 420 ? 3 : 5)}}),
+            y: axis("", {type: "category", grid: {display: false}, ticks: {autoSkip: false, color: color("text")}})},
+          plugins: {marks: {at: vendors.map((value) => ({value, color: color("vendor")}))},
+            tooltip: {callbacks: {label: (point) => `${point.dataset.label.replace(/^_measured$/, "measured")}: ${valueText(group, point.raw)}`}}}}},
+        table: {
+          head: [...(isMany ? [column("result")] : []), column("variant"), column("what"), ...numbers("median", "rate", "95 % interval of the median", "vs vendor", "% of peak", "published"), column("published on"), column("source")],
+          rows: inScope.flatMap((r) => series.map((name) => findItem(items, name, r)).filter(Boolean).map(({c, series: name}) => [
+            ...(isMany ? [names[r]] : []), name, roleNames[c.role] ?? "-", seconds(c.median_s), c.rate === null ? "-" : rate(c.rate, c.unit),
+            isNumber(c.median_low_s) ? `[${seconds(c.median_low_s)}, ${seconds(c.median_high_s)}]` : "-",
+            interval(c.ratio_to_vendor, c.ratio_to_vendor_low, c.ratio_to_vendor_high, ratio), percent(c.percent_of_peak),
+            c.published ? rate(c.published.rate, c.unit) : "-", c.published?.device ?? "-", c.published?.source ?? "-"]))},
+        pointOf: (i) => ({datasetIndex: Math.floor(i / series.length), index: i % series.length}),
+      };
+    },
+  });
+}
+
+// Size sweeps
+
+function sweep(group) {
+  const isCube = group.sizes.every((size) => size.every((n) => n === size[0]));
+  const xOf = (size) => (isCube ? size[0] : volume(size));
+  const withVendor = group.items.some(({c}) => isNumber(c.ratio_to_vendor) && c.role !== "vendor");
+  const kinds = [...(group.hasRate ? [{name: "rate", of: (c) => c.rate, text: (x) => rate(x, group.unit), log: true}] : []),
+    {name: "median time", of: (c) => c.median_s, text: seconds, log: true},
+    ...(withVendor ? [{name: "ratio to the vendor's rate", of: (c) => c.ratio_to_vendor, text: ratio, log: false}] : [])];
+  return new Card({
+    title: group.title, note: group.note, state: {kind: 0},
+    controls: (state, redraw) => [choice("show", kinds.map((kind) => kind.name), state.kind, (i) => {
+      state.kind = i;
+      redraw();
+    })],
+    make(state) {
+      const kind = kinds[state.kind];
+      const lines = results.flatMap((_, r) => group.series.map((series, s) => ({r, s, series, items: group.items
+        .filter((item) => item.r === r && item.series === series && kind.of(item.c) > 0).sort((a, b) => xOf(a.c.size) - xOf(b.c.size))})))
+        .filter((line) => line.items.length > 1);
+      const sizes = [...new Set(lines.flatMap((line) => line.items.map(({c}) => xOf(c.size))))].sort((a, b) => a - b);
+      const extent = isCube ? "size" : "product of all extents";
+      return {
+        height: 360, label: `${plural(lines.length, "line")} over ${plural(sizes.length, "size")} on logarithmic axes.`,
+        config: {type: "line", data: {datasets: lines.map((line, k) => ({
+          label: `${inResult(line.r)}${line.series}`, data: line.items.map(({c}) => ({x: xOf(c.size), y: kind.of(c)})),
+          borderColor: seriesColor(isMany ? line.s : k), backgroundColor: seriesColor(isMany ? line.s : k), borderWidth: 2, clip: 8,
+          borderDash: isMany ? seriesDash(8 * line.r) : seriesDash(k), pointStyle: seriesPoint(isMany ? line.r : k), pointRadius: 3.5}))},
+        options: {interaction: {mode: "nearest", intersect: false}, scales: {
+          x: axisAt(extent, sizes),
+          y: axis(kind.name, {type: kind.log ? "logarithmic" : "linear", text: kind.text})},
+          plugins: {tooltip: {callbacks: {title: (points) => `${extent}: ${count(points[0].raw.x)}`, label: (p) => `${p.dataset.label}: ${kind.text(p.raw.y)}`}}}}},
+        table: {head: [column("series"), column("size"), ...numbers("rate", "median", "vs vendor")],
+          rows: lines.flatMap((line) => line.items.map(({c}) => [`${inResult(line.r)}${line.series}`, sizeText(c.size), c.rate === null ? "-" : rate(c.rate, c.unit), seconds(c.median_s), ratio(c.ratio_to_vendor)]))},
+        pointOf(i) {
+          let k = 0;
+          while (i >= lines[k].items.length) i -= lines[k++].items.length;
+          return {datasetIndex: k, index: i};
+        },
+      };
+    },
+  });
+}
+
+// Roofline
+
+/** The distinct pairs of peaks that measurements were compared with. */
+function roofs(items) {
+  const found = new Map();
+  for (const {c} of items) {
+    const {compute_peak: compute, memory_peak: memory} = c.roofline;
+    if (compute > 0 || memory > 0) found.set(`${compute}/${memory}`, {compute, memory, type: c.type, peaks: c.roofline});
+  }
+  return [...found.values()];
+}
+
+function roofline(items, title) {
+  const points = items.filter(({c}) => c.roofline.flop > 0 && c.roofline.bytes > 0);
+  const xOf = (c) => c.roofline.flop / c.roofline.bytes;
+  const yOf = (c) => c.roofline.flop / c.median_s;
+  const still = items.filter(({c}) => c.roofline.flop === 0 && c.roofline.bytes > 0);
+  const kinds = [...new Set(points.map(({c}) => `${c.workload} ${c.type}`))];
+  return new Card({
+    title, wide: true,
+    make() {
+      const lines = roofs(points);
+      const xs = points.map(({c}) => xOf(c));
+      const knees = lines.filter((roof) => roof.memory > 0 && roof.compute > 0).map((roof) => roof.compute / roof.memory);
+      const low = 10 ** Math.floor(Math.log10(Math.min(...xs, ...knees) / 1.5)), high = 10 ** Math.ceil(Math.log10(Math.max(...xs, ...knees) * 1.5));
+      const sorted = kinds.flatMap((kind) => points.filter(({c}) => `${c.workload} ${c.type}` === kind));
+      const top = [...sorted, ...still];
+      const anyRoof = lines.some((roof) => roof.memory > 0);
+      return {
+        height: isNarrow() ? 380 : 480,
+        label: `${plural(points.length, "kernel")} by operations for each byte and by rate, under ${plural(lines.length, "roof")}.`,
+        said: [lines.length === 0 ? "No peak is known of this device: run inputs/peak.toml with the cases, or before them in one input."
+          : anyRoof ? "" : "The bandwidth of this device's memory is not known, so that there is no slope: inputs/peak.toml measures it.",
+          still.length ? `Without operations, and so not here but in the table: ${plural(still.length, "measurement")}.` : ""].filter(Boolean).join(" "),
+        config: {type: "scatter", data: {datasets: [
+          ...kinds.map((kind, k) => ({label: kind, pointStyle: seriesPoint(k), pointRadius: 5, pointHoverRadius: 7, backgroundColor: seriesColor(k), borderColor: seriesColor(k), borderWidth: 1.5,
+            data: points.filter(({c}) => `${c.workload} ${c.type}` === kind).map((item) => ({x: xOf(item.c), y: yOf(item.c), item}))})),
+          ...lines.map((roof) => ({type: "line", label: `_roof`, pointRadius: 0, borderColor: color("ceiling"), borderWidth: 1.5, borderDash: roof.peaks.compute_is_measured ? [] : [6, 4],
+            name: `${roof.type}: ${[[roof.compute, "FLOP/s", roof.peaks.compute_is_measured], [roof.memory, "B/s", roof.peaks.memory_is_measured]]
+              .filter(([peak]) => peak > 0).map(([peak, unit, measured]) => `${rate(peak, unit)} ${measured ? "measured" : "nominal"}`).join(", ")}`,
+            data: (roof.memory > 0 && roof.compute > 0 ? [low, roof.compute / roof.memory, high] : [low, high])
+              .map((x) => ({x, y: Math.min(roof.memory > 0 ? roof.memory * x : Infinity, roof.compute > 0 ? roof.compute : Infinity)}))}))]},
+        plugins: [{id: "roofNames", afterDatasetsDraw(chart) {
+          const {ctx, chartArea} = chart;
+          ctx.save();
+          ctx.font = chartFont();
+          ctx.fillStyle = color("faint");
+          ctx.textAlign = "right";
+          // From the top down, none over another.
+          let last = -Infinity;
+          chart.data.datasets.map((dataset, k) => ({name: dataset.name, at: chart.getDatasetMeta(k).data.at(-1)?.y})).filter((roof) => roof.name)
+            .sort((a, b) => a.at - b.at).forEach((roof) => {
+              last = Math.max(last + 13, roof.at - 6);
+              outlined(ctx, roof.name, chartArea.right - 4, last);
+            });
+          ctx.restore();
+        }}],
+        options: {scales: {x: axis("FLOP for each byte of compulsory traffic", {type: "logarithmic", min: low, max: high}),
+          y: axis("FLOP/s", {type: "logarithmic", text: (x) => rate(x, "FLOP/s"), max: 3 * Math.max(...points.map(({c}) => yOf(c)), ...lines.map((roof) => roof.compute))})},
+          plugins: {tooltip: {filter: (p) => Boolean(p.raw.item), callbacks: {label: ({raw}) => raw.item
+            ? `${describe(raw.item)}: ${rate(raw.y, "FLOP/s")}${isNumber(raw.item.c.percent_of_ceiling) ? `, ${percent(raw.item.c.percent_of_ceiling)} of the ceiling` : ""}` : ""}}}}},
+        table: {head: [column("measurement"), ...numbers("FLOP/B", "rate", "ceiling", "% reached"), column("limit"), column("peak")],
+          rows: top.map((item) => [describe(item), digits(item.c.intensity), rate(item.c.rate, item.c.unit), item.c.ceiling ? rate(item.c.ceiling, item.c.unit) : "-",
+            meter(item.c.percent_of_ceiling), item.c.limit ?? "-", item.c.ceiling === null ? "-" : item.c.ceiling_is_measured ? "measured" : "nominal"])},
+        pointOf(i) {
+          if (i >= sorted.length) return null;
+          let k = 0;
+          const n = (kind) => points.filter(({c}) => `${c.workload} ${c.type}` === kinds[kind]).length;
+          while (i >= n(k)) i -= n(k++);
+          return {datasetIndex: k, index: i};
+        },
+      };
+    },
+  });
+}
+
+// Overlap
+
+function overlap(group) {
+  const sizes = group.sizes.filter((size) => ofSize(group, size).some(({c}) => c.legs));
+  return new Card({
+    title: group.title, note: group.note, state: {size: sizes.at(-1)},
+    controls: (state, redraw) => sizeChoice({sizes}, state, redraw),
+    make(state) {
+      const items = ofSize(group, state.size).filter(({c}) => c.legs);
+      const named = items.map((item) => ({item, name: `${inResult(item.r)}${item.series}`}));
+      const bars = named.flatMap(({item, name}) => {
+        const l = item.c.legs;
+        const shown = isNumber(l.hidden) ? `, ${Math.round(100 * l.hidden)} % hidden` : "";
+        return [
+          {name},
+          {name: "each alone", compute: l.compute_s, communicate: l.communicate_s, end: seconds(l.compute_s + l.communicate_s)},
+          {name: "serial", serial: l.serial_s, end: seconds(l.serial_s)},
+          {name: "overlapped", compute: Math.min(l.compute_s, l.overlapped_s), exposed: Math.max(0, l.overlapped_s - l.compute_s), end: `${seconds(l.overlapped_s)}${shown}`},
+        ];
+      });
+      const stack = (label, key, fill, border) => ({label, data: bars.map((bar) => bar[key] ?? null), backgroundColor: fill, borderColor: border, borderWidth: border ? 1.5 : 0,
+        maxBarThickness: 20, stack: "legs", pointStyle: "rect"});
+      return {
+        height: 90 + bars.length * 25,
+        label: items.map((item) => `${item.series}: ${isNumber(item.c.legs.hidden) ? `${percent(100 * item.c.legs.hidden)} of the shorter part hidden` : "nothing to hide"}`).join("; ") + ".",
+        config: {type: "bar", data: {labels: bars.map((bar) => bar.name), datasets: [
+          stack("compute", "compute", color("own")), stack("communicate", "communicate", color("vendor")),
+          stack("one after the other, measured", "serial", color("reference")), stack("not hidden", "exposed", hatched("vendor"), color("vendor"))]},
+        plugins: [{id: "stackEnds", afterDatasetsDraw(chart) {
+          const {ctx, scales} = chart;
+          ctx.save();
+          ctx.font = chartFont();
+          ctx.fillStyle = color("text");
+          ctx.textBaseline = "middle";
+          bars.forEach((bar, i) => {
+            const end = (bar.compute ?? 0) + (bar.communicate ?? 0) + (bar.serial ?? 0) + (bar.exposed ?? 0);
+            if (bar.end) outlined(ctx, bar.end, scales.x.getPixelForValue(end) + 5, scales.y.getPixelForValue(i));
+          });
+          ctx.restore();
+        }}],
+        options: {indexAxis: "y", layout: {padding: {right: isNarrow() ? 110 : 130}}, scales: {
+          x: axis("", {stacked: true, beginAtZero: true, text: seconds, ticks: {maxTicksLimit: isNarrow() ? 4 : 7}}),
+          y: axis("", {type: "category", stacked: true, grid: {display: false}, ticks: {autoSkip: false, color: color("text")}})},
+          plugins: {tooltip: {callbacks: {label: (p) => `${p.dataset.label}: ${seconds(p.raw)}`}}}}},
+        table: {head: [column("variant"), ...numbers("compute", "communicate", "serial", "overlapped", "hidden", "overlapped / longer part", "overlapped / compute", "overlapped / communicate")],
+          rows: named.map(({item, name}) => {
+            const l = item.c.legs;
+            return [name, seconds(l.compute_s), seconds(l.communicate_s), seconds(l.serial_s), seconds(l.overlapped_s), interval(l.hidden, l.hidden_low, l.hidden_high, ratio),
+              ratio(l.overlapped_over_max), ratio(l.slowdown_compute), ratio(l.slowdown_communicate)];
+          })},
+        pointOf: (i) => ({datasetIndex: 0, index: 4 * i + 1}),
+      };
+    },
+  });
+}
+
+// Links between ranks
+
+const heat = [[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]];
+function heatColor(t) {
+  const at = Math.min(1, Math.max(0, t)) * (heat.length - 1);
+  const i = Math.min(heat.length - 2, Math.floor(at));
+  const [r, g, b] = heat[i].map((from, k) => Math.round(from + (heat[i + 1][k] - from) * (at - i)));
+  return {fill: `rgb(${r},${g},${b})`, ink: 0.3 * r + 0.59 * g + 0.11 * b > 140 ? "#000" : "#fff"};
+}
+
+function pairMap(items) {
+  const kinds = [{name: "rate", key: "rate", text: (x) => rate(x, "B/s"), short: (x) => digits(x / 1e9), unit: "GB/s", isGood: true},
+    {name: "latency", key: "latency", text: seconds, short: (x) => digits(x * 1e6), unit: "µs", isGood: false}];
+  return new Card({
+    title: "Pairs of ranks", wide: true, state: {item: 0, kind: 0, byLink: 0},
+    controls: (state, redraw) => [choice("measurement", items.map((item) => [describe(item), settingsText(item.c.settings)].filter(Boolean).join(" · ")), 0, (i) => {
+      state.item = i;
+      redraw();
+    }), choice("colours", ["of all pairs", "of pairs with the same link"], 0, (i) => {
+      state.byLink = i;
+      redraw();
+    }), choice("show", kinds.map((kind) => kind.name), 0, (i) => {
+      state.kind = i;
+      redraw();
+    })],
+    make(state) {
+      const {c} = items[state.item];
+      const kind = kinds[state.kind];
+      const p = c.pairs;
+      const values = p[kind.key];
+      const known = values.filter(isNumber);
+      const low = Math.min(...known), high = Math.max(...known);
+      const ranges = p.links.map((_, link) => {
+        const mine = values.filter((value, i) => isNumber(value) && (!state.byLink || p.link[i] === link));
+        return [Math.min(...mine), Math.max(...mine)];
+      });
+      /** From 0 for the least to 1, by ratios: links differ by orders of magnitude. */
+      const place = (i) => {
+        const [least, most] = ranges[p.link[i]];
+        return most > least ? Math.log(values[i] / least) / Math.log(most / least) : 1;
+      };
+      const n = c.ranks;
+      const worst = values.indexOf(kind.isGood ? low : high);
+      const cell = (w, h) => {
+        const left = 46, top = 40, size = Math.max(2, Math.min((w - left - 8) / n, (h - top - 40) / n));
+        return {left, top, size};
+      };
+      const at = new Map(values.map((value, i) => [`${p.from[i]},${p.to[i]}`, i]));
+      const draw = (ctx, w, h, chosen) => {
+        const {left, top, size} = cell(w, h);
+        ctx.clearRect(0, 0, w, h);
+        ctx.font = "12px system-ui, sans-serif";
+        ctx.textAlign = "center";
+        ctx.textBaseline = "middle";
+        ctx.fillStyle = color("faint");
+        ctx.fillText("to rank", left + (size * n) / 2, 10);
+        ctx.save();
+        ctx.translate(9, top + (size * n) / 2);
+        ctx.rotate(-Math.PI / 2);
+        ctx.fillText("from rank", 0, 0);
+        ctx.restore();
+        const step = Math.max(1, Math.ceil(22 / size));
+        for (let i = 0; i < n; i += step) {
+          ctx.fillText(String(i), left + (i + 0.5) * size, top - 11);
+          ctx.fillText(String(i), left - 14, top + (i + 0.5) * size);
+        }
+        values.forEach((value, i) => {
+          const x = left + p.to[i] * size, y = top + p.from[i] * size;
+          const t = place(i);
+          const {fill, ink} = heatColor(kind.isGood ? t : 1 - t);
+          ctx.fillStyle = isNumber(value) ? fill : color("soft");
+          ctx.fillRect(x, y, size - (size > 6 ? 1 : 0), size - (size > 6 ? 1 : 0));
+          if (size > 34 && isNumber(value)) {
+            ctx.fillStyle = ink;
+            ctx.fillText(kind.short(value), x + size / 2, y + size / 2);
+          }
+        });
+        for (const [i, line] of [[worst, color("bad")], [chosen, color("text")]]) {
+          if (i === undefined || i < 0) continue;
+          ctx.strokeStyle = line;
+          ctx.lineWidth = 3;
+          ctx.strokeRect(left + p.to[i] * size + 1, top + p.from[i] * size + 1, size - 3, size - 3);
+        }
+        // The key: from the slowest to the fastest.
+        const y = top + size * n + 14, width = Math.min(260, w - left - 8);
+        for (let x = 0; x < width; ++x) {
+          ctx.fillStyle = heatColor(x / width).fill;
+          ctx.fillRect(left + x, y, 1, 10);
+        }
+        ctx.fillStyle = color("faint");
+        ctx.textAlign = "left";
+        ctx.fillText(state.byLink ? "slowest" : kind.text(kind.isGood ? low : high), left, y + 20);
+        ctx.textAlign = "right";
+        ctx.fillText(state.byLink ? "fastest of its link" : kind.text(kind.isGood ? high : low), left + width, y + 20);
+      };
+      const tip = (x, y) => {
+        const {left, top, size} = cell(this.canvas.clientWidth, this.canvas.clientHeight);
+        const i = at.get(`${Math.floor((y - top) / size)},${Math.floor((x - left) / size)}`);
+        return i === undefined ? null : `${p.from[i]} to ${p.to[i]}: ${kind.text(values[i])}, ${p.links[p.link[i]]}`;
+      };
+      return {
+        height: Math.min(n * 72, isNarrow() ? 330 : 560) + 90,
+        label: `Matrix of ${n} by ${n} ranks in ${kind.unit}; the slowest is from ${p.from[worst]} to ${p.to[worst]}, ${kind.text(values[worst])}.`,
+        said: `${kind.isGood ? `Messages of ${bytes(p.bytes)}` : "Messages of 8 bytes"}, ${kind.unit}, from a row's rank to a column's. Slowest, framed: ${p.from[worst]} to ${p.to[worst]}, ${kind.text(values[worst])} by ${p.links[p.link[worst]]}; fastest: ${kind.text(kind.isGood ? high : low)}.`,
+        config: {}, paint: {draw, tip},
+        table: {head: [...numbers("from", "to"), column("link"), ...numbers("latency", "rate")],
+          rows: values.map((_, i) => [String(p.from[i]), String(p.to[i]), p.links[p.link[i]], seconds(p.latency[i]), rate(p.rate[i], "B/s")])},
+      };
+    },
+  });
+}
+
+// Samples
+
+function samplesCard(items) {
+  const start = items.reduce((worst, item, i) => ((item.c.imbalance ?? 0) > (items[worst].c.imbalance ?? 0) ? i : worst), 0);
+  const nodeOf = (item, rank) => {
+    const place = item.result.run.ranks[rank];
+    return place ? `rank ${rank} on ${place.node}${place.device === "host" ? "" : `, ${place.device}`}` : `rank ${rank}`;
+  };
+  return new Card({
+    title: "Samples", wide: true, state: {item: start, by: items[start].c.ranks > 1 ? 0 : 1},
+    controls: (state, redraw) => [choice("measurement", items.map(describe), start, (i) => {
+      state.item = i;
+      redraw();
+    }), choice("by", ["rank", "repetition"], state.by, (i) => {
+      state.by = i;
+      redraw();
+    })],
+    make(state) {
+      const item = items[state.item];
+      const {c} = item;
+      const rows = c.sampled.rows;
+      const kept = rows.map((_, k) => Math.floor((k * c.sampled.of) / rows.length));
+      const spread = rows.length > 1 ? 0.5 / rows.length : 0;
+      const times = c.rank_times;
+      const byRank = state.by === 0;
+      const isSlow = (rank) => c.ranks > 1 && rank === c.slowest_rank;
+      const datasets = [];
+      if (byRank && times) {
+        datasets.push({type: "bar", label: "least to largest", pointStyle: "rect", data: times.min.map((low, rank) => ({x: rank, y: [low, times.max[rank]]})), barThickness: Math.max(2, Math.min(22, 500 / c.ranks)),
+          backgroundColor: times.min.map((_, rank) => (isSlow(rank) ? color("bad") : color("own")) + "40"), order: 3});
+        datasets.push({type: "scatter", label: "median", pointStyle: "line", pointRadius: Math.max(3, Math.min(12, 260 / c.ranks)), borderWidth: 2.5, data: times.median.map((y, x) => ({x, y})),
+          borderColor: times.median.map((_, rank) => (isSlow(rank) ? color("bad") : color("own"))), order: 1});
+      }
+      const dots = rows.flatMap((row, k) => row.map((y, rank) => (byRank ? {x: rank + (k - (rows.length - 1) / 2) * spread, y, rank} : {x: kept[k], y, rank})));
+      datasets.push({type: "scatter", label: rows.length < c.sampled.of ? `${rows.length} of ${c.sampled.of} repetitions` : "repetitions", data: dots, pointRadius: 2, order: 2,
+        backgroundColor: dots.map((dot) => (isSlow(dot.rank) ? color("bad") : color("own")))});
+      const what = c.ranks > 1 && c.slowest_rank !== null ? `Slowest most often: ${nodeOf(item, c.slowest_rank)}; ${c.imbalance < 1.02 ? "all take the same time within 2 %" : `the slowest takes ${ratio(c.imbalance)} × the median time of the others`}.` : "";
+      return {
+        height: 340, label: `Times of ${plural(c.ranks, "rank")}, ${plural(c.sampled.of, "repetition")}, median ${seconds(c.median_s)}. ${what}`,
+        said: [what, rows.length < c.sampled.of ? `Points: ${rows.length} of ${c.sampled.of} repetitions; medians and ranges are of all.` : "",
+          c.batch > 1 ? `Each sample is the mean of ${c.batch} executions.` : ""].filter(Boolean).join(" "),
+        config: {type: "scatter", data: {datasets}, options: {
+          scales: {x: axis(byRank ? "rank" : "repetition", {type: "linear", offset: false, min: byRank ? -0.6 : -0.5, max: (byRank ? c.ranks - 0.4 : c.sampled.of - 0.5), ticks: {stepSize: 1, precision: 0, autoSkip: true, callback: (x) => (Number.isInteger(x) ? x : null)}, grid: {display: false}}),
+            y: axis("time of a repetition", {type: "linear", text: seconds, beginAtZero: false, grace: "5%"})},
+          plugins: {tooltip: {callbacks: {label: ({raw}) => (Array.isArray(raw.y) ? `rank ${raw.x}: ${raw.y.map(seconds).join(" to ")}` : `rank ${raw.rank ?? raw.x}: ${seconds(raw.y)}`)}}}}},
+        table: times ? {head: numbers("rank", "least", "median", "largest"), rows: times.min.map((_, rank) => [`${rank}${isSlow(rank) ? " (slowest)" : ""}`, seconds(times.min[rank]), seconds(times.median[rank]), seconds(times.max[rank])])}
+          : {head: numbers("repetition", "slowest rank's time"), rows: rows.map((row, k) => [String(kept[k]), seconds(Math.max(...row))])},
+        pointOf: (i) => ({datasetIndex: byRank && times ? 1 : 0, index: byRank || c.ranks === 1 ? i : i * c.ranks}),
+      };
+    },
+  });
+}
+
+// Clocks and powers
+
+function telemetry(r, key, title, text) {
+  const items = timed.filter((item) => item.r === r && item.c[key]?.rows.length);
+  if (items.length === 0) return [];
+  const rows = items.flatMap((item) => item.c[key].rows.map((row) => ({row, item})));
+  const ranks = Math.max(...rows.map(({row}) => row.length));
+  const few = ranks <= 8;
+  const median = (row) => [...row].filter(isNumber).sort((a, b) => a - b)[Math.floor(row.length / 2)] ?? null;
+  const lines = few ? Array.from({length: ranks}, (_, rank) => ({name: `rank ${rank}`, of: (row) => row[rank] ?? null}))
+    : [{name: "lowest rank", of: (row) => Math.min(...row.filter(isNumber))}, {name: "median", of: median}, {name: "highest rank", of: (row) => Math.max(...row.filter(isNumber))}];
+  return [new Card({
+    title: `${title}${isMany ? ` · ${names[r]}` : ""}`, wide: true,
+    make: () => ({
+      height: 280, label: `After each sample of ${plural(items.length, "measurement")}, ${plural(rows.length, "sample")}.`,
+      said: "One value after each sample, measurement after measurement in the order of the run.",
+      config: {type: "line", data: {labels: rows.map((_, i) => i), datasets: lines.map((line, k) => ({label: line.name, data: rows.map(({row}) => line.of(row)),
+        borderColor: seriesColor(k), backgroundColor: seriesColor(k), borderWidth: 1.3, pointRadius: rows.length < 60 ? 2 : 0, spanGaps: true}))},
+      options: {interaction: {mode: "index", intersect: false}, scales: {x: axis("sample", {type: "category", ticks: {autoSkip: true, maxTicksLimit: 10}}), y: axis("", {text})},
+        plugins: {tooltip: {callbacks: {title: (points) => describe(rows[points[0].dataIndex].item), label: (p) => `${p.dataset.label}: ${text(p.raw)}`}}}}},
+      table: {head: [column("measurement"), ...numbers("lowest", "median", "highest")], rows: items.map((item) => {
+        const flat = item.c[key].rows.flat().filter(isNumber);
+        return [describe(item), text(Math.min(...flat)), text(median(flat)), text(Math.max(...flat))];
+      })},
+    }),
+  })];
+}
+
+// Scaling
+
+function scalingCards(scaling) {
+  const title = (curve) => `${curve.workload} ${curve.type} · ${curve.variant}${Object.keys(curve.settings).length ? ` · ${settingsText(curve.settings)}` : ""}`;
+  const cards = [];
+  for (const growth of ["strong", "weak"]) {
+    const curves = scaling.curves.filter((curve) => curve.growth === growth);
+    if (curves.length === 0) continue;
+    const ranks = [...new Set(curves.flatMap((curve) => curve.points.map((p) => p.ranks)))].sort((a, b) => a - b);
+    const about = growth === "strong" ? "the same work on more ranks" : "more work on more ranks";
+    const rowsOf = (list) => list.flatMap((curve) => curve.points.map((p) => [title(curve), String(p.ranks), sizeText(p.size), seconds(p.seconds), rate(p.rate, curve.unit), ratio(p.speedup), percent(100 * p.efficiency), isNumber(p.serial) ? p.serial.toFixed(3) : "-", seconds(p.fit)]));
+    const head = [column("measurement"), column("ranks", true), column("size"), ...numbers("median", "rate", "speedup", "efficiency", "serial part", "fit")];
+    const pointOf = (list) => (i) => {
+      let k = 0;
+      while (i >= list[k].points.length) i -= list[k++].points.length;
+      return {datasetIndex: k, index: i};
+    };
+    cards.push(new Card({
+      title: `Efficiency, ${growth} scaling`, note: `${about}: the rate of each rank over that on the fewest ranks`,
+      make: () => ({
+        height: 380, label: `${plural(curves.length, "line")} over ${ranks.join(", ")} ranks.`, table: {head, rows: rowsOf(curves)}, pointOf: pointOf(curves),
+        config: {type: "line", data: {datasets: curves.map((curve, k) => ({label: title(curve), data: curve.points.map((p) => ({x: p.ranks, y: 100 * p.efficiency})), borderColor: seriesColor(k), backgroundColor: seriesColor(k), borderDash: seriesDash(k), pointStyle: seriesPoint(k), pointRadius: 4, borderWidth: 2, clip: 8}))},
+          options: {interaction: {mode: "nearest", intersect: false}, scales: {x: axisAt("ranks", ranks), y: axis("efficiency", {min: 0, suggestedMax: 105, text: (x) => `${x} %`})}, plugins: {tooltip: {callbacks: {title: (p) => plural(p[0].raw.x, "rank"), label: (p) => `${p.dataset.label}: ${percent(p.raw.y)}`}}}}},
+      }),
+    }));
+    cards.push(new Card({
+      title: `Time and fit, ${growth} scaling`, state: {curve: 0}, controls: (state, redraw) => [choice("measurement", curves.map(title), 0, (i) => {
+        state.curve = i;
+        redraw();
+      })],
+      make(state) {
+        const curve = curves[state.curve];
+        const {fit, points} = curve;
+        const isStrong = growth === "strong";
+        // What a rank would do at the rate of the fewest, and the fit; strong scaling beyond the last.
+        const ideal = points.map((p) => ({x: p.ranks, y: p.seconds * p.efficiency}));
+        const fitted = fit ? [...points.map((p) => ({x: p.ranks, y: p.fit})), ...(isStrong ? [{x: fit.next_ranks, y: fit.next_s}] : [])] : [];
+        const more = fitted.map((p) => p.x);
+        return {
+          height: 340, label: `Median times on ${points.map((p) => p.ranks).join(", ")} ranks.`,
+          said: !fit ? "A fit takes results of at least three numbers of ranks."
+            : `${isStrong ? `Amdahl's law: ${percent((100 * fit.constant) / fit.first_s)} of the time on ${points[0].ranks} is serial; ${fit.next_ranks} ranks: ${seconds(fit.next_s)} predicted`
+              : `Each doubling of ranks adds ${percent((100 * fit.slope) / fit.first_s)} of the time on ${points[0].ranks}; ${fit.next_ranks} ranks: efficiency ${percent((100 * fit.first_s) / fit.next_s)} predicted`}. Off by ${percent(100 * fit.worst)} at most.`,
+          table: {head, rows: rowsOf([curve])}, pointOf: pointOf([curve]),
+          config: {type: "line", data: {datasets: [
+            {label: "measured", data: points.map((p) => ({x: p.ranks, y: p.seconds})), borderColor: color("own"), backgroundColor: color("own"), showLine: false, pointRadius: 5, clip: 8},
+            {label: "ideal", pointStyle: "line", data: ideal, borderColor: color("reference"), borderDash: [3, 3], pointRadius: 0, borderWidth: 1.5},
+            ...(fit ? [{label: isStrong ? "fit, and predicted" : "fit", data: fitted, borderColor: color("vendor"), pointRadius: 3, pointStyle: "rectRot", borderWidth: 1.5, clip: 8}] : [])]},
+            options: {scales: {x: axisAt("ranks", [...ranks, ...more]), y: axis("median time", {type: "logarithmic", text: seconds})}, plugins: {tooltip: {callbacks: {title: (p) => plural(p[0].raw.x, "rank"), label: (p) => `${p.dataset.label}: ${seconds(p.raw.y)}`}}}}},
+        };
+      },
+    }));
+  }
+  if (scaling.exchanges.length) {
+    cards.push(el("article", {class: "card wide"}, el("h3", {}, "Exchanges: latency and bandwidth"),
+      el("p", {class: "note"}, "time = latency + bytes / bandwidth, fitted over the sizes of each; off by: the largest deviation of a size"),
+      table({head: [column("exchange"), ...numbers("ranks", "sizes", "latency", "bandwidth", "off by")], rows: scaling.exchanges.map((e) => [
+        `${e.workload} ${e.type} · ${e.variant} · ${e.transport}${Object.keys(e.settings).length ? ` · ${settingsText(e.settings)}` : ""}`, String(e.ranks), String(e.bytes.length), seconds(e.latency_s), e.bandwidth ? rate(e.bandwidth, "B/s") : "-", percent(100 * e.worst)])}, {label: "Fits of exchanges"})));
+  }
+  if (scaling.notes.length) cards.push(el("article", {class: "card wide"}, el("h3", {}, "Notes"), el("ul", {}, scaling.notes.map((note) => el("li", {}, note)))));
+  return cards;
+}
+
+// Where, with what, and how again
+
+function facts(object) {
+  const entries = Object.entries(object).filter(([, value]) => value !== "");
+  return entries.length ? el("dl", {class: "facts"}, entries.flatMap(([key, value]) => [el("dt", {}, key), el("dd", {}, String(value))])) : el("p", {class: "note"}, "none");
+}
+
+function placement(result, r) {
+  const rows = result.run.ranks.map((p) => [String(p.rank), p.node, String(p.local_rank), p.device ?? "-", p.uuid ?? "-", p.pci ?? "-", p.numa === null ? "-" : String(p.numa), String(p.threads), p.memory > 0 ? bytes(p.memory) : "-", p.cpu_mask ?? "-"]);
+  const used = (i) => rows.some((row) => row[i] !== "-");
+  const head = [column("rank", true), column("node"), column("local", true), column("device"), column("uuid"), column("pci"), ...numbers("numa", "threads", "free memory"), column("cpus")];
+  const kept = head.map((_, i) => i).filter(used);
+  return el("article", {class: "card wide"}, el("h3", {}, `${inResult(r)}${machine(result.run)}`),
+    table({head: kept.map((i) => head[i]), rows: rows.map((row) => kept.map((i) => row[i]))}, {class: "low", label: "Placement of ranks"}));
+}
+
+function environment(result, r) {
+  const {run} = result;
+  const n = Object.keys(run.environment).length;
+  const variables = facts(run.environment);
+  return [
+    el("article", {class: "card"}, el("h3", {}, `${inResult(r)}${run.run_id}`), facts(run.build)),
+    el("article", {class: "card"}, el("h3", {}, `${inResult(r)}Variables`),
+      n > 12 ? el("details", {}, el("summary", {}, `${n} variables of the environment`), variables) : variables,
+      run.events.length ? [el("h3", {}, "Events"), el("ul", {}, run.events.map((event) => el("li", {}, event)))] : null)];
+}
+
+function reproduce(result, r) {
+  const {run} = result;
+  const n = run.ranks.length;
+  const command = `mpirun -n ${n} --bind-to none quadrille run config.toml`;
+  const copy = el("button", {type: "button", onclick: async () => {
+    try {
+      await navigator.clipboard.writeText(run.config);
+      copy.textContent = "Copied";
+    } catch {
+      copy.textContent = "Select and copy the text";
+    }
+  }}, "Copy the configuration");
+  return el("article", {class: isMany ? "card" : "card wide"}, el("h3", {}, `${inResult(r)}${run.run_id}`),
+    el("ol", {}, el("li", {}, "Build commit ", el("code", {}, run.build.commit ?? "-"), run.build.flags ? [" with ", el("code", {}, run.build.flags)] : null, "."),
+      el("li", {}, "Save the configuration below as ", el("code", {}, "config.toml"), "; the run's folder has it too."),
+      el("li", {}, `On a machine with ${machine(run)}: `, el("code", {}, n > 1 ? command : "quadrille run config.toml"))),
+    el("div", {class: "controls"}, copy),
+    el("details", {}, el("summary", {}, "Configuration"), el("pre", {tabindex: 0}, run.config)));
+}
+
+// Everything
+
+function everything() {
+  const shown = [
+    ...(isMany ? [{...column("result"), of: ({r}) => names[r]}] : []),
+    {...column("verdict"), of: ({c}) => c.verdict, cell: ({c}) => el("span", {}, verdict(c.verdict), c.suspect.length ? [" ", verdict("SUSPECT")] : null)},
+    {...column("case"), of: ({c}) => c.case}, {...column("workload"), of: ({c}) => c.workload}, {...column("type"), of: ({c}) => c.type},
+    {...column("size"), of: ({c}) => volume(c.size), cell: ({c}) => sizeText(c.size)},
+    {...column("variant"), of: ({c}) => c.variant}, {...column("transport"), of: ({c}) => c.transport ?? ""}, {...column("ranks", true), of: ({c}) => c.ranks},
+    {...column("n", true), of: ({c}) => c.samples, title: "samples: timed repetitions"},
+    {...column("median", true), of: ({c}) => c.median_s, cell: ({c}) => seconds(c.median_s), title: data.metrics.median},
+    {...column("p95", true), of: ({c}) => c.p95_s, cell: ({c}) => seconds(c.p95_s)},
+    {...column("rate", true), of: ({c}) => c.rate, cell: ({c}) => (c.rate === null ? "-" : rate(c.rate, c.unit)), title: data.metrics.rate},
+    {...column("vs vendor", true), of: ({c}) => c.ratio_to_vendor, cell: ({c}) => ratio(c.ratio_to_vendor), title: data.metrics.vendor},
+    {...column("vs copy", true), of: ({c}) => c.ratio_to_copy, cell: ({c}) => ratio(c.ratio_to_copy), title: data.metrics.copy},
+    {...column("% peak", true), of: ({c}) => c.percent_of_peak, cell: ({c}) => percent(c.percent_of_peak), title: data.metrics.peak},
+    {...column("% ceiling", true), of: ({c}) => c.percent_of_ceiling, cell: ({c}) => percent(c.percent_of_ceiling), title: data.metrics.reached},
+    {...column("imbalance", true), of: ({c}) => c.imbalance, cell: ({c}) => ratio(c.imbalance), title: data.metrics.imbalance},
+    {...column("hidden", true), of: ({c}) => c.legs?.hidden, cell: ({c}) => ratio(c.legs?.hidden), title: data.metrics.hidden},
+    {...column("error / bound", true), of: ({c}) => c.error, cell: ({c}) => (isNumber(c.error) ? `${digits(c.error)} / ${digits(c.bound)}` : "-"), title: data.metrics.error},
+    {...column("settings"), long: true, of: ({c}) => settingsText(c.settings)},
+    {...column("why"), long: true, of: ({c}) => [...c.suspect, c.reason, c.first_wrong].filter(Boolean).join("; ")},
+  ].filter((one) => all.some((item) => ![undefined, null, ""].includes(one.of(item))));
+  const kMost = 1000;
+  let sortedBy = null, direction = 1, wanted = "", most = kMost;
+  const body = el("tbody");
+  const heads = shown.map((one) => {
+    const button = el("button", {type: "button", onclick: () => {
+      direction = sortedBy === one ? -direction : 1;
+      sortedBy = one;
+      show();
+    }}, one.text);
+    return el("th", {scope: "col", class: one.number ? "number" : null, title: one.title, "aria-sort": "none"}, button);
+  });
+  const told = el("span", {class: "note", role: "status"});
+  const more = el("button", {type: "button", onclick: () => {
+    most = Infinity;
+    show();
+  }}, "Show all");
+  const texts = new Map(all.map((item) => [item, shown.map((one) => String(one.of(item) ?? "")).join(" ").toLowerCase()]));
+  function show() {
+    let rows = all.filter((item) => wanted.split(/\s+/).every((word) => texts.get(item).includes(word)));
+    if (sortedBy) {
+      const missing = (x) => x === null || x === undefined || x === "";
+      rows = [...rows].sort((a, b) => {
+        const [x, y] = [sortedBy.of(a), sortedBy.of(b)];
+        if (missing(x) || missing(y)) return missing(x) - missing(y);
+        return direction * (typeof x === "number" ? x - y : String(x).localeCompare(String(y), "en", {numeric: true}));
+      });
+    }
+    heads.forEach((head, i) => {
+      const state = shown[i] === sortedBy ? (direction > 0 ? "ascending" : "descending") : "none";
+      head.setAttribute("aria-sort", state);
+      head.firstElementChild.textContent = `${shown[i].text}${{ascending: " ▲", descending: " ▼", none: ""}[state]}`;
+    });
+    const cell = (one, item) => {
+      if (one.cell) return one.cell(item);
+      const value = one.of(item);
+      return value === null || value === undefined || value === "" ? "-" : String(value);
+    };
+    body.replaceChildren(...rows.slice(0, most).map((item) => el("tr", {}, shown.map((one) => el("td", {class: one.number ? "number" : one.long ? "long" : null}, cell(one, item))))));
+    told.textContent = `${Math.min(rows.length, most)} of ${all.length} measurements`;
+    more.hidden = rows.length <= most;
+  }
+  show();
+  return el("article", {class: "card wide"},
+    el("div", {class: "controls"}, el("label", {}, "filter", el("input", {type: "search", placeholder: "gemm f64, SUSPECT, …", oninput: (event) => {
+      wanted = event.target.value.trim().toLowerCase();
+      show();
+    }})), told, more),
+    el("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": "All measurements"}, el("table", {id: "measurements"}, el("thead", {}, el("tr", {}, heads)), body)));
+}
+
+function glossary() {
+  return el("details", {class: "card"}, el("summary", {}, "What the numbers mean"), facts(data.metrics));
+}
+
+function tellThinned() {
+  const cut = timed.filter(({c}) => c.sampled.rows.length < c.sampled.of).length;
+  const noRanks = timed.filter(({c}) => c.ranks > 1 && !c.rank_times).length;
+  const noPairs = timed.filter(({c}) => c.has_pairs && !c.pairs).length;
+  const parts = [
+    cut ? `samples are thinned: ${plural(cut, "measurement")} of ${timed.length} hold some of their repetitions, evenly spaced` : "",
+    noRanks ? `the times of single ranks are left out of ${plural(noRanks, "measurement")} with the least imbalance` : "",
+    noPairs ? `the pairs of ranks are left out of ${plural(noPairs, "measurement")}` : ""].filter(Boolean);
+  document.getElementById("thinned").textContent = parts.length
+    ? `To keep this page small, ${parts.join("; ")}. Every median, interval and rate is of all samples, which the result files keep.` : "";
+}
+
+function build() {
+  document.title = `Quadrille report · ${results.map((result) => result.run.run_id).join(", ")}`;
+  summary();
+  if (data.scaling) section("scaling", "Scaling", null, ...grid(scalingCards(data.scaling)));
+  section("ladders", "Variants", "The variants of each operation at one size, in their reading order. Dashed: the rate of the vendor's library, or of another program where there is none; in brackets a variant's share of it, the median of paired repetitions.",
+    ...grid(groups.filter((group) => group.series.length > 1).map(ladder)));
+  section("sweeps", "Sizes", "Rates and times over sizes, on logarithmic axes.",
+    ...grid(groups.filter((group) => group.series.some((name) => results.some((_, r) =>
+      new Set(group.items.filter((item) => item.series === name && item.r === r).map(({c}) => volume(c.size))).size > 1))).map(sweep)));
+  section("roofline", "Roofline", "What each kernel reaches of what peak and bandwidth of its devices allow.",
+    ...grid(results.map((_, r) => timed.filter((item) => item.r === r && item.c.roofline.bytes > 0)).filter((items) => items.some(({c}) => c.roofline.flop > 0))
+      .map((items) => roofline(items, `${inResult(items[0].r)}all kernels`))));
+  section("overlap", "Overlap", "Is communication hidden behind computation? Four legs, measured in turn. Hatched: the time of the overlapped leg beyond computation alone, which is communication that does not hide, and what each part slows the other. Hidden: (compute + communicate − overlapped) / the shorter of the two.",
+    ...grid(groups.filter((group) => group.items.some(({c}) => c.legs)).map(overlap)));
+  const withPairs = timed.filter(({c}) => c.pairs);
+  section("pairs", "Links", "What each rank reaches to each other one.", ...grid(withPairs.length ? [pairMap(withPairs)] : []));
+  const sampled = timed.filter(({c}) => c.sampled.rows.length);
+  section("samples", "Samples", "The time of each rank in each repetition; a repetition takes as long as its slowest rank.", ...grid(sampled.length ? [samplesCard(sampled)] : []));
+  section("telemetry", "Clocks and power", null, ...grid(results.flatMap((_, r) => [...telemetry(r, "clock_hz", "Clock", (x) => rate(x, "Hz")), ...telemetry(r, "power_w", "Power", (x) => rate(x, "W"))])));
+  section("placement", "Placement", null, ...grid(results.map(placement)));
+  section("environment", "Environment", null, ...grid(results.flatMap(environment)));
+  section("reproduce", "How to reproduce", null, ...grid(results.map(reproduce)));
+  section("all", "All measurements", "Sorted by a click on a column's head.", everything(), glossary());
+  tellThinned();
+  startTheme();
+  document.documentElement.dataset.ready = "yes";
+}
+build();

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "measure/record.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+/// Times of distributed work on more ranks than were measured, by a model of latency and bandwidth.
+///
+/// A repetition computes for t_c and communicates for t_x; of the shorter one a share h is hidden:
+///
+///   t = t_c + t_x - h min(t_c, t_x)
+///   t_x = messages latency + max(bytes within the node / rate, bytes that leave the node / its network)
+///
+/// Rates and h are those of the measured legs. summa: a rank receives its rows of A from its row of the
+/// grid and its columns of B from its column, each panel by a tree. ptrans: every rank sends to every
+/// other in each step. allreduce: bytes as of a ring, latency as of a tree, both fitted to all sizes of a
+/// measurement (R. Thakur, R. Rabenseifner, W. Gropp: Optimization of collective communication operations
+/// in MPICH, 2005). Ranks fill a node before the next one; the grid is the most nearly square. Ranks of
+/// host devices share their node's rates, GPUs have their own.
+namespace quadrille::report {
+
+/// What joins two nodes, for all ranks of a node together.
+struct Network {
+  double bytes_per_s = 0;
+  double latency_s = 0;
+};
+
+struct PredictSettings {
+  std::vector<std::int64_t> ranks;
+  std::int64_t ranks_per_node = 0;  ///< 0: as many as the measured run had
+  /// None: as within a node.
+  std::optional<Network> network{};
+  bool weak = false;  ///< matrices grow with the ranks, so that each keeps as much memory
+};
+
+struct Prediction {
+  std::string id;  ///< of the measurement
+  std::int64_t ranks = 0, nodes = 0;
+  double seconds = 0;
+  /// Work per second and device (of hosts: per node), over that of the measured run.
+  double efficiency = 0;
+  std::optional<double> hidden;  ///< share of t_x; nothing where there is none, or no legs
+};
+
+/// A measurement that was predicted from another run.
+struct PredictionCheck {
+  std::string id;
+  std::int64_t ranks = 0;
+  double predicted_s = 0, measured_s = 0;
+  double error() const { return predicted_s / measured_s - 1; }
+};
+
+struct PredictionReport {
+  std::vector<Prediction> predictions;
+  std::vector<PredictionCheck> checks;
+  std::vector<std::string> left_out;  ///< measurements that tell too little, and why
+};
+
+/// From the first run; the others, and the first itself, are what it is checked against.
+PredictionReport predict(std::span<measure::RunResult const> runs, PredictSettings const& settings);
+std::string render_text(PredictionReport const& report, measure::RunResult const& run,
+                        PredictSettings const& settings);
+
+}  // namespace quadrille::report

@@ -1,0 +1,314 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "report/scaling.hpp"
+
+#include "report/columns.hpp"
+#include "report/settings.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace quadrille::report {
+namespace {
+
+using measure::Record;
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+/// What measurements that belong together share.
+struct Series {
+  std::string workload, type, variant, transport;
+  Settings settings;
+  auto operator<=>(Series const&) const = default;
+};
+
+/// Of a series: by ranks, in the order of the run.
+using Members = std::map<int, std::vector<Record const*>>;
+
+int ranks_of(measure::RunResult const& result) {
+  return static_cast<int>(result.info.ranks.size());
+}
+
+/// Moves bytes between ranks, and neither computes nor divides arrays among them.
+bool is_exchange(Record const& r) {
+  return r.transport != "none" && !r.transport.empty() && r.unit == "B/s" && r.roofline.flop == 0 &&
+         r.roofline.bytes == 0;
+}
+
+/// Deviations count in relation to y. An empty `x` part is left out of the line.
+Line weighted_line(std::span<double const> x, std::span<double const> y, bool has_constant,
+                   bool has_slope) {
+  double w = 0, wx = 0, wxx = 0, wy = 0, wxy = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    double const weight = 1 / (y[i] * y[i]);
+    w += weight;
+    wx += weight * x[i];
+    wxx += weight * x[i] * x[i];
+    wy += weight * y[i];
+    wxy += weight * x[i] * y[i];
+  }
+  Line line;
+  if (has_constant && has_slope) {
+    double const determinant = w * wxx - wx * wx;
+    line.slope = (w * wxy - wx * wy) / determinant;
+    line.constant = (wy - line.slope * wx) / w;
+  } else if (has_constant) {
+    line.constant = wy / w;
+  } else {
+    line.slope = wxy / wxx;
+  }
+  return line;
+}
+
+ScalingPoint point_of(Record const& record, Record const& fewest, Growth growth) {
+  ScalingPoint point{.ranks = record.ranks,
+                     .size = record.size,
+                     .seconds = record.time.median,
+                     .rate = record.rate,
+                     .speedup = record.rate / fewest.rate,
+                     .serial = {}};
+  double const p = static_cast<double>(record.ranks) / fewest.ranks;
+  point.efficiency = point.speedup / p;
+  point.load = record.amount / fewest.amount / p;
+  if (growth == Growth::strong && p > 1) {
+    point.serial = (1 / point.speedup - 1 / p) / (1 - 1 / p);
+  }
+  return point;
+}
+
+ScalingCurve curve_of(Series const& series, std::vector<Record const*> const& records) {
+  Record const& fewest = *records.front();
+  bool const is_strong = std::ranges::all_of(
+      records, [&](Record const* r) { return std::abs(r->amount / fewest.amount - 1) < 1e-9; });
+  ScalingCurve curve{.name = fewest.name,
+                     .workload = series.workload,
+                     .type = series.type,
+                     .variant = series.variant,
+                     .transport = series.transport,
+                     .unit = fewest.unit,
+                     .settings = series.settings,
+                     .growth = is_strong ? Growth::strong : Growth::weak,
+                     .points = {},
+                     .fit = {}};
+  std::vector<double> x, y;
+  for (Record const* record : records) {
+    curve.points.push_back(point_of(*record, fewest, curve.growth));
+    x.push_back(abscissa(curve.growth, record->ranks));
+    y.push_back(is_strong ? record->time.median : record->time.median / curve.points.back().load);
+  }
+  curve.fit = fit_line(x, y);
+  return curve;
+}
+
+void add_curves(Series const& series, Members const& members, Scaling& scaling) {
+  auto const& first = members.begin()->second;
+  bool const same_number = std::ranges::all_of(
+      members, [&](auto const& one) { return one.second.size() == first.size(); });
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    std::vector<Record const*> records;
+    for (auto const& [ranks, list] : members) {
+      auto const found = same_number ? list.begin() + static_cast<std::ptrdiff_t>(i)
+                                     : std::ranges::find_if(list, [&](Record const* r) {
+                                         return r->size == first[i]->size;
+                                       });
+      if (found != list.end()) records.push_back(*found);
+    }
+    if (records.size() > 1) scaling.curves.push_back(curve_of(series, records));
+  }
+}
+
+void add_exchanges(Series const& series, Members const& members, Scaling& scaling) {
+  for (auto const& [ranks, records] : members) {
+    ExchangeFit exchange{.name = records.front()->name,
+                         .workload = series.workload,
+                         .type = series.type,
+                         .variant = series.variant,
+                         .transport = series.transport,
+                         .settings = series.settings,
+                         .ranks = ranks,
+                         .bytes = {},
+                         .seconds = {},
+                         .fit = {}};
+    for (Record const* record : records) {
+      exchange.bytes.push_back(record->amount);
+      exchange.seconds.push_back(record->time.median);
+    }
+    std::optional<Line> const fit = fit_line(exchange.bytes, exchange.seconds);
+    if (!fit) continue;
+    exchange.fit = *fit;
+    scaling.exchanges.push_back(std::move(exchange));
+  }
+}
+
+std::set<std::string> devices_of(measure::RunResult const& result) {
+  std::set<std::string> devices;
+  for (comm::Placement const& rank : result.info.ranks) devices.insert(rank.device);
+  return devices;
+}
+
+std::string build_of(measure::RunResult const& result, std::string_view key) {
+  for (auto const& [name, value] : result.info.build) {
+    if (name == key) return value;
+  }
+  return "unknown";
+}
+
+void add_notes(std::span<measure::RunResult const> results, Scaling& scaling) {
+  auto const differ = [&](auto const& fact) {
+    return std::ranges::any_of(results, [&](auto const& r) { return fact(r) != fact(results[0]); });
+  };
+  if (differ(devices_of)) {
+    scaling.notes.emplace_back(
+        "the devices differ between results: no efficiency follows from that");
+  }
+  if (differ([](auto const& result) { return build_of(result, "commit"); })) {
+    scaling.notes.emplace_back("the results come from different commits");
+  }
+  std::set<int> threads;
+  for (measure::RunResult const& result : results) {
+    for (comm::Placement const& rank : result.info.ranks) threads.insert(rank.threads);
+  }
+  if (threads.size() > 1) {
+    scaling.notes.push_back(fmt::format(
+        "ranks have {} host threads: where they compute, set OMP_NUM_THREADS for equal shares",
+        fmt::join(threads, " or ")));
+  }
+}
+
+std::string sizes(std::vector<std::int64_t> const& size) {
+  std::vector<std::string> extents;
+  for (std::int64_t const n : size) extents.push_back(core::format_count(n));
+  return fmt::format("{}", fmt::join(extents, ","));
+}
+
+std::string title_of(auto const& what) {
+  std::string title = fmt::format("{}, {} {}", what.workload, what.type, what.variant);
+  if (!what.transport.empty() && what.transport != "none") title += " over " + what.transport;
+  for (auto const& [key, value] : what.settings) title += fmt::format(", {} = {}", key, value);
+  return title;
+}
+
+}  // namespace
+
+std::optional<Line> fit_line(std::span<double const> x, std::span<double const> y) {
+  auto const [least, most] = std::ranges::minmax(x);
+  if (x.size() < 3 || !(least < most)) return std::nullopt;
+  if (!std::ranges::all_of(y, [](double v) { return v > 0 && std::isfinite(v); })) {
+    return std::nullopt;
+  }
+  Line line = weighted_line(x, y, true, true);
+  if (line.slope < 0) line = weighted_line(x, y, true, false);
+  if (line.constant < 0) line = weighted_line(x, y, false, true);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    line.worst = std::max(line.worst, std::abs(line.at(x[i]) / y[i] - 1));
+  }
+  return line;
+}
+
+double ScalingCurve::fitted_s(ScalingPoint const& point) const {
+  return fit->at(abscissa(growth, point.ranks)) * (growth == Growth::strong ? 1 : point.load);
+}
+
+double abscissa(Growth growth, int ranks) {
+  return growth == Growth::strong ? 1.0 / ranks : std::log2(ranks);
+}
+
+core::Parsed<Scaling> join_scaling(std::span<measure::RunResult const> results) {
+  using Out = core::Parsed<Scaling>;
+  Scaling scaling;
+  for (measure::RunResult const& result : results) {
+    int const ranks = ranks_of(result);
+    if (std::ranges::find(scaling.ranks, ranks) != scaling.ranks.end()) {
+      return Out::error(fmt::format(
+          "--scaling: two results have the same number of ranks, {}; give one for each", ranks));
+    }
+    scaling.ranks.push_back(ranks);
+  }
+  if (scaling.ranks.size() < 2) {
+    return Out::error("--scaling: give results of at least two numbers of ranks");
+  }
+  std::ranges::sort(scaling.ranks);
+  // In the order of the first result.
+  std::vector<Series> order;
+  std::map<Series, Members> all;
+  for (measure::RunResult const& result : results) {
+    for (Record const& record : result.records) {
+      if (!has_speed(record) || !(record.rate > 0) || record.ranks < 1) continue;
+      Series series{record.workload, record.type, record.variant, record.transport,
+                    settings_of(record)};
+      // One rank has no transport, and the best shape of a grid depends on their number.
+      if (!is_exchange(record)) series.transport.clear();
+      std::erase_if(series.settings, [](auto const& setting) { return setting.first == "grid"; });
+      auto const [place, is_new] = all.try_emplace(series);
+      if (is_new) order.push_back(series);
+      place->second[record.ranks].push_back(&record);
+    }
+  }
+  for (Series const& series : order) {
+    Members const& members = all.at(series);
+    if (is_exchange(*members.begin()->second.front())) {
+      add_exchanges(series, members, scaling);
+    } else if (members.size() > 1) {
+      add_curves(series, members, scaling);
+    }
+  }
+  if (scaling.curves.empty() && scaling.exchanges.empty()) {
+    return Out::error(
+        "--scaling: the results have no measurement in common; run one input on each number of "
+        "ranks, such as inputs/scaling-strong.toml");
+  }
+  add_notes(results, scaling);
+  return scaling;
+}
+
+std::string render_scaling(Scaling const& scaling) {
+  std::string text = fmt::format("scaling over {} ranks\n", fmt::join(scaling.ranks, ", "));
+  for (ScalingCurve const& curve : scaling.curves) {
+    bool const is_strong = curve.growth == Growth::strong;
+    text += fmt::format("\n{} scaling: {}\n", core::to_text(curve.growth), title_of(curve));
+    std::string head = fmt::format("  {:>5}  {:<16} {:>9} {:>14} {:>8} {:>10} {:>9} {:>6}", "ranks",
+                                   "size", "median", "rate", "speedup", "efficiency",
+                                   curve.fit ? "fit" : "", is_strong ? "serial" : "");
+    text += head.erase(head.find_last_not_of(' ') + 1) + '\n';
+    for (ScalingPoint const& p : curve.points) {
+      std::string line = fmt::format(
+          "  {:>5}  {:<16} {:>9} {:>14} {:>8.2f} {:>8.1f} % {:>9} {:>6}", p.ranks, sizes(p.size),
+          core::format_seconds(p.seconds), core::format_rate(p.rate, curve.unit), p.speedup,
+          100 * p.efficiency, curve.fit ? core::format_seconds(curve.fitted_s(p)) : "",
+          p.serial ? fmt::format("{:.3f}", *p.serial) : "");
+      text += line.erase(line.find_last_not_of(' ') + 1) + '\n';
+    }
+    if (!curve.fit) continue;
+    int const first = curve.points.front().ranks, next = 2 * curve.points.back().ranks;
+    double const start = curve.fit->at(abscissa(curve.growth, first));
+    double const then = curve.fit->at(abscissa(curve.growth, next));
+    text += is_strong ? fmt::format("  Amdahl: {:.1f} % of the time on {} is serial; {} ranks: {}",
+                                    100 * curve.fit->constant / start, first, next,
+                                    core::format_seconds(then))
+                      : fmt::format(
+                            "  each doubling of ranks adds {:.1f} % of the time on {}; {} ranks: "
+                            "efficiency {:.1f} %",
+                            100 * curve.fit->slope / start, first, next, 100 * start / then);
+    text += fmt::format(" predicted; off by {:.1f} % at most\n", 100 * curve.fit->worst);
+  }
+  if (!scaling.exchanges.empty()) {
+    text += "\nexchanges: time = latency + bytes / bandwidth, fitted over their sizes\n";
+    text += fmt::format("  {:<40} {:>5} {:>5} {:>9} {:>11} {:>10}\n", "exchange", "ranks", "sizes",
+                        "latency", "bandwidth", "off by");
+  }
+  for (ExchangeFit const& e : scaling.exchanges) {
+    text += fmt::format("  {:<40} {:>5} {:>5} {:>9} {:>11} {:>8.0f} %\n", title_of(e), e.ranks,
+                        e.bytes.size(), core::format_seconds(e.fit.constant),
+                        e.fit.slope > 0 ? core::format_rate(1 / e.fit.slope, "B/s") : "-",
+                        100 * e.fit.worst);
+  }
+  for (std::string const& note : scaling.notes) text += fmt::format("\nnote: {}\n", note);
+  return text;
+}
+
+}  // namespace quadrille::report

@@ -1,0 +1,338 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "report/screen.hpp"
+
+#include "core/text.hpp"
+#include "report/assessment.hpp"
+#include "report/cells.hpp"
+#include "report/columns.hpp"
+#include "report/fitted_tables.hpp"
+#include "report/swept_keys.hpp"
+#include "report/table.hpp"
+#include "report/tables.hpp"
+#include "report/text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace quadrille::report {
+namespace {
+
+using measure::Outcome;
+using measure::Record;
+
+// A case has a line on the first screen, where these suffice; the others are in the tables.
+constexpr std::size_t kMostCases = 24;
+// Longer names of cases are shortened where a column would have no room.
+constexpr std::size_t kShortName = 14;
+// Lines of one kind among what stands out, and names of cases that share an advice.
+constexpr std::size_t kMostLines = 4, kMostAdvised = 6;
+
+// What stands out.
+
+constexpr std::size_t kIndent = 18;
+
+std::string label_of(std::string_view what, std::size_t n) {
+  return fmt::format("{:>4} {}", n, what);
+}
+
+/// A line for each, of many the first, and how many more.
+void add_some(Page& page, std::string_view what, Tone tone, std::vector<std::string> const& lines,
+              std::size_t count) {
+  if (count == 0) return;
+  // The last line may as well be a row as say that one is missing.
+  std::size_t const most = lines.size() <= kMostLines ? lines.size() : kMostLines - 1;
+  for (std::size_t i = 0; i < most; ++i) {
+    page.add_clipped(i == 0 ? label_of(what, count) : "", kIndent, lines[i], tone);
+  }
+  if (lines.size() > most) {
+    page.add_clipped("", kIndent, fmt::format("and {} more", lines.size() - most), tone);
+  }
+}
+
+void add_outcome(Page& page, measure::RunResult const& result, Outcome outcome) {
+  std::vector<std::string> lines;
+  for (Record const& r : result.records) {
+    if (r.outcome == outcome) lines.push_back(fmt::format("{}: {}", name_of(r), why(r)));
+  }
+  add_some(page, core::to_text(outcome), tone_of(outcome), lines, lines.size());
+}
+
+/// Reasons, and which rows have them; the most frequent first.
+class Reasons {
+ public:
+  void add(Record const& r, std::string_view reason) {
+    ++count_;
+    Ranged const ranged{shown(reason)};
+    auto found =
+        std::ranges::find_if(groups_, [&](Group& group) { return group.reason.merge(ranged); });
+    if (found == groups_.end()) found = groups_.insert(found, {ranged, {}});
+    found->names.push_back(name_of(r));
+  }
+  void show(Page& page, std::string_view what, Tone tone) {
+    std::ranges::stable_sort(groups_, std::greater{},
+                             [](Group const& group) { return group.names.size(); });
+    std::vector<std::string> lines;
+    for (Group const& group : groups_) {
+      std::size_t const n = group.names.size();
+      std::string const who = n == 1               ? group.names.front() + ": "
+                              : groups_.size() > 1 ? fmt::format("{} x ", n)
+                                                   : "";
+      lines.push_back(who + group.reason.text());
+    }
+    add_some(page, what, tone, lines, count_);
+  }
+
+ private:
+  struct Group {
+    Ranged reason;
+    std::vector<std::string> names;
+  };
+  std::vector<Group> groups_;
+  std::size_t count_ = 0;
+};
+
+/// How the rows stand beside the vendor's, and the best of each case.
+void add_vendor(Page& page, measure::RunResult const& result,
+                std::vector<CaseAssessment> const& cases) {
+  auto const has_ratio = [](Record const& r) {
+    return is_own(r) && has_speed(r) && r.ratio_to_vendor.has_value();
+  };
+  auto const rows = static_cast<std::size_t>(std::ranges::count_if(result.records, has_ratio));
+  auto const slower =
+      static_cast<std::size_t>(std::ranges::count_if(result.records, is_slower_than_vendor));
+  std::vector<Record const*> behind;
+  std::size_t compared = 0, ahead = 0;
+  for (CaseAssessment const& one : cases) {
+    if (one.best == nullptr || !has_ratio(*one.best)) continue;
+    ++compared;
+    if (is_slower_than_vendor(*one.best)) {
+      behind.push_back(one.best);
+    } else {
+      ++ahead;
+    }
+  }
+  if (compared == 0) return;
+  std::string text = fmt::format("the best variant is as fast or faster in {} of {}", ahead,
+                                 counted(compared, "case"));
+  if (!behind.empty()) {
+    std::ranges::sort(behind, {}, [](Record const* r) { return *r->ratio_to_vendor; });
+    std::vector<std::string> names;
+    for (Record const* r : behind) {
+      if (names.size() == kMostLines - 1) break;
+      names.push_back(fmt::format("{} ({})", shown(r->name), vendor_share(*r)));
+    }
+    text += fmt::format(", behind in {}", fmt::join(names, ", "));
+    if (names.size() < behind.size()) {
+      text += fmt::format(" and {} more", behind.size() - names.size());
+    }
+  }
+  if (slower > 0) text += fmt::format("; rows slower than it: {} of {}", slower, rows);
+  page.add_labelled("     vendor", kIndent, text, behind.empty() ? Tone::good : Tone::warn);
+}
+
+void add_headline(Page& page, measure::RunResult const& result) {
+  measure::Counts const counts = count_outcomes(result);
+  bool const passed = exit_code(result) == core::Exit::pass;
+  std::string text =
+      fmt::format("{} of {} passed", counts.passed, counted(result.records.size(), "measurement"));
+  auto const missing = std::ranges::count_if(result.records, [](Record const& r) {
+    return r.is_named && r.outcome == Outcome::unsupported && !(r.first_use_s > 0);
+  });
+  if (missing > 0) text += fmt::format("; {} that are named cannot run here", missing);
+  if (result.info.status == "interrupted") text += "; the run was interrupted";
+  if (result.info.status == "running") text += "; the run has not ended, or was killed";
+  page.add_line(
+      page.toned(passed ? "RESULT PASS" : "RESULT FAIL", passed ? Tone::good : Tone::bad) + "  " +
+      text);
+}
+
+// A line per case.
+
+Tone tone_of(Answer answer) {
+  switch (answer) {
+    case Answer::yes: return Tone::good;
+    case Answer::fair:
+    case Answer::suspect: return Tone::warn;
+    case Answer::no:
+    case Answer::no_result: return Tone::bad;
+    case Answer::unknown: break;
+  }
+  return Tone::faint;
+}
+
+/// Those for which there is room, the worst before the better, in the order of the run.
+std::vector<CaseAssessment const*> chosen(std::vector<CaseAssessment> const& cases) {
+  constexpr std::array kWorstFirst{Answer::no_result, Answer::no,      Answer::suspect,
+                                   Answer::fair,      Answer::unknown, Answer::yes};
+  std::set<CaseAssessment const*> kept;
+  for (Answer const answer : kWorstFirst) {
+    for (CaseAssessment const& one : cases) {
+      if (one.answer == answer && kept.size() < kMostCases) kept.insert(&one);
+    }
+  }
+  return {kept.begin(), kept.end()};  // of one vector: addresses are in its order
+}
+
+std::string count_answers(std::vector<CaseAssessment> const& cases,
+                          std::vector<CaseAssessment const*> const& without) {
+  std::vector<std::string> counts;
+  for (auto const& [answer, name] : enum_names(Answer{})) {
+    auto const n = std::ranges::count_if(cases, [&](CaseAssessment const& one) {
+      return one.answer == answer && std::ranges::find(without, &one) == without.end();
+    });
+    if (n > 0) counts.push_back(fmt::format("{} {}", n, name));
+  }
+  return fmt::format("{}", fmt::join(counts, ", "));
+}
+
+void add_cases(Page& page, std::vector<CaseAssessment> const& cases) {
+  std::vector<CaseAssessment const*> const lines = chosen(cases);
+  if (lines.empty()) return;
+  page.add_gap();
+  page.add_line(fmt::format("The best of each case: good? {}", count_answers(cases, {})));
+  using Cell = std::function<std::string(Record const&)>;
+  auto const column = [&](std::string head, Align align, int keep, Cell const& cell) {
+    Fitted fitted{std::move(head), align, keep, {}, 0};
+    for (CaseAssessment const* one : lines) {
+      fitted.cells.push_back(one->best == nullptr ? "-" : cell(*one->best));
+    }
+    return fitted;
+  };
+  auto const of_key = [](std::string_view key) {
+    return [key](Record const& r) { return text_of(key, r); };
+  };
+  std::vector<Fitted> columns;
+  Fitted& names =
+      columns.emplace_back(Fitted{"case", Align::left, Fitted::kAlways, {}, kShortName});
+  for (CaseAssessment const* one : lines) names.cells.push_back(shown(one->rows.front()->name));
+  columns.push_back(column("size", Align::left, 5, of_key("size")));
+  columns.push_back(column("type", Align::left, 2, of_key("type")));
+  std::vector<Record const*> firsts;
+  for (CaseAssessment const* one : lines) firsts.push_back(one->rows.front());
+  SweptKeys const swept{firsts};
+  columns.push_back(column("swept", Align::left, 6, [&](Record const& r) {
+    std::vector<std::string> values;
+    for (std::string const& key : swept.keys_of(r)) {
+      values.push_back(shown(fmt::format("{}={}", key, swept.value(r, key))));
+    }
+    return values.empty() ? "-" : fmt::format("{}", fmt::join(values, " "));
+  }));
+  columns.push_back(column("variant", Align::left, Fitted::kAlways, of_key("variant")));
+  columns.push_back(column("median", Align::right, 4, of_key("median_s")));
+  columns.push_back(column("rate", Align::right, Fitted::kAlways, of_key("rate")));
+  columns.push_back(column("vendor", Align::right, 9,
+                           [](Record const& r) { return is_own(r) ? vendor_share(r) : "-"; }));
+  columns.push_back(column("copy", Align::right, 8, copy_share));
+  columns.push_back(column("peak", Align::right, 7, peak_share));
+  columns.push_back(column("reached", Align::right, 1, ceiling_share));
+  columns.push_back(column("hidden", Align::right, 1, [](Record const& r) {
+    return has_legs(r) ? percent(r.leg_summary->hidden) : "-";
+  }));
+  Fitted& limits = columns.emplace_back(Fitted{"limit", Align::left, Fitted::kAlways, {}, 0});
+  Fitted& answers = columns.emplace_back(Fitted{"good?", Align::left, Fitted::kAlways, {}, 0});
+  for (CaseAssessment const* one : lines) {
+    limits.cells.emplace_back(core::to_text(one->limit));
+    answers.cells.emplace_back(core::to_text(one->answer));
+  }
+  page.add_table(columns, [&](std::size_t row, std::string const& head) {
+    return head == "good?"  ? tone_of(lines[row]->answer)
+           : head == "case" ? Tone::strong
+                            : Tone::plain;
+  });
+  if (lines.size() < cases.size()) {
+    page.add_text(
+        fmt::format("and {} more: {}", cases.size() - lines.size(), count_answers(cases, lines)),
+        Tone::faint);
+  }
+  std::vector<std::pair<std::string, std::vector<std::string>>> advice;  // and its cases
+  for (CaseAssessment const* one : lines) {
+    if (one->advice.empty()) continue;
+    auto found =
+        std::ranges::find_if(advice, [&](auto const& known) { return known.first == one->advice; });
+    if (found == advice.end()) found = advice.insert(found, {one->advice, {}});
+    found->second.push_back(shown(one->rows.front()->name));
+  }
+  if (advice.empty()) return;
+  page.add_gap();
+  page.add_line("What to try");
+  for (auto const& [text, whose] : advice) {
+    std::string const who = whose.size() <= kMostAdvised ? fmt::format("{}", fmt::join(whose, ", "))
+                                                         : counted(whose.size(), "case");
+    page.add_labelled("  -", 4, fmt::format("{}: {}", who, text), Tone::plain);
+  }
+}
+
+}  // namespace
+
+std::string render_short_header(measure::RunInfo const& info, Terminal const& terminal) {
+  Page page{terminal};
+  auto const fact = [&](std::string_view key) -> std::string {
+    for (auto const& [name, value] : info.build) {
+      if (name == key) return shown(value);
+    }
+    return "unknown";
+  };
+  page.add_text(fmt::format("Quadrille {}, commit {}", fact("version"), fact("commit")));
+  page.add_text(fmt::format("run {}, started {}", shown(info.run_id), shown(info.started)));
+  page.add_text(shown(placement_line(info)));
+  return page.text();
+}
+
+std::string render_screen(measure::RunResult const& result, Terminal const& terminal) {
+  Page page{terminal};
+  std::vector<CaseAssessment> cases = assess(result);
+  // Of those that could not run at all the reasons are told.
+  std::erase_if(cases, [](CaseAssessment const& one) {
+    return std::ranges::none_of(one.rows, [](Record const* r) { return is_tabled(*r); });
+  });
+  add_headline(page, result);
+  for (Outcome const outcome :
+       {Outcome::fail, Outcome::error, Outcome::timeout, Outcome::interrupted}) {
+    add_outcome(page, result, outcome);
+  }
+  Reasons doubts;
+  for (Record const& r : result.records) {
+    if (!r.suspect.empty()) doubts.add(r, r.suspect.front());
+  }
+  doubts.show(page, "SUSPECT", Tone::warn);
+  for (Outcome const outcome : {Outcome::unsupported, Outcome::skip}) {
+    Reasons reasons;
+    for (Record const& r : result.records) {
+      if (r.outcome == outcome) reasons.add(r, why(r));
+    }
+    reasons.show(page, core::to_text(outcome), tone_of(outcome));
+  }
+  add_vendor(page, result, cases);
+  add_cases(page, cases);
+
+  std::set<Record const*> best;
+  for (CaseAssessment const& one : cases) best.insert(one.best);
+  add_tables(page, result, best);
+  if (!result.info.events.empty()) page.add_gap();
+  for (std::string const& event : result.info.events) {
+    page.add_text(shown(event));
+  }
+  if (result.info.status == "running") {
+    page.add_gap();
+    page.add_text("this run has not ended, or was killed: what it had finished is shown",
+                  Tone::warn);
+  }
+  return page.text();
+}
+
+std::string render_end(measure::RunResult const& result, std::string const& file) {
+  return fmt::format(
+      "`quadrille report --details` shows every column, `quadrille explain` what one is\n{}\n",
+      core::printable(result_line(result, file)));
+}
+
+}  // namespace quadrille::report

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "report/swept_keys.hpp"
+
+#include "core/toml.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <set>
+#include <sstream>
+
+namespace quadrille::report {
+namespace {
+
+using measure::Record;
+using Values = std::map<std::string, std::string, std::less<>>;
+
+// Members of a record, and what a sweep writes once for each of its cases.
+constexpr std::array<std::string_view, 10> kShownOtherwise{
+    "name", "workload", "variant",   "size",         "size_host",
+    "type", "grid",     "transport", "published_on", "published"};
+
+std::string text_of(toml::node const& node) {
+  if (node.is_string()) return node.as_string()->get();
+  std::ostringstream text;
+  node.visit([&](auto const& value) { text << value; });
+  return text.str();
+}
+
+/// Of the only case in the text; none where it cannot be read, as in a file that was damaged.
+Values values_of(std::string const& config) {
+  Values values;
+  if (core::find_obstacle(config).line != 0) return values;
+  toml::parse_result const parsed = toml::parse(config);
+  if (!parsed) return values;
+  toml::array const* const cases = parsed.table()["case"].as_array();
+  if (cases == nullptr || cases->empty() || !cases->front().is_table()) return values;
+  for (auto const& [key, node] : *cases->front().as_table()) {
+    values[std::string{key.str()}] = text_of(node);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::string_view swept_name(Record const& record) {
+  std::string_view const name = record.name;
+  return name.substr(0, name.find('.'));
+}
+
+SweptKeys::SweptKeys(std::span<Record const* const> records) {
+  struct Seen {
+    Values values;  ///< of the first case
+    std::set<std::string> keys;
+  };
+  std::map<std::string_view, Seen> sweeps;
+  for (Record const* record : records) {
+    auto const [known, is_new] = values_.try_emplace(record->config);
+    if (!is_new) continue;
+    known->second = values_of(record->config);
+    auto const [seen, is_first] = sweeps.try_emplace(swept_name(*record));
+    if (is_first) seen->second.values = known->second;
+    Values const& first = seen->second.values;
+    auto const note = [&](Values const& mine, Values const& other) {
+      for (auto const& [key, value] : mine) {
+        auto const found = other.find(key);
+        if (found == other.end() || found->second != value) seen->second.keys.insert(key);
+      }
+    };
+    note(known->second, first);
+    note(first, known->second);
+  }
+  std::set<std::string> all;
+  for (auto const& [name, seen] : sweeps) {
+    std::vector<std::string>& keys = keys_by_sweep_[std::string{name}];
+    std::ranges::copy_if(seen.keys, std::back_inserter(keys), [](std::string const& key) {
+      return std::ranges::find(kShownOtherwise, key) == kShownOtherwise.end();
+    });
+    all.insert(keys.begin(), keys.end());
+  }
+  keys_.assign(all.begin(), all.end());
+}
+
+std::vector<std::string> const& SweptKeys::keys_of(Record const& record) const {
+  static std::vector<std::string> const kNone;
+  auto const found = keys_by_sweep_.find(swept_name(record));
+  return found == keys_by_sweep_.end() ? kNone : found->second;
+}
+
+std::string SweptKeys::value(Record const& record, std::string const& key) const {
+  auto const values = values_.find(record.config);
+  if (values == values_.end()) return "-";
+  auto const found = values->second.find(key);
+  return found == values->second.end() ? "-" : found->second;
+}
+
+}  // namespace quadrille::report

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/explain.hpp"
+
+#include "comm/transport.hpp"
+#include "commands/help.hpp"
+#include "commands/subjects.hpp"
+#include "measure/fault.hpp"
+#include "report/meanings.hpp"
+#include "workloads/registry.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+namespace quadrille::commands {
+namespace {
+
+void expect_explained(std::string_view name, std::string_view content) {
+  std::string const text = explanation_of(name);
+  EXPECT_NE(text.find(content), text.npos) << name << " is explained as: " << text;
+  EXPECT_GE(text.size(), name.size() + 10) << name << " is explained as: " << text;
+}
+
+TEST(Explain, KnowsEveryNumberAndColumn) {
+  for (report::Metric const& metric : report::metrics())
+    expect_explained(metric.name, metric.meaning);
+  for (report::Column const& column : report::columns()) {
+    EXPECT_FALSE(report::meaning_of(column).empty()) << column.key << " has no meaning";
+    expect_explained(column.key, report::meaning_of(column));
+    if (!column.heading.text.empty())
+      expect_explained(column.heading.text, report::meaning_of(column));
+  }
+}
+
+TEST(Explain, KnowsEveryVerdictAndFlag) {
+  for (auto const& [value, word] : enum_names(measure::Outcome{})) {
+    ASSERT_FALSE(report::meaning_of(value).empty()) << word;
+    expect_explained(word, report::meaning_of(value));
+  }
+  for (auto const& [value, word] : enum_names(report::Change{})) {
+    ASSERT_FALSE(report::meaning_of(value).empty()) << word;
+    expect_explained(word, report::meaning_of(value));
+  }
+  expect_explained("SUSPECT", "1.05 x the peak");
+  expect_explained("modelled link", "throttle");
+}
+
+TEST(Explain, KnowsEveryKey) {
+  for (core::Option const& option : core::common_options()) {
+    expect_explained(option.key, option.help);
+    expect_explained("run." + std::string{option.key}, option.help);
+  }
+  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+    for (core::Option const& option : entry->schema.options) {
+      expect_explained(option.key, option.help);
+      expect_explained(option.key, entry->schema.name);
+    }
+  }
+}
+
+TEST(Explain, KnowsEveryWorkloadTransportFaultAndSubject) {
+  for (measure::WorkloadEntry const* entry : workloads::workloads())
+    expect_explained(entry->schema.name, entry->summary);
+  for (comm::TransportEntry const* entry : comm::transports())
+    expect_explained(entry->name, entry->summary);
+  for (auto const& [fault, word] : enum_names(measure::Fault{})) {
+    if (fault != measure::Fault::none) expect_explained(word, measure::summary_of(fault));
+  }
+  for (Subject const& subject : subjects()) {
+    EXPECT_FALSE(subject.summary.empty()) << subject.name;
+    expect_explained(subject.name, subject.text);
+  }
+}
+
+TEST(Explain, ShowsTheHeaderBlockOfEveryKernel) {
+  std::set<kernels::VariantInfo const*> seen;
+  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+    for (kernels::VariantInfo const* row : entry->variants) {
+      expect_explained(row->name, row->summary);
+      if (!seen.insert(row).second) continue;
+      std::string_view const block = header_block_of(*row);
+      // What the device runs comes from a file of its own; a workload arranges the rest.
+      bool const is_arranged =
+          row->where == kernels::Where::any || row->role == kernels::Role::peer ||
+          !std::filesystem::exists(std::string{QUADRILLE_SOURCE "/kernels/"} +
+                                   std::string{entry->schema.name} + "/" +
+                                   std::string{entry->schema.name} + "_ref.cpp");
+      if (is_arranged && block.empty()) continue;
+      for (char const* field : {"\nTechnique ", "\nWork ", "\nConstraints ", "\nSource "}) {
+        EXPECT_NE(block.find(field), block.npos)
+            << row->name << " of " << entry->schema.name << field << block;
+      }
+      expect_explained(row->name, block);
+    }
+  }
+}
+
+TEST(Explain, TellsALibrarysRowsOfHostAndGpuApart) {
+  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+    if (entry->schema.name != "gemm") continue;
+    for (kernels::VariantInfo const* row : entry->variants) {
+      if (row->role != kernels::Role::vendor) continue;
+      std::string_view const library = row->where == kernels::Where::cuda ? "cuBLAS" : "OpenBLAS";
+      EXPECT_NE(header_block_of(*row).find(library), std::string_view::npos) << library;
+    }
+  }
+}
+
+TEST(Explain, SaysNothingOfAnUnknownWord) { EXPECT_TRUE(explanation_of("hydden").empty()); }
+
+TEST(Explain, EveryWordThatItOffersIsExplained) {
+  for (Topic const& topic : topics()) {
+    EXPECT_FALSE(explanation_of(topic.name).empty()) << topic.kind << ' ' << topic.name;
+  }
+  EXPECT_FALSE(words_of("NAME").empty());
+}
+
+}  // namespace
+}  // namespace quadrille::commands

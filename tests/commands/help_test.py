@@ -1,0 +1,93 @@
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+"""Help, completion and manual say the same: every command and option, from the same tables.
+
+help_test.py BINARY LAUNCHER...
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from quadrille import Program, check  # noqa: E402
+
+
+class Shells:
+    """What shells offer for an unfinished line."""
+
+    def __init__(self, program):
+        self.folder = program.folder
+        for shell in ("bash", "zsh"):
+            shown = program.call("completion", shell, ranks=0)
+            check(shown.returncode == 0, f"completion {shell}", shown)
+            (self.folder / f"_quadrille.{shell}").write_text(shown.stdout)
+
+    def bash(self, *words):
+        script = (f"source {self.folder}/_quadrille.bash; COMP_WORDS=(quadrille \"$@\"); COMP_CWORD=$#; "
+                  "compopt() { :; }; _quadrille; printf '%s\\n' \"${COMPREPLY[@]}\"")
+        process = subprocess.run(["bash", "-c", script, "bash", *words], text=True, capture_output=True,
+                                 cwd=self.folder, timeout=60)
+        check(process.returncode == 0 and not process.stderr, f"completion of {words}", process)
+        return process.stdout.split()
+
+
+def options_of(text):
+    """The options of a --help."""
+    return {name for line in text.splitlines() if re.match(r" {2,8}-", line)
+            for name in re.findall(r"(?<![\w-])--?[a-z][\w-]*", re.split(r"\s{2,}", line.strip())[0])}
+
+
+def main():
+    program = Program(sys.argv[1:])
+    top = program.call("--help", ranks=0)
+    commands = re.findall(r"^  ([a-z]+) {2,}", top.stdout[top.stdout.index("Subcommands:"):], re.MULTILINE)
+    check(len(commands) >= 12 and "rerun" in commands, f"commands are {commands}", top)
+
+    shells = Shells(program)
+    (shells.folder / "an_input.toml").write_text("")
+    zsh = (shells.folder / "_quadrille.zsh").read_text()
+    manual = program.call("man", ranks=0).stdout
+    plain = manual.replace("\\-", "-").replace("\\fB", "").replace("\\fR", "").replace("\\fI", "")
+    check(set(commands) <= set(shells.bash("")), f"bash offers {shells.bash('')}")
+    check(shells.bash("rer") == ["rerun"], f"bash makes of rer {shells.bash('rer')}")
+    for command in commands:
+        shown = program.call(command, "--help", ranks=0)
+        check(shown.returncode == 0 and "Example" in shown.stdout, f"{command} --help has an example", shown)
+        for example in re.findall(r"quadrille ([a-z]+)", shown.stdout[shown.stdout.index("Example"):]):
+            check(example in commands, f"the example of {command} names {example}", shown)
+        options = options_of(shown.stdout)
+        check("--help" in options, f"options of {command} are {options}", shown)
+        offered = set(shells.bash(command, "-"))
+        check(options == offered, f"bash offers {offered} for {command}, --help {options}")
+        section = plain[plain.index(f"\n.SS {command}\n"):].split("\n.SS ", 2)[1]
+        case = zsh[zsh.index(f"    {command}) _arguments"):].split(" ;;", 1)[0]
+        for option in options:
+            check(re.search(rf"^(?:.*, )?{option}(?:[, ]|$)", section, re.MULTILINE), f"man: {command} {option}")
+            check(f"{option}[" in case, f"zsh: {command} {option}")
+
+    listed = {what: {row["name"] for row in program.listed(what)} for what in ("workloads", "faults")}
+    for words, wanted in ((("run", "--case", ""), listed["workloads"]), (("run", "--inject-fault", ""), listed["faults"]),
+                          (("list", ""), {"workloads", "variants", "transports", "metrics", "faults"}),
+                          (("completion", ""), {"bash", "zsh"}), (("tune", ""), {"gemm"}),
+                          (("run", "--set", "run.se"), {"run.seed="}), (("run", "--set", "pan"), {"panel="}),
+                          (("explain", "warp_tile_"), {"warp_tile_block_swizzle"}), (("report", "an_"), {"an_input.toml"}),
+                          (("run", "an_"), {"an_input.toml"}), (("run", "--set", "run.seed", "=", "1"), set())):
+        check(set(shells.bash(*words)) == wanted, f"bash offers {shells.bash(*words)} for {words}")
+    if shutil.which("zsh"):
+        process = subprocess.run(["zsh", "-f", "-n", shells.folder / "_quadrille.zsh"], text=True, capture_output=True)
+        check(process.returncode == 0, "zsh reads its completion", process)
+        script = ("autoload -U compinit && compinit -u -D && source " + str(shells.folder / "_quadrille.zsh") +
+                  " && print $_comps[quadrille]")
+        process = subprocess.run(["zsh", "-f", "-c", script], text=True, capture_output=True)
+        check(process.stdout.strip() == "_quadrille" and not process.stderr, "zsh takes its completion", process)
+    if shutil.which("groff"):
+        process = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z"], input=manual, text=True, capture_output=True)
+        check(process.returncode == 0 and not process.stderr, "the manual is roff", process)
+    for heading in ("EXIT CODES", "TUNING", "NAME", "SYNOPSIS"):
+        check(f"\n.SH {heading}\n" in manual, f"the manual has no {heading}")
+    print("help, completion and manual agree")
+
+
+main()

@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "report/html.hpp"
+
+#include "support/cluster_result.hpp"
+#include "support/sample_result.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace quadrille::report {
+namespace {
+
+using measure::RunResult;
+using nlohmann::json;
+
+constexpr char kHostile[] = "</script><img src=x onerror=\"document.title='broken'\"><!--";
+
+/// A page; kept under its name where somebody looks at pages, as page_test.py does.
+std::string page_of(std::string const& name, std::vector<RunResult> const& results,
+                    std::optional<Scaling> const& scaling = {}) {
+  std::vector<std::string> const files(results.size(), name);
+  std::string page = render_html(results, files, scaling);
+  if (char const* const folder = std::getenv("QUADRILLE_PAGES")) {
+    std::ofstream{fmt::format("{}/{}.html", folder, name), std::ios::binary} << page;
+  }
+  return page;
+}
+
+/// What the page's script reads.
+json data_of(std::string const& page) {
+  std::string const begin = R"(<script type="application/json" id="data">)";
+  std::size_t const from = page.find(begin) + begin.size();
+  return json::parse(page.substr(from, page.find("</script>", from) - from));
+}
+
+std::size_t count(std::string const& text, std::string const& part) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+/// With a text that would end the script, or start another, wherever a result has texts.
+RunResult hostile_result() {
+  RunResult result = test::sample_result();
+  result.info.run_id = result.info.config = kHostile;
+  result.info.build.emplace_back(kHostile, kHostile);
+  result.info.environment.emplace_back(kHostile, kHostile);
+  result.info.events.emplace_back(kHostile);
+  for (comm::Placement& rank : result.info.ranks) rank.node = rank.device = kHostile;
+  for (measure::Record& r : result.records) {
+    r.name = r.workload = r.type = r.variant = r.transport = r.reason = kHostile;
+    r.published_on = r.source = r.check.first_wrong = kHostile;
+    r.suspect = {kHostile};
+    for (measure::PairTimes& pair : r.pairs) pair.link = kHostile;
+  }
+  return result;
+}
+
+TEST(Page, HasWhatTheResultHas) {
+  RunResult const result = test::sample_result();
+
+  json const data = data_of(page_of("sample", {result}));
+
+  json const& shown = data.at("results").at(0);
+  EXPECT_EQ(shown.at("run").at("run_id"), "20260102-030405-abcd");
+  ASSERT_EQ(shown.at("cases").size(), 2U);
+  json const& summa = shown.at("cases").at(0);
+  EXPECT_EQ(summa.at("verdict"), "PASS");
+  EXPECT_EQ(summa.at("median_s"), result.records[0].time.median);
+  EXPECT_EQ(summa.at("published").at("rate"), 2.5e12);
+  EXPECT_EQ(summa.at("published").at("device"), "RTX A6000");
+  EXPECT_EQ(summa.at("legs").at("overlapped_s"), result.records[0].leg_summary->overlapped_s);
+  EXPECT_EQ(summa.at("pairs").at("rate").size(), 6U);
+  EXPECT_EQ(summa.at("sampled").at("of"), 6);
+  EXPECT_EQ(summa.at("sampled").at("rows").at(5), (json{0.1, 0.11, 0.2}));
+  EXPECT_EQ(summa.at("clock_hz").at("rows").at(1).at(2), 1.9e9);
+  EXPECT_EQ(summa.at("rank_times").at("max"), (json{0.3, 0.12, 0.2}));
+  EXPECT_EQ(summa.at("role"), "own");
+  EXPECT_EQ(shown.at("cases").at(1).at("verdict"), "UNSUPPORTED");
+}
+
+TEST(Page, FetchesNothing) {
+  std::string const page = page_of("sample", {test::sample_result()});
+
+  EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
+  EXPECT_EQ(count(page, " src="), 0U);
+  EXPECT_EQ(count(page, "@import"), 0U);
+  EXPECT_EQ(count(page, "href=\"http"), 0U);
+}
+
+TEST(Page, CarriesTheLicenceOfItsLibrary) {
+  EXPECT_NE(std::string{html_page()}.find("The above copyright notice and this permission notice"),
+            std::string::npos);
+}
+
+TEST(Page, TakesTextsForTexts) {
+  std::string const plain = page_of("sample", {test::sample_result()});
+
+  std::string const page = page_of("hostile", {hostile_result()});
+
+  EXPECT_EQ(count(page, "</script>"), count(plain, "</script>"));
+  EXPECT_EQ(count(page, "<img"), count(plain, "<img"));
+  EXPECT_EQ(count(page, "<!--"), count(plain, "<!--"));
+  EXPECT_EQ(data_of(page).at("results").at(0).at("cases").at(0).at("case"), kHostile);
+}
+
+TEST(Page, ShowsNumbersThatJsonCannot) {
+  RunResult result = test::sample_result();
+  measure::Record& r = result.records[0];
+  r.outcome = measure::Outcome::interrupted;
+  r.seconds[0] = std::numeric_limits<double>::quiet_NaN();
+  r.clock_hz[0] = std::numeric_limits<double>::infinity();
+
+  json const data = data_of(page_of("sample", {result}));
+
+  json const& shown = data.at("results").at(0).at("cases").at(0);
+  EXPECT_TRUE(shown.at("sampled").at("rows").at(0).at(0).is_null());
+  EXPECT_TRUE(shown.at("clock_hz").at("rows").at(0).at(0).is_null());
+}
+
+TEST(Page, OfManyRanksAndCasesStaysSmall) {
+  RunResult const result = test::cluster_result(64, 500);
+
+  std::string const page = page_of("cluster", {result});
+
+  EXPECT_GE(result.records.size(), 500U);
+  EXPECT_LT(page.size(), 10'000'000U);
+  json const data = data_of(page);
+  json const& shown = data.at("results").at(0).at("cases").at(0);
+  EXPECT_EQ(shown.at("sampled").at("of"), 20);
+  EXPECT_LT(shown.at("sampled").at("rows").size(), 20U);
+  EXPECT_GE(shown.at("sampled").at("rows").size(), 1U);
+  EXPECT_EQ(shown.at("rank_times").at("median").size(), 64U);
+  EXPECT_EQ(shown.at("slowest_rank"), test::kSlowRank);
+}
+
+TEST(Page, OfMoreThanItHoldsLeavesOutSamplesAndPairs) {
+  RunResult result = test::cluster_result(8, 40);
+  result.records.resize(4);
+  for (measure::Record& r : result.records) {
+    r.ranks = static_cast<int>(kPageNumbers / 8);
+    r.seconds.assign(static_cast<std::size_t>(r.ranks), 1.0);
+    r.pairs.assign(kPageNumbers / 10, measure::PairTimes{0, 1, "NVLink", 1, {1}, {1}});
+    r.clock_hz.clear();
+    r.power_w.clear();
+  }
+  result.records[2].imbalance = 9;
+
+  json const data = data_of(page_of("crowded", {result}));
+
+  json const& cases = data.at("results").at(0).at("cases");
+  EXPECT_TRUE(cases.at(2).contains("rank_times")) << "the least balanced one comes first";
+  int with_ranks = 0, with_pairs = 0;
+  for (json const& shown : cases) {
+    with_ranks += shown.contains("rank_times") ? 1 : 0;
+    with_pairs += shown.contains("pairs") ? 1 : 0;
+    EXPECT_TRUE(shown.at("has_pairs"));
+    EXPECT_EQ(shown.at("sampled").at("of"), 1);
+  }
+  EXPECT_EQ(with_ranks, 2);
+  EXPECT_EQ(with_pairs, 2);
+}
+
+TEST(Page, HoldsSeveralResults) {
+  std::vector<RunResult> results{test::cluster_result(8, 40), test::cluster_result(8, 40)};
+  results[1].info.run_id = "other";
+  results[1].info.build[1].second = "2b83225";
+
+  json const data = data_of(page_of("pair", results));
+
+  EXPECT_EQ(data.at("results").size(), 2U);
+  EXPECT_EQ(data.at("results").at(1).at("run").at("run_id"), "other");
+}
+
+TEST(Page, TellsSettingsThatAreNoDefaults) {
+  RunResult result = test::cluster_result(1, 30);
+  result.records[0].config = "[[case]]\nworkload = \"gemm\"\nsize = 1024\nbeta = 2.0\n";
+  result.records[1].config = "of another program";
+
+  json const data = data_of(page_of("settings", {result}));
+
+  json const& cases = data.at("results").at(0).at("cases");
+  EXPECT_EQ(cases.at(0).at("settings"), (json{{"beta", "2"}}));
+  EXPECT_EQ(cases.at(1).at("settings"), (json{{"case", "gemm-1024"}}));
+  EXPECT_EQ(cases.at(2).at("settings"), json::object());
+}
+
+}  // namespace
+}  // namespace quadrille::report

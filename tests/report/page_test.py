@@ -1,0 +1,224 @@
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+"""Pages of report --html in Chromium: drawn, readable by keyboard and in words, quiet, quick to open.
+
+page_test.py FOLDER PROGRAM...: the programs write pages to the folder; pictures of them stay there.
+Exit 77 without Chromium.
+"""
+import base64
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from quadrille import check  # noqa: E402
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.common.keys import Keys
+except ImportError:
+    webdriver = None
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+# How many of a chart's pixels have a colour: those of axes, grids and texts are shades of grey.
+COLOURED = """const canvas = arguments[0];
+  const {data} = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  let found = 0;
+  for (let i = 0; i < data.length; i += 4) {
+    const [r, g, b, a] = data.slice(i, i + 4);
+    if (a > 40 && Math.max(r, g, b) - Math.min(r, g, b) > 50) ++found;
+  }
+  return found;"""
+
+
+class Browser:
+    """Chromium without a window; widths are of the page."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        options = webdriver.ChromeOptions()
+        options.binary_location = CHROMIUM
+        # Root has no sandbox, and containers little shared memory.
+        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                         "--hide-scrollbars"):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(service=webdriver.chrome.service.Service(DRIVER), options=options)
+        self.run = self.driver.execute_script
+
+    def open(self, name, width=1200, theme="light"):
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "features": [{"name": "prefers-color-scheme", "value": theme}]})
+        self.driver.get((self.folder / f"{name}.html").as_uri())
+        check(self.run("return document.documentElement.dataset.ready") == "yes", f"{name}: {self.errors()}")
+
+    def errors(self):
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def all(self, selector):
+        return self.driver.find_elements("css selector", selector)
+
+    def see(self, element):
+        """Scrolls there, and waits until a chart that lies there is drawn."""
+        self.run("arguments[0].scrollIntoView({block: 'center'})", element)
+        for _ in range(100):
+            if self.run("return arguments[0].closest('figure')?.card?.chart != null", element):
+                return
+            time.sleep(0.02)
+        check(False, f"no chart: {element.get_attribute('aria-label')}")
+
+    def picture(self, name):
+        width, height = self.run("const e = document.documentElement; return [e.scrollWidth, e.scrollHeight]")
+        picture = self.driver.execute_cdp_cmd("Page.captureScreenshot", {
+            "captureBeyondViewport": True,
+            "clip": {"x": 0, "y": 0, "width": width, "height": min(height, 12000), "scale": 1}})
+        (self.folder / f"{name}.png").write_bytes(base64.b64decode(picture["data"]))
+
+
+def charts(browser):
+    """Every chart is drawn where it is looked at, and has words and a table."""
+    found = browser.all("canvas")
+    check(len(found) >= 8, f"{len(found)} charts")
+    for canvas in found:
+        browser.see(canvas)
+        label = canvas.get_attribute("aria-label")
+        check(browser.run(COLOURED, canvas) > 20, f"nothing is drawn: {label}")
+        check(canvas.get_attribute("role") == "img" and len(label) > 40, f"no words: '{label}'")
+        figure = canvas.find_element("xpath", "ancestor::figure")
+        figure.find_element("css selector", "summary").click()
+        rows = figure.find_elements("css selector", "tbody tr")
+        check(len(rows) > 0, f"no table: {label}")
+        figure.find_element("css selector", "summary").click()
+    titles = [title.text for title in browser.all("h2")]
+    for wanted in ("Summary", "Variants", "Sizes", "Roofline", "Overlap", "Links", "Samples", "Clocks and power",
+                   "Placement", "Environment", "How to reproduce", "All measurements"):
+        check(wanted in titles, f"{wanted} is no section of {titles}")
+
+
+def choices(browser):
+    """Another choice is another picture."""
+    pixels = "return arguments[0].toDataURL()"
+    for section in ("ladders", "sweeps", "pairs", "samples"):
+        canvas = browser.all(f"#{section} canvas")[0]
+        browser.see(canvas)
+        before = browser.run(pixels, canvas)
+        select = canvas.find_element("xpath", "ancestor::figure").find_elements("css selector", "select")[-1]
+        browser.run("const s = arguments[0]; s.selectedIndex = s.selectedIndex === 0 ? 1 : 0;"
+                    "s.dispatchEvent(new Event('change'))", select)
+        check(browser.run(pixels, canvas) != before, f"{section}: the same picture for another choice")
+
+
+def keyboard(browser):
+    """Tab reaches all that a mouse does; arrows go through values and say them."""
+    browser.run("window.scrollTo(0, 0); document.activeElement.blur()")
+    wanted = {"#theme", "canvas", "select", "summary", "#measurements th button", "input", ".skip", "#nav a"}
+    for _ in range(200):
+        for event in ("rawKeyDown", "keyUp"):
+            browser.driver.execute_cdp_cmd("Input.dispatchKeyEvent", {
+                "type": event, "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9})
+        wanted -= set(browser.run("return arguments[0].filter((one) => document.activeElement.matches(one))",
+                                  list(wanted)))
+        if not wanted:
+            break
+    check(not wanted, f"the keyboard does not reach {wanted}")
+
+    for section in ("ladders", "sweeps", "roofline", "pairs"):
+        canvas = browser.all(f"#{section} canvas")[0]
+        browser.see(canvas)
+        said = set()
+        for _ in range(3):
+            canvas.send_keys(Keys.ARROW_RIGHT)
+            said.add(browser.run("return document.getElementById('live').textContent"))
+        check(len(said) == 3 and "" not in said, f"{section}: arrows say {said}")
+
+    def times():
+        return browser.run("const i = [...document.querySelectorAll('#measurements th')]"
+                           ".findIndex((th) => th.textContent.startsWith('variant'));"
+                           "return [...document.querySelectorAll('#measurements tbody tr')]"
+                           ".map((tr) => tr.cells[i].textContent)")
+    button = next(b for b in browser.all("#measurements th button") if b.text.startswith("variant"))
+    for expected, reverse in (("ascending", False), ("descending", True)):
+        button.send_keys(Keys.ENTER)
+        head = button.find_element("xpath", "ancestor::th")
+        check(head.get_attribute("aria-sort") == expected, f"not {expected}")
+        check(times() == sorted(times(), reverse=reverse), f"the rows are not {expected}")
+    field = browser.all("input[type=search]")[0]
+    field.send_keys("gemm naive")
+    check(set(times()) == {"naive"}, f"the filter leaves {set(times())}")
+
+
+def themes(browser):
+    """Dark where the system is, until the button says otherwise."""
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    browser.open("cluster", theme="dark")
+    dark = browser.run(ground)
+    canvas = browser.all("#ladders canvas")[0]
+    browser.see(canvas)
+    before = browser.run("return arguments[0].toDataURL()", canvas)
+    browser.all("#theme")[0].click()
+    check(browser.run(ground) != dark, "the button changes nothing")
+    browser.see(canvas)
+    check(browser.run("return arguments[0].toDataURL()", canvas) != before, "charts keep their colours")
+    browser.run("localStorage.clear()")
+
+
+def main():
+    if webdriver is None or not CHROMIUM or not DRIVER:
+        print("skipped: no Chromium with its driver and Selenium; jobs/setup.sh --tests installs them")
+        return 77
+    folder, *programs = sys.argv[1:]
+    folder = pathlib.Path(folder).resolve()
+    folder.mkdir(exist_ok=True)
+    for program in programs:
+        subprocess.run([program, "--gtest_filter=*Page*"], check=True, stdout=subprocess.DEVNULL,
+                       env={**os.environ, "QUADRILLE_PAGES": str(folder)})
+    browser = Browser(folder)
+    try:
+        took = []
+        for _ in range(3):
+            browser.open("cluster")
+            took.append(browser.run("return performance.getEntriesByType('navigation')[0].loadEventEnd") / 1000)
+        check(min(took) < 2, f"64 ranks and 500 cases open in {took} s")
+        print(f"64 ranks and 500 cases: {(folder / 'cluster.html').stat().st_size / 1e6:.1f} MB, {min(took):.2f} s")
+        thinned = browser.all("#thinned")[0].text
+        check("samples are thinned" in thinned, f"nothing is said of samples left out: '{thinned}'")
+        charts(browser)
+        choices(browser)
+        keyboard(browser)
+        themes(browser)
+
+        browser.open("hostile")
+        for canvas in browser.all("canvas"):
+            browser.see(canvas)
+        check(not browser.all("img") and "onerror" in browser.driver.title, "a text became an element")
+        check("<img src=x" in browser.all("#all")[0].text, "a text is not shown as it is")
+
+        for name, least in (("cluster", 8), ("pair", 6), ("scaling", 5)):
+            for width, theme in ((400, "dark"), (1200, "light")):
+                browser.open(name, width, theme)
+                check(browser.run("return document.documentElement.scrollWidth") <= width,
+                      f"{name} is wider than {width}")
+                browser.run("cards.forEach((card) => card.draw())")
+                check(len(browser.all("canvas")) >= least, f"{name} has too few charts")
+                if name == "cluster" or width > 400:
+                    browser.picture(f"{name}-{width}-{theme}")
+        check("fit" in browser.all("#scaling")[0].text, "no fits")
+
+        pages = browser.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+        (folder / "scaling.pdf").write_bytes(base64.b64decode(pages["data"]))
+        fetched = browser.run("return performance.getEntriesByType('resource').map((entry) => entry.name)")
+        check(not fetched, f"the page fetched {fetched}")
+        errors = browser.errors()
+        check(not errors, f"the console says {errors}")
+    finally:
+        browser.driver.quit()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
