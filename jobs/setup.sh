@@ -6,7 +6,7 @@
 # least the same version is found. Prints nothing when there is nothing to do. Exit 3: not possible.
 #
 #   jobs/setup.sh                 what building and running need
-#   jobs/setup.sh --tests         and what the tests need; without nvcc also the CUDA headers, into .deps
+#   jobs/setup.sh --tests         and what the tests need; without nvcc also the CUDA headers, and ReFrame, into .deps
 #   jobs/setup.sh --kokkos-cuda   and a Kokkos with CUDA, into .deps/cuda-kokkos; needs nvcc
 #
 #   Kokkos_ROOT, CMAKE_PREFIX_PATH   where to look for a Kokkos of your own
@@ -20,8 +20,9 @@ tests=false
 kokkos_cuda=false
 for argument in "$@"; do
   case "$argument" in
-    --tests) packages+=(python3-h5py clang-format codespell shellcheck libboost-context-dev
-      iproute2 procps) && tests=true ;;
+    --tests) packages+=(python3-h5py python3-pandas zsh groff-base clang-format codespell shellcheck libboost-context-dev
+      iproute2 procps chromium chromium-driver python3-selenium python3-argcomplete python3-jsonschema
+      python3-lxml python3-requests python3-semver python3-yaml) && tests=true ;;
     --kokkos-cuda) kokkos_cuda=true ;;
     *) echo "usage: jobs/setup.sh [--tests] [--kokkos-cuda]" >&2 && exit 2 ;;
   esac
@@ -36,6 +37,10 @@ kokkos_sha256=e620f05c742905e2db705d875f1cac92ef0ed453f9e6734e9beda26cc0f9cce7
 cuda_headers="nvidia-cuda-cccl==13.0.85 --hash=sha256:e0da7ad981f3a8aff08241b5bfc1af868742a63e2762f53a5171c492ef242649 --hash=sha256:6f0203e29fed809ee2b7fe9b1344df66ecab990c37d6a2e0e189b26d6c97ed7c
 nvidia-cuda-crt==13.0.88 --hash=sha256:2c8043c7c9e02492716426e9919fc78d2c5b3b2a7a768a88e952676b08aa55a4 --hash=sha256:ee2ea2a97073e02ee62bb27841f437332be2c248e3eac013df07997ada39c003
 nvidia-cuda-runtime==13.0.88 --hash=sha256:422a38f7c739ecbdd3a4b6ec7ed0a1d74db43d8e9bc26685f3d845638922b178 --hash=sha256:8ba16a33998ee3ee2bf11c8f13e36e3ff86a1d6ad165ffeee863d6eabd0b5f67"
+
+# Both of pure Python; what they import is among the Debian packages.
+reframe="reframe-hpc==4.5.2 --hash=sha256:60f0e15a4dd49140aaa438c96c767ae2ec0a0190fd182648e3bf7fae67b7ab60
+archspec==0.2.2 --hash=sha256:1054b599abb66f4d141c7a278dd34beb5766b1c84c7595aab3907a5bf55ee258"
 
 give_up() {
   echo "setup: $1" >&2
@@ -186,6 +191,22 @@ install_cuda_headers() {
   rm -rf "$work"
 }
 
+# Where centres run their checks from.
+install_reframe() {
+  echo "setup: fetching ReFrame into .deps"
+  mkdir -p .cache .deps
+  work=$(mktemp -d "$PWD/.cache/reframe.XXXXXX")
+  trap 'rm -rf "$work"' EXIT
+
+  quietly python3 -m venv "$work/venv"
+  echo "$reframe" >"$work/reframe.txt"
+  quietly "$work/venv/bin/pip" install -q --require-hashes --no-deps --only-binary :all: \
+    --target "$work/all" -r "$work/reframe.txt"
+  rm -rf .deps/reframe
+  mv -T "$work/all" .deps/reframe
+  rm -rf "$work"
+}
+
 if command -v apt-get >/dev/null && command -v dpkg-query >/dev/null; then
   install_packages
 else
@@ -193,4 +214,5 @@ else
 fi
 have_kokkos || install_kokkos
 [ "$tests" = false ] || have_cuda_headers || install_cuda_headers
+[ "$tests" = false ] || [ -e .deps/reframe/bin/reframe ] || install_reframe
 [ "$kokkos_cuda" = false ] || [ "$(kokkos_under "$cuda_kokkos")" = "$kokkos_version" ] || install_cuda_kokkos

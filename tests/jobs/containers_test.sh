@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+#
+# The build steps of the container recipes, run here with programs in place of apt-get and CMake that
+# only pretend: they set up and build the program, and end in the README's two commands.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+fail() {
+  echo "FAILED: $1" >&2
+  cat "$scratch"/log >&2 2>/dev/null || true
+  exit 1
+}
+mkdir "$scratch/bin" "$scratch/tree"
+cp -r "$here"/{jobs,CMakeLists.txt,CMakePresets.json} "$scratch/tree"
+# shellcheck disable=SC2016  # the pretending programs expand it
+pretend='#!/bin/bash
+echo "$(basename "$0") $*" >>"$PRETENDED"'
+echo "$pretend" >"$scratch/bin/cmake"
+chmod +x "$scratch/bin/cmake"
+echo "$pretend" >"$scratch/tree/jobs/setup.sh"
+export PRETENDED=$scratch/said
+
+# steps NAME < COMMANDS: runs them in the copy of the tree, instead of at /opt/quadrille.
+steps() {
+  sed -e "s#/opt/quadrille#$scratch/tree#g" -e '/rm -rf .var.lib/d' -e 's# \\$##' >"$scratch/$1"
+  rm -f "$PRETENDED"
+  (cd "$scratch/tree" && PATH=$scratch/bin:$PATH HOST_ARCH=x86-64-v3 ARCHITECTURES=90a bash -eu "$scratch/$1") \
+    >"$scratch/log" 2>&1 || fail "the steps of $1"
+  local said
+  said=$(cat "$PRETENDED")
+  [[ $said == "setup.sh "*"cmake --preset release -DQUADRILLE_HOST_ARCH=x86-64-v3 "*"cmake --build build --target quadrille"* ]] ||
+    fail "$1 runs: $said"
+}
+cd "$here/jobs/containers"
+sed -n '/^RUN /,/[^\\]$/p' Dockerfile | sed -e 's/^RUN //' -e 's/^ *&& //' | steps Dockerfile
+sed -n '/^%post/,/^%/{//!p}' quadrille.def | steps quadrille.def
+
+mapfile -t commands < <(sed -n '/^```bash/{n;p}' "$here/README.md" | head -n 2)
+for recipe in Dockerfile quadrille.def; do
+  for command in "${commands[@]}"; do
+    grep -qF "$command" <(sed -e 's/", "/ /g' "$recipe") || fail "$recipe does not tell how to run '$command'"
+  done
+done
+echo "the recipes set up and build"
