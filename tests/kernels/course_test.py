@@ -1,0 +1,45 @@
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+"""kernels/README.md names every technique, none that is not there, and every macro that kernels use.
+
+course_test.py BINARY LAUNCHER...
+"""
+import fnmatch
+import pathlib
+import re
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from quadrille import TESTS, Program, check  # noqa: E402
+
+# Of the build, the tests and one header alone: no reader of a kernel meets them.
+INTERNAL = re.compile(r"QUAD_(SIMT|TSAN|PTX|OPERANDS|REGISTERS|WGMMA|ASM|MODEL|CUDA|CUBLAS|TOOLKIT|TABLE|FOR_EACH|SCAN|"
+                      r"PARENTHESES|OVERFLOW|LAYOUT|SAME_WHERE|ONLY_WHERE)")
+
+
+def main():
+    program = Program(sys.argv[1:])
+    root = TESTS.parent
+    text = (root / "kernels" / "README.md").read_text()
+    named = set(re.findall(r"`([a-z0-9_*]+)`", text))
+    rows = program.listed("variants")
+    kernels = {row["name"] for row in rows
+               if (root / "kernels" / row["workload"]).is_dir() and row["role"] in ("own", "demonstration")
+               and row["workload"] not in ("pipeline", "api") and row["where"] == "cuda"}
+    missing = {name for name in kernels if not any(fnmatch.fnmatch(name, pattern) for pattern in named)}
+    check(len(kernels) > 80 and not missing, f"the course leaves out {sorted(missing)}")
+    rungs = {name for line in text.splitlines() if re.match(r"\| `[a-z]", line) and "(" not in line.split("|")[1]
+             for name in re.findall(r"`([a-z0-9_*]+)`", line.split("|")[1])}
+    strange = {rung for rung in rungs if not fnmatch.filter({row["name"] for row in rows}, rung)}
+    check(len(rungs) > 60 and not strange, f"the course names what is not there: {sorted(strange)}")
+
+    used = {word for path in (root / "kernels").glob("*/*.cu*") if path.parent.name not in ("simt", "common")
+            for word in re.findall(r"\bQUAD_[A-Z_]*[A-Z]", path.read_text())}
+    unknown = {word for word in used if not INTERNAL.match(word) and f"{word}" not in text}
+    check(len(used) > 5 and not unknown, f"the course does not translate {sorted(unknown)}")
+    for name in re.findall(r"`?(?:inputs/)?([a-z-]+\.toml)", text):
+        check((root / "inputs" / name).exists(), f"the course names {name}")
+    print("the course has every technique")
+
+
+main()
