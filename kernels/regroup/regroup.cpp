@@ -6,6 +6,7 @@
 #include "device/host/parallel.hpp"
 
 #include <cstring>
+#include <span>
 #include <vector>
 
 namespace quadrille::kernels::regroup {
@@ -13,6 +14,7 @@ namespace {
 
 void (*const kColumns)(Direction, Problem const&,
                        device::StreamView) = QUAD_CUDA_LAUNCH(launch_columns);
+void (*const kBoxes)(Boxes const&, device::StreamView) = QUAD_CUDA_LAUNCH(launch_boxes);
 
 /// Columns that follow one another in the matrix and in a piece.
 struct Run {
@@ -55,6 +57,20 @@ void regroup_on_host(Direction direction, Problem const& problem, device::Stream
   });
 }
 
+/// In a task of the stream.
+void copy_on_host(Boxes const& boxes, device::StreamView stream) {
+  auto const size = static_cast<std::int64_t>(core::size_of(boxes.type));
+  for (Box const& box : std::span{boxes.boxes, static_cast<std::size_t>(boxes.count)}) {
+    device::parallel_for(stream, box.planes * box.rows, [&](std::int64_t at) {
+      std::int64_t const p = at / box.rows, i = at % box.rows;
+      std::memcpy(
+          static_cast<std::byte*>(box.to) + (p * box.to_plane + i * box.to_row) * size,
+          static_cast<std::byte const*>(box.from) + (p * box.from_plane + i * box.from_row) * size,
+          static_cast<std::size_t>(box.cols * size));
+    });
+  }
+}
+
 }  // namespace
 
 void regroup(Direction direction, Problem const& problem, device::StreamView stream) {
@@ -64,6 +80,15 @@ void regroup(Direction direction, Problem const& problem, device::StreamView str
   }
   QUAD_REQUIRE(kColumns != nullptr, "regroup: this program was built without CUDA");
   kColumns(direction, problem, stream);
+}
+
+void copy(Boxes const& boxes, device::StreamView stream) {
+  if (boxes.count == 0 || boxes.most_planes == 0 || boxes.most_area == 0) return;
+  if (stream.device().kind() == device::Kind::host) {
+    return stream.run([=] { copy_on_host(boxes, stream); });
+  }
+  QUAD_REQUIRE(kBoxes != nullptr, "regroup: this program was built without CUDA");
+  kBoxes(boxes, stream);
 }
 
 }  // namespace quadrille::kernels::regroup

@@ -4,8 +4,8 @@
 
 #include "device/views.hpp"
 
-/// A matrix and contiguous pieces of it, one for each process: what block-cyclic distributions
-/// scatter over many small blocks moves in one launch.
+/// What lies scattered and is to be contiguous, or back, in one launch: a matrix and pieces of it, one for
+/// each process of a block-cyclic distribution; boxes out of larger arrays, as halos are.
 namespace quadrille::kernels::regroup {
 
 /// One column of the matrix among the pieces.
@@ -30,7 +30,29 @@ enum class Direction { gather, scatter };
 /// Enqueues: the elements of the matrix into the pieces, or back.
 void regroup(Direction direction, Problem const& problem, device::StreamView stream);
 
-/// The launch function behind it.
+/// Element (p, i, j) of a box: from[p * from_plane + i * from_row + j] and the same of `to`.
+struct Box {
+  void const* from = nullptr;
+  void* to = nullptr;
+  std::int64_t planes = 0, rows = 0, cols = 0;
+  std::int64_t from_plane = 0, from_row = 0;
+  std::int64_t to_plane = 0, to_row = 0;
+};
+
+/// Boxes, none of which writes where another one reads or writes.
+struct Boxes {
+  core::DataType type = core::DataType::f64;
+  Box const* boxes = nullptr;  ///< in memory of the stream's device
+  std::int64_t count = 0;
+  std::int64_t most_planes = 0;  ///< of all boxes
+  std::int64_t most_area = 0;    ///< the most rows x cols of a box
+};
+
+/// Enqueues: every box to its place.
+void copy(Boxes const& boxes, device::StreamView stream);
+
+/// The launch functions behind them.
 void launch_columns(Direction direction, Problem const& problem, device::StreamView stream);
+void launch_boxes(Boxes const& boxes, device::StreamView stream);
 
 }  // namespace quadrille::kernels::regroup

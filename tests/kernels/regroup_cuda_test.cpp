@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -81,6 +82,65 @@ TEST(RegroupCudaTest, MovesColumnsToTheirPiecesAndBack) {
     expect_regrouped<std::int32_t>(DataType::f32, m, n);
     expect_regrouped<std::int16_t>(DataType::f16, m, n);
   }
+}
+
+struct Case {
+  std::int64_t planes, rows, cols;
+};
+
+/// Boxes of an array of planes of 40 x 30 into the middle of others, whose rows and planes have gaps.
+template <class T>
+void expect_copied(DataType type, std::vector<Case> const& cases) {
+  test::on_every_schedule([=](device::Device& device, device::StreamView stream) {
+    constexpr std::int64_t kRows = 40, kCols = 30, kFirst = 2 * kCols + 1;
+    Boxes all{.type = type};
+    std::vector<Box> boxes;
+    std::vector<DeviceArray<T>> to;
+    std::int64_t most = 0;
+    for (Case const& c : cases) most = std::max(most, c.planes);
+    std::vector<T> values;
+    for (std::int64_t at = 0; at < most * kRows * kCols; ++at)
+      values.push_back(static_cast<T>(at % 251));
+    DeviceArray<T> const from{device, stream, values};
+    for (auto const& [planes, rows, cols] : cases) {
+      std::int64_t const to_row = cols + 1, to_plane = rows * to_row + 2;
+      to.emplace_back(device, stream, planes * to_plane);
+      boxes.push_back({from.data() + kFirst, to.back().data(), planes, rows, cols, kRows * kCols,
+                       kCols, to_plane, to_row});
+      all.most_planes = std::max(all.most_planes, planes);
+      all.most_area = std::max(all.most_area, rows * cols);
+    }
+    DeviceArray<Box> const table{device, stream, boxes};
+    all.boxes = table.data();
+    all.count = table.size();
+
+    launch_boxes(all, stream);
+    stream.synchronize();
+
+    for (std::size_t b = 0; b < boxes.size(); ++b) {
+      Box const& box = boxes[b];
+      std::vector<T> got = to[b].download();
+      for (std::int64_t p = 0; p < box.planes; ++p) {
+        for (std::int64_t i = 0; i < box.rows; ++i) {
+          for (std::int64_t j = 0; j < box.cols; ++j) {
+            T& value = got[static_cast<std::size_t>(p * box.to_plane + i * box.to_row + j)];
+            ASSERT_EQ(value,
+                      values[static_cast<std::size_t>(kFirst + (p * kRows + i) * kCols + j)]);
+            value = static_cast<T>(-1);
+          }
+        }
+      }
+      for (T const other : got) ASSERT_EQ(other, static_cast<T>(-1)) << "wrote beside the box";
+      EXPECT_TRUE(to[b].intact());
+    }
+  });
+}
+
+TEST(RegroupCudaTest, CopiesBoxesToTheirPlaces) {
+  // One element, columns, rows, more planes than a thread takes, more positions than a block has.
+  std::vector<Case> const cases{{1, 1, 1}, {9, 30, 1}, {17, 1, 25}, {3, 35, 28}, {2, 0, 3}};
+  expect_copied<std::int32_t>(DataType::f32, cases);
+  expect_copied<std::int16_t>(DataType::f16, cases);
 }
 
 }  // namespace
