@@ -97,9 +97,9 @@ Answer answer_of(Record const& r) {
 /// How to hide more of the communication; empty where it is hidden, or where there is none.
 std::string overlap_advice(Record const& r) {
   if (!r.leg_summary || !r.leg_summary->hidden || *r.leg_summary->hidden >= kWellHidden) return {};
-  return fmt::format("{:.0f} % of the shorter leg is hidden: {}try other panels, buffers = 3",
-                     100 * *r.leg_summary->hidden,
-                     r.backend == "cuda" ? "" : "leave a core to messages, ");
+  return fmt::format(
+      "{:.0f} % of the shorter leg is hidden: {}try a larger size, or other panels, buffers = 3",
+      100 * *r.leg_summary->hidden, r.backend == "cuda" ? "" : "leave a core to messages, ");
 }
 
 std::string link_advice(Record const& r) {

@@ -25,8 +25,8 @@ chunk_bytes = "4Ki"
 # Extents that are no numbers of elements, or of work that takes long.
 SIZES = {"memory": lambda draw: f"{16 * draw.randint(1, 8)}Ki", "api": lambda draw: str(draw.randint(1, 40)),
          "peak": lambda draw: f"{2 * draw.randint(1, 4)}Mi",
-         "conv2d": lambda draw: "(%d,%d,%d,%d,%d,%d,%d)" % (*(draw.randint(*most) for most in
-                                ((0, 3), (1, 9), (7, 20), (7, 20), (1, 20), (1, 3), (1, 3))),)}
+         **dict.fromkeys(("conv2d", "conv2d_halo"), lambda draw: "(%d,%d,%d,%d,%d,%d,%d)" % (
+             *(draw.randint(*most) for most in ((1, 3), (1, 9), (7, 20), (7, 20), (1, 20), (1, 3), (1, 3))),))}
 DATA = ["uniform", "normal", "positive", "scaled", "integer", "constant", "zeros"]
 
 
@@ -39,7 +39,7 @@ def options(draw, workload, ranks):
         "block": lambda: draw.choice([0, draw.randint(1, 40)]),
         "alpha": lambda: draw.choice([1, -2, 3]),
         "beta": lambda: draw.choice([0, 0, 1, -3]),
-        "layout": lambda: draw.choice(["nchw", "nhwc"] if workload["name"] == "conv2d" else ["nn", "nt", "tn", "tt"]),
+        "layout": lambda: draw.choice(["nchw", "nhwc"] if "conv2d" in workload["name"] else ["nn", "nt", "tn", "tt"]),
         "stride": lambda: draw.randint(1, 3),
         "padding": lambda: draw.randint(0, 3),
         "dilation": lambda: draw.randint(1, 3),

@@ -89,5 +89,19 @@ TEST(Work, OfAConvolutionCountsEveryTapOfEveryWindow) {
   EXPECT_EQ(convolution("layout = \"nhwc\"").amount, convolution("").amount);
 }
 
+TEST(Work, OfASplitConvolutionIsThatOfTheWhole) {
+  // Three ranks, 5 x 7 outputs: 1x3 gives 3, 3 and 1 columns, of which each sees two more than it owns.
+  auto const convolution = [](char const* keys) {
+    return described(fmt::format(
+        "workload = \"conv2d_halo\"\ntype = \"f32\"\nsize = \"(2,6,5,7,8,3,3)\"\npadding = 1\n{}\n",
+        keys));
+  };
+  EXPECT_EQ(convolution("").flop, 2 * (2 * 8 * 35) * (6 * 9));
+  // Between two neighbours a column each way, with the rows of the padding; none by batch.
+  EXPECT_EQ(convolution("").network_bytes, 4 * (2 * 6) * (5 + 2) * (2 * 2));
+  EXPECT_EQ(convolution("split = \"batch\"").network_bytes, 0);
+  EXPECT_EQ(convolution("split = \"batch\"").flop, convolution("").flop);
+}
+
 }  // namespace
 }  // namespace quadrille::workloads
