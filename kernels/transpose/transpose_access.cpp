@@ -57,7 +57,9 @@ std::optional<Sectors> sectors_of_elements(std::size_t element_bytes, std::int64
                  average(256, 1, size, size, out_ld, written)};
 }
 template std::optional<Sectors> sectors_of_elements<32>(std::size_t, std::int64_t, std::int64_t);
+template std::optional<Sectors> sectors_of_elements<16>(std::size_t, std::int64_t, std::int64_t);
 template std::optional<Sectors> sectors_of_elements<8>(std::size_t, std::int64_t, std::int64_t);
+template std::optional<Sectors> sectors_of_elements<4>(std::size_t, std::int64_t, std::int64_t);
 
 std::optional<Sectors> sectors_of_tiles(std::size_t element_bytes, std::int64_t in_ld,
                                         std::int64_t out_ld) {

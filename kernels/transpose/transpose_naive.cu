@@ -1,20 +1,21 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Transpose straight from memory to memory, by blocks of two shapes.
+/// Transpose straight from memory to memory, by blocks of four shapes.
 ///
 ///   out[j][i] = in[i][j]
 ///
 /// Technique    one element per thread. Blocks 32 threads wide: a warp reads a stretch of one row,
 ///              and writes 32 elements of 32 rows. Blocks 8 wide: a warp reads 8 elements of 4
 ///              rows and writes 4 elements of 8 rows, so that half of each sector of 32 bytes
-///              written is used in place of an eighth (f32); narrower ones would read parts of
-///              sectors
+///              written is used in place of an eighth (f32). Between them, 16 wide, 2 rows are
+///              read and 16 written; blocks 4 wide read only half of each sector
 /// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
 /// Types        all, as integers of their size
-/// Work         2 m n s bytes; f32 sectors per request, read and written: 4 and 32; 4 and 8
+/// Work         2 m n s bytes; f32 sectors per request, read and written: 4 and 32; 4 and 16; 4 and 8;
+///              8 and 4
 /// Constraints  fewer than 2^31 blocks
-/// Launch       32 x 8 or 8 x 32 threads per block, one element each
+/// Launch       32 x 8, 16 x 16, 8 x 32 or 4 x 64 threads per block, one element each
 /// Accuracy     exact
 /// Source       note on profiling with Nsight Compute, transposes
 #include "transpose/transpose_tiles.cuh"
@@ -61,6 +62,16 @@ extern constinit Variant<Problem> const naive_32x8{
     QUAD_KERNEL_LAUNCH(launch<32>),
     {.notes = {.sectors = sectors_of_elements<32>}}};
 
+extern constinit Variant<Problem> const naive_16x16{
+    {.name = "naive_16x16",
+     .where = Where::cuda,
+     .types = kEveryType,
+     .needs = {.tile = {16, kThreads / 16}},
+     .source = "note on Nsight Compute",
+     .summary = "blocks 16 wide; f32 sectors per request 4 and 16"},
+    QUAD_KERNEL_LAUNCH(launch<16>),
+    {.notes = {.sectors = sectors_of_elements<16>}}};
+
 extern constinit Variant<Problem> const naive_8x32{
     {.name = "naive_8x32",
      .where = Where::cuda,
@@ -70,5 +81,15 @@ extern constinit Variant<Problem> const naive_8x32{
      .summary = "blocks 8 wide; f32 sectors per request 4 and 8"},
     QUAD_KERNEL_LAUNCH(launch<8>),
     {.notes = {.sectors = sectors_of_elements<8>}}};
+
+extern constinit Variant<Problem> const naive_4x64{
+    {.name = "naive_4x64",
+     .where = Where::cuda,
+     .types = kEveryType,
+     .needs = {.tile = {4, kThreads / 4}},
+     .source = "note on Nsight Compute",
+     .summary = "blocks 4 wide; f32 sectors per request 8 and 4"},
+    QUAD_KERNEL_LAUNCH(launch<4>),
+    {.notes = {.sectors = sectors_of_elements<4>}}};
 
 }  // namespace quadrille::kernels::transpose

@@ -410,6 +410,10 @@ constexpr Metric kFurther[]{
     {"bank conflicts", "wavefronts",
      "reduction, gemm: passes of shared memory beyond those that requests of warps need without\n"
      "conflicts, of one rank, by a model from the addresses that the kernel's threads access."},
+    {"sectors per request", "sectors",
+     "transpose: of 32 bytes, that a request of a warp touches, by the same model; 4 are the least "
+     "for\n"
+     "words of 4 bytes, 16 for vectors of 16."},
     {"second-level cache", "B/s",
      "gemm: what blocks read of tiles and write of C, by the same model; first-level cache: every\n"
      "32-byte sector that a request of a warp touches. Shared memory: its wavefronts."},

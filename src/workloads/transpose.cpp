@@ -68,8 +68,18 @@ class Transpose final : public measure::Workload {
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
     copied_ = &variant == &kCopy;
+    sectors_ = row_of<transpose::Problem>(variant).specifics.notes.sectors;
     device::MatrixView const in = variant.in_place ? out_.view() : in_.view();
     row_of<transpose::Problem>(variant).launch({in, out_.view()}, world.stream());
+  }
+
+  /// What a profiler should count, by the addresses that the kernel's threads access.
+  std::vector<measure::Extra> observed() override {
+    if (sectors_ == nullptr) return {};
+    auto const sectors = sectors_(core::size_of(case_.type), n_, m_);
+    if (!sectors) return {};
+    return {{"sectors per request, read", sectors->read, "sectors"},
+            {"sectors per request, written", sectors->written, "sectors"}};
   }
 
   measure::Verdict validate(comm::World& world) override {
@@ -91,6 +101,7 @@ class Transpose final : public measure::Workload {
   std::int64_t m_, n_;
   int ranks_, rank_;
   bool copied_ = false;
+  decltype(transpose::Problem::Notes::sectors) sectors_ = nullptr;  // of what ran
   Source source_;
   device::Matrix in_, out_;
 };

@@ -341,7 +341,9 @@ TEST(TransposeAccess, PredictsWhatTheProfilerOfTheSourceCounted) {
   };
 
   EXPECT_EQ(f32("naive_32x8"), (Sectors{4, 32}));
+  EXPECT_EQ(f32("naive_16x16"), (Sectors{4, 16}));
   EXPECT_EQ(f32("naive_8x32"), (Sectors{4, 8}));
+  EXPECT_EQ(f32("naive_4x64"), (Sectors{8, 4}));
   EXPECT_EQ(f32("register_4x4"), (Sectors{16, 16}));
   EXPECT_EQ(f32("shared_tile"), (Sectors{4, 4}));
   EXPECT_EQ(f32("shared_swizzled"), (Sectors{16, 16}));
