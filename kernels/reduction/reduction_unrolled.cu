@@ -9,19 +9,19 @@
 ///              there or not at compile time: no loop, no counter, one condition per step
 /// Shapes       x: n contiguous elements, any n
 /// Types        f32 in f32 or f64, f64 in f64, i32 in i64 or i32
-/// Work         n s bytes read; 8 shared-memory steps and n / 512 partial results more
+/// Work         n s bytes read; log2 of the block size shared-memory steps, and a partial result for
+///              two elements of each thread more
 /// Constraints  sum only, not reproducible; scratch of scratch_bytes(n)
-/// Launch       256 threads per block, two elements each; then one block of 1024
-/// Accuracy     at worst (9 + n / 2^19 + 15) eps / 2 sum|x| with eps of the accumulator; i32
-///              exact below 2^53, in i32 where a block's sum is below 2^31
+/// Launch       256 threads per block, as variants 64 to 1024, two elements each; then one block of
+///              1024
+/// Accuracy     256 threads: at worst (9 + n / 2^19 + 15) eps / 2 sum|x| with eps of the accumulator;
+///              i32 exact below 2^53, in i32 where a block's sum is below 2^31
 /// Source       CUDA tutorial, chapter 09/04
 #include "reduction/reduction_access.hpp"
 #include "reduction/reduction_device.cuh"
 
 namespace quadrille::kernels::reduction {
 namespace {
-
-constexpr unsigned kThreads = kTreeThreads;
 
 #ifdef QUAD_KERNELS
 
@@ -71,31 +71,61 @@ __global__ void __launch_bounds__(kBlock)
   if (t == 0) partials[blockIdx.x] = sum[0];
 }
 
+template <unsigned kBlock>
 void launch(Problem const& problem, device::StreamView stream) {
   require_scratch(problem);
-  unsigned const blocks = blocks_for(problem.n, 2 * kThreads);
+  unsigned const blocks = blocks_for(problem.n, 2 * kBlock);
   visit_tree_types(problem, [&]<class T, class Acc>() {
-    QUAD_LAUNCH((reduction_unrolled_kernel<kThreads, T, Acc>), dim3(blocks), dim3(kThreads), 0,
-                stream, first_of<T>(problem), problem.n, partials_of<Acc>(problem));
+    QUAD_LAUNCH((reduction_unrolled_kernel<kBlock, T, Acc>), dim3(blocks), dim3(kBlock), 0, stream,
+                first_of<T>(problem), problem.n, partials_of<Acc>(problem));
   });
-  if (problem.finish) finish_tree<2 * kThreads>(problem, stream);
+  if (problem.finish) finish_tree<2 * kBlock>(problem, stream);
 }
 
 #endif  // QUAD_KERNELS
 
+/// What the block sizes share.
+constexpr VariantInfo row(std::string_view name, std::string_view summary) {
+  return {.name = name,
+          .where = Where::cuda,
+          .types = kTreeTypes,
+          .needs = {.other = "sum, not reproducible"},
+          .source = "CUDA tutorial, chapter 09/04",
+          .summary = summary};
+}
+
 }  // namespace
 
 extern constinit Variant<Problem> const unrolled{
-    {.name = "unrolled",
-     .where = Where::cuda,
-     .types = kTreeTypes,
-     .needs = {.other = "sum, not reproducible"},
-     .source = "CUDA tutorial, chapter 09/04",
-     .summary = "all steps written out by a template"},
-    QUAD_KERNEL_LAUNCH(launch),
+    row("unrolled", "all steps written out by a template"),
+    QUAD_KERNEL_LAUNCH(launch<kTreeThreads>),
     {.unsupported = sum_only,
-     .notes = {.conflicts = bank_conflicts<unrolled_step, 2 * kThreads>,
-               .chain = chain_of_tree<512>,
-               .finish = QUAD_KERNEL_LAUNCH(finish_tree<2 * kThreads>)}}};
+     .notes = {.conflicts = bank_conflicts<unrolled_step, 2 * kTreeThreads>,
+               .chain = chain_of_tree<2 * kTreeThreads>,
+               .finish = QUAD_KERNEL_LAUNCH(finish_tree<2 * kTreeThreads>)}}};
+
+extern constinit Variant<Problem> const unrolled_64{
+    row("unrolled_64", "the same with blocks of 64: a step of the block, the rest of one warp"),
+    QUAD_KERNEL_LAUNCH(launch<64>),
+    {.unsupported = sum_only,
+     .notes = {.chain = chain_of_tree<128>, .finish = QUAD_KERNEL_LAUNCH(finish_tree<128>)}}};
+
+extern constinit Variant<Problem> const unrolled_128{
+    row("unrolled_128", "the same with blocks of 128"),
+    QUAD_KERNEL_LAUNCH(launch<128>),
+    {.unsupported = sum_only,
+     .notes = {.chain = chain_of_tree<256>, .finish = QUAD_KERNEL_LAUNCH(finish_tree<256>)}}};
+
+extern constinit Variant<Problem> const unrolled_512{
+    row("unrolled_512", "the same with blocks of 512"),
+    QUAD_KERNEL_LAUNCH(launch<512>),
+    {.unsupported = sum_only,
+     .notes = {.chain = chain_of_tree<1024>, .finish = QUAD_KERNEL_LAUNCH(finish_tree<1024>)}}};
+
+extern constinit Variant<Problem> const unrolled_1024{
+    row("unrolled_1024", "the same with blocks of 1024: two fill a multiprocessor"),
+    QUAD_KERNEL_LAUNCH(launch<1024>),
+    {.unsupported = sum_only,
+     .notes = {.chain = chain_of_tree<2048>, .finish = QUAD_KERNEL_LAUNCH(finish_tree<2048>)}}};
 
 }  // namespace quadrille::kernels::reduction

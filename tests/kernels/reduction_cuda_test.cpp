@@ -285,8 +285,9 @@ TEST(ReductionCuda, TreesLeaveTheirPartialResultsToTheSecondKernel) {
         EXPECT_EQ(memory.result.download()[0], 0x1p33) << variant.name;
       }
     }
-    std::vector<std::string_view> const trees{"naive",     "interleaved",        "sequential",
-                                              "two_loads", "unrolled_last_warp", "unrolled"};
+    std::vector<std::string_view> const trees{
+        "naive",    "interleaved", "sequential",   "two_loads",    "unrolled_last_warp",
+        "unrolled", "unrolled_64", "unrolled_128", "unrolled_512", "unrolled_1024"};
     EXPECT_EQ(names, trees);
   });
 }
