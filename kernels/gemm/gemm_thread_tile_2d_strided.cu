@@ -10,14 +10,14 @@
 ///              always have neighbouring columns: their reads of shared memory and their writes of
 ///              C are contiguous, without vectors. Variants show the neighbours: `_2x2` has 4
 ///              accumulators and a larger BK, `_16x16` 256 accumulators, more than a thread has
-///              registers, so that they spill to memory
+///              registers, so that they spill to memory, and `_unpadded` what padding is for
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
-/// Types        f32, f64 (`_16x16`: f32), accumulators in the same type
+/// Types        f32, f64, accumulators in the same type
 /// Work         2 m n k flop; traffic 2 m n k / tile elements
 /// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       16 x 16 threads (`_2x2`: 32 x 32), dynamic shared memory for a tile of A and one of
-///              B; rows of A have one element of padding, which keeps columns of a tile out of one
-///              bank
+///              B; but for `_unpadded`, rows of A have one element of padding, which keeps columns of
+///              a tile out of one bank
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after a course of HIP programming for the DCU (matrixMul, more_elements)
 #include "gemm/gemm_access_maps.hpp"
@@ -26,18 +26,19 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-/// Threads each way, thread tile each way, k-iterations of a tile.
-template <int Threads, int ThreadTile, int BK>
+/// Threads each way, thread tile each way, k-iterations of a tile, elements behind its rows of A.
+template <int Threads, int ThreadTile, int BK, int Padding = 1>
 struct Shape {
   static constexpr int kThreads = Threads;
   static constexpr int kThreadTile = ThreadTile;
   static constexpr int kBK = BK;
   static constexpr int kTile = Threads * ThreadTile;
-  static constexpr int kPitchA = BK + 1;
+  static constexpr int kPitchA = BK + Padding;
   template <class T>
   static constexpr std::size_t kSharedBytes = (kTile * kPitchA + BK * kTile) * sizeof(T);
 };
 using Regular = Shape<16, 8, 16>;
+using Unpadded = Shape<16, 8, 16, 0>;
 using Fine = Shape<32, 2, 64>;
 using Coarse = Shape<16, 16, 16>;
 
@@ -170,16 +171,16 @@ extern constinit Variant<Problem> const thread_tile_2d_strided_2x2{
     QUAD_KERNEL_LAUNCH(launch<Fine>),
     {.notes = {.pattern = StridedAccess<Fine>::kPattern}}};
 
+extern constinit Variant<Problem> const thread_tile_2d_strided_unpadded{
+    row("thread_tile_2d_strided_unpadded", Unpadded::kTile,
+        "the same without padding: two rows of a warp's reads of A in one bank"),
+    QUAD_KERNEL_LAUNCH(launch<Unpadded>),
+    {.notes = {.pattern = StridedAccess<Unpadded>::kPattern}}};
+
 extern constinit Variant<Problem> const thread_tile_2d_strided_16x16{
-    {.name = "thread_tile_2d_strided_16x16",
-     .where = Where::cuda,
-     .types = {core::DataType::f32},
-     .needs = {.layouts = {Layout::nn},
-               .most_extent = kMostCudaExtent,
-               .most_rows = kMostTileRows * Coarse::kTile},
-     .source = "after a DCU course",
-     .summary = "thread tile 16 x 16: more accumulators than a thread has registers"},
-    QUAD_KERNEL_LAUNCH(launch_as<float, Coarse>),
+    row("thread_tile_2d_strided_16x16", Coarse::kTile,
+        "thread tile 16 x 16: more accumulators than a thread has registers"),
+    QUAD_KERNEL_LAUNCH(launch<Coarse>),
     {.notes = {.pattern = StridedAccess<Coarse>::kPattern}}};
 
 }  // namespace quadrille::kernels::gemm

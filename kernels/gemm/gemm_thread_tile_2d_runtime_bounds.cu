@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Matrix product with a thread tile whose loops the compiler cannot unroll.
+///
+///   C = alpha A B + beta C
+///
+/// Technique    `thread_tile_2d_strided`, a mistake added in two steps. `runtime_copies`: the copies
+///              stride by the block's size as the launch has it, which keeps a counter and a branch
+///              for each word. `runtime_bounds`: so does the product, and as an index of the
+///              accumulators is then known at run time only, they are no longer in registers but in
+///              local memory, which lies off chip
+/// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
+/// Types        f32, f64, accumulators in the same type
+/// Work         2 m n k flop; traffic m n k / 64 elements, and with `runtime_bounds` three more for
+///              each multiply-add, most of them from caches
+/// Constraints  A and B not transposed; extents below 2^31 - 1024
+/// Launch       16 x 16 threads, dynamic shared memory for a tile of 128 x 16 of A, its rows padded by
+///              one element, and one of 16 x 128 of B
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
+/// Source       own, after a course of HIP programming for the DCU (matrixMul, more_elements)
+#include "gemm/gemm_cuda.cuh"
+
+namespace quadrille::kernels::gemm {
+namespace {
+
+constexpr int kSide = 16;  // threads each way
+constexpr int kMost = 8;   // thread tile each way
+constexpr int kTile = kSide * kMost, kBK = 16, kPitchA = kBK + 1;
+template <class T>
+constexpr std::size_t kSharedBytes = (kTile * kPitchA + kBK * kTile) * sizeof(T);
+
+#ifdef QUAD_KERNELS
+
+/// kProductToo: loops of the product have bounds of the launch, too, not only those of the copies.
+template <class T, bool kProductToo>
+__global__ void __launch_bounds__(kSide* kSide)
+    gemm_thread_tile_2d_runtime_bounds_kernel(Operands<T> p) {
+  QUAD_DYNAMIC_SHARED(T, tile_a);
+  T* const tile_b = tile_a + kTile * kPitchA;
+  int const x = static_cast<int>(threadIdx.x);
+  int const y = static_cast<int>(threadIdx.y);
+  int const width = static_cast<int>(blockDim.x);
+  int const threads = width * static_cast<int>(blockDim.y);
+  int const side = kProductToo ? width : kSide;
+  int const thread_tile = kTile / side;
+  int const row = static_cast<int>(blockIdx.y) * kTile;
+  int const col = static_cast<int>(blockIdx.x) * kTile;
+  T accumulators[kMost][kMost] = {};
+  for (int first = 0; first < p.k; first += kBK) {
+#pragma unroll 1
+    for (int e = y * width + x; e < kTile * kBK; e += threads) {
+      int const i = e / kBK, q = e % kBK;
+      bool const inside = row + i < p.m && first + q < p.k;
+      tile_a[i * kPitchA + q] = inside ? p.a[(row + i) * p.lda + first + q] : T{};
+    }
+#pragma unroll 1
+    for (int e = y * width + x; e < kBK * kTile; e += threads) {
+      int const q = e / kTile, j = e % kTile;
+      bool const inside = first + q < p.k && col + j < p.n;
+      tile_b[q * kTile + j] = inside ? p.b[(first + q) * p.ldb + col + j] : T{};
+    }
+    __syncthreads();  // both tiles are complete
+#pragma unroll(kProductToo ? 1 : 4)
+    for (int q = 0; q < kBK; ++q) {
+#pragma unroll(kProductToo ? 1 : kMost)
+      for (int i = 0; i < thread_tile; ++i) {
+        T const a = tile_a[(y + i * side) * kPitchA + q];
+#pragma unroll(kProductToo ? 1 : kMost)
+        for (int j = 0; j < thread_tile; ++j) {
+          accumulators[i][j] += a * tile_b[q * kTile + x + j * side];
+        }
+      }
+    }
+    __syncthreads();  // all have read the tiles
+  }
+#pragma unroll(kProductToo ? 1 : kMost)
+  for (int i = 0; i < thread_tile; ++i) {
+#pragma unroll(kProductToo ? 1 : kMost)
+    for (int j = 0; j < thread_tile; ++j) {
+      int const c_row = row + y + i * side;
+      int const c_col = col + x + j * side;
+      if (c_row < p.m && c_col < p.n) update(p, c_row, c_col, accumulators[i][j]);
+    }
+  }
+}
+
+template <class T, bool kProductToo>
+void launch_as(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<T>(problem);
+  if (p.m == 0 || p.n == 0) return;
+  QUAD_LAUNCH((gemm_thread_tile_2d_runtime_bounds_kernel<T, kProductToo>), grid_of(p, kTile, kTile),
+              dim3(kSide, kSide), kSharedBytes<T>, stream, p);
+}
+
+template <bool kProductToo>
+void launch(Problem const& problem, device::StreamView stream) {
+  problem.c.type == core::DataType::f64 ? launch_as<double, kProductToo>(problem, stream)
+                                        : launch_as<float, kProductToo>(problem, stream);
+}
+
+#endif  // QUAD_KERNELS
+
+constexpr VariantInfo row(std::string_view name, std::string_view summary) {
+  return {.name = name,
+          .where = Where::cuda,
+          .types = {core::DataType::f32, core::DataType::f64},
+          .needs = {.layouts = {Layout::nn},
+                    .most_extent = kMostCudaExtent,
+                    .most_rows = kMostTileRows * kTile},
+          .source = "after a DCU course",
+          .summary = summary};
+}
+
+}  // namespace
+
+extern constinit Variant<Problem> const thread_tile_2d_runtime_copies{
+    row("thread_tile_2d_runtime_copies", "strided, copies in loops that cannot be unrolled"),
+    QUAD_KERNEL_LAUNCH(launch<false>)};
+
+extern constinit Variant<Problem> const thread_tile_2d_runtime_bounds{
+    row("thread_tile_2d_runtime_bounds", "the product in such loops, too: accumulators off chip"),
+    QUAD_KERNEL_LAUNCH(launch<true>)};
+
+}  // namespace quadrille::kernels::gemm
