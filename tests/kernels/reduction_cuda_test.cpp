@@ -263,8 +263,8 @@ TEST(ReductionCuda, WholeNumbersAreExact) {
 // Sums of blocks that fit 32 bits where the whole sum does not; first without the second kernel,
 // which a later call brings.
 TEST(ReductionCuda, TreesLeaveTheirPartialResultsToTheSecondKernel) {
-  std::int64_t const n = 4096;
-  std::vector<std::int32_t> const x(n, 1 << 21);
+  std::int64_t const n = 1 << 14;
+  std::vector<std::int32_t> const x(n, 1 << 19);
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     DeviceArray<std::int32_t> const dx{device, stream, x};
     Memory memory{device, stream, n};
