@@ -19,7 +19,8 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   im2col_gemm,
   implicit_gemm,
   few_channels,
-  implicit_gemm_mma
+  implicit_gemm_mma,
+  winograd
 );
 // clang-format on
 
