@@ -43,6 +43,11 @@ struct Shape {
 /// padding) w(k, c, i, j); what lies outside of an image is 0, and c runs over the channels of k's group.
 struct Problem {
   static constexpr std::string_view kOperation = "conv2d";
+  /// Of a variant.
+  struct Notes {
+    /// Device memory that a library's row allocates by itself, at most.
+    std::int64_t workspace_bytes = 0;
+  };
 
   Shape shape{};
   DataLayout layout = DataLayout::nchw;

@@ -50,9 +50,10 @@
 namespace quadrille::kernels::conv2d {
 namespace {
 
+constexpr std::int64_t kMostWorkspace = std::int64_t{2} << 30;
+
 #ifdef QUADRILLE_CUDNN
 
-constexpr std::int64_t kMostWorkspace = std::int64_t{2} << 30;
 // No new plan is made after this time, none is tried for the first time after twice it, and no new
 // round begins after three times it.
 constexpr double kSearchSeconds = 5;
@@ -536,6 +537,8 @@ extern constinit Variant<Problem> const vendor_cuda{
      .source = "cuDNN",
      .summary = "the fastest of all engines of cuDNN that take the convolution"},
     QUAD_CUDNN_LAUNCH(launch),
-    {.unsupported = unsupported, .implementation = QUAD_CUDNN_LAUNCH(implementation)}};
+    {.unsupported = unsupported,
+     .implementation = QUAD_CUDNN_LAUNCH(implementation),
+     .notes = {.workspace_bytes = kMostWorkspace}}};
 
 }  // namespace quadrille::kernels::conv2d

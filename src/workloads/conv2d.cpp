@@ -52,7 +52,7 @@ class Conv2d final : public measure::Workload {
 
   double scratch_bytes(measure::Selection const& selected,
                        device::Facts const& device) const override {
-    return static_cast<double>(most_scratch(selected, device));
+    return static_cast<double>(most_scratch(selected, device)) + workspace_bytes(selected);
   }
 
   void prepare(comm::World& world, std::uint64_t seed,

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/convolution.hpp"
 
+#include "workloads/tables.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -449,6 +451,14 @@ std::string convolution_conflict(core::Case const& spec, ConvolutionKeys const& 
     return "the tensors have more than 2^50 elements; take smaller extents";
   }
   return {};
+}
+
+double workspace_bytes(measure::Selection const& selected) {
+  std::int64_t most = 0;
+  for (kernels::VariantInfo const* variant : selected) {
+    most = std::max(most, row_of<conv2d::Problem>(*variant).specifics.notes.workspace_bytes);
+  }
+  return static_cast<double>(most);
 }
 
 Convolution whole_convolution(conv2d::Problem const& problem, Source const& x, Source const& w) {

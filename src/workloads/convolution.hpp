@@ -48,6 +48,9 @@ kernels::conv2d::Shape shape_of(core::Case const& spec, ConvolutionKeys const& k
 /// What no convolution of the case can be made of, with the way out; empty where nothing is.
 std::string convolution_conflict(core::Case const& spec, ConvolutionKeys const& keys);
 
+/// Device memory that a library's row among these allocates by itself, at most.
+double workspace_bytes(measure::Selection const& selected);
+
 /// Generated images and filters, and this rank's box of the outputs of their convolution.
 struct Convolution {
   kernels::conv2d::Shape shape{};  ///< of the whole
