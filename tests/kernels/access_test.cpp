@@ -93,7 +93,7 @@ TEST(GemmAccess, IsWhatTheInterpreterCounts) {
   }
   // Not those that split k as the device has multiprocessors, or whose copies the hardware makes
   // (TMA), nor 16-bit products.
-  EXPECT_EQ(described, 43);
+  EXPECT_EQ(described, 44);
 }
 
 /// How often the accesses of a pattern to an operand have each element of its tile; empty if any lies
