@@ -2,9 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vector/index_map.hpp"
 
+#include "common/variant.hpp"
+#include "device/device.hpp"
+
 #include <fmt/format.h>
 
+#include <vector>
+
 namespace quadrille::kernels::vector {
+namespace {
+
+void (*const kFill)(IndexShape const&, device::Span<IndexEntry>,
+                    device::StreamView) = QUAD_CUDA_LAUNCH(launch_index_map);
+
+}  // namespace
 
 std::string index_map_fault(IndexShape const& shape, std::span<IndexEntry const> entries) {
   if (static_cast<std::int64_t>(entries.size()) != shape.threads()) {
@@ -43,6 +54,21 @@ std::string index_map_fault(IndexShape const& shape, std::span<IndexEntry const>
         }
       }
     }
+  }
+  return {};
+}
+
+std::string index_map_fault(device::StreamView stream) {
+  QUAD_REQUIRE(kFill != nullptr, "index_map: this program was built without CUDA");
+  for (IndexShape const& shape : kIndexShapes) {
+    device::Buffer<IndexEntry> const entries{stream.device(), shape.threads(), stream};
+    stream.fill(entries.data(), 0, entries.bytes());
+    kFill(shape, entries.span(), stream);
+    std::vector<IndexEntry> host(static_cast<std::size_t>(shape.threads()));
+    stream.copy(host.data(), entries.data(), entries.bytes());
+    stream.synchronize();
+    std::string const fault = index_map_fault(shape, host);
+    if (!fault.empty()) return fault;
   }
   return {};
 }

@@ -55,5 +55,7 @@ void launch_index_map(IndexShape const& shape, device::Span<IndexEntry> entries,
 /// What is wrong with a filled map, or nothing: each id once, x fastest, then y, then z, threads of
 /// a block together, warps of 32 threads in this order.
 std::string index_map_fault(IndexShape const& shape, std::span<IndexEntry const> entries);
+/// The same of the first wrong map of all shapes, filled on the stream's GPU. Blocks.
+std::string index_map_fault(device::StreamView stream);
 
 }  // namespace quadrille::kernels::vector

@@ -7,6 +7,7 @@
 #include "commands/commands.hpp"
 #include "commands/launch_line.hpp"
 #include "report/table.hpp"
+#include "vector/index_map.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -158,7 +159,9 @@ class Examination {
         fmt::format("{}.{}, {} read and written, {} of L2 cache", facts.compute_capability / 10,
                     facts.compute_capability % 10, core::format_rate(facts.peak_bandwidth, "B/s"),
                     core::format_bytes(static_cast<double>(facts.l2_bytes))));
+    add(Status::ok, "address", fmt::format("{}, PCI {}", facts.uuid, facts.pci));
     add_kernels(facts);
+    add_launches();
     for (auto const& [unit, name] : enum_names(device::Unit{})) {
       add(Status::ok, std::string{name}, peaks_of(facts.peaks, unit));
     }
@@ -179,6 +182,15 @@ class Examination {
         fits ? ""
              : fmt::format("configure with -DQUADRILLE_CUDA_ARCHITECTURES={}{}", there,
                            there == 90 ? "a" : ""));
+  }
+
+  /// Grids and blocks of one to three dimensions, whose threads each enter who they are.
+  void add_launches() {
+    std::string const fault = kernels::vector::index_map_fault(world_.stream());
+    fault.empty() ? add(Status::ok, "launches",
+                        fmt::format("in {} shapes of grid and block each thread knows its place",
+                                    kernels::vector::kIndexShapes.size()))
+                  : add(Status::fail, "launches", fault, "look after the driver of this GPU");
   }
 
   void add_ranks() {
