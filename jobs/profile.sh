@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+#
+# What Nsight Compute counts of one launch of a variant's kernel: its mix of instructions, why its
+# warps stall, and what the models of accesses predict: sectors per request and bank conflicts.
+# Needs a GPU whose counters this user may read. Exit 77: there is no ncu.
+#
+#   jobs/profile.sh WORKLOAD VARIANT [run options]
+#   jobs/profile.sh gemm transposed_a --set type=f32 --set size=4Ki
+#
+#   QUADRILLE=build/quadrille   the program
+#   KERNEL=gemm_                what the kernel's name begins with; default: the workload
+set -euo pipefail
+home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+[ $# -ge 2 ] || { echo "usage: jobs/profile.sh WORKLOAD VARIANT [run options]" >&2 && exit 2; }
+workload=$1 variant=$2
+shift 2
+command -v ncu >/dev/null || { echo "profile: no ncu; load Nsight Compute" >&2 && exit 77; }
+
+global=l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op
+shared=l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op
+# The first launch is that of the check, with cold caches.
+exec ncu --kernel-name "regex:^${KERNEL:-${workload}_}" --launch-skip 1 --launch-count 1 \
+  --section SpeedOfLight --section InstructionStats --section WarpStateStats \
+  --metrics "${global}_ld.ratio,${global}_st.ratio,${shared}_ld.sum,${shared}_st.sum" \
+  "${QUADRILLE:-$home/build/quadrille}" run --case "$workload" --set variant="$variant" \
+  --set run.vendor=off --set run.device=cuda "$@"
