@@ -83,6 +83,11 @@ def main():
          ["case 'conv2d_halo'", "outputs have no size", "more padding"]),
         ('[[case]]\nworkload = "conv2d_halo"\ntype = "f32"\nsize = "(2,3,9,9,4,3,3)"\ngrid = "1x1"\n'
          'split = "batch"\n', [], 2, ["case 'conv2d_halo'", "knows no grid", "leave grid out"]),
+        ('[[case]]\nworkload = "attention"\ntype = "f16"\nsize = "(1,6,4,9,9,64)"\n', [], 2,
+         ["case 'attention'", "4 kv_heads do not divide 6 heads", "take a divisor"]),
+        ('[[case]]\nworkload = "attention"\ntype = "f16"\nsize = "(1,4,4,9,9,80)"\n', [], 2,
+         ["head_size is 80", "take 64 or 128"]),
+        ('[[case]]\nworkload = "attention"\nsize = "(1,4,4,9,9,64)"\n', [], 2, ["take f32, f16 or bf16"]),
         (GOOD.replace("summa", "gemm").replace("panel = 16", 'config = "tund_tiles BM=1"'), [], 2,
          ["config", "tund_tiles", "tuned_tiles"]),
         (GOOD.replace("summa", "gemm").replace("panel = 16", 'config = "tuned_tiles BM=big"'), [], 2,

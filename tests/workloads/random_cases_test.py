@@ -26,7 +26,9 @@ chunk_bytes = "4Ki"
 SIZES = {"memory": lambda draw: f"{16 * draw.randint(1, 8)}Ki", "api": lambda draw: str(draw.randint(1, 40)),
          "peak": lambda draw: f"{2 * draw.randint(1, 4)}Mi",
          **dict.fromkeys(("conv2d", "conv2d_halo"), lambda draw: "(%d,%d,%d,%d,%d,%d,%d)" % (
-             *(draw.randint(*most) for most in ((1, 3), (1, 9), (7, 20), (7, 20), (1, 20), (1, 3), (1, 3))),))}
+             *(draw.randint(*most) for most in ((1, 3), (1, 9), (7, 20), (7, 20), (1, 20), (1, 3), (1, 3))),)),
+         "attention": lambda draw: "(%d,%d,%d,%d,%d,%d)" % (draw.randint(0, 2), 6, draw.choice([1, 2, 3, 6]),
+                                draw.randint(0, 150), draw.randint(0, 300), draw.choice([64, 128]))}
 DATA = ["uniform", "normal", "positive", "scaled", "integer", "constant", "zeros"]
 
 
@@ -43,6 +45,7 @@ def options(draw, workload, ranks):
         "stride": lambda: draw.randint(1, 3),
         "padding": lambda: draw.randint(0, 3),
         "dilation": lambda: draw.randint(1, 3),
+        "mask": lambda: draw.choice(["full", "causal"]),
         "reproducible": lambda: draw.choice([True, False]),
         "rule": lambda: draw.choice(["midpoint", "simpson", "gauss_legendre"]),
         "integrand": lambda: draw.choice(["sin2cos2", "arctan", "gauss", "runge"]),

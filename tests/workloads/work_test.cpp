@@ -103,5 +103,15 @@ TEST(Work, OfASplitConvolutionIsThatOfTheWhole) {
   EXPECT_EQ(convolution("split = \"batch\"").flop, convolution("").flop);
 }
 
+TEST(Work, OfAttentionCountsThePairsThatTheMaskLeaves) {
+  auto const attention = [](char const* keys) {
+    return described(fmt::format(
+        "workload = \"attention\"\ntype = \"f16\"\nsize = \"(2,6,3,40,40,64)\"\n{}\n", keys));
+  };
+  EXPECT_EQ(attention("").flop, 3 * 4.0 * 64 * (2 * 6) * (40 * 40));
+  EXPECT_EQ(attention("mask = \"causal\"").flop, 3 * 4.0 * 64 * (2 * 6) * (40 * 41 / 2));
+  EXPECT_EQ(attention("").device_bytes, 3 * 2.0 * 2 * 64 * 40 * (2 * 6 + 2 * 3));
+}
+
 }  // namespace
 }  // namespace quadrille::workloads

@@ -3,7 +3,7 @@
 #pragma once
 
 /// Instructions of a thread by itself: its numbers and clocks, election in its warp, sleep,
-/// registers, kernels that depend on each other, bits of words.
+/// registers, kernels that depend on each other, bits of words, powers of two.
 
 #include "common/ptx/instruction.cuh"
 
@@ -11,6 +11,7 @@
 
 #ifndef __CUDACC__
 #include <atomic>
+#include <cmath>
 #endif
 
 namespace quadrille::ptx {
@@ -160,6 +161,19 @@ QUAD_INSTRUCTION std::uint32_t lop3(std::uint32_t a, std::uint32_t b, std::uint3
     result |= (row & 4U ? a : ~a) & (row & 2U ? b : ~b) & (row & 1U ? c : ~c);
   }
   return result;
+#endif
+}
+
+/// 2^x within 2 units of the last place; what is below the normal numbers, and 2^-infinity, is 0.
+/// PTX ex2.approx.ftz.f32.
+QUAD_INSTRUCTION float ex2(float x) {
+#ifdef __CUDACC__
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+  return power;
+#else
+  float const power = std::exp2(x);
+  return power < 0x1p-126F ? 0 : power;
 #endif
 }
 

@@ -45,6 +45,11 @@ __global__ void ptx_bits_kernel(std::uint32_t a, std::uint32_t b, std::uint32_t 
   out[3 * n + i] = ptx::lop3<0x1B>(a, b, selectors[i]);
 }
 
+__global__ void ptx_powers_kernel(float const* x, float* out, int n) {
+  int const i = static_cast<int>(threadIdx.x);
+  if (i < n) out[i] = ptx::ex2(x[i]);
+}
+
 }  // namespace
 
 void launch_special(Special* out, device::StreamView stream) {
@@ -58,6 +63,10 @@ void launch_registers(int* out, device::StreamView stream) {
 void launch_bits(std::uint32_t a, std::uint32_t b, std::uint32_t const* selectors,
                  std::uint32_t* out, int n, device::StreamView stream) {
   QUAD_LAUNCH(ptx_bits_kernel, 1, kWarp, 0, stream, a, b, selectors, out, n);
+}
+
+void launch_powers(float const* x, float* out, int n, device::StreamView stream) {
+  QUAD_LAUNCH(ptx_powers_kernel, 1, kWarp, 0, stream, x, out, n);
 }
 
 }  // namespace quadrille::test

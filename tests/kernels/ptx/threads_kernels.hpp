@@ -23,4 +23,7 @@ void launch_registers(int* out, device::StreamView stream);
 void launch_bits(std::uint32_t a, std::uint32_t b, std::uint32_t const* selectors,
                  std::uint32_t* out, int n, device::StreamView stream);
 
+/// out[i] = ex2(x[i]) for up to 32 of them.
+void launch_powers(float const* x, float* out, int n, device::StreamView stream);
+
 }  // namespace quadrille::test

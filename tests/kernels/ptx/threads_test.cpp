@@ -3,6 +3,8 @@
 #include "kernels/ptx/threads_kernels.hpp"
 #include "support/instruction_test.hpp"
 
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace quadrille::test {
@@ -60,6 +62,26 @@ TEST(Threads, BytesAndBits) {
       expected.push_back((~a & ~b & ~c) | (~a & ~b & c) | (~a & b & c) | (a & ~b & ~c));
     }
     EXPECT_EQ(out.download(), expected);
+  });
+}
+
+TEST(Threads, PowersOfTwo) {
+  on_every_schedule([](Device& device, StreamView stream) {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    std::vector<float> const x{0, -1, 10, -0.37F, 0.61F, -23.4F, -125.9F, -126.5F, -kInfinity, NAN};
+    auto const n = static_cast<int>(x.size());
+    DeviceArray<float> const there{device, stream, x}, out{device, stream, n};
+
+    launch_powers(there.data(), out.data(), n, stream);
+
+    std::vector<float> const got = out.download();
+    for (std::size_t i = 0; i < 7; ++i) {
+      double const want = std::exp2(static_cast<double>(x[i]));
+      EXPECT_NEAR(got[i], want, 0x1p-22 * want) << x[i];
+    }
+    EXPECT_EQ(got[7], 0);
+    EXPECT_EQ(got[8], 0);
+    EXPECT_TRUE(std::isnan(got[9]));
   });
 }
 

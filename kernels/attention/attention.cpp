@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "attention/attention.hpp"
+
+#include <fmt/format.h>
+
+namespace quadrille::kernels::attention {
+
+// clang-format off
+QUAD_TABLE(Variant<Problem> const, kTable,
+  reference,
+  host_simd,
+  kokkos,
+  naive,
+  flash_v1,
+  flash_v2
+);
+// clang-format on
+
+namespace {
+
+bool is_like(device::MatrixView const& a, device::MatrixView const& b) {
+  return a.type == b.type && a.rows == b.rows && a.cols == b.cols && a.ld == b.ld;
+}
+
+double heads_of(Shape const& x) {
+  return static_cast<double>(x.batch) * static_cast<double>(x.heads);
+}
+
+/// Of q, and of o.
+double query_elements(Shape const& x) {
+  return heads_of(x) * static_cast<double>(x.queries) * static_cast<double>(x.head_size);
+}
+
+}  // namespace
+
+Variants<Problem> variants() { return kTable; }
+
+double Shape::pairs() const {
+  auto const q = static_cast<double>(queries), k = static_cast<double>(keys);
+  if (mask == Mask::full) return q * k;
+  // Query by query from the last one, which sees all keys, until one sees none.
+  double const rows = std::min(q, k);
+  return rows * k - rows * (rows - 1) / 2;
+}
+
+Problem unallocated(Shape const& x, core::DataType type) {
+  device::MatrixView const of_queries{nullptr, type, x.batch * x.heads * x.queries, x.head_size,
+                                      x.head_size};
+  device::MatrixView const of_keys{nullptr, type, x.batch * x.kv_heads * x.keys, x.head_size,
+                                   x.head_size};
+  return {.shape = x, .q = of_queries, .k = of_keys, .v = of_keys, .o = of_queries};
+}
+
+ProblemFacts facts_of(Problem const& p) {
+  return {.types = p.q.type, .result = {"o", p.o}, .inputs = {{{"q", p.q}, {"k", p.k}}}};
+}
+
+std::string shape_error(Shape const& x) {
+  if (x.batch < 0 || x.queries < 0 || x.keys < 0 || x.heads < 1 || x.kv_heads < 1) {
+    return "heads and kv_heads must be positive, and nothing negative";
+  }
+  if (x.heads % x.kv_heads != 0) {
+    return fmt::format("{} kv_heads do not divide {} heads; take a divisor", x.kv_heads, x.heads);
+  }
+  if (x.head_size != 64 && x.head_size != 128) {
+    return fmt::format("head_size is {}; take 64 or 128", x.head_size);
+  }
+  return {};
+}
+
+void require_consistent(Problem const& problem) {
+  std::string const error = shape_error(problem.shape);
+  QUAD_REQUIRE(error.empty(), "attention: " + error);
+  Problem const like = unallocated(problem.shape, problem.q.type);
+  QUAD_REQUIRE(is_like(problem.q, like.q),
+               "attention: q is not (batch heads queries) x head_size without gaps");
+  QUAD_REQUIRE(is_like(problem.k, like.k) && is_like(problem.v, like.v),
+               "attention: k or v is not (batch kv_heads keys) x head_size without gaps, or of "
+               "another type than q");
+  QUAD_REQUIRE(is_like(problem.o, like.o), "attention: o is not like q");
+}
+
+double flop(Shape const& x) {
+  return 4 * heads_of(x) * x.pairs() * static_cast<double>(x.head_size);
+}
+
+double compulsory_bytes(Shape const& x, double element_bytes) {
+  double const of_keys = static_cast<double>(x.batch) * static_cast<double>(x.kv_heads) *
+                         static_cast<double>(x.keys) * static_cast<double>(x.head_size);
+  return element_bytes * 2 * (query_elements(x) + of_keys);
+}
+
+double stored_scores_bytes(Shape const& x, double element_bytes) {
+  return compulsory_bytes(x, element_bytes) + 4 * sizeof(float) * heads_of(x) * x.pairs();
+}
+
+double tiled_bytes(Shape const& x, double element_bytes, std::int64_t tile_queries) {
+  double keys = 0;
+  for (std::int64_t i = 0; i < x.queries; i += tile_queries) {
+    keys += static_cast<double>(x.visible(std::min(i + tile_queries, x.queries) - 1));
+  }
+  return element_bytes * 2 *
+         (query_elements(x) + heads_of(x) * keys * static_cast<double>(x.head_size));
+}
+
+ErrorBound::ErrorBound(core::DataType type)
+    : weight_{core::size_of(type) == 2 ? core::epsilon_of(type) / 2 : 0},
+      least_weight_{core::size_of(type) == 2 ? core::least_of(type) / 2 : 0},
+      storing_{core::epsilon_of(type) / 2},
+      least_{core::least_of(type)} {}
+
+double ErrorBound::operator()(Row const& row, double o, double deviation) const {
+  if (row.n == 0) return 0;  // nothing is computed
+  static double const kAdding = core::epsilon_of(core::DataType::f32);
+  auto const n = static_cast<double>(row.n);
+  double const size = std::hypot(deviation, o);
+  return kAdding * ((4 * row.score + 8) * deviation + std::sqrt(n) * std::abs(o) + 4 * size) +
+         weight_ * (std::abs(o) + 4 * std::sqrt(row.weight) * deviation) +
+         least_weight_ * n * row.weight * row.value + storing_ * std::abs(o) + least_;
+}
+
+std::string unsupported_on_gpu(Problem const& p) {
+  constexpr std::int64_t kMostRows = (std::int64_t{1} << 31) / 128 - 1024;
+  constexpr std::int64_t kMostHeads = 65535;
+  if (p.shape.batch * p.shape.heads > kMostHeads) {
+    return fmt::format("takes up to {} heads of all sequences, this has {}", kMostHeads,
+                       p.shape.batch * p.shape.heads);
+  }
+  if (std::max(p.shape.queries, p.shape.keys) > kMostRows) {
+    return fmt::format("takes up to {} queries and keys of a head", kMostRows);
+  }
+  return {};
+}
+
+}  // namespace quadrille::kernels::attention

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "attention/attention.hpp"
+#include "common/simt.cuh"
+
+#ifdef QUAD_KERNELS
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <type_traits>
+#endif
+
+/// What the CUDA kernels of attention share: a problem as they see it.
+namespace quadrille::kernels::attention {
+
+#ifdef QUAD_KERNELS
+
+/// One attention as kernels see it: unsupported_on_gpu() keeps what belongs to a head in 32 bits.
+template <class T>
+struct Operands {
+  T const* q;
+  T const* k;
+  T const* v;
+  T* o;
+  int heads;  ///< of queries, of all sequences
+  int group;  ///< of them share one of keys
+  int queries, keys;
+  int seen_by_first;  ///< keys, or fewer, that query 0 sees; may be negative
+  int more;           ///< that the next query sees
+  float scale;
+};
+
+template <class T>
+Operands<T> operands(Problem const& problem) {
+  Shape const& x = problem.shape;
+  bool const is_causal = x.mask == Mask::causal;
+  return {static_cast<T const*>(problem.q.data),
+          static_cast<T const*>(problem.k.data),
+          static_cast<T const*>(problem.v.data),
+          static_cast<T*>(problem.o.data),
+          static_cast<int>(x.batch * x.heads),
+          static_cast<int>(x.group()),
+          static_cast<int>(x.queries),
+          static_cast<int>(x.keys),
+          static_cast<int>(is_causal ? x.keys - x.queries + 1 : x.keys),
+          is_causal ? 1 : 0,
+          static_cast<float>(x.scale())};
+}
+
+/// Keys that a query sees, the first ones.
+template <class T>
+__device__ int visible(Operands<T> const& p, int query) {
+  return min(max(p.seen_by_first + query * p.more, 0), p.keys);
+}
+/// Where a head's queries begin in q and o, and where the keys that it uses begin in k and v.
+template <int kHead, class T>
+__device__ long long first_query(Operands<T> const& p, int head) {
+  return static_cast<long long>(head) * p.queries * kHead;
+}
+template <int kHead, class T>
+__device__ long long first_key(Operands<T> const& p, int head) {
+  return static_cast<long long>(head / p.group) * p.keys * kHead;
+}
+
+/// Below every score; 2^kLowest and its exponential are 0.
+__device__ inline float lowest() { return __int_as_float(static_cast<int>(0xFF800000U)); }
+
+__device__ inline float to_f32(float value) { return value; }
+__device__ inline float to_f32(__half value) { return __half2float(value); }
+__device__ inline float to_f32(__nv_bfloat16 value) { return __bfloat162float(value); }
+template <class T>
+__device__ T from_f32(float value) {
+  if constexpr (std::is_same_v<T, __half>) {
+    return __float2half(value);
+  } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
+    return __float2bfloat16(value);
+  } else {
+    return value;
+  }
+}
+
+/// Calls launch.operator()<T, head size>(), unless o is empty.
+template <class Launch>
+void with_type(Problem const& problem, Launch const& launch) {
+  if (problem.o.rows == 0) return;
+  auto const with_head = [&]<class T>() {
+    return problem.shape.head_size == 64 ? launch.template operator()<T, 64>()
+                                         : launch.template operator()<T, 128>();
+  };
+  switch (problem.q.type) {
+    case core::DataType::f32: return with_head.template operator()<float>();
+    case core::DataType::f16: return with_head.template operator()<__half>();
+    default: return with_head.template operator()<__nv_bfloat16>();
+  }
+}
+
+__host__ __device__ constexpr int divide_up(int n, int by) { return n / by + (n % by != 0); }
+
+#endif  // QUAD_KERNELS
+
+}  // namespace quadrille::kernels::attention

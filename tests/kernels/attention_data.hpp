@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "attention/attention.hpp"
+#include "core/generator.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// Attention with known results.
+namespace quadrille::kernels::attention {
+
+inline constexpr Mask kFull = Mask::full, kCausal = Mask::causal;
+
+/// Extents around tiles, one key, rows that the mask leaves no key, groups of heads, tokens behind a
+/// prefix, and nothing at all.
+inline std::vector<Shape> const kShapes{
+    {.batch = 2, .heads = 2, .kv_heads = 1, .queries = 33, .keys = 70, .head_size = 64},
+    {.heads = 3, .kv_heads = 3, .queries = 17, .keys = 1, .head_size = 128},
+    {.heads = 2, .kv_heads = 2, .queries = 129, .keys = 129, .head_size = 64, .mask = kCausal},
+    {.heads = 4, .kv_heads = 1, .queries = 40, .keys = 130, .head_size = 128, .mask = kCausal},
+    {.queries = 150, .keys = 20, .head_size = 64, .mask = kCausal},
+    {.batch = 3, .heads = 6, .kv_heads = 2, .queries = 1, .keys = 65, .mask = kCausal},
+    {.queries = 128, .keys = 64, .head_size = 128},
+    {.queries = 5, .keys = 0},
+    {.batch = 0, .queries = 5, .keys = 9},
+    {.queries = 0, .keys = 9},
+};
+
+inline std::string text_of(Shape const& x) {
+  std::string text{core::to_text(x.mask)};
+  for (std::int64_t const extent : {x.batch, x.heads, x.kv_heads, x.queries, x.keys, x.head_size}) {
+    text += " " + std::to_string(extent);
+  }
+  return text;
+}
+
+/// What the values of q, k and v are multiplied by. Scores grow with `scores`: at 100 their exponentials
+/// are infinite, at 0 they are all alike.
+struct Sizes {
+  double scores = 1, values = 1;
+};
+
+template <class T>
+struct Tensors {
+  std::vector<T> q, k, v;
+};
+
+template <class T>
+std::vector<T> random(device::MatrixView const& view, std::uint64_t tag, double size) {
+  std::vector<T> values(static_cast<std::size_t>(view.rows * view.cols));
+  for (std::size_t e = 0; e < values.size(); ++e) {
+    values[e] = T(size * core::generate<double>(core::DataKind::uniform, 1, tag, 0,
+                                                static_cast<std::int64_t>(e)));
+  }
+  return values;
+}
+template <class T>
+Tensors<T> random(Problem const& p, Sizes const& sizes) {
+  return {random<T>(p.q, 1, sizes.scores), random<T>(p.k, 2, 1), random<T>(p.v, 3, sizes.values)};
+}
+
+/// An element of o, and what it may be off by.
+struct Element {
+  double value = 0, allowed = 0;
+};
+
+/// All of o. Softmax in the form sum_j v_j / sum_t exp(s_t - s_j): not the way of any kernel.
+template <class T>
+std::vector<Element> elements_of(Problem const& p, Tensors<T> const& in) {
+  Shape const& x = p.shape;
+  ErrorBound const bound{p.o.type};
+  auto const d = static_cast<std::size_t>(x.head_size);
+  std::vector<Element> elements(static_cast<std::size_t>(p.o.rows) * d);
+  for (std::int64_t b = 0; b < x.batch; ++b) {
+    for (std::int64_t h = 0; h < x.heads; ++h) {
+      for (std::int64_t i = 0; i < x.queries; ++i) {
+        auto const row = static_cast<std::size_t>((b * x.heads + h) * x.queries + i);
+        std::int64_t const kv = b * x.kv_heads + h * x.kv_heads / x.heads;
+        auto const seen = x.mask == kFull ? x.keys : x.keys - (x.queries - 1 - i);
+        auto const n = static_cast<std::size_t>(std::max<std::int64_t>(0, seen));
+        auto const key = [&](std::size_t j) {
+          return (static_cast<std::size_t>(kv * x.keys) + j) * d;
+        };
+        auto const wide = [](T value) { return static_cast<double>(value); };
+        std::vector<double> scores(n), weights(n);
+        ErrorBound::Row facts{.n = static_cast<std::int64_t>(n)};
+        for (std::size_t j = 0; j < n; ++j) {
+          double qq = 0, kk = 0;
+          for (std::size_t e = 0; e < d; ++e) {
+            double const a = wide(in.q[row * d + e]), c = wide(in.k[key(j) + e]);
+            scores[j] += a * c / std::sqrt(static_cast<double>(d));
+            qq += a * a;
+            kk += c * c;
+            facts.value = std::max(facts.value, std::abs(wide(in.v[key(j) + e])));
+          }
+          facts.score = std::max(facts.score, std::sqrt(qq * kk / static_cast<double>(d)));
+        }
+        for (std::size_t j = 0; j < n; ++j) {
+          double inverse = 0;
+          for (std::size_t t = 0; t < n; ++t) inverse += std::exp(scores[t] - scores[j]);
+          weights[j] = 1 / inverse;
+          facts.weight = std::max(facts.weight, weights[j]);
+        }
+        for (std::size_t e = 0; e < d; ++e) {
+          double mean = 0, variance = 0;
+          for (std::size_t j = 0; j < n; ++j) mean += weights[j] * wide(in.v[key(j) + e]);
+          for (std::size_t j = 0; j < n; ++j) {
+            variance += weights[j] * std::pow(wide(in.v[key(j) + e]) - mean, 2);
+          }
+          elements[row * d + e] = {mean, bound(facts, mean, std::sqrt(variance))};
+        }
+      }
+    }
+  }
+  return elements;
+}
+
+/// Right results are off by at most `share` of what they may be.
+template <class T>
+void expect_elements(std::vector<Element> const& elements, std::vector<T> const& o,
+                     double share = 0.5) {
+  ASSERT_EQ(elements.size(), o.size());
+  int wrong = 0;
+  for (std::size_t e = 0; e < o.size() && wrong < 3; ++e) {
+    auto const got = static_cast<double>(o[e]);
+    // A result that is the nearest number of its type is off by what storing it allows.
+    bool const is_nearest = static_cast<double>(T(elements[e].value)) == got;
+    if (!is_nearest && !(std::abs(got - elements[e].value) <= share * elements[e].allowed)) {
+      ++wrong;
+      ADD_FAILURE() << "element " << e << " is " << got << ", expected " << elements[e].value
+                    << ", allowed " << elements[e].allowed << ", off by "
+                    << std::abs(got - elements[e].value) / elements[e].allowed << " of it";
+    }
+  }
+}
+
+}  // namespace quadrille::kernels::attention
