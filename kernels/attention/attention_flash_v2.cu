@@ -20,12 +20,8 @@
 ///              memory; causal: the longest tiles first
 /// Accuracy     error_bound()
 /// Source       after Dao, FlashAttention-2 (2023), algorithm 1; written anew
-#include "attention/attention_cuda.cuh"
+#include "attention/attention_mma.cuh"
 #include "common/ptx/copies.cuh"
-#include "common/ptx/matrix.cuh"
-#include "common/ptx/threads.cuh"
-
-#include <cstring>
 
 namespace quadrille::kernels::attention {
 namespace {
@@ -35,27 +31,10 @@ constexpr int kQueries = 128;  // of a block
 constexpr int kKeys = 64;      // of a tile
 constexpr int kGroups = 2;     // of 16 queries each, of a warp
 static_assert(kThreads / 32 * kGroups * 16 == kQueries);
-constexpr int kPieceBytes = 16;
-
-template <int kHead>
-constexpr int kRowBytes = 2 * kHead + kPieceBytes;
 template <int kHead>
 constexpr std::size_t kSharedBytes = std::size_t{kRowBytes<kHead>} * (kQueries + 2 * kKeys);
 
 #ifdef QUAD_KERNELS
-
-/// A tile in shared memory, of rows of kHead elements of 16 bits and a piece of padding: pieces of eight
-/// rows one below the other are in all banks. Every place that a thread accesses is a constant away from
-/// its first one, where permuted places would have registers of their own.
-template <int kHead>
-struct Tile {
-  static constexpr int kPieces = 2 * kHead / kPieceBytes;
-  unsigned char* data;
-
-  __device__ unsigned char* at(int row, int piece) const {
-    return data + row * kRowBytes<kHead> + piece * kPieceBytes;
-  }
-};
 
 /// The piece of a tile's rows that a thread copies, in each of so many rows at once.
 template <int kHead>
@@ -82,199 +61,6 @@ __device__ void copy_tile(T const* from, int count, Tile<kHead> to) {
   }
 }
 
-template <class T>
-__device__ void multiply_add(float (&d)[4], std::uint32_t const (&a)[4],
-                             std::uint32_t const (&b)[2]) {
-  if constexpr (std::is_same_v<T, __half>) {
-    ptx::mma_m16n8k16_f16(d, a, b);
-  } else {
-    ptx::mma_m16n8k16_bf16(d, a, b);
-  }
-}
-
-/// Two values of the type in a register, the first in the low half.
-template <class T>
-__device__ std::uint32_t pair_of(float low, float high) {
-  std::uint32_t word;
-  if constexpr (std::is_same_v<T, __half>) {
-    __half2 const pair = __floats2half2_rn(low, high);
-    std::memcpy(&word, &pair, sizeof word);
-  } else {
-    __nv_bfloat162 const pair = __floats2bfloat162_rn(low, high);
-    std::memcpy(&word, &pair, sizeof word);
-  }
-  return word;
-}
-
-/// The rows of a warp.
-template <class T, int kHead>
-class WarpRows {
-  static constexpr int kScoreTiles = kKeys / 8, kValueTiles = kHead / 8;
-
- public:
-  /// `first` is the block's first query.
-  __device__ WarpRows(Operands<T> const& p, int first)
-      : lane_{static_cast<int>(threadIdx.x) % 32},
-        warp_row_{static_cast<int>(threadIdx.x) / 32 * kGroups * 16},
-        first_{first},
-        in_powers_{p.scale * 1.44269504F} {
-#pragma unroll
-    for (int r = 0; r < 2 * kGroups; ++r) {
-      largest_[r] = lowest();
-      total_[r] = 0;
-    }
-  }
-
-  /// Scores, not scaled yet, of all rows with a tile of keys.
-  __device__ void multiply_keys(Tile<kHead> queries, Tile<kHead> keys) {
-    unsigned char const* const a_row = queries.at(warp_row_ + lane_ % 16, lane_ / 16);
-    unsigned char const* const b_row = keys.at(lane_ % 8 + lane_ / 16 * 8, lane_ / 8 % 2);
-#pragma unroll
-    for (int g = 0; g < kGroups; ++g) {
-#pragma unroll
-      for (int j = 0; j < kScoreTiles; ++j) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) scores_[g][j][i] = 0;
-      }
-    }
-#pragma unroll
-    for (int t = 0; t < kHead / 16; ++t) {
-      std::uint32_t a[kGroups][4];
-#pragma unroll
-      for (int g = 0; g < kGroups; ++g) {
-        ptx::ldmatrix_x4(a[g], a_row + 16 * g * kRowBytes<kHead> + 2 * t * kPieceBytes);
-      }
-#pragma unroll
-      for (int j = 0; j < kScoreTiles; j += 2) {
-        std::uint32_t b[4];  // of 16 keys
-        ptx::ldmatrix_x4(b, b_row + 8 * j * kRowBytes<kHead> + 2 * t * kPieceBytes);
-        std::uint32_t const low[2]{b[0], b[1]}, high[2]{b[2], b[3]};
-#pragma unroll
-        for (int g = 0; g < kGroups; ++g) {
-          multiply_add<T>(scores_[g][j], a[g], low);
-          multiply_add<T>(scores_[g][j + 1], a[g], high);
-        }
-      }
-    }
-  }
-
-  /// Hides what the rows of a tile that begins at `key` do not see.
-  __device__ void mask(Operands<T> const& p, int key) {
-#pragma unroll
-    for (int g = 0; g < kGroups; ++g) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        int const seen = visible(p, first_ + row_of(g, half)) - key;
-#pragma unroll
-        for (int j = 0; j < kScoreTiles; ++j) {
-#pragma unroll
-          for (int i = 2 * half; i < 2 * half + 2; ++i) {
-            if (8 * j + ptx::sum_element(lane_, i).column >= seen) scores_[g][j][i] = lowest();
-          }
-        }
-      }
-    }
-  }
-
-  /// Makes weights of scores, and scales down what was summed where they raise the maximum.
-  __device__ void weigh() {
-#pragma unroll
-    for (int g = 0; g < kGroups; ++g) {
-      float offset[2];
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        int const r = 2 * g + half;
-        float top = largest_[r];
-#pragma unroll
-        for (int j = 0; j < kScoreTiles; ++j) {
-          top = fmaxf(top, fmaxf(scores_[g][j][2 * half], scores_[g][j][2 * half + 1]));
-        }
-        // Four lanes have the columns of a row.
-        top = fmaxf(top, __shfl_xor_sync(~0U, top, 1));
-        top = fmaxf(top, __shfl_xor_sync(~0U, top, 2));
-        // Of a row that sees no key yet, all of whose weights are 2^-infinity.
-        offset[half] = (top == lowest() ? 0 : top) * in_powers_;
-        float const factor = ptx::ex2(largest_[r] * in_powers_ - offset[half]);
-        largest_[r] = top;
-        // Seldom, after the first tiles of keys.
-        if (__any_sync(~0U, factor != 1)) {
-          total_[r] *= factor;
-#pragma unroll
-          for (int j = 0; j < kValueTiles; ++j) {
-            sums_[g][j][2 * half] *= factor;
-            sums_[g][j][2 * half + 1] *= factor;
-          }
-        }
-      }
-#pragma unroll
-      for (int j = 0; j < kScoreTiles; ++j) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          float const low = ptx::ex2(scores_[g][j][2 * half] * in_powers_ - offset[half]);
-          float const high = ptx::ex2(scores_[g][j][2 * half + 1] * in_powers_ - offset[half]);
-          total_[2 * g + half] += low + high;
-          // Accumulators of two tiles of 8 keys lie as an operand of 16 keys does.
-          weights_[g][j / 2][j % 2 * 2 + half] = pair_of<T>(low, high);
-        }
-      }
-    }
-  }
-
-  /// Adds the values of a tile, times the weights.
-  __device__ void multiply_values(Tile<kHead> values) {
-    unsigned char const* const b_row = values.at(lane_ % 16, lane_ / 16);
-#pragma unroll
-    for (int t = 0; t < kKeys / 16; ++t) {
-      __syncwarp();  // loads of later steps stay behind it: moved up, they exceed the registers
-#pragma unroll
-      for (int j = 0; j < kValueTiles; j += 2) {
-        std::uint32_t b[4];  // of 16 columns
-        ptx::ldmatrix_x4_trans(b, b_row + 16 * t * kRowBytes<kHead> + j * kPieceBytes);
-        std::uint32_t const low[2]{b[0], b[1]}, high[2]{b[2], b[3]};
-#pragma unroll
-        for (int g = 0; g < kGroups; ++g) {
-          multiply_add<T>(sums_[g][j], weights_[g][t], low);
-          multiply_add<T>(sums_[g][j + 1], weights_[g][t], high);
-        }
-      }
-    }
-  }
-
-  __device__ void store(Operands<T> const& p, T* o) {
-#pragma unroll
-    for (int g = 0; g < kGroups; ++g) {
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        float total = total_[2 * g + half];
-        total += __shfl_xor_sync(~0U, total, 1);
-        total += __shfl_xor_sync(~0U, total, 2);
-        float const factor = total > 0 ? 1 / total : 0;
-        int const row = first_ + row_of(g, half);
-        if (row >= p.queries) continue;
-#pragma unroll
-        for (int j = 0; j < kValueTiles; ++j) {
-          auto* const to = reinterpret_cast<std::uint32_t*>(o + row * kHead + 8 * j +
-                                                            ptx::sum_element(lane_, 0).column);
-          *to = pair_of<T>(sums_[g][j][2 * half] * factor, sums_[g][j][2 * half + 1] * factor);
-        }
-      }
-    }
-  }
-
- private:
-  /// From the block's first query.
-  __device__ int row_of(int group, int half) const {
-    return warp_row_ + 16 * group + ptx::sum_element(lane_, 2 * half).row;
-  }
-
-  int lane_, warp_row_, first_;
-  float in_powers_;  // of two: what scores are scaled by
-  float scores_[kGroups][kScoreTiles][4];
-  std::uint32_t weights_[kGroups][kKeys / 16][4];
-  float sums_[kGroups][kValueTiles][4] = {};
-  float largest_[2 * kGroups], total_[2 * kGroups];  // of a row so far; sums of a lane's columns
-};
-
 template <class T, int kHead>
 __global__ void __launch_bounds__(kThreads) attention_flash_v2_kernel(Operands<T> p) {
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
@@ -289,7 +75,8 @@ __global__ void __launch_bounds__(kThreads) attention_flash_v2_kernel(Operands<T
 
   // In k and in v, of the tile that is copied next.
   long long from = first_key<kHead>(p, head) + CopyPlace<kHead>{}.offset();
-  WarpRows<T, kHead> rows{p, first};
+  WarpRows<T, kHead, kGroups, kKeys> rows{static_cast<int>(threadIdx.x) / 32 * kGroups * 16,
+                                          p.scale};
   if (seen > 0) {
     copy_tile<kQueries, kHead>(
         p.q + first_query<kHead>(p, head) + first * kHead + CopyPlace<kHead>{}.offset(),
@@ -308,14 +95,20 @@ __global__ void __launch_bounds__(kThreads) attention_flash_v2_kernel(Operands<T
     from += kKeys * kHead;
     if (key + kKeys < seen) copy_tile<kKeys, kHead>(p.k + from, p.keys - key - kKeys, keys);
     ptx::cp_async_commit();
-    if constexpr (kMasked) rows.mask(p, key);
+    if constexpr (kMasked) rows.mask([&](int row) { return visible(p, first + row) - key; });
     rows.weigh();
     rows.multiply_values(values);
   };
   int key = 0;
   for (; key + kKeys <= seen_by_all; key += kKeys) take_keys.template operator()<false>(key);
   for (; key < seen; key += kKeys) take_keys.template operator()<true>(key);
-  rows.store(p, p.o + first_query<kHead>(p, head));
+  T* const o = p.o + first_query<kHead>(p, head) + first * kHead;
+  rows.for_pairs([&](int row, int column, float low, float high, float, float total) {
+    if (first + row >= p.queries) return;
+    float const factor = total > 0 ? 1 / total : 0;
+    *reinterpret_cast<std::uint32_t*>(o + row * kHead + column) =
+        pair_of<T>(low * factor, high * factor);
+  });
 }
 
 template <class T>

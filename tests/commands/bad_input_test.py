@@ -88,6 +88,8 @@ def main():
         ('[[case]]\nworkload = "attention"\ntype = "f16"\nsize = "(1,4,4,9,9,80)"\n', [], 2,
          ["head_size is 80", "take 64 or 128"]),
         ('[[case]]\nworkload = "attention"\nsize = "(1,4,4,9,9,64)"\n', [], 2, ["take f32, f16 or bf16"]),
+        ('[[case]]\nworkload = "paged_decode"\ntype = "f16"\nsize = "(2,4,2,9,64)"\nblock_size = 12\n', [], 2,
+         ["case 'paged_decode'", "block_size is 12", "take 8, 16, 32, 64 or 128"]),
         (GOOD.replace("summa", "gemm").replace("panel = 16", 'config = "tund_tiles BM=1"'), [], 2,
          ["config", "tund_tiles", "tuned_tiles"]),
         (GOOD.replace("summa", "gemm").replace("panel = 16", 'config = "tuned_tiles BM=big"'), [], 2,

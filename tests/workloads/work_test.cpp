@@ -113,5 +113,20 @@ TEST(Work, OfAttentionCountsThePairsThatTheMaskLeaves) {
   EXPECT_EQ(attention("").device_bytes, 3 * 2.0 * 2 * 64 * 40 * (2 * 6 + 2 * 3));
 }
 
+TEST(Work, OfDecodingCountsTheTokensOfAllSequences) {
+  auto const decoding = [](char const* keys) {
+    return described(fmt::format(
+        "workload = \"paged_decode\"\ntype = \"f16\"\nsize = \"(100,8,2,256,64)\"\n{}\n", keys));
+  };
+  double const of_queries = 100 * 8, of_sequences = 100;
+  auto const bytes = [&](double tokens) {
+    return 3 * (2.0 * 2 * 64 * (tokens * 2 + of_queries) + 4 * (tokens / 16 + of_sequences));
+  };
+  EXPECT_EQ(decoding("lengths = \"equal\"").amount, bytes(25600));
+  // Means of 128, and of 255 / log(256) tokens.
+  EXPECT_NEAR(decoding("").amount, bytes(12800), bytes(2000));
+  EXPECT_NEAR(decoding("lengths = \"long_tail\"").amount, bytes(4600), bytes(1500));
+}
+
 }  // namespace
 }  // namespace quadrille::workloads

@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// One step of decoding over a paged cache on the threads of a host.
+///
+///   o = sum_t p_t v_t,  p_t = exp(s_t - m) / sum exp(s - m),  s_t = q . k_t / sqrt(d)
+///
+/// Technique    block by block: keys and values of a block are widened once for all heads that share
+///              them, their scores and weights stay in the first-level cache, and the maximum is that of
+///              the tokens so far (online softmax). Long sequences are split among threads, and the parts
+///              joined in order
+/// Shapes       any lengths, blocks, tables and groups of heads; a sequence without tokens has o = 0
+/// Types        f32; f16 and bf16 with sums and weights in f32
+/// Work         4 h d flop for each token; each key and value is read once
+/// Constraints  none
+/// Launch       sequences x heads of keys x parts of 1024 tokens in one parallel loop of the stream, then
+///              one over the rows of o
+/// Accuracy     error_bound() of f32, and one rounding to the type
+/// Source       own, after Kwon et al., PagedAttention (2023)
+#include "device/host/parallel.hpp"
+#include "paged_decode/paged_decode.hpp"
+
+#include <limits>
+#include <vector>
+
+namespace quadrille::kernels::paged_decode {
+namespace {
+
+constexpr std::int64_t kPart = 1024;  // tokens, a multiple of every block
+constexpr std::int64_t kMostBlock = 128;
+constexpr float kLowest = -std::numeric_limits<float>::infinity();
+
+/// Of a head and a part of the tokens: the largest score, the weights' sum, then d sums.
+struct Partial {
+  float* largest;
+  float* total;
+  float* sums;
+};
+
+template <class T, int kHead>
+class Decoding {
+ public:
+  explicit Decoding(Problem const& problem)
+      : p_{problem},
+        x_{problem.shape},
+        parts_{std::max<std::int64_t>(1, (x_.longest + kPart - 1) / kPart)} {
+    // Of the stream's own thread, which waits for those of the loops.
+    thread_local std::vector<float> memory;
+    memory.resize(static_cast<std::size_t>(p_.o.rows * parts_ * (kHead + 2)));
+    partials_ = memory.data();
+  }
+
+  void run(device::StreamView stream) {
+    device::parallel_for(
+        stream, x_.sequences * x_.kv_heads * parts_,
+        [this](std::int64_t item) {
+          std::int64_t const head = item / parts_;
+          attend(head / x_.kv_heads, head % x_.kv_heads, item % parts_);
+        },
+        device::Schedule::dynamic);
+    device::parallel_for(stream, p_.o.rows, [this](std::int64_t row) { join(row); });
+  }
+
+ private:
+  Partial partial(std::int64_t row, std::int64_t part) {
+    float* const at = partials_ + (row * parts_ + part) * (kHead + 2);
+    return {at, at + 1, at + 2};
+  }
+
+  void attend(std::int64_t s, std::int64_t kv_head, std::int64_t part) {
+    thread_local std::vector<float> keys(kMostBlock * kHead), values(kMostBlock * kHead);
+    std::int64_t const first_row = s * x_.heads + kv_head * x_.group();
+    for (std::int64_t g = 0; g < x_.group(); ++g) {
+      Partial const to = partial(first_row + g, part);
+      *to.largest = kLowest;
+      *to.total = 0;
+      std::fill_n(to.sums, kHead, 0.0F);
+    }
+    std::int64_t const end = std::min<std::int64_t>(p_.lengths[s], (part + 1) * kPart);
+    for (std::int64_t t = part * kPart; t < end; t += x_.block_size) {
+      std::int64_t const block = p_.table[s * x_.blocks_of(x_.longest) + t / x_.block_size];
+      std::int64_t const at = (block * x_.kv_heads + kv_head) * x_.block_size * kHead;
+      std::int64_t const count = std::min(x_.block_size, end - t);
+      T const* const k = p_.k.as<T>() + at;
+      T const* const v = p_.v.as<T>() + at;
+      for (std::int64_t e = 0; e < count * kHead; ++e) {
+        keys[static_cast<std::size_t>(e)] = static_cast<float>(k[e]);
+        values[static_cast<std::size_t>(e)] = static_cast<float>(v[e]);
+      }
+      for (std::int64_t g = 0; g < x_.group(); ++g) {
+        add_block(first_row + g, keys.data(), values.data(), count, partial(first_row + g, part));
+      }
+    }
+  }
+
+  void add_block(std::int64_t row, float const* keys, float const* values, std::int64_t count,
+                 Partial const& to) const {
+    constexpr int kLanes = 16;  // partial sums of a score, which the compiler keeps in vectors
+    T const* const q = p_.q.as<T>() + row * kHead;
+    float query[kHead];
+    for (int e = 0; e < kHead; ++e) {
+      query[e] = static_cast<float>(q[e]) * static_cast<float>(x_.scale());
+    }
+    float scores[kMostBlock];
+    float top = *to.largest;
+    for (std::int64_t t = 0; t < count; ++t) {
+      float part[kLanes] = {};
+      for (int e = 0; e < kHead; e += kLanes) {
+        for (int l = 0; l < kLanes; ++l) part[l] += query[e + l] * keys[t * kHead + e + l];
+      }
+      float score = 0;
+      for (int l = 0; l < kLanes; ++l) score += part[l];
+      scores[t] = score;
+      top = std::max(top, score);
+    }
+    float const factor = std::exp(*to.largest - top);  // 0 for the first tokens
+    float sums[kHead];
+    for (int e = 0; e < kHead; ++e) sums[e] = to.sums[e] * factor;
+    float total = *to.total * factor;
+    for (std::int64_t t = 0; t < count; ++t) {
+      float const weight = std::exp(scores[t] - top);
+      total += weight;
+      for (int e = 0; e < kHead; ++e) sums[e] += weight * values[t * kHead + e];
+    }
+    *to.largest = top;
+    *to.total = total;
+    std::copy_n(sums, kHead, to.sums);
+  }
+
+  void join(std::int64_t row) {
+    float top = kLowest;
+    for (std::int64_t part = 0; part < parts_; ++part) {
+      top = std::max(top, *partial(row, part).largest);
+    }
+    float sums[kHead] = {}, total = 0;
+    for (std::int64_t part = 0; part < parts_ && top > kLowest; ++part) {
+      Partial const from = partial(row, part);
+      float const factor = std::exp(*from.largest - top);
+      total += *from.total * factor;
+      for (int e = 0; e < kHead; ++e) sums[e] += from.sums[e] * factor;
+    }
+    T* const o = p_.o.as<T>() + row * kHead;
+    for (int e = 0; e < kHead; ++e) o[e] = static_cast<T>(total > 0 ? sums[e] / total : 0);
+  }
+
+  Problem const& p_;
+  Shape x_;
+  std::int64_t parts_;
+  float* partials_;
+};
+
+void launch(Problem const& problem, device::StreamView stream) {
+  stream.run([problem, stream] {
+    auto const with_type = [&]<class T>(T) {
+      problem.shape.head_size == 64 ? Decoding<T, 64>{problem}.run(stream)
+                                    : Decoding<T, 128>{problem}.run(stream);
+    };
+    switch (problem.q.type) {
+      case core::DataType::f32: return with_type(float{});
+      case core::DataType::f16: return with_type(core::f16{});
+      default: return with_type(core::bf16{});
+    }
+  });
+}
+
+}  // namespace
+
+extern constinit Variant<Problem> const host_simd{
+    {.name = "host_simd",
+     .where = Where::host,
+     .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
+     .preference = 20,
+     .source = "own",
+     .summary = "block by block in cache, online softmax, parts joined in order"},
+    launch};
+
+}  // namespace quadrille::kernels::paged_decode

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "attention/attention.hpp"
+#include "workloads/data.hpp"
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace quadrille::workloads {
+
+/// Judges rows of attention from values that are generated again: o = mean of v by weights that fall
+/// with the distance of q and k. A row costs as much as it cost to compute, so that a full check
+/// computes all rows up to a number of products, and beyond it one of each strip of rows; of the others
+/// every element must lie between the smallest and the largest value of its column, as a mean does. A
+/// sample takes fewer rows and leaves the others alone.
+class AttentionCheck {
+ public:
+  /// Generated tensors, whose rows are those of q, k and v.
+  struct Sources {
+    Source q, k, v;
+  };
+  /// Rows of o that share keys and values.
+  struct Group {
+    std::int64_t first_row = 0, rows = 0;
+    std::int64_t keys = 0;
+    std::function<std::int64_t(std::int64_t key)> row_of_key;  ///< in k and v
+    std::function<std::int64_t(std::int64_t row)> visible;     ///< keys that a row of o sees
+    std::function<std::string(std::int64_t row, std::int64_t column)> place;  ///< its name
+  };
+
+  /// `products` of a row with a key are there in all, times the head size.
+  AttentionCheck(device::MatrixView const& o, Sources const& sources, double products,
+                 core::Check check, comm::World const& world);
+
+  void judge(Group const& group);
+  /// Of all judged rows as a whole: single elements may be zero. Collective.
+  measure::Verdict verdict();
+
+ private:
+  bool is_judged(std::int64_t row) const;
+  void read_keys(Group const& group);
+  void judge_row(Finding& finding, Group const& group, std::int64_t row,
+                 std::vector<double> const& got);
+  void judge_range(Finding& finding, Group const& group, std::int64_t row,
+                   std::vector<double> const& got) const;
+
+  device::MatrixView o_;
+  std::int64_t d_;
+  Sources sources_;
+  comm::World const& world_;
+  kernels::attention::ErrorBound bound_;
+  bool is_full_;
+  std::int64_t strip_;
+  std::vector<float> k_, v_;                     // of a group; f32 holds values of every type here
+  double largest_key_ = 0, largest_value_ = 0;   // 2-norm of a key, magnitude of a value
+  std::vector<float> least_, most_;              // values of a column
+  std::atomic<double> values_ = 0, bounds_ = 0;  // sums of squares over judged rows
+  Finding finding_;
+};
+
+}  // namespace quadrille::workloads

@@ -1,0 +1,292 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "paged_decode/paged_decode.hpp"
+
+#include "workloads/attention_check.hpp"
+#include "workloads/data.hpp"
+#include "workloads/tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace quadrille::workloads {
+namespace {
+
+namespace paged_decode = kernels::paged_decode;
+
+/// Of the sequences; all but `equal` by the seed of the case.
+enum class Lengths { equal, uniform, long_tail };
+constexpr auto enum_names(Lengths) {
+  return core::EnumNames<Lengths, 3>{{{Lengths::equal, "equal"},
+                                      {Lengths::uniform, "uniform"},
+                                      {Lengths::long_tail, "long_tail"}}};
+}
+
+struct Parameters {
+  std::int64_t block_size = 16;
+  Lengths lengths = Lengths::uniform;
+  bool operator==(Parameters const&) const = default;
+};
+
+/// In [0, 1): a function of the seed, what is drawn, and its number.
+double draw(std::uint64_t seed, std::uint64_t tag, std::int64_t i) {
+  return static_cast<double>(core::element_hash(core::row_key(seed, tag, 0), i) >> 11) * 0x1p-53;
+}
+
+/// A pool whose blocks belong to sequences in random order.
+struct Cache {
+  paged_decode::Shape shape;
+  std::vector<std::int32_t> lengths, table, first_blocks;
+
+  explicit Cache(core::Case const& spec) {
+    constexpr std::uint64_t kLengthTag = 0x6c656e, kTableTag = 0x746162;
+    auto const& p = spec.parameters.as<Parameters>();
+    auto const most = static_cast<double>(spec.size[3]);
+    shape.sequences = spec.size[0];
+    shape.heads = spec.size[1];
+    shape.kv_heads = spec.size[2];
+    shape.head_size = spec.size[4];
+    shape.block_size = p.block_size;
+    for (std::int64_t s = 0; s < shape.sequences; ++s) {
+      double const x = draw(spec.seed, kLengthTag, s);
+      double length = most;
+      // Of a long tail as many are between n and 2 n tokens for every n.
+      if (p.lengths == Lengths::uniform) length = 1 + std::floor(x * most);
+      if (p.lengths == Lengths::long_tail) length = std::ceil(std::exp(x * std::log(most)));
+      lengths.push_back(static_cast<std::int32_t>(std::clamp(length, 1.0, most)));
+      first_blocks.push_back(static_cast<std::int32_t>(shape.blocks));
+      shape.blocks += shape.blocks_of(lengths.back());
+      shape.tokens += lengths.back();
+      shape.longest = std::max<std::int64_t>(shape.longest, lengths.back());
+    }
+    std::vector<std::int32_t> blocks(static_cast<std::size_t>(shape.blocks));
+    std::iota(blocks.begin(), blocks.end(), 0);
+    for (std::size_t b = blocks.size(); b > 1; --b) {
+      double const x = draw(spec.seed, kTableTag, static_cast<std::int64_t>(b));
+      std::swap(blocks[b - 1], blocks[static_cast<std::size_t>(x * static_cast<double>(b))]);
+    }
+    std::int64_t const width = shape.blocks_of(shape.longest);
+    table.assign(static_cast<std::size_t>(shape.sequences * width), 0);
+    for (std::size_t s = 0; s < lengths.size(); ++s) {
+      std::copy_n(blocks.begin() + first_blocks[s], shape.blocks_of(lengths[s]),
+                  table.begin() + static_cast<std::ptrdiff_t>(s) * width);
+    }
+  }
+};
+
+std::string conflict(core::Case const& spec) {
+  bool const has_type = spec.type == core::DataType::f32 || spec.type == core::DataType::f16 ||
+                        spec.type == core::DataType::bf16;
+  if (!has_type) {
+    return fmt::format("paged_decode has no type = \"{}\"; take f32, f16 or bf16",
+                       core::to_text(spec.type));
+  }
+  if (spec.size.auto_fraction > 0) return "paged_decode takes five extents; auto knows one";
+  auto const& p = spec.parameters.as<Parameters>();
+  auto const& size = spec.size;
+  std::string error = paged_decode::shape_error({.sequences = size[0],
+                                                 .heads = size[1],
+                                                 .kv_heads = size[2],
+                                                 .head_size = size[4],
+                                                 .block_size = p.block_size});
+  if (!error.empty()) return error;
+  // Of a table in 32 bits, and of what a host keeps of it.
+  constexpr double kMostTokens = 0x1p30, kMostRows = 0x1p40;
+  double const tokens = static_cast<double>(size[0]) * static_cast<double>(size[3]);
+  if (tokens > kMostTokens || tokens * static_cast<double>(size[2]) > kMostRows) {
+    return "there are more than 2^30 tokens; take fewer sequences or tokens";
+  }
+  return {};
+}
+
+/// o = attention of the newest token of each sequence to all of it, on every rank at once, each with
+/// data of its own.
+class PagedDecode final : public measure::Workload {
+ public:
+  PagedDecode(core::Case const& spec, int ranks, int rank)
+      : case_{spec},
+        cache_{spec},
+        problem_{paged_decode::unallocated(cache_.shape, spec.type)},
+        ranks_{ranks},
+        rank_{rank} {}
+
+  measure::Description describe(measure::Selection const&) const override {
+    paged_decode::Shape const& x = cache_.shape;
+    auto const width = static_cast<double>(core::size_of(case_.type));
+    double const of_slots = static_cast<double>(x.blocks * x.block_size);
+    measure::Description d;
+    d.amount = paged_decode::compulsory_bytes(x, width) * ranks_;
+    d.unit = "B/s";
+    d.device_bytes = d.amount;
+    d.memory_bytes = 2 * width * static_cast<double>(problem_.k.rows + problem_.q.rows) *
+                         static_cast<double>(x.head_size) +
+                     sizeof(std::int32_t) * static_cast<double>(cache_.table.size());
+    // What a check reads again, of a sequence and head.
+    d.host_bytes = 2 * sizeof(float) * static_cast<double>(x.longest * x.head_size);
+    d.extras = {
+        {"tokens", static_cast<double>(x.tokens), ""},
+        {"empty slots", of_slots > 0 ? 1 - static_cast<double>(x.tokens) / of_slots : 0, ""},
+        {"intensity", paged_decode::flop(x) * ranks_ / d.device_bytes, "flop/B"}};
+    d.traits = {.recordable = true};
+    return d;
+  }
+
+  std::string unsupported_reason(kernels::VariantInfo const& variant,
+                                 device::Device const&) const override {
+    return row_of<paged_decode::Problem>(variant).unsupported_reason(problem_);
+  }
+
+  double scratch_bytes(measure::Selection const& selected,
+                       device::Facts const& device) const override {
+    return static_cast<double>(most_scratch(selected, device));
+  }
+
+  void prepare(comm::World& world, std::uint64_t seed,
+               measure::Selection const& selected) override {
+    if (o_.view().data == nullptr) allocate(world, selected);
+    // Tags differ by rank, so that another rank's data are wrong data.
+    auto const tag = static_cast<std::uint64_t>(8 * rank_);
+    sources_ = {{case_.data, seed, tag}, {case_.data, seed, tag + 1}, {case_.data, seed, tag + 2}};
+    auto const fill_whole = [&](device::MatrixView const& view, Source const& source) {
+      fill(view, whole(view.rows, view.cols), source, world);
+    };
+    fill_whole(problem_.q, sources_.q);
+    fill_whole(problem_.k, sources_.k);
+    fill_whole(problem_.v, sources_.v);
+  }
+
+  void reset(comm::World& world, kernels::VariantInfo const&) override {
+    world.stream().fill(o_.view().data, 0xFF, o_.bytes());
+  }
+
+  void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
+    is_by_table_ = variant.role != kernels::Role::ceiling;
+    row_of<paged_decode::Problem>(variant).launch(problem_, world.stream());
+  }
+
+  measure::Verdict validate(comm::World& world) override {
+    paged_decode::Shape const& x = cache_.shape;
+    AttentionCheck checker{problem_.o, sources_, paged_decode::flop(x) / 4, case_.check, world};
+    std::int64_t const width = x.blocks_of(x.longest);
+    for (std::int64_t s = 0; s < x.sequences; ++s) {
+      std::int64_t const length = cache_.lengths[static_cast<std::size_t>(s)];
+      for (std::int64_t h = 0; h < x.kv_heads; ++h) {
+        checker.judge(
+            {.first_row = s * x.heads + h * x.group(),
+             .rows = x.group(),
+             .keys = length,
+             .row_of_key =
+                 [&](std::int64_t t) {
+                   if (!is_by_table_) {
+                     std::int64_t const first = cache_.first_blocks[static_cast<std::size_t>(s)];
+                     return paged_decode::contiguous_row(x, first, length, h, t);
+                   }
+                   std::int64_t const block =
+                       cache_.table[static_cast<std::size_t>(s * width + t / x.block_size)];
+                   return (block * x.kv_heads + h) * x.block_size + t % x.block_size;
+                 },
+             .visible = [&](std::int64_t) { return length; },
+             .place =
+                 [&](std::int64_t row, std::int64_t column) {
+                   return fmt::format("o({}, {}, {})", s, row % x.heads, column);
+                 }});
+      }
+    }
+    return checker.verdict();
+  }
+
+  std::vector<measure::Field> fields() override {
+    auto const tensor = [&](std::string name, device::MatrixView const& view) {
+      return of_rank_0(field(std::move(name), view, whole(view.rows, view.cols)), rank_);
+    };
+    return {measure::input(tensor("q", problem_.q)), measure::input(tensor("k", problem_.k)),
+            measure::input(tensor("v", problem_.v)), measure::output(tensor("o", problem_.o))};
+  }
+
+ private:
+  std::size_t most_scratch(measure::Selection const& selected, device::Facts const& device) const {
+    std::size_t bytes = 0;
+    for (kernels::VariantInfo const* variant : selected) {
+      auto const& row = row_of<paged_decode::Problem>(*variant);
+      bytes = std::max(bytes, row.scratch_bytes(problem_, device));
+    }
+    return bytes;
+  }
+
+  void allocate(comm::World& world, measure::Selection const& selected) {
+    device::StreamView const stream = world.stream();
+    auto const make = [&](device::MatrixView& view) {
+      device::Matrix matrix{world.device(), view.type, view.rows, view.cols, stream};
+      view = matrix.view();
+      return matrix;
+    };
+    q_ = make(problem_.q);
+    k_ = make(problem_.k);
+    v_ = make(problem_.v);
+    o_ = make(problem_.o);
+    auto const upload = [&](std::vector<std::int32_t> const& from, std::int32_t const*& to) {
+      device::Buffer<std::int32_t> buffer{world.device(), static_cast<std::int64_t>(from.size()),
+                                          stream};
+      stream.copy(buffer.data(), from.data(), from.size() * sizeof(std::int32_t));
+      to = buffer.data();
+      return buffer;
+    };
+    lengths_ = upload(cache_.lengths, problem_.lengths);
+    table_ = upload(cache_.table, problem_.table);
+    first_blocks_ = upload(cache_.first_blocks, problem_.first_blocks);
+    stream.synchronize();
+    std::size_t const bytes = most_scratch(selected, world.device().facts());
+    if (bytes == 0) return;
+    scratch_ = {world.device(), static_cast<std::int64_t>(bytes), stream};
+    problem_.scratch = scratch_.data();
+    problem_.scratch_bytes = bytes;
+  }
+
+  core::Case case_;
+  Cache cache_;
+  paged_decode::Problem problem_;  // without memory before prepare()
+  int ranks_, rank_;
+  bool is_by_table_ = true;
+  AttentionCheck::Sources sources_;
+  device::Matrix q_, k_, v_, o_;
+  device::Buffer<std::int32_t> lengths_, table_, first_blocks_;
+  device::Buffer<std::byte> scratch_;
+};
+
+}  // namespace
+
+namespace entries {
+
+extern measure::WorkloadEntry const paged_decode{
+    .schema = {.name = "paged_decode",
+               .extents = {"sequences", "heads", "kv_heads", "tokens", "head_size"},
+               .least_extent = 1,
+               .most_extent = std::numeric_limits<std::int32_t>::max(),
+               .defaults = core::Parameters{Parameters{}},
+               .options = {core::options::count(
+                               "block_size", core::options::at(&Parameters::block_size),
+                               "tokens of a block of the cache: 8, 16, 32, 64 or 128",
+                               {.least = 8, .most = 128}),
+                           core::options::choice(
+                               "lengths", core::options::at(&Parameters::lengths),
+                               "tokens of a sequence: all have the extent's number, or any "
+                               "number up to it, or most have few (log-uniform)")},
+               .variants = measure::names_of(rows_of(kernels::paged_decode::variants())),
+               .conflict = conflict},
+    .summary = "attention of one new token a sequence over a paged cache, on each rank",
+    .work = "keys and values of every token, q and o, each once, in bytes per rank",
+    .local = true,
+    .variants = rows_of(kernels::paged_decode::variants()),
+    .make = measure::make<PagedDecode>,
+};
+
+}  // namespace entries
+
+}  // namespace quadrille::workloads

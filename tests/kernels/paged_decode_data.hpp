@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/attention_data.hpp"
+#include "paged_decode/paged_decode.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+/// Steps of decoding with known results.
+namespace quadrille::kernels::paged_decode {
+
+/// Which blocks sequences have.
+enum class Pool { shuffled, shared_prefix, in_order };
+
+/// Heads, blocks, and the tokens of each sequence.
+struct Cache {
+  std::int64_t heads = 1, kv_heads = 1, head_size = 64, block_size = 16;
+  Pool pool = Pool::shuffled;
+  std::vector<std::int32_t> lengths{};
+};
+
+/// Nothing, a token, blocks that are full and partly filled, parts of sequences, groups of 1 to 16 heads.
+inline std::vector<Cache> const kCaches{
+    {.heads = 4, .kv_heads = 2, .block_size = 8, .lengths = {0, 1, 7, 8, 53}},
+    {.heads = 8, .kv_heads = 1, .head_size = 128, .block_size = 16, .lengths = {70, 300}},
+    {.heads = 3,
+     .kv_heads = 3,
+     .block_size = 32,
+     .pool = Pool::shared_prefix,
+     .lengths = {65, 40, 33}},
+    {.heads = 16, .kv_heads = 1, .head_size = 128, .block_size = 128, .lengths = {257}},
+    {.heads = 2, .kv_heads = 2, .block_size = 64, .pool = Pool::in_order, .lengths = {128, 140}},
+    {.heads = 2, .kv_heads = 1, .lengths = {}},
+};
+
+inline std::string text_of(Cache const& cache) {
+  std::string text = std::to_string(cache.heads) + "/" + std::to_string(cache.kv_heads) +
+                     " heads of " + std::to_string(cache.head_size) + ", blocks of " +
+                     std::to_string(cache.block_size) + ", pool " +
+                     std::to_string(static_cast<int>(cache.pool)) + ", tokens";
+  for (std::int32_t const length : cache.lengths) text += " " + std::to_string(length);
+  return text;
+}
+
+/// A problem with its arrays on the host, and what is right.
+template <class T>
+struct Known {
+  Problem problem;
+  std::vector<T> q, k, v;
+  std::vector<std::int32_t> lengths, table, first_blocks;
+  std::vector<attention::Element> elements;
+};
+
+/// Where what a variant is to read lies: by way of the table, or side by side.
+enum class Rows { by_table, contiguous };
+
+template <class T>
+Known<T> known_of(Cache const& cache, Rows rows) {
+  Known<T> known;
+  Shape x{.sequences = static_cast<std::int64_t>(cache.lengths.size()),
+          .heads = cache.heads,
+          .kv_heads = cache.kv_heads,
+          .head_size = cache.head_size,
+          .block_size = cache.block_size};
+  std::vector<std::int32_t> blocks;  // of all sequences, one after the other
+  for (std::int32_t const length : cache.lengths) {
+    x.tokens += length;
+    x.longest = std::max<std::int64_t>(x.longest, length);
+    known.first_blocks.push_back(static_cast<std::int32_t>(x.blocks));
+    for (std::int64_t b = 0; b < x.blocks_of(length); ++b) {
+      bool const is_shared = cache.pool == Pool::shared_prefix && b == 0 && x.blocks > 0;
+      blocks.push_back(is_shared ? 0 : static_cast<std::int32_t>(x.blocks++));
+    }
+  }
+  if (cache.pool != Pool::in_order) {
+    // A step that has no divisor in common with their number visits all of them.
+    auto const n = static_cast<std::int32_t>(x.blocks);
+    for (std::int32_t& block : blocks) block = static_cast<std::int32_t>((block * 7 + 3) % n);
+  }
+  std::int64_t const width = x.blocks_of(x.longest);
+  known.lengths = cache.lengths;
+  known.table.assign(static_cast<std::size_t>(x.sequences * width), -1);
+  std::size_t next = 0;
+  for (std::int64_t s = 0; s < x.sequences; ++s) {
+    std::int64_t const count = x.blocks_of(cache.lengths[static_cast<std::size_t>(s)]);
+    for (std::int64_t b = 0; b < count; ++b) {
+      known.table[static_cast<std::size_t>(s * width + b)] = blocks[next++];
+    }
+  }
+
+  known.problem = unallocated(x, core::type_of<T>());
+  known.q = attention::random<T>(known.problem.q, 1, 1);
+  known.k = attention::random<T>(known.problem.k, 2, 1);
+  known.v = attention::random<T>(known.problem.v, 3, 1);
+  auto const d = static_cast<std::size_t>(x.head_size);
+  std::vector<bool> is_read(static_cast<std::size_t>(known.problem.k.rows));
+  for (std::int64_t s = 0; s < x.sequences; ++s) {
+    std::int64_t const length = cache.lengths[static_cast<std::size_t>(s)];
+    attention::Shape const alone{
+        .heads = x.heads, .kv_heads = x.kv_heads, .keys = length, .head_size = x.head_size};
+    attention::Tensors<T> in;
+    auto const q = known.q.begin() + s * x.heads * x.head_size;
+    in.q.assign(q, q + x.heads * x.head_size);
+    for (std::int64_t h = 0; h < x.kv_heads; ++h) {
+      for (std::int64_t t = 0; t < length; ++t) {
+        std::int64_t row =
+            contiguous_row(x, known.first_blocks[static_cast<std::size_t>(s)], length, h, t);
+        if (rows == Rows::by_table) {
+          std::int32_t const block =
+              known.table[static_cast<std::size_t>(s * width + t / x.block_size)];
+          row = (block * x.kv_heads + h) * x.block_size + t % x.block_size;
+        }
+        is_read[static_cast<std::size_t>(row)] = true;
+        auto const at = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * d);
+        auto const end = at + static_cast<std::ptrdiff_t>(d);
+        in.k.insert(in.k.end(), known.k.begin() + at, known.k.begin() + end);
+        in.v.insert(in.v.end(), known.v.begin() + at, known.v.begin() + end);
+      }
+    }
+    auto const right =
+        attention::elements_of(attention::unallocated(alone, core::type_of<T>()), in);
+    known.elements.insert(known.elements.end(), right.begin(), right.end());
+  }
+  // What nobody may read.
+  for (std::size_t row = 0; row < is_read.size(); ++row) {
+    if (is_read[row]) continue;
+    std::fill_n(known.k.begin() + static_cast<std::ptrdiff_t>(row * d), d, T(NAN));
+    std::fill_n(known.v.begin() + static_cast<std::ptrdiff_t>(row * d), d, T(NAN));
+  }
+  return known;
+}
+
+}  // namespace quadrille::kernels::paged_decode
