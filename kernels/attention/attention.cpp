@@ -13,7 +13,8 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   kokkos,
   naive,
   flash_v1,
-  flash_v2
+  flash_v2,
+  flash_wgmma
 );
 // clang-format on
 

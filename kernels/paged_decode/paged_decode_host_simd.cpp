@@ -108,10 +108,11 @@ class Decoding {
       for (int e = 0; e < kHead; e += kLanes) {
         for (int l = 0; l < kLanes; ++l) part[l] += query[e + l] * keys[t * kHead + e + l];
       }
-      float score = 0;
-      for (int l = 0; l < kLanes; ++l) score += part[l];
-      scores[t] = score;
-      top = std::max(top, score);
+      for (int width = kLanes / 2; width > 0; width /= 2) {
+        for (int l = 0; l < width; ++l) part[l] += part[l + width];
+      }
+      scores[t] = part[0];
+      top = std::max(top, part[0]);
     }
     float const factor = std::exp(*to.largest - top);  // 0 for the first tokens
     float sums[kHead];

@@ -27,6 +27,7 @@ inline std::vector<Shape> const kShapes{
     {.queries = 150, .keys = 20, .head_size = 64, .mask = kCausal},
     {.batch = 3, .heads = 6, .kv_heads = 2, .queries = 1, .keys = 65, .mask = kCausal},
     {.queries = 128, .keys = 64, .head_size = 128},
+    {.queries = 10, .keys = 600, .mask = kCausal},
     {.queries = 5, .keys = 0},
     {.batch = 0, .queries = 5, .keys = 9},
     {.queries = 0, .keys = 9},

@@ -1,0 +1,356 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Attention by wgmma, with warpgroups that copy or compute alone.
+///
+///   for each tile of queries i, for each tile of keys j:  o_i, m_i, l_i take in tile j
+///
+/// Technique    `flash_v2` with the means of Hopper. A producer fills a ring of tiles of keys and values
+///              by tensor copies; two warpgroups have 64 queries each. Softmax, which the tensor cores
+///              wait for, is hidden twice: the warpgroups take turns at the tensor cores, one computing
+///              exponentials under the products of the other, and each starts the scores of a tile
+///              together with the values of the tile before, whose exponentials it has. Weights are an
+///              operand in registers, as the accumulators of the scores lie
+/// Shapes       any extents and groups of heads; tiles of keys that the mask hides are left out
+/// Types        f16, bf16; weights are rounded to the type, accumulators f32
+/// Work         4 b h q k d flop, half of it under a causal mask; keys and values are read q / 128 times
+/// Constraints  q, k, v and o aligned to 16 bytes; up to 65535 heads of all sequences
+/// Needs        sm_90a
+/// Launch       384 threads, 81 or 161 KiB of shared memory, one block per multiprocessor; tiles of 128
+///              queries x 128 keys; causal: the longest tiles first. The producer leaves all but 24
+///              registers to the others, which get 240 (setmaxnreg)
+/// Accuracy     error_bound()
+/// Source       after Shah et al., FlashAttention-3 (2024), algorithm 2; written anew
+#include "attention/attention_mma.cuh"
+#include "common/ptx/bulk_copies.cuh"
+#include "common/ptx/wgmma.cuh"
+#include "gemm/gemm_stage_barriers.cuh"
+
+namespace quadrille::kernels::attention {
+namespace {
+
+constexpr int kConsumers = 2;  // warpgroups
+constexpr int kConsumerThreads = 128 * kConsumers;
+constexpr int kThreads = kConsumerThreads + 128;
+constexpr int kQueries = 64 * kConsumers;  // of a block
+constexpr int kKeys = 128;                 // of a tile
+constexpr int kStages = 2;
+constexpr int kBoxBytes = 128 * 128;  // 64 columns of 128 queries or keys
+static_assert(kQueries == 128 && kKeys == 128);
+
+template <int kHead>
+constexpr int kTileBytes = kHead / 64 * kBoxBytes;
+constexpr std::size_t kBarrierBytes = 1024;
+template <int kHead>
+constexpr std::size_t kSharedBytes =
+    std::size_t{kTileBytes<kHead>} * (1 + 2 * kStages) + kBarrierBytes;
+
+#ifdef QUAD_KERNELS
+
+struct Barriers {
+  ptx::MBarrier queries;
+  gemm::StageBarriers<kStages> keys, values;
+};
+static_assert(sizeof(Barriers) <= kBarrierBytes);
+
+/// Heads of rows of kHead elements; a box has 64 columns of 128 rows of a head.
+template <int kHead>
+ptx::TensorMap map_of(device::MatrixView const& x, std::int64_t heads, std::int64_t rows) {
+  if (heads == 0 || rows == 0) return {};  // nothing is loaded
+  return ptx::make_tensor_map({.data = x.data,
+                               .type = x.type,
+                               .dimensions = 3,
+                               .extents = {heads, rows, kHead},
+                               .strides = {rows * kHead, kHead},
+                               .box = {1, 128, 64},
+                               .swizzle = ptx::Swizzle::bytes_128});
+}
+
+/// Starts the copies of 128 rows of a head, of which those behind the last one become zeros.
+template <int kHead>
+__device__ void load_tile(unsigned char* to, ptx::TensorMap const& map, int head, int row,
+                          ptx::MBarrier* barrier) {
+  ptx::mbarrier_arrive_expect_tx(barrier, kTileBytes<kHead>);
+#pragma unroll
+  for (int box = 0; box < kHead / 64; ++box) {
+    ptx::tensor_load(to + box * kBoxBytes, map, {head, row, 64 * box}, barrier);
+  }
+}
+
+/// 64 rows of a warpgroup.
+template <class T, int kHead>
+class WarpgroupRows {
+  static constexpr int kScores = kKeys / 2, kSums = kHead / 2;  // of a thread
+
+ public:
+  /// `number` is that of the warpgroup.
+  __device__ WarpgroupRows(unsigned char const* queries, int number, float scale)
+      : thread_{static_cast<int>(threadIdx.x) % 128},
+        first_{64 * number},
+        in_powers_{scale * 1.44269504F},
+        queries_{ptx::k_major_descriptor(queries + 64 * 128 * number, ptx::Swizzle::bytes_128)} {
+#pragma unroll
+    for (int i = 0; i < kSums; ++i) sums_[i] = 0;
+  }
+
+  /// Starts the scores of a tile: a group.
+  __device__ __forceinline__ void multiply_keys(unsigned char const* keys) {
+    auto const b = ptx::k_major_descriptor(keys, ptx::Swizzle::bytes_128);
+    ptx::wgmma_fence_operand(scores_);
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int step = 0; step < kHead / 16; ++step) {
+      auto const at = static_cast<unsigned>(step / 4 * kBoxBytes + step % 4 * 32);
+      if constexpr (std::is_same_v<T, __half>) {
+        ptx::wgmma_f16<kKeys>(scores_, advanced(queries_, at), advanced(b, at), step > 0);
+      } else {
+        ptx::wgmma_bf16<kKeys>(scores_, advanced(queries_, at), advanced(b, at), step > 0);
+      }
+    }
+    ptx::wgmma_commit();
+  }
+
+  /// Starts the sum of the values of a tile, times the weights: a group.
+  __device__ __forceinline__ void multiply_values(unsigned char const* values) {
+    auto const b = ptx::mn_major_descriptor(values, ptx::Swizzle::bytes_128, kBoxBytes);
+    ptx::wgmma_fence_operand(sums_);
+#pragma unroll
+    for (auto& part : weights_) ptx::wgmma_fence_operand(part);
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int step = 0; step < kKeys / 16; ++step) {
+      auto const part = advanced(b, static_cast<unsigned>(step * 16 * 128));
+      if constexpr (std::is_same_v<T, __half>) {
+        ptx::wgmma_f16<kHead, ptx::Major::mn>(sums_, weights_[step], part);
+      } else {
+        ptx::wgmma_bf16<kHead, ptx::Major::mn>(sums_, weights_[step], part);
+      }
+    }
+    ptx::wgmma_commit();
+  }
+
+  /// Until all but the `newest` groups are complete, the scores among them.
+  template <int newest>
+  __device__ void wait_for_scores() {
+    ptx::wgmma_wait<newest>(scores_);
+  }
+  __device__ void wait_for_sums() { ptx::wgmma_wait<0>(sums_); }
+
+  /// Hides the keys of a tile from the seen(row)-th on.
+  template <class Seen>
+  __device__ void mask(Seen const& seen_by) {
+    int const seen[2]{seen_by(row_of(0)), seen_by(row_of(1))};
+#pragma unroll
+    for (int i = 0; i < kScores; ++i) {
+      if (ptx::accumulator_column(thread_, i) >= seen[i / 2 % 2]) scores_[i] = lowest();
+    }
+  }
+
+  /// Makes weights of scores, in f32, and keeps what the sums are to be scaled down by.
+  __device__ void weigh() {
+    float offset[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float top = largest_[half];
+#pragma unroll
+      for (int i = 2 * half; i < kScores; i += 4)
+        top = fmaxf(top, fmaxf(scores_[i], scores_[i + 1]));
+      // Four lanes have the columns of a row.
+      top = fmaxf(top, __shfl_xor_sync(~0U, top, 1));
+      top = fmaxf(top, __shfl_xor_sync(~0U, top, 2));
+      // Of a row that sees no key yet, all of whose weights are 2^-infinity.
+      offset[half] = (top == lowest() ? 0 : top) * in_powers_;
+      factor_[half] = ptx::ex2(largest_[half] * in_powers_ - offset[half]);
+      largest_[half] = top;
+      total_[half] *= factor_[half];
+    }
+#pragma unroll
+    for (int i = 0; i < kScores; ++i) {
+      scores_[i] = ptx::ex2(scores_[i] * in_powers_ - offset[i / 2 % 2]);
+      total_[i / 2 % 2] += scores_[i];
+    }
+  }
+
+  /// Scales the sums down and rounds the weights to the type: when the products of the tile before,
+  /// whose operands these are, are complete.
+  __device__ void take_weights() {
+#pragma unroll
+    for (int i = 0; i < kSums; ++i) sums_[i] *= factor_[i / 2 % 2];
+#pragma unroll
+    for (int pair = 0; pair < kScores / 2; ++pair) {
+      weights_[pair / 4][pair % 4] = pair_of<T>(scores_[2 * pair], scores_[2 * pair + 1]);
+    }
+  }
+
+  /// Stores the rows before row `count` of the tile.
+  __device__ void store(T* o, int count) {
+    float factor[2];
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float total = total_[half];
+      total += __shfl_xor_sync(~0U, total, 1);
+      total += __shfl_xor_sync(~0U, total, 2);
+      factor[half] = total > 0 ? 1 / total : 0;
+    }
+#pragma unroll
+    for (int i = 0; i < kSums; i += 2) {
+      int const half = i / 2 % 2, row = row_of(half);
+      if (row >= count) continue;
+      auto* const to =
+          reinterpret_cast<std::uint32_t*>(o + row * kHead + ptx::accumulator_column(thread_, i));
+      *to = pair_of<T>(sums_[i] * factor[half], sums_[i + 1] * factor[half]);
+    }
+  }
+
+ private:
+  /// In the tile of queries.
+  __device__ int row_of(int half) const { return first_ + ptx::accumulator_row(thread_, 2 * half); }
+
+  int thread_, first_;
+  float in_powers_;  // of two: what scores are scaled by
+  ptx::MatrixDescriptor queries_;
+  float scores_[kScores], sums_[kSums];
+  unsigned weights_[kKeys / 16][4];
+  float largest_[2] = {lowest(), lowest()}, total_[2] = {}, factor_[2] = {};
+};
+
+/// What all threads of a block know.
+struct Work {
+  int head, first;        ///< of the queries
+  int tiles, full_tiles;  ///< of keys that a row sees; that all rows see whole
+};
+template <class T>
+__device__ Work work_of(Operands<T> const& p) {
+  int const block = static_cast<int>(blockIdx.x), tiles = divide_up(p.queries, kQueries);
+  bool const is_causal = p.more != 0;
+  // As flash_v2.
+  int const head = is_causal ? block % p.heads : block / tiles;
+  int const first = (is_causal ? tiles - 1 - block / p.heads : block % tiles) * kQueries;
+  int const seen = visible(p, min(first + kQueries, p.queries) - 1);
+  return {head, first, divide_up(seen, kKeys), visible(p, first) / kKeys};
+}
+
+template <class T, int kHead>
+__global__ void __launch_bounds__(kThreads, 1)
+    attention_flash_wgmma_kernel(const __grid_constant__ ptx::TensorMap q,
+                                 const __grid_constant__ ptx::TensorMap k,
+                                 const __grid_constant__ ptx::TensorMap v, Operands<T> p) {
+  QUAD_DYNAMIC_SHARED(unsigned char, shared);
+  constexpr int kTile = kTileBytes<kHead>;
+  unsigned char* const keys = shared + kTile;
+  unsigned char* const values = keys + kStages * kTile;
+  auto& barriers = *reinterpret_cast<Barriers*>(values + kStages * kTile);
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(&barriers.queries, 1);
+    barriers.keys.init(1, kConsumerThreads / 32);
+    barriers.values.init(1, kConsumerThreads / 32);
+  }
+  __syncthreads();  // the barriers are ready
+  Work const work = work_of(p);
+  gemm::Turn<kStages> turn;
+
+  if (threadIdx.x >= kConsumerThreads) {
+    ptx::setmaxnreg_dec<24>();
+    if (threadIdx.x != kConsumerThreads || work.tiles == 0) return;
+    int const kv_head = work.head / p.group;
+    load_tile<kHead>(shared, q, work.head, work.first, &barriers.queries);
+    for (int tile = 0; tile < work.tiles; ++tile, turn.advance()) {
+      int const stage = turn.stage;
+      ptx::mbarrier_wait(&barriers.keys.empty[stage], turn.parity ^ 1U);
+      load_tile<kHead>(keys + stage * kTile, k, kv_head, tile * kKeys, &barriers.keys.full[stage]);
+      ptx::mbarrier_wait(&barriers.values.empty[stage], turn.parity ^ 1U);
+      load_tile<kHead>(values + stage * kTile, v, kv_head, tile * kKeys,
+                       &barriers.values.full[stage]);
+    }
+    return;
+  }
+
+  ptx::setmaxnreg_inc<240>();
+  int const number = static_cast<int>(threadIdx.x) / 128;
+  bool const is_first_of_warp = threadIdx.x % 32 == 0;
+  WarpgroupRows<T, kHead> rows{shared, number, p.scale};
+  if (work.tiles > 0) {
+    // Named barriers by which the warpgroups hand each other the tensor cores; the first one begins.
+    int const mine = 1 + number, other = 2 - number;
+    if (number == 1) ptx::bar_arrive(other, kConsumerThreads);
+    auto const mask = [&](int tile) {
+      if (tile < work.full_tiles) return;
+      rows.mask([&](int row) { return visible(p, work.first + row) - tile * kKeys; });
+    };
+    ptx::mbarrier_wait(&barriers.queries, 0);
+    ptx::mbarrier_wait(&barriers.keys.full[0], 0);
+    ptx::bar_sync(mine, kConsumerThreads);  // it is this warpgroup's turn
+    rows.multiply_keys(keys);
+    ptx::bar_arrive(other, kConsumerThreads);
+    rows.template wait_for_scores<0>();
+    if (is_first_of_warp) ptx::mbarrier_arrive(&barriers.keys.empty[0]);
+    turn.advance();
+    mask(0);
+    rows.weigh();
+    rows.take_weights();
+    gemm::Turn<kStages> before;  // of the values of the tile before
+#pragma unroll 1
+    for (int tile = 1; tile < work.tiles; ++tile) {
+      ptx::mbarrier_wait(&barriers.keys.full[turn.stage], turn.parity);
+      ptx::mbarrier_wait(&barriers.values.full[before.stage], before.parity);
+      ptx::bar_sync(mine, kConsumerThreads);
+      rows.multiply_keys(keys + turn.stage * kTile);
+      rows.multiply_values(values + before.stage * kTile);
+      ptx::bar_arrive(other, kConsumerThreads);
+      rows.template wait_for_scores<1>();
+      if (is_first_of_warp) ptx::mbarrier_arrive(&barriers.keys.empty[turn.stage]);
+      turn.advance();
+      mask(tile);
+      rows.weigh();
+      rows.wait_for_sums();
+      if (is_first_of_warp) ptx::mbarrier_arrive(&barriers.values.empty[before.stage]);
+      before.advance();
+      rows.take_weights();
+    }
+    ptx::mbarrier_wait(&barriers.values.full[before.stage], before.parity);
+    rows.multiply_values(values + before.stage * kTile);
+    rows.wait_for_sums();
+    if (number == 0) ptx::bar_sync(mine, kConsumerThreads);  // the last turn that was handed over
+  }
+  rows.store(p.o + first_query<kHead>(p, work.head) + work.first * kHead, p.queries - work.first);
+}
+
+void launch(Problem const& problem, device::StreamView stream) {
+  if (problem.o.rows == 0) return;
+  Shape const& x = problem.shape;
+  auto const with = [&]<class T, int kHead>() {
+    auto const p = operands<T>(problem);
+    auto const blocks =
+        static_cast<unsigned>(divide_up(p.queries, kQueries)) * static_cast<unsigned>(p.heads);
+    QUAD_LAUNCH((attention_flash_wgmma_kernel<T, kHead>), blocks, kThreads, kSharedBytes<kHead>,
+                stream, map_of<kHead>(problem.q, x.batch * x.heads, x.queries),
+                map_of<kHead>(problem.k, x.batch * x.kv_heads, x.keys),
+                map_of<kHead>(problem.v, x.batch * x.kv_heads, x.keys), p);
+  };
+  auto const with_head = [&]<class T>() {
+    x.head_size == 64 ? with.template operator()<T, 64>() : with.template operator()<T, 128>();
+  };
+  problem.q.type == core::DataType::f16 ? with_head.template operator()<__half>()
+                                        : with_head.template operator()<__nv_bfloat16>();
+}
+
+#endif  // QUAD_KERNELS
+
+}  // namespace
+
+extern constinit Variant<Problem> const flash_wgmma{
+    {.name = "flash_wgmma",
+     .where = Where::cuda,
+     .types = {core::DataType::f16, core::DataType::bf16},
+     .needs = {.compute_capability = 90,
+               .exact_capability = true,
+               .shared_bytes = kSharedBytes<128>,
+               .alignment = kPieceBytes,
+               .other = "up to 65535 heads of all sequences"},
+     .preference = 40,
+     .source = "after Shah et al., FlashAttention-3, algorithm 2",
+     .summary = "a warpgroup copies, two alternate products by wgmma and softmax"},
+    QUAD_KERNEL_LAUNCH(launch),
+    {.unsupported = unsupported_on_gpu}};
+
+}  // namespace quadrille::kernels::attention
