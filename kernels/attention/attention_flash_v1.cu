@@ -15,7 +15,7 @@
 /// Types        f32, f16, bf16; scores, weights and sums in f32
 /// Work         4 b h q k d flop, half of it under a causal mask; o is read and written k / 32 times
 /// Constraints  up to 65535 heads of all sequences
-/// Launch       a block of 128 threads for each head; tiles of 128 queries x 32 keys; 25 to 98 KiB of
+/// Launch       a block of 128 threads for each head; tiles of 128 queries x 32 keys; 25 to 97 KiB of
 ///              shared memory; o of all rows in f32 in scratch
 /// Accuracy     error_bound() of f32, and one rounding to the type
 /// Source       after the diagram of PaddleJitLab/CUDATutorial, chapter 17, which leaves the maximum

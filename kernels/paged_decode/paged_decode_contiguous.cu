@@ -13,7 +13,7 @@
 /// Work         4 h d flop for each token; each key and value is read once
 /// Constraints  q, k and v aligned to 16 bytes; up to 65535 sequences of up to 8388480 tokens; a pool with
 ///              no block that sequences share
-/// Launch       128 threads; 58 or 109 KiB of shared memory; parts of 128 to 4096 tokens; then d threads
+/// Launch       128 threads; 56 or 106 KiB of shared memory; parts of 128 to 4096 tokens; then d threads
 ///              for each row of o
 /// Accuracy     error_bound() of attention
 /// Source       own

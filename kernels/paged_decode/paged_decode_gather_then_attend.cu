@@ -12,7 +12,7 @@
 /// Types        f16, bf16; weights are rounded to the type, accumulators f32
 /// Work         4 h d flop for each token; keys and values cross memory three times
 /// Constraints  q, k and v aligned to 16 bytes; up to 65535 sequences
-/// Launch       128 threads, 16 bytes each; then 128 threads, 58 or 109 KiB of shared memory, a block for
+/// Launch       128 threads, 16 bytes each; then 128 threads, 56 or 106 KiB of shared memory, a block for
 ///              each sequence and head of keys
 /// Accuracy     error_bound() of attention
 /// Source       own

@@ -15,7 +15,7 @@
 /// Types        f16, bf16; weights are rounded to the type, accumulators f32
 /// Work         4 h d flop for each token; each key and value is read once
 /// Constraints  q, k and v aligned to 16 bytes; up to 65535 sequences
-/// Launch       128 threads; 58 or 109 KiB of shared memory; a block for each sequence and head of keys
+/// Launch       128 threads; 56 or 106 KiB of shared memory; a block for each sequence and head of keys
 /// Accuracy     error_bound() of attention
 /// Source       after Kwon et al., Efficient Memory Management for LLM Serving with PagedAttention (2023)
 #include "paged_decode/paged_decode_cuda.cuh"
