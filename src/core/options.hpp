@@ -72,6 +72,8 @@ struct WorkloadSchema {
   std::vector<std::string_view> variants{};
   /// Why keys of a case do not go together, "" where they do; of most workloads all do.
   std::string (*conflict)(Case const& spec) = nullptr;
+  /// Of a case: how many process grids share the ranks, its key `layers`; of most workloads one.
+  std::int64_t (*layers)(Case const& spec) = [](Case const&) { return std::int64_t{1}; };
 };
 
 /// The keys that core knows, in the order of lists.

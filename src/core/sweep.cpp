@@ -178,17 +178,23 @@ Parsed<Texts> parse_device_map(std::string_view text) {
 }
 
 Parsed<Config> expand_grids(Config const& config, int ranks) {
-  std::vector<GridShape> grids;
-  Texts texts;
-  for (int rows = 1; rows <= ranks; ++rows) {
-    if (ranks % rows != 0) continue;
-    grids.push_back({rows, ranks / rows});
-    texts.push_back(fmt::format("{}x{}", rows, ranks / rows));
-  }
-
   Config out{config.run, {}};
   std::set<std::string> taken;
   for (Case const& spec : config.cases) {
+    std::int64_t const layers = spec.workload->layers(spec);
+    if (ranks % layers != 0) {
+      return Parsed<Config>::error(
+          fmt::format("case '{}': layers = {} do not divide {} ranks; take a divisor of {}",
+                      spec.name, layers, ranks, ranks));
+    }
+    auto const of_layer = static_cast<int>(ranks / layers);
+    std::vector<GridShape> grids;
+    Texts texts;
+    for (int rows = 1; rows <= of_layer; ++rows) {
+      if (of_layer % rows != 0) continue;
+      grids.push_back({rows, of_layer / rows});
+      texts.push_back(fmt::format("{}x{}", rows, of_layer / rows));
+    }
     std::size_t const first = out.cases.size();
     bool const chosen = spec.workload->keys.grid && spec.grid != GridShape{};
     if (chosen && spec.grid == kAllGrids) {
@@ -200,10 +206,12 @@ Parsed<Config> expand_grids(Config const& config, int ranks) {
     } else {
       out.cases.push_back(spec);
       auto const processes = static_cast<std::int64_t>(spec.grid.rows) * spec.grid.cols;
-      if (chosen && processes != ranks) {
-        return Parsed<Config>::error(fmt::format(
-            "case '{}': grid {}x{} has {} processes, but there are {} ranks; use auto or one of {}",
-            spec.name, spec.grid.rows, spec.grid.cols, processes, ranks, fmt::join(texts, ", ")));
+      if (chosen && processes != of_layer) {
+        return Parsed<Config>::error(
+            fmt::format("case '{}': grid {}x{} has {} processes, but there are {} ranks{}; use "
+                        "auto or one of {}",
+                        spec.name, spec.grid.rows, spec.grid.cols, processes, of_layer,
+                        layers == 1 ? "" : " in a layer", fmt::join(texts, ", ")));
       }
     }
     for (std::size_t i = first; i < out.cases.size(); ++i) {

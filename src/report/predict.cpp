@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace quadrille::report {
@@ -52,11 +53,17 @@ core::GridShape grid_of(Record const& record, Machine const& machine) {
   return {std::stoi(record.grid.substr(0, x)), std::stoi(record.grid.substr(x + 1))};
 }
 
-double panel_of(Record const& record, double whole) {
-  if (core::find_obstacle(record.config).line != 0) return whole;
+/// A key of its configuration; nothing where it has no such one.
+template <class T>
+std::optional<T> key_of(Record const& record, char const* key) {
+  if (core::find_obstacle(record.config).line != 0) return {};
   toml::parse_result const parsed = toml::parse(record.config);
-  if (!parsed) return whole;
-  auto const panel = parsed.table()["case"][0]["panel"].value<std::int64_t>();
+  if (!parsed) return {};
+  return parsed.table()["case"][0][key].value<T>();
+}
+
+double panel_of(Record const& record, double whole) {
+  auto const panel = key_of<std::int64_t>(record, "panel");
   return panel ? std::min(whole, static_cast<double>(*panel)) : whole;
 }
 
@@ -116,6 +123,11 @@ constexpr Modelled kModelled[] = {{"summa", work_of_summa, true, 0.5},
                                   {"allreduce", work_of_allreduce, false, 0}};
 
 Modelled const* model_of(Record const& record) {
+  // Shifts and layers have other messages.
+  bool const is_other =
+      key_of<std::string>(record, "schedule").value_or("broadcast") != "broadcast" ||
+      key_of<std::int64_t>(record, "layers").value_or(1) != 1;
+  if (is_other) return nullptr;
   auto const found = std::ranges::find(kModelled, record.workload, &Modelled::workload);
   return found == std::end(kModelled) ? nullptr : &*found;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/trace.hpp"
 #include "gemm/gemm.hpp"
+#include "workloads/cannon.hpp"
 #include "workloads/product_check.hpp"
 #include "workloads/scalapack.hpp"
 #include "workloads/tables.hpp"
@@ -10,7 +11,9 @@
 #include <array>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <optional>
+#include <utility>
 
 namespace quadrille::workloads {
 
@@ -21,7 +24,16 @@ using measure::Leg;
 
 constexpr std::int64_t kAuto = 0;
 
+/// How A and B come to those who multiply them.
+enum class Schedule { broadcast, cannon };
+constexpr auto enum_names(Schedule) {
+  return core::EnumNames<Schedule, 2>{
+      {{Schedule::broadcast, "broadcast"}, {Schedule::cannon, "cannon"}}};
+}
+
 struct Parameters {
+  Schedule schedule = Schedule::broadcast;
+  std::int64_t layers = 1;   ///< grids that share k
   std::int64_t panel = 256;  ///< width in elements of k; kAuto: by measured rates
   std::int64_t buffers = 2;  ///< for panels under way; kAuto likewise
   std::int64_t block = 0;    ///< block-cyclic block; 0: one block per process
@@ -52,7 +64,10 @@ constexpr kernels::VariantInfo kLocalProducts{
 /// stream multiplies earlier ones into C. Owners take turns, so that all ranks wait equally long. What a
 /// rank owns of both it multiplies ahead of its turn, as far as the ring lets the others' panels arrive
 /// meanwhile, and neighbouring ones in one product. Events, not host waits, order the two streams.
-/// (R. van de Geijn, J. Watts: SUMMA, 1997.)
+/// (R. van de Geijn, J. Watts: SUMMA, 1997.) Or parts of A and B are shifted, see Cannon. With layers
+/// there are P x Q x c processes: each layer multiplies every c-th block of k, and what they have is
+/// added up at the end, so that each keeps every c-th block of rows of C. (E. Solomonik, J. Demmel:
+/// Communication-optimal parallel 2.5D matrix multiplication, 2011.)
 class Summa final : public measure::Workload {
  public:
   Summa(core::Case const& spec, int ranks, int rank)
@@ -61,31 +76,32 @@ class Summa final : public measure::Workload {
         m_{spec.size[0]},
         n_{spec.size[1]},
         k_{spec.size[2]} {
-    shape_ = spec.grid.rows > 0 ? spec.grid : comm::near_square(ranks);
-    int const row = rank / shape_.cols, col = rank % shape_.cols;
-    comm::Distribution const rows_m{m_, p_.block, shape_.rows};
-    comm::Distribution const rows_k{k_, p_.block, shape_.rows};
-    comm::Distribution const cols_k{k_, p_.block, shape_.cols};
-    comm::Distribution const cols_n{n_, p_.block, shape_.cols};
-    layout_ = {
-        {rows_m, cols_k, row, col}, {rows_k, cols_n, row, col}, {rows_m, cols_n, row, col}, true};
+    layers_ = static_cast<int>(p_.layers);
+    int const of_layer = std::max(1, ranks / layers_);
+    shape_ = spec.grid.rows > 0 ? spec.grid : comm::near_square(of_layer);
+    place_ = {.grid = shape_,
+              .row = rank % of_layer / shape_.cols,
+              .col = rank % of_layer % shape_.cols,
+              .layers = layers_,
+              .layer = rank / of_layer};
+    lay_out();
     a_ = unallocated(layout_.a, spec.type);
     b_ = unallocated(layout_.b, spec.type);
-    c_ = unallocated(layout_.c, spec.type);
+    c_ = unallocated(sums_layout_, spec.type);
     local_.a = unallocated(rows_of_a(), spec.type);
     local_.b = unallocated(cols_of_b(), spec.type);
-    local_.c = c_;
+    local_.c = unallocated(layout_.c, spec.type);
     local_.alpha = p_.alpha;
     local_.beta = p_.beta;
     local_.compute = spec.compute;
+    widths_ = {p_.panel};
+    if (p_.schedule == Schedule::cannon) return;
     // The largest that a measurement may choose, until it has.
     is_chosen_ = p_.panel == kAuto || p_.buffers == kAuto;
     if (p_.buffers == kAuto) p_.buffers = kMostChosen;
     if (p_.panel == kAuto) {
       widths_ = candidate_widths();
       p_.panel = widths_.back();
-    } else {
-      widths_ = {p_.panel};
     }
     a_slots_.resize(static_cast<std::size_t>(p_.buffers));
     b_slots_.resize(a_slots_.size());
@@ -107,17 +123,23 @@ class Summa final : public measure::Workload {
     d.unit = "FLOP/s";
     d.flop = d.amount;
     d.device_bytes = gemm::compulsory_bytes(m, n, k, p_.beta, s, s);
-    // Every element of A must reach the Q - 1 other columns of the grid, of B the P - 1 other rows.
-    d.network_bytes = s * (m * k * (shape_.cols - 1) + k * n * (shape_.rows - 1));
+    // Every element of A must reach the Q - 1 other columns of the grid, of B the P - 1 other rows,
+    // and of C what the other layers have must reach one of them.
+    d.network_bytes =
+        s * (m * k * (shape_.cols - 1) + k * n * (shape_.rows - 1) + m * n * (layers_ - 1));
     d.extras = {{"received", d.network_bytes, "B/s"}};
     double const rows = std::ceil(m / shape_.rows), cols = std::ceil(n / shape_.cols);
     double const own =
-        rows * std::ceil(k / shape_.cols) + std::ceil(k / shape_.rows) * cols + rows * cols;
+        (rows * std::ceil(k / shape_.cols) + std::ceil(k / shape_.rows) * cols + rows * cols) /
+        layers_;
     double const panels = static_cast<double>(p_.panel) *
                           (static_cast<double>(p_.buffers) * (rows + cols) + kPacks * rows);
-    double const local = has(selected, kLocalProducts) ? k * (rows + cols) : 0;
-    d.memory_bytes = s * (own * (has(selected, kScalapack) ? 2 : 1) + panels + local +
-                          (p_.beta == 0 ? 0 : 2 * rows * cols));
+    double const local = has(selected, kLocalProducts) ? k * (rows / layers_ + cols) : 0;
+    d.memory_bytes =
+        s * (own * (has(selected, kScalapack) ? 2 : 1) + local +
+             (p_.schedule == Schedule::cannon ? 0 : panels) + (layers_ == 1 ? 0 : rows * cols) +
+             (p_.beta == 0 ? 0 : 2 * rows * cols / layers_));
+    if (p_.schedule == Schedule::cannon) d.memory_bytes += cannon().memory_bytes();
     return d;
   }
 
@@ -128,17 +150,21 @@ class Summa final : public measure::Workload {
     if (core::epsilon_of(case_.type) == 0 && !gemm::are_whole(p_.alpha, p_.beta)) {
       return "rounds the product of each panel to an integer; take whole alpha and beta";
     }
+    if (layers_ > 1 && !is_reducible()) {
+      return fmt::format("layers are added up in f64, f32, i64 or i32, not in {}; take layers = 1",
+                         core::to_text(case_.type));
+    }
+    if (p_.schedule == Schedule::cannon) {
+      std::string const misfit = Cannon::unsupported_reason(shape_);
+      if (!misfit.empty()) return misfit;
+    }
     auto const& row = row_of<gemm::Problem>(variant);
     std::string reason = row.unsupported_reason(problem());
-    std::vector<Panel> const panels = travelling(p_.panel);
-    std::vector<Step> const steps = schedule(panels);
-    for (Step const& step : steps) {
-      if (!reason.empty()) break;
-      reason = row.unsupported_reason(problem(panels[step.first], step));
-      if (reason.empty())
-        reason = row.unsupported_reason(problem(panels[step.first], alone(panels[step.first])));
-      if (!reason.empty()) reason += fmt::format(" in a panel of width {}", step.width);
-    }
+    for_products(p_.panel, [&](gemm::Problem const& product) {
+      if (!reason.empty()) return;
+      reason = row.unsupported_reason(product);
+      if (!reason.empty()) reason += fmt::format(" in a product of k = {}", product.a.cols);
+    });
     return reason;
   }
 
@@ -148,13 +174,9 @@ class Summa final : public measure::Workload {
     // Of a size that fits nowhere there are too many panels to look at.
     if (selected.empty()) return 0;
     for (std::int64_t const width : widths_) {
-      std::vector<Panel> const panels = travelling(width);
-      for (Step const& step : schedule(panels)) {
-        for (Step const& each : {step, alone(panels[step.first])}) {
-          gemm::Problem const problem = this->problem(panels[step.first], each);
-          most = std::max(most, workloads::scratch_bytes(problem, selected, device));
-        }
-      }
+      for_products(width, [&](gemm::Problem const& product) {
+        most = std::max(most, workloads::scratch_bytes(product, selected, device));
+      });
     }
     return static_cast<double>(most);
   }
@@ -169,7 +191,7 @@ class Summa final : public measure::Workload {
                 .type = case_.type,
                 .out = case_.type,
                 .compute = core::compute_for(case_.type, case_.compute),
-                .parts = static_cast<std::int64_t>(panels_.size()),
+                .parts = parts(),
                 .alpha = p_.alpha,
                 .beta = p_.beta,
                 .a = {case_.data, seed, 0},
@@ -187,6 +209,7 @@ class Summa final : public measure::Workload {
     peer_ran_ = &variant == &kScalapack;
     local_ran_ = &variant == &kLocalProducts;
     own_.reset(p_.beta, world);
+    if (layers_ > 1) reset_sums(world);
     if (peer_) theirs_.reset(p_.beta, world);
   }
 
@@ -203,11 +226,15 @@ class Summa final : public measure::Workload {
     // still multiplied, and in a batch one run would hide what the next one waits for.
     world.stream().record(begun_);
     world.comm_stream().wait(begun_);
-    if (leg == Leg::communicate) {
+    auto const& row = row_of<gemm::Problem>(variant);
+    if (cannon_) {
+      shift(world, leg, row);
+    } else if (leg == Leg::communicate) {
       communicate_only(world);
     } else {
-      pipeline(world, leg, row_of<gemm::Problem>(variant));
+      pipeline(world, leg, row);
     }
+    if (layers_ > 1 && leg != Leg::compute) add_up_layers(world);
   }
 
   std::string implementation(kernels::VariantInfo const& variant) const override {
@@ -234,6 +261,104 @@ class Summa final : public measure::Workload {
   }
 
  private:
+  void lay_out() {
+    // Without a block each process has one of C, and of k each layer has the same in A and in B.
+    std::int64_t rows_block = p_.block, k_block = p_.block;
+    if (layers_ > 1 && p_.block == 0) {
+      auto const parts_of_k = std::int64_t{std::lcm(shape_.rows, shape_.cols)} * layers_;
+      rows_block = (m_ + shape_.rows * layers_ - 1) / (shape_.rows * layers_);
+      k_block = (k_ + parts_of_k - 1) / parts_of_k;
+    }
+    // The processes of all layers in turn: a block of k, as one of rows of C, is of one layer.
+    auto const of_layers = [&](std::int64_t n, std::int64_t block, int parts) {
+      return comm::Distribution{n, block, parts * layers_};
+    };
+    int const row = place_.row * layers_ + place_.layer, col = place_.col * layers_ + place_.layer;
+    comm::Distribution const rows_m{m_, rows_block * layers_, shape_.rows};
+    comm::Distribution const cols_n{n_, p_.block, shape_.cols};
+    layout_ = {{rows_m, of_layers(k_, k_block, shape_.cols), place_.row, col},
+               {of_layers(k_, k_block, shape_.rows), cols_n, row, place_.col},
+               {of_layers(m_, rows_block, shape_.rows), cols_n, row, place_.col},
+               true};
+    sums_layout_ = {rows_m, cols_n, place_.row, place_.col};
+  }
+
+  bool is_reducible() const {
+    return case_.type == core::DataType::f64 || case_.type == core::DataType::f32 ||
+           case_.type == core::DataType::i64 || case_.type == core::DataType::i32;
+  }
+
+  /// Calls f(problem) for what this rank multiplies, by panels of this width.
+  template <class F>
+  void for_products(std::int64_t width, F const& f) const {
+    if (p_.schedule == Schedule::cannon) {
+      bool is_first = true;
+      return cannon().for_products(
+          [&](auto const& a, auto const& b) { f(problem(a, b, std::exchange(is_first, false))); });
+    }
+    std::vector<Panel> const panels = travelling(width);
+    for (Step const& step : schedule(panels)) {
+      f(problem(panels[step.first], step));
+      f(problem(panels[step.first], alone(panels[step.first])));
+    }
+  }
+  Cannon cannon() const { return {layout_, case_.type, place_}; }
+
+  /// Of k, after each of which C is rounded.
+  std::int64_t parts() const {
+    std::int64_t products = std::ssize(panels_);
+    if (cannon_) cannon_->for_products([&](auto const&...) { ++products; });
+    return products * layers_ + layers_ - 1;
+  }
+
+  /// Rows of the sums, and where in C those of this rank lie, in the order in which layers add them up.
+  template <class F>
+  void for_shared_rows(F const& f) const {
+    std::int64_t const block = layout_.c.rows.block();
+    for (std::int64_t first = 0; first < sums_layout_.local_rows(); first += block * layers_) {
+      f(first, first / layers_);
+    }
+  }
+  /// That a layer gets of those from `first` on.
+  device::MatrixView shared_rows(std::int64_t first, int layer) const {
+    std::int64_t const block = layout_.c.rows.block();
+    std::int64_t const begin = std::min(c_.rows, first + layer * block);
+    return c_.block(begin, 0, std::min(c_.rows - begin, block), c_.cols);
+  }
+
+  /// What this rank's products add to: beta C of its own rows.
+  void reset_sums(comm::World const& world) const {
+    world.stream().fill(c_.data, p_.beta == 0 ? 0xFF : 0, sums_.bytes());
+    if (p_.beta == 0) return;
+    for_shared_rows([&](std::int64_t first, std::int64_t own) {
+      device::MatrixView const rows = shared_rows(first, place_.layer);
+      world.stream().copy(rows.data, own_.c.view().at(own, 0), piece(rows).bytes);
+    });
+  }
+
+  void add_up_layers(comm::World& world) {
+    device::StreamView const stream = world.comm_stream();
+    world.stream().record(multiplied_);
+    stream.wait(multiplied_);
+    if (device::Trace* const trace = world.device().trace()) trace->set_label("layers");
+    comm::Request added;
+    std::vector<comm::ConstPiece> of_layers(static_cast<std::size_t>(layers_));
+    for_shared_rows([&](std::int64_t first, std::int64_t own) {
+      for (int layer = 0; layer < layers_; ++layer) {
+        of_layers[comm::index(layer)] = piece(shared_rows(first, layer));
+      }
+      comm::Piece const out{own_.c.view().at(own, 0), of_layers[comm::index(place_.layer)].bytes};
+      added =
+          layer_channel_->reduce_scatter(of_layers, out, case_.type, comm::ReduceOp::sum, stream);
+    });
+    added.wait_on(world.stream());
+  }
+
+  static comm::Piece piece(device::MatrixView const& packed) {
+    return {packed.data,
+            static_cast<std::size_t>(packed.rows * packed.cols) * core::size_of(packed.type)};
+  }
+
   /// Columns of A and rows of B, inside one block of both.
   struct Panel {
     std::size_t index = 0;  ///< its turn to travel
@@ -355,7 +480,7 @@ class Summa final : public measure::Workload {
     }
     panels_ = travelling(p_.panel);
     steps_ = schedule(panels_);
-    product_.parts = static_cast<std::int64_t>(panels_.size());
+    product_.parts = parts();
     chosen_ = fmt::format("panel = {}, buffers = {}: a panel takes {} to multiply, {} to arrive",
                           p_.panel, p_.buffers, core::format_seconds(best->product_s),
                           core::format_seconds(best->panel_s));
@@ -385,9 +510,13 @@ class Summa final : public measure::Workload {
       std::int64_t const width = std::min({widest, layout_.a.cols.block_end(first) - first,
                                            layout_.b.rows.block_end(first) - first});
       int const a_owner = layout_.a.cols.owner(first), b_owner = layout_.b.rows.owner(first);
-      of_owners[{b_owner, a_owner}].push_back(
-          {.first = first, .width = width, .a_owner = a_owner, .b_owner = b_owner});
-      first += width;
+      std::int64_t const here = std::exchange(first, first + width);
+      if (a_owner % layers_ != place_.layer) continue;
+      Panel const panel{.first = here,
+                        .width = width,
+                        .a_owner = a_owner / layers_,
+                        .b_owner = b_owner / layers_};
+      of_owners[{panel.b_owner, panel.a_owner}].push_back(panel);
     }
     std::vector<Panel> panels;
     for (std::size_t turn = 0, before = 1; panels.size() != before; ++turn) {
@@ -408,8 +537,8 @@ class Summa final : public measure::Workload {
     return panels;
   }
 
-  bool has_a(Panel const& panel) const { return panel.a_owner == layout_.a.col_part; }
-  bool has_b(Panel const& panel) const { return panel.b_owner == layout_.b.row_part; }
+  bool has_a(Panel const& panel) const { return panel.a_owner == place_.col; }
+  bool has_b(Panel const& panel) const { return panel.b_owner == place_.row; }
   bool has_both(Panel const& panel) const { return has_a(panel) && has_b(panel); }
 
   static Step alone(Panel const& panel) {
@@ -452,19 +581,50 @@ class Summa final : public measure::Workload {
   }
 
   void allocate(comm::World& world, measure::Selection const& selected) {
-    grid_ = comm::Grid{world.group(), shape_};
+    grid_ = comm::Grid{world.group().split(place_.layer, world.rank()), shape_};
     own_.allocate(layout_, case_.type, p_.beta, world);
     a_ = own_.a.view();
     b_ = own_.b.view();
     c_ = own_.c.view();
+    comm::Transport& transport = world.transport(case_.transport, case_.throttle);
+    if (shape_.cols > 1) row_channel_ = transport.connect(grid_.row_group());
+    if (shape_.rows > 1) col_channel_ = transport.connect(grid_.col_group());
+    if (layers_ > 1) {
+      sums_ = {world.device(), case_.type, sums_layout_.local_rows(), sums_layout_.local_cols(),
+               world.stream()};
+      c_ = sums_.view();
+      int const place = place_.row * shape_.cols + place_.col;
+      layer_channel_ = transport.connect(world.group().split(place, place_.layer));
+    }
+    begun_ = device::Event{world.device()};
+    multiplied_ = device::Event{world.device()};
+    double const scratch = scratch_bytes(selected, world.device().facts());
+    scratch_ = product_scratch(static_cast<std::size_t>(scratch), world);
+    if (p_.schedule == Schedule::cannon) {
+      cannon_.emplace(layout_, case_.type, place_);
+      cannon_->allocate(world, a_, b_, row_channel_.get(), col_channel_.get());
+    } else {
+      allocate_panels(world);
+    }
+    if (has(selected, kScalapack)) {
+      // On all ranks, whatever their layers.
+      peer_.emplace(world, comm::Grid{world.group(), layers_ == 1 ? shape_ : core::GridShape{}});
+      theirs_.allocate(peer_layout(), case_.type, p_.beta, world);
+    }
+    if (!has(selected, kLocalProducts)) return;
+    local_vendor_ = vendor_of(world.device());
+    local_a_ = {world.device(), case_.type, local_.a.rows, local_.a.cols, world.stream()};
+    local_b_ = {world.device(), case_.type, local_.b.rows, local_.b.cols, world.stream()};
+    local_.a = local_a_.view();
+    local_.b = local_b_.view();
+    local_.c = own_.c.view();
+  }
+
+  void allocate_panels(comm::World& world) {
     panels_ = travelling(p_.panel);
     steps_ = schedule(panels_);
     std::int64_t widest = 0;
     for (Panel const& panel : panels_) widest = std::max(widest, panel.width);
-    double const scratch = scratch_bytes(selected, world.device().facts());
-    scratch_ = product_scratch(static_cast<std::size_t>(scratch), world);
-    begun_ = device::Event{world.device()};
-    multiplied_ = device::Event{world.device()};
     auto const make = [&](std::int64_t rows, std::int64_t cols) {
       return device::Matrix{world.device(), case_.type, rows, cols, world.stream()};
     };
@@ -486,20 +646,6 @@ class Summa final : public measure::Workload {
     for (Pack& pack : packs_) {
       if (packs) pack.panel = make(layout_.a.local_rows(), widest);
     }
-    comm::Transport& transport = world.transport(case_.transport, case_.throttle);
-    if (shape_.cols > 1) row_channel_ = transport.connect(grid_.row_group());
-    if (shape_.rows > 1) col_channel_ = transport.connect(grid_.col_group());
-    if (has(selected, kScalapack)) {
-      peer_.emplace(world, grid_);
-      theirs_.allocate(peer_layout(), case_.type, p_.beta, world);
-    }
-    if (!has(selected, kLocalProducts)) return;
-    local_vendor_ = vendor_of(world.device());
-    local_a_ = {world.device(), case_.type, local_.a.rows, local_.a.cols, world.stream()};
-    local_b_ = {world.device(), case_.type, local_.b.rows, local_.b.cols, world.stream()};
-    local_.a = local_a_.view();
-    local_.b = local_b_.view();
-    local_.c = c_;
   }
 
   static bool has(measure::Selection const& selected, kernels::VariantInfo const& variant) {
@@ -507,7 +653,7 @@ class Summa final : public measure::Workload {
   }
 
   // What this rank's part of C is made of.
-  Layout rows_of_a() const { return {layout_.a.rows, {k_, 0, 1}, layout_.a.row_part, 0}; }
+  Layout rows_of_a() const { return {layout_.c.rows, {k_, 0, 1}, layout_.c.row_part, 0}; }
   Layout cols_of_b() const { return {{k_, 0, 1}, layout_.b.cols, 0, layout_.b.col_part}; }
 
   /// The vendor's row that computes it; nullptr where there is none.
@@ -566,12 +712,16 @@ class Summa final : public measure::Workload {
     p.scratch_bytes = scratch_.bytes();
     return p;
   }
-  gemm::Problem problem(Panel const& first, Step const& step) const {
+  gemm::Problem problem(device::MatrixView const& a, device::MatrixView const& b,
+                        bool is_first) const {
     gemm::Problem p = problem();
-    p.a = a_of(first, step.width);
-    p.b = b_of(first, step.width);
-    if (!step.is_first) p.beta = 1;
+    p.a = a;
+    p.b = b;
+    if (!is_first) p.beta = 1;
     return p;
+  }
+  gemm::Problem problem(Panel const& first, Step const& step) const {
+    return problem(a_of(first, step.width), b_of(first, step.width), step.is_first);
   }
 
   /// A panel travels once the buffers that it takes on this rank are free.
@@ -579,9 +729,6 @@ class Summa final : public measure::Workload {
     device::StreamView const stream = world.comm_stream();
     label(world, {p.index});
     auto const s = core::size_of(case_.type);
-    auto const piece = [&](device::MatrixView const& panel) {
-      return comm::Piece{panel.data, static_cast<std::size_t>(panel.rows * panel.cols) * s};
-    };
     if (row_channel_) {
       device::MatrixView panel = a_of(p, p.width);
       Pack& pack = packs_[p.a_sent % kPacks];
@@ -610,6 +757,16 @@ class Summa final : public measure::Workload {
     if (trace == nullptr) return;
     trace->set_label(
         fmt::format("panel{} {}", panels.size() == 1 ? "" : "s", fmt::join(panels, ", ")));
+  }
+
+  void shift(comm::World& world, Leg leg, kernels::Variant<gemm::Problem> const& variant) {
+    bool is_first = true;
+    cannon_->run(world, leg, [&](device::MatrixView const& a, device::MatrixView const& b) {
+      device::TraceScope const traced{world.stream(), device::TraceKind::kernel, variant.name};
+      variant.launch(problem(a, b, std::exchange(is_first, false)), world.stream());
+    });
+    // No part of k.
+    if (is_first && leg != Leg::communicate) variant.launch(problem(), world.stream());
   }
 
   void multiply(comm::World& world, kernels::Variant<gemm::Problem> const& variant,
@@ -684,7 +841,10 @@ class Summa final : public measure::Workload {
   std::string chosen_;  ///< what was, once it was
   std::int64_t m_, n_, k_;
   core::GridShape shape_;
+  int layers_ = 1;
+  Cannon::Place place_;
   ProductLayout layout_;
+  Layout sums_layout_;  ///< of what a rank multiplies: of C, but for layers
   std::vector<Panel> panels_;
   std::vector<Step> steps_;
   Product product_;
@@ -692,13 +852,15 @@ class Summa final : public measure::Workload {
   bool peer_ran_ = false, local_ran_ = false;
   comm::Grid grid_;
   Operands own_, theirs_;
-  device::MatrixView a_, b_, c_;  // own; unallocated() before prepare()
+  device::Matrix sums_;           // where layers have a share of C each
+  device::MatrixView a_, b_, c_;  // of products, own; unallocated() before prepare()
   device::Buffer<std::byte> scratch_;
   std::vector<Slot> a_slots_, b_slots_;
   std::array<Pack, kPacks> packs_;
   comm::Request a_last_, b_last_;
   device::Event begun_, multiplied_;
-  std::unique_ptr<comm::Channel> row_channel_, col_channel_;
+  std::unique_ptr<comm::Channel> row_channel_, col_channel_, layer_channel_;
+  std::optional<Cannon> cannon_;  // where it is the schedule
   std::optional<Scalapack> peer_;
   // local_products, where it runs.
   kernels::Variant<gemm::Problem> const* local_vendor_ = nullptr;
@@ -723,7 +885,12 @@ extern measure::WorkloadEntry const summa{
          .extents = {"m", "n", "k"},
          .keys = {.transport = true, .grid = true, .legs = true, .compute = true, .weak = true},
          .defaults = core::Parameters{Parameters{}},
-         .options = {core::options::count_or_auto("panel", core::options::at(&Parameters::panel),
+         .options = {core::options::choice("schedule", core::options::at(&Parameters::schedule),
+                                           "panels by broadcast, or parts by shifts (cannon)"),
+                     core::options::count("layers", core::options::at(&Parameters::layers),
+                                          "grids that share k and add up C (2.5-D)",
+                                          {.least = 1, .most = 1 << 16}),
+                     core::options::count_or_auto("panel", core::options::at(&Parameters::panel),
                                                   "width of a panel; auto: by measured rates",
                                                   kAuto, {.least = 1, .unit = "elements"}),
                      core::options::count_or_auto("buffers",
@@ -739,7 +906,8 @@ extern measure::WorkloadEntry const summa{
                                            "C = alpha A B + beta C"),
                      core::options::number("beta", core::options::at(&Parameters::beta),
                                            "C = alpha A B + beta C")},
-         .variants = measure::names_of(rows())},
+         .variants = measure::names_of(rows()),
+         .layers = [](core::Case const& spec) { return spec.parameters.as<Parameters>().layers; }},
     .summary = "C = alpha A B + beta C on a process grid, panels broadcast under the product",
     .work = "2 m n k flop",
     .local = false,

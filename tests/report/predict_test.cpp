@@ -182,7 +182,11 @@ TEST(Predict, SaysWhatTellsTooLittle) {
   Record modelled = without_legs;
   modelled.modelled_link = true;
   Record unknown = record_of("gemm", {64}, 2, 0.1);
-  run.records = {without_legs, wrong, modelled, unknown};
+  Record shifted = record_of("summa", {64}, 2, 0.1);
+  shifted.config = "[[case]]\nschedule = \"cannon\"\n";
+  Record layered = shifted;
+  layered.config = "[[case]]\nlayers = 2\n";
+  run.records = {without_legs, wrong, modelled, unknown, shifted, layered};
   std::vector const runs{run};
 
   PredictionReport const report = predict(runs, {.ranks = {4}});

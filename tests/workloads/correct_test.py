@@ -24,10 +24,12 @@ def main():
     for case in report["cases"]:
         expected = "PASS" if ranks >= min_ranks[case["workload"]] else "UNSUPPORTED"
         check(case["verdict"] == expected, f"{case['id']}: {case['verdict']}: {case['reason']}", process)
-    local = {case["id"].split(":")[0] for case in report["cases"] if case["variant"] == "local_products"}
-    summa = {case["id"].split(":")[0] for case in report["cases"] if case["workload"] == "summa"}
-    check(local == summa, "summa has local products beside it", process)
-    shares = [case["share_of_local"] for case in report["cases"] if case["workload"] == "summa"]
+    # No vendor multiplies whole numbers on a host.
+    summa = [case for case in report["cases"] if case["workload"] == "summa" and case["type"] in ("f64", "f32")]
+    names = {case["id"].split(":")[0] for case in summa}
+    local = {case["id"].split(":")[0] for case in summa if case["variant"] == "local_products"}
+    check(local == names, "summa has local products beside it", process)
+    shares = [case["share_of_local"] for case in summa]
     check(all(share is not None and share > 0 for share in shares), f"shares of local products: {shares}", process)
     print(f"{len(report['cases'])} cases at {ranks} ranks")
 

@@ -36,8 +36,14 @@ DATA = ["uniform", "normal", "positive", "scaled", "integer", "constant", "zeros
 
 def options(draw, workload, ranks):
     """Lines of a case for some of the keys that the workload has."""
+    def divisors(n):
+        return [p for p in range(1, n + 1) if n % p == 0]
+
+    layers = draw.choice(divisors(ranks)) if "layers" in workload["keys"] else 1
     choices = {
-        "grid": lambda: draw.choice([f"{p}x{ranks // p}" for p in range(1, ranks + 1) if ranks % p == 0]),
+        "layers": lambda: layers,
+        "schedule": lambda: draw.choice(["broadcast", "cannon"]),
+        "grid": lambda: draw.choice([f"{p}x{ranks // layers // p}" for p in divisors(ranks // layers)]),
         "panel": lambda: draw.randint(1, 80),
         "buffers": lambda: draw.randint(1, 3),
         "block": lambda: draw.choice([0, draw.randint(1, 40)]),

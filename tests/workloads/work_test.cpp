@@ -53,6 +53,53 @@ TEST(Work, HasTheOperationsAndBytesOfItsRoofline) {
   EXPECT_EQ(streamed.flop + streamed.device_bytes, 0) << "the link is the limit";
 }
 
+TEST(Work, OfASummaWithLayersIsLessOfInputsAndMoreOfC) {
+  auto const bytes = [](char const* keys) {
+    return described(
+               fmt::format("workload = \"summa\"\ntype = \"f64\"\nsize = \"(3,5,7)\"\n{}\n", keys))
+        .network_bytes;
+  };
+  for (char const* schedule : {"broadcast", "cannon"}) {
+    std::string const key = fmt::format("schedule = \"{}\"\n", schedule);
+    EXPECT_EQ(bytes(key.c_str()), 8 * 2 * 3 * 7) << "A to two other columns of 1 x 3";
+    EXPECT_EQ(bytes((key + "layers = 3").c_str()), 8 * 2 * 3 * 5) << "C of two other layers";
+  }
+}
+
+TEST(Work, GridsAreOfTheRanksOfALayer) {
+  auto const config =
+      core::resolve("[[case]]\nworkload = \"summa\"\nsize = 8\ngrid = \"all\"\nlayers = [1, 2]\n",
+                    "test", {}, vocabulary());
+  ASSERT_TRUE(config) << config.why();
+
+  auto const four = core::expand_grids(*config, 4);
+  ASSERT_TRUE(four) << four.why();
+  std::string names;
+  for (core::Case const& spec : four->cases) names += " " + spec.name;
+  EXPECT_EQ(names, " summa.1.1x4 summa.1.2x2 summa.1.4x1 summa.2.1x2 summa.2.2x1");
+  EXPECT_EQ(core::expand_grids(*config, 3).why(),
+            "case 'summa.2': layers = 2 do not divide 3 ranks; take a divisor of 3");
+}
+
+TEST(Work, ACannonOfARectangularGridIsRefusedWithWhatFits) {
+  auto const device = device::make_host_device(1);
+  auto const reason = [&](char const* grid) {
+    auto const config = core::resolve(
+        fmt::format(
+            "[[case]]\nworkload = \"summa\"\nsize = 9\nschedule = \"cannon\"\ngrid = \"{}\"\n",
+            grid),
+        "test", {}, vocabulary());
+    core::Case const& spec = config->cases.at(0);
+    measure::WorkloadEntry const& entry = entry_of(*spec.workload);
+    int const ranks = spec.grid.rows * spec.grid.cols;
+    return entry.make(spec, ranks, 0)->unsupported_reason(*entry.variants.front(), *device);
+  };
+  EXPECT_EQ(reason("2x3"),
+            "cannon shifts on P x P, 1 x P and P x 1, not on 2x3; change grid, or take schedule = "
+            "\"broadcast\"");
+  for (char const* grid : {"2x2", "1x3", "3x1"}) EXPECT_EQ(reason(grid), "") << grid;
+}
+
 TEST(Work, OfACopyBeyondCachesIsWhatTheMemoryCanDo) {
   auto const measured = [](char const* size, char const* operation) {
     return described(fmt::format(
