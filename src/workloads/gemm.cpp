@@ -71,9 +71,8 @@ std::string conflict(core::Case const& spec) {
                        core::to_text(spec.type), core::size_of(spec.type) == 2 ? " or f32" : "",
                        core::to_text(out));
   }
-  if (spec.parameters.as<Parameters>().sms == 1) {
-    return "sms = 1: some variants take two multiprocessors together; take 2 or more, or 0 for all";
-  }
+  std::string const problem = sms_conflict(spec.parameters.as<Parameters>().sms);
+  if (!problem.empty()) return problem;
   return for_configurations(spec, [](auto const&...) {});
 }
 
@@ -124,7 +123,7 @@ class Gemm final : public measure::Workload {
     gemm::Problem const problem = configured(variant);
     kernels::Variant<gemm::Problem> const& row = row_of<gemm::Problem>(variant);
     std::string reason = row.unsupported_reason(problem);
-    if (reason.empty() && p_.sms > 0) reason = unbounded_reason(row, device.facts());
+    if (reason.empty()) reason = sms_unsupported(row, p_.sms, device.facts());
     bool const is_ready = problem.configuration.is_empty() || variant.tunable->prepare == nullptr;
     if (reason.empty() && !is_ready) {
       reason = variant.tunable->prepare(*variant.tunable, problem.configuration,
@@ -237,18 +236,6 @@ class Gemm final : public measure::Workload {
     return {nullptr, type, rows, cols, cols};
   }
 
-  /// Why a variant cannot leave multiprocessors to others.
-  std::string unbounded_reason(kernels::Variant<gemm::Problem> const& row,
-                               device::Facts const& device) const {
-    if (!row.specifics.notes.bounds_multiprocessors) {
-      return "takes as many multiprocessors as it gets; leave sms out, or take a persistent "
-             "variant";
-    }
-    if (p_.sms <= device.multiprocessors) return {};
-    return fmt::format("sms = {}, of a device with {} multiprocessors", p_.sms,
-                       device.multiprocessors);
-  }
-
   gemm::Problem configured(kernels::VariantInfo const& variant) const {
     gemm::Problem problem = problem_;
     auto const found = configurations_.find(&variant);
@@ -314,11 +301,7 @@ extern measure::WorkloadEntry const gemm{
                                "out", core::options::at(&Parameters::out),
                                "what C is stored as; auto: the element type. 16-bit types: also "
                                "f32"),
-                           core::options::count(
-                               "sms", core::options::at(&Parameters::sms),
-                               "of a GPU: multiprocessors that persistent variants may take, 2 or "
-                               "more, the rest is left to other work; 0: all",
-                               {.least = 0, .most = 1024})},
+                           sms_option(core::options::at(&Parameters::sms))},
                .variants = measure::names_of(rows_of(gemm::variants())),
                .conflict = conflict},
     .summary = "C = alpha op(A) op(B) + beta C on each rank",

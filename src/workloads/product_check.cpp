@@ -506,4 +506,26 @@ device::Buffer<std::byte> product_scratch(std::size_t bytes, comm::World& world)
   return scratch;
 }
 
+core::Option sms_option(core::options::Place<std::int64_t> place) {
+  return core::options::count("sms", std::move(place),
+                              "of a GPU: multiprocessors that persistent variants may take, 2 or "
+                              "more, the rest is left to other work; 0: all",
+                              {.least = 0, .most = 1024});
+}
+
+std::string sms_conflict(std::int64_t sms) {
+  if (sms != 1) return {};
+  return "sms = 1: some variants take two multiprocessors together; take 2 or more, or 0 for all";
+}
+
+std::string sms_unsupported(kernels::Variant<kernels::gemm::Problem> const& row, std::int64_t sms,
+                            device::Facts const& device) {
+  if (sms == 0) return {};
+  if (!row.specifics.notes.bounds_multiprocessors) {
+    return "takes as many multiprocessors as it gets; leave sms out, or take a persistent variant";
+  }
+  if (sms <= device.multiprocessors) return {};
+  return fmt::format("sms = {}, of a device with {} multiprocessors", sms, device.multiprocessors);
+}
+
 }  // namespace quadrille::workloads

@@ -53,4 +53,12 @@ std::size_t scratch_bytes(kernels::gemm::Problem const& problem, measure::Select
 /// As much of it, with its counters zero; empty for 0.
 device::Buffer<std::byte> product_scratch(std::size_t bytes, comm::World& world);
 
+/// The key `sms` of a workload of products: a GPU's multiprocessors that they may take; 0: all.
+core::Option sms_option(core::options::Place<std::int64_t> place);
+/// Why no product takes so many; empty where some do.
+std::string sms_conflict(std::int64_t sms);
+/// Why a variant cannot leave the others of this device to other work; empty where it can.
+std::string sms_unsupported(kernels::Variant<kernels::gemm::Problem> const& row, std::int64_t sms,
+                            device::Facts const& device);
+
 }  // namespace quadrille::workloads

@@ -40,6 +40,7 @@ struct Parameters {
   comm::Broadcast broadcast = comm::Broadcast::library;
   double alpha = 1;
   double beta = 0;
+  std::int64_t sms = 0;
   bool operator==(Parameters const&) const = default;
 };
 
@@ -160,6 +161,7 @@ class Summa final : public measure::Workload {
     }
     auto const& row = row_of<gemm::Problem>(variant);
     std::string reason = row.unsupported_reason(problem());
+    if (reason.empty()) reason = sms_unsupported(row, p_.sms, device.facts());
     for_products(p_.panel, [&](gemm::Problem const& product) {
       if (!reason.empty()) return;
       reason = row.unsupported_reason(product);
@@ -708,6 +710,7 @@ class Summa final : public measure::Workload {
     p.alpha = p_.alpha;
     p.beta = p_.beta;
     p.compute = case_.compute;
+    p.multiprocessors = static_cast<int>(p_.sms);
     p.scratch = scratch_.data();
     p.scratch_bytes = scratch_.bytes();
     return p;
@@ -880,34 +883,38 @@ measure::Selection rows() {
 namespace entries {
 
 extern measure::WorkloadEntry const summa{
-    .schema =
-        {.name = "summa",
-         .extents = {"m", "n", "k"},
-         .keys = {.transport = true, .grid = true, .legs = true, .compute = true, .weak = true},
-         .defaults = core::Parameters{Parameters{}},
-         .options = {core::options::choice("schedule", core::options::at(&Parameters::schedule),
-                                           "panels by broadcast, or parts by shifts (cannon)"),
-                     core::options::count("layers", core::options::at(&Parameters::layers),
-                                          "grids that share k and add up C (2.5-D)",
-                                          {.least = 1, .most = 1 << 16}),
-                     core::options::count_or_auto("panel", core::options::at(&Parameters::panel),
-                                                  "width of a panel; auto: by measured rates",
-                                                  kAuto, {.least = 1, .unit = "elements"}),
-                     core::options::count_or_auto("buffers",
-                                                  core::options::at(&Parameters::buffers),
-                                                  "panel buffers, 1 to 16; auto: by measured rates",
-                                                  kAuto, {.least = 1, .most = 16}),
-                     core::options::count("block", core::options::at(&Parameters::block),
-                                          "block-cyclic block; 0: one block per process",
-                                          {.unit = "elements"}),
-                     core::options::choice("broadcast", core::options::at(&Parameters::broadcast),
-                                           "how a broadcast travels"),
-                     core::options::number("alpha", core::options::at(&Parameters::alpha),
-                                           "C = alpha A B + beta C"),
-                     core::options::number("beta", core::options::at(&Parameters::beta),
-                                           "C = alpha A B + beta C")},
-         .variants = measure::names_of(rows()),
-         .layers = [](core::Case const& spec) { return spec.parameters.as<Parameters>().layers; }},
+    .schema = {
+        .name = "summa",
+        .extents = {"m", "n", "k"},
+        .keys = {.transport = true, .grid = true, .legs = true, .compute = true, .weak = true},
+        .defaults = core::Parameters{Parameters{}},
+        .options = {core::options::choice("schedule", core::options::at(&Parameters::schedule),
+                                          "panels by broadcast, or parts by shifts (cannon)"),
+                    core::options::count("layers", core::options::at(&Parameters::layers),
+                                         "grids that share k and add up C (2.5-D)",
+                                         {.least = 1, .most = 1 << 16}),
+                    core::options::count_or_auto("panel", core::options::at(&Parameters::panel),
+                                                 "width of a panel; auto: by measured rates", kAuto,
+                                                 {.least = 1, .unit = "elements"}),
+                    core::options::count_or_auto("buffers", core::options::at(&Parameters::buffers),
+                                                 "panel buffers, 1 to 16; auto: by measured rates",
+                                                 kAuto, {.least = 1, .most = 16}),
+                    core::options::count("block", core::options::at(&Parameters::block),
+                                         "block-cyclic block; 0: one block per process",
+                                         {.unit = "elements"}),
+                    core::options::choice("broadcast", core::options::at(&Parameters::broadcast),
+                                          "how a broadcast travels"),
+                    core::options::number("alpha", core::options::at(&Parameters::alpha),
+                                          "C = alpha A B + beta C"),
+                    core::options::number("beta", core::options::at(&Parameters::beta),
+                                          "C = alpha A B + beta C"),
+                    sms_option(core::options::at(&Parameters::sms))},
+        .variants = measure::names_of(rows()),
+        .conflict =
+            [](core::Case const& spec) {
+              return sms_conflict(spec.parameters.as<Parameters>().sms);
+            },
+        .layers = [](core::Case const& spec) { return spec.parameters.as<Parameters>().layers; }},
     .summary = "C = alpha A B + beta C on a process grid, panels broadcast under the product",
     .work = "2 m n k flop",
     .local = false,

@@ -55,6 +55,7 @@ def main():
         (GOOD + 'layers = 3\n', [], 2, ["square", "layers = 3 do not divide 2 ranks", "divisor of 2"]),
         (GOOD + 'layers = 2\ngrid = "1x2"\n', [], 2, ["1x2 has 2 processes", "1 ranks in a layer", "1x1"]),
         (GOOD + 'schedule = "canon"\n', [], 2, ["canon", "cannon"]),
+        (GOOD + 'sms = 1\n', [], 2, ["case 'square'", "sms = 1", "take 2 or more"]),
         (GOOD.replace('"64"', '"(1,2,3,4)"'), [], 2, ["size"]),
         (GOOD.replace('"64"', '"8Mi"'), [], 3, ["square", "GiB", "largest size that fits", "auto:"]),
         (GOOD, ["--set", "run.sead=3"], 2, ["sead", "seed"]),

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 namespace quadrille::workloads {
@@ -79,6 +80,27 @@ TEST(Work, GridsAreOfTheRanksOfALayer) {
   EXPECT_EQ(names, " summa.1.1x4 summa.1.2x2 summa.1.4x1 summa.2.1x2 summa.2.2x1");
   EXPECT_EQ(core::expand_grids(*config, 3).why(),
             "case 'summa.2': layers = 2 do not divide 3 ranks; take a divisor of 3");
+}
+
+TEST(Work, SmsAreOfPersistentVariantsAlone) {
+  auto const device = device::make_host_device(1);
+  for (char const* workload : {"gemm", "summa"}) {
+    auto const config = core::resolve(
+        fmt::format("[[case]]\nworkload = \"{}\"\ntype = \"f32\"\nsize = 256\nsms = 8\n", workload),
+        "test", {}, vocabulary());
+    ASSERT_TRUE(config) << config.why();
+    measure::WorkloadEntry const& entry = entry_of(*config->cases.at(0).workload);
+    auto const product = entry.make(config->cases.at(0), 1, 0);
+    auto const reason = [&](std::string_view name) {
+      auto const row = std::ranges::find_if(
+          entry.variants, [&](auto const* variant) { return variant->name == name; });
+      return product->unsupported_reason(**row, *device);
+    };
+    EXPECT_EQ(
+        reason("host_simd"),
+        "takes as many multiprocessors as it gets; leave sms out, or take a persistent variant");
+    EXPECT_EQ(reason("stream_k"), "sms = 8, of a device with 1 multiprocessors");
+  }
 }
 
 TEST(Work, ACannonOfARectangularGridIsRefusedWithWhatFits) {
