@@ -5,6 +5,8 @@
 #include "commands/commands.hpp"
 #include "commands/help.hpp"
 #include "core/options.hpp"
+#include "core/text.hpp"
+#include "report/terminal.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -228,7 +230,7 @@ int main(int argc, char** argv) {
       "--details", [&report] { report.format = "details"; }, "Every column, however wide");
   formats->add_flag_callback(
       "--ladder", [&report] { report.format = "ladder"; },
-      "What each technique of a case gains over the one before it, in Markdown");
+      "What each technique of a case gains over the fastest before it, in Markdown");
   auto* const html = of_kind(
       formats->add_option("--html", report.html,
                           "Write one page of charts and tables, which needs no network, to this "
@@ -350,9 +352,17 @@ int main(int argc, char** argv) {
     // Started by a launcher, one rank speaks for all. Help and version end with 0; whatever
     // cannot be understood is a usage error.
     bool const speaks = quadrille::comm::read_launcher().rank <= 0;
-    std::ostringstream nowhere;
-    int const code = speaks ? app.exit(error) : app.exit(error, nowhere, nowhere);
-    return code == 0 ? 0 : static_cast<int>(Exit::bad_config);
+    bool const is_question = error.get_exit_code() == 0;
+    if (speaks && is_question) {
+      std::ostringstream text;
+      app.exit(error, text, text);
+      fmt::print("{}",
+                 commands::fitted_help(text.str(), quadrille::report::terminal_of_output().width));
+    } else if (speaks) {
+      fmt::print(stderr, "quadrille: {}\n",
+                 quadrille::core::one_line(commands::usage_problem(app, error.what())));
+    }
+    return static_cast<int>(is_question ? Exit::pass : Exit::bad_config);
   }
   std::set_terminate(leave_on_exception);
   Exit const code = command();

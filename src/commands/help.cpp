@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/help.hpp"
 
+#include "commands/aligned.hpp"
 #include "commands/build_info.hpp"
 #include "commands/explain.hpp"
 #include "commands/launch_line.hpp"
 #include "commands/subjects.hpp"
+#include "core/config.hpp"
 #include "core/options.hpp"
 #include "measure/fault.hpp"
 #include "workloads/registry.hpp"
@@ -318,6 +320,49 @@ std::vector<std::string> words_of(std::string_view value) {
     words = {"apptainer", "pyxis"};
   }
   return words;
+}
+
+std::string usage_problem(CLI::App const& app, std::string const& what) {
+  std::vector<CLI::App*> const chosen = app.get_subcommands();
+  CLI::App const& command = chosen.empty() ? app : *chosen.front();
+  std::string problem = what;
+  if (Words const unknown = app.remaining(true); !unknown.empty()) {
+    std::string const word = unknown.front().substr(0, unknown.front().find('='));
+    bool const is_option = word.starts_with('-');
+    Words names = names_of(arguments_of(command));
+    if (!is_option) {
+      names.clear();
+      if (chosen.empty())
+        for (CLI::App const* one : commands_of(app)) names.push_back(one->get_name());
+    }
+    problem = fmt::format("{} '{}'{}",
+                          is_option        ? "unknown option"
+                          : chosen.empty() ? "unknown command"
+                                           : "unexpected argument",
+                          word, core::suggestion(word, names, ""));
+  }
+  std::string const name = chosen.empty() ? "" : " " + command.get_name();
+  return fmt::format("{}; `quadrille{} --help` shows what there is", problem, name);
+}
+
+std::string fitted_help(std::string_view text, std::size_t width) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t const end = std::min(text.find('\n', at), text.size());
+    std::string_view const line = text.substr(at, end - at);
+    // The text stands behind the name and two blanks, or where the line begins.
+    std::size_t const begin = std::min(line.find_first_not_of(' '), line.size());
+    std::size_t const gap = line.find("  ", begin);
+    std::size_t hang = gap == line.npos ? begin : line.find_first_not_of(' ', gap);
+    if (hang == line.npos || hang > width / 2) hang = begin;
+    std::string head{line.substr(0, hang)};
+    for (std::string const& part : wrapped(line.substr(hang), width - hang)) {
+      out += (head + part).substr(0, (head + part).find_last_not_of(' ') + 1) + '\n';
+      head.assign(hang, ' ');
+    }
+    at = end + 1;
+  }
+  return out;
 }
 
 core::Exit print_completion(CLI::App const& app, std::string const& shell) {

@@ -18,6 +18,13 @@ namespace quadrille::commands {
 /// completion and manual take them from here. Empty where it may be anything, or a file.
 std::vector<std::string> words_of(std::string_view value);
 
+/// What a command line that `app` did not take lacks, as one sentence: the word that nothing is called,
+/// and the nearest that there is, else `what`.
+std::string usage_problem(CLI::App const& app, std::string const& what);
+
+/// Breaks lines of a --help that are longer than `width` at blanks, and goes on below their text.
+std::string fitted_help(std::string_view text, std::size_t width);
+
 /// Prints what makes a shell, "bash" or "zsh", complete commands and options of `app`, and values.
 core::Exit print_completion(CLI::App const& app, std::string const& shell);
 

@@ -82,22 +82,18 @@ std::string types_text(kernels::VariantInfo const& variant) {
 }
 
 void print_variants() {
-  std::vector<Row> rows;
-  std::string_view workload;
   for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+    std::vector<Row> rows{
+        {std::string{entry->schema.name}, "role", "where", "runs", "types: summary"}};
     for (kernels::VariantInfo const* row : entry->variants) {
-      if (rows.empty())
-        rows.push_back({"workload", "variant", "role", "where", "types", "runs", "summary"});
-      bool const first = workload != entry->schema.name;
-      workload = entry->schema.name;
-      rows.push_back({first ? std::string{workload} : "", std::string{row->name},
-                      std::string{core::to_text(row->role)}, std::string{core::to_text(row->where)},
-                      types_text(*row), unavailable_reason(*row).empty() ? "yes" : "no",
-                      row->caveat.empty() ? std::string{row->summary}
-                                          : fmt::format("{}; {}", row->summary, row->caveat)});
+      rows.push_back({"  " + std::string{row->name}, std::string{core::to_text(row->role)},
+                      std::string{core::to_text(row->where)},
+                      unavailable_reason(*row).empty() ? "yes" : "no",
+                      fmt::format("{}: {}{}{}", types_text(*row), row->summary,
+                                  row->caveat.empty() ? "" : "; ", row->caveat)});
     }
+    fmt::print("{}{}", entry == workloads::workloads().front() ? "" : "\n", aligned(rows));
   }
-  fmt::print("{}", aligned(rows));
 }
 
 void print_plain(Json const& entries) {

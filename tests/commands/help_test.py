@@ -4,6 +4,7 @@
 
 help_test.py BINARY LAUNCHER...
 """
+import os
 import pathlib
 import re
 import shutil
@@ -66,6 +67,18 @@ def main():
         for option in options:
             check(re.search(rf"^(?:.*, )?{option}(?:[, ]|$)", section, re.MULTILINE), f"man: {command} {option}")
             check(f"{option}[" in case, f"zsh: {command} {option}")
+
+    for words in [[command, "--help"] for command in commands] + [["--help"], ["list", "variants"], ["explain"]]:
+        for columns in (80, 100):
+            shown = program.call(*words, ranks=0, env={**os.environ, "COLUMNS": str(columns)})
+            widest = max(shown.stdout.splitlines(), key=len)
+            check(shown.returncode == 0 and len(widest) <= columns, f"{words} in {columns} columns: {widest}", shown)
+    for words, why in ((["rnu", "a.toml"], "unknown command 'rnu'; did you mean 'run'?"),
+                       (["run", "--casse=gemm"], "unknown option '--casse'; did you mean '--case'?"),
+                       (["--verison"], "unknown option '--verison'; did you mean '--version'?"),
+                       (["list", "variants", "more"], "unexpected argument 'more';"), ([], "subcommand is required")):
+        shown = program.call(*words, ranks=0)
+        check(shown.returncode == 2 and why in shown.stderr and len(shown.stderr.splitlines()) == 1, why, shown)
 
     listed = {what: {row["name"] for row in program.listed(what)} for what in ("workloads", "faults")}
     for words, wanted in ((("run", "--case", ""), listed["workloads"]), (("run", "--inject-fault", ""), listed["faults"]),
