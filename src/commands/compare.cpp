@@ -12,8 +12,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <span>
 
 namespace quadrille::commands {
@@ -40,14 +38,6 @@ std::string repeated_run(std::span<RunResult const> base) {
   return {};
 }
 
-/// Anything but an earlier report is there by mistake: `--junit BASE NEW` lacks its file.
-bool may_be_written(std::string const& path) {
-  if (!std::filesystem::exists(path)) return true;
-  std::string begin(kXml.size(), '\0');
-  std::ifstream file{path, std::ios::binary};
-  return file.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == kXml;
-}
-
 }  // namespace
 
 core::Exit compare(CompareArguments const& arguments) {
@@ -58,9 +48,10 @@ core::Exit compare(CompareArguments const& arguments) {
                   "no baseline: give the results to compare with before the new one");
   }
   std::string const& junit = arguments.junit;
-  if (!junit.empty() && !may_be_written(junit)) {
-    return refuse(core::Exit::bad_config,
-                  fmt::format("--junit: {} is there, and no XML; name another file", junit));
+  // Anything but an earlier report is there by mistake: `--junit BASE NEW` lacks its file.
+  if (!junit.empty()) {
+    std::string const why = io::unwritable_reason(junit, kXml);
+    if (!why.empty()) return refuse(core::Exit::bad_config, "--junit: " + why);
   }
   std::vector<RunResult> results;
   for (std::string const& path : arguments.files) {

@@ -12,8 +12,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <fstream>
 #include <optional>
 
 namespace quadrille::commands {
@@ -24,21 +22,13 @@ core::Exit refuse(std::string_view why) {
   return core::Exit::bad_config;
 }
 
-/// Anything but an earlier report is there by mistake: `--html RESULT` lacks its file.
-bool may_be_written(std::string const& path) {
-  if (!std::filesystem::exists(path)) return true;
-  std::string begin(report::html_begin().size(), '\0');
-  std::ifstream file{path, std::ios::binary};
-  return file.read(begin.data(), static_cast<std::streamsize>(begin.size())) &&
-         begin == report::html_begin();
-}
-
 }  // namespace
 
 core::Exit report(ReportArguments const& arguments) {
-  if (!arguments.html.empty() && !may_be_written(arguments.html)) {
-    return refuse(
-        fmt::format("--html: {} is there, and no report; name another file", arguments.html));
+  // Anything but an earlier report is there by mistake: `--html RESULT` lacks its file.
+  if (!arguments.html.empty()) {
+    std::string const why = io::unwritable_reason(arguments.html, report::html_begin());
+    if (!why.empty()) return refuse("--html: " + why);
   }
   std::vector<measure::RunResult> results;
   for (std::string const& path : arguments.files) {
@@ -63,6 +53,8 @@ core::Exit report(ReportArguments const& arguments) {
     measure::RunResult const& result = results[i];
     if (result.info.status == "running") code = core::Exit::interrupted;
     if (scaling || !arguments.html.empty()) continue;
+    bool const is_for_people = arguments.format != "json" && arguments.format != "csv";
+    if (is_for_people && i > 0) fmt::print("\n");
     if (arguments.format == "json") {
       fmt::print("{}\n", report::render_json(result));
     } else if (arguments.format == "ladder") {
@@ -72,7 +64,7 @@ core::Exit report(ReportArguments const& arguments) {
                    core::one_line(arguments.files[i]));
         return core::Exit::nothing_executed;
       }
-      fmt::print("{}{}", i > 0 ? "\n" : "", core::printable(ladders));
+      fmt::print("{}", core::printable(ladders));
     } else if (arguments.format == "csv") {
       fmt::print("{}", core::printable(report::render_csv(result)));
     } else if (arguments.format == "markdown") {

@@ -118,20 +118,11 @@ std::string make_directory(comm::World const& world, fs::path const& directory, 
 std::string trace_problem(comm::World const& world, std::string const& path, bool force) {
   std::string why;
   if (world.rank() == 0) {
+    why = io::unwritable_reason(path, force ? std::optional{std::string_view{}} : std::nullopt);
     std::error_code error;
-    fs::path const folder = fs::absolute(path, error).parent_path();
-    bool const exists = fs::exists(path, error);
-    if (fs::is_directory(path, error)) {
-      why = fmt::format("--trace: '{}' is a directory; name a file", path);
-    } else if (exists && !force) {
-      why = fmt::format(
-          "--trace: '{}' exists already; name another file, or overwrite it with --force", path);
-    } else if (!fs::is_directory(folder, error) || access(folder.c_str(), W_OK) != 0) {
-      why = fmt::format(
-          "--trace: no file can be written to '{}'; name one in a directory that you "
-          "can write to",
-          folder.string());
-    }
+    bool const is_taken = !force && fs::is_regular_file(path, error);
+    if (!why.empty())
+      why = fmt::format("--trace: {}{}", why, is_taken ? ", or overwrite it with --force" : "");
   }
   world.group().broadcast(why);
   return why;

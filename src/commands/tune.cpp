@@ -294,6 +294,11 @@ core::Exit tune(TuneArguments const& arguments, int& argc, char**& argv) {
                   "or name a file by --output",
                   core::Exit::environment);
   }
+  if (std::string const& output = arguments.output; !output.empty()) {
+    // read_table() says what is no table.
+    std::string const why = io::unwritable_reason(output, "");
+    if (!why.empty()) return refuse(world, "--output: " + why, core::Exit::bad_config);
+  }
   RunArguments run;
   run.workload = arguments.operation;
   run.sets = arguments.sets;

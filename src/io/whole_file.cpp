@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 namespace quadrille::io {
 
@@ -51,6 +53,31 @@ std::string cannot_be_named(std::string const& temporary, std::string const& pat
 }
 
 }  // namespace
+
+std::string unwritable_reason(std::string const& path, std::optional<std::string_view> begin) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    return fmt::format("'{}' is a directory; name a file", path);
+  }
+  if (fs::exists(path, error)) {
+    std::string found(begin.value_or("").size(), '\0');
+    std::ifstream file{path, std::ios::binary};
+    bool const is_alike = begin &&
+                          file.read(found.data(), static_cast<std::streamsize>(found.size())) &&
+                          found == *begin;
+    if (!is_alike)
+      return fmt::format("'{}' exists already{}; name another file", path,
+                         begin ? " and is something else" : "");
+  }
+  fs::path const folder = fs::absolute(path, error).parent_path();
+  if (!fs::is_directory(folder, error) || access(folder.c_str(), W_OK) != 0) {
+    return fmt::format(
+        "no file can be written to '{}'; name one in a directory that you can write to",
+        folder.string());
+  }
+  return {};
+}
 
 void write_whole_file(std::string const& path, std::string_view bytes) {
   std::string const status = publish(write_beside(path, bytes), path);

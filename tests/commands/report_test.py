@@ -68,6 +68,11 @@ def main():
     report("--html", page, runs[1])  # an older page gives way
     report("--html", source, runs[1], code=2)
     check(source.read_text() == INPUT, "what is no page stays")
+    shown = report("--html", program.folder / "absent" / "page.html", runs[1], code=2)
+    check(len(shown.stderr.splitlines()) == 1 and "no file can be written" in shown.stderr, "an absent folder", shown)
+    shown = report(runs[1], runs[2]).stdout.splitlines()
+    second = next(i for i, line in enumerate(shown) if line.startswith("RESULT PASS executed=")) + 1
+    check(not shown[second] and shown[second + 1].startswith("Quadrille "), f"a blank line between runs: {shown[second:]}")
 
     shown = report("--scaling", runs[4], runs[1], runs[2], "--html", page).stdout
     for wanted in ("scaling over 1, 2, 4 ranks", "strong scaling: integral", "weak scaling: summa", "Amdahl",

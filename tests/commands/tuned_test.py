@@ -60,6 +60,10 @@ def main():
     check(process.returncode == 2 and "tuned.toml:" in process.stderr and 'run.tuned = "off"' in process.stderr,
           "a table that cannot be read must be named", process)
     check(measured("run.tuned=off")["variant"] == untuned["variant"], "without it the case must run")
+
+    process = program.call("tune", "gemm", "--output", program.folder / "absent" / "tuned.toml", ranks=0)
+    check(process.returncode == 2 and not process.stdout and "no file can be written" in process.stderr
+          and "FATAL" not in process.stderr, "an absent folder", process)
     print("best takes what tuning found")
 
 

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <string_view>
 
 namespace quadrille::io {
 namespace {
@@ -32,6 +34,22 @@ class WholeFile : public testing::Test {
 
   fs::path folder_;
 };
+
+TEST_F(WholeFile, WhatCannotBeWrittenIsToldBefore) {
+  auto const why = [](std::string const& path, std::optional<std::string_view> begin) {
+    return unwritable_reason(path, begin);
+  };
+  EXPECT_EQ(why(path(), std::nullopt), "");
+  EXPECT_NE(why(folder_.string(), "").find("is a directory; name a file"), std::string::npos);
+  EXPECT_NE(why((folder_ / "absent" / "file").string(), "").find("no file can be written to"),
+            std::string::npos);
+  write_whole_file(path(), "<xml> and more");
+  EXPECT_EQ(why(path(), "<xml>"), "");
+  EXPECT_EQ(why(path(), ""), "");
+  EXPECT_NE(why(path(), std::nullopt).find("exists already; name"), std::string::npos);
+  EXPECT_NE(why(path(), "<html>").find("exists already and is something else"), std::string::npos);
+  EXPECT_NE(why(path(), std::string(100, 'x')).find("something else"), std::string::npos);
+}
 
 TEST_F(WholeFile, NeverReplacesUnlessAsked) {
   write_whole_file(path(), "first");
