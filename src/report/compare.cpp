@@ -228,42 +228,46 @@ void add_placement(Facts& facts, std::vector<comm::Placement> const& ranks) {
   auto const add = [&](char const* name, auto&& text_of) {
     std::vector<std::string> texts;
     for (comm::Placement const& rank : ranks) texts.push_back(text_of(rank));
-    facts.emplace_back(name, list_runs(texts));
+    bool const is_known =
+        std::ranges::any_of(texts, [](auto const& text) { return !text.empty(); });
+    if (is_known) facts.emplace_back(name, list_runs(texts));
   };
   facts.emplace_back("ranks", fmt::format("{}", ranks.size()));
   add("nodes", [](auto const& rank) { return rank.node; });
   add("devices", [](auto const& rank) { return rank.device; });
   add("uuids", [](auto const& rank) { return rank.uuid; });
   add("pci", [](auto const& rank) { return rank.pci; });
-  add("numa", [](auto const& rank) { return fmt::format("{}", rank.numa); });
+  add("numa", [](auto const& rank) {
+    return rank.numa < 0 ? std::string{} : fmt::format("{}", rank.numa);
+  });
   add("cpus", [](auto const& rank) { return rank.cpus; });
   add("threads", [](auto const& rank) { return fmt::format("{}", rank.threads); });
 }
 
-/// Which job it is, and not how it runs: different in every job.
-constexpr std::string_view kNamesOfJobs[]{"OMPI_ARGV",
-                                          "OMPI_COMMAND",
-                                          "OMPI_FILE_LOCATION",
-                                          "OMPI_MCA_ess_base_jobid",
-                                          "OMPI_MCA_orte_hnp_uri",
-                                          "OMPI_MCA_orte_jobfam_session_dir",
-                                          "OMPI_MCA_orte_local_daemon_uri",
-                                          "OMPI_MCA_orte_precondition_transports",
-                                          "SLURM_JOBID",
-                                          "SLURM_JOB_END_TIME",
-                                          "SLURM_JOB_ID",
-                                          "SLURM_JOB_START_TIME",
-                                          "SLURM_SRUN_COMM_PORT",
-                                          "SLURM_STEP_LAUNCHER_PORT",
-                                          "SLURM_TASK_PID"};
+/// What a launcher tells the ranks of a job: it names the job and its processes, of which placement
+/// says how they run. What a person sets to tune a run is none of it.
+bool is_of_launcher(std::string_view variable) {
+  constexpr std::string_view kTuning[]{"SLURM_CPU_FREQ_REQ", "SLURM_HINT", "SLURM_JOB_PARTITION",
+                                       "SLURM_MEM_BIND"};
+  constexpr std::string_view kParameters[]{
+      "ess",    "hwloc_base_binding_policy", "initial_wdir", "mpi_oversubscribe", "orte_", "pmix",
+      "rmaps_", "shmem_RUNTIME_QUERY_hint"};
+  constexpr std::string_view kParameter = "OMPI_MCA_";
+  if (variable.starts_with("SLURM_")) {
+    return std::ranges::find(kTuning, variable) == std::end(kTuning);
+  }
+  if (!variable.starts_with(kParameter)) return variable.starts_with("OMPI_");
+  return std::ranges::any_of(kParameters, [&](std::string_view name) {
+    return variable.substr(kParameter.size()).starts_with(name);
+  });
+}
 
 Facts facts_of(RunInfo const& info, core::Vocabulary const& vocabulary) {
   Facts facts = info.build;
   add_settings(facts, info, vocabulary);
   add_placement(facts, info.ranks);
-  std::ranges::copy_if(info.environment, std::back_inserter(facts), [](auto const& fact) {
-    return std::ranges::find(kNamesOfJobs, fact.first) == std::end(kNamesOfJobs);
-  });
+  std::ranges::copy_if(info.environment, std::back_inserter(facts),
+                       [](auto const& fact) { return !is_of_launcher(fact.first); });
   return facts;
 }
 

@@ -70,10 +70,15 @@ void add_suspect(std::string& text, std::string_view side, Record const& record)
   }
 }
 
-std::string render(Finding const& finding) {
-  std::string text =
-      finding.ratio ? ratio_line(finding) : line(2, clip(title_of(finding.record()), kWidth - 2));
-  if (finding.base.empty() || finding.now == nullptr) return text;
+std::string title_line(Finding const& finding) {
+  return finding.ratio ? ratio_line(finding)
+                       : line(2, clip(title_of(finding.record()), kWidth - 2));
+}
+
+/// What else there is to say of a finding.
+std::string remarks(Finding const& finding) {
+  if (finding.base.empty() || finding.now == nullptr) return {};
+  std::string text;
   Record const& base = *finding.base.back();
   if (base.id != finding.now->id) text += line(4, fmt::format("in the base: {}", base.id));
   if (!finding.reason.empty()) text += line(4, finding.reason);
@@ -83,6 +88,25 @@ std::string render(Finding const& finding) {
   }
   add_suspect(text, "base", base);
   add_suspect(text, "new", *finding.now);
+  return text;
+}
+
+/// What several in a row share is said once, below the last.
+std::string render(std::vector<Finding const*> const& findings) {
+  std::string text;
+  std::size_t sharing = 1;
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    text += title_line(*findings[i]);
+    std::string const said = remarks(*findings[i]);
+    bool const goes_on = i + 1 < findings.size() && remarks(*findings[i + 1]) == said;
+    if (goes_on) {
+      ++sharing;
+      continue;
+    }
+    if (sharing > 1 && !said.empty()) text += line(4, fmt::format("these {}:", sharing));
+    text += said;
+    sharing = 1;
+  }
   return text;
 }
 
@@ -155,9 +179,11 @@ std::string render_text(Comparison const& comparison, bool details) {
     bool const is_hidden = section.change == Change::same && !details;
     if (is_hidden || comparison.count(section.change) == 0) continue;
     text += fmt::format("\n{}\n", section.title);
+    std::vector<Finding const*> findings;
     for (Finding const& finding : comparison.findings) {
-      if (finding.change == section.change) text += render(finding);
+      if (finding.change == section.change) findings.push_back(&finding);
     }
+    text += render(findings);
   }
   if (!comparison.environment.empty()) text += "\nENVIRONMENT: base -> new\n";
   for (Difference const& difference : comparison.environment) text += line(2, difference);

@@ -435,14 +435,20 @@ TEST(Compare, ShowsWhatElseChanged) {
   for (RunResult& run : base) {
     run.records[0].clock_hz.assign(4, 1.98e9);
     run.records[0].implementation = "dgemm_128";
-    run.info.environment = {{"OMP_NUM_THREADS", "2"}, {"SLURM_JOB_ID", run.info.run_id}};
+    run.info.environment = {{"OMP_NUM_THREADS", "2"},
+                            {"SLURM_JOB_ID", run.info.run_id},
+                            {"OMPI_COMM_WORLD_SIZE", "2"},
+                            {"OMPI_MCA_orte_num_nodes", "1"}};
   }
   base[1].info.build[0].second = "577c038";
   RunResult now = base[0];
   now.info.build[0].second = "64a3f98";
   now.info.ranks[1].node = "n2";
   now.info.ranks[1].threads = 3;
-  now.info.environment = {{"NCCL_ALGO", "Ring"}};
+  now.info.environment = {{"NCCL_ALGO", "Ring"},
+                          {"OMPI_MCA_btl", "self,tcp"},
+                          {"OMPI_MCA_ess", "singleton"},
+                          {"SLURM_HINT", "nomultithread"}};
   now.info.config.replace(0, now.info.config.find("[[case]]"),
                           "[run]\nchunk_bytes = \"1Mi\"\ntuned = \"off\"\n");
   now.records[0].clock_hz.assign(4, 1.5e9);
@@ -451,7 +457,9 @@ TEST(Compare, ShowsWhatElseChanged) {
   Comparison const comparison = compared(base, now);
 
   EXPECT_EQ(changed(comparison.environment),
-            (Names{"commit", "run.tuned", "nodes", "threads", "NCCL_ALGO", "OMP_NUM_THREADS"}));
+            (Names{"commit", "run.tuned", "nodes", "threads", "NCCL_ALGO", "OMPI_MCA_btl",
+                   "SLURM_HINT", "OMP_NUM_THREADS"}))
+      << "what launchers set by themselves is in placement";
   EXPECT_EQ(comparison.environment[0].base, "1a72114, 577c038");
   EXPECT_EQ(comparison.environment[2].base, "2 x 2 x n1");
   EXPECT_EQ(comparison.environment[2].now, "n1, n2");
@@ -509,6 +517,30 @@ TEST(CompareText, LooksLikeThis) {
   std::ifstream file{QUADRILLE_REPORT_EXPECTED + std::string{"/compare.txt"}};
   std::string const expected{std::istreambuf_iterator<char>{file}, {}};
   EXPECT_EQ(render_text(compared(all.base, all.now), false), expected);
+}
+
+TEST(CompareText, SaysOnceWhatMeasurementsInARowShare) {
+  auto const named = [](std::string const& variant, std::vector<double> const& times) {
+    Record record = record_of(times);
+    record.variant = variant;
+    record.id = "square:" + variant;
+    return record;
+  };
+  std::vector<double> const few{1, 1, 1}, more{1, 1, 1, 1};
+  std::vector<RunResult> const base{
+      run_of({named("a", few), named("b", few), named("c", more)}, "base")};
+  RunResult const now = run_of({named("a", few), named("b", few), named("c", more)});
+
+  std::string const text = render_text(compared(base, now), false);
+
+  EXPECT_NE(text.find("  square:a f64 64\n"
+                      "  square:b f64 64\n"
+                      "    these 2:\n"
+                      "    3 and 3 samples: a 95 % interval takes 6 on each side\n"
+                      "  square:c f64 64\n"
+                      "    4 and 4 samples: a 95 % interval takes 6 on each side\n"),
+            std::string::npos)
+      << text;
 }
 
 TEST(CompareText, FitsATerminalAndObeysNothing) {
