@@ -66,9 +66,29 @@ std::string head_of(measure::RunResult const& result) {
                      info.run_id, info.started);
 }
 
-std::string gain(double now, double before) {
-  return now > 0 && before > 0 ? fmt::format("{:.2f}", now / before) : "-";
-}
+/// A column of rates, down a ladder, beside the fastest above: a step that only shows what another
+/// is worth is slower, and the next one does not build on it.
+class Gains {
+ public:
+  /// "1.40", or "1.13 (`vectorized`)" where that is not the row above.
+  std::string next(std::string_view rung, double rate) {
+    std::string text = "-";
+    if (rate > 0 && best_ > 0) {
+      text = fmt::format("{:.2f}", rate / best_);
+      if (above_ != best_rung_) text += fmt::format(" (`{}`)", best_rung_);
+    }
+    above_ = rung;
+    if (rate > best_) {
+      best_ = rate;
+      best_rung_ = rung;
+    }
+    return text;
+  }
+
+ private:
+  double best_ = 0;
+  std::string_view best_rung_, above_;
+};
 
 std::string ratio_text(Record const& record) {
   return record.ratio_to_vendor ? fmt::format("{:.2f}", *record.ratio_to_vendor) : "-";
@@ -87,24 +107,22 @@ std::string render_case(std::vector<Record const*> const& rungs) {
       std::ranges::any_of(rungs, [](Record const* rung) { return rung->published > 0; });
   auto const on =
       std::ranges::find_if(rungs, [](Record const* rung) { return rung->published > 0; });
-  text += "| rung | what it changes | rate | over the row above | of the vendor |";
+  text += "| rung | what it changes | rate | over the fastest above | of the vendor |";
   if (has_published)
-    text += fmt::format(" published ({}) | over the one above |", (*on)->published_on);
+    text += fmt::format(" published ({}) | over the fastest above |", (*on)->published_on);
   text += has_published ? "\n| --- | --- | ---: | ---: | ---: | ---: | ---: |\n"
                         : "\n| --- | --- | ---: | ---: | ---: |\n";
-  double before = 0, published_before = 0;
+  Gains gains, published_gains;
   for (Record const* rung : rungs) {
     text += fmt::format(
         "| `{}` | {} | {} | {} | {} |", rung->variant, row_of(*rung)->summary,
         core::format_rate(rung->rate, rung->unit) + (rung->suspect.empty() ? "" : " (SUSPECT)"),
-        gain(rung->rate, before), ratio_text(*rung));
+        gains.next(rung->variant, rung->rate), ratio_text(*rung));
     if (has_published) {
-      text +=
-          fmt::format(" {} | {} |", published_text(*rung), gain(rung->published, published_before));
+      text += fmt::format(" {} | {} |", published_text(*rung),
+                          published_gains.next(rung->variant, rung->published));
     }
     text += '\n';
-    before = rung->rate;
-    if (rung->published > 0) published_before = rung->published;
   }
   return text;
 }
