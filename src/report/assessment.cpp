@@ -3,6 +3,7 @@
 #include "report/assessment.hpp"
 
 #include "common/variant.hpp"
+#include "core/config.hpp"
 #include "core/units.hpp"
 #include "report/columns.hpp"
 
@@ -22,8 +23,11 @@ using measure::Resource;
 // Percent, from which a share is as good as it gets, or fair.
 constexpr double kGoodOfLimit = 80, kFairOfLimit = 50;
 constexpr double kGoodOfVendor = 95, kFairOfVendor = 80;
-// Starting work on a device and learning of its end take some 5 us.
+// Starting work on a device and learning of its end take some 5 us: a good part of less than this.
 constexpr double kLaunchBound = 20e-6;
+// By a GPU's own clock neither is in the time, but a launch that does nothing takes some 3 us, even
+// behind others.
+constexpr double kEnqueuedLaunchBound = 6e-6;
 // Below this share of the rate without communication, communication is the limit.
 constexpr double kLocalShare = 0.8;
 // A clock that is lower than the run's highest by more is not at its own limit.
@@ -61,11 +65,17 @@ bool is_link_bound(Record const& r) {
   return r.unit == "B/s" && !(r.roofline.bytes > 0);
 }
 
+bool is_launch_bound(Record const& r) {
+  if (r.timing != core::to_text(core::Timing::device)) return r.time.median < kLaunchBound;
+  auto const launches = static_cast<double>(std::max<std::size_t>(1, r.kernels.size()));
+  return r.time.median < launches * kEnqueuedLaunchBound;
+}
+
 Limit limit_of(Record const& r, double run_clock) {
   if (is_link_bound(r)) return Limit::link;
   std::optional<double> const share = share_of_limit(r);
   bool const is_near = share && *share >= kGoodOfLimit;
-  if (!is_near && r.time.median < kLaunchBound) return Limit::launch;
+  if (!is_near && is_launch_bound(r)) return Limit::launch;
   double const clock = median_clock(r);
   if (!is_near && clock > 0 && clock < kLowClock * run_clock) return Limit::power;
   if (auto const ceiling = ceiling_of(r)) {

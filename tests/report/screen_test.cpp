@@ -244,6 +244,10 @@ TEST(Assessment, NamesTheLimit) {
   small.amount = small.roofline.flop = 1e6;
   finish(small);
   EXPECT_EQ(limit(small), "launch");
+  small.timing = "device";
+  EXPECT_EQ(limit(small), "memory") << "a GPU's clock has no launch in it";
+  small.kernels = {"first", "second"};
+  EXPECT_EQ(limit(small), "launch") << "but each takes 3 us";
 
   Record link = timed("a", "x", 1e-3);
   link.transport = "mpi";
