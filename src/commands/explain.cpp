@@ -147,6 +147,12 @@ void visit_all(Visit const& visit) {
   visit_numbers(visit);
   visit_words<measure::Outcome>("verdict", visit);
   visit_words<report::Change>("verdict", visit);
+  visit_words<report::Answer>("answer", visit);
+  visit_words<report::Limit>("limit", visit);
+  visit_words<kernels::Role>("role", visit);
+  for (report::Word const& word : report::words()) {
+    visit("word", word.name, [&word] { return fmt::format("{}\n{}\n", word.name, word.meaning); });
+  }
   visit_keys(visit);
   for (WorkloadEntry const* entry : workloads::workloads()) {
     visit("workload", entry->schema.name, [entry] { return text_of(*entry); });

@@ -86,7 +86,146 @@ constexpr Meaning kColumns[]{
      "What the row of a library calls: the candidate that it or its audit chose."},
 };
 
+constexpr Word kWords[]{
+    {"good?",
+     "Whether the best variant of a case is as fast as it can be: yes, fair, no, or why nobody\n"
+     "knows; the limit beside it says what keeps it from more."},
+    {"limit",
+     "What keeps a measurement from being faster: memory, cache, pipe, link, launch or power."},
+    {"flags",
+     "What to know of a row before its numbers: SUSPECT, modelled link, or the verdict of one "
+     "that\n"
+     "has no speed; the footnote of its number says why."},
+    {"swept", "The keys in which cases of one sweep differ, KEY=VALUE."},
+    {"settings", "The keys that a case sets to other than their defaults, KEY=VALUE."},
+    {"interval", "The 95 % interval of the median, as a share of it."},
+    {"rounds", "Rounds of a burn-in, with the fastest and the slowest of their medians."},
+    {"local",
+     "Rate over that of the same work without communication; of a rank: its number in its node."},
+    {"first use", "Time of the very first repetition, which loads code and makes connections."},
+    {"what to try", "What brings the cases that are not good closer to their limits."},
+    {"what stands out", "The verdicts and rows that a person should look at first."},
+    {"the best of each case", "The fastest of our variants that passed in each case."},
+    {"the best of each operation", "The fastest of our variants that passed, at the largest size."},
+    {"best variant",
+     "The fastest of our variants that passed; a reference or a vendor's never is."},
+    {"operation", "Workload and type of a group of cases."},
+    {"result", "Which of several results a row is of."},
+    {"measurement", "A variant of a case, as it was measured."},
+    {"series", "A line of a chart: what differs between the curves of one operation."},
+    {"what", "What the technique changes, in one line."},
+    {"published on", "The device of the figure that the technique's source published."},
+    {"fact", "What is known of a build or a machine."},
+    {"link",
+     "What joins two devices: NVLink, PCIe, shared memory, a network; as a limit: messages take\n"
+     "longer than the work they serve."},
+    {"exchange", "A workload that only sends: its time is fitted as latency + bytes / bandwidth."},
+    {"rank", "An MPI process; it drives one device."},
+    {"node", "The host that a rank runs on."},
+    {"uuid", "Identity of a GPU; two ranks with one share it."},
+    {"pci", "Address of a GPU on its node."},
+    {"cpus", "Cores that a rank may run on."},
+    {"n", "Samples: timed repetitions that the median is of."},
+    {"p95", "95 of 100 repetitions took at most so long."},
+    {"% ceiling",
+     "Rate over what the roofline allows, in percent; `reached` in the terminal report."},
+    {"error / bound", "The largest error that the check found, and what it allows."},
+    {"why", "Why there is no PASS, or why a time is not trusted."},
+    {"summary", "Verdicts, what stands out, and the best of each operation."},
+    {"scaling",
+     "report --scaling joins results of different numbers of ranks: speedup, efficiency, the "
+     "serial\n"
+     "share of Amdahl's law (strong scaling) or what a doubling of ranks adds (weak: with weak = "
+     "true\n"
+     "the problem grows with the ranks), and latency and bandwidth of exchanges."},
+    {"predict",
+     "quadrille predict --ranks 8:4096:*2 RESULT fits rates and messages of a run and says what "
+     "more\n"
+     "ranks would take; further results, on more ranks, stand beside what was predicted."},
+    {"ladder",
+     "The variants of an operation in their reading order, from the plainest to the fastest, each "
+     "with\n"
+     "one technique more. report --ladder shows what each gains over the fastest above it."},
+    {"variants", "The variants of each operation at one size, in their reading order."},
+    {"sizes", "Rates and times over the sizes of a sweep."},
+    {"roofline",
+     "The most that a kernel of this many operations per byte reaches: the lesser of the device's "
+     "peak\n"
+     "and of that intensity times its bandwidth, both measured where `peak` and `copy` ran."},
+    {"overlap",
+     "Whether messages cost time of their own: four legs (compute, communicate, serial, "
+     "overlapped) are\n"
+     "measured in turn; hidden = (compute + communicate - overlapped) / the shorter of both."},
+    {"links", "Latency and rate from each rank to each other."},
+    {"clocks and power", "What devices told of themselves behind each repetition."},
+    {"placement", "Node, device, cores and threads of each rank."},
+    {"environment",
+     "Versions, and the variables that may change a run: those of CUDA, NCCL, UCX, Open MPI, "
+     "Slurm,\n"
+     "OpenMP, Kokkos and HDF5, none that may hold a secret."},
+    {"how to reproduce",
+     "The configuration as it was resolved, and the command that runs it again."},
+    {"what differs between the results",
+     "Facts of build, machine and settings that are not the same."},
+    {"exchanges: latency and bandwidth",
+     "time = latency + bytes / bandwidth, fitted to each exchange."},
+    {"notes", "What was left out of a joined report, and why."},
+    {"events", "What happened during a run: signals, retries, a changed clock."},
+    {"all measurements", "Every row of a result; a click on a column's head sorts."},
+};
+
 }  // namespace
+
+std::span<Word const> words() { return kWords; }
+
+std::string_view meaning_of(Answer answer) {
+  using enum Answer;
+  switch (answer) {
+    case yes:
+      return "good? The best variant reaches 80 % of its limit or of a copy, or 95 % of the "
+             "vendor.";
+    case fair:
+      return "good? The best variant reaches half of its limit, or 80 % of the vendor; or it is "
+             "close\n"
+             "to one of both and far from the other.";
+    case no: return "good? The best variant is below half of its limit and 80 % of the vendor.";
+    case suspect: return "good? Its time is not trusted, for the reason beside SUSPECT.";
+    case no_result: return "good? No variant of the case has a speed.";
+    case unknown: return "good? There is neither a limit nor a vendor's row to compare with.";
+  }
+  return {};
+}
+
+std::string_view meaning_of(Limit limit) {
+  using enum Limit;
+  switch (limit) {
+    case unknown: return "No limit is known of it.";
+    case memory: return "limit: the bandwidth of the device's memory.";
+    case cache: return "limit: a cache; it is faster than the memory's bandwidth allows.";
+    case pipe: return "limit: the units that compute, of the roofline's measured peak.";
+    case link: return "limit: messages take longer than the work they serve.";
+    case launch:
+      return "limit: starting work, and learning of its end, takes a good part of the time: below "
+             "20 us\n"
+             "by a host's clock, below 6 us a launch by a GPU's own, which has no enqueueing in "
+             "it.";
+    case power: return "limit: the clock was more than 10 % below the run's highest.";
+  }
+  return {};
+}
+
+std::string_view meaning_of(kernels::Role role) {
+  using enum kernels::Role;
+  switch (role) {
+    case own: return "A technique of this project.";
+    case reference: return "The textbook: what others are compared with, never the best of a case.";
+    case vendor: return "The vendor's library, one call for the whole operation.";
+    case peer: return "Another program or library that does the same.";
+    case ceiling: return "Moves the same bytes, or does the same work without communication.";
+    case demonstration: return "Shows a mistake; its result is expected to be wrong: SKIP.";
+  }
+  return {};
+}
 
 std::string_view meaning_of(measure::Outcome outcome) {
   using enum measure::Outcome;

@@ -7,12 +7,20 @@
 #include "commands/subjects.hpp"
 #include "measure/fault.hpp"
 #include "report/meanings.hpp"
+#include "report/screen.hpp"
+#include "support/cluster_result.hpp"
+#include "support/sample_result.hpp"
 #include "workloads/registry.hpp"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
 #include <set>
+#include <sstream>
+#include <string>
 
 namespace quadrille::commands {
 namespace {
@@ -45,6 +53,47 @@ TEST(Explain, KnowsEveryVerdictAndFlag) {
   }
   expect_explained("SUSPECT", "1.05 x the peak");
   expect_explained("modelled link", "throttle");
+}
+
+std::set<std::string> matches(std::string const& text, std::string const& pattern) {
+  std::regex const wanted{pattern};
+  std::set<std::string> found;
+  for (std::sregex_iterator at{text.begin(), text.end(), wanted}, end; at != end; ++at)
+    found.insert((*at)[1]);
+  return found;
+}
+
+/// The heads of all tables of a report on a wide terminal, which two blanks or more keep apart.
+std::set<std::string> heads_on_screen(measure::RunResult const& result) {
+  std::set<std::string> heads;
+  std::istringstream text{report::render_screen(result, {.width = 240})};
+  for (std::string line; std::getline(text, line);) {
+    bool const is_head = line.starts_with("case ") || line.starts_with("variant ");
+    if (is_head) heads.merge(matches(line, "(\\S+(?: \\S+)*)"));
+  }
+  return heads;
+}
+
+TEST(Explain, KnowsEveryHeadingAnswerAndLimitOfReportAndPage) {
+  std::set<std::string> words{"ladder", "predict"};
+  for (auto const& [answer, word] : enum_names(report::Answer{})) words.emplace(word);
+  for (auto const& [limit, word] : enum_names(report::Limit{})) words.emplace(word);
+  for (auto const& [role, word] : enum_names(kernels::Role{})) words.emplace(word);
+  words.merge(heads_on_screen(test::sample_result()));
+  words.merge(heads_on_screen(test::cluster_result(4, 40)));
+  std::size_t const of_screen = words.size();
+  std::ifstream file{QUADRILLE_SOURCE "/src/report/page/sections.js"};
+  std::string const page{std::istreambuf_iterator<char>{file}, {}};
+  for (char const* const pattern : {R"re(column\("([^"]+)")re", R"re(section\("\w+", "([^"]+)")re",
+                                    R"re("h3", \{\}, "([^"]+)")re"})
+    words.merge(matches(page, pattern));
+  EXPECT_GT(of_screen, 30U);
+  EXPECT_GT(words.size(), of_screen + 25);
+
+  words.erase("-");  // of an unknown limit
+  for (measure::Extra const& made_up : test::sample_record().extras) words.erase(made_up.name);
+
+  for (std::string const& word : words) EXPECT_FALSE(explanation_of(word).empty()) << word;
 }
 
 TEST(Explain, KnowsEveryKey) {
