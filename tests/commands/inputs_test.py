@@ -3,7 +3,7 @@
 """What the headers of inputs/ say of memory and time, --dry-run says too, within a factor of two.
 
 Figures "of GPU memory" and "on one H100" are compared where there is a GPU, all others where there is
-none. "under" is a limit: at most four times what --dry-run says.
+none. "under" is a limit: at most four times what --dry-run says. On a host every input ends in 100 s.
 
 inputs_test.py BINARY LAUNCHER...
 """
@@ -16,6 +16,7 @@ from quadrille import TESTS, Program, check  # noqa: E402
 
 MIB = {"KiB": 1 / 1024, "MiB": 1, "GiB": 1024}
 SECONDS = {"s": 1, "second": 1, "min": 60, "minute": 60, "h": 3600}
+LONGEST = 100  # seconds that an input may take on 2 cores
 WORDS = {"a": 1, "one": 1, "two": 2, "three": 3}
 
 
@@ -61,6 +62,7 @@ def main():
                   if claim[3] == has_gpu]
         time = [claim for claim in claims(field(text, "Duration"), r"(\d+|two|three) (s|min|minute|second)s?\b", SECONDS)
                 if claim[3] == has_gpu]
+        check(time or has_gpu, f"{path.name} does not say how long it takes on a host")
         if not memory and not time:
             continue
         # GPUs of other kinds, and other numbers of them, take another time: memory alone is compared.
@@ -72,8 +74,9 @@ def main():
             check(is_true(said, planned, limit), f"{path.name} says '{part}', --dry-run {planned:.0f} MiB", process)
             compared += 1
         whole = re.search(r"; (?:under|about) ([\d.]+) (s|min|h) in all", process.stdout)
+        seconds = float(whole[1]) * SECONDS[whole[2]]
+        check(has_gpu or seconds <= LONGEST, f"{path.name} takes {seconds:.0f} s on a host; set size_host", process)
         for limit, said, part, _ in () if has_gpu else time:
-            seconds = float(whole[1]) * SECONDS[whole[2]]
             check(is_true(said, seconds, limit), f"{path.name} says '{part}', --dry-run {seconds:.0f} s", process)
             compared += 1
     check(compared >= 4, f"{compared} figures are compared")
