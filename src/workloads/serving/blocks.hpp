@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace quadrille::workloads::serving {
+
+using BlockId = std::int32_t;
+inline constexpr BlockId kNoBlock = -1;
+
+/// Where K and V of one sequence lie: token t in slot t % block_tokens of blocks[t / block_tokens].
+struct BlockTable {
+  std::vector<BlockId> blocks;
+  std::int64_t tokens = 0;
+  std::uint64_t key = 0;  ///< of all tokens in full blocks
+};
+
+/// Blocks of one memory, which sequences share by reference counts and copy when they write. In place
+/// of K and V a block has the sum of the hashes of its tokens: what went astray is seen.
+///
+/// A full block can be found by the tokens up to its end until its memory is needed for others, also
+/// when nobody refers to it any more.
+class BlockPool {
+ public:
+  /// `keeps_prefixes`: full blocks can be found again.
+  BlockPool(std::int64_t blocks, std::int64_t block_tokens, bool keeps_prefixes);
+
+  std::int64_t block_tokens() const { return block_tokens_; }
+  std::int64_t count() const { return static_cast<std::int64_t>(blocks_.size()) - 1; }
+  std::int64_t free() const { return free_; }
+  /// Tokens in blocks that somebody refers to, each once.
+  std::int64_t filled() const { return filled_; }
+  /// Blocks copied since the start because somebody else refers to them.
+  std::int64_t copied() const { return copied_; }
+  std::int32_t references(BlockId block) const { return at(block).references; }
+
+  /// Blocks that must be free for so many more tokens, that of a copy included.
+  std::int64_t blocks_for(BlockTable const& table, std::int64_t tokens) const;
+  /// Writes the next token of a sequence; false, with nothing changed, where no block is free for it.
+  bool append(BlockTable& table, std::uint64_t token);
+  /// A second sequence with the same tokens, in the same blocks.
+  BlockTable fork(BlockTable const& table);
+  /// Refers to the block behind those of the table whose tokens have this sum, if there is one. For
+  /// tables of full blocks.
+  bool extend_by_known(BlockTable& table, std::uint64_t sum_of_tokens);
+  void release(BlockTable& table);
+  /// Moves a sequence into another memory, as swapping does, where it shares nothing; false, with
+  /// nothing changed, where that has too few free blocks.
+  bool move(BlockTable& table, BlockPool& to);
+  /// The sum of the hashes of a sequence's tokens, as the blocks have it.
+  std::uint64_t sum_of(BlockTable const& table) const;
+
+  /// What is wrong with the reference counts if these are all tables; empty where nothing is.
+  std::string violation(std::vector<BlockTable const*> const& tables) const;
+
+ private:
+  struct Block {
+    std::uint64_t sum = 0;
+    std::uint64_t key = 0;  ///< 0: cannot be found
+    std::int32_t references = 0;
+    std::int32_t filled = 0;
+    BlockId before = kNoBlock, after = kNoBlock;  ///< in the ring of free blocks
+  };
+  Block& at(BlockId block) { return blocks_[static_cast<std::size_t>(block)]; }
+  Block const& at(BlockId block) const { return blocks_[static_cast<std::size_t>(block)]; }
+  /// The ring of free blocks begins and ends here.
+  BlockId end() const { return static_cast<BlockId>(count()); }
+
+  BlockId allocate();
+  void refer_to(BlockId block);
+  void release(BlockId block);
+  void link(BlockId block, BlockId before);
+  void unlink(BlockId block);
+  static std::uint64_t next_key(std::uint64_t key, std::uint64_t sum_of_tokens);
+
+  std::int64_t block_tokens_;
+  bool keeps_prefixes_;
+  std::vector<Block> blocks_;  ///< and the ring's end
+  std::unordered_map<std::uint64_t, BlockId> by_key_;
+  std::int64_t free_ = 0, filled_ = 0, copied_ = 0;
+};
+
+}  // namespace quadrille::workloads::serving
