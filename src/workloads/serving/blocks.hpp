@@ -19,11 +19,11 @@ struct BlockTable {
   std::uint64_t key = 0;  ///< of all tokens in full blocks
 };
 
-/// Blocks of one memory, which sequences share by reference counts and copy when they write. In place
-/// of K and V a block has the sum of the hashes of its tokens: what went astray is seen.
+/// Blocks of one memory, which sequences share by reference counts and copy when they write. In
+/// place of K and V a block has the sum of the hashes of its tokens: what went astray is seen.
 ///
-/// A full block can be found by the tokens up to its end until its memory is needed for others, also
-/// when nobody refers to it any more.
+/// A full block can be found by the tokens up to its end until its memory is needed for others,
+/// also when nobody refers to it any more.
 class BlockPool {
  public:
   /// `keeps_prefixes`: full blocks can be found again.
@@ -40,7 +40,8 @@ class BlockPool {
 
   /// Blocks that must be free for so many more tokens, that of a copy included.
   std::int64_t blocks_for(BlockTable const& table, std::int64_t tokens) const;
-  /// Writes the next token of a sequence; false, with nothing changed, where no block is free for it.
+  /// Writes the next token of a sequence; false, with nothing changed, where no block is free for
+  /// it.
   bool append(BlockTable& table, std::uint64_t token);
   /// A second sequence with the same tokens, in the same blocks.
   BlockTable fork(BlockTable const& table);

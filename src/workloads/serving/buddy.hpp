@@ -8,8 +8,9 @@
 
 namespace quadrille::workloads::serving {
 
-/// Contiguous slots by a buddy allocator: pieces are powers of two, which are halved, and put together
-/// with the other half again. A capacity that is no power of two is several largest pieces.
+/// Contiguous slots by a buddy allocator: pieces are powers of two, which are halved, and put
+/// together with the other half again. A capacity that is no power of two is several largest
+/// pieces.
 class BuddyAllocator {
  public:
   explicit BuddyAllocator(std::int64_t capacity);
