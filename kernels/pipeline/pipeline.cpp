@@ -9,7 +9,7 @@ namespace quadrille::kernels::pipeline {
 namespace {
 
 void (*const kIntegrate)(Interval const&, device::StreamView) = QUAD_CUDA_LAUNCH(launch_integrate);
-void (*const kAddUp)(double const*, std::int64_t, double*,
+void (*const kAddUp)(double const*, std::int64_t, double*, Into,
                      device::StreamView) = QUAD_CUDA_LAUNCH(launch_add_up);
 
 bool on_gpu(device::StreamView stream) {
@@ -31,10 +31,12 @@ void integrate(Interval const& interval, device::StreamView stream) {
   on_gpu(stream) ? kIntegrate(interval, stream) : launch_integrate_host(interval, stream);
 }
 
-void add_up(double const* values, std::int64_t n, double* sum, device::StreamView stream) {
+void add_up(double const* values, std::int64_t n, double* sum, Into into,
+            device::StreamView stream) {
   QUAD_REQUIRE(n >= 0 && sum != nullptr && (n == 0 || values != nullptr),
                "pipeline: values or sum is missing");
-  on_gpu(stream) ? kAddUp(values, n, sum, stream) : launch_add_up_host(values, n, sum, stream);
+  on_gpu(stream) ? kAddUp(values, n, sum, into, stream)
+                 : launch_add_up_host(values, n, sum, into, stream);
 }
 
 }  // namespace quadrille::kernels::pipeline

@@ -25,17 +25,22 @@ struct Interval {
   std::int64_t count = 0;                     ///< partial sums, at least 1 where there are cells
 };
 
+/// What becomes of what *sum was.
+enum class Into { replaced, added_to };
+
 /// Both enqueue on a stream of any device; in a build without CUDA a GPU's ends the job.
 void integrate(Interval const& interval, device::StreamView stream);
-/// *sum = values[0] + ... + values[n - 1] in device memory, by one block of 64 threads on a GPU: a
-/// kernel that leaves room for another.
-void add_up(double const* values, std::int64_t n, double* sum, device::StreamView stream);
+/// *sum = values[0] + ... + values[n - 1], or more by as much, in device memory, by one block of 64
+/// threads on a GPU: a kernel that leaves room for another.
+void add_up(double const* values, std::int64_t n, double* sum, Into into,
+            device::StreamView stream);
 
 /// The functions behind them.
 void launch_integrate_host(Interval const& interval, device::StreamView stream);
-void launch_add_up_host(double const* values, std::int64_t n, double* sum,
+void launch_add_up_host(double const* values, std::int64_t n, double* sum, Into into,
                         device::StreamView stream);
 void launch_integrate(Interval const& interval, device::StreamView stream);
-void launch_add_up(double const* values, std::int64_t n, double* sum, device::StreamView stream);
+void launch_add_up(double const* values, std::int64_t n, double* sum, Into into,
+                   device::StreamView stream);
 
 }  // namespace quadrille::kernels::pipeline

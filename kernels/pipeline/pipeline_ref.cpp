@@ -40,10 +40,10 @@ void launch_integrate_host(Interval const& interval, device::StreamView stream) 
   });
 }
 
-void launch_add_up_host(double const* values, std::int64_t n, double* sum,
+void launch_add_up_host(double const* values, std::int64_t n, double* sum, Into into,
                         device::StreamView stream) {
   stream.run([=] {
-    double total = 0;
+    double total = into == Into::added_to ? *sum : 0;
     for (std::int64_t i = 0; i < n; ++i) total += values[i];
     *sum = total;
   });

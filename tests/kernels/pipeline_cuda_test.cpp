@@ -60,10 +60,13 @@ TEST(PipelineCudaTest, AddsUpWholeNumbersExactly) {
       DeviceArray<double> array{device, stream, values};
       DeviceArray<double> sum{device, stream, 1};
 
-      launch_add_up(array.data(), n, sum.data(), stream);
+      launch_add_up(array.data(), n, sum.data(), Into::replaced, stream);
       stream.synchronize();
-
       EXPECT_EQ(sum.download()[0], want) << n;
+
+      launch_add_up(array.data(), n, sum.data(), Into::added_to, stream);
+      stream.synchronize();
+      EXPECT_EQ(sum.download()[0], 2 * want) << n;
       EXPECT_TRUE(sum.intact());
     }
   });
