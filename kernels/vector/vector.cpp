@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vector/vector.hpp"
 
+#include "device/host/parallel.hpp"
+
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace quadrille::kernels::vector {
 // clang-format off
@@ -48,6 +52,57 @@ double error_bound(Problem const& p, double x) {
   if (p.operation == Operation::add) return 0;
   double const magnitude = std::abs(p.a) * x * x + std::abs(p.b * x) + std::abs(p.c);
   return 4 * core::epsilon_of(p.type) * magnitude;
+}
+
+namespace {
+
+void (*const kInit)(core::DataType, void*, std::int64_t, double,
+                    device::StreamView) = QUAD_CUDA_LAUNCH(launch_init);
+void (*const kValidate)(core::DataType, void const*, std::int64_t, double, std::uint64_t*,
+                        device::StreamView) = QUAD_CUDA_LAUNCH(launch_validate);
+
+bool on_gpu(device::StreamView stream) {
+  if (stream.device().kind() == device::Kind::host) return false;
+  QUAD_REQUIRE(kInit != nullptr && kValidate != nullptr,
+               "vector: this program was built without CUDA");
+  return true;
+}
+
+template <class T>
+void init_on_host(T* x, std::int64_t n, T value, device::StreamView stream) {
+  int const threads = device::parallel_threads(stream);
+  device::parallel_for(stream, threads, [&](std::int64_t thread) {
+    core::Range const part = core::split_evenly(n, threads, thread);
+    std::fill_n(x + part.first, part.count, value);
+  });
+}
+
+template <class T>
+std::uint64_t count_on_host(T const* x, std::int64_t n, T value, device::StreamView stream) {
+  auto const differs = [&](std::int64_t i) { return std::uint64_t{!(x[i] == value)}; };
+  return device::parallel_reduce(stream, n, std::uint64_t{0}, differs, std::plus{});
+}
+
+}  // namespace
+
+void init(core::DataType type, void* x, std::int64_t n, double value, device::StreamView stream) {
+  if (on_gpu(stream)) return kInit(type, x, n, value, stream);
+  stream.run([=] {
+    type == core::DataType::f64
+        ? init_on_host(static_cast<double*>(x), n, value, stream)
+        : init_on_host(static_cast<float*>(x), n, static_cast<float>(value), stream);
+  });
+}
+
+void validate(core::DataType type, void const* out, std::int64_t n, double value,
+              std::uint64_t* wrong, device::StreamView stream) {
+  if (on_gpu(stream)) return kValidate(type, out, n, value, wrong, stream);
+  stream.run([=] {
+    *wrong +=
+        type == core::DataType::f64
+            ? count_on_host(static_cast<double const*>(out), n, value, stream)
+            : count_on_host(static_cast<float const*>(out), n, static_cast<float>(value), stream);
+  });
 }
 
 }  // namespace quadrille::kernels::vector

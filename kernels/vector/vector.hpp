@@ -51,10 +51,15 @@ ProblemFacts facts_of(Problem const& problem);
 /// Ends the job unless the problem is complete.
 void require_consistent(Problem const& problem);
 
-/// On a GPU, x[i] = value for i < n.
+/// What stands around a computation: both enqueue on a stream of any device. x[i] = value for i < n.
+void init(core::DataType type, void* x, std::int64_t n, double value, device::StreamView stream);
+/// Adds the number of elements other than `value`, NaN among them, to *wrong, in device memory.
+void validate(core::DataType type, void const* out, std::int64_t n, double value,
+              std::uint64_t* wrong, device::StreamView stream);
+
+/// The launch functions behind them on a GPU.
 void launch_init(core::DataType type, void* x, std::int64_t n, double value,
                  device::StreamView stream);
-/// On a GPU, adds the number of elements other than `value` to `wrong`, in device memory.
 void launch_validate(core::DataType type, void const* out, std::int64_t n, double value,
                      std::uint64_t* wrong, device::StreamView stream);
 

@@ -12,10 +12,18 @@ namespace vector = kernels::vector;
 
 struct Parameters {
   vector::Operation operation = vector::Operation::add;
+  bool phases = false;  ///< fill x before and count wrong outputs after, in each execution
   bool operator==(Parameters const&) const = default;
 };
 
-/// Element-wise operations on vectors of each rank's own.
+std::string conflict(core::Case const& spec) {
+  auto const& p = spec.parameters.as<Parameters>();
+  if (!p.phases || p.operation == vector::Operation::quadratic) return {};
+  return "phases belong to operation = \"quadratic\"; take that, or phases out";
+}
+
+/// Element-wise operations on vectors of each rank's own. With `phases`, x is first filled with one value,
+/// and last the outputs other than its quadratic are counted: three kernels, each with its time.
 class Vector final : public measure::Workload {
  public:
   Vector(core::Case const& spec, int ranks, int rank)
@@ -23,17 +31,18 @@ class Vector final : public measure::Workload {
         n_{spec.size[0]},
         ranks_{ranks},
         rank_{rank},
-        operation_{spec.parameters.as<Parameters>().operation} {}
+        operation_{spec.parameters.as<Parameters>().operation},
+        has_phases_{spec.parameters.as<Parameters>().phases} {}
 
   measure::Description describe(measure::Selection const& selected) const override {
     measure::Description d;
     auto const n = static_cast<double>(n_);
     auto const s = static_cast<double>(core::size_of(case_.type));
-    d.amount = vector::bytes(operation_, n, s) * ranks_;
+    d.amount = (vector::bytes(operation_, n, s) + (has_phases_ ? 2 * n * s : 0)) * ranks_;
     d.unit = "B/s";
     d.device_bytes = d.amount;
     d.memory_bytes = 3 * (n + static_cast<double>(longest_shift(selected))) * s;
-    d.traits = {.recordable = true};
+    d.traits = {.recordable = !has_phases_};
     d.flop = vector::flop(operation_, n) * ranks_;
     d.extras = {{"arithmetic", d.flop, "FLOP/s"}};
     return d;
@@ -54,6 +63,13 @@ class Vector final : public measure::Workload {
     sy_ = {case_.data, seed, static_cast<std::uint64_t>(8 * rank_ + 1)};
     fill(x_.view(), row_from(0), sx_, world);
     fill(y_.view(), row_from(0), sy_, world);
+    if (!has_phases_) return;
+    if (marks_.empty()) {
+      for (int m = 0; m < 4; ++m) marks_.emplace_back(world.device());
+      wrong_ = {world.device(), 1, world.stream()};
+    }
+    // Another one by seed and rank, whose quadratic is exact in any order and with fused operations.
+    value_ = static_cast<double>(1 + (seed + static_cast<std::uint64_t>(rank_)) % 1000);
   }
 
   void reset(comm::World& world, kernels::VariantInfo const&) override {
@@ -63,7 +79,28 @@ class Vector final : public measure::Workload {
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
     auto const& row = row_of<vector::Problem>(variant);
     shift_ = row.specifics.notes.shift;
-    row.launch(problem(), world.stream());
+    device::StreamView const stream = world.stream();
+    if (!has_phases_) return row.launch(problem(), stream);
+    vector::Problem const p = problem();
+    stream.fill(wrong_.data(), 0, wrong_.bytes());
+    stream.record(marks_[0]);
+    vector::init(p.type, shifted(x_).data, n_, value_, stream);
+    stream.record(marks_[1]);
+    row.launch(p, stream);
+    stream.record(marks_[2]);
+    vector::validate(p.type, p.out, n_, (p.a * value_ + p.b) * value_ + p.c, wrong_.data(), stream);
+    stream.record(marks_[3]);
+  }
+
+  /// Of the phases in the last repetition, on rank 0.
+  std::vector<measure::Extra> observed() override {
+    if (!has_phases_) return {};
+    double const array = static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
+    auto const phase = [&](std::string name, double arrays, std::size_t m) {
+      return measure::Extra{std::move(name), arrays * array, "B/s",
+                            marks_[m + 1].seconds_since(marks_[m])};
+    };
+    return {phase("init", 1, 0), phase("calculate", 2, 1), phase("validate", 1, 2)};
   }
 
   measure::Verdict validate(comm::World& world) override {
@@ -75,6 +112,14 @@ class Vector final : public measure::Workload {
                      finding.add(judge(tile, first, roundings, world));
                    });
     finding.allowed = roundings;
+    if (has_phases_) {
+      device::MatrixView const view{wrong_.data(), core::DataType::i64, 1, 1, 1};
+      auto const wrong = download<std::int64_t>(view, world.stream())[0];
+      finding.check(wrong == 0 ? 0 : INFINITY, 0, [&] {
+        return fmt::format("out on rank {}: expected 0 wrong elements, got {} by their count",
+                           rank_, wrong);
+      });
+    }
     return agree(world, finding);
   }
 
@@ -84,6 +129,8 @@ class Vector final : public measure::Workload {
     };
     std::vector<measure::Field> all{measure::output(named("out", out_)),
                                     measure::input(named("x", x_))};
+    // What each execution fills itself is no input.
+    if (has_phases_) all.back().is_input = false;
     if (operation_ == vector::Operation::add) all.push_back(measure::input(named("y", y_)));
     return all;
   }
@@ -99,7 +146,7 @@ class Vector final : public measure::Workload {
       auto const* const got = static_cast<T const*>(tile.data);
       return judge_all(world, tile.cols, check_stride(case_), [&](Finding& found, std::int64_t at) {
         std::int64_t const i = first + at;
-        double const x = static_cast<double>(sx_.at<T>(0, i + shift_));
+        double const x = has_phases_ ? value_ : static_cast<double>(sx_.at<T>(0, i + shift_));
         double const y = static_cast<double>(sy_.at<T>(0, i + shift_));
         double const want = add ? x + y : (p.a * x + p.b) * x + p.c;
         double const weight =
@@ -134,6 +181,10 @@ class Vector final : public measure::Workload {
   int ranks_, rank_;
   std::int64_t shift_ = 0;
   vector::Operation operation_;
+  bool has_phases_;
+  double value_ = 0;  // of all x, with phases
+  device::Buffer<std::uint64_t> wrong_;
+  std::vector<device::Event> marks_;  // before, between and after the phases
   Source sx_, sy_;
   device::Matrix x_, y_, out_;
 };
@@ -148,8 +199,12 @@ extern measure::WorkloadEntry const vector{
                .defaults = core::Parameters{Parameters{}},
                .options = {core::options::choice("operation",
                                                  core::options::at(&Parameters::operation),
-                                                 "add: x + y; quadratic: a x^2 + b x + c")},
-               .variants = measure::names_of(rows_of(vector::variants()))},
+                                                 "add: x + y; quadratic: a x^2 + b x + c"),
+                           core::options::flag(
+                               "phases", core::options::at(&Parameters::phases),
+                               "fill x before and count wrong outputs after, each timed")},
+               .variants = measure::names_of(rows_of(vector::variants())),
+               .conflict = conflict},
     .summary = "element-wise x + y or a x^2 + b x + c",
     .work = "3 n s or 2 n s bytes per rank",
     .local = true,

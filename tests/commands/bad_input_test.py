@@ -83,6 +83,8 @@ def main():
         ('[[case]]\nworkload = "conv2d"\ntype = "f32"\nsize = "(1,6,9,9,4,3,3)"\ngroups = 3\n', [], 2,
          ["3 groups", "6 channels", "4 filters", "common divisor"]),
         ('[[case]]\nworkload = "conv2d"\nsize = "(1,6,9,9,4,3,3)"\n', [], 2, ["take f32, f16 or bf16"]),
+        ('[[case]]\nworkload = "vector"\nsize = 8\nphases = true\n', [], 2,
+         ["case 'vector'", 'operation = "quadratic"']),
         ('[[case]]\nworkload = "conv2d_halo"\ntype = "f32"\nsize = "(1,3,5,9,4,7,7)"\n', [], 2,
          ["case 'conv2d_halo'", "outputs have no size", "more padding"]),
         ('[[case]]\nworkload = "conv2d_halo"\ntype = "f32"\nsize = "(2,3,9,9,4,3,3)"\ngrid = "1x1"\n'

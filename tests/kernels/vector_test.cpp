@@ -6,6 +6,8 @@
 #include "support/expect_fails.hpp"
 #include "support/rows.hpp"
 
+#include <limits>
+
 namespace quadrille::kernels::vector {
 namespace {
 
@@ -73,6 +75,24 @@ TEST(Vector, ReferenceAgreesWithHand) {
 
   EXPECT_EQ(sum, (std::vector<double>{1.5, 6, 0}));
   EXPECT_EQ(square, (std::vector<double>{4, 1, 43}));
+}
+
+TEST(Vector, InitFillsAndValidateCountsWhatDiffers) {
+  test::Host host;
+  device::StreamView const stream = host.stream;
+  std::vector<float> x(1001);
+  std::uint64_t wrong = 5;
+
+  init(DataType::f32, x.data(), 1000, 2.5, stream);
+  stream.synchronize();
+  EXPECT_EQ(x[0] + x[999], 5);
+  EXPECT_EQ(x[1000], 0) << "wrote behind the end";
+
+  x[0] = 3;
+  x[999] = std::numeric_limits<float>::quiet_NaN();
+  validate(DataType::f32, x.data(), 1000, 2.5, &wrong, stream);
+  stream.synchronize();
+  EXPECT_EQ(wrong, 5 + 2) << "counts are added";
 }
 
 TEST(Vector, BoundRejectsOtherCoefficients) {

@@ -32,7 +32,7 @@ def cannot_apply(cell, communicates):
         return not communicates[cell["workload"]]
     if fault not in OF_INPUTS:
         return False
-    if cell["workload"] not in WITH_INPUTS or "streamed" in cell["id"]:
+    if cell["workload"] not in WITH_INPUTS or "streamed" in cell["id"] or "phases" in cell["id"]:
         return True
     return fault in KEPT and BITS.get(cell["type"], 0) <= KEPT[fault]
 
