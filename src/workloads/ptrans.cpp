@@ -137,11 +137,13 @@ class Regrouping {
 };
 
 /// B = A^T on a P x Q grid, A and B in the same distribution. For every pair of ranks the common
-/// part is cut into as many steps as there are panels: step t is packed (a local transpose of each
-/// destination's piece), exchanged by all ranks at once, and unpacked, with the exchange of step
-/// t under the packing of t + 1 and the unpacking of t - 1. A block-cyclic distribution has many
-/// small blocks for every pair: there a step transposes a part of the rows as a whole, and one launch
-/// regroups it into the pieces of all ranks, another what comes in.
+/// part is cut into as many steps as there are panels. A piece that takes all columns of its sender
+/// lies together in A, as on square grids and those of one row: it is sent from there, on `ipc` read by
+/// its receiver, which transposes it into B. Any other is packed by a local transpose and unpacked by a
+/// copy. The exchange of step t runs under the packing of t + 1, the unpacking of t - 1, and the
+/// transposes of what each rank keeps. A block-cyclic distribution has many small blocks for every
+/// pair: there a step transposes a part of the rows as a whole, and one launch regroups it into the
+/// pieces of all ranks, another what comes in.
 class Ptrans final : public measure::Workload {
  public:
   Ptrans(core::Case const& spec, int ranks, int rank)
@@ -165,9 +167,10 @@ class Ptrans final : public measure::Workload {
     d.traits = {.communicates = true, .has_legs = true, .bar = kernels::Role::peer};
     d.amount = bytes;
     d.unit = "B/s";
-    d.device_bytes = 4 * bytes;
     // A rank keeps what lies on the diagonal of the grid: about 1 / (P Q) of all.
     d.network_bytes = bytes * (ranks_ - 1) / ranks_;
+    // All is transposed, and what travels is read and written once more.
+    d.device_bytes = 2 * (bytes + d.network_bytes);
     d.extras = {{"exchanged", d.network_bytes, "B/s"}};
     double const local = std::ceil(static_cast<double>(m_) / shape_.rows) *
                          std::ceil(static_cast<double>(n_) / shape_.cols) *
@@ -191,13 +194,18 @@ class Ptrans final : public measure::Workload {
     };
     device::MatrixView const a = unallocated(a_layout_, case_.type);
     device::MatrixView const b = unallocated(b_layout_, case_.type);
-    std::vector<Pair> to;
-    for (int r = 0; r < ranks_ && !is_cyclic(); ++r) to.push_back(pair(rank_, r));
     for (std::size_t t = 0; t < steps_ && reason.empty(); ++t) {
       if (is_cyclic()) {
         for_rows(t, a, static_cast<std::byte*>(a.data), ask);
-      } else {
-        for_pieces(t, to, a, b, static_cast<std::byte*>(a.data), ask);
+        continue;
+      }
+      for (int r = 0; r < ranks_; ++r) {
+        Pair const out = pair(rank_, r), in = pair(r, rank_);
+        bool const is_own = r == rank_;
+        if (is_own && !is_empty(in, t)) ask(piece_of_a(in, t, a), place_in_b(in, t, b));
+        if (is_own) continue;
+        if (!out.in_place && !is_empty(out, t)) ask(piece_of_a(out, t, a), packed(out, t, a.data));
+        if (in.in_place && !is_empty(in, t)) ask(packed(in, t, a.data), place_in_b(in, t, b));
       }
     }
     return reason;
@@ -229,17 +237,21 @@ class Ptrans final : public measure::Workload {
       Slot& slot = slots_[t % slots_.size()];
       if (leg == Leg::serial && t > 0) wait_for(t - 1, compute);
       // Step t - buffers still sits in this slot: unpack it before packing over it.
-      if (t >= slots_.size()) finish_step(t - slots_.size(), leg, compute);
+      if (t >= slots_.size()) finish_step(t - slots_.size(), leg, transposes, compute);
       place(slot, t);
       if (leg != Leg::communicate) pack(t, transposes, compute);
+      if (leg == Leg::compute || leg == Leg::serial) transpose_own(t, transposes, compute);
       compute.record(slot.packed);
-      if (leg == Leg::compute) continue;
-      communicate.wait(slot.packed);
-      slot.exchanged = channel_->alltoallv(slot.send, slot.receive, communicate);
+      if (leg != Leg::compute) {
+        communicate.wait(slot.packed);
+        slot.exchanged = channel_->alltoallv(slot.send, slot.receive, communicate);
+      }
+      if (leg == Leg::overlapped) transpose_own(t, transposes, compute);
     }
     if (leg == Leg::serial && steps_ > 0) wait_for(steps_ - 1, compute);
     std::size_t const waiting = std::min(steps_, slots_.size());
-    for (std::size_t t = steps_ - waiting; t < steps_; ++t) finish_step(t, leg, compute);
+    for (std::size_t t = steps_ - waiting; t < steps_; ++t)
+      finish_step(t, leg, transposes, compute);
   }
 
   measure::Verdict validate(comm::World& world) override {
@@ -261,8 +273,9 @@ class Ptrans final : public measure::Workload {
   /// What this rank and one other exchange: rows and columns of A as the sender has them, and the
   /// same seen by the receiver.
   struct Pair {
-    Run rows;  ///< indices i: rows of A, columns of B
-    Run cols;  ///< indices j: columns of A, rows of B
+    Run rows;               ///< indices i: rows of A, columns of B
+    Run cols;               ///< indices j: columns of A, rows of B
+    bool in_place = false;  ///< lies together in A
   };
   struct Slot {
     device::Buffer<std::byte> to_send, received;
@@ -276,8 +289,10 @@ class Ptrans final : public measure::Workload {
 
   /// What `from` sends to `to`.
   Pair pair(int from, int to) const {
-    return {common_run(a_layout_.rows, from / shape_.cols, b_layout_.cols, to % shape_.cols),
-            common_run(a_layout_.cols, from % shape_.cols, b_layout_.rows, to / shape_.cols)};
+    Pair p{common_run(a_layout_.rows, from / shape_.cols, b_layout_.cols, to % shape_.cols),
+           common_run(a_layout_.cols, from % shape_.cols, b_layout_.rows, to / shape_.cols)};
+    p.in_place = p.cols.count == a_layout_.cols.count(from % shape_.cols);
+    return p;
   }
 
   /// Blocks of one rank are one block, too.
@@ -314,7 +329,7 @@ class Ptrans final : public measure::Workload {
       to_.push_back(pair(rank_, r));
       from_.push_back(pair(r, rank_));
       if (r == rank_ || steps_ == 0) continue;
-      send_bytes += step_bytes(to_.back());
+      if (!to_.back().in_place) send_bytes += step_bytes(to_.back());
       receive_bytes += step_bytes(from_.back());
     }
     for (std::int64_t s = 0; s < p_.buffers; ++s) {
@@ -406,29 +421,37 @@ class Ptrans final : public measure::Workload {
       slot.receive[i] = {
           slot.received.data() + in,
           static_cast<std::size_t>(step(from_[i], t).count * from_[i].cols.count) * size_of()};
-      out += slot.send[i].bytes;
+      if (to_[i].in_place) {
+        slot.send[i].data = piece_of_a(to_[i], t, a_.view()).data;
+      } else {
+        out += slot.send[i].bytes;
+      }
       in += slot.receive[i].bytes;
     }
   }
 
-  /// Calls f(block of A, place of its transpose) for all that this rank transposes in step t: each
-  /// destination's piece into its place in what is sent; this rank's own piece goes straight into B.
-  template <class F>
-  void for_pieces(std::size_t t, std::vector<Pair> const& to, device::MatrixView const& a,
-                  device::MatrixView const& b, std::byte* sent, F const& f) const {
-    for (int r = 0; r < ranks_; ++r) {
-      Pair const& p = to[static_cast<std::size_t>(r)];
-      core::Range const part = step(p, t);
-      std::int64_t const count = p.cols.count;
-      if (part.count == 0 || count == 0) continue;
-      f(a.block(p.rows.a + part.first, p.cols.a, part.count, count),
-        r == rank_ ? b.block(p.cols.b, p.rows.b + part.first, count, part.count)
-                   : device::MatrixView{sent, case_.type, count, part.count, part.count});
-      if (r != rank_) sent += static_cast<std::size_t>(part.count * count) * size_of();
-    }
+  /// What a rank sends of A in step t, in its A.
+  device::MatrixView piece_of_a(Pair const& p, std::size_t t, device::MatrixView const& a) const {
+    core::Range const part = step(p, t);
+    return a.block(p.rows.a + part.first, p.cols.a, part.count, p.cols.count);
+  }
+  /// Where it belongs in B.
+  device::MatrixView place_in_b(Pair const& p, std::size_t t, device::MatrixView const& b) const {
+    core::Range const part = step(p, t);
+    return b.block(p.cols.b, p.rows.b + part.first, p.cols.count, part.count);
+  }
+  /// As it travels: as it lies in A, or else transposed.
+  device::MatrixView packed(Pair const& p, std::size_t t, void const* piece) const {
+    std::int64_t const rows = step(p, t).count, cols = p.cols.count;
+    void* const data = const_cast<void*>(piece);
+    if (p.in_place) return {data, case_.type, rows, cols, cols};
+    return {data, case_.type, cols, rows, rows};
+  }
+  bool is_empty(Pair const& p, std::size_t t) const {
+    return step(p, t).count == 0 || p.cols.count == 0;
   }
 
-  /// The same of a block-cyclic distribution: f(rows of A, their transpose).
+  /// Of a block-cyclic distribution calls f(rows of A, their transpose).
   template <class F>
   void for_rows(std::size_t t, device::MatrixView const& a, std::byte* transposed,
                 F const& f) const {
@@ -441,18 +464,31 @@ class Ptrans final : public measure::Workload {
   void pack(std::size_t t, kernels::Variant<transpose::Problem> const& variant,
             device::StreamView stream) {
     Slot const& slot = slots_[t % slots_.size()];
-    auto const launch = [&](auto const& from, auto const& into) {
-      variant.launch({from, into}, stream);
-    };
-    if (!is_cyclic()) {
-      return for_pieces(t, to_, a_.view(), b_.view(), slot.to_send.data(), launch);
+    if (is_cyclic()) {
+      return for_rows(t, a_.view(), transposed_.data(), [&](auto const& from, auto const& into) {
+        variant.launch({from, into}, stream);
+        sent_->run(regroup::Direction::gather, t, into, slot.to_send.data(), stream);
+      });
     }
-    for_rows(t, a_.view(), transposed_.data(), [&](auto const& from, auto const& into) {
-      launch(from, into);
-      sent_->run(regroup::Direction::gather, t, into, slot.to_send.data(), stream);
-    });
-    comm::Piece const own = sent_piece(slot, t, rank_);
-    stream.copy(received_piece(slot, t, rank_).data, own.data, own.bytes);
+    for (int r = 0; r < ranks_; ++r) {
+      Pair const& p = to_[comm::index(r)];
+      if (r == rank_ || p.in_place || is_empty(p, t)) continue;
+      variant.launch({piece_of_a(p, t, a_.view()), packed(p, t, slot.send[comm::index(r)].data)},
+                     stream);
+    }
+  }
+
+  /// What this rank keeps.
+  void transpose_own(std::size_t t, kernels::Variant<transpose::Problem> const& variant,
+                     device::StreamView stream) {
+    if (is_cyclic()) {
+      Slot const& slot = slots_[t % slots_.size()];
+      comm::Piece const own = sent_piece(slot, t, rank_);
+      return stream.copy(received_piece(slot, t, rank_).data, own.data, own.bytes);
+    }
+    Pair const& p = to_[comm::index(rank_)];
+    if (is_empty(p, t)) return;
+    variant.launch({piece_of_a(p, t, a_.view()), place_in_b(p, t, b_.view())}, stream);
   }
 
   /// Waits in the stream for the exchange of step t.
@@ -460,8 +496,9 @@ class Ptrans final : public measure::Workload {
     slots_[t % slots_.size()].exchanged.wait_on(stream);
   }
 
-  /// Waits in the stream for the exchange of step t and copies what came into B.
-  void finish_step(std::size_t t, Leg leg, device::StreamView stream) {
+  /// Waits in the stream for the exchange of step t and brings what came into B.
+  void finish_step(std::size_t t, Leg leg, kernels::Variant<transpose::Problem> const& variant,
+                   device::StreamView stream) {
     Slot& slot = slots_[t % slots_.size()];
     if (leg != Leg::compute) wait_for(t, stream);
     if (leg == Leg::communicate) return;
@@ -471,14 +508,16 @@ class Ptrans final : public measure::Workload {
     }
     for (int r = 0; r < ranks_; ++r) {
       Pair const& p = from_[comm::index(r)];
-      core::Range const part = step(p, t);
-      if (r == rank_ || part.count == 0 || p.cols.count == 0) continue;
-      device::MatrixView const to =
-          b_.view().block(p.cols.b, p.rows.b + part.first, p.cols.count, part.count);
-      std::size_t const row_bytes = static_cast<std::size_t>(part.count) * size_of();
-      stream.copy_2d(to.data, static_cast<std::size_t>(to.ld) * size_of(),
-                     slot.receive[comm::index(r)].data, row_bytes, row_bytes,
-                     static_cast<std::size_t>(to.rows));
+      if (r == rank_ || is_empty(p, t)) continue;
+      device::MatrixView const from = packed(p, t, slot.receive[comm::index(r)].data);
+      device::MatrixView const into = place_in_b(p, t, b_.view());
+      if (p.in_place) {
+        variant.launch({from, into}, stream);
+        continue;
+      }
+      std::size_t const row_bytes = static_cast<std::size_t>(from.cols) * size_of();
+      stream.copy_2d(into.data, static_cast<std::size_t>(into.ld) * size_of(), from.data, row_bytes,
+                     row_bytes, static_cast<std::size_t>(into.rows));
     }
   }
 
