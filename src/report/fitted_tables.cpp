@@ -74,6 +74,10 @@ std::string flags_of(Record const& r, Notes& notes) {
                     notes.cite("messages went through the throttle, a model of a slower link: no "
                                "property of this machine"));
   }
+  // What a pipeline chose by measurement, such as its panels.
+  bool const is_pipeline = is_own(r) && has_speed(r) && r.transport != "none";
+  if (is_pipeline && !r.implementation.empty())
+    flags.push_back(notes.cite(shown(r.implementation)));
   return fmt::format("{}", fmt::join(flags, " "));
 }
 

@@ -89,8 +89,9 @@ Json pairs_json(Record const& r) {
           {"bytes", r.pairs.front().bytes}};
 }
 
-/// What a variant is to its operation.
+/// What a variant is to its operation; of results from before that was kept, what it is in this program.
 std::string role_of(Record const& record) {
+  if (!record.role.empty()) return record.role;
   for (measure::WorkloadEntry const* entry : workloads::workloads()) {
     if (entry->schema.name != record.workload) continue;
     for (kernels::VariantInfo const* variant : entry->variants) {

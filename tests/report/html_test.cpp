@@ -170,6 +170,27 @@ TEST(Page, OfMoreThanItHoldsLeavesOutSamplesAndPairs) {
   EXPECT_EQ(with_pairs, 2);
 }
 
+TEST(Page, KnowsWhoseVariantsAre) {
+  RunResult result = test::cluster_result(1, 0);
+  std::vector<measure::Record> rows;
+  for (auto const& [role, seconds] :
+       {std::pair{"reference", 1e-3}, {"own", 3e-3}, {"vendor", 2e-3}}) {
+    measure::Record& r = rows.emplace_back(result.records.front());
+    r.id = fmt::format("gemm:{}", role);
+    r.variant = fmt::format("by_{}", role);
+    r.role = role;
+    r.published = 0;
+    r.seconds.assign(r.seconds.size(), seconds);
+    finish(r);
+  }
+  for (measure::Record& r : rows) set_ratio(r, rows.back());
+  result.records = rows;
+
+  json const data = data_of(page_of("textbook", {result}));
+
+  EXPECT_EQ(data.at("results").at(0).at("cases").at(0).at("role"), "reference");
+}
+
 TEST(Page, HoldsSeveralResults) {
   std::vector<RunResult> results{test::cluster_result(8, 40), test::cluster_result(8, 40)};
   results[1].info.run_id = "other";

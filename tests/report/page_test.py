@@ -100,6 +100,30 @@ def charts(browser):
         check(wanted in titles, f"{wanted} is no section of {titles}")
 
 
+def ticks(browser):
+    """Labels below a chart do not touch."""
+    browser.run("cards.forEach((card) => card.draw())")
+    touching = browser.run("""return cards.flatMap(({chart, title}) => {
+      const x = chart?.scales?.x;
+      if (!x) return [];
+      chart.ctx.font = `${Chart.defaults.font.size}px ${Chart.defaults.font.family}`;
+      const spans = x.ticks.map(({label}, i) => [label, x.getPixelForTick(i)]).filter(([label]) => label)
+        .map(([label, at]) => [at - chart.ctx.measureText(label).width / 2, at + chart.ctx.measureText(label).width / 2]);
+      return spans.slice(1).some(([begin], i) => begin < spans[i][1] + 8) ? [title] : [];
+    })""")
+    check(not touching, f"labels touch in {touching}")
+
+
+def best(browser):
+    """A textbook or a library that wins is no variant of this project."""
+    browser.open("textbook")
+    rows = browser.run("return [...document.querySelectorAll('#summary tbody tr')].map((row) => row.textContent)")
+    check(len(rows) == 1 and "by_own" in rows[0] and "by_reference" not in rows[0], f"the best are {rows}")
+    browser.see(browser.all("#ladders canvas")[0])
+    label = browser.all("#ladders canvas")[0].get_attribute("aria-label")
+    check("the fastest of this project is by_own" in label, f"the chart says {label}")
+
+
 def choices(browser):
     """Another choice is another picture."""
     pixels = "return arguments[0].toDataURL()"
@@ -192,6 +216,10 @@ def main():
         keyboard(browser)
         themes(browser)
 
+        best(browser)
+        browser.open("cluster", 1920)  # three columns
+        ticks(browser)
+
         browser.open("hostile")
         for canvas in browser.all("canvas"):
             browser.see(canvas)
@@ -205,6 +233,7 @@ def main():
                       f"{name} is wider than {width}")
                 browser.run("cards.forEach((card) => card.draw())")
                 check(len(browser.all("canvas")) >= least, f"{name} has too few charts")
+                ticks(browser)
                 if name == "cluster" or width > 400:
                     browser.picture(f"{name}-{width}-{theme}")
         check("fit" in browser.all("#scaling")[0].text, "no fits")

@@ -80,6 +80,9 @@ def main():
         source.write_text(INPUT.format(size=SIZE, panel=PANEL, rate=rate))
         process, report, directory = program.run(source, *arguments, ranks=2)
         check(process.returncode == 0, "a trace never changes results", process)
+        if "--trace" in arguments:
+            said = f"wrote {arguments[-1]}: ui.perfetto.dev shows it"
+            check(said in process.stdout.splitlines(), f"nothing says '{said}'", process)
         return report["cases"][0], directory
 
     best = 0

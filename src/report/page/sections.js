@@ -267,7 +267,7 @@ function ladder(group) {
           published.some(Boolean) ? `Diamonds: what the sources of the techniques published, for ${on}.` : ""],
         config: {type: "bar", data: {labels: series, datasets}, options: {
           indexAxis: "y", layout: {padding: {right: 8 + longest * (isNarrow() ? 5.6 : 6.2)}},
-          scales: {x: axis(group.hasRate ? "" : "median time, shorter is better", {beginAtZero: true, text: (x) => valueText(group, x), ticks: {maxTicksLimit: ({chart}) => (chart.width < 420 ? 3 : 5)}}),
+          scales: {x: axis(group.hasRate ? "" : "median time, shorter is better", {beginAtZero: true, text: (x) => valueText(group, x)}),
             y: axis("", {type: "category", grid: {display: false}, ticks: {autoSkip: false, color: color("text")}})},
           plugins: {marks: {at: vendors.map((value) => ({value, color: color("vendor")}))},
             tooltip: {callbacks: {label: (point) => `${point.dataset.label.replace(/^_measured$/, "measured")}: ${valueText(group, point.raw)}`}}}}},
@@ -445,7 +445,7 @@ function overlap(group) {
           ctx.restore();
         }}],
         options: {indexAxis: "y", layout: {padding: {right: isNarrow() ? 110 : 130}}, scales: {
-          x: axis("", {stacked: true, beginAtZero: true, text: seconds, ticks: {maxTicksLimit: isNarrow() ? 4 : 7}}),
+          x: axis("", {stacked: true, beginAtZero: true, text: seconds}),
           y: axis("", {type: "category", stacked: true, grid: {display: false}, ticks: {autoSkip: false, color: color("text")}})},
           plugins: {tooltip: {callbacks: {label: (p) => `${p.dataset.label}: ${seconds(p.raw)}`}}}}},
         table: {head: [column("variant"), ...numbers("compute", "communicate", "serial", "overlapped", "hidden", "overlapped / longer part", "overlapped / compute", "overlapped / communicate")],
@@ -643,7 +643,7 @@ function telemetry(r, key, title, text) {
       said: "One value after each sample, measurement after measurement in the order of the run.",
       config: {type: "line", data: {labels: rows.map((_, i) => i), datasets: lines.map((line, k) => ({label: line.name, data: rows.map(({row}) => line.of(row)),
         borderColor: seriesColor(k), backgroundColor: seriesColor(k), borderWidth: 1.3, pointRadius: rows.length < 60 ? 2 : 0, spanGaps: true}))},
-      options: {interaction: {mode: "index", intersect: false}, scales: {x: axis("sample", {type: "category", ticks: {autoSkip: true, maxTicksLimit: 10}}), y: axis("", {text})},
+      options: {interaction: {mode: "index", intersect: false}, scales: {x: axis("sample", {type: "category", ticks: {autoSkip: true}}), y: axis("", {text})},
         plugins: {tooltip: {callbacks: {title: (points) => describe(rows[points[0].dataIndex].item), label: (p) => `${p.dataset.label}: ${text(p.raw)}`}}}}},
       table: {head: [column("measurement"), ...numbers("lowest", "median", "highest")], rows: items.map((item) => {
         const flat = item.c[key].rows.flat().filter(isNumber);
