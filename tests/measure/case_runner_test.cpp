@@ -761,5 +761,25 @@ TEST(Signal, InterruptsWhatIsNotCompleteAndKeepsItsSamples) {
   EXPECT_EQ(late.script.runs(), Names{"plain"});
 }
 
+TEST(CaseRunner, TracesAnExecutionOfItsOwnBehindAllThatAreTimed) {
+  Rig plain;
+  plain.measure();
+  Rig rig;
+  Names traces;
+  rig.options.on_trace = [&](TracedRepetition const& repetition) {
+    traces.push_back(repetition.name);
+  };
+
+  std::vector<Record> const records = rig.measure();
+
+  EXPECT_EQ(traces, (Names{records[0].id, records[1].id}));
+  EXPECT_EQ(rig.script.timing, plain.script.timing) << "the same is timed with and without";
+  std::vector<bool> expected = plain.script.traced;
+  EXPECT_EQ(std::ranges::count(expected, true), 0);
+  expected.insert(expected.end(), 2, true);
+  EXPECT_EQ(rig.script.traced, expected);
+  EXPECT_EQ(world().device().trace(), nullptr) << "behind a case";
+}
+
 }  // namespace
 }  // namespace quadrille::measure

@@ -53,6 +53,7 @@ struct Script {
   std::vector<std::string> calls;   ///< "prepare 2", "reset a", "run a", "run a serial", "validate"
   std::vector<std::string> timing;  ///< "start", "stop", "mark", "lap"
   std::vector<int> ran;             ///< set of each execution
+  std::vector<bool> traced;         ///< whether there was a trace during each
   double enqueue_s = 0;             ///< of a repetition on the host
   std::vector<double> head_starts;  ///< of the repetitions
 
@@ -103,11 +104,12 @@ class FakeWorkload final : public measure::Workload {
     output_ = std::numeric_limits<double>::quiet_NaN();
     script_.calls.push_back(fmt::format("reset {}", variant.name));
   }
-  void run(comm::World&, measure::Leg leg, kernels::VariantInfo const& variant) override {
+  void run(comm::World& world, measure::Leg leg, kernels::VariantInfo const& variant) override {
     bool const is_whole = leg == measure::Leg::overlapped;
     script_.calls.push_back(is_whole ? fmt::format("run {}", variant.name)
                                      : fmt::format("run {} {}", variant.name, core::to_text(leg)));
     script_.ran.push_back(set_);
+    script_.traced.push_back(world.device().trace() != nullptr);
     script_.now += script_.cost(variant, leg);
     output_ = script_.is_wrong(variant, seed_) ? -1 : static_cast<double>(seed_);
   }
