@@ -29,6 +29,8 @@ using Records = std::vector<Record const*>;
 // Names of rows that share a reason.
 constexpr std::size_t kMostNames = 16;
 constexpr std::string_view kVendorHead = "vendor";
+// Further rates that stand beside the time; where there are more they have tables of their own.
+constexpr std::size_t kMostBeside = 6;
 
 /// Half of the interval of the median over the median.
 std::string precision(Record const& r) {
@@ -84,6 +86,7 @@ std::string flags_of(Record const& r, Notes& notes) {
 std::string value_of(measure::Extra const& extra, Record const& r) {
   double const rate = rate_of(extra, r);
   if (extra.unit == "s") return core::format_seconds(rate);
+  if (extra.unit == "%") return fmt::format("{:.1f} %", rate);
   return extra.unit.ends_with("/s") ? core::format_rate(rate, extra.unit)
                                     : fmt::format("{:.0f}", rate);
 }
@@ -170,6 +173,48 @@ std::vector<Records> by_workload(measure::RunResult const& result, bool (*takes)
   return groups;
 }
 
+std::vector<std::string> names_of_extras(Records const& records) {
+  std::vector<std::string> names;
+  for (Record const* r : records) {
+    for (measure::Extra const& extra : r->extras) {
+      if (std::ranges::find(names, extra.name) == names.end()) names.push_back(extra.name);
+    }
+  }
+  return names;
+}
+
+void add_extras(Rows& rows, std::vector<std::string> const& names) {
+  for (std::string const& name : names) {
+    rows.add(shown(name), Align::right, 16, [&name](Record const& r) -> std::string {
+      auto const found = std::ranges::find(r.extras, name, &measure::Extra::name);
+      return found == r.extras.end() || !has_speed(r) ? "-" : value_of(*found, r);
+    });
+  }
+}
+
+/// All further rates, in as many tables as they need.
+void add_extras_tables(Page& page, Records const& records, std::vector<std::string> const& names) {
+  std::vector<std::string> common;
+  Rows head = start_rows(records, common);
+  head.add("variant", Fitted::kAlways);
+  Rows rows{records};
+  add_extras(rows, names);
+  std::vector<Fitted> columns = head.columns;
+  auto const width = [&] {
+    std::size_t sum = 0;
+    for (Fitted const& column : columns) sum += column.width() + 2;
+    return sum;
+  };
+  for (std::size_t i = 0; i < rows.columns.size(); ++i) {
+    columns.push_back(rows.columns[i]);
+    bool const is_last = i + 1 == rows.columns.size();
+    if (!is_last && width() + rows.columns[i + 1].width() <= page.width()) continue;
+    page.add_gap();
+    page.add_table(columns, [](std::size_t, std::string const&) { return Tone::plain; });
+    columns = head.columns;
+  }
+}
+
 void add_workload(Page& page, Records const& records, std::set<Record const*> const& best,
                   Notes& notes) {
   std::vector<std::string> common;
@@ -181,7 +226,8 @@ void add_workload(Page& page, Records const& records, std::set<Record const*> co
   rows.columns.back().head = "variant";
   rows.add("median_s", 8);
   rows.add("interval", Align::right, 4, precision);
-  rows.add("rate", Fitted::kAlways);
+  auto const has_unit = [](Record const* r) { return !r->unit.empty(); };
+  if (std::ranges::any_of(records, has_unit)) rows.add("rate", Fitted::kAlways);
   rows.add(std::string{kVendorHead}, Align::right, 30, vendor_share);
   rows.add("copy", Align::right, 29, copy_share);
   rows.add("peak", Align::right, 28, peak_share);
@@ -196,18 +242,8 @@ void add_workload(Page& page, Records const& records, std::set<Record const*> co
     return fmt::format("{}: {} to {}", r.rounds, core::format_seconds(r.fastest_round_s),
                        core::format_seconds(r.slowest_round_s));
   });
-  std::vector<std::string> extras;
-  for (Record const* r : records) {
-    for (measure::Extra const& extra : r->extras) {
-      if (std::ranges::find(extras, extra.name) == extras.end()) extras.push_back(extra.name);
-    }
-  }
-  for (std::string const& name : extras) {
-    rows.add(shown(name), Align::right, 16, [&name](Record const& r) -> std::string {
-      auto const found = std::ranges::find(r.extras, name, &measure::Extra::name);
-      return found == r.extras.end() || !has_speed(r) ? "-" : value_of(*found, r);
-    });
-  }
+  std::vector<std::string> const extras = names_of_extras(records);
+  if (extras.size() <= kMostBeside) add_extras(rows, extras);
   rows.add("rate_per_watt", 15);
   rows.add("energy_j", 5);
   rows.add("imbalance", 3);
@@ -228,6 +264,7 @@ void add_workload(Page& page, Records const& records, std::set<Record const*> co
     if (head == "variant" && best.contains(&r)) return Tone::strong;
     return head == kVendorHead && is_slower_than_vendor(r) ? Tone::warn : Tone::plain;
   });
+  if (extras.size() > kMostBeside) add_extras_tables(page, records, extras);
 }
 
 void add_overlap(Page& page, measure::RunResult const& result) {

@@ -290,9 +290,12 @@ std::string render_short_header(measure::RunInfo const& info, Terminal const& te
 std::string render_screen(measure::RunResult const& result, Terminal const& terminal) {
   Page page{terminal};
   std::vector<CaseAssessment> cases = assess(result);
-  // Of those that could not run at all the reasons are told.
+  // Of those that could not run at all the reasons are told, and of those that have no rate none is
+  // the best.
   std::erase_if(cases, [](CaseAssessment const& one) {
-    return std::ranges::none_of(one.rows, [](Record const* r) { return is_tabled(*r); });
+    auto const has_no_rate = [](Record const* r) { return has_speed(*r) && r->unit.empty(); };
+    return std::ranges::none_of(one.rows, [](Record const* r) { return is_tabled(*r); }) ||
+           std::ranges::all_of(one.rows, has_no_rate);
   });
   add_headline(page, result);
   for (Outcome const outcome :

@@ -230,9 +230,10 @@ Table extras_table(measure::RunResult const& result) {
       bool const is_rate = extra.unit.ends_with("/s");
       Row& row = table.rows.emplace_back(start_row(which, r));
       row.push_back(extra.name);
-      row.push_back(extra.unit == "s" ? core::format_seconds(rate)
-                    : is_rate         ? core::format_rate(rate, extra.unit)
-                                      : fmt::format("{:.0f} {}", rate, extra.unit));
+      row.push_back(extra.unit == "s"   ? core::format_seconds(rate)
+                    : is_rate           ? core::format_rate(rate, extra.unit)
+                    : extra.unit == "%" ? fmt::format("{:.1f} %", rate)
+                                        : fmt::format("{:.0f} {}", rate, extra.unit));
     }
   }
   return table;

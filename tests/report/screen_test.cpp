@@ -152,6 +152,30 @@ TEST(Screen, NamesTheWorstOfManyCases) {
   EXPECT_LT(std::ranges::count(first, '\n'), 40) << first;
 }
 
+// What was simulated has a time and no rate of its own, and much that was found.
+TEST(Screen, ShowsAllFurtherRatesOfWhatHasManyAndNoBestOfWhatHasNone) {
+  RunResult result = test::sample_result();
+  result.records = {timed("many", "policy", 1e-3)};
+  Record& r = result.records.front();
+  r.unit = "";
+  r.amount = 0;
+  for (int i = 0; i < 20; ++i) r.extras.push_back({fmt::format("figure {}", i), 10.0 + i, "%"});
+  finish(r);
+
+  std::string const page = render_screen(result, {.width = 80});
+
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_NE(page.find(fmt::format("figure {}", i)), std::string::npos) << page;
+    EXPECT_NE(page.find(fmt::format("{}.0 %", 10 + i)), std::string::npos) << page;
+  }
+  EXPECT_EQ(page.find("The best of each case"), std::string::npos) << page;
+  EXPECT_EQ(page.find("rate"), std::string::npos) << page;
+
+  r.extras.resize(6);
+  std::string const few = render_screen(result, {.width = 160});
+  EXPECT_EQ(few.find("figure 0"), few.rfind("figure 0")) << "beside the time, and once";
+}
+
 TEST(Screen, SaysWhereNothingRan) {
   std::string const text = render_screen(RunResult{}, {.width = 80});
   EXPECT_TRUE(text.starts_with("RESULT FAIL  0 of 0 measurements passed")) << text;
