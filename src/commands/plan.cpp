@@ -59,7 +59,16 @@ core::Parsed<core::Config> resolve_all(RunArguments const& arguments, int ranks)
   if (!config) return config;
   config = core::expand_grids(*config, ranks);
   if (!config) return config;
-  return keep_only(*config, arguments.only);
+  config = keep_only(*config, arguments.only);
+  if (!config) return config;
+  for (core::Case const& spec : config->cases) {
+    auto const file_problem = workloads::entry_of(*spec.workload).file_problem;
+    std::string const why = file_problem == nullptr ? "" : file_problem(spec);
+    if (!why.empty()) {
+      return core::Parsed<core::Config>::error(fmt::format("case '{}': {}", spec.name, why));
+    }
+  }
+  return config;
 }
 
 /// "1.5 GiB of device memory and 64 MiB of host memory"

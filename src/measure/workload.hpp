@@ -206,6 +206,9 @@ struct WorkloadEntry {
   Selection variants;
   /// Same arguments on every rank; touches no device. `ranks` is the size of the world.
   std::unique_ptr<Workload> (*make)(core::Case const& spec, int ranks, int rank);
+  /// Why a case cannot have a file that it names; empty where it can. Of most there are none. Not
+  /// collective: rank 0 alone reads files, before anything else is done.
+  std::string (*file_problem)(core::Case const& spec) = nullptr;
 };
 
 /// For WorkloadEntry::make.

@@ -414,6 +414,40 @@ constexpr Metric kFurther[]{
      "transpose: of 32 bytes, that a request of a warp touches, by the same model; 4 are the least "
      "for\n"
      "words of 4 bytes, 16 for vectors of 16."},
+    {"throughput", "token/s",
+     "serving: tokens of all outputs over the simulated time from the start to the last of them."},
+    {"TTFT", "s",
+     "serving: time to first token, from the arrival of a request; half (p50) and 99 % (p99) of "
+     "all "
+     "wait\nno longer. To 0.5 %."},
+    {"TBT", "s",
+     "serving: time between two tokens of a sequence, that it was swapped out or waited for "
+     "prompts of\nothers included; p50 and p99."},
+    {"KV used", "%",
+     "serving: slots of KV memory that hold K and V of a token, on average over the simulated "
+     "time,\nand in each tenth of it (used 1/10, ...). Slots are used, reserved, internal, "
+     "external or "
+     "free."},
+    {"reserved", "%",
+     "serving: slots that are taken for tokens of the same sequence which are yet to come."},
+    {"internal", "%",
+     "serving: slots that are taken and will never be used: of a piece for the longest that a "
+     "request may\nget, or of a last block."},
+    {"external", "%",
+     "serving: free slots while the next request waits, which needs no more, but in one piece."},
+    {"useful rows", "%",
+     "serving: tokens in the products with weights that somebody asked for; the others pad a "
+     "batch to its\nlongest. Of a static batch the sum of lengths over requests times the "
+     "longest."},
+    {"shared", "%",
+     "serving: tokens whose K and V were there already: of a prefix, or of a sample."},
+    {"at once", "sequences", "serving: the most sequences in one step, of any server."},
+    {"swapped out", "sequences",
+     "serving: how often K and V of a sequence went to memory of the host to make room."},
+    {"recomputed", "tokens",
+     "serving: tokens whose K and V were dropped where that memory was full, and computed again."},
+    {"step of one token", "s", "serving: a step with one token without context, by the model."},
+    {"simulated", "request/s", "serving: requests of the trace over the time of the simulation."},
     {"second-level cache", "B/s",
      "gemm: what blocks read of tiles and write of C, by the same model; first-level cache: every\n"
      "32-byte sector that a request of a warp touches. Shared memory: its wavefronts."},

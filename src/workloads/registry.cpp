@@ -33,7 +33,8 @@ QUAD_TABLE(measure::WorkloadEntry const, kWorkloads,
   alltoall,
   sendrecv,
   pairs,
-  field_io
+  field_io,
+  serving
 );
 // clang-format on
 }  // namespace entries

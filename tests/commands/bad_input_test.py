@@ -26,6 +26,7 @@ size = "64"
 panel = 16
 variant = "kokkos"
 """
+SERVING = '[run]\ndevice = "host"\n[[case]]\nworkload = "serving"\ntype = "f16"\nsize = 10\n'
 
 
 def main():
@@ -45,6 +46,8 @@ def main():
             check(word in lines[0], f"'{word}' is missing in: {lines[0]}", process)
         check("RESULT" not in process.stdout and report is None, "nothing may run", process)
 
+    trace = program.folder / "trace.csv"
+    trace.write_text("arrival_s,prompt,output\n2,10,10\n1,10,10\n")
     bad = [
         (GOOD + 'panle = 3\n', [], 2, ["input.toml:", "panle", "panel"]),
         (GOOD.replace('"64"', "true"), [], 2, ["input.toml:", "size"]),
@@ -96,6 +99,14 @@ def main():
         ('[[case]]\nworkload = "attention"\nsize = "(1,4,4,9,9,64)"\n', [], 2, ["take f32, f16 or bf16"]),
         ('[[case]]\nworkload = "paged_decode"\ntype = "f16"\nsize = "(2,4,2,9,64)"\nblock_size = 12\n', [], 2,
          ["case 'paged_decode'", "block_size is 12", "take 8, 16, 32, 64 or 128"]),
+        (SERVING + "rate = 0\n", [], 2, ["case 'serving'", "rate = 0", "more than 0"]),
+        (SERVING + 'output_tokens = "normal 5"\n', [], 2, ["output_tokens", "'normal 5'", "lognormal MEDIAN SIGMA"]),
+        (SERVING + 'kv_memory = "1Gi"\n', [], 2, ["1310 tokens", "at most 1024", "up to 2048", "raise kv_memory"]),
+        (SERVING + 'model = "fast"\n', [], 2, ['"fast"', '"measured"', "stated:"]),
+        (SERVING + "kv_heads = 3\n", [], 2, ["kv_heads = 3", "heads = 40"]),
+        (SERVING + "samples = 300\n", [], 2, ["samples = 300", "raise most_running from 256"]),
+        (SERVING + 'trace = "/nowhere.csv"\n', [], 2, ["case 'serving'", "/nowhere.csv", "cannot be read"]),
+        (SERVING + f'trace = "{trace}"\n', [], 2, ["case 'serving'", str(trace), "line 3", "back in time"]),
         (GOOD.replace("summa", "gemm").replace("panel = 16", 'config = "tund_tiles BM=1"'), [], 2,
          ["config", "tund_tiles", "tuned_tiles"]),
         (GOOD.replace("summa", "gemm").replace("panel = 16", 'config = "tuned_tiles BM=big"'), [], 2,

@@ -36,17 +36,16 @@ double Distribution::quantile(double share) const {
   return std::ldexp(1 + (at % kClasses + 0.5) / kClasses, at / kClasses + kLeast);
 }
 
-void Timeline::widen(double width_s) {
-  while (width_s_ < width_s) {
-    for (std::size_t i = 0; i < kSlices; ++i) {
-      integrals_[i] = i < kSlices / 2 ? integrals_[2 * i] + integrals_[2 * i + 1] : 0;
-    }
-    width_s_ *= 2;
+void Timeline::double_width() {
+  for (std::size_t i = 0; i < kSlices; ++i) {
+    integrals_[i] = i < kSlices / 2 ? integrals_[2 * i] + integrals_[2 * i + 1] : 0;
   }
+  width_s_ *= 2;
 }
 
 void Timeline::add(double from_s, double to_s, double value) {
-  while (to_s > width_s_ * kSlices) widen(2 * width_s_);
+  end_s_ = std::max(end_s_, to_s);
+  while (end_s_ > width_s_ * kSlices) double_width();
   // A width is a power of two: these quotients and products are exact.
   while (from_s < to_s) {
     auto const slice = static_cast<std::size_t>(from_s / width_s_);
@@ -57,14 +56,14 @@ void Timeline::add(double from_s, double to_s, double value) {
 }
 
 double Timeline::mean(double from_s, double to_s) const {
-  if (!(from_s < to_s)) return 0;
   double sum = 0;
   for (std::size_t i = 0; i < kSlices; ++i) {
     double const begin_s = static_cast<double>(i) * width_s_;
-    double const common_s = std::min(to_s, begin_s + width_s_) - std::max(from_s, begin_s);
-    if (common_s > 0) sum += integrals_[i] * common_s / width_s_;
+    double const until_s = std::min(begin_s + width_s_, end_s_);
+    double const common_s = std::min(to_s, until_s) - std::max(from_s, begin_s);
+    if (common_s > 0) sum += integrals_[i] * common_s / (until_s - begin_s);
   }
-  return sum / (to_s - from_s);
+  return from_s < to_s ? sum / (to_s - from_s) : 0;
 }
 
 }  // namespace quadrille::workloads::serving

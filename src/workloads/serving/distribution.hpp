@@ -33,17 +33,18 @@ class Distribution {
 class Timeline {
  public:
   static constexpr std::size_t kSlices = 256;
-  /// Adds a value that held from one time to another.
+  /// Adds a value that held from one time to another. Those that reach the same end have the same
+  /// slices.
   void add(double from_s, double to_s, double value);
-  /// Doubles the width up to `width_s`, which is one that another of them has.
-  void widen(double width_s);
-  double width_s() const { return width_s_; }
   std::span<double> slices() { return integrals_; }
-  /// The mean over [from, to).
+  /// The mean over [from, to); behind the last end it is 0.
   double mean(double from_s, double to_s) const;
 
  private:
+  void double_width();
+
   double width_s_ = 1.0 / 1024;
+  double end_s_ = 0;
   std::array<double, kSlices> integrals_{};
 };
 

@@ -447,6 +447,8 @@ std::vector<Claim> claims_of(Outcome const& outcome, Server const& server,
   same("seconds from arrivals to ends", outcome.waited_s, outcome.present_s);
   same("slots times seconds", static_cast<double>(outcome.capacity) * outcome.end_s,
        outcome.kv.all());
+  same("slots used times seconds, by time", outcome.kv.used,
+       outcome.used.mean(0, outcome.end_s) * outcome.end_s);
   if (policy.by_step) {
     count("rows of products", outcome.useful_rows, outcome.rows);
   } else {

@@ -28,8 +28,8 @@ TEST(Timeline, KeepsItsIntegralWhenItGrows) {
   EXPECT_NEAR(line.mean(0, 1) * 1, 3, 1e-9);
   EXPECT_NEAR(line.mean(1, 100), 5, 1e-9);
   EXPECT_NEAR(line.mean(0, 256) * 256, 3 + 99 * 5 + 5, 1e-9);
-  EXPECT_EQ(line.width_s(), 1);
-  line.widen(4);
+  EXPECT_NEAR(line.mean(200, 200.4) * 0.4, 5, 1e-9) << "nothing comes behind the end";
+  line.add(1000, 1000, 0);
   EXPECT_NEAR(line.mean(0, 256) * 256, 3 + 99 * 5 + 5, 1e-9);
   EXPECT_NEAR(line.mean(0, 4), (3 + 3 * 5) / 4.0, 1e-9);
 }

@@ -286,6 +286,7 @@ TEST(Claims, AreFalseOfAnOutcomeThatIsOff) {
       [](Outcome& o) { o.present_s = std::numeric_limits<double>::quiet_NaN(); },
       [](Outcome& o) { ++o.not_in_order; },
       [](Outcome& o) { o.left = 16; },
+      [](Outcome& o) { o.used.add(0, o.end_s, 1); },
   };
   std::vector<Request> const all = requests(std::vector<std::pair<int, int>>(9, {33, 20}), 0.01);
   for (Policy const& row : policies()) {

@@ -1,0 +1,418 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/data.hpp"
+#include "workloads/serving/measured_times.hpp"
+#include "workloads/serving/policies.hpp"
+#include "workloads/serving/simulation.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace quadrille::workloads {
+namespace {
+
+using serving::KvUse;
+
+struct Parameters {
+  // Of requests.
+  double rate = 2;
+  std::string trace = "poisson";
+  std::string prompt = "lognormal 160 1";
+  std::string output = "lognormal 160 0.8";
+  std::int64_t max_length = 2048;
+  serving::Limits limits = serving::Limits::max;
+  std::int64_t prefixes = 0;
+  std::int64_t prefix = 64;
+  std::int64_t samples = 1;
+  // Of the server.
+  std::int64_t kv_memory = 11200LL << 20;
+  std::int64_t swap_memory = 4LL << 30;
+  std::int64_t block = 16;
+  bool reuse = true;
+  std::int64_t most_running = 256;
+  std::int64_t budget = 2048;
+  double fill_wait = 0;
+  serving::Router router = serving::Router::round_robin;
+  // Of the model.
+  std::string model = "stated: 250 TFLOP/s, 2 TB/s, 25 GB/s";
+  std::int64_t layers = 40;
+  std::int64_t heads = 40;
+  std::int64_t kv_heads = 40;
+  std::int64_t head_size = 128;
+  bool operator==(Parameters const&) const = default;
+};
+
+constexpr int kTenths = 10;  ///< of the simulated time
+constexpr std::string_view kMeasured = "measured", kStated = "stated:", kPoisson = "poisson";
+
+serving::Transformer transformer(core::Case const& spec) {
+  auto const& p = spec.parameters.as<Parameters>();
+  return {.layers = p.layers,
+          .heads = p.heads,
+          .kv_heads = p.kv_heads,
+          .head_size = p.head_size,
+          .element_bytes = static_cast<std::int64_t>(core::size_of(spec.type))};
+}
+
+core::Parsed<serving::StepTimes> stated_times(core::Case const& spec) {
+  std::string_view const text = spec.parameters.as<Parameters>().model;
+  if (!text.starts_with(kStated)) {
+    return core::Parsed<serving::StepTimes>::error(
+        fmt::format("model = \"{}\"; write \"measured\", or rates as in \"stated: 250 TFLOP/s, 2 "
+                    "TB/s, 25 GB/s\"",
+                    text));
+  }
+  return serving::parse_times(text.substr(kStated.size()), transformer(spec));
+}
+
+std::string conflict(core::Case const& spec) {
+  auto const& p = spec.parameters.as<Parameters>();
+  if (!(p.rate > 0)) return fmt::format("rate = {}; take more than 0 requests a second", p.rate);
+  for (auto const& [key, text] :
+       {std::pair{"prompt_tokens", p.prompt}, {"output_tokens", p.output}}) {
+    auto const lengths = serving::parse_lengths(text);
+    if (!lengths) return fmt::format("{}: {}", key, lengths.why());
+  }
+  if (p.model != kMeasured) {
+    auto const times = stated_times(spec);
+    if (!times) return times.why();
+  }
+  if (p.heads % p.kv_heads != 0) {
+    return fmt::format("kv_heads = {} does not divide heads = {}", p.kv_heads, p.heads);
+  }
+  if (p.samples > p.most_running) {
+    return fmt::format("samples = {} of one prompt run together; raise most_running from {}",
+                       p.samples, p.most_running);
+  }
+  // The longest request must fit alone, in blocks and in one piece.
+  std::int64_t const slots = p.kv_memory / transformer(spec).kv_bytes();
+  auto const largest = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(slots)));
+  std::int64_t const needed =
+      std::max(serving::BuddyAllocator::piece_for(p.max_length), p.max_length + p.block);
+  if (largest < needed) {
+    return fmt::format(
+        "kv_memory holds {} tokens of {}, in one piece at most {}, and a request has up to {}; "
+        "raise kv_memory or lower max_length",
+        slots, core::format_bytes(static_cast<double>(transformer(spec).kv_bytes())), largest,
+        p.max_length);
+  }
+  return {};
+}
+
+serving::TraceOptions trace_options(core::Case const& spec, std::uint64_t seed) {
+  auto const& p = spec.parameters.as<Parameters>();
+  return {.requests = spec.size[0],
+          .rate = p.rate,
+          .prompt = *serving::parse_lengths(p.prompt),
+          .output = *serving::parse_lengths(p.output),
+          .max_length = p.max_length,
+          .limits = p.limits,
+          .prefixes = p.prefixes,
+          .prefix_tokens = p.prefix,
+          .seed = seed};
+}
+
+core::Parsed<std::string> read_file(std::string const& path) {
+  std::ifstream file{path, std::ios::binary};
+  std::string text{std::istreambuf_iterator<char>{file}, {}};
+  if (file) return text;
+  return core::Parsed<std::string>::error("it cannot be read; name a CSV file, or \"poisson\"");
+}
+
+std::string file_problem(core::Case const& spec) {
+  std::string const& path = spec.parameters.as<Parameters>().trace;
+  if (path == kPoisson) return {};
+  auto const text = read_file(path);
+  if (!text) return fmt::format("trace '{}': {}", path, text.why());
+  serving::TraceOptions options = trace_options(spec, spec.seed);
+  // Which size it will be is not known yet.
+  if (spec.size_host.count > 0) options.requests = std::min(options.requests, spec.size_host[0]);
+  auto const trace = serving::parse_trace(*text, options);
+  return trace ? "" : fmt::format("trace '{}': {}", path, trace.why());
+}
+
+/// A trace of requests, split over ranks, each of which simulates a server for its part. The
+/// simulation is what is timed; what it predicts are further rates.
+class Serving final : public measure::Workload {
+ public:
+  Serving(core::Case const& spec, int ranks, int rank)
+      : case_{spec}, p_{spec.parameters.as<Parameters>()}, ranks_{ranks}, rank_{rank} {
+    std::int64_t const kv_bytes = transformer(spec).kv_bytes();
+    server_ = {.kv_tokens = p_.kv_memory / kv_bytes,
+               .host_tokens = p_.swap_memory / kv_bytes,
+               .block_tokens = p_.block,
+               .most_running = p_.most_running,
+               .budget = p_.budget,
+               .samples = p_.samples,
+               .fill_wait_s = p_.fill_wait,
+               .reuses_prefixes = p_.reuse};
+  }
+
+  measure::Description describe(measure::Selection const&) const override {
+    measure::Description d;
+    auto const requests = static_cast<double>(case_.size[0]);
+    // Without a rate: which policy is simulated the fastest says nothing of it.
+    // The whole trace, the rank's part of it, and its results twice.
+    d.host_bytes = 2 * requests * sizeof(serving::Request) +
+                   4 * sizeof(std::int64_t) * requests * static_cast<double>(p_.samples) +
+                   static_cast<double>(server_.kv_tokens + server_.host_tokens) /
+                       static_cast<double>(p_.block) * 128;
+    if (p_.model == kMeasured) {
+      auto const width = static_cast<double>(transformer(case_).width());
+      d.memory_bytes = static_cast<double>(core::size_of(case_.type)) * width *
+                           (width + 2 * static_cast<double>(most_rows())) +
+                       (128 << 20);
+    }
+    d.traits = {.of_host = true};
+    return d;
+  }
+
+  void prepare(comm::World& world, std::uint64_t seed, measure::Selection const&) override {
+    if (!times_) {
+      times_ = p_.model == kMeasured
+                   ? serving::measure_times(world, transformer(case_), case_.type, most_rows())
+                   : *stated_times(case_);
+      world_ = &world;
+    }
+    seed_ = seed;
+    requests_ = serving::route(whole_trace(world, seed), p_.router, ranks_, rank_,
+                               times_->tokens_per_second(p_.most_running));
+    std::int64_t const n = std::ssize(requests_) * p_.samples;
+    cached_ = {world.device(), n};
+    delivered_ = {world.device(), n};
+  }
+
+  void reset(comm::World&, kernels::VariantInfo const& variant) override {
+    server_.batching = static_cast<serving::Policy const&>(variant).batching;
+    outcome_ = {};
+    std::ranges::fill(cached_.span(), -1);
+    std::ranges::fill(delivered_.span(), -1);
+  }
+
+  void run(comm::World&, measure::Leg, kernels::VariantInfo const&) override {
+    outcome_ = serving::simulate(server_, *times_, requests_, serving::TokenHashes{seed_},
+                                 {cached_.span(), delivered_.span()});
+  }
+
+  measure::Verdict validate(comm::World& world) override {
+    std::vector<std::int64_t> cached(cached_.span().size()), delivered(cached.size());
+    serving::expected_results(requests_, serving::TokenHashes{seed_}, p_.samples,
+                              {cached, delivered});
+    Finding finding;
+    compare(finding, "K and V", cached_.span(), cached);
+    compare(finding, "output", delivered_.span(), delivered);
+    for (serving::Claim const& claim : serving::claims_of(outcome_, server_, requests_)) {
+      finding.check(claim.holds() ? 0 : 1, 0, [&] {
+        return fmt::format("{} on rank {}: expected {:.17g}, got {:.17g}", claim.what, rank_,
+                           claim.expected, claim.got);
+      });
+    }
+    return agree(world, finding);
+  }
+
+  std::vector<measure::Field> fields() override {
+    auto const view = [](device::PinnedBuffer<std::int64_t> const& values) {
+      return device::MatrixView{values.data(), core::DataType::i64, 1, values.size(),
+                                values.size()};
+    };
+    return {measure::output(view(cached_)), measure::output(view(delivered_))};
+  }
+
+  /// Of all servers.
+  std::vector<measure::Extra> observed() override {
+    serving::Outcome const& o = outcome_;
+    auto const number = [](std::int64_t value) { return static_cast<double>(value); };
+    double const end_s = world_->group().max(o.end_s);
+    double const at_once = world_->group().max(number(o.most_at_once));
+    std::array<double, 11> sums{o.kv.used,
+                                o.kv.reserved,
+                                o.kv.internal,
+                                o.kv.external,
+                                number(o.capacity),
+                                number(o.tokens),
+                                number(o.rows),
+                                number(o.useful_rows),
+                                number(o.reused + o.forked),
+                                number(o.recomputed),
+                                number(o.swaps)};
+    world_->group().sum(std::span{sums});
+    auto const [used, reserved, internal, external, capacity, tokens, rows, useful, shared,
+                recomputed, swaps] = sums;
+    serving::Distribution first_token_s = o.first_token_s, gap_s = o.gap_s;
+    world_->group().sum(first_token_s.counts());
+    world_->group().sum(gap_s.counts());
+    serving::Timeline over_time = o.used;
+    over_time.add(end_s, end_s, 0);
+    world_->group().sum(over_time.slices());
+
+    std::vector<measure::Extra> extras{{"throughput", tokens, "token/s", end_s}};
+    auto const time = [&](std::string name, serving::Distribution const& times, double share) {
+      double const seconds = times.quantile(share);
+      if (seconds > 0) extras.push_back({std::move(name), 1, "s", seconds});
+    };
+    time("TTFT p50", first_token_s, 0.5);
+    time("TTFT p99", first_token_s, 0.99);
+    time("TBT p50", gap_s, 0.5);
+    time("TBT p99", gap_s, 0.99);
+    auto const share = [&](std::string name, double part, double all) {
+      extras.push_back({std::move(name), all > 0 ? 100 * part / all : 0, "%"});
+    };
+    double const slot_seconds = capacity * end_s;
+    share("KV used", used, slot_seconds);
+    share("reserved", reserved, slot_seconds);
+    share("internal", internal, slot_seconds);
+    share("external", external, slot_seconds);
+    share("useful rows", useful, rows);
+    share("shared", shared, useful + shared);
+    extras.push_back({"at once", at_once, "sequences"});
+    extras.push_back({"swapped out", swaps, "sequences"});
+    extras.push_back({"recomputed", recomputed, "tokens"});
+    extras.push_back({"step of one token", 1, "s", times_->of({.rows = 1})});
+    extras.push_back({"simulated", number(case_.size[0]), "request/s"});
+    for (int tenth = 0; tenth < kTenths; ++tenth) {
+      double const from_s = end_s * tenth / kTenths, to_s = end_s * (tenth + 1) / kTenths;
+      share(fmt::format("used {}/{}", tenth + 1, kTenths), over_time.mean(from_s, to_s), capacity);
+    }
+    return extras;
+  }
+
+ private:
+  /// The most tokens that a step usually has.
+  std::int64_t most_rows() const { return std::max(p_.most_running, p_.budget); }
+
+  std::vector<serving::Request> whole_trace(comm::World& world, std::uint64_t seed) const {
+    serving::TraceOptions const options = trace_options(case_, seed);
+    if (p_.trace == kPoisson) return serving::make_trace(options);
+    std::string text;
+    if (rank_ == 0) text = *read_file(p_.trace);
+    world.group().broadcast(text);
+    auto const trace = serving::parse_trace(text, options);
+    if (!trace) {
+      core::fail(fmt::format("trace '{}': {}", p_.trace, trace.why()), core::Exit::bad_config);
+    }
+    return *trace;
+  }
+
+  void compare(Finding& finding, std::string_view what, std::span<std::int64_t const> got,
+               std::vector<std::int64_t> const& want) const {
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      finding.check(got[i] == want[i] ? 0 : 1, 0, [&] {
+        auto const samples = static_cast<std::size_t>(p_.samples);
+        return fmt::format("{} of sample {} of request {} on rank {}: expected {:#x}, got {:#x}",
+                           what, i % samples, requests_[i / samples].id, rank_,
+                           static_cast<std::uint64_t>(want[i]), static_cast<std::uint64_t>(got[i]));
+      });
+    }
+  }
+
+  core::Case case_;
+  Parameters p_;
+  int ranks_, rank_;
+  serving::Server server_;
+  std::optional<serving::StepTimes> times_;
+  comm::World* world_ = nullptr;
+  std::uint64_t seed_ = 0;
+  std::vector<serving::Request> requests_;  ///< of this rank
+  device::PinnedBuffer<std::int64_t> cached_, delivered_;
+  serving::Outcome outcome_;
+};
+
+measure::Selection rows() {
+  measure::Selection all;
+  for (serving::Policy const& row : serving::policies()) all.push_back(&row);
+  return all;
+}
+
+std::vector<core::Option> options() {
+  using namespace core::options;
+  auto const text_of = [](auto const& key, std::string type, std::string Parameters::*member,
+                          std::string_view help) {
+    return text(key, std::move(type), at(member), help);
+  };
+  auto const count_of = [](auto const& key, std::int64_t Parameters::*member, std::string_view help,
+                           CountLimits limits) { return count(key, at(member), help, limits); };
+  return {
+      number("rate", at(&Parameters::rate), "requests that arrive in a second, all ranks"),
+      text_of("trace", "poisson | a file", &Parameters::trace,
+              "poisson: exponential times between arrivals; else a CSV file with a heading and the "
+              "columns arrival_s, prompt, output and perhaps limit, of which the first `size` "
+              "requests are taken"),
+      text_of("prompt_tokens", "a distribution", &Parameters::prompt,
+              "of a prompt: fixed N, uniform LEAST MOST, lognormal MEDIAN SIGMA"),
+      text_of("output_tokens", "a distribution", &Parameters::output, "of an output, likewise"),
+      count_of("max_length", &Parameters::max_length,
+               "the most tokens of a prompt and its output; longer ones are cut",
+               {.least = 2, .most = 1 << 20, .unit = "tokens"}),
+      choice(
+          "limits", at(&Parameters::limits),
+          "what a request says of its length, which contiguous memory reserves: max, max_length; "
+          "mixed, that or a half, a quarter, ... that holds it"),
+      count_of("prefixes", &Parameters::prefixes,
+               "different beginnings that prompts have in common; 0: none", {.most = 1 << 20}),
+      count_of("prefix", &Parameters::prefix, "their length",
+               {.least = 1, .most = 1 << 20, .unit = "tokens"}),
+      count_of("samples", &Parameters::samples,
+               "outputs of each prompt, which share its blocks until they write",
+               {.least = 1, .most = 1024}),
+      bytes("kv_memory", at(&Parameters::kv_memory), "device memory for K and V, of each rank",
+            {.least = 1}),
+      bytes("swap_memory", at(&Parameters::swap_memory),
+            "host memory that blocks are swapped to, of each rank; where it is full K and V are "
+            "dropped and computed again"),
+      count_of("block", &Parameters::block, "tokens in a block of paged memory",
+               {.least = 1, .most = 1 << 16, .unit = "tokens"}),
+      flag("reuse", at(&Parameters::reuse),
+           "whether full blocks with the same beginning are shared"),
+      count_of("most_running", &Parameters::most_running, "sequences in a step, at most",
+               {.least = 1, .most = 1 << 16}),
+      count_of("budget", &Parameters::budget,
+               "tokens in a step of paged memory, at which prompts wait or are cut",
+               {.least = 1, .most = 1 << 20, .unit = "tokens"}),
+      seconds("fill_wait", at(&Parameters::fill_wait),
+              "how long a static batch that is not full waits for more", true),
+      choice(
+          "router", at(&Parameters::router),
+          "who of the ranks gets a request: each in turn, or the one with the fewest tokens left "
+          "by the model's rate"),
+      text_of("model", "a model of times", &Parameters::model,
+              "measured: by gemm and copies of this run; or \"stated: 250 TFLOP/s, 2 TB/s, 25 "
+              "GB/s\", of arithmetic, device memory and the link to the host"),
+      count_of("layers", &Parameters::layers, "of the transformer", {.least = 1, .most = 1024}),
+      count_of("heads", &Parameters::heads, "of queries", {.least = 1, .most = 1024}),
+      count_of("kv_heads", &Parameters::kv_heads, "of K and V; divides heads",
+               {.least = 1, .most = 1024}),
+      count_of("head_size", &Parameters::head_size, "the width of the model over its heads",
+               {.least = 1, .most = 1024, .unit = "elements"}),
+  };
+}
+
+}  // namespace
+
+namespace entries {
+
+extern measure::WorkloadEntry const serving{
+    .schema = {.name = "serving",
+               .extents = {"requests"},
+               .keys = {.weak = true},
+               .defaults = core::Parameters{Parameters{}},
+               .options = options(),
+               .variants = measure::names_of(rows()),
+               .conflict = conflict},
+    .summary = "language models served to a trace of requests, simulated for ways of batching",
+    .work =
+        "requests of the trace; what is timed is their simulation, what it predicts is in further "
+        "rates",
+    .local = false,
+    .variants = rows(),
+    .make = measure::make<Serving>,
+    .file_problem = file_problem,
+};
+
+}  // namespace entries
+
+}  // namespace quadrille::workloads
