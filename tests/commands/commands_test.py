@@ -37,7 +37,8 @@ def main():
     check(program.call("explain", "hidden", ranks=0).returncode == 0, "explain hidden")
 
     process, report, directory = program.run(TESTS / "workloads" / "small.toml", "--only", "summa,vector", ranks=2)
-    check(process.returncode == 0 and len(report["cases"]) == 3, "--only keeps cases and workloads", process)
+    check(process.returncode == 0 and {case["workload"] for case in report["cases"]} == {"summa", "vector"},
+          "--only keeps cases and workloads", process)
     for name in ("result.h5", "result.jsonl", "config.toml", "log.txt"):
         check((directory / name).exists(), f"{name} is missing", process)
     check(process.stdout.strip().splitlines()[-1].split()[0:2] == ["RESULT", "PASS"], "the last line", process)
@@ -45,7 +46,7 @@ def main():
         again = json.loads(program.call("report", "--json", source, ranks=0).stdout)
         check([case["id"] for case in again["cases"]] == [case["id"] for case in report["cases"]], f"{source}")
     rows = list(csv.DictReader(io.StringIO(program.call("report", "--csv", directory, ranks=0).stdout)))
-    check(len(rows) == 3, "csv has a row per case")
+    check(len(rows) == len(report["cases"]), "csv has a row per case")
     markdown = program.call("report", "--markdown", directory, ranks=0)
     check(markdown.returncode == 0 and "|" in markdown.stdout, "markdown", markdown)
     rerun = program.run(directory / "config.toml", ranks=2)[1]

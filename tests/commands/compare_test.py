@@ -136,7 +136,8 @@ def main():
 
     other = doctored(elsewhere)
     shown = compare(base, other, code=8)
-    check(shown.stdout.count("timing: synchronised -> device") == 3 and "CUDA_HOSTILE" in shown.stdout,
+    # Once for neighbours of which no more is to be said than of each other.
+    check("timing: synchronised -> device" in shown.stdout and "CUDA_HOSTILE" in shown.stdout,
           "every differing field is named", shown)
     check("no baseline" in shown.stderr, "nothing is alike", shown)
 

@@ -34,12 +34,14 @@ SIZES = {"memory": lambda draw: f"{16 * draw.randint(1, 8)}Ki", "api": lambda dr
 DATA = ["uniform", "normal", "positive", "scaled", "integer", "constant", "zeros"]
 
 
-def options(draw, workload, ranks):
-    """Lines of a case for some of the keys that the workload has."""
+def options(draw, workload, value_type, ranks):
+    """Lines of a case of this type for some of the keys that the workload has."""
     def divisors(n):
         return [p for p in range(1, n + 1) if n % p == 0]
 
-    layers = draw.choice(divisors(ranks)) if "layers" in workload["keys"] else 1
+    # What layers have of C is added up by a transport.
+    are_added = "layers" in workload["keys"] and value_type in ("f64", "f32", "i64", "i32")
+    layers = draw.choice(divisors(ranks)) if are_added else 1
     choices = {
         "layers": lambda: layers,
         "schedule": lambda: draw.choice(["broadcast", "cannon"]),
@@ -89,10 +91,11 @@ def main():
         extents = [str(draw.randint(1, 300)) for _ in workload["extents"]]
         size = SIZES[name](draw) if name in SIZES else f"({','.join(extents)})"
         text += f'[[case]]\nname = "case{at}"\nworkload = "{name}"\nsize = "{size}"\nvariant = "all"\n'
-        type_keys = zip(["type", "compute", "out"], draw.choice(sorted(types[name])).split(":"))
+        drawn = draw.choice(sorted(types[name])).split(":")
+        type_keys = zip(["type", "compute", "out"], drawn)
         text += "".join(f'{key} = "{value}"\n' for key, value in type_keys if key in workload["keys"])
         text += f'data = "{draw.choice(DATA)}"\nseed = {draw.randint(1, 99)}\n'
-        text += "\n".join(options(draw, workload, ranks)) + "\n"
+        text += "\n".join(options(draw, workload, drawn[0], ranks)) + "\n"
     source = program.folder / "input.toml"
     source.write_text(text)
 
