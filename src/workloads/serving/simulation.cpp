@@ -304,8 +304,10 @@ class Engine {
     (is_first ? out_.first_token_s : out_.gap_s).add(now_s_ - before_s);
     if (!(now_s_ > before_s)) ++out_.not_in_order;
     std::int64_t const t = sequence.request->prompt + sequence.delivered;
-    results_.delivered[place(sequence)] +=
-        static_cast<std::int64_t>(tokens_(*sequence.request, sequence.sample, t));
+    std::int64_t& delivered = results_.delivered[place(sequence)];
+    // Sums of hashes wrap, which signed ones must not.
+    delivered = static_cast<std::int64_t>(static_cast<std::uint64_t>(delivered) +
+                                          tokens_(*sequence.request, sequence.sample, t));
     ++sequence.delivered;
     ++out_.tokens;
     sequence.last_token_s = now_s_;
