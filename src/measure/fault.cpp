@@ -17,9 +17,14 @@
 namespace quadrille::measure {
 namespace {
 
+/// Without what lies between its rows.
+std::size_t bytes_of(device::MatrixView const& view) {
+  return static_cast<std::size_t>(view.rows * view.cols) * core::size_of(view.type);
+}
+
 std::vector<std::byte> download(device::MatrixView const& view, device::StreamView stream) {
   std::size_t const row_bytes = static_cast<std::size_t>(view.cols) * core::size_of(view.type);
-  std::vector<std::byte> host(row_bytes * static_cast<std::size_t>(view.rows));
+  std::vector<std::byte> host(bytes_of(view));
   stream.copy_2d(host.data(), row_bytes, view.data,
                  static_cast<std::size_t>(view.ld) * core::size_of(view.type), row_bytes,
                  static_cast<std::size_t>(view.rows));
@@ -139,9 +144,13 @@ Saved save_outputs(comm::World& world, Workload& workload) {
   return saved;
 }
 
-void restore_outputs(comm::World& world, Workload& workload, Saved const& saved) {
+/// Outputs of other data may have had other sizes: what is left of these is 0xFF.
+void restore_outputs(comm::World& world, Workload& workload, Saved saved) {
   std::vector<device::MatrixView> const outputs = outputs_of(workload);
-  for (std::size_t i = 0; i < outputs.size(); ++i) upload(outputs[i], saved[i], world.stream());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    saved[i].resize(bytes_of(outputs[i]), std::byte{0xFF});
+    upload(outputs[i], saved[i], world.stream());
+  }
 }
 
 /// Takes the place of this rank's output by that of `from`, and gives its own to `to`.
@@ -157,13 +166,12 @@ void exchange_outputs(comm::World& world, Workload& workload, int to, int from) 
   std::size_t offset = 0;
   std::vector<std::vector<std::byte>> parts;
   for (device::MatrixView const& view : outputs_of(workload)) {
-    std::size_t const bytes =
-        static_cast<std::size_t>(view.rows * view.cols) * core::size_of(view.type);
+    std::size_t const bytes = bytes_of(view);
     parts.emplace_back(received.begin() + static_cast<std::ptrdiff_t>(offset),
                        received.begin() + static_cast<std::ptrdiff_t>(offset + bytes));
     offset += bytes;
   }
-  restore_outputs(world, workload, parts);
+  restore_outputs(world, workload, std::move(parts));
 }
 
 /// Bits of the significand that inputs keep, its leading one among them; 0: another fault.
