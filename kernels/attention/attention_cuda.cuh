@@ -3,12 +3,9 @@
 #pragma once
 
 #include "attention/attention.hpp"
-#include "common/simt.cuh"
+#include "common/small_float.cuh"
 
 #ifdef QUAD_KERNELS
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include <type_traits>
 #endif
 
@@ -67,20 +64,6 @@ __device__ long long first_key(Operands<T> const& p, int head) {
 /// Below every score; 2^kLowest and its exponential are 0.
 __device__ inline float lowest() { return __int_as_float(static_cast<int>(0xFF800000U)); }
 
-__device__ inline float to_f32(float value) { return value; }
-__device__ inline float to_f32(__half value) { return __half2float(value); }
-__device__ inline float to_f32(__nv_bfloat16 value) { return __bfloat162float(value); }
-template <class T>
-__device__ T from_f32(float value) {
-  if constexpr (std::is_same_v<T, __half>) {
-    return __float2half(value);
-  } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
-    return __float2bfloat16(value);
-  } else {
-    return value;
-  }
-}
-
 /// Calls launch.operator()<T, head size>(), unless o is empty.
 template <class Launch>
 void with_type(Problem const& problem, Launch const& launch) {
@@ -95,8 +78,6 @@ void with_type(Problem const& problem, Launch const& launch) {
     default: return with_head.template operator()<__nv_bfloat16>();
   }
 }
-
-__host__ __device__ constexpr int divide_up(int n, int by) { return n / by + (n % by != 0); }
 
 #endif  // QUAD_KERNELS
 

@@ -133,3 +133,12 @@ void launch(KernelCall call, void (*kernel)(Parameters...), dim3 grid, dim3 bloc
 
 #endif
 #endif  // __CUDACC_RTC__
+
+#ifdef QUAD_KERNELS
+namespace quadrille::kernels {
+
+/// Parts of `by` that n, which is not negative, has, the last one maybe not full.
+__host__ __device__ constexpr int divide_up(int n, int by) { return n / by + (n % by != 0); }
+
+}  // namespace quadrille::kernels
+#endif

@@ -2,14 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "common/simt.cuh"
+#include "common/small_float.cuh"
 #include "conv2d/conv2d.hpp"
 #include "conv2d/conv2d_division.hpp"
-
-#ifdef QUAD_KERNELS
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-#endif
 
 /// What the CUDA kernels of conv2d share: a problem as they see it, and its indices.
 namespace quadrille::kernels::conv2d {
@@ -121,20 +116,6 @@ __device__ bool is_inside(Operands<T> const& p, int row, int col) {
          static_cast<unsigned>(col) < static_cast<unsigned>(p.width);
 }
 
-__device__ inline float to_f32(float value) { return value; }
-__device__ inline float to_f32(__half value) { return __half2float(value); }
-__device__ inline float to_f32(__nv_bfloat16 value) { return __bfloat162float(value); }
-template <class T>
-__device__ T from_f32(float value) {
-  if constexpr (std::is_same_v<T, __half>) {
-    return __float2half(value);
-  } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
-    return __float2bfloat16(value);
-  } else {
-    return value;
-  }
-}
-
 /// Calls launch.operator()<T>() with the type of a problem, unless it has no outputs.
 template <class Launch>
 void with_type(Problem const& problem, Launch const& launch) {
@@ -145,8 +126,6 @@ void with_type(Problem const& problem, Launch const& launch) {
     default: return launch.template operator()<__nv_bfloat16>();
   }
 }
-
-__host__ __device__ constexpr int divide_up(int n, int by) { return n / by + (n % by != 0); }
 
 #endif  // QUAD_KERNELS
 

@@ -13,6 +13,7 @@
 
 #include "common/ptx/copies.cuh"
 #include "common/ptx/matrix.cuh"
+#include "common/small_float.cuh"
 
 namespace quadrille::kernels::gemm {
 
@@ -154,13 +155,6 @@ struct alignas(kCount * sizeof(T) < 16 ? kCount * sizeof(T) : 16) Vector {
   T x[kCount];
 };
 
-__device__ inline float to_f32(float value) { return value; }
-__device__ inline float to_f32(__half value) { return __half2float(value); }
-__device__ inline float to_f32(__nv_bfloat16 value) { return __bfloat162float(value); }
-__device__ inline void from_f32(float value, float& to) { to = value; }
-__device__ inline void from_f32(float value, __half& to) { to = __float2half(value); }
-__device__ inline void from_f32(float value, __nv_bfloat16& to) { to = __float2bfloat16(value); }
-
 /// C = alpha accumulators + beta C for neighbours in a row, from `col` on. With beta == 0, C may
 /// contain anything and is not read.
 template <class Out, class T, class Sum, int kCount>
@@ -174,7 +168,7 @@ __device__ void update(HalfOperands<T> const& p, int row, int col,
   for (int e = 0; e < kCount; ++e) {
     float value = p.alpha * to_f32(accumulators.x[e]);
     if (p.beta != 0) value += p.beta * to_f32(values.x[e]);
-    from_f32(value, values.x[e]);
+    values.x[e] = from_f32<Out>(value);
   }
   *c = values;
 }

@@ -47,8 +47,6 @@ __device__ inline void update_vector(Operands<float> const& p, int row, int col,
   *c = value;
 }
 
-__host__ __device__ constexpr int divide_up(int n, int by) { return n / by + (n % by != 0); }
-
 #endif  // QUAD_KERNELS
 
 }  // namespace quadrille::kernels::gemm

@@ -249,9 +249,7 @@ __device__ float widened(Out value) {
 template <class Out, class From>
 __device__ Out narrowed(From value) {
   if constexpr (sizeof(Out) == 2) {
-    Out result;
-    from_f32(value, result);
-    return result;
+    return from_f32<Out>(value);
   } else {
     return static_cast<Out>(value);
   }

@@ -209,9 +209,7 @@ struct Strip {
         std::uint32_t pairs[4];
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          Pair pair;
-          from_f32(sums[e + 2 * i], pair.x[0]);
-          from_f32(sums[e + 2 * i + 1], pair.x[1]);
+          Pair const pair{{from_f32<Out>(sums[e + 2 * i]), from_f32<Out>(sums[e + 2 * i + 1])}};
           pairs[i] = __builtin_bit_cast(std::uint32_t, pair);
         }
         ptx::stmatrix_x4(&at<Piece>(lane % 16, e * 2 + lane / 16 * 8), pairs);

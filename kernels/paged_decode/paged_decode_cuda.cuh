@@ -24,6 +24,12 @@ template <int kHead>
 inline constexpr std::size_t kSharedBytes = std::size_t{kRowBytes<kHead>} *
                                             (kRows + kWarps * kStages * 2 * kTokens);
 
+/// Of every variant.
+inline constexpr Requirements kNeeds{.compute_capability = 80,
+                                     .shared_bytes = kSharedBytes<128>,
+                                     .alignment = kPieceBytes,
+                                     .other = "groups of up to 16 heads, up to 65535 sequences"};
+
 #ifdef QUAD_KERNELS
 
 /// One step of decoding as kernels see it.

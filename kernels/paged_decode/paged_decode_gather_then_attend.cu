@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kThreads) paged_decode_attend_kernel(Operands<
   attend<T, kHead>(p, sequence, kv_head, rows, 0, p.lengths[sequence], shared,
                    [&](int row, int column, float value, float, float total) {
                      o[row * kHead + column] =
-                         attention::from_f32<T>(total > 0 ? value / total : 0);
+                         from_f32<T>(total > 0 ? value / total : 0);
                    });
 }
 
@@ -78,7 +78,7 @@ void launch(Problem const& problem, device::StreamView stream) {
     T* const v = k + problem.shape.sequences * problem.shape.kv_heads * longest * kHead;
     constexpr int kTokensOfBlock = 512;
     auto const parts = static_cast<unsigned>(std::clamp<std::int64_t>(
-        attention::divide_up(longest, kTokensOfBlock), 1, kMostGatherBlocks));
+        divide_up(longest, kTokensOfBlock), 1, kMostGatherBlocks));
     QUAD_LAUNCH((paged_decode_gather_kernel<T, kHead>), dim3(heads, sequences, parts), kThreads, 0,
                 stream, p, longest, k, v);
     p.k = k;
@@ -96,10 +96,7 @@ extern constinit Variant<Problem> const gather_then_attend{
     {.name = "gather_then_attend",
      .where = Where::cuda,
      .types = {core::DataType::f16, core::DataType::bf16},
-     .needs = {.compute_capability = 80,
-               .shared_bytes = kSharedBytes<128>,
-               .alignment = kPieceBytes,
-               .other = "groups of up to 16 heads, up to 65535 sequences"},
+     .needs = kNeeds,
      .preference = 1,
      .source = "own",
      .summary = "a kernel puts the blocks in order, another one attends"},

@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(kThreads) paged_decode_paged_kernel(Operands<T
   attend<T, kHead>(p, sequence, kv_head, paged_rows(p, sequence, kv_head), 0, p.lengths[sequence],
                    shared, [&](int row, int column, float value, float, float total) {
                      o[row * kHead + column] =
-                         attention::from_f32<T>(total > 0 ? value / total : 0);
+                         from_f32<T>(total > 0 ? value / total : 0);
                    });
 }
 
@@ -54,10 +54,7 @@ extern constinit Variant<Problem> const paged{
     {.name = "paged",
      .where = Where::cuda,
      .types = {core::DataType::f16, core::DataType::bf16},
-     .needs = {.compute_capability = 80,
-               .shared_bytes = kSharedBytes<128>,
-               .alignment = kPieceBytes,
-               .other = "groups of up to 16 heads, up to 65535 sequences"},
+     .needs = kNeeds,
      .preference = 10,
      .source = "after Kwon et al., PagedAttention",
      .summary = "a block for each sequence and head of keys reads them by way of the table"},

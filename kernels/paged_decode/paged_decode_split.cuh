@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(kThreads) paged_decode_part_kernel(Operands<T>
 template <class T, int kHead>
 __global__ void __launch_bounds__(kHead) paged_decode_join_kernel(Operands<T> p, Parts parts) {
   int const column = static_cast<int>(threadIdx.x), row = static_cast<int>(blockIdx.x);
-  int const count = attention::divide_up(p.lengths[row / p.heads], parts.each);
+  int const count = divide_up(p.lengths[row / p.heads], parts.each);
   float top = attention::lowest();
   for (int part = 0; part < count; ++part) top = fmaxf(top, parts.of<kHead>(row, part)[kHead]);
   float value = 0, total = 0;
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kHead) paged_decode_join_kernel(Operands<T> p,
     total += from[kHead + 1] * factor;
   }
   p.o[static_cast<long long>(row) * kHead + column] =
-      attention::from_f32<T>(total > 0 ? value / total : 0);
+      from_f32<T>(total > 0 ? value / total : 0);
 }
 
 template <bool kPaged>
