@@ -268,6 +268,13 @@ inline unsigned blocks_for(std::int64_t n, std::int64_t each) {
   return static_cast<unsigned>(std::max<std::int64_t>(1, (n + each - 1) / each));
 }
 
+/// The same for variants with as many blocks as that takes, each of which leaves a partial result.
+template <unsigned kEach>
+unsigned tree_blocks(std::int64_t n) {
+  static_assert(kEach >= kFewestOfBlock, "more partial results than scratch_bytes(n) has room for");
+  return blocks_for(n, kEach);
+}
+
 /// Ends the job unless the problem brings memory for partial results.
 inline void require_scratch(Problem const& p) {
   QUAD_REQUIRE(p.scratch != nullptr && p.scratch_bytes >= scratch_bytes(p.n),
@@ -307,7 +314,7 @@ void visit_tree_types(Problem const& p, F const& f) {
 template <unsigned kEach>
 void finish_tree(Problem const& p, device::StreamView stream) {
   visit_tree_types(p, [&]<class, class Acc>() {
-    launch_finish<Operation::sum, Acc>(p, blocks_for(p.n, kEach), stream);
+    launch_finish<Operation::sum, Acc>(p, tree_blocks<kEach>(p.n), stream);
   });
 }
 

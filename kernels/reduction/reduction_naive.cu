@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kThreads)
 
 void launch(Problem const& problem, device::StreamView stream) {
   require_scratch(problem);
-  unsigned const blocks = blocks_for(problem.n, kThreads);
+  unsigned const blocks = tree_blocks<kThreads>(problem.n);
   visit_tree_types(problem, [&]<class T, class Acc>() {
     QUAD_LAUNCH((reduction_naive_kernel<T, Acc>), dim3(blocks), dim3(kThreads), 0, stream,
                 first_of<T>(problem), problem.n, partials_of<Acc>(problem));

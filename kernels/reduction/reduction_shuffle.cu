@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kThreads)
 
 void launch(Problem const& problem, device::StreamView stream) {
   require_scratch(problem);
-  unsigned const blocks = blocks_for(problem.n, 2 * kThreads);
+  unsigned const blocks = tree_blocks<2 * kThreads>(problem.n);
   visit_all(problem, [&]<Operation op, class T, class Acc>() {
     QUAD_LAUNCH((reduction_shuffle_kernel<op, T, Acc>), dim3(blocks), dim3(kThreads), 0, stream,
                 first_of<T>(problem), second_of<op, T>(problem), problem.n,

@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(kThreads)
 
 void launch(Problem const& problem, device::StreamView stream) {
   require_scratch(problem);
-  unsigned const blocks = blocks_for(problem.n, 2 * kThreads);
+  unsigned const blocks = tree_blocks<2 * kThreads>(problem.n);
   visit_tree_types(problem, [&]<class T, class Acc>() {
     QUAD_LAUNCH((reduction_two_loads_kernel<T, Acc>), dim3(blocks), dim3(kThreads), 0, stream,
                 first_of<T>(problem), problem.n, partials_of<Acc>(problem));

@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kBlock)
 template <unsigned kBlock>
 void launch(Problem const& problem, device::StreamView stream) {
   require_scratch(problem);
-  unsigned const blocks = blocks_for(problem.n, 2 * kBlock);
+  unsigned const blocks = tree_blocks<2 * kBlock>(problem.n);
   visit_tree_types(problem, [&]<class T, class Acc>() {
     QUAD_LAUNCH((reduction_unrolled_kernel<kBlock, T, Acc>), dim3(blocks), dim3(kBlock), 0, stream,
                 first_of<T>(problem), problem.n, partials_of<Acc>(problem));
