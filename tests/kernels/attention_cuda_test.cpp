@@ -115,6 +115,24 @@ INSTANTIATE_TEST_SUITE_P(Variants, AttentionCudaTest, testing::ValuesIn(rows()),
                                   std::string{core::to_text(std::get<1>(row.param))};
                          });
 
+/// More tiles of queries than blocks, each with several tiles of keys: a block goes on in the middle of
+/// its ring.
+TEST(AttentionCuda, BlocksTakeSeveralTilesOfQueries) {
+  Variant<Problem> const& variant = test::row(variants(), "flash_wgmma", device::Kind::cuda);
+  std::int64_t const heads = test::kernel_mode() == test::KernelMode::gpu ? 150 : 2;
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    for (std::int64_t const head_size : {64, 128}) {
+      Shape const shape{.heads = heads,
+                        .kv_heads = heads,
+                        .queries = 200,
+                        .keys = 370,
+                        .head_size = head_size,
+                        .mask = kCausal};
+      expect_right<core::f16>(device, stream, variant, shape, 1);
+    }
+  });
+}
+
 TEST(AttentionCuda, RefusesWhatVariantsDoNotTake) {
   auto const reason = [](std::string_view name, Problem const& problem) {
     return test::row(variants(), name, device::Kind::cuda).unsupported_reason(problem);
