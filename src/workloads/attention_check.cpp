@@ -66,7 +66,11 @@ bool AttentionCheck::is_judged(std::int64_t row) const {
 }
 
 void AttentionCheck::judge(Group const& group) {
-  if (group.rows == 0) return;
+  bool needs_keys = is_full_ && group.rows > 0;
+  for (std::int64_t i = 0; i < group.rows && !needs_keys; ++i) {
+    needs_keys = is_judged(group.first_row + i);
+  }
+  if (!needs_keys) return;
   read_keys(group);
   for_host_tiles(
       o_.block(group.first_row, 0, group.rows, d_), world_,

@@ -14,10 +14,9 @@
 namespace quadrille::workloads {
 
 /// Judges rows of attention from values that are generated again. A row costs as much as it cost to
-/// compute, so that a full check
-/// computes all rows up to a number of products, and beyond it one of each strip of rows; of the others
-/// every element must lie between the smallest and the largest value of its column, as a mean does. A
-/// sample takes fewer rows and leaves the others alone.
+/// compute, so that a full check computes all rows up to a number of products, and beyond it one of
+/// each strip of rows; of the others every element must lie between the smallest and the largest value
+/// of its column, as a mean does. A sample takes fewer rows and leaves the others alone.
 class AttentionCheck {
  public:
   /// Generated tensors, whose rows are those of q, k and v.
