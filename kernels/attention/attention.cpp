@@ -14,7 +14,8 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   naive,
   flash_v1,
   flash_v2,
-  flash_wgmma
+  flash_wgmma,
+  vendor_cuda
 );
 // clang-format on
 

@@ -16,7 +16,8 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   gather_then_attend,
   paged,
   paged_split,
-  contiguous
+  contiguous,
+  vendor_cuda
 );
 // clang-format on
 

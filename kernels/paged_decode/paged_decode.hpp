@@ -65,11 +65,16 @@ double flop(Shape const& shape);
 double compulsory_bytes(Shape const& shape, double element_bytes);
 
 /// The row of k and v of token t of a sequence of so many tokens in a pool without a table, where a
-/// sequence's blocks are one array kv_heads x (block_size blocks_of(length)) rows: what the variant
-/// `contiguous` reads.
+/// sequence's blocks are one array kv_heads x (block_size blocks_of(length)) rows: what the variants
+/// `contiguous` and `vendor` read.
 inline std::int64_t contiguous_row(Shape const& shape, std::int64_t first_block,
                                    std::int64_t length, std::int64_t kv_head, std::int64_t t) {
   return (first_block * shape.kv_heads + kv_head * shape.blocks_of(length)) * shape.block_size + t;
+}
+
+/// Whether a variant reads the tokens of the table; the others read a pool without one.
+inline bool reads_table(VariantInfo const& variant) {
+  return variant.role != Role::ceiling && variant.role != Role::vendor;
 }
 
 Variants<Problem> variants();

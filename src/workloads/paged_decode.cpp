@@ -167,7 +167,7 @@ class PagedDecode final : public measure::Workload {
   }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    is_by_table_ = variant.role != kernels::Role::ceiling;
+    is_by_table_ = paged_decode::reads_table(variant);
     row_of<paged_decode::Problem>(variant).launch(problem_, world.stream());
   }
 

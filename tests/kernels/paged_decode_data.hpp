@@ -24,7 +24,8 @@ struct Cache {
   std::vector<std::int32_t> lengths{};
 };
 
-/// Nothing, a token, blocks that are full and partly filled, parts of sequences, groups of 1 to 16 heads.
+/// Nothing, a token, blocks that are full and partly filled, parts of sequences, groups of 1 to 16 heads,
+/// whole blocks of equal sequences.
 inline std::vector<Cache> const kCaches{
     {.heads = 4, .kv_heads = 2, .block_size = 8, .lengths = {0, 1, 7, 8, 53}},
     {.heads = 8, .kv_heads = 1, .head_size = 128, .block_size = 16, .lengths = {70, 300}},
@@ -36,6 +37,7 @@ inline std::vector<Cache> const kCaches{
     {.heads = 16, .kv_heads = 1, .head_size = 128, .block_size = 128, .lengths = {257}},
     {.heads = 2, .kv_heads = 2, .block_size = 64, .pool = Pool::in_order, .lengths = {128, 140}},
     {.heads = 2, .kv_heads = 1, .lengths = {}},
+    {.heads = 4, .kv_heads = 2, .head_size = 128, .lengths = {96, 96, 96}},
 };
 
 inline std::string text_of(Cache const& cache) {

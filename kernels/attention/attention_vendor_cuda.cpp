@@ -1,0 +1,289 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+/// @file
+/// Attention by cuDNN: the bar on a GPU.
+///
+///   o = softmax(scale q k^T) v, row by row over the keys that a query sees
+///
+/// Technique    the graph of products, mask, softmax and products that cuDNN knows as fused attention, and,
+///              without a mask, its one operation for all of it; of both every plan that the library's
+///              heuristics name is timed by the first launch of a shape, and the fastest is kept
+/// Shapes       any extents and groups of heads; under the causal mask as many queries as keys
+/// Types        f16, bf16 with f32 inside
+/// Work         4 b h q k d flop, half of it under a causal mask
+/// Constraints  q, k, v and o aligned to 16 bytes; cuDNN 9, when the program is built and when it runs
+/// Launch       one handle per stream; up to 2 GiB of workspace for the search. Scratch for the logarithm
+///              of each row's sum, which the graph has as a result. The first launch of a shape waits for
+///              the stream. It cannot be recorded
+/// Accuracy     error_bound()
+/// Source       cuDNN
+#include "attention/attention.hpp"
+#include "common/cudnn.hpp"
+
+#include <array>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace quadrille::kernels::attention {
+namespace {
+
+std::size_t scratch_bytes(Problem const& p, device::Facts const&) {
+  return sizeof(float) * static_cast<std::size_t>(p.q.rows);
+}
+
+#ifdef QUADRILLE_CUDNN
+
+using cudnn::Descriptor;
+
+enum Tensor : std::int64_t { kQ = 1, kK, kV, kO, kSums, kScale, kHidden, kFirstVirtual };
+
+/// The graph of single operations.
+class Composite {
+ public:
+  Composite(Problem const& p, cudnnHandle_t handle)
+      : x_{p.shape}, type_{cudnn::data_type(p.q.type)} {
+    auto const of_head = [&](Tensor id, std::int64_t heads,
+                             std::int64_t rows) -> Descriptor const& {
+      return graph_.add_tensor({.id = id,
+                                .type = type_,
+                                .extents = {x_.batch, heads, rows, x_.head_size},
+                                .strides = strides(heads, rows, x_.head_size)});
+    };
+    Descriptor const& q = of_head(kQ, x_.heads, x_.queries);
+    std::vector<std::int64_t> const rows = strides(x_.kv_heads, x_.keys, x_.head_size);
+    Descriptor const& k =
+        graph_.add_tensor({.id = kK,
+                           .type = type_,
+                           .extents = {x_.batch, x_.kv_heads, x_.head_size, x_.keys},
+                           .strides = {rows[0], rows[1], 1, rows[2]}});
+    Descriptor const& v = of_head(kV, x_.kv_heads, x_.keys);
+    Descriptor const& o = of_head(kO, x_.heads, x_.queries);
+    Descriptor const& sums = graph_.add_tensor({.id = kSums,
+                                                .extents = {x_.batch, x_.heads, x_.queries, 1},
+                                                .strides = strides(x_.heads, x_.queries, 1)});
+
+    Descriptor const* scores = &of_pairs(CUDNN_DATA_FLOAT);
+    multiply(q, k, *scores);
+    scores = &pointwise(CUDNN_POINTWISE_MUL, CUDNN_DATA_FLOAT, *scores, &number(kScale));
+    if (x_.mask == Mask::causal) {
+      Descriptor const& row = index(*scores, 2);
+      Descriptor const& column = index(*scores, 3);
+      Descriptor const& sees = pointwise(CUDNN_POINTWISE_CMP_GE, CUDNN_DATA_BOOLEAN, row, &column);
+      Descriptor const& masked = of_pairs(CUDNN_DATA_FLOAT);
+      operate(CUDNN_POINTWISE_BINARY_SELECT, CUDNN_DATA_FLOAT, *scores, &number(kHidden), &sees,
+              masked);
+      scores = &masked;
+    }
+    Descriptor const& largest = reduce(CUDNN_REDUCE_TENSOR_MAX, *scores);
+    Descriptor const& below = pointwise(CUDNN_POINTWISE_SUB, CUDNN_DATA_FLOAT, *scores, &largest);
+    Descriptor const& weights = pointwise(CUDNN_POINTWISE_EXP, CUDNN_DATA_FLOAT, below, nullptr);
+    Descriptor const& total = reduce(CUDNN_REDUCE_TENSOR_ADD, weights);
+    Descriptor const& logarithm = of_rows();
+    operate(CUDNN_POINTWISE_LOG, CUDNN_DATA_FLOAT, total, nullptr, nullptr, logarithm);
+    operate(CUDNN_POINTWISE_ADD, CUDNN_DATA_FLOAT, largest, &logarithm, nullptr, sums);
+    Descriptor const& shares = of_pairs(type_);
+    operate(CUDNN_POINTWISE_DIV, CUDNN_DATA_FLOAT, weights, &total, nullptr, shares);
+    multiply(shares, v, o);
+    graph_.finalize(handle);
+  }
+  cudnn::Graph take() { return std::move(graph_); }
+
+ private:
+  static std::vector<std::int64_t> strides(std::int64_t heads, std::int64_t rows,
+                                           std::int64_t columns) {
+    return {heads * rows * columns, rows * columns, columns, 1};
+  }
+  Descriptor const& of_pairs(cudnnDataType_t type) {
+    return graph_.add_tensor({.id = next_++,
+                              .type = type,
+                              .extents = {x_.batch, x_.heads, x_.queries, x_.keys},
+                              .strides = strides(x_.heads, x_.queries, x_.keys),
+                              .is_virtual = true});
+  }
+  Descriptor const& of_rows() {
+    return graph_.add_tensor({.id = next_++,
+                              .extents = {x_.batch, x_.heads, x_.queries, 1},
+                              .strides = strides(x_.heads, x_.queries, 1),
+                              .is_virtual = true});
+  }
+  Descriptor const& number(Tensor id) {
+    return graph_.add_tensor(
+        {.id = id, .extents = {1, 1, 1, 1}, .strides = {1, 1, 1, 1}, .is_by_value = true});
+  }
+  void multiply(Descriptor const& a, Descriptor const& b, Descriptor const& c) {
+    Descriptor product{CUDNN_BACKEND_MATMUL_DESCRIPTOR};
+    product.set<cudnnDataType_t>(CUDNN_ATTR_MATMUL_COMP_TYPE, CUDNN_TYPE_DATA_TYPE,
+                                 {CUDNN_DATA_FLOAT});
+    Descriptor operation{CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR};
+    operation.set(CUDNN_ATTR_OPERATION_MATMUL_ADESC, a);
+    operation.set(CUDNN_ATTR_OPERATION_MATMUL_BDESC, b);
+    operation.set(CUDNN_ATTR_OPERATION_MATMUL_CDESC, c);
+    operation.set(CUDNN_ATTR_OPERATION_MATMUL_DESC, graph_.add_part(std::move(product)));
+    graph_.add_operation(std::move(operation));
+  }
+  void operate(cudnnPointwiseMode_t mode, cudnnDataType_t type, Descriptor const& x,
+               Descriptor const* b, Descriptor const* t, Descriptor const& y,
+               std::vector<std::int64_t> const& axis = {}) {
+    Descriptor function{CUDNN_BACKEND_POINTWISE_DESCRIPTOR};
+    function.set<cudnnPointwiseMode_t>(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE,
+                                       {mode});
+    function.set<cudnnDataType_t>(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, {type});
+    if (!axis.empty()) function.set(CUDNN_ATTR_POINTWISE_AXIS, CUDNN_TYPE_INT64, axis);
+    Descriptor operation{CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR};
+    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR,
+                  graph_.add_part(std::move(function)));
+    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
+    if (b != nullptr) operation.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, *b);
+    if (t != nullptr) operation.set(CUDNN_ATTR_OPERATION_POINTWISE_TDESC, *t);
+    operation.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
+    graph_.add_operation(std::move(operation));
+  }
+  Descriptor const& pointwise(cudnnPointwiseMode_t mode, cudnnDataType_t type, Descriptor const& x,
+                              Descriptor const* b) {
+    Descriptor const& y = of_pairs(type);
+    operate(mode, type, x, b, nullptr, y);
+    return y;
+  }
+  /// The row or column of a score.
+  Descriptor const& index(Descriptor const& scores, std::int64_t axis) {
+    Descriptor const& y = of_pairs(CUDNN_DATA_INT32);
+    operate(CUDNN_POINTWISE_GEN_INDEX, CUDNN_DATA_FLOAT, scores, nullptr, nullptr, y, {axis});
+    return y;
+  }
+  Descriptor const& reduce(cudnnReduceTensorOp_t mode, Descriptor const& x) {
+    Descriptor const& y = of_rows();
+    Descriptor reduction{CUDNN_BACKEND_REDUCTION_DESCRIPTOR};
+    reduction.set<cudnnDataType_t>(CUDNN_ATTR_REDUCTION_COMP_TYPE, CUDNN_TYPE_DATA_TYPE,
+                                   {CUDNN_DATA_FLOAT});
+    reduction.set<cudnnReduceTensorOp_t>(CUDNN_ATTR_REDUCTION_OPERATOR,
+                                         CUDNN_TYPE_REDUCTION_OPERATOR_TYPE, {mode});
+    Descriptor operation{CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR};
+    operation.set(CUDNN_ATTR_OPERATION_REDUCTION_XDESC, x);
+    operation.set(CUDNN_ATTR_OPERATION_REDUCTION_YDESC, y);
+    operation.set(CUDNN_ATTR_OPERATION_REDUCTION_DESC, graph_.add_part(std::move(reduction)));
+    graph_.add_operation(std::move(operation));
+    return y;
+  }
+
+  Shape x_;
+  cudnnDataType_t type_;
+  cudnn::Graph graph_;
+  std::int64_t next_ = kFirstVirtual;
+};
+
+#if CUDNN_VERSION >= 91301
+constexpr std::size_t kFirstWithOneOperation = 91301;
+
+/// The graph of the one operation.
+cudnn::Graph of_one_operation(Problem const& p, cudnnHandle_t handle) {
+  Shape const& x = p.shape;
+  cudnn::Graph graph;
+  auto const tensor = [&](Tensor id, std::int64_t heads, std::int64_t rows) -> Descriptor const& {
+    return graph.add_tensor(
+        {.id = id,
+         .type = cudnn::data_type(p.q.type),
+         .extents = {x.batch, heads, rows, x.head_size},
+         .strides = {heads * rows * x.head_size, rows * x.head_size, x.head_size, 1}});
+  };
+  Descriptor operation{CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR};
+  operation.set(CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC, tensor(kQ, x.heads, x.queries));
+  operation.set(CUDNN_ATTR_OPERATION_SDPA_FWD_KDESC, tensor(kK, x.kv_heads, x.keys));
+  operation.set(CUDNN_ATTR_OPERATION_SDPA_FWD_VDESC, tensor(kV, x.kv_heads, x.keys));
+  operation.set(CUDNN_ATTR_OPERATION_SDPA_FWD_ODESC, tensor(kO, x.heads, x.queries));
+  operation.set(
+      CUDNN_ATTR_OPERATION_SDPA_FWD_SCALEDESC,
+      graph.add_tensor(
+          {.id = kScale, .extents = {1, 1, 1, 1}, .strides = {1, 1, 1, 1}, .is_by_value = true}));
+  graph.add_operation(std::move(operation));
+  graph.finalize(handle);
+  return graph;
+}
+#endif
+
+std::vector<cudnn::Graph> graphs_of(Problem const& p, cudnnHandle_t handle) {
+  std::vector<cudnn::Graph> graphs;
+  graphs.push_back(Composite{p, handle}.take());
+#if CUDNN_VERSION >= 91301
+  bool const has_one = cudnn::Library::instance().version() >= kFirstWithOneOperation;
+  if (has_one && p.shape.mask == Mask::full) graphs.push_back(of_one_operation(p, handle));
+#endif
+  return graphs;
+}
+
+/// What decides which plan is the fastest.
+using Key = std::array<std::int64_t, 8>;
+Key key_of(Problem const& p) {
+  Shape const& x = p.shape;
+  return {x.batch,
+          x.heads,
+          x.kv_heads,
+          x.queries,
+          x.keys,
+          x.head_size,
+          static_cast<std::int64_t>(x.mask),
+          static_cast<std::int64_t>(p.q.type)};
+}
+
+cudnn::Choices<Key>& choices() {
+  static auto* const choices = new cudnn::Choices<Key>;
+  return *choices;
+}
+
+void launch(Problem const& p, device::StreamView stream) {
+  if (p.o.rows == 0) return;
+  cudnnHandle_t const handle = cudnn::Library::instance().handle(stream);
+  auto scale = static_cast<float>(p.shape.scale());
+  float hidden = -std::numeric_limits<float>::infinity();
+  auto const address = [&](std::int64_t id) -> void* {
+    switch (id) {
+      case kQ: return p.q.data;
+      case kK: return p.k.data;
+      case kV: return p.v.data;
+      case kO: return p.o.data;
+      case kSums: return p.scratch;
+      case kScale: return &scale;
+      default: return &hidden;
+    }
+  };
+  cudnn::Choice const& choice = choices().of(key_of(p), stream, [&] {
+    return cudnn::choose(graphs_of(p, handle), address,
+                         {.row = "attention/vendor", .what = "attention", .has_all_engines = false},
+                         stream);
+  });
+  cudnn::Library::instance().check(cudnn::execute(choice.plan, address, choice.workspace, handle),
+                                   "cudnnBackendExecute");
+}
+
+std::string implementation(Problem const& p) { return cudnn::text_of(choices().find(key_of(p))); }
+
+#endif
+
+std::string unsupported(Problem const& p) {
+  std::string const why_absent = cudnn::why_absent();
+  if (!why_absent.empty()) return why_absent;
+  Shape const& x = p.shape;
+  if (x.keys == 0) return "takes at least one key";
+  // Where they differ cuDNN counts from the first query, or reads memory that is not there.
+  if (x.mask == Mask::causal && x.queries != x.keys) {
+    return "takes as many queries as keys under a causal mask";
+  }
+  return {};
+}
+
+}  // namespace
+
+extern constinit Variant<Problem> const vendor_cuda{
+    {.name = "vendor",
+     .role = Role::vendor,
+     .where = Where::cuda,
+     .types = {core::DataType::f16, core::DataType::bf16},
+     .needs = {.alignment = 16, .other = "cuDNN 9; causal: as many queries as keys"},
+     .source = "cuDNN",
+     .summary = "the fastest plan that cuDNN's heuristics name"},
+    QUAD_CUDNN_LAUNCH(launch),
+    {.unsupported = unsupported,
+     .scratch_bytes = scratch_bytes,
+     .implementation = QUAD_CUDNN_LAUNCH(implementation)}};
+
+}  // namespace quadrille::kernels::attention
