@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/convolution.hpp"
+#include "workloads/product_check.hpp"
 #include "workloads/tables.hpp"
 
-#include <algorithm>
 #include <limits>
 
 namespace quadrille::workloads {
@@ -52,7 +52,8 @@ class Conv2d final : public measure::Workload {
 
   double scratch_bytes(measure::Selection const& selected,
                        device::Facts const& device) const override {
-    return static_cast<double>(most_scratch(selected, device)) + workspace_bytes(selected);
+    return static_cast<double>(most_scratch(problem_, selected, device)) +
+           workspace_bytes(selected);
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
@@ -83,38 +84,19 @@ class Conv2d final : public measure::Workload {
   }
 
   std::vector<measure::Field> fields() override {
-    auto const tensor = [&](std::string name, device::MatrixView const& view) {
-      return of_rank_0(field(std::move(name), view, whole(view.rows, view.cols)), rank_);
-    };
-    return {measure::input(tensor("x", problem_.x)), measure::input(tensor("w", problem_.w)),
-            measure::output(tensor("y", problem_.y))};
+    return {measure::input(whole_of_rank_0("x", problem_.x, rank_)),
+            measure::input(whole_of_rank_0("w", problem_.w, rank_)),
+            measure::output(whole_of_rank_0("y", problem_.y, rank_))};
   }
 
  private:
-  std::size_t most_scratch(measure::Selection const& selected, device::Facts const& device) const {
-    std::size_t bytes = 0;
-    for (kernels::VariantInfo const* variant : selected) {
-      bytes = std::max(bytes, row_of<conv2d::Problem>(*variant).scratch_bytes(problem_, device));
-    }
-    return bytes;
-  }
-
   void allocate(comm::World& world, measure::Selection const& selected) {
-    auto const make = [&](device::MatrixView& view) {
-      device::Matrix matrix{world.device(), view.type, view.rows, view.cols, world.stream()};
-      view = matrix.view();
-      return matrix;
-    };
-    x_ = make(problem_.x);
-    w_ = make(problem_.w);
-    y_ = make(problem_.y);
-    std::size_t const bytes = most_scratch(selected, world.device().facts());
-    if (bytes == 0) return;
-    scratch_ = {world.device(), static_cast<std::int64_t>(bytes), world.stream()};
-    constexpr std::size_t kCounterBytes = kernels::gemm::kScratchCounters * sizeof(std::uint32_t);
-    world.stream().fill(scratch_.data(), 0, std::min(bytes, kCounterBytes));
+    x_ = allocate_matrix(problem_.x, world);
+    w_ = allocate_matrix(problem_.w, world);
+    y_ = allocate_matrix(problem_.y, world);
+    scratch_ = product_scratch(most_scratch(problem_, selected, world.device().facts()), world);
     problem_.scratch = scratch_.data();
-    problem_.scratch_bytes = bytes;
+    problem_.scratch_bytes = scratch_.bytes();
   }
 
   core::Case case_;

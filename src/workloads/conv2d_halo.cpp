@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regroup/regroup.hpp"
 #include "workloads/convolution.hpp"
+#include "workloads/product_check.hpp"
 #include "workloads/tables.hpp"
 
 #include <algorithm>
@@ -385,11 +386,8 @@ class Conv2dHalo final : public measure::Workload {
 
   std::size_t most_scratch(measure::Selection const& selected, device::Facts const& device) const {
     std::size_t bytes = 0;
-    for (kernels::VariantInfo const* variant : selected) {
-      for (Tile const& tile : tiles_) {
-        conv2d::Problem const problem = problem_of(tile);
-        bytes = std::max(bytes, row_of<conv2d::Problem>(*variant).scratch_bytes(problem, device));
-      }
+    for (Tile const& tile : tiles_) {
+      bytes = std::max(bytes, workloads::most_scratch(problem_of(tile), selected, device));
     }
     return bytes;
   }
@@ -427,11 +425,7 @@ class Conv2dHalo final : public measure::Workload {
     cut_images(world);
     packed_ = device::Event{world.device()};
     channel_ = world.transport(case_.transport, case_.throttle).connect(world.group());
-    std::size_t const bytes = most_scratch(selected, world.device().facts());
-    if (bytes == 0) return;
-    scratch_ = {world.device(), static_cast<std::int64_t>(bytes), world.stream()};
-    constexpr std::size_t kCounterBytes = kernels::gemm::kScratchCounters * sizeof(std::uint32_t);
-    world.stream().fill(scratch_.data(), 0, std::min(bytes, kCounterBytes));
+    scratch_ = product_scratch(most_scratch(selected, world.device().facts()), world);
   }
 
   void place_tiles(comm::World const& world) {

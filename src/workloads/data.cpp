@@ -16,6 +16,12 @@ Layout whole(std::int64_t rows, std::int64_t cols) {
   return {comm::Distribution{rows, 0, 1}, comm::Distribution{cols, 0, 1}, 0, 0};
 }
 
+device::Matrix allocate_matrix(device::MatrixView& view, comm::World const& world) {
+  device::Matrix matrix{world.device(), view.type, view.rows, view.cols, world.stream()};
+  view = matrix.view();
+  return matrix;
+}
+
 namespace {
 
 namespace generate = kernels::generate;
@@ -207,6 +213,10 @@ measure::Field vector_field(std::string name, device::MatrixView const& view, st
 measure::Field of_rank_0(measure::Field field, int rank) {
   if (rank != 0) field.blocks.clear();
   return field;
+}
+
+measure::Field whole_of_rank_0(std::string name, device::MatrixView const& view, int rank) {
+  return of_rank_0(field(std::move(name), view, whole(view.rows, view.cols)), rank);
 }
 
 measure::Verdict agree(comm::World const& world, Finding const& mine) {

@@ -37,6 +37,9 @@ device::MatrixView unallocated(Layout const& layout, core::DataType type);
 /// The whole matrix on this rank.
 Layout whole(std::int64_t rows, std::int64_t cols);
 
+/// Memory for a view that has none yet; the view gets it.
+device::Matrix allocate_matrix(device::MatrixView& view, comm::World const& world);
+
 /// A generated array: element (i, j) is core::generate(kind, seed, tag, i, j).
 struct Source {
   core::DataKind kind = core::DataKind::uniform;
@@ -100,6 +103,8 @@ measure::Field vector_field(std::string name, device::MatrixView const& view, st
                             std::int64_t first = 0);
 /// Of arrays that every rank has under one name a file holds rank 0's.
 measure::Field of_rank_0(measure::Field field, int rank);
+/// The same of a matrix that every rank has the whole of.
+measure::Field whole_of_rank_0(std::string name, device::MatrixView const& view, int rank);
 
 /// What one rank found; agree() makes a verdict of all of them.
 struct Finding {

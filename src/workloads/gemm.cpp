@@ -244,14 +244,9 @@ class Gemm final : public measure::Workload {
   }
 
   void allocate(comm::World& world, measure::Selection const& selected) {
-    auto const make = [&](device::MatrixView& view) {
-      device::Matrix matrix{world.device(), view.type, view.rows, view.cols, world.stream()};
-      view = matrix.view();
-      return matrix;
-    };
-    a_ = make(problem_.a);
-    b_ = make(problem_.b);
-    c_ = make(problem_.c);
+    a_ = allocate_matrix(problem_.a, world);
+    b_ = allocate_matrix(problem_.b, world);
+    c_ = allocate_matrix(problem_.c, world);
     if (p_.beta != 0) c0_ = {world.device(), problem_.c.type, m_, n_, world.stream()};
     scratch_ = product_scratch(workloads::scratch_bytes(problem_, selected, world.device().facts()),
                                world);
@@ -266,7 +261,7 @@ class Gemm final : public measure::Workload {
   }
 
   measure::Field field_of(std::string name, device::MatrixView const& view) const {
-    return of_rank_0(field(std::move(name), view, whole(view.rows, view.cols)), rank_);
+    return whole_of_rank_0(std::move(name), view, rank_);
   }
 
   core::Case case_;

@@ -145,7 +145,7 @@ class PagedDecode final : public measure::Workload {
 
   double scratch_bytes(measure::Selection const& selected,
                        device::Facts const& device) const override {
-    return static_cast<double>(most_scratch(selected, device));
+    return static_cast<double>(most_scratch(problem_, selected, device));
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
@@ -203,34 +203,19 @@ class PagedDecode final : public measure::Workload {
   }
 
   std::vector<measure::Field> fields() override {
-    auto const tensor = [&](std::string name, device::MatrixView const& view) {
-      return of_rank_0(field(std::move(name), view, whole(view.rows, view.cols)), rank_);
-    };
-    return {measure::input(tensor("q", problem_.q)), measure::input(tensor("k", problem_.k)),
-            measure::input(tensor("v", problem_.v)), measure::output(tensor("o", problem_.o))};
+    return {measure::input(whole_of_rank_0("q", problem_.q, rank_)),
+            measure::input(whole_of_rank_0("k", problem_.k, rank_)),
+            measure::input(whole_of_rank_0("v", problem_.v, rank_)),
+            measure::output(whole_of_rank_0("o", problem_.o, rank_))};
   }
 
  private:
-  std::size_t most_scratch(measure::Selection const& selected, device::Facts const& device) const {
-    std::size_t bytes = 0;
-    for (kernels::VariantInfo const* variant : selected) {
-      auto const& row = row_of<paged_decode::Problem>(*variant);
-      bytes = std::max(bytes, row.scratch_bytes(problem_, device));
-    }
-    return bytes;
-  }
-
   void allocate(comm::World& world, measure::Selection const& selected) {
     device::StreamView const stream = world.stream();
-    auto const make = [&](device::MatrixView& view) {
-      device::Matrix matrix{world.device(), view.type, view.rows, view.cols, stream};
-      view = matrix.view();
-      return matrix;
-    };
-    q_ = make(problem_.q);
-    k_ = make(problem_.k);
-    v_ = make(problem_.v);
-    o_ = make(problem_.o);
+    q_ = allocate_matrix(problem_.q, world);
+    k_ = allocate_matrix(problem_.k, world);
+    v_ = allocate_matrix(problem_.v, world);
+    o_ = allocate_matrix(problem_.o, world);
     auto const upload = [&](std::vector<std::int32_t> const& from, std::int32_t const*& to) {
       device::Buffer<std::int32_t> buffer{world.device(), static_cast<std::int64_t>(from.size()),
                                           stream};
@@ -242,7 +227,7 @@ class PagedDecode final : public measure::Workload {
     table_ = upload(cache_.table, problem_.table);
     first_blocks_ = upload(cache_.first_blocks, problem_.first_blocks);
     stream.synchronize();
-    std::size_t const bytes = most_scratch(selected, world.device().facts());
+    std::size_t const bytes = most_scratch(problem_, selected, world.device().facts());
     if (bytes == 0) return;
     scratch_ = {world.device(), static_cast<std::int64_t>(bytes), stream};
     problem_.scratch = scratch_.data();

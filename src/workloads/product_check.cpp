@@ -485,16 +485,12 @@ measure::Verdict check_product(Product const& product, ProductLayout const& layo
 
 std::size_t scratch_bytes(kernels::gemm::Problem const& problem, measure::Selection const& selected,
                           device::Facts const& device) {
-  std::size_t bytes = 0;
-  for (kernels::VariantInfo const* variant : selected) {
-    // Bring their own, or need none.
-    bool const is_other =
-        variant->role == kernels::Role::peer || variant->role == kernels::Role::ceiling;
-    if (is_other) continue;
-    auto const& row = row_of<kernels::gemm::Problem>(*variant);
-    bytes = std::max(bytes, row.scratch_bytes(problem, device));
-  }
-  return bytes;
+  // Peers and ceilings are no rows of the table; they bring their own, or need none.
+  measure::Selection rows = selected;
+  std::erase_if(rows, [](kernels::VariantInfo const* variant) {
+    return variant->role == kernels::Role::peer || variant->role == kernels::Role::ceiling;
+  });
+  return most_scratch(problem, rows, device);
 }
 
 device::Buffer<std::byte> product_scratch(std::size_t bytes, comm::World& world) {

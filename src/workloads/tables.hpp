@@ -5,6 +5,8 @@
 #include "common/variant.hpp"
 #include "measure/workload.hpp"
 
+#include <algorithm>
+
 namespace quadrille::workloads {
 
 /// Pointers to the rows of an operation's table.
@@ -19,6 +21,17 @@ measure::Selection rows_of(kernels::Variants<Problem> const& table) {
 template <class Problem>
 kernels::Variant<Problem> const& row_of(kernels::VariantInfo const& row) {
   return static_cast<kernels::Variant<Problem> const&>(row);
+}
+
+/// Scratch memory that any of these rows of the operation's table needs for a problem, in bytes.
+template <class Problem>
+std::size_t most_scratch(Problem const& problem, measure::Selection const& selected,
+                         device::Facts const& device) {
+  std::size_t bytes = 0;
+  for (kernels::VariantInfo const* row : selected) {
+    bytes = std::max(bytes, row_of<Problem>(*row).scratch_bytes(problem, device));
+  }
+  return bytes;
 }
 
 }  // namespace quadrille::workloads

@@ -37,14 +37,6 @@ void expect_right(Host& host, Variant<Problem> const& variant, Shape const& shap
   EXPECT_TRUE(o.intact());
 }
 
-std::vector<std::string_view> rows() {
-  std::vector<std::string_view> names;
-  for (Variant<Problem> const& row : variants()) {
-    if (row.runs_on(device::Kind::host)) names.push_back(row.name);
-  }
-  return names;
-}
-
 class AttentionTest : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(AttentionTest, EqualsSums) {
@@ -81,7 +73,7 @@ TEST_P(AttentionTest, TakesValuesOfAnySize) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, AttentionTest, testing::ValuesIn(rows()),
+INSTANTIATE_TEST_SUITE_P(Variants, AttentionTest, testing::ValuesIn(test::host_rows(variants())),
                          [](auto const& row) { return std::string{row.param}; });
 
 /// One query of a head of 64, two keys; scores 0 and log 3, so that weights are 1/4 and 3/4.

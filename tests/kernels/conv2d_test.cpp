@@ -40,14 +40,6 @@ void expect_right(Host& host, Variant<Problem> const& variant, Shape const& shap
   EXPECT_TRUE(y.intact());
 }
 
-std::vector<std::string_view> rows() {
-  std::vector<std::string_view> names;
-  for (Variant<Problem> const& row : variants()) {
-    if (row.runs_on(device::Kind::host)) names.push_back(row.name);
-  }
-  return names;
-}
-
 class Conv2dTest : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(Conv2dTest, EqualsSums) {
@@ -73,7 +65,7 @@ TEST_P(Conv2dTest, EqualsSumsOfManyBlocks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, Conv2dTest, testing::ValuesIn(rows()),
+INSTANTIATE_TEST_SUITE_P(Variants, Conv2dTest, testing::ValuesIn(test::host_rows(variants())),
                          [](auto const& row) { return std::string{row.param}; });
 
 /// An image of 4 x 4 pixels that are numbered, and windows of 3 x 3.

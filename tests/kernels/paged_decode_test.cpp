@@ -36,14 +36,6 @@ void expect_right(Host& host, Variant<Problem> const& variant, Cache const& cach
   EXPECT_TRUE(o.intact());
 }
 
-std::vector<std::string_view> rows() {
-  std::vector<std::string_view> names;
-  for (Variant<Problem> const& row : variants()) {
-    if (row.runs_on(device::Kind::host)) names.push_back(row.name);
-  }
-  return names;
-}
-
 class PagedDecodeTest : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(PagedDecodeTest, EqualsSums) {
@@ -62,7 +54,7 @@ TEST_P(PagedDecodeTest, EqualsSumsOfManyParts) {
   expect_right<float>(host, test::row(variants(), GetParam()), cache);
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, PagedDecodeTest, testing::ValuesIn(rows()),
+INSTANTIATE_TEST_SUITE_P(Variants, PagedDecodeTest, testing::ValuesIn(test::host_rows(variants())),
                          [](auto const& row) { return std::string{row.param}; });
 
 /// Two tokens in blocks 1 and 0 of a pool of 2 x 8, scores 0 and log 3: weights are 1/4 and 3/4.
@@ -72,8 +64,7 @@ TEST(PagedDecodeReference, MatchesHandComputedValues) {
   Problem problem = unallocated(shape, DataType::f32);
   std::vector<float> q(64), k(16 * 64, -1000), v(16 * 64), o(64, -1);
   std::vector<std::int32_t> const lengths{9}, table{1, 0};
-  q[5] = 8;  // times 1 / sqrt(64)
-  for (std::size_t t = 1; t < 8; ++t) k[(8 + t) * 64 + 5] = -1000;
+  q[5] = 8;               // times 1 / sqrt(64)
   k[8 * 64 + 5] = 0;      // the first token, in block 1
   k[5] = std::log(3.0F);  // the ninth, in block 0
   v[8 * 64] = 4;

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 namespace quadrille::test {
 
@@ -17,6 +18,16 @@ kernels::Variant<Problem> const& row(kernels::Variants<Problem> table, std::stri
   kernels::Variant<Problem> const* const found = kernels::find(table, name, kind);
   QUAD_REQUIRE(found != nullptr, "no row " + std::string{name} + " in this table");
   return *found;
+}
+
+/// Names of the rows of a table that run on the host.
+template <class Problem>
+std::vector<std::string_view> host_rows(kernels::Variants<Problem> table) {
+  std::vector<std::string_view> names;
+  for (kernels::Variant<Problem> const& row : table) {
+    if (row.runs_on(device::Kind::host)) names.push_back(row.name);
+  }
+  return names;
 }
 
 /// Launches the row called `name` for the device of the stream.
