@@ -106,18 +106,22 @@ double tiled_bytes(Shape const& x, double element_bytes, std::int64_t tile_queri
          (query_elements(x) + heads_of(x) * keys * static_cast<double>(x.head_size));
 }
 
-ErrorBound::ErrorBound(core::DataType type)
+ErrorBound::ErrorBound(core::DataType type, std::int64_t blocks)
     : weight_{core::size_of(type) == 2 ? core::epsilon_of(type) / 2 : 0},
       least_weight_{core::size_of(type) == 2 ? core::least_of(type) / 2 : 0},
       storing_{core::epsilon_of(type) / 2},
-      least_{core::least_of(type)} {}
+      least_{core::least_of(type)},
+      blocks_{blocks} {}
 
 double ErrorBound::operator()(Row const& row, double o, double deviation) const {
   if (row.n == 0) return 0;  // nothing is computed
   static double const kAdding = core::epsilon_of(core::DataType::f32);
   auto const n = static_cast<double>(row.n);
   double const size = std::hypot(deviation, o);
-  return kAdding * ((4 * row.score + 8) * deviation + std::sqrt(n) * std::abs(o) + 4 * size) +
+  double const merging =
+      blocks_ > 1 ? 4 * row.score * deviation + 4 * static_cast<double>(blocks_) * size : 0;
+  return kAdding *
+             ((4 * row.score + 8) * deviation + std::sqrt(n) * std::abs(o) + 4 * size + merging) +
          weight_ * (std::abs(o) + 4 * std::sqrt(row.weight) * deviation) +
          least_weight_ * n * row.weight * row.value + storing_ * std::abs(o) + least_;
 }

@@ -83,9 +83,14 @@ double tiled_bytes(Shape const& shape, double element_bytes, std::int64_t tile_q
 ///                                values: all alike where all scores are, else at random
 ///   16-bit types: least n p_max max |v| / 2      and those below the least number of it are lost
 ///   u |o|, least                 storing
+///
+/// Where keys come in b > 1 blocks, whose sums are merged (ring_attention.hpp), also
+///
+///   eps_32 (4 z s + 4 b sqrt(s^2 + o^2))    weights of a block are off together: by arguments of factors,
+///                                which add up to 2 z at most, and by two roundings for each block
 class ErrorBound {
  public:
-  explicit ErrorBound(core::DataType type);
+  explicit ErrorBound(core::DataType type, std::int64_t blocks = 1);
   /// What is known of a row of o.
   struct Row {
     double score = 0;    ///< z
@@ -97,6 +102,7 @@ class ErrorBound {
 
  private:
   double weight_, least_weight_, storing_, least_;
+  std::int64_t blocks_;
 };
 
 Variants<Problem> variants();

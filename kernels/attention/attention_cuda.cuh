@@ -26,6 +26,7 @@ struct Operands {
   int queries, keys;
   int seen_by_first;  ///< keys, or fewer, that query 0 sees; may be negative
   int more;           ///< that the next query sees
+  int query_rows;     ///< from the queries of a head to those of the next one
   float scale;
 };
 
@@ -43,6 +44,7 @@ Operands<T> operands(Problem const& problem) {
           static_cast<int>(x.keys),
           static_cast<int>(is_causal ? x.keys - x.queries + 1 : x.keys),
           is_causal ? 1 : 0,
+          static_cast<int>(x.queries),
           static_cast<float>(x.scale())};
 }
 
@@ -54,7 +56,7 @@ __device__ int visible(Operands<T> const& p, int query) {
 /// Where a head's queries begin in q and o, and where the keys that it uses begin in k and v.
 template <int kHead, class T>
 __device__ long long first_query(Operands<T> const& p, int head) {
-  return static_cast<long long>(head) * p.queries * kHead;
+  return static_cast<long long>(head) * p.query_rows * kHead;
 }
 template <int kHead, class T>
 __device__ long long first_key(Operands<T> const& p, int head) {

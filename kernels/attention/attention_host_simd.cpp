@@ -18,254 +18,29 @@
 ///              thread, 272 KiB at most
 /// Accuracy     error_bound() of f32, and one rounding to the type
 /// Source       own, after Milakov and Gimelshein, Online normalizer calculation for softmax (2018)
-#include "attention/attention.hpp"
-#include "device/host/parallel.hpp"
-
-#include <cstring>
-#include <limits>
-#include <vector>
+#include "attention/attention_host_tiles.hpp"
 
 namespace quadrille::kernels::attention {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int kVectorBytes = 64;
-constexpr int kRows = 12;  // 24 accumulators, 2 vectors, 1 broadcast: 27 of 32 registers
-#elif defined(__AVX__)
-constexpr int kVectorBytes = 32;
-constexpr int kRows = 6;  // 12 accumulators, 2 vectors, 1 broadcast: 15 of 16 registers
-#else
-constexpr int kVectorBytes = 16;
-constexpr int kRows = 6;
-#endif
-constexpr int kTileVectors = 2;
-constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(float));
-constexpr int kCols = kTileVectors * kLanes;
-using Vector [[gnu::vector_size(kVectorBytes)]] = float;
-using Integers [[gnu::vector_size(kVectorBytes)]] = std::int32_t;
-constexpr std::int64_t kQueries = 96, kKeys = 128;  // of a tile
-static_assert(kQueries % kRows == 0 && kKeys % kCols == 0 && 64 % kCols == 0);
-constexpr float kLowest = -std::numeric_limits<float>::infinity();
-
-/// A vector that memory need not be aligned for.
-[[gnu::always_inline]] inline Vector load(float const* from) {
-  Vector value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-[[gnu::always_inline]] inline void store(float* to, Vector value) {
-  std::memcpy(to, &value, sizeof value);
-}
-
-/// kRows rows of A times kCols columns of B, added to C or in its place.
-template <bool kAdd>
-void multiply_tile(std::int64_t n, float const* a, std::int64_t lda, float const* b,
-                   std::int64_t ldb, float* c, std::int64_t ldc) {
-  Vector sum[kRows][kTileVectors] = {};
-  for (std::int64_t t = 0; t < n; ++t) {
-    Vector line[kTileVectors];
-#pragma GCC unroll 2
-    for (int v = 0; v < kTileVectors; ++v) line[v] = load(b + t * ldb + v * kLanes);
-#pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      Vector const factor = a[r * lda + t] - Vector{};
-#pragma GCC unroll 2
-      for (int v = 0; v < kTileVectors; ++v) sum[r][v] += factor * line[v];
-    }
-  }
-#pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 2
-    for (int v = 0; v < kTileVectors; ++v) {
-      float* const to = c + r * ldc + v * kLanes;
-      store(to, kAdd ? load(to) + sum[r][v] : sum[r][v]);
-    }
-  }
-}
-
-/// 2^x for x <= 0; below the normal numbers the least of them. Within two units of the last place.
-[[gnu::always_inline]] inline Vector exp2_of(Vector x) {
-  Vector const least = -126.0F - Vector{};
-  x = x > least ? x : least;
-  // Adding this power of two rounds to a whole number, which the low bits of the sum then are.
-  constexpr float kRound = 0x1.8p23F;
-  Vector const sum = x + kRound;
-  Integers const whole = __builtin_bit_cast(Integers, sum) - __builtin_bit_cast(int, kRound);
-  Vector const f = x - (sum - kRound);  // in [-1/2, 1/2]
-  // Terms of exp(f log 2).
-  Vector y = f * 0x1.ffcbfcp-17F + 0x1.430912p-13F;
-  y = y * f + 0x1.5d87fep-10F;
-  y = y * f + 0x1.3b2ab6p-7F;
-  y = y * f + 0x1.c6b08ep-5F;
-  y = y * f + 0x1.ebfbe0p-3F;
-  y = y * f + 0x1.62e430p-1F;
-  y = y * f + 1.0F;
-  return __builtin_bit_cast(Vector, __builtin_bit_cast(Integers, y) + (whole << 23));
-}
-
-float sum_of(Vector x) {
-  float sum = 0;
-  for (int l = 0; l < kLanes; ++l) sum += x[l];
-  return sum;
-}
-float largest_of(Vector x) {
-  float largest = x[0];
-  for (int l = 1; l < kLanes; ++l) largest = std::max(largest, x[l]);
-  return largest;
-}
-
-/// What a thread works on: a tile of queries, one of keys and of values, scores, and sums.
-struct Tiles {
-  explicit Tiles(std::int64_t d)
-      : q(static_cast<std::size_t>(kQueries * d)),
-        k(static_cast<std::size_t>(kKeys * d)),
-        v(static_cast<std::size_t>(kKeys * d)),
-        o(static_cast<std::size_t>(kQueries * d)),
-        s(static_cast<std::size_t>(kQueries * kKeys)) {}
-  std::vector<float> q, k, v, o, s;
-  float largest[kQueries], total[kQueries];  ///< of the rows so far: scores, weights
-};
-
 template <class T>
-class Attention {
- public:
-  explicit Attention(Problem const& problem)
-      : p_{problem},
-        z_{problem.shape},
-        d_{z_.head_size},
-        rows_{z_.group() * z_.queries},
-        tiles_{(rows_ + kQueries - 1) / kQueries},
-        scale_{static_cast<float>(z_.scale() * 1.4426950408889634)} {}
-
-  void run(device::StreamView stream) const {
-    device::parallel_for(
-        stream, z_.batch * z_.kv_heads * tiles_,
-        [this](std::int64_t part) {
-          // The last queries see the most keys.
-          std::int64_t const heads = z_.batch * z_.kv_heads;
-          attend(part % heads, tiles_ - 1 - part / heads);
-        },
-        device::Schedule::dynamic);
-  }
-
- private:
-  /// Rows of q and o that share a head of keys follow one another, head by head.
-  std::int64_t visible(std::int64_t row) const { return z_.visible(row % z_.queries); }
-
-  void attend(std::int64_t kv_head, std::int64_t tile) const {
-    thread_local Tiles of_64{64}, of_128{128};
-    Tiles& t = d_ == 64 ? of_64 : of_128;
-    std::int64_t const first = tile * kQueries, count = std::min(kQueries, rows_ - first);
-    T const* const q = p_.q.as<T>() + (kv_head * rows_ + first) * d_;
-    for (std::int64_t e = 0; e < kQueries * d_; ++e) {
-      t.q[static_cast<std::size_t>(e)] = e < count * d_ ? static_cast<float>(q[e]) : 0;
-    }
-    std::fill(t.o.begin(), t.o.end(), 0.0F);
-    std::fill_n(t.largest, kQueries, kLowest);
-    std::fill_n(t.total, kQueries, 0.0F);
-    std::int64_t most = 0;
-    for (std::int64_t r = 0; r < count; ++r) most = std::max(most, visible(first + r));
-    for (std::int64_t key = 0; key < most; key += kKeys) {
-      read_keys(t, kv_head, key);
-      for (std::int64_t r = 0; r < count; r += kRows) add_keys(t, first, r, count, key);
-    }
-    T* const o = p_.o.as<T>() + (kv_head * rows_ + first) * d_;
-    for (std::int64_t r = 0; r < count; ++r) {
-      float const factor = t.total[r] > 0 ? 1 / t.total[r] : 0;
-      for (std::int64_t e = 0; e < d_; ++e) {
-        o[r * d_ + e] = static_cast<T>(t.o[static_cast<std::size_t>(r * d_ + e)] * factor);
-      }
-    }
-  }
-
-  /// Keys by panels of kCols with an element of all of them together, values row by row.
-  void read_keys(Tiles& t, std::int64_t kv_head, std::int64_t key) const {
-    std::int64_t const count = std::min(kKeys, z_.keys - key);
-    std::int64_t const at = (kv_head * z_.keys + key) * d_;
-    T const* const k = p_.k.as<T>() + at;
-    T const* const v = p_.v.as<T>() + at;
-    for (std::int64_t panel = 0; panel < count; panel += kCols) {
-      float* const to = t.k.data() + panel * d_;
-      for (std::int64_t j = 0; j < kCols; ++j) {
-        T const* const from = k + (panel + j) * d_;
-        bool const is_there = panel + j < count;
-        for (std::int64_t e = 0; e < d_; ++e) {
-          to[e * kCols + j] = is_there ? static_cast<float>(from[e]) : 0;
-        }
-      }
-    }
-    for (std::int64_t e = 0; e < count * d_; ++e) {
-      t.v[static_cast<std::size_t>(e)] = static_cast<float>(v[e]);
-    }
-  }
-
-  /// Adds a tile of keys to kRows rows from `r` on.
-  void add_keys(Tiles& t, std::int64_t first, std::int64_t r, std::int64_t count,
-                std::int64_t key) const {
-    std::int64_t seen[kRows];  // of this tile
-    std::int64_t most = 0;
-    for (std::int64_t i = 0; i < kRows; ++i) {
-      seen[i] =
-          r + i < count ? std::clamp<std::int64_t>(visible(first + r + i) - key, 0, kKeys) : 0;
-      most = std::max(most, seen[i]);
-    }
-    float* const scores = t.s.data() + r * kKeys;
-    for (std::int64_t j = 0; j < most; j += kCols) {
-      multiply_tile<false>(d_, t.q.data() + r * d_, d_, t.k.data() + j * d_, kCols, scores + j,
-                           kKeys);
-    }
-    for (std::int64_t i = 0; i < kRows; ++i) {
-      weigh(scores + i * kKeys, seen[i], most, t.largest[r + i], t.total[r + i],
-            t.o.data() + (r + i) * d_);
-    }
-    for (std::int64_t e = 0; e < d_ && most > 0; e += kCols) {
-      multiply_tile<true>(most, scores, kKeys, t.v.data() + e, d_, t.o.data() + r * d_ + e, d_);
-    }
-  }
-
-  /// Makes weights of the first `seen` scores of a row and zeros of those behind, up to `most`, and
-  /// scales down what was summed before where the maximum grows.
-  void weigh(float* s, std::int64_t seen, std::int64_t most, float& largest, float& total,
-             float* o) const {
-    if (seen == 0) {
-      std::fill_n(s, most, 0.0F);
-      return;
-    }
-    std::int64_t const end = (seen + kLanes - 1) / kLanes * kLanes;
-    std::fill(s + seen, s + end, kLowest);
-    Vector tops = load(s);
-    for (std::int64_t j = kLanes; j < end; j += kLanes) {
-      Vector const x = load(s + j);
-      tops = x > tops ? x : tops;
-    }
-    float const top = std::max(largest, largest_of(tops));
-    Vector sums{};
-    for (std::int64_t j = 0; j < end; j += kLanes) {
-      Vector const weight = exp2_of((load(s + j) - top) * scale_);
-      store(s + j, weight);
-      sums += weight;
-    }
-    std::fill(s + seen, s + std::max(end, most), 0.0F);
-    float const factor = std::exp2((largest - top) * scale_);  // 0 for the first keys
-    if (factor != 1) {
-      for (std::int64_t e = 0; e < d_; e += kLanes) store(o + e, load(o + e) * factor);
-    }
-    total = total * factor + sum_of(sums);
-    largest = top;
-  }
-
-  Problem const& p_;
-  Shape z_;
-  std::int64_t d_, rows_, tiles_;
-  float scale_;  // of scores in powers of two
-};
+void attend(Problem const& problem, device::StreamView stream) {
+  std::int64_t const d = problem.shape.head_size;
+  auto const visible = [&](std::int64_t query) { return problem.shape.visible(query); };
+  auto const store = [&](std::int64_t row, float, float total, float const* sums) {
+    T* const o = problem.o.as<T>() + row * d;
+    float const factor = total > 0 ? 1 / total : 0;
+    for (std::int64_t e = 0; e < d; ++e) o[e] = static_cast<T>(sums[e] * factor);
+  };
+  TiledAttention<T, decltype(visible)>{problem, visible}.run(stream, store);
+}
 
 void launch(Problem const& problem, device::StreamView stream) {
   stream.run([problem, stream] {
     switch (problem.q.type) {
-      case core::DataType::f32: return Attention<float>{problem}.run(stream);
-      case core::DataType::f16: return Attention<core::f16>{problem}.run(stream);
-      default: return Attention<core::bf16>{problem}.run(stream);
+      case core::DataType::f32: return attend<float>(problem, stream);
+      case core::DataType::f16: return attend<core::f16>(problem, stream);
+      default: return attend<core::bf16>(problem, stream);
     }
   });
 }

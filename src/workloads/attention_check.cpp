@@ -43,12 +43,12 @@ double dot(float const* a, float const* b, std::int64_t n) {
 }  // namespace
 
 AttentionCheck::AttentionCheck(device::MatrixView const& o, Sources const& sources, double products,
-                               core::Check check, comm::World const& world)
+                               core::Check check, comm::World const& world, std::int64_t blocks)
     : o_{o},
       d_{o.cols},
       sources_{sources},
       world_{world},
-      bound_{o.type},
+      bound_{o.type, blocks},
       is_full_{check == core::Check::full} {
   constexpr double kFull = 0x1p32, kSample = 0x1p26;
   double const strips = std::ceil(products / (is_full_ ? kFull : kSample));
@@ -134,7 +134,7 @@ void AttentionCheck::judge_row(Finding& finding, Group const& group, std::int64_
                                std::vector<double> const& got) {
   std::int64_t const n = group.visible(row);
   std::vector<float> q(at(d_));
-  read_row(sources_.q, o_.type, row, q);
+  read_row(sources_.q, o_.type, group.row_of_query(row), q);
   std::vector<double> weights(at(n)), sums(at(d_)), squares(at(d_));
   double largest = -kInfinity;
   for (std::int64_t j = 0; j < n; ++j) {

@@ -27,14 +27,18 @@ class AttentionCheck {
   struct Group {
     std::int64_t first_row = 0, rows = 0;
     std::int64_t keys = 0;
+    /// In q; as in o, unless q is part of what is generated.
+    std::function<std::int64_t(std::int64_t row)> row_of_query = [](std::int64_t row) {
+      return row;
+    };
     std::function<std::int64_t(std::int64_t key)> row_of_key;  ///< in k and v
     std::function<std::int64_t(std::int64_t row)> visible;     ///< keys that a row of o sees
     std::function<std::string(std::int64_t row, std::int64_t column)> place;  ///< its name
   };
 
-  /// `products` of a row with a key are there in all, times the head size.
+  /// `products` of a row with a key are there in all, times the head size; keys came in so many blocks.
   AttentionCheck(device::MatrixView const& o, Sources const& sources, double products,
-                 core::Check check, comm::World const& world);
+                 core::Check check, comm::World const& world, std::int64_t blocks = 1);
 
   void judge(Group const& group);
   /// Of all judged rows as a whole: single elements may be zero. Collective.

@@ -72,10 +72,9 @@ struct Element {
 };
 
 /// All of o. Softmax in the form sum_j v_j / sum_t exp(s_t - s_j): not the way of any kernel.
-template <class T>
-std::vector<Element> elements_of(Problem const& p, Tensors<T> const& in) {
+template <class T, class Bound>
+std::vector<Element> elements_of(Problem const& p, Tensors<T> const& in, Bound const& bound) {
   Shape const& x = p.shape;
-  ErrorBound const bound{p.o.type};
   auto const d = static_cast<std::size_t>(x.head_size);
   std::vector<Element> elements(static_cast<std::size_t>(p.o.rows) * d);
   for (std::int64_t b = 0; b < x.batch; ++b) {
@@ -120,6 +119,11 @@ std::vector<Element> elements_of(Problem const& p, Tensors<T> const& in) {
     }
   }
   return elements;
+}
+
+template <class T>
+std::vector<Element> elements_of(Problem const& p, Tensors<T> const& in) {
+  return elements_of(p, in, ErrorBound{p.o.type});
 }
 
 /// Right results are off by at most `share` of what they may be.
