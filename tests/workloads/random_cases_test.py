@@ -29,6 +29,8 @@ SIZES = {"memory": lambda draw: f"{16 * draw.randint(1, 8)}Ki", "api": lambda dr
              *(draw.randint(*most) for most in ((1, 3), (1, 9), (7, 20), (7, 20), (1, 20), (1, 3), (1, 3))),)),
          "attention": lambda draw: "(%d,%d,%d,%d,%d,%d)" % (draw.randint(0, 2), 6, draw.choice([1, 2, 3, 6]),
                                 draw.randint(0, 150), draw.randint(0, 300), draw.choice([64, 128])),
+         "ring_attention": lambda draw: "(%d,6,%d,%d,%d)" % (draw.randint(0, 2), draw.choice([1, 2, 3, 6]),
+                                draw.randint(0, 90), draw.choice([64, 128])),
          "paged_decode": lambda draw: "(%d,6,%d,%d,%d)" % (draw.randint(1, 5), draw.choice([1, 2, 3, 6]),
                                 draw.randint(1, 300), draw.choice([64, 128]))}
 DATA = ["uniform", "normal", "positive", "scaled", "integer", "constant", "zeros"]
@@ -58,6 +60,8 @@ def options(draw, workload, value_type, ranks):
         "block_size": lambda: draw.choice([8, 16, 32, 64, 128]),
         "lengths": lambda: draw.choice(["equal", "uniform", "long_tail"]),
         "mask": lambda: draw.choice(["full", "causal"]),
+        "deal": lambda: draw.choice(["zigzag", "striped"]),
+        "sequence": lambda: draw.choice(["per_rank", "whole"]),
         "reproducible": lambda: draw.choice([True, False]),
         "rule": lambda: draw.choice(["midpoint", "simpson", "gauss_legendre"]),
         "integrand": lambda: draw.choice(["sin2cos2", "arctan", "gauss", "runge"]),

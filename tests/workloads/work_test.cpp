@@ -182,6 +182,18 @@ TEST(Work, OfAttentionCountsThePairsThatTheMaskLeaves) {
   EXPECT_EQ(attention("").device_bytes, 3 * 2.0 * 2 * 64 * 40 * (2 * 6 + 2 * 3));
 }
 
+TEST(Work, OfRingAttentionIsThatOfTheWholeSequence) {
+  auto const attention = [](char const* keys) {
+    return described(fmt::format(
+        "workload = \"ring_attention\"\ntype = \"f16\"\nsize = \"(2,6,3,40,64)\"\n{}\n", keys));
+  };
+  EXPECT_EQ(attention("").flop, 4.0 * 64 * (2 * 6) * (120 * 120));
+  EXPECT_EQ(attention("mask = \"causal\"").flop, 4.0 * 64 * (2 * 6) * (120 * 121 / 2));
+  EXPECT_EQ(attention("sequence = \"whole\"").flop, 4.0 * 64 * (2 * 6) * (40 * 40));
+  // Keys and values of each rank reach the two others.
+  EXPECT_EQ(attention("").network_bytes, 2.0 * 2 * 64 * (2 * 3) * 120 * 2);
+}
+
 TEST(Work, OfDecodingCountsTheTokensOfAllSequences) {
   auto const decoding = [](char const* keys) {
     return described(fmt::format(
