@@ -63,8 +63,7 @@ __global__ void __launch_bounds__(kThreads) paged_decode_attend_kernel(Operands<
   ContiguousRows const rows{first_row(p, sequence, kv_head, longest)};
   attend<T, kHead>(p, sequence, kv_head, rows, 0, p.lengths[sequence], shared,
                    [&](int row, int column, float value, float, float total) {
-                     o[row * kHead + column] =
-                         from_f32<T>(total > 0 ? value / total : 0);
+                     o[row * kHead + column] = from_f32<T>(total > 0 ? value / total : 0);
                    });
 }
 
@@ -77,8 +76,8 @@ void launch(Problem const& problem, device::StreamView stream) {
     T* const k = static_cast<T*>(problem.scratch);
     T* const v = k + problem.shape.sequences * problem.shape.kv_heads * longest * kHead;
     constexpr int kTokensOfBlock = 512;
-    auto const parts = static_cast<unsigned>(std::clamp<std::int64_t>(
-        divide_up(longest, kTokensOfBlock), 1, kMostGatherBlocks));
+    auto const parts = static_cast<unsigned>(
+        std::clamp<std::int64_t>(divide_up(longest, kTokensOfBlock), 1, kMostGatherBlocks));
     QUAD_LAUNCH((paged_decode_gather_kernel<T, kHead>), dim3(heads, sequences, parts), kThreads, 0,
                 stream, p, longest, k, v);
     p.k = k;

@@ -32,8 +32,7 @@ __global__ void __launch_bounds__(kThreads) paged_decode_paged_kernel(Operands<T
   T* const o = p.o + (static_cast<long long>(sequence) * p.heads + kv_head * p.group) * kHead;
   attend<T, kHead>(p, sequence, kv_head, paged_rows(p, sequence, kv_head), 0, p.lengths[sequence],
                    shared, [&](int row, int column, float value, float, float total) {
-                     o[row * kHead + column] =
-                         from_f32<T>(total > 0 ? value / total : 0);
+                     o[row * kHead + column] = from_f32<T>(total > 0 ? value / total : 0);
                    });
 }
 

@@ -93,8 +93,7 @@ __global__ void __launch_bounds__(kHead) paged_decode_join_kernel(Operands<T> p,
     value += from[column] * factor;
     total += from[kHead + 1] * factor;
   }
-  p.o[static_cast<long long>(row) * kHead + column] =
-      from_f32<T>(total > 0 ? value / total : 0);
+  p.o[static_cast<long long>(row) * kHead + column] = from_f32<T>(total > 0 ? value / total : 0);
 }
 
 template <bool kPaged>
