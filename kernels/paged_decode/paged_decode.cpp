@@ -13,6 +13,7 @@ namespace quadrille::kernels::paged_decode {
 QUAD_TABLE(Variant<Problem> const, kTable,
   reference,
   host_simd,
+  kokkos,
   gather_then_attend,
   paged,
   paged_split,
