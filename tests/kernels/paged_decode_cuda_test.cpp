@@ -100,7 +100,7 @@ TEST(PagedDecodeCuda, RefusesWhatVariantsDoNotTake) {
             std::string::npos);
   EXPECT_NE(reason("vendor", {.sequences = 2, .tokens = 40, .longest = 24}, nullptr), "");
   if (test::kernel_mode() != test::KernelMode::gpu) return;
-  EXPECT_EQ(reason("vendor", {.sequences = 2, .tokens = 96, .longest = 48, .blocks = 6}, nullptr),
+  EXPECT_EQ(reason("vendor", {.sequences = 2, .blocks = 6, .tokens = 96, .longest = 48}, nullptr),
             "");
 }
 
