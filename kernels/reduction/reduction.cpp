@@ -75,7 +75,8 @@ std::size_t scratch_bytes(std::int64_t n) {
   // with the most blocks, or what CUB asks for.
   constexpr std::size_t kCounters = 4096;
   constexpr std::size_t kLeast = 1 << 20;
-  return kCounters + std::max(kLeast, 8 * static_cast<std::size_t>((n + kFewestOfBlock - 1) / kFewestOfBlock));
+  return kCounters +
+         std::max(kLeast, 8 * static_cast<std::size_t>((n + kFewestOfBlock - 1) / kFewestOfBlock));
 }
 
 void require_consistent(Problem const& p) {
