@@ -158,6 +158,7 @@ ErrorBound::ErrorBound(core::DataType stored, core::Compute compute, std::int64_
       rounding_{compute == core::Compute::tf32 ? 0x1p-10 : 0},
       storing_{core::epsilon_of(stored)},
       root_parts_{parts > 1 ? std::sqrt(static_cast<double>(parts)) : 0},
-      least_{core::least_of(stored)} {}
+      least_{core::least_of(stored)},
+      deviations_{storing_ > core::epsilon_of(compute) ? 2.0 : 1.0} {}
 
 }  // namespace quadrille::kernels::gemm

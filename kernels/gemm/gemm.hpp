@@ -86,9 +86,14 @@ class ErrorBound {
            storing_ * (std::max(1.0, 1.5 * root_parts_) * size + root_parts_ / root_k_ * ab) +
            least_;
   }
+  /// What a sum of such errors may be off by, each times a factor that does not depend on it: where
+  /// storing rounds more than adding up, the 2-norm of bounds times factors is five standard
+  /// deviations of the sum, as much as the largest of a million right sums.
+  /// `squares`: of bounds times factors, added up.
+  double of_sum(double squares) const { return deviations_ * std::sqrt(squares); }
 
  private:
-  double adding_, root_k_, rounding_, storing_, root_parts_, least_;
+  double adding_, root_k_, rounding_, storing_, root_parts_, least_, deviations_;
 };
 
 Variants<Problem> variants();

@@ -132,9 +132,6 @@ class Checker {
  private:
   static constexpr std::size_t kSets = 2;
   static constexpr std::int64_t kPositionsNamed = 8;
-  // Where storing rounds most, the 2-norm of the bounds is five standard deviations of a difference,
-  // as much as the largest of some million positions.
-  static constexpr double kDeviations = 2;
 
   /// In the box of this rank.
   struct Position {
@@ -374,8 +371,7 @@ class Checker {
     for (std::size_t v = 0; v < kSets; ++v) {
       double const residual = std::abs(sums_.residual[v][at(j)]);
       double const sum = sums_.bound[v][at(j)];
-      double const bound =
-          p_.x.kind == core::DataKind::constant ? sum : kDeviations * std::sqrt(sum);
+      double const bound = p_.x.kind == core::DataKind::constant ? sum : error_.of_sum(sum);
       double const scaled = scale(residual, bound);
       if (scaled <= finding_.allowed) {
         finding_.error = std::max(finding_.error, scaled);

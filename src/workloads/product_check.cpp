@@ -423,7 +423,7 @@ class Checker {
         auto const residual = static_cast<double>(sums.residual[v][at]);
         double const own = 2 * kEpsilon * std::abs(p_.alpha) * std::sqrt(sums.spread[at]);
         double const bound =
-            exact_ ? 0 : std::sqrt(sums.bound[v][at]) + std::abs(sums.alike[v][at]) + own;
+            exact_ ? 0 : error_.of_sum(sums.bound[v][at]) + std::abs(sums.alike[v][at]) + own;
         double const scaled = scale(std::abs(residual), bound);
         if (scaled <= finding_.allowed) {
           finding_.error = std::max(finding_.error, scaled);

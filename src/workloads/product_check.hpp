@@ -37,7 +37,7 @@ struct CheckTiles {
 /// Judges C without gathering anything, from values that are generated again: sampled entries, each
 /// against gemm::ErrorBound, and for a full check Freivalds for all rows with two vectors of whole
 /// numbers +-64 to +-127: r = C x - alpha A (B x) - beta C0 x. The errors of a row's elements are
-/// independent, so r_i is compared with the 2-norm of their bounds times x, plus the rounding of
+/// independent, so r_i is compared with ErrorBound::of_sum of their bounds times x, plus the rounding of
 /// the check's own sums; of constant data all are the same, so their bound times the sum of x is
 /// added. Rows that fail are recomputed to name the column. The error of the verdict
 /// is the largest of all of these over its bound. On whole numbers that fit their type everything is

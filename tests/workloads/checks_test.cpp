@@ -30,10 +30,11 @@ constexpr CheckTiles kSmallTiles{.rows = 7, .depth = 50, .cols = 12, .chunk = 5}
 class Case {
  public:
   explicit Case(DataType type = DataType::f32, DataKind kind = DataKind::uniform,
-                std::int64_t k = kDepth)
-      : Case{type, type, kind, k} {}
-  Case(DataType type, DataType out, DataKind kind = DataKind::uniform, std::int64_t k = kDepth)
-      : product_{.m = kRows,
+                std::int64_t k = kDepth, std::int64_t m = kRows)
+      : Case{type, type, kind, k, m} {}
+  Case(DataType type, DataType out, DataKind kind = DataKind::uniform, std::int64_t k = kDepth,
+       std::int64_t m = kRows)
+      : product_{.m = m,
                  .n = kCols,
                  .k = k,
                  .type = type,
@@ -44,8 +45,7 @@ class Case {
                  .a = {kind, 7, 0},
                  .b = {kind, 7, 1},
                  .c0 = {kind, 7, 2}},
-        layout_{rows_over_ranks(kRows, k), rows_over_ranks(k, kCols), rows_over_ranks(kRows, kCols),
-                true} {
+        layout_{rows_over_ranks(m, k), rows_over_ranks(k, kCols), rows_over_ranks(m, kCols), true} {
     for (std::int64_t i = 0; i < rows(); ++i) {
       for (std::int64_t j = 0; j < kCols; ++j) c_.push_back(right(layout_.c.global_row(i), j));
     }
@@ -133,6 +133,17 @@ TEST(ProductCheck, PassesWhatIsRight) {
       EXPECT_EQ(verdict.wrong, 0);
     }
   }
+}
+
+/// Roundings of a row that are by chance all in the direction of a vector.
+TEST(ProductCheck, PassesMillionsOfRowsThatAreRight) {
+  constexpr std::int64_t kMany = 1 << 19;
+  Case const rounded{DataType::f16, DataKind::uniform, 2, kMany};
+
+  measure::Verdict const verdict = rounded.verdict(Check::full, {});
+
+  EXPECT_TRUE(verdict.valid) << verdict.detail;
+  EXPECT_LE(verdict.error, 0.5);
 }
 
 TEST(ProductCheck, KnowsWhatCIsStoredAs) {
