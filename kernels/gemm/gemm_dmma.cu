@@ -67,7 +67,7 @@ struct Form {
   // Of the larger tile, which takes fewer bytes of shared memory and of the L2 cache for its work.
   static constexpr double kRate = kBN == 128 ? 1 : 0.96;
 };
-using Large = Form<128, 2>;
+using Large = Form<128, 1>;
 using Small = Form<64, 0>;
 
 /// For tiles that are split, and copies of A and B.
@@ -229,6 +229,14 @@ class WarpProduct {
     }
   }
 
+  /// A word that depends on what was read of a stage last: reads of a warp come in their order.
+  __device__ __forceinline__ unsigned last_read() const {
+    unsigned bits = 0;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) bits ^= upper_half(for_b_[kLast % 2][i]);
+    return bits;
+  }
+
   /// The last columns of a stage; reads the first fragments of the next one, which lies `elements`
   /// behind it.
   __device__ __forceinline__ void multiply_last_and_start(int elements) {
@@ -342,6 +350,10 @@ class WarpProduct {
   }
 
  private:
+  __device__ static unsigned upper_half(double x) {
+    return static_cast<unsigned>(__builtin_bit_cast(std::uint64_t, x) >> 32);
+  }
+
   __device__ __forceinline__ void move(int elements) {
     a_.move(elements);
     b_.move(elements);
@@ -426,17 +438,13 @@ __device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Runs<F
 /// comes there, because registers that hold fragments are in use until instructions have read them.
 ///
 /// A stage may be filled again when its fragments are in registers; that they are being read is not
-/// enough, because reads wait behind stores of other warps and an arrival does not. So instructions
-/// must have taken the last ones, which the compiler may also place behind an arrival that follows
-/// them, but not behind one that follows the wait for a later stage.
+/// enough, because reads wait behind stores of other warps and an arrival does not. So which lane
+/// arrives depends on them.
 template <class Form>
 class StageReader {
  public:
-  __device__ StageReader(Barriers<Form>& barriers, int lane)
-      : barriers_{barriers},
-        full_{barriers.full},
-        empty_{barriers.empty + Form::kStages - kKept},
-        kept_{lane == 0 ? kKept : -1} {}
+  __device__ explicit StageReader(Barriers<Form>& barriers)
+      : barriers_{barriers}, full_{barriers.full}, empty_{barriers.empty} {}
 
   /// Waits for the next stage, and returns how many elements it lies behind the last one.
   __device__ __forceinline__ int wait() {
@@ -450,21 +458,19 @@ class StageReader {
     return elements;
   }
 
-  /// Releases the last stage but one. After each wait().
-  __device__ __forceinline__ void release() {
+  /// Releases the stage, of which this lane has read `last_read` last.
+  __device__ __forceinline__ void release(unsigned last_read) {
     __syncwarp();  // all lanes have read it
-    if (kept_ == 0) ptx::mbarrier_arrive(empty_);
-    if (kept_ > 0) --kept_;
+    // One of two lanes arrives, no matter which, and none before all have their fragments.
+    int const arriving = __any_sync(~0U, last_read == 1U) ? 1 : 0;
+    if (static_cast<int>(threadIdx.x) % 32 == arriving) ptx::mbarrier_arrive(empty_);
     if (++empty_ == barriers_.empty + Form::kStages) empty_ = barriers_.empty;
   }
 
  private:
-  static constexpr int kKept = 2;  // stages: the one that was waited for and the last one
-
   Barriers<Form>& barriers_;
   ptx::MBarrier *full_, *empty_;
   unsigned parity_ = 0;
-  int kept_;  ///< of the first lane: stages to come before one is released
 };
 
 /// Eight warps. `c`: used where rows of C are aligned.
@@ -476,7 +482,7 @@ __device__ __forceinline__ void consume(Operands<double> const& p, Plan const& p
   constexpr int kStages = Form::kStages, kStage = Form::kStage;
   int const warp = static_cast<int>(threadIdx.x) / 32;
   int const lane = static_cast<int>(threadIdx.x) % 32;
-  StageReader<Form> ring{barriers, lane};
+  StageReader<Form> ring{barriers};
   // Before the first stage is the last one.
   WarpProduct<kAlongA, kAlongB, Form> product{warp, lane, stages + (kStages - 1) * kStage};
   constexpr int kLeadBarrier = 1;
@@ -498,8 +504,8 @@ __device__ __forceinline__ void consume(Operands<double> const& p, Plan const& p
     }
     if (run.count > 0) {
       product.start(ring.wait());
-      ring.release();
       product.multiply_first();
+      ring.release(product.last_read());
       int t = 1;
       do {
         int const end = lead > 0 ? min(lead, run.count) : run.count;
@@ -508,8 +514,8 @@ __device__ __forceinline__ void consume(Operands<double> const& p, Plan const& p
 #pragma unroll 1
         for (; t < end; ++t) {
           product.multiply_last_and_start(ring.wait());
-          ring.release();
           product.multiply_first();
+          ring.release(product.last_read());
         }
         end_lead();
       } while (t < run.count);
