@@ -41,6 +41,7 @@ namespace {
 constexpr WgmmaConfig kWide{.strips = 2, .cluster = 2};
 constexpr WgmmaConfig kMiddle{.bn = 192, .strips = 3, .cluster = 2};
 constexpr WgmmaConfig kNarrow{.bn = 128, .stages = 6, .strips = 2, .cluster = 2};
+constexpr WgmmaConfig kSlim{.bn = 64, .stages = 8, .strips = 2, .cluster = 2};
 
 #ifdef QUAD_KERNELS
 
@@ -102,8 +103,10 @@ void launch(Problem const& problem, device::StreamView stream) {
       });
 }
 
-constexpr WgmmaKind kKinds[] = {
-    {kWide, 1024, launch<kWide>}, {kMiddle, 785, launch<kMiddle>}, {kNarrow, 555, launch<kNarrow>}};
+constexpr WgmmaKind kKinds[] = {{kWide, 1024, launch<kWide>},
+                                {kMiddle, 785, launch<kMiddle>},
+                                {kNarrow, 555, launch<kNarrow>},
+                                {kSlim, 330, launch<kSlim>}};
 /// Of a tile beside its stages: storing it.
 constexpr double kTileCycles = 1000;
 
@@ -129,7 +132,7 @@ void launch_best(Problem const& problem, device::StreamView stream) {
 
 extern constinit Variant<Problem> const wgmma_persistent{
     any_rows(
-        row("wgmma_persistent", "wgmma_multicast that stores a tile under the next", kNarrow, 40)),
+        row("wgmma_persistent", "wgmma_multicast that stores a tile under the next", kSlim, 40)),
     QUAD_KERNEL_LAUNCH(launch_best),
     {.scratch_bytes = scratch_of_copies, .notes = {.bounds_multiprocessors = true}}};
 

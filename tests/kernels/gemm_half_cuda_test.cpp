@@ -346,14 +346,12 @@ class GemmAnyRowsCudaTest : public GemmHalfCudaTest {};
 /// Also several tiles of a block, each with more chunks than a ring has, and of each kind that
 /// wgmma_persistent chooses from.
 TEST_P(GemmAnyRowsCudaTest, EqualsReference) {
-  std::vector<Case> const cases{{1, 1, 1},
-                                {259, 517, 20, -0.75, 0.5},
-                                {390, 264, 392, 1, 1},
-                                {19, 21, 583},
-                                {300, 250, 392, 1, 1}};
+  std::vector<Case> const cases{
+      {1, 1, 1},      {259, 517, 20, -0.75, 0.5}, {390, 264, 392, 1, 1}, {19, 21, 583},
+      {70, 140, 150}, {300, 250, 392, 1, 1}};
   if (test::kernel_mode() == KernelMode::gpu) {
     expect(cases);
-    expect({{1027, 2051, 333, 2, -1}, {777, 555, 2049}, {1500, 2550, 333}});
+    expect({{1027, 2051, 333, 2, -1}, {777, 555, 2049}, {1500, 2550, 333}, {1270, 1290, 333}});
   } else {
     expect_by_turns(cases);
     expect({{30, 37, 19, 2, -1}});
