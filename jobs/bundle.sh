@@ -150,3 +150,6 @@ tar -C "$work" -caf "$archive" quadrille  # compressed as the name says
 # With a Kokkos that has CUDA it starts only where there is a driver.
 version=$("$binary" --version 2>/dev/null || echo "no version: the program does not start here")
 echo "bundle: $archive, $(du -h "$archive" | cut -f1), $version"
+if grep -q '^QUADRILLE_HOST_ARCH:.*=native$' "$(dirname "$binary")/CMakeCache.txt" 2>/dev/null; then
+  echo "bundle: it starts on CPUs with all instructions of this one; for others build with -DQUADRILLE_HOST_ARCH=x86-64-v3"
+fi

@@ -22,7 +22,10 @@ fail() {
   exit 1
 }
 
-jobs/bundle.sh "$binary" "$scratch/bundle.tar.gz"
+jobs/bundle.sh "$binary" "$scratch/bundle.tar.gz" | tee "$scratch/log"
+arch=$(sed -n 's/^QUADRILLE_HOST_ARCH:.*=//p' "$(dirname "$binary")/CMakeCache.txt")
+[ "$(grep -c "it starts on CPUs" "$scratch/log")" = "$([ "$arch" = native ] && echo 1 || echo 0)" ] ||
+  fail "with QUADRILLE_HOST_ARCH=$arch bundle.sh does not say where the bundle starts, or says it in vain"
 root=$scratch/root
 mkdir -p "$root"/{usr/bin,tmp,dev,proc,sys,opt,etc}
 ln -s usr/bin "$root/bin"
