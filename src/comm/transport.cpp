@@ -47,8 +47,8 @@ std::string TransportEntry::unsupported_reason(World const& world, double thrott
   return reason.empty() ? "" : fmt::format("transport \"{}\" is unavailable: {}", name, reason);
 }
 
-bool TransportEntry::serves(World const& world) const {
-  return is_selectable && unsupported_reason(world, 0).empty();
+bool TransportEntry::serves(World const& world, double throttle) const {
+  return is_selectable && unsupported_reason(world, throttle).empty();
 }
 
 std::span<TransportEntry const* const> transports() { return kTable; }

@@ -42,7 +42,8 @@ struct TransportEntry {
   bool models_link = false;      ///< knows TransportOptions::throttle
   bool drops_nan = false;        ///< against Channel's rule, in minimum and maximum
   std::size_t device_bytes = 0;  ///< of a GPU's memory that a channel takes at most
-  int preference = 0;            ///< "auto" takes the highest of those that can serve the world
+  int preference = 0;  ///< "auto" takes the highest of those that can serve the world where
+                       ///< none is clearly faster, or nothing is measured
   /// What keeps it from serving these ranks, found by trying: the same text on all, empty where it
   /// works. Collective; World::trial_problem() calls it once.
   std::string (*trial)(World const& world) = nullptr;
@@ -59,8 +60,8 @@ struct TransportEntry {
   }
   /// Why it cannot serve a case of this world that may have a modelled link; empty where it can.
   std::string unsupported_reason(World const& world, double throttle) const;
-  /// Whether a case of this world may ask for it.
-  bool serves(World const& world) const;
+  /// Whether a case of this world, which may have a modelled link, may ask for it.
+  bool serves(World const& world, double throttle = 0) const;
 };
 
 /// All transports, in reading order.

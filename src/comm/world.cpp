@@ -352,12 +352,12 @@ std::string World::trial_problem(TransportEntry const& entry) const {
   return place->second;
 }
 
-TransportEntry const& World::transport_entry(std::string_view name) const {
+TransportEntry const& World::transport_entry(std::string_view name, double throttle) const {
   TransportEntry const* found = nullptr;
   for (TransportEntry const* entry : transports()) {
     if (entry->name == name) return *entry;
     bool const is_better = found == nullptr || entry->preference > found->preference;
-    if (name == "auto" && is_better && entry->serves(*this)) found = entry;
+    if (name == "auto" && is_better && entry->serves(*this, throttle)) found = entry;
   }
   if (found == nullptr) {
     core::fail(name == "auto"
@@ -369,7 +369,7 @@ TransportEntry const& World::transport_entry(std::string_view name) const {
 }
 
 Transport& World::transport(std::string_view name, double throttle) {
-  TransportEntry const& entry = transport_entry(name);
+  TransportEntry const& entry = transport_entry(name, throttle);
   for (Connected const& known : transports_) {
     bool const is_same =
         known.entry == &entry && known.throttle == throttle && known.fault == fault_;

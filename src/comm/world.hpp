@@ -73,8 +73,8 @@ class World {
   /// From now on transport() gives transports with this fault. The same on every rank.
   void inject(MessageFault fault) { fault_ = fault; }
   /// That of the name; of "auto", the preferred of those that a case may select and that can serve these
-  /// ranks. Ends the job where there is none.
-  TransportEntry const& transport_entry(std::string_view name) const;
+  /// ranks, and model a link where there is a throttle. Ends the job where there is none.
+  TransportEntry const& transport_entry(std::string_view name, double throttle = 0) const;
   /// What a transport's trial() finds on these ranks. Collective at the first call: what nobody asks for
   /// is not tried, so that it cannot fail.
   std::string trial_problem(TransportEntry const& entry) const;

@@ -194,7 +194,8 @@ class CaseRun {
       record.source = choice.info->source;
       bool const is_ceiling = choice.info->role == Role::ceiling;
       bool const communicates = traits.communicates && !is_ceiling;
-      record.transport = communicates ? world_.transport_entry(case_.transport).name : "none";
+      record.transport =
+          communicates ? world_.transport_entry(case_.transport, case_.throttle).name : "none";
       record.modelled_link = case_.throttle > 0 && communicates;
       record.amount = description_.amount;
       record.unit = description_.unit;
