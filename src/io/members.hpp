@@ -9,8 +9,8 @@
 
 /// The members of a result under the names they have in files, said once: JSON and HDF5, reader and
 /// writer all visit them as visit(name, member). A name that a file lacks leaves its member alone,
-/// so files from before a member was added can be read. visit_members() of a rank stands beside
-/// comm::Placement.
+/// so files from before a member was added can be read. Those of comm::Placement and
+/// comm::TransportTime stand beside them.
 namespace quadrille::io {
 
 /// A struct, or the same read only.
@@ -32,6 +32,7 @@ void visit_run_parts(Info& info, Visit&& visit) {
   visit("build", info.build);
   visit("environment", info.environment);
   visit("ranks", info.ranks);
+  visit("transport_times", info.transport_times);
   visit("events", info.events);
 }
 

@@ -282,34 +282,45 @@ void write_case(hid_t cases, Record const& record) {
   attribute.write_list("extra_rates", rates);
 }
 
-/// A member of a rank as HDF5 sees it in memory: texts by pointer.
+/// A member of a rank, or another row of a table, as HDF5 sees it in memory: texts by pointer.
 union Slot {
   int whole;
   std::int64_t wide;
+  double real;
   char* text;
 };
 void put(int value, Slot& slot) { slot.whole = value; }
 void put(std::int64_t value, Slot& slot) { slot.wide = value; }
+void put(double value, Slot& slot) { slot.real = value; }
 void put(std::string& text, Slot& slot) { slot.text = text.data(); }
 void take(Slot const& slot, int& value) { value = slot.whole; }
 void take(Slot const& slot, std::int64_t& value) { value = slot.wide; }
+void take(Slot const& slot, double& value) { value = slot.real; }
 /// Of a text that HDF5 allocated.
 void take(Slot const& slot, std::string& text) {
   text = slot.text == nullptr ? "" : slot.text;
   H5free_memory(slot.text);
 }
 
-std::size_t rank_slots() {
-  comm::Placement const any;
+/// What a table has rows of.
+template <class Row>
+concept TableRow = requires(Row& row) {
+  visit_members(row, [](auto&&...) {});
+};
+
+template <TableRow Row>
+std::size_t slots_of() {
+  Row const any;
   std::size_t n = 0;
   visit_members(any, [&](auto&&...) { ++n; });
   return n;
 }
 
 /// A row of slots, or the columns as the file has them.
-Type rank_type(bool in_file) {
-  Type type{QUAD_HDF5(H5Tcreate(H5T_COMPOUND, rank_slots() * sizeof(Slot)))};
-  comm::Placement const any;
+template <TableRow Row>
+Type row_type(bool in_file) {
+  Type type{QUAD_HDF5(H5Tcreate(H5T_COMPOUND, slots_of<Row>() * sizeof(Slot)))};
+  Row const any;
   std::size_t offset = 0;
   visit_members(any, [&]<class T>(char const* name, T const&) {
     if constexpr (std::is_same_v<T, std::string>) {
@@ -338,12 +349,13 @@ void write_part(hid_t file, char const* name, std::vector<std::string> const& te
   Type const type = string_type();
   write_dataset(file, name, type, type, list_space(texts.size()), pointers(texts).data());
 }
-void write_part(hid_t file, char const* name, std::vector<comm::Placement> ranks) {
+template <TableRow Row>
+void write_part(hid_t file, char const* name, std::vector<Row> rows) {
   std::vector<Slot> slots;
-  for (comm::Placement& rank : ranks) {
-    visit_members(rank, [&](char const*, auto& member) { put(member, slots.emplace_back()); });
+  for (Row& row : rows) {
+    visit_members(row, [&](char const*, auto& member) { put(member, slots.emplace_back()); });
   }
-  write_dataset(file, name, rank_type(true), rank_type(false), list_space(ranks.size()),
+  write_dataset(file, name, row_type<Row>(true), row_type<Row>(false), list_space(rows.size()),
                 slots.data());
 }
 
@@ -636,23 +648,23 @@ void read_part(hid_t file, char const* name, Pairs& pairs, ReadStatus& status) {
   status.expect(seen >= 0, fmt::format("'{}' is damaged", name));
   for (auto& [key, value] : pairs) ReadAttributes{group, status}(key.c_str(), value);
 }
-void read_part(hid_t file, char const* name, std::vector<comm::Placement>& ranks,
-               ReadStatus& status) {
+template <TableRow Row>
+void read_part(hid_t file, char const* name, std::vector<Row>& rows, ReadStatus& status) {
   Dataset const set = open_dataset(file, name, status);
   if (!set) return;
   Type const in_file{H5Dget_type(set)};
   Space const space{H5Dget_space(set)};
   std::size_t const n = element_count(space, status);
-  status.expect(n <= H5Dget_storage_size(set), "the table of ranks is damaged");
+  status.expect(n <= H5Dget_storage_size(set), fmt::format("the table '{}' is damaged", name));
   if (!status.good() || n == 0) return;
-  std::vector<Slot> slots(n * rank_slots());
+  std::vector<Slot> slots(n * slots_of<Row>());
   bool const read =
-      H5Dread(set, rank_type(false), H5S_ALL, H5S_ALL, H5P_DEFAULT, slots.data()) >= 0;
-  if (!status.expect(read, "the table of ranks cannot be read")) return;
-  ranks.resize(n);
+      H5Dread(set, row_type<Row>(false), H5S_ALL, H5S_ALL, H5P_DEFAULT, slots.data()) >= 0;
+  if (!status.expect(read, fmt::format("the table '{}' cannot be read", name))) return;
+  rows.resize(n);
   auto slot = slots.begin();
-  for (comm::Placement& rank : ranks) {
-    visit_members(rank, [&](char const* column, auto& member) {
+  for (Row& row : rows) {
+    visit_members(row, [&](char const* column, auto& member) {
       if (H5Tget_member_index(in_file, column) >= 0) take(*slot, member);
       ++slot;
     });

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "comm/placement.hpp"
+#include "comm/transport_choice.hpp"
 #include "core/enum_names.hpp"
 #include "core/error.hpp"
 #include "core/stats.hpp"
@@ -193,6 +194,8 @@ struct RunInfo {
   std::vector<std::pair<std::string, std::string>>
       environment;  ///< allow-listed variables, Slurm facts
   std::vector<comm::Placement> ranks;
+  std::vector<comm::TransportTime>
+      transport_times;              ///< by which "auto" chose; empty where it did not
   std::vector<std::string> events;  ///< warnings, retries, interruptions
 };
 

@@ -24,7 +24,7 @@ def check_result(file: h5py.File) -> None:
     assert file.attrs["schema"] == "quadrille-result"
     assert file.attrs["schema_version"] == 1
     assert file.attrs["status"] == "finished"
-    assert list(file) == ["build", "cases", "config", "environment", "events", "ranks"]
+    assert list(file) == ["build", "cases", "config", "environment", "events", "ranks", "transport_times"]
     assert file["config"][()].decode() == "[run]\nrepetitions = 4\n"
     assert file["build"].attrs["commit"] == "1a72114"
     assert file["environment"].attrs["OMP_EMPTY"] == ""
@@ -36,6 +36,10 @@ def check_result(file: h5py.File) -> None:
     texts = [name for name in columns.names if h5py.check_string_dtype(columns[name])]
     assert texts == ["node", "device", "uuid", "pci", "cpu_mask"]
     assert file["ranks"][2]["pci"] == b"0000:17:00.0" and file["ranks"][0]["memory"] == 2**40
+    times = file["transport_times"]
+    assert times.dtype.names == ("operation", "bytes", "transport", "seconds", "auto_takes")
+    assert times.dtype["seconds"].str == "<f8" and times.dtype["bytes"].str == "<i8"
+    assert times[0].tolist() == (b"allreduce", 8, b"ipc", 1 / 3, b"ipc") and times[1]["bytes"] == 2**40
     assert [text.decode() for text in file["events"]] == ["warning: one rank is slow", "retry"]
 
     case = file["cases/summa.2:kokkos"]

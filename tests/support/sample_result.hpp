@@ -117,6 +117,8 @@ inline measure::RunResult sample_result() {
   result.info.build = {{"version", "0.1.0"}, {"commit", "1a72114"}, {"compiler", "GNU 12.2"},
                        {"flags", "-O3"},     {"MPI", "Open MPI"},   {"HDF5", "1.10.8"},
                        {"Kokkos", "4.7"},    {"BLAS", "OpenBLAS"},  {"CUDA", "absent"}};
+  result.info.transport_times = {{"allreduce", 8, "ipc", 1.0 / 3, "ipc"},
+                                 {"allreduce", std::int64_t{1} << 40, "mpi", 2.5, "hybrid"}};
   result.info.environment = {{"OMP_NUM_THREADS", "2"}, {"OMP_EMPTY", ""}};
   result.info.ranks = {{0, "n1", 0, "host", "", "", 0, "0-3", 1LL << 40, 4},
                        {1, "n1", 1, "host", "", "", 1, "4-7", 1LL << 40, 4},
