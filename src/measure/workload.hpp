@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "comm/transport_choice.hpp"
 #include "comm/world.hpp"
 #include "common/tunable.hpp"
 #include "common/variant.hpp"
@@ -88,6 +89,9 @@ struct Description {
   double memory_bytes = 0;  ///< device memory, peak over ranks, buffers included
   double host_bytes = 0;    ///< the same of the host, page-locked or plain, beside bounded scratch
   Traits traits;
+  /// What its messages are, by which transport = "auto" is chosen: most of the bytes, where it has
+  /// several kinds. None where no messages travel by channels.
+  std::optional<comm::Traffic> traffic{};
   /// Of a workload that is timed pair by pair; such a one is not repeatable. Its amount is that of
   /// the large messages, and the time of a repetition that of the steps that send them.
   std::optional<PairSchedule> pairs{};

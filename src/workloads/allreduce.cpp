@@ -25,6 +25,7 @@ class Allreduce final : public Exchange {
     // shared evenly, 2 (P - 1) / P of the row crosses each link in each direction.
     d.network_bytes = 2 * (ranks_ - 1) * bytes();
     d.extras = {{"bus", d.network_bytes / ranks_, "B/s"}};
+    d.traffic = {comm::Operation::allreduce, bytes()};
     d.memory_bytes = 2 * bytes();
     return d;
   }

@@ -19,6 +19,7 @@ class Alltoall final : public Exchange {
     d.network_bytes = d.amount;
     // Of each rank's row (P - 1) / P crosses its link in each direction.
     d.extras = {{"bus", d.network_bytes / ranks_, "B/s"}};
+    d.traffic = {comm::Operation::alltoall, bytes()};
     d.memory_bytes = 2 * bytes() + static_cast<double>(size_of()) * ranks_;
     return d;
   }

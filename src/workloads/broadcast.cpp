@@ -22,6 +22,7 @@ class Broadcast final : public Exchange {
     d.unit = "B/s";
     // Every other rank receives the row once.
     d.network_bytes = (ranks_ - 1) * bytes();
+    d.traffic = {comm::Operation::broadcast, bytes()};
     d.memory_bytes = 2 * bytes();
     return d;
   }

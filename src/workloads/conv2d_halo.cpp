@@ -225,7 +225,10 @@ class Conv2dHalo final : public measure::Workload {
       most = std::max(most, static_cast<double>(shape_.c * held + 2 * shape_.k * mine.positions()));
     }
     d.network_bytes = width * halos;
-    if (communicates) d.extras = {{"halos", d.network_bytes, "B/s"}};
+    if (communicates) {
+      d.extras = {{"halos", d.network_bytes, "B/s"}};
+      d.traffic = {comm::Operation::alltoall, d.network_bytes / ranks_};
+    }
     d.memory_bytes = width * (most + static_cast<double>(shape_.k * shape_.terms()) +
                               static_cast<double>(shape_.c * shape_.h * shape_.w));
     return d;

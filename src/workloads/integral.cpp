@@ -42,6 +42,7 @@ class Integral final : public measure::Workload {
     d.amount = integral::evaluations(problem_.rule, static_cast<double>(problem_.cells));
     d.unit = "eval/s";
     d.network_bytes = 2.0 * (ranks_ - 1) * 8;
+    d.traffic = RankReduction::traffic(p_.reproducible);
     d.memory_bytes = 3.0 * 8 * integral::kVirtualBlocks +
                      static_cast<double>(integral::scratch_bytes(problem_.count));
     d.host_bytes = 8.0 * static_cast<double>(integral::partial_sums(problem_.count));

@@ -69,6 +69,7 @@ class Pairs final : public Exchange {
     d.amount = bytes() * ranks_ * (ranks_ - 1);
     d.unit = "B/s";
     d.network_bytes = d.amount;
+    d.traffic = {comm::Operation::sendrecv, bytes()};
     d.memory_bytes = static_cast<double>(size_of()) * static_cast<double>(sent() + received());
     d.pairs = schedule_;
     return d;

@@ -176,6 +176,7 @@ class Ptrans final : public measure::Workload {
                          std::ceil(static_cast<double>(n_) / shape_.cols) *
                          static_cast<double>(size_of());
     double const steps = static_cast<double>(std::max<std::size_t>(1, steps_));
+    d.traffic = {comm::Operation::alltoall, local / steps};
     d.memory_bytes = 2 * local * (has_peer(selected) ? 2 : 1) +
                      2 * local * static_cast<double>(p_.buffers) / steps + 4096.0 * ranks_ +
                      (is_cyclic() ? local / steps : 0);

@@ -61,6 +61,7 @@ class Reduction final : public measure::Workload {
       d.device_bytes = d.amount;
     }
     d.network_bytes = 2.0 * (ranks_ - 1) * 8;
+    d.traffic = RankReduction::traffic(p_.reproducible);
     double const mine = static_cast<double>(vectors()) * static_cast<double>(count_) *
                         static_cast<double>(core::size_of(case_.type));
     double const slots = StreamedVectors::slot_bytes(vectors(), chunk_bytes());

@@ -112,6 +112,7 @@ class RingAttention final : public measure::Workload {
     d.network_bytes = width * kv * (ranks_ - 1);
     d.extras = {{"received", d.network_bytes, "B/s"},
                 {"intensity", d.flop / d.device_bytes, "flop/B"}};
+    d.traffic = {comm::Operation::sendrecv, width * 2 * elements(whole.kv_heads, most_tokens())};
     std::int64_t const rows = whole.batch * whole.heads * most_tokens();
     double const slots = ranks_ > 1 ? 2 : 0;
     d.memory_bytes =

@@ -17,6 +17,7 @@ class Sendrecv final : public Exchange {
     d.amount = bytes() * ranks_;
     d.unit = "B/s";
     d.network_bytes = d.amount;
+    d.traffic = {comm::Operation::sendrecv, bytes()};
     d.memory_bytes = 2 * bytes();
     return d;
   }

@@ -129,6 +129,7 @@ class Summa final : public measure::Workload {
     d.network_bytes =
         s * (m * k * (shape_.cols - 1) + k * n * (shape_.rows - 1) + m * n * (layers_ - 1));
     d.extras = {{"received", d.network_bytes, "B/s"}};
+    d.traffic = traffic();
     double const rows = std::ceil(m / shape_.rows), cols = std::ceil(n / shape_.cols);
     double const own =
         (rows * std::ceil(k / shape_.cols) + std::ceil(k / shape_.rows) * cols + rows * cols) /
@@ -421,6 +422,23 @@ class Summa final : public measure::Workload {
   // A panel's product is to be long against what joins two of them, and a ring deep enough for the
   // others' panels to arrive while own ones are multiplied.
   static constexpr std::int64_t kNarrowest = 256, kWidestChosen = 4096, kMostChosen = 4;
+
+  /// Of the larger of its messages; of layers of one rank each what is added up.
+  comm::Traffic traffic() const {
+    auto const s = static_cast<double>(core::size_of(case_.type));
+    auto const k = static_cast<double>(k_);
+    double const rows = std::ceil(static_cast<double>(m_) / shape_.rows);
+    double const cols = std::ceil(static_cast<double>(n_) / shape_.cols);
+    if (shape_.rows * shape_.cols == 1) {
+      return {comm::Operation::reduce_scatter, s * rows * cols};
+    }
+    double const across = std::max(shape_.cols > 1 ? rows : 0, shape_.rows > 1 ? cols : 0);
+    if (p_.schedule == Schedule::cannon) {
+      int const parts = std::max(shape_.rows, shape_.cols) * layers_;
+      return {comm::Operation::sendrecv, s * across * std::ceil(k / parts)};
+    }
+    return {comm::Operation::broadcast, s * across * std::min(k, static_cast<double>(p_.panel))};
+  }
 
   /// Doublings up to what each rank owns of k, the same on all ranks; that one is sent as it lies.
   std::vector<std::int64_t> candidate_widths() const {

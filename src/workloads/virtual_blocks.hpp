@@ -3,6 +3,7 @@
 #pragma once
 
 #include "comm/transport.hpp"
+#include "comm/transport_choice.hpp"
 #include "reduction/reduction.hpp"
 #include "workloads/data.hpp"
 
@@ -22,6 +23,11 @@ class RankReduction {
   /// Virtual blocks of one rank of `ranks`.
   static core::Range blocks_of(int ranks, int rank) {
     return core::split_evenly(kernels::reduction::kVirtualBlocks, ranks, rank);
+  }
+  /// Of values of all virtual blocks, or of one number.
+  static comm::Traffic traffic(bool reproducible) {
+    if (!reproducible) return {comm::Operation::allreduce, sizeof(double)};
+    return {comm::Operation::allgather, 8.0 * kernels::reduction::kVirtualBlocks};
   }
   /// Where a kernel writes its partial result, and its block values.
   double* partial() const { return outputs_.data(); }

@@ -7,7 +7,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <set>
 #include <string>
+#include <string_view>
 
 namespace quadrille::workloads {
 namespace {
@@ -65,6 +69,54 @@ TEST(Work, OfASummaWithLayersIsLessOfInputsAndMoreOfC) {
     EXPECT_EQ(bytes(key.c_str()), 8 * 2 * 3 * 7) << "A to two other columns of 1 x 3";
     EXPECT_EQ(bytes((key + "layers = 3").c_str()), 8 * 2 * 3 * 5) << "C of two other layers";
   }
+}
+
+TEST(Work, WhatCommunicatesTellsOfItsMessagesTheSameOnAllRanks) {
+  std::ifstream file{QUADRILLE_SOURCE "/tests/workloads/small.toml"};
+  std::string const text{std::istreambuf_iterator<char>{file}, {}};
+  auto const config = core::resolve(text, "small.toml", {}, vocabulary());
+  ASSERT_TRUE(config) << config.why();
+  std::set<std::string_view> told;
+  for (core::Case const& spec : config->cases) {
+    auto const describe = [&](int rank) {
+      return entry_of(*spec.workload).make(spec, 3, rank)->describe({});
+    };
+    measure::Description const first = describe(0);
+    ASSERT_EQ(first.traffic.has_value(), first.traits.communicates) << spec.name;
+    if (!first.traffic) continue;
+    told.insert(spec.workload->name);
+    EXPECT_GT(first.traffic->bytes, 0) << spec.name;
+    for (int const rank : {1, 2}) {
+      measure::Description const other = describe(rank);
+      ASSERT_TRUE(other.traffic) << spec.name;
+      EXPECT_EQ(other.traffic->operation, first.traffic->operation) << spec.name;
+      EXPECT_EQ(other.traffic->bytes, first.traffic->bytes) << spec.name;
+    }
+  }
+  for (measure::WorkloadEntry const* entry : workloads()) {
+    EXPECT_EQ(told.contains(entry->schema.name), entry->schema.keys.transport)
+        << entry->schema.name;
+  }
+}
+
+TEST(Work, MessagesAreThoseThatChannelsMove) {
+  auto const of = [](char const* keys) {
+    auto const traffic = described(fmt::format("type = \"f64\"\n{}\n", keys)).traffic;
+    return traffic ? fmt::format("{} {}", core::to_text(traffic->operation), traffic->bytes) : "-";
+  };
+  EXPECT_EQ(of("workload = \"allreduce\"\nsize = 10"), "allreduce 80");
+  EXPECT_EQ(of("workload = \"alltoall\"\nsize = 30"), "alltoall 240") << "a rank's row";
+  EXPECT_EQ(of("workload = \"pairs\"\nsize = 10"), "sendrecv 80");
+  EXPECT_EQ(of("workload = \"reduction\"\nsize = 10"), "allreduce 8");
+  EXPECT_EQ(of("workload = \"reduction\"\nsize = 10\nreproducible = true"), "allgather 32768");
+  // On 1 x 3 parts of A alone travel, 30 rows of each.
+  std::string const product = "workload = \"summa\"\nsize = \"(30,60,90)\"\n";
+  EXPECT_EQ(of((product + "panel = 10").c_str()), "broadcast 2400");
+  EXPECT_EQ(of((product + "panel = 1000").c_str()), "broadcast 21600") << "all of k";
+  EXPECT_EQ(of((product + "schedule = \"cannon\"").c_str()), "sendrecv 7200");
+  EXPECT_EQ(of((product + "layers = 3").c_str()), "reduce_scatter 14400") << "C";
+  EXPECT_EQ(of("workload = \"ptrans\"\nsize = \"(30,60)\"\npanel = 15"), "alltoall 2400");
+  EXPECT_EQ(of("workload = \"transpose\"\nsize = 8"), "-");
 }
 
 TEST(Work, GridsAreOfTheRanksOfALayer) {
