@@ -204,8 +204,9 @@ void plan_case(comm::World const& world, core::RunSettings const& run, core::Cas
     planned.variants = measure::select_variants(world, *workload, *planned.entry, planned.spec);
     measure::Selection const running = measure::running(planned.variants);
     planned.memory = memory_of(running);
-    planned.seconds =
-        world.group().max(seconds_of(planned.spec, workload->describe(running), running, world));
+    measure::Description const description = workload->describe(running);
+    planned.seconds = world.group().max(seconds_of(planned.spec, description, running, world));
+    planned.traffic = description.traffic;
   }
   check_case(planned, *workload, world, plan.memory);
 }
@@ -266,6 +267,16 @@ Plan make_plan(comm::World const& world, core::Config const& config) {
     }
   }
   return plan;
+}
+
+std::vector<comm::TransportTime> choose_transports(comm::World& world, Plan& plan) {
+  comm::TransportChoice choice{world};
+  for (Planned& planned : plan.cases) {
+    // Of those that model a link the preferred one is right, whatever they do without.
+    bool const has_choice = planned.spec.transport == "auto" && planned.spec.throttle == 0;
+    if (has_choice && planned.traffic) planned.spec.transport = choice.best(*planned.traffic).name;
+  }
+  return choice.times();
 }
 
 std::string format_duration(double seconds) {

@@ -7,6 +7,7 @@
 #include "core/config.hpp"
 #include "measure/selection.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,9 @@ struct Planned {
   core::Case spec;
   measure::WorkloadEntry const* entry = nullptr;
   std::vector<measure::Selected> variants;
-  measure::Memory memory;  ///< per rank, at most
-  double seconds = 0;      ///< about, on the slowest rank
+  measure::Memory memory;                ///< per rank, at most
+  double seconds = 0;                    ///< about, on the slowest rank
+  std::optional<comm::Traffic> traffic;  ///< of what will run; for choose_transports()
   /// Why its transport, one of all, cannot serve these ranks; then it is reported and does not run.
   std::string unsupported;
   std::string problem;                 ///< why it cannot run, with what would; empty when it can
@@ -42,6 +44,10 @@ struct Plan {
 
 /// Resolves automatic sizes, makes a case for each transport where all are wanted, and checks everything that can be checked before any work. Collective.
 Plan make_plan(comm::World const& world, core::Config const& config);
+
+/// Names in each case that asks for transport = "auto" the one that is best for its messages, but where
+/// there is nothing to choose. Measures what it must, and returns that. Collective.
+std::vector<comm::TransportTime> choose_transports(comm::World& world, Plan& plan);
 
 /// "under 1 s", "about 40 s", "about 7 min", "about 3.1 h"
 std::string format_duration(double seconds);

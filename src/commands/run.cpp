@@ -436,14 +436,16 @@ class CaseLoop {
   bool interrupted_ = false;
 };
 
-core::Exit measure_all(comm::World& world, core::Config const& config,
-                       std::vector<Planned> const& plan, RunArguments const& arguments,
-                       measure::Fault fault) {
+core::Exit measure_all(comm::World& world, core::Config const& config, Plan& plan,
+                       RunArguments const& arguments, measure::Fault fault) {
+  std::vector<comm::TransportTime> const times = choose_transports(world, plan);
+  world.enter_phase("open the result", config.run.timeout.init_s);
   std::string id = arguments.run_id.empty() ? unique_id() : arguments.run_id;
   world.group().broadcast(id);
   RunStart start{.directory = fs::path{config.run.output} / id};
   start.result.info = describe_run(world, config, arguments, fault);
   start.result.info.run_id = id;
+  start.result.info.transport_times = times;
   if (arguments.resume.empty()) {
     std::string const why = make_directory(world, start.directory, arguments.force);
     if (!why.empty()) return refuse(world, why, core::Exit::environment);
@@ -458,7 +460,7 @@ core::Exit measure_all(comm::World& world, core::Config const& config,
                                 : resume(world, config.run.output, arguments.resume, start);
     if (!why.empty()) return refuse(world, why, core::Exit::bad_config);
   }
-  return CaseLoop{world, config, plan, fault, arguments.trace, start}.run();
+  return CaseLoop{world, config, plan.cases, fault, arguments.trace, start}.run();
 }
 
 }  // namespace
@@ -502,7 +504,7 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
   }
   world.enter_phase("open the device", config.run.timeout.init_s);
   world.open(config.run);
-  Plan const plan = make_plan(world, config);
+  Plan plan = make_plan(world, config);
   if (!arguments.rerun.empty() && world.rank() == 0) {
     fmt::print("{}\n",
                render_changes(arguments.rerun, describe_run(world, config, arguments, *fault)));
@@ -513,7 +515,7 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
     if (!planned.problem.empty()) return refuse(world, planned.problem, planned.code);
   }
   if (arguments.dry_run) return core::Exit::pass;
-  return measure_all(world, config, plan.cases, arguments, *fault);
+  return measure_all(world, config, plan, arguments, *fault);
 }
 
 }  // namespace quadrille::commands

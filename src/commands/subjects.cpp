@@ -94,12 +94,18 @@ takes the best of what runs.)"},
 it runs on the GPU too, as a third column beside our kernels and the vendor's; such a program needs
 a GPU and its driver to start.)"},
     {"transports", "how data travel between ranks",
-     R"(transport = "nccl" is the default where every rank has a GPU of its own; "mpi" goes through
-pinned memory; "ipc", between ranks of one node, through memory that they share: copies ordered
-by words that streams set and wait for, also on host devices. "hybrid" takes ipc within nodes
-and nccl or mpi between them; --fake-nodes 2 counts the halves of a node as nodes, to try it on
-one. "all" makes a case for each. throttle = "500 MB/s" sends all messages of a rank through one
-modelled link, to prove overlap on any machine (inputs/overlap.toml); such results are marked.
+     R"(transport = "auto", the default, takes what is fastest for the messages of a case, by operation
+and size: a run with such cases measures before the first of them, in a second or two, all that
+serve its ranks. The preferred one, "nccl" where every rank has a GPU of its own and else "mpi",
+gives way only to one that is 10 % faster, so that the choice stays from run to run; where nothing
+decides, as under a throttle, it is taken. Results name what was taken and keep the times
+(transport_times); mpirun -n 2 quadrille doctor shows them. Name a transport where runs are to be
+compared, or rerun one of them. "mpi" goes through pinned memory; "ipc", between ranks of one node,
+through memory that they share: copies ordered by words that streams set and wait for, also on host
+devices. "hybrid" takes ipc within nodes and nccl or mpi between them; --fake-nodes 2 counts the
+halves of a node as nodes, to try it on one. "all" makes a case for each. throttle = "500 MB/s"
+sends all messages of a rank through one modelled link, to prove overlap on any machine
+(inputs/overlap.toml); such results are marked.
 cuBLAS, NCCL, NVML and NVRTC are looked for at run time.)"},
     {"tuning", "the fastest configuration of a kernel for this device",
      R"(tune gemm --set type=f32 --set size=[2Ki,8Ki] searches all legal configurations of the

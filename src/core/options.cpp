@@ -559,7 +559,7 @@ std::vector<Option> outer_options() {
       everywhere(with(&OptionalKeys::transport,
                       options::text("transport", "a transport", at(&Case::transport),
                                     "how device data travels between ranks, see `quadrille list "
-                                    "transports`; all: a case for each"))),
+                                    "transports`; auto: by measured times; all: a case for each"))),
       everywhere(with(&OptionalKeys::transport, throttle_option())),
       with(&OptionalKeys::grid, grid_option()),
   };

@@ -188,6 +188,17 @@ Memory memory_per_rank(comm::World const& world) {
   return {world.group().min(free / sharers), world.group().min(free_of_host / here.local_size)};
 }
 
+/// Of a GPU's memory that a channel of the case takes at most: by any transport that "auto" may be.
+double channel_bytes(core::Case const& spec, comm::World const& world) {
+  std::size_t most = world.transport_entry(spec.transport, spec.throttle).device_bytes;
+  if (spec.transport == "auto") {
+    for (comm::TransportEntry const* entry : comm::transports()) {
+      if (entry->serves(world, spec.throttle)) most = std::max(most, entry->device_bytes);
+    }
+  }
+  return static_cast<double>(most);
+}
+
 Memory overhead_of(core::Case const& spec, WorkloadEntry const& entry, comm::World const& world) {
   constexpr double kMiB = 1 << 20;
   Memory memory{0, 64 * kMiB};  // HDF5, BLAS, MPI, the journal
@@ -195,11 +206,9 @@ Memory overhead_of(core::Case const& spec, WorkloadEntry const& entry, comm::Wor
   if (spec.save) memory.host += 2 * static_cast<double>(kSaveBytes);
   if (entry.schema.keys.transport && world.size() > 1) {
     memory.host += 32 * kMiB;
-    comm::TransportEntry const& transport = world.transport_entry(spec.transport);
     // Workloads on grids have a channel along rows and one along columns.
-    if (world.device().kind() == device::Kind::cuda) {
-      memory.device += 2 * static_cast<double>(transport.device_bytes);
-    }
+    if (world.device().kind() == device::Kind::cuda)
+      memory.device += 2 * channel_bytes(spec, world);
   }
   // Samples, in numbers and as text, on the rank that writes them. They come one by one: a run of
   // more is there to be stopped.

@@ -36,7 +36,7 @@ save = true
 """
 # The end of each phase's name, the key of its limit, and whether kernels run in it.
 PHASES = {"start": ("init", False), "read the configuration": ("init", False), "open the device": ("init", False),
-          "prepare": ("prepare", False), "first run": ("repetition", True), "check": ("check", False),
+          "measure transports": ("init", False), "open the result": ("init", False), "prepare": ("prepare", False), "first run": ("repetition", True), "check": ("check", False),
           "warm up": ("repetition", True), "time": ("repetition", True), "save": ("write", False),
           "collect": ("write", False), "write the result": ("write", False), "end": ("init", False)}
 # Exit codes and lines of ours. Of a rank that is killed the launcher tells.
@@ -52,6 +52,8 @@ def fault_in(program, launcher, folder, phase, fault, ranks, transport):
     code, words = FAULTS[fault]
     if phase == "start" and fault == "throws":
         return None  # before main there is nobody to throw
+    if phase == "measure transports":
+        transport = "auto"  # nobody measures for one that is named
     output = pathlib.Path(tempfile.mkdtemp(dir=folder))
     begin = time.monotonic()
     command = [*launcher, "-n", str(ranks), program, phase, fault, folder / "input.toml", f"run.output={output}",
