@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "comm/transport_choice.hpp"
 #include "comm/version.hpp"
 #include "comm/world.hpp"
+#include "commands/aligned.hpp"
 #include "commands/build_config.hpp"
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
@@ -106,6 +108,9 @@ class Examination {
     launch_ = launch_facts(world, gpus_);
   }
 
+  /// By which "auto" chooses between transports; empty where there is no choice.
+  std::vector<comm::TransportTime> const& transport_times() const { return transport_times_; }
+
   /// Collective, but where a rank is alone.
   std::vector<Finding> run() {
     std::string const lone = world_.lone_rank_problem();
@@ -132,6 +137,7 @@ class Examination {
         fmt::format("steps of {}", core::format_seconds(step)),
         step < 1e-6 ? "" : "choose the clocksource tsc of the system");
     add_transports();
+    measure_transports();
     return findings_;
   }
 
@@ -214,9 +220,30 @@ class Examination {
               launch_line(fewer, program()));
   }
 
-  /// Every rank tells its neighbour who it is through the transport that runs would use.
   void add_transports() {
-    auto const channel = world_.transport("auto").connect(world_.group());
+    std::string_view wrong_one;
+    int wrong = -1;
+    for (comm::TransportEntry const* entry : comm::transports()) {
+      if (wrong >= 0 || !entry->serves(world_)) continue;
+      wrong = rank_with_wrong_sum(*entry);
+      wrong_one = entry->name;
+    }
+    wrong < 0
+        ? add(Status::ok, "transport", "an allreduce over all ranks gave the right sum")
+        : add(Status::fail, "transport",
+              fmt::format("an allreduce by {} gave a wrong sum on rank {}", wrong_one, wrong),
+              "run with another, as by --set run.transport=mpi, and look after the library and the "
+              "network of this one");
+    for (comm::TransportEntry const* entry : comm::transports()) {
+      std::string const reason = entry->unavailable_reason(&world_);
+      add(Status::note, std::string{entry->name},
+          reason.empty() ? "available" : "unavailable: " + reason);
+    }
+  }
+
+  /// Of all ranks' numbers by a transport that runs may use; -1 where all have the right one.
+  int rank_with_wrong_sum(comm::TransportEntry const& entry) {
+    auto const channel = world_.transport(entry.name).connect(world_.group());
     device::Buffer<double> mine{world_.device(), 1, world_.stream()};
     device::Buffer<double> sum{world_.device(), 1, world_.stream()};
     double const rank = world_.rank();
@@ -229,18 +256,15 @@ class Examination {
     world_.stream().copy(&got, sum.data(), sizeof(got));
     world_.stream().synchronize();
     double const expected = world_.size() * (world_.size() - 1) / 2.0;
-    int const wrong = world_.group().agree(!(got == expected));
-    wrong < 0
-        ? add(Status::ok, "transport", "an allreduce over all ranks gave the right sum")
-        : add(Status::fail, "transport",
-              fmt::format("an allreduce gave a wrong sum on rank {}", wrong),
-              "run with --set run.transport=mpi, and look after the library and the network of "
-              "the others");
-    for (comm::TransportEntry const* entry : comm::transports()) {
-      std::string const reason = entry->unavailable_reason(&world_);
-      add(Status::note, std::string{entry->name},
-          reason.empty() ? "available" : "unavailable: " + reason);
+    return world_.group().agree(!(got == expected));
+  }
+
+  void measure_transports() {
+    comm::TransportChoice choice{world_};
+    for (auto const& [operation, name] : enum_names(comm::Operation{})) {
+      choice.best({.operation = operation, .bytes = 0});
     }
+    transport_times_ = choice.times();
   }
 
   comm::World& world_;
@@ -249,7 +273,29 @@ class Examination {
   std::string why_no_gpu_;
   LaunchFacts launch_;
   std::vector<Finding> findings_;
+  std::vector<comm::TransportTime> transport_times_;
 };
+
+/// A row for each operation and size, a column for each transport.
+std::string render(std::vector<comm::TransportTime> const& times) {
+  std::vector<Row> rows{{"exchange", "bytes"}};
+  for (auto first = times.begin(); first != times.end();) {
+    auto const end = std::find_if(first, times.end(), [&](comm::TransportTime const& time) {
+      return time.operation != first->operation || time.bytes != first->bytes;
+    });
+    Row row{first->operation, core::format_bytes(static_cast<double>(first->bytes))};
+    bool const is_header_due = first == times.begin();
+    for (auto time = first; time != end; ++time) {
+      if (is_header_due) rows.front().push_back("by " + time->transport);
+      row.push_back(core::format_seconds(time->seconds));
+    }
+    row.push_back(first->taken);
+    rows.push_back(std::move(row));
+    first = end;
+  }
+  rows.front().emplace_back("auto takes");
+  return aligned(rows);
+}
 
 void print(std::vector<Finding> const& findings, measure::RunInfo const& here) {
   fmt::print("{}\n", report::render_run_header(here));
@@ -257,10 +303,12 @@ void print(std::vector<Finding> const& findings, measure::RunInfo const& here) {
     fmt::print("{:<5} {:<12} {}\n", core::to_text(found.status), found.name, found.text);
     if (!found.remedy.empty()) fmt::print("{:>18} {}\n", "try", found.remedy);
   }
+  if (!here.transport_times.empty()) fmt::print("\n{}", render(here.transport_times));
 }
 
 void print_json(std::vector<Finding> const& findings, measure::RunInfo const& here, Status worst) {
-  Json rows = Json::array(), ranks = Json::array(), build = Json::object();
+  Json rows = Json::array(), ranks = Json::array(), times = Json::array();
+  Json build = Json::object();
   for (Finding const& found : findings) {
     rows.push_back({{"name", found.name},
                     {"status", core::to_text(found.status)},
@@ -271,9 +319,16 @@ void print_json(std::vector<Finding> const& findings, measure::RunInfo const& he
     Json& rank = ranks.emplace_back(Json::object());
     visit_members(place, [&](char const* name, auto const& member) { rank[name] = member; });
   }
+  for (comm::TransportTime const& time : here.transport_times) {
+    Json& row = times.emplace_back(Json::object());
+    visit_members(time, [&](char const* name, auto const& member) { row[name] = member; });
+  }
   for (auto const& [name, value] : here.build) build[name] = value;
-  Json const document{
-      {"verdict", core::to_text(worst)}, {"rows", rows}, {"ranks", ranks}, {"build", build}};
+  Json const document{{"verdict", core::to_text(worst)},
+                      {"rows", rows},
+                      {"ranks", ranks},
+                      {"transport_times", times},
+                      {"build", build}};
   fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
@@ -294,12 +349,14 @@ core::Exit doctor(DoctorArguments const& arguments, int& argc, char**& argv) {
     }
     settings.device_map = *map;
   }
-  std::vector<Finding> const findings = Examination{world, settings}.run();
+  Examination examination{world, settings};
+  std::vector<Finding> const findings = examination.run();
   Status const worst = std::ranges::max_element(findings, {}, &Finding::status)->status;
   if (speaks) {
     measure::RunInfo here;
     here.build = build_facts();
     here.ranks = world.placements();
+    here.transport_times = examination.transport_times();
     arguments.json ? print_json(findings, here, worst) : print(findings, here);
     std::fflush(stdout);
   } else if (is_lone) {

@@ -29,7 +29,22 @@ def main():
     check(document["verdict"] in ("ok", "WARN") and len(document["ranks"]) == 2, "the document", sound)
     check("an allreduce over all ranks gave the right sum" in [row["text"] for row in document["rows"]],
           "doctor must exchange", sound)
+    # Every operation by each transport that serves, and one of these is taken for it.
+    times = document["transport_times"]
+    names = {time["transport"] for time in times}
+    serving = {row["name"] for row in document["rows"] if row["text"] == "available"} & {"ipc", "mpi", "nccl"}
+    check(names == (serving if len(serving) > 1 else set()), "where there is a choice, all that serve are measured", sound)
+    check(all(time["seconds"] > 0 for time in times), "what is measured takes time", sound)
+    operations = {"broadcast", "allreduce", "reduce_scatter", "allgather", "alltoall", "sendrecv"}
+    check({(time["operation"], time["transport"]) for time in times if time["bytes"] == 8} ==
+          {(operation, name) for operation in operations for name in names}, "small messages", sound)
+    check(all(time["auto_takes"] in names for time in times), "what is taken", sound)
     shown = program.call("doctor", ranks=2)
+    for row in times:
+        check(re.search(rf"^{row['operation']} .* ({'|'.join(names)})$", shown.stdout, re.M), f"the screen lacks {row}",
+              shown)
+    alone = json.loads(program.call("doctor", "--json", ranks=1).stdout)
+    check(alone["transport_times"] == [], "a rank alone has no choice")
     for row in document["rows"]:
         check(row["name"] in shown.stdout and unmeasured(row["text"]) in unmeasured(shown.stdout),
               f"the screen lacks {row}", shown)
