@@ -3,7 +3,6 @@
 #include "comm/transport_choice.hpp"
 #include "comm/version.hpp"
 #include "comm/world.hpp"
-#include "commands/aligned.hpp"
 #include "commands/build_config.hpp"
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
@@ -276,34 +275,14 @@ class Examination {
   std::vector<comm::TransportTime> transport_times_;
 };
 
-/// A row for each operation and size, a column for each transport.
-std::string render(std::vector<comm::TransportTime> const& times) {
-  std::vector<Row> rows{{"exchange", "bytes"}};
-  for (auto first = times.begin(); first != times.end();) {
-    auto const end = std::find_if(first, times.end(), [&](comm::TransportTime const& time) {
-      return time.operation != first->operation || time.bytes != first->bytes;
-    });
-    Row row{first->operation, core::format_bytes(static_cast<double>(first->bytes))};
-    bool const is_header_due = first == times.begin();
-    for (auto time = first; time != end; ++time) {
-      if (is_header_due) rows.front().push_back("by " + time->transport);
-      row.push_back(core::format_seconds(time->seconds));
-    }
-    row.push_back(first->taken);
-    rows.push_back(std::move(row));
-    first = end;
-  }
-  rows.front().emplace_back("auto takes");
-  return aligned(rows);
-}
-
 void print(std::vector<Finding> const& findings, measure::RunInfo const& here) {
   fmt::print("{}\n", report::render_run_header(here));
   for (Finding const& found : findings) {
     fmt::print("{:<5} {:<12} {}\n", core::to_text(found.status), found.name, found.text);
     if (!found.remedy.empty()) fmt::print("{:>18} {}\n", "try", found.remedy);
   }
-  if (!here.transport_times.empty()) fmt::print("\n{}", render(here.transport_times));
+  if (here.transport_times.empty()) return;
+  fmt::print("\n{}", report::render_transport_times(here.transport_times));
 }
 
 void print_json(std::vector<Finding> const& findings, measure::RunInfo const& here, Status worst) {

@@ -31,10 +31,13 @@ Json json(std::vector<std::pair<std::string, std::string>> const& facts) {
 /// Negative is unknown.
 Json json(int value) { return value < 0 ? Json(nullptr) : Json(value); }
 Json json(std::int64_t value) { return value; }
+Json json(double value) { return value; }
 
-Json rank_json(comm::Placement const& rank) {
+/// A rank, or a row of another table of a run.
+template <class TableRow>
+Json row_json(TableRow const& row) {
   Json object = Json::object();
-  visit_members(rank, [&](char const* name, auto const& member) { object[name] = json(member); });
+  visit_members(row, [&](char const* name, auto const& member) { object[name] = json(member); });
   return object;
 }
 
@@ -55,8 +58,9 @@ Json json(Value const& value) {
 }  // namespace
 
 Json run_json(measure::RunInfo const& info) {
-  Json ranks = Json::array();
-  for (comm::Placement const& rank : info.ranks) ranks.push_back(rank_json(rank));
+  Json ranks = Json::array(), times = Json::array();
+  for (comm::Placement const& rank : info.ranks) ranks.push_back(row_json(rank));
+  for (comm::TransportTime const& time : info.transport_times) times.push_back(row_json(time));
   return {{"run_id", info.run_id},
           {"started", json(info.started)},
           {"finished", json(info.finished)},
@@ -65,6 +69,7 @@ Json run_json(measure::RunInfo const& info) {
           {"build", json(info.build)},
           {"environment", json(info.environment)},
           {"ranks", ranks},
+          {"transport_times", times},
           {"events", info.events}};
 }
 

@@ -170,6 +170,11 @@ constexpr Word kWords[]{
     {"exchanges: latency and bandwidth",
      "time = latency + bytes / bandwidth, fitted to each exchange."},
     {"notes", "What was left out of a joined report, and why."},
+    {"transport_times",
+     "How long exchanges took by each transport before the first case, by which transport = "
+     "\"auto\"\n"
+     "chose; `explain transports` has the rule."},
+    {"auto takes", "The transport that transport = \"auto\" is for such an exchange."},
     {"events", "What happened during a run: signals, retries, a changed clock."},
     {"all measurements", "Every row of a result; a click on a column's head sorts."},
 };

@@ -357,6 +357,34 @@ Table implementations_table(measure::RunResult const& result) {
                   [](Record const& r) { return !r.implementation.empty(); });
 }
 
+/// A line for each operation and size, a column for each transport.
+Table transport_times_table(std::vector<comm::TransportTime> const& times) {
+  Table table{"times of exchanges, by which transport = \"auto\" chooses",
+              {{"operation", 14, Align::left}, {"bytes", 8}},
+              {}};
+  std::vector<std::string_view> names;
+  for (comm::TransportTime const& time : times) {
+    if (std::ranges::find(names, time.transport) == names.end()) names.push_back(time.transport);
+  }
+  for (std::string_view const name : names) table.headings.push_back({name, 7});
+  table.headings.push_back({"auto takes", 0, Align::left});
+  for (auto first = times.begin(); first != times.end();) {
+    Row row{first->operation, core::format_bytes(static_cast<double>(first->bytes))};
+    row.resize(row.size() + names.size(), "-");
+    row.push_back(first->taken);
+    auto time = first;
+    for (;
+         time != times.end() && time->operation == first->operation && time->bytes == first->bytes;
+         ++time) {
+      auto const at = std::ranges::find(names, time->transport) - names.begin();
+      row[2 + static_cast<std::size_t>(at)] = core::format_seconds(time->seconds);
+    }
+    table.rows.push_back(std::move(row));
+    first = time;
+  }
+  return table;
+}
+
 std::string render(measure::RunResult const& result, std::string (*one)(Table const&),
                    std::string_view note_prefix) {
   Notes notes;
@@ -365,7 +393,8 @@ std::string render(measure::RunResult const& result, std::string (*one)(Table co
        {times_table(result), rounds_table(result), legs_table(result), roofline_table(result),
         energy_table(result), extras_table(result), links_table(result), latencies_table(result),
         pair_rates_table(result), pair_links_table(result), published_table(result),
-        kernels_table(result), implementations_table(result)}) {
+        kernels_table(result), implementations_table(result),
+        transport_times_table(result.info.transport_times)}) {
     if (!further.rows.empty()) text += '\n' + one(further);
   }
   if (!notes.all().empty()) text += '\n';
@@ -521,6 +550,10 @@ std::string render_run_header(measure::RunInfo const& info) {
     if (name != "version" && name != "commit") text += fmt::format("  {:<12} {}\n", name, value);
   }
   return text + render_placement(info.ranks);
+}
+
+std::string render_transport_times(std::vector<comm::TransportTime> const& times) {
+  return render_plain(transport_times_table(times));
 }
 
 std::string render_table(measure::RunResult const& result) {

@@ -11,6 +11,9 @@ namespace quadrille::report {
 /// What ran where and when: run, version, commit, libraries, ranks x nodes x devices, a line per rank.
 std::string render_run_header(measure::RunInfo const& info);
 
+/// By which transport = "auto" chooses, and what it takes.
+std::string render_transport_times(std::vector<comm::TransportTime> const& times);
+
 /// One line per measurement in columns of stable width, then its times, the legs of overlap,
 /// further rates, foot notes that say why something failed, was skipped or is suspect, and what
 /// happened during the run.

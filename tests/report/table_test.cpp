@@ -197,6 +197,8 @@ TEST(Json, KeysAreThoseOfTheSchemaInTheSchemasOrder) {
   EXPECT_EQ(keys_of(report["cases"][0]["pairs"][0]), keys_of(rules["pair"]["properties"]));
   EXPECT_EQ(keys_of(report["run"]), keys_of(rules["run"]["properties"]));
   EXPECT_EQ(keys_of(report["run"]["ranks"][0]), keys_of(rules["rank"]["properties"]));
+  EXPECT_EQ(keys_of(report["run"]["transport_times"][0]),
+            keys_of(rules["transport_time"]["properties"]));
 }
 
 TEST(Json, NumbersAreNumbersAndWrongResultsHaveNoSpeed) {
