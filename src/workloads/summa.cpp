@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/trace.hpp"
 #include "gemm/gemm.hpp"
+#include "measure/quick_time.hpp"
 #include "workloads/cannon.hpp"
 #include "workloads/product_check.hpp"
 #include "workloads/scalapack.hpp"
@@ -477,8 +478,8 @@ class Summa final : public measure::Workload {
         return variant.unsupported_reason(problem(panels_[step.first], step)).empty();
       });
       if (world.group().agree(!takes) >= 0) continue;
-      Rates const rates{fastest(world, [&] { variant.launch(own, world.stream()); }),
-                        fastest(world, [&] {
+      Rates const rates{measure::quick_seconds(world, [&] { variant.launch(own, world.stream()); }),
+                        measure::quick_seconds(world, [&] {
                           send_panel(world, panel);
                           await_all(world.stream());
                         })};
@@ -504,23 +505,6 @@ class Summa final : public measure::Workload {
     chosen_ = fmt::format("panel = {}, buffers = {}: a panel takes {} to multiply, {} to arrive",
                           p_.panel, p_.buffers, core::format_seconds(best->product_s),
                           core::format_seconds(best->panel_s));
-  }
-
-  /// Of a few runs, by the slowest rank. Collective.
-  template <class Work>
-  static double fastest(comm::World& world, Work work) {
-    double least = 0;
-    for (int i = 0; i < 3; ++i) {
-      world.stream().synchronize();
-      world.group().barrier();
-      double const start = device::host_seconds();
-      work();
-      world.stream().synchronize();
-      double const seconds = world.group().max(device::host_seconds() - start);
-      // The first one warms up.
-      if (i == 1 || (i > 1 && seconds < least)) least = seconds;
-    }
-    return least;
   }
 
   /// All panels in the order in which they travel: the owners in turn.

@@ -3,11 +3,10 @@
 #include "workloads/serving/measured_times.hpp"
 
 #include "gemm/gemm.hpp"
+#include "measure/quick_time.hpp"
 #include "workloads/data.hpp"
 #include "workloads/product_check.hpp"
 
-#include <algorithm>
-#include <limits>
 #include <vector>
 
 namespace quadrille::workloads::serving {
@@ -16,27 +15,6 @@ namespace {
 namespace gemm = kernels::gemm;
 
 constexpr std::int64_t kCopyBytes = 32 << 20;
-
-/// The fastest of several executions, each long enough for the clock, after one that is not timed.
-template <class Enqueue>
-double seconds_of(comm::World& world, Enqueue const& enqueue) {
-  constexpr double kEnough = 1e-3;
-  constexpr int kTimes = 3;
-  device::Event begin{world.device()}, end{world.device()};
-  auto const seconds = [&](int count) {
-    world.stream().record(begin);
-    for (int i = 0; i < count; ++i) enqueue();
-    world.stream().record(end);
-    end.synchronize();
-    return end.seconds_since(begin);
-  };
-  seconds(1);
-  int count = 1;
-  while (count < 1024 && seconds(count) < kEnough) count *= 2;
-  double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < kTimes; ++i) least = std::min(least, seconds(count) / count);
-  return least;
-}
 
 kernels::Variant<gemm::Problem> const& best_for(gemm::Problem const& problem,
                                                 device::Device const& device) {
@@ -78,15 +56,16 @@ StepTimes measure_times(comm::World& world, Transformer const& model, core::Data
     problem.scratch = scratch.data();
     problem.scratch_bytes = scratch.bytes();
     products.push_back({static_cast<double>(rows), 0});
-    seconds.push_back(seconds_of(world, [&] { row.launch(problem, stream); }));
+    seconds.push_back(measure::quick_seconds(world, [&] { row.launch(problem, stream); }));
     if (rows == most_rows) break;
   }
 
   device::Buffer<std::byte> const from{device, kCopyBytes, stream}, to{device, kCopyBytes, stream};
   device::PinnedBuffer<std::byte> const host{device, kCopyBytes};
-  seconds.push_back(seconds_of(world, [&] { stream.copy(to.data(), from.data(), from.bytes()); }));
-  seconds.push_back(seconds_of(world, [&] { stream.copy(to.data(), host.data(), from.bytes()); }));
-  world.group().max(std::span{seconds});
+  seconds.push_back(
+      measure::quick_seconds(world, [&] { stream.copy(to.data(), from.data(), from.bytes()); }));
+  seconds.push_back(
+      measure::quick_seconds(world, [&] { stream.copy(to.data(), host.data(), from.bytes()); }));
 
   for (std::size_t i = 0; i < products.size(); ++i) products[i].seconds = seconds[i];
   auto const w = static_cast<double>(width);
