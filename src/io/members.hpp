@@ -140,6 +140,7 @@ void visit_members(Extra& extra, Visit&& visit) {
   visit("amount", extra.amount);
   visit("unit", extra.unit);
   visit("seconds", extra.seconds);
+  visit("is_detail", extra.is_detail);
 }
 
 template <Is<measure::LegSamples> Samples, class Visit>

@@ -146,16 +146,19 @@ struct WriteAttributes {
   void operator()(char const*, std::vector<measure::Extra> const& extras) const {
     std::vector<std::string> names, units;
     std::vector<double> amounts, seconds;
+    std::vector<std::int64_t> are_details;
     for (measure::Extra const& extra : extras) {
       names.push_back(extra.name);
       amounts.push_back(extra.amount);
       units.push_back(extra.unit);
       seconds.push_back(extra.seconds);
+      are_details.push_back(extra.is_detail ? 1 : 0);
     }
     (*this)("extra_names", names);
     write_list("extra_amounts", amounts);
     (*this)("extra_units", units);
     write_list("extra_seconds", seconds);
+    write_list("extra_are_details", are_details);
   }
 };
 
@@ -486,15 +489,19 @@ struct ReadAttributes {
   void operator()(char const*, std::vector<measure::Extra>& extras) const {
     std::vector<std::string> names, units;
     std::vector<double> amounts, seconds;
+    std::vector<std::int64_t> are_details;
     (*this)("extra_names", names);
     (*this)("extra_units", units);
     read_list("extra_amounts", amounts);
     read_list("extra_seconds", seconds);
+    read_list("extra_are_details", are_details);
     std::size_t const n = names.size();
-    status.expect(units.size() == n && amounts.size() == n && seconds.size() == n,
-                  "the extra rates do not fit together");
+    if (are_details.empty()) are_details.resize(n);  // a file from before they were added
+    status.expect(
+        units.size() == n && amounts.size() == n && seconds.size() == n && are_details.size() == n,
+        "the extra rates do not fit together");
     for (std::size_t i = 0; status.good() && i < n; ++i) {
-      extras.push_back({names[i], amounts[i], units[i], seconds[i]});
+      extras.push_back({names[i], amounts[i], units[i], seconds[i], are_details[i] != 0});
     }
   }
 };

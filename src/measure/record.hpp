@@ -51,6 +51,7 @@ struct Extra {
   std::string unit;    ///< "B/s", "FLOP/s", "eval/s"; "s": the time of one of `amount`; without a
                        ///< time ("wavefronts"): the amount itself
   double seconds = 0;  ///< what the amount is divided by; 0: the median time of a repetition
+  bool is_detail = false;  ///< for `report --details` and files alone
 };
 
 /// Samples of one leg: seconds[repetition * ranks + rank].

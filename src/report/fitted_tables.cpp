@@ -177,6 +177,7 @@ std::vector<std::string> names_of_extras(Records const& records) {
   std::vector<std::string> names;
   for (Record const* r : records) {
     for (measure::Extra const& extra : r->extras) {
+      if (extra.is_detail) continue;
       if (std::ranges::find(names, extra.name) == names.end()) names.push_back(extra.name);
     }
   }

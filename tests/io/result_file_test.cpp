@@ -99,6 +99,8 @@ TEST_F(ResultFile, JsonLineKeepsEveryMember) {
   EXPECT_EQ(r.extras[0].amount, 1.0 / 3);
   EXPECT_EQ(r.extras[0].unit, "B/s");
   EXPECT_EQ(r.extras[0].seconds, 0.125);
+  EXPECT_FALSE(r.extras[0].is_detail);
+  EXPECT_TRUE(r.extras[1].is_detail);
   EXPECT_EQ(r.seconds, wrote.seconds);
   EXPECT_EQ(r.first_use_s, wrote.first_use_s);
   EXPECT_EQ(r.warmups, wrote.warmups);
@@ -218,6 +220,7 @@ TEST_F(ResultFile, AJournalFromBeforeIsRead) {
   EXPECT_EQ(record.rate, 3.5e10);
   EXPECT_EQ(record.ratio_to_vendor_high, 1.1);
   EXPECT_EQ(record.extras.at(0).unit, "B/s");
+  EXPECT_FALSE(record.extras.at(0).is_detail);
   EXPECT_EQ(record.legs.at(0).leg, "compute");
   EXPECT_EQ(record.legs.at(0).seconds, (std::vector<double>{1, 2}));
 }

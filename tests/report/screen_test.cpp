@@ -4,6 +4,7 @@
 
 #include "report/assessment.hpp"
 #include "report/swept_keys.hpp"
+#include "report/table.hpp"
 #include "report/text.hpp"
 #include "support/sample_result.hpp"
 
@@ -170,6 +171,10 @@ TEST(Screen, ShowsAllFurtherRatesOfWhatHasManyAndNoBestOfWhatHasNone) {
   }
   EXPECT_EQ(page.find("The best of each case"), std::string::npos) << page;
   EXPECT_EQ(page.find("rate"), std::string::npos) << page;
+
+  r.extras[3].is_detail = true;
+  EXPECT_EQ(render_screen(result, {.width = 80}).find("figure 3"), std::string::npos);
+  EXPECT_NE(render_table(result).find("figure 3"), std::string::npos) << "--details";
 
   r.extras.resize(6);
   std::string const few = render_screen(result, {.width = 160});
