@@ -9,6 +9,7 @@
 #include <bit>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,6 +49,8 @@ struct Parameters {
 };
 
 constexpr int kTenths = 10;  ///< of the simulated time
+// Of a product that is measured; larger ones have no other rate.
+constexpr std::int64_t kMostRows = 16384;
 constexpr std::string_view kMeasured = "measured", kStated = "stated:", kPoisson = "poisson";
 
 serving::Transformer transformer(core::Case const& spec) {
@@ -59,15 +62,27 @@ serving::Transformer transformer(core::Case const& spec) {
           .element_bytes = static_cast<std::int64_t>(core::size_of(spec.type))};
 }
 
-core::Parsed<serving::StepTimes> stated_times(core::Case const& spec) {
+core::Parsed<serving::StatedTimes> stated_times(core::Case const& spec) {
   std::string_view const text = spec.parameters.as<Parameters>().model;
   if (!text.starts_with(kStated)) {
-    return core::Parsed<serving::StepTimes>::error(
+    return core::Parsed<serving::StatedTimes>::error(
         fmt::format("model = \"{}\"; write \"measured\", or rates as in \"stated: 250 TFLOP/s, 2 "
                     "TB/s, 25 GB/s\"",
                     text));
   }
   return serving::parse_times(text.substr(kStated.size()), transformer(spec));
+}
+
+serving::Extent extent_of(core::Case const& spec) {
+  auto const& p = spec.parameters.as<Parameters>();
+  serving::Transformer const model = transformer(spec);
+  return {.model = model,
+          .type = spec.type,
+          .rows = std::min(std::max({p.most_running, p.budget, p.max_length}), kMostRows),
+          .length = p.max_length,
+          .sequences = p.most_running,
+          .kv_tokens = p.kv_memory / model.kv_bytes(),
+          .block = p.block};
 }
 
 std::string conflict(core::Case const& spec) {
@@ -84,6 +99,10 @@ std::string conflict(core::Case const& spec) {
   }
   if (p.heads % p.kv_heads != 0) {
     return fmt::format("kv_heads = {} does not divide heads = {}", p.kv_heads, p.heads);
+  }
+  if (p.model == kMeasured) {
+    std::string const error = serving::shape_error(extent_of(spec));
+    if (!error.empty()) return fmt::format("model = \"measured\": {}, or state its times", error);
   }
   if (p.samples > p.most_running) {
     return fmt::format("samples = {} of one prompt run together; raise most_running from {}",
@@ -162,23 +181,19 @@ class Serving final : public measure::Workload {
                    4 * sizeof(std::int64_t) * requests * static_cast<double>(p_.samples) +
                    static_cast<double>(server_.kv_tokens + server_.host_tokens) /
                        static_cast<double>(p_.block) * 128;
-    if (p_.model == kMeasured) {
-      auto const width = static_cast<double>(transformer(case_).width());
-      d.memory_bytes = static_cast<double>(core::size_of(case_.type)) * width *
-                           (width + 2 * static_cast<double>(most_rows())) +
-                       (128 << 20);
-    }
+    if (p_.model == kMeasured) d.memory_bytes = serving::memory_bytes(extent_of(case_));
     d.traits = {.of_host = true};
     return d;
   }
 
+  std::string unsupported_reason(kernels::VariantInfo const&,
+                                 device::Device const& device) const override {
+    return p_.model == kMeasured ? serving::unsupported_reason(extent_of(case_), device) : "";
+  }
+
   void prepare(comm::World& world, std::uint64_t seed, measure::Selection const&) override {
-    if (!times_) {
-      times_ = p_.model == kMeasured
-                   ? serving::measure_times(world, transformer(case_), case_.type, most_rows())
-                   : *stated_times(case_);
-      world_ = &world;
-    }
+    if (times_ == nullptr) find_times(world);
+    world_ = &world;
     seed_ = seed;
     requests_ = serving::route(whole_trace(world, seed), p_.router, ranks_, rank_,
                                times_->tokens_per_second(p_.most_running));
@@ -197,6 +212,10 @@ class Serving final : public measure::Workload {
   void run(comm::World&, measure::Leg, kernels::VariantInfo const&) override {
     outcome_ = serving::simulate(server_, *times_, requests_, serving::TokenHashes{seed_},
                                  {cached_.span(), delivered_.span()});
+  }
+
+  std::string implementation(kernels::VariantInfo const&) const override {
+    return measured_ ? measured_->kernels : "";
   }
 
   measure::Verdict validate(comm::World& world) override {
@@ -229,7 +248,7 @@ class Serving final : public measure::Workload {
     auto const number = [](std::int64_t value) { return static_cast<double>(value); };
     double const end_s = world_->group().max(o.end_s);
     double const at_once = world_->group().max(number(o.most_at_once));
-    std::array<double, 11> sums{o.kv.used,
+    std::array<double, 13> sums{o.kv.used,
                                 o.kv.reserved,
                                 o.kv.internal,
                                 o.kv.external,
@@ -239,10 +258,12 @@ class Serving final : public measure::Workload {
                                 number(o.useful_rows),
                                 number(o.reused + o.forked),
                                 number(o.recomputed),
-                                number(o.swaps)};
+                                number(o.swaps),
+                                o.busy_s,
+                                o.beyond_s};
     world_->group().sum(std::span{sums});
     auto const [used, reserved, internal, external, capacity, tokens, rows, useful, shared,
-                recomputed, swaps] = sums;
+                recomputed, swaps, busy, beyond] = sums;
     serving::Distribution first_token_s = o.first_token_s, gap_s = o.gap_s;
     world_->group().sum(first_token_s.counts());
     world_->group().sum(gap_s.counts());
@@ -272,18 +293,49 @@ class Serving final : public measure::Workload {
     extras.push_back({"at once", at_once, "sequences"});
     extras.push_back({"swapped out", swaps, "sequences"});
     extras.push_back({"recomputed", recomputed, "tokens"});
-    extras.push_back({"step of one token", 1, "s", times_->of({.rows = 1})});
+    extras.push_back(
+        {"step of one token", 1, "s", times_->of({.rows = 1, .sequences = 1, .context = 1})});
+    if (measured_) share("beyond measured", beyond, busy);
     extras.push_back({"simulated", number(case_.size[0]), "request/s"});
     for (int tenth = 0; tenth < kTenths; ++tenth) {
       double const from_s = end_s * tenth / kTenths, to_s = end_s * (tenth + 1) / kTenths;
       share(fmt::format("used {}/{}", tenth + 1, kTenths), over_time.mean(from_s, to_s), capacity);
     }
+    if (measured_) std::ranges::move(points(*measured_), std::back_inserter(extras));
     return extras;
   }
 
  private:
-  /// The most tokens that a step usually has.
-  std::int64_t most_rows() const { return std::max(p_.most_running, p_.budget); }
+  void find_times(comm::World& world) {
+    if (p_.model == kMeasured) {
+      measured_ = serving::measure_times(world, extent_of(case_));
+      times_ = std::make_unique<serving::MeasuredTimes>(transformer(case_), *measured_);
+    } else {
+      times_ = std::make_unique<serving::StatedTimes>(*stated_times(case_));
+    }
+  }
+
+  /// What was measured of one layer.
+  static std::vector<measure::Extra> points(serving::Measurement const& measured) {
+    std::vector<measure::Extra> extras;
+    auto const add = [&](serving::Points const& points, auto const& name) {
+      for (std::size_t i = 0; i < points.seconds.size(); ++i) {
+        double const x = points.x[i / points.y.size()], y = points.y[i % points.y.size()];
+        extras.push_back({name(x, y), 1, "s", points.seconds[i], true});
+      }
+    };
+    add(measured.products,
+        [](double rows, double) { return fmt::format("products: rows = {}", rows); });
+    add(measured.chunks, [](double tokens, double before) {
+      return fmt::format("prefill: tokens = {}, behind {}", tokens, before);
+    });
+    add(measured.singles, [](double context, double sequences) {
+      return fmt::format("decode: sequences = {}, tokens = {}", sequences, context);
+    });
+    extras.push_back({"copy", measured.memory_rate, "B/s", 1, true});
+    extras.push_back({"copy from host", measured.link_rate, "B/s", 1, true});
+    return extras;
+  }
 
   std::vector<serving::Request> whole_trace(comm::World& world, std::uint64_t seed) const {
     serving::TraceOptions const options = trace_options(case_, seed);
@@ -314,7 +366,8 @@ class Serving final : public measure::Workload {
   Parameters p_;
   int ranks_, rank_;
   serving::Server server_;
-  std::optional<serving::StepTimes> times_;
+  std::optional<serving::Measurement> measured_;
+  std::unique_ptr<serving::StepTimes> times_;
   comm::World* world_ = nullptr;
   std::uint64_t seed_ = 0;
   std::vector<serving::Request> requests_;  ///< of this rank
@@ -380,8 +433,9 @@ std::vector<core::Option> options() {
           "who of the ranks gets a request: each in turn, or the one with the fewest tokens left "
           "by the model's rate"),
       text_of("model", "a model of times", &Parameters::model,
-              "measured: by gemm and copies of this run; or \"stated: 250 TFLOP/s, 2 TB/s, 25 "
-              "GB/s\", of arithmetic, device memory and the link to the host"),
+              "measured: by gemm, attention, paged_decode and copies on this device; or \"stated: "
+              "250 TFLOP/s, 2 TB/s, 25 GB/s\", of arithmetic, device memory and the link to the "
+              "host"),
       count_of("layers", &Parameters::layers, "of the transformer", {.least = 1, .most = 1024}),
       count_of("heads", &Parameters::heads, "of queries", {.least = 1, .most = 1024}),
       count_of("kv_heads", &Parameters::kv_heads, "of K and V; divides heads",

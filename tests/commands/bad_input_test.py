@@ -110,6 +110,8 @@ def main():
         (SERVING + 'model = "fast"\n', [], 2, ['"fast"', '"measured"', "stated:"]),
         (SERVING + "kv_heads = 3\n", [], 2, ["kv_heads = 3", "heads = 40"]),
         (SERVING + "samples = 300\n", [], 2, ["samples = 300", "raise most_running from 256"]),
+        (SERVING + 'model = "measured"\nhead_size = 80\n', [], 2, ["case 'serving'", "64 or 128", "state its times"]),
+        (SERVING + 'model = "measured"\nblock = 4\n', [], 2, ["case 'serving'", "block_size is 4"]),
         (SERVING + 'trace = "/nowhere.csv"\n', [], 2, ["case 'serving'", "/nowhere.csv", "cannot be read"]),
         (SERVING + f'trace = "{trace}"\n', [], 2, ["case 'serving'", str(trace), "line 3", "back in time"]),
         (GOOD.replace("summa", "gemm").replace("panel = 16", 'config = "tund_tiles BM=1"'), [], 2,

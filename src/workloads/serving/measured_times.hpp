@@ -6,13 +6,33 @@
 #include "core/types.hpp"
 #include "workloads/serving/times.hpp"
 
+#include <string>
+
 namespace quadrille::workloads::serving {
 
-/// Times of the devices of this world: products by the gemm variant that "best" would take, for 1,
-/// 4, 16, ... rows up to `most_rows`, and copies. Attention is given the arithmetic rate of the
-/// largest product, and reads K and V as fast as a copy. Of all ranks the slowest counts.
-/// Collective.
-StepTimes measure_times(comm::World& world, Transformer const& model, core::DataType type,
-                        std::int64_t most_rows);
+/// What a server's steps are made of.
+struct Extent {
+  Transformer model{};
+  core::DataType type = core::DataType::f16;
+  std::int64_t rows = 1;       ///< tokens that a step usually has, or a prompt, at most
+  std::int64_t length = 1;     ///< tokens of a sequence, at most
+  std::int64_t sequences = 1;  ///< in a step, at most
+  std::int64_t kv_tokens = 1;  ///< slots of KV memory
+  std::int64_t block = 16;     ///< tokens of a block of it
+};
+
+/// Why no kernels take the model; empty where some may.
+std::string shape_error(Extent const& extent);
+/// Why this device has none for it; empty where it has.
+std::string unsupported_reason(Extent const& extent, device::Device const& device);
+/// Device memory that measure_times() takes.
+double memory_bytes(Extent const& extent);
+
+/// Times of one layer on the devices of this world, by the variants that "best" would take: its four
+/// products, attention of a chunk, causal, behind tokens of the same sequence, and attention of single
+/// tokens over paged K and V. Weights, and K and V of single tokens, are other ones in each execution, as
+/// layers follow one another, up to some 256 MiB of them. The longest axes end where a point would
+/// take seconds. Collective.
+Measurement measure_times(comm::World& world, Extent const& extent);
 
 }  // namespace quadrille::workloads::serving

@@ -108,16 +108,18 @@ class Engine {
   }
 
   void execute() {
-    StepWork work;
+    StepWork& work = step_;
+    work.rows = work.sequences = work.context = 0;
+    work.chunks.clear();
     std::int64_t longest = 0;
     for (auto const& [sequence, tokens] : work_) {
       out_.useful_rows += tokens;
       longest = std::max(longest, tokens);
       if (tokens == 1) {
+        ++work.sequences;
         work.context += sequence->cached;
       } else {
-        std::int64_t const before = sequence->cached - tokens;
-        work.pairs += tokens * before + tokens * (tokens + 1) / 2;
+        work.chunks.push_back({tokens, sequence->cached - tokens});
       }
       work.rows += tokens;
     }
@@ -134,6 +136,7 @@ class Engine {
     ++out_.steps;
     double const step_s = times_.of(work);
     out_.busy_s += step_s;
+    if (!times_.covers(work)) out_.beyond_s += step_s;
     advance(now_s_ + step_s);
     for (Part const& part : work_) {
       if (part.sequence->missing() == 0) deliver(*part.sequence);
@@ -389,6 +392,7 @@ class Engine {
   std::deque<Sequence*> dropped_, swapped_;
   std::vector<Sequence*> running_;
   std::vector<Part> work_;
+  StepWork step_;
   Outcome out_;
 };
 

@@ -41,6 +41,7 @@ struct Outcome {
   double end_s = 0;               ///< when the last token was there; it began at 0
   std::int64_t most_at_once = 0;  ///< sequences in a step
   double busy_s = 0, idle_s = 0;
+  double beyond_s = 0;  ///< of the busy ones, of steps with more than the times are known of
   std::int64_t steps = 0;
   std::int64_t sequences = 0;  ///< samples of requests that were served
   std::int64_t tokens = 0;     ///< delivered

@@ -3,8 +3,10 @@
 #pragma once
 
 #include "core/units.hpp"
+#include "workloads/serving/time_grid.hpp"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,8 +21,10 @@ struct Transformer {
   std::int64_t element_bytes = 2;
 
   std::int64_t width() const { return heads * head_size; }
+  /// Of K, and of V.
+  std::int64_t kv_width() const { return kv_heads * head_size; }
   /// K and V of one token.
-  std::int64_t kv_bytes() const { return 2 * kv_heads * head_size * layers * element_bytes; }
+  std::int64_t kv_bytes() const { return 2 * kv_width() * layers * element_bytes; }
   /// Weights of a layer as products of a row by a matrix of width x width: of queries and outputs,
   /// of K and V, and of two layers of four times the width.
   double products() const {
@@ -28,42 +32,88 @@ struct Transformer {
   }
 };
 
+/// Several tokens of one sequence in a step, and how many are before them.
+struct Chunk {
+  std::int64_t tokens = 0, before = 0;
+  /// Of a token and one that it attends to.
+  double pairs() const;
+};
+
 /// What one step of the model works on.
 struct StepWork {
-  std::int64_t rows = 0;     ///< tokens in the products with weights, which take all at once
-  std::int64_t pairs = 0;    ///< of a token of several of one sequence, and one that it attends to
-  std::int64_t context = 0;  ///< K and V of tokens that sequences with one token read
-  std::int64_t moved = 0;    ///< K and V of tokens swapped in or out
-  std::int64_t copied = 0;   ///< ... or copied on the device
+  std::int64_t rows = 0;        ///< tokens in the products with weights, which take all at once
+  std::vector<Chunk> chunks{};  ///< whose attention is computed one by one
+  std::int64_t sequences = 0;   ///< with one token, whose attention is computed together
+  std::int64_t context = 0;     ///< K and V of tokens that these read
+  std::int64_t moved = 0;       ///< K and V of tokens swapped in or out
+  std::int64_t copied = 0;      ///< ... or copied on the device
 };
 
 /// How long a step takes: a sum of parts, each of which can be measured alone.
 class StepTimes {
  public:
-  /// Seconds of one product of so many rows by a matrix of width x width.
-  struct Product {
-    double rows = 0, seconds = 0;
-  };
-
-  /// `products`: by ascending rows; times between are interpolated, and beyond the last
-  /// proportional.
-  StepTimes(Transformer const& model, std::vector<Product> products, double attention_flop_rate,
-            double memory_rate, double link_rate);
+  virtual ~StepTimes() = default;
 
   double of(StepWork const& work) const;
-  /// Tokens that a full server finishes in a second, each of which is one row.
+  /// Tokens that a full server finishes in a second, each of which is one row, attention left out.
   double tokens_per_second(std::int64_t most_rows) const;
+  /// Whether no part is larger than what the times are known of.
+  virtual bool covers(StepWork const&) const { return true; }
+
+ protected:
+  StepTimes(Transformer const& model, double memory_rate, double link_rate);
+  StepTimes(StepTimes const&) = default;
+  StepTimes& operator=(StepTimes const&) = default;
 
  private:
-  double products_s(double rows) const;
+  // Of all layers.
+  virtual double products_s(double rows) const = 0;
+  virtual double chunk_s(Chunk const& chunk) const = 0;
+  virtual double singles_s(double sequences, double context) const = 0;
 
-  std::vector<Product> products_;
-  double per_step_;  ///< products of a step
-  double pair_s_, context_s_, move_s_, copy_s_;
+  double move_s_, copy_s_;  ///< of K and V of a token
 };
 
-/// "250 TFLOP/s, 2 TB/s, 25 GB/s": of arithmetic, device memory and the link to the host. Products
-/// are as slow as the slower of arithmetic and reading weights.
-core::Parsed<StepTimes> parse_times(std::string_view text, Transformer const& model);
+/// By rates of a device: products are as slow as the slower of arithmetic and reading weights, attention
+/// of chunks as arithmetic, that of single tokens as reading K and V.
+class StatedTimes final : public StepTimes {
+ public:
+  StatedTimes(Transformer const& model, double flop_rate, double memory_rate, double link_rate);
+
+ private:
+  double products_s(double rows) const override;
+  double chunk_s(Chunk const& chunk) const override;
+  double singles_s(double sequences, double context) const override;
+
+  double weights_s_, row_s_, pair_s_, context_s_;
+};
+
+/// "250 TFLOP/s, 2 TB/s, 25 GB/s": of arithmetic, device memory and the link to the host.
+core::Parsed<StatedTimes> parse_times(std::string_view text, Transformer const& model);
+
+/// What was measured of one layer, and of copies.
+struct Measurement {
+  Points products;  ///< of so many rows; y is 0
+  Points chunks;    ///< attention of so many tokens behind so many others
+  Points singles;   ///< ... of single tokens that read so many, of so many sequences
+  double memory_rate = 0, link_rate = 0;  ///< bytes of a device read and written; from the host
+  std::string kernels;                    ///< which were measured, for people
+};
+
+/// By interpolation. Chunks of more tokens than were measured are cut into such; all else beyond is as
+/// fast as the largest that was measured.
+class MeasuredTimes final : public StepTimes {
+ public:
+  MeasuredTimes(Transformer const& model, Measurement const& measured);
+  bool covers(StepWork const& work) const override;
+
+ private:
+  double products_s(double rows) const override;
+  double chunk_s(Chunk const& chunk) const override;
+  double singles_s(double sequences, double context) const override;
+
+  double layers_;
+  TimeGrid products_, chunks_, singles_;
+};
 
 }  // namespace quadrille::workloads::serving

@@ -18,7 +18,7 @@ namespace {
 constexpr Transformer kModel{
     .layers = 1, .heads = 1, .kv_heads = 1, .head_size = 100, .element_bytes = 2};
 
-StepTimes times(char const* rates = "120 MFLOP/s, 24 MB/s, 1 MB/s") {
+StatedTimes times(char const* rates = "120 MFLOP/s, 24 MB/s, 1 MB/s") {
   return *parse_times(rates, kModel);
 }
 
@@ -222,6 +222,30 @@ TEST(Simulation, TakesAsLongAsItsStepsAndItsWaits) {
 }
 
 // Whatever is served by whatever server, every token comes once and every block goes back.
+// Seconds: 1 for each row; 1 for each pair of a token of several and one that it attends to; 100 for each
+// token that single ones read.
+TEST(Simulation, TakesAsLongAsWhatWasMeasured) {
+  MeasuredTimes const step_times{kModel,
+                                 {.products = {{1, 10}, {0}, {1, 10}},
+                                  .chunks = {{1, 10}, {0, 10}, {1, 11, 55, 155}},
+                                  .singles = {{1, 100}, {1}, {100, 10000}},
+                                  .memory_rate = 1e9,
+                                  .link_rate = 1e9,
+                                  .kernels = ""}};
+  Server chunked = server("chunked_prefill");
+  chunked.budget = 5;
+  for (auto const& [served, chunks_s] :
+       {std::pair{serve(server("paged"), requests({{8, 3}}), step_times), 8 * 9 / 2.0},
+        {serve(chunked, requests({{8, 3}}), step_times), 5 * 6 / 2 + 3 * 5 + 3 * 4 / 2}}) {
+    EXPECT_EQ(served.wrong, "");
+    EXPECT_NEAR(served.outcome.busy_s, 8 + chunks_s + 2 + 100 * (9 + 10), 1e-9);
+    EXPECT_EQ(served.outcome.beyond_s, 0);
+  }
+  Outcome const beyond = serve(server("paged"), requests({{12, 2}}), step_times).outcome;
+  EXPECT_NEAR(beyond.beyond_s, 12 + 12 * 13 / 2, 1e-9);
+  EXPECT_NEAR(beyond.busy_s, beyond.beyond_s + 1 + 100 * 13, 1e-9);
+}
+
 TEST(Simulation, EndsWithEveryTokenAndNoBlockLeftWhateverTheServer) {
   std::int64_t swaps = 0, recomputed = 0, copied = 0, reused = 0;
   for (std::uint64_t draw = 0; draw < 150; ++draw) {

@@ -31,23 +31,65 @@ TEST(StepTimes, AreThoseOfTheSlowerOfArithmeticAndMemory) {
   EXPECT_EQ(times->of({}), 0);
 
   double const kv = 2 * 40 * 128 * 20 * 2;
-  EXPECT_NEAR(times->of({.context = 1000}), 1000 * kv / 2e12, 1e-12);
+  EXPECT_NEAR(times->of({.sequences = 3, .context = 1000}), 1000 * kv / 2e12, 1e-12);
   EXPECT_NEAR(times->of({.moved = 1000}), 1000 * kv / 20e9, 1e-9);
   EXPECT_NEAR(times->of({.copied = 1000}), 1000 * 2 * kv / 2e12, 1e-12);
-  EXPECT_NEAR(times->of({.pairs = 1000}), 1000 * 4 * 5120.0 * 20 / 200e12, 1e-12);
+  // Each of 10 tokens attends to 90 others, to itself, and to those of the 10 before it.
+  double const pairs = 10 * 90 + 55;
+  EXPECT_EQ((Chunk{10, 90}.pairs()), pairs);
+  EXPECT_NEAR(times->of({.chunks = {{10, 90}}}), pairs * 4 * 5120.0 * 20 / 200e12, 1e-15);
   EXPECT_NEAR(times->tokens_per_second(1000), 200e12 / (2 * weights), 1);
+  EXPECT_TRUE(times->covers({.rows = 1 << 30}));
 }
 
-TEST(StepTimes, InterpolateWhatWasMeasured) {
-  StepTimes const times{{.layers = 1, .heads = 1, .kv_heads = 1, .head_size = 1},
-                        {{1, 2}, {10, 4}, {20, 10}},
-                        1,
-                        1,
-                        1};
-  EXPECT_NEAR(times.of({.rows = 1}), 12 * 2, 1e-9);
-  EXPECT_NEAR(times.of({.rows = 4}), 12 * (2 + 2.0 / 3), 1e-9);
-  EXPECT_NEAR(times.of({.rows = 20}), 12 * 10, 1e-9);
-  EXPECT_NEAR(times.of({.rows = 40}), 12 * 20, 1e-9) << "proportional behind the last";
+// Of a layer: products of 1 and 9 rows, attention of 1 and 5 tokens behind 0 and 10, and of single tokens
+// that read 4 and 8, of 1 and 2 sequences.
+Measurement measured() {
+  return {.products = {{1, 9}, {0}, {10, 50}},
+          .chunks = {{1, 5}, {0, 10}, {1, 3, 8, 20}},
+          .singles = {{4, 8}, {1, 2}, {5, 6, 7, 9}},
+          .memory_rate = 2,
+          .link_rate = 4,
+          .kernels = ""};
+}
+constexpr Transformer kSmall{
+    .layers = 3, .heads = 1, .kv_heads = 1, .head_size = 1, .element_bytes = 1};
+
+TEST(MeasuredTimes, AreThoseOfAllLayersAndParts) {
+  MeasuredTimes const times{kSmall, measured()};
+  EXPECT_EQ(times.of({}), 0);
+  EXPECT_EQ(times.of({.rows = 9}), 3 * 50);
+  EXPECT_EQ(times.of({.chunks = {{5, 10}}}), 3 * 20);
+  EXPECT_EQ(times.of({.chunks = {{1, 10}}}), 3 * 3);
+  EXPECT_EQ(times.of({.chunks = {{5, 0}}}), 3 * 8);
+  EXPECT_EQ(times.of({.sequences = 1, .context = 8}), 3 * 7);
+  EXPECT_EQ(times.of({.sequences = 2, .context = 4}), 3 * 6);
+  // K and V of a token are 6 bytes.
+  EXPECT_EQ(times.of({.moved = 2}), 2 * 6.0 / 4);
+  EXPECT_EQ(times.of({.copied = 2}), 2 * 2 * 6.0 / 2);
+  EXPECT_EQ(times.of({.rows = 9, .chunks = {{5, 10}, {5, 0}}, .sequences = 2, .context = 4}),
+            3 * (50 + 20 + 8 + 6));
+  EXPECT_EQ(times.tokens_per_second(9), 9 / 150.0);
+}
+
+TEST(MeasuredTimes, CutChunksOfMoreTokensIntoSuchThatWereMeasured) {
+  MeasuredTimes const times{kSmall, measured()};
+  EXPECT_DOUBLE_EQ(times.of({.chunks = {{12, 0}}}),
+                   times.of({.chunks = {{5, 0}, {5, 5}, {2, 10}}}));
+  EXPECT_DOUBLE_EQ(times.of({.chunks = {{5, 20}}}), 3 * 40) << "twice as many others";
+  EXPECT_DOUBLE_EQ(times.of({.sequences = 2, .context = 16}), 3 * 18);
+  EXPECT_DOUBLE_EQ(times.of({.rows = 18}), 3 * 100);
+}
+
+TEST(MeasuredTimes, TellWhatIsBeyondThem) {
+  MeasuredTimes const times{kSmall, measured()};
+  EXPECT_TRUE(times.covers(
+      {.rows = 9, .chunks = {{5, 10}, {1, 0}}, .sequences = 2, .context = 8, .moved = 1 << 30}));
+  EXPECT_FALSE(times.covers({.rows = 10}));
+  EXPECT_FALSE(times.covers({.chunks = {{1, 0}, {6, 0}}}));
+  EXPECT_FALSE(times.covers({.chunks = {{1, 11}}}));
+  EXPECT_FALSE(times.covers({.sequences = 3, .context = 8}));
+  EXPECT_FALSE(times.covers({.sequences = 2, .context = 9}));
 }
 
 TEST(StepTimes, SayWhatIsMissing) {
