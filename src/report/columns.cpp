@@ -447,6 +447,10 @@ constexpr Metric kFurther[]{
     {"recomputed", "tokens",
      "serving: tokens whose K and V were dropped where that memory was full, and computed again."},
     {"step of one token", "s", "serving: a step with one token without context, by the model."},
+    {"beyond measured", "%",
+     "serving: of the simulated time of steps, that of such with more tokens or requests than "
+     "were\n"
+     "measured; the points that were measured are further rates of `report --details`."},
     {"simulated", "request/s", "serving: requests of the trace over the time of the simulation."},
     {"second-level cache", "B/s",
      "gemm: what blocks read of tiles and write of C, by the same model; first-level cache: every\n"
