@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace quadrille::workloads::serving {
 
@@ -99,9 +100,18 @@ bool BlockPool::append(BlockTable& table, std::uint64_t token) {
   ++table.tokens;
   if (!keeps_prefixes_ || table.tokens % block_tokens_ != 0) return true;
   table.key = next_key(table.key, last.sum);
-  // Of two blocks with the same tokens the first is found.
-  if (by_key_.emplace(table.key, table.blocks.back()).second) last.key = table.key;
+  make_known(table.blocks.back(), table.key);
   return true;
+}
+
+BlockId BlockPool::known(std::uint64_t key) const {
+  auto const found = by_key_.find(key);
+  return found == by_key_.end() ? kNoBlock : found->second;
+}
+
+void BlockPool::make_known(BlockId block, std::uint64_t key) {
+  // Of two blocks with the same tokens the first is found.
+  if (keeps_prefixes_ && by_key_.emplace(key, block).second) at(block).key = key;
 }
 
 BlockTable BlockPool::fork(BlockTable const& table) {
@@ -111,35 +121,65 @@ BlockTable BlockPool::fork(BlockTable const& table) {
 
 bool BlockPool::extend_by_known(BlockTable& table, std::uint64_t sum_of_tokens) {
   std::uint64_t const key = next_key(table.key, sum_of_tokens);
-  auto const found = by_key_.find(key);
-  if (found == by_key_.end()) return false;
-  refer_to(found->second);
-  table.blocks.push_back(found->second);
+  BlockId const block = known(key);
+  if (block == kNoBlock) return false;
+  refer_to(block);
+  table.blocks.push_back(block);
   table.tokens += block_tokens_;
   table.key = key;
   return true;
 }
 
-void BlockPool::release(BlockTable& table) {
+void BlockPool::release_all(BlockTable const& table) {
   // The last blocks of a sequence are of use to fewer others than its first: they are overwritten
   // before.
   for (auto block = table.blocks.rbegin(); block != table.blocks.rend(); ++block) release(*block);
+}
+
+void BlockPool::release(BlockTable& table) {
+  release_all(table);
   table.blocks.clear();
   table.tokens = 0;
   table.key = 0;
 }
 
-bool BlockPool::move(BlockTable& table, BlockPool& to) {
-  if (to.free() < static_cast<std::int64_t>(table.blocks.size())) return false;
-  for (BlockId& block : table.blocks) {
-    BlockId const there = to.allocate();
-    to.at(there).sum = at(block).sum;
-    to.at(there).filled = at(block).filled;
-    to.filled_ += at(block).filled;
-    release(block);
-    block = there;
+std::int64_t BlockPool::blocks_to_move(BlockTable const& table, BlockPool const& to) const {
+  std::int64_t needed = 0;
+  std::uint64_t key = 0;
+  for (BlockId const block : table.blocks) {
+    key = next_key(key, at(block).sum);
+    BlockId const there = at(block).filled == block_tokens_ ? to.known(key) : kNoBlock;
+    needed += there == kNoBlock || to.references(there) == 0 ? 1 : 0;
   }
-  return true;
+  return needed;
+}
+
+std::optional<std::int64_t> BlockPool::move(BlockTable& table, BlockPool& to) {
+  if (to.free() < blocks_to_move(table, to)) return {};
+  // Before others are overwritten.
+  std::vector<BlockId> there;
+  std::uint64_t key = 0;
+  for (BlockId const block : table.blocks) {
+    key = next_key(key, at(block).sum);
+    there.push_back(at(block).filled == block_tokens_ ? to.known(key) : kNoBlock);
+    if (there.back() != kNoBlock) to.refer_to(there.back());
+  }
+  std::int64_t copied = 0;
+  key = 0;
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    Block const& from = at(table.blocks[i]);
+    key = next_key(key, from.sum);
+    if (there[i] != kNoBlock) continue;
+    there[i] = to.allocate();
+    to.at(there[i]).sum = from.sum;
+    to.at(there[i]).filled = from.filled;
+    to.filled_ += from.filled;
+    copied += from.filled;
+    if (from.filled == block_tokens_) to.make_known(there[i], key);
+  }
+  release_all(table);
+  table.blocks = std::move(there);
+  return copied;
 }
 
 std::uint64_t BlockPool::sum_of(BlockTable const& table) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -49,9 +50,13 @@ class BlockPool {
   /// tables of full blocks.
   bool extend_by_known(BlockTable& table, std::uint64_t sum_of_tokens);
   void release(BlockTable& table);
-  /// Moves a sequence into another memory, as swapping does, where it shares nothing; false, with
-  /// nothing changed, where that has too few free blocks.
-  bool move(BlockTable& table, BlockPool& to);
+  /// Free blocks of another memory that a sequence takes there: of full ones that it finds there by
+  /// their tokens those that nobody else refers to, and all others.
+  std::int64_t blocks_to_move(BlockTable const& table, BlockPool const& to) const;
+  /// Moves a sequence into another memory, as swapping does: all of its blocks leave this one, and of
+  /// full ones that are still there it shares those. The tokens that are copied; nothing, with nothing
+  /// changed, where too few blocks are free.
+  std::optional<std::int64_t> move(BlockTable& table, BlockPool& to);
   /// The sum of the hashes of a sequence's tokens, as the blocks have it.
   std::uint64_t sum_of(BlockTable const& table) const;
 
@@ -72,8 +77,13 @@ class BlockPool {
   BlockId end() const { return static_cast<BlockId>(count()); }
 
   BlockId allocate();
+  /// The block that can be found by this key, or none.
+  BlockId known(std::uint64_t key) const;
+  /// Lets a full block be found.
+  void make_known(BlockId block, std::uint64_t key);
   void refer_to(BlockId block);
   void release(BlockId block);
+  void release_all(BlockTable const& table);
   void link(BlockId block, BlockId before);
   void unlink(BlockId block);
   static std::uint64_t next_key(std::uint64_t key, std::uint64_t sum_of_tokens);

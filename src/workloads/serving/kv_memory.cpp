@@ -78,10 +78,11 @@ void PagedKv::release(Sequence& sequence) {
   sequence.cached = 0;
 }
 
-bool PagedKv::swap_in(Sequence& sequence, bool is_alone) {
-  auto const blocks = static_cast<std::int64_t>(sequence.table.blocks.size());
+std::optional<std::int64_t> PagedKv::swap_in(Sequence& sequence, bool is_alone) {
   std::int64_t const next = sequence.table.tokens % device_.block_tokens() == 0 ? 1 : 0;
-  return blocks + next + spare(is_alone) <= device_.free() && host_.move(sequence.table, device_);
+  std::int64_t const needed = host_.blocks_to_move(sequence.table, device_) + next;
+  if (needed + spare(is_alone) > device_.free()) return {};
+  return host_.move(sequence.table, device_);
 }
 
 KvUse PagedKv::use(std::span<Sequence* const> sequences) const {

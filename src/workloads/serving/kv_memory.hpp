@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 namespace quadrille::workloads::serving {
@@ -92,7 +93,7 @@ class PagedKv final : public KvMemory {
   PagedKv(std::int64_t slots, std::int64_t host_slots, std::int64_t block_tokens,
           bool keeps_prefixes)
       : device_{slots / block_tokens, block_tokens, keeps_prefixes},
-        host_{host_slots / block_tokens, block_tokens, false},
+        host_{host_slots / block_tokens, block_tokens, keeps_prefixes},
         keeps_prefixes_{keeps_prefixes} {}
 
   bool admit(Sequence& sequence, TokenHashes const& tokens) override;
@@ -110,9 +111,12 @@ class PagedKv final : public KvMemory {
   bool has_spare(Sequence const& sequence, std::int64_t tokens, bool is_alone) const;
   /// A further sample of the same prompt.
   void fork(Sequence const& from, Sequence& to) { to.table = device_.fork(from.table); }
-  bool swap_out(Sequence& sequence) { return device_.move(sequence.table, host_); }
+  // The tokens that are copied; nothing, with nothing changed, where there is no room.
+  std::optional<std::int64_t> swap_out(Sequence& sequence) {
+    return device_.move(sequence.table, host_);
+  }
   /// Where there is room for its next token, too.
-  bool swap_in(Sequence& sequence, bool is_alone);
+  std::optional<std::int64_t> swap_in(Sequence& sequence, bool is_alone);
   BlockPool const& device() const { return device_; }
   BlockPool const& host() const { return host_; }
 

@@ -126,6 +126,7 @@ class Engine {
     // All of a batch are as long as its longest, those that are done already included.
     if (!policy_.by_step) work.rows = std::ssize(running_) * longest;
     work.moved = std::exchange(moved_, 0);
+    out_.moved += work.moved;
     if (paged_ != nullptr) {
       BlockPool const& device = paged_->device();
       work.copied = (device.copied() - copied_) * device.block_tokens();
@@ -205,8 +206,10 @@ class Engine {
       Sequence& sequence = *swapped_.front();
       std::int64_t const wanted = std::min(sequence.missing(), budget_);
       bool const has_seat = seats_ + seats_of(sequence) <= server_.most_running;
-      if (wanted == 0 || !has_seat || !paged_->swap_in(sequence, running_.empty())) return;
-      moved_ += sequence.cached;
+      if (wanted == 0 || !has_seat) return;
+      auto const copied = paged_->swap_in(sequence, running_.empty());
+      if (!copied) return;
+      moved_ += *copied;
       swapped_.pop_front();
       join(sequence);
       take(sequence, kv_->room_for(sequence, wanted));
@@ -259,13 +262,12 @@ class Engine {
   void preempt(Sequence& sequence) {
     seats_ -= seats_of(sequence);
     running_.pop_back();
-    std::int64_t const cached = sequence.cached;
-    if (paged_->swap_out(sequence)) {
-      moved_ += cached;
+    if (auto const copied = paged_->swap_out(sequence)) {
+      moved_ += *copied;
       ++out_.swaps;
       swapped_.push_front(&sequence);
     } else {
-      out_.recomputed += cached;
+      out_.recomputed += sequence.cached;
       kv_->release(sequence);
       dropped_.push_front(&sequence);
     }

@@ -56,6 +56,7 @@ struct Outcome {
   std::int64_t forked = 0;      ///< ... of the prompts of further samples
   std::int64_t recomputed = 0;  ///< ... dropped, and computed again
   std::int64_t swaps = 0;       ///< sequences that went to memory of the host
+  std::int64_t moved = 0;       ///< tokens copied to and from memory of the host
   std::int64_t copied = 0;      ///< blocks
 
   // What the same numbers are by another way.

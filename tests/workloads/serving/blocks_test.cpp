@@ -88,10 +88,49 @@ TEST(BlockPool, MovesASequenceOnlyWhereAllOfItFits) {
   EXPECT_FALSE(pool.move(table, two));
   EXPECT_EQ(pool.sum_of(table), 15U);
 
-  EXPECT_TRUE(pool.move(table, three));
+  EXPECT_EQ(pool.move(table, three), 5) << "tokens";
   EXPECT_EQ(pool.free(), 4);
   EXPECT_EQ(three.sum_of(table), 15U);
   EXPECT_EQ(three.violation({&table}), "");
+}
+
+TEST(BlockPool, SharesAgainWhatIsStillThereWhenASequenceComesBack) {
+  BlockPool device{6, 2, true}, host{6, 2, false};
+  BlockTable first;
+  append(device, first, {1, 2, 3, 4, 5});
+  BlockTable second;
+  ASSERT_TRUE(device.extend_by_known(second, 1 + 2));
+  ASSERT_TRUE(device.extend_by_known(second, 3 + 4));
+  append(device, second, {6});
+  EXPECT_EQ(device.move(second, host), 5) << "all leave together";
+  EXPECT_EQ(device.references(first.blocks[0]), 1);
+
+  EXPECT_EQ(host.blocks_to_move(second, device), 1);
+  EXPECT_EQ(host.move(second, device), 1) << "the block that is not full";
+  EXPECT_EQ(second.blocks[1], first.blocks[1]);
+  EXPECT_EQ(device.violation({&first, &second}), "");
+  EXPECT_EQ(device.sum_of(second), 1U + 2 + 3 + 4 + 6);
+
+  // Nobody refers to them any more, but they are still there.
+  device.move(second, host);
+  device.release(first);
+  EXPECT_EQ(host.blocks_to_move(second, device), 3);
+  EXPECT_EQ(host.move(second, device), 1);
+  EXPECT_EQ(device.violation({&second}), "");
+
+  // Others have overwritten the second, and not the first.
+  device.move(second, host);
+  BlockTable other;
+  append(device, other, {11, 12, 13, 14, 15, 16, 17, 18, 19});
+  EXPECT_FALSE(host.move(second, device)) << "one is free, and it is the first";
+  EXPECT_EQ(host.sum_of(second), 1U + 2 + 3 + 4 + 6);
+  device.release(other);
+  EXPECT_EQ(host.move(second, device), 3);
+  BlockTable third;
+  EXPECT_TRUE(device.extend_by_known(third, 1 + 2));
+  EXPECT_TRUE(device.extend_by_known(third, 3 + 4)) << "what came back can be found";
+  EXPECT_EQ(device.violation({&second, &third}), "");
+  EXPECT_EQ(host.free(), 6);
 }
 
 TEST(BlockPool, EndsWhereABlockIsReleasedTwice) {
@@ -113,7 +152,7 @@ struct Held {
 // A million steps of any order, beside lists of tokens that share nothing.
 TEST(BlockPool, KeepsEverySequenceApartWhateverIsDone) {
   constexpr std::int64_t kBlockTokens = 4, kMost = 24;
-  BlockPool device{60, kBlockTokens, true}, host{30, kBlockTokens, false};
+  BlockPool device{60, kBlockTokens, true}, host{30, kBlockTokens, true};
   std::vector<Held> all;
   std::uint64_t draws = 0;
   auto const draw = [&](std::uint64_t below) { return core::mix(++draws) % below; };
@@ -158,7 +197,7 @@ TEST(BlockPool, KeepsEverySequenceApartWhateverIsDone) {
       Held fork{pool.fork(held.table), held.tokens, held.is_swapped};
       all.push_back(std::move(fork));
     } else if (what == 3) {
-      bool const fits = pool.move(held.table, held.is_swapped ? device : host);
+      bool const fits = pool.move(held.table, held.is_swapped ? device : host).has_value();
       held.is_swapped ^= fits;
       moved += fits ? 1 : 0;
     } else if (held.table.tokens < kMost) {

@@ -170,6 +170,42 @@ TEST(Paged, SwapsWhereTheHostHasRoomAndComputesAgainWhereNot) {
   EXPECT_GT(dropped.outcome.recomputed, 0);
 }
 
+TEST(Paged, SwapsInWhatOthersDoNotShare) {
+  std::vector<Request> all = requests(std::vector<std::pair<int, int>>(20, {100, 60}));
+  for (Request& request : all) request.in_common = 96;
+  Server small = server("paged");
+  small.kv_tokens = 512;
+  small.host_tokens = 4096;
+  Served const shared = serve(small, all);
+  EXPECT_EQ(shared.wrong, "");
+  EXPECT_GT(shared.outcome.swaps, 0);
+  // Of a sequence 96 tokens are those of all, who are never all away.
+  EXPECT_LE(shared.outcome.moved, shared.outcome.swaps * 2 * (160 - 96));
+
+  small.reuses_prefixes = false;
+  Outcome const apart = serve(small, all).outcome;
+  EXPECT_GT(apart.moved, apart.swaps * 2 * 100);
+}
+
+TEST(Paged, SwapsInWhereWhatIsNotSharedFits) {
+  std::vector<Request> all = requests({{9, 2}, {9, 2}});
+  all[0].in_common = all[1].in_common = 8;
+  TokenHashes const tokens{11};
+  PagedKv memory{16, 16, 4, true};
+  Sequence first{.request = &all[0]}, second{.request = &all[1]};
+  for (Sequence* sequence : {&first, &second}) {
+    ASSERT_TRUE(memory.admit(*sequence, tokens));
+    while (sequence->missing() > 0)
+      memory.write(*sequence, tokens(*sequence->request, 0, sequence->cached));
+  }
+  ASSERT_EQ(memory.free(), 0) << "two blocks for both, and one for each";
+  EXPECT_EQ(memory.swap_out(second), 9);
+  EXPECT_EQ(memory.free(), 4);
+  EXPECT_EQ(memory.swap_in(second, true), 1);
+  EXPECT_EQ(memory.free(), 0);
+  EXPECT_EQ(memory.sum_of(second), tokens.sum(all[1], 0, 0, 9));
+}
+
 TEST(Paged, ComputesACommonPrefixOnce) {
   std::vector<Request> all = requests(std::vector<std::pair<int, int>>(10, {100, 5}));
   for (Request& request : all) request.in_common = 64;
