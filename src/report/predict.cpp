@@ -6,6 +6,7 @@
 #include "core/toml.hpp"
 #include "core/units.hpp"
 #include "report/columns.hpp"
+#include "workloads/cannon.hpp"
 
 #include <fmt/format.h>
 
@@ -36,6 +37,7 @@ struct Work {
   double messages = 0;    ///< one after the other
   double bytes = 0;       ///< that it receives
   double node_bytes = 0;  ///< that all ranks of its node receive from other nodes
+  double exposed = 0;     ///< share of the bytes under which there is nothing to compute
 };
 
 double tree(double ranks) { return std::ceil(std::log2(ranks)); }
@@ -45,9 +47,15 @@ double share_away(double size, double here) {
   return size > 1 ? 1 - (std::clamp(here, 1.0, size) - 1) / (size - 1) : 0;
 }
 
-core::GridShape grid_of(Record const& record, Machine const& machine) {
+/// Of neighbours in a ring of `size`, of which `here` side by side are on a node, the share on another.
+double neighbours_away(double size, double here) {
+  return here < size ? 1 / std::max(1.0, here) : 0;
+}
+
+/// Of those who multiply parts of one product.
+core::GridShape grid_of(Record const& record, Machine const& machine, std::int64_t layers = 1) {
   if (machine.ranks != record.ranks || record.grid.empty()) {
-    return comm::near_square(static_cast<int>(machine.ranks));
+    return comm::near_square(static_cast<int>(machine.ranks / layers));
   }
   std::size_t const x = record.grid.find('x');
   return {std::stoi(record.grid.substr(0, x)), std::stoi(record.grid.substr(x + 1))};
@@ -79,18 +87,64 @@ double extent(Record const& record, std::size_t i) {
 
 // Each gives a repetition on a machine, with every extent times `scale`.
 
+/// How a product is divided.
+struct SummaKeys {
+  explicit SummaKeys(Record const& record)
+      : shifts{key_of<std::string>(record, "schedule") == "cannon"},
+        layers{key_of<std::int64_t>(record, "layers").value_or(1)},
+        block{static_cast<double>(key_of<std::int64_t>(record, "block").value_or(0))} {}
+  bool operator==(SummaKeys const&) const = default;
+
+  bool shifts;
+  std::int64_t layers;
+  double block;  ///< of a block-cyclic matrix; 0: a block for each process
+};
+
+std::string obstacle_to_summa(Record const& record, Machine const& machine) {
+  SummaKeys const keys{record};
+  if (machine.ranks % keys.layers != 0)
+    return fmt::format("{} layers do not divide them", keys.layers);
+  if (!keys.shifts) return {};
+  return workloads::Cannon::unsupported_reason(grid_of(record, machine, keys.layers));
+}
+
 Work work_of_summa(Record const& record, Machine const& machine, double scale) {
-  core::GridShape const grid = grid_of(record, machine);
+  SummaKeys const keys{record};
+  auto const layers = static_cast<double>(keys.layers);
+  core::GridShape const grid = grid_of(record, machine, keys.layers);
   double const p = grid.rows, q = grid.cols;
   double const m = extent(record, 0) * scale, n = extent(record, 1) * scale,
-               k = extent(record, 2) * scale;
+               k = extent(record, 2) * scale / layers;
   double const rows = std::ceil(m / p), cols = std::ceil(n / q);
+  double const here = machine.on_node(), rows_here = std::floor(here / q);
   double const a = size_of(record) * rows * k * (q - 1) / q;
   double const b = size_of(record) * k * cols * (p - 1) / p;
-  double const here = machine.on_node();
-  double const away = a * share_away(q, here) + b * share_away(p, std::floor(here / q));
-  double const panels = std::ceil(k / panel_of(record, std::ceil(k / std::max(p, q))));
-  return {m * n * k, rows * cols * k, panels * (tree(p) + tree(q)), a + b, here * away};
+  Work work{.amount = m * n * k * layers, .compute = rows * cols * k, .bytes = a + b};
+  double away = a * share_away(q, here) + b * share_away(p, rows_here);
+  double exposed = 0;
+  if (keys.shifts) {
+    work.messages = p + q - 2;
+    // On P x P most come for the first product from afar, all others from neighbours.
+    double const first = p > 1 && q > 1 ? 1 / (p - 1) : 0;
+    double const later = a * neighbours_away(q, here) + b * neighbours_away(p, rows_here);
+    away = first * away + (1 - first) * later;
+    exposed = first * (a + b);
+  } else {
+    double const part = std::ceil(k / std::max(p, q));
+    double const whole = keys.block > 0 ? std::min(keys.block, part) : part;
+    work.messages = std::ceil(k / panel_of(record, whole)) * (tree(p) + tree(q));
+  }
+  if (keys.layers > 1) {
+    // What all layers have is added up behind the last product, block by block.
+    double const c = size_of(record) * rows * cols * (layers - 1) / layers;
+    work.messages += tree(layers) * (keys.block > 0 ? std::ceil(rows / (keys.block * layers)) : 1);
+    work.bytes += c;
+    away += c * share_away(layers, std::floor(here / (p * q)));
+    exposed += c;
+  }
+  work.node_bytes = here * away;
+  if (work.bytes > 0) work.exposed = exposed / work.bytes;
+  return work;
 }
 
 Work work_of_ptrans(Record const& record, Machine const& machine, double scale) {
@@ -101,14 +155,21 @@ Work work_of_ptrans(Record const& record, Machine const& machine, double scale) 
   double const bytes = size_of(record) * rows * cols * (ranks - 1) / ranks;
   double const steps = std::ceil(rows / panel_of(record, rows));
   double const here = machine.on_node();
-  return {m * n, rows * cols, steps * (ranks - 1), bytes, here * bytes * share_away(ranks, here)};
+  return {.amount = m * n,
+          .compute = rows * cols,
+          .messages = steps * (ranks - 1),
+          .bytes = bytes,
+          .node_bytes = here * bytes * share_away(ranks, here)};
 }
 
 Work work_of_allreduce(Record const& record, Machine const& machine, double) {
   auto const ranks = static_cast<double>(machine.ranks);
   double const bytes = 2 * (ranks - 1) / ranks * size_of(record) * extent(record, 0);
   // Of a ring one rank of a node receives from another one.
-  return {bytes, 0, 2 * tree(ranks), bytes, machine.nodes() > 1 ? bytes : 0};
+  return {.amount = bytes,
+          .messages = 2 * tree(ranks),
+          .bytes = bytes,
+          .node_bytes = machine.nodes() > 1 ? bytes : 0};
 }
 
 /// What of a workload is known here.
@@ -117,17 +178,14 @@ struct Modelled {
   Work (*work)(Record const& record, Machine const& machine, double scale);
   bool has_legs;
   double growth;  ///< extents grow with ranks ^ growth where each keeps its memory
+  /// Why so many ranks cannot do it; empty where they can.
+  std::string (*obstacle)(Record const& record, Machine const& machine) = nullptr;
 };
-constexpr Modelled kModelled[] = {{"summa", work_of_summa, true, 0.5},
+constexpr Modelled kModelled[] = {{"summa", work_of_summa, true, 0.5, obstacle_to_summa},
                                   {"ptrans", work_of_ptrans, true, 0.5},
                                   {"allreduce", work_of_allreduce, false, 0}};
 
 Modelled const* model_of(Record const& record) {
-  // Shifts and layers have other messages.
-  bool const is_other =
-      key_of<std::string>(record, "schedule").value_or("broadcast") != "broadcast" ||
-      key_of<std::int64_t>(record, "layers").value_or(1) != 1;
-  if (is_other) return nullptr;
   auto const found = std::ranges::find(kModelled, record.workload, &Modelled::workload);
   return found == std::end(kModelled) ? nullptr : &*found;
 }
@@ -137,7 +195,7 @@ struct Rates {
   double compute_s = 0;  ///< for one unit of Work::compute
   double byte_s = 0;
   double latency_s = 0;
-  double hidden = 0;  ///< of the shorter one of computation and communication
+  double hidden = 0;  ///< of the shorter one of computation and what of communication it can hide
 };
 
 /// Latency and seconds per byte that are closest to the times, each by its own size. What would come
@@ -192,6 +250,11 @@ class Model {
     return {};
   }
 
+  std::string obstacle(Record const& record, Machine const& machine) const {
+    Modelled const& model = *model_of(record);
+    return model.obstacle == nullptr ? "" : model.obstacle(record, machine);
+  }
+
   Machine machine(std::int64_t ranks) const {
     return {ranks, settings_.ranks_per_node > 0 ? settings_.ranks_per_node : per_node_};
   }
@@ -212,7 +275,8 @@ class Model {
         leaves ? std::max(rates.latency_s, settings_.network->latency_s) : rates.latency_s;
     double const outside_s = leaves ? away / settings_.network->bytes_per_s : 0;
     double const communicate_s = work.messages * latency_s + std::max(inside_s, outside_s);
-    double const hidden_s = rates.hidden * std::min(compute_s, communicate_s);
+    double const hidden_s =
+        rates.hidden * std::min(compute_s, hideable(work, known) * communicate_s);
 
     Prediction prediction{record.id, machine.ranks, machine.nodes(), 0, 0, {}};
     prediction.seconds = compute_s + communicate_s - hidden_s;
@@ -232,6 +296,12 @@ class Model {
     return fmt::format("{} {} {}", record.type, record.variant, record.transport);
   }
 
+  /// Share of the communication of `work` that computation can hide. Where it could hide nothing of what
+  /// was measured, that tells nothing of it, and all is treated alike.
+  static double hideable(Work const& work, Work const& known) {
+    return known.exposed < 1 ? 1 - work.exposed : 1;
+  }
+
   Rates rates_of(Record const& record, Work const& known) const {
     if (!model_of(record)->has_legs) return fitted(reductions_.at(series_of(record)));
     measure::LegSummary const& legs = *record.leg_summary;
@@ -248,7 +318,7 @@ class Model {
     rates.compute_s = legs.compute_s / known.compute;
     rates.latency_s = std::min(rates.latency_s, legs.communicate_s / std::max(1.0, known.messages));
     rates.byte_s = (legs.communicate_s - known.messages * rates.latency_s) / known.bytes;
-    double const shorter = std::min(legs.compute_s, legs.communicate_s);
+    double const shorter = std::min(legs.compute_s, hideable(known, known) * legs.communicate_s);
     double const hidden = (legs.compute_s + legs.communicate_s - legs.overlapped_s) / shorter;
     // Below 0 where both slow each other down, as on hosts without a spare core.
     rates.hidden = std::clamp(hidden, -1.0, 1.0);
@@ -264,7 +334,7 @@ class Model {
 
 bool is_same_work(Record const& a, Record const& b) {
   return a.workload == b.workload && a.type == b.type && a.size == b.size &&
-         a.variant == b.variant && a.transport == b.transport;
+         a.variant == b.variant && a.transport == b.transport && SummaKeys{a} == SummaKeys{b};
 }
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
@@ -280,8 +350,20 @@ PredictionReport predict(std::span<RunResult const> runs, PredictSettings const&
       report.left_out.push_back(record.id + ": " + why);
       continue;
     }
+    std::vector<std::int64_t> impossible;
+    std::string obstacle;
     for (std::int64_t const ranks : settings.ranks) {
-      report.predictions.push_back(model.of(record, model.machine(ranks), settings.weak));
+      std::string const why = model.obstacle(record, model.machine(ranks));
+      if (why.empty()) {
+        report.predictions.push_back(model.of(record, model.machine(ranks), settings.weak));
+      } else {
+        if (impossible.empty()) obstacle = why;
+        impossible.push_back(ranks);
+      }
+    }
+    if (!impossible.empty()) {
+      report.left_out.push_back(
+          fmt::format("{} on {} ranks: {}", record.id, fmt::join(impossible, ", "), obstacle));
     }
     for (RunResult const& run : runs) {
       for (Record const& other : run.records) {

@@ -30,9 +30,18 @@ variant = "vendor"
 legs = true
 
 [[case]]
+name = "cannon"
+workload = "summa"
+type = "f64"
+size = "1Ki"
+schedule = "cannon"
+variant = "vendor"
+legs = true
+
+[[case]]
 workload = "ptrans"
 type = "f64"
-size = "2Ki"
+size = 2000
 panel = 256
 buffers = 3
 variant = "vendor"
@@ -43,6 +52,20 @@ workload = "allreduce"
 type = "f64"
 size = [1, "64Ki", "1Mi"]
 """
+LAYERED = """
+[[case]]
+name = "layered"
+workload = "summa"
+type = "f64"
+size = "1Ki"
+panel = 128
+layers = 2
+variant = "vendor"
+legs = true
+"""
+# Modelled cases, and the numbers of ranks that run them.
+CASES = {"summa:vendor": {1, 2, 3, 4}, "cannon:vendor": {1, 2, 3, 4}, "layered:vendor": {2, 4},
+         "ptrans:vendor": {1, 2, 3, 4}}
 UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1}
 CHECK = re.compile(r"(\S+) +(\d) +([\d.]+) (\w+) +([\d.]+) (\w+) +([+-]\d+) %")
 ATTEMPTS = 3  # a busy machine disturbs single runs
@@ -51,13 +74,14 @@ BOUND = 100  # per cent, of what takes milliseconds; ranks outnumber the cores o
 
 def main():
     program = Program(sys.argv[1:])
-    source = program.folder / "input.toml"
+    source, layered = program.folder / "input.toml", program.folder / "layered.toml"
     source.write_text(INPUT)
-    best = None
+    layered.write_text(INPUT + LAYERED)
+    best = {}
     for _ in range(ATTEMPTS):
         runs = {}
         for ranks in (1, 2, 3, 4):
-            process, report, directory = program.run(source, ranks=ranks)
+            process, report, directory = program.run(layered if ranks % 2 == 0 else source, ranks=ranks)
             check(process.returncode == 0, "the runs must pass", process)
             runs[ranks] = directory, {case["id"]: case["median_s"] for case in report["cases"]}
         base = runs[2][0]
@@ -65,8 +89,11 @@ def main():
                                *(runs[ranks][0] for ranks in (1, 3, 4)), ranks=0)
         check(process.returncode == 0, "predict must pass", process)
         rows = [line.split() for line in process.stdout.splitlines()]
-        check({row[1] for row in rows if row and row[0] == "summa:vendor"} >= {"8", "16", "32", "64"},
-              "each rank count has its line", process)
+        for name, wanted in (("summa", {"8", "16", "32", "64"}), ("cannon", {"16", "64"}),
+                             ("layered", {"8", "16", "32", "64"})):
+            check({row[1] for row in rows if row and row[0] == f"{name}:vendor"} >= wanted,
+                  f"each rank count of {name} has its line", process)
+        check("cannon:vendor on 8, 32 ranks: cannon shifts on P x P" in process.stdout, "others have none", process)
         check("nan" not in process.stdout, "all are numbers", process)
         errors = {}
         for name, ranks, predicted, unit, measured, measured_unit, error in CHECK.findall(process.stdout):
@@ -74,17 +101,18 @@ def main():
             check(abs(measured_s / runs[int(ranks)][1][name] - 1) < 0.01, "a check shows what was measured", process)
             check(abs(100 * (predicted_s / measured_s - 1) - int(error)) < 2, "the error is that of both", process)
             errors[name, int(ranks)] = abs(int(error))
-        for workload in ("summa:vendor", "ptrans:vendor"):
-            check({ranks for name, ranks in errors if name == workload} == {1, 2, 3, 4}, f"{workload} is checked")
+        for case, wanted in CASES.items():
+            check({ranks for name, ranks in errors if name == case} == wanted, f"{case} is checked", process)
         stated = re.search(r"largest error (\d+) % in (\d+) checks", process.stdout)
         check(stated and int(stated[1]) == max(errors.values()) and int(stated[2]) == len(errors),
               "the largest error is stated", process)
-        worst = max(error for (name, ranks), error in errors.items() if ":vendor" in name)
-        best = worst if best is None else min(best, worst)
+        for case in CASES:
+            worst = max(error for (name, ranks), error in errors.items() if name == case)
+            best[case] = min(worst, best.get(case, worst))
         print(process.stdout)
-        if best <= BOUND:
+        if max(best.values()) <= BOUND:
             break
-    check(best <= BOUND, f"summa and ptrans are off by {best} %, expected at most {BOUND} %")
+    check(max(best.values()) <= BOUND, f"the largest errors in % are {best}, expected at most {BOUND}")
 
     def refused(*arguments, code, words):
         process = program.call("predict", *arguments, ranks=0)
