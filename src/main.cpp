@@ -286,6 +286,10 @@ int main(int argc, char** argv) {
   of_kind(compare_app->add_option("--junit", compare.junit, "Also write JUnit's XML to this file"),
           "FILE")
       ->excludes(compare_json);
+  of_kind(compare_app->add_option("--html", compare.html,
+                                  "Also write one page with a chart of all ratios, which needs no "
+                                  "network, to this file"),
+          "FILE");
   compare_app->footer(
       "Example: quadrille compare results/monday results/tuesday results/RUN --gate\n"
       "SLOWER, FASTER: the 95 % interval of the ratio of median times is beyond the\n"

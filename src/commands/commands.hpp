@@ -107,7 +107,7 @@ core::Exit predict(PredictArguments const& arguments);
 struct CompareArguments {
   std::vector<std::string> files;  ///< of the base runs, then of the new one
   std::string margin = "1%";
-  std::string junit;  ///< file to write; "": none
+  std::string junit, html;  ///< files to write; "": none
   bool json = false;
   bool gate = false;
   bool details = false;

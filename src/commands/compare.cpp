@@ -7,6 +7,7 @@
 #include "core/units.hpp"
 #include "io/result_file.hpp"
 #include "io/whole_file.hpp"
+#include "report/html.hpp"
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>
@@ -18,8 +19,6 @@ namespace quadrille::commands {
 namespace {
 
 using measure::RunResult;
-
-constexpr std::string_view kXml = "<?xml";
 
 core::Exit refuse(core::Exit code, std::string_view why) {
   fmt::print(stderr, "quadrille: {}\n", core::one_line(why));
@@ -47,11 +46,21 @@ core::Exit compare(CompareArguments const& arguments) {
     return refuse(core::Exit::nothing_executed,
                   "no baseline: give the results to compare with before the new one");
   }
-  std::string const& junit = arguments.junit;
+  struct Form {
+    std::string_view option;
+    std::string const& file;
+    std::string_view begin;  ///< what makes a file one of its kind
+    std::string (*render)(report::Comparison const&);
+  };
+  Form const forms[]{{"--junit", arguments.junit, "<?xml", report::render_junit},
+                     {"--html", arguments.html, report::html_begin(), report::render_html}};
   // Anything but an earlier report is there by mistake: `--junit BASE NEW` lacks its file.
-  if (!junit.empty()) {
-    std::string const why = io::unwritable_reason(junit, kXml);
-    if (!why.empty()) return refuse(core::Exit::bad_config, "--junit: " + why);
+  for (Form const& form : forms) {
+    if (form.file.empty()) continue;
+    std::string const why = io::unwritable_reason(form.file, form.begin);
+    if (!why.empty()) {
+      return refuse(core::Exit::bad_config, fmt::format("{}: {}", form.option, why));
+    }
   }
   std::vector<RunResult> results;
   for (std::string const& path : arguments.files) {
@@ -66,7 +75,9 @@ core::Exit compare(CompareArguments const& arguments) {
 
   report::Comparison const comparison =
       report::compare(base, results.back(), *percent / 100, workloads::vocabulary());
-  if (!junit.empty()) io::replace_whole_file(junit, report::render_junit(comparison));
+  for (Form const& form : forms) {
+    if (!form.file.empty()) io::replace_whole_file(form.file, form.render(comparison));
+  }
   fmt::print("{}", arguments.json ? report::render_json(comparison) + '\n'
                                   : report::render_text(comparison, arguments.details));
   core::Exit code = core::Exit::pass;

@@ -146,7 +146,7 @@ void visit_variants(Visit const& visit) {
 void visit_all(Visit const& visit) {
   visit_numbers(visit);
   visit_words<measure::Outcome>("verdict", visit);
-  visit_words<report::Change>("verdict", visit);
+  visit_words<report::Change>("comparison", visit);
   visit_words<report::Answer>("answer", visit);
   visit_words<report::Limit>("limit", visit);
   visit_words<kernels::Role>("role", visit);

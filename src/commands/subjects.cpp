@@ -35,8 +35,9 @@ or FASTER beyond it, AMBIGUOUS where it crosses: take more repetitions. What was
 otherwise (device, ranks, size, clock, ...) is REFUSED and each difference named; what passed
 and now fails is BROKEN. The interval of one run knows how its samples vary, not how runs
 differ: several base runs show that and widen it, three or more to any purpose. --gate ends with
-6 where something is SLOWER or BROKEN, or missing in a run that did not end; --json
-(compare.schema.json) and --junit FILE are for programs.)"},
+6 where something is SLOWER or BROKEN, or missing in a run that did not end. --html FILE writes a
+page with all ratios, their intervals and the margin as a chart; --json (compare.schema.json) and
+--junit FILE are for programs.)"},
     {"repetitions", "how often a case runs, and when it is enough",
      R"(repetitions = 20 are timed, behind warmup = { count = 3, seconds = 0.5 }. With stop = "1 %"
 more, at most 1000, until the 95 % interval of every variant's median is within so much of it.

@@ -91,4 +91,7 @@ std::string render_json(Comparison const& comparison);
 /// skipped.
 std::string render_junit(Comparison const& comparison);
 
+/// A page that needs nothing but itself: a chart of the ratios, and all that the other forms have.
+std::string render_html(Comparison const& comparison);
+
 }  // namespace quadrille::report

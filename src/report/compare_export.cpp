@@ -3,10 +3,13 @@
 #include "core/text.hpp"
 #include "report/columns.hpp"
 #include "report/compare.hpp"
+#include "report/html.hpp"
+#include "report/json.hpp"
+#include "report/meanings.hpp"
+#include "report/settings.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +17,6 @@
 namespace quadrille::report {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using measure::Outcome;
 using measure::Record;
 
@@ -140,23 +142,58 @@ std::string test_case(Finding const& finding) {
 
 }  // namespace
 
-std::string render_json(Comparison const& comparison) {
+namespace {
+
+Json comparison_json(Comparison const& comparison) {
   Json counts = Json::object(), base = Json::array(), findings = Json::array();
   for (auto const& [change, word] : enum_names(Change{})) {
     counts[std::string{word}] = comparison.count(change);
   }
   for (measure::RunInfo const* info : comparison.base) base.push_back(json(*info));
   for (Finding const& finding : comparison.findings) findings.push_back(json(finding));
-  Json const all{{"schema", "quadrille-compare"},
-                 {"schema_version", kSchemaVersion},
-                 {"base", base},
-                 {"new", json(*comparison.now)},
-                 {"margin", comparison.margin},
-                 {"regression", comparison.is_regression()},
-                 {"counts", counts},
-                 {"measurements", findings},
-                 {"environment", json(comparison.environment)}};
-  return all.dump(2, ' ', true, Json::error_handler_t::replace);
+  return {{"schema", "quadrille-compare"},
+          {"schema_version", kSchemaVersion},
+          {"base", base},
+          {"new", json(*comparison.now)},
+          {"margin", comparison.margin},
+          {"regression", comparison.is_regression()},
+          {"counts", counts},
+          {"measurements", findings},
+          {"environment", json(comparison.environment)}};
+}
+
+/// Who ran where, of a page.
+Json page_run_json(measure::RunInfo const& info) {
+  Json run = run_json(info);
+  for (char const* const unused : {"config", "environment", "events"}) run.erase(unused);
+  return run;
+}
+
+}  // namespace
+
+std::string render_json(Comparison const& comparison) {
+  return comparison_json(comparison).dump(2, ' ', true, Json::error_handler_t::replace);
+}
+
+std::string render_html(Comparison const& comparison) {
+  Json all = comparison_json(comparison);
+  all["comparable"] = comparison.is_comparable();
+  all["new"] = page_run_json(*comparison.now);
+  for (std::size_t i = 0; i < comparison.base.size(); ++i) {
+    all["base"][i] = page_run_json(*comparison.base[i]);
+  }
+  for (auto const& [change, word] : enum_names(Change{})) {
+    all["meanings"][std::string{word}] = meaning_of(change);
+  }
+  for (std::size_t i = 0; i < comparison.findings.size(); ++i) {
+    Finding const& finding = comparison.findings[i];
+    Json& to = all["measurements"][i];
+    // The median time of the base, of several that which the ratio is to.
+    to["base_s"] = finding.ratio ? number(finding.ratio->base) : Json(nullptr);
+    to["settings"] = Json::object();
+    for (auto const& [key, value] : settings_of(finding.record())) to["settings"][key] = value;
+  }
+  return make_page(comparison_script(), all);
 }
 
 std::string render_junit(Comparison const& comparison) {

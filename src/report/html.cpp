@@ -21,8 +21,8 @@ namespace {
 using measure::Record;
 using measure::RunResult;
 
-/// Where the page takes its data.
-constexpr std::string_view kDataMark = "QUADRILLE_DATA";
+/// Where the page takes its data and its script, in this order.
+constexpr std::string_view kDataMark = "QUADRILLE_DATA", kScriptMark = "QUADRILLE_SCRIPT";
 
 /// Five digits, so that a number takes few characters; what is not finite is null.
 Json number(double value) {
@@ -239,6 +239,24 @@ Json scaling_json(Scaling const& scaling) {
 
 std::string_view html_begin() { return html_page().substr(0, html_page().find('\n')); }
 
+std::string make_page(std::string_view script, Json const& data) {
+  std::string_view const page = html_page();
+  std::size_t const data_at = page.find(kDataMark), script_at = page.find(kScriptMark);
+  std::size_t const behind_data = data_at + kDataMark.size();
+  std::string text{page.substr(0, data_at)};
+  // Nothing in a result may end the element that holds it: JSON writes < in strings alone.
+  for (char const c : data.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+    if (c == '<') {
+      text += "\\u003c";
+    } else {
+      text += c;
+    }
+  }
+  text += page.substr(behind_data, script_at - behind_data);
+  text += script;
+  return text.append(page.substr(script_at + kScriptMark.size()));
+}
+
 std::string render_html(std::span<RunResult const> results, std::span<std::string const> files,
                         std::optional<Scaling> const& scaling) {
   Shares const shares{results};
@@ -248,19 +266,7 @@ std::string render_html(std::span<RunResult const> results, std::span<std::strin
   }
   for (Metric const& metric : metrics()) all["metrics"][std::string{metric.name}] = metric.meaning;
   if (scaling) all["scaling"] = scaling_json(*scaling);
-
-  std::string_view const page = html_page();
-  std::size_t const at = page.find(kDataMark);
-  std::string text{page.substr(0, at)};
-  // Nothing in a result may end the element that holds it: JSON writes < in strings alone.
-  for (char const c : all.dump(-1, ' ', false, Json::error_handler_t::replace)) {
-    if (c == '<') {
-      text += "\\u003c";
-    } else {
-      text += c;
-    }
-  }
-  return text.append(page.substr(at + kDataMark.size()));
+  return make_page(results_script(), all);
 }
 
 }  // namespace quadrille::report

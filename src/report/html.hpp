@@ -26,7 +26,10 @@ std::string render_html(std::span<measure::RunResult const> results,
 /// What makes a file one of these pages: its first bytes.
 std::string_view html_begin();
 
-/// The page without data: document, style, Chart.js and script as one text.
+/// A page without data: document, style, Chart.js, charts and tables as one text.
 std::string_view html_page();
+/// What a page shows: results, or a comparison.
+std::string_view results_script();
+std::string_view comparison_script();
 
 }  // namespace quadrille::report

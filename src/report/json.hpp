@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include <initializer_list>
+#include <string>
+#include <string_view>
 
 namespace quadrille::report {
 
@@ -19,5 +21,8 @@ Json case_json(measure::Record const& record);
 
 /// The columns that are listed so, under their keys.
 Json columns_json(measure::Record const& record, std::initializer_list<In> in);
+
+/// html_page() with one of its scripts, and the data that the script shows.
+std::string make_page(std::string_view script, Json const& data);
 
 }  // namespace quadrille::report

@@ -169,6 +169,14 @@ constexpr Word kWords[]{
      "Facts of build, machine and settings that are not the same."},
     {"exchanges: latency and bandwidth",
      "time = latency + bytes / bandwidth, fitted to each exchange."},
+    {"change",
+     "What compare found of a measurement: SLOWER, FASTER, SAME, AMBIGUOUS, BROKEN, REFUSED, ..."},
+    {"new / base",
+     "compare: the median time of the new run over that of the base, with its 95 % interval;\n"
+     "below 1, in percent below 0, is faster."},
+    {"base", "compare: the run, or several, with which the new one is compared."},
+    {"new", "compare: the run that is judged, the last that is named."},
+    {"ratios", "compare --html: new / base of every measurement, beside the margin."},
     {"notes", "What was left out of a joined report, and why."},
     {"transport_times",
      "How long exchanges took by each transport before the first case, by which transport = "
@@ -261,24 +269,20 @@ std::string_view meaning_of(measure::Outcome outcome) {
 std::string_view meaning_of(Change change) {
   using enum Change;
   switch (change) {
-    case broken: return "compare: it passed in the base, and is FAIL, ERROR or TIMEOUT now.";
-    case slower: return "compare: the 95 % interval of new time / base time lies above 1 + margin.";
-    case faster: return "compare: the 95 % interval of new time / base time lies below 1 - margin.";
+    case broken: return "It passed in the base, and is FAIL, ERROR or TIMEOUT now.";
+    case slower: return "The 95 % interval of new time / base time lies above 1 + margin.";
+    case faster: return "The 95 % interval of new time / base time lies below 1 - margin.";
     case ambiguous:
-      return "compare: the 95 % interval of new time / base time crosses a margin, or there are "
-             "too few\n"
+      return "The 95 % interval of new time / base time crosses a margin, or there are too few\n"
              "samples for one. More repetitions, or a wider --margin, decide it.";
-    case no_speed:
-      return "compare: it did not pass on either side, or not any more for want of something.";
+    case no_speed: return "It did not pass on either side, or not any more for want of something.";
     case refused:
-      return "compare: it was measured otherwise (device, ranks, size, clock, ...), so that times "
-             "say\n"
+      return "It was measured otherwise (device, ranks, size, clock, ...), so that times say\n"
              "nothing about a change; every difference is named.";
-    case only_in_base: return "compare: the base alone has it.";
-    case only_in_new: return "compare: the new run alone has it.";
+    case only_in_base: return "The base alone has it.";
+    case only_in_new: return "The new run alone has it.";
     case same:
-      return "compare: the 95 % interval of new time / base time lies within 1 - margin and 1 + "
-             "margin.";
+      return "The 95 % interval of new time / base time lies within 1 - margin and 1 + margin.";
   }
   return {};
 }

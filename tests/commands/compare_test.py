@@ -7,6 +7,7 @@ compare_test.py BINARY LAUNCHER...
 import copy
 import json
 import pathlib
+import re
 import sys
 import xml.etree.ElementTree
 
@@ -155,6 +156,14 @@ def main():
     suite = xml.etree.ElementTree.parse(report).getroot().find("testsuite")
     check(suite.get("skipped") == "3", "an earlier report is replaced, and refused cases are skipped")
 
+    page = program.folder / "comparison.html"
+    for new, code in ((slower, 6), (other, 8)):  # an earlier page gives way
+        shown = compare("--html", page, base, new, "--gate", code=code)
+        text = page.read_text()
+        data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
+        check(data["new"]["run_id"] == new.name and data["regression"] == (code == 6), f"the page of {new.name}", shown)
+        check(shown.stdout.startswith(f"{data['counts']['SLOWER']} slower"), "the text is there too", shown)
+
     # No baseline, and what cannot be read.
     before = (first / "result.h5").read_bytes()
     for arguments, code, word in [
@@ -165,7 +174,9 @@ def main():
         ([first, second, "--margin", "-1%"], 2, "--margin"),
         ([first, second, "--margin", "nan%"], 2, "--margin"),
         ([first, first / "result.jsonl", second], 2, "twice"),
-        (["--junit", first / "result.h5", first, second], 2, "result.h5"),
+        (["--junit", first / "result.h5", first, second], 2, "--junit: "),
+        (["--html", first / "result.h5", first, second], 2, "--html: "),
+        (["--html", program.folder / "absent" / "page.html", program.folder / "nowhere", second], 2, "no file can be written"),
     ]:
         process = compare(*arguments, code=code)
         check(word in process.stderr and not process.stdout, f"'{word}' is missing", process)

@@ -89,11 +89,13 @@ TEST(Explain, KnowsEveryHeadingAnswerAndLimitOfReportAndPage) {
   words.merge(heads_on_screen(test::sample_result()));
   words.merge(heads_on_screen(test::cluster_result(4, 40)));
   std::size_t const of_screen = words.size();
-  std::ifstream file{QUADRILLE_SOURCE "/src/report/page/sections.js"};
-  std::string const page{std::istreambuf_iterator<char>{file}, {}};
-  words.merge(texts_behind(page, "column(\""));
-  words.merge(texts_behind(page, "section(\"", true));
-  words.merge(texts_behind(page, "\"h3\", {}, \""));
+  for (std::string const script : {"sections.js", "comparison.js"}) {
+    std::ifstream file{QUADRILLE_SOURCE "/src/report/page/" + script};
+    std::string const page{std::istreambuf_iterator<char>{file}, {}};
+    words.merge(texts_behind(page, "column(\""));
+    words.merge(texts_behind(page, "section(\"", true));
+    words.merge(texts_behind(page, "\"h3\", {}, \""));
+  }
   EXPECT_GT(of_screen, 30U);
   EXPECT_GT(words.size(), of_screen + 25);
 

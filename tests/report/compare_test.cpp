@@ -3,6 +3,7 @@
 #include "report/compare.hpp"
 
 #include "support/json_schema.hpp"
+#include "support/page.hpp"
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>
@@ -628,6 +629,77 @@ TEST(CompareJunit, CountsEscapesAndFails) {
                      "host\"/>"),
             std::string::npos)
       << xml;
+}
+
+TEST(ComparePage, HasWhatWasFound) {
+  Everything const all = everything();
+
+  json const data = test::data_of(test::kept(render_html(compared(all.base, all.now)), "compare"));
+
+  json const plain = json::parse(render_json(compared(all.base, all.now)));
+  EXPECT_EQ(data.at("counts"), plain.at("counts"));
+  EXPECT_EQ(data.at("environment").size(), plain.at("environment").size());
+  EXPECT_EQ(data.at("regression"), true);
+  EXPECT_EQ(data.at("comparable"), true);
+  EXPECT_EQ(data.at("new").at("ranks").size(), 2U);
+  EXPECT_FALSE(data.at("new").contains("config"));
+  json const& slower = data.at("measurements").at(1);
+  EXPECT_EQ(slower.at("id"), "slower:c");
+  EXPECT_NEAR(slower.at("base_s").get<double>(), 1e-3, 1e-9);
+  EXPECT_EQ(slower.at("settings"), (json{{"panel", "16"}}));
+  EXPECT_TRUE(data.at("measurements").at(0).at("base_s").is_null());
+}
+
+TEST(ComparePage, TakesTextsForTexts) {
+  constexpr char kMarkup[] = "</script><img src=x onerror=\"document.title='broken'\"><!--";
+  Everything all = everything();
+  std::string const plain = render_html(compared(all.base, all.now));
+  for (RunResult* run : {&all.base[0], &all.now}) {
+    run->info.run_id = run->info.ranks[0].node = run->info.ranks[0].device = kMarkup;
+    run->info.build[0].second = fmt::format("{}{}", kMarkup, run->records.size());
+    for (Record& r : run->records) {
+      r.id += kMarkup;
+      r.name = r.reason = r.implementation = kMarkup;
+      r.suspect = {kMarkup};
+    }
+  }
+
+  std::string const page = test::kept(render_html(compared(all.base, all.now)), "compare-hostile");
+
+  for (char const* const part : {"</script>", "<img", "<!--"}) {
+    EXPECT_EQ(test::count(page, part), test::count(plain, part)) << part;
+  }
+}
+
+TEST(ComparePage, OfManyMeasurementsStaysSmall) {
+  std::vector<Record> was, is;
+  for (int i = 0; i < 500; ++i) {
+    Record record = record_of(about(1e-3));
+    record.variant = fmt::format("variant{}", i);
+    record.id = fmt::format("square:{}", record.variant);
+    was.push_back(record);
+    Record now = record_of(about(1e-3 * (1 + 0.0002 * (i - 250))));
+    now.variant = record.variant;
+    now.id = record.id;
+    is.push_back(now);
+  }
+  std::vector<RunResult> const base{run_of(std::move(was), "base")};
+  RunResult const now = run_of(std::move(is));
+
+  std::string const page = test::kept(render_html(compared(base, now)), "compare-many");
+
+  EXPECT_EQ(test::data_of(page).at("measurements").size(), 500U);
+  EXPECT_LT(page.size(), 1'500'000U);
+}
+
+TEST(ComparePage, SaysThatNothingIsAlike) {
+  std::vector<RunResult> const base{run_of({}, "base")};
+  RunResult const now = run_of({record_of(about(1e-3))});
+
+  json const data = test::data_of(test::kept(render_html(compared(base, now)), "compare-nothing"));
+
+  EXPECT_EQ(data.at("comparable"), false);
+  EXPECT_EQ(data.at("counts").at("ONLY_IN_NEW"), 1);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "report/html.hpp"
 
 #include "support/cluster_result.hpp"
+#include "support/page.hpp"
 #include "support/sample_result.hpp"
 
 #include <fmt/format.h>
@@ -10,8 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
-#include <cstdlib>
-#include <fstream>
 #include <limits>
 #include <string>
 #include <vector>
@@ -21,31 +20,15 @@ namespace {
 
 using measure::RunResult;
 using nlohmann::json;
+using test::count;
+using test::data_of;
 
 constexpr char kHostile[] = "</script><img src=x onerror=\"document.title='broken'\"><!--";
 
-/// A page; kept under its name where somebody looks at pages, as page_test.py does.
 std::string page_of(std::string const& name, std::vector<RunResult> const& results,
                     std::optional<Scaling> const& scaling = {}) {
   std::vector<std::string> const files(results.size(), name);
-  std::string page = render_html(results, files, scaling);
-  if (char const* const folder = std::getenv("QUADRILLE_PAGES")) {
-    std::ofstream{fmt::format("{}/{}.html", folder, name), std::ios::binary} << page;
-  }
-  return page;
-}
-
-/// What the page's script reads.
-json data_of(std::string const& page) {
-  std::string const begin = R"(<script type="application/json" id="data">)";
-  std::size_t const from = page.find(begin) + begin.size();
-  return json::parse(page.substr(from, page.find("</script>", from) - from));
-}
-
-std::size_t count(std::string const& text, std::string const& part) {
-  std::size_t n = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
-  return n;
+  return test::kept(render_html(results, files, scaling), name);
 }
 
 /// With a text that would end the script, or start another, wherever a result has texts.

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of report --html in Chromium: drawn, readable by keyboard and in words, quiet, quick to open.
+"""Pages of report and compare --html in Chromium: drawn, readable by keyboard and in words, quiet, quick to open.
 
 page_test.py FOLDER PROGRAM...: the programs write pages to the folder; pictures of them stay there.
 Exit 77 without Chromium.
@@ -63,14 +63,20 @@ class Browser:
     def all(self, selector):
         return self.driver.find_elements("css selector", selector)
 
+    @staticmethod
+    def wait(holds, message):
+        """What the page does is done a little later, on a busy machine."""
+        for _ in range(100):
+            if holds():
+                return
+            time.sleep(0.02)
+        check(False, message)
+
     def see(self, element):
         """Scrolls there, and waits until a chart that lies there is drawn."""
         self.run("arguments[0].scrollIntoView({block: 'center'})", element)
-        for _ in range(100):
-            if self.run("return arguments[0].closest('figure')?.card?.chart != null", element):
-                return
-            time.sleep(0.02)
-        check(False, f"no chart: {element.get_attribute('aria-label')}")
+        self.wait(lambda: self.run("return arguments[0].closest('figure')?.card?.chart != null", element),
+                  f"no chart: {element.get_attribute('aria-label')}")
 
     def picture(self, name):
         width, height = self.run("const e = document.documentElement; return [e.scrollWidth, e.scrollHeight]")
@@ -80,10 +86,10 @@ class Browser:
         (self.folder / f"{name}.png").write_bytes(base64.b64decode(picture["data"]))
 
 
-def charts(browser):
+def charts(browser, least, *sections):
     """Every chart is drawn where it is looked at, and has words and a table."""
     found = browser.all("canvas")
-    check(len(found) >= 8, f"{len(found)} charts")
+    check(len(found) >= least, f"{len(found)} charts")
     for canvas in found:
         browser.see(canvas)
         label = canvas.get_attribute("aria-label")
@@ -91,12 +97,10 @@ def charts(browser):
         check(canvas.get_attribute("role") == "img" and len(label) > 40, f"no words: '{label}'")
         figure = canvas.find_element("xpath", "ancestor::figure")
         figure.find_element("css selector", "summary").click()
-        rows = figure.find_elements("css selector", "tbody tr")
-        check(len(rows) > 0, f"no table: {label}")
+        browser.wait(lambda: figure.find_elements("css selector", "tbody tr"), f"no table: {label}")
         figure.find_element("css selector", "summary").click()
     titles = [title.text for title in browser.all("h2")]
-    for wanted in ("Summary", "Variants", "Sizes", "Roofline", "Overlap", "Links", "Samples", "Clocks and power",
-                   "Placement", "Environment", "How to reproduce", "All measurements"):
+    for wanted in ("Summary", *sections, "All measurements"):
         check(wanted in titles, f"{wanted} is no section of {titles}")
 
 
@@ -137,8 +141,20 @@ def choices(browser):
         check(browser.run(pixels, canvas) != before, f"{section}: the same picture for another choice")
 
 
-def keyboard(browser):
-    """Tab reaches all that a mouse does; arrows go through values and say them."""
+def arrows(browser, *sections):
+    """They go through the values of a chart, and say each."""
+    for section in sections:
+        canvas = browser.all(f"#{section} canvas")[0]
+        browser.see(canvas)
+        said = set()
+        for _ in range(3):
+            canvas.send_keys(Keys.ARROW_RIGHT)
+            said.add(browser.run("return document.getElementById('live').textContent"))
+        check(len(said) == 3 and "" not in said, f"{section}: arrows say {said}")
+
+
+def tab(browser):
+    """Reaches all that a mouse does."""
     browser.run("window.scrollTo(0, 0); document.activeElement.blur()")
     wanted = {"#theme", "canvas", "select", "summary", "#measurements th button", "input", ".skip", "#nav a"}
     for _ in range(200):
@@ -151,15 +167,9 @@ def keyboard(browser):
             break
     check(not wanted, f"the keyboard does not reach {wanted}")
 
-    for section in ("ladders", "sweeps", "roofline", "pairs"):
-        canvas = browser.all(f"#{section} canvas")[0]
-        browser.see(canvas)
-        said = set()
-        for _ in range(3):
-            canvas.send_keys(Keys.ARROW_RIGHT)
-            said.add(browser.run("return document.getElementById('live').textContent"))
-        check(len(said) == 3 and "" not in said, f"{section}: arrows say {said}")
 
+def sorting(browser):
+    """Heads of the table sort it, the field filters it."""
     def times():
         return browser.run("const i = [...document.querySelectorAll('#measurements th')]"
                            ".findIndex((th) => th.textContent.startsWith('variant'));"
@@ -191,6 +201,48 @@ def themes(browser):
     browser.run("localStorage.clear()")
 
 
+def comparison(browser):
+    """What changed stands on top, the ratios in their order, with the margin as a band."""
+    browser.open("compare")
+    card = browser.all("#summary article")[0]
+    check(card.get_attribute("data-result") == "FAIL", f"the result is {card.text}")
+    for count in ("1BROKEN", "2SLOWER", "1FASTER", "1SAME", "1AMBIGUOUS"):
+        check(count in [tile.text.replace(" ", "") for tile in browser.all(".tiles li")], f"{count} is not in {card.text}")
+    check("compiler" in browser.all("#summary")[0].text, "the environment is compared")
+    check("needs a GPU" in browser.all("#all")[0].text, "the table says why")
+    charts(browser, 1, "Ratios")
+    arrows(browser, "ratios")
+
+    browser.open("compare-nothing")
+    check(browser.all("#summary article")[0].get_attribute("data-result") == "SKIP", "nothing to compare")
+    check(not browser.all("canvas"), "a chart of nothing")
+
+    browser.open("compare-many")
+    charts(browser, 1, "Ratios")
+    tab(browser)
+    canvas = browser.all("#ratios canvas")[0]
+    browser.see(canvas)
+    shown = "return cards[0].chart.data.rows.map(({ratio}) => ratio)"
+    ratios = browser.run(shown)
+    check(len(ratios) == 60 and ratios == sorted(ratios, reverse=True), f"the ratios are {ratios}")
+    check(abs(ratios[0] - 1.05) < 1e-3 and abs(ratios[-1] - 0.95) < 1e-3, "those that changed most")
+    # Between two rows there are no points, no intervals and no texts.
+    ground, within, beyond = browser.run("""
+      const {ctx, scales: {x, y}} = cards[0].chart;
+      return [1.025, 1.005, 1.015].map((at) =>
+        [...ctx.getImageData(Math.round(x.getPixelForValue(at)), Math.round(y.getPixelForValue(30.5)), 1, 1).data]);""")
+    check(ground == beyond != within, f"the band of the margin: {ground}, {within}, {beyond}")
+    before = browser.run("return arguments[0].toDataURL()", canvas)
+    browser.run("const s = document.querySelector('#ratios select'); s.selectedIndex = 1; s.dispatchEvent(new Event('change'))")
+    check(len(browser.run(shown)) == 500, "all ratios")
+    check(browser.run("return arguments[0].toDataURL()", canvas) != before, "the same picture of all ratios")
+
+    browser.open("compare-hostile")
+    browser.see(browser.all("canvas")[0])
+    check(not browser.all("img") and "onerror" in browser.driver.title, "a text became an element")
+    check("<img src=x" in browser.all("#all")[0].text, "a text is not shown as it is")
+
+
 def main():
     if webdriver is None or not CHROMIUM or not DRIVER:
         print("skipped: no Chromium with its driver and Selenium; jobs/setup.sh --tests installs them")
@@ -211,10 +263,14 @@ def main():
         print(f"64 ranks and 500 cases: {(folder / 'cluster.html').stat().st_size / 1e6:.1f} MB, {min(took):.2f} s")
         thinned = browser.all("#thinned")[0].text
         check("samples are thinned" in thinned, f"nothing is said of samples left out: '{thinned}'")
-        charts(browser)
+        charts(browser, 8, "Variants", "Sizes", "Roofline", "Overlap", "Links", "Samples", "Clocks and power", "Placement",
+               "Environment", "How to reproduce")
         choices(browser)
-        keyboard(browser)
+        tab(browser)
+        arrows(browser, "ladders", "sweeps", "roofline", "pairs")
+        sorting(browser)
         themes(browser)
+        comparison(browser)
 
         best(browser)
         browser.open("cluster", 1920)  # three columns
@@ -226,7 +282,8 @@ def main():
         check(not browser.all("img") and "onerror" in browser.driver.title, "a text became an element")
         check("<img src=x" in browser.all("#all")[0].text, "a text is not shown as it is")
 
-        for name, least in (("cluster", 8), ("pair", 6), ("scaling", 5)):
+        for name, least in (("cluster", 8), ("pair", 6), ("scaling", 5), ("compare", 1), ("compare-many", 1),
+                            ("compare-hostile", 1)):
             for width, theme in ((400, "dark"), (1200, "light")):
                 browser.open(name, width, theme)
                 check(browser.run("return document.documentElement.scrollWidth") <= width,
@@ -236,6 +293,7 @@ def main():
                 ticks(browser)
                 if name == "cluster" or width > 400:
                     browser.picture(f"{name}-{width}-{theme}")
+        browser.open("scaling")
         check("fit" in browser.all("#scaling")[0].text, "no fits")
 
         pages = browser.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})

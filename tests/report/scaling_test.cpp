@@ -4,13 +4,12 @@
 
 #include "report/html.hpp"
 #include "support/cluster_result.hpp"
+#include "support/page.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
@@ -192,13 +191,10 @@ TEST(ScalingPage, ShowsCurvesAndFits) {
   Scaling const scaling = *join_scaling(results);
   std::vector<std::string> const files(results.size(), "scaling");
 
-  std::string const page = render_html(results, files, scaling);
+  std::string const page = test::kept(render_html(results, files, scaling), "scaling");
 
   EXPECT_NE(page.find(R"("growth":"strong")"), std::string::npos);
   EXPECT_NE(page.find(R"("growth":"weak")"), std::string::npos);
-  if (char const* const folder = std::getenv("QUADRILLE_PAGES")) {
-    std::ofstream{fmt::format("{}/scaling.html", folder), std::ios::binary} << page;
-  }
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 // Numbers as texts, elements of the page. Whatever comes from a result becomes a text node or an
 // attribute, never markup.
 
+const data = JSON.parse(document.getElementById("data").textContent);
+
 const isNumber = (x) => typeof x === "number" && Number.isFinite(x);
 
 /** Three significant digits without an exponent where that is short. */
@@ -37,6 +39,7 @@ function count(n) {
 }
 const sizeText = (size) => size.map(count).join(" × ") || "-";
 const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
+const settingsText = (settings) => Object.entries(settings).map(([key, value]) => `${key} = ${value}`).join(", ");
 
 function interval(x, low, high, text) {
   return isNumber(low) && isNumber(high) ? `${text(x)} [${text(low)}, ${text(high)}]` : text(x);
@@ -75,3 +78,89 @@ function choice(label, options, chosen, change) {
 }
 
 const verdict = (text) => el("span", {class: `pill ${text}`}, text);
+
+/**
+ * A card with a table whose rows a click on a head sorts, and a word filters. Of a column `of(item)` is
+ * what is sorted, `cell(item)` what is shown in its place; those without a value are left out.
+ */
+function sortable(columns, items, options) {
+  const shown = columns.filter((one) => items.some((item) => ![undefined, null, ""].includes(one.of(item))));
+  const kMost = 1000;
+  let sortedBy = null, direction = 1, wanted = "", most = kMost;
+  const body = el("tbody");
+  const heads = shown.map((one) => {
+    const button = el("button", {type: "button", onclick: () => {
+      direction = sortedBy === one ? -direction : 1;
+      sortedBy = one;
+      show();
+    }}, one.text);
+    return el("th", {scope: "col", class: one.number ? "number" : null, title: one.title, "aria-sort": "none"}, button);
+  });
+  const told = el("span", {class: "note", role: "status"});
+  const more = el("button", {type: "button", onclick: () => {
+    most = Infinity;
+    show();
+  }}, "Show all");
+  const texts = new Map(items.map((item) => [item, shown.map((one) => String(one.of(item) ?? "")).join(" ").toLowerCase()]));
+  function show() {
+    let rows = items.filter((item) => wanted.split(/\s+/).every((word) => texts.get(item).includes(word)));
+    if (sortedBy) {
+      const missing = (x) => x === null || x === undefined || x === "";
+      rows = [...rows].sort((a, b) => {
+        const [x, y] = [sortedBy.of(a), sortedBy.of(b)];
+        if (missing(x) || missing(y)) return missing(x) - missing(y);
+        return direction * (typeof x === "number" ? x - y : String(x).localeCompare(String(y), "en", {numeric: true}));
+      });
+    }
+    heads.forEach((head, i) => {
+      const state = shown[i] === sortedBy ? (direction > 0 ? "ascending" : "descending") : "none";
+      head.setAttribute("aria-sort", state);
+      head.firstElementChild.textContent = `${shown[i].text}${{ascending: " ▲", descending: " ▼", none: ""}[state]}`;
+    });
+    const cell = (one, item) => {
+      if (one.cell) return one.cell(item);
+      const value = one.of(item);
+      return value === null || value === undefined || value === "" ? "-" : String(value);
+    };
+    body.replaceChildren(...rows.slice(0, most).map((item) => el("tr", {}, shown.map((one) => el("td", {class: one.number ? "number" : one.long ? "long" : null}, cell(one, item))))));
+    told.textContent = `${Math.min(rows.length, most)} of ${plural(items.length, "measurement")}`;
+    more.hidden = rows.length <= most;
+  }
+  show();
+  return el("article", {class: "card wide"},
+    el("div", {class: "controls"}, el("label", {}, "filter", el("input", {type: "search", placeholder: options.example, oninput: (event) => {
+      wanted = event.target.value.trim().toLowerCase();
+      show();
+    }})), told, more),
+    el("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": options.label}, el("table", {id: options.id}, el("thead", {}, el("tr", {}, heads)), body)));
+}
+
+/** A finding with a list of at most `most` lines. */
+function finding(kind, title, lines, most = 8) {
+  if (lines.length === 0) return null;
+  const rest = lines.length - most;
+  return el("li", {class: kind}, el("b", {}, title),
+    el("ul", {}, lines.slice(0, most).map((line) => el("li", {}, line)), rest > 0 ? el("li", {}, `and ${rest} more: see the table of all measurements`) : null));
+}
+
+function machine(run) {
+  const nodes = new Set(run.ranks.map((rank) => rank.node));
+  const models = new Map();
+  for (const rank of run.ranks) models.set(rank.device, (models.get(rank.device) ?? 0) + 1);
+  const devices = [...models].map(([model, n]) => `${n} × ${model}`).join(", ");
+  return `${plural(run.ranks.length, "rank")} on ${plural(nodes.size, "node")}, ${devices}`;
+}
+
+function facts(object) {
+  const entries = Object.entries(object).filter(([, value]) => value !== "");
+  return entries.length ? el("dl", {class: "facts"}, entries.flatMap(([key, value]) => [el("dt", {}, key), el("dd", {}, String(value))])) : el("p", {class: "note"}, "none");
+}
+
+const main = document.getElementById("main");
+function section(id, title, about, ...children) {
+  if (children.flat().length === 0) return;
+  main.append(el("section", {id, "aria-labelledby": `${id}-title`}, el("h2", {id: `${id}-title`}, title),
+    about ? el("p", {}, about) : null, children));
+  document.getElementById("nav").append(el("a", {href: `#${id}`}, title));
+}
+const grid = (cards) => (cards.length ? [el("div", {class: "grid"}, cards.map((card) => card.node ?? card))] : []);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page shows of the data: one function for each section.
 
-const data = JSON.parse(document.getElementById("data").textContent);
 const results = data.results;
 const isMany = results.length > 1;
 /** Short names of results, which all charts and tables use. */
@@ -17,7 +16,6 @@ function seriesOf(c, transports) {
   const transport = c.transport && c.transport !== "none" && transports.size > 1 ? ` · ${c.transport}` : "";
   return c.variant + transport;
 }
-const settingsText = (settings) => Object.entries(settings).map(([key, value]) => `${key} = ${value}`).join(", ");
 const inResult = (r) => (isMany ? `${names[r]}: ` : "");
 const describe = ({c, r}) => `${inResult(r)}${c.case} · ${c.variant}${
   c.transport && c.transport !== "none" ? ` · ${c.transport}` : ""} · ${sizeText(c.size)}`;
@@ -54,15 +52,6 @@ const findItem = (items, series, r) => items.find((item) => item.series === seri
 const valueOf = (group, c) => (group.hasRate ? c.rate : c.median_s);
 const valueText = (group, x) => (group.hasRate ? rate(x, group.unit) : seconds(x));
 
-const main = document.getElementById("main");
-function section(id, title, about, ...children) {
-  if (children.flat().length === 0) return;
-  main.append(el("section", {id, "aria-labelledby": `${id}-title`}, el("h2", {id: `${id}-title`}, title),
-    about ? el("p", {}, about) : null, children));
-  document.getElementById("nav").append(el("a", {href: `#${id}`}, title));
-}
-const grid = (cards) => (cards.length ? [el("div", {class: "grid"}, cards.map((card) => card.node ?? card))] : []);
-
 // Summary
 
 function tiles(result) {
@@ -75,14 +64,6 @@ function tiles(result) {
     tile(counts.unsupported, "unsupported here", "UNSUPPORTED"));
 }
 
-function machine(run) {
-  const nodes = new Set(run.ranks.map((rank) => rank.node));
-  const models = new Map();
-  for (const rank of run.ranks) models.set(rank.device, (models.get(rank.device) ?? 0) + 1);
-  const devices = [...models].map(([model, n]) => `${n} × ${model}`).join(", ");
-  return `${plural(run.ranks.length, "rank")} on ${plural(nodes.size, "node")}, ${devices}`;
-}
-
 function resultCard(result, r) {
   const {run} = result;
   const modelled = result.cases.some((c) => c.modelled_link);
@@ -93,14 +74,6 @@ function resultCard(result, r) {
     run.status === "running" ? el("p", {class: "note"}, "This run has not ended, or was killed: what it had finished is shown.") : null,
     run.status === "interrupted" ? el("p", {class: "note"}, "This run was interrupted: what it had finished is shown.") : null,
     modelled ? el("p", {class: "note"}, "Messages went through a modelled slow link (throttle): their times are no property of this machine.") : null);
-}
-
-/** A finding with a list of at most `most` lines. */
-function finding(kind, title, lines, most = 8) {
-  if (lines.length === 0) return null;
-  const rest = lines.length - most;
-  return el("li", {class: kind}, el("b", {}, title),
-    el("ul", {}, lines.slice(0, most).map((line) => el("li", {}, line)), rest > 0 ? el("li", {}, `and ${rest} more: see the table of all measurements`) : null));
 }
 
 /** The own variant with the highest rate of each group and size, and the vendor's. */
@@ -718,11 +691,6 @@ function scalingCards(scaling) {
 
 // Where, with what, and how again
 
-function facts(object) {
-  const entries = Object.entries(object).filter(([, value]) => value !== "");
-  return entries.length ? el("dl", {class: "facts"}, entries.flatMap(([key, value]) => [el("dt", {}, key), el("dd", {}, String(value))])) : el("p", {class: "note"}, "none");
-}
-
 function placement(result, r) {
   const rows = result.run.ranks.map((p) => [String(p.rank), p.node, String(p.local_rank), p.device ?? "-", p.uuid ?? "-", p.pci ?? "-", p.numa === null ? "-" : String(p.numa), String(p.threads), p.memory > 0 ? bytes(p.memory) : "-", p.cpu_mask ?? "-"]);
   const used = (i) => rows.some((row) => row[i] !== "-");
@@ -766,7 +734,7 @@ function reproduce(result, r) {
 // Everything
 
 function everything() {
-  const shown = [
+  return sortable([
     ...(isMany ? [{...column("result"), of: ({r}) => names[r]}] : []),
     {...column("verdict"), of: ({c}) => c.verdict, cell: ({c}) => el("span", {}, verdict(c.verdict), c.suspect.length ? [" ", verdict("SUSPECT")] : null)},
     {...column("case"), of: ({c}) => c.case}, {...column("workload"), of: ({c}) => c.workload}, {...column("type"), of: ({c}) => c.type},
@@ -785,55 +753,7 @@ function everything() {
     {...column("error / bound", true), of: ({c}) => c.error, cell: ({c}) => (isNumber(c.error) ? `${digits(c.error)} / ${digits(c.bound)}` : "-"), title: data.metrics.error},
     {...column("settings"), long: true, of: ({c}) => settingsText(c.settings)},
     {...column("why"), long: true, of: ({c}) => [...c.suspect, c.reason, c.first_wrong].filter(Boolean).join("; ")},
-  ].filter((one) => all.some((item) => ![undefined, null, ""].includes(one.of(item))));
-  const kMost = 1000;
-  let sortedBy = null, direction = 1, wanted = "", most = kMost;
-  const body = el("tbody");
-  const heads = shown.map((one) => {
-    const button = el("button", {type: "button", onclick: () => {
-      direction = sortedBy === one ? -direction : 1;
-      sortedBy = one;
-      show();
-    }}, one.text);
-    return el("th", {scope: "col", class: one.number ? "number" : null, title: one.title, "aria-sort": "none"}, button);
-  });
-  const told = el("span", {class: "note", role: "status"});
-  const more = el("button", {type: "button", onclick: () => {
-    most = Infinity;
-    show();
-  }}, "Show all");
-  const texts = new Map(all.map((item) => [item, shown.map((one) => String(one.of(item) ?? "")).join(" ").toLowerCase()]));
-  function show() {
-    let rows = all.filter((item) => wanted.split(/\s+/).every((word) => texts.get(item).includes(word)));
-    if (sortedBy) {
-      const missing = (x) => x === null || x === undefined || x === "";
-      rows = [...rows].sort((a, b) => {
-        const [x, y] = [sortedBy.of(a), sortedBy.of(b)];
-        if (missing(x) || missing(y)) return missing(x) - missing(y);
-        return direction * (typeof x === "number" ? x - y : String(x).localeCompare(String(y), "en", {numeric: true}));
-      });
-    }
-    heads.forEach((head, i) => {
-      const state = shown[i] === sortedBy ? (direction > 0 ? "ascending" : "descending") : "none";
-      head.setAttribute("aria-sort", state);
-      head.firstElementChild.textContent = `${shown[i].text}${{ascending: " ▲", descending: " ▼", none: ""}[state]}`;
-    });
-    const cell = (one, item) => {
-      if (one.cell) return one.cell(item);
-      const value = one.of(item);
-      return value === null || value === undefined || value === "" ? "-" : String(value);
-    };
-    body.replaceChildren(...rows.slice(0, most).map((item) => el("tr", {}, shown.map((one) => el("td", {class: one.number ? "number" : one.long ? "long" : null}, cell(one, item))))));
-    told.textContent = `${Math.min(rows.length, most)} of ${all.length} measurements`;
-    more.hidden = rows.length <= most;
-  }
-  show();
-  return el("article", {class: "card wide"},
-    el("div", {class: "controls"}, el("label", {}, "filter", el("input", {type: "search", placeholder: "gemm f64, SUSPECT, …", oninput: (event) => {
-      wanted = event.target.value.trim().toLowerCase();
-      show();
-    }})), told, more),
-    el("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": "All measurements"}, el("table", {id: "measurements"}, el("thead", {}, el("tr", {}, heads)), body)));
+  ], all, {id: "measurements", label: "All measurements", example: "gemm f64, SUSPECT, …"});
 }
 
 function glossary() {
