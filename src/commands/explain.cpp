@@ -213,6 +213,7 @@ std::vector<Topic> topics() {
 }
 
 std::string explanation_of(std::string_view name) {
+  if (auto const part = measure::part_of(name)) return explanation_of(part->whole);
   // With the table that it stands in, as --set has it.
   std::string_view const bare = name.starts_with("run.") ? name.substr(4) : name;
   std::vector<std::string> texts;

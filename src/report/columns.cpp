@@ -425,9 +425,10 @@ constexpr Metric kFurther[]{
      "prompts of\nothers included; p50 and p99."},
     {"KV used", "%",
      "serving: slots of KV memory that hold K and V of a token, on average over the simulated "
-     "time,\nand in each tenth of it (used 1/10, ...). Slots are used, reserved, internal, "
-     "external or "
-     "free."},
+     "time.\nSlots are used, reserved, internal, external or free."},
+    {"used", "%",
+     "serving: KV used, in each tenth of the simulated time: used 1/10, ... --details, files and\n"
+     "pages have them."},
     {"reserved", "%",
      "serving: slots that are taken for tokens of the same sequence which are yet to come."},
     {"internal", "%",

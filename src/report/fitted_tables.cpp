@@ -123,17 +123,20 @@ class Rows {
   Records records_;
 };
 
+void add_case(Rows& rows, std::vector<std::string>& title) {
+  rows.add_or_name(title, "case", Align::left,
+                   [](Record const& r) { return r.name == r.workload ? "-" : shown(r.name); });
+  // A case that has its workload's name is named beside others.
+  if (rows.columns.empty()) return;
+  rows.columns.clear();
+  rows.add("case", Align::left, Fitted::kAlways, [](Record const& r) { return shown(r.name); });
+}
+
 /// Which measurement it is: in the title what all have in common, in columns what tells them apart.
 Rows start_rows(Records const& records, std::vector<std::string>& title) {
   Rows rows{records};
   SweptKeys const swept{records};
-  rows.add_or_name(title, "case", Align::left,
-                   [](Record const& r) { return r.name == r.workload ? "-" : shown(r.name); });
-  // A case that has its workload's name is named beside others.
-  if (!rows.columns.empty()) {
-    rows = Rows{records};
-    rows.add("case", Align::left, Fitted::kAlways, [](Record const& r) { return shown(r.name); });
-  }
+  add_case(rows, title);
   auto const of_key = [](std::string_view key) {
     return [key](Record const& r) { return text_of(key, r); };
   };
@@ -173,12 +176,13 @@ std::vector<Records> by_workload(measure::RunResult const& result, bool (*takes)
   return groups;
 }
 
+/// Those of parts of the time are for --details, files and charts.
 std::vector<std::string> names_of_extras(Records const& records) {
   std::vector<std::string> names;
   for (Record const* r : records) {
     for (measure::Extra const& extra : r->extras) {
-      if (extra.is_detail) continue;
-      if (std::ranges::find(names, extra.name) == names.end()) names.push_back(extra.name);
+      bool const is_new = std::ranges::find(names, extra.name) == names.end();
+      if (is_new && !extra.is_detail && !measure::part_of(extra.name)) names.push_back(extra.name);
     }
   }
   return names;
@@ -193,10 +197,11 @@ void add_extras(Rows& rows, std::vector<std::string> const& names) {
   }
 }
 
-/// All further rates, in as many tables as they need.
+/// All further rates, in as many tables as they need; the table of times says what a case is.
 void add_extras_tables(Page& page, Records const& records, std::vector<std::string> const& names) {
   std::vector<std::string> common;
-  Rows head = start_rows(records, common);
+  Rows head{records};
+  add_case(head, common);
   head.add("variant", Fitted::kAlways);
   Rows rows{records};
   add_extras(rows, names);
