@@ -4,6 +4,7 @@
 
 #include "report/json.hpp"
 #include "report/settings.hpp"
+#include "report/swept_keys.hpp"
 #include "report/table.hpp"
 #include "workloads/registry.hpp"
 
@@ -134,7 +135,17 @@ class Shares {
   std::set<Record const*> with_ranks_, with_pairs_;
 };
 
-Json measurement_json(Record const& r, Shares const& shares) {
+/// Further rates of parts of the time, as lines of a chart.
+Json over_time_json(Record const& r) {
+  Json lines = Json::object();
+  for (measure::Extra const& extra : r.extras) {
+    auto const part = measure::part_of(extra.name);
+    if (part) lines[std::string{part->whole}].push_back(number(rate_of(extra, r)));
+  }
+  return lines;
+}
+
+Json measurement_json(Record const& r, Shares const& shares, SweptKeys const& swept) {
   Json to = case_json(r);
   to.update(columns_json(r, {In::csv}));
   // Charts and tables show but these.
@@ -143,8 +154,13 @@ Json measurement_json(Record const& r, Shares const& shares) {
     to.erase(unused);
   }
   to["role"] = role_of(r);
+  to["sweep"] = {{"name", swept_name(r)}, {"keys", Json::object()}};
+  for (std::string const& key : swept.keys_of(r)) to["sweep"]["keys"][key] = swept.value(r, key);
   to["settings"] = Json::object();
   for (auto const& [key, value] : settings_of(r)) to["settings"][key] = value;
+  std::erase_if(to["extras"].get_ref<Json::array_t&>(), [](Json const& extra) {
+    return measure::part_of(extra["name"].get_ref<std::string const&>()).has_value();
+  });
   to["batch"] = r.batch;
   to["roofline"] = {{"flop", r.roofline.flop},
                     {"bytes", r.roofline.bytes},
@@ -153,6 +169,7 @@ Json measurement_json(Record const& r, Shares const& shares) {
                     {"compute_is_measured", r.roofline.compute_is_measured},
                     {"memory_is_measured", r.roofline.memory_is_measured}};
   if (!has_speed(r)) return to;
+  to["over_time"] = over_time_json(r);
   to["sampled"] = thinned(r.seconds, r.ranks, shares.samples());
   if (!r.clock_hz.empty()) to["clock_hz"] = thinned(r.clock_hz, r.ranks, shares.samples());
   if (!r.power_w.empty()) to["power_w"] = thinned(r.power_w, r.ranks, shares.samples());
@@ -164,8 +181,11 @@ Json measurement_json(Record const& r, Shares const& shares) {
 
 Json result_json(RunResult const& result, std::string const& file, Shares const& shares) {
   measure::Counts const counts = count_outcomes(result);
+  std::vector<Record const*> records;
+  for (Record const& r : result.records) records.push_back(&r);
+  SweptKeys const swept{records};
   Json cases = Json::array();
-  for (Record const& r : result.records) cases.push_back(measurement_json(r, shares));
+  for (Record const& r : result.records) cases.push_back(measurement_json(r, shares, swept));
   return {{"file", file},
           {"passed", exit_code(result) == core::Exit::pass},
           {"counts",

@@ -185,6 +185,54 @@ TEST(Page, HoldsSeveralResults) {
   EXPECT_EQ(data.at("results").at(1).at("run").at("run_id"), "other");
 }
 
+/// Two cases of a sweep, each by two policies.
+RunResult serving_result() {
+  RunResult result = test::cluster_result(1, 0);
+  measure::Record const any = result.records.front();
+  result.records.clear();
+  for (int limit : {512, 2048}) {
+    for (std::string const policy : {"static", "paged"}) {
+      bool const is_paged = policy == "paged";
+      measure::Record& r = result.records.emplace_back(any);
+      r.workload = "serving";
+      r.type = "f16";
+      r.variant = policy;
+      r.name = limit == 512 ? "chat.1" : "chat.2";
+      r.id = fmt::format("{}:{}", r.name, policy);
+      r.config = fmt::format(
+          "[[case]]\nworkload = \"serving\"\nsize = 1024\ntype = \"f16\"\nmax_length = {}\nrate = "
+          "5\n",
+          limit);
+      r.unit = "";
+      r.amount = r.published = 0;
+      r.extras = {{"throughput", is_paged ? 862.0 : 201.0, "token/s", 1},
+                  {"TTFT p50", 1, "s", is_paged ? 0.028 : 1700},
+                  {"TTFT p99", 1, "s", is_paged ? 0.818 : 3272},
+                  {"TBT p50", 1, "s", 0.0159},
+                  {"TBT p99", 1, "s", 0.0681},
+                  {"KV used", is_paged ? 50.0 : 23.0, "%"},
+                  {"reserved", is_paged ? 1.0 : 5.0, "%"},
+                  {"internal", is_paged ? 0.0 : 71.5, "%"},
+                  {"external", is_paged ? 0.0 : 0.5, "%"}};
+      for (int part = 1; part <= 4; ++part) {
+        r.extras.push_back({fmt::format("used {}/4", part), (is_paged ? 40.0 : 20.0) + part, "%"});
+      }
+      finish(r);
+    }
+  }
+  return result;
+}
+
+TEST(Page, ShowsWhatServersWouldDo) {
+  json const data = data_of(page_of("serving", {serving_result()}));
+
+  json const& paged = data.at("results").at(0).at("cases").at(3);
+  EXPECT_EQ(paged.at("over_time"), (json{{"used", {41, 42, 43, 44}}}));
+  EXPECT_EQ(paged.at("extras").size(), 9U) << "parts of the time are told once";
+  EXPECT_EQ(paged.at("sweep"), (json{{"name", "chat"}, {"keys", {{"max_length", "2048"}}}}));
+  EXPECT_EQ(paged.at("settings").at("rate"), "5");
+}
+
 TEST(Page, TellsSettingsThatAreNoDefaults) {
   RunResult result = test::cluster_result(1, 30);
   result.records[0].config = "[[case]]\nworkload = \"gemm\"\nsize = 1024\nbeta = 2.0\n";

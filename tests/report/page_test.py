@@ -201,6 +201,20 @@ def themes(browser):
     browser.run("localStorage.clear()")
 
 
+def serving(browser):
+    """What servers would do is drawn, for each policy of a sweep; the time of the simulation is no rate."""
+    browser.open("serving")
+    charts(browser, 4, "Serving", "Samples")
+    titles = [title.text for title in browser.all("#serving figcaption h3")]
+    check(titles == [f"{what} · chat" for what in ("Throughput", "Waiting", "KV memory", "Use over time")], f"{titles}")
+    said = [canvas.get_attribute("aria-label") for canvas in browser.all("#serving canvas")]
+    for i, part in enumerate(("paged, max_length 512, 862 token/s", "p50 28.0 ms, p99 818 ms", "23.0 % used, 77.0 % wasted",
+                              "paged, max_length 2048: 41.0 % in the first of 4 parts")):
+        check(part in said[i], f"'{part}' is not in '{said[i]}'")
+    arrows(browser, "serving")
+    check(not browser.all("#ladders canvas") and "best of each" not in browser.all("#summary")[0].text, "policies by time")
+
+
 def comparison(browser):
     """What changed stands on top, the ratios in their order, with the margin as a band."""
     browser.open("compare")
@@ -270,6 +284,7 @@ def main():
         arrows(browser, "ladders", "sweeps", "roofline", "pairs")
         sorting(browser)
         themes(browser)
+        serving(browser)
         comparison(browser)
 
         best(browser)
@@ -282,7 +297,7 @@ def main():
         check(not browser.all("img") and "onerror" in browser.driver.title, "a text became an element")
         check("<img src=x" in browser.all("#all")[0].text, "a text is not shown as it is")
 
-        for name, least in (("cluster", 8), ("pair", 6), ("scaling", 5), ("compare", 1), ("compare-many", 1),
+        for name, least in (("cluster", 8), ("pair", 6), ("scaling", 5), ("serving", 5), ("compare", 1), ("compare-many", 1),
                             ("compare-hostile", 1)):
             for width, theme in ((400, "dark"), (1200, "light")):
                 browser.open(name, width, theme)

@@ -20,7 +20,8 @@ function scaled(x, unit, prefixes) {
   if (x === 0) return `0 ${unit}`;
   const [size, prefix] = prefixes.find(([least]) => Math.abs(x) >= least * 0.9995) ?? prefixes.at(-1);
   const value = x / size;
-  const text = Math.abs(value) >= 1000 || Math.abs(value) < 0.01 ? value.toExponential(2) : value.toPrecision(3);
+  const magnitude = Math.abs(value);
+  const text = magnitude >= 1e5 || magnitude < 0.01 ? value.toExponential(2) : magnitude >= 1000 ? value.toFixed(0) : value.toPrecision(3);
   return `${text} ${prefix}${unit}`;
 }
 /** The same without final zeros, for axes. */
