@@ -48,7 +48,8 @@ CLI::Option* of_kind(CLI::Option* option, std::string const& value) {
 }
 /// One whose value is one of the words of its kind.
 CLI::Option* one_of(CLI::Option* option, std::string const& value) {
-  return option->type_name(value)->check(CLI::IsMember(commands::words_of(value)));
+  return option->type_name(value)->check(
+      [value](std::string const& word) { return commands::word_problem(word, value); });
 }
 
 }  // namespace

@@ -322,6 +322,13 @@ std::vector<std::string> words_of(std::string_view value) {
   return words;
 }
 
+std::string word_problem(std::string const& word, std::string_view value) {
+  Words const words = words_of(value);
+  if (std::ranges::find(words, word) != words.end()) return {};
+  return fmt::format("'{}' is none of {}{}", word, fmt::join(words, ", "),
+                     core::suggestion(word, words, ""));
+}
+
 std::string usage_problem(CLI::App const& app, std::string const& what) {
   std::vector<CLI::App*> const chosen = app.get_subcommands();
   CLI::App const& command = chosen.empty() ? app : *chosen.front();

@@ -18,6 +18,9 @@ namespace quadrille::commands {
 /// completion and manual take them from here. Empty where it may be anything, or a file.
 std::vector<std::string> words_of(std::string_view value);
 
+/// Why `word` is none of words_of(value), with the nearest that is; empty where it is one.
+std::string word_problem(std::string const& word, std::string_view value);
+
 /// What a command line that `app` did not take lacks, as one sentence: the word that nothing is called,
 /// and the nearest that there is, else `what`.
 std::string usage_problem(CLI::App const& app, std::string const& what);

@@ -3,6 +3,7 @@
 #include "comm/signal_watch.hpp"
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
+#include "commands/help.hpp"
 #include "commands/plan.hpp"
 #include "commands/progress.hpp"
 #include "commands/rerun.hpp"
@@ -474,14 +475,8 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
       arguments.fault.empty() ? measure::Fault::none
                               : core::parse_enum<measure::Fault>(arguments.fault);
   if (!fault) {
-    std::vector<std::string> names;
-    for (auto const& [known, word] : enum_names(measure::Fault{})) {
-      if (known != measure::Fault::none) names.emplace_back(word);
-    }
-    return refuse(
-        world,
-        fmt::format("--inject-fault: '{}' is none of {}", arguments.fault, fmt::join(names, ", ")),
-        core::Exit::bad_config);
+    return refuse(world, fmt::format("--inject-fault: {}", word_problem(arguments.fault, "FAULT")),
+                  core::Exit::bad_config);
   }
   for (std::string const& why :
        {refused_name("--run-id", arguments.run_id), refused_name("--resume", arguments.resume),

@@ -76,6 +76,10 @@ def main():
     for words, why in ((["rnu", "a.toml"], "unknown command 'rnu'; did you mean 'run'?"),
                        (["run", "--casse=gemm"], "unknown option '--casse'; did you mean '--case'?"),
                        (["--verison"], "unknown option '--verison'; did you mean '--version'?"),
+                       (["list", "variant"], "transports, metrics, faults; did you mean 'variants'?"),
+                       (["list", "nothing-like-it"], "'nothing-like-it' is none of workloads, "),
+                       (["run", "--case", "vector", "--inject-fault", "nann"], "misplaced_wait; did you mean 'nan'?"),
+                       (["completion", "bsh"], "'bsh' is none of bash, zsh; did you mean 'bash'?"),
                        (["list", "variants", "more"], "unexpected argument 'more';"), ([], "subcommand is required")):
         shown = program.call(*words, ranks=0)
         check(shown.returncode == 2 and why in shown.stderr and len(shown.stderr.splitlines()) == 1, why, shown)
