@@ -142,7 +142,7 @@ std::string advice_of(CaseAssessment const& assessed) {
   switch (assessed.answer) {
     case Answer::yes:
     case Answer::no_result: return {};
-    case Answer::suspect: return "its time is not trusted: measure again, on an idle machine";
+    case Answer::suspect: return "the time is not trusted: measure again, on an idle machine";
     case Answer::unknown:
       if (!(r.roofline.flop + r.roofline.bytes > 0)) return {};
       return "a case of `copy` or `peak` before it measures what it is compared with";

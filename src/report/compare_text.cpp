@@ -66,7 +66,7 @@ std::string ratio_line(Finding const& finding) {
 
 void add_suspect(std::string& text, std::string_view side, Record const& record) {
   for (std::string const& reason : record.suspect) {
-    text += line(4, fmt::format("SUSPECT in {}: {}", side, reason));
+    text += fmt::format("    SUSPECT in {}: {}\n", side, core::visible(reason));
   }
 }
 
@@ -75,7 +75,7 @@ std::string title_line(Finding const& finding) {
                        : line(2, clip(title_of(finding.record()), kWidth - 2));
 }
 
-/// What else there is to say of a finding.
+/// What else there is to say of a finding; lines may be wider than the page.
 std::string remarks(Finding const& finding) {
   if (finding.base.empty() || finding.now == nullptr) return {};
   std::string text;
@@ -91,21 +91,22 @@ std::string remarks(Finding const& finding) {
   return text;
 }
 
-/// What several in a row share is said once, below the last.
+/// What several in a row share but for its values is said once, below the last.
 std::string render(std::vector<Finding const*> const& findings) {
   std::string text;
-  std::size_t sharing = 1;
-  for (std::size_t i = 0; i < findings.size(); ++i) {
+  for (std::size_t i = 0; i < findings.size();) {
+    Ranged said{remarks(*findings[i])};
     text += title_line(*findings[i]);
-    std::string const said = remarks(*findings[i]);
-    bool const goes_on = i + 1 < findings.size() && remarks(*findings[i + 1]) == said;
-    if (goes_on) {
+    std::size_t sharing = 1;
+    while (++i < findings.size() && said.merge(Ranged{remarks(*findings[i])})) {
+      text += title_line(*findings[i]);
       ++sharing;
-      continue;
     }
-    if (sharing > 1 && !said.empty()) text += line(4, fmt::format("these {}:", sharing));
-    text += said;
-    sharing = 1;
+    std::string const lines = said.text();
+    if (sharing > 1 && !lines.empty()) text += line(4, fmt::format("these {}:", sharing));
+    for (std::size_t at = 0; at < lines.size(); at = lines.find('\n', at) + 1) {
+      text += clip_end(lines.substr(at, lines.find('\n', at) - at), kWidth) + '\n';
+    }
   }
   return text;
 }
@@ -118,7 +119,7 @@ constexpr Section kSections[]{
     {Change::broken, "BROKEN: passed in the base"},
     {Change::slower, "SLOWER: change of the median time, its 95 % interval"},
     {Change::faster, "FASTER: change of the median time, its 95 % interval"},
-    {Change::ambiguous, "AMBIGUOUS: the interval crosses the margin, or there is none"},
+    {Change::ambiguous, "AMBIGUOUS: no interval, or it crosses the margin: take more repetitions"},
     {Change::no_speed, "NO SPEED: did not pass on either side, or was not run"},
     {Change::refused, "REFUSED: measured otherwise, base -> new"},
     {Change::only_in_base, "ONLY IN BASE"},

@@ -544,6 +544,26 @@ TEST(CompareText, SaysOnceWhatMeasurementsInARowShare) {
       << text;
 }
 
+TEST(CompareText, SaysOnceWhatDiffersInValuesAlone) {
+  auto const doubtful = [](std::string const& variant, int percent) {
+    Record record = record_of(about(1));
+    record.variant = variant;
+    record.id = "square:" + variant;
+    record.suspect = {fmt::format("the times vary by {} % (standard deviation / mean)", percent)};
+    return record;
+  };
+  std::vector<RunResult> base{run_of({doubtful("a", 1), doubtful("b", 2)}, "base")};
+  for (Record& record : base[0].records) record.suspect.clear();
+  RunResult const now = run_of({doubtful("a", 31), doubtful("b", 22)});
+
+  std::string const text = render_text(compared(base, now), true);
+
+  EXPECT_NE(text.find("    these 2:\n    SUSPECT in new: the times vary by 22 to 31 % (standard "
+                      "deviation / mean)\n"),
+            std::string::npos)
+      << text;
+}
+
 TEST(CompareText, FitsATerminalAndObeysNothing) {
   Everything all = everything();
   for (int i = 0; i < 30; ++i) {
