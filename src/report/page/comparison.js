@@ -153,7 +153,7 @@ function ratios(items) {
           label: change, showLine: false, data: rows.map((m) => (m.change === change ? m.ratio : null)), pointStyle: looks[change].pointStyle,
           rotation: looks[change].rotation ?? 0, pointRotation: looks[change].rotation ?? 0, pointRadius: rows.length > kNamed ? 2.5 : 5, borderColor: color(looks[change].color), backgroundColor: color(looks[change].color)}))},
         options: {indexAxis: "y", layout: {padding: {right: rows.length > kNamed ? 8 : 60}}, interaction: {mode: "nearest", axis: "y", intersect: false}, scales: {
-          x: axis("time of the new run over that of the base: left is faster", {...range, text: isLog ? (x) => `${digits(x)}×` : (x) => (x === 1 ? "0" : changeText(x))}),
+          x: axis(isNarrow() ? "left is faster" : "time of the new run over that of the base: left is faster", {...range, text: isLog ? (x) => `${digits(x)}×` : (x) => (x === 1 ? "0" : changeText(x))}),
           y: axis("", {type: "category", offset: true, grid: {display: false}, ticks: {autoSkip: rows.length > kNamed, color: color("text")}})},
           plugins: {legend: {display: true, position: "bottom", labels: {color: color("text"), boxWidth: 14, boxHeight: 10, usePointStyle: true}},
             marks: {at: [{value: 1, color: color("faint")}]},

@@ -58,6 +58,9 @@ function el(tag, attributes = {}, ...children) {
   return made;
 }
 
+/** A long text takes the width that it needs, before it makes its row high. */
+const cellOf = (kind, content) => el("td", {class: kind}, kind === "long" ? el("div", {}, content) : content);
+
 /** A table of {head: [{text, number}], rows: [[cell]]}; a cell is a text or an element. */
 function table(content, options = {}) {
   const kind = (cell, i) => (content.head[i].number ? "number" : (cell.textContent ?? cell).length > 40 ? "long" : null);
@@ -66,7 +69,7 @@ function table(content, options = {}) {
       el("thead", {}, el("tr", {}, content.head.map((h) =>
         el("th", {scope: "col", class: h.number ? "number" : null, title: h.title}, h.text)))),
       el("tbody", {}, content.rows.map((row) =>
-        el("tr", {}, row.map((cell, i) => el("td", {class: kind(cell, i)}, cell)))))));
+        el("tr", {}, row.map((cell, i) => cellOf(kind(cell, i), cell)))))));
 }
 const column = (text, number = false) => ({text, number});
 const numbers = (...texts) => texts.map((text) => column(text, true));
@@ -123,7 +126,7 @@ function sortable(columns, items, options) {
       const value = one.of(item);
       return value === null || value === undefined || value === "" ? "-" : String(value);
     };
-    body.replaceChildren(...rows.slice(0, most).map((item) => el("tr", {}, shown.map((one) => el("td", {class: one.number ? "number" : one.long ? "long" : null}, cell(one, item))))));
+    body.replaceChildren(...rows.slice(0, most).map((item) => el("tr", {}, shown.map((one) => cellOf(one.number ? "number" : one.long ? "long" : null, cell(one, item))))));
     told.textContent = `${Math.min(rows.length, most)} of ${plural(items.length, "measurement")}`;
     more.hidden = rows.length <= most;
   }

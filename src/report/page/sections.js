@@ -458,7 +458,7 @@ function serving(items) {
       height: 280 + 18 * Math.max(0, over.length - 4), label: over.map(({name, values}) => `${name}: ${percent(values[0])} in the first of ${parts} parts of the time, ${percent(values.at(-1))} in the last, at most ${percent(Math.max(...values))}`).join("; ") + ".",
       config: {type: "line", data: {datasets: over.map(({name, values}, k) => ({label: name, data: values.map((y, i) => ({x: middle(i), y})), borderColor: seriesColor(k), backgroundColor: seriesColor(k),
         borderDash: seriesDash(k), pointStyle: seriesPoint(k), pointRadius: 3.5, borderWidth: 2}))},
-        options: {interaction: {mode: "nearest", intersect: false}, scales: {x: axis("simulated time", {type: "linear", min: 0, max: 100, text: (x) => `${x} %`}), y: axis("", {min: 0, suggestedMax: 100, text: (x) => `${x} %`})},
+        options: {interaction: {mode: "nearest", intersect: false}, scales: {x: axis("simulated time", {type: "linear", min: 0, max: 100, text: (x) => `${x} %`}), y: axis("", {min: 0, text: (x) => `${digits(x)} %`})},
           plugins: {legend: {display: true, position: "bottom", labels: {color: color("text"), boxWidth: 14, boxHeight: 10, usePointStyle: true}},
             tooltip: {callbacks: {title: (points) => `at ${digits(points[0].raw.x)} % of the time`, label: (p) => `${p.dataset.label}: ${percent(p.raw.y)}`}}}}},
       table: {head: [column("variant"), ...numbers(...Array.from({length: parts}, (_, i) => `${i + 1}/${parts}`))], rows: over.map(({name, values}) => [name, ...values.map(percent)])},
@@ -692,7 +692,7 @@ function samplesCard(items) {
           c.batch > 1 ? `Each sample is the mean of ${c.batch} executions.` : ""].filter(Boolean).join(" "),
         config: {type: "scatter", data: {datasets}, options: {
           scales: {x: axis(byRank ? "rank" : "repetition", {type: "linear", offset: false, min: byRank ? -0.6 : -0.5, max: (byRank ? c.ranks - 0.4 : c.sampled.of - 0.5), ticks: {stepSize: 1, precision: 0, autoSkip: true, callback: (x) => (Number.isInteger(x) ? x : null)}, grid: {display: false}}),
-            y: axis("time of a repetition", {type: "linear", text: seconds, beginAtZero: false, grace: "5%"})},
+            y: axis("time of a repetition", {type: "linear", text: seconds, beginAtZero: Math.min(...dots.map(({y}) => y)) < 0.1 * Math.max(...dots.map(({y}) => y)), grace: "5%"})},
           plugins: {tooltip: {callbacks: {label: ({raw}) => (Array.isArray(raw.y) ? `rank ${raw.x}: ${raw.y.map(seconds).join(" to ")}` : `rank ${raw.rank ?? raw.x}: ${seconds(raw.y)}`)}}}}},
         table: times ? {head: numbers("rank", "least", "median", "largest"), rows: times.min.map((_, rank) => [`${rank}${isSlow(rank) ? " (slowest)" : ""}`, seconds(times.min[rank]), seconds(times.median[rank]), seconds(times.max[rank])])}
           : {head: numbers("repetition", "slowest rank's time"), rows: rows.map((row, k) => [String(kept[k]), seconds(Math.max(...row))])},
@@ -880,8 +880,6 @@ function build() {
   document.title = `Quadrille report · ${results.map((result) => result.run.run_id).join(", ")}`;
   summary();
   if (data.scaling) section("scaling", "Scaling", null, ...grid(scalingCards(data.scaling)));
-  section("serving", "Serving", "Language models served to a trace of requests, simulated for each policy of batching. Throughput counts tokens of all outputs.",
-    ...servings().flatMap(serving));
   const measured = groups.filter((group) => !isServing(group));
   section("ladders", "Variants", "The variants of each operation at one size, in their reading order. Dashed: the rate of the vendor's library, or of another program where there is none; in brackets a variant's share of it, the median of paired repetitions.",
     ...grid(measured.filter((group) => group.series.length > 1).map(ladder)));
@@ -895,6 +893,8 @@ function build() {
     ...grid(groups.filter((group) => group.items.some(({c}) => c.legs)).map(overlap)));
   const withPairs = timed.filter(({c}) => c.pairs);
   section("pairs", "Links", "What each rank reaches to each other one.", ...grid(withPairs.length ? [pairMap(withPairs)] : []));
+  section("serving", "Serving", "Language models served to a trace of requests, simulated for each policy of batching. Throughput counts tokens of all outputs.",
+    ...servings().flatMap(serving));
   const sampled = timed.filter(({c}) => c.sampled.rows.length);
   section("samples", "Samples", "The time of each rank in each repetition; a repetition takes as long as its slowest rank.", ...grid(sampled.length ? [samplesCard(sampled)] : []));
   section("telemetry", "Clocks and power", null, ...grid(results.flatMap((_, r) => [...telemetry(r, "clock_hz", "Clock", (x) => rate(x, "Hz")), ...telemetry(r, "power_w", "Power", (x) => rate(x, "W"))])));
