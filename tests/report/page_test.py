@@ -311,6 +311,15 @@ def main():
         browser.open("scaling")
         check("fit" in browser.all("#scaling")[0].text, "no fits")
 
+        # On paper tables show all that scrolls on a screen, and none lies over what follows.
+        browser.open("cluster", 720)
+        browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        cut = browser.run("""return [...document.querySelectorAll('.scroll')]
+          .filter((one) => one.scrollHeight > one.getBoundingClientRect().height + 2).map((one) => one.ariaLabel)""")
+        check(not cut, f"paper cuts {cut}")
+        browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        browser.open("scaling")
+
         pages = browser.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
         (folder / "scaling.pdf").write_bytes(base64.b64decode(pages["data"]))
         fetched = browser.run("return performance.getEntriesByType('resource').map((entry) => entry.name)")
