@@ -213,7 +213,6 @@ std::vector<Topic> topics() {
 }
 
 std::string explanation_of(std::string_view name) {
-  if (auto const part = measure::part_of(name)) return explanation_of(part->whole);
   // With the table that it stands in, as --set has it.
   std::string_view const bare = name.starts_with("run.") ? name.substr(4) : name;
   std::vector<std::string> texts;
@@ -225,6 +224,15 @@ std::string explanation_of(std::string_view name) {
         std::ranges::none_of(texts, [&](std::string const& had) { return had == text; });
     if (is_new) texts.push_back(std::move(text));
   });
+  if (texts.empty()) {
+    // A number of several, such as "TTFT p50", "write, raw" and "used 3/10".
+    visit_all([&](std::string_view kind, std::string_view known, auto const& text_of_it) {
+      bool const begins = kind == "metric" && name.size() > known.size() &&
+                          is_same_word(known, name.substr(0, known.size()));
+      if (begins && (name[known.size()] == ' ' || name[known.size()] == ','))
+        texts.push_back(text_of_it());
+    });
+  }
   return fmt::format("{}", fmt::join(texts, "\n"));
 }
 

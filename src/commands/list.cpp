@@ -96,6 +96,15 @@ void print_variants() {
   }
 }
 
+/// On one line, without its stop.
+std::string first_sentence(std::string_view text) {
+  std::string line{text};
+  std::ranges::replace(line, '\n', ' ');
+  std::size_t const next = line.find(". ");
+  return next == line.npos && line.ends_with('.') ? line.substr(0, line.size() - 1)
+                                                  : line.substr(0, next);
+}
+
 void print_plain(Json const& entries) {
   std::vector<Row> rows;
   for (Json const& entry : entries) {
@@ -149,8 +158,9 @@ core::Exit list(ListArguments const& arguments) {
     }
   } else {
     for (report::Metric const& metric : report::metrics()) {
-      std::string_view const first = metric.meaning.substr(0, metric.meaning.find('\n'));
-      entries.push_back({{"name", metric.name}, {"summary", first}, {"unit", metric.unit}});
+      entries.push_back({{"name", metric.name},
+                         {"summary", first_sentence(metric.meaning)},
+                         {"unit", metric.unit}});
     }
   }
   if (arguments.json) {

@@ -414,6 +414,39 @@ constexpr Metric kFurther[]{
      "transpose: of 32 bytes, that a request of a warp touches, by the same model; 4 are the least "
      "for\n"
      "words of 4 bytes, 16 for vectors of 16."},
+    {"received", "B/s",
+     "summa, ring_attention: bytes that ranks get from others, over the time of a repetition."},
+    {"exchanged", "B/s", "ptrans: bytes that leave their rank, over the time of a repetition."},
+    {"halos", "B/s",
+     "conv2d_halo: edges of images that ranks get from neighbours, over the time of a repetition."},
+    {"link, each way", "B/s", "copy: bytes of one direction, over the time of both at once."},
+    {"arithmetic", "FLOP/s", "vector: operations over the time, beside the bytes of the rate."},
+    {"init", "B/s", "vector: the array that is written before, in the last repetition of rank 0."},
+    {"calculate", "B/s", "vector: the computation alone, in the last repetition of rank 0."},
+    {"validate", "B/s",
+     "vector: the array that is read again to count what is wrong, in the last repetition of rank "
+     "0."},
+    {"kernel", "eval/s",
+     "pipeline: cells of an interval over the median time of a kernel; copy and sum on the host: "
+     "its\nbytes over theirs."},
+    {"sum on the host", "B/s", "pipeline: bytes of an interval over the median time of its sum."},
+    {"window", "eval/s",
+     "pipeline: cells of all intervals but the first, from the begin of the second kernel to the "
+     "end\nof the last."},
+    {"model", "eval/s",
+     "pipeline: what the medians of kernel (t_k), copy (t_c) and sum (t_s) allow of n intervals, "
+     "one\nafter the other or overlapped."},
+    {"stored scores", "B",
+     "attention: what the scores of all pairs of a query and a key take, which flash kernels never "
+     "store."},
+    {"tiled traffic", "B",
+     "attention: bytes between memory and chip where keys and values are read for each tile of "
+     "queries."},
+    {"column matrix", "B",
+     "conv2d: what the patches of the images take as columns of a matrix, which implicit kernels "
+     "never\nstore."},
+    {"tokens", "count", "paged_decode: tokens of all sequences, each with a key and a value."},
+    {"empty slots", "part", "paged_decode: slots of taken blocks that hold no token."},
     {"throughput", "token/s",
      "serving: tokens of all outputs over the simulated time from the start to the last of them."},
     {"TTFT", "s",
@@ -454,8 +487,10 @@ constexpr Metric kFurther[]{
      "measured; the points that were measured are further rates of `report --details`."},
     {"simulated", "request/s", "serving: requests of the trace over the time of the simulation."},
     {"second-level cache", "B/s",
-     "gemm: what blocks read of tiles and write of C, by the same model; first-level cache: every\n"
-     "32-byte sector that a request of a warp touches. Shared memory: its wavefronts."},
+     "gemm: what blocks read of tiles and write of C, by the model of bank conflicts."},
+    {"first-level cache", "B/s",
+     "gemm: every 32-byte sector that a request of a warp touches, by the same model."},
+    {"shared memory", "wavefronts", "gemm: wavefronts of shared memory, by the same model."},
 };
 
 }  // namespace

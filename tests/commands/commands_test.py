@@ -8,6 +8,7 @@ import csv
 import io
 import json
 import pathlib
+import re
 import signal
 import sys
 import time
@@ -27,6 +28,9 @@ def main():
             check(row["name"] in shown.stdout and row["summary"], f"list {what}: {row}", shown)
         too_long = [line for line in shown.stdout.splitlines() if len(line) > 120]
         check(not too_long, f"list {what} prints lines of more than 120 characters: {too_long}")
+    for metric in program.listed("metrics")[:3]:  # a whole sentence of what is explained, which breaks its lines
+        meaning = " ".join(program.call("explain", metric["name"], ranks=0).stdout.split())
+        check(re.search(re.escape(metric["summary"]) + r"(\.| *$)", meaning), f"list metrics: {metric} of {meaning}")
     for variant in program.listed("variants"):
         check(variant["available"] == (variant["reason"] is None), f"list variants --json: {variant}")
     planned = program.call("run", TESTS / "workloads" / "small.toml", "--dry-run", ranks=2)

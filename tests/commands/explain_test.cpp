@@ -105,6 +105,24 @@ TEST(Explain, KnowsEveryHeadingAnswerAndLimitOfReportAndPage) {
   for (std::string const& word : words) EXPECT_FALSE(explanation_of(word).empty()) << word;
 }
 
+TEST(Explain, KnowsEveryFurtherRate) {
+  std::set<std::string> names{"TTFT p50", "used 3/10", "write, raw", "bank conflicts, loads"};
+  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+    core::Case spec;
+    spec.workload = &entry->schema;
+    spec.parameters = entry->schema.defaults;
+    spec.size.value.fill(1);
+    spec.size.count = static_cast<int>(entry->schema.extents.size());
+    for (measure::Extra const& extra : entry->make(spec, 2, 0)->describe({}).extras) {
+      names.insert(extra.name);
+    }
+  }
+  EXPECT_GT(names.size(), 10U);
+  for (std::string const& name : names) EXPECT_FALSE(explanation_of(name).empty()) << name;
+  EXPECT_TRUE(explanation_of("TTFTp50").empty());
+  EXPECT_TRUE(explanation_of("medians").empty());
+}
+
 TEST(Explain, KnowsEveryKey) {
   for (core::Option const& option : core::common_options()) {
     expect_explained(option.key, option.help);
