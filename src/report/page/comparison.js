@@ -151,7 +151,7 @@ function ratios(items) {
         said: `From the slowest to the fastest, with 95 % intervals. Band: the margin of ${digits(100 * data.margin)} %${isWide ? ", wider where the clock does not resolve as much" : ""}.`,
         config: {type: "line", plugins: [intervals], data: {rows, labels: rows.map((m) => shortened(m.id, isNarrow() ? 18 : 44)), datasets: shown.map((change) => ({
           label: change, showLine: false, data: rows.map((m) => (m.change === change ? m.ratio : null)), pointStyle: looks[change].pointStyle,
-          rotation: looks[change].rotation ?? 0, pointRotation: looks[change].rotation ?? 0, pointRadius: rows.length > kNamed ? 2.5 : 5, borderColor: color(looks[change].color), backgroundColor: color(looks[change].color)}))},
+          pointRotation: looks[change].rotation ?? 0, pointRadius: rows.length > kNamed ? 2.5 : 5, borderColor: color(looks[change].color), backgroundColor: color(looks[change].color)}))},
         options: {indexAxis: "y", layout: {padding: {right: rows.length > kNamed ? 8 : 60}}, interaction: {mode: "nearest", axis: "y", intersect: false}, scales: {
           x: axis(isNarrow() ? "left is faster" : "time of the new run over that of the base: left is faster", {...range, text: isLog ? (x) => `${digits(x)}×` : (x) => (x === 1 ? "0" : changeText(x))}),
           y: axis("", {type: "category", offset: true, grid: {display: false}, ticks: {autoSkip: rows.length > kNamed, color: color("text")}})},
