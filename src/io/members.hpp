@@ -141,6 +141,7 @@ void visit_members(Extra& extra, Visit&& visit) {
   visit("unit", extra.unit);
   visit("seconds", extra.seconds);
   visit("is_detail", extra.is_detail);
+  visit("series", extra.series);
 }
 
 template <Is<measure::LegSamples> Samples, class Visit>

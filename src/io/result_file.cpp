@@ -144,7 +144,7 @@ struct WriteAttributes {
     if (legs) visit_members(*legs, *this);
   }
   void operator()(char const*, std::vector<measure::Extra> const& extras) const {
-    std::vector<std::string> names, units;
+    std::vector<std::string> names, units, series;
     std::vector<double> amounts, seconds;
     std::vector<std::int64_t> are_details;
     for (measure::Extra const& extra : extras) {
@@ -153,12 +153,14 @@ struct WriteAttributes {
       units.push_back(extra.unit);
       seconds.push_back(extra.seconds);
       are_details.push_back(extra.is_detail ? 1 : 0);
+      series.push_back(extra.series);
     }
     (*this)("extra_names", names);
     write_list("extra_amounts", amounts);
     (*this)("extra_units", units);
     write_list("extra_seconds", seconds);
     write_list("extra_are_details", are_details);
+    (*this)("extra_series", series);
   }
 };
 
@@ -487,7 +489,7 @@ struct ReadAttributes {
     if (status.good() && H5Aexists(at, "compute_s") > 0) visit_members(legs.emplace(), *this);
   }
   void operator()(char const*, std::vector<measure::Extra>& extras) const {
-    std::vector<std::string> names, units;
+    std::vector<std::string> names, units, series;
     std::vector<double> amounts, seconds;
     std::vector<std::int64_t> are_details;
     (*this)("extra_names", names);
@@ -495,13 +497,17 @@ struct ReadAttributes {
     read_list("extra_amounts", amounts);
     read_list("extra_seconds", seconds);
     read_list("extra_are_details", are_details);
+    (*this)("extra_series", series);
     std::size_t const n = names.size();
-    if (are_details.empty()) are_details.resize(n);  // a file from before they were added
-    status.expect(
-        units.size() == n && amounts.size() == n && seconds.size() == n && are_details.size() == n,
-        "the extra rates do not fit together");
+    // A file from before they were added has none.
+    if (are_details.empty()) are_details.resize(n);
+    if (series.empty()) series.resize(n);
+    status.expect(units.size() == n && amounts.size() == n && seconds.size() == n &&
+                      are_details.size() == n && series.size() == n,
+                  "the extra rates do not fit together");
     for (std::size_t i = 0; status.good() && i < n; ++i) {
-      extras.push_back({names[i], amounts[i], units[i], seconds[i], are_details[i] != 0});
+      extras.push_back(
+          {names[i], amounts[i], units[i], seconds[i], are_details[i] != 0, series[i]});
     }
   }
 };

@@ -5,10 +5,8 @@
 #include "core/error.hpp"
 
 #include <fmt/format.h>
-#include <system_error>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -171,20 +169,6 @@ void judge(Record& record) {
 }
 
 }  // namespace
-
-std::optional<Part> part_of(std::string_view name) {
-  std::size_t const blank = name.rfind(' '), slash = name.rfind('/');
-  if (blank == name.npos || slash == name.npos || slash < blank) return {};
-  Part part{.whole = name.substr(0, blank)};
-  auto const read = [&](std::size_t from, std::size_t to, int& number) {
-    char const* const end = name.data() + to;
-    auto const [last, error] = std::from_chars(name.data() + from, end, number);
-    return error == std::errc{} && last == end && number > 0;
-  };
-  bool const is_part = !part.whole.empty() && read(blank + 1, slash, part.number) &&
-                       read(slash + 1, name.size(), part.of) && part.number <= part.of;
-  return is_part ? std::optional{part} : std::nullopt;
-}
 
 double rate_of(Extra const& extra, Record const& record) {
   double const seconds = extra.seconds > 0 ? extra.seconds : record.time.median;

@@ -46,22 +46,14 @@ struct Roofline {
 
 /// A rate that is shown beside the primary one.
 struct Extra {
-  std::string name;  ///< "bus bandwidth", "device traffic"; "used 3/10" is a Part
+  std::string name;  ///< "bus bandwidth", "device traffic"
   double amount = 0;
   std::string unit;    ///< "B/s", "FLOP/s", "eval/s"; "s": the time of one of `amount`; without a
                        ///< time ("wavefronts"): the amount itself
   double seconds = 0;  ///< what the amount is divided by; 0: the median time of a repetition
   bool is_detail = false;  ///< for `report --details` and files alone
+  std::string series{};    ///< what it is the next point in time of, if any: "used" of "used 3/10"
 };
-
-/// What a further rate is in one of equal parts of the time: {"used", 3, 10} of "used 3/10".
-struct Part {
-  std::string_view whole;
-  int number = 0;  ///< from 1
-  int of = 0;
-};
-/// Empty of a name that is none of a part's. Refers to it.
-std::optional<Part> part_of(std::string_view name);
 
 /// Samples of one leg: seconds[repetition * ranks + rank].
 struct LegSamples {

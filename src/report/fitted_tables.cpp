@@ -182,7 +182,7 @@ std::vector<std::string> names_of_extras(Records const& records) {
   for (Record const* r : records) {
     for (measure::Extra const& extra : r->extras) {
       bool const is_new = std::ranges::find(names, extra.name) == names.end();
-      if (is_new && !extra.is_detail && !measure::part_of(extra.name)) names.push_back(extra.name);
+      if (is_new && !extra.is_detail) names.push_back(extra.name);
     }
   }
   return names;

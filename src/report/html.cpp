@@ -139,8 +139,7 @@ class Shares {
 Json over_time_json(Record const& r) {
   Json lines = Json::object();
   for (measure::Extra const& extra : r.extras) {
-    auto const part = measure::part_of(extra.name);
-    if (part) lines[std::string{part->whole}].push_back(number(rate_of(extra, r)));
+    if (!extra.series.empty()) lines[extra.series].push_back(number(rate_of(extra, r)));
   }
   return lines;
 }
@@ -158,9 +157,10 @@ Json measurement_json(Record const& r, Shares const& shares, SweptKeys const& sw
   for (std::string const& key : swept.keys_of(r)) to["sweep"]["keys"][key] = swept.value(r, key);
   to["settings"] = Json::object();
   for (auto const& [key, value] : settings_of(r)) to["settings"][key] = value;
-  std::erase_if(to["extras"].get_ref<Json::array_t&>(), [](Json const& extra) {
-    return measure::part_of(extra["name"].get_ref<std::string const&>()).has_value();
-  });
+  Json& extras = to["extras"];  // of which lines over time are a chart
+  for (std::size_t i = r.extras.size(); i-- > 0;) {
+    if (!r.extras[i].series.empty()) extras.erase(i);
+  }
   to["batch"] = r.batch;
   to["roofline"] = {{"flop", r.roofline.flop},
                     {"bytes", r.roofline.bytes},

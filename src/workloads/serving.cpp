@@ -300,6 +300,8 @@ class Serving final : public measure::Workload {
     for (int tenth = 0; tenth < kTenths; ++tenth) {
       double const from_s = end_s * tenth / kTenths, to_s = end_s * (tenth + 1) / kTenths;
       share(fmt::format("used {}/{}", tenth + 1, kTenths), over_time.mean(from_s, to_s), capacity);
+      extras.back().is_detail = true;
+      extras.back().series = "used";
     }
     if (measured_) std::ranges::move(points(*measured_), std::back_inserter(extras));
     return extras;

@@ -100,7 +100,9 @@ TEST_F(ResultFile, JsonLineKeepsEveryMember) {
   EXPECT_EQ(r.extras[0].unit, "B/s");
   EXPECT_EQ(r.extras[0].seconds, 0.125);
   EXPECT_FALSE(r.extras[0].is_detail);
+  EXPECT_EQ(r.extras[0].series, "");
   EXPECT_TRUE(r.extras[1].is_detail);
+  EXPECT_EQ(r.extras[1].series, "traffic");
   EXPECT_EQ(r.seconds, wrote.seconds);
   EXPECT_EQ(r.first_use_s, wrote.first_use_s);
   EXPECT_EQ(r.warmups, wrote.warmups);

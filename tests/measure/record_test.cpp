@@ -369,19 +369,6 @@ TEST(Energy, IsThatOfARepetitionBetweenTheSamples) {
   EXPECT_EQ(r.energy_j, 90) << "two samples have one repetition between them";
 }
 
-TEST(PartOf, ReadsWhatANameSays) {
-  std::optional<Part> const part = part_of("KV used 3/10");
-  ASSERT_TRUE(part.has_value());
-  EXPECT_EQ(part->whole, "KV used");
-  EXPECT_EQ(part->number, 3);
-  EXPECT_EQ(part->of, 10);
-  for (char const* const name :
-       {"", "used", "3/10", " 3/10", "used 3/", "used /10", "used 0/10", "used 11/10",
-        "used 3/10 s", "used -3/10", "used 3.5/10", "I/O share", "read/write 10"}) {
-    EXPECT_FALSE(part_of(name).has_value()) << name;
-  }
-}
-
 TEST(Finish, SuspectsAClockThatFell) {
   Record r;
   r.ranks = 2;

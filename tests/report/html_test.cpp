@@ -215,7 +215,8 @@ RunResult serving_result() {
                   {"internal", is_paged ? 0.0 : 71.5, "%"},
                   {"external", is_paged ? 0.0 : 0.5, "%"}};
       for (int part = 1; part <= 4; ++part) {
-        r.extras.push_back({fmt::format("used {}/4", part), (is_paged ? 40.0 : 20.0) + part, "%"});
+        r.extras.push_back({fmt::format("used {}/4", part), (is_paged ? 40.0 : 20.0) + part, "%", 0,
+                            true, "used"});
       }
       finish(r);
     }

@@ -176,10 +176,6 @@ TEST(Screen, ShowsAllFurtherRatesOfWhatHasManyAndNoBestOfWhatHasNone) {
   EXPECT_EQ(render_screen(result, {.width = 80}).find("figure 3"), std::string::npos);
   EXPECT_NE(render_table(result).find("figure 3"), std::string::npos) << "--details";
 
-  r.extras.push_back({"use 3/10", 73, "%"});
-  EXPECT_EQ(render_screen(result, {.width = 200}).find("3/10"), std::string::npos) << "of the time";
-  EXPECT_NE(render_table(result).find("use 3/10"), std::string::npos);
-
   r.extras.resize(6);
   std::string const few = render_screen(result, {.width = 160});
   EXPECT_EQ(few.find("figure 0"), few.rfind("figure 0")) << "beside the time, and once";

@@ -46,7 +46,8 @@ inline measure::Record sample_record() {
                 .compute_is_measured = true,
                 .memory_is_measured = true};
   r.measures = measure::Resource::compute;
-  r.extras = {{"bus bandwidth", 1.0 / 3, "B/s", 0.125}, {"device traffic", 5e9, "B/s", 0, true}};
+  r.extras = {{"bus bandwidth", 1.0 / 3, "B/s", 0.125},
+              {"device traffic", 5e9, "B/s", 0, true, "traffic"}};
   r.kernels = {"gemm_naive_kernel: grid 128x128x1", "another: block 32x1x1"};
   r.implementation = "cublasDgemm";
   r.published = 2.5e12;
