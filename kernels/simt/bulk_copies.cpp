@@ -131,44 +131,44 @@ void round_to_tf32(unsigned char* element) {
   std::memcpy(element, &bits, sizeof(bits));
 }
 
-/// The box of a tensor map at one place of the tensor, of which the last dimension is contiguous.
+/// What one copy of a tensor map moves: rows of contiguous elements.
 struct Box {
-  ptx::TensorNd tensor;
-  int last;                    ///< dimension
-  std::int64_t first[5] = {};  ///< index of the box in each dimension
-  std::int64_t columns;        ///< that are moved
-  unsigned size;               ///< of an element
+  static constexpr std::int64_t kOutside = -1;
 
-  Box(ptx::TensorMap const& map, std::span<int const> position, char const* what, Place place) {
-    std::memcpy(static_cast<void*>(&tensor), &map, sizeof(tensor));
-    if (position.size() != static_cast<std::size_t>(tensor.dimensions)) {
-      fail(fmt::format("{}: a position of {} indices in a tensor of {} dimensions", what,
-                       position.size(), tensor.dimensions),
-           place);
-    }
-    std::copy(position.begin(), position.end(), first);
-    last = tensor.dimensions - 1;
-    size = static_cast<unsigned>(core::size_of(tensor.type));
-    columns = tensor.extents[last];
+  unsigned char* data;
+  core::DataType type;
+  ptx::Swizzle swizzle;
+  bool rounds_to_tf32;
+  /// Of each row, elements from the first of the tensor to the row's first there, or kOutside.
+  std::vector<std::int64_t> starts;
+  std::int64_t first = 0;    ///< column of the box
+  std::int64_t width = 0;    ///< of the box
+  std::int64_t columns = 0;  ///< that are moved
+
+  template <class Description>
+  explicit Box(Description const& t)
+      : data{static_cast<unsigned char*>(const_cast<void*>(t.data))},
+        type{t.type},
+        swizzle{t.swizzle},
+        rounds_to_tf32{t.rounds_to_tf32} {}
+
+  unsigned size() const { return static_cast<unsigned>(core::size_of(type)); }
+  unsigned bytes() const {
+    return static_cast<unsigned>(starts.size()) * static_cast<unsigned>(width) * size();
   }
   /// Stores write pieces of 16 bytes, also where a row of the tensor ends inside of one.
   void round_up_columns() {
-    std::int64_t const wide = 16 / size;
+    std::int64_t const wide = 16 / size();
     columns = (columns + wide - 1) / wide * wide;
   }
-  unsigned rows() const {
-    return std::accumulate(tensor.box, tensor.box + last, 1U, std::multiplies<>{});
-  }
-  unsigned bytes() const { return rows() * tensor.box[last] * size; }
 
   void check(void const* shared, char const* what, Place place) const {
-    unsigned const alignment =
-        tensor.swizzle == ptx::Swizzle::none ? 128 : 8 * ptx::span_of(tensor.swizzle);
+    unsigned const alignment = swizzle == ptx::Swizzle::none ? 128 : 8 * ptx::span_of(swizzle);
     if (shared_offset(shared, place) % alignment != 0) {
       fail(fmt::format("{}: the tile must be aligned to {} bytes", what, alignment), place);
     }
-    if (first[last] * size % 16 != 0) {
-      fail(fmt::format("{}: column {} is not at a multiple of 16 bytes", what, first[last]), place);
+    if (first * size() % 16 != 0) {
+      fail(fmt::format("{}: column {} is not at a multiple of 16 bytes", what, first), place);
     }
     each_row([&](std::int64_t, unsigned char* global, std::size_t n) {
       check_global(global, n, what, place);
@@ -177,32 +177,24 @@ struct Box {
   /// Calls f(row of the box, first byte in global memory, bytes) for what lies in the tensor.
   template <class F>
   void each_row(F&& f) const {
-    std::int64_t const begin = std::max<std::int64_t>(first[last], 0);
-    std::int64_t const end = std::min<std::int64_t>(first[last] + tensor.box[last], columns);
-    std::int64_t const all = begin < end ? rows() : 0;
-    for (std::int64_t r = 0; r < all; ++r) {
-      std::int64_t element = begin, rest = r;
-      bool is_inside = true;
-      for (int i = last - 1; i >= 0; --i) {
-        std::int64_t const index = first[i] + rest % tensor.box[i];
-        rest /= tensor.box[i];
-        is_inside &= index >= 0 && index < tensor.extents[i];
-        element += index * tensor.strides[i];
-      }
-      if (!is_inside) continue;
-      auto* const data = static_cast<unsigned char*>(const_cast<void*>(tensor.data));
-      f(r, data + element * size, static_cast<std::size_t>(end - begin) * size);
+    std::int64_t const begin = std::max<std::int64_t>(first, 0);
+    std::int64_t const end = std::min<std::int64_t>(first + width, columns);
+    if (begin >= end) return;
+    for (std::size_t r = 0; r < starts.size(); ++r) {
+      if (starts[r] == kOutside) continue;
+      f(static_cast<std::int64_t>(r), data + (starts[r] + begin) * size(),
+        static_cast<std::size_t>(end - begin) * size());
     }
   }
   /// Calls f(byte in global memory, byte of the tile) for each element in the tensor.
   template <class F>
   void each_element(F&& f) const {
-    std::int64_t const left = std::max<std::int64_t>(-first[last], 0);
+    std::int64_t const left = std::max<std::int64_t>(-first, 0);
     each_row([&](std::int64_t r, unsigned char* global, std::size_t n) {
-      for (std::size_t i = 0; i < n; i += size) {
+      for (std::size_t i = 0; i < n; i += size()) {
         auto const tile_byte =
-            static_cast<unsigned>((r * tensor.box[last] + left) * size) + static_cast<unsigned>(i);
-        f(global + i, ptx::swizzled(tensor.swizzle, tile_byte));
+            static_cast<unsigned>((r * width + left) * size()) + static_cast<unsigned>(i);
+        f(global + i, ptx::swizzled(swizzle, tile_byte));
       }
     });
   }
@@ -210,11 +202,90 @@ struct Box {
   void load(unsigned char* tile) const {
     std::memset(tile, 0, bytes());
     each_element([&](unsigned char const* global, unsigned at) {
-      std::memcpy(tile + at, global, size);
-      if (tensor.rounds_to_tf32) round_to_tf32(tile + at);
+      std::memcpy(tile + at, global, size());
+      if (rounds_to_tf32) round_to_tf32(tile + at);
     });
   }
 };
+
+/// The box of a tensor map at one place of the tensor, of which the last dimension is contiguous.
+Box box_of(ptx::TensorMap const& map, std::span<int const> position, char const* what,
+           Place place) {
+  if (ptx::detail::has_images(map)) fail(fmt::format("{}: the map is one of images", what), place);
+  ptx::TensorNd tensor;
+  std::memcpy(static_cast<void*>(&tensor), &map, sizeof(tensor));
+  if (position.size() != static_cast<std::size_t>(tensor.dimensions)) {
+    fail(fmt::format("{}: a position of {} indices in a tensor of {} dimensions", what,
+                     position.size(), tensor.dimensions),
+         place);
+  }
+  int const last = tensor.dimensions - 1;
+  Box box{tensor};
+  box.first = position[static_cast<std::size_t>(last)];
+  box.width = tensor.box[last];
+  box.columns = tensor.extents[last];
+  unsigned const rows = std::accumulate(tensor.box, tensor.box + last, 1U, std::multiplies<>{});
+  for (std::int64_t r = 0; r < rows; ++r) {
+    std::int64_t element = 0, rest = r;
+    bool is_inside = true;
+    for (int i = last - 1; i >= 0; --i) {
+      std::int64_t const index = position[static_cast<std::size_t>(i)] + rest % tensor.box[i];
+      rest /= tensor.box[i];
+      is_inside &= index >= 0 && index < tensor.extents[i];
+      element += index * tensor.strides[i];
+    }
+    box.starts.push_back(is_inside ? element : Box::kOutside);
+  }
+  return box;
+}
+
+/// One pixel of each of the windows from one on; `pixel` is its place in them.
+Box box_of_images(ptx::TensorMap const& map, std::span<int const> position,
+                  std::span<std::uint16_t const> pixel, char const* what, Place place) {
+  if (!ptx::detail::has_images(map))
+    fail(fmt::format("{}: the map is none of images", what), place);
+  ptx::ImageTensor t;
+  std::memcpy(static_cast<void*>(&t), &map, sizeof(t));
+  std::int64_t image = position[0], row = position[1], column = position[2];
+  std::int64_t const end_row = t.rows + t.last_row, end_column = t.columns + t.last_column;
+  if (row < t.first_row || row >= end_row || column < t.first_column || column >= end_column) {
+    fail(fmt::format("{}: no window begins at row {}, column {}", what, row, column), place);
+  }
+  if (pixel[0] > 255 || pixel[1] > 255) {
+    fail(fmt::format("{}: a pixel {} rows and {} columns into a window; 255 are allowed", what,
+                     pixel[0], pixel[1]),
+         place);
+  }
+  Box box{t};
+  box.first = position[3];
+  box.width = t.box_channels;
+  box.columns = t.channels;
+  for (unsigned i = 0; i < t.box_pixels; ++i) {
+    std::int64_t const h = row + pixel[0], w = column + pixel[1];
+    bool const is_inside =
+        image >= 0 && image < t.images && h >= 0 && h < t.rows && w >= 0 && w < t.columns;
+    box.starts.push_back(is_inside ? ((image * t.rows + h) * t.columns + w) * t.pixel
+                                   : Box::kOutside);
+    column += t.step;
+    if (column < end_column) continue;
+    column = t.first_column;
+    row += t.step;
+    if (row < end_row) continue;
+    row = t.first_row;
+    ++image;
+  }
+  return box;
+}
+
+/// A load of a box to this block.
+void start_box_load(Box const& box, void* shared, MBarrier* barrier, char const* what,
+                    Place place) {
+  box.check(shared, what, place);
+  box.each_row([&](std::int64_t, unsigned char const* global, std::size_t n) {
+    race::read_by_async_proxy(global, n, place);
+  });
+  start_load(shared, box.bytes(), barrier, what, place, [=](unsigned char* to) { box.load(to); });
+}
 
 template <class T>
 void add_to(unsigned char* to, unsigned char const* from, Place place) {
@@ -307,20 +378,21 @@ void bulk_prefetch(void const* global, unsigned bytes, Place place) {
 
 void tensor_load(void* shared, ptx::TensorMap const& map, std::span<int const> position,
                  MBarrier* barrier, Place place) {
-  Box const box{map, position, "tensor_load", place};
-  box.check(shared, "tensor_load", place);
-  box.each_row([&](std::int64_t, unsigned char const* global, std::size_t n) {
-    race::read_by_async_proxy(global, n, place);
-  });
-  start_load(shared, box.bytes(), barrier, "tensor_load", place,
-             [=](unsigned char* to) { box.load(to); });
+  constexpr char const* kWhat = "tensor_load";
+  start_box_load(box_of(map, position, kWhat, place), shared, barrier, kWhat, place);
+}
+
+void tensor_load_pixels(void* shared, ptx::TensorMap const& map, std::span<int const> position,
+                        std::span<std::uint16_t const> pixel, MBarrier* barrier, Place place) {
+  constexpr char const* kWhat = "tensor_load_pixels";
+  start_box_load(box_of_images(map, position, pixel, kWhat, place), shared, barrier, kWhat, place);
 }
 
 void tensor_load_multicast(void* shared, ptx::TensorMap const& map, int row, int column,
                            MBarrier* barrier, std::uint16_t blocks, Place place) {
   constexpr char const* kWhat = "tensor_load_multicast";
   int const position[] = {row, column};
-  Box const box{map, position, kWhat, place};
+  Box const box = box_of(map, position, kWhat, place);
   box.check(shared, kWhat, place);
   if (blocks == 0) fail(fmt::format("{}: it names no block", kWhat), place);
   box.each_row([&](std::int64_t, unsigned char const* global, std::size_t n) {
@@ -337,7 +409,7 @@ void tensor_load_multicast(void* shared, ptx::TensorMap const& map, int row, int
 
 void tensor_store(ptx::TensorMap const& map, std::span<int const> position, void const* shared,
                   bool add, Place place) {
-  Box box{map, position, "tensor_store", place};
+  Box box = box_of(map, position, "tensor_store", place);
   box.round_up_columns();
   box.check(shared, "tensor_store", place);
   if (std::any_of(position.begin(), position.end(), [](int index) { return index < 0; })) {
@@ -345,7 +417,7 @@ void tensor_store(ptx::TensorMap const& map, std::span<int const> position, void
                      fmt::join(position, ", ")),
          place);
   }
-  auto const type = box.tensor.type;
+  auto const type = box.type;
   if (add && type != core::DataType::f32 && type != core::DataType::i32) {
     fail("tensor_reduce_add: the model knows f32 and i32", place);
   }
@@ -361,7 +433,7 @@ void tensor_store(ptx::TensorMap const& map, std::span<int const> position, void
                 record_write();
                 box.each_element([&](unsigned char* global, unsigned at) {
                   if (!add) {
-                    std::memcpy(global, data + at, box.size);
+                    std::memcpy(global, data + at, box.size());
                   } else if (type == core::DataType::f32) {
                     add_to<float>(global, data + at, place);
                   } else {

@@ -19,6 +19,9 @@ void bulk_wait(unsigned newest);
 void bulk_prefetch(void const* global, unsigned bytes, Place place);
 void tensor_load(void* shared, ptx::TensorMap const& map, std::span<int const> position,
                  MBarrier* barrier, Place place);
+/// `position`: image, row, column, channel; `pixel`: row and column in a window.
+void tensor_load_pixels(void* shared, ptx::TensorMap const& map, std::span<int const> position,
+                        std::span<std::uint16_t const> pixel, MBarrier* barrier, Place place);
 void tensor_load_multicast(void* shared, ptx::TensorMap const& map, int row, int column,
                            MBarrier* barrier, std::uint16_t blocks, Place place);
 void tensor_store(ptx::TensorMap const& map, std::span<int const> position, void const* shared,

@@ -281,6 +281,24 @@ QUAD_INSTRUCTION void tensor_load(void* shared, TensorMap const& map, int const 
 #endif
 }
 
+/// Copies a column of a map of images: channels, from position[3] on, of the pixel `pixel` rows and
+/// columns (0 to 255) into each window, from the one on that begins at row position[1] and column
+/// position[2] of image position[0]. Windows of images beyond the last are zero.
+QUAD_INSTRUCTION void tensor_load_pixels(void* shared, TensorMap const& map,
+                                         int const (&position)[4], std::uint16_t const (&pixel)[2],
+                                         MBarrier* barrier QUAD_WHERE) {
+#ifdef __CUDACC__
+  QUAD_ASM_SM90(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%0], "
+      "[%1, {%3, %4, %5, %6}], [%2], {%7, %8};" ::"r"(detail::shared_address(shared)),
+      "l"(&map), "r"(detail::shared_address(barrier)), "r"(position[3]), "r"(position[2]),
+      "r"(position[1]), "r"(position[0]), "h"(pixel[1]), "h"(pixel[0])
+      : "memory");
+#else
+  simt::tensor_load_pixels(shared, map, position, pixel, barrier, where);
+#endif
+}
+
 /// tensor_store() of three to five dimensions.
 template <L2Hint hint = L2Hint::none, int kDimensions>
 QUAD_INSTRUCTION void tensor_store(TensorMap const& map, int const (&at)[kDimensions],

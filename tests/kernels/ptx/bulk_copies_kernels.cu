@@ -164,6 +164,26 @@ __global__ void tensor_nd_store_kernel(const __grid_constant__ TensorMap map,
   }
 }
 
+struct PixelPlace {
+  int at[4];
+  std::uint16_t pixel[2];
+};
+
+__global__ void tensor_load_pixels_kernel(const __grid_constant__ TensorMap map, PixelPlace place,
+                                          unsigned char* tile, unsigned bytes) {
+  QUAD_DYNAMIC_SHARED(unsigned char, box);
+  QUAD_SHARED(MBarrier, full);
+  if (threadIdx.x == 0) {
+    mbarrier_init(&full, 1);
+    fence_mbarrier_init();
+    mbarrier_arrive_expect_tx(&full, bytes);
+    tensor_load_pixels(box, map, place.at, place.pixel, &full);
+  }
+  __syncthreads();
+  mbarrier_wait(&full, 0);
+  for (unsigned i = threadIdx.x; i < bytes; i += blockDim.x) tile[i] = box[i];
+}
+
 }  // namespace
 
 void launch_bulk_store(float const* from, float* to, int blocks, bool add, StoreMisuse misuse,
@@ -218,6 +238,26 @@ void launch_tensor_nd_store(ptx::TensorNd const& tensor, std::span<int const> at
   } else {
     QUAD_LAUNCH((tensor_nd_store_kernel<5>), 1, kThreads, bytes, stream, map, position_of<5>(at),
                 tile, bytes);
+  }
+}
+
+void launch_tensor_load_pixels(ptx::ImageTensor const& images, std::array<int, 4> const& at,
+                               std::array<std::uint16_t, 2> const& pixel, unsigned char* tile,
+                               unsigned bytes, device::StreamView stream) {
+  PixelPlace const place{{at[0], at[1], at[2], at[3]}, {pixel[0], pixel[1]}};
+  QUAD_LAUNCH(tensor_load_pixels_kernel, 1, kThreads, bytes, stream, ptx::make_image_map(images),
+              place, tile, bytes);
+}
+
+void launch_mixed_up_maps(ptx::ImageTensor const& images, ptx::Tensor2d const& matrix,
+                          bool asks_for_pixels, device::StreamView stream) {
+  constexpr unsigned kBytes = 1024;
+  if (asks_for_pixels) {
+    QUAD_LAUNCH(tensor_load_pixels_kernel, 1, kThreads, kBytes, stream,
+                ptx::make_tensor_map_2d(matrix), PixelPlace{}, nullptr, kBytes);
+  } else {
+    QUAD_LAUNCH(tensor_load_kernel, 1, kThreads, kBytes, stream, ptx::make_image_map(images), 0, 0,
+                nullptr, kBytes);
   }
 }
 

@@ -5,6 +5,8 @@
 #include "common/tensor_map.hpp"
 #include "device/views.hpp"
 
+#include <array>
+#include <cstdint>
 #include <span>
 
 /// Kernels around the instructions of common/ptx/bulk_copies.cuh. Pointers are to device memory.
@@ -44,5 +46,14 @@ void launch_tensor_nd_load(ptx::TensorNd const& tensor, std::span<int const> at,
                            unsigned char* tile, unsigned bytes, device::StreamView stream);
 void launch_tensor_nd_store(ptx::TensorNd const& tensor, std::span<int const> at,
                             unsigned char const* tile, unsigned bytes, device::StreamView stream);
+
+/// Loads a column of images, from the window at {image, row, column, channel} on.
+void launch_tensor_load_pixels(ptx::ImageTensor const& images, std::array<int, 4> const& at,
+                               std::array<std::uint16_t, 2> const& pixel, unsigned char* tile,
+                               unsigned bytes, device::StreamView stream);
+
+/// Asks a map of images for a box, and a map of a matrix for pixels.
+void launch_mixed_up_maps(ptx::ImageTensor const& images, ptx::Tensor2d const& matrix,
+                          bool asks_for_pixels, device::StreamView stream);
 
 }  // namespace quadrille::test

@@ -386,6 +386,107 @@ TEST(BulkCopies, TensorNdStore) {
   });
 }
 
+/// Images, the windows of a convolution over them, and the column that moves.
+struct ImageCase {
+  int images, rows, columns, pixel;
+  int padding, dilation, step, window_rows, window_columns;
+  TensorCase box;  ///< type, channels as columns, box and swizzle
+
+  int windows(int extent, int taps) const {
+    return (extent + 2 * padding - (taps - 1) * dilation - 1) / step + 1;
+  }
+  int out_rows() const { return windows(rows, window_rows); }
+  int out_columns() const { return windows(columns, window_columns); }
+  /// The window of all images, from the first on: its image, row, column.
+  std::array<int, 3> window(int number) const {
+    int const of_image = out_rows() * out_columns();
+    return {number / of_image, number % of_image / out_columns() * step - padding,
+            number % out_columns() * step - padding};
+  }
+};
+
+ImageCase image_case(DataType type, std::array<int, 3> images, int channels, int pixel,
+                     std::array<int, 3> convolution, std::array<int, 2> window,
+                     std::array<int, 2> box, Swizzle swizzle) {
+  return {images[0],      images[1],
+          images[2],      pixel,
+          convolution[0], convolution[1],
+          convolution[2], window[0],
+          window[1],      {type, 0, channels, 0, box[0], box[1], swizzle}};
+}
+
+ptx::ImageTensor describe(ImageCase const& c, void const* data) {
+  return {.data = data,
+          .type = c.box.type,
+          .images = c.images,
+          .rows = c.rows,
+          .columns = c.columns,
+          .channels = c.box.columns,
+          .pixel = c.pixel,
+          .first_row = -c.padding,
+          .first_column = -c.padding,
+          .last_row = c.padding - (c.window_rows - 1) * c.dilation,
+          .last_column = c.padding - (c.window_columns - 1) * c.dilation,
+          .step = c.step,
+          .box_pixels = static_cast<unsigned>(c.box.box_rows),
+          .box_channels = static_cast<unsigned>(c.box.box_columns),
+          .swizzle = c.box.swizzle};
+}
+
+/// Windows of all shapes, in strides 1 to 3 and 8; the last is larger than the image.
+std::vector<ImageCase> images() {
+  return {
+      image_case(DataType::f16, {2, 5, 7}, 72, 80, {1, 1, 1}, {3, 2}, {40, 64}, Swizzle::bytes_128),
+      image_case(DataType::bf16, {3, 9, 6}, 24, 24, {0, 1, 2}, {2, 3}, {16, 32}, Swizzle::bytes_64),
+      image_case(DataType::f32, {2, 8, 11}, 13, 16, {2, 2, 3}, {3, 4}, {24, 12}, Swizzle::none),
+      image_case(DataType::f32, {4, 17, 3}, 32, 32, {1, 1, 8}, {1, 3}, {8, 32}, Swizzle::bytes_128),
+      image_case(DataType::i8, {2, 3, 2}, 48, 48, {3, 1, 1}, {5, 6}, {16, 32}, Swizzle::bytes_32),
+  };
+}
+
+TEST(BulkCopies, TensorLoadPixels) {
+  on_every_schedule([](device::Device& device, device::StreamView stream) {
+    for (ImageCase const& c : images()) {
+      std::size_t const size = size_of(c.box);
+      std::size_t const bytes = tile_bytes(c.box);
+      auto const memory =
+          pattern(24, static_cast<std::size_t>(c.images * c.rows * c.columns * c.pixel) * size);
+      DeviceArray<unsigned char> const from{device, stream, memory};
+      DeviceArray<unsigned char> const to{device, stream, static_cast<std::int64_t>(bytes)};
+      int const windows = c.images * c.out_rows() * c.out_columns();
+      int const piece = 16 / static_cast<int>(size);
+      // From the first window, from the middle, over the end, all beyond.
+      for (int const first : {0, windows / 3, windows - 2, windows + 1}) {
+        for (int const channel : {0, piece, c.box.columns / piece * piece}) {
+          int const i = first % c.window_rows, j = c.window_columns - 1;
+          std::vector<unsigned char> expected(bytes, 0);
+          for (int r = 0; r < c.box.box_rows; ++r) {
+            auto const [image, top, left] = c.window(first + r);
+            int const row = top + i * c.dilation, column = left + j * c.dilation;
+            if (image >= c.images || row < 0 || row >= c.rows || column < 0 || column >= c.columns)
+              continue;
+            int const pixel = ((image * c.rows + row) * c.columns + column) * c.pixel;
+            for (int k = 0; k < c.box.box_columns && channel + k < c.box.columns; ++k) {
+              std::memcpy(&expected[tile_place(c.box, r, k)],
+                          &memory[static_cast<std::size_t>(pixel + channel + k) * size], size);
+            }
+          }
+          auto const [image, top, left] = c.window(first);
+
+          launch_tensor_load_pixels(describe(c, from.data()), {image, top, left, channel},
+                                    {static_cast<std::uint16_t>(i * c.dilation),
+                                     static_cast<std::uint16_t>(j * c.dilation)},
+                                    to.data(), static_cast<unsigned>(bytes), stream);
+
+          EXPECT_EQ(to.download(), expected) << "images of " << c.rows << " x " << c.columns
+                                             << ", window " << first << ", channel " << channel;
+          EXPECT_TRUE(to.intact());
+        }
+      }
+    }
+  });
+}
+
 TEST(BulkCopies, TensorMapsRefuseWhatCannotBe) {
   device::Stream const stream{kernel_device()};
   DeviceArray<unsigned char> const memory{kernel_device(), stream, 4096};
@@ -446,6 +547,36 @@ TEST(BulkCopies, TensorNdMapsRefuseWhatCannotBe) {
   EXPECT_FAILS(launch_with([](ptx::TensorNd& t) { t.box[0] = 257; }), "several boxes");
   EXPECT_FAILS(launch_with([](ptx::TensorNd& t) { t.box[2] = 30; }), "widen the box");
   EXPECT_FAILS(launch_with([](ptx::TensorNd& t) { t.swizzle = Swizzle::bytes_64; }), "span");
+}
+
+TEST(BulkCopies, ImageMapsRefuseWhatCannotBe) {
+  device::Stream const stream{kernel_device()};
+  DeviceArray<unsigned char> const memory{kernel_device(), stream, 8192};
+  ptx::ImageTensor const good{.data = memory.data(),
+                              .type = DataType::f16,
+                              .images = 2,
+                              .rows = 4,
+                              .columns = 4,
+                              .channels = 64,
+                              .pixel = 64,
+                              .box_pixels = 8,
+                              .box_channels = 64};
+  auto const launch_with = [&](auto&& change) {
+    ptx::ImageTensor bad = good;
+    change(bad);
+    launch_tensor_load_pixels(bad, {}, {}, memory.data(), 1024, stream);
+  };
+
+  EXPECT_FAILS(launch_with([](ptx::ImageTensor& t) { t.data = nullptr; }), "aligned to 16 bytes");
+  EXPECT_FAILS(launch_with([](ptx::ImageTensor& t) { t.images = 0; }), "return early");
+  EXPECT_FAILS(launch_with([](ptx::ImageTensor& t) { t.pixel = 63; }), "multiple of 16 bytes");
+  EXPECT_FAILS(launch_with([](ptx::ImageTensor& t) { t.first_row = -129; }), "-128 to 127");
+  EXPECT_FAILS(launch_with([](ptx::ImageTensor& t) { t.last_column = 128; }), "-128 to 127");
+  EXPECT_FAILS(launch_with([](ptx::ImageTensor& t) { t.last_row = -4; }), "before the first");
+  EXPECT_FAILS(launch_with([](ptx::ImageTensor& t) { t.step = 9; }), "1st to 8th");
+  EXPECT_FAILS(launch_with([](ptx::ImageTensor& t) { t.box_pixels = 1025; }), "1 to 1024 pixels");
+  EXPECT_FAILS(launch_with([](ptx::ImageTensor& t) { t.box_channels = 12; }), "widen the box");
+  EXPECT_FAILS(launch_with([](ptx::ImageTensor& t) { t.swizzle = Swizzle::bytes_64; }), "span");
 }
 
 TEST(BulkCopies, MisuseOfStoresIsFound) {
@@ -517,6 +648,43 @@ TEST(BulkCopies, MisuseOfTensorNdCopiesIsFound) {
                 return true;
               }),
               "negative");
+}
+
+TEST(BulkCopies, MisuseOfPixelLoadsIsFound) {
+  if (has_gpu()) GTEST_SKIP() << "a GPU diagnoses none of this";
+  ImageCase const c = images()[0];
+  auto const bytes = static_cast<unsigned>(tile_bytes(c.box));
+  auto const load = [&](std::array<int, 4> const& at, std::uint16_t pixel) {
+    return outcomes([&](device::Device& device, device::StreamView stream) {
+      auto const n = c.images * c.rows * c.columns * c.pixel * 2;
+      DeviceArray<unsigned char> const from{device, stream, n};
+      DeviceArray<unsigned char> const to{device, stream, bytes};
+      launch_tensor_load_pixels(describe(c, from.data()), at, {pixel, 0}, to.data(), bytes, stream);
+      return true;
+    });
+  };
+  auto const mix_up = [&](bool asks_for_pixels) {
+    return outcomes([&](device::Device& device, device::StreamView stream) {
+      DeviceArray<unsigned char> const memory{device, stream, 16384};
+      Tensor2d const matrix{.data = memory.data(),
+                            .type = DataType::f32,
+                            .rows = 8,
+                            .columns = 32,
+                            .leading = 32,
+                            .box_rows = 8,
+                            .box_columns = 32};
+      launch_mixed_up_maps(describe(c, memory.data()), matrix, asks_for_pixels, stream);
+      return true;
+    });
+  };
+
+  expect_each(load({0, -1, -1, 8}, 2), "right");
+  expect_each(load({0, -1, -1, 4}, 2), "not at a multiple of 16 bytes");
+  expect_each(load({0, -2, -1, 8}, 2), "no window begins at row -2, column -1");
+  expect_each(load({0, -1, 7, 8}, 2), "no window begins at row -1, column 7");
+  expect_each(load({0, -1, -1, 8}, 256), "255 are allowed");
+  expect_each(mix_up(false), "the map is one of images");
+  expect_each(mix_up(true), "the map is none of images");
 }
 
 }  // namespace
