@@ -20,6 +20,7 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   implicit_gemm,
   few_channels,
   implicit_gemm_mma,
+  implicit_gemm_wgmma,
   winograd
 );
 // clang-format on

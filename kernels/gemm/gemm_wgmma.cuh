@@ -476,20 +476,31 @@ class WgmmaRing {
     }
   }
 
-  /// Starts the copies of all stages of a tile, or of some from `first` on, each as soon as it is free.
-  __device__ void fill(ptx::TensorMap const& a, ptx::TensorMap const& b, Majors majors,
-                       BlockCorner corner, int stages, int first = 0) {
-    int const rank = kConfig.cluster == 1 ? 0 : static_cast<int>(ptx::cluster_rank());
+  /// Calls copy(memory of the stage, its barrier, t) for all stages t of a tile, each as soon as it is
+  /// free, to start copies of kStageBytes; by one thread.
+  template <class Copy>
+  __device__ __forceinline__ void fill(int stages, Copy const& copy) {
 #pragma unroll 1
     for (int t = 0; t < stages; ++t, turn_.advance()) {
-      unsigned char* const stage = shared_ + turn_.stage * Tile::kStageBytes;
       ptx::MBarrier* const full = &barriers_.full[turn_.stage];
       wait_until_free();
       ptx::mbarrier_arrive_expect_tx(full, Tile::kStageBytes);
+      copy(shared_ + turn_.stage * Tile::kStageBytes, full, t);
+    }
+  }
+  /// Copies the stages of a tile, or some from `first` on.
+  __device__ void fill(ptx::TensorMap const& a, ptx::TensorMap const& b, Majors majors,
+                       BlockCorner corner, int stages, int first = 0) {
+    int const rank = cluster_rank();
+    fill(stages, [&](unsigned char* stage, ptx::MBarrier* full, int t) {
       int const k = (first + t) * Tile::kStageK;
       Tile::A::load(stage, a, majors.a, corner.row, k, full);
       Tile::B::load(stage + Tile::A::kBytes, b, majors.b, corner.col, k, full, rank);
-    }
+    });
+  }
+  /// Of this block.
+  __device__ static int cluster_rank() {
+    return kConfig.cluster == 1 ? 0 : static_cast<int>(ptx::cluster_rank());
   }
 
   /// Waits until all stages are free. Then the other blocks of the cluster neither copy to this one nor

@@ -134,6 +134,69 @@ INSTANTIATE_TEST_SUITE_P(Variants, Conv2dCudaTest, testing::ValuesIn(rows()), []
          std::string{core::to_text(types.compute)};
 });
 
+/// Each width of its tiles, where the interpreter's multiprocessors choose it; then blocks with several
+/// tiles, whose ring goes on from one to the next.
+TEST(Conv2dCuda, WgmmaHasTilesOfEachWidth) {
+  Shape const positions{.n = 1, .c = 8, .h = 20, .w = 21, .r = 1, .s = 2};
+  auto const of_filters = [&](std::int64_t k) {
+    Shape shape = positions;
+    shape.k = k;
+    return shape;
+  };
+  Shape const many{.n = 3, .c = 8, .h = 21, .w = 22, .k = 40, .r = 2, .s = 2};
+  auto const& variant = test::row(variants(), "implicit_gemm_wgmma", device::Kind::cuda);
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    for (Shape const& shape : {of_filters(248), of_filters(190), of_filters(120), many}) {
+      expect_right<core::f16>(device, stream, variant, shape, DataLayout::nhwc, core::Compute::f32,
+                              0);
+    }
+  });
+}
+
+TEST(Conv2dCuda, RefusesWhatWgmmaDoesNotTake) {
+  auto const& variant = test::row(variants(), "implicit_gemm_wgmma", device::Kind::cuda);
+  Shape const good{.c = 8, .h = 300, .w = 300, .k = 4, .r = 2, .s = 2};
+  auto const reason_with = [&](auto&& change, DataType type = DataType::f16) {
+    Shape shape = good;
+    change(shape);
+    return variant.unsupported_reason(
+        unallocated(shape, DataLayout::nhwc, type,
+                    type == DataType::f32 ? core::Compute::tf32 : core::Compute::automatic));
+  };
+  auto const has = [](std::string const& reason, char const* what) {
+    return reason.find(what) != std::string::npos;
+  };
+  constexpr char const* kFar = "windows of up to 256 pixels";
+
+  EXPECT_EQ(reason_with([](Shape&) {}), "");
+  EXPECT_EQ(reason_with([](Shape& z) { z.stride = 8; }), "");
+  EXPECT_EQ(reason_with([](Shape& z) { z.padding = z.dilation = 128; }), "");
+  EXPECT_EQ(reason_with([](Shape& z) { z.padding = 127; }), "");
+  EXPECT_EQ(reason_with([](Shape& z) { z.dilation = 128; }), "");
+  EXPECT_EQ(reason_with([](Shape& z) { z.c = 4; }, DataType::f32), "");
+  EXPECT_TRUE(has(reason_with([](Shape& z) { z.c = 12; }), "multiples of 8"));
+  EXPECT_TRUE(has(reason_with([](Shape& z) { z.c = 6; }, DataType::f32), "multiples of 4"));
+  EXPECT_TRUE(has(reason_with([](Shape& z) { z.groups = 2; }), "multiples of 8"));
+  EXPECT_TRUE(has(reason_with([](Shape& z) { z.stride = 9; }), "strides up to 8"));
+  EXPECT_TRUE(has(reason_with([](Shape& z) { z.padding = 129; }), kFar));
+  EXPECT_TRUE(has(reason_with([](Shape& z) {
+                    z.padding = 128;
+                    z.r = 1;
+                  }),
+                  kFar));
+  EXPECT_TRUE(has(reason_with([](Shape& z) { z.dilation = 129; }), kFar));
+  EXPECT_TRUE(has(reason_with([](Shape& z) {
+                    z.dilation = 256;
+                    z.padding = 128;
+                  }),
+                  kFar));
+  Problem unaligned = unallocated(good, DataLayout::nhwc, DataType::f16);
+  unaligned.w.data = reinterpret_cast<void*>(8);
+  EXPECT_TRUE(has(variant.unsupported_reason(unaligned), "aligned to 16 bytes"));
+  unaligned.layout = DataLayout::nchw;
+  EXPECT_EQ(variant.unsupported_reason(unaligned), "");
+}
+
 TEST(Conv2dCuda, RefusesWhatVariantsDoNotTake) {
   auto const reason = [](std::string_view name, Shape const& shape) {
     return test::row(variants(), name, device::Kind::cuda)

@@ -54,6 +54,13 @@ inline std::vector<Shape> const kShapes{
      .stride = 1,
      .padding = 1,
      .groups = 2},
+    // Whole vectors of channels.
+    {.n = 3, .c = 8, .h = 8, .w = 11, .k = 5, .r = 3, .s = 3},
+    {.n = 1, .c = 72, .h = 9, .w = 8, .k = 24, .r = 2, .s = 3, .stride = 2, .padding = 1},
+    {.n = 2, .c = 16, .h = 13, .w = 10, .k = 16, .r = 3, .s = 2, .stride = 3, .padding = 2},
+    {.n = 1, .c = 8, .h = 7, .w = 9, .k = 8, .r = 3, .s = 3, .padding = 3, .dilation = 2},
+    {.n = 2, .c = 8, .h = 3, .w = 2, .k = 8, .r = 4, .s = 3, .padding = 2},
+    {.n = 2, .c = 32, .h = 6, .w = 5, .k = 48, .r = 1, .s = 2, .padding = 1, .groups = 2},
     {.n = 0, .c = 3, .h = 5, .w = 5, .k = 4, .r = 3, .s = 3},
     {.n = 2, .c = 3, .h = 5, .w = 5, .k = 0, .r = 3, .s = 3},
     {.n = 2, .c = 0, .h = 5, .w = 5, .k = 4, .r = 3, .s = 3},
