@@ -10,14 +10,16 @@
 ///              always have neighbouring columns: their reads of shared memory and their writes of
 ///              C are contiguous, without vectors. Variants show the neighbours: `_2x2` has 4
 ///              accumulators and a larger BK, `_16x16` 256 accumulators, more than a thread has
-///              registers, so that they spill to memory, and `_unpadded` what padding is for
+///              registers, so that they spill to memory, and `_unpadded` what padding is for. `_1x1` has
+///              tiles of 8 x 8, where it is for nothing: a warp reads or stores four rows of 8,
+///              which fill the banks once, and rows of 9 overlap
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
 /// Types        f32, f64, accumulators in the same type
 /// Work         2 m n k flop; traffic 2 m n k / tile elements
 /// Constraints  A and B not transposed; extents below 2^31 - 1024
-/// Launch       16 x 16 threads (`_2x2`: 32 x 32), dynamic shared memory for a tile of A and one of
-///              B; but for `_unpadded`, rows of A have one element of padding, which keeps columns of
-///              a tile out of one bank
+/// Launch       16 x 16 threads (`_2x2`: 32 x 32, `_1x1`: 8 x 8), dynamic shared memory for a tile of A
+///              and one of B; but for `_unpadded`, rows of A have one element of padding, which keeps
+///              columns of a tile out of one bank
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 /// Source       own, after a course of HIP programming for the DCU (matrixMul, more_elements)
 #include "gemm/gemm_access_maps.hpp"
@@ -41,6 +43,8 @@ using Regular = Shape<16, 8, 16>;
 using Unpadded = Shape<16, 8, 16, 0>;
 using Fine = Shape<32, 2, 64>;
 using Coarse = Shape<16, 16, 16>;
+using Finest = Shape<8, 1, 8>;
+using FinestUnpadded = Shape<8, 1, 8, 0>;
 
 /// Neighbouring threads along rows, the elements of one as far apart as there are threads.
 template <class Shape>
@@ -182,5 +186,16 @@ extern constinit Variant<Problem> const thread_tile_2d_strided_16x16{
         "thread tile 16 x 16: more accumulators than a thread has registers"),
     QUAD_KERNEL_LAUNCH(launch<Coarse>),
     {.notes = {.pattern = StridedAccess<Coarse>::kPattern}}};
+
+extern constinit Variant<Problem> const thread_tile_2d_strided_1x1{
+    row("thread_tile_2d_strided_1x1", Finest::kTile, "an element a thread, tiles of 8 x 8"),
+    QUAD_KERNEL_LAUNCH(launch<Finest>),
+    {.notes = {.pattern = StridedAccess<Finest>::kPattern}}};
+
+extern constinit Variant<Problem> const thread_tile_2d_strided_1x1_unpadded{
+    row("thread_tile_2d_strided_1x1_unpadded", FinestUnpadded::kTile,
+        "the same without padding, which this tile does not need"),
+    QUAD_KERNEL_LAUNCH(launch<FinestUnpadded>),
+    {.notes = {.pattern = StridedAccess<FinestUnpadded>::kPattern}}};
 
 }  // namespace quadrille::kernels::gemm
