@@ -6,6 +6,7 @@
 #include "report/settings.hpp"
 #include "report/swept_keys.hpp"
 #include "report/table.hpp"
+#include "report/text.hpp"
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>
@@ -179,6 +180,19 @@ Json measurement_json(Record const& r, Shares const& shares, SweptKeys const& sw
   return to;
 }
 
+/// Why measurements are not trusted, and which.
+Json doubts_json(RunResult const& result) {
+  Reasons reasons;
+  for (Record const& r : result.records) {
+    for (std::string const& why : r.suspect) reasons.add(r.id, why);
+  }
+  Json doubts = Json::array();
+  for (Reasons::Group const& group : reasons.groups()) {
+    doubts.push_back({{"reason", group.reason.text()}, {"of", group.names}});
+  }
+  return doubts;
+}
+
 Json result_json(RunResult const& result, std::string const& file, Shares const& shares) {
   measure::Counts const counts = count_outcomes(result);
   std::vector<Record const*> records;
@@ -195,6 +209,7 @@ Json result_json(RunResult const& result, std::string const& file, Shares const&
             {"failed", counts.failed},
             {"skipped", counts.skipped},
             {"unsupported", counts.unsupported}}},
+          {"doubts", doubts_json(result)},
           {"run", run_json(result.info)},
           {"cases", std::move(cases)}};
 }

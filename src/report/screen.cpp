@@ -66,39 +66,20 @@ void add_outcome(Page& page, measure::RunResult const& result, Outcome outcome) 
   add_some(page, core::to_text(outcome), tone_of(outcome), lines, lines.size());
 }
 
-/// Reasons, and which rows have them; the most frequent first.
-class Reasons {
- public:
-  void add(Record const& r, std::string_view reason) {
-    ++count_;
-    Ranged const ranged{shown(reason)};
-    auto found =
-        std::ranges::find_if(groups_, [&](Group& group) { return group.reason.merge(ranged); });
-    if (found == groups_.end()) found = groups_.insert(found, {ranged, {}});
-    found->names.push_back(name_of(r));
+void add_reasons(Page& page, std::string_view what, Tone tone, Reasons const& reasons) {
+  std::vector<Reasons::Group> const groups = reasons.groups();
+  std::vector<std::string> lines;
+  std::size_t count = 0;
+  for (Reasons::Group const& group : groups) {
+    std::size_t const n = group.names.size();
+    std::string const who = n == 1              ? group.names.front() + ": "
+                            : groups.size() > 1 ? fmt::format("{} x ", n)
+                                                : "";
+    lines.push_back(who + group.reason.text());
+    count += n;
   }
-  void show(Page& page, std::string_view what, Tone tone) {
-    std::ranges::stable_sort(groups_, std::greater{},
-                             [](Group const& group) { return group.names.size(); });
-    std::vector<std::string> lines;
-    for (Group const& group : groups_) {
-      std::size_t const n = group.names.size();
-      std::string const who = n == 1               ? group.names.front() + ": "
-                              : groups_.size() > 1 ? fmt::format("{} x ", n)
-                                                   : "";
-      lines.push_back(who + group.reason.text());
-    }
-    add_some(page, what, tone, lines, count_);
-  }
-
- private:
-  struct Group {
-    Ranged reason;
-    std::vector<std::string> names;
-  };
-  std::vector<Group> groups_;
-  std::size_t count_ = 0;
-};
+  add_some(page, what, tone, lines, count);
+}
 
 /// How the rows stand beside the vendor's, and the best of each case.
 void add_vendor(Page& page, measure::RunResult const& result,
@@ -304,15 +285,15 @@ std::string render_screen(measure::RunResult const& result, Terminal const& term
   }
   Reasons doubts;
   for (Record const& r : result.records) {
-    if (!r.suspect.empty()) doubts.add(r, r.suspect.front());
+    if (!r.suspect.empty()) doubts.add(name_of(r), shown(r.suspect.front()));
   }
-  doubts.show(page, "SUSPECT", Tone::warn);
+  add_reasons(page, "SUSPECT", Tone::warn, doubts);
   for (Outcome const outcome : {Outcome::unsupported, Outcome::skip}) {
     Reasons reasons;
     for (Record const& r : result.records) {
-      if (r.outcome == outcome) reasons.add(r, why(r));
+      if (r.outcome == outcome) reasons.add(name_of(r), shown(why(r)));
     }
-    reasons.show(page, core::to_text(outcome), tone_of(outcome));
+    add_reasons(page, core::to_text(outcome), tone_of(outcome), reasons);
   }
   add_vendor(page, result, cases);
   add_cases(page, cases);

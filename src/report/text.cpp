@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <utility>
 
 namespace quadrille::report {
 namespace {
@@ -108,6 +110,21 @@ std::string Ranged::text() const {
     text += words_[i + 1];
   }
   return text;
+}
+
+void Reasons::add(std::string name, std::string_view reason) {
+  Ranged const ranged{reason};
+  auto found =
+      std::ranges::find_if(groups_, [&](Group& group) { return group.reason.merge(ranged); });
+  if (found == groups_.end()) found = groups_.insert(found, {ranged, {}});
+  found->names.push_back(std::move(name));
+}
+
+std::vector<Reasons::Group> Reasons::groups() const {
+  std::vector<Group> sorted = groups_;
+  std::ranges::stable_sort(sorted, std::greater{},
+                           [](Group const& group) { return group.names.size(); });
+  return sorted;
 }
 
 }  // namespace quadrille::report

@@ -41,4 +41,19 @@ class Ranged {
   std::vector<Value> values_;
 };
 
+/// Reasons, and who has them; those that differ in measured values alone are one.
+class Reasons {
+ public:
+  struct Group {
+    Ranged reason;
+    std::vector<std::string> names;
+  };
+  void add(std::string name, std::string_view reason);
+  /// The most frequent first.
+  std::vector<Group> groups() const;
+
+ private:
+  std::vector<Group> groups_;
+};
+
 }  // namespace quadrille::report

@@ -71,6 +71,24 @@ TEST(Page, HasWhatTheResultHas) {
   EXPECT_EQ(shown.at("cases").at(1).at("verdict"), "UNSUPPORTED");
 }
 
+TEST(Page, SaysOnceWhyMeasurementsAreNotTrusted) {
+  RunResult result = test::sample_result();
+  result.records[0].suspect = {"the clock fell by 11 %"};
+  result.records.push_back(result.records[0]);
+  result.records.push_back(result.records[0]);
+  result.records[1].suspect = {"another reason"};
+  result.records[1].id = "first";
+  result.records[3].suspect = {"the clock fell by 25 %"};
+  result.records[3].id = "last";
+
+  json const data = data_of(page_of("sample", {result}));
+
+  EXPECT_EQ(data.at("results").at(0).at("doubts"),
+            (json{{{"reason", "the clock fell by 11 to 25 %"},
+                   {"of", {"summa.2:kokkos", "summa.2:kokkos", "last"}}},
+                  {{"reason", "another reason"}, {"of", {"first"}}}}));
+}
+
 TEST(Page, FetchesNothing) {
   std::string const page = page_of("sample", {test::sample_result()});
 

@@ -8,6 +8,7 @@ Exit 77 without Chromium.
 import base64
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -276,6 +277,9 @@ def main():
         check(min(took) < 2, f"64 ranks and 500 cases open in {took} s")
         print(f"64 ranks and 500 cases: {(folder / 'cluster.html').stat().st_size / 1e6:.1f} MB, {min(took):.2f} s")
         thinned = browser.all("#thinned")[0].text
+        found = [one.text for one in browser.all("#summary .findings li li")]
+        check(any(re.match(r"\d+ × the slowest rank takes [\d.]+ to [\d.]+ x the median of the others", one)
+                  for one in found), f"what is not to be trusted is {found}")
         check("samples are thinned" in thinned, f"nothing is said of samples left out: '{thinned}'")
         charts(browser, 8, "Variants", "Sizes", "Roofline", "Overlap", "Links", "Samples", "Clocks and power", "Placement",
                "Environment", "How to reproduce")

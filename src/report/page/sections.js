@@ -120,8 +120,8 @@ function findings() {
     finding("good", `Faster than the vendor's library: the best variant of ${plural(faster.length, "case")}`, faster.map(versus), 6),
     finding("warn", `Ranks that wait for a slower one in ${plural(uneven.length, "measurement")}`,
       uneven.map((item) => `${describe(item)}: rank ${item.c.slowest_rank} takes ${ratio(item.c.imbalance)} × the time of the others`), 5),
-    finding("warn", `${plural(suspect.length, "measurement")} not to be trusted`,
-      suspect.map((item) => [verdict("SUSPECT"), ` ${describe(item)}: ${item.c.suspect.join("; ")}`]), 5),
+    finding("warn", `${plural(suspect.length, "measurement")} not to be trusted`, results.flatMap(({doubts}, r) =>
+      doubts.map(({reason, of}) => `${inResult(r)}${of.length > 1 ? `${of.length} × ` : ""}${reason} (${of.slice(0, 3).join(", ")}${of.length > 3 ? ", …" : ""})`))),
     finding("", "Not measured", left, 6),
   ].filter(Boolean);
 }
