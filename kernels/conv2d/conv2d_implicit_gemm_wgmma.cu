@@ -363,7 +363,8 @@ std::string unsupported(Problem const& p) {
   Shape const& z = p.shape;
   auto const size = static_cast<std::int64_t>(core::size_of(p.x.type));
   if (z.group_channels() * size % 16 != 0) {
-    return "takes channels of a group in whole 16 bytes: multiples of " + std::to_string(16 / size);
+    return std::string{"takes channels of a group in whole 16 bytes: multiples of "} +
+           (size == 2 ? "8" : "4");
   }
   auto const reaches_far = [&](std::int64_t taps) {
     std::int64_t const pixel = (taps - 1) * z.dilation;
