@@ -229,11 +229,13 @@ class WarpProduct {
     }
   }
 
-  /// A word that depends on what was read of a stage last: reads of a warp come in their order.
-  __device__ __forceinline__ unsigned last_read() const {
+  /// A word that depends on all fragments that have been read and not yet been taken.
+  __device__ __forceinline__ unsigned fragment_bits() const {
     unsigned bits = 0;
 #pragma unroll
-    for (int i = 0; i < 8; ++i) bits ^= upper_half(for_b_[kLast % 2][i]);
+    for (int i = 0; i < kGroupsM * 8; ++i) bits ^= upper_half(for_a_[i / 8][i / 4 % 2][i % 4]);
+#pragma unroll
+    for (int i = 0; i < 16; ++i) bits ^= upper_half(for_b_[i / 8][i % 8]);
     return bits;
   }
 
@@ -439,12 +441,13 @@ __device__ void produce(ptx::TensorMap const& a, ptx::TensorMap const& b, Runs<F
 ///
 /// A stage may be filled again when its fragments are in registers; that they are being read is not
 /// enough, because reads wait behind stores of other warps and an arrival does not. So which lane
-/// arrives depends on them.
+/// arrives depends on the fragments: on all of them, because the assembler issues the reads of a
+/// stage in an order of its own, and instructions that take fragments behind the arrival.
 template <class Form>
 class StageReader {
  public:
-  __device__ explicit StageReader(Barriers<Form>& barriers)
-      : barriers_{barriers}, full_{barriers.full}, empty_{barriers.empty} {}
+  __device__ StageReader(Barriers<Form>& barriers, int lane)
+      : barriers_{barriers}, full_{barriers.full}, empty_{barriers.empty}, lane_{lane} {}
 
   /// Waits for the next stage, and returns how many elements it lies behind the last one.
   __device__ __forceinline__ int wait() {
@@ -458,12 +461,12 @@ class StageReader {
     return elements;
   }
 
-  /// Releases the stage, of which this lane has read `last_read` last.
-  __device__ __forceinline__ void release(unsigned last_read) {
+  /// Releases the stage. `bits`: fragment_bits() of this lane.
+  __device__ __forceinline__ void release(unsigned bits) {
     __syncwarp();  // all lanes have read it
     // One of two lanes arrives, no matter which, and none before all have their fragments.
-    int const arriving = __any_sync(~0U, last_read == 1U) ? 1 : 0;
-    if (static_cast<int>(threadIdx.x) % 32 == arriving) ptx::mbarrier_arrive(empty_);
+    int const arriving = __any_sync(~0U, bits == 1U) ? 1 : 0;
+    if (lane_ == arriving) ptx::mbarrier_arrive(empty_);
     if (++empty_ == barriers_.empty + Form::kStages) empty_ = barriers_.empty;
   }
 
@@ -471,6 +474,7 @@ class StageReader {
   Barriers<Form>& barriers_;
   ptx::MBarrier *full_, *empty_;
   unsigned parity_ = 0;
+  int lane_;
 };
 
 /// Eight warps. `c`: used where rows of C are aligned.
@@ -482,7 +486,7 @@ __device__ __forceinline__ void consume(Operands<double> const& p, Plan const& p
   constexpr int kStages = Form::kStages, kStage = Form::kStage;
   int const warp = static_cast<int>(threadIdx.x) / 32;
   int const lane = static_cast<int>(threadIdx.x) % 32;
-  StageReader<Form> ring{barriers};
+  StageReader<Form> ring{barriers, lane};
   // Before the first stage is the last one.
   WarpProduct<kAlongA, kAlongB, Form> product{warp, lane, stages + (kStages - 1) * kStage};
   constexpr int kLeadBarrier = 1;
@@ -505,7 +509,7 @@ __device__ __forceinline__ void consume(Operands<double> const& p, Plan const& p
     if (run.count > 0) {
       product.start(ring.wait());
       product.multiply_first();
-      ring.release(product.last_read());
+      ring.release(product.fragment_bits());
       int t = 1;
       do {
         int const end = lead > 0 ? min(lead, run.count) : run.count;
@@ -515,7 +519,7 @@ __device__ __forceinline__ void consume(Operands<double> const& p, Plan const& p
         for (; t < end; ++t) {
           product.multiply_last_and_start(ring.wait());
           product.multiply_first();
-          ring.release(product.last_read());
+          ring.release(product.fragment_bits());
         }
         end_lead();
       } while (t < run.count);
