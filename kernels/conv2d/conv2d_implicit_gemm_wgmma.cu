@@ -363,8 +363,8 @@ std::string unsupported(Problem const& p) {
   Shape const& z = p.shape;
   auto const size = static_cast<std::int64_t>(core::size_of(p.x.type));
   if (z.group_channels() * size % 16 != 0) {
-    return std::string{"takes channels of a group in whole 16 bytes: multiples of "} +
-           (size == 2 ? "8" : "4");
+    return size == 2 ? "takes channels of a group in whole 16 bytes: multiples of 8"
+                     : "takes channels of a group in whole 16 bytes: multiples of 4";
   }
   auto const reaches_far = [&](std::int64_t taps) {
     std::int64_t const pixel = (taps - 1) * z.dilation;
@@ -399,7 +399,7 @@ extern constinit Variant<Problem> const implicit_gemm_wgmma{
                    "channels of a group in whole 16 bytes, x and w aligned to 16 bytes in nhwc, "
                    "strides up to 8, windows of up to 256 pixels each way, tensors of less than "
                    "2^31 elements, scratch in nchw"},
-     .preference = 25,
+     .preference = 35,
      .source = "own",
      .summary = "wgmma on columns that the copy engine makes of the image"},
     QUAD_KERNEL_LAUNCH(launch_best),

@@ -42,8 +42,9 @@ Known<T> const& known(Shape const& shape, double scores) {
   return one;
 }
 
+/// False where the vendor's library does not take the problem; all others take any.
 template <class T>
-void expect_right(device::Device& device, device::StreamView stream,
+bool expect_right(device::Device& device, device::StreamView stream,
                   Variant<Problem> const& variant, Shape const& shape, double scores) {
   SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
                                   << text_of(shape) << ", scores x " << scores);
@@ -56,6 +57,7 @@ void expect_right(device::Device& device, device::StreamView stream,
   problem.k.data = k.data();
   problem.v.data = v.data();
   problem.o.data = o.data();
+  if (variant.role == Role::vendor && !variant.unsupported_reason(problem).empty()) return false;
   std::size_t const bytes = variant.scratch_bytes(problem, device.facts());
   DeviceArray<float> const scratch{device, stream, static_cast<std::int64_t>(bytes / 4)};
   problem.scratch = scratch.data();
@@ -66,6 +68,7 @@ void expect_right(device::Device& device, device::StreamView stream,
 
   expect_elements<T>(one.elements, o.download());
   EXPECT_TRUE(o.intact() && scratch.intact());
+  return true;
 }
 
 using Row = std::tuple<std::string_view, DataType>;
@@ -85,17 +88,17 @@ class AttentionCudaTest : public testing::TestWithParam<Row> {
   void expect_all(std::vector<Shape> const& shapes, double scores) {
     auto const [name, type] = GetParam();
     Variant<Problem> const& variant = test::row(variants(), name, device::Kind::cuda);
+    int taken = 0;
     test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
       for (Shape const& shape : shapes) {
-        switch (type) {
-          case DataType::f32: expect_right<float>(device, stream, variant, shape, scores); break;
-          case DataType::f16:
-            expect_right<core::f16>(device, stream, variant, shape, scores);
-            break;
-          default: expect_right<core::bf16>(device, stream, variant, shape, scores);
-        }
+        decltype(&expect_right<float>) const expect = type == DataType::f32 ? expect_right<float>
+                                                      : type == DataType::f16
+                                                          ? expect_right<core::f16>
+                                                          : expect_right<core::bf16>;
+        if (expect(device, stream, variant, shape, scores)) ++taken;
       }
     });
+    if (taken == 0) GTEST_SKIP() << "takes none of these shapes";
   }
 };
 
