@@ -127,7 +127,7 @@ echo "doctor: 4 ranks on 2 nodes"
 row=$((8 << 20)) repetitions=8
 read -r sent received < <(counted)
 start_job 60 run "$here/../workloads/small.toml" --run-id small --set run.output=results \
-  --set alltoall.size=$((row / 8)) --set alltoall.repetitions=$repetitions
+  --set run.transport=mpi --set alltoall.size=$((row / 8)) --set alltoall.repetitions=$repetitions
 end_job 0 "the run"
 [[ $(tail -n 1 out) == "RESULT PASS"* ]] || fail "the last line is not RESULT PASS"
 "$binary" report --json results/small >report.json
@@ -156,7 +156,7 @@ echo "hybrid: passed"
 
 # start_exchange LIMIT: one that nobody waits to the end of.
 start_exchange() {
-  start_job "$1" run --case sendrecv --set size=256Ki --set variant=transport --set run.repetitions=1000000000 \
+  start_job "$1" run --case sendrecv --set size=256Ki --set variant=transport --set transport=mpi --set run.repetitions=1000000000 \
     --set run.warmup.seconds=0 --set run.device=host --set run.output=results \
     --set run.timeout.repetition=4s --set run.timeout.patience=1s
   for _ in {1..200}; do grep -q '^\[1/1\]' out err || sleep 0.05; done
