@@ -397,7 +397,8 @@ extern constinit Variant<Problem> const implicit_gemm_wgmma{
                .exact_capability = true,
                .other =
                    "channels of a group in whole 16 bytes, x and w aligned to 16 bytes in nhwc, "
-                   "strides up to 8, windows of up to 256 pixels each way, tensors of less than "
+                   "strides up to 8, windows of up to 256 pixels each way and within 127 of the "
+                   "image, tensors of less than "
                    "2^31 elements, scratch in nchw"},
      .preference = 35,
      .source = "own",

@@ -11,8 +11,10 @@
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>
+#include <system_error>
 
 #include <algorithm>
+#include <filesystem>
 #include <span>
 
 namespace quadrille::commands {
@@ -61,6 +63,13 @@ core::Exit compare(CompareArguments const& arguments) {
     if (!why.empty()) {
       return refuse(core::Exit::bad_config, fmt::format("{}: {}", form.option, why));
     }
+  }
+  auto const place = [](std::string const& file) {
+    std::error_code none;
+    return std::filesystem::weakly_canonical(file, none);
+  };
+  if (!arguments.html.empty() && place(arguments.html) == place(arguments.junit)) {
+    return refuse(core::Exit::bad_config, "--html and --junit name one file; give each its own");
   }
   std::vector<RunResult> results;
   for (std::string const& path : arguments.files) {

@@ -274,7 +274,9 @@ std::vector<comm::TransportTime> choose_transports(comm::World& world, Plan& pla
   for (Planned& planned : plan.cases) {
     // Of those that model a link the preferred one is right, whatever they do without.
     bool const has_choice = planned.spec.transport == "auto" && planned.spec.throttle == 0;
-    if (has_choice && planned.traffic) planned.spec.transport = choice.best(*planned.traffic).name;
+    if (!has_choice || !planned.traffic) continue;
+    planned.spec.transport = choice.best(*planned.traffic).name;
+    planned.spec.transport_is_chosen = true;
   }
   return choice.times();
 }

@@ -90,7 +90,6 @@ std::string reopen(fs::path const& output, std::string const& id, RunStart& star
                        start.directory.string(), what);
   }
   std::string const now = start.result.info.started;
-  std::vector<comm::TransportTime> const times = start.result.info.transport_times;
   start.result = kept->result;
   if (earlier.status == "finished") {
     bool const has_result = fs::exists(start.directory / "result.h5");
@@ -103,7 +102,6 @@ std::string reopen(fs::path const& output, std::string const& id, RunStart& star
   measure::RunInfo& info = start.result.info;
   info.status = "running";
   info.finished = "";
-  if (!times.empty()) info.transport_times = times;
   info.events.push_back(fmt::format("resumed at {}, behind {} finished cases", now,
                                     start.result.finished_cases.size()));
   start.journal.append(io::to_json_line(info));

@@ -439,27 +439,37 @@ class CaseLoop {
 
 core::Exit measure_all(comm::World& world, core::Config const& config, Plan& plan,
                        RunArguments const& arguments, measure::Fault fault) {
-  std::vector<comm::TransportTime> const times = choose_transports(world, plan);
   world.enter_phase("open the result", config.run.timeout.init_s);
   std::string id = arguments.run_id.empty() ? unique_id() : arguments.run_id;
   world.group().broadcast(id);
   RunStart start{.directory = fs::path{config.run.output} / id};
   start.result.info = describe_run(world, config, arguments, fault);
   start.result.info.run_id = id;
-  start.result.info.transport_times = times;
   if (arguments.resume.empty()) {
     std::string const why = make_directory(world, start.directory, arguments.force);
     if (!why.empty()) return refuse(world, why, core::Exit::environment);
-    if (world.rank() == 0) {
-      start.journal = io::Journal{(start.directory / "result.jsonl").string()};
-      start.journal.append(io::to_json_line(start.result.info));
-      io::write_whole_file((start.directory / "config.toml").string(), start.result.info.config);
-    }
   } else {
     std::string const why = config.run.duration_s > 0
                                 ? "--resume: a burn-in (--duration) begins anew"
                                 : resume(world, config.run.output, arguments.resume, start);
     if (!why.empty()) return refuse(world, why, core::Exit::bad_config);
+  }
+  // Of a run that has ended nothing is left to be measured.
+  bool const has_ended = start.result.info.status == "finished";
+  std::vector<comm::TransportTime> times;
+  if (world.group().max(std::int64_t{has_ended}) == 0) times = choose_transports(world, plan);
+  world.enter_phase("open the result", config.run.timeout.init_s);
+  if (world.rank() == 0) {
+    measure::RunInfo& info = start.result.info;
+    bool const is_new = arguments.resume.empty();
+    if (is_new) {
+      start.journal = io::Journal{(start.directory / "result.jsonl").string()};
+      io::write_whole_file((start.directory / "config.toml").string(), info.config);
+    } else if (!times.empty() && !info.transport_times.empty()) {
+      info.events.emplace_back("transports were measured again for the cases that were left");
+    }
+    if (!times.empty()) info.transport_times = times;
+    if (is_new || !times.empty()) start.journal.append(io::to_json_line(info));
   }
   return CaseLoop{world, config, plan.cases, fault, arguments.trace, start}.run();
 }

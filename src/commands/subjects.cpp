@@ -100,8 +100,8 @@ and size: a run with such cases measures before the first of them, in a second o
 serve its ranks. The preferred one, "nccl" where every rank has a GPU of its own and else "mpi",
 gives way only to one that is 10 % faster, so that the choice stays from run to run; where nothing
 decides, as under a throttle, it is taken. Results name what was taken and keep the times
-(transport_times); mpirun -n 2 quadrille doctor shows them. Name a transport where runs are to be
-compared, or rerun one of them. "mpi" goes through pinned memory; "ipc", between ranks of one node,
+(transport_times); mpirun -n 2 quadrille doctor shows them. Between runs that both chose, compare
+takes the transport for a result and says where it changed. "mpi" goes through pinned memory; "ipc", between ranks of one node,
 through memory that they share: copies ordered by words that streams set and wait for, also on host
 devices. "hybrid" takes ipc within nodes and nccl or mpi between them; --fake-nodes 2 counts the
 halves of a node as nodes, to try it on one. "all" makes a case for each. throttle = "500 MB/s"

@@ -120,7 +120,8 @@ struct Case {
   std::string config = "auto";
   VendorLine vendor = VendorLine::automatic;
   std::string transport = "auto";
-  double throttle = 0;  ///< bytes/s of the modelled link; 0: none
+  bool transport_is_chosen = false;  ///< of "auto", by measured times; no key
+  double throttle = 0;               ///< bytes/s of the modelled link; 0: none
   GridShape grid;
   bool legs = false;
   bool save = false;

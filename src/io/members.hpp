@@ -58,6 +58,7 @@ void visit_case(Record& record, Visit&& visit) {
   visit("verdict", record.outcome);
   visit("reason", record.reason);
   visit("suspect", record.suspect);
+  visit("transport_is_chosen", record.transport_is_chosen);
   visit("modelled_link", record.modelled_link);
   visit("amount", record.amount);
   visit("unit", record.unit);

@@ -196,6 +196,7 @@ class CaseRun {
       bool const communicates = traits.communicates && !is_ceiling;
       record.transport =
           communicates ? world_.transport_entry(case_.transport, case_.throttle).name : "none";
+      record.transport_is_chosen = case_.transport_is_chosen && communicates;
       record.modelled_link = case_.throttle > 0 && communicates;
       record.amount = description_.amount;
       record.unit = description_.unit;

@@ -110,6 +110,7 @@ struct Record {
   Outcome outcome = Outcome::error;
   std::string reason;
   std::vector<std::string> suspect;  ///< reasons; empty when trusted
+  bool transport_is_chosen = false;  ///< by measured times, for transport = "auto"
   bool modelled_link = false;        ///< throttle was on
   double amount = 0;                 ///< work of one repetition over all ranks, in units of `unit`
   std::string unit;

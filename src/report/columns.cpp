@@ -480,7 +480,7 @@ constexpr Metric kFurther[]{
      "serving: how often K and V of a sequence went to memory of the host to make room."},
     {"recomputed", "tokens",
      "serving: tokens whose K and V were dropped where that memory was full, and computed again."},
-    {"step of one token", "s", "serving: a step with one token without context, by the model."},
+    {"step of one token", "s", "serving: a step of one token that reads one, by the model."},
     {"beyond measured", "%",
      "serving: of the simulated time of steps, that of such with more tokens or requests than "
      "were\n"

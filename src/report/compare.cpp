@@ -173,6 +173,9 @@ std::vector<Difference> explanations(Record const& base, Record const& now) {
   if (was && is && std::abs(*is / *was - 1) > kClockChange) {
     found.push_back({"clock", core::format_rate(*was, "Hz"), core::format_rate(*is, "Hz")});
   }
+  if (base.transport != now.transport) {
+    found.push_back({"transport", base.transport, now.transport});
+  }
   if (base.implementation != now.implementation) {
     found.push_back({"implementation", base.implementation, now.implementation});
   }

@@ -41,6 +41,7 @@ void visit_conditions(auto&& visit) {
 }
 
 std::string text_of(std::string const& value) { return value.empty() ? "none" : value; }
+std::string text_of(Carrier const& value) { return text_of(value.name); }
 std::string text_of(bool value) { return value ? "yes" : "no"; }
 std::string text_of(std::int64_t value) { return fmt::format("{}", value); }
 std::string text_of(double value) { return fmt::format("{}", value); }
@@ -125,7 +126,7 @@ core::Parsed<Identity> IdentityReader::read(measure::Record const& record) {
                     .type = record.type,
                     .variant = record.variant,
                     .data = record.data,
-                    .transport = record.transport,
+                    .transport = {record.transport, record.transport_is_chosen},
                     .size = extents_of(record, *spec),
                     .compute = core::compute_for(spec->type, spec->compute),
                     .grid = grid_of(*spec, record.ranks),

@@ -19,12 +19,22 @@ struct Difference {
   std::string base, now;
 };
 
+/// A transport. Where both runs chose theirs, which they took is a result and no condition.
+struct Carrier {
+  std::string name;
+  bool is_chosen = false;
+  bool operator==(Carrier const& other) const {
+    return name == other.name || (is_chosen && other.is_chosen);
+  }
+};
+
 /// Which measurement a record is of: times of equal identities may be compared. Names of cases are
 /// no part of it, nor is what changes only how many samples there are, what is checked, saved or
 /// measured beside, or the seed.
 struct Identity {
   // What is computed.
-  std::string workload{}, type{}, variant{}, data{}, transport{};
+  std::string workload{}, type{}, variant{}, data{};
+  Carrier transport{};
   std::vector<std::int64_t> size{};  ///< of all extents
   core::Compute compute = core::Compute::automatic;
   core::GridShape grid{};       ///< never "auto"; 0 x 0 where there is none

@@ -238,6 +238,28 @@ TEST(Compare, RefusesWhatWasMeasuredOtherwiseAndNamesAllOfIt) {
   }
 }
 
+/// Which transport "auto" takes may be what made a run slow.
+TEST(Compare, JudgesRunsThatChoseTheirTransport) {
+  auto const by = [](std::string transport, bool is_chosen) {
+    Record record = record_of(about(is_chosen && transport == "mpi" ? 2 : 1));
+    record.transport = std::move(transport);
+    record.transport_is_chosen = is_chosen;
+    return run_of({record}, "run");
+  };
+  auto const finding = [](RunResult base, RunResult const& now) {
+    base.info.run_id = "base";
+    std::vector<RunResult> const all{base};
+    return compared(all, now).findings.at(0);
+  };
+
+  Finding const slower = finding(by("ipc", true), by("mpi", true));
+  EXPECT_EQ(slower.change, Change::slower);
+  ASSERT_EQ(changed(slower.differences), std::vector<std::string>{"transport"});
+  EXPECT_EQ(slower.differences[0].now, "mpi");
+  EXPECT_EQ(finding(by("ipc", true), by("ipc", false)).change, Change::same) << "a rerun";
+  EXPECT_EQ(finding(by("ipc", false), by("mpi", true)).change, Change::refused);
+}
+
 TEST(Compare, MatchesByWhatIsMeasuredAndNotByHowItIsWritten) {
   std::vector<RunResult> const base{run_of({record_of(about(1))}, "base")};
   Record other = record_of(about(1), R"toml([[case]]

@@ -219,15 +219,18 @@ class Layer {
     device::Buffer<std::int32_t> const table = uploaded(shuffled(blocks));
     std::vector<std::int64_t> const sequences = axis(1, most);
     Points points{.x = {}, .y = {sequences.begin(), sequences.end()}, .seconds = {}};
-    for (std::int64_t const context : axis(most, most_context(extent_))) {
+    // A sequence has a token at least, so that few of all are as many as there are sequences.
+    std::int64_t const least = std::min(extent_.block, most_context(extent_));
+    for (std::int64_t const context : axis(least, most_context(extent_))) {
       if (is_too_long(points, context, 1)) break;
       points.x.push_back(static_cast<double>(context));
       for (std::int64_t const count : sequences) {
-        auto launch = launch_of(paged_decode::variants(), decode(extent_, context, count));
+        std::int64_t const tokens = std::max(context, count);
+        auto launch = launch_of(paged_decode::variants(), decode(extent_, tokens, count));
         give_memory(launch.problem, q, k, v, o);
         std::vector<std::int32_t> lengths;
         for (std::int64_t s = 0; s < count; ++s) {
-          lengths.push_back(static_cast<std::int32_t>(context / count + (s < context % count)));
+          lengths.push_back(static_cast<std::int32_t>(tokens / count + (s < tokens % count)));
         }
         device::Buffer<std::int32_t> const lengths_there = uploaded(lengths);
         launch.problem.lengths = lengths_there.data();
