@@ -398,8 +398,13 @@ class WgmmaWarpgroup {
                         ptx::TensorMap const* c) {
     int const warp = static_cast<int>(threadIdx.x) / 32;
     bool const is_first = threadIdx.x % 32 == 0;
-    constexpr int kStrips = Tile::kConfig.strips;
-    unsigned char* const strips = shared + Tile::kStrips + warp * kStrips * kStripBytes;
+    // Where they go round evenly, the strip that follows was handed over longest ago, also from tile to
+    // tile.
+    constexpr int kOfTile = Tile::kParts * Tile::kSums / Strip<Out>::kSums;
+    constexpr int kStrips = Tile::kConfig.strips < kOfTile ? Tile::kConfig.strips : kOfTile;
+    static_assert(kOfTile % kStrips == 0);
+    unsigned char* const strips =
+        shared + Tile::kStrips + warp * Tile::kConfig.strips * kStripBytes;
 #pragma unroll
     for (int i = 0; i < Tile::kParts; ++i) {
       int const c_row = corner.row + row() + i * 64 + warp % 4 * kStripRows;

@@ -154,6 +154,7 @@ class RegisterProduct {
     int const warp = static_cast<int>(threadIdx.x) / 32;
     bool const is_first = threadIdx.x % 32 == 0;
     constexpr int kStrips = Tile::kConfig.strips;
+    static_assert(kSums / kSumsOfStrip % kStrips == 0);  // from tile to tile too they take turns
     unsigned char* const strips = shared_ + Tile::kStrips + warp * kStrips * kStripBytes;
 #pragma unroll
     for (int number = 0; number < kSums / kSumsOfStrip; ++number) {

@@ -358,6 +358,21 @@ TEST_P(GemmAnyRowsCudaTest, EqualsReference) {
   }
 }
 
+/// Several tiles of a block, of every width, each of one chunk: C is still on its way to memory when the
+/// next tile is stored.
+TEST(GemmHalfCuda, StoresTilesThatFollowEachOtherClosely) {
+  Variant<Problem> const& variant = test::row(variants(), "wgmma_persistent", device::Kind::cuda);
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    for (Types const& types : variant.types) {
+      for (std::int64_t const n : {64, 128, 192, 256}) {
+        expect_product(variant, types,
+                       {test::kernel_mode() == KernelMode::gpu ? 60000 : 1500, n, 32}, Layout::nt,
+                       device, stream);
+      }
+    }
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Variants, GemmAnyRowsCudaTest, testing::ValuesIn(rows(Rows::ragged)),
                          [](auto const& row) { return std::string{row.param}; });
 
