@@ -12,7 +12,7 @@
 /// Work         4 h d flop for each token
 /// Constraints  those of cuDNN's attention; a pool with no block that sequences share
 /// Launch       as cuDNN's attention; the first one of a shape searches for the fastest plan
-/// Accuracy     error_bound() of attention
+/// Accuracy     error_bound() of attention; plans that split the keys join them in any order
 /// Source       cuDNN
 #include "attention/attention.hpp"
 #include "common/cudnn.hpp"
@@ -72,6 +72,7 @@ extern constinit Variant<Problem> const vendor_cuda{
      .where = Where::cuda,
      .types = {core::DataType::f16, core::DataType::bf16},
      .needs = {.alignment = 16, .other = "cuDNN 9; equal lengths"},
+     .any_order = true,
      .source = "cuDNN",
      .summary = "cuDNN's attention over tokens side by side"},
     QUAD_CUDNN_LAUNCH(launch),
