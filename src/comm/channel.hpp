@@ -51,7 +51,8 @@ class Request {
 /// `after`, return at once, and read or write device memory until their request is waited on.
 /// Exchanges of a channel travel in the order of the calls but overlap: one that reads what an
 /// earlier one wrote must wait on its request first. Every rank of the group makes the same calls
-/// in the same order, and ends the channel at the same place with nothing under way in others. What does not fit ends the job; a transport implements the checked exchanges.
+/// in the same order, and ends the channel at the same place with nothing under way in others. What
+/// does not fit ends the job; a transport implements the checked exchanges.
 class Channel {
  public:
   Channel(Channel const&) = delete;

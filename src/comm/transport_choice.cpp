@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <utility>
 
 namespace quadrille::comm {
@@ -177,7 +178,8 @@ class TransportChoice::Bench {
   std::vector<std::unique_ptr<Channel>> channels_;
 };
 
-TransportChoice::TransportChoice(World& world) : world_{world} {}
+TransportChoice::TransportChoice(World& world, std::vector<TransportTime> earlier)
+    : world_{world}, times_{std::move(earlier)} {}
 TransportChoice::~TransportChoice() = default;
 
 TransportEntry const& TransportChoice::best(Traffic const& traffic) {
@@ -188,14 +190,29 @@ TransportEntry const& TransportChoice::best(Traffic const& traffic) {
       if (entry->serves(world_)) candidates_.push_back(entry);
     }
   }
-  bool const is_known = std::ranges::find(measured_, traffic.operation) != measured_.end();
-  if (candidates_.size() > 1 && !is_known) measure(traffic.operation);
-  return world_.transport_entry(fastest_transport(times_, traffic, preferred.name));
+  if (candidates_.size() == 1) return preferred;
+  // Rank 0 may know what the others do not.
+  if (world_.group().agree(is_known(traffic.operation)) < 0) measure(traffic.operation);
+  std::string best{fastest_transport(times_, traffic, preferred.name)};
+  world_.group().broadcast(best);
+  return world_.transport_entry(best);
+}
+
+bool TransportChoice::is_known(Operation operation) const {
+  std::set<std::string_view> timed, wanted;
+  for (TransportTime const& time : times_) {
+    if (time.operation == core::to_text(operation)) timed.insert(time.transport);
+  }
+  for (TransportEntry const* entry : candidates_) wanted.insert(entry->name);
+  return timed == wanted;
 }
 
 void TransportChoice::measure(Operation operation) {
   if (!bench_) bench_ = std::make_unique<Bench>(world_, candidates_);
   std::string_view const preferred = world_.transport_entry("auto").name;
+  std::erase_if(times_, [operation](TransportTime const& time) {
+    return time.operation == core::to_text(operation);
+  });
   std::size_t const first = times_.size();
   Clock::time_point const start = Clock::now();
   for (std::int64_t const bytes : kBytes) {
@@ -211,7 +228,6 @@ void TransportChoice::measure(Operation operation) {
   for (TransportTime& time : latest) {
     time.taken = fastest_transport(times_, {operation, static_cast<double>(time.bytes)}, preferred);
   }
-  measured_.push_back(operation);
 }
 
 }  // namespace quadrille::comm

@@ -44,6 +44,8 @@ struct TransportTime {
   std::string transport;
   double seconds = 0;
   std::string taken;  ///< the transport that "auto" takes for such an exchange
+
+  bool operator==(TransportTime const&) const = default;
 };
 
 /// Visits the columns of a table of them as visit(name, member), under the names they have in files.
@@ -72,25 +74,26 @@ std::string_view fastest_transport(std::span<TransportTime const> times, Traffic
 /// same order on all ranks; lives only while nothing else is under way. Its phases have limits.
 class TransportChoice {
  public:
-  explicit TransportChoice(World& world);
+  /// Starts from what an earlier choice had measured, as `earlier` says on rank 0.
+  explicit TransportChoice(World& world, std::vector<TransportTime> earlier = {});
   ~TransportChoice();
   TransportChoice(TransportChoice const&) = delete;
   TransportChoice& operator=(TransportChoice const&) = delete;
 
-  /// Measures the operation by all transports that can be selected and serve this world, at its first
-  /// call; nothing where there is but one, or one rank.
+  /// Measures the operation by all transports that can be selected and serve this world, where it has
+  /// no times by just these; nothing where there is but one, or one rank.
   TransportEntry const& best(Traffic const& traffic);
-  /// Those of the operations so far.
+  /// Those of the operations so far; earlier ones on rank 0 alone.
   std::vector<TransportTime> const& times() const { return times_; }
 
  private:
   class Bench;
+  bool is_known(Operation operation) const;
   void measure(Operation operation);
 
   World& world_;
   std::vector<TransportEntry const*> candidates_;
   std::unique_ptr<Bench> bench_;  ///< from the first measurement on
-  std::vector<Operation> measured_;
   std::vector<TransportTime> times_;
 };
 

@@ -269,8 +269,9 @@ Plan make_plan(comm::World const& world, core::Config const& config) {
   return plan;
 }
 
-std::vector<comm::TransportTime> choose_transports(comm::World& world, Plan& plan) {
-  comm::TransportChoice choice{world};
+std::vector<comm::TransportTime> choose_transports(comm::World& world, Plan& plan,
+                                                   std::vector<comm::TransportTime> earlier) {
+  comm::TransportChoice choice{world, std::move(earlier)};
   for (Planned& planned : plan.cases) {
     // Of those that model a link the preferred one is right, whatever they do without.
     bool const has_choice = planned.spec.transport == "auto" && planned.spec.throttle == 0;

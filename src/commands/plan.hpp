@@ -42,12 +42,15 @@ struct Plan {
   std::vector<Planned> cases;
 };
 
-/// Resolves automatic sizes, makes a case for each transport where all are wanted, and checks everything that can be checked before any work. Collective.
+/// Resolves automatic sizes, makes a case for each transport where all are wanted, and checks
+/// everything that can be checked before any work. Collective.
 Plan make_plan(comm::World const& world, core::Config const& config);
 
 /// Names in each case that asks for transport = "auto" the one that is best for its messages, but where
-/// there is nothing to choose. Measures what it must, and returns that. Collective.
-std::vector<comm::TransportTime> choose_transports(comm::World& world, Plan& plan);
+/// there is nothing to choose. Measures what `earlier`, of rank 0, does not tell, and returns on rank 0
+/// the times of both. Collective.
+std::vector<comm::TransportTime> choose_transports(comm::World& world, Plan& plan,
+                                                   std::vector<comm::TransportTime> earlier);
 
 /// "under 1 s", "about 40 s", "about 7 min", "about 3.1 h"
 std::string format_duration(double seconds);

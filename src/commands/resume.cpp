@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/resume.hpp"
 
-#include "io/json.hpp"
 #include "io/result_file.hpp"
 
 #include <fmt/format.h>
@@ -104,7 +103,6 @@ std::string reopen(fs::path const& output, std::string const& id, RunStart& star
   info.finished = "";
   info.events.push_back(fmt::format("resumed at {}, behind {} finished cases", now,
                                     start.result.finished_cases.size()));
-  start.journal.append(io::to_json_line(info));
   return {};
 }
 

@@ -454,22 +454,23 @@ core::Exit measure_all(comm::World& world, core::Config const& config, Plan& pla
                                 : resume(world, config.run.output, arguments.resume, start);
     if (!why.empty()) return refuse(world, why, core::Exit::bad_config);
   }
-  // Of a run that has ended nothing is left to be measured.
-  bool const has_ended = start.result.info.status == "finished";
-  std::vector<comm::TransportTime> times;
-  if (world.group().max(std::int64_t{has_ended}) == 0) times = choose_transports(world, plan);
-  world.enter_phase("open the result", config.run.timeout.init_s);
-  if (world.rank() == 0) {
-    measure::RunInfo& info = start.result.info;
-    bool const is_new = arguments.resume.empty();
-    if (is_new) {
-      start.journal = io::Journal{(start.directory / "result.jsonl").string()};
-      io::write_whole_file((start.directory / "config.toml").string(), info.config);
-    } else if (!times.empty() && !info.transport_times.empty()) {
-      info.events.emplace_back("transports were measured again for the cases that were left");
+  // Of a run that has ended nothing is left to be measured, and its journal stays as it is.
+  measure::RunInfo& info = start.result.info;
+  bool const has_ended = info.status == "finished";
+  if (world.group().agree(has_ended) < 0) {
+    std::vector<comm::TransportTime> const times =
+        choose_transports(world, plan, info.transport_times);
+    world.enter_phase("open the result", config.run.timeout.init_s);
+    if (world.rank() == 0) {
+      if (arguments.resume.empty()) {
+        start.journal = io::Journal{(start.directory / "result.jsonl").string()};
+        io::write_whole_file((start.directory / "config.toml").string(), info.config);
+      } else if (times != info.transport_times) {
+        info.events.emplace_back("transports were measured for the cases that were left");
+      }
+      info.transport_times = times;
+      start.journal.append(io::to_json_line(info));
     }
-    if (!times.empty()) info.transport_times = times;
-    if (is_new || !times.empty()) start.journal.append(io::to_json_line(info));
   }
   return CaseLoop{world, config, plan.cases, fault, arguments.trace, start}.run();
 }

@@ -26,7 +26,8 @@ of every table;
 fields/CASE.h5 the arrays of the last repetition of a case with save = true. A full disk ends
 the run with 4, one line that names the file, and the table of what is finished.
 run ... --resume latest (or the name of the directory) goes on behind the last finished case:
-same input, options, build, ranks and devices, else it says what differs.
+same input, options, build, ranks and devices, else it says what differs. Transports are chosen
+by the times that the run had measured.
 rerun RESULT [--case ID] repeats a run, or one measurement of it, and says what differs now.)"},
     {"comparing", "what compare judges, and what it refuses",
      R"(compare BASE... NEW matches measurements by what they are, whatever their cases are called,

@@ -138,5 +138,37 @@ TEST(TransportChoice, MeasuresEachOperationOnceByAllThatServe) {
   EXPECT_GT(choice.times().size(), times.size());
 }
 
+TEST(TransportChoice, StartsFromEarlierTimesThatRankZeroHas) {
+  bool const is_first = world().rank() == 0;
+  for (TransportEntry const* wanted : serving()) {
+    std::vector<TransportTime> earlier;
+    for (TransportEntry const* entry : serving()) {
+      earlier.push_back(time_of(std::string{entry->name}, 8, entry == wanted ? 1e-12 : 1));
+    }
+    TransportChoice choice{world(), is_first ? earlier : std::vector<TransportTime>{}};
+    if (world().size() == 1) continue;
+
+    EXPECT_EQ(choice.best(kSmall).name, wanted->name);
+    EXPECT_EQ(choice.times(), is_first ? earlier : std::vector<TransportTime>{});
+  }
+}
+
+TEST(TransportChoice, MeasuresAgainWhereEarlierTimesAreOfOtherTransports) {
+  if (serving().size() == 1) GTEST_SKIP() << "there is no choice";
+  std::string const one{serving().front()->name};
+  for (std::vector<TransportTime> const& earlier :
+       {std::vector{time_of(one, 8, 1e-12)},
+        std::vector{time_of(one, 8, 1), time_of("gone", 8, 1e-12)}}) {
+    TransportChoice choice{world(), earlier};
+    if (world().size() == 1) continue;
+    EXPECT_TRUE(choice.best(kSmall).serves(world()));
+    auto const is_earlier = [&](TransportTime const& time) {
+      return std::ranges::find(earlier, time) != earlier.end();
+    };
+    EXPECT_TRUE(std::ranges::none_of(choice.times(), is_earlier));
+    EXPECT_FALSE(choice.times().empty());
+  }
+}
+
 }  // namespace
 }  // namespace quadrille::comm

@@ -34,6 +34,42 @@ def facts(directory):
     return json.loads((directory / "result.jsonl").read_text().splitlines()[0])
 
 
+def run_lines(directory):
+    lines = [json.loads(line) for line in (directory / "result.jsonl").read_text().splitlines()]
+    return [line for line in lines if "transport_times" in line]
+
+
+def check_resumed(program, source, directory):
+    """A killed run goes on by the transports that it had chosen, whatever is fastest now."""
+    journal = directory / "result.jsonl"
+    run = facts(directory)
+    slower = {time["operation"]: ({"ipc", "mpi"} - {time["auto_takes"]}).pop()
+              for time in run["transport_times"] if time["bytes"] == 8}
+    kept = [{**time, "seconds": 1e-12 if time["transport"] == slower["allreduce"] else 1.0}
+            for time in run["transport_times"] if time["operation"] == "allreduce"]
+    (directory / "result.h5").unlink()
+
+    journal.write_text(json.dumps({**run, "transport_times": kept}) + "\n")
+    process = program.call("run", source, "--set", f"run.output={program.folder}", "--resume", directory.name, ranks=2)
+    check(process.returncode == 0, "a killed run goes on", process)
+    shown = program.call("report", "--json", directory, ranks=0)
+    found = {case["id"].split(":")[0]: case["transport"] for case in json.loads(shown.stdout)["cases"]}
+    check({found["sum.1"], found["sum.2"]} == {slower["allreduce"]}, f"{found}, but not by {slower} as before", process)
+    *_, before, _ = run_lines(directory)
+    check(before["transport_times"][:len(kept)] == kept, f"times of the journal were lost: {before}", process)
+    others = {time["operation"] for time in before["transport_times"][len(kept):]}
+    check(others == {"sendrecv"}, f"what the journal does not have is measured, not {others}", process)
+    check("transports were measured" in " ".join(before["events"]), "... and said", process)
+
+    # Nothing is missing now.
+    (directory / "result.h5").unlink()
+    journal.write_text(json.dumps({**before, "events": []}) + "\n")
+    process = program.call("run", source, "--set", f"run.output={program.folder}", "--resume", directory.name, ranks=2)
+    *_, again, _ = run_lines(directory)
+    check(again["transport_times"] == before["transport_times"], "nothing is measured again", process)
+    check("transports were measured" not in " ".join(again["events"]), f"{again['events']}", process)
+
+
 def check_automatic(program, source):
     source.write_text(INPUT.replace('"all"', '"auto"') +
                       '[[case]]\nname = "sum"\nworkload = "allreduce"\nsize = [1, "1Mi"]\n')
@@ -48,6 +84,7 @@ def check_automatic(program, source):
     check(found["sum.1"] == taken["allreduce", 8], f"the fastest for 8 bytes: {found}, {taken}", process)
     check({found["ring"], found["sum.2"]} <= {"ipc", "mpi"}, f"{found}", process)
 
+    check_resumed(program, source, directory)
     again = program.call("rerun", directory, "--set", f"run.output={program.folder}", "--run-id", "again", ranks=2)
     check(again.returncode == 0 and not facts(program.folder / "again")["transport_times"],
           "a rerun takes what the run took", again)
