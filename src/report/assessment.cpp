@@ -6,6 +6,7 @@
 #include "core/config.hpp"
 #include "core/units.hpp"
 #include "report/columns.hpp"
+#include "report/swept_keys.hpp"
 
 #include <fmt/format.h>
 
@@ -112,18 +113,25 @@ std::string overlap_advice(Record const& r) {
       100 * *r.leg_summary->hidden, r.backend == "cuda" ? "" : "leave a core to messages, ");
 }
 
-std::string link_advice(Record const& r) {
+std::string link_advice(CaseAssessment const& assessed) {
+  Record const& r = *assessed.best;
   if (r.time.median < 2 * kLaunchBound) {
     return "a message this small costs latency, not bandwidth: send more at once";
   }
   if (std::string const advice = overlap_advice(r); !advice.empty()) return advice;
+  if (assessed.transports().size() > 1) {
+    return "the fastest of the transports here; inputs/collectives.toml says what a link gives";
+  }
   return "transport = \"all\" compares the ways, inputs/collectives.toml says what a link gives";
 }
 
 /// A device's own limit is not reached: other techniques, or more work.
 std::string device_advice(CaseAssessment const& assessed) {
-  auto const has_run = [](Record const* row) { return is_own(*row) && has_speed(*row); };
-  if (std::ranges::count_if(assessed.rows, has_run) < 2) {
+  std::set<std::string_view> techniques;
+  for (Record const* row : assessed.rows) {
+    if (is_own(*row) && has_speed(*row)) techniques.insert(row->variant);
+  }
+  if (techniques.size() < 2) {
     return "variant = \"all\" compares techniques, a larger size hides start and end";
   }
   if (assessed.limit == Limit::memory) {
@@ -149,7 +157,7 @@ std::string advice_of(CaseAssessment const& assessed) {
     default: break;
   }
   switch (assessed.limit) {
-    case Limit::link: return link_advice(r);
+    case Limit::link: return link_advice(assessed);
     case Limit::launch:
       return fmt::format("{} is the time of a launch: a larger size, or more work in one",
                          core::format_seconds(r.time.median));
@@ -182,12 +190,33 @@ bool is_slower_than_vendor(Record const& r) {
                                 : 100 * *r.ratio_to_vendor < kGoodOfVendor;
 }
 
+std::set<std::string_view> CaseAssessment::transports() const {
+  std::set<std::string_view> names;
+  for (Record const* row : rows) {
+    if (communicates(*row)) names.insert(row->transport);
+  }
+  return names;
+}
+
 std::vector<CaseAssessment> assess(measure::RunResult const& result) {
   std::vector<CaseAssessment> cases;
-  std::map<std::string_view, std::size_t> places;
+  std::map<std::string_view, std::size_t> by_name;
+  std::map<std::string, std::size_t> latest_alike;
   for (Record const& record : result.records) {
-    auto const [place, is_new] = places.try_emplace(record.name, cases.size());
-    if (is_new) cases.emplace_back();
+    auto const [place, is_new] = by_name.try_emplace(record.name, cases.size());
+    if (is_new) {
+      auto const [alike, is_first] =
+          latest_alike.try_emplace(apart_from_transport(record), cases.size());
+      // What is measured twice by one transport stays two cases.
+      bool const joins = !is_first && communicates(record) &&
+                         !cases[alike->second].transports().contains(record.transport);
+      if (joins) {
+        place->second = alike->second;
+      } else {
+        alike->second = cases.size();
+        cases.emplace_back();
+      }
+    }
     cases[place->second].rows.push_back(&record);
   }
   double const run_clock = highest_clock(result);

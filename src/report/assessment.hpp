@@ -5,8 +5,9 @@
 #include "core/enum_names.hpp"
 #include "measure/record.hpp"
 
-#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace quadrille::report {
@@ -41,7 +42,8 @@ constexpr auto enum_names(Answer) {
                                      {Answer::unknown, "unknown"}}};
 }
 
-/// A case in a report: what its best variant reached and what to try.
+/// A case in a report: what its best variant reached and what to try. Cases that differ in their
+/// transport alone are one, of which the best transport's variant is the best.
 struct CaseAssessment {
   std::vector<measure::Record const*> rows;
   /// The fastest of this project's variants; of others where none has a speed; nullptr where no row
@@ -50,6 +52,11 @@ struct CaseAssessment {
   Limit limit = Limit::unknown;
   Answer answer = Answer::no_result;
   std::string advice;  ///< what to try; empty where all is well
+
+  /// The row by which it is known: the best, or the first where none is.
+  measure::Record const& head() const { return best == nullptr ? *rows.front() : *best; }
+  /// Those that were tried, with or without success.
+  std::set<std::string_view> transports() const;
 };
 
 /// Whether a row is one of this project's techniques.

@@ -28,7 +28,7 @@ using Records = std::vector<Record const*>;
 
 // Names of rows that share a reason.
 constexpr std::size_t kMostNames = 16;
-constexpr std::string_view kVendorHead = "vendor";
+constexpr std::string_view kVendorHead = "vendor", kTransportHead = "transport";
 // Further rates that stand beside the time; where there are more they have tables of their own.
 constexpr std::size_t kMostBeside = 6;
 
@@ -267,7 +267,7 @@ void add_workload(Page& page, Records const& records, std::set<Record const*> co
   page.add_table(rows.columns, [&](std::size_t row, std::string const& head) {
     Record const& r = *records[row];
     if (head == "flags") return r.outcome == Outcome::pass ? Tone::warn : tone_of(r.outcome);
-    if (head == "variant" && best.contains(&r)) return Tone::strong;
+    if ((head == "variant" || head == kTransportHead) && best.contains(&r)) return Tone::strong;
     return head == kVendorHead && is_slower_than_vendor(r) ? Tone::warn : Tone::plain;
   });
   if (extras.size() > kMostBeside) add_extras_tables(page, records, extras);

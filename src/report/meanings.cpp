@@ -109,6 +109,10 @@ constexpr Word kWords[]{
     {"the best of each operation", "The fastest of our variants that passed, at the largest size."},
     {"best variant",
      "The fastest of our variants that passed; a reference or a vendor's never is."},
+    {"the best transport", "What each transport reaches with the fastest of our variants."},
+    {"best transport",
+     "The one whose fastest variant has the highest rate; cases that differ in their transport\n"
+     "alone are one case of the first screen."},
     {"operation", "Workload and type of a group of cases."},
     {"result", "Which of several results a row is of."},
     {"measurement", "A variant of a case, as it was measured."},

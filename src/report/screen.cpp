@@ -194,12 +194,12 @@ void add_cases(Page& page, std::vector<CaseAssessment> const& cases) {
   std::vector<Fitted> columns;
   Fitted& names =
       columns.emplace_back(Fitted{"case", Align::left, Fitted::kAlways, {}, kShortName});
-  for (CaseAssessment const* one : lines) names.cells.push_back(shown(one->rows.front()->name));
+  for (CaseAssessment const* one : lines) names.cells.push_back(shown(one->head().name));
   columns.push_back(column("size", Align::left, 5, of_key("size")));
   columns.push_back(column("type", Align::left, 2, of_key("type")));
-  std::vector<Record const*> firsts;
-  for (CaseAssessment const* one : lines) firsts.push_back(one->rows.front());
-  SweptKeys const swept{firsts};
+  std::vector<Record const*> heads;
+  for (CaseAssessment const* one : lines) heads.push_back(&one->head());
+  SweptKeys const swept{heads};
   columns.push_back(column("swept", Align::left, 6, [&](Record const& r) {
     std::vector<std::string> values;
     for (std::string const& key : swept.keys_of(r)) {
@@ -207,6 +207,11 @@ void add_cases(Page& page, std::vector<CaseAssessment> const& cases) {
     }
     return values.empty() ? "-" : fmt::format("{}", fmt::join(values, " "));
   }));
+  Fitted& transports = columns.emplace_back(Fitted{"transport", Align::left, 3, {}, 0});
+  for (CaseAssessment const* one : lines) {
+    bool const is_best = one->best != nullptr && one->transports().size() > 1;
+    transports.cells.push_back(is_best ? shown(one->best->transport) : "-");
+  }
   columns.push_back(column("variant", Align::left, Fitted::kAlways, of_key("variant")));
   columns.push_back(column("median", Align::right, 4, of_key("median_s")));
   columns.push_back(column("rate", Align::right, Fitted::kAlways, of_key("rate")));
@@ -240,7 +245,7 @@ void add_cases(Page& page, std::vector<CaseAssessment> const& cases) {
     auto found =
         std::ranges::find_if(advice, [&](auto const& known) { return known.first == one->advice; });
     if (found == advice.end()) found = advice.insert(found, {one->advice, {}});
-    found->second.push_back(shown(one->rows.front()->name));
+    found->second.push_back(shown(one->head().name));
   }
   if (advice.empty()) return;
   page.add_gap();

@@ -4,6 +4,8 @@
 
 #include "core/toml.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -20,6 +22,9 @@ using Values = std::map<std::string, std::string, std::less<>>;
 constexpr std::array<std::string_view, 10> kShownOtherwise{
     "name", "workload", "variant",   "size",         "size_host",
     "type", "grid",     "transport", "published_on", "published"};
+
+// By which cases of transport = "all" differ.
+constexpr std::array<std::string_view, 2> kOfItsTransport{"name", "transport"};
 
 std::string text_of(toml::node const& node) {
   if (node.is_string()) return node.as_string()->get();
@@ -47,6 +52,17 @@ Values values_of(std::string const& config) {
 std::string_view swept_name(Record const& record) {
   std::string_view const name = record.name;
   return name.substr(0, name.find('.'));
+}
+
+std::string apart_from_transport(Record const& record) {
+  Values const values = values_of(record.config);
+  if (values.empty()) return record.name;
+  std::string text{swept_name(record)};
+  for (auto const& [key, value] : values) {
+    if (std::ranges::find(kOfItsTransport, key) != kOfItsTransport.end()) continue;
+    text += fmt::format("\n{} = {}", key, value);
+  }
+  return text;
 }
 
 SweptKeys::SweptKeys(std::span<Record const* const> records) {

@@ -16,6 +16,10 @@ namespace quadrille::report {
 /// "summa" of "summa.3" and of "summa.2.1x2".
 std::string_view swept_name(measure::Record const& record);
 
+/// Equal for cases that differ in their transport alone, which a sweep, or a choice of all of them,
+/// made of one. Differs from case to case where a configuration cannot be read.
+std::string apart_from_transport(measure::Record const& record);
+
 /// What tells the cases of a sweep apart: keys of their configurations, but for those that a record
 /// has as members (size, type, transport, grid).
 class SweptKeys {

@@ -192,6 +192,28 @@ TEST(Page, KnowsWhoseVariantsAre) {
   EXPECT_EQ(data.at("results").at(0).at("cases").at(0).at("role"), "reference");
 }
 
+TEST(Page, ComparesTransports) {
+  RunResult result = test::cluster_result(2, 0);
+  measure::Record const any = result.records.front();
+  result.records.clear();
+  for (auto const& [transport, seconds] :
+       {std::pair{"ipc", 2e-3}, {"mpi", 1e-3}, {"nccl", 0.5e-3}}) {
+    measure::Record& r = result.records.emplace_back(any);
+    r.name = fmt::format("product.{}", transport);
+    r.id = r.name + ":ours";
+    r.role = "own";
+    r.transport = transport;
+    r.seconds.assign(r.seconds.size(), seconds);
+    finish(r);
+  }
+  result.records.back().outcome = measure::Outcome::unsupported;
+  result.records.back().reason = "there is no GPU";
+
+  json const data = data_of(page_of("transports", {result}));
+
+  EXPECT_EQ(data.at("results").at(0).at("cases").at(1).at("transport"), "mpi");
+}
+
 TEST(Page, HoldsSeveralResults) {
   std::vector<RunResult> results{test::cluster_result(8, 40), test::cluster_result(8, 40)};
   results[1].info.run_id = "other";

@@ -129,6 +129,17 @@ def best(browser):
     check("the fastest of this project is by_own" in label, f"the chart says {label}")
 
 
+def transports(browser):
+    """Of several the fastest is marked, and of a missing one the reason told."""
+    browser.open("transports")
+    card = next(card for card in browser.all("#summary article") if card.text.startswith("The best transport"))
+    rows = [row.text for row in card.find_elements("css selector", "tbody tr")]
+    marked = [cell.text for cell in card.find_elements("css selector", "td b")]
+    check(len(rows) == 1 and " mpi " in rows[0], f"the best is mpi, not {rows}")
+    check(len(marked) == 1 and rows[0].endswith(marked[0]), f"its rate is marked: {marked} of {rows}")
+    check("Missing: there is no GPU." in card.text, f"why one is missing: {card.text}")
+
+
 def choices(browser):
     """Another choice is another picture."""
     pixels = "return arguments[0].toDataURL()"
@@ -292,6 +303,7 @@ def main():
         comparison(browser)
 
         best(browser)
+        transports(browser)
         browser.open("cluster", 1920)  # three columns
         ticks(browser)
 

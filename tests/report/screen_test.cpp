@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace quadrille::report {
@@ -288,6 +289,40 @@ TEST(Assessment, NamesTheLimit) {
   EXPECT_EQ(limit(link), "pipe");
   link.leg_summary->communicate_s = 3;
   EXPECT_EQ(limit(link), "link");
+}
+
+Record exchanged(std::string const& name, std::string const& transport, double seconds) {
+  Record r = timed(name, "ours", seconds);
+  r.transport = transport;
+  r.config += fmt::format("transport = \"{}\"\n", transport);
+  return r;
+}
+
+TEST(Assessment, CasesThatDifferInTransportAloneAreOne) {
+  RunResult result;
+  Record missing = exchanged("a.nccl", "nccl", 1e-3);
+  missing.outcome = Outcome::unsupported;
+  missing.reason = "no GPU";
+  result.records = {missing, exchanged("a.ipc", "ipc", 2e-3), exchanged("a.mpi", "mpi", 1e-3)};
+
+  std::vector<CaseAssessment> const one = assess(result);
+  std::string const text = render_screen(result, {.width = 120});
+
+  ASSERT_EQ(one.size(), 1U);
+  ASSERT_NE(one[0].best, nullptr);
+  EXPECT_EQ(one[0].best->name, "a.mpi");
+  EXPECT_EQ(one[0].rows.size(), 3U);
+  EXPECT_NE(text.find("\na.mpi  mpi        ours"), std::string::npos) << text;
+  EXPECT_NE(text.find("UNSUPPORTED no GPU: a.nccl ours"), std::string::npos) << text;
+
+  // Another key, another name in the input, or the same transport again.
+  for (auto const& [name, transport, key] :
+       {std::tuple{"a.mpi", "mpi", "panel = 32\n"}, {"b.mpi", "mpi", ""}, {"a.2", "ipc", ""}}) {
+    Record other = exchanged(name, transport, 1e-3);
+    other.config += key;
+    result.records = {exchanged("a.ipc", "ipc", 2e-3), other};
+    EXPECT_EQ(assess(result).size(), 2U) << name << ' ' << key;
+  }
 }
 
 TEST(Assessment, OfASuspectTimeThereIsNoAnswer) {

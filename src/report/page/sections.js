@@ -76,9 +76,9 @@ function resultCard(result, r) {
     modelled ? el("p", {class: "note"}, "Messages went through a modelled slow link (throttle): their times are no property of this machine.") : null);
 }
 
-/** The own variant with the highest rate of each group and size, and the vendor's. */
-function best(group, size, r) {
-  const items = ofSize(group, size).filter((item) => item.r === r);
+/** The own variant with the highest rate of each group and size, and the vendor's; of one transport where that is given. */
+function best(group, size, r, transport) {
+  const items = ofSize(group, size).filter((item) => item.r === r && (!transport || item.c.transport === transport));
   const better = (a, b) => (group.hasRate ? (b.c.rate ?? 0) - (a.c.rate ?? 0) : a.c.median_s - b.c.median_s);
   const own = items.filter(({c}) => c.role === "own").sort(better)[0] ??
     items.filter(({c}) => !["vendor", "peer", "ceiling", "demonstration"].includes(c.role)).sort(better)[0];
@@ -151,15 +151,44 @@ function bestTable() {
     ...numbers("median", "rate", "vs vendor", "vendor", "% of ceiling"), column("limit")], rows};
 }
 
+const transportsOf = (items) => [...new Set(items.map(({c}) => c.transport).filter((name) => name && name !== "none"))];
+
+/** What each transport reaches at each size where there are several, the best in bold, and why others are missing. */
+function transportTable() {
+  const measured = groups.filter((group) => group.hasRate && transportsOf(group.items).length > 1);
+  const found = transportsOf(measured.flatMap((group) => group.items));
+  const rows = [];
+  for (const group of measured) {
+    for (const size of group.sizes) {
+      results.forEach((_, r) => {
+        const cases = found.map((name) => best(group, size, r, name).own?.c);
+        const rates = cases.map((c) => c?.rate ?? 0);
+        const fastest = rates.indexOf(Math.max(...rates));
+        if (rates.filter((x) => x > 0).length < 2) return;
+        rows.push([...(isMany ? [names[r]] : []), group.title, group.note || "-", sizeText(size), found[fastest],
+          ...cases.map((c, i) => (rates[i] > 0 ? el(i === fastest ? "b" : "span", {}, rate(rates[i], c.unit)) : "-"))]);
+      });
+    }
+  }
+  const workloads = new Set(measured.map((group) => group.workload));
+  const missing = all.filter(({c}) => c.verdict === "UNSUPPORTED" && workloads.has(c.workload) && transportsOf([{c}]).length > 0 && !found.includes(c.transport));
+  return {head: [...(isMany ? [column("result")] : []), column("operation"), column("settings"), column("size"), column("best transport"),
+    ...numbers(...found)], rows, missing: [...new Set(missing.map(({c}) => c.reason))]};
+}
+
 function summary() {
   const found = findings();
   const content = bestTable();
+  const byTransport = transportTable();
   section("summary", "Summary", null, el("div", {class: "grid"}, results.map(resultCard),
     el("article", {class: "card wide"}, el("h3", {}, "What stands out"),
       found.length ? el("ul", {class: "findings"}, found) : el("p", {class: "note"}, "Nothing: every measurement passed.")),
     content.rows.length ? el("article", {class: "card wide"}, el("h3", {}, "The best of each operation"),
       el("p", {class: "note"}, "At its largest size the fastest variant of this project; vs vendor: rates of paired repetitions, with the 95 % interval; the ceiling is that of the roofline, or the peak."),
       table(content, {class: "tall", label: "The best of each operation"})) : null,
+    byTransport.rows.length ? el("article", {class: "card wide"}, el("h3", {}, "The best transport"),
+      el("p", {class: "note"}, ["The rate of each transport's fastest variant of this project.", ...byTransport.missing.map((why) => `Missing: ${why}.`)].join(" ")),
+      table(byTransport, {class: "tall", label: "The best transport"})) : null,
     differences()));
 }
 
