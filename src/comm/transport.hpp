@@ -19,6 +19,7 @@ struct TransportOptions {
   std::size_t chunk_bytes = 256UL << 20;  ///< largest single message
   double throttle = 0;                    ///< bytes/s of the modelled link; 0: none
   bool always_stage = false;  ///< stage even where device memory can be reached, as tests do
+  int max_ctas = 0;  ///< thread blocks of a GPU that an exchange takes at most; 0: its choice
 };
 
 /// A way to move data between ranks. Outlives its channels.
@@ -40,6 +41,7 @@ struct TransportEntry {
   bool moves_host = false;       ///< memory of host devices
   bool moves_gpu = false;        ///< memory of GPUs
   bool models_link = false;      ///< knows TransportOptions::throttle
+  bool limits_ctas = false;      ///< knows TransportOptions::max_ctas
   bool drops_nan = false;        ///< against Channel's rule, in minimum and maximum
   std::size_t device_bytes = 0;  ///< of a GPU's memory that a channel takes at most
   int preference = 0;  ///< "auto" takes the highest of those that can serve the world where

@@ -299,6 +299,7 @@ class NcclTransport final : public Transport {
       : calls_{calls},
         chunk_bytes_{calls == Calls::plain ? std::numeric_limits<std::size_t>::max()
                                            : options.chunk_bytes / 64 * 64},
+        max_ctas_{options.max_ctas},
         stream_{device, "nccl", device::Priority::high} {
     poll_ = std::jthread{[this](std::stop_token stop) { poll(stop); }};
   }
@@ -332,6 +333,7 @@ class NcclTransport final : public Transport {
     auto made = std::make_unique<Communicator>();
     made->members = members;
     ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    if (max_ctas_ > 0) config.maxCTAs = max_ctas_;
     // A peer that never comes is the business of the phase's time limit.
     QUAD_NCCL(ncclCommInitRankConfig, &made->handle, group.size(), id, group.rank(), &config);
     std::lock_guard const lock{mutex_};
@@ -368,6 +370,7 @@ class NcclTransport final : public Transport {
 
   Calls calls_;
   std::size_t chunk_bytes_;
+  int max_ctas_;
   device::Stream stream_;
   std::vector<std::unique_ptr<Communicator>> communicators_;
   std::mutex mutex_;  ///< of communicators_
@@ -417,6 +420,7 @@ extern constinit TransportEntry const nccl_transport{
     .summary = "NCCL on a stream of its own, one GPU for each rank",
     .is_selectable = true,
     .moves_gpu = true,
+    .limits_ctas = true,
     .preference = 2,
     .unavailable_reason = unavailable_reason,
 #ifdef QUADRILLE_NCCL

@@ -368,19 +368,21 @@ TransportEntry const& World::transport_entry(std::string_view name, double throt
   return *found;
 }
 
-Transport& World::transport(std::string_view name, double throttle) {
+Transport& World::transport(std::string_view name, double throttle, std::int64_t max_ctas) {
   TransportEntry const& entry = transport_entry(name, throttle);
+  TransportOptions const options{.chunk_bytes = static_cast<std::size_t>(settings_.chunk_bytes),
+                                 .throttle = throttle,
+                                 .max_ctas = entry.limits_ctas ? static_cast<int>(max_ctas) : 0};
   for (Connected const& known : transports_) {
-    bool const is_same =
-        known.entry == &entry && known.throttle == throttle && known.fault == fault_;
+    bool const is_same = known.entry == &entry && known.throttle == throttle &&
+                         known.max_ctas == options.max_ctas && known.fault == fault_;
     if (is_same) return *known.transport;
   }
-  TransportOptions const options{static_cast<std::size_t>(settings_.chunk_bytes), throttle};
   std::unique_ptr<Transport> made = make_transport(entry.name, *this, options);
   if (fault_ != MessageFault::none) {
     made = make_faulty(std::move(made), fault_, *device_, options.chunk_bytes);
   }
-  transports_.push_back({&entry, throttle, fault_, std::move(made)});
+  transports_.push_back({&entry, throttle, options.max_ctas, fault_, std::move(made)});
   return *transports_.back().transport;
 }
 

@@ -67,9 +67,13 @@ class World {
   device::StreamView stream() const { return compute_.view(); }
   /// The stream that packs and starts exchanges; high priority.
   device::StreamView comm_stream() const { return communicate_.view(); }
-  /// That of transport_entry(). With a throttle (bytes/s) all its
-  /// messages share one modelled link per rank. Made at first use; collective.
-  Transport& transport(std::string_view name, double throttle = 0);
+  /// That of transport_entry(). With a throttle (bytes/s) all its messages share one modelled link per
+  /// rank; max_ctas is that of TransportOptions. Made at first use; collective.
+  Transport& transport(std::string_view name, double throttle = 0, std::int64_t max_ctas = 0);
+  /// What the case asks for.
+  Transport& transport(core::Case const& spec) {
+    return transport(spec.transport, spec.throttle, spec.nccl_ctas);
+  }
   /// From now on transport() gives transports with this fault. The same on every rank.
   void inject(MessageFault fault) { fault_ = fault; }
   /// That of the name; of "auto", the preferred of those that a case may select and that can serve these
@@ -112,6 +116,7 @@ class World {
   struct Connected {
     TransportEntry const* entry = nullptr;
     double throttle = 0;
+    int max_ctas = 0;
     MessageFault fault = MessageFault::none;
     std::unique_ptr<Transport> transport;
   };

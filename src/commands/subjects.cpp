@@ -107,8 +107,9 @@ between ranks of one node, through memory that they share: copies ordered by wor
 and wait for, also on host devices. "hybrid" takes ipc within nodes and nccl or mpi between them;
 --fake-nodes 2 counts the halves of a node as nodes, to try it on one. "all" makes a case for each,
 and reports say which was the best. throttle = "500 MB/s" sends all messages of a rank through one
-modelled link, to prove overlap on any machine
-(inputs/overlap.toml); such results are marked.
+modelled link, to prove overlap on any machine (inputs/overlap.toml); such results are marked.
+nccl_ctas limits the multiprocessors that NCCL takes from what is computed meanwhile; beside
+products with sms it takes those that they leave.
 cuBLAS, NCCL, NVML and NVRTC are looked for at run time.)"},
     {"tuning", "the fastest configuration of a kernel for this device",
      R"(tune gemm --set type=f32 --set size=[2Ki,8Ki] searches all legal configurations of the

@@ -122,6 +122,7 @@ struct Case {
   std::string transport = "auto";
   bool transport_is_chosen = false;  ///< of "auto", by measured times; no key
   double throttle = 0;               ///< bytes/s of the modelled link; 0: none
+  std::int64_t nccl_ctas = 0;        ///< that an exchange of NCCL takes at most; 0: chosen
   GridShape grid;
   bool legs = false;
   bool save = false;

@@ -561,6 +561,13 @@ std::vector<Option> outer_options() {
                                     "how device data travels between ranks, see `quadrille list "
                                     "transports`; auto: by measured times; all: a case for each"))),
       everywhere(with(&OptionalKeys::transport, throttle_option())),
+      everywhere(
+          with(&OptionalKeys::transport,
+               options::count("nccl_ctas", at(&Case::nccl_ctas),
+                              "thread blocks that an exchange of NCCL takes at most, each on "
+                              "a multiprocessor; 0: as many as `sms` leaves, else NCCL's "
+                              "choice",
+                              {.least = 0, .most = 1024}))),
       with(&OptionalKeys::grid, grid_option()),
   };
 }

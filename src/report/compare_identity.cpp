@@ -37,6 +37,7 @@ void visit_conditions(auto&& visit) {
   visit("timing", &Identity::timing);
   visit("cache", &Identity::cache);
   visit("chunk_bytes", &Identity::chunk_bytes);
+  visit("nccl_ctas", &Identity::nccl_ctas);
   visit("work of a repetition", &Identity::amount);
 }
 
@@ -140,7 +141,9 @@ core::Parsed<Identity> IdentityReader::read(measure::Record const& record) {
   identity.clock = spec->clock;
   identity.timing = record.timing;
   identity.cache = spec->cache;
-  identity.chunk_bytes = record.transport == "none" ? 0 : chunk_bytes_;
+  bool const communicates = record.transport != "none";
+  identity.chunk_bytes = communicates ? chunk_bytes_ : 0;
+  identity.nccl_ctas = communicates ? spec->nccl_ctas : 0;
   identity.amount = record.amount;
   return identity;
 }

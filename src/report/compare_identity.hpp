@@ -49,8 +49,8 @@ struct Identity {
   core::Clock clock = core::Clock::burst;
   std::string timing{};
   core::Cache cache = core::Cache::cold;
-  std::int64_t chunk_bytes = 0;  ///< 0 where nothing is communicated
-  double amount = 0;             ///< work of one repetition
+  std::int64_t chunk_bytes = 0, nccl_ctas = 0;  ///< 0 where nothing is communicated
+  double amount = 0;                            ///< work of one repetition
 };
 
 /// Of a run: its settings, read from its configuration; empty where this program cannot read it.

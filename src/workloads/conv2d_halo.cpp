@@ -427,7 +427,7 @@ class Conv2dHalo final : public measure::Workload {
     place_halos(world);
     cut_images(world);
     packed_ = device::Event{world.device()};
-    channel_ = world.transport(case_.transport, case_.throttle).connect(world.group());
+    channel_ = world.transport(case_).connect(world.group());
     scratch_ = product_scratch(most_scratch(selected, world.device().facts()), world);
   }
 

@@ -67,8 +67,7 @@ void Exchange::prepare(comm::World& world, std::uint64_t seed, measure::Selectio
     out_ = {world.device(), case_.type, 1, received(), world.stream()};
     for (kernels::VariantInfo const* variant : selected) {
       std::string_view const named = static_cast<Row const*>(variant)->transport;
-      comm::Transport& transport =
-          named.empty() ? world.transport(case_.transport, case_.throttle) : world.transport(named);
+      comm::Transport& transport = named.empty() ? world.transport(case_) : world.transport(named);
       channels_[variant] = transport.connect(world.group());
     }
   }

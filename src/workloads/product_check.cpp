@@ -514,6 +514,12 @@ std::string sms_conflict(std::int64_t sms) {
   return "sms = 1: some variants take two multiprocessors together; take 2 or more, or 0 for all";
 }
 
+std::int64_t ctas_beside_products(std::int64_t asked, std::int64_t sms,
+                                  device::Facts const& device) {
+  if (asked > 0 || sms == 0) return asked;
+  return std::max<std::int64_t>(0, device.multiprocessors - sms);
+}
+
 std::string sms_unsupported(kernels::Variant<kernels::gemm::Problem> const& row, std::int64_t sms,
                             device::Facts const& device) {
   if (sms == 0) return {};

@@ -57,6 +57,10 @@ device::Buffer<std::byte> product_scratch(std::size_t bytes, comm::World& world)
 core::Option sms_option(core::options::Place<std::int64_t> place);
 /// Why no product takes so many; empty where some do.
 std::string sms_conflict(std::int64_t sms);
+/// The most thread blocks that exchanges may take beside products on so many multiprocessors of this
+/// device, each on another: as many as asked for, else as the products leave; 0: no limit.
+std::int64_t ctas_beside_products(std::int64_t asked, std::int64_t sms,
+                                  device::Facts const& device);
 /// Why a variant cannot leave the others of this device to other work; empty where it can.
 std::string sms_unsupported(kernels::Variant<kernels::gemm::Problem> const& row, std::int64_t sms,
                             device::Facts const& device);

@@ -339,7 +339,7 @@ class Ptrans final : public measure::Workload {
       slot.received = {world.device(), static_cast<std::int64_t>(receive_bytes), world.stream()};
       slot.packed = device::Event{world.device()};
     }
-    channel_ = world.transport(case_.transport, case_.throttle).connect(world.group());
+    channel_ = world.transport(case_).connect(world.group());
     if (has_peer(selected)) {
       peer_.emplace(world, grid);
       auto const make = [&](Layout const& layout) {

@@ -283,7 +283,7 @@ class RingAttention final : public measure::Workload {
     if (bytes > 0) scratch_ = {device, static_cast<std::int64_t>(bytes), world.stream()};
     begun_ = device::Event{device};
     for (device::Event& event : read_) event = device::Event{device};
-    channel_ = world.transport(case_.transport, case_.throttle).connect(world.group());
+    channel_ = world.transport(case_).connect(world.group());
   }
 
   /// Calls f(part of the tokens, first row of it here, row of the tensor's first token of the head).

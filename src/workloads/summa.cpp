@@ -590,7 +590,9 @@ class Summa final : public measure::Workload {
     a_ = own_.a.view();
     b_ = own_.b.view();
     c_ = own_.c.view();
-    comm::Transport& transport = world.transport(case_.transport, case_.throttle);
+    comm::Transport& transport =
+        world.transport(case_.transport, case_.throttle,
+                        ctas_beside_products(case_.nccl_ctas, p_.sms, world.device().facts()));
     if (shape_.cols > 1) row_channel_ = transport.connect(grid_.row_group());
     if (shape_.rows > 1) col_channel_ = transport.connect(grid_.col_group());
     if (layers_ > 1) {

@@ -129,6 +129,7 @@ struct Setting {
   TransportEntry const* transport;
   std::size_t chunk_bytes;
   bool always_stage = false;
+  int max_ctas = 0;
 };
 
 class TransportTest : public testing::TestWithParam<Setting> {
@@ -154,8 +155,9 @@ class TransportTest : public testing::TestWithParam<Setting> {
   }
 
   static std::unique_ptr<Transport> make() {
-    return make_transport(GetParam().transport->name, world(),
-                          {GetParam().chunk_bytes, 0, GetParam().always_stage});
+    return make_transport(
+        GetParam().transport->name, world(),
+        {GetParam().chunk_bytes, 0, GetParam().always_stage, GetParam().max_ctas});
   }
 
   std::unique_ptr<Transport> transport_;
@@ -709,7 +711,8 @@ TEST_P(TransportTest, FaultyExchangesKeepTheirOrder) {
 
 std::string setting_name(testing::TestParamInfo<Setting> const& tested) {
   return std::string{tested.param.transport->name} + (tested.param.always_stage ? "_staged" : "") +
-         "_" + std::to_string(tested.param.chunk_bytes >> 10) + "KiB";
+         (tested.param.max_ctas > 0 ? "_limited" : "") + "_" +
+         std::to_string(tested.param.chunk_bytes >> 10) + "KiB";
 }
 
 /// Each transport that moves memory of the device that the program was started for. Host devices
@@ -722,6 +725,7 @@ std::vector<Setting> settings() {
       if (!entry->moves(is_host ? device::Kind::host : device::Kind::cuda)) continue;
       all.push_back({entry, chunk_bytes, false});
       if (is_host && entry->moves_gpu) all.push_back({entry, chunk_bytes, true});
+      if (!is_host && entry->limits_ctas) all.push_back({entry, chunk_bytes, false, 1});
     }
   }
   return all;

@@ -58,6 +58,10 @@ TEST(World, TransportsAreMadeOnceAndKnownByName) {
     ++usable;
     made.insert(&world().transport(entry->name));
     made.insert(&world().transport(entry->name));
+    // Another limit is another transport where it makes a difference.
+    Transport* const limited = &world().transport(entry->name, 0, 1);
+    EXPECT_EQ(limited == &world().transport(entry->name), !entry->limits_ctas) << entry->name;
+    EXPECT_EQ(limited, &world().transport(entry->name, 0, 1));
   }
   EXPECT_EQ(made.size(), usable);
 }

@@ -130,6 +130,7 @@ char const* const kFull = R"toml(
 device = "host"
 transport = ["auto"]
 throttle = "500 MB/s"
+nccl_ctas = 12
 repetitions = 7
 warmup = { count = 2, seconds = 0.25 }
 check = "sample"
@@ -223,6 +224,7 @@ TEST(Config, EveryKeyArrives) {
   EXPECT_EQ(square.variants, (Texts{"reference", "kokkos"}));
   EXPECT_EQ(square.vendor, VendorLine::off);
   EXPECT_EQ(square.throttle, 500e6);
+  EXPECT_EQ(square.nccl_ctas, 12);
   EXPECT_EQ(square.transport, "mpi");
   EXPECT_TRUE(square.legs);
   EXPECT_TRUE(square.save);

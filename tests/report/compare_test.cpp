@@ -207,6 +207,7 @@ TEST(Compare, RefusesWhatWasMeasuredOtherwiseAndNamesAllOfIt) {
       {[](RunResult& run) { run.info.config += "[run]\n"; }, {"chunk_bytes"}},
       {config("clock = \"sustained\"\n"), {"clock"}},
       {config("cache = \"hot\"\n"), {"cache"}},
+      {config("nccl_ctas = 8\n"), {"nccl_ctas"}},
       {config("legs = true\n"), {"legs"}},
       {config("compute = \"f32\"\n"), {"compute"}},
       {config("grid = \"2x1\"\n"), {"grid"}},

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config.hpp"
+#include "workloads/product_check.hpp"
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>
@@ -153,6 +154,17 @@ TEST(Work, SmsAreOfPersistentVariantsAlone) {
         "takes as many multiprocessors as it gets; leave sms out, or take a persistent variant");
     EXPECT_EQ(reason("stream_k"), "sms = 8, of a device with 1 multiprocessors");
   }
+}
+
+TEST(Work, ExchangesTakeTheMultiprocessorsThatProductsLeave) {
+  device::Facts facts;
+  facts.multiprocessors = 132;
+  EXPECT_EQ(ctas_beside_products(0, 0, facts), 0) << "no limit";
+  EXPECT_EQ(ctas_beside_products(0, 120, facts), 12);
+  EXPECT_EQ(ctas_beside_products(0, 132, facts), 0);
+  EXPECT_EQ(ctas_beside_products(0, 200, facts), 0) << "of another device";
+  EXPECT_EQ(ctas_beside_products(4, 120, facts), 4);
+  EXPECT_EQ(ctas_beside_products(4, 0, facts), 4);
 }
 
 TEST(Work, ACannonOfARectangularGridIsRefusedWithWhatFits) {
