@@ -125,11 +125,13 @@ void transpose(void const* from, void* to, std::int64_t matrices, std::int64_t r
               Divisor{tiles_of(cols)});
 }
 
-// Tiles of 128 positions, as in gemm; the narrowest for layers of few filters.
-constexpr WgmmaConfig kWide{.strips = 2, .cluster = 2};
-constexpr WgmmaConfig kMiddle{.bn = 192, .strips = 3, .cluster = 2};
-constexpr WgmmaConfig kNarrow{.bn = 128, .stages = 6, .strips = 2, .cluster = 2};
-constexpr WgmmaConfig kNarrowest{.bn = 64, .stages = 8, .cluster = 2};
+// Rows of tiles are positions. A warp of the narrowest, for layers of few filters, has one strip.
+using gemm::kMiddle, gemm::kNarrow, gemm::kWide;
+constexpr WgmmaConfig kNarrowest = [] {
+  WgmmaConfig config = gemm::kSlim;
+  config.strips = 1;
+  return config;
+}();
 
 /// A group's convolution as the kernel sees it.
 template <class T>
@@ -290,38 +292,18 @@ void launch(Problem const& problem, device::StreamView stream) {
   }
 }
 
-/// A kind of tile, with the cycles of a stage of it, as in gemm.
-struct Kind {
-  WgmmaConfig config;
-  double stage_cycles;
-};
-constexpr Kind kKinds[] = {{kWide, 1024}, {kMiddle, 785}, {kNarrow, 555}, {kNarrowest, 330}};
-/// Of a tile beside its stages: storing it.
-constexpr double kTileCycles = 1000;
-
-/// All tiles of a multiprocessor, one after the other.
-double cycles(Kind const& kind, Problem const& problem, int multiprocessors) {
-  auto const divide = [](std::int64_t n, std::int64_t by) { return (n + by - 1) / by; };
-  Shape const& z = problem.shape;
-  WgmmaConfig const& config = kind.config;
-  std::int64_t const tiles = divide(z.n * z.positions(), std::int64_t{config.bm} * config.cluster) *
-                             divide(z.group_filters(), config.bn);
-  auto const bytes = static_cast<std::int64_t>(core::size_of(problem.x.type)) * z.group_channels();
-  auto const rounds = static_cast<double>(divide(tiles, multiprocessors / config.cluster));
-  return rounds *
-         (static_cast<double>(z.r * z.s * divide(bytes, 128)) * kind.stage_cycles + kTileCycles);
-}
-
 template <class T>
 void launch_quickest(Problem const& problem, device::StreamView stream) {
-  constexpr void (*kLaunches[])(Problem const&, device::StreamView) = {
-      launch<kWide, T>, launch<kMiddle, T>, launch<kNarrow, T>, launch<kNarrowest, T>};
+  constexpr auto kKinds = gemm::persistent_kinds<Problem>(
+      launch<kWide, T>, launch<kMiddle, T>, launch<kNarrow, T>, launch<kNarrowest, T>);
+  Shape const& z = problem.shape;
+  std::int64_t const tap_bytes = static_cast<std::int64_t>(sizeof(T)) * z.group_channels();
   int const multiprocessors = stream.facts().multiprocessors;
-  Kind const* const best =
-      std::min_element(std::begin(kKinds), std::end(kKinds), [&](Kind const& a, Kind const& b) {
-        return cycles(a, problem, multiprocessors) < cycles(b, problem, multiprocessors);
-      });
-  kLaunches[best - kKinds](problem, stream);
+  auto const cycles = [&](gemm::WgmmaKind<Problem> const& kind) {
+    return gemm::persistent_cycles(kind, z.n * z.positions(), z.group_filters(),
+                                   z.r * z.s * ((tap_bytes + 127) / 128), multiprocessors);
+  };
+  gemm::launch_quickest(kKinds, cycles, problem, stream);
 }
 
 /// By way of nhwc.

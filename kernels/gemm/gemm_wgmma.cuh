@@ -23,6 +23,7 @@
 #include "gemm/gemm_stage_barriers.cuh"
 
 #include <algorithm>
+#include <array>
 
 namespace quadrille::kernels::gemm {
 
@@ -37,6 +38,13 @@ struct WgmmaConfig {
   int cluster = 1;
   int raster = 8;  ///< clusters side by side that run together
 };
+
+// The tiles of persistent blocks. Where shared memory allows it, a warp has a strip for each that it
+// stores.
+inline constexpr WgmmaConfig kWide{.strips = 2, .cluster = 2};
+inline constexpr WgmmaConfig kMiddle{.bn = 192, .strips = 3, .cluster = 2};
+inline constexpr WgmmaConfig kNarrow{.bn = 128, .stages = 6, .strips = 2, .cluster = 2};
+inline constexpr WgmmaConfig kSlim{.bn = 64, .stages = 8, .strips = 2, .cluster = 2};
 
 inline constexpr TypeList kWgmmaTypes{
     {core::DataType::f16},
@@ -623,24 +631,44 @@ void with_wgmma_tile(Problem const& given, device::StreamView stream, Launch con
   }
 }
 
-/// A kind of tile: cycles of a stage of it, which takes the tensor cores 64 bm bn / 2048 in every type,
-/// and longer where the tile is narrow, because shared memory is busy.
+/// A kind of tile for problems P: cycles of a stage of it, which takes the tensor cores 64 bm bn / 2048
+/// in every type, and longer where the tile is narrow, because shared memory is busy.
+template <class P>
 struct WgmmaKind {
   WgmmaConfig config;
   double stage_cycles;
-  void (*launch)(Problem const&, device::StreamView);
+  void (*launch)(P const&, device::StreamView);
 };
 
-/// Launches the kind of which cycles(kind, problem, multiprocessors) are the fewest.
-template <std::size_t kCount, class Cycles>
-void launch_quickest(WgmmaKind const (&kinds)[kCount], Cycles const& cycles, Problem const& problem,
-                     device::StreamView stream) {
-  int const multiprocessors = multiprocessors_of(problem, stream.facts());
-  WgmmaKind const& best =
-      *std::min_element(kinds, kinds + kCount, [&](WgmmaKind const& a, WgmmaKind const& b) {
-        return cycles(a, problem, multiprocessors) < cycles(b, problem, multiprocessors);
-      });
-  best.launch(problem, stream);
+/// The kinds of persistent blocks, by their launches.
+template <class P>
+constexpr std::array<WgmmaKind<P>, 4> persistent_kinds(decltype(WgmmaKind<P>::launch) wide,
+                                                       decltype(WgmmaKind<P>::launch) middle,
+                                                       decltype(WgmmaKind<P>::launch) narrow,
+                                                       decltype(WgmmaKind<P>::launch) slim) {
+  return {
+      {{kWide, 1024, wide}, {kMiddle, 785, middle}, {kNarrow, 555, narrow}, {kSlim, 330, slim}}};
+}
+
+/// Cycles of one of these for a product of rows x cols with so many stages a tile: all tiles of a
+/// multiprocessor, one after the other.
+template <class P>
+double persistent_cycles(WgmmaKind<P> const& kind, std::int64_t rows, std::int64_t cols,
+                         std::int64_t stages, int multiprocessors) {
+  constexpr double kTileCycles = 1000;  // of a tile beside its stages: storing it
+  auto const divide = [](std::int64_t n, std::int64_t by) { return (n + by - 1) / by; };
+  WgmmaConfig const& config = kind.config;
+  std::int64_t const tiles =
+      divide(rows, std::int64_t{config.bm} * config.cluster) * divide(cols, config.bn);
+  auto const rounds = static_cast<double>(divide(tiles, multiprocessors / config.cluster));
+  return rounds * (static_cast<double>(stages) * kind.stage_cycles + kTileCycles);
+}
+
+/// Launches the kind of which cycles(kind) are the fewest.
+template <class P, std::size_t kCount, class Cycles>
+void launch_quickest(std::array<WgmmaKind<P>, kCount> const& kinds, Cycles const& cycles,
+                     P const& problem, device::StreamView stream) {
+  std::ranges::min_element(kinds, {}, cycles)->launch(problem, stream);
 }
 
 #endif  // QUAD_KERNELS

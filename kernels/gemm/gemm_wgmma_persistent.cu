@@ -37,12 +37,6 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-// Where shared memory allows it, a warp has a strip for each that it stores.
-constexpr WgmmaConfig kWide{.strips = 2, .cluster = 2};
-constexpr WgmmaConfig kMiddle{.bn = 192, .strips = 3, .cluster = 2};
-constexpr WgmmaConfig kNarrow{.bn = 128, .stages = 6, .strips = 2, .cluster = 2};
-constexpr WgmmaConfig kSlim{.bn = 64, .stages = 8, .strips = 2, .cluster = 2};
-
 #ifdef QUAD_KERNELS
 
 template <class Tile>
@@ -103,26 +97,16 @@ void launch(Problem const& problem, device::StreamView stream) {
       });
 }
 
-constexpr WgmmaKind kKinds[] = {{kWide, 1024, launch<kWide>},
-                                {kMiddle, 785, launch<kMiddle>},
-                                {kNarrow, 555, launch<kNarrow>},
-                                {kSlim, 330, launch<kSlim>}};
-/// Of a tile beside its stages: storing it.
-constexpr double kTileCycles = 1000;
-
-/// All tiles of a multiprocessor, one after the other.
-double cycles(WgmmaKind const& kind, Problem const& problem, int multiprocessors) {
-  auto const divide = [](std::int64_t n, std::int64_t by) { return (n + by - 1) / by; };
-  WgmmaConfig const& config = kind.config;
-  std::int64_t const tiles = divide(problem.m(), std::int64_t{config.bm} * config.cluster) *
-                             divide(problem.n(), config.bn);
+void launch_best(Problem const& problem, device::StreamView stream) {
+  constexpr auto kKinds =
+      persistent_kinds<Problem>(launch<kWide>, launch<kMiddle>, launch<kNarrow>, launch<kSlim>);
   std::int64_t const row_bytes =
       problem.k() * static_cast<std::int64_t>(core::size_of(problem.a.type));
-  auto const rounds = static_cast<double>(divide(tiles, multiprocessors / config.cluster));
-  return rounds * (static_cast<double>(divide(row_bytes, 128)) * kind.stage_cycles + kTileCycles);
-}
-
-void launch_best(Problem const& problem, device::StreamView stream) {
+  int const multiprocessors = multiprocessors_of(problem, stream.facts());
+  auto const cycles = [&](WgmmaKind<Problem> const& kind) {
+    return persistent_cycles(kind, problem.m(), problem.n(), (row_bytes + 127) / 128,
+                             multiprocessors);
+  };
   launch_quickest(kKinds, cycles, problem, stream);
 }
 

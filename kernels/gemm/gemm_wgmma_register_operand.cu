@@ -34,15 +34,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 namespace quadrille::kernels::gemm {
 namespace {
-
-// Rows of a tile are those of the operand in registers.
-constexpr WgmmaConfig kWide{.strips = 2, .cluster = 2};
-constexpr WgmmaConfig kMiddle{.bn = 192, .strips = 3, .cluster = 2};
-constexpr WgmmaConfig kNarrow{.bn = 128, .stages = 6, .strips = 2, .cluster = 2};
 
 /// None of the operands is K-major: A is copied.
 KMajorCopies copies_of(Problem const& problem) {
@@ -447,19 +441,22 @@ void launch(Problem const& given, device::StreamView stream) {
   }
 }
 
-constexpr WgmmaKind kKinds[] = {
-    {kWide, 1024, launch<kWide>}, {kMiddle, 835, launch<kMiddle>}, {kNarrow, 640, launch<kNarrow>}};
+/// Rows of a tile are those of the operand in registers.
+constexpr std::array<WgmmaKind<Problem>, 3> kKinds{{{kWide, 1024, launch<kWide>},
+                                                    {kMiddle, 835, launch<kMiddle>},
+                                                    {kNarrow, 640, launch<kNarrow>}}};
 /// Of a tile beside its stages: storing it.
 constexpr double kTileCycles = 1500;
 
-/// All tiles of a multiprocessor, one after the other.
-double cycles(WgmmaKind const& kind, Problem const& problem, int multiprocessors) {
-  auto const [plan, stages] = plan_of(kind.config, problem, multiprocessors);
-  double const tiles = std::ceil(static_cast<double>(plan.tiles) * plan.cluster / multiprocessors);
-  return stages * kind.stage_cycles + tiles * kTileCycles;
-}
-
 void launch_best(Problem const& problem, device::StreamView stream) {
+  int const multiprocessors = multiprocessors_of(problem, stream.facts());
+  // All tiles of a multiprocessor, one after the other.
+  auto const cycles = [&](WgmmaKind<Problem> const& kind) {
+    auto const [plan, stages] = plan_of(kind.config, problem, multiprocessors);
+    double const tiles =
+        std::ceil(static_cast<double>(plan.tiles) * plan.cluster / multiprocessors);
+    return stages * kind.stage_cycles + tiles * kTileCycles;
+  };
   launch_quickest(kKinds, cycles, problem, stream);
 }
 
