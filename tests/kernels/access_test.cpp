@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "conv2d/conv2d.hpp"
 #include "gemm/gemm.hpp"
 #include "reduction/reduction.hpp"
 #include "simt/traffic.hpp"
@@ -295,6 +296,38 @@ TEST(GemmAccess, OfTilesThatDoNotFillTheMatricesIsNotPredicted) {
   // Four tiles of A and of B, 128 sectors each; of C 16 for each row, written in halves.
   EXPECT_EQ(gemm::traffic_of(pattern, 256, 128, 16, 4)->l2_bytes,
             32 * (4 * 2 * 128 + 2 * 256 * 16));
+}
+
+template <class T>
+Count shared_loads_of(std::string_view name, conv2d::Shape const& shape, core::Compute compute) {
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  conv2d::Problem p =
+      conv2d::unallocated(shape, conv2d::DataLayout::nchw, core::type_of<T>(), compute);
+  auto const tensor = [&](device::MatrixView const& view) {
+    return DeviceArray<T>{device, stream,
+                          std::vector<T>(static_cast<std::size_t>(view.rows * view.cols), T{1})};
+  };
+  auto const x = tensor(p.x), w = tensor(p.w), y = tensor(p.y);
+  p.x.data = x.data();
+  p.w.data = w.data();
+  p.y.data = y.data();
+  auto const& variant = test::row(conv2d::variants(), name, device::Kind::cuda);
+  return counted([&] { variant.launch(p, stream); }).shared_loads;
+}
+
+TEST(Conv2dAccess, OfFewChannelsHasNoBankConflicts) {
+  conv2d::Shape const strided3{
+      .n = 1, .c = 3, .h = 33, .w = 33, .k = 32, .r = 3, .s = 3, .stride = 2};
+  conv2d::Shape const strided7{
+      .n = 1, .c = 3, .h = 37, .w = 37, .k = 64, .r = 7, .s = 7, .stride = 2};
+  conv2d::Shape const dense3{.n = 1, .c = 3, .h = 18, .w = 18, .k = 32, .r = 3, .s = 3};
+  for (conv2d::Shape const& shape : {strided3, strided7, dense3}) {
+    SCOPED_TRACE(shape.h);
+    Count const count = shared_loads_of<float>("few_channels", shape, core::Compute::automatic);
+    EXPECT_GT(count.parts, 0);
+    EXPECT_EQ(count.parts, count.least);
+  }
 }
 
 TEST(ReductionAccess, IsWhatTheInterpreterCounts) {

@@ -153,6 +153,25 @@ TEST(Conv2dCuda, WgmmaHasTilesOfEachWidth) {
   });
 }
 
+/// Blocks with several tiles, whose pixels take the place of those before, and warps with several groups
+/// of filters.
+TEST(Conv2dCuda, BlocksForFewChannelsStay) {
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    Shape const many{.n = 4 * device.facts().multiprocessors + 3,
+                     .c = 3,
+                     .h = 5,
+                     .w = 6,
+                     .k = 70,
+                     .r = 3,
+                     .s = 3,
+                     .stride = 2};
+    for (DataLayout const layout : kLayouts) {
+      expect_right<float>(device, stream, test::row(variants(), "few_channels", device::Kind::cuda),
+                          many, layout, core::Compute::f32, 0);
+    }
+  });
+}
+
 TEST(Conv2dCuda, RefusesWhatWgmmaDoesNotTake) {
   auto const& variant = test::row(variants(), "implicit_gemm_wgmma", device::Kind::cuda);
   Shape const good{.c = 8, .h = 300, .w = 300, .k = 4, .r = 2, .s = 2};

@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// What the kernels for few channels share: blocks that stay for many tiles of 16 x 16 positions, keep
+/// all filters, and bring the pixels that a tile sees to shared memory. While one block of a
+/// multiprocessor waits for its pixels, others compute and store.
+
+#include "conv2d/conv2d_cuda.cuh"
+
+#include <algorithm>
+
+namespace quadrille::kernels::conv2d {
+
+inline constexpr int kMostThreads = 256;
+inline constexpr int kBlocks = 2;  ///< of so many threads, for which a multiprocessor has registers
+inline constexpr int kTileRows = 16, kTileCols = 16;  ///< of positions
+inline constexpr int kMostChannels = 4;
+inline constexpr std::int64_t kMostSharedBytes = 200 << 10;
+
+/// The pixels that a tile sees.
+inline std::int64_t tile_rows(Shape const& z) {
+  return (kTileRows - 1) * z.stride + (z.r - 1) * z.dilation + 1;
+}
+inline std::int64_t tile_cols(Shape const& z) {
+  return (kTileCols - 1) * z.stride + (z.s - 1) * z.dilation + 1;
+}
+
+/// For Specifics::unsupported; shared_bytes(problem): what a block keeps.
+template <class SharedBytes>
+std::string unsupported_by_few_channels(Problem const& p, SharedBytes const& shared_bytes) {
+  Shape const& z = p.shape;
+  if (z.groups != 1) return "takes one group";
+  if (z.c < 1 || z.c > kMostChannels) return "takes 1 to 4 channels";
+  std::string reason = few_elements(p);
+  // Extents that are larger than this, of which none fits, overflow no product of theirs.
+  bool const is_small = std::max(z.r, z.s) * z.dilation < kMostSharedBytes &&
+                        z.stride < kMostSharedBytes && z.k < kMostSharedBytes;
+  if (reason.empty() && (!is_small || shared_bytes(p) > kMostSharedBytes)) {
+    reason = "takes filters and windows that fit 200 KiB of shared memory together";
+  }
+  return reason;
+}
+
+#ifdef QUAD_KERNELS
+
+/// All tiles, image by image and row by row.
+struct Tiles {
+  int down, across, count;
+  int rows, cols;  ///< of pixels that one sees
+  Divisor by_cols;
+
+  template <class T>
+  Tiles(Shape const& z, Operands<T> const& p)
+      : down{divide_up(p.out_h, kTileRows)},
+        across{divide_up(p.out_w, kTileCols)},
+        count{p.n * down * across},
+        rows{static_cast<int>(tile_rows(z))},
+        cols{static_cast<int>(tile_cols(z))},
+        by_cols{cols} {}
+};
+
+/// The first position of a tile.
+struct Corner {
+  int image, row, col;
+
+  __device__ Corner(Tiles const& tiles, int number) {
+    int const line = number / tiles.across;
+    image = line / tiles.down;
+    row = (line - image * tiles.down) * kTileRows;
+    col = (number - line * tiles.across) * kTileCols;
+  }
+};
+
+/// Blocks for so many tiles: those that are resident at a time. A multiprocessor has 227 KiB of shared
+/// memory, and each block takes 1 KiB beside its own.
+inline int blocks_for(Tiles const& tiles, int threads, std::int64_t shared_bytes,
+                      device::StreamView stream) {
+  int const resident = std::min(kBlocks * kMostThreads / threads,
+                                (228 << 10) / (static_cast<int>(shared_bytes) + (1 << 10)));
+  return std::min(tiles.count, stream.facts().multiprocessors * resident);
+}
+
+/// The channels of a pixel or tap, and zeros.
+template <class T>
+struct Channels {
+  T value[kMostChannels];
+};
+/// Those from `from` on, `plane` elements from each other.
+template <class T>
+__device__ __forceinline__ Channels<T> load_channels(T const* from, int channels, int plane,
+                                                     bool is_there) {
+  Channels<T> loaded;
+#pragma unroll
+  for (int c = 0; c < kMostChannels; ++c) {
+    loaded.value[c] = is_there && c < channels ? from[c * plane] : from_f32<T>(0);
+  }
+  return loaded;
+}
+
+/// Calls store(e, load(e)) for each e below `count`, by all threads of the block. As many loads of a
+/// thread are on their way, before the first is waited for, as 256 threads need for the 37 x 37 pixels
+/// of filters of 7 x 7 with stride 2; more take too many registers.
+template <class Load, class Store>
+__device__ __forceinline__ void copy_in_flight(int count, Load const& load, Store const& store) {
+  constexpr int kFlight = 6;
+  int const threads = static_cast<int>(blockDim.x);
+#pragma unroll 1
+  for (int first = static_cast<int>(threadIdx.x); first < count; first += kFlight * threads) {
+    decltype(load(0)) values[kFlight];
+#pragma unroll
+    for (int i = 0; i < kFlight; ++i) {
+      int const e = first + i * threads;
+      if (e < count) values[i] = load(e);
+    }
+#pragma unroll
+    for (int i = 0; i < kFlight; ++i) {
+      int const e = first + i * threads;
+      if (e < count) store(e, values[i]);
+    }
+  }
+}
+
+/// Calls store(row, column, channels) for each pixel that a tile sees, outside of the image with zeros.
+template <class T, class Store>
+__device__ __forceinline__ void copy_pixels(Operands<T> const& p, Tiles const& tiles, Corner corner,
+                                            Store const& store) {
+  int const top = corner.row * p.stride - p.padding, left = corner.col * p.stride - p.padding;
+  T const* const x = p.x + corner.image * p.c * p.h * p.width;
+  copy_in_flight(
+      tiles.rows * tiles.cols,
+      [&](int e) {
+        int const i = tiles.by_cols.quotient(e);
+        int const row = top + i, col = left + tiles.by_cols.remainder(e, i);
+        bool const is_there = is_inside(p, row, col);
+        return load_channels(x + (is_there ? (row * p.width + col) * p.pitch : 0), p.c, p.plane,
+                             is_there);
+      },
+      [&](int e, Channels<T> const& channels) {
+        int const i = tiles.by_cols.quotient(e);
+        store(i, tiles.by_cols.remainder(e, i), channels);
+      });
+}
+
+#endif  // QUAD_KERNELS
+
+}  // namespace quadrille::kernels::conv2d
