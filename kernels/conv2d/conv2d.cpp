@@ -19,6 +19,7 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   im2col_gemm,
   implicit_gemm,
   few_channels,
+  few_channels_mma,
   implicit_gemm_mma,
   implicit_gemm_wgmma,
   winograd

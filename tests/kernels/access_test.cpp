@@ -298,6 +298,7 @@ TEST(GemmAccess, OfTilesThatDoNotFillTheMatricesIsNotPredicted) {
             32 * (4 * 2 * 128 + 2 * 256 * 16));
 }
 
+/// Loads of pixels by those for few channels, also where taps of one load are of two rows of a filter.
 template <class T>
 Count shared_loads_of(std::string_view name, conv2d::Shape const& shape, core::Compute compute) {
   device::Device& device = test::kernel_device();
@@ -324,9 +325,13 @@ TEST(Conv2dAccess, OfFewChannelsHasNoBankConflicts) {
   conv2d::Shape const dense3{.n = 1, .c = 3, .h = 18, .w = 18, .k = 32, .r = 3, .s = 3};
   for (conv2d::Shape const& shape : {strided3, strided7, dense3}) {
     SCOPED_TRACE(shape.h);
-    Count const count = shared_loads_of<float>("few_channels", shape, core::Compute::automatic);
-    EXPECT_GT(count.parts, 0);
-    EXPECT_EQ(count.parts, count.least);
+    for (Count const& count :
+         {shared_loads_of<float>("few_channels", shape, core::Compute::automatic),
+          shared_loads_of<float>("few_channels_mma", shape, core::Compute::tf32),
+          shared_loads_of<core::f16>("few_channels_mma", shape, core::Compute::automatic)}) {
+      EXPECT_GT(count.parts, 0);
+      EXPECT_EQ(count.parts, count.least);
+    }
   }
 }
 

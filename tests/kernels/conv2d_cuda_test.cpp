@@ -168,6 +168,9 @@ TEST(Conv2dCuda, BlocksForFewChannelsStay) {
     for (DataLayout const layout : kLayouts) {
       expect_right<float>(device, stream, test::row(variants(), "few_channels", device::Kind::cuda),
                           many, layout, core::Compute::f32, 0);
+      expect_right<core::f16>(device, stream,
+                              test::row(variants(), "few_channels_mma", device::Kind::cuda), many,
+                              layout, core::Compute::f32, 0);
     }
   });
 }
@@ -237,6 +240,15 @@ TEST(Conv2dCuda, RefusesWhatVariantsDoNotTake) {
   EXPECT_NE(reason("few_channels", colours).find("1 to 4 channels"), std::string::npos);
   EXPECT_NE(reason("few_channels", wide).find("in width"), std::string::npos);
   EXPECT_NE(reason("few_channels", many_filters).find("200 KiB"), std::string::npos);
+  auto const mma_reason = [](Shape const& shape) {
+    return test::row(variants(), "few_channels_mma", device::Kind::cuda)
+        .unsupported_reason(unallocated(shape, DataLayout::nchw, DataType::f16));
+  };
+  Shape const grouped{.c = 4, .h = 9, .w = 9, .k = 4, .r = 3, .s = 3, .groups = 2};
+  EXPECT_NE(mma_reason(colours).find("1 to 4 channels"), std::string::npos);
+  EXPECT_NE(mma_reason(grouped).find("one group"), std::string::npos);
+  EXPECT_EQ(mma_reason(wide), "");
+  EXPECT_NE(mma_reason(many_filters).find("200 KiB"), std::string::npos);
   EXPECT_NE(reason("implicit_gemm_mma", colours).find("has no type f32"), std::string::npos);
   EXPECT_NE(reason("naive", huge).find("elements, x has"), std::string::npos);
 }
