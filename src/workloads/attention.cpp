@@ -152,11 +152,7 @@ class Attention final : public measure::Workload {
     k_ = allocate_matrix(problem_.k, world);
     v_ = allocate_matrix(problem_.v, world);
     o_ = allocate_matrix(problem_.o, world);
-    std::size_t const bytes = most_scratch(problem_, selected, world.device().facts());
-    if (bytes == 0) return;
-    scratch_ = {world.device(), static_cast<std::int64_t>(bytes), world.stream()};
-    problem_.scratch = scratch_.data();
-    problem_.scratch_bytes = bytes;
+    scratch_ = allocate_scratch(problem_, selected, world);
   }
 
   core::Case case_;

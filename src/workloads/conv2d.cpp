@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/convolution.hpp"
-#include "workloads/product_check.hpp"
 #include "workloads/tables.hpp"
 
 #include <limits>
@@ -94,9 +93,7 @@ class Conv2d final : public measure::Workload {
     x_ = allocate_matrix(problem_.x, world);
     w_ = allocate_matrix(problem_.w, world);
     y_ = allocate_matrix(problem_.y, world);
-    scratch_ = product_scratch(most_scratch(problem_, selected, world.device().facts()), world);
-    problem_.scratch = scratch_.data();
-    problem_.scratch_bytes = scratch_.bytes();
+    scratch_ = allocate_scratch(problem_, selected, world);
   }
 
   core::Case case_;

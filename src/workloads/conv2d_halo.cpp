@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regroup/regroup.hpp"
 #include "workloads/convolution.hpp"
-#include "workloads/product_check.hpp"
 #include "workloads/tables.hpp"
 
 #include <algorithm>
@@ -428,7 +427,7 @@ class Conv2dHalo final : public measure::Workload {
     cut_images(world);
     packed_ = device::Event{world.device()};
     channel_ = world.transport(case_).connect(world.group());
-    scratch_ = product_scratch(most_scratch(selected, world.device().facts()), world);
+    scratch_ = allocate_scratch(most_scratch(selected, world.device().facts()), world);
   }
 
   void place_tiles(comm::World const& world) {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/data.hpp"
 
+#include "gemm/gemm.hpp"
+
 #include <algorithm>
 
 namespace quadrille::workloads {
@@ -20,6 +22,15 @@ device::Matrix allocate_matrix(device::MatrixView& view, comm::World const& worl
   device::Matrix matrix{world.device(), view.type, view.rows, view.cols, world.stream()};
   view = matrix.view();
   return matrix;
+}
+
+device::Buffer<std::byte> allocate_scratch(std::size_t bytes, comm::World const& world) {
+  if (bytes == 0) return {};
+  device::Buffer<std::byte> scratch{world.device(), static_cast<std::int64_t>(bytes),
+                                    world.stream()};
+  constexpr std::size_t kCounterBytes = kernels::gemm::kScratchCounters * sizeof(std::uint32_t);
+  world.stream().fill(scratch.data(), 0, std::min(bytes, kCounterBytes));
+  return scratch;
 }
 
 namespace {

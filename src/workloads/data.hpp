@@ -39,6 +39,8 @@ Layout whole(std::int64_t rows, std::int64_t cols);
 
 /// Memory for a view that has none yet; the view gets it.
 device::Matrix allocate_matrix(device::MatrixView& view, comm::World const& world);
+/// Scratch memory of variants, with the counters of products zero; empty for 0 bytes.
+device::Buffer<std::byte> allocate_scratch(std::size_t bytes, comm::World const& world);
 
 /// A generated array: element (i, j) is core::generate(kind, seed, tag, i, j).
 struct Source {

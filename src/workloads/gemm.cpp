@@ -248,8 +248,8 @@ class Gemm final : public measure::Workload {
     b_ = allocate_matrix(problem_.b, world);
     c_ = allocate_matrix(problem_.c, world);
     if (p_.beta != 0) c0_ = {world.device(), problem_.c.type, m_, n_, world.stream()};
-    scratch_ = product_scratch(workloads::scratch_bytes(problem_, selected, world.device().facts()),
-                               world);
+    scratch_ = allocate_scratch(
+        workloads::scratch_bytes(problem_, selected, world.device().facts()), world);
     problem_.scratch = scratch_.data();
     problem_.scratch_bytes = scratch_.bytes();
   }

@@ -227,11 +227,7 @@ class PagedDecode final : public measure::Workload {
     table_ = upload(cache_.table, problem_.table);
     first_blocks_ = upload(cache_.first_blocks, problem_.first_blocks);
     stream.synchronize();
-    std::size_t const bytes = most_scratch(problem_, selected, world.device().facts());
-    if (bytes == 0) return;
-    scratch_ = {world.device(), static_cast<std::int64_t>(bytes), stream};
-    problem_.scratch = scratch_.data();
-    problem_.scratch_bytes = bytes;
+    scratch_ = allocate_scratch(problem_, selected, world);
   }
 
   core::Case case_;

@@ -493,15 +493,6 @@ std::size_t scratch_bytes(kernels::gemm::Problem const& problem, measure::Select
   return most_scratch(problem, rows, device);
 }
 
-device::Buffer<std::byte> product_scratch(std::size_t bytes, comm::World& world) {
-  if (bytes == 0) return {};
-  device::Buffer<std::byte> scratch{world.device(), static_cast<std::int64_t>(bytes),
-                                    world.stream()};
-  constexpr std::size_t kCounterBytes = kernels::gemm::kScratchCounters * sizeof(std::uint32_t);
-  world.stream().fill(scratch.data(), 0, std::min(bytes, kCounterBytes));
-  return scratch;
-}
-
 core::Option sms_option(core::options::Place<std::int64_t> place) {
   return core::options::count("sms", std::move(place),
                               "of a GPU: multiprocessors that persistent variants may take, 2 or "

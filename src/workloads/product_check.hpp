@@ -50,8 +50,6 @@ measure::Verdict check_product(Product const& product, ProductLayout const& layo
 /// Scratch memory that any of these variants needs for the product, in bytes.
 std::size_t scratch_bytes(kernels::gemm::Problem const& problem, measure::Selection const& selected,
                           device::Facts const& device);
-/// As much of it, with its counters zero; empty for 0.
-device::Buffer<std::byte> product_scratch(std::size_t bytes, comm::World& world);
 
 /// The key `sms` of a workload of products: a GPU's multiprocessors that they may take; 0: all.
 core::Option sms_option(core::options::Place<std::int64_t> place);

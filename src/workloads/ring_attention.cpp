@@ -279,8 +279,7 @@ class RingAttention final : public measure::Workload {
     }
     state_memory_ = {device, ring_attention::state_size(q_.rows, d), world.stream()};
     state_ = ring_attention::state_in(state_memory_.data(), q_.rows, d);
-    std::size_t const bytes = most_scratch(problem_of(0), selected, device.facts());
-    if (bytes > 0) scratch_ = {device, static_cast<std::int64_t>(bytes), world.stream()};
+    scratch_ = allocate_scratch(most_scratch(problem_of(0), selected, device.facts()), world);
     begun_ = device::Event{device};
     for (device::Event& event : read_) event = device::Event{device};
     channel_ = world.transport(case_).connect(world.group());

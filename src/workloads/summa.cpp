@@ -605,7 +605,7 @@ class Summa final : public measure::Workload {
     begun_ = device::Event{world.device()};
     multiplied_ = device::Event{world.device()};
     double const scratch = scratch_bytes(selected, world.device().facts());
-    scratch_ = product_scratch(static_cast<std::size_t>(scratch), world);
+    scratch_ = allocate_scratch(static_cast<std::size_t>(scratch), world);
     if (p_.schedule == Schedule::cannon) {
       cannon_.emplace(layout_, case_.type, place_);
       cannon_->allocate(world, a_, b_, row_channel_.get(), col_channel_.get());

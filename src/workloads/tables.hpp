@@ -4,6 +4,7 @@
 
 #include "common/variant.hpp"
 #include "measure/workload.hpp"
+#include "workloads/data.hpp"
 
 #include <algorithm>
 
@@ -32,6 +33,17 @@ std::size_t most_scratch(Problem const& problem, measure::Selection const& selec
     bytes = std::max(bytes, row_of<Problem>(*row).scratch_bytes(problem, device));
   }
   return bytes;
+}
+
+/// As much of it, which the problem gets.
+template <class Problem>
+device::Buffer<std::byte> allocate_scratch(Problem& problem, measure::Selection const& selected,
+                                           comm::World const& world) {
+  device::Buffer<std::byte> scratch =
+      allocate_scratch(most_scratch(problem, selected, world.device().facts()), world);
+  problem.scratch = scratch.data();
+  problem.scratch_bytes = scratch.bytes();
+  return scratch;
 }
 
 }  // namespace quadrille::workloads

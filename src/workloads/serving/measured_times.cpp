@@ -8,7 +8,6 @@
 #include "measure/quick_time.hpp"
 #include "paged_decode/paged_decode.hpp"
 #include "workloads/data.hpp"
-#include "workloads/product_check.hpp"
 
 #include <fmt/ranges.h>
 
@@ -171,7 +170,7 @@ class Layer {
         std::size_t const bytes = row->scratch_bytes(problem, world_.device().facts());
         scratch_bytes = std::max(scratch_bytes, bytes);
       }
-      device::Buffer<std::byte> const scratch = product_scratch(scratch_bytes, world_);
+      device::Buffer<std::byte> const scratch = allocate_scratch(scratch_bytes, world_);
       std::int64_t layer = 0;
       points.x.push_back(static_cast<double>(rows));
       add(points, [&] {
