@@ -6,11 +6,11 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    `naive_flat`, but quotient and remainder are exchanged: the 32 threads of a warp
-///              have one row and 32 neighbouring columns. Their reads of B and writes of C are one
-///              transaction each and their reads of A one broadcast. The instructions are those of
+///              have one row and 32 neighbouring columns. Their reads of B and writes of C are
+///              neighbouring words and their reads of A one broadcast. The instructions are those of
 ///              `naive_flat`: coalescing happens in the memory system
 /// Shapes       row-major, any extents and leading dimensions
-/// Types        f32, accumulators f32
+/// Types        f32, f64, accumulators in the same type
 /// Work         2 m n k flop; without caches (2 k + 1) m n elements of traffic
 /// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       1024 threads in a row, no shared memory
@@ -39,19 +39,27 @@ constexpr Access kAccesses[]{{Memory::a, 1, 1,
 
 #ifdef QUAD_KERNELS
 
-__global__ void __launch_bounds__(kTile* kTile) gemm_coalesced_kernel(Operands<float> p) {
+template <class T>
+__global__ void __launch_bounds__(kTile* kTile) gemm_coalesced_kernel(Operands<T> p) {
   int const row = static_cast<int>(blockIdx.y * kTile + threadIdx.x / kTile);
   int const col = static_cast<int>(blockIdx.x * kTile + threadIdx.x % kTile);
   if (row >= p.m || col >= p.n) return;
-  float accumulator = 0;
+  T accumulator = 0;
   for (int q = 0; q < p.k; ++q) accumulator += p.a[row * p.lda + q] * p.b[q * p.ldb + col];
   update(p, row, col, accumulator);
 }
 
-void launch(Problem const& problem, device::StreamView stream) {
-  auto const p = operands<float>(problem);
+template <class T>
+void enqueue(Problem const& problem, device::StreamView stream) {
+  auto const p = operands<T>(problem);
   if (p.m == 0 || p.n == 0) return;
-  QUAD_LAUNCH(gemm_coalesced_kernel, grid_of(p, kTile, kTile), dim3(kTile * kTile), 0, stream, p);
+  QUAD_LAUNCH(gemm_coalesced_kernel<T>, grid_of(p, kTile, kTile), dim3(kTile * kTile), 0, stream,
+              p);
+}
+
+void launch(Problem const& problem, device::StreamView stream) {
+  problem.c.type == core::DataType::f64 ? enqueue<double>(problem, stream)
+                                        : enqueue<float>(problem, stream);
 }
 
 #endif  // QUAD_KERNELS
@@ -61,7 +69,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 extern constinit Variant<Problem> const coalesced{
     {.name = "coalesced",
      .where = Where::cuda,
-     .types = {core::DataType::f32},
+     .types = {core::DataType::f32, core::DataType::f64},
      .needs = {.layouts = {Layout::nn},
                .most_extent = kMostCudaExtent,
                .most_rows = kMostTileRows * kTile},
