@@ -144,7 +144,7 @@ struct Sums {
                                       int row_pitch) {
 #pragma unroll 1
     for (int step = 0; step < steps; ++step) {
-      Pixel<T> const* const tap = pixels + taps[step * kTapsEach];
+      Pixel<T> const* row = pixels + taps[step * kTapsEach];
       Taps<T> columns[kFilterTiles / Taps<T>::kCount];
 #pragma unroll
       for (auto& column : columns) {
@@ -152,8 +152,8 @@ struct Sums {
         filters += 32;
       }
 #pragma unroll
-      for (int i = 0; i < kRowsEach; ++i) {
-        Pixel<T> const low = tap[i * row_pitch], high = tap[i * row_pitch + position_pitch];
+      for (int i = 0; i < kRowsEach; ++i, row += row_pitch) {
+        Pixel<T> const low = row[0], high = row[position_pitch];
 #pragma unroll
         for (int j = 0; j < kFilterTiles; ++j) {
           multiply_add<T>(value[i][j], low, high,
