@@ -267,10 +267,9 @@ core::Exit explain(std::string const& name) {
   }
   std::vector<std::string> names;
   for (Topic const& topic : topics()) names.push_back(topic.name);
-  std::string const near = core::nearest_name(name, names);
   fmt::print(stderr,
-             "quadrille: nothing is called '{}'; {}`quadrille explain` alone says what there is\n",
-             name, near.empty() ? "" : fmt::format("did you mean '{}'? ", near));
+             "quadrille: nothing is called '{}'{}; `quadrille explain` alone says what there is\n",
+             name, core::suggestion(name, names));
   return core::Exit::bad_config;
 }
 

@@ -326,7 +326,7 @@ std::string word_problem(std::string const& word, std::string_view value) {
   Words const words = words_of(value);
   if (std::ranges::find(words, word) != words.end()) return {};
   return fmt::format("'{}' is none of {}{}", word, fmt::join(words, ", "),
-                     core::suggestion(word, words, ""));
+                     core::suggestion(word, words));
 }
 
 std::string usage_problem(CLI::App const& app, std::string const& what) {
@@ -346,7 +346,7 @@ std::string usage_problem(CLI::App const& app, std::string const& what) {
                           is_option        ? "unknown option"
                           : chosen.empty() ? "unknown command"
                                            : "unexpected argument",
-                          word, core::suggestion(word, names, ""));
+                          word, core::suggestion(word, names));
   }
   std::string const name = chosen.empty() ? "" : " " + command.get_name();
   return fmt::format("{}; `quadrille{} --help` shows what there is", problem, name);

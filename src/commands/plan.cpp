@@ -229,10 +229,9 @@ core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::strin
   std::vector<core::Case> kept;
   for (std::string const& name : only) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      std::string const near = core::nearest_name(name, names);
       return core::Parsed<core::Config>::error(
           fmt::format("--only: no case or workload of this input is called '{}'{}", name,
-                      near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+                      core::suggestion(name, names)));
     }
   }
   for (core::Case const& spec : config.cases) {

@@ -40,11 +40,10 @@ core::Parsed<std::string> nothing_called(RunResult const& result, std::string co
     names.push_back(record.id);
     names.push_back(record.name);
   }
-  std::string const near = core::nearest_name(id, names);
   return core::Parsed<std::string>::error(
       fmt::format("--case: no measurement or case of this result is called '{}'{}; `quadrille "
                   "report --csv` lists them as id and case",
-                  id, near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+                  id, core::suggestion(id, names)));
 }
 
 }  // namespace

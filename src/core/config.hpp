@@ -209,10 +209,9 @@ std::vector<NamedConfiguration> configurations_of(Case const& spec);
 /// The entries of "0,2,4,6", none of them empty.
 Parsed<std::vector<std::string>> parse_device_map(std::string_view text);
 
-/// The candidate with the smallest edit distance, or "" when none is near.
-std::string nearest_name(std::string_view name, std::span<std::string const> candidates);
-/// "; did you mean 'x'?", or `otherwise` when no candidate is near.
+/// " (did you mean 'x'?)" with the candidate that is nearest, which may stand within a sentence, or
+/// `otherwise` when none is near: of which up to a third of the letters differ.
 std::string suggestion(std::string_view name, std::span<std::string const> candidates,
-                       std::string_view otherwise);
+                       std::string_view otherwise = {});
 
 }  // namespace quadrille::core

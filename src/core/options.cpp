@@ -65,7 +65,7 @@ int choose(Scalar const& value, Texts const& words, std::string& problem) {
   auto const found = std::find(words.begin(), words.end(), value.text);
   if (is_textual(value) && found != words.end()) return static_cast<int>(found - words.begin());
   problem = fmt::format("{} is not one of {}{}", show(value), fmt::join(words, ", "),
-                        suggestion(value.text, words, ""));
+                        suggestion(value.text, words));
   return -1;
 }
 

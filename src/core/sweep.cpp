@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <numeric>
 #include <set>
 
 namespace quadrille::core {
@@ -74,6 +73,33 @@ Parsed<Texts> expand_element(std::string_view text) {
   auto const parts = split_trimmed(text, ':');
   if (parts.size() == 3) return expand_range(text, parts);
   return Texts{std::string{text}};
+}
+
+// No name is so long, and the distance would take its time.
+constexpr std::size_t kLongestName = 100;
+
+/// Letters to insert, delete, replace or swap with their neighbour until `a` reads as `b`, in either
+/// case (optimal string alignment).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  auto const same = [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) ==
+           std::tolower(static_cast<unsigned char>(y));
+  };
+  // rows[i][j]: of the first i letters of `a` and the first j of `b`.
+  std::vector<std::vector<std::size_t>> rows(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        rows[i][j] = i + j;
+        continue;
+      }
+      std::size_t const replaced = rows[i - 1][j - 1] + (same(a[i - 1], b[j - 1]) ? 0 : 1);
+      rows[i][j] = std::min({replaced, rows[i - 1][j] + 1, rows[i][j - 1] + 1});
+      bool const swapped = i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]);
+      if (swapped) rows[i][j] = std::min(rows[i][j], rows[i - 2][j - 2] + 1);
+    }
+  }
+  return rows[a.size()][b.size()];
 }
 
 }  // namespace
@@ -224,39 +250,20 @@ Parsed<Config> expand_grids(Config const& config, int ranks) {
   return out;
 }
 
-std::string nearest_name(std::string_view name, std::span<std::string const> candidates) {
-  auto const same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) ==
-           std::tolower(static_cast<unsigned char>(b));
-  };
-  std::string best;
-  if (name.size() > 100) return best;  // no name is so long, and the distance would take its time
-  std::size_t best_distance = name.size() / 3 + 2;
-  for (std::string const& candidate : candidates) {
-    // Levenshtein's distance, one row at a time.
-    std::vector<std::size_t> row(candidate.size() + 1);
-    std::iota(row.begin(), row.end(), 0U);
-    for (std::size_t i = 0; i < name.size(); ++i) {
-      std::size_t diagonal = row[0]++;
-      for (std::size_t j = 0; j < candidate.size(); ++j) {
-        std::size_t const replaced = diagonal + (same(name[i], candidate[j]) ? 0 : 1);
-        diagonal = row[j + 1];
-        row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
-      }
-    }
-    // A distance as long as the name itself has nothing in common with it.
-    if (row.back() < best_distance && row.back() < std::max(name.size(), candidate.size())) {
-      best = candidate;
-      best_distance = row.back();
-    }
-  }
-  return best;
-}
-
 std::string suggestion(std::string_view name, std::span<std::string const> candidates,
                        std::string_view otherwise) {
-  std::string const near = nearest_name(name, candidates);
-  return near.empty() ? std::string{otherwise} : fmt::format("; did you mean '{}'?", near);
+  std::string best;
+  std::size_t best_distance = name.size();
+  for (std::string const& candidate : candidates) {
+    std::size_t const longest = std::max(name.size(), candidate.size());
+    if (longest > kLongestName) continue;
+    std::size_t const distance = edit_distance(name, candidate);
+    if (distance < best_distance && distance <= std::max<std::size_t>(1, longest / 3)) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best.empty() ? std::string{otherwise} : fmt::format(" (did you mean '{}'?)", best);
 }
 
 }  // namespace quadrille::core

@@ -73,13 +73,14 @@ def main():
             shown = program.call(*words, ranks=0, env={**os.environ, "COLUMNS": str(columns)})
             widest = max(shown.stdout.splitlines(), key=len)
             check(shown.returncode == 0 and len(widest) <= columns, f"{words} in {columns} columns: {widest}", shown)
-    for words, why in ((["rnu", "a.toml"], "unknown command 'rnu'; did you mean 'run'?"),
-                       (["run", "--casse=gemm"], "unknown option '--casse'; did you mean '--case'?"),
-                       (["--verison"], "unknown option '--verison'; did you mean '--version'?"),
-                       (["list", "variant"], "transports, metrics, faults; did you mean 'variants'?"),
+    for words, why in ((["rnu", "a.toml"], "unknown command 'rnu' (did you mean 'run'?)"),
+                       (["run", "--casse=gemm"], "unknown option '--casse' (did you mean '--case'?)"),
+                       (["--verison"], "unknown option '--verison' (did you mean '--version'?)"),
+                       (["list", "varients"],
+                        "transports, metrics, faults (did you mean 'variants'?); `quadrille list --help` shows"),
                        (["list", "nothing-like-it"], "'nothing-like-it' is none of workloads, "),
-                       (["run", "--case", "vector", "--inject-fault", "nann"], "misplaced_wait; did you mean 'nan'?"),
-                       (["completion", "bsh"], "'bsh' is none of bash, zsh; did you mean 'bash'?"),
+                       (["run", "--case", "vector", "--inject-fault", "nann"], "misplaced_wait (did you mean 'nan'?)"),
+                       (["completion", "bsh"], "'bsh' is none of bash, zsh (did you mean 'bash'?)"),
                        (["list", "variants", "more"], "unexpected argument 'more';"), ([], "subcommand is required")):
         shown = program.call(*words, ranks=0)
         check(shown.returncode == 2 and why in shown.stderr and len(shown.stderr.splitlines()) == 1, why, shown)

@@ -84,15 +84,22 @@ TEST(Sweep, SizesThatAreNone) {
   }
 }
 
-TEST(NearestName, FindsTheSmallestDistance) {
-  Texts const names{"panel", "buffers", "block", "broadcast"};
-  EXPECT_EQ(nearest_name("panle", names), "panel");
-  EXPECT_EQ(nearest_name("Panel", names), "panel");
-  EXPECT_EQ(nearest_name("buffer", names), "buffers");
-  EXPECT_EQ(nearest_name("brodcast", names), "broadcast");
-  EXPECT_EQ(nearest_name("temperature", names), "");
-  EXPECT_EQ(nearest_name("", names), "");
-  EXPECT_EQ(nearest_name("x", {}), "");
+TEST(Suggestion, IsTheNearestNameIfOneIsNear) {
+  Texts const names{"panel", "buffers", "block", "broadcast", "all", "run", "nn"};
+  auto const near = [&](std::string_view name) { return suggestion(name, names, ""); };
+
+  EXPECT_EQ(near("panle"), " (did you mean 'panel'?)") << "two letters swapped";
+  EXPECT_EQ(near("Panel"), " (did you mean 'panel'?)");
+  EXPECT_EQ(near("buffer"), " (did you mean 'buffers'?)");
+  EXPECT_EQ(near("brodcst"), " (did you mean 'broadcast'?)");
+  EXPECT_EQ(near("rnu"), " (did you mean 'run'?)");
+  EXPECT_EQ(near("nt"), " (did you mean 'nn'?)");
+  for (char const* const far : {"temperature", "vllm", "best", "lock in", "x", ""}) {
+    EXPECT_EQ(near(far), "") << far;
+  }
+  EXPECT_EQ(suggestion("vllm", names, "; one of all"), "; one of all");
+  EXPECT_EQ(suggestion("x", {}, ""), "");
+  EXPECT_EQ(near(std::string(100'000, 'b')), "");
 }
 
 }  // namespace
