@@ -101,7 +101,8 @@ struct PredictArguments {
   std::string between_nodes;  ///< "RATE, LATENCY"; "": as within a node
   bool weak = false;
 };
-/// Exit::nothing_executed where the result has nothing that can be predicted from.
+/// Exit::nothing_executed where the result has nothing to predict from, Exit::bad_config where none of
+/// the rank counts can do what it has.
 core::Exit predict(PredictArguments const& arguments);
 
 struct CompareArguments {

@@ -24,12 +24,16 @@ constexpr std::size_t kMostCounts = 1000;
 
 core::Parsed<std::vector<std::int64_t>> rank_counts(std::string const& text) {
   using Counts = core::Parsed<std::vector<std::int64_t>>;
+  auto const wrong = [](std::string const& why) {
+    return Counts::error(
+        fmt::format("--ranks: {}; write a count such as 64, or a range such as 8:4096:*2", why));
+  };
   core::Parsed<std::vector<std::string>> const texts = core::expand_sweep(text);
-  if (!texts) return Counts::error("--ranks: " + texts.why());
+  if (!texts) return wrong(texts.why());
   std::vector<std::int64_t> counts;
   for (std::string const& one : *texts) {
     core::Parsed<std::int64_t> const count = core::parse_count(one);
-    if (!count) return Counts::error("--ranks: " + count.why());
+    if (!count) return wrong(count.why());
     if (*count < 1 || *count > kMostRanks || counts.size() == kMostCounts) {
       return Counts::error(fmt::format("--ranks: '{}': give up to {} counts from 1 to {}", text,
                                        kMostCounts, kMostRanks));
@@ -75,13 +79,19 @@ core::Exit predict(PredictArguments const& arguments) {
     runs.push_back(*run);
   }
   report::PredictionReport const report = report::predict(runs, settings);
+  if (report.predictions.empty() && !report.impossible.empty()) {
+    return refuse("--ranks: nothing runs on so many ranks: " + report.impossible.front());
+  }
+  if (report.predictions.empty()) {
+    fmt::print(
+        stderr,
+        "quadrille: nothing to predict from: run summa, ptrans (legs = true) or allreduce on "
+        "2 ranks or more{}\n",
+        report.left_out.empty() ? "" : core::one_line("; " + report.left_out.front()));
+    return core::Exit::nothing_executed;
+  }
   fmt::print("{}", core::printable(report::render_text(report, runs.front(), settings)));
-  if (!report.predictions.empty()) return core::Exit::pass;
-  fmt::print(
-      stderr,
-      "quadrille: nothing to predict from: run summa, ptrans (legs = true) or allreduce on 2 "
-      "ranks or more\n");
-  return core::Exit::nothing_executed;
+  return core::Exit::pass;
 }
 
 }  // namespace quadrille::commands

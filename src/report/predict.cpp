@@ -172,6 +172,10 @@ Work work_of_allreduce(Record const& record, Machine const& machine, double) {
           .node_bytes = machine.nodes() > 1 ? bytes : 0};
 }
 
+std::string obstacle_to_allreduce(Record const&, Machine const& machine) {
+  return machine.ranks > 1 ? "" : "one rank exchanges nothing";
+}
+
 /// What of a workload is known here.
 struct Modelled {
   std::string_view workload;
@@ -181,9 +185,10 @@ struct Modelled {
   /// Why so many ranks cannot do it; empty where they can.
   std::string (*obstacle)(Record const& record, Machine const& machine) = nullptr;
 };
-constexpr Modelled kModelled[] = {{"summa", work_of_summa, true, 0.5, obstacle_to_summa},
-                                  {"ptrans", work_of_ptrans, true, 0.5},
-                                  {"allreduce", work_of_allreduce, false, 0}};
+constexpr Modelled kModelled[] = {
+    {"summa", work_of_summa, true, 0.5, obstacle_to_summa},
+    {"ptrans", work_of_ptrans, true, 0.5},
+    {"allreduce", work_of_allreduce, false, 0, obstacle_to_allreduce}};
 
 Modelled const* model_of(Record const& record) {
   auto const found = std::ranges::find(kModelled, record.workload, &Modelled::workload);
@@ -362,7 +367,7 @@ PredictionReport predict(std::span<RunResult const> runs, PredictSettings const&
       }
     }
     if (!impossible.empty()) {
-      report.left_out.push_back(
+      report.impossible.push_back(
           fmt::format("{} on {} ranks: {}", record.id, fmt::join(impossible, ", "), obstacle));
     }
     for (RunResult const& run : runs) {
@@ -420,6 +425,7 @@ std::string render_text(PredictionReport const& report, RunResult const& run,
                                      : ": results on other rank counts, named behind the first, "
                                        "would tell how far to trust it");
   }
+  for (std::string const& line : report.impossible) text += fmt::format("impossible: {}\n", line);
   for (std::string const& line : report.left_out) text += fmt::format("left out: {}\n", line);
   return text;
 }

@@ -63,6 +63,8 @@ struct PredictionReport {
   std::vector<Prediction> predictions;
   std::vector<PredictionCheck> checks;
   std::vector<std::string> left_out;  ///< measurements that tell too little, and why
+  std::vector<std::string>
+      impossible;  ///< rank counts that cannot do a measurement's work, and why
 };
 
 /// From the first run; the others, and the first itself, are what it is checked against.

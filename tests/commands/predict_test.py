@@ -116,10 +116,14 @@ def main():
 
     def refused(*arguments, code, words):
         process = program.call("predict", *arguments, ranks=0)
-        check(process.returncode == code and words in process.stderr, f"predict {arguments}: {words}", process)
+        check(process.returncode == code and words in process.stderr and not process.stdout,
+              f"predict {arguments}: {words}", process)
 
     refused("--ranks", "0", base, code=2, words="--ranks")
     refused("--ranks", "many", base, code=2, words="--ranks")
+    refused("--ranks", "1,2,3", base, code=2, words="a count such as 64, or a range such as 8:4096:*2")
+    alone = program.run(source, "--only", "allreduce", ranks=2)[2]
+    refused("--ranks", "1", alone, code=2, words="--ranks: nothing runs on so many ranks: allreduce")
     refused("--ranks", "8", "--between-nodes", "fast", base, code=2, words="--between-nodes")
     refused("--ranks", "8", "--ranks-per-node", "-1", base, code=2, words="--ranks-per-node")
     refused("--ranks", "8", program.folder / "absent", code=2, words="absent")

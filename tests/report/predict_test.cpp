@@ -175,9 +175,9 @@ TEST(Predict, CannonShiftsPartsFromNeighbours) {
   Prediction const& nine = of(report, "summa:variant", 9);
   EXPECT_NEAR(nine.seconds, 0.6 * 2 / 9 + communicate - std::min(0.6 * 2 / 9, communicate / 2) / 2,
               1e-9);
-  ASSERT_EQ(report.left_out.size(), 1U);
-  EXPECT_NE(report.left_out[0].find("on 6, 8 ranks: cannon shifts on P x P"), std::string::npos)
-      << report.left_out[0];
+  ASSERT_EQ(report.impossible.size(), 1U);
+  EXPECT_NE(report.impossible[0].find("on 6, 8 ranks: cannon shifts on P x P"), std::string::npos)
+      << report.impossible[0];
 
   // With two rows of four on a node, a rank in two gets its part of B from the other node, and of the
   // first one, from afar, two in three.
@@ -202,8 +202,9 @@ TEST(Predict, LayersShareKAndAddUpUnhidden) {
   PredictionReport const report = predict(runs, settings);
 
   EXPECT_NEAR(of(report, "summa:variant", 4).seconds, 0.9, 1e-9);
-  ASSERT_EQ(report.left_out.size(), 1U);
-  EXPECT_NE(report.left_out[0].find("on 5 ranks: 2 layers do not divide them"), std::string::npos);
+  ASSERT_EQ(report.impossible.size(), 1U);
+  EXPECT_NE(report.impossible[0].find("on 5 ranks: 2 layers do not divide them"),
+            std::string::npos);
   // 1 x 2 ranks of a layer sent 16 panels of 256 and a share of C.
   double const byte_s = (0.4 - 17 * kLatency) / (8 * 8192.0 * 4096);
   // 2 x 4 of a layer have parts of 4096 x 2048.
@@ -281,6 +282,18 @@ TEST(Predict, SaysWhatTellsTooLittle) {
   EXPECT_NE(report.left_out[0].find("no legs"), std::string::npos);
   EXPECT_NE(report.left_out[1].find("no speed"), std::string::npos);
   EXPECT_NE(report.left_out[2].find("modelled"), std::string::npos);
+}
+
+TEST(Predict, OneRankReducesNothing) {
+  RunResult run = run_of(2, 2, true);
+  add_reductions(run);
+  std::vector const runs{run};
+
+  PredictionReport const report = predict(runs, {.ranks = {1}});
+
+  EXPECT_TRUE(report.predictions.empty());
+  ASSERT_EQ(report.impossible.size(), 3U);
+  EXPECT_NE(report.impossible[0].find("on 1 ranks: one rank exchanges nothing"), std::string::npos);
 }
 
 TEST(Predict, TextStatesItsError) {
