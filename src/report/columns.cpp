@@ -485,6 +485,22 @@ constexpr Metric kFurther[]{
      "serving: of the simulated time of steps, that of such with more tokens or requests than "
      "were\n"
      "measured; the points that were measured are further rates of `report --details`."},
+    {"layer products", "s",
+     "serving, model = \"measured\": the four products of a layer with its weights, of as many "
+     "rows as "
+     "a step\nhas tokens."},
+    {"layer prefill", "s",
+     "serving, model = \"measured\": causal attention of a layer, of tokens of one prompt behind "
+     "those "
+     "whose\nK and V are there already."},
+    {"layer decode", "s",
+     "serving, model = \"measured\": attention of a layer, of one token of each of these sequences "
+     "over "
+     "their\npaged K and V, which are of so many tokens in all."},
+    {"measured copy", "B/s",
+     "serving, model = \"measured\": bytes read and written by a copy within the device; from "
+     "host: "
+     "bytes\nof one from pinned memory of the host."},
     {"simulated", "request/s", "serving: requests of the trace over the time of the simulation."},
     {"second-level cache", "B/s",
      "gemm: what blocks read of tiles and write of C, by the model of bank conflicts."},

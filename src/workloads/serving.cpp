@@ -327,15 +327,15 @@ class Serving final : public measure::Workload {
       }
     };
     add(measured.products,
-        [](double rows, double) { return fmt::format("products: rows = {}", rows); });
+        [](double rows, double) { return fmt::format("layer products, {} rows", rows); });
     add(measured.chunks, [](double tokens, double before) {
-      return fmt::format("prefill: tokens = {}, behind {}", tokens, before);
+      return fmt::format("layer prefill, {} tokens behind {}", tokens, before);
     });
     add(measured.singles, [](double context, double sequences) {
-      return fmt::format("decode: sequences = {}, tokens = {}", sequences, context);
+      return fmt::format("layer decode, {} sequences of {} tokens", sequences, context);
     });
-    extras.push_back({"copy", measured.memory_rate, "B/s", 1, true});
-    extras.push_back({"copy from host", measured.link_rate, "B/s", 1, true});
+    extras.push_back({"measured copy", measured.memory_rate, "B/s", 1, true});
+    extras.push_back({"measured copy from host", measured.link_rate, "B/s", 1, true});
     return extras;
   }
 

@@ -56,6 +56,17 @@ def main():
     rerun = program.run(directory / "config.toml", ranks=2)[1]
     check([c["id"] for c in rerun["cases"]] == [c["id"] for c in report["cases"]], "config.toml runs again")
 
+    # What a run found besides is explained, whatever it is called; the points of a series alike.
+    sizes = {"size": 20, "max_length": 64, "layers": 1, "heads": 2, "kv_heads": 2, "head_size": 64, "kv_memory": "1Mi",
+             "most_running": 4, "budget": 32, "type": "f16", "variant": "paged", "model": "measured"}
+    settings = [word for key, value in sizes.items() for word in ("--set", f"{key}={value}")]
+    process, served, _ = program.run("--case", "serving", *settings)
+    check(process.returncode == 0, "serving with measured times", process)
+    found = {re.sub(r"\d+", "1", extra["name"]) for case in served["cases"] + report["cases"] for extra in case["extras"]}
+    check(len(found) > 20, f"further rates: {found}")
+    unknown = [name for name in found if program.call("explain", name, ranks=0).returncode != 0]
+    check(not unknown, f"explain does not know {unknown}")
+
     # A signal keeps what was finished.
     process = program.start("run", TESTS / "workloads" / "small.toml", "--run-id", "stopped", "--set",
                             "run.repetitions=1000000", "--only", "vector,summa", ranks=2)
