@@ -446,7 +446,7 @@ constexpr Metric kFurther[]{
      "conv2d: what the patches of the images take as columns of a matrix, which implicit kernels "
      "never\nstore."},
     {"tokens", "count", "paged_decode: tokens of all sequences, each with a key and a value."},
-    {"empty slots", "part", "paged_decode: slots of taken blocks that hold no token."},
+    {"empty slots", "%", "paged_decode: slots of taken blocks that hold no token."},
     {"throughput", "token/s",
      "serving: tokens of all outputs over the simulated time from the start to the last of them."},
     {"TTFT", "s",
@@ -560,6 +560,16 @@ std::string cell(Column const& column, Record const& record) {
   auto const* const number = std::get_if<double>(&value);
   return number != nullptr && column.number != nullptr ? column.number(*number, record)
                                                        : to_text(value);
+}
+
+ExtraText extra_text(measure::Extra const& extra, Record const& record) {
+  double const rate = rate_of(extra, record);
+  if (extra.unit == "s") return {core::format_seconds(rate), ""};
+  if (extra.unit == "B") return {core::format_bytes(rate), ""};
+  if (extra.unit == "%") return {fmt::format("{:.1f} %", rate), ""};
+  if (extra.unit.ends_with("/s")) return {core::format_rate(rate, extra.unit), ""};
+  bool const is_small = std::abs(rate) < 100;
+  return {is_small ? fmt::format("{:.3g}", rate) : fmt::format("{:.0f}", rate), extra.unit};
 }
 
 std::vector<Metric> metrics() {

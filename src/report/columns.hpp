@@ -72,6 +72,13 @@ std::string to_text(Value const& value);
 /// What stands on screen in this column.
 std::string cell(Column const& column, measure::Record const& record);
 
+/// What stands on screen of a further rate.
+struct ExtraText {
+  std::string value;
+  std::string unit;  ///< of a count; empty where the value has it already
+};
+ExtraText extra_text(measure::Extra const& extra, measure::Record const& record);
+
 /// What the columns mean, and the numbers that stand under "further rates" or in files alone.
 std::vector<Metric> metrics();
 

@@ -83,14 +83,6 @@ std::string flags_of(Record const& r, Notes& notes) {
   return fmt::format("{}", fmt::join(flags, " "));
 }
 
-std::string value_of(measure::Extra const& extra, Record const& r) {
-  double const rate = rate_of(extra, r);
-  if (extra.unit == "s") return core::format_seconds(rate);
-  if (extra.unit == "%") return fmt::format("{:.1f} %", rate);
-  return extra.unit.ends_with("/s") ? core::format_rate(rate, extra.unit)
-                                    : fmt::format("{:.0f}", rate);
-}
-
 /// Columns of the same rows.
 class Rows {
  public:
@@ -192,7 +184,7 @@ void add_extras(Rows& rows, std::vector<std::string> const& names) {
   for (std::string const& name : names) {
     rows.add(shown(name), Align::right, 16, [&name](Record const& r) -> std::string {
       auto const found = std::ranges::find(r.extras, name, &measure::Extra::name);
-      return found == r.extras.end() || !has_speed(r) ? "-" : value_of(*found, r);
+      return found == r.extras.end() || !has_speed(r) ? "-" : extra_text(*found, r).value;
     });
   }
 }

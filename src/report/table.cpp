@@ -226,14 +226,10 @@ Table extras_table(measure::RunResult const& result) {
   for (Record const& r : result.records) {
     if (!has_speed(r)) continue;
     for (measure::Extra const& extra : r.extras) {
-      double const rate = rate_of(extra, r);
-      bool const is_rate = extra.unit.ends_with("/s");
+      auto const [value, unit] = extra_text(extra, r);
       Row& row = table.rows.emplace_back(start_row(which, r));
       row.push_back(extra.name);
-      row.push_back(extra.unit == "s"   ? core::format_seconds(rate)
-                    : is_rate           ? core::format_rate(rate, extra.unit)
-                    : extra.unit == "%" ? fmt::format("{:.1f} %", rate)
-                                        : fmt::format("{:.0f} {}", rate, extra.unit));
+      row.push_back(unit.empty() ? value : value + ' ' + unit);
     }
   }
   return table;

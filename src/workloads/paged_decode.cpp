@@ -130,10 +130,10 @@ class PagedDecode final : public measure::Workload {
                      sizeof(std::int32_t) * static_cast<double>(cache_.table.size());
     // What a check reads again, of a sequence and head.
     d.host_bytes = 2 * sizeof(float) * static_cast<double>(x.longest * x.head_size);
-    d.extras = {
-        {"tokens", static_cast<double>(x.tokens), ""},
-        {"empty slots", of_slots > 0 ? 1 - static_cast<double>(x.tokens) / of_slots : 0, ""},
-        {"intensity", paged_decode::flop(x) * ranks_ / d.device_bytes, "flop/B"}};
+    d.extras = {{"tokens", static_cast<double>(x.tokens), ""},
+                {"empty slots",
+                 of_slots > 0 ? 100 * (1 - static_cast<double>(x.tokens) / of_slots) : 0, "%"},
+                {"intensity", paged_decode::flop(x) * ranks_ / d.device_bytes, "flop/B"}};
     d.traits = {.recordable = true};
     return d;
   }

@@ -44,6 +44,20 @@ TEST(Columns, ShowOnScreenWhatTheyWrite) {
   EXPECT_EQ(shown("implementation", r), "cublasDgemm");
 }
 
+TEST(Columns, ShowFurtherRatesByTheirUnits) {
+  measure::Record const r = test::sample_record();
+  auto const shown_as = [&](double amount, std::string const& unit, double seconds = 0) {
+    auto const [value, count] = extra_text({"what", amount, unit, seconds}, r);
+    return value + '|' + count;
+  };
+  EXPECT_EQ(shown_as(3 << 20, "B"), "3.00 MiB|");
+  EXPECT_EQ(shown_as(1, "s", 0.25), "250 ms|");
+  EXPECT_EQ(shown_as(1e9, "B/s", 2), "500 MB/s|");
+  EXPECT_EQ(shown_as(12.34, "%"), "12.3 %|");
+  EXPECT_EQ(shown_as(29933, "tokens"), "29933|tokens");
+  EXPECT_EQ(shown_as(0.25, "flop/B"), "0.25|flop/B");
+}
+
 TEST(Columns, WhatIsMissingIsMissingEverywhere) {
   measure::Record r = test::sample_record();
   r.amount = 0;

@@ -429,7 +429,7 @@ function serving(items) {
   const bars = (label, name, values, rest) => ({label, data: values, backgroundColor: color(name), maxBarThickness: 22, borderRadius: 2, pointStyle: "rect", ...rest});
   const policies = (stacked) => axis("", {type: "category", stacked, grid: {display: false}, ticks: {autoSkip: false, color: color("text")}});
   const extras = [...new Map(rows.flatMap(({c}) => c.extras.map(({name, unit}) => [name, unit])))];
-  const extraText = (x, unit) => (unit === "s" ? seconds(x) : unit === "%" ? percent(x) : unit.endsWith("/s") ? rate(x, unit) : digits(x));
+  const extraText = (x, unit) => (unit === "s" ? seconds(x) : unit === "%" ? percent(x) : unit === "B" ? bytes(x) : unit.endsWith("/s") ? rate(x, unit) : digits(x));
 
   const throughput = new Card({
     title: title("Throughput"), make() {
