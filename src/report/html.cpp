@@ -158,9 +158,9 @@ Json measurement_json(Record const& r, Shares const& shares, SweptKeys const& sw
   for (std::string const& key : swept.keys_of(r)) to["sweep"]["keys"][key] = swept.value(r, key);
   to["settings"] = Json::object();
   for (auto const& [key, value] : settings_of(r)) to["settings"][key] = value;
-  Json& extras = to["extras"];  // of which lines over time are a chart
+  Json& extras = to["extras"];  // but details, of which lines over time are a chart
   for (std::size_t i = r.extras.size(); i-- > 0;) {
-    if (!r.extras[i].series.empty()) extras.erase(i);
+    if (r.extras[i].is_detail) extras.erase(i);
   }
   to["batch"] = r.batch;
   to["roofline"] = {{"flop", r.roofline.flop},

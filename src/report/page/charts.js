@@ -112,6 +112,9 @@ function axisAt(title, values, options = {}) {
   }, ...options, ticks: {callback: count, autoSkip: true, ...options.ticks}});
 }
 
+/** Signs of a legend, of which circles are larger than squares. */
+const legendLabels = () => ({color: color("text"), boxWidth: 12, boxHeight: 8, usePointStyle: true});
+
 /**
  * A figure with a chart. `make(state)` returns {config, label, table, height}: what Chart.js takes,
  * what the chart says in words, and the same as a table. `controls(state, redraw)` returns elements.
@@ -124,7 +127,7 @@ class Card {
     this.said = el("p", {class: "note"});
     this.tables = el("details", {ontoggle: () => this.fillTable()}, el("summary", {}, "As a table"));
     this.node = el("figure", {class: wide ? "card wide" : "card"},
-      el("figcaption", {}, el("h3", {}, title), note ? el("p", {class: "note"}, note) : null),
+      el("figcaption", {}, el("h3", {}, title), note ? el("p", {class: "note"}, unbroken(note)) : null),
       controls ? el("div", {class: "controls"}, controls(state, () => this.redraw())) : null,
       this.plot, this.said, this.tables);
     this.node.card = this;
@@ -144,7 +147,7 @@ class Card {
       ...config.options,
       plugins: {
         legend: {display: (config.data?.datasets.length ?? 0) > 1, position: "bottom",
-          labels: {color: color("text"), boxWidth: 14, boxHeight: 10, usePointStyle: true,
+          labels: {...legendLabels(),
             filter: (item) => item.text !== undefined && !item.text.startsWith("_")}},
         ...config.options?.plugins,
       },

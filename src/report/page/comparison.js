@@ -155,7 +155,7 @@ function ratios(items) {
         options: {indexAxis: "y", layout: {padding: {right: rows.length > kNamed ? 8 : 60}}, interaction: {mode: "nearest", axis: "y", intersect: false}, scales: {
           x: axis(isNarrow() ? "left is faster" : "time of the new run over that of the base: left is faster", {...range, text: isLog ? (x) => `${digits(x)}×` : (x) => (x === 1 ? "0" : changeText(x))}),
           y: axis("", {type: "category", offset: true, grid: {display: false}, ticks: {autoSkip: rows.length > kNamed, color: color("text")}})},
-          plugins: {legend: {display: true, position: "bottom", labels: {color: color("text"), boxWidth: 14, boxHeight: 10, usePointStyle: true}},
+          plugins: {legend: {display: true, position: "bottom", labels: legendLabels()},
             marks: {at: [{value: 1, color: color("faint")}]},
             tooltip: {filter: (p) => p.raw !== null, callbacks: {title: (points) => (points.length ? nameOf(rows[points[0].dataIndex]) : ""),
               label: (p) => `${p.dataset.label}: ${ratioText(rows[p.dataIndex])}, ${timesText(rows[p.dataIndex])}`}}}}},
@@ -178,7 +178,7 @@ function everything() {
     {...column("change"), of: (m) => order.indexOf(m.change), cell: (m) => pill(m.change)},
     {...column("measurement"), of: (m) => m.id}, {...column("type"), of: (m) => m.type},
     {...column("size"), of: (m) => m.size.reduce((product, n) => product * n, 1), cell: (m) => sizeText(m.size)},
-    ...[{...column("transport"), of: (m) => m.transport ?? ""}, {...column("ranks", true), of: (m) => m.ranks}].filter(({of}) => !isSame(of)),
+    ...[{...column("transport"), of: transportOf}, {...column("ranks", true), of: (m) => m.ranks}].filter(({of}) => !isSame(of)),
     {...column("base", true), of: (m) => time(m, "base"), cell: (m) => seconds(time(m, "base")), title: "median time"},
     {...column("new", true), of: (m) => time(m, "new"), cell: (m) => seconds(time(m, "new")), title: "median time"},
     {...column("new / base", true), of: (m) => m.ratio, cell: ratioText, title: "of median times, with its 95 % interval"},

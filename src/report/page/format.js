@@ -46,6 +46,9 @@ function interval(x, low, high, text) {
   return isNumber(low) && isNumber(high) ? `${text(x)} [${text(low)}, ${text(high)}]` : text(x);
 }
 
+/** Prose whose lines do not end between a number and its unit. */
+const unbroken = (text) => text.replace(/(\d) (?=%|[nµm]?s\b|[KMGT]?i?B\b)/g, "$1\u00a0");
+
 /** el("p", {class: "note"}, "text", child...): keys that begin with "on" are listeners. */
 function el(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
@@ -61,6 +64,13 @@ function el(tag, attributes = {}, ...children) {
 /** A long text takes the width that it needs, before it makes its row high. */
 const cellOf = (kind, content) => el("td", {class: kind}, kind === "long" ? el("div", {}, content) : content);
 
+/** The same without columns in which nothing stands. */
+function filled({head, rows}) {
+  const isUsed = head.map((_, i) => rows.some((row) => row[i] !== "-"));
+  const kept = (cells) => cells.filter((_, i) => isUsed[i]);
+  return {head: kept(head), rows: rows.map(kept)};
+}
+
 /** A table of {head: [{text, number}], rows: [[cell]]}; a cell is a text or an element. */
 function table(content, options = {}) {
   const kind = (cell, i) => (content.head[i].number ? "number" : (cell.textContent ?? cell).length > 40 ? "long" : null);
@@ -71,6 +81,8 @@ function table(content, options = {}) {
       el("tbody", {}, content.rows.map((row) =>
         el("tr", {}, row.map((cell, i) => cellOf(kind(cell, i), cell)))))));
 }
+/** That of a measurement without messages is none. */
+const transportOf = (m) => (m.transport === "none" ? "" : m.transport ?? "");
 const column = (text, number = false) => ({text, number});
 const numbers = (...texts) => texts.map((text) => column(text, true));
 
@@ -144,7 +156,7 @@ function finding(kind, title, lines, most = 8) {
   if (lines.length === 0) return null;
   const rest = lines.length - most;
   return el("li", {class: kind}, el("b", {}, title),
-    el("ul", {}, lines.slice(0, most).map((line) => el("li", {}, line)), rest > 0 ? el("li", {}, `and ${rest} more: see the table of all measurements`) : null));
+    el("ul", {}, lines.slice(0, most).map((line) => el("li", {}, unbroken(line))), rest > 0 ? el("li", {}, `and ${rest} more: see the table of all measurements`) : null));
 }
 
 function machine(run) {
@@ -164,7 +176,7 @@ const main = document.getElementById("main");
 function section(id, title, about, ...children) {
   if (children.flat().length === 0) return;
   main.append(el("section", {id, "aria-labelledby": `${id}-title`}, el("h2", {id: `${id}-title`}, title),
-    about ? el("p", {}, about) : null, children));
+    about ? el("p", {}, unbroken(about)) : null, children));
   document.getElementById("nav").append(el("a", {href: `#${id}`}, title));
 }
 const grid = (cards) => (cards.length ? [el("div", {class: "grid"}, cards.map((card) => card.node ?? card))] : []);

@@ -185,7 +185,7 @@ function summary() {
       found.length ? el("ul", {class: "findings"}, found) : el("p", {class: "note"}, "Nothing: every measurement passed.")),
     content.rows.length ? el("article", {class: "card wide"}, el("h3", {}, "The best of each operation"),
       el("p", {class: "note"}, "At its largest size the fastest variant of this project; vs vendor: rates of paired repetitions, with the 95 % interval; the ceiling is that of the roofline, or the peak."),
-      table(content, {class: "tall", label: "The best of each operation"})) : null,
+      table(filled(content), {class: "tall", label: "The best of each operation"})) : null,
     byTransport.rows.length ? el("article", {class: "card wide"}, el("h3", {}, "The best transport"),
       el("p", {class: "note"}, ["The rate of each transport's fastest variant of this project.", ...byTransport.missing.map((why) => `Missing: ${why}.`)].join(" ")),
       table(byTransport, {class: "tall", label: "The best transport"})) : null,
@@ -488,7 +488,7 @@ function serving(items) {
       config: {type: "line", data: {datasets: over.map(({name, values}, k) => ({label: name, data: values.map((y, i) => ({x: middle(i), y})), borderColor: seriesColor(k), backgroundColor: seriesColor(k),
         borderDash: seriesDash(k), pointStyle: seriesPoint(k), pointRadius: 3.5, borderWidth: 2}))},
         options: {interaction: {mode: "nearest", intersect: false}, scales: {x: axis("simulated time", {type: "linear", min: 0, max: 100, text: (x) => `${x} %`}), y: axis("", {min: 0, text: (x) => `${digits(x)} %`})},
-          plugins: {legend: {display: true, position: "bottom", labels: {color: color("text"), boxWidth: 14, boxHeight: 10, usePointStyle: true}},
+          plugins: {legend: {display: true, position: "bottom", labels: legendLabels()},
             tooltip: {callbacks: {title: (points) => `at ${digits(points[0].raw.x)} % of the time`, label: (p) => `${p.dataset.label}: ${percent(p.raw.y)}`}}}}},
       table: {head: [column("variant"), ...numbers(...Array.from({length: parts}, (_, i) => `${i + 1}/${parts}`))], rows: over.map(({name, values}) => [name, ...values.map(percent)])},
       pointOf: (i) => ({datasetIndex: i, index: 0}),
@@ -826,11 +826,9 @@ function scalingCards(scaling) {
 
 function placement(result, r) {
   const rows = result.run.ranks.map((p) => [String(p.rank), p.node, String(p.local_rank), p.device ?? "-", p.uuid ?? "-", p.pci ?? "-", p.numa === null ? "-" : String(p.numa), String(p.threads), p.memory > 0 ? bytes(p.memory) : "-", p.cpu_mask ?? "-"]);
-  const used = (i) => rows.some((row) => row[i] !== "-");
   const head = [column("rank", true), column("node"), column("local", true), column("device"), column("uuid"), column("pci"), ...numbers("numa", "threads", "free memory"), column("cpus")];
-  const kept = head.map((_, i) => i).filter(used);
   return el("article", {class: "card wide"}, el("h3", {}, `${inResult(r)}${machine(result.run)}`),
-    table({head: kept.map((i) => head[i]), rows: rows.map((row) => kept.map((i) => row[i]))}, {class: "low", label: "Placement of ranks"}));
+    table(filled({head, rows}), {class: "low", label: "Placement of ranks"}));
 }
 
 function environment(result, r) {
@@ -872,7 +870,7 @@ function everything() {
     {...column("verdict"), of: ({c}) => c.verdict, cell: ({c}) => el("span", {}, verdict(c.verdict), c.suspect.length ? [" ", verdict("SUSPECT")] : null)},
     {...column("case"), of: ({c}) => c.case}, {...column("workload"), of: ({c}) => c.workload}, {...column("type"), of: ({c}) => c.type},
     {...column("size"), of: ({c}) => volume(c.size), cell: ({c}) => sizeText(c.size)},
-    {...column("variant"), of: ({c}) => c.variant}, {...column("transport"), of: ({c}) => c.transport ?? ""}, {...column("ranks", true), of: ({c}) => c.ranks},
+    {...column("variant"), of: ({c}) => c.variant}, {...column("transport"), of: ({c}) => transportOf(c)}, {...column("ranks", true), of: ({c}) => c.ranks},
     {...column("n", true), of: ({c}) => c.samples, title: "samples: timed repetitions"},
     {...column("median", true), of: ({c}) => c.median_s, cell: ({c}) => seconds(c.median_s), title: data.metrics.median},
     {...column("p95", true), of: ({c}) => c.p95_s, cell: ({c}) => seconds(c.p95_s)},
