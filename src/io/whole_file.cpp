@@ -32,8 +32,10 @@ std::string write_beside(std::string const& path, std::string_view bytes) {
   std::string temporary = fmt::format("{}.tmp.{}", path, getpid());
   int const file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) {
-    core::fail(fmt::format("{}: cannot create: {}; choose an output directory that can be written",
-                           path, std::strerror(errno)),
+    bool const is_too_many = errno == EMFILE || errno == ENFILE;
+    core::fail(fmt::format("{}: cannot create: {}; {}", path, std::strerror(errno),
+                           is_too_many ? "raise their limit (ulimit -n)"
+                                       : "choose an output directory that can be written"),
                core::Exit::environment);
   }
   bool const written = write_all(file, bytes) && fsync(file) == 0;

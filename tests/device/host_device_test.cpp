@@ -4,6 +4,8 @@
 #include "device/host/shared_memory.hpp"
 #include "device/semantics.hpp"
 
+#include <sys/resource.h>
+
 #include <atomic>
 #include <ctime>
 #include <filesystem>
@@ -179,6 +181,31 @@ TEST(HostMemory, GroupsOfTheOldKindCountToo) {
   system.write("sys/fs/cgroup/memory/slurm/job/memory.limit_in_bytes", "1000\n");
   system.write("sys/fs/cgroup/memory/slurm/job/memory.usage_in_bytes", "100\n");
   EXPECT_EQ(available_host_memory(system.root()), 900U);
+}
+
+/// No file can be opened while this lives.
+class NoFiles {
+ public:
+  NoFiles() {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    rlimit const none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~NoFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(HostMemory, IsNotNoneWhereTooManyFilesAreOpen) {
+  FakeSystem const system;
+  system.write("proc/meminfo", "MemAvailable:    4000 kB\n");
+  {
+    NoFiles const none;
+    EXPECT_FAILS(available_host_memory(system.root()), "Too many open files; raise");
+    EXPECT_FAILS(resident_host_memory(), "Too many open files; raise");
+  }
+  EXPECT_EQ(available_host_memory(system.root()), 4000U * 1024);
 }
 
 }  // namespace

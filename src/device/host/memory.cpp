@@ -2,9 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/host/memory.hpp"
 
+#include "core/error.hpp"
+
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <limits>
 #include <malloc.h>
@@ -18,9 +23,22 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
+// A file of the system, or one that is absent. A process that may open no more of them would take
+// what it cannot read for no memory at all.
+std::ifstream opened(fs::path const& file) {
+  errno = 0;
+  std::ifstream in{file};
+  if (!in && (errno == EMFILE || errno == ENFILE)) {
+    core::fail(
+        fmt::format("{}: {}; raise their limit (ulimit -n)", file.string(), std::strerror(errno)),
+        core::Exit::environment);
+  }
+  return in;
+}
+
 // The number behind `key` in a file of "key number" lines, or `otherwise`.
 std::size_t number_of(fs::path const& file, std::string const& key, std::size_t otherwise) {
-  std::ifstream in{file};
+  std::ifstream in = opened(file);
   for (std::string line; std::getline(in, line);) {
     if (line.starts_with(key)) return std::stoull(line.substr(key.size()));
   }
@@ -29,7 +47,7 @@ std::size_t number_of(fs::path const& file, std::string const& key, std::size_t 
 
 // The number a file consists of, or `otherwise` where it is absent or says "max".
 std::size_t number_in(fs::path const& file, std::size_t otherwise) {
-  std::ifstream in{file};
+  std::ifstream in = opened(file);
   std::size_t number = 0;
   return in >> number ? number : otherwise;
 }
@@ -53,7 +71,7 @@ struct Group {
 // not exist inside it; then only the groups that do exist count.
 std::vector<Group> groups_of(fs::path const& root) {
   std::vector<Group> found;
-  std::ifstream groups{root / "proc/self/cgroup"};
+  std::ifstream groups = opened(root / "proc/self/cgroup");
   for (std::string line; std::getline(groups, line);) {  // "id:controllers:path"
     auto const first = line.find(':');
     auto const second = line.find(':', first + 1);
@@ -94,7 +112,7 @@ std::size_t available_host_memory(fs::path const& root) {
 }
 
 std::size_t resident_host_memory() {
-  std::ifstream in{"/proc/self/statm"};
+  std::ifstream in = opened("/proc/self/statm");
   std::size_t all = 0, resident = 0;
   in >> all >> resident;
   return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
