@@ -176,6 +176,8 @@ def main():
         ([first, first / "result.jsonl", second], 2, "twice"),
         (["--junit", first / "result.h5", first, second], 2, "--junit: "),
         (["--html", first / "result.h5", first, second], 2, "--html: "),
+        (["--html", program.folder / "page", "--junit", first / ".." / "page", first, second], 2,
+         "name one file"),
         (["--html", program.folder / "absent" / "page.html", program.folder / "nowhere", second], 2, "no file can be written"),
     ]:
         process = compare(*arguments, code=code)

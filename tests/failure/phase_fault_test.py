@@ -76,6 +76,15 @@ def fault_in(program, launcher, folder, phase, fault, ranks, transport):
     return f"{phase:24}{fault:10}{ranks:5} {transport:9}{process.returncode:6}{seconds:7.1f} s"
 
 
+def check_refused_first(program, launcher, folder):
+    """A run that has nowhere to write is refused before anything is measured."""
+    command = [*launcher, "-n", "2", program, "measure transports", "killed", folder / "input.toml",
+               f"run.output={folder / 'input.toml'}", "run.transport=auto"]
+    process = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=100)
+    check(process.returncode == 3 and "cannot write to" in process.stderr and "in measure" not in process.stderr,
+          "refused before transports are measured", process)
+
+
 def main():
     how_many, program, *launcher = sys.argv[1:]
     pairs = [(phase, fault) for phase, fault in itertools.product(PHASES, FAULTS)
@@ -99,6 +108,7 @@ def main():
 
         with ThreadPoolExecutor(AT_ONCE) as pool:
             lines = [line for line in pool.map(judge, tries) if line]
+        check_refused_first(program, launcher, folder)
     print(f"{'phase':24}{'fault':10}{'ranks':>5} {'transport':9}{'code':>6}{'took':>9}", *lines, sep="\n")
     check(not any("WRONG" in line for line in lines), "not all ended as they must")
 

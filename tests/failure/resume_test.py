@@ -218,8 +218,12 @@ def check_the_rest(program, name, expected):
     directory = program.folder / name
     arguments = ["run", program.source, "--set", f"run.output={program.folder}", "--resume", "latest"]
     os.utime(directory)
+    behind = f"behind {len(finished_of(directory))} finished cases"
     job = program.call(*arguments, ranks=RANKS)
     check("resumed at" in job.stdout, "the latest run must go on", job)
+    events = [json.loads(line)["events"] for line in lines_of(directory) if '"events"' in line][-1]
+    check(len(events) == 2 and events[0].startswith("resumed at 2") and events[0].endswith(behind)
+          and events[1] == "transports were measured again for the cases that were left", f"events are {events}", job)
     check_end(program, job, directory, expected)
     before = {path: content for path, content in snapshot(directory).items() if path.name != "log.txt"}
     job = program.call(*arguments, ranks=RANKS)
