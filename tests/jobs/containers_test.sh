@@ -18,10 +18,18 @@ cp -r "$here"/{jobs,CMakeLists.txt,CMakePresets.json} "$scratch/tree"
 # shellcheck disable=SC2016  # the pretending programs expand it
 pretend='#!/bin/bash
 echo "$(basename "$0") $*" >>"$PRETENDED"'
-echo "$pretend" >"$scratch/bin/cmake"
-chmod +x "$scratch/bin/cmake"
+for program in cmake git; do echo "$pretend" >"$scratch/bin/$program"; done
+chmod +x "$scratch"/bin/*
 echo "$pretend" >"$scratch/tree/jobs/setup.sh"
 export PRETENDED=$scratch/said
+
+# What git ignores was built on the machine that builds the image, for it.
+mapfile -t ignored < <(sed -n 's#^/\(.*\)/$#\1#p' "$here/.gitignore")
+[ ${#ignored[@]} -gt 3 ] || fail "git ignores: ${ignored[*]}"
+for folder in "${ignored[@]}"; do
+  grep -qxF "$folder" "$here/.dockerignore" || fail "Docker would copy $folder"
+  mkdir "$scratch/tree/$folder" && touch "$scratch/tree/$folder/stale"
+done
 
 # steps NAME < COMMANDS: runs them in the copy of the tree, instead of at /opt/quadrille.
 steps() {
@@ -36,7 +44,11 @@ steps() {
 }
 cd "$here/jobs/containers"
 sed -n '/^RUN /,/[^\\]$/p' Dockerfile | sed -e 's/^RUN //' -e 's/^ *&& //' | steps Dockerfile
-sed -n '/^%post/,/^%/{//!p}' quadrille.def | steps quadrille.def
+mapfile -t arguments < <(sed -n '/^%arguments/,/^%/s/^ *\([A-Z_]*\)=\(.*\)/s#{{ \1 }}#\2#g/p' quadrille.def)
+sed -n '/^%post/,/^%/{//!p}' quadrille.def | sed -f <(printf '%s\n' "${arguments[@]}") | steps quadrille.def
+for folder in "${ignored[@]}"; do
+  [ ! -e "$scratch/tree/$folder/stale" ] || fail "quadrille.def keeps $folder"
+done
 
 mapfile -t commands < <(sed -n '/^```bash/{n;p}' "$here/README.md" | head -n 2)
 for recipe in Dockerfile quadrille.def; do
