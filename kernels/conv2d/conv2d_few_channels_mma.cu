@@ -10,10 +10,11 @@
 ///              taps is then one aligned load of a pixel for each lane and half, wherever windows begin
 ///              and overlap: nothing is copied twice, and there is no column matrix, not even a slice of
 ///              it. Rows 2 g and 2 g + 1 of positions are halves of a lane, so that loads have no bank
-///              conflicts for strides 1 and 2 and lanes store pairs in nchw; columns of filters are
-///              ordered such that a lane has 8 neighbours to store in nhwc. Blocks stay for many tiles:
-///              they bring the filters to shared memory, in the order of fragments, once. While one
-///              waits for its pixels, others of the multiprocessor compute and store
+///              conflicts for strides 1 and 2 and lanes store pairs in nchw, where these are aligned;
+///              columns of filters are ordered such that a lane has 8 neighbours to store in nhwc.
+///              Blocks stay for many tiles: they bring the filters to shared memory, in the order of
+///              fragments, once. While one waits for its pixels, others of the multiprocessor compute
+///              and store
 /// Shapes       nchw or nhwc, any extents
 /// Types        f16, bf16; f32 in tf32; accumulators f32
 /// Work         2 n k p q c r s flop, with channels rounded up to 4, taps to 4 and filters to 32; every
@@ -168,6 +169,7 @@ struct Sums {
   template <bool kNchw>
   __device__ __forceinline__ void store(Operands<T> const& p, T* y, int rows, int cols, int filters,
                                         bool vectors) const {
+    if (kNchw && !vectors) return store_elements(p, y, rows, cols, filters);
 #pragma unroll
     for (int i = 0; i < kRowsEach; ++i) {
       if (i >= rows) return;
@@ -177,13 +179,7 @@ struct Sums {
         for (int f = 0; f < kEach; ++f) {
           float const* const sums = value[i][f / 2] + f % 2;
           Pair<T> const pair{{from_f32<T>(sums[0]), from_f32<T>(sums[2])}};
-          T* const to = line + f * p.out_plane;
-          if (vectors) {
-            if (cols > 0 && f < filters) *reinterpret_cast<Pair<T>*>(to) = pair;
-          } else {
-            if (cols > 0 && f < filters) to[0] = pair.x[0];
-            if (cols > 1 && f < filters) to[1] = pair.x[1];
-          }
+          if (cols > 0 && f < filters) *reinterpret_cast<Pair<T>*>(line + f * p.out_plane) = pair;
         }
       } else {
 #pragma unroll
@@ -195,7 +191,7 @@ struct Sums {
             outputs.x[f] = from_f32<T>(value[i][f / 2][2 * half + f % 2]);
           }
           if (vectors) {
-            if (half < cols) *reinterpret_cast<Outputs*>(to) = outputs;
+            if (half < cols && filters > 0) *reinterpret_cast<Outputs*>(to) = outputs;
           } else {
 #pragma unroll
             for (int f = 0; f < kEach; ++f) {
@@ -211,6 +207,32 @@ struct Sums {
   struct alignas(16) Outputs {
     T x[kEach];
   };
+
+  /// In nchw, where pairs are not aligned. Two lanes with the same positions exchange outputs, so that
+  /// 16 store neighbouring ones of a filter.
+  __device__ __forceinline__ void store_elements(Operands<T> const& p, T* y, int rows, int cols,
+                                                 int filters) const {
+    bool const is_second = threadIdx.x % 2 != 0;
+    if (is_second) {  // it begins with the filters of the first, at its second position
+      y += 1 - kEach * p.out_plane;
+      cols -= 1;
+      filters += kEach;
+    }
+#pragma unroll
+    for (int i = 0; i < kRowsEach; ++i) {
+      if (i >= rows) return;
+#pragma unroll
+      for (int f = 0; f < kEach; ++f) {
+        float const low = value[i][f / 2][f % 2], high = value[i][f / 2][2 + f % 2];
+        float const other = __shfl_xor_sync(~0U, is_second ? low : high, 1);
+        T* const to = y + i * p.out_w + f * p.out_plane;
+        if (cols > 0 && f < filters) to[0] = from_f32<T>(is_second ? other : low);
+        if (cols > 0 && f + kEach < filters) {
+          to[kEach * p.out_plane] = from_f32<T>(is_second ? high : other);
+        }
+      }
+    }
+  }
 };
 
 template <class T, bool kNchw>
@@ -267,8 +289,8 @@ __global__ void __launch_bounds__(kMostThreads, kBlocks)
       sums.add(pixels + (band * layout.row_pitch + col) * p.stride,
                filters + group * group_fragments + lane, taps + lane % 4, layout.steps, p.stride,
                p.stride * layout.row_pitch);
-      if (k >= p.k) continue;
-      T* const y = p.y + tile.image * p.k * p.out_h * p.out_w + k * p.out_plane +
+      T* const y = p.y + tile.image * p.k * p.out_h * p.out_w +
+                   static_cast<std::int64_t>(k) * p.out_plane +
                    ((tile.row + band) * p.out_w + tile.col + col) * p.out_pitch;
       sums.template store<kNchw>(p, y, p.out_h - tile.row - band, p.out_w - tile.col - col, p.k - k,
                                  layout.stores_vectors);

@@ -298,9 +298,8 @@ TEST(GemmAccess, OfTilesThatDoNotFillTheMatricesIsNotPredicted) {
             32 * (4 * 2 * 128 + 2 * 256 * 16));
 }
 
-/// Loads of pixels by those for few channels, also where taps of one load are of two rows of a filter.
 template <class T>
-Count shared_loads_of(std::string_view name, conv2d::Shape const& shape, core::Compute compute) {
+Counts counts_of(std::string_view name, conv2d::Shape const& shape, core::Compute compute) {
   device::Device& device = test::kernel_device();
   device::Stream const stream{device};
   conv2d::Problem p =
@@ -314,9 +313,10 @@ Count shared_loads_of(std::string_view name, conv2d::Shape const& shape, core::C
   p.w.data = w.data();
   p.y.data = y.data();
   auto const& variant = test::row(conv2d::variants(), name, device::Kind::cuda);
-  return counted([&] { variant.launch(p, stream); }).shared_loads;
+  return counted([&] { variant.launch(p, stream); });
 }
 
+/// Also where taps of one load are of two rows of a filter.
 TEST(Conv2dAccess, OfFewChannelsHasNoBankConflicts) {
   conv2d::Shape const strided3{
       .n = 1, .c = 3, .h = 33, .w = 33, .k = 32, .r = 3, .s = 3, .stride = 2};
@@ -325,13 +325,23 @@ TEST(Conv2dAccess, OfFewChannelsHasNoBankConflicts) {
   conv2d::Shape const dense3{.n = 1, .c = 3, .h = 18, .w = 18, .k = 32, .r = 3, .s = 3};
   for (conv2d::Shape const& shape : {strided3, strided7, dense3}) {
     SCOPED_TRACE(shape.h);
-    for (Count const& count :
-         {shared_loads_of<float>("few_channels", shape, core::Compute::automatic),
-          shared_loads_of<float>("few_channels_mma", shape, core::Compute::tf32),
-          shared_loads_of<core::f16>("few_channels_mma", shape, core::Compute::automatic)}) {
-      EXPECT_GT(count.parts, 0);
-      EXPECT_EQ(count.parts, count.least);
+    for (Counts const& counts :
+         {counts_of<float>("few_channels", shape, core::Compute::automatic),
+          counts_of<float>("few_channels_mma", shape, core::Compute::tf32),
+          counts_of<core::f16>("few_channels_mma", shape, core::Compute::automatic)}) {
+      EXPECT_GT(counts.shared_loads.parts, 0);
+      EXPECT_EQ(counts.shared_loads.parts, counts.shared_loads.least);
     }
+  }
+}
+
+/// Lines of 31 outputs begin anywhere in a sector: 16 neighbours of 64 bytes touch three at most.
+TEST(Conv2dAccess, OfFewChannelsStoresNeighboursWhereLinesAreOdd) {
+  conv2d::Shape const odd{.n = 1, .c = 3, .h = 33, .w = 33, .k = 32, .r = 3, .s = 3};
+  for (Counts const& counts : {counts_of<float>("few_channels", odd, core::Compute::automatic),
+                               counts_of<float>("few_channels_mma", odd, core::Compute::tf32)}) {
+    EXPECT_GT(counts.global_stores.parts, 0);
+    EXPECT_LE(counts.global_stores.parts, 3 * odd.k * odd.out_h() * 2);
   }
 }
 
