@@ -108,6 +108,22 @@ Request Channel::sendrecv(ConstPiece send, int to, Piece receive, int from,
   return enqueue("sendrecv", send.bytes, after, [&] { do_sendrecv(send, to, receive, from); });
 }
 
+std::unique_ptr<Window> Channel::share(std::size_t bytes) { return do_share(bytes); }
+
+Request Channel::access(Window const& window, std::span<Access const> accesses,
+                        device::StreamView after) {
+  require_one_per_rank("access", accesses.size());
+  return enqueue("access", window.bytes(), after, [&] { do_access(window, accesses); });
+}
+
+std::unique_ptr<Window> Channel::do_share(std::size_t) {
+  core::fail("a window of a transport that shares none; use ipc");
+}
+
+void Channel::do_access(Window const&, std::span<Access const>) {
+  core::fail("an access by a transport that shares no windows; use ipc");
+}
+
 void Channel::copy_own(Piece to, ConstPiece from) const {
   if (to.data != from.data) last_stream().copy(to.data, from.data, from.bytes);
 }

@@ -7,6 +7,8 @@
 #include "device/device.hpp"
 
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -47,6 +49,30 @@ class Request {
   device::StreamView caller_;
 };
 
+/// Device memory of every rank of a channel, equally much of each, that work on the devices of all of
+/// them reads and writes in place. Starts as 0xFF. Ends before its channel, on all ranks at the same place and
+/// with nothing under way that uses it; whoever has opened a rank's memory closes it before that ends.
+class Window {
+ public:
+  Window(Window const&) = delete;
+  Window& operator=(Window const&) = delete;
+  virtual ~Window() = default;
+
+  std::size_t bytes() const { return bytes_; }
+  /// This rank's memory.
+  std::byte* data() const { return own_; }
+
+ protected:
+  Window(std::byte* own, std::size_t bytes) : own_{own}, bytes_{bytes} {}
+
+ private:
+  std::byte* own_;
+  std::size_t bytes_;
+};
+
+/// Enqueues work on the memory of a rank, which lies at `memory` for this rank's device.
+using Access = std::function<void(std::byte* memory, device::StreamView stream)>;
+
 /// A group of ranks connected by one transport. Collectives start after all earlier work of
 /// `after`, return at once, and read or write device memory until their request is waited on.
 /// Exchanges of a channel travel in the order of the calls but overlap: one that reads what an
@@ -79,6 +105,14 @@ class Channel {
   /// A rank of -1 means no message that way.
   Request sendrecv(ConstPiece send, int to, Piece receive, int from, device::StreamView after);
 
+  /// A window with at least so many bytes of this rank, as many as the rank has that asks for most.
+  /// Collective; the host waits. Only where TransportEntry::shares_windows.
+  std::unique_ptr<Window> share(std::size_t bytes);
+  /// accesses[r], where it is not empty, enqueues what reads or writes rank r's memory of a window of
+  /// this channel, behind all earlier work of r's `after`. When the exchange is over on a rank, all ranks
+  /// are through with that one's memory.
+  Request access(Window const& window, std::span<Access const> accesses, device::StreamView after);
+
  protected:
   Channel(device::Device& device, int rank, int size);
   /// From the constructor: the streams that every exchange starts on, and the last of which is
@@ -94,6 +128,9 @@ class Channel {
   virtual void do_alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive) = 0;
   /// A side without a message is empty. A message to itself has both.
   virtual void do_sendrecv(ConstPiece send, int to, Piece receive, int from) = 0;
+  // Of transports that share windows.
+  virtual std::unique_ptr<Window> do_share(std::size_t bytes);
+  virtual void do_access(Window const& window, std::span<Access const> accesses);
 
   /// Where the exchange that is being enqueued ends.
   device::StreamView last_stream() const { return streams_.empty() ? caller_ : streams_.back(); }

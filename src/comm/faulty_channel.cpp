@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace quadrille::comm {
@@ -74,6 +75,44 @@ class FaultyChannel final : public Channel {
     }
     damage(one(from == rank() ? Piece{} : receive),
            [&] { return real_->sendrecv(send, to, receive, from, stream_); });
+  }
+
+  std::unique_ptr<Window> do_share(std::size_t bytes) override { return real_->share(bytes); }
+
+  void do_access(Window const& window, std::span<Access const> accesses) override {
+    int last = -1;
+    for (int r = 0; r < size(); ++r) {
+      if (r != rank() && accesses[index(r)]) last = r;
+    }
+    // Whose accesses are made of each rank's memory.
+    std::vector<std::vector<int>> whose(index(size()));
+    for (int r = 0; r < size(); ++r) {
+      bool const is_lost = fault_ == MessageFault::drop_message && r == last;
+      bool const is_wrong = fault_ == MessageFault::wrong_rank && r != rank();
+      if (accesses[index(r)] && !is_lost) whose[index(is_wrong ? next(r) : r)].push_back(r);
+    }
+    std::vector<Access> damaged;
+    for (int r = 0; r < size(); ++r) {
+      damaged.emplace_back([&, r](std::byte* memory, device::StreamView stream) {
+        std::byte* const seen = is_late(r) ? late_part(window, r) : memory;
+        for (int const other : whose[index(r)]) accesses[index(other)](seen, stream);
+        if (is_late(r)) stream.copy(late_part(window, r), memory, window.bytes());
+      });
+    }
+    for (int r = 0; r < size(); ++r) {
+      if (is_late(r)) late_part(window, r);  // made, and filled, before the exchange begins
+    }
+    real_->access(window, damaged, stream_).wait_on(stream_);
+  }
+
+  bool is_late(int r) const { return fault_ == MessageFault::misplaced_wait && r != rank(); }
+  /// What a rank's memory held at the exchange before.
+  std::byte* late_part(Window const& window, int r) {
+    device::Buffer<std::byte>& late = late_windows_[{&window, r}];
+    if (late.bytes() != window.bytes()) {
+      late = {stream_.device(), static_cast<std::int64_t>(window.bytes()), stream_};
+    }
+    return late.data();
   }
 
   void copy(Piece to, ConstPiece from) const {
@@ -162,6 +201,7 @@ class FaultyChannel final : public Channel {
   device::Stream own_;
   device::StreamView stream_;
   std::map<void*, device::Buffer<std::byte>> late_;  ///< what a place gets next, by its address
+  std::map<std::pair<Window const*, int>, device::Buffer<std::byte>> late_windows_;
 };
 
 class FaultyTransport final : public Transport {

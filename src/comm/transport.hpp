@@ -42,6 +42,7 @@ struct TransportEntry {
   bool moves_gpu = false;        ///< memory of GPUs
   bool models_link = false;      ///< knows TransportOptions::throttle
   bool limits_ctas = false;      ///< knows TransportOptions::max_ctas
+  bool shares_windows = false;   ///< its channels have share() and access()
   bool drops_nan = false;        ///< against Channel's rule, in minimum and maximum
   std::size_t device_bytes = 0;  ///< of a GPU's memory that a channel takes at most
   int preference = 0;  ///< "auto" takes the highest of those that can serve the world where

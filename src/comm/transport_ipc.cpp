@@ -81,6 +81,50 @@ class Area {
   std::size_t slot_bytes_;
 };
 
+/// What the trial has shown to work.
+template <class T>
+T given(core::Parsed<T> const& result) {
+  if (!result) core::fail(fmt::format("shared memory: {}", result.why()));
+  return *result;
+}
+
+/// Memory that a rank shares with its group, and what it has open of the others'.
+class IpcWindow final : public Window {
+ public:
+  /// Collective. `bytes` are the same on all ranks.
+  IpcWindow(device::Device& device, Group const& group, std::size_t bytes,
+            device::StreamView stream)
+      : IpcWindow{device, group, bytes, stream,
+                  device::SharedMemory{device, given(device.allocate_shared(bytes))}} {}
+  ~IpcWindow() override {
+    // Nobody closes what a peer still uses, nor ends what a peer has open.
+    group_.barrier();
+    peers_.clear();
+    group_.barrier();
+  }
+  std::byte* of(int r) const { return r == group_.rank() ? data() : peers_[index(r)].data(); }
+
+ private:
+  IpcWindow(device::Device& device, Group const& group, std::size_t bytes,
+            device::StreamView stream, device::SharedMemory own)
+      : Window{own.data(), bytes},
+        group_{group},
+        own_{std::move(own)},
+        peers_(index(group.size())) {
+    stream.fill(data(), 0xFF, bytes);
+    stream.synchronize();
+    std::vector<std::string> const handles = group_.all_gather(given(device.handle_of(data())));
+    for (int r = 0; r < group_.size(); ++r) {
+      if (r == group_.rank()) continue;
+      peers_[index(r)] = {device, given(device.open_shared(handles[index(r)]))};
+    }
+  }
+
+  Group const& group_;
+  device::SharedMemory own_;
+  std::vector<device::PeerMemory> peers_;  ///< nothing for this rank
+};
+
 /// Messages between each two ranks travel in order, through slots in the sender's memory or, between
 /// hosts that may read each other's memory, from where they are. The sender fills a slot and sets a word
 /// at the receiver, whose stream waits for it, copies, and sets a word at the sender, whose stream waits
@@ -132,13 +176,6 @@ class IpcChannel final : public Channel {
   }
 
  private:
-  /// What the trial has shown to work.
-  template <class T>
-  static T given(core::Parsed<T> const& result) {
-    if (!result) core::fail(fmt::format("shared memory: {}", result.why()));
-    return *result;
-  }
-
   struct Peer {
     device::PeerMemory memory;
     std::optional<Area> here, there;  ///< this rank's for the peer, the peer's for this rank
@@ -219,6 +256,33 @@ class IpcChannel final : public Channel {
     finish();
   }
 
+  std::unique_ptr<Window> do_share(std::size_t bytes) override {
+    auto const most = static_cast<std::size_t>(group_.max(static_cast<std::int64_t>(bytes)));
+    return std::make_unique<IpcWindow>(last_stream().device(), group_,
+                                       std::max<std::size_t>(1, most), last_stream());
+  }
+
+  /// Messages without data: what ranks say with them is that their memory is ready, and that they are
+  /// through with a peer's.
+  void do_access(Window const& window, std::span<Access const> accesses) override {
+    auto const& memory = static_cast<IpcWindow const&>(window);
+    auto const access = [&](int r) {
+      device::TraceScope const traced{receive_, device::TraceKind::message, "in a peer's memory"};
+      if (accesses[index(r)]) accesses[index(r)](memory.of(r), receive_);
+    };
+    for (int d = 1; d < size(); ++d) announce(peers_[index((rank() + d) % size())]);
+    for (int d = 1; d < size(); ++d) {
+      int const from = (rank() + size() - d) % size();
+      Peer& peer = peers_[index(from)];
+      std::uint32_t const number = await_message(peer);
+      access(from);
+      peer.there->taken().set_on(receive_, number);
+    }
+    access(rank());
+    await_all_taken();
+    finish();
+  }
+
   /// A stretch of an allreduce: a share for each rank.
   struct Round {
     std::size_t first, share;
@@ -287,8 +351,7 @@ class IpcChannel final : public Channel {
     Peer& peer = peers_[index(to)];
     for (std::size_t first = 0; first < piece.bytes; first += message_bytes_) {
       ConstPiece const part = part_of(piece, first, message_bytes_);
-      std::uint32_t const number = ++peer.sent;
-      await_taken(peer, number - kSlots);
+      std::uint32_t const number = next_message(peer);
       if (by_address_) {
         send_.view().run([to = peer.here->address(number),
                           from = device::RemoteAddress{getpid(), part.data}] { *to = from; });
@@ -303,8 +366,7 @@ class IpcChannel final : public Channel {
     Peer& peer = peers_[index(from)];
     for (std::size_t first = 0; first < piece.bytes; first += message_bytes_) {
       Piece const part = part_of(piece, first, message_bytes_);
-      std::uint32_t const number = ++peer.received;
-      peer.here->sent().wait_on(receive_, number);
+      std::uint32_t const number = await_message(peer);
       device::TraceScope const traced{receive_, device::TraceKind::message, "from a peer",
                                       part.bytes};
       if (by_address_) {
@@ -322,6 +384,23 @@ class IpcChannel final : public Channel {
     }
   }
 
+  /// The number of a message that the peer has room for, on the stream that sends.
+  std::uint32_t next_message(Peer& peer) {
+    std::uint32_t const number = ++peer.sent;
+    await_taken(peer, number - kSlots);
+    return number;
+  }
+  void announce(Peer& peer) {
+    std::uint32_t const number = next_message(peer);
+    peer.there->sent().set_on(send_, number);
+  }
+  /// The number of the next message from a peer, behind which the stream that receives goes on.
+  std::uint32_t await_message(Peer& peer) {
+    std::uint32_t const number = ++peer.received;
+    peer.here->sent().wait_on(receive_, number);
+    return number;
+  }
+
   /// Of the first `number` messages to a peer.
   void await_taken(Peer& peer, std::uint32_t number) {
     if (static_cast<std::int32_t>(number - peer.seen) <= 0) return;
@@ -329,11 +408,13 @@ class IpcChannel final : public Channel {
     peer.seen = number;
   }
 
+  void await_all_taken() {
+    for (Peer& peer : peers_) await_taken(peer, peer.sent);
+  }
+
   /// What was sent may change behind this, on the stream that receives.
   void finish() {
-    if (by_address_) {
-      for (Peer& peer : peers_) await_taken(peer, peer.sent);
-    }
+    if (by_address_) await_all_taken();
     send_.view().record(all_sent_);
     receive_.view().wait(all_sent_);
   }
@@ -497,6 +578,7 @@ extern constinit TransportEntry const ipc_transport{
     .is_selectable = true,
     .moves_host = true,
     .moves_gpu = true,
+    .shares_windows = true,
     .device_bytes = kGpuBytes,
     .trial = tried,
     .unavailable_reason = unavailable_reason,

@@ -684,6 +684,107 @@ TEST_P(TransportTest, AMisplacedWaitReadsWhatWasThereBefore) {
   }
 }
 
+/// What this rank reads of each rank's window in `turns` exchanges; before each, every rank has written
+/// message(size, rank, turn) into its memory, and right behind it writes the next. Ranks read at
+/// different times.
+std::vector<std::vector<Bytes>> read_windows(Channel& channel, std::size_t size, int turns) {
+  auto const stream = world().stream();
+  // Who has none of its own has as much as the others.
+  std::unique_ptr<Window> const window = channel.share(self() == 0 ? size : 0);
+  EXPECT_EQ(window->bytes(), size);
+  std::vector<Bytes> written;
+  for (int turn = 0; turn < turns; ++turn) written.push_back(message(size, self(), turn));
+  std::vector<std::vector<Place>> places(at(turns));
+  for (std::vector<Place>& of_turn : places) {
+    for (int r = 0; r < ranks(); ++r) of_turn.emplace_back(size);
+  }
+  for (int turn = 0; turn < turns; ++turn) {
+    stream.copy(window->data(), written[at(turn)].data(), size);
+    std::vector<Access> reads;
+    for (int r = 0; r < ranks(); ++r) {
+      reads.emplace_back([&, r, turn](std::byte* memory, device::StreamView reader) {
+        reader.run([r] { std::this_thread::sleep_for(std::chrono::milliseconds{3 * r}); });
+        reader.copy(places[at(turn)][at(r)].piece().data, memory, size);
+      });
+    }
+    channel.access(*window, reads, stream).wait_on(stream);
+  }
+  std::vector<std::vector<Bytes>> seen;
+  for (std::vector<Place> const& of_turn : places) {
+    seen.emplace_back();
+    for (Place const& place : of_turn) seen.back().push_back(place.read());
+  }
+  return seen;
+}
+
+TEST_P(TransportTest, WindowsAreReadInPlaceBeforeTheyChange) {
+  if (!GetParam().transport->shares_windows) {
+    EXPECT_FAILS(channel_->share(8), "shares none");
+    return;
+  }
+  constexpr int kTurns = 6;  // more than messages that are under way at once
+  for (std::size_t const size : {std::size_t{1}, std::size_t{300000}}) {
+    auto const seen = read_windows(*channel_, size, kTurns);
+
+    for (int turn = 0; turn < kTurns; ++turn) {
+      for (int r = 0; r < ranks(); ++r) {
+        EXPECT_TRUE(seen[at(turn)][at(r)] == message(size, r, turn))
+            << "turn " << turn << ", of rank " << r;
+      }
+    }
+  }
+}
+
+TEST_P(TransportTest, WhoReadsNothingIsReadAllTheSame) {
+  if (!GetParam().transport->shares_windows) GTEST_SKIP() << "it shares none";
+  auto const stream = world().stream();
+  auto const window = channel_->share(8);
+  Bytes const own = message(8, self(), 0);
+  stream.copy(window->data(), own.data(), own.size());
+  Place const got{8};
+  bool const is_last = self() == ranks() - 1;
+  std::vector<Access> reads(at(ranks()));
+  if (is_last) {
+    reads[0] = [&](std::byte* memory, device::StreamView reader) {
+      reader.copy(got.piece().data, memory, 8);
+    };
+  }
+
+  channel_->access(*window, reads, stream).wait_on(stream);
+
+  EXPECT_TRUE(is_equal(got, is_last ? message(8, 0, 0) : Bytes(8, std::byte{0xFF})));
+  EXPECT_FAILS(channel_->access(*window, {}, stream), "0 pieces for");
+}
+
+TEST_P(TransportTest, FaultsOfWindowsGiveTheirWrongData) {
+  if (!GetParam().transport->shares_windows) GTEST_SKIP() << "it shares none";
+  constexpr std::size_t kSize = 5000;
+  constexpr int kTurns = 3;
+  Bytes const erased(kSize, std::byte{0xFF});
+  for (MessageFault const fault :
+       {MessageFault::drop_message, MessageFault::wrong_rank, MessageFault::misplaced_wait}) {
+    auto const transport = make_faulty(make(), fault, world().device(), GetParam().chunk_bytes);
+    auto const channel = transport->connect(world().group());
+
+    auto const seen = read_windows(*channel, kSize, kTurns);
+
+    int const last = self() == ranks() - 1 ? ranks() - 2 : ranks() - 1;
+    for (int turn = 0; turn < kTurns; ++turn) {
+      for (int r = 0; r < ranks(); ++r) {
+        Bytes want = message(kSize, r, turn);
+        bool const is_others = r != self();
+        if (is_others && fault == MessageFault::drop_message && r == last) want = erased;
+        if (is_others && fault == MessageFault::wrong_rank) want = message(kSize, after(r), turn);
+        if (is_others && fault == MessageFault::misplaced_wait) {
+          want = turn == 0 ? erased : message(kSize, r, turn - 1);
+        }
+        EXPECT_TRUE(seen[at(turn)][at(r)] == want)
+            << "fault " << static_cast<int>(fault) << ", turn " << turn << ", of rank " << r;
+      }
+    }
+  }
+}
+
 // In place, and none is waited for before the last.
 TEST_P(TransportTest, FaultyExchangesKeepTheirOrder) {
   constexpr int kRounds = 200;
