@@ -25,6 +25,7 @@
 #include "common/stream_store.hpp"
 #include "device/host/parallel.hpp"
 #include "transpose/transpose.hpp"
+#include "transpose/transpose_blocks.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -37,7 +38,7 @@ constexpr std::int64_t kLine = 64;
 constexpr std::int64_t kTaskCols = 4096;
 constexpr std::int64_t kTaskBlocks = 2;
 /// Smaller outputs are likely to be read again from the cache.
-constexpr std::int64_t kStreamFrom = 4 << 20;
+constexpr std::size_t kStreamFrom = 4 << 20;
 
 /// What is turned in registers: kRows x kCols elements, kRows of which fill a vector. A vector
 /// holds kHalves pieces of 16 bytes, each of another row: instructions that interleave elements
@@ -111,33 +112,33 @@ template <class T>
 template <class T>
 class Transpose {
  public:
-  explicit Transpose(Problem const& p)
-      : in_{static_cast<T const*>(p.in.data)},
-        in_ld_{p.in.ld},
-        out_{static_cast<T*>(p.out.data)},
-        out_ld_{p.out.ld},
-        m_{p.in.rows},
-        n_{p.in.cols},
-        streaming_{m_ * n_ * static_cast<std::int64_t>(sizeof(T)) >= kStreamFrom} {}
+  /// Of an output of so many bytes this is a part.
+  Transpose(device::MatrixView const& in, device::MatrixView const& out, std::size_t total_bytes)
+      : in_{static_cast<T const*>(in.data)},
+        in_ld_{in.ld},
+        out_{static_cast<T*>(out.data)},
+        out_ld_{out.ld},
+        m_{in.rows},
+        n_{in.cols},
+        streaming_{total_bytes >= kStreamFrom} {}
 
-  void run(device::StreamView stream) const {
+  /// By so many threads, of which loop(n, task) runs task(i) for i < n.
+  template <class Loop>
+  void run(int threads, Loop const& loop) const {
     if (m_ == 0 || n_ == 0) return;
     // Blocks begin with a line of the output, as far as all its rows agree where lines begin.
     std::int64_t const shift = aligned_rows() ? (kPerLine - to_line(out_)) % kPerLine : 0;
     std::int64_t const block_rows = (m_ + shift + kRows - 1) / kRows;
     std::int64_t const col_tasks = (n_ + kTaskCols - 1) / kTaskCols;
     // Long tasks fetch ahead most of the time; but there should be some for each thread.
-    std::int64_t const height = std::clamp<std::int64_t>(
-        block_rows * col_tasks / (4 * device::parallel_threads(stream)), 1, kTaskBlocks);
+    std::int64_t const height =
+        std::clamp<std::int64_t>(block_rows * col_tasks / (4 * threads), 1, kTaskBlocks);
     std::int64_t const row_tasks = (block_rows + height - 1) / height;
-    device::parallel_for(
-        stream, row_tasks * col_tasks,
-        [=, this](std::int64_t task) {
-          std::int64_t const i = task / col_tasks * height * kRows - shift;
-          std::int64_t const j = task % col_tasks * kTaskCols;
-          run_task(i, std::min(m_, i + height * kRows), j, std::min(n_, j + kTaskCols));
-        },
-        device::Schedule::dynamic);
+    loop(row_tasks * col_tasks, [=, this](std::int64_t task) {
+      std::int64_t const i = task / col_tasks * height * kRows - shift;
+      std::int64_t const j = task % col_tasks * kTaskCols;
+      run_task(i, std::min(m_, i + height * kRows), j, std::min(n_, j + kTaskCols));
+    });
   }
 
  private:
@@ -271,18 +272,38 @@ class Transpose {
   bool streaming_;
 };
 
-void launch(Problem const& problem, device::StreamView stream) {
-  stream.run([problem, stream] {
-    switch (core::size_of(problem.in.type)) {
-      case 8: return Transpose<std::uint64_t>{problem}.run(stream);
-      case 4: return Transpose<std::uint32_t>{problem}.run(stream);
-      case 2: return Transpose<std::uint16_t>{problem}.run(stream);
-      default: return Transpose<std::uint8_t>{problem}.run(stream);
-    }
-  });
+template <class Loop>
+void run(device::MatrixView const& in, device::MatrixView const& out, std::size_t total_bytes,
+         int threads, Loop const& loop) {
+  switch (core::size_of(in.type)) {
+    case 8: return Transpose<std::uint64_t>{in, out, total_bytes}.run(threads, loop);
+    case 4: return Transpose<std::uint32_t>{in, out, total_bytes}.run(threads, loop);
+    case 2: return Transpose<std::uint16_t>{in, out, total_bytes}.run(threads, loop);
+    default: return Transpose<std::uint8_t>{in, out, total_bytes}.run(threads, loop);
+  }
+}
+
+void launch(Problem const& p, device::StreamView stream) {
+  auto const bytes = static_cast<std::size_t>(p.in.rows * p.in.cols) * core::size_of(p.in.type);
+  stream.run([=] { transpose_on_host(p.in, p.out, bytes, stream); });
 }
 
 }  // namespace
+
+void transpose_on_host(device::MatrixView const& in, device::MatrixView const& out,
+                       std::size_t total_bytes, device::StreamView stream) {
+  run(in, out, total_bytes, device::parallel_threads(stream),
+      [stream](std::int64_t n, auto const& task) {
+        device::parallel_for(stream, n, task, device::Schedule::dynamic);
+      });
+}
+
+void transpose_on_thread(device::MatrixView const& in, device::MatrixView const& out,
+                         std::size_t total_bytes) {
+  run(in, out, total_bytes, 1, [](std::int64_t n, auto const& task) {
+    for (std::int64_t i = 0; i < n; ++i) task(i);
+  });
+}
 
 extern constinit Variant<Problem> const host_simd{
     {.name = "host_simd",

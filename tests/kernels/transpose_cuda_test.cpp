@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "core/generator.hpp"
+#include "kernels/transpose_blocks_data.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
 #include "support/rows.hpp"
@@ -406,6 +407,39 @@ TEST(TransposeAccess, SwizzledSlotsAreAPermutationWithoutConflicts) {
   check(Swizzled<1>{});
   check(WideTile<8>{});
   check(WideTile<4>{});
+}
+
+void expect_blocks(DataType type, CommonIndices const& rows, CommonIndices const& cols, Path path) {
+  test::on_every_schedule([=](device::Device& device, device::StreamView stream) {
+    test::expect_blocks(device, stream, type, rows, cols, path);
+  });
+}
+
+TEST(TransposeBlocksCudaTest, MovesAllBlocksInOneLaunch) {
+  for (auto const& [rows, cols] : test::blocks_cases()) {
+    for (DataType const type : {DataType::f64, DataType::f32, DataType::f16, DataType::i8}) {
+      expect_blocks(type, rows, cols, Path::memory);
+    }
+    expect_blocks(DataType::f32, rows, cols, Path::link);
+  }
+}
+
+// More tiles than blocks of threads, which take turns.
+TEST(TransposeBlocksCudaTest, BlocksOfThreadsTakeTurns) {
+  std::int64_t const many = 32 * 2 * test::kernel_device().facts().multiprocessors + 1;
+  expect_blocks(DataType::f64, test::common_of(many, 48, 2), test::common_of(40, 40, 2),
+                Path::link);
+  expect_blocks(DataType::f64, test::common_of(40, 40, 2), test::common_of(many, 48, 2),
+                Path::link);
+}
+
+TEST(TransposeBlocksCudaTest, RefusesBlocksWithoutExtent) {
+  device::StreamView const none;
+  CommonIndices const good = test::common_of(4, 2, 2), bad{4, 0, {}, {}};
+  device::MatrixView const f32{nullptr, DataType::f32, 9, 9, 9},
+      f64{nullptr, DataType::f64, 9, 9, 9};
+  EXPECT_FAILS(transpose_blocks({f32, f32, good, bad}, none), "must have an extent");
+  EXPECT_FAILS(transpose_blocks({f32, f64, good, good}, none), "differ in type");
 }
 
 }  // namespace

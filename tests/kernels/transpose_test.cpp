@@ -4,6 +4,7 @@
 
 #include "core/generator.hpp"
 #include "kernels/host_kernels.hpp"
+#include "kernels/transpose_blocks_data.hpp"
 #include "support/expect_fails.hpp"
 #include "support/rows.hpp"
 
@@ -156,6 +157,21 @@ TEST(Transpose, RefusesWhatDoesNotFitTogether) {
   EXPECT_FAILS(test::launch(variants(), "vendor", {i64, i64}, host.stream), "has no type i64");
   EXPECT_FAILS(test::launch(variants(), "vendor", {f64(1, 1, too_long), f64(1, 1, 1)}, host.stream),
                "take another variant");
+}
+
+TEST(TransposeTest, MovesBlocksOfAnyExtent) {
+  Host host;
+  auto const expect = [&](DataType type, auto const& rows, auto const& cols) {
+    test::expect_blocks(*host.device, host.stream, type, rows, cols, Path::memory);
+  };
+  for (auto const& [rows, cols] : test::blocks_cases()) {
+    for (DataType const type : {DataType::f64, DataType::f32, DataType::f16, DataType::i8}) {
+      expect(type, rows, cols);
+    }
+  }
+  // Outputs that pass the caches, in blocks for each thread and in fewer.
+  expect(DataType::f64, test::common_of(1000, 130, 2), test::common_of(700, 90, 3));
+  expect(DataType::f32, test::common_of(1100, 1100, 2), test::common_of(1000, 600, 2));
 }
 
 }  // namespace
