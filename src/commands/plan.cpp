@@ -277,6 +277,9 @@ std::vector<comm::TransportTime> choose_transports(comm::World& world, Plan& pla
     if (!has_choice || !planned.traffic) continue;
     planned.spec.transport = choice.best(*planned.traffic).name;
     planned.spec.transport_is_chosen = true;
+    // By which the variants that run may change.
+    auto const workload = planned.entry->make(planned.spec, world.size(), world.rank());
+    planned.variants = measure::select_variants(world, *workload, *planned.entry, planned.spec);
   }
   return choice.times();
 }

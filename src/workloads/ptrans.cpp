@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "regroup/regroup.hpp"
 #include "transpose/transpose.hpp"
+#include "transpose/transpose_blocks.hpp"
 #include "workloads/scalapack.hpp"
 #include "workloads/tables.hpp"
 
@@ -32,6 +33,25 @@ constexpr kernels::VariantInfo kScalapack{.name = "scalapack",
                                           .summary = "p?tran on the same ranks",
                                           .caveat = "in blocks of 128, not tuned for the size"};
 
+constexpr kernels::VariantInfo kGet{
+    .name = "one_sided_get",
+    .where = kernels::Where::any,
+    .types = kernels::kEveryType,
+    .preference = 40,
+    .source = "own",
+    .summary = "transposed out of the memory of peers into the own"};
+constexpr kernels::VariantInfo kPut{
+    .name = "one_sided_put",
+    .where = kernels::Where::any,
+    .types = kernels::kEveryType,
+    .preference = 35,
+    .source = "own",
+    .summary = "transposed out of the own memory into that of peers"};
+
+bool is_one_sided(kernels::VariantInfo const& variant) {
+  return &variant == &kGet || &variant == &kPut;
+}
+
 /// Global indices that one process holds as rows of A and another as columns of B, where each holds
 /// one block.
 struct Run {
@@ -50,6 +70,29 @@ Run common_run(comm::Distribution const& in_a, int part_a, comm::Distribution co
   std::int64_t const end = std::min(a + in_a.count(part_a), b + in_b.count(part_b));
   if (begin >= end) return {};
   return {begin - a, begin - b, end - begin};
+}
+
+/// Global indices that one process holds as rows (columns) of A and another as columns (rows) of B.
+transpose::CommonIndices common_indices(comm::Distribution const& in_a, int part_a,
+                                        comm::Distribution const& in_b, int part_b,
+                                        bool is_cyclic) {
+  if (!is_cyclic) {
+    Run const run = common_run(in_a, part_a, in_b, part_b);
+    return {run.count, std::max<std::int64_t>(1, run.count), {run.a, 0}, {run.b, 0}};
+  }
+  std::int64_t const block = in_a.block(), parts_a = in_a.parts(), parts_b = in_b.parts();
+  std::int64_t const cycle = std::lcm(parts_a, parts_b);
+  std::int64_t first = 0;  // the first block of both
+  while (first < cycle && (first % parts_a != part_a || first % parts_b != part_b)) ++first;
+  if (first == cycle) return {};
+  comm::Distribution const both{in_a.size(), block, static_cast<int>(cycle)};
+  transpose::CommonIndices common{both.count(static_cast<int>(first)),
+                                  block,
+                                  {first / parts_a * block, cycle / parts_a * block},
+                                  {first / parts_b * block, cycle / parts_b * block}};
+  // On a square grid they are all that either has.
+  if (parts_a == parts_b) common.block = std::max<std::int64_t>(1, common.count);
+  return common;
 }
 
 /// Indices 0, 1, ... that belong to processes, in the order of the processes.
@@ -144,6 +187,12 @@ class Regrouping {
 /// transposes of what each rank keeps. A block-cyclic distribution has many small blocks for every
 /// pair: there a step transposes a part of the rows as a whole, and one launch regroups it into the
 /// pieces of all ranks, another what comes in.
+///
+/// One-sided rows pack nothing, and their messages only say that memory is ready and that peers are
+/// through with it: each rank transposes out of what all hold of A into its B, or out of its A into all
+/// B, in one launch for each peer. Their legs: the same transposes in the own memory; copies of the same
+/// bytes from or to the peers; both, one after the other; and the whole, so that "hidden" is what
+/// transposing costs beside a copy.
 class Ptrans final : public measure::Workload {
  public:
   Ptrans(core::Case const& spec, int ranks, int rank)
@@ -177,15 +226,21 @@ class Ptrans final : public measure::Workload {
                          static_cast<double>(size_of());
     double const steps = static_cast<double>(std::max<std::size_t>(1, steps_));
     d.traffic = {comm::Operation::alltoall, local / steps};
-    d.memory_bytes = 2 * local * (has_peer(selected) ? 2 : 1) +
-                     2 * local * static_cast<double>(p_.buffers) / steps + 4096.0 * ranks_ +
-                     (is_cyclic() ? local / steps : 0);
+    Matrices const own = own_matrices(selected);
+    int const copies = own.a + own.b + has(selected, kGet) + has(selected, kPut) +
+                       2 * has(selected, kScalapack) + (case_.legs && has(selected, kGet));
+    d.memory_bytes = local * copies + 4096.0 * ranks_;
+    if (exchanges(selected)) {
+      d.memory_bytes +=
+          2 * local * static_cast<double>(p_.buffers) / steps + (is_cyclic() ? local / steps : 0);
+    }
     return d;
   }
 
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const&) const override {
     if (&variant == &kScalapack) return scalapack_unsupported({m_, n_});
+    if (is_one_sided(variant)) return {};
     auto const& row = row_of<transpose::Problem>(variant);
     std::string reason;
     auto const ask = [&](device::MatrixView const& from, device::MatrixView const& into) {
@@ -212,17 +267,36 @@ class Ptrans final : public measure::Workload {
     return reason;
   }
 
+  std::string unavailable_reason(kernels::VariantInfo const& variant,
+                                 comm::World const& world) const override {
+    if (!is_one_sided(variant)) return {};
+    comm::TransportEntry const& known = world.transport_entry(case_.transport, case_.throttle);
+    // Which one "auto" is will be measured.
+    bool const is_open = case_.transport == "auto" && case_.throttle == 0 && world.size() > 1;
+    bool const is_shared = std::ranges::any_of(comm::transports(), [&](auto const* entry) {
+      return entry->shares_windows && (is_open || entry == &known) &&
+             entry->serves(world, case_.throttle);
+    });
+    if (is_shared) return {};
+    return fmt::format("transport \"{}\" shares no memory between these ranks; take ipc",
+                       known.name);
+  }
+
   void prepare(comm::World& world, std::uint64_t seed,
                measure::Selection const& selected) override {
     if (!channel_) allocate(world, selected);
     source_ = {case_.data, seed, 0};
-    fill(a_.view(), a_layout_, source_, world);
+    for (device::MatrixView const& a : {a_, get_.shared}) {
+      if (a.data != nullptr) fill(a, a_layout_, source_, world);
+    }
     if (peer_) fill(peer_a_.view(), peer_->layout(m_, n_), source_, world);
   }
 
   void reset(comm::World& world, kernels::VariantInfo const& variant) override {
     peer_ran_ = &variant == &kScalapack;
-    world.stream().fill(b_.view().data, 0xFF, b_.bytes());
+    got_ = &variant == &kGet;
+    put_out_ = &variant == &kPut;
+    if (b_of_last().data != nullptr) world.stream().fill(b_of_last().data, 0xFF, bytes_of(b_));
     if (peer_) world.stream().fill(peer_b_.view().data, 0xFF, peer_b_.bytes());
   }
 
@@ -231,6 +305,7 @@ class Ptrans final : public measure::Workload {
       world.stream().run([this] { peer_->transpose(m_, n_, peer_a_.view(), peer_b_.view()); });
       return;
     }
+    if (is_one_sided(variant)) return run_one_sided(world, leg, &variant == &kGet ? get_ : put_);
     device::StreamView const compute = world.stream();
     device::StreamView const communicate = world.comm_stream();
     auto const& transposes = row_of<transpose::Problem>(variant);
@@ -266,8 +341,8 @@ class Ptrans final : public measure::Workload {
       return {measure::input(field("A", peer_a_.view(), peer_->layout(m_, n_))),
               measure::output(field("B", peer_b_.view(), peer_->layout(n_, m_)))};
     }
-    return {measure::input(field("A", a_.view(), a_layout_)),
-            measure::output(field("B", b_.view(), b_layout_))};
+    return {measure::input(field("A", got_ ? get_.shared : a_, a_layout_)),
+            measure::output(field("B", b_of_last(), b_layout_))};
   }
 
  private:
@@ -286,7 +361,17 @@ class Ptrans final : public measure::Workload {
     comm::Request exchanged;
   };
 
+  /// A matrix that all ranks reach, and what this one does in the memory of each other, by rank.
+  struct OneSided {
+    std::unique_ptr<comm::Window> window;
+    device::MatrixView shared;  // there
+    std::vector<comm::Access> transposes, copies;
+  };
+
   std::size_t size_of() const { return core::size_of(case_.type); }
+  std::size_t bytes_of(device::MatrixView const& view) const {
+    return static_cast<std::size_t>(view.rows * view.cols) * size_of();
+  }
 
   /// What `from` sends to `to`.
   Pair pair(int from, int to) const {
@@ -309,16 +394,48 @@ class Ptrans final : public measure::Workload {
     return static_cast<std::size_t>(step(p, 0).count * p.cols.count) * size_of();
   }
 
-  static bool has_peer(measure::Selection const& selected) {
-    return std::ranges::find(selected, &kScalapack) != selected.end();
+  static bool has(measure::Selection const& selected, kernels::VariantInfo const& variant) {
+    return std::ranges::find(selected, &variant) != selected.end();
+  }
+  static bool exchanges(measure::Selection const& selected) {
+    return measure::any_of(selected, [](kernels::VariantInfo const& variant) {
+      return &variant != &kScalapack && !is_one_sided(variant);
+    });
+  }
+
+  /// Which matrices these variants have in memory that is not shared. Exchanges have both: on hosts it
+  /// has larger pages.
+  struct Matrices {
+    bool a = false, b = false;
+  };
+  static Matrices own_matrices(measure::Selection const& selected) {
+    bool const both = exchanges(selected);
+    return {both || has(selected, kPut), both || has(selected, kGet)};
   }
 
   void allocate(comm::World& world, measure::Selection const& selected) {
     comm::Grid const grid{world.group(), shape_};
-    a_ = {world.device(), case_.type, a_layout_.local_rows(), a_layout_.local_cols(),
-          world.stream()};
-    b_ = {world.device(), case_.type, b_layout_.local_rows(), b_layout_.local_cols(),
-          world.stream()};
+    channel_ = world.transport(case_).connect(world.group());
+    a_ = unallocated(a_layout_, case_.type);
+    b_ = unallocated(b_layout_, case_.type);
+    a_.data = b_.data = nullptr;
+    if (own_matrices(selected).a) own_a_ = allocate_matrix(a_, world);
+    if (own_matrices(selected).b) own_b_ = allocate_matrix(b_, world);
+    if (has(selected, kGet)) share(world, get_, a_layout_);
+    if (has(selected, kPut)) share(world, put_, b_layout_);
+    if (exchanges(selected)) allocate_slots(world);
+    if (has(selected, kScalapack)) {
+      peer_.emplace(world, grid);
+      auto const make = [&](Layout const& layout) {
+        return device::Matrix{world.device(), case_.type, layout.local_rows(), layout.local_cols(),
+                              world.stream()};
+      };
+      peer_a_ = make(peer_->layout(m_, n_));
+      peer_b_ = make(peer_->layout(n_, m_));
+    }
+  }
+
+  void allocate_slots(comm::World& world) {
     std::size_t send_bytes = 0, receive_bytes = 0;
     if (is_cyclic()) {
       regroup_steps(world);
@@ -339,16 +456,73 @@ class Ptrans final : public measure::Workload {
       slot.received = {world.device(), static_cast<std::int64_t>(receive_bytes), world.stream()};
       slot.packed = device::Event{world.device()};
     }
-    channel_ = world.transport(case_).connect(world.group());
-    if (has_peer(selected)) {
-      peer_.emplace(world, grid);
-      auto const make = [&](Layout const& layout) {
-        return device::Matrix{world.device(), case_.type, layout.local_rows(), layout.local_cols(),
-                              world.stream()};
+  }
+
+  /// Puts this rank's part of a matrix where all ranks reach it, and writes down what this one does in
+  /// the memory of each.
+  void share(comm::World& world, OneSided& way, Layout const& layout) {
+    way.shared = unallocated(layout, case_.type);
+    way.window = channel_->share(bytes_of(way.shared));
+    way.shared.data = way.window->data();
+    way.transposes.resize(comm::index(ranks_));
+    way.copies.resize(comm::index(ranks_));
+    std::size_t landing = 0;
+    for (int r = 0; r < ranks_; ++r) {
+      transpose::Blocks const common = common_with(way, r, nullptr, transpose::Path::link);
+      std::size_t const bytes =
+          static_cast<std::size_t>(common.rows.count * common.cols.count) * size_of();
+      if (r == rank_ || bytes == 0) continue;
+      way.transposes[comm::index(r)] = [this, &way, r](std::byte* memory,
+                                                       device::StreamView stream) {
+        transpose::transpose_blocks(common_with(way, r, memory, transpose::Path::link), stream);
       };
-      peer_a_ = make(peer_->layout(m_, n_));
-      peer_b_ = make(peer_->layout(n_, m_));
+      way.copies[comm::index(r)] = [this, &way, landing, bytes](std::byte* memory,
+                                                                device::StreamView stream) {
+        if (&way == &put_) return stream.copy(memory, a_.data, bytes);
+        stream.copy(landed_.data() + landing, memory, bytes);
+      };
+      landing += bytes;
     }
+    bool const lands = case_.legs && &way == &get_;
+    if (lands) landed_ = {world.device(), static_cast<std::int64_t>(landing), world.stream()};
+  }
+
+  /// That the variant writes which reset() was called for.
+  device::MatrixView const& b_of_last() const { return put_out_ ? put_.shared : b_; }
+
+  /// What of rank r's A belongs into this rank's B, or of this rank's A into that of r, whose matrix is
+  /// at `memory`.
+  transpose::Blocks common_with(OneSided const& way, int r, void* memory,
+                                transpose::Path path) const {
+    int const from = &way == &get_ ? r : rank_, to = &way == &get_ ? rank_ : r;
+    auto const row = [&](int rank) { return rank / shape_.cols; };
+    auto const col = [&](int rank) { return rank % shape_.cols; };
+    auto const of_r = [&](Layout layout) {
+      layout.row_part = row(r);
+      layout.col_part = col(r);
+      device::MatrixView view = unallocated(layout, case_.type);
+      view.data = memory;
+      return view;
+    };
+    return {&way == &get_ ? of_r(a_layout_) : a_, &way == &get_ ? b_ : of_r(b_layout_),
+            common_indices(a_layout_.rows, row(from), b_layout_.cols, col(to), is_cyclic()),
+            common_indices(a_layout_.cols, col(from), b_layout_.rows, row(to), is_cyclic()), path};
+  }
+
+  void run_one_sided(comm::World& world, Leg leg, OneSided const& way) {
+    device::StreamView const compute = world.stream();
+    auto const transpose_in_own_memory = [&](int r) {
+      transpose::transpose_blocks(common_with(way, r, way.shared.data, transpose::Path::memory),
+                                  compute);
+    };
+    if (leg == Leg::overlapped) {
+      comm::Request const done = channel_->access(*way.window, way.transposes, compute);
+      transpose_in_own_memory(rank_);
+      return done.wait_on(compute);
+    }
+    if (leg != Leg::compute) channel_->access(*way.window, way.copies, compute).wait_on(compute);
+    // As if all ranks' memory were here: for the time, not for the result.
+    for (int r = 0; r < ranks_ && leg != Leg::communicate; ++r) transpose_in_own_memory(r);
   }
 
   void regroup_steps(comm::World const& world) {
@@ -423,7 +597,7 @@ class Ptrans final : public measure::Workload {
           slot.received.data() + in,
           static_cast<std::size_t>(step(from_[i], t).count * from_[i].cols.count) * size_of()};
       if (to_[i].in_place) {
-        slot.send[i].data = piece_of_a(to_[i], t, a_.view()).data;
+        slot.send[i].data = piece_of_a(to_[i], t, a_).data;
       } else {
         out += slot.send[i].bytes;
       }
@@ -466,7 +640,7 @@ class Ptrans final : public measure::Workload {
             device::StreamView stream) {
     Slot const& slot = slots_[t % slots_.size()];
     if (is_cyclic()) {
-      return for_rows(t, a_.view(), transposed_.data(), [&](auto const& from, auto const& into) {
+      return for_rows(t, a_, transposed_.data(), [&](auto const& from, auto const& into) {
         variant.launch({from, into}, stream);
         sent_->run(regroup::Direction::gather, t, into, slot.to_send.data(), stream);
       });
@@ -474,8 +648,7 @@ class Ptrans final : public measure::Workload {
     for (int r = 0; r < ranks_; ++r) {
       Pair const& p = to_[comm::index(r)];
       if (r == rank_ || p.in_place || is_empty(p, t)) continue;
-      variant.launch({piece_of_a(p, t, a_.view()), packed(p, t, slot.send[comm::index(r)].data)},
-                     stream);
+      variant.launch({piece_of_a(p, t, a_), packed(p, t, slot.send[comm::index(r)].data)}, stream);
     }
   }
 
@@ -489,7 +662,7 @@ class Ptrans final : public measure::Workload {
     }
     Pair const& p = to_[comm::index(rank_)];
     if (is_empty(p, t)) return;
-    variant.launch({piece_of_a(p, t, a_.view()), place_in_b(p, t, b_.view())}, stream);
+    variant.launch({piece_of_a(p, t, a_), place_in_b(p, t, b_)}, stream);
   }
 
   /// Waits in the stream for the exchange of step t.
@@ -504,14 +677,13 @@ class Ptrans final : public measure::Workload {
     if (leg != Leg::compute) wait_for(t, stream);
     if (leg == Leg::communicate) return;
     if (is_cyclic()) {
-      return received_->run(regroup::Direction::scatter, t, b_.view(), slot.received.data(),
-                            stream);
+      return received_->run(regroup::Direction::scatter, t, b_, slot.received.data(), stream);
     }
     for (int r = 0; r < ranks_; ++r) {
       Pair const& p = from_[comm::index(r)];
       if (r == rank_ || is_empty(p, t)) continue;
       device::MatrixView const from = packed(p, t, slot.receive[comm::index(r)].data);
-      device::MatrixView const into = place_in_b(p, t, b_.view());
+      device::MatrixView const into = place_in_b(p, t, b_);
       if (p.in_place) {
         variant.launch({from, into}, stream);
         continue;
@@ -530,19 +702,24 @@ class Ptrans final : public measure::Workload {
   Layout a_layout_, b_layout_;
   std::size_t steps_ = 0;
   Source source_;
-  bool peer_ran_ = false;
-  device::Matrix a_, b_, peer_a_, peer_b_;
+  bool peer_ran_ = false, got_ = false, put_out_ = false;  // what reset() was called for
+  device::MatrixView a_, b_;                               // without memory where none needs them
+  device::Matrix own_a_, own_b_, peer_a_, peer_b_;
   std::vector<Pair> to_, from_;                // by rank
   std::optional<Regrouping> sent_, received_;  // in their place, of a block-cyclic distribution
   device::Buffer<std::byte> transposed_;
   std::vector<Slot> slots_;
   std::unique_ptr<comm::Channel> channel_;
   std::optional<Scalapack> peer_;
+  OneSided get_, put_;                // of A and of B
+  device::Buffer<std::byte> landed_;  // copies that get_ brings
 };
 
 measure::Selection rows() {
   // The library's local transpose is a local technique; the peer of the whole operation is p?tran.
   measure::Selection all = rows_of(transpose::variants());
+  all.push_back(&kGet);
+  all.push_back(&kPut);
   if (has_scalapack()) all.push_back(&kScalapack);
   return all;
 }
@@ -565,7 +742,8 @@ extern measure::WorkloadEntry const ptrans{
                                                 "block-cyclic block; 0: one block per process",
                                                 {.unit = "elements"})},
                .variants = measure::names_of(rows())},
-    .summary = "B = A^T on a process grid, packed, exchanged and unpacked in overlapped steps",
+    .summary =
+        "B = A^T on a process grid, exchanged in overlapped steps, or in the memory of peers",
     .work = "m n s bytes",
     .local = false,
     .variants = rows(),
