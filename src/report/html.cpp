@@ -154,6 +154,7 @@ Json measurement_json(Record const& r, Shares const& shares, SweptKeys const& sw
     to.erase(unused);
   }
   to["role"] = role_of(r);
+  to["transport_is_chosen"] = r.transport_is_chosen;
   to["sweep"] = {{"name", swept_name(r)}, {"keys", Json::object()}};
   for (std::string const& key : swept.keys_of(r)) to["sweep"]["keys"][key] = swept.value(r, key);
   to["settings"] = Json::object();

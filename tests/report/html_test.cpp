@@ -225,6 +225,20 @@ TEST(Page, HoldsSeveralResults) {
   EXPECT_EQ(data.at("results").at(1).at("run").at("run_id"), "other");
 }
 
+/// The same case of two runs, for which "auto" took two transports.
+TEST(Page, JoinsWhatChoseItsTransport) {
+  std::vector<RunResult> results(2, test::cluster_result(2, 0));
+  for (std::size_t i = 0; i < 2; ++i) {
+    results[i].records.resize(1);
+    results[i].records[0].transport = i == 0 ? "mpi" : "ipc";
+    results[i].records[0].transport_is_chosen = true;
+  }
+
+  json const data = data_of(page_of("chosen", results));
+
+  EXPECT_EQ(data.at("results").at(1).at("cases").at(0).at("transport_is_chosen"), true);
+}
+
 /// Two cases of a sweep, each by two policies.
 RunResult serving_result() {
   RunResult result = test::cluster_result(1, 0);

@@ -140,6 +140,15 @@ def transports(browser):
     check("Missing: there is no GPU." in card.text, f"why one is missing: {card.text}")
 
 
+def chosen(browser):
+    """Which transport "auto" took in a run tells no measurement from that of another."""
+    browser.open("chosen")
+    series = browser.run("return groups.map(({series}) => series)")
+    check(len(series) == 1 and len(series[0]) == 1 and "·" not in series[0][0], f"the series are {series}")
+    rows = [row.text for row in browser.all("#measurements tbody tr")]
+    check(len(rows) == 2 and " mpi " in rows[0] and " ipc " in rows[1], f"the transports are in {rows}")
+
+
 def choices(browser):
     """Another choice is another picture."""
     pixels = "return arguments[0].toDataURL()"
@@ -304,6 +313,7 @@ def main():
 
         best(browser)
         transports(browser)
+        chosen(browser)
         browser.open("cluster", 1920)  # three columns
         ticks(browser)
 

@@ -11,14 +11,13 @@ const hasSpeed = (c) => c.median_s !== null;
 const all = results.flatMap((result, r) => result.cases.map((c) => ({c, r, result})));
 const timed = all.filter(({c}) => hasSpeed(c));
 
+/** The transport that a measurement asked for: which one "auto" took is a result. */
+const askedOf = (c) => (c.transport_is_chosen ? "auto" : transportOf(c));
 /** What a measurement is called where its case is known. */
-function seriesOf(c, transports) {
-  const transport = c.transport && c.transport !== "none" && transports.size > 1 ? ` · ${c.transport}` : "";
-  return c.variant + transport;
-}
+const seriesOf = (c, transports) => c.variant + (askedOf(c) && transports.size > 1 ? ` · ${askedOf(c)}` : "");
 const inResult = (r) => (isMany ? `${names[r]}: ` : "");
 const describe = ({c, r}) => `${inResult(r)}${c.case} · ${c.variant}${
-  c.transport && c.transport !== "none" ? ` · ${c.transport}` : ""} · ${sizeText(c.size)}`;
+  transportOf(c) ? ` · ${transportOf(c)}` : ""} · ${sizeText(c.size)}`;
 
 /** Measurements that differ in size, variant, transport and result alone. */
 const groups = (() => {
@@ -30,7 +29,7 @@ const groups = (() => {
     found.get(key).items.push(item);
   }
   for (const group of found.values()) {
-    const transports = new Set(group.items.map(({c}) => c.transport).filter((t) => t && t !== "none"));
+    const transports = new Set(group.items.map(({c}) => askedOf(c)).filter(Boolean));
     for (const item of group.items) item.series = seriesOf(item.c, transports);
     group.series = [...new Set(group.items.map((item) => item.series))];
     group.title = `${group.workload} ${group.type}`;
