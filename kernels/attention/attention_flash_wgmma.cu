@@ -21,7 +21,9 @@
 /// Launch       one block per multiprocessor. Head size 64: 512 threads, 89 KiB of shared memory, tiles of
 ///              192 queries x 128 keys; 128: 384 threads, 209 KiB, 128 x 176. The producer leaves
 ///              registers to the others (setmaxnreg). Tiles of queries are dealt out back and forth,
-///              causal ones the longest first, so that all blocks get as many keys
+///              those of a head together; causal ones by length, of as many heads together as the L2
+///              cache has room for, by turns the longest first and the shortest, so that all blocks get
+///              about as many keys
 /// Accuracy     error_bound()
 /// Source       after Shah et al., FlashAttention-3 (2024), algorithm 2; written anew
 #include "attention/attention_mma.cuh"
@@ -244,28 +246,32 @@ struct Work {
   int head, first;        ///< of the queries
   int tiles, full_tiles;  ///< that a row sees; that all rows see whole
 };
+/// `section`: heads whose tiles are dealt out together.
 template <int kHead, class T>
-__device__ Work work_of(Operands<T> const& p, int number) {
+__device__ Work work_of(Operands<T> const& p, int number, int section) {
   using Tile = Tiles<kHead>;
   int const tiles = divide_up(p.queries, Tile::kQueries);
-  bool const is_causal = p.more != 0;
-  // As flash_v2.
-  int const head = is_causal ? number % p.heads : number / tiles;
-  int const first = (is_causal ? tiles - 1 - number / p.heads : number % tiles) * Tile::kQueries;
+  int const begin = number / (tiles * section) * section;
+  int const heads = min(section, p.heads - begin), in_section = number - begin * tiles;
+  // As long as the last one of the section before, and the last ones of all the shortest.
+  int const from_longest = in_section / heads;
+  bool const is_descending = (divide_up(p.heads, section) - begin / section) % 2 != 0;
+  int const first = (is_descending ? tiles - 1 - from_longest : from_longest) * Tile::kQueries;
   int const seen = visible(p, min(first + Tile::kQueries, p.queries) - 1);
-  return {head, first, divide_up(seen, Tile::kKeys), visible(p, first) / Tile::kKeys};
+  return {begin + in_section % heads, first, divide_up(seen, Tile::kKeys),
+          visible(p, first) / Tile::kKeys};
 }
 
 /// Calls f(work) for each piece of the block's share, in order: the same in all of its threads.
 template <int kHead, class T, class F>
-__device__ __forceinline__ void for_each_work(Operands<T> const& p, F const& f) {
+__device__ __forceinline__ void for_each_work(Operands<T> const& p, int section, F const& f) {
   int const works = divide_up(p.queries, Tiles<kHead>::kQueries) * p.heads;
   int const block = static_cast<int>(blockIdx.x), blocks = static_cast<int>(gridDim.x);
 #pragma unroll 1
   for (int row = 0;; ++row) {
     int const number = row * blocks + (row % 2 == 0 ? block : blocks - 1 - block);
     if (number >= works) return;
-    f(work_of<kHead>(p, number));
+    f(work_of<kHead>(p, number, section));
   }
 }
 
@@ -273,7 +279,8 @@ template <class T, int kHead>
 __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
     attention_flash_wgmma_kernel(const __grid_constant__ ptx::TensorMap q,
                                  const __grid_constant__ ptx::TensorMap k,
-                                 const __grid_constant__ ptx::TensorMap v, Operands<T> p) {
+                                 const __grid_constant__ ptx::TensorMap v, Operands<T> p,
+                                 int section) {
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
   using Tile = Tiles<kHead>;
   constexpr int kKeys = Tile::kKeys, kKeyBytes = Tile::kKeyBytes;
@@ -292,7 +299,7 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
   if (threadIdx.x >= Tile::kConsumerThreads) {
     ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
     if (threadIdx.x != Tile::kConsumerThreads) return;
-    for_each_work<kHead>(p, [&](Work const& work) {
+    for_each_work<kHead>(p, section, [&](Work const& work) {
       int const kv_head = work.head / p.group;
       for (int tile = 0; tile < work.tiles; ++tile, turn.advance()) {
         int const stage = turn.stage;
@@ -319,7 +326,7 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
     if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(&barrier);
   };
   gemm::Turn<kStages> before;  // of the values of the tile before
-  for_each_work<kHead>(p, [&](Work const& work) {
+  for_each_work<kHead>(p, section, [&](Work const& work) {
     rows.reset();
     if (work.tiles > 0) {
       auto const mask = [&](int tile) {
@@ -368,6 +375,17 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
   });
 }
 
+/// Heads whose keys and values have a third of the L2 cache while causal tiles of queries, which begin at
+/// the same keys and end at others, read them. Of other tiles those of a head come one after the other.
+int section_of(Shape const& x, device::Facts const& device) {
+  if (x.mask == Mask::full) return 1;
+  auto const kv_bytes = 2 * static_cast<std::int64_t>(sizeof(std::uint16_t)) * x.keys * x.head_size;
+  auto const cache_bytes = static_cast<std::int64_t>(device.l2_bytes) / 3;
+  std::int64_t const kv_heads =
+      std::max<std::int64_t>(1, cache_bytes / std::max<std::int64_t>(1, kv_bytes));
+  return static_cast<int>(std::min(kv_heads * x.group(), x.batch * x.heads));
+}
+
 void launch(Problem const& problem, device::StreamView stream) {
   if (problem.o.rows == 0) return;
   Shape const& x = problem.shape;
@@ -380,7 +398,8 @@ void launch(Problem const& problem, device::StreamView stream) {
                 Tile::kThreads, kSharedBytes<kHead>, stream,
                 map_of<kHead>(problem.q, x.batch * x.heads, x.queries, Tile::kQueries),
                 map_of<kHead>(problem.k, x.batch * x.kv_heads, x.keys, Tile::kKeys),
-                map_of<kHead>(problem.v, x.batch * x.kv_heads, x.keys, Tile::kKeys), p);
+                map_of<kHead>(problem.v, x.batch * x.kv_heads, x.keys, Tile::kKeys), p,
+                section_of(x, stream.facts()));
   };
   auto const with_head = [&]<class T>() {
     x.head_size == 64 ? with.template operator()<T, 64>() : with.template operator()<T, 128>();
