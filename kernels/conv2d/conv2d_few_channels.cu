@@ -7,14 +7,16 @@
 ///
 /// Technique    sums are short, so that reading images and writing outputs takes longer than
 ///              arithmetic, unless these wait for each other. Blocks stay for many tiles: they bring all
-///              filters to shared memory once, and for each tile of 16 x 16 positions the pixels that it
-///              sees, with many loads of a thread on their way, while other blocks of the multiprocessor
-///              compute all output channels of theirs. A lane has a column of positions, and a thread 8
+///              filters to shared memory once, and for each tile of positions the pixels that it sees,
+///              with many loads of a thread on their way, while other blocks of the multiprocessor
+///              compute all output channels of theirs. A tile has 16 x 16 positions; 8 x 32 for filters
+///              of 3 rows with stride 1, where there are the most outputs: in lines of odd widths,
+///              tiles share the sectors at their sides. A lane has a column of positions, and a thread 8
 ///              of its rows by 8 filters: 8 values that the warp shares, read as two vectors, serve 64
 ///              products. For filters of 3 and 7 rows with strides for which the code is unrolled, a
 ///              thread reads a column of pixels once for all rows of the filter. With stride u,
 ///              columns u apart lie side by side in shared memory, so that the lanes' reads have no bank
-///              conflicts. Stores are half lines of a warp in nchw, vectors in nhwc
+///              conflicts. Stores are lines or half lines of a warp in nchw, vectors in nhwc
 /// Shapes       nchw or nhwc, any extents
 /// Types        f32, f16, bf16; sums in f32
 /// Work         2 n k p q c r s flop; every pixel is read once, but for the rims of tiles, and every
@@ -22,7 +24,7 @@
 /// Constraints  1 to 4 channels, one group; what a block keeps fits in 200 KiB; dilation (s - 1) up to
 ///              16 strides; tensors of less than 2^31 elements
 /// Launch       128 threads for up to 32 filters, 256 for more; up to 128 registers; shared memory for
-///              c (15 u + (r - 1) d + 1) (32 u + 2) pixels and c r s (k + 4) weights in f32
+///              c (15 u + (r - 1) d + 1) (32 u + 2) pixels, or 10 c rows of 50, and c r s (k + 4) weights in f32
 /// Accuracy     c r s eps w / 2 at worst, eps (sqrt(c r s) + 2) w for random data
 /// Source       own
 #include "conv2d/conv2d_few_channels.cuh"
@@ -31,14 +33,22 @@ namespace quadrille::kernels::conv2d {
 namespace {
 
 constexpr int kRowsEach = 8, kFiltersEach = 8;
-constexpr int kHalf = 16;     // lanes with neighbouring columns; the others have the rows below
-constexpr int kColumns = 32;  // of one remainder of the stride, in shared memory
-constexpr int kMostColumnsBehind = kColumns - kTileCols;
+constexpr int kMostColumnsBehind = 16;  // a tile, of one remainder of the stride
 
+/// A warp has 8 rows of 32 columns of positions, or twice 8 rows of 16.
+constexpr TileShape kWide{.rows = 8, .cols = 32}, kSquare{.rows = 16, .cols = 16};
+/// Where the code is unrolled for it.
+bool is_unrolled(Shape const& z, int stride, int rows) {
+  return z.stride == stride && z.r == rows && z.dilation == 1;
+}
+TileShape tile_of(Shape const& z) { return is_unrolled(z, 1, 3) ? kWide : kSquare; }
+
+/// Columns of one remainder of the stride in shared memory.
+QUAD_HD constexpr int columns(TileShape tile) { return tile.cols + kMostColumnsBehind; }
 /// Words from row to row of pixels. Those of the two halves of a warp, 8 strides apart, lie in different
 /// banks, unless 4 divides the stride.
-QUAD_HD constexpr std::int64_t row_pitch(std::int64_t stride) {
-  return stride * kColumns + (stride % 2 != 0 ? 2 : stride % 4 != 0 ? 1 : 0);
+QUAD_HD constexpr std::int64_t row_pitch(TileShape tile, std::int64_t stride) {
+  return stride * columns(tile) + (stride % 2 != 0 ? 2 : stride % 4 != 0 ? 1 : 0);
 }
 std::int64_t filter_tasks(Shape const& z) { return (z.k + kFiltersEach - 1) / kFiltersEach; }
 /// Words from term to term of all filters. Those behind them keep stores of neighbouring terms out of
@@ -46,7 +56,8 @@ std::int64_t filter_tasks(Shape const& z) { return (z.k + kFiltersEach - 1) / kF
 std::int64_t filter_row(Shape const& z) { return filter_tasks(z) * kFiltersEach + 4; }
 /// Words for pixels, in whole 16 bytes.
 std::int64_t pixels(Shape const& z) {
-  return (z.c * tile_rows(z) * row_pitch(z.stride) + 3) / 4 * 4;
+  TileShape const tile = tile_of(z);
+  return (z.c * tile.seen_rows(z) * row_pitch(tile, z.stride) + 3) / 4 * 4;
 }
 std::int64_t shared_bytes(Problem const& p) {
   return 4 * (pixels(p.shape) + p.shape.terms() * filter_row(p.shape));
@@ -71,6 +82,7 @@ struct alignas(16) Outputs {
 template <int kStride_, int kRows_>
 struct Unrolled {
   static constexpr int kStride = kStride_, kRows = kRows_;
+  static constexpr TileShape kTile = kStride == 1 && kRows == 3 ? kWide : kSquare;  // as tile_of()
 };
 
 /// sums += a pixel times 8 factors, for each row of positions.
@@ -93,7 +105,9 @@ __global__ void __launch_bounds__(kMostThreads, kBlocks)
   QUAD_DYNAMIC_SHARED(float, pixels);
   float* const weights = pixels + layout.pixels;
   int const stride = Code::kStride > 0 ? Code::kStride : p.stride;
-  int const pitch = static_cast<int>(row_pitch(stride));
+  constexpr TileShape kTile = Code::kTile;
+  constexpr int kColumns = columns(kTile);
+  int const pitch = static_cast<int>(row_pitch(kTile, stride));
   int const thread = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
   int const lane = thread % 32, warp = thread / 32;
   int const taps = p.r * p.s;
@@ -116,7 +130,7 @@ __global__ void __launch_bounds__(kMostThreads, kBlocks)
         }
       });
 
-  int const in_half = lane % kHalf, band = lane / kHalf * kRowsEach;
+  int const tile_col = lane % kTile.cols, band = lane / kTile.cols * kRowsEach;
 #pragma unroll 1
   for (int number = static_cast<int>(blockIdx.x); number < layout.tiles.count;
        number += static_cast<int>(gridDim.x)) {
@@ -131,7 +145,7 @@ __global__ void __launch_bounds__(kMostThreads, kBlocks)
     });
     __syncthreads();  // all pixels are there, and all filters
 
-    int const q = tile.col + in_half;
+    int const q = tile.col + tile_col;
 #pragma unroll 1
     for (int task = warp; task < layout.tasks; task += threads / 32) {
       int const k0 = task * kFiltersEach;
@@ -142,7 +156,7 @@ __global__ void __launch_bounds__(kMostThreads, kBlocks)
         for (int j = 0; j < p.s; ++j) {
           int const behind = j * (Code::kRows > 0 ? 1 : p.dilation);
           float const* const column = pixels + (c * layout.tiles.rows + band * stride) * pitch +
-                                      behind % stride * kColumns + behind / stride + in_half;
+                                      behind % stride * kColumns + behind / stride + tile_col;
           float const* factors = weights + (c * taps + j) * layout.filter_row + k0;
           int const to_next_row = p.s * layout.filter_row;
           if constexpr (Code::kRows > 0) {
@@ -192,7 +206,7 @@ void enqueue(Problem const& problem, device::StreamView stream) {
   Shape const& z = problem.shape;
   auto const narrow = [](std::int64_t value) { return static_cast<int>(value); };
   Layout const layout{
-      .tiles = {z, p},
+      .tiles = {z, p, Code::kTile},
       .pixels = narrow(pixels(z)),
       .filter_row = narrow(filter_row(z)),
       .tasks = narrow(filter_tasks(z)),
@@ -207,10 +221,7 @@ void enqueue(Problem const& problem, device::StreamView stream) {
 
 template <class T, bool kNchw>
 void with_code(Problem const& problem, device::StreamView stream) {
-  Shape const& z = problem.shape;
-  auto const is = [&](int stride, int rows) {
-    return z.stride == stride && z.r == rows && z.dilation == 1;
-  };
+  auto const is = [&](int stride, int rows) { return is_unrolled(problem.shape, stride, rows); };
   if (is(1, 3)) return enqueue<T, kNchw, Unrolled<1, 3>>(problem, stream);
   if (is(2, 3)) return enqueue<T, kNchw, Unrolled<2, 3>>(problem, stream);
   if (is(2, 7)) return enqueue<T, kNchw, Unrolled<2, 7>>(problem, stream);

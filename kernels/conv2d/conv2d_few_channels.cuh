@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What the kernels for few channels share: blocks that stay for many tiles of 16 x 16 positions, keep
-/// all filters, and bring the pixels that a tile sees to shared memory. While one block of a
+/// What the kernels for few channels share: blocks that stay for many tiles of positions, keep all
+/// filters, and bring the pixels that a tile sees to shared memory. While one block of a
 /// multiprocessor waits for its pixels, others compute and store.
 
 #include "conv2d/conv2d_cuda.cuh"
@@ -14,17 +14,21 @@ namespace quadrille::kernels::conv2d {
 
 inline constexpr int kMostThreads = 256;
 inline constexpr int kBlocks = 2;  ///< of so many threads, for which a multiprocessor has registers
-inline constexpr int kTileRows = 16, kTileCols = 16;  ///< of positions
 inline constexpr int kMostChannels = 4;
 inline constexpr std::int64_t kMostSharedBytes = 200 << 10;
 
-/// The pixels that a tile sees.
-inline std::int64_t tile_rows(Shape const& z) {
-  return (kTileRows - 1) * z.stride + (z.r - 1) * z.dilation + 1;
-}
-inline std::int64_t tile_cols(Shape const& z) {
-  return (kTileCols - 1) * z.stride + (z.s - 1) * z.dilation + 1;
-}
+/// How many positions a tile has.
+struct TileShape {
+  int rows = 16, cols = 16;
+
+  /// The pixels that it sees.
+  std::int64_t seen_rows(Shape const& z) const {
+    return (rows - 1) * z.stride + (z.r - 1) * z.dilation + 1;
+  }
+  std::int64_t seen_cols(Shape const& z) const {
+    return (cols - 1) * z.stride + (z.s - 1) * z.dilation + 1;
+  }
+};
 
 /// For Specifics::unsupported; shared_bytes(problem): what a block keeps.
 template <class SharedBytes>
@@ -46,17 +50,19 @@ std::string unsupported_by_few_channels(Problem const& p, SharedBytes const& sha
 
 /// All tiles, image by image and row by row.
 struct Tiles {
+  TileShape each;
   int down, across, count;
   int rows, cols;  ///< of pixels that one sees
   Divisor by_cols;
 
   template <class T>
-  Tiles(Shape const& z, Operands<T> const& p)
-      : down{divide_up(p.out_h, kTileRows)},
-        across{divide_up(p.out_w, kTileCols)},
+  Tiles(Shape const& z, Operands<T> const& p, TileShape shape)
+      : each{shape},
+        down{divide_up(p.out_h, shape.rows)},
+        across{divide_up(p.out_w, shape.cols)},
         count{p.n * down * across},
-        rows{static_cast<int>(tile_rows(z))},
-        cols{static_cast<int>(tile_cols(z))},
+        rows{static_cast<int>(shape.seen_rows(z))},
+        cols{static_cast<int>(shape.seen_cols(z))},
         by_cols{cols} {}
 };
 
@@ -67,8 +73,8 @@ struct Corner {
   __device__ Corner(Tiles const& tiles, int number) {
     int const line = number / tiles.across;
     image = line / tiles.down;
-    row = (line - image * tiles.down) * kTileRows;
-    col = (number - line * tiles.across) * kTileCols;
+    row = (line - image * tiles.down) * tiles.each.rows;
+    col = (number - line * tiles.across) * tiles.each.cols;
   }
 };
 

@@ -34,7 +34,8 @@ namespace quadrille::kernels::conv2d {
 namespace {
 
 constexpr int kRowsEach = 4;  // of a warp, which has all columns
-constexpr int kBands = kTileRows / kRowsEach;
+constexpr TileShape kTile{.rows = 16, .cols = 16};
+constexpr int kBands = kTile.rows / kRowsEach;
 constexpr int kFiltersEach = 32;  // of a warp
 constexpr int kTapsEach = 4;      // of a step
 
@@ -51,11 +52,13 @@ std::int64_t row_pitch(Problem const& p) {
   Shape const& z = p.shape;
   std::int64_t const cycle = z.stride % 2 == 0 ? kTapsEach : 128 / pixel_bytes(p);  // pixels
   std::int64_t const positions = cycle / kTapsEach;
-  std::int64_t const next = z.s + (positions - 1) * 2 * z.stride, cols = tile_cols(z);
+  std::int64_t const next = z.s + (positions - 1) * 2 * z.stride, cols = kTile.seen_cols(z);
   return cols + ((next - cols) % cycle + cycle) % cycle;
 }
 /// Places for pixels, in whole 16 bytes.
-std::int64_t pixels(Problem const& p) { return (tile_rows(p.shape) * row_pitch(p) + 1) / 2 * 2; }
+std::int64_t pixels(Problem const& p) {
+  return (kTile.seen_rows(p.shape) * row_pitch(p) + 1) / 2 * 2;
+}
 /// What a block keeps: pixels, filters, and the place of each tap.
 std::int64_t shared_bytes(Problem const& p) {
   Shape const& z = p.shape;
@@ -306,7 +309,7 @@ void enqueue(Problem const& problem, device::StreamView stream) {
     return reinterpret_cast<std::uintptr_t>(p.y) % bytes == 0;
   };
   auto const narrow = [](std::int64_t value) { return static_cast<int>(value); };
-  Layout const layout{.tiles = {z, p},
+  Layout const layout{.tiles = {z, p, kTile},
                       .row_pitch = narrow(row_pitch(problem)),
                       .pixels = narrow(pixels(problem)),
                       .groups = narrow(filter_groups(z)),
