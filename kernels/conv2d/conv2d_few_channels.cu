@@ -16,7 +16,8 @@
 ///              products. For filters of 3 and 7 rows with strides for which the code is unrolled, a
 ///              thread reads a column of pixels once for all rows of the filter. With stride u,
 ///              columns u apart lie side by side in shared memory, so that the lanes' reads have no bank
-///              conflicts. Stores are lines or half lines of a warp in nchw, vectors in nhwc
+///              conflicts. Stores are lines or half lines of a warp in nchw, vectors in nhwc,
+///              where two lanes exchange halves of theirs in f32 to write whole sectors
 /// Shapes       nchw or nhwc, any extents
 /// Types        f32, f16, bf16; sums in f32
 /// Work         2 n k p q c r s flop; every pixel is read once, but for the rims of tiles, and every
@@ -99,6 +100,34 @@ __device__ __forceinline__ void multiply_add(float (&sums)[kRowsEach][kFiltersEa
   }
 }
 
+/// Stores 8 filters of f32 of two neighbouring lanes, in nhwc at `to` and `pitch` further on: these
+/// exchange halves, so that each instruction writes whole sectors. count: of the two, those that are
+/// inside of the image. By whole warps.
+__device__ __forceinline__ void store_pair(float* to, int pitch, int count,
+                                           float const (&sums)[kFiltersEach]) {
+  constexpr int kHalf = kFiltersEach / 2;
+  bool const is_second = threadIdx.x % 2 != 0;
+  to += is_second ? kHalf : 0;
+  // Of its own position a lane has this half, of the other's it gets it.
+  float own[kHalf], other[kHalf];
+#pragma unroll
+  for (int f = 0; f < kHalf; ++f) {
+    float const low = sums[f], high = sums[kHalf + f];
+    own[f] = is_second ? high : low;
+    other[f] = __shfl_xor_sync(~0U, is_second ? low : high, 1);
+  }
+#pragma unroll
+  for (int position = 0; position < 2; ++position) {
+    float half[kHalf];
+#pragma unroll
+    for (int f = 0; f < kHalf; ++f) half[f] = is_second == (position == 1) ? own[f] : other[f];
+    if (position < count) {
+      *reinterpret_cast<float4*>(to + position * pitch) =
+          make_float4(half[0], half[1], half[2], half[3]);
+    }
+  }
+}
+
 template <class T, bool kNchw, class Code>
 __global__ void __launch_bounds__(kMostThreads, kBlocks)
     conv2d_few_channels_kernel(Operands<T> p, Layout layout) {
@@ -175,6 +204,19 @@ __global__ void __launch_bounds__(kMostThreads, kBlocks)
               multiply_add(sums, factors, [&](int l) { return first[l * stride * pitch]; });
             }
           }
+        }
+      }
+      if constexpr (!kNchw && std::is_same_v<T, float>) {
+        if (layout.stores_vectors) {
+          int const first = q - lane % 2;
+#pragma unroll
+          for (int l = 0; l < kRowsEach; ++l) {
+            int const row = tile.row + band + l;
+            store_pair(p.y + tile.image * p.k * p.out_h * p.out_w +
+                           (row * p.out_w + first) * p.out_pitch + k0,
+                       p.out_pitch, row < p.out_h ? p.out_w - first : 0, sums[l]);
+          }
+          continue;
         }
       }
       if (q >= p.out_w) continue;
