@@ -35,9 +35,10 @@ def main():
 
     process = program.start("run", SMALL, "--only", "vector", "--duration", "1h", "--run-id", "stopped", ranks=2)
     journal = program.folder / "stopped" / "result.jsonl"
-    while not journal.exists() or len(journal.read_text().splitlines()) < 3:
+    # What the run is, and in each of the first two rounds a line for each of two cases.
+    while not journal.exists() or len(journal.read_text().splitlines()) < 5:
         check(process.poll() is None, "it ended by itself")
-        time.sleep(0.1)  # till the second round is over
+        time.sleep(0.1)
     process.send_signal(signal.SIGUSR1)
     out, err = process.communicate(timeout=60)
     check(process.returncode == 7 and "rounds" in out, f"interrupted: {process.returncode}\n{out}\n{err}")
