@@ -68,7 +68,7 @@ void visit_words(std::string_view kind, Visit const& visit) {
 std::string text_of(Option const& option, std::string_view where, std::string const& preset) {
   std::string text = fmt::format("key {} of {}\n{}", option.key, where, option.type);
   if (!option.unit.empty()) text += fmt::format(", {}", option.unit);
-  if (!preset.empty()) text += fmt::format("; default {}", preset);
+  if (!preset.empty()) text += fmt::format("; default {}", core::written(option, preset));
   if (option.sweeps) text += "; a list of values gives a case for each";
   return text + fmt::format("\n{}\n", option.help);
 }

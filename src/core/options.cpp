@@ -88,6 +88,7 @@ Option detail::make_count(std::string_view key, std::string_view help, CountLimi
       },
       [=](Draft& draft) { return fmt::format("{}", load(draft)); });
   option.unit = limits.unit;
+  option.is_bytes = bytes;
   return option;
 }
 
@@ -636,7 +637,7 @@ Common const& common() {
 std::string describe(Option const& option, std::string const& preset) {
   std::string text = fmt::format("  {:<20}{}", option.key, option.type);
   if (!option.unit.empty()) text += fmt::format(", {}", option.unit);
-  if (!preset.empty()) text += fmt::format("; default {}", preset);
+  if (!preset.empty()) text += fmt::format("; default {}", written(option, preset));
   if (option.sweeps) text += "; sweeps";
   return text + fmt::format("\n{:22}{}\n", "", option.help);
 }
@@ -662,6 +663,12 @@ std::vector<Option const*> options_of(WorkloadSchema const& workload) {
   add(workload.options);
   add(all.subspan(common().inner));
   return found;
+}
+
+std::string written(Option const& option, std::string const& toml) {
+  auto const count = option.is_bytes ? parse_count(toml) : Parsed<std::int64_t>::error("");
+  std::string const text = count ? format_count(*count) : toml;
+  return text == toml ? toml : quote(text);
 }
 
 std::string default_of(Option const& option, WorkloadSchema const& workload) {

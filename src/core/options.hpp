@@ -57,7 +57,8 @@ struct Option {
   std::function<std::string(Draft&, std::span<Scalar const>)> set = {};
   /// The present value as TOML; "" where there is none.
   std::function<std::string(Draft&)> get = {};
-  bool list = false;  ///< a list is one value
+  bool list = false;      ///< a list is one value
+  bool is_bytes = false;  ///< people write "400Mi"
 };
 
 /// What the configuration knows of a workload.
@@ -82,6 +83,8 @@ bool accepts(Option const& option, WorkloadSchema const& workload);
 /// What a case of the workload may have, in the order in which sweeps nest: the last key changes
 /// fastest.
 std::vector<Option const*> options_of(WorkloadSchema const& workload);
+/// What `get` says, as people write it: bytes with a prefix where that is exact.
+std::string written(Option const& option, std::string const& toml);
 /// The default as TOML; "" where there is none.
 std::string default_of(Option const& option, WorkloadSchema const& workload);
 /// The common keys as text, one entry per key; or those of a workload alone.

@@ -36,7 +36,7 @@ std::vector<std::pair<std::string, std::string>> settings_of(measure::Record con
     if (!option->sweeps || is_elsewhere) continue;
     std::string const value = option->get(draft);
     if (value != core::default_of(*option, *spec.workload)) {
-      settings.emplace_back(option->key, unquoted(value));
+      settings.emplace_back(option->key, unquoted(core::written(*option, value)));
     }
   }
   return settings;

@@ -292,13 +292,16 @@ TEST(Page, TellsSettingsThatAreNoDefaults) {
   RunResult result = test::cluster_result(1, 30);
   result.records[0].config = "[[case]]\nworkload = \"gemm\"\nsize = 1024\nbeta = 2.0\n";
   result.records[1].config = "of another program";
+  result.records[2].config =
+      "[[case]]\nworkload = \"serving\"\nsize = 9\ntype = \"f16\"\nkv_memory = 6710886400\n";
 
   json const data = data_of(page_of("settings", {result}));
 
   json const& cases = data.at("results").at(0).at("cases");
   EXPECT_EQ(cases.at(0).at("settings"), (json{{"beta", "2"}}));
   EXPECT_EQ(cases.at(1).at("settings"), (json{{"case", "gemm-1024"}}));
-  EXPECT_EQ(cases.at(2).at("settings"), json::object());
+  EXPECT_EQ(cases.at(2).at("settings"), (json{{"kv_memory", "6400Mi"}}));
+  EXPECT_EQ(cases.at(3).at("settings"), json::object());
 }
 
 }  // namespace
