@@ -76,7 +76,7 @@ def main():
     for words, why in ((["rnu", "a.toml"], "unknown command 'rnu' (did you mean 'run'?)"),
                        (["run", "--casse=gemm"], "unknown option '--casse' (did you mean '--case'?)"),
                        (["--verison"], "unknown option '--verison' (did you mean '--version'?)"),
-                       (["list", "varients"],
+                       (["list", "variantz"],
                         "transports, metrics, faults (did you mean 'variants'?); `quadrille list --help` shows"),
                        (["list", "nothing-like-it"], "'nothing-like-it' is none of workloads, "),
                        (["run", "--case", "vector", "--inject-fault", "nann"], "misplaced_wait (did you mean 'nan'?)"),
