@@ -84,6 +84,7 @@ class SimtDevice final : public device::Device {
     facts_.code = {90, true};
     facts_.multiprocessors = kMultiprocessors;
     facts_.memory_bytes = std::size_t{1} << 30;
+    facts_.l2_bytes = std::size_t{600} << 10;  // so that tests go beyond it
   }
 
   device::Kind kind() const override { return device::Kind::cuda; }

@@ -127,7 +127,7 @@ echo "doctor: 4 ranks on 2 nodes"
 row=$((8 << 20)) repetitions=8
 read -r sent received < <(counted)
 start_job 60 run "$here/../workloads/small.toml" --run-id small --set run.output=results \
-  --set run.transport=mpi --set alltoall.size=$((row / 8)) --set alltoall.repetitions=$repetitions
+  --set run.transport=mpi --set ptrans.transport=mpi --set alltoall.size=$((row / 8)) --set alltoall.repetitions=$repetitions
 end_job 0 "the run"
 [[ $(tail -n 1 out) == "RESULT PASS"* ]] || fail "the last line is not RESULT PASS"
 "$binary" report --json results/small >report.json
