@@ -17,6 +17,7 @@ QUAD_TABLE(Variant<Problem> const, kTable,
   gather_then_attend,
   paged,
   paged_split,
+  paged_bulk,
   contiguous,
   vendor_cuda
 );

@@ -5,7 +5,7 @@
 ///
 ///   k, v of a sequence and head side by side
 ///
-/// Technique    `paged_split` with the tokens of a sequence and head of keys side by side in memory: as
+/// Technique    `paged_bulk`, before Hopper `paged_split`, with the tokens of a sequence and head of keys side by side in memory: as
 ///              many bytes by as many threads, but no table and long runs of addresses. It reads the same
 ///              pool as if its blocks were laid out so, hence other tokens and another, right, result
 /// Shapes       any lengths; groups of up to 16 heads; without tokens o = 0
@@ -27,6 +27,15 @@ std::string unsupported(Problem const& p) {
   return is_shared ? "takes no pool whose blocks sequences share" : unsupported_split(p);
 }
 
+#ifdef QUAD_KERNELS
+/// As the fastest paged row for the device copies.
+void launch(Problem const& problem, device::StreamView stream) {
+  bool const is_bulk = stream.facts().code.compute_capability >= 90;
+  is_bulk ? launch_parts<false, Copies::bulk>(problem, stream)
+          : launch_parts<false, Copies::pieces>(problem, stream);
+}
+#endif  // QUAD_KERNELS
+
 }  // namespace
 
 extern constinit Variant<Problem> const contiguous{
@@ -36,8 +45,8 @@ extern constinit Variant<Problem> const contiguous{
      .types = {core::DataType::f16, core::DataType::bf16},
      .needs = kNeeds,
      .source = "own",
-     .summary = "paged_split over tokens side by side: the ceiling"},
-    QUAD_KERNEL_LAUNCH(launch_parts<false>),
+     .summary = "paged_bulk or paged_split over tokens side by side: the ceiling"},
+    QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = unsupported, .scratch_bytes = parts_bytes}};
 
 }  // namespace quadrille::kernels::paged_decode

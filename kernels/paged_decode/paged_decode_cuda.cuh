@@ -3,6 +3,7 @@
 #pragma once
 
 #include "attention/attention_mma.cuh"
+#include "common/ptx/bulk_copies.cuh"
 #include "common/ptx/copies.cuh"
 #include "paged_decode/paged_decode.hpp"
 
@@ -109,10 +110,36 @@ __device__ void copy_tile(Operands<T> const& p, Rows const& rows, int first, int
   }
 }
 
+/// The same by bulk copies, counted on `full`: a lane copies the row of one token, so that it looks up
+/// one place, and the copy engine makes the requests. Tokens from `end` on, whose weight is zero, are
+/// the last one again: their values must be finite.
+template <class T, int kHead, class Rows>
+__device__ void bulk_copy_tile(Operands<T> const& p, Rows const& rows, int first, int end,
+                               attention::Tile<kHead> keys, attention::Tile<kHead> values,
+                               ptx::MBarrier* full) {
+  constexpr unsigned kBytes = kHead * sizeof(T);
+  static_assert(2 * kTokens == 32, "a row for each lane");
+  if (first >= end) return;
+  int const lane = static_cast<int>(threadIdx.x) % 32;
+  bool const is_key = lane < kTokens;
+  int const row = lane % kTokens;
+  if (lane == 0) ptx::mbarrier_arrive_expect_tx(full, 2 * kTokens * kBytes);
+  __syncwarp();  // bytes are expected before they come, and all lanes have read what was here
+  long long const at = rows(min(first + row, end - 1)) * kHead;
+  ptx::bulk_load<ptx::L2Hint::evict_first>((is_key ? keys : values).at(row, 0),
+                                           (is_key ? p.k : p.v) + at, kBytes, full);
+}
+
+/// How a warp fills its ring of tiles.
+enum class Copies {
+  pieces,  ///< 16 bytes a lane at a time; a stage is refilled while the next is computed with
+  bulk,    ///< rows by the copy engine (sm_90); a stage is refilled as soon as it has been read
+};
+
 /// Attends to tokens [begin, end) of a sequence, warps to every kWarps-th tile, and calls
 /// use(row, column, value, largest, total) for every element: the sum of weighted values, by one
 /// maximum of all tokens, which are joined warp by warp in order. All threads of the block call it.
-template <class T, int kHead, class Rows, class Use>
+template <class T, int kHead, Copies copies = Copies::pieces, class Rows, class Use>
 __device__ void attend(Operands<T> const& p, int sequence, int kv_head, Rows const& rows, int begin,
                        int end, unsigned char* shared, Use const& use) {
   using Tile = attention::Tile<kHead>;
@@ -124,37 +151,71 @@ __device__ void attend(Operands<T> const& p, int sequence, int kv_head, Rows con
   };
   auto const values = [&](int stage) { return Tile{keys(stage).at(kTokens, 0)}; };
 
-  // Load: queries of the group, then as many tiles as the ring holds but one.
+  // Load: queries of the group, then tiles for the ring.
   T const* const q = p.q + (static_cast<long long>(sequence) * p.heads + kv_head * p.group) * kHead;
   for (int e = static_cast<int>(threadIdx.x); e < kRows * Tile::kPieces; e += kThreads) {
     int const row = e / Tile::kPieces, piece = e % Tile::kPieces;
     ptx::cp_async<kPieceBytes>(queries.at(row, piece), q + e * 8, row < p.group);
   }
   int const first = begin + warp * kTokens;
-#pragma unroll
-  for (int stage = 0; stage < kStages - 1; ++stage) {
-    copy_tile(p, rows, first + stage * kWarps * kTokens, end, keys(stage), values(stage));
-    ptx::cp_async_commit();
-  }
-  ptx::cp_async_wait<kStages - 2>();
-  __syncthreads();  // the queries are there
-
-  // Compute: each warp by itself, a tile while the next ones are on their way.
+  constexpr int kStep = kWarps * kTokens;
   attention::WarpRows<T, kHead, 1, kTokens> sums{0, p.scale};
-  int stage = 0;
-  for (int token = first; token < end; token += kWarps * kTokens) {
-    ptx::cp_async_wait<kStages - 2>();
-    __syncwarp();  // the tile is there, and all lanes are done with the one before
-    int const next = (stage + kStages - 1) % kStages;
-    copy_tile(p, rows, token + (kStages - 1) * kWarps * kTokens, end, keys(next), values(next));
-    ptx::cp_async_commit();
+  auto const compute = [&](int token, int stage) {
     sums.multiply_keys(queries, keys(stage));
     if (token + kTokens > end) sums.mask([&](int) { return end - token; });
     sums.weigh();
     sums.multiply_values(values(stage));
-    stage = (stage + 1) % kStages;
+  };
+  if constexpr (copies == Copies::bulk) {
+    QUAD_SHARED(ptx::MBarrier, barriers, [kWarps * kStages]);
+    ptx::MBarrier* const full = barriers + warp * kStages;
+    if (threadIdx.x == 0) {
+      for (int i = 0; i < kWarps * kStages; ++i) ptx::mbarrier_init(&barriers[i], 1);
+      ptx::fence_mbarrier_init();
+    }
+    ptx::cp_async_commit();
+    __syncthreads();  // the barriers are ready
+#pragma unroll
+    for (int s = 0; s < kStages; ++s) {
+      bulk_copy_tile(p, rows, first + s * kStep, end, keys(s), values(s), &full[s]);
+    }
+    ptx::cp_async_wait_all();
+    __syncthreads();  // the queries are there
+
+    int stage = 0;
+    unsigned parity = 0;
+    for (int token = first; token < end; token += kStep) {
+      ptx::mbarrier_wait(&full[stage], parity);
+      compute(token, stage);
+      bulk_copy_tile(p, rows, token + kStages * kStep, end, keys(stage), values(stage),
+                     &full[stage]);
+      if (++stage == kStages) {
+        stage = 0;
+        parity ^= 1;
+      }
+    }
+  } else {
+#pragma unroll
+    for (int stage = 0; stage < kStages - 1; ++stage) {
+      copy_tile(p, rows, first + stage * kStep, end, keys(stage), values(stage));
+      ptx::cp_async_commit();
+    }
+    ptx::cp_async_wait<kStages - 2>();
+    __syncthreads();  // the queries are there
+
+    // Compute: each warp by itself, a tile while the next ones are on their way.
+    int stage = 0;
+    for (int token = first; token < end; token += kStep) {
+      ptx::cp_async_wait<kStages - 2>();
+      __syncwarp();  // the tile is there, and all lanes are done with the one before
+      int const next = (stage + kStages - 1) % kStages;
+      copy_tile(p, rows, token + (kStages - 1) * kStep, end, keys(next), values(next));
+      ptx::cp_async_commit();
+      compute(token, stage);
+      stage = (stage + 1) % kStages;
+    }
+    ptx::cp_async_wait_all();
   }
-  ptx::cp_async_wait_all();
   __syncthreads();  // nobody reads the ring any more
 
   // Join: sums of all warps in the ring's memory.

@@ -31,7 +31,7 @@ extern constinit Variant<Problem> const paged_split{
      .preference = 30,
      .source = "after Dao et al., Flash-Decoding",
      .summary = "parts of each sequence side by side, joined in order by a second kernel"},
-    QUAD_KERNEL_LAUNCH(launch_parts<true>),
+    QUAD_KERNEL_LAUNCH(launch_parts<true, Copies::pieces>),
     {.unsupported = unsupported_split, .scratch_bytes = parts_bytes}};
 
 }  // namespace quadrille::kernels::paged_decode

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/ptx/threads.cuh"
 #include "device/device.hpp"
 #include "paged_decode/paged_decode_cuda.cuh"
 
-/// Sequences split among blocks, and their parts joined in order: what paged_split and contiguous share.
+/// Sequences split among blocks, and their parts joined in order: what paged_split, paged_bulk and contiguous share.
 namespace quadrille::kernels::paged_decode {
 
 /// Tokens of a part: a power of two by which each multiprocessor has some eight parts.
@@ -59,29 +60,31 @@ __device__ auto rows_of(Operands<T> const& p, int sequence, int kv_head) {
   }
 }
 
-template <class T, int kHead, bool kPaged>
+template <class T, int kHead, bool kPaged, Copies copies>
 __global__ void __launch_bounds__(kThreads) paged_decode_part_kernel(Operands<T> p, Parts parts) {
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
+  if constexpr (copies == Copies::bulk) ptx::griddepcontrol_launch_dependents();
   int const kv_head = static_cast<int>(blockIdx.x), sequence = static_cast<int>(blockIdx.y);
   int const part = static_cast<int>(blockIdx.z), begin = part * parts.each;
   int const length = p.lengths[sequence];
   if (begin >= length) return;
   long long const row = static_cast<long long>(sequence) * p.heads + kv_head * p.group;
-  attend<T, kHead>(p, sequence, kv_head, rows_of<kPaged>(p, sequence, kv_head), begin,
-                   min(length, begin + parts.each), shared,
-                   [&](int head, int column, float value, float largest, float total) {
-                     float* const to = parts.of<kHead>(row + head, part);
-                     to[column] = value;
-                     if (column == 0) {
-                       to[kHead] = largest;
-                       to[kHead + 1] = total;
-                     }
-                   });
+  attend<T, kHead, copies>(p, sequence, kv_head, rows_of<kPaged>(p, sequence, kv_head), begin,
+                           min(length, begin + parts.each), shared,
+                           [&](int head, int column, float value, float largest, float total) {
+                             float* const to = parts.of<kHead>(row + head, part);
+                             to[column] = value;
+                             if (column == 0) {
+                               to[kHead] = largest;
+                               to[kHead + 1] = total;
+                             }
+                           });
 }
 
 /// A block for each row of o, a thread for each of its elements. Parts in order: the same bits every time.
-template <class T, int kHead>
+template <class T, int kHead, bool kOverlaps>
 __global__ void __launch_bounds__(kHead) paged_decode_join_kernel(Operands<T> p, Parts parts) {
+  if constexpr (kOverlaps) ptx::griddepcontrol_wait();  // the parts are there
   int const column = static_cast<int>(threadIdx.x), row = static_cast<int>(blockIdx.x);
   int const count = divide_up(p.lengths[row / p.heads], parts.each);
   float top = attention::lowest();
@@ -96,7 +99,7 @@ __global__ void __launch_bounds__(kHead) paged_decode_join_kernel(Operands<T> p,
   p.o[static_cast<long long>(row) * kHead + column] = from_f32<T>(total > 0 ? value / total : 0);
 }
 
-template <bool kPaged>
+template <bool kPaged, Copies copies>
 void launch_parts(Problem const& problem, device::StreamView stream) {
   with_type(problem, [&]<class T, int kHead>() {
     auto const p = operands<T>(problem);
@@ -106,10 +109,14 @@ void launch_parts(Problem const& problem, device::StreamView stream) {
                       static_cast<int>(most_parts(problem.shape, device))};
     dim3 const grid(static_cast<unsigned>(p.kv_heads), static_cast<unsigned>(p.sequences),
                     static_cast<unsigned>(parts.most));
-    QUAD_LAUNCH((paged_decode_part_kernel<T, kHead, kPaged>), grid, kThreads, kSharedBytes<kHead>,
+    QUAD_LAUNCH((paged_decode_part_kernel<T, kHead, kPaged, copies>), grid, kThreads,
+                kSharedBytes<kHead>, stream, p, parts);
+    constexpr bool kOverlaps = copies == Copies::bulk;
+    QUAD_LAUNCH((paged_decode_join_kernel<T, kHead, kOverlaps>),
+                (LaunchShape{.grid = static_cast<unsigned>(problem.o.rows),
+                             .block = kHead,
+                             .overlaps_previous = kOverlaps}),
                 stream, p, parts);
-    QUAD_LAUNCH((paged_decode_join_kernel<T, kHead>), static_cast<unsigned>(problem.o.rows), kHead,
-                0, stream, p, parts);
   });
 }
 
