@@ -87,6 +87,18 @@ double start_limit(RunArguments const& arguments) {
   return limit;
 }
 
+/// The files of a run, whole, and as a killed one had begun them.
+void remove_run(fs::path const& directory) {
+  std::error_code none;
+  for (auto const& entry : fs::directory_iterator{directory, none}) {
+    std::string const name = entry.path().filename().string();
+    for (std::string const file : {"result.h5", "result.jsonl", "config.toml", "log.txt"}) {
+      if (name == file || name.starts_with(file + ".tmp")) fs::remove(entry.path(), none);
+    }
+  }
+  fs::remove_all(directory / "fields", none);
+}
+
 /// Collective. Makes the run's directory on rank 0; the reason when it cannot.
 std::string make_directory(comm::World const& world, fs::path const& directory, bool force) {
   std::string why;
@@ -98,11 +110,7 @@ std::string make_directory(comm::World const& world, fs::path const& directory, 
           "--force",
           directory.string());
     } else {
-      if (force) {
-        for (char const* name : {"result.h5", "result.jsonl", "config.toml", "log.txt"})
-          fs::remove(directory / name, error);
-        fs::remove_all(directory / "fields", error);
-      }
+      if (force) remove_run(directory);
       fs::create_directories(directory / "fields", error);
       if (error || access(directory.c_str(), W_OK) != 0) {
         why =

@@ -139,9 +139,12 @@ def main():
         evil = program.call("run", source, "--run-id", name, "--force", "--set", f"run.output={directory}", ranks=2)
         check(evil.returncode == 2 and "--run-id" in evil.stderr, f"'{name}' leaves run.output", evil)
     check((directory / "result.h5").exists() and not (program.folder / "evil").exists(), "nothing was touched")
+    begun = directory / "config.toml.tmp.1"
+    begun.write_text("of a run that was killed")
     third = program.call("run", source, "--run-id", directory.name, "--set", f"run.output={program.folder}", "--force",
                          ranks=2)
     check(third.returncode == 0, "--force must overwrite", third)
+    check(not begun.exists(), "what a killed run had begun is left")
 
     # No end, nothing, and a folder.
     for path, word in (("/dev/zero", "32 MiB"), ("/dev/null", "cannot read"), (program.folder, "cannot read")):
