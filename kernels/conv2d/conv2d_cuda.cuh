@@ -127,6 +127,15 @@ void with_type(Problem const& problem, Launch const& launch) {
   }
 }
 
+/// Calls launch.operator()<T, whether the layout is nchw>().
+template <class Launch>
+void with_type_and_layout(Problem const& problem, Launch const& launch) {
+  with_type(problem, [&]<class T>() {
+    problem.layout == DataLayout::nchw ? launch.template operator()<T, true>()
+                                       : launch.template operator()<T, false>();
+  });
+}
+
 #endif  // QUAD_KERNELS
 
 }  // namespace quadrille::kernels::conv2d

@@ -271,13 +271,8 @@ void with_code(Problem const& problem, device::StreamView stream) {
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
-  with_type(problem, [&]<class T>() {
-    if (problem.layout == DataLayout::nchw) {
-      with_code<T, true>(problem, stream);
-    } else {
-      with_code<T, false>(problem, stream);
-    }
-  });
+  with_type_and_layout(problem,
+                       [&]<class T, bool kNchw>() { with_code<T, kNchw>(problem, stream); });
 }
 
 #endif  // QUAD_KERNELS

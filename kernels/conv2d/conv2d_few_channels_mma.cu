@@ -27,8 +27,8 @@
 /// Accuracy     eps (sqrt(c r s) + 2) w for random data; tf32 rounds operands to 11 bits first. Where a
 ///              tap's pixel is not finite, NaN may stand for what would be infinite
 /// Source       own
-#include "common/ptx/matrix.cuh"
 #include "conv2d/conv2d_few_channels.cuh"
+#include "conv2d/conv2d_mma.cuh"
 
 namespace quadrille::kernels::conv2d {
 namespace {
@@ -120,19 +120,13 @@ __device__ __forceinline__ Pixel<T> rounded(Channels<T> const& channels) {
 
 /// d += a b for the pixels of 16 positions, lower and upper halves of a fragment, and of 8 filters.
 template <class T>
-__device__ __forceinline__ void multiply_add(float (&d)[4], Pixel<T> const& low,
-                                             Pixel<T> const& high, Pixel<T> const& filter) {
+__device__ __forceinline__ void multiply_pixels(float (&d)[4], Pixel<T> const& low,
+                                                Pixel<T> const& high, Pixel<T> const& filter) {
 #pragma unroll
   for (int i = 0; i < Pixel<T>::kRegisters; i += 2) {
     std::uint32_t const a[4]{low.value[i], high.value[i], low.value[i + 1], high.value[i + 1]};
     std::uint32_t const b[2]{filter.value[i], filter.value[i + 1]};
-    if constexpr (std::is_same_v<T, float>) {
-      ptx::mma_m16n8k8_tf32(d, a, b);
-    } else if constexpr (std::is_same_v<T, __half>) {
-      ptx::mma_m16n8k16_f16(d, a, b);
-    } else {
-      ptx::mma_m16n8k16_bf16(d, a, b);
-    }
+    multiply_add<T>(d, a, b);
   }
 }
 
@@ -160,8 +154,8 @@ struct Sums {
         Pixel<T> const low = row[0], high = row[position_pitch];
 #pragma unroll
         for (int j = 0; j < kFilterTiles; ++j) {
-          multiply_add<T>(value[i][j], low, high,
-                          columns[j / Taps<T>::kCount].pixel[j % Taps<T>::kCount]);
+          multiply_pixels<T>(value[i][j], low, high,
+                             columns[j / Taps<T>::kCount].pixel[j % Taps<T>::kCount]);
         }
       }
     }
@@ -325,13 +319,7 @@ void enqueue(Problem const& problem, device::StreamView stream) {
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
-  with_type(problem, [&]<class T>() {
-    if (problem.layout == DataLayout::nchw) {
-      enqueue<T, true>(problem, stream);
-    } else {
-      enqueue<T, false>(problem, stream);
-    }
-  });
+  with_type_and_layout(problem, [&]<class T, bool kNchw>() { enqueue<T, kNchw>(problem, stream); });
 }
 
 #endif  // QUAD_KERNELS

@@ -248,13 +248,7 @@ void enqueue(Problem const& problem, device::StreamView stream) {
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
-  with_type(problem, [&]<class T>() {
-    if (problem.layout == DataLayout::nchw) {
-      enqueue<T, true>(problem, stream);
-    } else {
-      enqueue<T, false>(problem, stream);
-    }
-  });
+  with_type_and_layout(problem, [&]<class T, bool kNchw>() { enqueue<T, kNchw>(problem, stream); });
 }
 
 #endif  // QUAD_KERNELS

@@ -23,8 +23,7 @@
 /// Accuracy     eps (sqrt(c r s) + 2) w for random data; tf32 rounds operands to 11 bits first
 /// Source       own
 #include "common/ptx/copies.cuh"
-#include "common/ptx/matrix.cuh"
-#include "conv2d/conv2d_cuda.cuh"
+#include "conv2d/conv2d_mma.cuh"
 
 #include <cstring>
 
@@ -188,17 +187,6 @@ __device__ void round_operand(std::uint32_t (&registers)[count]) {
   if constexpr (std::is_same_v<T, float>) {
 #pragma unroll
     for (auto& value : registers) value = ptx::to_tf32(__builtin_bit_cast(float, value));
-  }
-}
-template <class T>
-__device__ void multiply_add(float (&d)[4], std::uint32_t const (&a)[4],
-                             std::uint32_t const (&b)[2]) {
-  if constexpr (std::is_same_v<T, float>) {
-    ptx::mma_m16n8k8_tf32(d, a, b);
-  } else if constexpr (std::is_same_v<T, __half>) {
-    ptx::mma_m16n8k16_f16(d, a, b);
-  } else {
-    ptx::mma_m16n8k16_bf16(d, a, b);
   }
 }
 
