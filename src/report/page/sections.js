@@ -150,7 +150,7 @@ function bestTable() {
     ...numbers("median", "rate", "vs vendor", "vendor", "% of ceiling"), column("limit")], rows};
 }
 
-const transportsOf = (items) => [...new Set(items.map(({c}) => c.transport).filter((name) => name && name !== "none"))];
+const transportsOf = (items) => [...new Set(items.map(({c}) => transportOf(c)).filter(Boolean))];
 
 /** What each transport reaches at each size where there are several, the best in bold, and why others are missing. */
 function transportTable() {
