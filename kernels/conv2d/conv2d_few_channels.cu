@@ -25,7 +25,8 @@
 /// Constraints  1 to 4 channels, one group; what a block keeps fits in 200 KiB; dilation (s - 1) up to
 ///              16 strides; tensors of less than 2^31 elements
 /// Launch       128 threads for up to 32 filters, 256 for more; up to 128 registers; shared memory for
-///              c (15 u + (r - 1) d + 1) (32 u + 2) pixels, or 10 c rows of 50, and c r s (k + 4) weights in f32
+///              c (15 u + (r - 1) d + 1) (32 u + 2) pixels, or 10 c rows of 50, and c r s (k + 4) weights
+///              in f32
 /// Accuracy     c r s eps w / 2 at worst, eps (sqrt(c r s) + 2) w for random data
 /// Source       own
 #include "conv2d/conv2d_few_channels.cuh"

@@ -5,9 +5,10 @@
 ///
 ///   k, v of a sequence and head side by side
 ///
-/// Technique    `paged_bulk`, before Hopper `paged_split`, with the tokens of a sequence and head of keys side by side in memory: as
-///              many bytes by as many threads, but no table and long runs of addresses. It reads the same
-///              pool as if its blocks were laid out so, hence other tokens and another, right, result
+/// Technique    `paged_bulk`, before Hopper `paged_split`, with the tokens of a sequence and head of keys
+///              side by side in memory: as many bytes by as many threads, but no table and long runs of
+///              addresses. It reads the same pool as if its blocks were laid out so, hence other tokens
+///              and another, right, result
 /// Shapes       any lengths; groups of up to 16 heads; without tokens o = 0
 /// Types        f16, bf16; weights are rounded to the type, accumulators f32
 /// Work         4 h d flop for each token; each key and value is read once

@@ -15,11 +15,11 @@
 /// Work         4 h d flop for each token; each key and value is read once; 4 (d + 2) bytes a head and part
 ///              are written and read
 /// Constraints  q, k and v aligned to 16 bytes; up to 65535 sequences of up to 8388480 tokens
+/// Needs        sm_90
 /// Launch       128 threads; 56 or 106 KiB of shared memory; parts of 128 to 4096 tokens; then d threads
 ///              for each row of o
 /// Accuracy     error_bound() of attention
 /// Source       own; the parts after Dao et al., Flash-Decoding for long-context inference (2023)
-/// Needs        sm_90
 #include "paged_decode/paged_decode_split.cuh"
 
 namespace quadrille::kernels::paged_decode {

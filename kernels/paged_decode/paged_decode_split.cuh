@@ -6,7 +6,8 @@
 #include "device/device.hpp"
 #include "paged_decode/paged_decode_cuda.cuh"
 
-/// Sequences split among blocks, and their parts joined in order: what paged_split, paged_bulk and contiguous share.
+/// Sequences split among blocks, and their parts joined in order: what paged_split, paged_bulk and
+/// contiguous share.
 namespace quadrille::kernels::paged_decode {
 
 /// Tokens of a part: a power of two by which each multiprocessor has some eight parts.

@@ -50,8 +50,9 @@ class Request {
 };
 
 /// Device memory of every rank of a channel, equally much of each, that work on the devices of all of
-/// them reads and writes in place. Starts as 0xFF. Ends before its channel, on all ranks at the same place and
-/// with nothing under way that uses it; whoever has opened a rank's memory closes it before that ends.
+/// them reads and writes in place. Starts as 0xFF. Ends before its channel, on all ranks at the same
+/// place and with nothing under way that uses it; whoever has opened a rank's memory closes it before
+/// that ends.
 class Window {
  public:
   Window(Window const&) = delete;
