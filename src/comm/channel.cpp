@@ -116,12 +116,34 @@ Request Channel::access(Window const& window, std::span<Access const> accesses,
   return enqueue("access", window.bytes(), after, [&] { do_access(window, accesses); });
 }
 
+Request Channel::barrier(device::StreamView after) {
+  return enqueue("barrier", 0, after, [&] { do_barrier(); });
+}
+
+Request Channel::read(Window const& window, int rank, WindowRows const& from, void* to,
+                      device::StreamView after) {
+  require_member("read", rank);
+  std::size_t const bytes = from.rows * from.row_bytes;
+  QUAD_REQUIRE(
+      bytes == 0 || from.first + (from.rows - 1) * from.pitch + from.row_bytes <= window.bytes(),
+      "read: rows beyond the end of the window");
+  return enqueue("read", bytes, after, [&] { do_read(window, rank, from, to); });
+}
+
 std::unique_ptr<Window> Channel::do_share(std::size_t) {
   core::fail("a window of a transport that shares none; use ipc");
 }
 
 void Channel::do_access(Window const&, std::span<Access const>) {
   core::fail("an access by a transport that shares no windows; use ipc");
+}
+
+void Channel::do_barrier() {
+  core::fail("a barrier by a transport that shares no windows; use ipc");
+}
+
+void Channel::do_read(Window const&, int, WindowRows const&, void*) {
+  core::fail("a read by a transport that shares no windows; use ipc");
 }
 
 void Channel::copy_own(Piece to, ConstPiece from) const {

@@ -62,6 +62,8 @@ class Window {
   std::size_t bytes() const { return bytes_; }
   /// This rank's memory.
   std::byte* data() const { return own_; }
+  /// Rank r's, where this rank's device reaches it.
+  virtual std::byte* memory_of(int r) const = 0;
 
  protected:
   Window(std::byte* own, std::size_t bytes) : own_{own}, bytes_{bytes} {}
@@ -69,6 +71,12 @@ class Window {
  private:
   std::byte* own_;
   std::size_t bytes_;
+};
+
+/// Rows of a rank's memory of a window, `pitch` bytes apart.
+struct WindowRows {
+  std::size_t first = 0;  ///< byte where they begin
+  std::size_t pitch = 0, row_bytes = 0, rows = 0;
 };
 
 /// Enqueues work on the memory of a rank, which lies at `memory` for this rank's device.
@@ -113,6 +121,15 @@ class Channel {
   /// this channel, behind all earlier work of r's `after`. When the exchange is over on a rank, all ranks
   /// are through with that one's memory.
   Request access(Window const& window, std::span<Access const> accesses, device::StreamView after);
+  /// Over when all earlier work of every rank's `after` is done. Between two of these, ranks read each
+  /// other's windows when they like.
+  Request barrier(device::StreamView after);
+  /// Rows of a rank's memory come to `to`, one behind the other. The rank has no part in it, nor need
+  /// others read as often, or in the same order.
+  Request read(Window const& window, int rank, WindowRows const& from, void* to,
+               device::StreamView after);
+  /// Whether work of this rank's device that reads a peer's memory once or twice does so where it is.
+  virtual bool reads_in_place() const { return false; }
 
  protected:
   Channel(device::Device& device, int rank, int size);
@@ -132,6 +149,8 @@ class Channel {
   // Of transports that share windows.
   virtual std::unique_ptr<Window> do_share(std::size_t bytes);
   virtual void do_access(Window const& window, std::span<Access const> accesses);
+  virtual void do_barrier();
+  virtual void do_read(Window const& window, int rank, WindowRows const& from, void* to);
 
   /// Where the exchange that is being enqueued ends.
   device::StreamView last_stream() const { return streams_.empty() ? caller_ : streams_.back(); }

@@ -105,6 +105,18 @@ class FaultyChannel final : public Channel {
     real_->access(window, damaged, stream_).wait_on(stream_);
   }
 
+  void do_barrier() override { real_->barrier(stream_).wait_on(stream_); }
+
+  void do_read(Window const& window, int rank, WindowRows const& from, void* to) override {
+    bool const is_own = rank == this->rank();
+    bool const is_wrong = !is_own && fault_ == MessageFault::wrong_rank;
+    auto const exchange = [&] {
+      return real_->read(window, is_wrong ? next(rank) : rank, from, to, stream_);
+    };
+    if (is_own || is_wrong) return exchange().wait_on(stream_);
+    damage(one({to, from.rows * from.row_bytes}), exchange);
+  }
+
   bool is_late(int r) const { return fault_ == MessageFault::misplaced_wait && r != rank(); }
   /// What a rank's memory held at the exchange before.
   std::byte* late_part(Window const& window, int r) {

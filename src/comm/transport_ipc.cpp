@@ -102,7 +102,9 @@ class IpcWindow final : public Window {
     peers_.clear();
     group_.barrier();
   }
-  std::byte* of(int r) const { return r == group_.rank() ? data() : peers_[index(r)].data(); }
+  std::byte* memory_of(int r) const override {
+    return r == group_.rank() ? data() : peers_[index(r)].data();
+  }
 
  private:
   IpcWindow(device::Device& device, Group const& group, std::size_t bytes,
@@ -142,6 +144,7 @@ class IpcChannel final : public Channel {
         reduced_{device::Event{device}, device::Event{device}} {
     run_on({send_, receive_});
     bool const is_host = device.kind() == device::Kind::host;
+    reads_in_place_ = is_host;
     by_address_ = is_host && !always_stage && can_read_each_other();
     // For each rank, and as many for what reductions receive.
     std::size_t const slots = index(size()) * (kSlots + 1);
@@ -265,10 +268,9 @@ class IpcChannel final : public Channel {
   /// Messages without data: what ranks say with them is that their memory is ready, and that they are
   /// through with a peer's.
   void do_access(Window const& window, std::span<Access const> accesses) override {
-    auto const& memory = static_cast<IpcWindow const&>(window);
     auto const access = [&](int r) {
       device::TraceScope const traced{receive_, device::TraceKind::message, "in a peer's memory"};
-      if (accesses[index(r)]) accesses[index(r)](memory.of(r), receive_);
+      if (accesses[index(r)]) accesses[index(r)](window.memory_of(r), receive_);
     };
     for (int d = 1; d < size(); ++d) announce(peers_[index((rank() + d) % size())]);
     for (int d = 1; d < size(); ++d) {
@@ -282,6 +284,24 @@ class IpcChannel final : public Channel {
     await_all_taken();
     finish();
   }
+
+  void do_barrier() override {
+    for (int d = 1; d < size(); ++d) announce(peers_[index((rank() + d) % size())]);
+    for (int d = 1; d < size(); ++d) {
+      Peer& peer = peers_[index((rank() + size() - d) % size())];
+      peer.there->taken().set_on(receive_, await_message(peer));
+    }
+    finish();
+  }
+
+  // By a copy engine, beside kernels that leave no multiprocessor to others.
+  void do_read(Window const& window, int rank, WindowRows const& from, void* to) override {
+    device::TraceScope const traced{receive_, device::TraceKind::message, "from a peer",
+                                    from.rows * from.row_bytes};
+    receive_.view().copy_2d(to, from.row_bytes, window.memory_of(rank) + from.first, from.pitch,
+                            from.row_bytes, from.rows);
+  }
+  bool reads_in_place() const override { return reads_in_place_; }
 
   /// A stretch of an allreduce: a share for each rank.
   struct Round {
@@ -440,7 +460,7 @@ class IpcChannel final : public Channel {
   }
 
   Group group_;
-  bool by_address_ = false;
+  bool by_address_ = false, reads_in_place_ = false;
   std::size_t slot_bytes_ = 0, message_bytes_ = 0;
   device::SharedMemory own_;
   device::Buffer<std::byte> scratch_;  ///< what each rank sent for a reduction

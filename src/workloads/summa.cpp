@@ -201,6 +201,8 @@ class Summa final : public measure::Workload {
                 .a = {case_.data, seed, 0},
                 .b = {case_.data, seed, 1},
                 .c0 = {case_.data, seed, 2}};
+    if (a_window_) a_ended_.wait_on(world.stream());
+    if (b_window_) b_ended_.wait_on(world.stream());
     own_.fill(product_, layout_, world);
     if (is_chosen_ && chosen_.empty()) choose(world, selected);
     if (peer_) theirs_.fill(product_, peer_layout(), world);
@@ -220,16 +222,18 @@ class Summa final : public measure::Workload {
   void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) override {
     if (peer_ran_) {
       world.stream().run([this] {
-        peer_->multiply(m_, n_, k_, p_.alpha, theirs_.a.view(), theirs_.b.view(), p_.beta,
-                        theirs_.c.view());
+        peer_->multiply(m_, n_, k_, p_.alpha, theirs_.a, theirs_.b, p_.beta, theirs_.c.view());
       });
       return;
     }
     if (&variant == &kLocalProducts) return local_vendor_->launch(local_, world.stream());
     // Begins when the run before it has ended: its first panels would overwrite buffers that are
     // still multiplied, and in a batch one run would hide what the next one waits for.
+    if (a_window_) a_ended_.wait_on(world.stream());
+    if (b_window_) b_ended_.wait_on(world.stream());
     world.stream().record(begun_);
     world.comm_stream().wait(begun_);
+    if (leg != Leg::compute) begin_reads(world);
     auto const& row = row_of<gemm::Problem>(variant);
     if (cannon_) {
       shift(world, leg, row);
@@ -238,6 +242,7 @@ class Summa final : public measure::Workload {
     } else {
       pipeline(world, leg, row);
     }
+    if (leg != Leg::compute) end_reads(world);
     if (layers_ > 1 && leg != Leg::compute) add_up_layers(world);
   }
 
@@ -259,8 +264,8 @@ class Summa final : public measure::Workload {
     }
     ProductLayout const layout = peer_ran_ ? peer_layout() : layout_;
     Operands const& operands = peer_ran_ ? theirs_ : own_;
-    return {measure::input(field("A", operands.a.view(), layout.a)),
-            measure::input(field("B", operands.b.view(), layout.b)),
+    return {measure::input(field("A", operands.a, layout.a)),
+            measure::input(field("B", operands.b, layout.b)),
             measure::output(field("C", operands.c.view(), layout.c))};
   }
 
@@ -380,22 +385,29 @@ class Summa final : public measure::Workload {
     bool is_first = true;  ///< of the products that this rank adds to C
   };
   struct Operands {
-    device::Matrix a, b, c, c0;
+    device::MatrixView a, b;
+    device::Matrix own_a, own_b, c, c0;  ///< no A or B where a window has it
 
-    void allocate(ProductLayout const& layout, core::DataType type, double beta,
-                  comm::World& world) {
+    void allocate(ProductLayout const& layout, core::DataType type, double beta, comm::World& world,
+                  comm::Window const* a_window = nullptr, comm::Window const* b_window = nullptr) {
+      auto const place = [&](device::MatrixView& view, Layout const& part, device::Matrix& own,
+                             comm::Window const* window) {
+        view = unallocated(part, type);
+        if (window == nullptr) own = allocate_matrix(view, world);
+        if (window != nullptr) view.data = window->data();
+      };
       auto const make = [&](Layout const& part) {
         return device::Matrix{world.device(), type, part.local_rows(), part.local_cols(),
                               world.stream()};
       };
-      a = make(layout.a);
-      b = make(layout.b);
+      place(a, layout.a, own_a, a_window);
+      place(b, layout.b, own_b, b_window);
       c = make(layout.c);
       if (beta != 0) c0 = make(layout.c);
     }
     void fill(Product const& product, ProductLayout const& layout, comm::World const& world) const {
-      workloads::fill(a.view(), layout.a, product.a, world);
-      workloads::fill(b.view(), layout.b, product.b, world);
+      workloads::fill(a, layout.a, product.a, world);
+      workloads::fill(b, layout.b, product.b, world);
       if (product.beta != 0) workloads::fill(c0.view(), layout.c, product.c0, world);
     }
     void reset(double beta, comm::World const& world) const {
@@ -586,15 +598,19 @@ class Summa final : public measure::Workload {
 
   void allocate(comm::World& world, measure::Selection const& selected) {
     grid_ = comm::Grid{world.group().split(place_.layer, world.rank()), shape_};
-    own_.allocate(layout_, case_.type, p_.beta, world);
-    a_ = own_.a.view();
-    b_ = own_.b.view();
-    c_ = own_.c.view();
     comm::Transport& transport =
         world.transport(case_.transport, case_.throttle,
                         ctas_beside_products(case_.nccl_ctas, p_.sms, world.device().facts()));
     if (shape_.cols > 1) row_channel_ = transport.connect(grid_.row_group());
     if (shape_.rows > 1) col_channel_ = transport.connect(grid_.col_group());
+    if (reads_panels(world)) {
+      if (row_channel_) a_window_ = row_channel_->share(piece(a_).bytes);
+      if (col_channel_) b_window_ = col_channel_->share(piece(b_).bytes);
+    }
+    own_.allocate(layout_, case_.type, p_.beta, world, a_window_.get(), b_window_.get());
+    a_ = own_.a;
+    b_ = own_.b;
+    c_ = own_.c.view();
     if (layers_ > 1) {
       sums_ = {world.device(), case_.type, sums_layout_.local_rows(), sums_layout_.local_cols(),
                world.stream()};
@@ -636,14 +652,15 @@ class Summa final : public measure::Workload {
     };
     for (Slot& slot : a_slots_) {
       slot.multiplied = device::Event{world.device()};
-      if (shape_.cols > 1) slot.panel = make(layout_.a.local_rows(), widest);
+      if (shape_.cols > 1 && !has_a_in_place()) slot.panel = make(layout_.a.local_rows(), widest);
     }
     for (Slot& slot : b_slots_) {
       slot.multiplied = device::Event{world.device()};
-      if (shape_.rows > 1) slot.panel = make(widest, layout_.b.local_cols());
+      if (shape_.rows > 1 && !has_b_in_place()) slot.panel = make(widest, layout_.b.local_cols());
     }
     // Only a panel of all that the rank owns is sent as it lies.
     bool packs = false;
+    if (a_window_) return;
     for (std::int64_t const width : widths_) {
       for (Panel const& panel : travelling(width)) {
         packs |= shape_.cols > 1 && has_a(panel) && panel.width != layout_.a.local_cols();
@@ -653,6 +670,15 @@ class Summa final : public measure::Workload {
       if (packs) pack.panel = make(layout_.a.local_rows(), widest);
     }
   }
+
+  /// Whether ranks read others' panels where they are, or get them by messages.
+  bool reads_panels(comm::World const& world) const {
+    return p_.schedule == Schedule::broadcast && p_.broadcast == comm::Broadcast::library &&
+           world.transport_entry(case_.transport, case_.throttle).shares_windows;
+  }
+  /// Whether A's panels of others have no buffer, nor B's.
+  bool has_a_in_place() const { return a_window_ && row_channel_->reads_in_place(); }
+  bool has_b_in_place() const { return b_window_ && col_channel_->reads_in_place(); }
 
   static bool has(measure::Selection const& selected, kernels::VariantInfo const& variant) {
     return std::ranges::find(selected, &variant) != selected.end();
@@ -691,18 +717,48 @@ class Summa final : public measure::Workload {
     return b_slots_[panel.b_received % b_slots_.size()];
   }
 
-  // An own panel of A is a strided part of the rank's block, others' are packed.
+  // An own panel of A is a strided part of the rank's block, others' are packed, or parts of theirs.
   device::MatrixView a_of(Panel const& panel, std::int64_t width) const {
     std::int64_t const rows = layout_.a.local_rows();
-    if (has_a(panel)) return a_.block(0, layout_.a.cols.local(panel.first), rows, width);
+    std::int64_t const first = layout_.a.cols.local(panel.first);
+    if (has_a(panel)) return a_.block(0, first, rows, width);
+    if (has_a_in_place()) return whole_a(panel).block(0, first, rows, width);
     return {a_slot(panel).panel.view().data, case_.type, rows, width, width};
   }
 
   // A panel of B is contiguous in its owner, which sends and multiplies it in place.
   device::MatrixView b_of(Panel const& panel, std::int64_t width) const {
     std::int64_t const cols = layout_.b.local_cols();
-    if (has_b(panel)) return b_.block(layout_.b.rows.local(panel.first), 0, width, cols);
+    std::int64_t const first = layout_.b.rows.local(panel.first);
+    if (has_b(panel)) return b_.block(first, 0, width, cols);
+    if (has_b_in_place()) return whole_b(panel).block(first, 0, width, cols);
     return {b_slot(panel).panel.view().data, case_.type, width, cols, cols};
+  }
+
+  /// The owner's part of A, or of B, in its window.
+  device::MatrixView whole_a(Panel const& panel) const {
+    Layout const of_owner{layout_.a.rows, layout_.a.cols, layout_.a.row_part,
+                          panel.a_owner * layers_ + place_.layer};
+    device::MatrixView view = unallocated(of_owner, case_.type);
+    view.data = a_window_->memory_of(panel.a_owner);
+    return view;
+  }
+  device::MatrixView whole_b(Panel const& panel) const {
+    Layout const of_owner{layout_.b.rows, layout_.b.cols, panel.b_owner * layers_ + place_.layer,
+                          layout_.b.col_part};
+    device::MatrixView view = unallocated(of_owner, case_.type);
+    view.data = b_window_->memory_of(panel.b_owner);
+    return view;
+  }
+  /// A part of either, as a window has it.
+  comm::WindowRows rows_of(device::MatrixView const& part, std::int64_t row,
+                           std::int64_t col) const {
+    std::size_t const s = core::size_of(case_.type);
+    auto const bytes = [s](std::int64_t n) { return static_cast<std::size_t>(n) * s; };
+    return {.first = bytes(row * part.ld + col),
+            .pitch = bytes(part.ld),
+            .row_bytes = bytes(part.cols),
+            .rows = static_cast<std::size_t>(part.rows)};
   }
 
   /// What a rank computes of no panel, where k is 0.
@@ -731,12 +787,50 @@ class Summa final : public measure::Workload {
     return problem(a_of(first, step.width), b_of(first, step.width), step.is_first);
   }
 
+  /// Panels may be read once their owners have come as far.
+  void begin_reads(comm::World const& world) {
+    auto const begin = [&](comm::Window const* window, comm::Channel* channel, comm::Request& last,
+                           std::vector<Slot>& slots) {
+      if (window == nullptr) return;
+      last = channel->barrier(world.comm_stream());
+      for (Slot& slot : slots) slot.arrived = last;
+    };
+    begin(a_window_.get(), row_channel_.get(), a_last_, a_slots_);
+    begin(b_window_.get(), col_channel_.get(), b_last_, b_slots_);
+  }
+  /// This rank's may change when all others are through with them. That is no part of the product, and
+  /// waited for by what comes next.
+  void end_reads(comm::World const& world) {
+    if (has_a_in_place() || has_b_in_place()) {
+      world.stream().record(multiplied_);
+      world.comm_stream().wait(multiplied_);
+    }
+    a_last_.wait_on(world.comm_stream());
+    b_last_.wait_on(world.comm_stream());
+    if (a_window_) a_ended_ = row_channel_->barrier(world.comm_stream());
+    if (b_window_) b_ended_ = col_channel_->barrier(world.comm_stream());
+  }
+
   /// A panel travels once the buffers that it takes on this rank are free.
   void send_panel(comm::World& world, Panel const& p) {
     device::StreamView const stream = world.comm_stream();
     label(world, {p.index});
     auto const s = core::size_of(case_.type);
-    if (row_channel_) {
+    if (a_window_ && !has_a(p) && !has_a_in_place()) {
+      stream.wait(a_slot(p).multiplied);
+      std::int64_t const first = layout_.a.cols.local(p.first);
+      auto const part = whole_a(p).block(0, first, layout_.a.local_rows(), p.width);
+      a_slot(p).arrived = a_last_ = row_channel_->read(
+          *a_window_, p.a_owner, rows_of(part, 0, first), a_slot(p).panel.view().data, stream);
+    }
+    if (b_window_ && !has_b(p) && !has_b_in_place()) {
+      stream.wait(b_slot(p).multiplied);
+      std::int64_t const first = layout_.b.rows.local(p.first);
+      auto const part = whole_b(p).block(first, 0, p.width, layout_.b.local_cols());
+      b_slot(p).arrived = b_last_ = col_channel_->read(
+          *b_window_, p.b_owner, rows_of(part, first, 0), b_slot(p).panel.view().data, stream);
+    }
+    if (row_channel_ && !a_window_) {
       device::MatrixView panel = a_of(p, p.width);
       Pack& pack = packs_[p.a_sent % kPacks];
       if (has_a(p) && panel.ld != p.width) {
@@ -751,7 +845,7 @@ class Summa final : public measure::Workload {
       a_last_ = row_channel_->broadcast(piece(panel), p.a_owner, stream, p_.broadcast);
       (has_a(p) ? pack.sent : a_slot(p).arrived) = a_last_;
     }
-    if (col_channel_) {
+    if (col_channel_ && !b_window_) {
       if (!has_b(p)) stream.wait(b_slot(p).multiplied);
       b_last_ = col_channel_->broadcast(piece(b_of(p, p.width)), p.b_owner, stream, p_.broadcast);
       if (!has_b(p)) b_slot(p).arrived = b_last_;
@@ -798,13 +892,20 @@ class Summa final : public measure::Workload {
       return (has_a(p) || p.a_received < behind.a_received + a_slots_.size()) &&
              (has_b(p) || p.b_received < behind.b_received + b_slots_.size());
     };
-    for (Step const& step : steps_) {
+    auto const send = [&] {
       while (sent < panels_.size() && has_buffers(panels_[sent])) {
         send_panel(world, panels_[sent++]);
       }
+    };
+    for (Step const& step : steps_) {
       Panel const& panel = panels_[step.first];
+      // Reads of panels take no multiprocessor, and own ones need not wait until they are enqueued. What
+      // sends by kernels must be there before a product takes all.
+      bool const is_first = (a_window_ || b_window_) && has_both(panel);
+      if (!is_first) send();
       if (leg != Leg::compute) await(panel, compute);
       multiply(world, variant, step);
+      if (is_first) send();
       behind.a_received += has_a(panel) ? 0 : 1;
       behind.b_received += has_b(panel) ? 0 : 1;
     }
@@ -864,10 +965,11 @@ class Summa final : public measure::Workload {
   device::Buffer<std::byte> scratch_;
   std::vector<Slot> a_slots_, b_slots_;
   std::array<Pack, kPacks> packs_;
-  comm::Request a_last_, b_last_;
+  comm::Request a_last_, b_last_, a_ended_, b_ended_;
   device::Event begun_, multiplied_;
   std::unique_ptr<comm::Channel> row_channel_, col_channel_, layer_channel_;
-  std::optional<Cannon> cannon_;  // where it is the schedule
+  std::unique_ptr<comm::Window> a_window_, b_window_;  // of A and B, where others read them
+  std::optional<Cannon> cannon_;                       // where it is the schedule
   std::optional<Scalapack> peer_;
   // local_products, where it runs.
   kernels::Variant<gemm::Problem> const* local_vendor_ = nullptr;

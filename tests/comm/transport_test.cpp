@@ -785,6 +785,97 @@ TEST_P(TransportTest, FaultsOfWindowsGiveTheirWrongData) {
   }
 }
 
+constexpr WindowRows kRows{.first = 24, .pitch = 1000, .row_bytes = 72, .rows = 300};
+constexpr std::size_t kRowsBytes = kRows.row_bytes * kRows.rows;
+
+Bytes rows_of(Bytes const& all) {
+  Bytes rows;
+  for (std::size_t row = 0; row < kRows.rows; ++row) {
+    auto const from = all.begin() + static_cast<std::ptrdiff_t>(kRows.first + row * kRows.pitch);
+    rows.insert(rows.end(), from, from + static_cast<std::ptrdiff_t>(kRows.row_bytes));
+  }
+  return rows;
+}
+
+/// What this rank reads of each rank's window in each turn; rank 1 reads in every second one alone. Each
+/// writes message(size, rank, turn) before the turn, and keeps others waiting for a while.
+std::vector<std::vector<Bytes>> read_rows(Channel& channel, int turns) {
+  constexpr std::size_t kSize = 300000;
+  auto const stream = world().stream();
+  auto const window = channel.share(kSize);
+  std::vector<Bytes> written;
+  for (int turn = 0; turn < turns; ++turn) written.push_back(message(kSize, self(), turn));
+  std::vector<Place> places;
+  for (int r = 0; r < ranks(); ++r) places.emplace_back(kRowsBytes);
+  std::vector<std::vector<Bytes>> seen;
+  for (int turn = 0; turn < turns; ++turn) {
+    stream.run([] { std::this_thread::sleep_for(std::chrono::milliseconds{3 * self()}); });
+    stream.copy(window->data(), written[at(turn)].data(), kSize);
+    channel.barrier(stream).wait_on(stream);
+    for (int r = 0; r < ranks() && (self() != 1 || turn % 2 == 0); ++r) {
+      channel.read(*window, r, kRows, places[at(r)].piece().data, stream).wait_on(stream);
+    }
+    channel.barrier(stream).wait_on(stream);
+    seen.emplace_back();
+    for (Place const& place : places) seen.back().push_back(place.read());
+  }
+  return seen;
+}
+
+TEST_P(TransportTest, RowsOfWindowsAreReadBetweenBarriers) {
+  auto const stream = world().stream();
+  if (!GetParam().transport->shares_windows) {
+    EXPECT_FAILS(channel_->barrier(stream), "shares no windows");
+    return;
+  }
+  constexpr int kTurns = 6;
+  auto const seen = read_rows(*channel_, kTurns);
+
+  for (int turn = 0; turn < kTurns; ++turn) {
+    for (int r = 0; r < ranks(); ++r) {
+      int const last = self() == 1 ? turn / 2 * 2 : turn;
+      EXPECT_TRUE(seen[at(turn)][at(r)] == rows_of(message(300000, r, last)))
+          << "turn " << turn << ", of rank " << r;
+    }
+  }
+  auto const window = channel_->share(1000);
+  WindowRows const beyond{.first = 0, .pitch = 500, .row_bytes = 501, .rows = 2};
+  EXPECT_FAILS(channel_->read(*window, 0, beyond, nullptr, stream), "beyond the end");
+}
+
+TEST_P(TransportTest, FaultsOfReadRowsGiveTheirWrongData) {
+  if (!GetParam().transport->shares_windows) GTEST_SKIP() << "it shares none";
+  constexpr int kTurns = 3;
+  for (MessageFault const fault :
+       {MessageFault::drop_message, MessageFault::wrong_rank, MessageFault::misplaced_wait}) {
+    auto const transport = make_faulty(make(), fault, world().device(), GetParam().chunk_bytes);
+    auto const channel = transport->connect(world().group());
+
+    auto const seen = read_rows(*channel, kTurns);
+
+    for (int r = 0; r < ranks() && self() != 1; ++r) {
+      for (int turn = 0; turn < kTurns; ++turn) {
+        Bytes want = rows_of(message(300000, r, turn));
+        bool const is_others = r != self();
+        if (is_others && fault == MessageFault::wrong_rank) {
+          want = rows_of(message(300000, after(r), turn));
+        }
+        if (is_others && fault == MessageFault::misplaced_wait) {
+          want = turn == 0 ? Bytes(kRowsBytes, std::byte{0xFF})
+                           : rows_of(message(300000, r, turn - 1));
+        }
+        if (is_others && fault == MessageFault::drop_message) {
+          auto const lost =
+              static_cast<std::ptrdiff_t>(std::min(kRowsBytes, GetParam().chunk_bytes));
+          std::fill(want.end() - lost, want.end(), std::byte{0xFF});
+        }
+        EXPECT_TRUE(seen[at(turn)][at(r)] == want)
+            << "fault " << static_cast<int>(fault) << ", turn " << turn << ", of rank " << r;
+      }
+    }
+  }
+}
+
 // In place, and none is waited for before the last.
 TEST_P(TransportTest, FaultyExchangesKeepTheirOrder) {
   constexpr int kRounds = 200;
