@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "comm/nccl_communicator.hpp"
 #include "comm/transport.hpp"
+#include "core/error.hpp"
 
 #ifdef QUADRILLE_NCCL
 #include "comm/mpi_handle.hpp"
 #include "comm/world.hpp"
 #include "common/ordered_bits.hpp"
-#include "core/error.hpp"
 #include "device/cuda/library.hpp"
 #include "device/cuda/stream.hpp"
 
@@ -117,6 +118,21 @@ class NcclTransport;
 /// On the transport's stream, in messages of at most chunk_bytes, minimum and maximum keep a NaN; or
 /// NCCL's own calls, whole, on the caller's stream.
 enum class Calls { arranged, plain };
+
+/// Collective. With `max_ctas` above 0 its kernels have at most so many thread blocks.
+ncclComm_t make_communicator(Group const& group, int max_ctas = 0) {
+  ncclUniqueId id{};
+  if (group.rank() == 0) QUAD_NCCL(ncclGetUniqueId, &id);
+  std::string text{id.internal, sizeof id.internal};
+  group.broadcast(text);
+  std::memcpy(id.internal, text.data(), sizeof id.internal);
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  if (max_ctas > 0) config.maxCTAs = max_ctas;
+  ncclComm_t made = nullptr;
+  // A peer that never comes is the business of the phase's time limit.
+  QUAD_NCCL(ncclCommInitRankConfig, &made, group.size(), id, group.rank(), &config);
+  return made;
+}
 
 /// What all channels over the same ranks share.
 struct Communicator {
@@ -325,17 +341,9 @@ class NcclTransport final : public Transport {
     for (auto const& known : communicators_) {
       if (known->members == members) return *known;
     }
-    ncclUniqueId id{};
-    if (group.rank() == 0) QUAD_NCCL(ncclGetUniqueId, &id);
-    std::string text{id.internal, sizeof id.internal};
-    group.broadcast(text);
-    std::memcpy(id.internal, text.data(), sizeof id.internal);
     auto made = std::make_unique<Communicator>();
     made->members = members;
-    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    if (max_ctas_ > 0) config.maxCTAs = max_ctas_;
-    // A peer that never comes is the business of the phase's time limit.
-    QUAD_NCCL(ncclCommInitRankConfig, &made->handle, group.size(), id, group.rank(), &config);
+    made->handle = make_communicator(group, max_ctas_);
     std::lock_guard const lock{mutex_};
     communicators_.push_back(std::move(made));
     return *communicators_.back();
@@ -412,6 +420,26 @@ std::string unavailable_reason(World const*) {
 #endif
 
 }  // namespace
+
+std::string NcclCommunicator::unavailable_reason(World const* world) {
+  return comm::unavailable_reason(world);
+}
+
+#ifdef QUADRILLE_NCCL
+
+NcclCommunicator::NcclCommunicator(Group const& group) : handle_{make_communicator(group)} {}
+NcclCommunicator::~NcclCommunicator() {
+  QUAD_NCCL(ncclCommDestroy, static_cast<ncclComm_t>(handle_));
+}
+
+#else
+
+NcclCommunicator::NcclCommunicator(Group const&) {
+  core::fail(comm::unavailable_reason(nullptr), core::Exit::environment);
+}
+NcclCommunicator::~NcclCommunicator() = default;
+
+#endif
 
 /// NCCL, on one stream of its own: exchanges of all its channels travel in the order of the calls,
 /// which must be the same on every rank.
