@@ -7,6 +7,7 @@
 #include "device/device.hpp"
 #include "measure/fault.hpp"
 #include "report/columns.hpp"
+#include "workloads/cublasmp.hpp"
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>
@@ -124,7 +125,9 @@ std::string unavailable_reason(kernels::VariantInfo const& variant) {
   if (!variant.is_built()) return "built without CUDA";
   std::string why_no_gpu;
   if (device::cuda_device_count(&why_no_gpu) == 0) return why_no_gpu;
-  return kernels::unsupported_reason(variant, device::Kind::cuda, device::cuda_device_facts(0));
+  std::string const reason =
+      kernels::unsupported_reason(variant, device::Kind::cuda, device::cuda_device_facts(0));
+  return reason.empty() ? workloads::library_unavailable(variant) : reason;
 }
 
 core::Exit list(ListArguments const& arguments) {

@@ -3,6 +3,7 @@
 #include "regroup/regroup.hpp"
 #include "transpose/transpose.hpp"
 #include "transpose/transpose_blocks.hpp"
+#include "workloads/cublasmp.hpp"
 #include "workloads/scalapack.hpp"
 #include "workloads/tables.hpp"
 
@@ -50,6 +51,10 @@ constexpr kernels::VariantInfo kPut{
 
 bool is_one_sided(kernels::VariantInfo const& variant) {
   return &variant == &kGet || &variant == &kPut;
+}
+
+bool is_peer(kernels::VariantInfo const& variant) {
+  return &variant == &kScalapack || &variant == &cublasmp_transpose;
 }
 
 /// Global indices that one process holds as rows of A and another as columns of B, where each holds
@@ -206,6 +211,8 @@ class Ptrans final : public measure::Workload {
     int const row = rank / shape_.cols, col = rank % shape_.cols;
     a_layout_ = {{m_, p_.block, shape_.rows}, {n_, p_.block, shape_.cols}, row, col};
     b_layout_ = {{n_, p_.block, shape_.rows}, {m_, p_.block, shape_.cols}, row, col};
+    cublasmp_a_ = cublasmp_transpose_layout(shape_, rank, p_.block, m_, n_);
+    cublasmp_b_ = cublasmp_transpose_layout(shape_, rank, p_.block, n_, m_);
     steps_ = static_cast<std::size_t>((m_ + p_.panel - 1) / p_.panel);
   }
 
@@ -228,7 +235,7 @@ class Ptrans final : public measure::Workload {
     d.traffic = {comm::Operation::alltoall, local / steps};
     Matrices const own = own_matrices(selected);
     int const copies = own.a + own.b + has(selected, kGet) + has(selected, kPut) +
-                       2 * has(selected, kScalapack) + (case_.legs && has(selected, kGet));
+                       2 * measure::any_of(selected, is_peer) + (case_.legs && has(selected, kGet));
     d.memory_bytes = local * copies + 4096.0 * ranks_;
     if (exchanges(selected)) {
       d.memory_bytes +=
@@ -240,6 +247,13 @@ class Ptrans final : public measure::Workload {
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const&) const override {
     if (&variant == &kScalapack) return scalapack_unsupported({m_, n_});
+    if (&variant == &cublasmp_transpose) {
+      std::string reason = library_unavailable(variant);
+      for (Layout const& layout : {cublasmp_a_, cublasmp_b_}) {
+        if (reason.empty()) reason = cublasmp_unsupported(layout);
+      }
+      return reason;
+    }
     if (is_one_sided(variant)) return {};
     auto const& row = row_of<transpose::Problem>(variant);
     std::string reason;
@@ -269,6 +283,7 @@ class Ptrans final : public measure::Workload {
 
   std::string unavailable_reason(kernels::VariantInfo const& variant,
                                  comm::World const& world) const override {
+    if (&variant == &cublasmp_transpose) return cublasmp_unavailable(world);
     if (!is_one_sided(variant)) return {};
     comm::TransportEntry const& known = world.transport_entry(case_.transport, case_.throttle);
     // Which one "auto" is will be measured.
@@ -289,19 +304,20 @@ class Ptrans final : public measure::Workload {
     for (device::MatrixView const& a : {a_, get_.shared}) {
       if (a.data != nullptr) fill(a, a_layout_, source_, world);
     }
-    if (peer_) fill(peer_a_.view(), peer_->layout(m_, n_), source_, world);
+    if (peer_ || cublasmp_) fill(peer_a_.view(), peer_layout_a(), source_, world);
   }
 
   void reset(comm::World& world, kernels::VariantInfo const& variant) override {
-    peer_ran_ = &variant == &kScalapack;
+    peer_ran_ = is_peer(variant);
     got_ = &variant == &kGet;
     put_out_ = &variant == &kPut;
     if (b_of_last().data != nullptr) world.stream().fill(b_of_last().data, 0xFF, bytes_of(b_));
-    if (peer_) world.stream().fill(peer_b_.view().data, 0xFF, peer_b_.bytes());
+    if (peer_ || cublasmp_) world.stream().fill(peer_b_.view().data, 0xFF, peer_b_.bytes());
   }
 
   void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) override {
     if (peer_ran_) {
+      if (cublasmp_) return cublasmp_->run();
       world.stream().run([this] { peer_->transpose(m_, n_, peer_a_.view(), peer_b_.view()); });
       return;
     }
@@ -331,15 +347,19 @@ class Ptrans final : public measure::Workload {
   }
 
   measure::Verdict validate(comm::World& world) override {
-    Layout const layout = peer_ran_ ? peer_->layout(n_, m_) : b_layout_;
+    Layout const layout = peer_ran_ ? peer_layout_b() : b_layout_;
     return agree(world, compare("B", outputs_of(*this)[0], region_of(layout, true), source_, world,
                                 check_stride(case_)));
   }
 
+  std::string implementation(kernels::VariantInfo const& variant) const override {
+    return &variant == &cublasmp_transpose ? cublasmp_->implementation() : "";
+  }
+
   std::vector<measure::Field> fields() override {
     if (peer_ran_) {
-      return {measure::input(field("A", peer_a_.view(), peer_->layout(m_, n_))),
-              measure::output(field("B", peer_b_.view(), peer_->layout(n_, m_)))};
+      return {measure::input(field("A", peer_a_.view(), peer_layout_a())),
+              measure::output(field("B", peer_b_.view(), peer_layout_b()))};
     }
     return {measure::input(field("A", got_ ? get_.shared : a_, a_layout_)),
             measure::output(field("B", b_of_last(), b_layout_))};
@@ -399,7 +419,7 @@ class Ptrans final : public measure::Workload {
   }
   static bool exchanges(measure::Selection const& selected) {
     return measure::any_of(selected, [](kernels::VariantInfo const& variant) {
-      return &variant != &kScalapack && !is_one_sided(variant);
+      return !is_peer(variant) && !is_one_sided(variant);
     });
   }
 
@@ -424,16 +444,21 @@ class Ptrans final : public measure::Workload {
     if (has(selected, kGet)) share(world, get_, a_layout_);
     if (has(selected, kPut)) share(world, put_, b_layout_);
     if (exchanges(selected)) allocate_slots(world);
-    if (has(selected, kScalapack)) {
-      peer_.emplace(world, grid);
-      auto const make = [&](Layout const& layout) {
-        return device::Matrix{world.device(), case_.type, layout.local_rows(), layout.local_cols(),
-                              world.stream()};
-      };
-      peer_a_ = make(peer_->layout(m_, n_));
-      peer_b_ = make(peer_->layout(n_, m_));
+    if (has(selected, kScalapack)) peer_.emplace(world, grid);
+    if (has(selected, cublasmp_transpose)) cublasmp_.emplace(world, shape_);
+    if (!measure::any_of(selected, is_peer)) return;
+    auto const make = [&](Layout const& layout) {
+      return device::Matrix{world.device(), case_.type, layout.local_rows(), layout.local_cols(),
+                            world.stream()};
+    };
+    peer_a_ = make(peer_layout_a());
+    peer_b_ = make(peer_layout_b());
+    if (cublasmp_) {
+      cublasmp_->plan_transpose(cublasmp_a_, peer_a_.view(), cublasmp_b_, peer_b_.view());
     }
   }
+  Layout peer_layout_a() const { return cublasmp_ ? cublasmp_a_ : peer_->layout(m_, n_); }
+  Layout peer_layout_b() const { return cublasmp_ ? cublasmp_b_ : peer_->layout(n_, m_); }
 
   void allocate_slots(comm::World& world) {
     std::size_t send_bytes = 0, receive_bytes = 0;
@@ -710,7 +735,9 @@ class Ptrans final : public measure::Workload {
   device::Buffer<std::byte> transposed_;
   std::vector<Slot> slots_;
   std::unique_ptr<comm::Channel> channel_;
-  std::optional<Scalapack> peer_;
+  Layout cublasmp_a_, cublasmp_b_;
+  std::optional<Scalapack> peer_;     // on hosts
+  std::optional<Cublasmp> cublasmp_;  // on GPUs; behind what it works on
   OneSided get_, put_;                // of A and of B
   device::Buffer<std::byte> landed_;  // copies that get_ brings
 };
@@ -721,6 +748,7 @@ measure::Selection rows() {
   all.push_back(&kGet);
   all.push_back(&kPut);
   if (has_scalapack()) all.push_back(&kScalapack);
+  all.push_back(&cublasmp_transpose);
   return all;
 }
 

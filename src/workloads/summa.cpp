@@ -4,6 +4,7 @@
 #include "gemm/gemm.hpp"
 #include "measure/quick_time.hpp"
 #include "workloads/cannon.hpp"
+#include "workloads/cublasmp.hpp"
 #include "workloads/product_check.hpp"
 #include "workloads/scalapack.hpp"
 #include "workloads/tables.hpp"
@@ -53,6 +54,10 @@ constexpr kernels::VariantInfo kScalapack{.name = "scalapack",
                                           .summary = "p?gemm on the same ranks with the same BLAS",
                                           .caveat = "in blocks of 128, not tuned for the size"};
 
+bool is_peer(kernels::VariantInfo const& variant) {
+  return &variant == &kScalapack || &variant == &cublasmp_product;
+}
+
 constexpr kernels::VariantInfo kLocalProducts{
     .name = "local_products",
     .role = kernels::Role::ceiling,
@@ -87,6 +92,9 @@ class Summa final : public measure::Workload {
               .layers = layers_,
               .layer = rank / of_layer};
     lay_out();
+    // A peer has no layers, whatever the ranks'.
+    peer_shape_ = layers_ == 1 ? shape_ : comm::near_square(ranks);
+    cublasmp_layout_ = cublasmp_product_layout(peer_shape_, rank, p_.block, m_, n_, k_);
     a_ = unallocated(layout_.a, spec.type);
     b_ = unallocated(layout_.b, spec.type);
     c_ = unallocated(sums_layout_, spec.type);
@@ -139,7 +147,7 @@ class Summa final : public measure::Workload {
                           (static_cast<double>(p_.buffers) * (rows + cols) + kPacks * rows);
     double const local = has(selected, kLocalProducts) ? k * (rows / layers_ + cols) : 0;
     d.memory_bytes =
-        s * (own * (has(selected, kScalapack) ? 2 : 1) + local +
+        s * (own * (has_peer(selected) ? 2 : 1) + local +
              (p_.schedule == Schedule::cannon ? 0 : panels) + (layers_ == 1 ? 0 : rows * cols) +
              (p_.beta == 0 ? 0 : 2 * rows * cols / layers_));
     if (p_.schedule == Schedule::cannon) d.memory_bytes += cannon().memory_bytes();
@@ -149,6 +157,11 @@ class Summa final : public measure::Workload {
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const& device) const override {
     if (&variant == &kScalapack) return scalapack_unsupported({m_, n_, k_});
+    if (&variant == &cublasmp_product) {
+      std::string const reason = library_unavailable(variant);
+      if (!reason.empty()) return reason;
+      return cublasmp_unsupported(cublasmp_layout_, case_.type, case_.compute);
+    }
     if (&variant == &kLocalProducts) return local_unsupported(device);
     if (core::epsilon_of(case_.type) == 0 && !gemm::are_whole(p_.alpha, p_.beta)) {
       return "rounds the product of each panel to an integer; take whole alpha and beta";
@@ -170,6 +183,11 @@ class Summa final : public measure::Workload {
       if (!reason.empty()) reason += fmt::format(" in a product of k = {}", product.a.cols);
     });
     return reason;
+  }
+
+  std::string unavailable_reason(kernels::VariantInfo const& variant,
+                                 comm::World const& world) const override {
+    return &variant == &cublasmp_product ? cublasmp_unavailable(world) : "";
   }
 
   double scratch_bytes(measure::Selection const& selected,
@@ -205,22 +223,23 @@ class Summa final : public measure::Workload {
     if (b_window_) b_ended_.wait_on(world.stream());
     own_.fill(product_, layout_, world);
     if (is_chosen_ && chosen_.empty()) choose(world, selected);
-    if (peer_) theirs_.fill(product_, peer_layout(), world);
+    if (peer_ || cublasmp_) theirs_.fill(product_, peer_layout(), world);
     if (local_vendor_ == nullptr) return;
     workloads::fill(local_.a, rows_of_a(), product_.a, world);
     workloads::fill(local_.b, cols_of_b(), product_.b, world);
   }
 
   void reset(comm::World& world, kernels::VariantInfo const& variant) override {
-    peer_ran_ = &variant == &kScalapack;
+    peer_ran_ = is_peer(variant);
     local_ran_ = &variant == &kLocalProducts;
     own_.reset(p_.beta, world);
     if (layers_ > 1) reset_sums(world);
-    if (peer_) theirs_.reset(p_.beta, world);
+    if (peer_ || cublasmp_) theirs_.reset(p_.beta, world);
   }
 
   void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) override {
     if (peer_ran_) {
+      if (cublasmp_) return cublasmp_->run();
       world.stream().run([this] {
         peer_->multiply(m_, n_, k_, p_.alpha, theirs_.a, theirs_.b, p_.beta, theirs_.c.view());
       });
@@ -247,13 +266,18 @@ class Summa final : public measure::Workload {
   }
 
   std::string implementation(kernels::VariantInfo const& variant) const override {
-    bool const is_own = &variant != &kScalapack && &variant != &kLocalProducts;
-    return is_own ? chosen_ : "";
+    if (&variant == &cublasmp_product) return cublasmp_->implementation();
+    return is_peer(variant) || &variant == &kLocalProducts ? "" : chosen_;
   }
 
   measure::Verdict validate(comm::World& world) override {
-    if (peer_ran_)
-      return check_product(product_, peer_layout(), theirs_.c.view(), world, case_.check);
+    if (peer_ran_) {
+      ProductLayout const layout = peer_layout();
+      Product theirs = product_;
+      // It adds up C by blocks of k.
+      if (cublasmp_) theirs.parts = (k_ + layout.a.cols.block() - 1) / layout.a.cols.block();
+      return check_product(theirs, layout, theirs_.c.view(), world, case_.check);
+    }
     return check_product(product_, layout_, own_.c.view(), world, case_.check);
   }
 
@@ -468,7 +492,7 @@ class Summa final : public measure::Workload {
   /// hides, take least; and so many buffers as panels arrive during a product, and one. Collective.
   void choose(comm::World& world, measure::Selection const& selected) {
     auto const runs = [&](kernels::VariantInfo const* variant) {
-      return variant != &kScalapack && variant != &kLocalProducts;
+      return !is_peer(*variant) && variant != &kLocalProducts;
     };
     auto const found = std::ranges::find_if(selected, runs);
     if (found == selected.end()) return;
@@ -630,8 +654,13 @@ class Summa final : public measure::Workload {
     }
     if (has(selected, kScalapack)) {
       // On all ranks, whatever their layers.
-      peer_.emplace(world, comm::Grid{world.group(), layers_ == 1 ? shape_ : core::GridShape{}});
-      theirs_.allocate(peer_layout(), case_.type, p_.beta, world);
+      peer_.emplace(world, comm::Grid{world.group(), peer_shape_});
+    }
+    if (has(selected, cublasmp_product)) cublasmp_.emplace(world, peer_shape_);
+    if (has_peer(selected)) theirs_.allocate(peer_layout(), case_.type, p_.beta, world);
+    if (cublasmp_) {
+      cublasmp_->plan_product(cublasmp_layout_, case_.compute, p_.alpha, theirs_.a, theirs_.b,
+                              p_.beta, theirs_.c.view());
     }
     if (!has(selected, kLocalProducts)) return;
     local_vendor_ = vendor_of(world.device());
@@ -684,6 +713,10 @@ class Summa final : public measure::Workload {
     return std::ranges::find(selected, &variant) != selected.end();
   }
 
+  static bool has_peer(measure::Selection const& selected) {
+    return measure::any_of(selected, is_peer);
+  }
+
   // What this rank's part of C is made of.
   Layout rows_of_a() const { return {layout_.c.rows, {k_, 0, 1}, layout_.c.row_part, 0}; }
   Layout cols_of_b() const { return {{k_, 0, 1}, layout_.b.cols, 0, layout_.b.col_part}; }
@@ -705,6 +738,7 @@ class Summa final : public measure::Workload {
     return fmt::format("needs {} on a rank for all operands at hand", core::format_bytes(bytes));
   }
   ProductLayout peer_layout() const {
+    if (cublasmp_) return cublasmp_layout_;
     return {peer_->layout(m_, k_), peer_->layout(k_, n_), peer_->layout(m_, n_), true};
   }
 
@@ -970,7 +1004,10 @@ class Summa final : public measure::Workload {
   std::unique_ptr<comm::Channel> row_channel_, col_channel_, layer_channel_;
   std::unique_ptr<comm::Window> a_window_, b_window_;  // of A and B, where others read them
   std::optional<Cannon> cannon_;                       // where it is the schedule
-  std::optional<Scalapack> peer_;
+  core::GridShape peer_shape_;
+  ProductLayout cublasmp_layout_;
+  std::optional<Scalapack> peer_;     // on hosts
+  std::optional<Cublasmp> cublasmp_;  // on GPUs; behind what it works on
   // local_products, where it runs.
   kernels::Variant<gemm::Problem> const* local_vendor_ = nullptr;
   device::Matrix local_a_, local_b_;
@@ -981,6 +1018,7 @@ measure::Selection rows() {
   measure::Selection all = rows_of(gemm::variants());
   all.push_back(&kLocalProducts);
   if (has_scalapack()) all.push_back(&kScalapack);
+  all.push_back(&cublasmp_product);
   return all;
 }
 
