@@ -18,6 +18,10 @@ inline constexpr int kStarts = 256;
 inline constexpr int kMostStart = 127;
 /// Multiply-adds are divided among workers in portions of so many: whole steps of every variant.
 inline constexpr std::int64_t kQuantum = 2 << 20;
+/// Loop::period of sums in f16: with any start they stay where f16 holds quarters, in which hardware
+/// may add the products of a step.
+inline constexpr int kHalfPeriod = 256;
+static_assert(kMostStart + kHalfPeriod <= 512);
 
 /// How a worker, a multiprocessor or a thread of a host, does its share: each of its `results` is
 /// made of `chains` numbers, and a step does `depth` multiply-adds to each number.
@@ -28,6 +32,9 @@ struct Loop {
   /// Whether a step adds `depth` products of ones to the start, as matrix products do. Else it maps
   /// x to x^2 + c, from x = start / 128: see orbit().
   bool adds = false;
+  /// Where it adds and this is not 0, products are of 1 / depth, so that a step adds one, and the last
+  /// of so many steps goes back to the start: a narrow sum stays exact and each step shows in it.
+  int period = 0;
 
   constexpr std::int64_t multiply_adds() const {
     return static_cast<std::int64_t>(results) * chains * depth;

@@ -5,6 +5,10 @@
 #include "common/simt.cuh"
 #include "peak/peak.hpp"
 
+#ifdef QUAD_KERNELS
+#include <cuda_fp16.h>
+#endif
+
 /// What the loops on a GPU share: a worker is a multiprocessor, each thread has a result.
 namespace quadrille::kernels::peak {
 
@@ -35,6 +39,18 @@ __device__ inline std::uint64_t bits_of(double x) {
 }
 __device__ inline std::uint64_t bits_of(float x) { return __float_as_uint(x); }
 __device__ inline std::uint64_t bits_of(std::uint32_t x) { return x; }
+
+/// The starts of the chains c and c + 1 in f16, in a register.
+template <int kChains>
+__device__ inline std::uint32_t packed_starts_of(std::int32_t const* starts, int c) {
+  auto const bits = [&](int chain) {
+    auto const start = static_cast<float>(start_of<kChains>(starts, chain));
+    return std::uint32_t{__half_as_ushort(__float2half_rn(start))};
+  };
+  return bits(c) | bits(c + 1) << 16;
+}
+/// The bits of both f16 of a register, added.
+__device__ inline std::uint32_t added_halves(std::uint32_t x) { return (x & 0xFFFFU) + (x >> 16); }
 
 /// Writes what a thread's numbers ended with.
 template <class T, int kNumbers>

@@ -4,13 +4,14 @@
 /// Products of fragments of ones, in registers.
 ///
 ///   D += A B, A and B of ones; result[thread] = thread + the bits of its accumulators
+///   in f16 B of 1/16, and each 256th time of -255/16: D goes back to where it began
 ///
 /// Technique    mma.sync on eight accumulators of a warp in turn, 16 warps a multiprocessor, with
 ///              fragments that never leave their registers. Whole numbers, so that sums are exact in
 ///              any order. Ones switch fewer transistors than data do: a product that the power limit
 ///              slows down does not reach this
 /// Shapes       n multiply-adds
-/// Types        f16 and bf16 in f32, f32 in tf32, f64
+/// Types        f16 in f16 and f32, bf16 in f32, f32 in tf32, f64
 /// Work         n multiply-adds of 2 flop
 /// Constraints  n in whole 2Mi, at most 64Gi for each worker; compute capability 9.0 (m16n8k16 in f64)
 /// Launch       256 threads per block, two blocks per multiprocessor, no shared memory
@@ -32,16 +33,18 @@ constexpr Loop loop_of(Types const& types) {
   return {.results = kBlocks * kThreads,
           .chains = 4 * kTiles,
           .depth = depth_of(types.in),
-          .adds = true};
+          .adds = true,
+          .period = types.compute == core::Compute::f16 ? kHalfPeriod : 0};
 }
 
 #ifdef QUAD_KERNELS
 
 /// The registers of a type, and its instruction.
-template <core::DataType type>
+template <core::DataType type, core::Compute compute>
 struct Fragments {
   using Sum = float;
   using Register = std::uint32_t;
+  static constexpr int kD = 4;
   static constexpr int kA = 4, kB = 2;
   /// Two ones of 16 bits, or one.
   static constexpr Register kOnes = type == core::DataType::f16    ? 0x3C003C00U
@@ -49,13 +52,24 @@ struct Fragments {
                                                                    : 0x3F800000U;
 };
 template <>
-struct Fragments<core::DataType::f64> {
+struct Fragments<core::DataType::f64, core::Compute::f64> {
   using Sum = double;
   using Register = double;
-  static constexpr int kA = 8, kB = 4;
+  static constexpr int kD = 4, kA = 8, kB = 4;
   static constexpr Register kOnes = 1;
 };
+/// Two f16 in each register, also of the sums.
+template <>
+struct Fragments<core::DataType::f16, core::Compute::f16> {
+  using Sum = std::uint32_t;
+  using Register = std::uint32_t;
+  static constexpr int kD = 2, kA = 4, kB = 2;
+  static constexpr Register kOnes = 0x3C003C00U;
+  static constexpr Register kSixteenths = 0x2C002C00U, kBack = 0xCBF8CBF8U;  // 1/16, -255/16
+  static_assert(kHalfPeriod == 256);
+};
 
+/// Sums in f16 or f32 differ by the type of d.
 template <core::DataType type, class D, class A, class B>
 __device__ void multiply(D& d, A const& a, B const& b) {
   if constexpr (type == core::DataType::f64) {
@@ -70,47 +84,67 @@ __device__ void multiply(D& d, A const& a, B const& b) {
 }
 
 /// Of a block in a turn of the loop.
-template <core::DataType type>
-inline constexpr std::int64_t kMultiplyAdds = loop_of(type).multiply_adds();
+template <core::DataType type, core::Compute compute>
+inline constexpr std::int64_t kMultiplyAdds = loop_of(Types{type, compute}).multiply_adds();
 
-template <core::DataType type>
+template <core::DataType type, core::Compute compute>
 __global__ void __launch_bounds__(kThreads, kBlocks)
     peak_mma_kernel(std::int32_t const* starts, std::int64_t multiply_adds, std::uint64_t* result) {
-  std::int64_t const steps = steps_here<kBlocks, kMultiplyAdds<type>>(multiply_adds);
-  using Of = Fragments<type>;
+  std::int64_t const steps = steps_here<kBlocks, kMultiplyAdds<type, compute>>(multiply_adds);
+  constexpr bool kHalfSums = compute == core::Compute::f16;
+  constexpr int kNumbers = 4 * kTiles;
+  using Of = Fragments<type, compute>;
   typename Of::Register a[Of::kA], b[Of::kB];
 #pragma unroll
   for (int i = 0; i < Of::kA; ++i) a[i] = Of::kOnes;
 #pragma unroll
   for (int i = 0; i < Of::kB; ++i) b[i] = Of::kOnes;
-  typename Of::Sum d[kTiles][4];
+  typename Of::Sum d[kTiles][Of::kD];
+  constexpr int kRegisters = kTiles * Of::kD;
 #pragma unroll
-  for (int i = 0; i < 4 * kTiles; ++i) {
-    d[i / 4][i % 4] = static_cast<typename Of::Sum>(start_of<4 * kTiles>(starts, i));
+  for (int i = 0; i < kRegisters; ++i) {
+    auto& sum = d[i / Of::kD][i % Of::kD];
+    if constexpr (kHalfSums) {
+      sum = packed_starts_of<kNumbers>(starts, 2 * i);
+    } else {
+      sum = static_cast<typename Of::Sum>(start_of<kNumbers>(starts, i));
+    }
   }
 #pragma unroll 4
   for (std::int64_t i = 0; i < steps; ++i) {
+    if constexpr (kHalfSums) {
+      bool const is_last = i % kHalfPeriod == kHalfPeriod - 1;
+#pragma unroll
+      for (auto& ones : b) ones = is_last ? Of::kBack : Of::kSixteenths;
+    }
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) multiply<type>(d[tile], a, b);
   }
-  typename Of::Sum sums[4 * kTiles];
+  typename Of::Sum sums[kRegisters];
 #pragma unroll
-  for (int i = 0; i < 4 * kTiles; ++i) sums[i] = d[i / 4][i % 4];
+  for (int i = 0; i < kRegisters; ++i) {
+    sums[i] = d[i / Of::kD][i % Of::kD];
+    if constexpr (kHalfSums) sums[i] = added_halves(sums[i]);
+  }
   write_result(result, sums);
 }
 
-template <core::DataType type>
+template <core::DataType type, core::Compute compute>
 void launch_as(Problem const& p, device::StreamView stream) {
-  QUAD_LAUNCH(peak_mma_kernel<type>, static_cast<unsigned>(p.workers * kBlocks), kThreads, 0,
-              stream, p.start, p.multiply_adds, p.result);
+  QUAD_LAUNCH((peak_mma_kernel<type, compute>), static_cast<unsigned>(p.workers * kBlocks),
+              kThreads, 0, stream, p.start, p.multiply_adds, p.result);
 }
 
 void launch(Problem const& p, device::StreamView stream) {
+  using core::Compute, core::DataType;
+  Compute const compute = facts_of(p).types.compute;
   switch (p.type) {
-    case core::DataType::f64: return launch_as<core::DataType::f64>(p, stream);
-    case core::DataType::f32: return launch_as<core::DataType::f32>(p, stream);
-    case core::DataType::f16: return launch_as<core::DataType::f16>(p, stream);
-    default: return launch_as<core::DataType::bf16>(p, stream);
+    case DataType::f64: return launch_as<DataType::f64, Compute::f64>(p, stream);
+    case DataType::f32: return launch_as<DataType::f32, Compute::tf32>(p, stream);
+    case DataType::f16:
+      return compute == Compute::f16 ? launch_as<DataType::f16, Compute::f16>(p, stream)
+                                     : launch_as<DataType::f16, Compute::f32>(p, stream);
+    default: return launch_as<DataType::bf16, Compute::f32>(p, stream);
   }
 }
 
@@ -121,8 +155,9 @@ void launch(Problem const& p, device::StreamView stream) {
 extern constinit Variant<Problem> const mma_loop{
     {.name = "mma_loop",
      .where = Where::cuda,
-     .types = {core::DataType::f16, core::DataType::bf16,
-               Types{core::DataType::f32, core::Compute::tf32}, core::DataType::f64},
+     .types = {Types{core::DataType::f16, core::Compute::f16}, core::DataType::f16,
+               core::DataType::bf16, Types{core::DataType::f32, core::Compute::tf32},
+               core::DataType::f64},
      .needs = {.compute_capability = 90, .other = "whole 2Mi of multiply-adds"},
      .preference = 20,
      .source = "own",

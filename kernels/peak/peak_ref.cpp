@@ -39,8 +39,9 @@ T orbit(T x, std::int64_t steps) {
 }
 
 /// The start plus so many ones, which every type of a sum holds exactly.
-std::uint64_t sum_bits(core::DataType type, double sum) {
-  if (type == core::DataType::f64) return std::bit_cast<std::uint64_t>(sum);
+std::uint64_t sum_bits(Types const& types, double sum) {
+  if (types.in == core::DataType::f64) return std::bit_cast<std::uint64_t>(sum);
+  if (types.compute == core::Compute::f16) return core::f16{sum}.bits;
   return std::bit_cast<std::uint32_t>(static_cast<float>(sum));
 }
 
@@ -48,7 +49,10 @@ std::uint64_t sum_bits(core::DataType type, double sum) {
 
 std::uint64_t last_bits(Types const& types, Loop const& loop, std::int64_t steps,
                         std::int32_t start) {
-  if (loop.adds) return sum_bits(types.in, start + static_cast<double>(steps * loop.depth));
+  if (loop.adds) {
+    std::int64_t const ones = loop.period > 0 ? steps % loop.period : steps * loop.depth;
+    return sum_bits(types, start + static_cast<double>(ones));
+  }
   double const x = start / 128.0;
   switch (types.in) {
     case core::DataType::f64: return std::bit_cast<std::uint64_t>(orbit(x, steps));

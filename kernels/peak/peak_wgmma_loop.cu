@@ -4,20 +4,24 @@
 /// Products of tiles of ones in shared memory.
 ///
 ///   D += A B, A and B of ones; result[thread] = thread + the bits of its accumulators
+///   in f16 B of 1/16, and each 256th time A of -255: D goes back to where it began
 ///
 /// Technique    two warpgroups a multiprocessor, each with 64 x 256 accumulators, start four wgmma at
 ///              a time: while one waits the other's are in work. Whole numbers, so that sums are exact
 ///              in any order. Ones switch fewer transistors than data do: a product that the power
 ///              limit slows down does not reach this
 /// Shapes       n multiply-adds
-/// Types        f16 and bf16 in f32, f32 in tf32
+/// Types        f16 in f16 and f32, bf16 in f32, f32 in tf32
 /// Work         n multiply-adds of 2 flop
 /// Constraints  n in whole 2Mi, at most 64Gi for each worker; compute capability 9.0
-/// Launch       256 threads per block, one block per multiprocessor, 10 KiB of shared memory
+/// Launch       256 threads per block, one block per multiprocessor, 10 KiB of shared memory,
+///              12 KiB in f16
 /// Accuracy     exact
 /// Source       own
 #include "common/ptx/wgmma.cuh"
 #include "peak/peak_device.cuh"
+
+#include <type_traits>
 
 namespace quadrille::kernels::peak {
 namespace {
@@ -31,10 +35,12 @@ constexpr Loop loop_of(Types const& types) {
   return {.results = kThreads,
           .chains = kNumbers,
           .depth = kStepBytes / static_cast<int>(core::size_of(types.in)),
-          .adds = true};
+          .adds = true,
+          .period = types.compute == core::Compute::f16 ? kHalfPeriod : 0};
 }
 
 static_assert(kQuantum % (kAtOnce * loop_of(core::DataType::f16).multiply_adds()) == 0);
+static_assert(kHalfPeriod % kAtOnce == 0);
 
 #ifdef QUAD_KERNELS
 
@@ -44,8 +50,12 @@ constexpr std::uint32_t kOnes = type == core::DataType::f16    ? 0x3C003C00U
                                 : type == core::DataType::bf16 ? 0x3F803F80U
                                                                : 0x3F800000U;
 
-template <core::DataType type>
-__device__ void multiply(float (&d)[kNumbers], ptx::MatrixDescriptor a, ptx::MatrixDescriptor b) {
+/// Two sixteenths, and two of -255, in f16.
+constexpr std::uint32_t kSixteenths = 0x2C002C00U, kBack = 0xDBF8DBF8U;
+
+/// Sums in f16 or f32 differ by the type of d.
+template <core::DataType type, class D>
+__device__ void multiply(D& d, ptx::MatrixDescriptor a, ptx::MatrixDescriptor b) {
   if constexpr (type == core::DataType::f32) {
     ptx::wgmma_tf32<kColumns>(d, a, b);
   } else if constexpr (type == core::DataType::f16) {
@@ -56,51 +66,84 @@ __device__ void multiply(float (&d)[kNumbers], ptx::MatrixDescriptor a, ptx::Mat
 }
 
 /// Of a block in a turn of the loop.
-template <core::DataType type>
-inline constexpr std::int64_t kMultiplyAdds = loop_of(type).multiply_adds();
+template <core::DataType type, core::Compute compute>
+inline constexpr std::int64_t kMultiplyAdds = loop_of(Types{type, compute}).multiply_adds();
 
-template <core::DataType type>
+/// 32-bit words of tiles.
+constexpr int kWordsOfA = kRows * kStepBytes / 4, kWordsOfB = kColumns * kStepBytes / 4;
+
+template <core::Compute compute>
+inline constexpr int kSharedWords = (compute == core::Compute::f16 ? 2 : 1) * kWordsOfA + kWordsOfB;
+
+template <core::DataType type, core::Compute compute>
 __global__ void __launch_bounds__(kThreads, 1)
     peak_wgmma_kernel(std::int32_t const* starts, std::int64_t multiply_adds,
                       std::uint64_t* result) {
-  std::int64_t const steps = steps_here<1, kMultiplyAdds<type>>(multiply_adds);
-  constexpr int kWords = (kRows + kColumns) * kStepBytes / 4;
-  QUAD_DYNAMIC_SHARED(std::uint32_t, ones);
-  for (unsigned i = threadIdx.x; i < kWords; i += kThreads) ones[i] = kOnes<type>;
+  std::int64_t const steps = steps_here<1, kMultiplyAdds<type, compute>>(multiply_adds);
+  constexpr bool kHalfSums = compute == core::Compute::f16;
+  QUAD_DYNAMIC_SHARED(std::uint32_t, tiles);  // A, B, and in f16 the A that goes back
+  for (unsigned i = threadIdx.x; i < kSharedWords<compute>; i += kThreads) {
+    tiles[i] = kOnes<type>;
+    if constexpr (kHalfSums) {
+      static_assert(kHalfPeriod == 256);
+      if (i >= kWordsOfA) tiles[i] = i < kWordsOfA + kWordsOfB ? kSixteenths : kBack;
+    }
+  }
   // The tensor cores read what this thread has stored.
   ptx::fence_proxy_async();
   __syncthreads();
   // Rows of 32 bytes.
-  auto const a = ptx::k_major_descriptor(ones, ptx::Swizzle::bytes_32);
-  auto const b = ptx::k_major_descriptor(ones + kRows * kStepBytes / 4, ptx::Swizzle::bytes_32);
+  auto const a = ptx::k_major_descriptor(tiles, ptx::Swizzle::bytes_32);
+  auto const b = ptx::k_major_descriptor(tiles + kWordsOfA, ptx::Swizzle::bytes_32);
 
-  float d[kNumbers];
+  using Sum = std::conditional_t<kHalfSums, unsigned, float>;
+  constexpr int kRegisters = kHalfSums ? kNumbers / 2 : kNumbers;
+  Sum d[kRegisters];
 #pragma unroll
-  for (int i = 0; i < kNumbers; ++i) {
-    d[i] = static_cast<float>(start_of<kNumbers>(starts, i));
+  for (int i = 0; i < kRegisters; ++i) {
+    if constexpr (kHalfSums) {
+      d[i] = packed_starts_of<kNumbers>(starts, 2 * i);
+    } else {
+      d[i] = static_cast<float>(start_of<kNumbers>(starts, i));
+    }
   }
 #pragma unroll 1
   for (std::int64_t i = 0; i < steps; i += kAtOnce) {
+    auto a_last = a;
+    if constexpr (kHalfSums) {
+      bool const is_last = (i + kAtOnce) % kHalfPeriod == 0;
+      auto const back =
+          ptx::k_major_descriptor(tiles + kWordsOfA + kWordsOfB, ptx::Swizzle::bytes_32);
+      if (is_last) a_last = back;
+    }
     ptx::wgmma_fence();
 #pragma unroll
-    for (int g = 0; g < kAtOnce; ++g) multiply<type>(d, a, b);
+    for (int g = 0; g < kAtOnce; ++g) multiply<type>(d, g == kAtOnce - 1 ? a_last : a, b);
     ptx::wgmma_commit();
     ptx::wgmma_wait<0>(d);
+  }
+  if constexpr (kHalfSums) {
+#pragma unroll
+    for (auto& sums : d) sums = added_halves(sums);
   }
   write_result(result, d);
 }
 
-template <core::DataType type>
+template <core::DataType type, core::Compute compute>
 void launch_as(Problem const& p, device::StreamView stream) {
-  QUAD_LAUNCH(peak_wgmma_kernel<type>, static_cast<unsigned>(p.workers), kThreads,
-              (kRows + kColumns) * kStepBytes, stream, p.start, p.multiply_adds, p.result);
+  QUAD_LAUNCH((peak_wgmma_kernel<type, compute>), static_cast<unsigned>(p.workers), kThreads,
+              4 * kSharedWords<compute>, stream, p.start, p.multiply_adds, p.result);
 }
 
 void launch(Problem const& p, device::StreamView stream) {
+  using core::Compute, core::DataType;
+  Compute const compute = facts_of(p).types.compute;
   switch (p.type) {
-    case core::DataType::f32: return launch_as<core::DataType::f32>(p, stream);
-    case core::DataType::f16: return launch_as<core::DataType::f16>(p, stream);
-    default: return launch_as<core::DataType::bf16>(p, stream);
+    case DataType::f32: return launch_as<DataType::f32, Compute::tf32>(p, stream);
+    case DataType::f16:
+      return compute == Compute::f16 ? launch_as<DataType::f16, Compute::f16>(p, stream)
+                                     : launch_as<DataType::f16, Compute::f32>(p, stream);
+    default: return launch_as<DataType::bf16, Compute::f32>(p, stream);
   }
 }
 
@@ -111,8 +154,8 @@ void launch(Problem const& p, device::StreamView stream) {
 extern constinit Variant<Problem> const wgmma_loop{
     {.name = "wgmma_loop",
      .where = Where::cuda,
-     .types = {core::DataType::f16, core::DataType::bf16,
-               Types{core::DataType::f32, core::Compute::tf32}},
+     .types = {Types{core::DataType::f16, core::Compute::f16}, core::DataType::f16,
+               core::DataType::bf16, Types{core::DataType::f32, core::Compute::tf32}},
      .needs = {.compute_capability = 90,
                .exact_capability = true,
                .other = "whole 2Mi of multiply-adds"},

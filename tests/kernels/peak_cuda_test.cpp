@@ -38,8 +38,10 @@ TEST_P(PeakCudaTest, EveryChainMakesItsSteps) {
     std::vector<std::int32_t> const from = starts();
     DeviceArray<std::int32_t> const start{device, stream, from};
     DeviceArray<std::uint64_t> const result{device, stream, kWorkers * loop.results};
-    // The first worker has a portion more.
-    Problem const p{types.in, types.compute, 3 * kQuantum, kWorkers, start.data(), result.data()};
+    // The first worker has a portion more; sums that go back do so, and go on.
+    std::int64_t const periods = kWorkers * loop.period * loop.multiply_adds();
+    Problem const p{types.in, types.compute, 3 * kQuantum + periods,
+                    kWorkers, start.data(),  result.data()};
 
     row().launch(p, stream);
     stream.view().synchronize();

@@ -42,6 +42,22 @@ TEST(PeakReference, AddsTheDepthInEachStep) {
   EXPECT_EQ(std::bit_cast<float>(single), 43) << "in f32";
 }
 
+TEST(PeakReference, SumsInHalfGoBackToTheirStartOnceAPeriod) {
+  Types const half{core::DataType::f16, core::Compute::f16};
+  Loop sums = kSums;
+  sums.period = 4;
+  double const want[]{-5, -4, -3, -2, -5, -4};
+  for (int steps = 0; steps < 6; ++steps) {
+    EXPECT_EQ(last_bits(half, sums, steps, -5), core::f16{want[steps]}.bits) << steps;
+  }
+  sums.period = kHalfPeriod;
+  std::set<std::uint64_t> seen;
+  for (int steps = 1000; steps < 1000 + kHalfPeriod; ++steps) {
+    seen.insert(last_bits(half, sums, steps, kMostStart));
+  }
+  EXPECT_EQ(seen.size(), std::size_t{kHalfPeriod}) << "each step shows";
+}
+
 // A step that is left out must change the result, after any number of them.
 TEST(PeakReference, OrbitsStayAndNeverSettle) {
   Types const half{core::DataType::f16, core::Compute::f16};

@@ -35,13 +35,14 @@ measure::WorkloadEntry const& entry_called(std::string_view name) {
   return **std::ranges::find(all, name, [](auto const* one) { return one->schema.name; });
 }
 
-Choice chosen(std::string_view name, std::vector<std::int64_t> const& size, DataType type,
-              device::Facts const& facts) {
+Choice chosen(std::string_view name, std::vector<std::int64_t> const& size,
+              kernels::Types const& types, device::Facts const& facts) {
   measure::WorkloadEntry const& entry = entry_called(name);
   core::Case spec;
   spec.workload = &entry.schema;
   spec.parameters = entry.schema.defaults;
-  spec.type = type;
+  spec.type = types.in;
+  spec.compute = types.compute;
   spec.size.count = static_cast<int>(size.size());
   std::ranges::copy(size, spec.size.value.begin());
   spec.variants = {"best"};
@@ -59,15 +60,15 @@ Choice chosen(std::string_view name, std::vector<std::int64_t> const& size, Data
     kernels::VariantInfo const& row = *entry.variants[i];
     bool const is_told = reasons[i].find("compute capability") != std::string::npos ||
                          reasons[i].find("needs kernels") != std::string::npos;
-    if (is_told && row.supports(type))
+    if (is_told && row.supports(types.in))
       choice.refused.push_back(fmt::format("{} {}", row.name, reasons[i]));
   }
   return choice;
 }
 
-std::string best(std::string_view name, std::vector<std::int64_t> const& size, DataType type,
-                 int compute_capability) {
-  return chosen(name, size, type, test::facts_with(compute_capability, 132)).best;
+std::string best(std::string_view name, std::vector<std::int64_t> const& size,
+                 kernels::Types const& types, int compute_capability) {
+  return chosen(name, size, types, test::facts_with(compute_capability, 132)).best;
 }
 
 TEST_F(Architectures, BestFallsBackToWhatTheDeviceRuns) {
@@ -86,6 +87,9 @@ TEST_F(Architectures, BestFallsBackToWhatTheDeviceRuns) {
   EXPECT_EQ(best("peak", {1 << 30}, DataType::f16, 100), "mma_loop");
   EXPECT_EQ(best("peak", {1 << 30}, DataType::f16, 80),
             "variant 'wgmma_loop' needs compute capability 9.0 exactly, this device has 8.0");
+  kernels::Types const half{DataType::f16, core::Compute::f16};
+  EXPECT_EQ(best("peak", {1 << 30}, half, 90), "wgmma_loop");
+  EXPECT_EQ(best("peak", {1 << 30}, half, 80), "fma_loop");
 }
 
 /// "wgmma_persistent REASON" for each own row of a bf16 product with such a requirement.
