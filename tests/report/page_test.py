@@ -248,6 +248,19 @@ def comparison(browser):
     charts(browser, 1, "Ratios")
     arrows(browser, "ratios")
 
+    # Nothing is cut; where a phone cuts numbers, the reasons stay in sight while it scrolls there.
+    for width in (1200, 1920):
+        browser.open("compare", width)
+        cut = browser.run("""return [...document.querySelectorAll('.scroll')]
+          .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.ariaLabel)""")
+        check(not cut, f"{width} cuts {cut}")
+    browser.open("compare", 400)
+    for scrolled in (0, 1000):
+        sides = browser.run("""document.querySelector('#all .scroll').scrollLeft = arguments[0];
+          return [...document.querySelectorAll('#all .below p')].map((one) => one.getBoundingClientRect())
+            .map(({left, right}) => [left, right])""", scrolled)
+        check(sides and all(left >= 0 and 300 < right <= 400 for left, right in sides), f"reasons lie at {sides}")
+
     browser.open("compare-nothing")
     check(browser.all("#summary article")[0].get_attribute("data-result") == "SKIP", "nothing to compare")
     check(not browser.all("canvas"), "a chart of nothing")

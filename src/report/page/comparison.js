@@ -51,7 +51,7 @@ function resultCard() {
 function differencesCard() {
   const rows = data.environment.map(({what, base, new: now}) => [what, base || "-", now || "-"]);
   return el("article", {class: "card"}, el("h3", {}, "What differs between the results"),
-    rows.length ? table({head: [column("fact"), column("base"), column("new")], rows}, {class: "low", label: "Differences of build, settings, variables and placement"})
+    rows.length ? table({head: [column("fact"), column("base"), column("new")], rows}, {class: "low fit", label: "Differences of build, settings, variables and placement"})
       : el("p", {class: "note"}, "Build, settings, variables and placement are the same."));
 }
 
@@ -176,7 +176,7 @@ function everything() {
   const isSame = (of) => new Set(measurements.map(of)).size < 2;
   return sortable([
     {...column("change"), of: (m) => order.indexOf(m.change), cell: (m) => pill(m.change)},
-    {...column("measurement"), of: (m) => m.id}, {...column("type"), of: (m) => m.type},
+    {...column("measurement"), long: true, of: (m) => m.id}, {...column("type"), of: (m) => m.type},
     {...column("size"), of: (m) => m.size.reduce((product, n) => product * n, 1), cell: (m) => sizeText(m.size)},
     ...[{...column("transport"), of: transportOf}, {...column("ranks", true), of: (m) => m.ranks}].filter(({of}) => !isSame(of)),
     {...column("base", true), of: (m) => time(m, "base"), cell: (m) => seconds(time(m, "base")), title: "median time"},
@@ -184,8 +184,8 @@ function everything() {
     {...column("new / base", true), of: (m) => m.ratio, cell: ratioText, title: "of median times, with its 95 % interval"},
     {...column("n", true), of: (m) => m.new?.samples ?? null, cell: (m) => [...m.base, m.new].map((one) => one?.samples ?? "-").join(", "), title: "samples of each base run, and of the new one"},
     {...column("settings"), long: true, of: (m) => settingsText(m.settings)},
-    {...column("why"), long: true, of: (m) => remarks(m).join("; ")},
-  ], measurements, {id: "measurements", label: "All measurements", example: "gemm, SLOWER, …"});
+    {below: true, of: (m) => remarks(m).join("; "), cell: (m) => remarks(m).map((text) => el("p", {}, text))},
+  ], measurements, {class: "fit", id: "measurements", label: "All measurements", example: "gemm, SLOWER, …"});
 }
 
 function glossary() {

@@ -97,10 +97,13 @@ const verdict = (text) => el("span", {class: `pill ${text}`}, text);
 
 /**
  * A card with a table whose rows a click on a head sorts, and a word filters. Of a column `of(item)` is
- * what is sorted, `cell(item)` what is shown in its place; those without a value are left out.
+ * what is sorted, `cell(item)` what is shown in its place; those without a value are left out. One that
+ * is `below` has no head: what it says of an item stands below the row, as wide as the card.
  */
 function sortable(columns, items, options) {
-  const shown = columns.filter((one) => items.some((item) => ![undefined, null, ""].includes(one.of(item))));
+  const used = columns.filter((one) => items.some((item) => ![undefined, null, ""].includes(one.of(item))));
+  const shown = used.filter((one) => !one.below);
+  const below = used.find((one) => one.below);
   const kMost = 1000;
   let sortedBy = null, direction = 1, wanted = "", most = kMost;
   const body = el("tbody");
@@ -117,7 +120,7 @@ function sortable(columns, items, options) {
     most = Infinity;
     show();
   }}, "Show all");
-  const texts = new Map(items.map((item) => [item, shown.map((one) => String(one.of(item) ?? "")).join(" ").toLowerCase()]));
+  const texts = new Map(items.map((item) => [item, used.map((one) => String(one.of(item) ?? "")).join(" ").toLowerCase()]));
   function show() {
     let rows = items.filter((item) => wanted.split(/\s+/).every((word) => texts.get(item).includes(word)));
     if (sortedBy) {
@@ -138,7 +141,10 @@ function sortable(columns, items, options) {
       const value = one.of(item);
       return value === null || value === undefined || value === "" ? "-" : String(value);
     };
-    body.replaceChildren(...rows.slice(0, most).map((item) => el("tr", {}, shown.map((one) => cellOf(one.number ? "number" : one.long ? "long" : null, cell(one, item))))));
+    const rowsOf = (item) => [
+      el("tr", {}, shown.map((one) => cellOf(one.number ? "number" : one.long ? "long" : null, cell(one, item)))),
+      ...(below?.of(item) ? [el("tr", {class: "below"}, el("td", {colspan: shown.length}, el("div", {}, cell(below, item))))] : [])];
+    body.replaceChildren(...rows.slice(0, most).flatMap(rowsOf));
     told.textContent = `${Math.min(rows.length, most)} of ${plural(items.length, "measurement")}`;
     more.hidden = rows.length <= most;
   }
@@ -148,7 +154,7 @@ function sortable(columns, items, options) {
       wanted = event.target.value.trim().toLowerCase();
       show();
     }})), told, more),
-    el("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": options.label}, el("table", {id: options.id}, el("thead", {}, el("tr", {}, heads)), body)));
+    el("div", {class: `scroll ${options.class ?? ""}`, tabindex: 0, role: "region", "aria-label": options.label}, el("table", {id: options.id}, el("thead", {}, el("tr", {}, heads)), body)));
 }
 
 /** A finding with a list of at most `most` lines. */
