@@ -40,9 +40,10 @@ struct Measurement {
 
 /// A measurement of the base, from each of the runs that have it.
 struct Baseline {
-  Identified identity;
+  Identified identity;  ///< of the first
   std::vector<Record const*> records;
   std::vector<std::size_t> runs;
+  std::vector<core::Case> specs;  ///< where they can be read
   Measurement const* match = nullptr;
 };
 
@@ -85,9 +86,10 @@ std::vector<Baseline> collect(std::span<RunResult const> runs, core::Vocabulary 
       Baseline* known = find(all, *one.record, [&](Baseline const& baseline) {
         return baseline.runs.back() != run && equal(baseline.identity, one.identity);
       });
-      if (known == nullptr) known = &all.emplace_back(Baseline{one.identity, {}, {}});
+      if (known == nullptr) known = &all.emplace_back(Baseline{one.identity, {}, {}, {}});
       known->records.push_back(one.record);
       known->runs.push_back(run);
+      if (one.identity) known->specs.push_back(one.identity->spec);
     }
   }
   return all;
@@ -355,6 +357,10 @@ Comparison compare(std::span<RunResult const> base, RunResult const& now, double
   pair([](Baseline const& a, Measurement const& b) { return equal(a.identity, b.identity); },
        [&](Baseline const& baseline, Measurement const& one) {
          findings.push_back(judge(baseline.records, *one.record, margin));
+         for (Difference& said : sampling_settings(baseline.specs, one.identity->spec)) {
+           bool const is_new = std::ranges::count(comparison.environment, said) == 0;
+           if (is_new) comparison.environment.push_back(std::move(said));
+         }
        });
   pair([](Baseline const& a, Measurement const& b) { return same_problem(a.identity, b.identity); },
        refuse);

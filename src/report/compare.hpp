@@ -60,7 +60,8 @@ struct Comparison {
   measure::RunInfo const* now = nullptr;
   double margin = 0;
   std::vector<Finding> findings{};  ///< by Change, then the largest, then in the new run's order
-  std::vector<Difference> environment{};  ///< build, settings, variables and placement
+  /// Build, settings, variables and placement, then once what settings of pairs differ.
+  std::vector<Difference> environment{};
 
   std::size_t count(Change change) const;
   bool is_comparable() const;  ///< some measurement is in both

@@ -168,6 +168,25 @@ std::vector<Difference> differences(Identity const& base, Identity const& now) {
   return found;
 }
 
+std::vector<Difference> sampling_settings(std::vector<core::Case> const& base,
+                                          core::Case const& now) {
+  auto const value_of = [](core::Option const& option, core::Case const& spec) {
+    core::Draft draft{.run = {}, .spec = spec};
+    return option.get(draft);
+  };
+  std::vector<Difference> found;
+  for (core::Option const* option : core::options_of(*now.workload)) {
+    // What chooses measurements sweeps, or is of one case.
+    if (option->sweeps || option->scope != core::Option::Scope::run_and_case) continue;
+    std::string const is = value_of(*option, now);
+    std::vector<std::string> was;
+    for (core::Case const& spec : base) was.push_back(value_of(*option, spec));
+    if (std::ranges::count(was, is) == std::ssize(was)) continue;
+    found.push_back({std::string{option->key}, list_runs(was), is});
+  }
+  return found;
+}
+
 bool same_problem(Identity const& base, Identity const& now) {
   bool same = true;
   visit_problem([&](char const*, auto member) { same = same && base.*member == now.*member; });

@@ -17,6 +17,7 @@ namespace quadrille::report {
 struct Difference {
   std::string what;
   std::string base, now;
+  bool operator==(Difference const&) const = default;
 };
 
 /// A transport. Where both runs chose theirs, which they took is a result and no condition.
@@ -81,6 +82,10 @@ class IdentityReader {
 
 /// Every member by which two identities differ, under its key in input files where it has one.
 std::vector<Difference> differences(Identity const& base, Identity const& now);
+/// Settings by which measurements of equal identities differ: how many samples there are, what is
+/// checked, saved or measured beside, the seed; of each base run and of the new one.
+std::vector<Difference> sampling_settings(std::vector<core::Case> const& base,
+                                          core::Case const& now);
 /// Whether they compute the same, wherever and however it is timed.
 bool same_problem(Identity const& base, Identity const& now);
 

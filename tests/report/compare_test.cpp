@@ -492,6 +492,31 @@ TEST(Compare, ShowsWhatElseChanged) {
   EXPECT_EQ(comparison.findings[0].differences[0].now, "1.50 GHz");
 }
 
+TEST(Compare, TellsOnceWhichSettingsOfCasesDiffer) {
+  auto const run_with = [](std::string const& settings, std::string const& id) {
+    std::vector<Record> records;
+    for (char const* const variant : {"kokkos", "host_simd"}) {
+      records.push_back(record_of(about(1), kCase + settings));
+      records.back().variant = variant;
+      records.back().id = fmt::format("square:{}", variant);
+    }
+    return run_of(std::move(records), id);
+  };
+  std::vector<RunResult> const base{run_with("repetitions = 6\nseed = 3\n", "base1"),
+                                    run_with("repetitions = 9\nseed = 3\n", "base2")};
+  RunResult const now = run_with("repetitions = 12\nseed = 3\nwarmup.seconds = 0.25\n", "new");
+
+  Comparison const comparison = compared(base, now);
+
+  EXPECT_EQ(comparison.count(Change::same), 2U) << "they are compared all the same";
+  EXPECT_EQ(changed(comparison.environment), (Names{"repetitions", "warmup.seconds"}));
+  EXPECT_EQ(comparison.environment[0].base, "6, 9");
+  EXPECT_EQ(comparison.environment[0].now, "12");
+  RunResult const again = run_with("repetitions = 9\nseed = 3\n", "again");
+  std::vector<RunResult> const last{base[1]};
+  EXPECT_EQ(changed(compared(last, again).environment), Names{});
+}
+
 /// Two runs with a finding of each kind, and texts that nobody should trust.
 struct Everything {
   std::vector<RunResult> base;
