@@ -232,6 +232,23 @@ def serving(browser):
     for i, part in enumerate(("paged, max_length 512, 862 token/s", "p50 28.0 ms, p99 818 ms", "23.0 % used, 77.0 % wasted",
                               "paged, max_length 2048: 41.0 % in the first of 4 parts")):
         check(part in said[i], f"'{part}' is not in '{said[i]}'")
+    # Two and two of the lines lie on each other: each is seen between its points, and has a point.
+    browser.see(browser.all("#serving canvas")[3])
+    seen, points = browser.run("""
+      const {chart} = cards.find(({title}) => title.startsWith("Use over time"));
+      const seen = chart.data.datasets.map(({borderColor}, k) => {
+        const wanted = [1, 3, 5].map((at) => parseInt(borderColor.slice(at, at + 2), 16));
+        const [from, to] = chart.getDatasetMeta(k).data;
+        const top = Math.round(Math.min(from.y, to.y)) - 2, height = Math.round(Math.abs(to.y - from.y)) + 4;
+        const {data} = chart.ctx.getImageData(Math.round(from.x) + 8, top, Math.round(to.x - from.x) - 16, height);
+        let found = 0;
+        for (let i = 0; i < data.length; i += 4) if (wanted.every((c, j) => Math.abs(c - data[i + j]) < 30)) ++found;
+        return found;
+      });
+      return [seen, chart.data.datasets.map(({pointRadius}) => pointRadius.filter(Boolean).length)];""")
+    check(min(seen) > 10, f"lines hide each other: {seen} pixels of each")
+    check(points == [2, 2, 2, 2], f"points hide each other: {points} of each")
+    check("take turns" in browser.all("#serving")[0].text, "nothing says why lines are dashed")
     arrows(browser, "serving")
     check(not browser.all("#ladders canvas") and "best of each" not in browser.all("#summary")[0].text, "policies by time")
 

@@ -6,6 +6,27 @@ const color = (name) => getComputedStyle(document.documentElement).getPropertyVa
 const seriesColor = (i) => color(`series-${i % 8}`);
 const seriesDash = (i) => [[], [6, 3], [2, 3], [8, 3, 2, 3]][Math.floor(i / 8) % 4];
 const seriesPoint = (i) => ["circle", "rect", "triangle", "rectRot", "star", "crossRot"][i % 6];
+
+/**
+ * Looks of lines over the same places, of which some lie on each other: there they have dashes in turn, and
+ * points in turn, so that each is seen. Values less than 1 % of the largest apart are one on a chart.
+ */
+function inTurn(lines) {
+  const near = Math.max(...lines.flat()) / 100;
+  const together = (k, places) => [...lines.keys()].filter((other) => places.every((i) => Math.abs(lines[other][i] - lines[k][i]) <= near));
+  const dash = 12;
+  return lines.map((values, k) => {
+    const there = ({p0DataIndex, p1DataIndex}) => together(k, [p0DataIndex, p1DataIndex]);
+    return {
+      isShared: values.some((_, i) => i > 0 && together(k, [i - 1, i]).length > 1),
+      pointRadius: values.map((_, i) => (together(k, [i])[i % together(k, [i]).length] === k ? 3.5 : 0)),
+      segment: {
+        borderDash: (at) => (there(at).length > 1 ? [dash, dash * (there(at).length - 1)] : undefined),
+        borderDashOffset: (at) => (there(at).length > 1 ? -dash * there(at).indexOf(k) : undefined),
+      },
+    };
+  });
+}
 const isNarrow = () => window.innerWidth < 600;
 
 const cards = [];

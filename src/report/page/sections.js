@@ -481,11 +481,13 @@ function serving(items) {
   const over = rows.flatMap(({c, name}) => Object.entries(c.over_time ?? {}).map(([what, values]) => ({name: Object.keys(c.over_time).length > 1 ? `${name}, ${what}` : name, values})));
   const parts = Math.max(0, ...over.map(({values}) => values.length));
   const middle = (i) => (100 * (i + 0.5)) / parts;
+  const looks = inTurn(over.map(({values}) => values));
   const use = new Card({
     title: title("Use over time"), note: "Slots of KV memory that hold K and V of a token.", make: () => ({
       height: 280 + 18 * Math.max(0, over.length - 4), label: over.map(({name, values}) => `${name}: ${percent(values[0])} in the first of ${parts} parts of the time, ${percent(values.at(-1))} in the last, at most ${percent(Math.max(...values))}`).join("; ") + ".",
+      said: looks.some(({isShared}) => isShared) ? "Where lines lie on each other, their dashes and points take turns." : "",
       config: {type: "line", data: {datasets: over.map(({name, values}, k) => ({label: name, data: values.map((y, i) => ({x: middle(i), y})), borderColor: seriesColor(k), backgroundColor: seriesColor(k),
-        borderDash: seriesDash(k), pointStyle: seriesPoint(k), pointRadius: 3.5, borderWidth: 2}))},
+        borderDash: seriesDash(k), pointStyle: seriesPoint(k), pointRadius: looks[k].pointRadius, segment: looks[k].segment, borderWidth: 2}))},
         options: {interaction: {mode: "nearest", intersect: false}, scales: {x: axis("simulated time", {type: "linear", min: 0, max: 100, text: (x) => `${x} %`}), y: axis("", {min: 0, text: (x) => `${digits(x)} %`})},
           plugins: {legend: {display: true, position: "bottom", labels: legendLabels()},
             tooltip: {callbacks: {title: (points) => `at ${digits(points[0].raw.x)} % of the time`, label: (p) => `${p.dataset.label}: ${percent(p.raw.y)}`}}}}},
