@@ -154,6 +154,10 @@ class Progress {
   void run() {
     constexpr std::chrono::microseconds kShortest{5};
     constexpr std::chrono::microseconds kLongest{1000};
+    // Where MPI cannot read a peer's memory it copies large messages in fragments, a few each time that it
+    // is asked how far they are. Beside a GPU a core is free to ask; on hosts it would be missing.
+    std::chrono::microseconds const longest_under_way =
+        device_.kind() == device::Kind::host ? kLongest : std::chrono::microseconds{10};
     device_.bind_thread();
     // Linux adds 50 us to every short sleep unless told otherwise.
     prctl(PR_SET_TIMERSLACK, 1UL);
@@ -179,7 +183,7 @@ class Progress {
         pause = kShortest;
       } else {
         news_arrived_.wait_until(lock, std::min(wake, Clock::now() + pause), is_awaited);
-        pause = std::min(2 * pause, kLongest);
+        pause = std::min(2 * pause, carries() ? longest_under_way : kLongest);
       }
     }
   }
@@ -206,6 +210,17 @@ class Progress {
     });
     if (has_left) left_.notify_all();
     return is_busy;
+  }
+
+  /// Whether a message of this rank is in MPI's hands.
+  bool carries() const {
+    auto const is_under_way = [](Message const& message) {
+      return std::ranges::any_of(message.requests,
+                                 [](MPI_Request request) { return request != MPI_REQUEST_NULL; });
+    };
+    return std::ranges::any_of(queues_, [&](Queue const* queue) {
+      return std::ranges::any_of(queue->messages, is_under_way);
+    });
   }
 
   /// Moves every message of a channel as far as it goes without waiting. `wake` becomes the time
