@@ -37,6 +37,11 @@ Request Channel::enqueue(char const* name, std::size_t bytes, device::StreamView
                          Exchange exchange) {
   device::Event& finished = finished_[count_++ % kRequests];
   if (streams_.empty()) {
+    // Exchanges travel in the order of the calls on two streams, too.
+    if (caller_ && !(caller_ == after)) {
+      caller_.record(start_);
+      after.wait(start_);
+    }
     caller_ = after;
     device::TraceScope const traced{after, device::TraceKind::exchange, name, bytes};
     exchange();

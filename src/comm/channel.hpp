@@ -134,7 +134,8 @@ class Channel {
  protected:
   Channel(device::Device& device, int rank, int size);
   /// From the constructor: the streams that every exchange starts on, and the last of which is
-  /// where it ends. Where it is not called, exchanges run on the stream that they start after.
+  /// where it ends. Where it is not called, exchanges are in line: they run on the stream that they
+  /// start after, which lives as long as the channel.
   void run_on(std::vector<device::StreamView> streams) { streams_ = std::move(streams); }
 
   // Each enqueues one exchange on the streams and may take for granted what Channel has checked.

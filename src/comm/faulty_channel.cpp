@@ -17,11 +17,11 @@ class FaultyChannel final : public Channel {
   FaultyChannel(std::unique_ptr<Channel> real, MessageFault fault, device::Device& device,
                 std::size_t chunk_bytes)
       : Channel{device, real->rank(), real->size()},
+        own_{device, "faulty"},
+        stream_{own_.view()},
         real_{std::move(real)},
         fault_{fault},
-        chunk_bytes_{chunk_bytes},
-        own_{device, "faulty"},
-        stream_{own_.view()} {
+        chunk_bytes_{chunk_bytes} {
     run_on({stream_});
   }
   ~FaultyChannel() override { stream_.synchronize(); }
@@ -207,11 +207,11 @@ class FaultyChannel final : public Channel {
     }
   }
 
-  std::unique_ptr<Channel> real_;
-  MessageFault fault_;
-  std::size_t chunk_bytes_;
   device::Stream own_;
   device::StreamView stream_;
+  std::unique_ptr<Channel> real_;  ///< which may run on the stream
+  MessageFault fault_;
+  std::size_t chunk_bytes_;
   std::map<void*, device::Buffer<std::byte>> late_;  ///< what a place gets next, by its address
   std::map<std::pair<Window const*, int>, device::Buffer<std::byte>> late_windows_;
 };
@@ -222,13 +222,13 @@ class FaultyTransport final : public Transport {
                   std::size_t chunk_bytes)
       : real_{std::move(real)}, fault_{fault}, device_{device}, chunk_bytes_{chunk_bytes} {}
 
-  std::unique_ptr<Channel> connect(Group const& group) override {
-    std::unique_ptr<Channel> channel = real_->connect(group);
+ private:
+  std::unique_ptr<Channel> do_connect(Group const& group, Order order) override {
+    std::unique_ptr<Channel> channel = real_->connect(group, order);
     if (group.size() == 1) return channel;
     return std::make_unique<FaultyChannel>(std::move(channel), fault_, device_, chunk_bytes_);
   }
 
- private:
   std::unique_ptr<Transport> real_;
   MessageFault fault_;
   device::Device& device_;

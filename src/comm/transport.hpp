@@ -22,12 +22,24 @@ struct TransportOptions {
   int max_ctas = 0;  ///< thread blocks of a GPU that an exchange takes at most; 0: its choice
 };
 
+/// Where the exchanges of a channel run.
+enum class Order {
+  own_streams,  ///< on the transport's streams, beside later work of the caller's
+  in_line,      ///< on the stream that they start after, which saves the hops there and back
+};
+
 /// A way to move data between ranks. Outlives its channels.
 class Transport {
  public:
   virtual ~Transport() = default;
-  /// Connects the ranks of a group. Collective over the group.
-  virtual std::unique_ptr<Channel> connect(Group const& group) = 0;
+  /// Connects the ranks of a group. Collective over the group. Without
+  /// TransportEntry::runs_in_line the order is as the transport has it.
+  std::unique_ptr<Channel> connect(Group const& group, Order order = Order::own_streams) {
+    return do_connect(group, order);
+  }
+
+ private:
+  virtual std::unique_ptr<Channel> do_connect(Group const& group, Order order) = 0;
 };
 
 class World;
@@ -43,6 +55,7 @@ struct TransportEntry {
   bool models_link = false;      ///< knows TransportOptions::throttle
   bool limits_ctas = false;      ///< knows TransportOptions::max_ctas
   bool shares_windows = false;   ///< its channels have share() and access()
+  bool runs_in_line = false;     ///< knows Order::in_line, for memory of GPUs
   bool drops_nan = false;        ///< against Channel's rule, in minimum and maximum
   std::size_t device_bytes = 0;  ///< of a GPU's memory that a channel takes at most
   int preference = 0;  ///< "auto" takes the highest of those that can serve the world where

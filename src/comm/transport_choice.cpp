@@ -72,7 +72,7 @@ std::string_view fastest_transport(std::span<TransportTime const> times, Traffic
   return least * kClearlyFaster < of_preferred ? best : preferred;
 }
 
-/// What is measured: a channel by each candidate, and memory for what they exchange.
+/// What is measured: a channel in line by each candidate, and memory for what they exchange.
 class TransportChoice::Bench {
  public:
   Bench(World& world, std::span<TransportEntry const* const> candidates)
@@ -88,7 +88,7 @@ class TransportChoice::Bench {
     world.stream().fill(in_.data(), 0, in_.bytes());
     for (TransportEntry const* entry : candidates) {
       enter(fmt::format("connect {}", entry->name));
-      channels_.push_back(world.transport(entry->name).connect(world.group()));
+      channels_.push_back(world.transport(entry->name).connect(world.group(), Order::in_line));
     }
     world.stream().synchronize();
   }

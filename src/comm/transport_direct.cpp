@@ -329,11 +329,12 @@ class DirectTransport final : public Transport {
  public:
   DirectTransport(device::Device& device, TransportOptions const& options)
       : device_{device}, chunk_bytes_{options.chunk_bytes} {}
-  std::unique_ptr<Channel> connect(Group const& group) override {
+
+ private:
+  std::unique_ptr<Channel> do_connect(Group const& group, Order) override {
     return std::make_unique<ChannelType>(device_, chunk_bytes_, group.duplicate());
   }
 
- private:
   device::Device& device_;
   std::size_t chunk_bytes_;
 };

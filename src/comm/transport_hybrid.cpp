@@ -214,10 +214,6 @@ class HybridTransport final : public Transport {
       : world_{world},
         inside_{ipc_transport.make(world, options)},
         between_{between(world).make(world, options)} {}
-  std::unique_ptr<Channel> connect(Group const& group) override {
-    return std::make_unique<HybridChannel>(world_.device(), *inside_, *between_, group,
-                                           world_.node());
-  }
   /// The preferred of those that join nodes.
   static TransportEntry const& between(World const& world) {
     TransportEntry const* best = nullptr;
@@ -229,6 +225,11 @@ class HybridTransport final : public Transport {
   }
 
  private:
+  std::unique_ptr<Channel> do_connect(Group const& group, Order) override {
+    return std::make_unique<HybridChannel>(world_.device(), *inside_, *between_, group,
+                                           world_.node());
+  }
+
   World const& world_;
   std::unique_ptr<Transport> inside_, between_;
 };

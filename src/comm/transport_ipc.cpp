@@ -474,11 +474,12 @@ class IpcTransport final : public Transport {
  public:
   IpcTransport(device::Device& device, TransportOptions const& options)
       : device_{device}, chunk_bytes_{options.chunk_bytes}, always_stage_{options.always_stage} {}
-  std::unique_ptr<Channel> connect(Group const& group) override {
+
+ private:
+  std::unique_ptr<Channel> do_connect(Group const& group, Order) override {
     return std::make_unique<IpcChannel>(device_, chunk_bytes_, always_stage_, group.duplicate());
   }
 
- private:
   device::Device& device_;
   std::size_t chunk_bytes_;
   bool always_stage_;

@@ -651,12 +651,13 @@ class MpiTransport final : public Transport {
         slot_bytes_{std::min(options.chunk_bytes, kSlotBytes) / kGrain * kGrain},
         in_place_{device.kind() == device::Kind::host && !options.always_stage},
         progress_{device, options.throttle} {}
-  std::unique_ptr<Channel> connect(Group const& group) override {
+
+ private:
+  std::unique_ptr<Channel> do_connect(Group const& group, Order) override {
     return std::make_unique<MpiChannel>(device_, progress_, slot_bytes_, in_place_,
                                         group.duplicate());
   }
 
- private:
   device::Device& device_;
   std::size_t slot_bytes_;
   bool in_place_;

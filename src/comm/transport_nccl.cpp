@@ -115,8 +115,8 @@ bool is_even_run(std::span<P const> pieces) {
 
 class NcclTransport;
 
-/// On the transport's stream, in messages of at most chunk_bytes, minimum and maximum keep a NaN; or
-/// NCCL's own calls, whole, on the caller's stream.
+/// In messages of at most chunk_bytes, minimum and maximum keep a NaN; or NCCL's own calls, whole,
+/// always on the caller's stream.
 enum class Calls { arranged, plain };
 
 /// Collective. With `max_ctas` above 0 its kernels have at most so many thread blocks.
@@ -142,7 +142,7 @@ struct Communicator {
 
 class NcclChannel final : public Channel {
  public:
-  NcclChannel(NcclTransport& transport, Communicator const& communicator, int rank);
+  NcclChannel(NcclTransport& transport, Communicator const& communicator, int rank, Order order);
 
  private:
   void do_broadcast(Piece data, int root, Broadcast algorithm) override {
@@ -306,9 +306,9 @@ class NcclChannel final : public Channel {
   ncclComm_t comm_;
 };
 
-/// One stream for all channels of arranged calls: kernels of two communicators that start in
-/// different orders on two GPUs can wait for each other for ever, and in one stream they start in
-/// the order of the calls.
+/// One stream for all channels with streams of the transport: kernels of two communicators that start
+/// in different orders on two GPUs can wait for each other for ever, and in one stream they start in
+/// the order of the calls. Who has several channels in line gives all their exchanges the same stream.
 class NcclTransport final : public Transport {
  public:
   NcclTransport(device::Device& device, TransportOptions const& options, Calls calls)
@@ -331,11 +331,11 @@ class NcclTransport final : public Transport {
   std::size_t chunk_bytes() const { return chunk_bytes_; }
   device::StreamView stream() const { return stream_.view(); }
 
-  std::unique_ptr<Channel> connect(Group const& group) override {
-    return std::make_unique<NcclChannel>(*this, communicator(group), group.rank());
+ private:
+  std::unique_ptr<Channel> do_connect(Group const& group, Order order) override {
+    return std::make_unique<NcclChannel>(*this, communicator(group), group.rank(), order);
   }
 
- private:
   Communicator const& communicator(Group const& group) {
     std::vector<int> const members = world_ranks(group);
     for (auto const& known : communicators_) {
@@ -386,12 +386,13 @@ class NcclTransport final : public Transport {
   std::jthread poll_;
 };
 
-NcclChannel::NcclChannel(NcclTransport& transport, Communicator const& communicator, int rank)
+NcclChannel::NcclChannel(NcclTransport& transport, Communicator const& communicator, int rank,
+                         Order order)
     : Channel{transport.stream().device(), rank, static_cast<int>(communicator.members.size())},
       calls_{transport.calls()},
       chunk_bytes_{transport.chunk_bytes()},
       comm_{communicator.handle} {
-  if (calls_ == Calls::arranged) run_on({transport.stream()});
+  if (calls_ == Calls::arranged && order == Order::own_streams) run_on({transport.stream()});
 }
 
 std::string unavailable_reason(World const* world) {
@@ -441,14 +442,15 @@ NcclCommunicator::~NcclCommunicator() = default;
 
 #endif
 
-/// NCCL, on one stream of its own: exchanges of all its channels travel in the order of the calls,
-/// which must be the same on every rank.
+/// NCCL, on one stream of its own or in line: exchanges of all its channels travel in the order of the
+/// calls, which must be the same on every rank.
 extern constinit TransportEntry const nccl_transport{
     .name = "nccl",
-    .summary = "NCCL on a stream of its own, one GPU for each rank",
+    .summary = "NCCL, on a stream of its own or in line, one GPU for each rank",
     .is_selectable = true,
     .moves_gpu = true,
     .limits_ctas = true,
+    .runs_in_line = true,
     .preference = 2,
     .unavailable_reason = unavailable_reason,
 #ifdef QUADRILLE_NCCL

@@ -15,6 +15,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <thread>
 
 namespace quadrille::comm {
@@ -130,6 +131,26 @@ struct Setting {
   std::size_t chunk_bytes;
   bool always_stage = false;
   int max_ctas = 0;
+  Order order = Order::own_streams;
+};
+
+std::string name_of(Setting const& setting) {
+  return std::string{setting.transport->name} + (setting.always_stage ? "_staged" : "") +
+         (setting.max_ctas > 0 ? "_limited" : "") +
+         (setting.order == Order::in_line ? "_in_line" : "") + "_" +
+         std::to_string(setting.chunk_bytes >> 10) + "KiB";
+}
+
+/// Stands for a transport of another owner.
+class Borrowed final : public Transport {
+ public:
+  explicit Borrowed(Transport& real) : real_{real} {}
+
+ private:
+  std::unique_ptr<Channel> do_connect(Group const& group, Order order) override {
+    return real_.connect(group, order);
+  }
+  Transport& real_;
 };
 
 class TransportTest : public testing::TestWithParam<Setting> {
@@ -150,18 +171,38 @@ class TransportTest : public testing::TestWithParam<Setting> {
   void SetUp() override {
     std::string const reason = GetParam().transport->unavailable_reason(&world());
     if (!reason.empty()) GTEST_SKIP() << reason;
-    transport_ = make();
-    channel_ = transport_->connect(world().group());
+    channel_ = connect(world().group());
+  }
+  static void TearDownTestSuite() {
+    faulty_.reset();
+    made_.clear();
   }
 
-  static std::unique_ptr<Transport> make() {
-    return make_transport(
-        GetParam().transport->name, world(),
-        {GetParam().chunk_bytes, 0, GetParam().always_stage, GetParam().max_ctas});
+  static std::unique_ptr<Channel> connect(Group const& group) {
+    return transport().connect(group, GetParam().order);
+  }
+  static std::unique_ptr<Channel> connect_faulty(MessageFault fault) {
+    faulty_ = make_faulty(std::make_unique<Borrowed>(transport()), fault, world().device(),
+                          GetParam().chunk_bytes);
+    return faulty_->connect(world().group(), GetParam().order);
   }
 
-  std::unique_ptr<Transport> transport_;
   std::unique_ptr<Channel> channel_;
+
+ private:
+  /// One for all tests of a setting: a communicator of NCCL takes longer than most of them.
+  static Transport& transport() {
+    Setting const& setting = GetParam();
+    std::unique_ptr<Transport>& made = made_[name_of(setting)];
+    if (!made) {
+      made = make_transport(setting.transport->name, world(),
+                            {setting.chunk_bytes, 0, setting.always_stage, setting.max_ctas});
+    }
+    return *made;
+  }
+
+  static inline std::map<std::string, std::unique_ptr<Transport>> made_;
+  static inline std::unique_ptr<Transport> faulty_;
 };
 
 TEST_P(TransportTest, BroadcastFromEveryRoot) {
@@ -437,7 +478,8 @@ TEST_P(TransportTest, ChannelsAreIndependent) {
   if (GetParam().transport->name.starts_with("nccl")) {
     GTEST_SKIP() << "channels of NCCL share one order";
   }
-  auto const other = transport_->connect(world().group());
+  if (GetParam().order == Order::in_line) GTEST_SKIP() << "channels in line share the stream's";
+  auto const other = connect(world().group());
   std::size_t const bytes = 6 * std::min(GetParam().chunk_bytes, kSlot) + 3;
   Bytes const expected = message(bytes, 0, 0);
   Place const first = self() == 0 ? Place{expected} : Place{bytes};
@@ -460,7 +502,7 @@ TEST_P(TransportTest, ChannelsAreIndependent) {
 
 TEST_P(TransportTest, SubgroupsExchangeAmongThemselves) {
   Group const pair = world().group().split(self() / 2, self());
-  auto const channel = transport_->connect(pair);
+  auto const channel = connect(pair);
   Place const in{to_bytes<std::int64_t>({self() + 1})};
   Place const out{8};
 
@@ -627,8 +669,7 @@ TEST_P(TransportTest, FaultsGiveTheirWrongDataAndNoHang) {
     EXPECT_TRUE(exchange_all(*channel_, size) == right_exchanges(size)) << size << " bytes";
   }
   for (MessageFault const fault : {MessageFault::drop_message, MessageFault::wrong_rank}) {
-    auto const transport = make_faulty(make(), fault, world().device(), GetParam().chunk_bytes);
-    auto const channel = transport->connect(world().group());
+    auto const channel = connect_faulty(fault);
     for (std::size_t const size : tested) {
       auto const got = exchange_all(*channel, size);
       auto const wrong = faulty_exchanges(size, fault, GetParam().chunk_bytes);
@@ -650,9 +691,7 @@ TEST_P(TransportTest, FaultsGiveTheirWrongDataAndNoHang) {
 TEST_P(TransportTest, AMisplacedWaitReadsWhatWasThereBefore) {
   auto const stream = world().stream();
   std::size_t const size = 3 * std::min(GetParam().chunk_bytes, kSlot) + 8;
-  auto const transport =
-      make_faulty(make(), MessageFault::misplaced_wait, world().device(), GetParam().chunk_bytes);
-  auto const channel = transport->connect(world().group());
+  auto const channel = connect_faulty(MessageFault::misplaced_wait);
   Place const everybodys{size}, reduced{size};
   std::vector<Place> received;
   for (int r = 0; r < ranks(); ++r) received.emplace_back(size);
@@ -763,8 +802,7 @@ TEST_P(TransportTest, FaultsOfWindowsGiveTheirWrongData) {
   Bytes const erased(kSize, std::byte{0xFF});
   for (MessageFault const fault :
        {MessageFault::drop_message, MessageFault::wrong_rank, MessageFault::misplaced_wait}) {
-    auto const transport = make_faulty(make(), fault, world().device(), GetParam().chunk_bytes);
-    auto const channel = transport->connect(world().group());
+    auto const channel = connect_faulty(fault);
 
     auto const seen = read_windows(*channel, kSize, kTurns);
 
@@ -848,8 +886,7 @@ TEST_P(TransportTest, FaultsOfReadRowsGiveTheirWrongData) {
   constexpr int kTurns = 3;
   for (MessageFault const fault :
        {MessageFault::drop_message, MessageFault::wrong_rank, MessageFault::misplaced_wait}) {
-    auto const transport = make_faulty(make(), fault, world().device(), GetParam().chunk_bytes);
-    auto const channel = transport->connect(world().group());
+    auto const channel = connect_faulty(fault);
 
     auto const seen = read_rows(*channel, kTurns);
 
@@ -880,8 +917,7 @@ TEST_P(TransportTest, FaultsOfReadRowsGiveTheirWrongData) {
 TEST_P(TransportTest, FaultyExchangesKeepTheirOrder) {
   constexpr int kRounds = 200;
   for (MessageFault const fault : {MessageFault::drop_message, MessageFault::wrong_rank}) {
-    auto const transport = make_faulty(make(), fault, world().device(), GetParam().chunk_bytes);
-    auto const channel = transport->connect(world().group());
+    auto const channel = connect_faulty(fault);
     std::vector<std::int64_t> values(kRounds);
     for (int i = 0; i < kRounds; ++i) values[at(i)] = 1000 * i + self();
     Place const data{to_bytes(values)};
@@ -902,13 +938,11 @@ TEST_P(TransportTest, FaultyExchangesKeepTheirOrder) {
 }
 
 std::string setting_name(testing::TestParamInfo<Setting> const& tested) {
-  return std::string{tested.param.transport->name} + (tested.param.always_stage ? "_staged" : "") +
-         (tested.param.max_ctas > 0 ? "_limited" : "") + "_" +
-         std::to_string(tested.param.chunk_bytes >> 10) + "KiB";
+  return name_of(tested.param);
 }
 
-/// Each transport that moves memory of the device that the program was started for. Host devices
-/// stage nothing unless told.
+/// Each transport that moves memory of the device that the program was started for, in each order that
+/// it has. Host devices stage nothing unless told.
 std::vector<Setting> settings() {
   bool const is_host = test::device_name() == "host";
   std::vector<Setting> all;
@@ -919,6 +953,10 @@ std::vector<Setting> settings() {
       if (is_host && entry->moves_gpu) all.push_back({entry, chunk_bytes, true});
       if (!is_host && entry->limits_ctas) all.push_back({entry, chunk_bytes, false, 1});
     }
+  }
+  for (TransportEntry const* entry : transports()) {
+    if (is_host || !entry->runs_in_line) continue;
+    all.push_back({.transport = entry, .chunk_bytes = 256UL << 10, .order = Order::in_line});
   }
   return all;
 }
