@@ -62,7 +62,7 @@ constexpr kernels::VariantInfo kLocalProducts{
     .name = "local_products",
     .role = kernels::Role::ceiling,
     .where = kernels::Where::any,
-    .types = {core::DataType::f64, core::DataType::f32},
+    .types = {core::DataType::f64, core::DataType::f32, core::DataType::f16, core::DataType::bf16},
     .source = "the vendor of the local product",
     .summary = "each rank's part of C by one product of the vendor, all operands at hand"};
 
