@@ -18,7 +18,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
-#include <limits>
 #include <mutex>
 #include <numeric>
 #include <stop_token>
@@ -91,13 +90,6 @@ class NcclGroup {
   NcclGroup& operator=(NcclGroup const&) = delete;
 };
 
-/// Calls f(first, bytes) for each stretch of at most `chunk` bytes.
-template <class F>
-void for_each_chunk(std::size_t bytes, std::size_t chunk, F&& f) {
-  for (std::size_t first = 0; first < bytes; first += chunk)
-    f(first, std::min(chunk, bytes - first));
-}
-
 std::byte* advance(void* p, std::size_t bytes) { return static_cast<std::byte*>(p) + bytes; }
 std::byte const* advance(void const* p, std::size_t bytes) {
   return static_cast<std::byte const*>(p) + bytes;
@@ -115,8 +107,8 @@ bool is_even_run(std::span<P const> pieces) {
 
 class NcclTransport;
 
-/// In messages of at most chunk_bytes, minimum and maximum keep a NaN; or NCCL's own calls, whole,
-/// always on the caller's stream.
+/// Minimum and maximum keep a NaN, and broadcasts may go round a ring; or NCCL's own calls, always on the
+/// caller's stream. NCCL counts in 64 bits: no message is cut.
 enum class Calls { arranged, plain };
 
 /// Collective. With `max_ctas` above 0 its kernels have at most so many thread blocks.
@@ -147,10 +139,8 @@ class NcclChannel final : public Channel {
  private:
   void do_broadcast(Piece data, int root, Broadcast algorithm) override {
     if (algorithm == Broadcast::ring && calls_ == Calls::arranged) return ring(data, root);
-    for_each_chunk(data.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
-      void* const chunk = advance(data.data, first);
-      QUAD_NCCL(ncclBroadcast, chunk, chunk, bytes, ncclInt8, root, comm_, queue());
-    });
+    if (data.bytes == 0) return;
+    QUAD_NCCL(ncclBroadcast, data.data, data.data, data.bytes, ncclInt8, root, comm_, queue());
   }
 
   void do_allreduce(ConstPiece in, Piece out, core::DataType type, ReduceOp op) override {
@@ -178,7 +168,7 @@ class NcclChannel final : public Channel {
   }
 
   void do_allgather(ConstPiece mine, std::span<Piece const> all) override {
-    if (is_even_run(all) && mine.bytes <= chunk_bytes_) {
+    if (is_even_run(all)) {
       if (mine.bytes == 0) return;
       QUAD_NCCL(ncclAllGather, mine.data, all[0].data, mine.bytes, ncclInt8, comm_, queue());
       return;
@@ -186,11 +176,9 @@ class NcclChannel final : public Channel {
     NcclGroup const group;
     for (int root = 0; root < size(); ++root) {
       Piece const place = all[index(root)];
-      for_each_chunk(place.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
-        void* const to = advance(place.data, first);
-        void const* const from = rank() == root ? advance(mine.data, first) : to;
-        QUAD_NCCL(ncclBroadcast, from, to, bytes, ncclInt8, root, comm_, queue());
-      });
+      if (place.bytes == 0) continue;
+      void const* const from = rank() == root ? mine.data : place.data;
+      QUAD_NCCL(ncclBroadcast, from, place.data, place.bytes, ncclInt8, root, comm_, queue());
     }
   }
 
@@ -240,13 +228,13 @@ class NcclChannel final : public Channel {
 
   /// In step s a rank receives chunk s and forwards chunk s - 1; the root sends chunk s.
   void ring(Piece data, int root) {
-    std::size_t const chunk = std::min(kRingChunk, chunk_bytes_);
-    std::size_t const chunks = (data.bytes + chunk - 1) / chunk;
+    std::size_t const chunks = (data.bytes + kRingChunk - 1) / kRingChunk;
     int const place = (rank() - root + size()) % size();
     bool const receives = place > 0;
     bool const sends = place < size() - 1;
     auto const part = [&](std::size_t c) {
-      return std::pair{advance(data.data, c * chunk), std::min(chunk, data.bytes - c * chunk)};
+      std::size_t const first = c * kRingChunk;
+      return std::pair{advance(data.data, first), std::min(kRingChunk, data.bytes - first)};
     };
     for (std::size_t step = 0; step <= chunks; ++step) {
       NcclGroup const group;
@@ -263,16 +251,15 @@ class NcclChannel final : public Channel {
   }
 
   void reduce_all(ConstPiece in, Piece out, ncclDataType_t type, ReduceOp op) {
-    for_each_chunk(in.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
-      QUAD_NCCL(ncclAllReduce, advance(in.data, first), advance(out.data, first),
-                bytes / width_of(type), type, nccl_op(op), comm_, queue());
-    });
+    if (in.bytes == 0) return;
+    QUAD_NCCL(ncclAllReduce, in.data, out.data, in.bytes / width_of(type), type, nccl_op(op), comm_,
+              queue());
   }
 
   void scatter_reduced(std::span<ConstPiece const> parts, Piece out, ncclDataType_t element,
                        core::DataType type, ReduceOp op) {
     std::size_t const width = core::size_of(type);
-    if (is_even_run(parts) && out.bytes <= chunk_bytes_) {
+    if (is_even_run(parts)) {
       if (out.bytes == 0) return;
       QUAD_NCCL(ncclReduceScatter, parts[0].data, out.data, out.bytes / width, element, nccl_op(op),
                 comm_, queue());
@@ -282,27 +269,22 @@ class NcclChannel final : public Channel {
     // each part in the same kernel that writes it in place.
     for (int root = 0; root < size(); ++root) {
       ConstPiece const part = parts[index(root)];
-      for_each_chunk(part.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
-        QUAD_NCCL(ncclReduce, advance(part.data, first),
-                  rank() == root ? advance(out.data, first) : nullptr, bytes / width, element,
-                  nccl_op(op), root, comm_, queue());
-      });
+      if (part.bytes == 0) continue;
+      QUAD_NCCL(ncclReduce, part.data, rank() == root ? out.data : nullptr, part.bytes / width,
+                element, nccl_op(op), root, comm_, queue());
     }
   }
 
   void exchange(ConstPiece send, int to, Piece receive, int from) {
-    for_each_chunk(send.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
-      QUAD_NCCL(ncclSend, advance(send.data, first), bytes, ncclInt8, to, comm_, queue());
-    });
-    for_each_chunk(receive.bytes, chunk_bytes_, [&](std::size_t first, std::size_t bytes) {
-      QUAD_NCCL(ncclRecv, advance(receive.data, first), bytes, ncclInt8, from, comm_, queue());
-    });
+    if (send.bytes > 0) QUAD_NCCL(ncclSend, send.data, send.bytes, ncclInt8, to, comm_, queue());
+    if (receive.bytes > 0) {
+      QUAD_NCCL(ncclRecv, receive.data, receive.bytes, ncclInt8, from, comm_, queue());
+    }
   }
 
   cudaStream_t queue() const { return device::cuda_stream(last_stream()); }
 
   Calls calls_;
-  std::size_t chunk_bytes_;
   ncclComm_t comm_;
 };
 
@@ -313,8 +295,6 @@ class NcclTransport final : public Transport {
  public:
   NcclTransport(device::Device& device, TransportOptions const& options, Calls calls)
       : calls_{calls},
-        chunk_bytes_{calls == Calls::plain ? std::numeric_limits<std::size_t>::max()
-                                           : options.chunk_bytes / 64 * 64},
         max_ctas_{options.max_ctas},
         stream_{device, "nccl", device::Priority::high} {
     poll_ = std::jthread{[this](std::stop_token stop) { poll(stop); }};
@@ -328,7 +308,6 @@ class NcclTransport final : public Transport {
   }
 
   Calls calls() const { return calls_; }
-  std::size_t chunk_bytes() const { return chunk_bytes_; }
   device::StreamView stream() const { return stream_.view(); }
 
  private:
@@ -377,7 +356,6 @@ class NcclTransport final : public Transport {
   }
 
   Calls calls_;
-  std::size_t chunk_bytes_;
   int max_ctas_;
   device::Stream stream_;
   std::vector<std::unique_ptr<Communicator>> communicators_;
@@ -390,7 +368,6 @@ NcclChannel::NcclChannel(NcclTransport& transport, Communicator const& communica
                          Order order)
     : Channel{transport.stream().device(), rank, static_cast<int>(communicator.members.size())},
       calls_{transport.calls()},
-      chunk_bytes_{transport.chunk_bytes()},
       comm_{communicator.handle} {
   if (calls_ == Calls::arranged && order == Order::own_streams) run_on({transport.stream()});
 }

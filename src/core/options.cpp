@@ -490,7 +490,7 @@ std::vector<Option> run_options() {
       of_run(options::choice("device", at(&RunSettings::device),
                              "what each rank drives; auto takes cuda where a driver is")),
       of_run(options::bytes("chunk_bytes", at(&RunSettings::chunk_bytes),
-                            "largest single MPI message, NCCL call or HDF5 write, 1Ki to 1Gi; MPI "
+                            "largest single MPI message or HDF5 write, 1Ki to 1Gi; MPI "
                             "counts in int",
                             {.least = 1024, .most = 1 << 30})),
       of_run(options::seconds(
