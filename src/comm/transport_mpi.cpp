@@ -157,7 +157,7 @@ class Progress {
     // Where MPI cannot read a peer's memory it copies large messages in fragments, a few each time that it
     // is asked how far they are. Beside a GPU a core is free to ask; on hosts it would be missing.
     std::chrono::microseconds const longest_under_way =
-        device_.kind() == device::Kind::host ? kLongest : std::chrono::microseconds{10};
+        device_.kind() == device::Kind::host ? kLongest : kShortest;
     device_.bind_thread();
     // Linux adds 50 us to every short sleep unless told otherwise.
     prctl(PR_SET_TIMERSLACK, 1UL);
