@@ -24,6 +24,9 @@ namespace quadrille::ptx {
 //   void red_add_<order>_<scope>(T* p, T v), red_min_, red_max_   <order> relaxed, release   red
 //   T load_<order>_<scope>(T const* p)          4 or 8 bytes, <order> relaxed, acquire       ld
 //   void store_<order>_<scope>(T* p, T v)       4 or 8 bytes, <order> relaxed, release       st
+//   void load_pair_relaxed_sys(u64 const* p, u64& low, u64& high)    ld.v2
+//   void store_pair_relaxed_sys(u64* p, u64 low, u64 high)           st.v2, aligned to 16 bytes; each
+//                                               word is accessed whole, the two in any order
 
 #ifdef __CUDACC__
 
@@ -183,6 +186,15 @@ constexpr bool is_long_v = std::is_integral_v<T> && sizeof(T) == 8;
     }                                                                                        \
   }
 
+QUAD_INSTRUCTION void load_pair_relaxed_sys(std::uint64_t const* p, std::uint64_t& low,
+                                            std::uint64_t& high) {
+  asm volatile("ld.relaxed.sys.v2.b64 {%0, %1}, [%2];" : "=l"(low), "=l"(high) : "l"(p) : "memory");
+}
+QUAD_INSTRUCTION void store_pair_relaxed_sys(std::uint64_t* p, std::uint64_t low,
+                                             std::uint64_t high) {
+  asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" ::"l"(p), "l"(low), "l"(high) : "memory");
+}
+
 #define QUAD_PTX_FENCE(scope)                               \
   QUAD_INSTRUCTION void fence_acq_rel_##scope() {           \
     asm volatile("fence.acq_rel." #scope ";" ::: "memory"); \
@@ -281,6 +293,21 @@ QUAD_SIMT_MODEL void store(T* p, T value, Order order, Scope scope, simt::Place 
 }
 
 }  // namespace detail
+
+QUAD_INSTRUCTION void load_pair_relaxed_sys(std::uint64_t const* p, std::uint64_t& low,
+                                            std::uint64_t& high QUAD_WHERE) {
+  detail::require_alignment(p, 16, "load of a pair", where);
+  high = detail::load(p + 1, detail::Order::relaxed, detail::Scope::sys, where);
+  low = detail::load(p, detail::Order::relaxed, detail::Scope::sys, where);
+}
+QUAD_INSTRUCTION void store_pair_relaxed_sys(std::uint64_t* p, std::uint64_t low,
+                                             std::uint64_t high QUAD_WHERE) {
+  detail::require_alignment(p, 16, "store of a pair", where);
+  bool const high_first = simt::random() % 2 != 0;
+  if (high_first) detail::store(p + 1, high, detail::Order::relaxed, detail::Scope::sys, where);
+  detail::store(p, low, detail::Order::relaxed, detail::Scope::sys, where);
+  if (!high_first) detail::store(p + 1, high, detail::Order::relaxed, detail::Scope::sys, where);
+}
 
 #define QUAD_PTX_UPDATE(op, order, scope)                                                          \
   template <class T>                                                                               \

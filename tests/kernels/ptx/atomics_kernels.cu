@@ -72,6 +72,24 @@ __global__ void ptx_load_store_kernel(T value, T* words) {
 #undef QUAD_EACH
 }
 
+__global__ void ptx_pairs_kernel(std::uint64_t* words, std::uint64_t* sums,
+                                 std::uint32_t* tickets) {
+  // Of the block that comes first in any order, so that the other waits for what is under way.
+  QUAD_SHARED(std::uint32_t, ticket);
+  if (threadIdx.x == 0) ticket = ptx::atomic_add_relaxed_gpu(tickets, 1);
+  __syncthreads();
+  std::uint64_t const i = threadIdx.x, number = (i + 1) << 32;
+  if (ticket == 0) {
+    ptx::store_pair_relaxed_sys(words + 2 * i, number | i, number | 1000);
+    return;
+  }
+  std::uint64_t low, high;
+  do {
+    ptx::load_pair_relaxed_sys(words + 2 * i, low, high);
+  } while (low >> 32 != i + 1 || high >> 32 != i + 1);
+  sums[i] = (low & 0xFFFFFFFF) + (high & 0xFFFFFFFF);
+}
+
 __global__ void ptx_message_kernel(Message message, std::uint32_t* words, int* data, int* out) {
   QUAD_SHARED(std::uint32_t, ticket);
   std::uint32_t* const flag = &words[1];
@@ -158,6 +176,11 @@ void launch_load_store(std::uint32_t word, double real, std::uint32_t* words, do
                        device::StreamView stream) {
   QUAD_LAUNCH(ptx_load_store_kernel<std::uint32_t>, 1, 1, 0, stream, word, words);
   QUAD_LAUNCH(ptx_load_store_kernel<double>, 1, 1, 0, stream, real, reals);
+}
+
+void launch_pairs(std::uint64_t* words, std::uint64_t* sums, std::uint32_t* tickets,
+                  device::StreamView stream) {
+  QUAD_LAUNCH(ptx_pairs_kernel, 2, 64, 0, stream, words, sums, tickets);
 }
 
 void launch_message(Message message, std::uint32_t* words, int* data, int* out,

@@ -45,6 +45,11 @@ void launch_atomics(AtomicWords* words, AtomicWords* old, int threads, device::S
 void launch_load_store(std::uint32_t word, double real, std::uint32_t* words, double* reals,
                        device::StreamView stream);
 
+/// A block stores pairs of `words` that carry their number, 1 and up, in their upper half, another one
+/// waits for each and adds the lower halves up in sums[i]. `tickets` is a zero.
+void launch_pairs(std::uint64_t* words, std::uint64_t* sums, std::uint32_t* tickets,
+                  device::StreamView stream);
+
 enum class Message {
   release_acquire_gpu,
   release_acquire_sys,

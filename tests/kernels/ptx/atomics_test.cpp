@@ -130,6 +130,21 @@ TEST(Atomics, LoadsSeeStores) {
   });
 }
 
+TEST(Atomics, PairsCarryTheirNumber) {
+  on_every_schedule([](Device& device, StreamView stream) {
+    DeviceArray<std::uint64_t> const words{device, stream, std::vector<std::uint64_t>(128)};
+    DeviceArray<std::uint64_t> const sums{device, stream, 64};
+    DeviceArray<std::uint32_t> const tickets{device, stream, std::vector<std::uint32_t>(1)};
+
+    launch_pairs(words.data(), sums.data(), tickets.data(), stream);
+
+    std::vector<std::uint64_t> expected(64);
+    for (std::size_t i = 0; i < 64; ++i) expected[i] = 1000 + i;
+    EXPECT_EQ(sums.download(), expected);
+    EXPECT_TRUE(words.intact() && sums.intact());
+  });
+}
+
 TEST(Atomics, MessagesBetweenBlocksCarryWhatCameBefore) {
   on_every_schedule([](Device& device, StreamView stream) {
     for (Message const message : {Message::release_acquire_gpu, Message::release_acquire_sys,
