@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "exchange/exchange.hpp"
+
+namespace quadrille::test {
+
+/// A rank's part of an exchange, by a grid of its own.
+struct ExchangeStep {
+  kernels::exchange::Problem problem;
+  bool is_packed = false, combines = false;
+  unsigned blocks = 0;  ///< of the grid, where it is packed
+};
+
+/// Blocks that stand for a rank, which are those of two lanes.
+inline constexpr unsigned kBlocksOfRank = 4;
+
+/// Runs steps[rank * count + i], i < count, one after another for each rank, all ranks in one launch.
+/// `counters` are a zero for each rank.
+void launch_ranks(ExchangeStep const* steps, int count, int ranks, unsigned* counters,
+                  core::DataType type, kernels::Combine op, device::StreamView stream);
+
+}  // namespace quadrille::test
