@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "comm/ipc_in_line.hpp"
 #include "comm/transport.hpp"
 #include "comm/world.hpp"
 #include "common/combine.hpp"
@@ -47,15 +48,6 @@ std::uint64_t number_of_its_own() {
 
 std::size_t rounded_up(std::size_t bytes) { return (bytes + kGrain - 1) / kGrain * kGrain; }
 
-kernels::Combine combine_of(ReduceOp op) {
-  switch (op) {
-    case ReduceOp::sum: return kernels::Combine::sum;
-    case ReduceOp::min: return kernels::Combine::min;
-    case ReduceOp::max: return kernels::Combine::max;
-  }
-  core::fail("a reduction of no known operation");
-}
-
 /// What a rank holds for one peer, in memory that the peer has open: words that the peer sets, and what
 /// is under way to it. Each on lines of its own.
 class Area {
@@ -80,13 +72,6 @@ class Area {
   std::byte* start_;
   std::size_t slot_bytes_;
 };
-
-/// What the trial has shown to work.
-template <class T>
-T given(core::Parsed<T> const& result) {
-  if (!result) core::fail(fmt::format("shared memory: {}", result.why()));
-  return *result;
-}
 
 /// Memory that a rank shares with its group, and what it has open of the others'.
 class IpcWindow final : public Window {
@@ -476,8 +461,14 @@ class IpcTransport final : public Transport {
       : device_{device}, chunk_bytes_{options.chunk_bytes}, always_stage_{options.always_stage} {}
 
  private:
-  std::unique_ptr<Channel> do_connect(Group const& group, Order) override {
-    return std::make_unique<IpcChannel>(device_, chunk_bytes_, always_stage_, group.duplicate());
+  std::unique_ptr<Channel> do_connect(Group const& group, Order order) override {
+    auto const connect_streams = [this](Group members) {
+      return std::make_unique<IpcChannel>(device_, chunk_bytes_, always_stage_, std::move(members));
+    };
+    if (order == Order::own_streams || !has_ipc_in_line(device_.kind(), group.size())) {
+      return connect_streams(group.duplicate());
+    }
+    return make_ipc_in_line(device_, chunk_bytes_, group.duplicate(), connect_streams);
   }
 
   device::Device& device_;
@@ -592,7 +583,8 @@ std::string unavailable_reason(World const* world) {
 
 }  // namespace
 
-/// Shared memory of the ranks of a node, by copies alone. Reductions are added up in the order of ranks.
+/// Shared memory of the ranks of a node, by copies alone, or in line by kernels. Reductions are added up
+/// in the order of ranks.
 extern constinit TransportEntry const ipc_transport{
     .name = "ipc",
     .summary = "shared memory of a node: copies ordered by words that streams set and wait for",
@@ -600,6 +592,7 @@ extern constinit TransportEntry const ipc_transport{
     .moves_host = true,
     .moves_gpu = true,
     .shares_windows = true,
+    .runs_in_line = true,
     .device_bytes = kGpuBytes,
     .trial = tried,
     .unavailable_reason = unavailable_reason,
