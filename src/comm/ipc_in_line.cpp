@@ -147,6 +147,11 @@ class InLineChannel final : public Channel {
     streams().access(window, accesses, last_stream()).wait_on(last_stream());
   }
 
+  void do_barrier() override { streams().barrier(last_stream()).wait_on(last_stream()); }
+  void do_read(Window const& window, int rank, WindowRows const& from, void* to) override {
+    streams().read(window, rank, from, to, last_stream()).wait_on(last_stream());
+  }
+
   Channel& streams() {
     if (!streams_) streams_ = connect_streams_(group_.duplicate());
     return *streams_;
