@@ -11,10 +11,10 @@ namespace quadrille::kernels::exchange {
 
 void Counters::number_packed(Peer& peer) {
   bool const sends = peer.send_bytes > 0, receives = peer.receive_bytes > 0;
+  // Who sends has ended all exchanges before this one, and says so by that.
   peer.taken = received_;
-  peer.says_taken = said_ != received_;
+  peer.says_taken = !sends && said_ != received_;
   said_ = received_;
-  // Who answers has ended all exchanges before this one.
   std::uint32_t const before = sent_;
   if (sends) {
     peer.sent = ++sent_;

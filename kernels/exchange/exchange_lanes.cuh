@@ -95,16 +95,15 @@ __device__ void send_lane(Problem const& p, int lane) {
 __device__ inline void receive_lane(Problem const& p, int lane) {
   int const lanes = p.sizes.lanes;
   Peer const& own = p.peers[p.rank];
-  if (own.receive != own.send) {
-    Cut const cut = exchange::cut(own.send_bytes, p.sizes);
-    for (std::uint32_t step = 0; step < cut.steps; ++step) {
-      Stretch const part = stretch(cut, own.send_bytes, lanes, lane, step);
-      copy_stretch(advance(own.receive, part.first), advance(own.send, part.first), part.bytes);
-    }
-  }
+  Cut const own_cut = exchange::cut(own.receive == own.send ? 0 : own.send_bytes, p.sizes);
   bool is_left = true;
   for (std::uint32_t step = 0; is_left; ++step) {
-    is_left = false;
+    is_left = step + 1 < own_cut.steps;
+    // Under the way of the peers' step.
+    if (step < own_cut.steps) {
+      Stretch const part = stretch(own_cut, own.send_bytes, lanes, lane, step);
+      copy_stretch(advance(own.receive, part.first), advance(own.send, part.first), part.bytes);
+    }
     for (int d = 1; d < p.ranks; ++d) {
       Peer const& peer = p.peers[peer_at(p, p.ranks - d)];
       Cut const cut = exchange::cut(peer.receive_bytes, p.sizes);
@@ -150,11 +149,11 @@ __device__ void combine_lane(Problem const& p, int lane) {
         uint4 results[kLoads];
         for (int r = 0; r < p.ranks; ++r) {
           auto const* const from = static_cast<uint4 const*>(of(r));
-          uint4 groups[kLoads];
+          uint4 groups[kLoads] = {};
 #pragma unroll
           for (unsigned j = 0; j < kLoads; ++j) {
             unsigned const i = first + j * blockDim.x;
-            groups[j] = i < n ? from[i] : uint4{};
+            if (i < n) groups[j] = from[i];
           }
 #pragma unroll
           for (unsigned j = 0; j < kLoads; ++j) {

@@ -10,8 +10,8 @@
 ///              data: no fence, no flag behind the data, one way of the link in all. A word is written
 ///              or read whole, the two of a store in any order, which is why each has the number.
 ///              Messages take the slots of a pair in turn. A slot is free once the receiver has taken
-///              what it held, which a rank says when its next kernel starts, or which its peer knows
-///              from an answer: who sends message n has ended exchange n - 1 and all before. Cells of
+///              what it held, which a rank says when its next kernel starts, by a message of its own
+///              if there is one: who sends has ended all exchanges before. Cells of
 ///              a slot that its last message did not reach have an older number, which no message
 ///              repeats before 2^32 later ones
 /// Shapes       pieces of any length, alignment and number of ranks up to 8; out may be one of the

@@ -587,7 +587,7 @@ std::string unavailable_reason(World const* world) {
 /// in the order of ranks.
 extern constinit TransportEntry const ipc_transport{
     .name = "ipc",
-    .summary = "shared memory of a node: copies ordered by words that streams set and wait for",
+    .summary = "shared memory of a node: copies ordered by words in it, or kernels in line",
     .is_selectable = true,
     .moves_host = true,
     .moves_gpu = true,

@@ -36,8 +36,9 @@ struct Exchange {
   By by;
   bool combines;
   Lengths bytes;
-  unsigned blocks = 1;    ///< of a packed exchange
-  bool in_place = false;  ///< the result lies where the own part was
+  unsigned blocks = 1;        ///< of a packed exchange
+  bool in_place = false;      ///< the result lies where the own part was
+  bool is_allreduce = false;  ///< all ranks get the same part
 };
 
 Bytes message(std::size_t bytes, int exchange, int from, int to) {
@@ -120,12 +121,15 @@ void expect_exchanged(int ranks, std::vector<Exchange> const& exchanges, Combine
         ExchangeStep step{
             {kSizes, ranks, rank}, exchange.by == By::packed, exchange.combines, exchange.blocks};
         Problem& p = step.problem;
+        DeviceArray<unsigned char>* sent = nullptr;
         for (int r = 0; r < ranks; ++r) {
           Peer& peer = p.peers[r];
           peer.send_bytes = exchange.bytes(rank, r);
           peer.receive_bytes = exchange.bytes(r, rank);
-          auto const* const sent = place(exchange.combines ? values<T>(peer.send_bytes, e, rank, r)
-                                                           : message(peer.send_bytes, e, rank, r));
+          if (r == 0 || !exchange.is_allreduce) {
+            sent = place(exchange.combines ? values<T>(peer.send_bytes, e, rank, r)
+                                           : message(peer.send_bytes, e, rank, r));
+          }
           peer.send = sent->data();
           peer.here = areas[at(rank) * n + at(r)]->data();
           peer.there = areas[at(r) * n + at(rank)]->data();
@@ -137,7 +141,8 @@ void expect_exchanged(int ranks, std::vector<Exchange> const& exchanges, Combine
           } else if (r == rank) {
             auto const* const to = exchange.in_place ? sent : free_place(peer.send_bytes);
             p.out = to->data();
-            expected.push_back({to, combined<T>(peer.send_bytes, e, ranks, rank, op), e, -1, rank});
+            int const part = exchange.is_allreduce ? 0 : rank;
+            expected.push_back({to, combined<T>(peer.send_bytes, e, ranks, part, op), e, -1, rank});
           }
           if (exchange.by == By::lanes) {
             counters[at(r)].number_lanes(peer, kSizes);
@@ -237,10 +242,15 @@ TEST_P(ExchangeTest, ARootIsAheadBehindAnAnswer) {
 
 // Answers show what is taken, so that no word is waited for.
 TEST_P(ExchangeTest, CombinesManyInARow) {
+  std::size_t const most = GetParam() == By::packed ? 1000 : 3000;
   std::vector<Exchange> all;
   for (int i = 0; i < 11; ++i) {
-    all.push_back({GetParam(), true, all_to_all(i % 3 == 0 ? 8 : 1000),
-                   1 + static_cast<unsigned>(i) % 4, i % 2 == 0});
+    all.push_back({.by = GetParam(),
+                   .combines = true,
+                   .bytes = all_to_all(i % 3 == 0 ? 8 : most),
+                   .blocks = 1 + static_cast<unsigned>(i) % 4,
+                   .in_place = i % 2 == 0,
+                   .is_allreduce = i % 4 < 2});
   }
   for (int const ranks : {1, 2, 3}) expect_exchanged<double>(ranks, all);
 }
@@ -303,6 +313,35 @@ TEST(ExchangeLaunchTest, RefusesAPackedMessageThatIsTooLong) {
     p.peers[1].send_bytes = kSizes.packed_bytes + 1;
     EXPECT_FAILS(copy(By::packed, p, stream), "use lanes");
   });
+}
+
+TEST(ExchangeCountersTest, KnowWhatIsTakenAndSayIt) {
+  Counters root, other;
+  auto const number = [](Counters& counters, std::size_t sent, std::size_t received) {
+    Peer peer;
+    peer.send_bytes = sent;
+    peer.receive_bytes = received;
+    counters.number_packed(peer);
+    return peer;
+  };
+  // An answer shows that all is taken but what crosses it.
+  EXPECT_EQ(number(root, 8, 8).sent, 1U);
+  EXPECT_EQ(number(other, 8, 8).received, 1U);
+  for (std::uint32_t message = 2; message <= 7; ++message) {
+    Peer const sends = number(root, 8, 0), receives = number(other, 0, 8);
+    EXPECT_EQ(sends.sent, message);
+    EXPECT_EQ(receives.received, message);
+    EXPECT_EQ(sends.awaits_taken, message > kSlots) << message;
+    EXPECT_TRUE(receives.says_taken);
+    EXPECT_EQ(receives.taken, message - 1);
+  }
+  // Who sends says the same by that, and nothing where nothing is new.
+  EXPECT_FALSE(number(other, 8, 8).says_taken);
+  number(root, 8, 8);
+  EXPECT_FALSE(number(root, 8, 0).awaits_taken);
+  EXPECT_TRUE(number(other, 0, 8).says_taken);
+  EXPECT_TRUE(number(other, 0, 0).says_taken);
+  EXPECT_FALSE(number(other, 0, 0).says_taken);
 }
 
 TEST(ExchangeCutTest, CoversAMessageOnce) {
