@@ -86,7 +86,7 @@ __device__ void send_lane(Problem const& p, int lane) {
     if constexpr (Does::kCombines) {
       // The block that combines may now overwrite what this one has read, all of it before a barrier.
       if (step < own_steps && threadIdx.x == 0) {
-        ptx::store_release_sys(Area{own.here, p.sizes}.arrived(lane), own.sent + step + 1);
+        ptx::store_release_gpu(Area{own.here, p.sizes}.arrived(lane), own.sent + step + 1);
       }
     }
   }

@@ -17,8 +17,8 @@ namespace exchange = kernels::exchange;
 constexpr std::size_t kPackedBytes = 64UL << 10;
 // A block of a lane has a step in registers at once, four groups a thread.
 constexpr std::size_t kStepBytes = 32UL << 10;
-// Two blocks each; enough to hide the way to a peer and back behind each other's steps.
-constexpr int kLanes = 64;
+// Enough to hide the way to a peer and back behind each other's steps.
+constexpr int kMostLanes = 64;
 // Up to these a message to all costs less than a second kernel.
 constexpr std::size_t kLargestReducedByAll = 256UL << 10, kLargestToAll = 256UL << 10;
 // Shares start at multiples of this, so that accesses stay aligned.
@@ -44,7 +44,7 @@ class InLineChannel final : public Channel {
         sizes_{.packed_bytes = kPackedBytes,
                .step_bytes = std::min(kStepBytes,
                                       chunk_bytes / exchange::kGroupBytes * exchange::kGroupBytes),
-               .lanes = kLanes},
+               .lanes = lanes_of(device)},
         area_bytes_{rounded_up(exchange::Area::bytes(sizes_))},
         peers_(index(size())),
         counters_(index(size())) {
@@ -161,6 +161,12 @@ class InLineChannel final : public Channel {
     Receives receives(index(size()));
     if (from >= 0) receives[index(from)] = receive;
     return receives;
+  }
+  /// A lane, of two blocks, for each two multiprocessors: all are resident, also on the smallest
+  /// GPU of the group.
+  int lanes_of(device::Device& device) const {
+    double const fewest = group_.min(static_cast<double>(device.facts().multiprocessors));
+    return std::clamp(static_cast<int>(fewest) / 2, 1, kMostLanes);
   }
   std::size_t share_of(std::size_t bytes) const {
     return rounded_up((bytes + index(size()) - 1) / index(size()));
