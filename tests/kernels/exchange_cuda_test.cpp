@@ -255,6 +255,16 @@ TEST_P(ExchangeTest, CombinesManyInARow) {
   for (int const ranks : {1, 2, 3}) expect_exchanged<double>(ranks, all);
 }
 
+// Whose part comes late keeps the others waiting for free slots, behind every step that is taken.
+TEST_P(ExchangeTest, CombinesWhatALateRankHoldsUp) {
+  std::size_t const most = GetParam() == By::packed ? 1000 : 9000;
+  Lengths const to_the_late = [=](int from, int to) {
+    return from == 3 && to == 2 ? most : std::size_t{0};
+  };
+  Lengths const to_the_first = [=](int, int to) { return to == 0 ? most : std::size_t{0}; };
+  expect_exchanged<double>(4, {{GetParam(), false, to_the_late}, {GetParam(), true, to_the_first}});
+}
+
 TEST_P(ExchangeTest, CombinesPartsOfEveryTypeAndOperation) {
   std::vector<Exchange> const all{{GetParam(), true, scattered(1024, 8), 2},
                                   {GetParam(), true, scattered(64, 8), 1, true}};
