@@ -152,12 +152,14 @@ class Progress {
 
  private:
   void run() {
-    constexpr std::chrono::microseconds kShortest{5};
-    constexpr std::chrono::microseconds kLongest{1000};
+    using std::chrono::microseconds;
+    constexpr microseconds kShortest{5};
     // Where MPI cannot read a peer's memory it copies large messages in fragments, a few each time that it
-    // is asked how far they are. Beside a GPU a core is free to ask; on hosts it would be missing.
-    std::chrono::microseconds const longest_under_way =
-        device_.kind() == device::Kind::host ? kLongest : kShortest;
+    // is asked how far they are. Beside a GPU a core is free to ask, and to look for what the GPU has
+    // done; on hosts it would be missing.
+    bool const is_host = device_.kind() == device::Kind::host;
+    microseconds const longest{is_host ? 1000 : 20};
+    microseconds const longest_under_way = is_host ? longest : kShortest;
     device_.bind_thread();
     // Linux adds 50 us to every short sleep unless told otherwise.
     prctl(PR_SET_TIMERSLACK, 1UL);
@@ -183,7 +185,7 @@ class Progress {
         pause = kShortest;
       } else {
         news_arrived_.wait_until(lock, std::min(wake, Clock::now() + pause), is_awaited);
-        pause = std::min(2 * pause, carries() ? longest_under_way : kLongest);
+        pause = std::min(2 * pause, carries() ? longest_under_way : longest);
       }
     }
   }
