@@ -145,6 +145,12 @@ Json over_time_json(Record const& r) {
   return lines;
 }
 
+Json settings_json(std::vector<std::pair<std::string, std::string>> const& settings) {
+  Json object = Json::object();
+  for (auto const& [key, value] : settings) object[key] = value;
+  return object;
+}
+
 Json measurement_json(Record const& r, Shares const& shares, SweptKeys const& swept) {
   Json to = case_json(r);
   to.update(columns_json(r, {In::csv}));
@@ -155,10 +161,13 @@ Json measurement_json(Record const& r, Shares const& shares, SweptKeys const& sw
   }
   to["role"] = role_of(r);
   to["transport_is_chosen"] = r.transport_is_chosen;
+  std::vector<std::string> const& keys = swept.keys_of(r);
   to["sweep"] = {{"name", swept_name(r)}, {"keys", Json::object()}};
-  for (std::string const& key : swept.keys_of(r)) to["sweep"]["keys"][key] = swept.value(r, key);
-  to["settings"] = Json::object();
-  for (auto const& [key, value] : settings_of(r)) to["settings"][key] = value;
+  for (auto const& [key, value] : settings_of(r, keys)) {
+    if (std::ranges::find(keys, key) != keys.end()) to["sweep"]["keys"][key] = value;
+  }
+  // Without those at their defaults: what is equal in two runs is so whether or not one swept it.
+  to["settings"] = settings_json(settings_of(r));
   Json& extras = to["extras"];  // but details, of which lines over time are a chart
   for (std::size_t i = r.extras.size(); i-- > 0;) {
     if (r.extras[i].is_detail) extras.erase(i);
@@ -213,12 +222,6 @@ Json result_json(RunResult const& result, std::string const& file, Shares const&
           {"doubts", doubts_json(result)},
           {"run", run_json(result.info)},
           {"cases", std::move(cases)}};
-}
-
-Json settings_json(std::vector<std::pair<std::string, std::string>> const& settings) {
-  Json object = Json::object();
-  for (auto const& [key, value] : settings) object[key] = value;
-  return object;
 }
 
 Json curve_json(ScalingCurve const& curve) {

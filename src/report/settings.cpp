@@ -22,7 +22,8 @@ std::string unquoted(std::string const& toml) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> settings_of(measure::Record const& record) {
+std::vector<std::pair<std::string, std::string>> settings_of(measure::Record const& record,
+                                                             std::span<std::string const> always) {
   // The record says which variant it is; others of its case may be gone since.
   std::array<std::string, 1> const any_variant{"variant=best"};
   auto const read =
@@ -35,7 +36,8 @@ std::vector<std::pair<std::string, std::string>> settings_of(measure::Record con
     bool const is_elsewhere = std::ranges::find(kElsewhere, option->key) != std::end(kElsewhere);
     if (!option->sweeps || is_elsewhere) continue;
     std::string const value = option->get(draft);
-    if (value != core::default_of(*option, *spec.workload)) {
+    bool const is_wanted = std::ranges::find(always, option->key) != always.end();
+    if (is_wanted || value != core::default_of(*option, *spec.workload)) {
       settings.emplace_back(option->key, unquoted(core::written(*option, value)));
     }
   }

@@ -304,5 +304,71 @@ TEST(Page, TellsSettingsThatAreNoDefaults) {
   EXPECT_EQ(cases.at(3).at("settings"), json::object());
 }
 
+/// A sweep of two keys with defaults among their values, and a run of one of its cases alone.
+std::vector<RunResult> swept_results() {
+  std::vector<RunResult> results(2, test::cluster_result(2, 0));
+  measure::Record const any = results[0].records.front();
+  for (RunResult& result : results) result.records.clear();
+  auto const add = [&any](RunResult& result, std::string const& name, std::string const& keys,
+                          double seconds) {
+    measure::Record vendor = any;
+    vendor.workload = "ptrans";
+    vendor.type = "f64";
+    vendor.name = name;
+    vendor.config = "[[case]]\nworkload = \"ptrans\"\nsize = 1024\nbuffers = 3\n" + keys;
+    vendor.published = 0;
+    measure::Record own = vendor;
+    vendor.variant = vendor.role = "vendor";
+    own.variant = "register_operand_persistent";
+    own.role = "own";
+    vendor.seconds.assign(vendor.seconds.size(), 0.75 * seconds);
+    own.seconds.assign(own.seconds.size(), seconds);
+    for (measure::Record* r : {&own, &vendor}) {
+      r->id = fmt::format("{}:{}", name, r->variant);
+      finish(*r);
+      set_ratio(*r, vendor);
+      result.records.push_back(*r);
+    }
+  };
+  int n = 0;
+  for (int const block : {64, 1024}) {
+    for (int const panel : {64, 256}) {
+      add(results[0], fmt::format("swept.{}", ++n),
+          fmt::format("block = {}\npanel = {}\n", block, panel), panel == 256 ? 2e-3 : 3e-3);
+    }
+  }
+  add(results[1], "one", "block = 64\n", 1e-3);
+  return results;
+}
+
+TEST(Page, TellsKeysOfASweepAlsoAtTheirDefaults) {
+  std::vector<RunResult> const results = swept_results();
+
+  json const data = data_of(page_of("swept", results));
+
+  json const& swept = data.at("results").at(0).at("cases").at(2);
+  EXPECT_EQ(swept.at("sweep").at("keys"), (json{{"block", "64"}, {"panel", "256"}}));
+  json const& alone = data.at("results").at(1).at("cases").at(0);
+  EXPECT_EQ(alone.at("sweep").at("keys"), json::object());
+  EXPECT_EQ(alone.at("settings"), (json{{"buffers", "3"}, {"block", "64"}}));
+  EXPECT_EQ(alone.at("settings"), swept.at("settings")) << "or a page would not join them";
+}
+
+TEST(Page, WritesBytesOfASweepAsOtherSettings) {
+  RunResult result = test::cluster_result(1, 0);
+  for (std::size_t i = 0; i < 2; ++i) {
+    result.records[i].name = fmt::format("chat.{}", i + 1);
+    result.records[i].config =
+        fmt::format("[[case]]\nworkload = \"serving\"\nsize = 9\ntype = \"f16\"\nkv_memory = {}\n",
+                    i == 0 ? 11200LL << 20 : 6400LL << 20);
+  }
+
+  json const data = data_of(page_of("bytes", {result}));
+
+  json const& cases = data.at("results").at(0).at("cases");
+  EXPECT_EQ(cases.at(0).at("sweep").at("keys"), (json{{"kv_memory", "11200Mi"}})) << "the default";
+  EXPECT_EQ(cases.at(1).at("sweep").at("keys"), (json{{"kv_memory", "6400Mi"}}));
+}
+
 }  // namespace
 }  // namespace quadrille::report

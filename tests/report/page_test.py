@@ -149,6 +149,16 @@ def chosen(browser):
     check(len(rows) == 2 and " mpi " in rows[0] and " ipc " in rows[1], f"the transports are in {rows}")
 
 
+def swept(browser):
+    """Cases of a sweep tell all that it varies."""
+    browser.open("swept")
+    notes = browser.run("return groups.map(({note}) => note.replaceAll('\\u00a0', ' '))")
+    check(notes == [f"panel = {panel}, block = {block}, buffers = 3" for block in (64, 1024) for panel in (64, 256)],
+          f"the settings are {notes}")
+    settings = browser.run("return [...document.querySelectorAll('#measurements tbody tr')].map((row) => row.textContent)")
+    check(sum("panel\u00a0=\u00a0256" in row for row in settings) == 4, f"measurements tell of {settings}")
+
+
 def choices(browser):
     """Another choice is another picture."""
     pixels = "return arguments[0].toDataURL()"
@@ -344,6 +354,7 @@ def main():
         best(browser)
         transports(browser)
         chosen(browser)
+        swept(browser)
         browser.open("cluster", 1920)  # three columns
         ticks(browser)
 

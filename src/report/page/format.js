@@ -40,7 +40,8 @@ function count(n) {
 }
 const sizeText = (size) => size.map(count).join(" × ") || "-";
 const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
-const settingsText = (settings) => Object.entries(settings).map(([key, value]) => `${key} = ${value}`).join(", ");
+/** Lines end between settings, not within one. */
+const settingsText = (settings) => Object.entries(settings).map(([key, value]) => `${key}\u00a0=\u00a0${value}`).join(", ");
 
 function interval(x, low, high, text) {
   return isNumber(low) && isNumber(high) ? `${text(x)} [${text(low)}, ${text(high)}]` : text(x);

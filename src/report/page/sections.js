@@ -19,13 +19,16 @@ const inResult = (r) => (isMany ? `${names[r]}: ` : "");
 const describe = ({c, r}) => `${inResult(r)}${c.case} · ${c.variant}${
   transportOf(c) ? ` · ${transportOf(c)}` : ""} · ${sizeText(c.size)}`;
 
+/** What is told of its settings: keys that its sweep varies, also where they are at their defaults, before others. */
+const settingsOf = (c) => ({...c.sweep.keys, ...c.settings});
+
 /** Measurements that differ in size, variant, transport and result alone. */
 const groups = (() => {
   const found = new Map();
   for (const item of timed) {
     const {c} = item;
     const key = JSON.stringify([c.workload, c.type, c.settings]);
-    if (!found.has(key)) found.set(key, {workload: c.workload, type: c.type, settings: c.settings, items: []});
+    if (!found.has(key)) found.set(key, {workload: c.workload, type: c.type, items: []});
     found.get(key).items.push(item);
   }
   for (const group of found.values()) {
@@ -33,6 +36,8 @@ const groups = (() => {
     for (const item of group.items) item.series = seriesOf(item.c, transports);
     group.series = [...new Set(group.items.map((item) => item.series))];
     group.title = `${group.workload} ${group.type}`;
+    // Of several results only one may have swept it.
+    group.settings = Object.assign({}, ...group.items.map(({c}) => settingsOf(c)));
     group.note = settingsText(group.settings);
     const sizes = new Map(group.items.map(({c}) => [JSON.stringify(c.size), c.size]));
     group.sizes = [...sizes.values()].sort((a, b) => volume(a) - volume(b));
@@ -582,7 +587,7 @@ function pairMap(items) {
     {name: "latency", key: "latency", text: seconds, short: (x) => digits(x * 1e6), unit: "µs", isGood: false}];
   return new Card({
     title: "Pairs of ranks", wide: true, state: {item: 0, kind: 0, byLink: 0},
-    controls: (state, redraw) => [choice("measurement", items.map((item) => [describe(item), settingsText(item.c.settings)].filter(Boolean).join(" · ")), 0, (i) => {
+    controls: (state, redraw) => [choice("measurement", items.map((item) => [describe(item), settingsText(settingsOf(item.c))].filter(Boolean).join(" · ")), 0, (i) => {
       state.item = i;
       redraw();
     }), choice("colours", ["of all pairs", "of pairs with the same link"], 0, (i) => {
@@ -883,7 +888,7 @@ function everything() {
     {...column("imbalance", true), of: ({c}) => c.imbalance, cell: ({c}) => ratio(c.imbalance), title: data.metrics.imbalance},
     {...column("hidden", true), of: ({c}) => c.legs?.hidden, cell: ({c}) => ratio(c.legs?.hidden), title: data.metrics.hidden},
     {...column("error / bound", true), of: ({c}) => c.error, cell: ({c}) => (isNumber(c.error) ? `${digits(c.error)} / ${digits(c.bound)}` : "-"), title: data.metrics.error},
-    {...column("settings"), long: true, of: ({c}) => settingsText(c.settings)},
+    {...column("settings"), long: true, of: ({c}) => settingsText(settingsOf(c))},
     {...column("why"), long: true, of: ({c}) => [...c.suspect, c.reason, c.first_wrong].filter(Boolean).join("; ")},
   ], all, {id: "measurements", label: "All measurements", example: "gemm f64, SUSPECT, …"});
 }
