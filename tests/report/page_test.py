@@ -150,13 +150,26 @@ def chosen(browser):
 
 
 def swept(browser):
-    """Cases of a sweep tell all that it varies."""
+    """Cases of a sweep tell all that it varies and share a card."""
     browser.open("swept")
     notes = browser.run("return groups.map(({note}) => note.replaceAll('\\u00a0', ' '))")
     check(notes == [f"panel = {panel}, block = {block}, buffers = 3" for block in (64, 1024) for panel in (64, 256)],
           f"the settings are {notes}")
     settings = browser.run("return [...document.querySelectorAll('#measurements tbody tr')].map((row) => row.textContent)")
     check(sum("panel\u00a0=\u00a0256" in row for row in settings) == 4, f"measurements tell of {settings}")
+
+    canvas, *others = browser.all("#ladders canvas")
+    check(not others, f"{1 + len(others)} cards for one sweep")
+    browser.see(canvas)
+    figure = canvas.find_element("xpath", "ancestor::figure")
+    shown = browser.run("""const [select] = arguments[0].querySelectorAll('select');
+      return [select.options.length, select.value.replaceAll('\\u00a0', ' ')]""", figure)
+    check(shown == [4, "panel = 256, block = 64"], f"of the choice is shown {shown}, not the fastest")
+    label = canvas.get_attribute("aria-label")
+    browser.run("""const select = arguments[0].querySelector('select'); select.selectedIndex = 0;
+      select.dispatchEvent(new Event('change'))""", figure)
+    check(canvas.get_attribute("aria-label") != label, f"the same for another choice: {label}")
+    check("buffers" in figure.text and "block" not in figure.find_element("css selector", ".note").text, "what all share is told")
 
 
 def choices(browser):

@@ -38,11 +38,13 @@ const groups = (() => {
     group.title = `${group.workload} ${group.type}`;
     // Of several results only one may have swept it.
     group.settings = Object.assign({}, ...group.items.map(({c}) => settingsOf(c)));
+    group.swept = Object.keys(Object.assign({}, ...group.items.map(({c}) => c.sweep.keys))).sort();
     group.note = settingsText(group.settings);
     const sizes = new Map(group.items.map(({c}) => [JSON.stringify(c.size), c.size]));
     group.sizes = [...sizes.values()].sort((a, b) => volume(a) - volume(b));
     group.hasRate = group.items.some(({c}) => c.rate !== null);
     group.unit = group.items.find(({c}) => c.unit)?.c.unit ?? "";
+    group.hasVendor = group.items.some(({c}) => isNumber(c.ratio_to_vendor) && c.role !== "vendor");
   }
   return [...found.values()];
 })();
@@ -212,6 +214,41 @@ function differences() {
     variables.length ? el("details", {}, el("summary", {}, `${plural(variables.length, "variable")} of the environment`), table({head, rows: variables}, {class: "low", label: "Differences of environments"})) : null);
 }
 
+// Groups
+
+const only = (object, isWanted) => Object.fromEntries(Object.entries(object).filter(([key]) => isWanted(key)));
+
+/**
+ * Cards of groups: `make(group, note)` returns what a Card takes. Groups that differ in the keys of their sweep
+ * alone have one card and a choice, at first of the fastest.
+ */
+function cardsOf(list, make) {
+  const families = new Map();
+  for (const group of list) {
+    const common = only(group.settings, (key) => !group.swept.includes(key));
+    const key = JSON.stringify([group.workload, group.type, common, group.swept, group.sizes, group.hasRate, group.hasVendor]);
+    families.set(key, [...(families.get(key) ?? []), {group, common}]);
+  }
+  return [...families.values()].map((family) => {
+    if (family.length === 1) return new Card(make(family[0].group, family[0].group.note));
+    const made = family.map(({group, common}) => make(group, settingsText(common)));
+    const speeds = family.map(({group}) => Math.max(...results.map((_, r) => {
+      const c = best(group, group.sizes.at(-1), r).own?.c;
+      return c ? (group.hasRate ? c.rate ?? 0 : 1 / c.median_s) : 0;
+    })));
+    const first = speeds.indexOf(Math.max(...speeds));
+    const texts = family.map(({group}) => settingsText(only(group.settings, (key) => group.swept.includes(key))));
+    return new Card({
+      ...made[first], state: {...made[first].state, chosen: first},
+      controls: (state, redraw) => [choice("settings", texts, first, (i) => {
+        state.chosen = i;
+        redraw();
+      }), ...made[first].controls(state, redraw)],
+      make: (state) => made[state.chosen].make(state),
+    });
+  });
+}
+
 // Ladders
 
 /** Whether it is what ratios to the vendor's library are ratios to. */
@@ -234,11 +271,11 @@ function sizeChoice(group, state, redraw) {
   })];
 }
 
-function ladder(group) {
+function ladder(group, about) {
   const most = Math.max(...group.sizes.map((size) => new Set(ofSize(group, size).map((item) => item.series)).size));
   const size = group.sizes.findLast((s) => new Set(ofSize(group, s).map((item) => item.series)).size === most);
-  return new Card({
-    title: group.title, note: [group.note, group.sizes.length === 1 ? `size ${sizeText(size)}` : ""].filter(Boolean).join(" · "),
+  return {
+    title: group.title, note: [about, group.sizes.length === 1 ? `size ${sizeText(size)}` : ""].filter(Boolean).join(" · "),
     state: {size}, controls: (state, redraw) => sizeChoice(group, state, redraw),
     make(state) {
       const items = ofSize(group, state.size);
@@ -287,20 +324,19 @@ function ladder(group) {
         pointOf: (i) => ({datasetIndex: Math.floor(i / series.length), index: i % series.length}),
       };
     },
-  });
+  };
 }
 
 // Size sweeps
 
-function sweep(group) {
+function sweep(group, about) {
   const isCube = group.sizes.every((size) => size.every((n) => n === size[0]));
   const xOf = (size) => (isCube ? size[0] : volume(size));
-  const withVendor = group.items.some(({c}) => isNumber(c.ratio_to_vendor) && c.role !== "vendor");
   const kinds = [...(group.hasRate ? [{name: "rate", of: (c) => c.rate, text: (x) => rate(x, group.unit), log: true}] : []),
     {name: "median time", of: (c) => c.median_s, text: seconds, log: true},
-    ...(withVendor ? [{name: "ratio to the vendor's rate", of: (c) => c.ratio_to_vendor, text: ratio, log: false}] : [])];
-  return new Card({
-    title: group.title, note: group.note, state: {kind: 0},
+    ...(group.hasVendor ? [{name: "ratio to the vendor's rate", of: (c) => c.ratio_to_vendor, text: ratio, log: false}] : [])];
+  return {
+    title: group.title, note: about, state: {kind: 0},
     controls: (state, redraw) => [choice("show", kinds.map((kind) => kind.name), state.kind, (i) => {
       state.kind = i;
       redraw();
@@ -331,7 +367,7 @@ function sweep(group) {
         },
       };
     },
-  });
+  };
 }
 
 // Roofline
@@ -500,8 +536,8 @@ function serving(items) {
       pointOf: (i) => ({datasetIndex: i, index: 0}),
     }),
   });
-  const common = Object.entries(first.settings).filter(([key]) => !(key in first.sweep.keys));
-  const note = [hasSizes ? "" : `size = ${sizeText(first.size)}`, settingsText(Object.fromEntries(common))].filter(Boolean).join(", ");
+  const common = only(first.settings, (key) => !(key in first.sweep.keys));
+  const note = [hasSizes ? "" : `size = ${sizeText(first.size)}`, settingsText(common)].filter(Boolean).join(", ");
   return [el("h3", {}, `${first.sweep.name} · ${first.workload} ${first.type}`), el("p", {class: "note"}, note),
     el("div", {class: "grid small"}, [throughput, latency, memory, ...(parts ? [use] : [])].map(({node}) => node))];
 }
@@ -518,10 +554,10 @@ function servings() {
 
 // Overlap
 
-function overlap(group) {
+function overlap(group, about) {
   const sizes = group.sizes.filter((size) => ofSize(group, size).some(({c}) => c.legs));
-  return new Card({
-    title: group.title, note: group.note, state: {size: sizes.at(-1)},
+  return {
+    title: group.title, note: about, state: {size: sizes.at(-1)},
     controls: (state, redraw) => sizeChoice({sizes}, state, redraw),
     make(state) {
       const items = ofSize(group, state.size).filter(({c}) => c.legs);
@@ -569,7 +605,7 @@ function overlap(group) {
         pointOf: (i) => ({datasetIndex: 0, index: 4 * i + 1}),
       };
     },
-  });
+  };
 }
 
 // Links between ranks
@@ -915,15 +951,15 @@ function build() {
   if (data.scaling) section("scaling", "Scaling", null, ...grid(scalingCards(data.scaling)));
   const measured = groups.filter((group) => !isServing(group));
   section("ladders", "Variants", "The variants of each operation at one size, in their reading order. Dashed: the rate of the vendor's library, or of another program where there is none; in brackets a variant's share of it, the median of paired repetitions.",
-    ...grid(measured.filter((group) => group.series.length > 1).map(ladder)));
+    ...grid(cardsOf(measured.filter((group) => group.series.length > 1), ladder)));
   section("sweeps", "Sizes", "Rates and times over sizes, on logarithmic axes.",
-    ...grid(measured.filter((group) => group.series.some((name) => results.some((_, r) =>
-      new Set(group.items.filter((item) => item.series === name && item.r === r).map(({c}) => volume(c.size))).size > 1))).map(sweep)));
+    ...grid(cardsOf(measured.filter((group) => group.series.some((name) => results.some((_, r) =>
+      new Set(group.items.filter((item) => item.series === name && item.r === r).map(({c}) => volume(c.size))).size > 1))), sweep)));
   section("roofline", "Roofline", "What each kernel reaches of what peak and bandwidth of its devices allow.",
     ...grid(results.map((_, r) => timed.filter((item) => item.r === r && item.c.roofline.bytes > 0)).filter((items) => items.some(({c}) => c.roofline.flop > 0))
       .map((items) => roofline(items, `${inResult(items[0].r)}all kernels`))));
   section("overlap", "Overlap", "Is communication hidden behind computation? Four legs, measured in turn. Hatched: the time of the overlapped leg beyond computation alone, which is communication that does not hide, and what each part slows the other. Hidden: (compute + communicate − overlapped) / the shorter of the two.",
-    ...grid(groups.filter((group) => group.items.some(({c}) => c.legs)).map(overlap)));
+    ...grid(cardsOf(groups.filter((group) => group.items.some(({c}) => c.legs)), overlap)));
   const withPairs = timed.filter(({c}) => c.pairs);
   section("pairs", "Links", "What each rank reaches to each other one.", ...grid(withPairs.length ? [pairMap(withPairs)] : []));
   section("serving", "Serving", "Language models served to a trace of requests, simulated for each policy of batching. Throughput counts tokens of all outputs.",
