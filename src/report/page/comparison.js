@@ -51,7 +51,7 @@ function resultCard() {
 function differencesCard() {
   const rows = data.environment.map(({what, base, new: now}) => [what, base || "-", now || "-"]);
   return el("article", {class: "card"}, el("h3", {}, "What differs between the results"),
-    rows.length ? table({head: [column("fact"), column("base"), column("new")], rows}, {class: "low fit", label: "Differences of build, settings, variables and placement"})
+    rows.length ? table({head: [column("fact"), column("base"), column("new")], rows}, {class: "low", label: "Differences of build, settings, variables and placement"})
       : el("p", {class: "note"}, "Build, settings, variables and placement are the same."));
 }
 
@@ -185,7 +185,7 @@ function everything() {
     {...column("n", true), of: (m) => m.new?.samples ?? null, cell: (m) => [...m.base, m.new].map((one) => one?.samples ?? "-").join(", "), title: "samples of each base run, and of the new one"},
     {...column("settings"), long: true, of: (m) => settingsText(m.settings)},
     {below: true, of: (m) => remarks(m).join("; "), cell: (m) => remarks(m).map((text) => el("p", {}, text))},
-  ], measurements, {class: "fit", id: "measurements", label: "All measurements", example: "gemm, SLOWER, …"});
+  ], measurements, {id: "measurements", label: "All measurements", example: "gemm, SLOWER, …"});
 }
 
 function glossary() {

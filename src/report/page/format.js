@@ -62,7 +62,7 @@ function el(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** A long text takes the width that it needs, before it makes its row high. */
+/** A long text breaks anywhere, but is never a column of letters. */
 const cellOf = (kind, content) => el("td", {class: kind}, kind === "long" ? el("div", {}, content) : content);
 
 /** The same without columns in which nothing stands. */

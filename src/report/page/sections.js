@@ -925,7 +925,7 @@ function everything() {
     {...column("hidden", true), of: ({c}) => c.legs?.hidden, cell: ({c}) => ratio(c.legs?.hidden), title: data.metrics.hidden},
     {...column("error / bound", true), of: ({c}) => c.error, cell: ({c}) => (isNumber(c.error) ? `${digits(c.error)} / ${digits(c.bound)}` : "-"), title: data.metrics.error},
     {...column("settings"), long: true, of: ({c}) => settingsText(settingsOf(c))},
-    {...column("why"), long: true, of: ({c}) => [...c.suspect, c.reason, c.first_wrong].filter(Boolean).join("; ")},
+    {...column("why"), below: true, of: ({c}) => [...c.suspect, c.reason, c.first_wrong].filter(Boolean).join("; ")},
   ], all, {id: "measurements", label: "All measurements", example: "gemm f64, SUSPECT, …"});
 }
 
