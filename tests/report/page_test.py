@@ -150,7 +150,7 @@ def chosen(browser):
 
 
 def swept(browser):
-    """Cases of a sweep tell all that it varies and share a card; no table is cut."""
+    """Cases of a sweep tell all that it varies and share a card; no table is cut, and no text crossed by a line."""
     for width, most in ((1200, {"All measurements"}), (1920, set())):
         browser.open("swept", width)
         cut = browser.run("""return [...document.querySelectorAll('.scroll')]
@@ -174,6 +174,28 @@ def swept(browser):
       select.dispatchEvent(new Event('change'))""", figure)
     check(canvas.get_attribute("aria-label") != label, f"the same for another choice: {label}")
     check("buffers" in figure.text and "block" not in figure.find_element("css selector", ".note").text, "what all share is told")
+
+    # Wherever lines like that of the vendor's rate may be, texts at the ends of bars lie over them.
+    crossed, beside = browser.run("""
+      const {chart} = cards.find(({node}) => node.closest('#ladders'));
+      const {ctx, chartArea: {left, width}, scales: {x}} = chart;
+      const vendor = chart.options.plugins.marks.at[0].color;
+      chart.options.plugins.marks.at = Array.from({length: width}, (_, i) => ({value: x.getValueForPixel(left + i), color: vendor}));
+      chart.update('none');
+      ctx.font = chartFont();
+      const wanted = [1, 3, 5].map((at) => parseInt(vendor.slice(at, at + 2), 16));
+      const {data} = ctx.getImageData(0, 0, chart.width, chart.height);
+      const isColoured = (px, py) => wanted.every((c, j) => Math.abs(c - data[4 * (Math.round(py) * chart.width + Math.round(px)) + j]) < 60);
+      const coloured = (from, top, wide, high) => {
+        let found = 0;
+        for (let py = top; py < top + high; ++py) for (let px = from; px < from + wide; ++px) found += isColoured(px, py);
+        return found;
+      };
+      return chart.data.datasets.flatMap(({ends}, k) => chart.getDatasetMeta(k).data.map((bar, i) => {
+        const wide = Math.min(ctx.measureText(ends[i]).width, x.right - bar.x - 5);
+        return [coloured(bar.x + 5, bar.y - 4, wide, 8), coloured(bar.x + 5, bar.y - 20, wide, 40)];
+      })).reduce(([a, b], [c, d]) => [a + c, b + d]);""")
+    check(crossed == 0 and beside > 1000, f"lines have {crossed} pixels in texts and {beside} beside them")
 
 
 def choices(browser):

@@ -36,12 +36,13 @@ const seen = "IntersectionObserver" in window
     }, {rootMargin: "300px"})
   : null;
 
-/** A text that lines behind it do not cross. */
-function outlined(ctx, text, x, y) {
-  ctx.lineJoin = "round";
-  ctx.lineWidth = 4;
-  ctx.strokeStyle = color("card");
-  ctx.strokeText(text, x, y);
+/** A text that lines behind it do not cross, nor between its words. */
+function textOnCard(ctx, text, x, y) {
+  const {actualBoundingBoxLeft: left, actualBoundingBoxRight: right, actualBoundingBoxAscent: up, actualBoundingBoxDescent: down} = ctx.measureText(text);
+  const ink = ctx.fillStyle;
+  ctx.fillStyle = color("card");
+  ctx.fillRect(x - left - 2, y - up - 2, left + right + 4, up + down + 4);
+  ctx.fillStyle = ink;
   ctx.fillText(text, x, y);
 }
 const chartFont = () => `${isNarrow() ? 10.5 : 11.5}px system-ui, "DejaVu Sans", sans-serif`;
@@ -58,7 +59,7 @@ const barEnds = {
     chart.data.datasets.forEach((dataset, k) => {
       if (!dataset.ends || !chart.isDatasetVisible(k)) return;
       chart.getDatasetMeta(k).data.forEach((bar, i) => {
-        if (dataset.ends[i]) outlined(ctx, dataset.ends[i], bar.x + 5, bar.y);
+        if (dataset.ends[i]) textOnCard(ctx, dataset.ends[i], bar.x + 5, bar.y);
       });
     });
     ctx.restore();

@@ -113,7 +113,7 @@ const intervals = {
     ctx.font = chartFont();
     ctx.fillStyle = color("text");
     ctx.textBaseline = "middle";
-    rows.forEach((m, i) => outlined(ctx, changeText(m.ratio), x.getPixelForValue(m.ratio_high) + 9, y.getPixelForValue(i)));
+    rows.forEach((m, i) => textOnCard(ctx, changeText(m.ratio), x.getPixelForValue(m.ratio_high) + 9, y.getPixelForValue(i)));
     ctx.restore();
   },
 };

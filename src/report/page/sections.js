@@ -423,7 +423,7 @@ function roofline(items, title) {
           chart.data.datasets.map((dataset, k) => ({name: dataset.name, at: chart.getDatasetMeta(k).data.at(-1)?.y})).filter((roof) => roof.name)
             .sort((a, b) => a.at - b.at).forEach((roof) => {
               last = Math.max(last + 13, roof.at - 6);
-              outlined(ctx, roof.name, chartArea.right - 4, last);
+              textOnCard(ctx, roof.name, chartArea.right - 4, last);
             });
           ctx.restore();
         }}],
@@ -588,7 +588,7 @@ function overlap(group, about) {
           ctx.textBaseline = "middle";
           bars.forEach((bar, i) => {
             const end = (bar.compute ?? 0) + (bar.communicate ?? 0) + (bar.serial ?? 0) + (bar.exposed ?? 0);
-            if (bar.end) outlined(ctx, bar.end, scales.x.getPixelForValue(end) + 5, scales.y.getPixelForValue(i));
+            if (bar.end) textOnCard(ctx, bar.end, scales.x.getPixelForValue(end) + 5, scales.y.getPixelForValue(i));
           });
           ctx.restore();
         }}],
