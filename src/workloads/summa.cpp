@@ -62,9 +62,19 @@ constexpr kernels::VariantInfo kLocalProducts{
     .name = "local_products",
     .role = kernels::Role::ceiling,
     .where = kernels::Where::any,
-    .types = {core::DataType::f64, core::DataType::f32, core::DataType::f16, core::DataType::bf16},
+    .types = {core::DataType::f64, core::DataType::f32},
     .source = "the vendor of the local product",
     .summary = "each rank's part of C by one product of the vendor, all operands at hand"};
+// The vendors of hosts have none in 16 bits.
+constexpr kernels::VariantInfo kLocalProductsIn16Bits = [] {
+  kernels::VariantInfo info = kLocalProducts;
+  info.where = kernels::Where::cuda;
+  info.types = {core::DataType::f16, core::DataType::bf16};
+  return info;
+}();
+constexpr bool is_local(kernels::VariantInfo const& variant) {
+  return &variant == &kLocalProducts || &variant == &kLocalProductsIn16Bits;
+}
 
 /// C = alpha A B + beta C on a P x Q grid. C stays; the owners of a panel of A broadcast it along
 /// their rows, those of a panel of B along their columns, into a ring of buffers, while the compute
@@ -145,7 +155,7 @@ class Summa final : public measure::Workload {
         layers_;
     double const panels = static_cast<double>(p_.panel) *
                           (static_cast<double>(p_.buffers) * (rows + cols) + kPacks * rows);
-    double const local = has(selected, kLocalProducts) ? k * (rows / layers_ + cols) : 0;
+    double const local = measure::any_of(selected, is_local) ? k * (rows / layers_ + cols) : 0;
     d.memory_bytes =
         s * (own * (has_peer(selected) ? 2 : 1) + local +
              (p_.schedule == Schedule::cannon ? 0 : panels) + (layers_ == 1 ? 0 : rows * cols) +
@@ -162,7 +172,7 @@ class Summa final : public measure::Workload {
       if (!reason.empty()) return reason;
       return cublasmp_unsupported(cublasmp_layout_, case_.type, case_.compute);
     }
-    if (&variant == &kLocalProducts) return local_unsupported(device);
+    if (is_local(variant)) return local_unsupported(device);
     if (core::epsilon_of(case_.type) == 0 && !gemm::are_whole(p_.alpha, p_.beta)) {
       return "rounds the product of each panel to an integer; take whole alpha and beta";
     }
@@ -231,7 +241,7 @@ class Summa final : public measure::Workload {
 
   void reset(comm::World& world, kernels::VariantInfo const& variant) override {
     peer_ran_ = is_peer(variant);
-    local_ran_ = &variant == &kLocalProducts;
+    local_ran_ = is_local(variant);
     own_.reset(p_.beta, world);
     if (layers_ > 1) reset_sums(world);
     if (peer_ || cublasmp_) theirs_.reset(p_.beta, world);
@@ -245,7 +255,7 @@ class Summa final : public measure::Workload {
       });
       return;
     }
-    if (&variant == &kLocalProducts) return local_vendor_->launch(local_, world.stream());
+    if (is_local(variant)) return local_vendor_->launch(local_, world.stream());
     // Begins when the run before it has ended: its first panels would overwrite buffers that are
     // still multiplied, and in a batch one run would hide what the next one waits for.
     if (a_window_) a_ended_.wait_on(world.stream());
@@ -267,7 +277,7 @@ class Summa final : public measure::Workload {
 
   std::string implementation(kernels::VariantInfo const& variant) const override {
     if (&variant == &cublasmp_product) return cublasmp_->implementation();
-    return is_peer(variant) || &variant == &kLocalProducts ? "" : chosen_;
+    return is_peer(variant) || is_local(variant) ? "" : chosen_;
   }
 
   measure::Verdict validate(comm::World& world) override {
@@ -492,7 +502,7 @@ class Summa final : public measure::Workload {
   /// hides, take least; and so many buffers as panels arrive during a product, and one. Collective.
   void choose(comm::World& world, measure::Selection const& selected) {
     auto const runs = [&](kernels::VariantInfo const* variant) {
-      return !is_peer(*variant) && variant != &kLocalProducts;
+      return !is_peer(*variant) && !is_local(*variant);
     };
     auto const found = std::ranges::find_if(selected, runs);
     if (found == selected.end()) return;
@@ -662,7 +672,7 @@ class Summa final : public measure::Workload {
       cublasmp_->plan_product(cublasmp_layout_, case_.compute, p_.alpha, theirs_.a, theirs_.b,
                               p_.beta, theirs_.c.view());
     }
-    if (!has(selected, kLocalProducts)) return;
+    if (!measure::any_of(selected, is_local)) return;
     local_vendor_ = vendor_of(world.device());
     local_a_ = {world.device(), case_.type, local_.a.rows, local_.a.cols, world.stream()};
     local_b_ = {world.device(), case_.type, local_.b.rows, local_.b.cols, world.stream()};
@@ -1017,6 +1027,7 @@ class Summa final : public measure::Workload {
 measure::Selection rows() {
   measure::Selection all = rows_of(gemm::variants());
   all.push_back(&kLocalProducts);
+  all.push_back(&kLocalProductsIn16Bits);
   if (has_scalapack()) all.push_back(&kScalapack);
   all.push_back(&cublasmp_product);
   return all;
