@@ -18,7 +18,7 @@
 /// Types        bytes; f64, f32, i64, i32, i8 where combined
 /// Work         a byte over the link for each sent; 2 more of the receiver's memory
 /// Constraints  all blocks are resident together
-/// Launch       512 threads, two blocks for each lane
+/// Launch       512 threads, two blocks for each lane, which fit on a multiprocessor together
 /// Accuracy     one rounding for each rank in the order of ranks, the same bits on all; minimum and
 ///              maximum keep a NaN
 /// Source       own; steps and words are those of the protocol Simple of NVIDIA/nccl
@@ -32,7 +32,7 @@ constexpr unsigned kThreads = 512;
 #ifdef QUAD_KERNELS
 
 template <class Does>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 2)
     exchange_lanes_kernel(__grid_constant__ Problem const problem) {
   exchange_lanes<Does>(problem, blockIdx.x);
 }

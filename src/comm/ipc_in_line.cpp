@@ -18,7 +18,7 @@ constexpr std::size_t kPackedBytes = 64UL << 10;
 // A block of a lane has a step in registers at once, four groups a thread.
 constexpr std::size_t kStepBytes = 32UL << 10;
 // Enough to hide the way to a peer and back behind each other's steps.
-constexpr int kMostLanes = 64;
+constexpr int kMostLanes = 128;
 // Up to these a message to all costs less than a second kernel.
 constexpr std::size_t kLargestReducedByAll = 256UL << 10, kLargestToAll = 256UL << 10;
 // Shares start at multiples of this, so that accesses stay aligned.
@@ -162,11 +162,14 @@ class InLineChannel final : public Channel {
     if (from >= 0) receives[index(from)] = receive;
     return receives;
   }
-  /// A lane, of two blocks, for each two multiprocessors: all are resident, also on the smallest
-  /// GPU of the group.
+  /// A lane, of two blocks, for each multiprocessor: all are resident, also on the smallest GPU of the
+  /// group, and where ranks share one and a service lets their kernels run together.
   int lanes_of(device::Device& device) const {
     double const fewest = group_.min(static_cast<double>(device.facts().multiprocessors));
-    return std::clamp(static_cast<int>(fewest) / 2, 1, kMostLanes);
+    std::vector<std::string> const gpus = group_.all_gather(device.facts().uuid);
+    std::ptrdiff_t most = 1;
+    for (std::string const& gpu : gpus) most = std::max(most, std::ranges::count(gpus, gpu));
+    return std::clamp(static_cast<int>(fewest) / static_cast<int>(most), 1, kMostLanes);
   }
   std::size_t share_of(std::size_t bytes) const {
     return rounded_up((bytes + index(size()) - 1) / index(size()));
