@@ -6,22 +6,24 @@
 ///   y(n, k, p, q) = sum_{c, i, j} x(n, c, p u + i d - o, q u + j d - o) w(k, c, i, j)
 ///
 /// Technique    sums are short, so that reading images and writing outputs takes longer than
-///              arithmetic, unless these wait for each other. Blocks stay for many tiles: they bring all
-///              filters to shared memory once, and for each tile of positions the pixels that it sees,
-///              with many loads of a thread on their way, while other blocks of the multiprocessor
-///              compute all output channels of theirs. A tile has 16 x 16 positions; 8 x 32 for filters
-///              of 3 rows with stride 1, where there are the most outputs: in lines of odd widths,
-///              tiles share the sectors at their sides. A lane has a column of positions, and a thread 8
-///              of its rows by 8 filters: 8 values that the warp shares, read as two vectors, serve 64
-///              products. For filters of 3 and 7 rows with strides for which the code is unrolled, a
-///              thread reads a column of pixels once for all rows of the filter. With stride u,
-///              columns u apart lie side by side in shared memory, so that the lanes' reads have no bank
-///              conflicts. Stores are lines or half lines of a warp in nchw, vectors in nhwc,
-///              where two lanes exchange halves of theirs in f32 to write whole sectors
+///              arithmetic, unless these wait for each other. Blocks stay for many tiles: they
+///              bring all filters to shared memory once, and for each tile of positions the pixels
+///              that it sees, with many loads of a thread on their way, while other blocks of the
+///              multiprocessor compute all output channels of theirs. A tile has 16 x 16 positions;
+///              8 x 32 for filters of 3 rows with stride 1, where there are the most outputs: where
+///              lines of nchw begin anywhere in a sector, tiles share the sectors at their sides.
+///              In f32 these tiles overlap by a sector, so that each stores whole ones. A lane has
+///              a column of positions, and a thread 8 of its rows by 8 filters: 8 values that the
+///              warp shares, read as two vectors, serve 64 products. For filters of 3 and 7 rows
+///              with strides for which the code is unrolled, a thread reads a column of pixels once
+///              for all rows of the filter. With stride u, columns u apart lie side by side in
+///              shared memory, so that the lanes' reads have no bank conflicts. Stores are lines or
+///              half lines of a warp in nchw, vectors in nhwc, where two lanes exchange halves of
+///              theirs in f32 to write whole sectors
 /// Shapes       nchw or nhwc, any extents
 /// Types        f32, f16, bf16; sums in f32
-/// Work         2 n k p q c r s flop; every pixel is read once, but for the rims of tiles, and every
-///              output written once
+/// Work         2 n k p q c r s flop, with a third more where tiles overlap; every pixel is read
+///              once, but for the rims of tiles, and every output written once
 /// Constraints  1 to 4 channels, one group; what a block keeps fits in 200 KiB; dilation (s - 1) up to
 ///              16 strides; tensors of less than 2^31 elements
 /// Launch       128 threads for up to 32 filters, 256 for more; up to 128 registers; shared memory for
@@ -86,6 +88,13 @@ struct Unrolled {
   static constexpr int kStride = kStride_, kRows = kRows_;
   static constexpr TileShape kTile = kStride == 1 && kRows == 3 ? kWide : kSquare;  // as tile_of()
 };
+
+/// Whether tiles may overlap by a sector, to store whole ones: where that is a quarter of their
+/// columns or less.
+template <class T, bool kNchw, class Code>
+QUAD_HD constexpr bool may_overlap() {
+  return kNchw && Code::kTile.cols >= 4 * kSector<T>;
+}
 
 /// sums += a pixel times 8 factors, for each row of positions.
 __device__ __forceinline__ void multiply_add(float (&sums)[kRowsEach][kFiltersEach],
@@ -221,6 +230,7 @@ __global__ void __launch_bounds__(kMostThreads, kBlocks)
         }
       }
       if (q >= p.out_w) continue;
+      WholeSectors<T> const sectors{layout.tiles, tile};
 #pragma unroll
       for (int l = 0; l < kRowsEach; ++l) {
         int const row = tile.row + band + l;
@@ -236,7 +246,9 @@ __global__ void __launch_bounds__(kMostThreads, kBlocks)
         }
 #pragma unroll
         for (int f = 0; f < kFiltersEach; ++f) {
-          if (k0 + f < p.k) y[f * p.out_plane] = from_f32<T>(sums[l][f]);
+          T* const to = y + f * p.out_plane;
+          bool const is_stored = !may_overlap<T, kNchw, Code>() || sectors.has(to, tile_col);
+          if (k0 + f < p.k && is_stored) *to = from_f32<T>(sums[l][f]);
         }
       }
     }
@@ -248,8 +260,9 @@ void enqueue(Problem const& problem, device::StreamView stream) {
   auto const p = operands<T>(problem);
   Shape const& z = problem.shape;
   auto const narrow = [](std::int64_t value) { return static_cast<int>(value); };
+  int const overlap = may_overlap<T, kNchw, Code>() && !lines_are_sectors(p) ? kSector<T> : 0;
   Layout const layout{
-      .tiles = {z, p, Code::kTile},
+      .tiles = {z, p, Code::kTile, overlap},
       .pixels = narrow(pixels(z)),
       .filter_row = narrow(filter_row(z)),
       .tasks = narrow(filter_tasks(z)),

@@ -16,6 +16,10 @@ inline constexpr int kMostThreads = 256;
 inline constexpr int kBlocks = 2;  ///< of so many threads, for which a multiprocessor has registers
 inline constexpr int kMostChannels = 4;
 inline constexpr std::int64_t kMostSharedBytes = 200 << 10;
+inline constexpr int kSectorBytes = 32;  ///< that memory writes at once
+/// Outputs in a sector.
+template <class T>
+inline constexpr int kSector = kSectorBytes / static_cast<int>(sizeof(T));
 
 /// How many positions a tile has.
 struct TileShape {
@@ -51,15 +55,17 @@ std::string unsupported_by_few_channels(Problem const& p, SharedBytes const& sha
 /// All tiles, image by image and row by row.
 struct Tiles {
   TileShape each;
+  int step;  ///< from a tile to the next one to its right, which overlaps it where this is less
   int down, across, count;
   int rows, cols;  ///< of pixels that one sees
   Divisor by_cols;
 
   template <class T>
-  Tiles(Shape const& z, Operands<T> const& p, TileShape shape)
+  Tiles(Shape const& z, Operands<T> const& p, TileShape shape, int overlap = 0)
       : each{shape},
+        step{shape.cols - overlap},
         down{divide_up(p.out_h, shape.rows)},
-        across{divide_up(p.out_w, shape.cols)},
+        across{std::max(divide_up(p.out_w - overlap, step), 1)},
         count{p.n * down * across},
         rows{static_cast<int>(shape.seen_rows(z))},
         cols{static_cast<int>(shape.seen_cols(z))},
@@ -74,7 +80,36 @@ struct Corner {
     int const line = number / tiles.across;
     image = line / tiles.down;
     row = (line - image * tiles.down) * tiles.each.rows;
-    col = (number - line * tiles.across) * tiles.each.cols;
+    col = (number - line * tiles.across) * tiles.step;
+  }
+};
+
+/// Whether all lines of outputs in nchw are whole sectors.
+template <class T>
+bool lines_are_sectors(Operands<T> const& p) {
+  return p.out_w % kSector<T> == 0 && reinterpret_cast<std::uintptr_t>(p.y) % kSectorBytes == 0;
+}
+
+/// What a tile stores of lines that begin anywhere in a sector. A sector that is written in parts
+/// costs memory more time than several whole ones. Tiles overlap by a sector then, and each stores
+/// the sectors that begin in its first columns, up to those of the next: only ends of lines are
+/// parts.
+template <class T>
+struct WholeSectors {
+  int first, end;  ///< columns of the tile where sectors begin that it stores
+
+  /// The first tile of a line also has the sector that begins before it, the last tile all it sees.
+  __device__ WholeSectors(Tiles const& tiles, Corner tile)
+      : first{tile.col == 0 ? -kSector<T> : 0},
+        end{tile.col == (tiles.across - 1) * tiles.step ? tiles.each.cols : tiles.step} {}
+
+  /// Which output of its sector lies there.
+  static __device__ __forceinline__ int place(T const* y) {
+    return static_cast<int>(reinterpret_cast<std::uintptr_t>(y) % kSectorBytes / sizeof(T));
+  }
+  /// y: an output of column `col` of the tile.
+  __device__ __forceinline__ bool has(T const* y, int col) const {
+    return static_cast<unsigned>(col - place(y) - first) < static_cast<unsigned>(end - first);
   }
 };
 
