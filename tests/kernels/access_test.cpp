@@ -318,8 +318,9 @@ Counts counts_of(std::string_view name, conv2d::Shape const& shape, core::Comput
   return counted([&] { variant.launch(p, stream); });
 }
 
-/// Also where taps of one load are of two rows of a filter. Of odd lines, lanes skip loads of outputs that
-/// they do not store: of one filter, so that the interpreter does not take two for one request.
+/// Also where taps of one load are of two rows of a filter. Of odd lines, lanes skip loads of
+/// outputs that they do not store: of one filter, so that the interpreter does not take two for one
+/// request.
 TEST(Conv2dAccess, OfFewChannelsHasNoBankConflicts) {
   conv2d::Shape const strided3{
       .n = 1, .c = 3, .h = 33, .w = 33, .k = 32, .r = 3, .s = 3, .stride = 2};
@@ -339,16 +340,8 @@ TEST(Conv2dAccess, OfFewChannelsHasNoBankConflicts) {
   }
 }
 
-/// Lines of 31 outputs begin anywhere in a sector: 16 neighbours of 64 bytes touch three at most.
-TEST(Conv2dAccess, OfFewChannelsStoresNeighboursWhereLinesAreOdd) {
-  conv2d::Shape const odd{.n = 1, .c = 3, .h = 33, .w = 33, .k = 32, .r = 3, .s = 3};
-  Counts const counts = counts_of<float>("few_channels_mma", odd, core::Compute::tf32);
-  EXPECT_GT(counts.global_stores.parts, 0);
-  EXPECT_LE(counts.global_stores.parts, 3 * odd.k * odd.out_h() * 2);
-}
-
-/// Lines that are whole sectors, but for where they begin: each is in one part more. They are of one
-/// filter, as above.
+/// Lines that are whole sectors, but for where they begin: each is in one part more. They are of
+/// one filter, as above.
 TEST(Conv2dAccess, OfFewChannelsStoresSectorsOnce) {
   conv2d::Shape const shape{.n = 1, .c = 3, .h = 11, .w = 98, .k = 1, .r = 3, .s = 3};
   std::int64_t const lines = shape.out_h();
@@ -357,6 +350,11 @@ TEST(Conv2dAccess, OfFewChannelsStoresSectorsOnce) {
     std::int64_t const ends = offset == 0 ? 0 : lines;
     auto const f32 = counts_of<float>("few_channels", shape, core::Compute::automatic, offset);
     EXPECT_EQ(f32.global_stores.parts, lines * 96 / 8 + ends);
+    auto const tf32 = counts_of<float>("few_channels_mma", shape, core::Compute::tf32, offset);
+    EXPECT_EQ(tf32.global_stores.parts, lines * 96 / 8 + ends);
+    auto const f16 =
+        counts_of<core::f16>("few_channels_mma", shape, core::Compute::automatic, offset);
+    EXPECT_EQ(f16.global_stores.parts, lines * 96 / 16 + ends);
   }
 }
 

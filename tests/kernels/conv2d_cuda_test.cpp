@@ -175,17 +175,22 @@ TEST(Conv2dCuda, BlocksForFewChannelsStay) {
   });
 }
 
-/// Lines of outputs that begin anywhere in a sector, in one tile and in several that overlap. Some are
-/// shorter than a sector, or just as long.
+/// Lines of outputs that begin anywhere in a sector, in one tile and in several that overlap. Some
+/// are shorter than a sector, or just as long.
 TEST(Conv2dCuda, TilesForFewChannelsOverlapInOddLines) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     Shape shape{.n = 2, .c = 1, .h = 11, .k = 11, .r = 3, .s = 3};
     auto const& few = test::row(variants(), "few_channels", device::Kind::cuda);
+    auto const& mma = test::row(variants(), "few_channels_mma", device::Kind::cuda);
     for (std::int64_t const outputs : {1, 8, 16, 33, 57, 63, 65, 81, 115}) {
       SCOPED_TRACE(outputs);
       shape.w = outputs + 2;
       for (std::int64_t const offset : {0, 1}) {
         expect_right<float>(device, stream, few, shape, DataLayout::nchw, core::Compute::f32,
+                            offset);
+        expect_right<core::f16>(device, stream, mma, shape, DataLayout::nchw, core::Compute::f32,
+                                offset);
+        expect_right<float>(device, stream, mma, shape, DataLayout::nchw, core::Compute::tf32,
                             offset);
       }
     }
