@@ -31,6 +31,7 @@ QUAD_TABLE(TransportEntry const, kTable,
   ipc_transport,
   hybrid_transport,
   mpi_transport,
+  mpi_gpu_transport,
   mpi_blocking_transport,
   reference_transport
 );

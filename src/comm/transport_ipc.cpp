@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/ipc_in_line.hpp"
 #include "comm/transport.hpp"
+#include "comm/trial.hpp"
 #include "comm/world.hpp"
 #include "common/combine.hpp"
 #include "core/error.hpp"
@@ -475,14 +476,6 @@ class IpcTransport final : public Transport {
   std::size_t chunk_bytes_;
   bool always_stage_;
 };
-
-/// That of the lowest rank that has one. Collective.
-std::string first_reason(Group const& group, std::string why) {
-  int const first = group.agree(!why.empty());
-  if (first < 0) return {};
-  group.broadcast(why, first);
-  return why;
-}
 
 /// Whether a stream goes on while others wait for words, as those of several channels do. On GPUs streams
 /// can share a hardware queue, and then they wait for each other.

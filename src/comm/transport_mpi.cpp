@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "comm/gpu_memory_trial.hpp"
 #include "comm/mpi_handle.hpp"
 #include "comm/transport.hpp"
 #include "comm/world.hpp"
@@ -19,6 +20,9 @@
 #include <vector>
 
 namespace quadrille::comm {
+
+extern TransportEntry const mpi_gpu_transport;
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -30,6 +34,13 @@ constexpr std::size_t kSlots = 4;
 constexpr std::size_t kSlotBytes = 2UL << 20;
 // Sub-ranges of pieces start at multiples of this, so that every element type stays aligned.
 constexpr std::size_t kGrain = 64;
+
+/// What of a device's memory is handed to MPI as it is; the rest goes through slots.
+enum class InPlace {
+  nothing,
+  messages,  ///< from rank to rank: Open MPI's nonblocking collectives take none of GPUs
+  all,
+};
 
 /// One turn of the ring, as the progress thread sees it. Requests complete in the order of turns.
 struct Message {
@@ -343,6 +354,7 @@ struct Turn {
   std::function<MPI_Request(std::byte*in, std::byte*out)> receive, send;
   bool forwards = false;
   bool keeps_part = false;  ///< receives more than `out` takes
+  bool reduces = false;
   std::size_t link_bytes = 0;
 };
 
@@ -350,7 +362,7 @@ std::size_t turns_for(std::size_t bytes, std::size_t each) { return (bytes + eac
 
 class MpiChannel final : public Channel {
  public:
-  MpiChannel(device::Device& device, Progress& progress, std::size_t slot_bytes, bool in_place,
+  MpiChannel(device::Device& device, Progress& progress, std::size_t slot_bytes, InPlace in_place,
              Group group)
       : Channel{device, group.rank(), group.size()},
         device_{device},
@@ -378,7 +390,7 @@ class MpiChannel final : public Channel {
  private:
   void do_broadcast(Piece data, int root, Broadcast algorithm) override {
     if (size() == 1) return;
-    if (progress_.is_throttled()) algorithm = Broadcast::ring;
+    if (progress_.is_throttled() || in_place_ == InPlace::messages) algorithm = Broadcast::ring;
 
     std::vector<Turn> turns(turns_for(data.bytes, slot_bytes_));
     for (std::size_t i = 0; i < turns.size(); ++i) {
@@ -419,6 +431,7 @@ class MpiChannel final : public Channel {
       ConstPiece const from = part_of(in, i * slot_bytes_, slot_bytes_);
       Piece const to = part_of(out, i * slot_bytes_, slot_bytes_);
       Turn& turn = turns[i];
+      turn.reduces = true;
       turn.in.push_back({from.data, 0, from.bytes});
       turn.out.push_back({to.data, 0, to.bytes});
       auto const count = static_cast<int>(from.bytes / element);
@@ -443,6 +456,7 @@ class MpiChannel final : public Channel {
     std::vector<Turn> turns(turns_for(largest_of(parts), share_bytes_));
     for (std::size_t i = 0; i < turns.size(); ++i) {
       Turn& turn = turns[i];
+      turn.reduces = true;
       add_out(turn, part_of(out, i * share_bytes_, share_bytes_), 0);
       std::vector<int> counts;
       std::size_t total = 0;
@@ -467,6 +481,9 @@ class MpiChannel final : public Channel {
   void do_allgather(ConstPiece mine, std::span<Piece const> all) override {
     copy_own(all[index(rank())], mine);
     if (size() == 1) return;
+    if (in_place_ == InPlace::messages) {
+      return all_to_all([&](int) { return mine; }, [&](int from) { return all[index(from)]; });
+    }
 
     std::vector<Turn> turns(turns_for(largest_of(all), share_bytes_));
     for (std::size_t i = 0; i < turns.size(); ++i) {
@@ -499,20 +516,26 @@ class MpiChannel final : public Channel {
 
   void do_alltoallv(std::span<ConstPiece const> send, std::span<Piece const> receive) override {
     copy_own(receive[index(rank())], send[index(rank())]);
-
-    std::vector<Turn> turns;
-    for (int step = 1; step < size(); ++step) {
-      int const to = (rank() + step) % size();
-      int const from = (rank() - step + size()) % size();
-      add_pair(turns, send[index(to)], to, receive[index(from)], from);
-    }
-    run(std::move(turns));
+    all_to_all([&](int to) { return send[index(to)]; },
+               [&](int from) { return receive[index(from)]; });
   }
 
   void do_sendrecv(ConstPiece send, int to, Piece receive, int from) override {
     if (to == rank()) return copy_own(receive, send);
     std::vector<Turn> turns;
     add_pair(turns, send, to, receive, from);
+    run(std::move(turns));
+  }
+
+  /// out(r) goes to rank r, in(r) comes from there.
+  template <class Out, class In>
+  void all_to_all(Out out, In in) {
+    std::vector<Turn> turns;
+    for (int step = 1; step < size(); ++step) {
+      int const to = (rank() + step) % size();
+      int const from = (rank() - step + size()) % size();
+      add_pair(turns, out(to), to, in(from), from);
+    }
     run(std::move(turns));
   }
 
@@ -588,7 +611,7 @@ class MpiChannel final : public Channel {
     std::uint32_t const number = number_++;
     std::byte* in = in_slot(number);
     std::byte* out = out_slot(number);
-    if (in_place_) {
+    if (in_place_ == InPlace::all || (in_place_ == InPlace::messages && !turn.reduces)) {
       // A message from or to one place needs no slot on this device.
       if (turn.in.size() == 1) in = static_cast<std::byte*>(const_cast<void*>(turn.in[0].from));
       if (turn.out.size() == 1 && !turn.keeps_part) out = static_cast<std::byte*>(turn.out[0].to);
@@ -633,8 +656,8 @@ class MpiChannel final : public Channel {
   device::Device& device_;
   Progress& progress_;
   Group group_;
-  std::size_t slot_bytes_;    ///< a chunk that goes to one rank
-  bool in_place_;             ///< MPI reaches device memory
+  std::size_t slot_bytes_;  ///< a chunk that goes to one rank
+  InPlace in_place_;
   std::size_t share_bytes_;   ///< what every piece of a gather or scatter has of a slot
   std::size_t pitch_ = 0;     ///< from slot to slot
   std::uint32_t number_ = 0;  ///< of the next turn; wraps
@@ -648,10 +671,10 @@ class MpiChannel final : public Channel {
 
 class MpiTransport final : public Transport {
  public:
-  MpiTransport(device::Device& device, TransportOptions const& options)
+  MpiTransport(device::Device& device, TransportOptions const& options, InPlace in_place)
       : device_{device},
         slot_bytes_{std::min(options.chunk_bytes, kSlotBytes) / kGrain * kGrain},
-        in_place_{device.kind() == device::Kind::host && !options.always_stage},
+        in_place_{in_place},
         progress_{device, options.throttle} {}
 
  private:
@@ -662,7 +685,7 @@ class MpiTransport final : public Transport {
 
   device::Device& device_;
   std::size_t slot_bytes_;
-  bool in_place_;
+  InPlace in_place_;
   Progress progress_;
 };
 
@@ -679,7 +702,31 @@ extern constinit TransportEntry const mpi_transport{
     .models_link = true,
     .preference = 1,
     .make = [](World const& world, TransportOptions const& options) -> std::unique_ptr<Transport> {
-      return std::make_unique<MpiTransport>(world.device(), options);
+      bool const reaches = world.device().kind() == device::Kind::host && !options.always_stage;
+      return std::make_unique<MpiTransport>(world.device(), options,
+                                            reaches ? InPlace::all : InPlace::nothing);
+    },
+};
+
+/// As mpi, with memory of GPUs handed to MPI where it is, in messages from rank to rank. What is
+/// reduced is staged, for MPI to add up on the host.
+extern constinit TransportEntry const mpi_gpu_transport{
+    .name = "mpi_gpu",
+    .summary = "MPI from GPU memory as it is, where it takes that; reductions are staged",
+    .is_selectable = true,
+    .moves_gpu = true,
+    .trial =
+        [](World const& world) {
+          return gpu_memory_problem(takes_gpu_memory(), world.group(), world.stream(),
+                                    tried_mpi_exchange(world.group()));
+        },
+    .unavailable_reason = [](World const* world) -> std::string {
+      if (!is_built_for_gpu_memory()) return kTakesNoGpuMemory;
+      return world == nullptr ? "" : world->trial_problem(mpi_gpu_transport);
+    },
+    .make = [](World const& world, TransportOptions const& options) -> std::unique_ptr<Transport> {
+      return std::make_unique<MpiTransport>(
+          world.device(), options, options.always_stage ? InPlace::nothing : InPlace::messages);
     },
 };
 

@@ -103,6 +103,8 @@ gives way only to one that is 10 % faster, so that the choice stays from run to 
 decides, as under a throttle, it is taken. Results name what was taken and keep the times
 (transport_times); mpirun -n 2 quadrille doctor shows them. Between runs that both chose, compare
 takes the transport for a result and says where it changed. "mpi" goes through pinned memory;
+"mpi_gpu" hands memory of GPUs to an MPI that says that it takes it, after a trial with patterns,
+and reduces as mpi does, on the host;
 "ipc", between ranks of one node, through memory that they share: copies ordered by words that
 streams set and wait for, also on host devices, and ptrans works in the peers' memory itself
 (one_sided_get, one_sided_put). "hybrid" takes ipc within nodes and nccl or mpi between them;

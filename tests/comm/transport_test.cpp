@@ -132,12 +132,14 @@ struct Setting {
   bool always_stage = false;
   int max_ctas = 0;
   Order order = Order::own_streams;
+  bool in_gpu_place = false;  ///< a transport of GPUs moves the host's memory by the same code
 };
 
 std::string name_of(Setting const& setting) {
   return std::string{setting.transport->name} + (setting.always_stage ? "_staged" : "") +
          (setting.max_ctas > 0 ? "_limited" : "") +
-         (setting.order == Order::in_line ? "_in_line" : "") + "_" +
+         (setting.order == Order::in_line ? "_in_line" : "") +
+         (setting.in_gpu_place ? "_on_host" : "") + "_" +
          std::to_string(setting.chunk_bytes >> 10) + "KiB";
 }
 
@@ -170,7 +172,7 @@ class TransportTest : public testing::TestWithParam<Setting> {
 
   void SetUp() override {
     std::string const reason = GetParam().transport->unavailable_reason(&world());
-    if (!reason.empty()) GTEST_SKIP() << reason;
+    if (!reason.empty() && !GetParam().in_gpu_place) GTEST_SKIP() << reason;
     channel_ = connect(world().group());
   }
   static void TearDownTestSuite() {
@@ -194,9 +196,10 @@ class TransportTest : public testing::TestWithParam<Setting> {
   static Transport& transport() {
     Setting const& setting = GetParam();
     std::unique_ptr<Transport>& made = made_[name_of(setting)];
+    TransportOptions const options{setting.chunk_bytes, 0, setting.always_stage, setting.max_ctas};
     if (!made) {
-      made = make_transport(setting.transport->name, world(),
-                            {setting.chunk_bytes, 0, setting.always_stage, setting.max_ctas});
+      made = setting.in_gpu_place ? setting.transport->make(world(), options)
+                                  : make_transport(setting.transport->name, world(), options);
     }
     return *made;
   }
@@ -953,6 +956,10 @@ std::vector<Setting> settings() {
       if (is_host && entry->moves_gpu) all.push_back({entry, chunk_bytes, true});
       if (!is_host && entry->limits_ctas) all.push_back({entry, chunk_bytes, false, 1});
     }
+  }
+  for (TransportEntry const* entry : transports()) {
+    if (!is_host || entry->name != "mpi_gpu") continue;
+    all.push_back({.transport = entry, .chunk_bytes = 16UL << 10, .in_gpu_place = true});
   }
   for (TransportEntry const* entry : transports()) {
     if (is_host || !entry->runs_in_line) continue;

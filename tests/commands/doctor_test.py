@@ -32,7 +32,7 @@ def main():
     # Every operation by each transport that serves, and one of these is taken for it.
     times = document["transport_times"]
     names = {time["transport"] for time in times}
-    serving = {row["name"] for row in document["rows"] if row["text"] == "available"} & {"ipc", "mpi", "nccl"}
+    serving = {row["name"] for row in document["rows"] if row["text"] == "available"} & {"ipc", "mpi", "mpi_gpu", "nccl"}
     check(names == (serving if len(serving) > 1 else set()), "where there is a choice, all that serve are measured", sound)
     check(all(time["seconds"] > 0 for time in times), "what is measured takes time", sound)
     operations = {"broadcast", "allreduce", "reduce_scatter", "allgather", "alltoall", "sendrecv"}

@@ -100,15 +100,17 @@ def main():
     program = Program(sys.argv[1:])
     source = program.folder / "input.toml"
     source.write_text(INPUT)
-    selectable = {"nccl": "UNSUPPORTED", "ipc": "PASS", "hybrid": "UNSUPPORTED", "mpi": "PASS"}
+    selectable = {"nccl": "UNSUPPORTED", "ipc": "PASS", "hybrid": "UNSUPPORTED", "mpi": "PASS",
+                  "mpi_gpu": "UNSUPPORTED"}
     process, report, directory = program.run(source, ranks=2)
     check(process.returncode == 0, "what cannot serve fails no run", process)
     found = {case["id"]: (case["transport"], case["verdict"]) for case in report["cases"]}
     ring = {name: verdict for key, (name, verdict) in found.items() if key.startswith(f"ring.{name}:")}
     check(ring == selectable, f"cases are {found}", process)
     check(found["triad:host_simd"] == ("none", "PASS"), f"what exchanges nothing runs once: {found}", process)
-    reason = next(case["reason"] for case in report["cases"] if case["transport"] == "nccl")
-    check(reason == 'transport "nccl" moves GPU memory only', f"the reason is {reason}", process)
+    for name in ("nccl", "mpi_gpu"):
+        reason = next(case["reason"] for case in report["cases"] if case["transport"] == name)
+        check(reason == f'transport "{name}" moves GPU memory only', f"the reason is {reason}", process)
     check("  transport  " in process.stdout, "the table tells transports apart", process)
     # What it kept is not measured or listed again.
     again = program.call("run", source, "--set", f"run.output={program.folder}", "--resume", directory.name, ranks=2)
@@ -120,7 +122,7 @@ def main():
     process, _, _ = program.run(source, "--only", "ring", "--set", "ring.transport=nccl", ranks=2)
     check(process.returncode == 2, "a transport that a case names must serve", process)
     process, report, _ = program.run(source, "--only", "ring", "--set", "ring.throttle=1 GB/s", ranks=2)
-    check(process.returncode == 0 and len(report["cases"]) == 4, "a modelled link", process)
+    check(process.returncode == 0 and len(report["cases"]) == len(selectable), "a modelled link", process)
 
     source.write_text(INPUT + '[[case]]\nname = "ring.mpi"\nworkload = "sendrecv"\ntransport = "mpi"\nsize = 1000\n')
     process, _, _ = program.run(source, ranks=2)
