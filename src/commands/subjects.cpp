@@ -104,15 +104,15 @@ decides, as under a throttle, it is taken. Results name what was taken and keep 
 (transport_times); mpirun -n 2 quadrille doctor shows them. Between runs that both chose, compare
 takes the transport for a result and says where it changed. "mpi" goes through pinned memory;
 "mpi_gpu" hands memory of GPUs to an MPI that says that it takes it, after a trial with patterns,
-and reduces as mpi does, on the host;
-"ipc", between ranks of one node, through memory that they share: copies ordered by words that
-streams set and wait for, also on host devices, and ptrans works in the peers' memory itself
-(one_sided_get, one_sided_put). "hybrid" takes ipc within nodes and nccl or mpi between them;
---fake-nodes 2 counts the halves of a node as nodes, to try it on one. "all" makes a case for
-each, and reports say which was the best. throttle = "500 MB/s" sends all messages of a rank
-through one modelled link, to prove overlap on any machine (inputs/overlap.toml); such results
-are marked. nccl_ctas limits the multiprocessors that NCCL takes from what is computed meanwhile;
-beside products with sms it takes those that they leave.
+and reduces as mpi does, on the host; "ipc", between ranks of one node, goes through memory that
+they share: copies ordered by words that streams set and wait for, also on host devices; on GPUs
+kernels for exchanges that overlap nothing. summa then reads panels, and ptrans works
+(one_sided_get, one_sided_put), in the peers' memory itself. "hybrid" takes ipc within nodes and
+nccl or mpi between them; --fake-nodes 2 counts the halves of a node as nodes, to try it on one.
+"all" makes a case for each, and reports say which was the best. throttle = "500 MB/s" sends all
+messages of a rank through one modelled link, to prove overlap on any machine
+(inputs/overlap.toml); such results are marked. nccl_ctas limits the multiprocessors that NCCL
+takes from what is computed meanwhile; beside products with sms it takes those that they leave.
 cuBLAS, NCCL, NVML and NVRTC are looked for at run time.)"},
     {"tuning", "the fastest configuration of a kernel for this device",
      R"(tune gemm --set type=f32 --set size=[2Ki,8Ki] searches all legal configurations of the

@@ -81,6 +81,7 @@ constexpr bool is_local(kernels::VariantInfo const& variant) {
 /// stream multiplies earlier ones into C. Owners take turns, so that all ranks wait equally long. What a
 /// rank owns of both it multiplies ahead of its turn, as far as the ring lets the others' panels arrive
 /// meanwhile, and neighbouring ones in one product. Events, not host waits, order the two streams.
+/// Where a transport shares memory, ranks read panels from their owners', or hosts multiply them there.
 /// (R. van de Geijn, J. Watts: SUMMA, 1997.) Or parts of A and B are shifted, see Cannon. With layers
 /// there are P x Q x c processes: each layer multiplies every c-th block of k, and what they have is
 /// added up at the end, so that each keeps every c-th block of rows of C. (E. Solomonik, J. Demmel:
