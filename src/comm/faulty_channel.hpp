@@ -16,8 +16,8 @@ enum class MessageFault {
   drop_message,
   /// What arrives is another rank's: a broadcast has the next rank as root and the true root keeps
   /// its data, a reduction gives the next rank's contribution alone, gathered pieces land in their
-  /// neighbours' places, sendrecv gets its own data back, and accesses to a window, and reads of it, are made
-  /// to that of the rank behind.
+  /// neighbours' places, sendrecv gets its own data back, and accesses to a window, and reads of it,
+  /// are made to that of the rank behind.
   wrong_rank,
   /// The wait for an exchange is over before its data are there: each place that another rank's
   /// data arrive in has them once the next exchange into it is over, and until then what it held

@@ -24,9 +24,9 @@ using TriedExchange = std::function<void(ConstPiece out, int to, Piece in, int f
 /// By the calls of MPI that channels make.
 TriedExchange tried_mpi_exchange(Group const& group);
 
-/// Why device memory may not be handed to `exchange`, by sending patterns from there to the neighbour and to
-/// the rank itself; empty where all arrive. Calls nothing unless every rank is allowed to. Collective; the
-/// same text on all ranks.
+/// Why device memory may not be handed to `exchange`, by sending patterns from there to the neighbour
+/// and to the rank itself; empty where all arrive. Calls nothing unless every rank is allowed to.
+/// Collective; the same text on all ranks.
 std::string gpu_memory_problem(bool is_allowed, Group const& group, device::StreamView stream,
                                TriedExchange const& exchange);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/ipc_in_line.hpp"
 
+#include "comm/group_memory.hpp"
 #include "exchange/exchange.hpp"
 
 #include <algorithm>
@@ -46,26 +47,10 @@ class InLineChannel final : public Channel {
                                       chunk_bytes / exchange::kGroupBytes * exchange::kGroupBytes),
                .lanes = lanes_of(device)},
         area_bytes_{rounded_up(exchange::Area::bytes(sizes_))},
-        peers_(index(size())),
-        counters_(index(size())) {
-    std::size_t const bytes = index(size()) * area_bytes_;
-    own_ = {device, given(device.allocate_shared(bytes))};
-    device::Stream const stream{device, "ipc"};
-    stream.view().fill(own_.data(), 0, bytes);
-    stream.view().synchronize();
-    std::vector<std::string> const handles =
-        group_.all_gather(given(device.handle_of(own_.data())));
-    for (int r = 0; r < size(); ++r) {
-      if (r == rank()) continue;
-      peers_[index(r)] = device::PeerMemory{device, given(device.open_shared(handles[index(r)]))};
-    }
-  }
+        memory_{device, group_, index(size()) * area_bytes_, 0, device::Stream{device, "ipc"}},
+        counters_(index(size())) {}
   ~InLineChannel() override {
     if (last_stream()) last_stream().synchronize();
-    // Nobody closes what a peer still uses, nor ends what a peer has open.
-    group_.barrier();
-    peers_.clear();
-    group_.barrier();
   }
 
  private:
@@ -184,8 +169,8 @@ class InLineChannel final : public Channel {
     exchange::Problem p{sizes_, size(), rank()};
     for (int r = 0; r < size(); ++r) {
       exchange::Peer& peer = p.peers[r];
-      peer.here = own_.data() + index(r) * area_bytes_;
-      peer.there = r == rank() ? peer.here : peers_[index(r)].data() + index(rank()) * area_bytes_;
+      peer.here = memory_.of(rank()) + index(r) * area_bytes_;
+      peer.there = memory_.of(r) + index(rank()) * area_bytes_;
     }
     return p;
   }
@@ -255,8 +240,7 @@ class InLineChannel final : public Channel {
   std::unique_ptr<Channel> streams_;
   exchange::Sizes sizes_;
   std::size_t area_bytes_;
-  device::SharedMemory own_;               ///< an area for each rank
-  std::vector<device::PeerMemory> peers_;  ///< nothing for this rank
+  GroupMemory memory_;  ///< an area for each rank
   std::vector<exchange::Counters> counters_;
 };
 

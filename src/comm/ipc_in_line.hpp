@@ -8,20 +8,11 @@
 #include "core/error.hpp"
 #include "device/device.hpp"
 
-#include <fmt/format.h>
-
 #include <cstddef>
 #include <functional>
 #include <memory>
 
 namespace quadrille::comm {
-
-/// What the trial of shared memory has shown to work.
-template <class T>
-T given(core::Parsed<T> const& result) {
-  if (!result) core::fail(fmt::format("shared memory: {}", result.why()));
-  return *result;
-}
 
 inline kernels::Combine combine_of(ReduceOp op) {
   switch (op) {

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "comm/group_memory.hpp"
 #include "comm/ipc_in_line.hpp"
 #include "comm/transport.hpp"
 #include "comm/trial.hpp"
@@ -74,43 +75,14 @@ class Area {
   std::size_t slot_bytes_;
 };
 
-/// Memory that a rank shares with its group, and what it has open of the others'.
 class IpcWindow final : public Window {
  public:
-  /// Collective. `bytes` are the same on all ranks.
-  IpcWindow(device::Device& device, Group const& group, std::size_t bytes,
-            device::StreamView stream)
-      : IpcWindow{device, group, bytes, stream,
-                  device::SharedMemory{device, given(device.allocate_shared(bytes))}} {}
-  ~IpcWindow() override {
-    // Nobody closes what a peer still uses, nor ends what a peer has open.
-    group_.barrier();
-    peers_.clear();
-    group_.barrier();
-  }
-  std::byte* memory_of(int r) const override {
-    return r == group_.rank() ? data() : peers_[index(r)].data();
-  }
+  IpcWindow(std::unique_ptr<GroupMemory> memory, int rank, std::size_t bytes)
+      : Window{memory->of(rank), bytes}, memory_{std::move(memory)} {}
+  std::byte* memory_of(int r) const override { return memory_->of(r); }
 
  private:
-  IpcWindow(device::Device& device, Group const& group, std::size_t bytes,
-            device::StreamView stream, device::SharedMemory own)
-      : Window{own.data(), bytes},
-        group_{group},
-        own_{std::move(own)},
-        peers_(index(group.size())) {
-    stream.fill(data(), 0xFF, bytes);
-    stream.synchronize();
-    std::vector<std::string> const handles = group_.all_gather(given(device.handle_of(data())));
-    for (int r = 0; r < group_.size(); ++r) {
-      if (r == group_.rank()) continue;
-      peers_[index(r)] = {device, given(device.open_shared(handles[index(r)]))};
-    }
-  }
-
-  Group const& group_;
-  device::SharedMemory own_;
-  std::vector<device::PeerMemory> peers_;  ///< nothing for this rank
+  std::unique_ptr<GroupMemory> memory_;
 };
 
 /// Messages between each two ranks travel in order, through slots in the sender's memory or, between
@@ -140,33 +112,22 @@ class IpcChannel final : public Channel {
     message_bytes_ = by_address_ ? chunk_bytes / kGrain * kGrain : slot_bytes_;
     if (size() == 1) return;
     std::size_t const area = Area::bytes(by_address_ ? 0 : slot_bytes_);
-    std::size_t const bytes = index(size()) * area;
-    own_ = {device, given(device.allocate_shared(bytes))};
-    send_.view().fill(own_.data(), 0, bytes);
     scratch_ = {device, static_cast<std::int64_t>(index(size()) * share_limit()), send_};
-    send_.view().synchronize();
-    std::vector<std::string> const handles =
-        group_.all_gather(given(device.handle_of(own_.data())));
+    memory_.emplace(device, group_, index(size()) * area, 0, send_);
     for (int r = 0; r < size(); ++r) {
       if (r == rank()) continue;
       Peer& peer = peers_[index(r)];
-      peer.memory = device::PeerMemory{device, given(device.open_shared(handles[index(r)]))};
-      peer.here.emplace(own_.data() + index(r) * area, slot_bytes_);
-      peer.there.emplace(peer.memory.data() + index(rank()) * area, slot_bytes_);
+      peer.here.emplace(memory_->of(rank()) + index(r) * area, slot_bytes_);
+      peer.there.emplace(memory_->of(r) + index(rank()) * area, slot_bytes_);
     }
   }
   ~IpcChannel() override {
     send_.view().synchronize();
     receive_.view().synchronize();
-    // Nobody closes what a peer still reads, nor ends what a peer has open.
-    group_.barrier();
-    peers_.clear();
-    group_.barrier();
   }
 
  private:
   struct Peer {
-    device::PeerMemory memory;
     std::optional<Area> here, there;  ///< this rank's for the peer, the peer's for this rank
     std::uint32_t sent = 0, received = 0;
     std::uint32_t seen = 0;  ///< the last that this rank has waited for the peer to take
@@ -247,8 +208,11 @@ class IpcChannel final : public Channel {
 
   std::unique_ptr<Window> do_share(std::size_t bytes) override {
     auto const most = static_cast<std::size_t>(group_.max(static_cast<std::int64_t>(bytes)));
-    return std::make_unique<IpcWindow>(last_stream().device(), group_,
-                                       std::max<std::size_t>(1, most), last_stream());
+    std::size_t const shared = std::max<std::size_t>(1, most);
+    device::StreamView const stream = last_stream();
+    return std::make_unique<IpcWindow>(
+        std::make_unique<GroupMemory>(stream.device(), group_, shared, 0xFF, stream), rank(),
+        shared);
   }
 
   /// Messages without data: what ranks say with them is that their memory is ready, and that they are
@@ -258,25 +222,14 @@ class IpcChannel final : public Channel {
       device::TraceScope const traced{receive_, device::TraceKind::message, "in a peer's memory"};
       if (accesses[index(r)]) accesses[index(r)](window.memory_of(r), receive_);
     };
-    for (int d = 1; d < size(); ++d) announce(peers_[index((rank() + d) % size())]);
-    for (int d = 1; d < size(); ++d) {
-      int const from = (rank() + size() - d) % size();
-      Peer& peer = peers_[index(from)];
-      std::uint32_t const number = await_message(peer);
-      access(from);
-      peer.there->taken().set_on(receive_, number);
-    }
+    once_all_are_there(access);
     access(rank());
     await_all_taken();
     finish();
   }
 
   void do_barrier() override {
-    for (int d = 1; d < size(); ++d) announce(peers_[index((rank() + d) % size())]);
-    for (int d = 1; d < size(); ++d) {
-      Peer& peer = peers_[index((rank() + size() - d) % size())];
-      peer.there->taken().set_on(receive_, await_message(peer));
-    }
+    once_all_are_there([](int) {});
     finish();
   }
 
@@ -288,6 +241,19 @@ class IpcChannel final : public Channel {
                             from.row_bytes, from.rows);
   }
   bool reads_in_place() const override { return reads_in_place_; }
+
+  /// f(r) for each other rank in turn, once that one has come as far; then it is told.
+  template <class F>
+  void once_all_are_there(F const& f) {
+    for (int d = 1; d < size(); ++d) announce(peers_[index((rank() + d) % size())]);
+    for (int d = 1; d < size(); ++d) {
+      int const from = (rank() + size() - d) % size();
+      Peer& peer = peers_[index(from)];
+      std::uint32_t const number = await_message(peer);
+      f(from);
+      peer.there->taken().set_on(receive_, number);
+    }
+  }
 
   /// A stretch of an allreduce: a share for each rank.
   struct Round {
@@ -448,7 +414,7 @@ class IpcChannel final : public Channel {
   Group group_;
   bool by_address_ = false, reads_in_place_ = false;
   std::size_t slot_bytes_ = 0, message_bytes_ = 0;
-  device::SharedMemory own_;
+  std::optional<GroupMemory> memory_;  ///< an area for each rank; where there are several
   device::Buffer<std::byte> scratch_;  ///< what each rank sent for a reduction
   std::vector<Peer> peers_;
   device::Stream send_, receive_;
