@@ -81,7 +81,8 @@ constexpr bool is_local(kernels::VariantInfo const& variant) {
 /// stream multiplies earlier ones into C. Owners take turns, so that all ranks wait equally long. What a
 /// rank owns of both it multiplies ahead of its turn, as far as the ring lets the others' panels arrive
 /// meanwhile, and neighbouring ones in one product. Events, not host waits, order the two streams.
-/// Where a transport shares memory, ranks read panels from their owners', or hosts multiply them there.
+/// Where a transport shares memory, ranks read panels from their owners', or hosts multiply them
+/// there.
 /// (R. van de Geijn, J. Watts: SUMMA, 1997.) Or parts of A and B are shifted, see Cannon. With layers
 /// there are P x Q x c processes: each layer multiplies every c-th block of k, and what they have is
 /// added up at the end, so that each keeps every c-th block of rows of C. (E. Solomonik, J. Demmel:
@@ -230,8 +231,7 @@ class Summa final : public measure::Workload {
                 .a = {case_.data, seed, 0},
                 .b = {case_.data, seed, 1},
                 .c0 = {case_.data, seed, 2}};
-    if (a_window_) a_ended_.wait_on(world.stream());
-    if (b_window_) b_ended_.wait_on(world.stream());
+    await_readers(world.stream());
     own_.fill(product_, layout_, world);
     if (is_chosen_ && chosen_.empty()) choose(world, selected);
     if (peer_ || cublasmp_) theirs_.fill(product_, peer_layout(), world);
@@ -259,8 +259,7 @@ class Summa final : public measure::Workload {
     if (is_local(variant)) return local_vendor_->launch(local_, world.stream());
     // Begins when the run before it has ended: its first panels would overwrite buffers that are
     // still multiplied, and in a batch one run would hide what the next one waits for.
-    if (a_window_) a_ended_.wait_on(world.stream());
-    if (b_window_) b_ended_.wait_on(world.stream());
+    await_readers(world.stream());
     world.stream().record(begun_);
     world.comm_stream().wait(begun_);
     if (leg != Leg::compute) begin_reads(world);
@@ -272,7 +271,7 @@ class Summa final : public measure::Workload {
     } else {
       pipeline(world, leg, row);
     }
-    if (leg != Leg::compute) end_reads(world);
+    if (leg != Leg::compute && (a_window_ || b_window_)) end_reads(world);
     if (layers_ > 1 && leg != Leg::compute) add_up_layers(world);
   }
 
@@ -698,9 +697,9 @@ class Summa final : public measure::Workload {
       slot.multiplied = device::Event{world.device()};
       if (shape_.rows > 1 && !has_b_in_place()) slot.panel = make(widest, layout_.b.local_cols());
     }
+    if (a_window_) return;
     // Only a panel of all that the rank owns is sent as it lies.
     bool packs = false;
-    if (a_window_) return;
     for (std::int64_t const width : widths_) {
       for (Panel const& panel : travelling(width)) {
         packs |= shape_.cols > 1 && has_a(panel) && panel.width != layout_.a.local_cols();
@@ -767,7 +766,7 @@ class Summa final : public measure::Workload {
     std::int64_t const rows = layout_.a.local_rows();
     std::int64_t const first = layout_.a.cols.local(panel.first);
     if (has_a(panel)) return a_.block(0, first, rows, width);
-    if (has_a_in_place()) return whole_a(panel).block(0, first, rows, width);
+    if (has_a_in_place()) return a_at_owner(panel, width);
     return {a_slot(panel).panel.view().data, case_.type, rows, width, width};
   }
 
@@ -776,34 +775,24 @@ class Summa final : public measure::Workload {
     std::int64_t const cols = layout_.b.local_cols();
     std::int64_t const first = layout_.b.rows.local(panel.first);
     if (has_b(panel)) return b_.block(first, 0, width, cols);
-    if (has_b_in_place()) return whole_b(panel).block(first, 0, width, cols);
+    if (has_b_in_place()) return b_at_owner(panel, width);
     return {b_slot(panel).panel.view().data, case_.type, width, cols, cols};
   }
 
-  /// The owner's part of A, or of B, in its window.
-  device::MatrixView whole_a(Panel const& panel) const {
-    Layout const of_owner{layout_.a.rows, layout_.a.cols, layout_.a.row_part,
-                          panel.a_owner * layers_ + place_.layer};
-    device::MatrixView view = unallocated(of_owner, case_.type);
-    view.data = a_window_->memory_of(panel.a_owner);
-    return view;
+  /// The panel of A, or of B, in its owner's window.
+  device::MatrixView a_at_owner(Panel const& panel, std::int64_t width) const {
+    Layout owners = layout_.a;
+    owners.col_part = panel.a_owner * layers_ + place_.layer;
+    device::MatrixView whole = unallocated(owners, case_.type);
+    whole.data = a_window_->memory_of(panel.a_owner);
+    return whole.block(0, owners.cols.local(panel.first), owners.local_rows(), width);
   }
-  device::MatrixView whole_b(Panel const& panel) const {
-    Layout const of_owner{layout_.b.rows, layout_.b.cols, panel.b_owner * layers_ + place_.layer,
-                          layout_.b.col_part};
-    device::MatrixView view = unallocated(of_owner, case_.type);
-    view.data = b_window_->memory_of(panel.b_owner);
-    return view;
-  }
-  /// A part of either, as a window has it.
-  comm::WindowRows rows_of(device::MatrixView const& part, std::int64_t row,
-                           std::int64_t col) const {
-    std::size_t const s = core::size_of(case_.type);
-    auto const bytes = [s](std::int64_t n) { return static_cast<std::size_t>(n) * s; };
-    return {.first = bytes(row * part.ld + col),
-            .pitch = bytes(part.ld),
-            .row_bytes = bytes(part.cols),
-            .rows = static_cast<std::size_t>(part.rows)};
+  device::MatrixView b_at_owner(Panel const& panel, std::int64_t width) const {
+    Layout owners = layout_.b;
+    owners.row_part = panel.b_owner * layers_ + place_.layer;
+    device::MatrixView whole = unallocated(owners, case_.type);
+    whole.data = b_window_->memory_of(panel.b_owner);
+    return whole.block(owners.rows.local(panel.first), 0, width, owners.local_cols());
   }
 
   /// What a rank computes of no panel, where k is 0.
@@ -832,6 +821,20 @@ class Summa final : public measure::Workload {
     return problem(a_of(first, step.width), b_of(first, step.width), step.is_first);
   }
 
+  /// A panel comes from its owner once its buffer is free.
+  static comm::Request read(comm::Channel& channel, comm::Window const& window, int owner,
+                            device::MatrixView const& panel, Slot& slot,
+                            device::StreamView stream) {
+    stream.wait(slot.multiplied);
+    std::size_t const s = core::size_of(panel.type);
+    comm::WindowRows const rows{.first = static_cast<std::size_t>(
+                                    static_cast<std::byte*>(panel.data) - window.memory_of(owner)),
+                                .pitch = static_cast<std::size_t>(panel.ld) * s,
+                                .row_bytes = static_cast<std::size_t>(panel.cols) * s,
+                                .rows = static_cast<std::size_t>(panel.rows)};
+    slot.arrived = channel.read(window, owner, rows, slot.panel.view().data, stream);
+    return slot.arrived;
+  }
   /// Panels may be read once their owners have come as far.
   void begin_reads(comm::World const& world) {
     auto const begin = [&](comm::Window const* window, comm::Channel* channel, comm::Request& last,
@@ -856,24 +859,24 @@ class Summa final : public measure::Workload {
     if (b_window_) b_ended_ = col_channel_->barrier(world.comm_stream());
   }
 
+  /// Later work of the stream may change A and B.
+  void await_readers(device::StreamView stream) const {
+    a_ended_.wait_on(stream);
+    b_ended_.wait_on(stream);
+  }
+
   /// A panel travels once the buffers that it takes on this rank are free.
   void send_panel(comm::World& world, Panel const& p) {
     device::StreamView const stream = world.comm_stream();
     label(world, {p.index});
     auto const s = core::size_of(case_.type);
     if (a_window_ && !has_a(p) && !has_a_in_place()) {
-      stream.wait(a_slot(p).multiplied);
-      std::int64_t const first = layout_.a.cols.local(p.first);
-      auto const part = whole_a(p).block(0, first, layout_.a.local_rows(), p.width);
-      a_slot(p).arrived = a_last_ = row_channel_->read(
-          *a_window_, p.a_owner, rows_of(part, 0, first), a_slot(p).panel.view().data, stream);
+      a_last_ =
+          read(*row_channel_, *a_window_, p.a_owner, a_at_owner(p, p.width), a_slot(p), stream);
     }
     if (b_window_ && !has_b(p) && !has_b_in_place()) {
-      stream.wait(b_slot(p).multiplied);
-      std::int64_t const first = layout_.b.rows.local(p.first);
-      auto const part = whole_b(p).block(first, 0, p.width, layout_.b.local_cols());
-      b_slot(p).arrived = b_last_ = col_channel_->read(
-          *b_window_, p.b_owner, rows_of(part, first, 0), b_slot(p).panel.view().data, stream);
+      b_last_ =
+          read(*col_channel_, *b_window_, p.b_owner, b_at_owner(p, p.width), b_slot(p), stream);
     }
     if (row_channel_ && !a_window_) {
       device::MatrixView panel = a_of(p, p.width);
