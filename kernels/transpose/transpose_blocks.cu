@@ -18,7 +18,7 @@
 /// Work         2 s bytes per element
 /// Constraints  fewer than 2^31 tiles
 /// Launch       tiles of 32 x 32 (s = 8) or 64 x 64 elements, 256 threads, 6 to 18 KiB of shared memory;
-///              a block for each tile, or over a link at most 2 for each multiprocessor
+///              a block for each tile, or over a link at most 4 for each multiprocessor
 /// Accuracy     exact
 /// Source       own
 #include "common/simt.cuh"
@@ -32,7 +32,7 @@ namespace {
 
 constexpr int kWarps = 8;
 constexpr int kThreads = 32 * kWarps;
-constexpr std::int64_t kOverLink = 2;  // blocks of threads for a multiprocessor
+constexpr std::int64_t kOverLink = 4;  // blocks of threads for a multiprocessor
 
 template <class T>
 constexpr int kSide = sizeof(T) == 8 ? 32 : 64;

@@ -38,14 +38,14 @@ constexpr kernels::VariantInfo kGet{
     .name = "one_sided_get",
     .where = kernels::Where::any,
     .types = kernels::kEveryType,
-    .preference = 40,
+    .preference = 35,
     .source = "own",
     .summary = "transposed out of the memory of peers into the own"};
 constexpr kernels::VariantInfo kPut{
     .name = "one_sided_put",
     .where = kernels::Where::any,
     .types = kernels::kEveryType,
-    .preference = 35,
+    .preference = 40,
     .source = "own",
     .summary = "transposed out of the own memory into that of peers"};
 

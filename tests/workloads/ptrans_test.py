@@ -89,7 +89,7 @@ def main():
     check([verdict for verdict, _ in found.values()] == ["PASS"], f"by mpi: {found}", process)
     process, report, _ = program.run(*small, "--set", "transport=ipc", ranks=ranks)
     best = [(case["variant"], case["verdict"]) for case in report["cases"]]
-    check(best == [("one_sided_get", "PASS")], f"by ipc: {best}", process)
+    check(best == [("one_sided_put", "PASS")], f"by ipc: {best}", process)
     print(f"{rows} rows pass on {ranks} ranks; {len(FAULTS)} faults are found")
 
 
