@@ -61,19 +61,19 @@ bool is_peer(kernels::VariantInfo const& variant) {
 constexpr kernels::VariantInfo kLocalProducts{
     .name = "local_products",
     .role = kernels::Role::ceiling,
-    .where = kernels::Where::any,
+    .where = kernels::Where::host,
     .types = {core::DataType::f64, core::DataType::f32},
     .source = "the vendor of the local product",
     .summary = "each rank's part of C by one product of the vendor, all operands at hand"};
-// The vendors of hosts have none in 16 bits.
-constexpr kernels::VariantInfo kLocalProductsIn16Bits = [] {
+constexpr kernels::VariantInfo kLocalProductsOnGpus = [] {
   kernels::VariantInfo info = kLocalProducts;
   info.where = kernels::Where::cuda;
-  info.types = {core::DataType::f16, core::DataType::bf16};
+  info.types = {core::DataType::f64, core::DataType::f32, core::DataType::f16,
+                core::DataType::bf16};
   return info;
 }();
 constexpr bool is_local(kernels::VariantInfo const& variant) {
-  return &variant == &kLocalProducts || &variant == &kLocalProductsIn16Bits;
+  return &variant == &kLocalProducts || &variant == &kLocalProductsOnGpus;
 }
 
 /// C = alpha A B + beta C on a P x Q grid. C stays; the owners of a panel of A broadcast it along
@@ -1031,7 +1031,7 @@ class Summa final : public measure::Workload {
 measure::Selection rows() {
   measure::Selection all = rows_of(gemm::variants());
   all.push_back(&kLocalProducts);
-  all.push_back(&kLocalProductsIn16Bits);
+  all.push_back(&kLocalProductsOnGpus);
   if (has_scalapack()) all.push_back(&kScalapack);
   all.push_back(&cublasmp_product);
   return all;

@@ -135,6 +135,19 @@ TEST(Work, GridsAreOfTheRanksOfALayer) {
             "case 'summa.2': layers = 2 do not divide 3 ranks; take a divisor of 3");
 }
 
+TEST(Work, RowsOfOneNameAreOfDifferentDevices) {
+  // Two measurements of one name would be one in the result.
+  for (measure::WorkloadEntry const* entry : workloads()) {
+    for (device::Kind const kind : {device::Kind::host, device::Kind::cuda}) {
+      std::set<std::string_view> names;
+      for (kernels::VariantInfo const* row : entry->variants) {
+        if (!row->runs_on(kind)) continue;
+        EXPECT_TRUE(names.insert(row->name).second) << entry->schema.name << " " << row->name;
+      }
+    }
+  }
+}
+
 TEST(Work, SmsAreOfPersistentVariantsAlone) {
   auto const device = device::make_host_device(1);
   for (char const* workload : {"gemm", "summa"}) {
