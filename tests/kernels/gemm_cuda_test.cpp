@@ -636,14 +636,19 @@ INSTANTIATE_TEST_SUITE_P(Variants, GemmCudaTest, testing::ValuesIn(rows()),
 
 TEST(GemmCuda, DemonstrationsAreWrong) {
   constexpr std::int64_t kExtent = 8;
-  std::vector<float> values(kExtent * kExtent);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 1 + 0.37F * static_cast<float>(i);
-  double expected = 0;  // the second element of the product of the matrix with itself
-  for (std::size_t l = 0; l < kExtent; ++l) expected += double{values[l]} * values[l * kExtent + 1];
   int demonstrations = 0;
   for (Variant<Problem> const& variant : variants()) {
     if (variant.role != Role::demonstration) continue;
     ++demonstrations;
+    // Others for each: a GPU's shared memory still has what the one before wrote there.
+    std::vector<float> values(kExtent * kExtent);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<float>(demonstrations) * (1 + 0.37F * static_cast<float>(i));
+    }
+    double expected = 0;  // the second element of the product of the matrix with itself
+    for (std::size_t l = 0; l < kExtent; ++l) {
+      expected += double{values[l]} * values[l * kExtent + 1];
+    }
     test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
       DeviceArray<float> const x{device, stream, values};
       DeviceArray<float> const y{device, stream, x.size()};
