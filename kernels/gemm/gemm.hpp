@@ -35,6 +35,9 @@ struct Problem {
   Configuration configuration{};  ///< of a tunable variant; empty: its own choice
   /// Of a GPU that the product may take, the rest is left to others; 0: all. For variants that note it.
   int multiprocessors = 0;
+  /// On a GPU: blocks stay for one tile alone, and no tile is split. Kernels of other streams get
+  /// multiprocessors meanwhile, and no tile waits for blocks that those displace.
+  bool yields = false;
   /// On a GPU: as much as the variant's scratch_bytes() says, aligned to 16 bytes, of which the
   /// first kScratchCounters words are 0 before and after. Some variants are slower without, some
   /// need it.
@@ -51,6 +54,11 @@ inline constexpr std::int64_t kScratchCounters = 1024;
 inline int multiprocessors_of(Problem const& problem, device::Facts const& device) {
   return problem.multiprocessors == 0 ? device.multiprocessors
                                       : std::min(problem.multiprocessors, device.multiprocessors);
+}
+
+/// Blocks, or clusters of them, that such a variant starts for whole tiles where so many run at a time.
+inline int blocks_of(Problem const& problem, int tiles, int at_a_time) {
+  return problem.yields ? tiles : std::min(tiles, at_a_time);
 }
 
 /// Ends the job unless extents, types and leading dimensions fit together.

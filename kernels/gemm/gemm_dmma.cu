@@ -582,7 +582,8 @@ template <class Form, bool kAlongA, bool kAlongB>
 void launch_layout(Problem const& problem, Plan const& plan, device::StreamView stream) {
   auto const p = operands<double>(problem);
   int const multiprocessors = multiprocessors_of(problem, stream.facts());
-  int const blocks = plan.split > 0 ? multiprocessors : std::min(plan.tiles, multiprocessors);
+  int const blocks =
+      plan.split > 0 ? multiprocessors : blocks_of(problem, plan.tiles, multiprocessors);
   Problem loaded = with_aligned_rows<double>(
       problem, simt_tiles::scratch_bytes(problem, stream.facts()), stream);
   if (p.k == 0) {

@@ -74,7 +74,7 @@ void launch(Problem const& problem, device::StreamView stream) {
   auto const p = operands<float>(problem);
   if (p.m == 0 || p.n == 0) return;
   int const tiles = divide_up(p.m, Large::kBM) * divide_up(p.n, Large::kBN);
-  int const blocks = std::min(tiles, multiprocessors_of(problem, stream.facts()));
+  int const blocks = blocks_of(problem, tiles, multiprocessors_of(problem, stream.facts()));
   QUAD_LAUNCH(gemm_persistent_kernel, dim3(static_cast<unsigned>(blocks)), dim3(kThreads),
               Large::kSharedBytes, stream, p);
 }

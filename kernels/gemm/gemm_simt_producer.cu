@@ -118,7 +118,7 @@ void launch(Problem const& problem, device::StreamView stream) {
   Plan plan = plan_of<Large>(p);
   bool const is_split =
       plan.tiles % multiprocessors != 0 && split_tiles(plan, scratch_of(problem), multiprocessors);
-  int const blocks = is_split ? multiprocessors : std::min(plan.tiles, multiprocessors);
+  int const blocks = is_split ? multiprocessors : blocks_of(problem, plan.tiles, multiprocessors);
   auto const kernel =
       takes_vectors(p) ? gemm_simt_producer_kernel<true> : gemm_simt_producer_kernel<false>;
   QUAD_LAUNCH(kernel, dim3(static_cast<unsigned>(blocks)), dim3(kThreads + kProducers),

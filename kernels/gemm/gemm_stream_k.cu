@@ -63,7 +63,7 @@ void launch(Problem const& problem, device::StreamView stream) {
   Plan plan = plan_of<Large>(p);
   bool const is_split =
       plan.tiles % multiprocessors != 0 && split_tiles(plan, scratch_of(problem), multiprocessors);
-  int const blocks = is_split ? multiprocessors : std::min(plan.tiles, multiprocessors);
+  int const blocks = is_split ? multiprocessors : blocks_of(problem, plan.tiles, multiprocessors);
   QUAD_LAUNCH(gemm_stream_k_kernel, dim3(static_cast<unsigned>(blocks)), dim3(kThreads),
               Large::kSharedBytes, stream, p, plan);
 }

@@ -187,7 +187,9 @@ inline double split_where_quicker(Plan& plan, device::Span<float> scratch, int m
   return time;
 }
 
+/// For tiles that are split; none where blocks are to end soon, or some would wait for others.
 inline device::Span<float> scratch_of(Problem const& problem) {
+  if (problem.yields) return {};
   return {static_cast<float*>(problem.scratch),
           static_cast<std::int64_t>(problem.scratch_bytes / sizeof(float))};
 }

@@ -196,7 +196,7 @@ void launch(Problem const& problem, device::StreamView stream) {
   Plan plan = plan_of<Large>(p);
   bool const is_split =
       plan.tiles % multiprocessors != 0 && split_tiles(plan, scratch_of(problem), multiprocessors);
-  int const blocks = is_split ? multiprocessors : std::min(plan.tiles, multiprocessors);
+  int const blocks = is_split ? multiprocessors : blocks_of(problem, plan.tiles, multiprocessors);
   // Without k-iterations nothing is loaded, and any matrix has a map.
   device::MatrixView const& a = p.k == 0 ? problem.c : problem.a;
   device::MatrixView const& b = p.k == 0 ? problem.c : problem.b;

@@ -83,8 +83,8 @@ void launch(Problem const& problem, device::StreamView stream) {
   with_wgmma_tile<kConfig>(
       problem, stream, [&]<class Tile>(auto const& a, auto const& b, Majors majors, auto const& p) {
         int const clusters =
-            std::min(ClusterTiles<Tile>::count(p),
-                     multiprocessors_of(problem, stream.facts()) / kConfig.cluster);
+            blocks_of(problem, ClusterTiles<Tile>::count(p),
+                      multiprocessors_of(problem, stream.facts()) / kConfig.cluster);
         bool const is_c_copied = Tile::copies_c(problem.c);
         QUAD_LAUNCH(gemm_wgmma_persistent_kernel<Tile>,
                     (LaunchShape{.grid = static_cast<unsigned>(clusters * kConfig.cluster),

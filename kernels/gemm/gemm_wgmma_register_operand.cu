@@ -416,7 +416,7 @@ void launch_as(Problem const& problem, device::StreamView stream) {
   int const multiprocessors = multiprocessors_of(problem, stream.facts());
   Plan const plan = plan_of(kConfig, problem, multiprocessors).plan;
   int const all = multiprocessors / kConfig.cluster;
-  int const clusters = plan.split > 0 ? all : std::min(plan.tiles, all);
+  int const clusters = plan.split > 0 ? all : blocks_of(problem, plan.tiles, all);
   bool const is_c_copied = Tile::copies_c(problem.c);
   QUAD_LAUNCH((gemm_wgmma_register_operand_kernel<Tile, kIsTransposed>),
               (LaunchShape{.grid = static_cast<unsigned>(clusters * kConfig.cluster),

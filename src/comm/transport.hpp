@@ -54,6 +54,7 @@ struct TransportEntry {
   bool moves_gpu = false;        ///< memory of GPUs
   bool models_link = false;      ///< knows TransportOptions::throttle
   bool limits_ctas = false;      ///< knows TransportOptions::max_ctas
+  bool uses_kernels = false;     ///< to move messages of GPUs, which take multiprocessors
   bool shares_windows = false;   ///< its channels have share() and access()
   bool runs_in_line = false;     ///< knows Order::in_line, for memory of GPUs
   bool drops_nan = false;        ///< against Channel's rule, in minimum and maximum

@@ -550,6 +550,7 @@ extern constinit TransportEntry const ipc_transport{
     .is_selectable = true,
     .moves_host = true,
     .moves_gpu = true,
+    .uses_kernels = true,  // copies to and from its slots
     .shares_windows = true,
     .runs_in_line = true,
     .device_bytes = kGpuBytes,

@@ -427,6 +427,7 @@ extern constinit TransportEntry const nccl_transport{
     .is_selectable = true,
     .moves_gpu = true,
     .limits_ctas = true,
+    .uses_kernels = true,
     .runs_in_line = true,
     .preference = 2,
     .unavailable_reason = unavailable_reason,
@@ -440,6 +441,7 @@ extern constinit TransportEntry const nccl_plain_transport{
     .name = "nccl_plain",
     .summary = "NCCL's own calls, whole, on the stream of the caller",
     .moves_gpu = true,
+    .uses_kernels = true,
     .drops_nan = true,
     .unavailable_reason = unavailable_reason,
 #ifdef QUADRILLE_NCCL

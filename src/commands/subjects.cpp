@@ -113,6 +113,8 @@ nccl or mpi between them; --fake-nodes 2 counts the halves of a node as nodes, t
 messages of a rank through one modelled link, to prove overlap on any machine
 (inputs/overlap.toml); such results are marked. nccl_ctas limits the multiprocessors that NCCL
 takes from what is computed meanwhile; beside products with sms it takes those that they leave.
+Without sms, products of summa whose panels kernels move start a block for each tile, not one for
+each multiprocessor that stays: as they end, they make room for those kernels.
 cuBLAS, NCCL, NVML and NVRTC are looked for at run time.)"},
     {"tuning", "the fastest configuration of a kernel for this device",
      R"(tune gemm --set type=f32 --set size=[2Ki,8Ki] searches all legal configurations of the

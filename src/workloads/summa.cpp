@@ -637,6 +637,9 @@ class Summa final : public measure::Workload {
                         ctas_beside_products(case_.nccl_ctas, p_.sms, world.device().facts()));
     if (shape_.cols > 1) row_channel_ = transport.connect(grid_.row_group());
     if (shape_.rows > 1) col_channel_ = transport.connect(grid_.col_group());
+    // Who bounds the products' multiprocessors has left some for messages.
+    yields_ = p_.sms == 0 && (row_channel_ || col_channel_) && !reads_panels(world) &&
+              world.transport_entry(case_.transport, case_.throttle).uses_kernels;
     if (reads_panels(world)) {
       if (row_channel_) a_window_ = row_channel_->share(piece(a_).bytes);
       if (col_channel_) b_window_ = col_channel_->share(piece(b_).bytes);
@@ -805,6 +808,7 @@ class Summa final : public measure::Workload {
     p.beta = p_.beta;
     p.compute = case_.compute;
     p.multiprocessors = static_cast<int>(p_.sms);
+    p.yields = yields_;
     p.scratch = scratch_.data();
     p.scratch_bytes = scratch_.bytes();
     return p;
@@ -994,7 +998,8 @@ class Summa final : public measure::Workload {
   Parameters p_;
   std::vector<std::int64_t> widths_;  ///< of which one is chosen
   bool is_chosen_ = false;
-  std::string chosen_;  ///< what was, once it was
+  bool yields_ = false;  ///< products, to messages that take multiprocessors
+  std::string chosen_;   ///< what was, once it was
   std::int64_t m_, n_, k_;
   core::GridShape shape_;
   int layers_ = 1;

@@ -92,6 +92,7 @@ struct Case {
   double alpha = 1;
   double beta = 0;
   int multiprocessors = 0;
+  bool yields = false;
 };
 
 template <class T>
@@ -136,7 +137,7 @@ void expect_product(Variant<Problem> const& variant, Case one, device::Device& d
     one.n = (one.n + 3) / 4 * 4;
     one.k = (one.k + 3) / 4 * 4;
   }
-  auto const [m, n, k, alpha, beta, multiprocessors] = one;
+  auto const [m, n, k, alpha, beta, multiprocessors, yields] = one;
   SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
                                   << m << " x " << n << " x " << k << " alpha " << alpha << " beta "
                                   << beta << " " << core::to_text(layout));
@@ -155,6 +156,7 @@ void expect_product(Variant<Problem> const& variant, Case one, device::Device& d
   Problem problem{on_a.view(), on_b.view(), on_c.view(), alpha, beta, ta, tb};
   problem.configuration = tuned;
   problem.multiprocessors = multiprocessors;
+  problem.yields = yields;
   auto const words =
       static_cast<std::int64_t>(variant.scratch_bytes(problem, device.facts()) / sizeof(float));
   DeviceArray<float> const scratch{device, stream, words};
@@ -386,12 +388,14 @@ TEST(GemmCuda, PersistentVariantsLeaveMultiprocessorsToOthers) {
     SCOPED_TRACE(variant.name);
     ++bounded;
     test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-      Case const one{200, 520, 100, -1, 0.5, 2};
-      for (Types const& types : variant.types) {
-        if (types == Types{DataType::f32}) {
-          expect_product<float>(variant, one, device, stream, true);
-        } else if (types == Types{DataType::f64}) {
-          expect_product<double>(variant, one, device, stream, true);
+      for (bool const yields : {false, true}) {
+        Case const one{200, 520, 100, -1, 0.5, 2, yields};
+        for (Types const& types : variant.types) {
+          if (types == Types{DataType::f32}) {
+            expect_product<float>(variant, one, device, stream, true);
+          } else if (types == Types{DataType::f64}) {
+            expect_product<double>(variant, one, device, stream, true);
+          }
         }
       }
       if (test::kernel_mode() != KernelMode::gpu) return;
@@ -413,6 +417,8 @@ TEST(GemmCuda, PersistentVariantsLeaveMultiprocessorsToOthers) {
         EXPECT_GT(most_blocks(variant, problem, stream), 10);
         problem.multiprocessors = 10;
         EXPECT_LE(most_blocks(variant, problem, stream), 10);
+        problem.yields = true;
+        EXPECT_GT(most_blocks(variant, problem, stream), 10) << "a block for each tile";
       }
     });
   }
@@ -492,7 +498,7 @@ template <class In, class Out>
 void expect_vendor_product(core::Compute compute, Case const& one, device::Device& device,
                            device::StreamView stream) {
   Variant<Problem> const& vendor = test::row(variants(), "vendor", device::Kind::cuda);
-  auto const [m, n, k, alpha, beta, multiprocessors] = one;
+  auto const [m, n, k, alpha, beta, multiprocessors, yields] = one;
   constexpr DataType kIn = core::type_of<In>(), kOut = core::type_of<Out>();
   ErrorBound const bound_of{kOut, compute, k};
   std::vector<In> const a = random<In>(m, k, 1), b = random<In>(k, n, 2);
