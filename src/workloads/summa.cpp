@@ -637,12 +637,12 @@ class Summa final : public measure::Workload {
                         ctas_beside_products(case_.nccl_ctas, p_.sms, world.device().facts()));
     if (shape_.cols > 1) row_channel_ = transport.connect(grid_.row_group());
     if (shape_.rows > 1) col_channel_ = transport.connect(grid_.col_group());
-    // Who bounds the products' multiprocessors has left some for messages.
-    yields_ = p_.sms == 0 && (row_channel_ || col_channel_) && !reads_panels(world) &&
-              world.transport_entry(case_.transport, case_.throttle).uses_kernels;
     if (reads_panels(world)) {
       if (row_channel_) a_window_ = row_channel_->share(piece(a_).bytes);
       if (col_channel_) b_window_ = col_channel_->share(piece(b_).bytes);
+    } else if (row_channel_ || col_channel_) {
+      // Who bounds the products' multiprocessors has left some for messages.
+      yields_ = p_.sms == 0 && world.transport_entry(case_.transport, case_.throttle).uses_kernels;
     }
     own_.allocate(layout_, case_.type, p_.beta, world, a_window_.get(), b_window_.get());
     a_ = own_.a;
