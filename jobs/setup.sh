@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs what building Quadrille needs: Debian packages, and Kokkos into .deps unless one of at
-# least the same version is found. Prints nothing when there is nothing to do. Exit 3: not possible.
+# Installs what building Quadrille needs: Debian packages, and into .deps Kokkos unless one of at
+# least the same version is found, and nvml.h where there is an nvcc without it. Prints nothing when
+# there is nothing to do. Exit 3: not possible.
 #
 #   jobs/setup.sh                 what building and running need
 #   jobs/setup.sh --tests         and what the tests need; without nvcc also the CUDA headers, and ReFrame, into .deps
@@ -37,6 +38,7 @@ kokkos_sha256=e620f05c742905e2db705d875f1cac92ef0ed453f9e6734e9beda26cc0f9cce7
 cuda_headers="nvidia-cuda-cccl==13.0.85 --hash=sha256:e0da7ad981f3a8aff08241b5bfc1af868742a63e2762f53a5171c492ef242649 --hash=sha256:6f0203e29fed809ee2b7fe9b1344df66ecab990c37d6a2e0e189b26d6c97ed7c
 nvidia-cuda-crt==13.0.88 --hash=sha256:2c8043c7c9e02492716426e9919fc78d2c5b3b2a7a768a88e952676b08aa55a4 --hash=sha256:ee2ea2a97073e02ee62bb27841f437332be2c248e3eac013df07997ada39c003
 nvidia-cuda-runtime==13.0.88 --hash=sha256:422a38f7c739ecbdd3a4b6ec7ed0a1d74db43d8e9bc26685f3d845638922b178 --hash=sha256:8ba16a33998ee3ee2bf11c8f13e36e3ff86a1d6ad165ffeee863d6eabd0b5f67"
+nvml_header="nvidia-nvml-dev==13.0.87 --hash=sha256:082871368275cf6620fc900f55d8eaf2563b263a38a00a5168e9650bce963ba1 --hash=sha256:f7aaa33d888da151c5902b39efdca16bc8a5535652075c2a02cd948a7a7100be"
 
 # Both of pure Python; what they import is among the Debian packages.
 reframe="reframe-hpc==4.5.2 --hash=sha256:60f0e15a4dd49140aaa438c96c767ae2ec0a0190fd182648e3bf7fae67b7ab60
@@ -173,22 +175,31 @@ have_cuda_headers() {
     [ -e .deps/cuda-headers/cuda_fp16.h ]
 }
 
-# What g++ needs to compile kernels for the interpreter in kernels/simt.
-install_cuda_headers() {
-  echo "setup: fetching the CUDA headers into .deps"
+# fetch_headers FOLDER HEADER PACKAGES: the headers of NVIDIA's packages, of which one is HEADER.
+fetch_headers() {
+  echo "setup: fetching $2 into $1"
   mkdir -p .cache .deps
-  work=$(mktemp -d "$PWD/.cache/cuda.XXXXXX")
+  work=$(mktemp -d "$PWD/.cache/headers.XXXXXX")
   trap 'rm -rf "$work"' EXIT
 
   quietly python3 -m venv "$work/venv"
-  echo "$cuda_headers" >"$work/headers.txt"
+  echo "$3" >"$work/packages.txt"
   quietly "$work/venv/bin/pip" download -q --require-hashes --no-deps --only-binary :all: \
-    -d "$work" -r "$work/headers.txt"
+    -d "$work" -r "$work/packages.txt"
   for wheel in "$work"/*.whl; do quietly python3 -m zipfile -e "$wheel" "$work/all"; done
-  [ -e "$work/all/nvidia/cu13/include/cuda_fp16.h" ] || give_up "NVIDIA's packages lack cuda_fp16.h"
-  rm -rf .deps/cuda-headers
-  mv -T "$work/all/nvidia/cu13/include" .deps/cuda-headers
+  [ -e "$work/all/nvidia/cu13/include/$2" ] || give_up "NVIDIA's packages lack $2"
+  rm -rf "$1"
+  mv -T "$work/all/nvidia/cu13/include" "$1"
   rm -rf "$work"
+}
+
+# The compiler's own folder of headers; where parts of a toolkit were installed, not every one is there.
+have_nvml_header() {
+  local nvcc
+  [ "$(cuda_release)" != 0 ] || return 0
+  nvcc=$(PATH=$PATH:/usr/local/cuda/bin command -v nvcc)
+  [ -e "$(dirname "$(readlink -f "$nvcc")")/../include/nvml.h" ] || [ -e /usr/include/nvml.h ] ||
+    [ -e .deps/nvml/nvml.h ]
 }
 
 # Where centres run their checks from.
@@ -213,6 +224,8 @@ else
   echo "setup: not a Debian system; CMake will look for what these Debian packages hold: ${packages[*]}"
 fi
 have_kokkos || install_kokkos
-[ "$tests" = false ] || have_cuda_headers || install_cuda_headers
+have_nvml_header || fetch_headers .deps/nvml nvml.h "$nvml_header"
+# What g++ needs to compile kernels for the interpreter in kernels/simt.
+[ "$tests" = false ] || have_cuda_headers || fetch_headers .deps/cuda-headers cuda_fp16.h "$cuda_headers"
 [ "$tests" = false ] || [ -e .deps/reframe/bin/reframe ] || install_reframe
 [ "$kokkos_cuda" = false ] || [ "$(kokkos_under "$cuda_kokkos")" = "$kokkos_version" ] || install_cuda_kokkos

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/enum_set.hpp"
 #include "core/types.hpp"
 #include "core/units.hpp"
 #include "device/link.hpp"
@@ -72,6 +73,16 @@ class FlagBackend {
   virtual std::uint32_t get() const = 0;
 };
 
+/// Why clocks are lower than they could be: the cap on power, heat, or a slowdown by the hardware, which
+/// halves them at least. Clocks that somebody has set are another limit.
+enum class ClockLimit { power, thermal, hardware, other };
+constexpr auto enum_names(ClockLimit) {
+  return core::EnumNames<ClockLimit, 4>{{{ClockLimit::power, "power"},
+                                         {ClockLimit::thermal, "thermal"},
+                                         {ClockLimit::hardware, "hardware"},
+                                         {ClockLimit::other, "other"}}};
+}
+
 /// What a device says of itself while it works.
 struct Telemetry {
   double clock_hz = 0;
@@ -79,6 +90,7 @@ struct Telemetry {
   double power_w = 0;
   double temperature_c = 0;
   double energy_j = 0;  ///< taken since some moment, by a counter that advances in steps of 0.1 s
+  core::EnumSet<ClockLimit> clock_limits;  ///< in force now; empty where none is, or it is not told
 };
 
 /// Errors that a device has counted since some moment, of its memory or links.
@@ -102,6 +114,7 @@ class Device {
   virtual std::optional<Telemetry> telemetry() { return std::nullopt; }
   /// Those that the platform tells of, the same ones in each call.
   virtual std::vector<ErrorCounter> error_counters() { return {}; }
+  virtual PcieLink pcie_link() const { return {}; }
   /// What joins this GPU and another one of the node, which this process may not use.
   virtual Link link_to(std::string const& /*uuid*/) const { return Link::unknown; }
   /// To be called by every thread but the creator before it uses the device.

@@ -69,6 +69,7 @@ void visit_case(Record& record, Visit&& visit) {
   visit("compute_peak_measured", record.roofline.compute_is_measured);
   visit("memory_peak", record.roofline.memory_peak);
   visit("memory_peak_measured", record.roofline.memory_is_measured);
+  visit("pcie_peak", record.roofline.pcie_peak);
   visit("measures", record.measures);
   visit("extras", record.extras);
   visit("timing", record.timing);

@@ -257,14 +257,16 @@ class CaseRun {
   }
 
   Roofline roofline() const {
+    device::Device const& device = world_.device();
+    Roofline roofline{.pcie_peak = device.pcie_link().peak_bandwidth() * world_.size()};
     // What caches still hold is not moved.
-    if (description_.device_bytes > 0 && case_.cache != core::Cache::cold) return {};
-    device::Facts const& facts = world_.device().facts();
+    if (description_.device_bytes > 0 && case_.cache != core::Cache::cold) return roofline;
     core::Compute const compute = core::compute_for(case_.type, case_.compute);
-    return {.flop = description_.flop,
-            .bytes = description_.device_bytes,
-            .compute_peak = facts.peaks.of(case_.type, compute) * world_.size(),
-            .memory_peak = facts.peak_bandwidth * world_.size()};
+    roofline.flop = description_.flop;
+    roofline.bytes = description_.device_bytes;
+    roofline.compute_peak = device.facts().peaks.of(case_.type, compute) * world_.size();
+    roofline.memory_peak = device.facts().peak_bandwidth * world_.size();
+    return roofline;
   }
 
   core::Timeouts const& limits() const { return world_.settings().timeout; }

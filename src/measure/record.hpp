@@ -42,6 +42,7 @@ struct Roofline {
   double bytes = 0;                                              ///< between memory and caches
   double compute_peak = 0, memory_peak = 0;                      ///< 0 unknown
   bool compute_is_measured = false, memory_is_measured = false;  ///< in this run, or nominal
+  double pcie_peak = 0;  ///< between GPUs and hosts, in each direction; 0 unknown
 };
 
 /// A rate that is shown beside the primary one.

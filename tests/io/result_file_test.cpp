@@ -93,6 +93,7 @@ TEST_F(ResultFile, JsonLineKeepsEveryMember) {
   EXPECT_EQ(r.roofline.memory_peak, wrote.roofline.memory_peak);
   EXPECT_EQ(r.roofline.compute_is_measured, wrote.roofline.compute_is_measured);
   EXPECT_EQ(r.roofline.memory_is_measured, wrote.roofline.memory_is_measured);
+  EXPECT_EQ(r.roofline.pcie_peak, wrote.roofline.pcie_peak);
   EXPECT_EQ(r.measures, wrote.measures);
   ASSERT_EQ(r.extras.size(), 2U);
   EXPECT_EQ(r.extras[0].name, "bus bandwidth");

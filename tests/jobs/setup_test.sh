@@ -25,11 +25,14 @@ pretend nvcc <<'END'
 [ "$CUDA" != 0 ] && echo "Cuda compilation tools, release $CUDA.0, V$CUDA.0.88"
 END
 pretend python3 <<'END'
-mkdir -p "$3/bin" && cp "$PRETENDED/bin/pip" "$3/bin/pip"
+case "$2" in
+  venv) mkdir -p "$3/bin" && cp "$PRETENDED/bin/pip" "$3/bin/pip" ;;
+  zipfile) mkdir -p "$5/nvidia/cu13/include" && cp "$4" "$5/nvidia/cu13/include/nvml.h" ;;
+esac
 END
 pretend pip <<'END'
 while [ $# -gt 0 ]; do
-  if [ "$1" = -d ]; then cp "$PRETENDED/archive/pygenten-1.tar.gz" "$2"; fi
+  if [ "$1" = -d ]; then cp "$PRETENDED/archive/pygenten-1.tar.gz" "$2" && touch "$2/nvml.whl"; fi
   shift
 done
 END
@@ -71,6 +74,7 @@ grep -q "usage:.*--kokkos-cuda" "$scratch/out" || fail "the usage does not name 
 
 # The host's Kokkos, unless the machine has one of its own.
 setup 13 || fail "without options"
+[ -e "$root/.deps/nvml/nvml.h" ] || fail "a toolkit without nvml.h gets none"
 if [ -e "$scratch/options" ]; then
   built "Kokkos_ENABLE_CUDA=ON" && fail "the host's Kokkos has CUDA"
   built "nullptr, numDependencies" && fail "the host's Kokkos is mended"
@@ -98,6 +102,12 @@ setup 12 --kokkos-cuda || fail "--kokkos-cuda with CUDA 12"
 built "from, to, numDependencies" || fail "CUDA 12 gets calls of CUDA 13"
 
 rm -rf "$root/.deps/cuda-kokkos"
+rm -rf "$root/.deps/nvml"
+setup 0 || fail "without nvcc"
+[ ! -e "$root/.deps/nvml" ] || fail "nvml.h is fetched without nvcc"
+mkdir "$scratch/include" && touch "$scratch/include/nvml.h"
+setup 13 || fail "with a whole toolkit"
+[ ! -e "$root/.deps/nvml" ] || fail "nvml.h is fetched beside that of the toolkit"
 code=0
 setup 0 --kokkos-cuda || code=$?
 [ "$code" = 3 ] || fail "without nvcc it ends with $code, expected 3"

@@ -44,7 +44,8 @@ inline measure::Record sample_record() {
                 .compute_peak = 2e12,
                 .memory_peak = 1.5e9,
                 .compute_is_measured = true,
-                .memory_is_measured = true};
+                .memory_is_measured = true,
+                .pcie_peak = 63e9};
   r.measures = measure::Resource::compute;
   r.extras = {{"bus bandwidth", 1.0 / 3, "B/s", 0.125},
               {"device traffic", 5e9, "B/s", 0, true, "traffic"}};

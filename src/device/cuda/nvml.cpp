@@ -2,107 +2,137 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda/nvml.hpp"
 
+#include <nvml.h>
+
 #include <array>
+#include <utility>
+
+/// The function of this name by the type in its header; null where the driver has none.
+#define QUAD_NVML(library, function) (library).find_optional<decltype(function)>(#function)
 
 namespace quadrille::device {
 namespace {
 
-using Handle = void*;
 using Count = unsigned long long;
 
-// What the header calls these.
-constexpr int kCorrected = 0, kUncorrected = 1, kSinceReboot = 0;
-constexpr Count kXidEvent = 8;
-constexpr unsigned kMostLinks = 18;
+/// False where there is no such function or it does not tell.
+template <class Function, class... Arguments>
+bool succeeds(Function* function, Arguments... arguments) {
+  return function != nullptr && function(arguments...) == NVML_SUCCESS;
+}
 
-std::optional<Count> ecc_errors(Library const& library, Handle gpu, int kind) {
-  auto* const get =
-      library.find_optional<int(Handle, int, int, Count*)>("nvmlDeviceGetTotalEccErrors");
+std::optional<Count> ecc_errors(Library const& library, nvmlDevice_t gpu, int kind) {
   Count count = 0;
-  if (get == nullptr || get(gpu, kind, kSinceReboot, &count) != 0) return {};
+  if (!succeeds(QUAD_NVML(library, nvmlDeviceGetTotalEccErrors), gpu,
+                static_cast<nvmlMemoryErrorType_t>(kind), NVML_VOLATILE_ECC, &count)) {
+    return {};
+  }
   return count;
 }
 
 /// Of all links that are up.
-std::optional<Count> link_errors(Library const& library, Handle gpu, int kind) {
-  auto* const get =
-      library.find_optional<int(Handle, unsigned, int, Count*)>("nvmlDeviceGetNvLinkErrorCounter");
+std::optional<Count> link_errors(Library const& library, nvmlDevice_t gpu, int kind) {
   std::optional<Count> sum;
-  for (unsigned link = 0; get != nullptr && link < kMostLinks; ++link) {
+  for (unsigned link = 0; link < NVML_NVLINK_MAX_LINKS; ++link) {
     Count count = 0;
-    if (get(gpu, link, kind, &count) == 0) sum = sum.value_or(0) + count;
+    if (succeeds(QUAD_NVML(library, nvmlDeviceGetNvLinkErrorCounter), gpu, link,
+                 static_cast<nvmlNvLinkErrorCounter_t>(kind), &count)) {
+      sum = sum.value_or(0) + count;
+    }
   }
   return sum;
 }
 
-std::optional<Count> pcie_replays(Library const& library, Handle gpu, int) {
-  auto* const get = library.find_optional<int(Handle, unsigned*)>("nvmlDeviceGetPcieReplayCounter");
+std::optional<Count> pcie_replays(Library const& library, nvmlDevice_t gpu, int) {
   unsigned count = 0;
-  if (get == nullptr || get(gpu, &count) != 0) return {};
+  if (!succeeds(QUAD_NVML(library, nvmlDeviceGetPcieReplayCounter), gpu, &count)) return {};
   return count;
 }
 
 /// Of the memory: by corrected and by uncorrected errors together.
-std::optional<Count> remapped_rows(Library const& library, Handle gpu, int) {
-  auto* const get = library.find_optional<int(Handle, unsigned*, unsigned*, unsigned*, unsigned*)>(
-      "nvmlDeviceGetRemappedRows");
+std::optional<Count> remapped_rows(Library const& library, nvmlDevice_t gpu, int) {
   unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
-  if (get == nullptr || get(gpu, &corrected, &uncorrected, &pending, &failed) != 0) return {};
+  if (!succeeds(QUAD_NVML(library, nvmlDeviceGetRemappedRows), gpu, &corrected, &uncorrected,
+                &pending, &failed)) {
+    return {};
+  }
   return Count{corrected} + uncorrected + pending + failed;
 }
 
 struct Row {
   char const* name;
-  std::optional<Count> (*get)(Library const&, Handle, int);
+  std::optional<Count> (*get)(Library const&, nvmlDevice_t, int);
   int kind;
 };
-constexpr Row kCounters[] = {{"corrected ECC errors", ecc_errors, kCorrected},
-                             {"uncorrected ECC errors", ecc_errors, kUncorrected},
-                             {"remapped rows of memory", remapped_rows, 0},
-                             {"PCIe replays", pcie_replays, 0},
-                             {"NVLink replays", link_errors, 0},
-                             {"NVLink recoveries", link_errors, 1},
-                             {"NVLink flit checksum errors", link_errors, 2},
-                             {"NVLink data checksum errors", link_errors, 3}};
+constexpr Row kCounters[] = {
+    {"corrected ECC errors", ecc_errors, NVML_MEMORY_ERROR_TYPE_CORRECTED},
+    {"uncorrected ECC errors", ecc_errors, NVML_MEMORY_ERROR_TYPE_UNCORRECTED},
+    {"remapped rows of memory", remapped_rows, 0},
+    {"PCIe replays", pcie_replays, 0},
+    {"NVLink replays", link_errors, NVML_NVLINK_ERROR_DL_REPLAY},
+    {"NVLink recoveries", link_errors, NVML_NVLINK_ERROR_DL_RECOVERY},
+    {"NVLink flit checksum errors", link_errors, NVML_NVLINK_ERROR_DL_CRC_FLIT},
+    {"NVLink data checksum errors", link_errors, NVML_NVLINK_ERROR_DL_CRC_DATA}};
 
-/// nvmlEventData_t.
-struct XidEvent {
-  Handle gpu = nullptr;
-  Count type = 0, data = 0;
-  unsigned gpu_instance = 0, compute_instance = 0;
-};
+/// An idle GPU's low clocks are no limit.
+constexpr std::pair<Count, ClockLimit> kClockLimits[] = {
+    {nvmlClocksThrottleReasonSwPowerCap, ClockLimit::power},
+    {nvmlClocksThrottleReasonHwPowerBrakeSlowdown, ClockLimit::power},
+    {nvmlClocksThrottleReasonSwThermalSlowdown, ClockLimit::thermal},
+    {nvmlClocksThrottleReasonHwThermalSlowdown, ClockLimit::thermal},
+    {nvmlClocksThrottleReasonHwSlowdown, ClockLimit::hardware},
+    {nvmlClocksThrottleReasonApplicationsClocksSetting, ClockLimit::other},
+    {nvmlClocksThrottleReasonSyncBoost, ClockLimit::other},
+    {nvmlClocksThrottleReasonDisplayClockSetting, ClockLimit::other}};
+
+core::EnumSet<ClockLimit> clock_limits(Library const& library, nvmlDevice_t gpu) {
+  using Get = nvmlReturn_t(nvmlDevice_t, Count*);
+  // Drivers before 535 have it under its first name alone.
+  auto* get = library.find_optional<Get>("nvmlDeviceGetCurrentClocksEventReasons");
+  if (get == nullptr) {
+    get = library.find_optional<Get>("nvmlDeviceGetCurrentClocksThrottleReasons");
+  }
+  core::EnumSet<ClockLimit> limits;
+  Count reasons = 0;
+  if (!succeeds(get, gpu, &reasons)) return limits;
+  for (auto const& [reason, limit] : kClockLimits) {
+    if ((reasons & reason) != 0) limits.insert(limit);
+  }
+  return limits;
+}
 
 }  // namespace
 
 Nvml::Nvml(std::string const& uuid) {
-  if (!library_.why_absent().empty()) return;
-  auto* const init = library_.get<int()>("nvmlInit_v2");
-  auto* const find = library_.get<int(char const*, Handle*)>("nvmlDeviceGetHandleByUUID");
-  get_clock_ = library_.get<int(Handle, int, unsigned*)>("nvmlDeviceGetClockInfo");
-  get_power_ = library_.get<int(Handle, unsigned*)>("nvmlDeviceGetPowerUsage");
-  get_temperature_ = library_.get<int(Handle, int, unsigned*)>("nvmlDeviceGetTemperature");
-  get_energy_ = library_.get<int(Handle, Count*)>("nvmlDeviceGetTotalEnergyConsumption");
-  if (init() != 0 || find(uuid.c_str(), &handle_) != 0) handle_ = nullptr;
-  if (handle_ == nullptr) return;
-  auto* const make = library_.find_optional<int(Handle*)>("nvmlEventSetCreate");
-  auto* const listen =
-      library_.find_optional<int(Handle, Count, Handle)>("nvmlDeviceRegisterEvents");
-  if (make == nullptr || listen == nullptr || make(&xid_events_) != 0) return;
-  if (listen(handle_, kXidEvent, xid_events_) != 0) xid_events_ = nullptr;
+  if (!succeeds(QUAD_NVML(library_, nvmlInit_v2)) ||
+      !succeeds(QUAD_NVML(library_, nvmlDeviceGetHandleByUUID), uuid.c_str(), &handle_)) {
+    handle_ = nullptr;
+    return;
+  }
+  if (!succeeds(QUAD_NVML(library_, nvmlEventSetCreate), &xid_events_) ||
+      !succeeds(QUAD_NVML(library_, nvmlDeviceRegisterEvents), handle_,
+                Count{nvmlEventTypeXidCriticalError}, xid_events_)) {
+    xid_events_ = nullptr;
+  }
 }
 
 std::optional<Telemetry> Nvml::read() const {
-  constexpr int kMultiprocessors = 1, kMemory = 2, kChip = 0;
+  if (handle_ == nullptr) return {};
+  auto* const get_clock = QUAD_NVML(library_, nvmlDeviceGetClockInfo);
   unsigned clock = 0, memory_clock = 0, milliwatts = 0, celsius = 0;
   Count millijoules = 0;
-  if (handle_ == nullptr || get_clock_(handle_, kMultiprocessors, &clock) != 0) return {};
-  // What a virtual machine hides stays zero.
-  get_clock_(handle_, kMemory, &memory_clock);
-  get_power_(handle_, &milliwatts);
-  get_temperature_(handle_, kChip, &celsius);
-  get_energy_(handle_, &millijoules);
-  return Telemetry{1e6 * clock, 1e6 * memory_clock, 1e-3 * milliwatts, static_cast<double>(celsius),
-                   1e-3 * static_cast<double>(millijoules)};
+  if (!succeeds(get_clock, handle_, NVML_CLOCK_SM, &clock)) return {};
+  // Of what a virtual machine hides the value stays zero.
+  succeeds(get_clock, handle_, NVML_CLOCK_MEM, &memory_clock);
+  succeeds(QUAD_NVML(library_, nvmlDeviceGetPowerUsage), handle_, &milliwatts);
+  succeeds(QUAD_NVML(library_, nvmlDeviceGetTemperature), handle_, NVML_TEMPERATURE_GPU, &celsius);
+  succeeds(QUAD_NVML(library_, nvmlDeviceGetTotalEnergyConsumption), handle_, &millijoules);
+  return Telemetry{.clock_hz = 1e6 * clock,
+                   .memory_clock_hz = 1e6 * memory_clock,
+                   .power_w = 1e-3 * milliwatts,
+                   .temperature_c = static_cast<double>(celsius),
+                   .energy_j = 1e-3 * static_cast<double>(millijoules),
+                   .clock_limits = clock_limits(library_, handle_)};
 }
 
 std::vector<ErrorCounter> Nvml::error_counters() {
@@ -113,45 +143,51 @@ std::vector<ErrorCounter> Nvml::error_counters() {
       counters.push_back({row.name, *count});
     }
   }
-  auto* const wait =
-      library_.find_optional<int(Handle, XidEvent*, unsigned)>("nvmlEventSetWait_v2");
+  auto* const wait = QUAD_NVML(library_, nvmlEventSetWait_v2);
   if (xid_events_ != nullptr && wait != nullptr) {
     // Each returns one event that has arrived, or a time-out at once.
-    for (XidEvent event; wait(xid_events_, &event, 0) == 0;) ++xids_;
+    nvmlEventData_t event{};
+    while (wait(xid_events_, &event, 0) == NVML_SUCCESS) ++xids_;
     counters.push_back({"Xid errors", xids_});
   }
   return counters;
 }
 
+PcieLink Nvml::pcie_link() const {
+  auto const told = [this](auto* get) {
+    unsigned value = 0;
+    return handle_ != nullptr && succeeds(get, handle_, &value) ? static_cast<int>(value) : 0;
+  };
+  return {.generation = told(QUAD_NVML(library_, nvmlDeviceGetCurrPcieLinkGeneration)),
+          .width = told(QUAD_NVML(library_, nvmlDeviceGetCurrPcieLinkWidth)),
+          .max_generation = told(QUAD_NVML(library_, nvmlDeviceGetMaxPcieLinkGeneration)),
+          .max_width = told(QUAD_NVML(library_, nvmlDeviceGetMaxPcieLinkWidth))};
+}
+
 Link Nvml::link_to(std::string const& uuid) const {
-  constexpr int kNvlinkCapability = 2, kIsThere = 0;
-  auto* const find = library_.find_optional<int(char const*, Handle*)>("nvmlDeviceGetHandleByUUID");
-  Handle other = nullptr;
+  nvmlDevice_t other = nullptr;
   bool const is_seen =
-      handle_ != nullptr && find != nullptr && find(uuid.c_str(), &other) == 0 && other != nullptr;
+      handle_ != nullptr &&
+      succeeds(QUAD_NVML(library_, nvmlDeviceGetHandleByUUID), uuid.c_str(), &other);
   if (!is_seen) return Link::unknown;
-  auto* const peer_status =
-      library_.find_optional<int(Handle, Handle, int, int*)>("nvmlDeviceGetP2PStatus");
-  int status = -1;
-  bool const has_nvlink = peer_status != nullptr &&
-                          peer_status(handle_, other, kNvlinkCapability, &status) == 0 &&
-                          status == kIsThere;
+  nvmlGpuP2PStatus_t status = NVML_P2P_STATUS_UNKNOWN;
+  bool const has_nvlink = succeeds(QUAD_NVML(library_, nvmlDeviceGetP2PStatus), handle_, other,
+                                   NVML_P2P_CAPS_INDEX_NVLINK, &status) &&
+                          status == NVML_P2P_STATUS_OK;
   if (has_nvlink) return Link::nvlink;
   // Whether there is any way at all; its length does not matter here.
-  auto* const ancestor =
-      library_.find_optional<int(Handle, Handle, int*)>("nvmlDeviceGetTopologyCommonAncestor");
-  int level = 0;
-  bool const is_joined = ancestor != nullptr && ancestor(handle_, other, &level) == 0;
+  nvmlGpuTopologyLevel_t level{};
+  bool const is_joined =
+      succeeds(QUAD_NVML(library_, nvmlDeviceGetTopologyCommonAncestor), handle_, other, &level);
   return is_joined ? Link::pcie : Link::unknown;
 }
 
 std::string nvml_driver_version() {
   Library const library{{"libnvidia-ml.so.1"}};
-  auto* const init = library.find_optional<int()>("nvmlInit_v2");
-  auto* const version = library.find_optional<int(char*, unsigned)>("nvmlSystemGetDriverVersion");
-  std::array<char, 80> text{};  // the length that the interface names
-  bool const is_told = init != nullptr && version != nullptr && init() == 0 &&
-                       version(text.data(), static_cast<unsigned>(text.size())) == 0;
+  std::array<char, NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE> text{};
+  bool const is_told = succeeds(QUAD_NVML(library, nvmlInit_v2)) &&
+                       succeeds(QUAD_NVML(library, nvmlSystemGetDriverVersion), text.data(),
+                                static_cast<unsigned>(text.size()));
   return is_told ? text.data() : "";
 }
 

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+//
+// NVML of one GPU, by the declarations of its header: tells what a test has put into its answers.
+#include "device/nvml_stand_in.hpp"
+
+#include <string_view>
+
+namespace {
+
+nvmlReturn_t tell(unsigned* to, unsigned value) {
+  if (value == quadrille::test::kHidden) return NVML_ERROR_NOT_SUPPORTED;
+  *to = value;
+  return NVML_SUCCESS;
+}
+
+}  // namespace
+
+extern "C" {
+
+quadrille::test::NvmlAnswers nvml_stand_in_answers;
+
+nvmlReturn_t nvmlInit_v2() { return NVML_SUCCESS; }
+nvmlReturn_t nvmlDeviceGetHandleByUUID(char const* uuid, nvmlDevice_t* device) {
+  if (std::string_view{uuid} != "GPU-stand-in") return NVML_ERROR_NOT_FOUND;
+  *device = reinterpret_cast<nvmlDevice_t>(&nvml_stand_in_answers);
+  return NVML_SUCCESS;
+}
+nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t, nvmlClockType_t type, unsigned* mhz) {
+  return tell(mhz, type == NVML_CLOCK_SM ? nvml_stand_in_answers.clock_mhz : 2619);
+}
+nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t, unsigned* milliwatts) {
+  return tell(milliwatts, nvml_stand_in_answers.power_mw);
+}
+nvmlReturn_t nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t, unsigned* value) {
+  return tell(value, nvml_stand_in_answers.generation);
+}
+nvmlReturn_t nvmlDeviceGetCurrPcieLinkWidth(nvmlDevice_t, unsigned* value) {
+  return tell(value, nvml_stand_in_answers.width);
+}
+nvmlReturn_t nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t, unsigned* value) {
+  return tell(value, nvml_stand_in_answers.max_generation);
+}
+nvmlReturn_t nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_t, unsigned* value) {
+  return tell(value, nvml_stand_in_answers.max_width);
+}
+// Drivers before 535 have the first name alone.
+#ifdef BEFORE_535
+nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t, unsigned long long* reasons) {
+#else
+nvmlReturn_t nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t, unsigned long long* reasons) {
+#endif
+  *reasons = nvml_stand_in_answers.reasons;
+  return NVML_SUCCESS;
+}
+
+}  // extern "C"

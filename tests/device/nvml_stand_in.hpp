@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nvml.h>
+
+namespace quadrille::test {
+
+/// What a virtual machine does not show.
+constexpr unsigned kHidden = ~0U;
+
+struct NvmlAnswers {
+  unsigned long long reasons = 0;
+  unsigned clock_mhz = 1980, power_mw = 350'000;
+  unsigned generation = 1, width = 16, max_generation = 5, max_width = 16;
+};
+
+}  // namespace quadrille::test
