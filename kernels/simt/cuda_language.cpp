@@ -2,7 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simt/cuda_language.hpp"
 
+#include "device/device.hpp"
+
 #include <fmt/format.h>
+
+namespace quadrille::simt {
+
+void require_cuda_stream(device::StreamView stream) {
+  QUAD_REQUIRE(stream && stream.device().kind() == device::Kind::cuda,
+               "a CUDA kernel needs a stream of a CUDA device");
+}
+
+}  // namespace quadrille::simt
 
 namespace quadrille::simt::language {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "common/launch.cuh"
 #include "core/error.hpp"
-#include "device/device.hpp"
+#include "device/views.hpp"
 #include "simt/engine.hpp"
 #include "simt/race.hpp"
 
@@ -63,6 +63,13 @@
 #define QUAD_DYNAMIC_SHARED(T, name) \
   T* const name = static_cast<T*>(::quadrille::simt::dynamic_shared())
 
+namespace quadrille::simt {
+
+/// Fails on a stream of another device, or none.
+void require_cuda_stream(device::StreamView stream);
+
+}  // namespace quadrille::simt
+
 namespace quadrille::kernels {
 inline namespace interpreted {
 
@@ -71,8 +78,7 @@ template <class... Parameters, class... Arguments>
 void launch(KernelCall call, void (*kernel)(Parameters...), LaunchShape const& shape,
             device::StreamView stream, Arguments&&... arguments) {
   require_cluster(call, shape);
-  QUAD_REQUIRE(stream && stream.device().kind() == device::Kind::cuda,
-               "a CUDA kernel needs a stream of a CUDA device");
+  simt::require_cuda_stream(stream);
   std::tuple<std::decay_t<Parameters>...> const values{static_cast<Parameters>(arguments)...};
   std::string_view plain{
       call.kernel};  // without the parentheses that keep commas of a template together
