@@ -129,10 +129,11 @@ void check_case(Planned& planned, measure::Workload const& workload, comm::World
   if (!planned.memory.fits(memory)) {
     core::Extents const fits = measure::largest_fitting(spec, *planned.entry, world, memory);
     planned.code = core::Exit::environment;
-    planned.problem = fmt::format(
-        "{}: needs {} per rank, and {} are free; the largest size that fits is {} (or "
-        "\"auto:70%\")",
-        spec.name, format_memory(planned.memory), format_memory(memory), fits[0]);
+    std::string const remedy =
+        fits[0] > 0 ? fmt::format("the largest size that fits is {} (or \"auto:70%\")", fits[0])
+                    : "no size fits; start fewer ranks on a node, or allow more memory";
+    planned.problem = fmt::format("{}: needs {} per rank, and {} are free; {}", spec.name,
+                                  format_memory(planned.memory), format_memory(memory), remedy);
   } else if (planned.variants.empty()) {
     planned.problem = reason_of_none(spec, workload, *planned.entry, world.device());
   } else {

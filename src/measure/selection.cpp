@@ -254,8 +254,8 @@ core::Extents largest_fitting(core::Case spec, WorkloadEntry const& entry, comm:
     return memory_of(*workload, running(selected), spec, entry, world).fits(memory);
   };
   core::Extents const shape = spec.size;
-  std::int64_t low = 1;
-  std::int64_t high = 1LL << 40;
+  std::int64_t low = 0;
+  std::int64_t high = std::min(std::int64_t{1} << 40, entry.schema.most_extent) + 1;
   while (low + 1 < high) {
     std::int64_t const middle = low + (high - low) / 2;
     (fits(scaled(shape, middle)) ? low : high) = middle;
@@ -271,7 +271,9 @@ void resolve_auto_size(core::Case& spec, WorkloadEntry const& entry, comm::World
   if (spec.size.auto_fraction <= 0) return;
   Memory const share = memory * spec.size.auto_fraction;
   if (spec.size.count == 0) spec.size.count = 1;
-  spec.size = largest_fitting(spec, entry, world, share);
+  core::Extents const fitting = largest_fitting(spec, entry, world, share);
+  // Of a size that is still too large people are told.
+  spec.size = fitting[0] > 0 ? fitting : scaled(fitting, 1);
 }
 
 }  // namespace quadrille::measure

@@ -64,7 +64,7 @@ Memory memory_of(Workload const& workload, Selection const& selected, core::Case
 void resolve_auto_size(core::Case& spec, WorkloadEntry const& entry, comm::World const& world,
                        Memory const& memory);
 
-/// The largest size (all extents equal) whose memory fits.
+/// The largest size (all extents equal) whose memory fits; 0 where not even 1 does.
 core::Extents largest_fitting(core::Case spec, WorkloadEntry const& entry, comm::World const& world,
                               Memory const& memory);
 

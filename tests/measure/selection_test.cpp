@@ -358,6 +358,13 @@ TEST(LargestFitting, FitsAndTheNextDoesNot) {
   EXPECT_EQ(rig.fitting(16 * 701 - 1), 700);
 }
 
+TEST(LargestFitting, IsNoneWhereNotEvenOneFits) {
+  MemoryRig rig;
+
+  EXPECT_EQ(rig.fitting(16), 1);
+  EXPECT_EQ(rig.fitting(15), 0);
+}
+
 TEST(LargestFitting, GrowsWithTheMemory) {
   MemoryRig rig;
   std::int64_t before = 0;
@@ -398,13 +405,6 @@ TEST(LargestFitting, IsTheSmallestOverRanks) {
   EXPECT_EQ(rig.fitting(16 * 700), 560);
 }
 
-TEST(LargestFitting, IsOneWhereNothingFits) {
-  MemoryRig rig;
-
-  EXPECT_EQ(rig.fitting(0), 1);
-  EXPECT_EQ(rig.fitting(-1), 1);
-}
-
 TEST(LargestFitting, GivesEveryExtentTheSame) {
   MemoryRig rig;
   rig.spec.size.value = {1, 2, 3};
@@ -426,6 +426,16 @@ TEST(AutoSize, IsTheShareOfTheMemory) {
   EXPECT_EQ(rig.spec.size.count, 1);
   EXPECT_EQ(rig.spec.size[0], 700);
   EXPECT_EQ(rig.spec.size.auto_fraction, 0);
+}
+
+TEST(AutoSize, IsOneWhereNoneFits) {
+  MemoryRig rig;
+  rig.spec.size = {};
+  rig.spec.size.auto_fraction = 0.5;
+
+  resolve_auto_size(rig.spec, rig.entry, world(), rig.there(15) * 2);
+
+  EXPECT_EQ(rig.spec.size[0], 1) << "of which the plan says that it does not fit";
 }
 
 TEST(AutoSize, LeavesOtherSizesAlone) {
