@@ -45,13 +45,16 @@ Cannon::Cannon(ProductLayout const& layout, core::DataType type, Place const& pl
   };
   a_ = ring(layout.a, true);
   b_ = ring(layout.b, false);
-  runs_.resize(static_cast<std::size_t>(steps_));
+}
+
+Cannon::Runs Cannon::find_runs() const {
+  Runs found(static_cast<std::size_t>(steps_));
   comm::Distribution const& parts = a_.size > 1 ? a_.k : b_.k;
   for (std::int64_t first = 0, end = 0; first < parts.size(); first = end) {
     end = std::min(a_.k.block_end(first), b_.k.block_end(first));
     int const owner = parts.owner(first);
-    if (owner % place.layers != place.layer) continue;
-    std::vector<Run>& runs = runs_[static_cast<std::size_t>(owner / place.layers)];
+    if (owner % a_.layers != a_.layer) continue;
+    std::vector<Run>& runs = found[static_cast<std::size_t>(owner / a_.layers)];
     Run const run{a_.k.local(first), b_.k.local(first), end - first};
     bool const continues = !runs.empty() && runs.back().a + runs.back().count == run.a &&
                            runs.back().b + runs.back().count == run.b;
@@ -61,6 +64,7 @@ Cannon::Cannon(ProductLayout const& layout, core::DataType type, Place const& pl
       runs.push_back(run);
     }
   }
+  return found;
 }
 
 double Cannon::memory_bytes() const {
@@ -86,20 +90,22 @@ device::MatrixView Cannon::Ring::part(int step) const {
   return view;
 }
 
-void Cannon::for_products(int step, Use const& use) const {
+void Cannon::for_products(Runs const& runs, int step, Use const& use) const {
   device::MatrixView const a = a_.part(step), b = b_.part(step);
   int const part = a_.size > 1 ? a_.part_at(step) : b_.part_at(step);
-  for (Run const& run : runs_[static_cast<std::size_t>(part)]) {
+  for (Run const& run : runs[static_cast<std::size_t>(part)]) {
     use(a.block(0, run.a, a.rows, run.count), b.block(run.b, 0, run.count, b.cols));
   }
 }
 
 void Cannon::for_products(Use const& use) const {
-  for (int step = 0; step < steps_; ++step) for_products(step, use);
+  Runs const runs = find_runs();
+  for (int step = 0; step < steps_; ++step) for_products(runs, step, use);
 }
 
 void Cannon::allocate(comm::World& world, device::MatrixView const& a, device::MatrixView const& b,
                       comm::Channel* row_channel, comm::Channel* col_channel) {
+  runs_ = find_runs();
   a_.own = a;
   b_.own = b;
   a_.channel = row_channel;
@@ -153,7 +159,7 @@ void Cannon::run(comm::World& world, Leg leg, Use const& multiply) {
     if (leg == Leg::overlapped && step + 1 < steps_) shift(world, step + 1);
     if (leg == Leg::communicate) continue;
     label(world, step);
-    for_products(step, multiply);
+    for_products(runs_, step, multiply);
     compute.record(multiplied(step));
   }
 }

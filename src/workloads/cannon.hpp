@@ -72,13 +72,16 @@ class Cannon {
     std::int64_t count = 0;
   };
 
-  void for_products(int step, Use const& use) const;
+  using Runs = std::vector<std::vector<Run>>;  ///< by part
+
+  Runs find_runs() const;
+  void for_products(Runs const& runs, int step, Use const& use) const;
   void shift(comm::World& world, int step);
   device::Event& multiplied(int step) { return multiplied_[static_cast<std::size_t>(step % 2)]; }
 
   int steps_;
   Ring a_, b_;
-  std::vector<std::vector<Run>> runs_;       ///< by part
+  Runs runs_;                                ///< from allocate() on
   std::array<device::Event, 2> multiplied_;  ///< what slots hold
 };
 

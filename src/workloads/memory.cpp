@@ -87,7 +87,8 @@ class Memory final : public measure::Workload {
     // Which level serves the reads is the question: no peak to compare with.
     int const windows = (has(selected, false) ? 1 : 0) + (has(selected, true) ? 1 : 0);
     constexpr double kResults = 4 << 20;
-    d.memory_bytes = windows * static_cast<double>(bytes_) + kResults;
+    // No variant does without one.
+    d.memory_bytes = std::max(1, windows) * static_cast<double>(bytes_) + kResults;
     // The order of lines, and what follows each.
     if (has(selected, true)) d.host_bytes = 8.0 * static_cast<double>(bytes_ / memory::kLineBytes);
     d.traits = {.recordable = true};

@@ -43,10 +43,10 @@ double draw(std::uint64_t seed, std::uint64_t tag, std::int64_t i) {
 /// A pool whose blocks belong to sequences in random order.
 struct Cache {
   paged_decode::Shape shape;
-  std::vector<std::int32_t> lengths, table, first_blocks;
+  std::vector<std::int32_t> lengths, first_blocks;
+  std::vector<std::int32_t> table;  ///< from fill_table() on
 
   explicit Cache(core::Case const& spec) {
-    constexpr std::uint64_t kLengthTag = 0x6c656e, kTableTag = 0x746162;
     auto const& p = spec.parameters.as<Parameters>();
     auto const most = static_cast<double>(spec.size[3]);
     shape.sequences = spec.size[0];
@@ -66,19 +66,27 @@ struct Cache {
       shape.tokens += lengths.back();
       shape.longest = std::max<std::int64_t>(shape.longest, lengths.back());
     }
+  }
+
+  /// Blocks of a sequence in the table, of which short ones leave some unused.
+  std::int64_t width() const { return shape.blocks_of(shape.longest); }
+
+  void fill_table(std::uint64_t seed) {
     std::vector<std::int32_t> blocks(static_cast<std::size_t>(shape.blocks));
     std::iota(blocks.begin(), blocks.end(), 0);
     for (std::size_t b = blocks.size(); b > 1; --b) {
-      double const x = draw(spec.seed, kTableTag, static_cast<std::int64_t>(b));
+      double const x = draw(seed, kTableTag, static_cast<std::int64_t>(b));
       std::swap(blocks[b - 1], blocks[static_cast<std::size_t>(x * static_cast<double>(b))]);
     }
-    std::int64_t const width = shape.blocks_of(shape.longest);
-    table.assign(static_cast<std::size_t>(shape.sequences * width), 0);
+    table.assign(static_cast<std::size_t>(shape.sequences * width()), 0);
     for (std::size_t s = 0; s < lengths.size(); ++s) {
       std::copy_n(blocks.begin() + first_blocks[s], shape.blocks_of(lengths[s]),
-                  table.begin() + static_cast<std::ptrdiff_t>(s) * width);
+                  table.begin() + static_cast<std::ptrdiff_t>(s) * width());
     }
   }
+
+ private:
+  static constexpr std::uint64_t kLengthTag = 0x6c656e, kTableTag = 0x746162;
 };
 
 std::string conflict(core::Case const& spec) {
@@ -98,6 +106,10 @@ std::string conflict(core::Case const& spec) {
                                                  .block_size = p.block_size});
   if (!error.empty()) return error;
   // Of a table in 32 bits, and of what a host keeps of it.
+  constexpr std::int64_t kMaxSequences = 1 << 20;  // each draws its length before anything runs
+  if (size[0] > kMaxSequences) {
+    return fmt::format("there are more than {} sequences; take fewer", kMaxSequences);
+  }
   constexpr double kMostTokens = 0x1p30, kMostRows = 0x1p40;
   double const tokens = static_cast<double>(size[0]) * static_cast<double>(size[3]);
   if (tokens > kMostTokens || tokens * static_cast<double>(size[2]) > kMostRows) {
@@ -127,7 +139,7 @@ class PagedDecode final : public measure::Workload {
     d.device_bytes = d.amount;
     d.memory_bytes = 2 * width * static_cast<double>(problem_.k.rows + problem_.q.rows) *
                          static_cast<double>(x.head_size) +
-                     sizeof(std::int32_t) * static_cast<double>(cache_.table.size());
+                     sizeof(std::int32_t) * static_cast<double>(x.sequences * cache_.width());
     // What a check reads again, of a sequence and head.
     d.host_bytes = 2 * sizeof(float) * static_cast<double>(x.longest * x.head_size);
     d.extras = {{"tokens", static_cast<double>(x.tokens), ""},
@@ -174,7 +186,7 @@ class PagedDecode final : public measure::Workload {
   measure::Verdict validate(comm::World& world) override {
     paged_decode::Shape const& x = cache_.shape;
     AttentionCheck checker{problem_.o, sources_, paged_decode::flop(x) / 4, case_.check, world};
-    std::int64_t const width = x.blocks_of(x.longest);
+    std::int64_t const width = cache_.width();
     for (std::int64_t s = 0; s < x.sequences; ++s) {
       std::int64_t const length = cache_.lengths[static_cast<std::size_t>(s)];
       for (std::int64_t h = 0; h < x.kv_heads; ++h) {
@@ -224,6 +236,7 @@ class PagedDecode final : public measure::Workload {
       return buffer;
     };
     lengths_ = upload(cache_.lengths, problem_.lengths);
+    cache_.fill_table(case_.seed);
     table_ = upload(cache_.table, problem_.table);
     first_blocks_ = upload(cache_.first_blocks, problem_.first_blocks);
     stream.synchronize();

@@ -236,7 +236,8 @@ class Ptrans final : public measure::Workload {
     Matrices const own = own_matrices(selected);
     int const copies = own.a + own.b + has(selected, kGet) + has(selected, kPut) +
                        2 * measure::any_of(selected, is_peer) + (case_.legs && has(selected, kGet));
-    d.memory_bytes = local * copies + 4096.0 * ranks_;
+    // No variant does with less than A and B.
+    d.memory_bytes = local * std::max(2, copies) + 4096.0 * ranks_;
     if (exchanges(selected)) {
       d.memory_bytes +=
           2 * local * static_cast<double>(p_.buffers) / steps + (is_cyclic() ? local / steps : 0);
@@ -256,7 +257,8 @@ class Ptrans final : public measure::Workload {
     }
     if (is_one_sided(variant)) return {};
     auto const& row = row_of<transpose::Problem>(variant);
-    std::string reason;
+    std::string reason = steps_problem(m_, p_.panel, "panel");
+    if (!reason.empty()) return reason;
     auto const ask = [&](device::MatrixView const& from, device::MatrixView const& into) {
       if (!reason.empty()) return;
       reason = row.unsupported_reason({from, into});
@@ -264,19 +266,23 @@ class Ptrans final : public measure::Workload {
     };
     device::MatrixView const a = unallocated(a_layout_, case_.type);
     device::MatrixView const b = unallocated(b_layout_, case_.type);
-    for (std::size_t t = 0; t < steps_ && reason.empty(); ++t) {
-      if (is_cyclic()) {
-        for_rows(t, a, static_cast<std::byte*>(a.data), ask);
-        continue;
-      }
-      for (int r = 0; r < ranks_; ++r) {
-        Pair const out = pair(rank_, r), in = pair(r, rank_);
-        bool const is_own = r == rank_;
-        if (is_own && !is_empty(in, t)) ask(piece_of_a(in, t, a), place_in_b(in, t, b));
-        if (is_own) continue;
-        if (!out.in_place && !is_empty(out, t)) ask(piece_of_a(out, t, a), packed(out, t, a.data));
-        if (in.in_place && !is_empty(in, t)) ask(packed(in, t, a.data), place_in_b(in, t, b));
-      }
+    if (is_cyclic()) {
+      for_kinds_of_steps(
+          a.rows, [&](std::size_t t) { for_rows(t, a, static_cast<std::byte*>(a.data), ask); });
+      return reason;
+    }
+    for (int r = 0; r < ranks_ && reason.empty(); ++r) {
+      Pair const out = pair(rank_, r), in = pair(r, rank_);
+      bool const is_own = r == rank_;
+      for_kinds_of_steps(out.rows.count, [&](std::size_t t) {
+        if (is_own || out.in_place || is_empty(out, t)) return;
+        ask(piece_of_a(out, t, a), packed(out, t, a.data));
+      });
+      for_kinds_of_steps(in.rows.count, [&](std::size_t t) {
+        if (is_empty(in, t)) return;
+        if (is_own) ask(piece_of_a(in, t, a), place_in_b(in, t, b));
+        if (!is_own && in.in_place) ask(packed(in, t, a.data), place_in_b(in, t, b));
+      });
     }
     return reason;
   }
@@ -408,6 +414,26 @@ class Ptrans final : public measure::Workload {
     return core::split_evenly(n, static_cast<std::int64_t>(steps_), static_cast<std::int64_t>(t));
   }
   core::Range step(Pair const& p, std::size_t t) const { return part_of(p.rows.count, t); }
+
+  /// Calls f(step) until all extents and alignments of the steps of n rows have been seen: there may be
+  /// billions of steps. As many as n has rows beyond equal steps are one row longer; among equal steps
+  /// addresses are aligned as so many steps before.
+  template <class F>
+  void for_kinds_of_steps(std::int64_t n, F const& f) const {
+    constexpr std::int64_t kAlignment = 256;  // of what a device allocates
+    auto const steps = static_cast<std::int64_t>(steps_);
+    if (steps == 0) return;
+    std::int64_t const longer = n % steps;
+    auto const visit = [&](std::int64_t first, std::int64_t end, std::int64_t rows) {
+      auto const bytes = rows * static_cast<std::int64_t>(size_of());
+      std::int64_t const period = kAlignment / std::gcd(kAlignment, bytes);
+      for (std::int64_t t = first; t < std::min(end, first + period); ++t) {
+        f(static_cast<std::size_t>(t));
+      }
+    };
+    visit(0, longer, n / steps + 1);
+    visit(longer, steps, n / steps);
+  }
 
   /// The largest step comes first: sizes of split_evenly never grow.
   std::size_t step_bytes(Pair const& p) const {

@@ -15,6 +15,8 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <utility>
 
 namespace quadrille::workloads {
@@ -74,6 +76,9 @@ constexpr kernels::VariantInfo kLocalProductsOnGpus = [] {
 }();
 constexpr bool is_local(kernels::VariantInfo const& variant) {
   return &variant == &kLocalProducts || &variant == &kLocalProductsOnGpus;
+}
+bool is_pipeline(kernels::VariantInfo const& variant) {
+  return !is_peer(variant) && !is_local(variant);
 }
 
 /// C = alpha A B + beta C on a P x Q grid. C stays; the owners of a panel of A broadcast it along
@@ -187,14 +192,15 @@ class Summa final : public measure::Workload {
       if (!misfit.empty()) return misfit;
     }
     auto const& row = row_of<gemm::Problem>(variant);
-    std::string reason = row.unsupported_reason(problem());
+    std::string reason = too_many_steps(p_.panel);
+    if (reason.empty()) reason = row.unsupported_reason(problem());
     if (reason.empty()) reason = sms_unsupported(row, p_.sms, device.facts());
-    for_products(p_.panel, [&](gemm::Problem const& product) {
-      if (!reason.empty()) return;
+    if (!reason.empty()) return reason;
+    for (gemm::Problem const& product : kinds_of_products(p_.panel)) {
       reason = row.unsupported_reason(product);
-      if (!reason.empty()) reason += fmt::format(" in a product of k = {}", product.a.cols);
-    });
-    return reason;
+      if (!reason.empty()) return fmt::format("{} in a product of k = {}", reason, product.a.cols);
+    }
+    return {};
   }
 
   std::string unavailable_reason(kernels::VariantInfo const& variant,
@@ -205,12 +211,11 @@ class Summa final : public measure::Workload {
   double scratch_bytes(measure::Selection const& selected,
                        device::Facts const& device) const override {
     std::size_t most = 0;
-    // Of a size that fits nowhere there are too many panels to look at.
-    if (selected.empty()) return 0;
+    if (!measure::any_of(selected, is_pipeline)) return 0;
     for (std::int64_t const width : widths_) {
-      for_products(width, [&](gemm::Problem const& product) {
+      for (gemm::Problem const& product : kinds_of_products(width)) {
         most = std::max(most, workloads::scratch_bytes(product, selected, device));
-      });
+      }
     }
     return static_cast<double>(most);
   }
@@ -331,19 +336,38 @@ class Summa final : public measure::Workload {
            case_.type == core::DataType::i64 || case_.type == core::DataType::i32;
   }
 
-  /// Calls f(problem) for what this rank multiplies, by panels of this width.
-  template <class F>
-  void for_products(std::int64_t width, F const& f) const {
-    if (p_.schedule == Schedule::cannon) {
-      bool is_first = true;
-      return cannon().for_products(
-          [&](auto const& a, auto const& b) { f(problem(a, b, std::exchange(is_first, false))); });
+  /// Why panels of this width, or blocks, are too many; empty where they are not.
+  std::string too_many_steps(std::int64_t width) const {
+    std::int64_t const block = std::min(layout_.a.cols.block(), layout_.b.rows.block());
+    bool const are_blocks = p_.schedule == Schedule::cannon || block < width;
+    return are_blocks ? steps_problem(k_, block, "block") : steps_problem(k_, width, "panel");
+  }
+
+  /// What this rank multiplies by panels of this width: one of those that differ in place alone.
+  std::vector<gemm::Problem> const& kinds_of_products(std::int64_t width) const {
+    auto const [place, is_first] = products_.try_emplace(width);
+    std::set<std::tuple<std::int64_t, bool, std::uintptr_t, std::uintptr_t>> seen;
+    auto const add = [&](gemm::Problem const& product) {
+      auto const alignment = [](device::MatrixView const& view) {
+        return reinterpret_cast<std::uintptr_t>(view.data) % 256;
+      };
+      bool const is_new = seen.emplace(product.a.cols, product.beta == p_.beta,
+                                       alignment(product.a), alignment(product.b))
+                              .second;
+      if (is_new) place->second.push_back(product);
+    };
+    if (is_first && p_.schedule == Schedule::cannon) {
+      bool starts = true;
+      cannon().for_products(
+          [&](auto const& a, auto const& b) { add(problem(a, b, std::exchange(starts, false))); });
+    } else if (is_first) {
+      std::vector<Panel> const panels = travelling(width);
+      for (Step const& step : schedule(panels)) {
+        add(problem(panels[step.first], step));
+        add(problem(panels[step.first], alone(panels[step.first])));
+      }
     }
-    std::vector<Panel> const panels = travelling(width);
-    for (Step const& step : schedule(panels)) {
-      f(problem(panels[step.first], step));
-      f(problem(panels[step.first], alone(panels[step.first])));
-    }
+    return place->second;
   }
   Cannon cannon() const { return {layout_, case_.type, place_}; }
 
@@ -351,7 +375,7 @@ class Summa final : public measure::Workload {
   std::int64_t parts() const {
     std::int64_t products = std::ssize(panels_);
     if (cannon_) cannon_->for_products([&](auto const&...) { ++products; });
-    return products * layers_ + layers_ - 1;
+    return std::max<std::int64_t>(1, products) * layers_ + layers_ - 1;
   }
 
   /// Rows of the sums, and where in C those of this rank lie, in the order in which layers add them up.
@@ -501,10 +525,8 @@ class Summa final : public measure::Workload {
   /// Takes the width by which all products and all messages together, and the first message that nothing
   /// hides, take least; and so many buffers as panels arrive during a product, and one. Collective.
   void choose(comm::World& world, measure::Selection const& selected) {
-    auto const runs = [&](kernels::VariantInfo const* variant) {
-      return !is_peer(*variant) && !is_local(*variant);
-    };
-    auto const found = std::ranges::find_if(selected, runs);
+    auto const found = std::ranges::find_if(
+        selected, [](kernels::VariantInfo const* variant) { return is_pipeline(*variant); });
     if (found == selected.end()) return;
     auto const& variant = row_of<gemm::Problem>(**found);
     struct Rates {
@@ -659,10 +681,11 @@ class Summa final : public measure::Workload {
     multiplied_ = device::Event{world.device()};
     double const scratch = scratch_bytes(selected, world.device().facts());
     scratch_ = allocate_scratch(static_cast<std::size_t>(scratch), world);
-    if (p_.schedule == Schedule::cannon) {
+    bool const has_steps = measure::any_of(selected, is_pipeline);
+    if (has_steps && p_.schedule == Schedule::cannon) {
       cannon_.emplace(layout_, case_.type, place_);
       cannon_->allocate(world, a_, b_, row_channel_.get(), col_channel_.get());
-    } else {
+    } else if (has_steps) {
       allocate_panels(world);
     }
     if (has(selected, kScalapack)) {
@@ -1006,6 +1029,7 @@ class Summa final : public measure::Workload {
   Cannon::Place place_;
   ProductLayout layout_;
   Layout sums_layout_;  ///< of what a rank multiplies: of C, but for layers
+  mutable std::map<std::int64_t, std::vector<gemm::Problem>> products_;  ///< by width of a panel
   std::vector<Panel> panels_;
   std::vector<Step> steps_;
   Product product_;

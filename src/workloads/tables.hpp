@@ -24,6 +24,16 @@ kernels::Variant<Problem> const& row_of(kernels::VariantInfo const& row) {
   return static_cast<kernels::Variant<Problem> const&>(row);
 }
 
+/// Steps that a repetition may have. A host enqueues each, and looks at each before anything runs.
+inline constexpr std::int64_t kMaxSteps = 1 << 16;
+/// Why a pipeline does not move `extent` indices in steps of so many; empty where it does. `key` sets
+/// their number.
+inline std::string steps_problem(std::int64_t extent, std::int64_t width, std::string_view key) {
+  if (extent / width <= kMaxSteps) return {};
+  return fmt::format("has more than {} steps; take a {} of at least {}", kMaxSteps, key,
+                     (extent - 1) / kMaxSteps + 1);
+}
+
 /// Scratch memory that any of these rows of the operation's table needs for a problem, in bytes.
 template <class Problem>
 std::size_t most_scratch(Problem const& problem, measure::Selection const& selected,
