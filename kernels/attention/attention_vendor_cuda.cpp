@@ -6,8 +6,9 @@
 ///   o = softmax(scale q k^T) v, row by row over the keys that a query sees
 ///
 /// Technique    the graph of products, mask, softmax and products that cuDNN knows as fused attention, and,
-///              without a mask, its one operation for all of it; of both every plan that the library's
-///              heuristics name is timed by the first launch of a shape, and the fastest is kept
+///              without a mask, its one operation for all of it; of both the first launch of a shape times
+///              the plans that the library's heuristics name, the likeliest first for some seconds,
+///              and keeps the fastest
 /// Shapes       any extents and groups of heads; under the causal mask as many queries as keys
 /// Types        f16, bf16 with f32 inside
 /// Work         4 b h q k d flop, half of it under a causal mask
@@ -248,7 +249,7 @@ void launch(Problem const& p, device::StreamView stream) {
   };
   cudnn::Choice const& choice = choices().of(key_of(p), stream, [&] {
     return cudnn::choose(graphs_of(p, handle), address,
-                         {.row = "attention/vendor", .what = "attention", .has_all_engines = false},
+                         {.row = "attention/vendor", .what = "attention", .has_fallback = false},
                          stream);
   });
   cudnn::Library::instance().check(cudnn::execute(choice.plan, address, choice.workspace, handle),

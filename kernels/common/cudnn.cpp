@@ -3,6 +3,7 @@
 #include "common/cudnn.hpp"
 
 #ifdef QUADRILLE_CUDNN
+#include "common/search.hpp"
 #include "core/error.hpp"
 
 #include <algorithm>
@@ -17,9 +18,6 @@ namespace quadrille::kernels::cudnn {
 
 namespace {
 
-// No new plan is made after this time, none is tried for the first time after twice it, and no new
-// round begins after three times it.
-constexpr double kSearchSeconds = 5;
 constexpr int kRounds = 5;
 // Slower than the fastest by more than this at the first look, and in the rounds: out.
 constexpr double kFarBehind = 1.5, kBehind = 1.1;
@@ -27,15 +25,93 @@ constexpr double kFarBehind = 1.5, kBehind = 1.1;
 constexpr double kRowSeconds = 10e-3;
 constexpr double kLeastLaunches = 3, kMostLaunches = 100;
 
-bool may_take(Search const& search, Descriptor const& engine) {
-  return !search.may_take || search.may_take(engine);
+/// What the heuristics name for a graph.
+struct Candidate {
+  Graph const* graph = nullptr;
+  Descriptor engine, configuration;
+  std::int64_t engine_index = -1;
+  std::vector<std::int64_t> knobs{};  ///< type and value of each
+  int place = 0;                      ///< the likeliest of its mode is 0
+};
+
+std::vector<std::int64_t> knobs_of(Descriptor const& configuration) {
+  std::vector<Descriptor> choices;
+  std::vector<cudnnBackendDescriptor_t> raw;
+  for (int i = 0; i < CUDNN_KNOB_TYPE_COUNTS; ++i) {
+    choices.emplace_back(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+    raw.push_back(choices.back().get());
+  }
+  choices.resize(static_cast<std::size_t>(
+      configuration.read(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR, raw)));
+  std::vector<std::int64_t> knobs;
+  for (Descriptor const& choice : choices) {
+    std::vector<cudnnBackendKnobType_t> type(1);
+    std::vector<std::int64_t> value(1);
+    choice.read(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, type);
+    choice.read(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, value);
+    knobs.insert(knobs.end(), {type[0], value[0]});
+  }
+  return knobs;
 }
 
-/// The plan of a configuration; nothing where the engine does not take the problem.
-std::optional<Plan> plan_of(Graph const& graph, Descriptor configuration, cudnnHandle_t handle) {
+/// Appends what a mode of the heuristics names for a graph and no mode before it has.
+void add_candidates(std::vector<Candidate>& candidates, Graph const& graph, Search const& search,
+                    cudnnBackendHeurMode_t mode) {
+  constexpr std::size_t kMaxConfigurations = 64;
+  Descriptor const heuristics{CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR};
+  heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.descriptor());
+  heuristics.set<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, {mode});
+  if (heuristics.try_finalize() != CUDNN_STATUS_SUCCESS) return;
+  std::vector<Descriptor> configurations;
+  std::vector<cudnnBackendDescriptor_t> raw;
+  for (std::size_t i = 0; i < kMaxConfigurations; ++i) {
+    configurations.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    raw.push_back(configurations.back().get());
+  }
+  auto const count = static_cast<std::size_t>(
+      heuristics.read(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, raw));
+  for (std::size_t i = 0; i < std::min(count, kMaxConfigurations); ++i) {
+    Candidate one{.graph = &graph,
+                  .engine = Descriptor{CUDNN_BACKEND_ENGINE_DESCRIPTOR},
+                  .configuration = std::move(configurations[i]),
+                  .place = static_cast<int>(i)};
+    std::vector<cudnnBackendDescriptor_t> engine{one.engine.get()};
+    one.configuration.read(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, engine);
+    if (search.may_take && !search.may_take(one.engine)) continue;
+    std::vector<std::int64_t> index{-1};
+    one.engine.read(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, index);
+    one.engine_index = index[0];
+    one.knobs = knobs_of(one.configuration);
+    bool const is_known = std::ranges::any_of(candidates, [&](Candidate const& other) {
+      return other.graph == &graph && other.engine_index == one.engine_index &&
+             other.knobs == one.knobs;
+    });
+    if (!is_known) candidates.push_back(std::move(one));
+  }
+}
+
+/// Mode after mode, the likeliest of each graph first. Mode B knows more configurations than A where it
+/// has a model of its own; the last has what runs where nothing else does.
+std::vector<Candidate> candidates_of(std::vector<Graph> const& graphs, Search const& search) {
+  std::vector<Candidate> candidates;
+  for (cudnnBackendHeurMode_t const mode :
+       {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) {
+    if (mode == CUDNN_HEUR_MODE_FALLBACK && !search.has_fallback) continue;
+    auto const first = std::ssize(candidates);
+    for (Graph const& graph : graphs) add_candidates(candidates, graph, search, mode);
+    std::stable_sort(candidates.begin() + first, candidates.end(),
+                     [](Candidate const& a, Candidate const& b) { return a.place < b.place; });
+  }
+  return candidates;
+}
+
+/// The plan of a candidate; nothing where the engine does not take the problem.
+std::optional<Plan> plan_of(Candidate candidate, cudnnHandle_t handle) {
   Plan plan;
-  plan.ids = graph.ids();
-  plan.configuration = std::move(configuration);
+  plan.ids = candidate.graph->ids();
+  plan.engine = std::move(candidate.engine);
+  plan.engine_index = candidate.engine_index;
+  plan.configuration = std::move(candidate.configuration);
   plan.plan = Descriptor{CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR};
   plan.plan.set<cudnnHandle_t>(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, {handle});
   plan.plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, plan.configuration);
@@ -45,66 +121,6 @@ std::optional<Plan> plan_of(Graph const& graph, Descriptor configuration, cudnnH
   plan.workspace = bytes[0];
   if (plan.workspace > kMostWorkspace) return std::nullopt;
   return plan;
-}
-
-/// What the heuristics name, the likeliest first, as long as there is time: some are compiled now.
-void add_of_heuristics(std::vector<Plan>& plans, Graph const& graph, Search const& search,
-                       cudnnHandle_t handle, std::function<bool()> const& has_time) {
-  constexpr std::size_t kMostConfigurations = 64;
-  for (cudnnBackendHeurMode_t const mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B}) {
-    Descriptor const heuristics{CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR};
-    heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.descriptor());
-    heuristics.set<cudnnBackendHeurMode_t>(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE,
-                                           {mode});
-    if (heuristics.try_finalize() != CUDNN_STATUS_SUCCESS) continue;
-    std::vector<Descriptor> configurations;
-    std::vector<cudnnBackendDescriptor_t> raw;
-    for (std::size_t i = 0; i < kMostConfigurations; ++i) {
-      configurations.emplace_back(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
-      raw.push_back(configurations.back().get());
-    }
-    auto const count = static_cast<std::size_t>(
-        heuristics.read(CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, raw));
-    for (std::size_t i = 0; i < std::min(count, kMostConfigurations); ++i) {
-      if (!plans.empty() && !has_time()) return;
-      Descriptor engine{CUDNN_BACKEND_ENGINE_DESCRIPTOR};
-      std::vector<cudnnBackendDescriptor_t> of{engine.get()};
-      configurations[i].read(CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, of);
-      if (!may_take(search, engine)) continue;
-      std::optional<Plan> plan = plan_of(graph, std::move(configurations[i]), handle);
-      if (!plan) continue;
-      std::vector<std::int64_t> index{-1};
-      engine.read(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, index);
-      plan->engine_index = index[0];
-      plan->engine = std::move(engine);
-      plan->is_of_heuristics = true;
-      plans.push_back(std::move(*plan));
-    }
-  }
-}
-
-/// Every engine with its own choice of knobs, as long as there is time.
-void add_engines(std::vector<Plan>& plans, Graph const& graph, Search const& search,
-                 cudnnHandle_t handle, std::function<bool()> const& has_time) {
-  std::vector<std::int64_t> engines(1);
-  graph.descriptor().read(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT, CUDNN_TYPE_INT64, engines);
-  for (std::int64_t i = 0; i < engines[0] && (plans.empty() || has_time()); ++i) {
-    Descriptor engine{CUDNN_BACKEND_ENGINE_DESCRIPTOR};
-    engine.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph.descriptor());
-    bool const is_there =
-        engine.try_set<std::int64_t>(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, {i}) ==
-            CUDNN_STATUS_SUCCESS &&
-        engine.try_finalize() == CUDNN_STATUS_SUCCESS;
-    if (!is_there || !may_take(search, engine)) continue;
-    Descriptor configuration{CUDNN_BACKEND_ENGINECFG_DESCRIPTOR};
-    configuration.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
-    if (configuration.try_finalize() != CUDNN_STATUS_SUCCESS) continue;
-    std::optional<Plan> plan = plan_of(graph, std::move(configuration), handle);
-    if (!plan) continue;
-    plan->engine = std::move(engine);
-    plan->engine_index = i;
-    plans.push_back(std::move(*plan));
-  }
 }
 
 }  // namespace
@@ -220,25 +236,16 @@ Choice choose(std::vector<Graph> const& graphs, Addresses const& addresses, Sear
   auto const start = Clock::now();
   auto const spent = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   cudnnHandle_t const handle = Library::instance().handle(stream);
-  auto const has_time = [&] { return spent() < kSearchSeconds; };
   auto const because = [&](std::string const& reason) {
     return std::string{search.row} + ": " + reason +
            "; leave out the vendor's line with vendor = \"off\"";
   };
-  std::vector<Plan> plans;
-  for (Graph const& graph : graphs) {
-    add_of_heuristics(plans, graph, search, handle, has_time);
-    if (search.has_all_engines) add_engines(plans, graph, search, handle, has_time);
-  }
+  std::vector<Candidate> candidates = candidates_of(graphs, search);
   std::string const what{search.what};
-  QUAD_REQUIRE(!plans.empty(),
+  QUAD_REQUIRE(!candidates.empty(),
                because("cuDNN has no engine for this " + what + " in full precision"));
   auto const room = static_cast<std::int64_t>(stream.device().free_memory() / 2);
-  std::erase_if(plans, [&](Plan const& plan) { return plan.workspace > room; });
-  QUAD_REQUIRE(!plans.empty(), because("too little memory for a workspace; make the case smaller"));
-  std::int64_t most = 0;
-  for (Plan const& plan : plans) most = std::max(most, plan.workspace);
-  device::PooledBuffer<std::byte> workspace{stream.device(), most, stream};
+  device::PooledBuffer<std::byte> workspace;
 
   device::Event begin{stream.device()}, end{stream.device()};
   auto const time = [&](Plan const& plan, int launches) {
@@ -252,21 +259,38 @@ Choice choose(std::vector<Graph> const& graphs, Addresses const& addresses, Sear
     std::size_t candidate;
     double least;
   };
+  std::vector<Plan> plans;
   std::vector<Tried> tried;
-  for (std::size_t i = 0; i < plans.size() && (tried.empty() || spent() < 2 * kSearchSeconds);
-       ++i) {
+  bool lacks_room = false;
+  auto const try_one = [&](std::size_t i) {
+    std::optional<Plan> plan = plan_of(std::move(candidates[i]), handle);
+    if (!plan) return false;
+    if (plan->workspace > room) {
+      lacks_room = true;
+      return false;
+    }
+    if (plan->workspace > workspace.size()) {
+      workspace = {};  // not both at once
+      workspace = {stream.device(), plan->workspace, stream};
+    }
     // The first execution loads its kernels.
-    if (execute(plans[i], addresses, workspace.data(), handle) != CUDNN_STATUS_SUCCESS) continue;
-    tried.push_back({i, time(plans[i], 1)});
-  }
-  QUAD_REQUIRE(!tried.empty(), because("no engine of cuDNN runs this " + what));
+    if (execute(*plan, addresses, workspace.data(), handle) != CUDNN_STATUS_SUCCESS) return false;
+    tried.push_back({plans.size(), time(*plan, 1)});
+    plans.push_back(std::move(*plan));
+    return true;
+  };
+  Choice choice;
+  choice.tried = try_in_order(candidates.size(), try_one, spent);
+  choice.candidates = candidates.size();
+  QUAD_REQUIRE(!tried.empty(),
+               because(lacks_room ? "too little memory for a workspace; make the case smaller"
+                                  : "no engine of cuDNN runs this " + what));
   auto const drop = [&](double factor) {
     double const most_s = factor * std::ranges::min(tried, {}, &Tried::least).least;
     std::erase_if(tried, [&](Tried const& one) { return one.least > most_s; });
   };
-  std::size_t const candidates = tried.size();
   drop(kFarBehind);
-  for (int round = 0; round < kRounds && (round == 0 || spent() < 3 * kSearchSeconds); ++round) {
+  for (int round = 0; round < kRounds && (round == 0 || spent() < 2 * kSearchSeconds); ++round) {
     for (Tried& one : tried) {
       double const launches =
           std::clamp(kRowSeconds / std::max(one.least, 1e-6), kLeastLaunches, kMostLaunches);
@@ -275,9 +299,7 @@ Choice choose(std::vector<Graph> const& graphs, Addresses const& addresses, Sear
     }
     drop(kBehind);
   }
-  Choice choice;
   choice.plan = std::move(plans[std::ranges::min(tried, {}, &Tried::least).candidate]);
-  choice.candidates = candidates;
   if (choice.plan.workspace > 0) {
     choice.workspace =
         stream.device().allocate_ordered(static_cast<std::size_t>(choice.plan.workspace), stream);
@@ -287,10 +309,9 @@ Choice choose(std::vector<Graph> const& graphs, Addresses const& addresses, Sear
 
 std::string text_of(Choice const* choice) {
   if (choice == nullptr) return {};
-  return "cudnn, engine " + std::to_string(choice->plan.engine_index) +
-         (choice->plan.is_of_heuristics ? " as its heuristics set it" : "") + ", workspace " +
-         std::to_string(choice->plan.workspace >> 20) + " MiB, the fastest of " +
-         std::to_string(choice->candidates) + " plans";
+  return "cudnn, engine " + std::to_string(choice->plan.engine_index) + ", workspace " +
+         std::to_string(choice->plan.workspace >> 20) + " MiB, " +
+         search_text(choice->tried, choice->candidates);
 }
 
 std::string why_absent() {

@@ -153,7 +153,6 @@ struct Plan {
   std::vector<std::int64_t> ids;
   std::int64_t workspace = 0;
   std::int64_t engine_index = -1;
-  bool is_of_heuristics = false;
 };
 
 /// The address of a tensor.
@@ -168,17 +167,18 @@ struct Search {
   std::string_view row;                                      ///< in messages: "conv2d/vendor"
   std::string_view what;                                     ///< in messages: "convolution"
   std::function<bool(Descriptor const& engine)> may_take{};  ///< all where it is empty
-  bool has_all_engines = true;  ///< not only those that heuristics name
+  bool has_fallback = true;  ///< also what heuristics name for where nothing else runs
 };
 
-/// The fastest plan on a stream, its workspace, and out of how many. Ends with the process.
+/// The fastest plan on a stream, its workspace, and how many were tried of how many. Ends with the
+/// process.
 struct Choice {
   Plan plan;
   void* workspace = nullptr;
-  std::size_t candidates = 0;
+  std::size_t tried = 0, candidates = 0;
 };
-/// Times every engine that takes one of the graphs, which compute the same, with its own choice of
-/// knobs and with those that heuristics name. Waits for the stream; ends the job where there is none.
+/// Times what the library's heuristics name for the graphs, which compute the same, the likeliest
+/// first, as long as try_in_order() does. Waits for the stream; ends the job where nothing runs.
 Choice choose(std::vector<Graph> const& graphs, Addresses const& addresses, Search const& search,
               device::StreamView stream);
 

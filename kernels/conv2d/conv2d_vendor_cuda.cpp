@@ -5,11 +5,11 @@
 ///
 ///   y(n, k, p, q) = sum_{c, i, j} x(n, c, p u + i d - o, q u + j d - o) w(k, c, i, j)
 ///
-/// Technique    the graph of one convolution, for which the first launch of a shape times every engine
-///              that takes it, with its own choice of knobs and with those that the library's
-///              heuristics name, and keeps the fastest. Not those that read inputs with fewer bits than
-///              asked, that add up in fewer, or by FFT or large Winograd tiles, whose rounding errors
-///              are no longer those of a sum of products
+/// Technique    the graph of one convolution, for which the first launch of a shape times what the
+///              library's heuristics name, the likeliest first for some seconds, and keeps the fastest.
+///              Not engines that read inputs with fewer bits than asked, that add up in fewer, or by
+///              FFT or large Winograd tiles, whose rounding errors are no longer those of a sum of
+///              products
 /// Shapes       nchw or nhwc, any extents, by strides
 /// Types        f32 in f32 or tf32; f16 and bf16 in f32
 /// Work         2 n k p q (c / groups) r s flop, by Winograd fewer
@@ -108,10 +108,10 @@ bool is_full_precision(Descriptor const& engine, Problem const& p) {
   });
 }
 
-/// Whether an engine that the heuristics do not name may be tried. Some read 16 bytes at a time all the
-/// same, which ends the process: where an array does not begin at a multiple of them, and those of tf32
-/// (engine 71 of cuDNN 9) where its lines do not.
-bool may_try_all(Problem const& p) {
+/// Whether the engines may be tried that the heuristics fall back on. Some read 16 bytes at a time all
+/// the same, which ends the process: where an array does not begin at a multiple of them, and those of
+/// tf32 (engine 71 of cuDNN 9) where its lines do not.
+bool may_fall_back(Problem const& p) {
   if (std::min({cudnn::alignment_of(p.x), cudnn::alignment_of(p.w), cudnn::alignment_of(p.y)}) < 16)
     return false;
   if (p.x.type != core::DataType::f32 ||
@@ -167,7 +167,7 @@ void launch(Problem const& p, device::StreamView stream) {
         {.row = "conv2d/vendor",
          .what = "convolution",
          .may_take = [&](Descriptor const& engine) { return is_full_precision(engine, p); },
-         .has_all_engines = may_try_all(p)},
+         .has_fallback = may_fall_back(p)},
         stream);
   });
   cudnn::Library::instance().check(cudnn::execute(choice.plan, address, choice.workspace, handle),
@@ -201,7 +201,7 @@ extern constinit Variant<Problem> const vendor_cuda{
                core::DataType::bf16},
      .needs = {.other = "cuDNN 9, an environment without TF32 for all"},
      .source = "cuDNN",
-     .summary = "the fastest of all engines of cuDNN that take the convolution"},
+     .summary = "the fastest plan that cuDNN's heuristics name"},
     QUAD_CUDNN_LAUNCH(launch),
     {.unsupported = unsupported,
      .implementation = QUAD_CUDNN_LAUNCH(implementation),

@@ -30,6 +30,7 @@
 #include "common/cublas.hpp"
 #include "common/cublaslt.hpp"
 #include "common/delay.hpp"
+#include "common/search.hpp"
 #include "core/stats.hpp"
 #include "device/cuda/check.hpp"
 
@@ -68,8 +69,7 @@ using Algorithm = cublasLtMatmulAlgo_t;
 
 // Candidates that cuBLASLt is asked for, which it sorts by what it expects of them.
 constexpr int kMostAlgorithms = 16;
-// Long products: no new candidate is tried after this time, and no new round begins after twice it.
-constexpr double kSearchSeconds = 5;
+// No new round begins after twice the time that candidates are tried for.
 constexpr int kRounds = 5;
 // Slower than the fastest by more than this at the first look: out. By more than kBehind after the
 // first round, half of it after the second, a third ...: out, too. Wide, because at the power limit one
@@ -207,7 +207,7 @@ struct Descriptors {
 struct Choice {
   Descriptors descriptors;
   std::optional<Algorithm> algorithm;  ///< of cuBLASLt; none: the plain call
-  std::size_t candidates = 0;
+  std::size_t tried = 1, candidates = 1;
 };
 
 /// As BLAS takes extents and leading dimensions: one of 0 is an error to it, also where a matrix is
@@ -350,10 +350,13 @@ struct Tried {
   double median() const { return core::summarize(seconds).median; }
 };
 
+struct Fastest {
+  std::size_t candidate, tried;
+};
 /// The candidate with the least median time; `enqueue` tells whether the library took a candidate,
 /// and it takes the first. Timed in rounds, each alone for a while. Waits for the stream.
-std::size_t fastest(std::size_t candidates, std::function<bool(std::size_t)> const& enqueue,
-                    device::StreamView stream) {
+Fastest fastest(std::size_t candidates, std::function<bool(std::size_t)> const& enqueue,
+                device::StreamView stream) {
   using Clock = std::chrono::steady_clock;
   auto const start = Clock::now();
   auto const spent = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
@@ -370,13 +373,15 @@ std::size_t fastest(std::size_t candidates, std::function<bool(std::size_t)> con
   };
 
   std::vector<Tried> tried;
-  for (std::size_t i = 0; i < candidates && (i == 0 || spent() < kSearchSeconds); ++i) {
-    if (!enqueue(i)) continue;  // loads its kernels, too
+  auto const try_one = [&](std::size_t i) {
+    if (!enqueue(i)) return false;  // loads its kernels, too
     double const once = time(i, 1);
     double const row = std::clamp(kLaunches * once, kLeastRowSeconds, kMostRowSeconds);
     double const launches = std::clamp(row / std::max(once, 1e-7), kLeastLaunches, kMostLaunches);
     tried.push_back({i, once, static_cast<int>(launches)});
-  }
+    return true;
+  };
+  std::size_t const count = try_in_order(candidates, try_one, spent);
   double const least = std::ranges::min(tried, {}, &Tried::first_look).first_look;
   std::erase_if(tried, [&](Tried const& one) { return one.first_look > kFarBehind * least; });
   for (int round = 0; round < kRounds && (round == 0 || spent() < 2 * kSearchSeconds); ++round) {
@@ -385,13 +390,13 @@ std::size_t fastest(std::size_t candidates, std::function<bool(std::size_t)> con
         (1 + kBehind / (round + 1)) * std::ranges::min(tried, {}, &Tried::median).median();
     std::erase_if(tried, [&](Tried const& one) { return one.median() > most; });
   }
-  return std::ranges::min(tried, {}, &Tried::median).candidate;
+  return {std::ranges::min(tried, {}, &Tried::median).candidate, count};
 }
 
 /// Times the calls that there are for a problem, on its operands. beta is 0 then, and C overwritten
 /// where the problem overwrites it; elsewhere memory of the pool stands for C.
 Choice choose(Problem p, device::StreamView stream) {
-  Choice choice{Descriptors{p}, {}, 1};
+  Choice choice{.descriptors = Descriptors{p}, .algorithm = {}};
   std::vector<Algorithm> const algorithms = proposals(choice.descriptors, p);
   device::PooledBuffer<std::byte> in_place_of_c;
   if (p.beta != 0) {
@@ -402,7 +407,7 @@ Choice choose(Problem p, device::StreamView stream) {
     p.beta = 0;
   }
   choice.candidates += algorithms.size();
-  std::size_t const best = fastest(
+  auto const [best, tried] = fastest(
       choice.candidates,
       [&](std::size_t i) {
         if (i == 0) multiply_plainly(p, stream);
@@ -410,6 +415,7 @@ Choice choose(Problem p, device::StreamView stream) {
                              CUBLAS_STATUS_SUCCESS;
       },
       stream);
+  choice.tried = tried;
   if (best > 0) choice.algorithm = algorithms[best - 1];
   return choice;
 }
@@ -482,7 +488,7 @@ std::string tile_text(std::uint32_t id) {
   return id < std::size(kTiles) ? std::string{kTiles[id]} : "id " + std::to_string(id);
 }
 
-/// "cublasDgemm, the fastest of 8 calls"; of an algorithm what tells it from the others, as
+/// "cublasDgemm, fastest of 8 tried, of 9 candidates"; of an algorithm what tells it from the others, as
 /// cuBLASLt numbers it.
 std::string implementation(Problem const& p) {
   Choice const* const choice = Choices::instance().find(p);
@@ -500,7 +506,7 @@ std::string implementation(Problem const& p) {
            whole(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING) + ", option " +
            whole(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION);
   }
-  return text + ", the fastest of " + std::to_string(choice->candidates) + " calls";
+  return text + ", " + search_text(choice->tried, choice->candidates);
 }
 
 #endif
