@@ -325,7 +325,7 @@ class CaseLoop {
     }
     // Rank 0 alone knows what ran before.
     auto const exit = static_cast<core::Exit>(world_.group().max(
-        is_first() ? static_cast<std::int64_t>(measure::exit_code(result())) : 0));
+        is_first() ? static_cast<std::int64_t>(measure::ending_of(result()).code) : 0));
     out_.show(report::render_screen(result(), report::terminal_of_output()) + "\n" +
               report::render_end(result(), file.string()));
     world_.set_last_words({});

@@ -27,15 +27,16 @@ struct OutcomeFacts {
   Outcome outcome;
   core::Exit exit;
   int Counts::*counted = nullptr;
+  std::string_view how = {};  ///< why a run fails that has such: "2 wrong"
 };
 constexpr OutcomeFacts kOutcomes[]{
     {Outcome::pass, core::Exit::pass, &Counts::passed},
-    {Outcome::fail, core::Exit::wrong_result, &Counts::failed},
+    {Outcome::fail, core::Exit::wrong_result, &Counts::failed, "wrong"},
     {Outcome::skip, core::Exit::pass, &Counts::skipped},
     {Outcome::unsupported, core::Exit::pass, &Counts::unsupported},
-    {Outcome::error, core::Exit::runtime, &Counts::failed},
-    {Outcome::timeout, core::Exit::timeout, &Counts::failed},
-    {Outcome::interrupted, core::Exit::interrupted},
+    {Outcome::error, core::Exit::runtime, &Counts::failed, "ended by an error"},
+    {Outcome::timeout, core::Exit::timeout, &Counts::failed, "timed out"},
+    {Outcome::interrupted, core::Exit::interrupted, nullptr, "interrupted"},
 };
 OutcomeFacts const& facts_of(Outcome outcome) {
   return *std::ranges::find(kOutcomes, outcome, &OutcomeFacts::outcome);
@@ -320,22 +321,57 @@ Counts count_outcomes(RunResult const& result) {
   return counts;
 }
 
-core::Exit exit_code(RunResult const& result) {
-  core::Exit code =
-      count_outcomes(result).executed() > 0 ? core::Exit::pass : core::Exit::nothing_executed;
-  bool const has_ended = result.info.status != "running";
-  if (!has_ended || result.info.status == "interrupted") {
-    code = core::worse(code, core::Exit::interrupted);
-  }
-  for (Record const& record : result.records) {
-    code = core::worse(code, facts_of(record.outcome).exit);
-    // What ran and could not be judged was there.
-    bool const has_run = record.first_use_s > 0;
-    if (record.is_named && record.outcome == Outcome::unsupported && !has_run) {
-      code = core::worse(code, core::Exit::environment);
+namespace {
+
+/// Whether a variant could not run that its case names. What ran and could not be judged was there.
+bool is_missing(Record const& record) {
+  bool const has_run = record.first_use_s > 0;
+  return record.is_named && record.outcome == Outcome::unsupported && !has_run;
+}
+
+}  // namespace
+
+Ending ending_of(RunResult const& result) {
+  Ending ending;
+  auto const add = [&](core::Exit code, std::string const& reason) {
+    ending.code = core::worse(ending.code, code);
+    ending.reason += (ending.reason.empty() ? "" : "; ") + reason;
+  };
+  // "2 wrong: a x, b y", with the first names.
+  auto const add_all = [&](core::Exit code, std::string_view how, auto const& is_one) {
+    constexpr std::size_t kMaxNames = 3;
+    std::string names;
+    std::size_t count = 0;
+    for (Record const& record : result.records) {
+      if (!is_one(record) || ++count > kMaxNames) continue;
+      names += fmt::format("{}{} {}", count > 1 ? ", " : "", record.name, record.variant);
     }
+    if (count > kMaxNames) names += fmt::format(" and {} more", count - kMaxNames);
+    if (count > 0) add(code, fmt::format("{} {}: {}", count, how, names));
+  };
+  for (OutcomeFacts const& facts : kOutcomes) {
+    if (facts.exit == core::Exit::pass) continue;
+    add_all(facts.exit, facts.how, [&](Record const& r) { return r.outcome == facts.outcome; });
   }
-  return code;
+  auto const missing = std::ranges::count_if(result.records, is_missing);
+  add_all(core::Exit::environment,
+          missing == 1 ? "named variant cannot run" : "named variants cannot run", is_missing);
+  if (result.info.status == "running") {
+    add(core::Exit::interrupted, "the run has not ended, or was killed");
+  }
+  if (result.info.status == "interrupted") {
+    add(core::Exit::interrupted, "the run was interrupted");
+  }
+  if (ending.reason.empty() && count_outcomes(result).executed() == 0) {
+    auto const why =
+        std::ranges::find_if(result.records, [](Record const& r) { return !r.reason.empty(); });
+    add(core::Exit::nothing_executed,
+        "nothing was executed" +
+            (why == result.records.end()
+                 ? ""
+                 : fmt::format(": {} {}: {}", why->name, why->variant, why->reason)));
+  }
+  return ending;
 }
 
 }  // namespace quadrille::measure

@@ -218,8 +218,15 @@ struct Counts {
 };
 Counts count_outcomes(RunResult const& result);
 
-/// What the process that made this result returns: the most serious outcome's code, environment
-/// where a variant cannot run that a case names, or nothing_executed when everything was skipped.
-core::Exit exit_code(RunResult const& result);
+/// How the process that made a result ends.
+struct Ending {
+  /// The most serious outcome's, environment where a variant cannot run that a case names, or
+  /// nothing_executed when everything was skipped.
+  core::Exit code = core::Exit::pass;
+  std::string reason;  ///< everything that failed it, in a line; empty where it passed
+
+  bool has_passed() const { return code == core::Exit::pass; }
+};
+Ending ending_of(RunResult const& result);
 
 }  // namespace quadrille::measure

@@ -164,7 +164,11 @@ std::string render_csv(measure::RunResult const& result) {
 std::string render_json(measure::RunResult const& result) {
   Json cases = Json::array();
   for (Record const& record : result.records) cases.push_back(case_json(record));
-  Json const all{{"run", run_json(result.info)}, {"cases", cases}};
+  measure::Ending const ending = ending_of(result);
+  Json const all{{"passed", ending.has_passed()},
+                 {"reason", ending.has_passed() ? Json{} : Json(ending.reason)},
+                 {"run", run_json(result.info)},
+                 {"cases", cases}};
   return all.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

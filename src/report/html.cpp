@@ -205,13 +205,15 @@ Json doubts_json(RunResult const& result) {
 
 Json result_json(RunResult const& result, std::string const& file, Shares const& shares) {
   measure::Counts const counts = count_outcomes(result);
+  measure::Ending const ending = ending_of(result);
   std::vector<Record const*> records;
   for (Record const& r : result.records) records.push_back(&r);
   SweptKeys const swept{records};
   Json cases = Json::array();
   for (Record const& r : result.records) cases.push_back(measurement_json(r, shares, swept));
   return {{"file", file},
-          {"passed", exit_code(result) == core::Exit::pass},
+          {"passed", ending.has_passed()},
+          {"reason", ending.reason},
           {"counts",
            {{"of", result.records.size()},
             {"executed", counts.executed()},

@@ -122,18 +122,14 @@ void add_vendor(Page& page, measure::RunResult const& result,
 
 void add_headline(Page& page, measure::RunResult const& result) {
   measure::Counts const counts = count_outcomes(result);
-  bool const passed = exit_code(result) == core::Exit::pass;
-  std::string text =
-      fmt::format("{} of {} passed", counts.passed, counted(result.records.size(), "measurement"));
-  auto const missing = std::ranges::count_if(result.records, [](Record const& r) {
-    return r.is_named && r.outcome == Outcome::unsupported && !(r.first_use_s > 0);
-  });
-  if (missing > 0) text += fmt::format("; {} that are named cannot run here", missing);
-  if (result.info.status == "interrupted") text += "; the run was interrupted";
-  if (result.info.status == "running") text += "; the run has not ended, or was killed";
-  page.add_line(
-      page.toned(passed ? "RESULT PASS" : "RESULT FAIL", passed ? Tone::good : Tone::bad) + "  " +
-      text);
+  measure::Ending const ending = ending_of(result);
+  bool const passed = ending.has_passed();
+  std::string const label = passed ? "RESULT PASS" : "RESULT FAIL";
+  page.add_labelled(label, label.size() + 2,
+                    fmt::format("{} of {} passed{}{}", counts.passed,
+                                counted(result.records.size(), "measurement"), passed ? "" : "; ",
+                                shown(ending.reason)),
+                    passed ? Tone::good : Tone::bad);
 }
 
 // A line per case.

@@ -562,11 +562,17 @@ std::string render_markdown(measure::RunResult const& result) {
 
 std::string result_line(measure::RunResult const& result, std::string const& file) {
   measure::Counts const counts = count_outcomes(result);
+  measure::Ending const ending = ending_of(result);
+  std::string reason;
+  if (!ending.has_passed()) {
+    reason = ending.reason;
+    std::ranges::replace(reason, '"', '\'');
+    reason = fmt::format("reason=\"{}\" ", reason);
+  }
   return fmt::format(
-      "RESULT {} executed={} of={} passed={} failed={} skipped={} unsupported={} file={}",
-      exit_code(result) == core::Exit::pass ? "PASS" : "FAIL", counts.executed(),
-      result.records.size(), counts.passed, counts.failed, counts.skipped, counts.unsupported,
-      file);
+      "RESULT {} executed={} of={} passed={} failed={} skipped={} unsupported={} {}file={}",
+      ending.has_passed() ? "PASS" : "FAIL", counts.executed(), result.records.size(),
+      counts.passed, counts.failed, counts.skipped, counts.unsupported, reason, file);
 }
 
 }  // namespace quadrille::report

@@ -417,7 +417,7 @@ TEST(Limit, WhatTakesTooLongIsNotRunAgainAndEndsNoOther) {
       RunResult result;
       result.records = records;
       result.info.status = "finished";
-      EXPECT_EQ(exit_code(result), core::Exit::timeout);
+      EXPECT_EQ(ending_of(result).code, core::Exit::timeout);
     }
   }
 }

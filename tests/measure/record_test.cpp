@@ -56,7 +56,7 @@ TEST(Counts, SkippedIsNotPassedAndInterruptedIsNeither) {
 
 TEST(ExitCode, IsThatOfTheMostSeriousOutcome) {
   auto const code = [](std::vector<Outcome> const& outcomes) {
-    return exit_code(result_of(outcomes));
+    return ending_of(result_of(outcomes)).code;
   };
   EXPECT_EQ(code({Outcome::pass, Outcome::skip}), core::Exit::pass);
   EXPECT_EQ(code({}), core::Exit::nothing_executed);
@@ -68,18 +68,62 @@ TEST(ExitCode, IsThatOfTheMostSeriousOutcome) {
   EXPECT_EQ(code({Outcome::interrupted, Outcome::fail}), core::Exit::wrong_result);
   RunResult interrupted = result_of({Outcome::pass});
   interrupted.info.status = "interrupted";
-  EXPECT_EQ(exit_code(interrupted), core::Exit::interrupted);
+  EXPECT_EQ(ending_of(interrupted).code, core::Exit::interrupted);
   interrupted.records[0].outcome = Outcome::fail;
-  EXPECT_EQ(exit_code(interrupted), core::Exit::wrong_result) << "no signal hides a wrong result";
+  EXPECT_EQ(ending_of(interrupted).code, core::Exit::wrong_result)
+      << "no signal hides a wrong result";
 }
 
 TEST(ExitCode, WhatACaseNamesMustRun) {
   RunResult result = result_of({Outcome::pass, Outcome::unsupported});
-  EXPECT_EQ(exit_code(result), core::Exit::pass);
+  EXPECT_EQ(ending_of(result).code, core::Exit::pass);
   result.records[1].is_named = true;
-  EXPECT_EQ(exit_code(result), core::Exit::environment);
-  result.records[1].outcome = Outcome::skip;
-  EXPECT_EQ(exit_code(result), core::Exit::pass) << "it ran, and could not be judged";
+  EXPECT_EQ(ending_of(result).code, core::Exit::environment);
+  result.records[1].first_use_s = 1;
+  EXPECT_EQ(ending_of(result).code, core::Exit::pass) << "it ran, and could not be judged";
+}
+
+TEST(Ending, HasAReasonWhereverItsCodeIsNotThatOfAPass) {
+  for (auto const& [first, first_name] : enum_names(Outcome{})) {
+    for (auto const& [second, second_name] : enum_names(Outcome{})) {
+      for (char const* const status : {"finished", "interrupted", "running"}) {
+        for (bool const is_named : {false, true}) {
+          RunResult result = result_of({first, second});
+          result.info.status = status;
+          result.records[1].is_named = is_named;
+          Ending const ending = ending_of(result);
+          EXPECT_EQ(ending.reason.empty(), ending.has_passed())
+              << first_name << ' ' << second_name << ' ' << status << ": " << ending.reason;
+        }
+      }
+    }
+  }
+  EXPECT_FALSE(ending_of({}).reason.empty());
+}
+
+TEST(Ending, NamesEverythingThatFailedTheRunAndOfManyTheFirst) {
+  RunResult result = result_of({Outcome::pass, Outcome::unsupported, Outcome::unsupported,
+                                Outcome::fail, Outcome::fail, Outcome::fail, Outcome::fail});
+  for (std::size_t i = 0; i < result.records.size(); ++i) {
+    result.records[i].name = "case." + std::to_string(i);
+    result.records[i].variant = "tile";
+    result.records[i].is_named = true;
+  }
+
+  EXPECT_EQ(ending_of(result).reason,
+            "4 wrong: case.3 tile, case.4 tile, case.5 tile and 1 more; "
+            "2 named variants cannot run: case.1 tile, case.2 tile");
+  result.records.resize(2);
+  EXPECT_EQ(ending_of(result).reason, "1 named variant cannot run: case.1 tile");
+}
+
+TEST(Ending, OfARunWithoutAMeasurementTellsWhyTheFirstDidNotRun) {
+  RunResult result = result_of({Outcome::unsupported});
+  result.records[0].name = "pairs";
+  result.records[0].variant = "peer";
+  result.records[0].reason = "needs 2 ranks";
+
+  EXPECT_EQ(ending_of(result).reason, "nothing was executed: pairs peer: needs 2 ranks");
 }
 
 TEST(Finish, RateIsWorkOverTheMedianOfTheSlowestRank) {

@@ -25,7 +25,12 @@ using test::sample_result;
 
 measure::RunResult result_of(std::vector<Outcome> const& outcomes) {
   measure::RunResult result;
-  for (Outcome const outcome : outcomes) result.records.emplace_back().outcome = outcome;
+  for (Outcome const outcome : outcomes) {
+    measure::Record& record = result.records.emplace_back();
+    record.name = "c";
+    record.variant = "v";
+    record.outcome = outcome;
+  }
   return result;
 }
 
@@ -236,15 +241,23 @@ TEST(ResultLine, CountsWhatRanAndNamesTheFile) {
   };
   EXPECT_EQ(line({Outcome::pass, Outcome::skip, Outcome::pass, Outcome::unsupported}),
             "RESULT PASS executed=2 of=4 passed=2 failed=0 skipped=1 unsupported=1 file=r.h5");
-  EXPECT_EQ(line({Outcome::pass, Outcome::fail, Outcome::error, Outcome::timeout}),
-            "RESULT FAIL executed=4 of=4 passed=1 failed=3 skipped=0 unsupported=0 file=r.h5");
+  EXPECT_EQ(
+      line({Outcome::pass, Outcome::fail, Outcome::error, Outcome::timeout}),
+      "RESULT FAIL executed=4 of=4 passed=1 failed=3 skipped=0 unsupported=0 reason=\"1 wrong: "
+      "c v; 1 ended by an error: c v; 1 timed out: c v\" file=r.h5");
   EXPECT_EQ(line({Outcome::skip, Outcome::interrupted}),
-            "RESULT FAIL executed=0 of=2 passed=0 failed=0 skipped=1 unsupported=0 file=r.h5");
+            "RESULT FAIL executed=0 of=2 passed=0 failed=0 skipped=1 unsupported=0 reason=\"1 "
+            "interrupted: c v\" file=r.h5");
 
   measure::RunResult named = result_of({Outcome::pass, Outcome::unsupported});
   named.records[1].is_named = true;
-  EXPECT_EQ(result_line(named, "r.h5"),
-            "RESULT FAIL executed=1 of=2 passed=1 failed=0 skipped=0 unsupported=1 file=r.h5");
+  EXPECT_EQ(
+      result_line(named, "r.h5"),
+      "RESULT FAIL executed=1 of=2 passed=1 failed=0 skipped=0 unsupported=1 reason=\"1 named "
+      "variant cannot run: c v\" file=r.h5");
+  named.records[1].variant = "a\"b";
+  EXPECT_NE(result_line(named, "r.h5").find("reason=\"1 named variant cannot run: c a'b\""),
+            std::string::npos);
 }
 
 }  // namespace

@@ -91,6 +91,7 @@ def main():
     # All variants are asked for by name: what cannot run is no pass.
     check(process.returncode == (3 if reasons else 0), "the exit code must tell of refused variants", process)
     check(last_line(process).startswith(f"RESULT {'FAIL' if reasons else 'PASS'}"), "the last line must, too", process)
+    check((' named variants cannot run: ' in last_line(process)) == bool(reasons), "it must name them", process)
     refused = sum(row["verdict"] == "UNSUPPORTED" for row in report["cases"])
     check(f" of={len(report['cases'])} " in last_line(process), "the last line must count the rows", process)
     check(f" unsupported={refused} " in last_line(process), "the last line must count refused variants", process)

@@ -77,8 +77,7 @@ function resultCard(result, r) {
     el("h3", {}, verdict(result.passed ? "PASS" : "FAIL"), ` ${isMany ? `${names[r]} · ` : ""}${run.run_id}`),
     el("p", {class: "note"}, `${machine(run)} · started ${run.started ?? "-"} · version ${run.build.version ?? "-"}, commit ${run.build.commit ?? "-"}`),
     tiles(result),
-    run.status === "running" ? el("p", {class: "note"}, "This run has not ended, or was killed: what it had finished is shown.") : null,
-    run.status === "interrupted" ? el("p", {class: "note"}, "This run was interrupted: what it had finished is shown.") : null,
+    result.reason ? el("p", {"data-reason": ""}, `${result.reason}.`) : null,
     modelled ? el("p", {class: "note"}, "Messages went through a modelled slow link (throttle): their times are no property of this machine.") : null);
 }
 
