@@ -397,6 +397,10 @@ def main():
         browser.open("cluster", 1920)  # three columns
         ticks(browser)
 
+        browser.open("sample")
+        why = browser.all("#summary [data-result=FAIL] [data-reason]")
+        check(len(why) == 1 and "square kokkos" in why[0].text, f"the run failed by {[one.text for one in why]}")
+
         browser.open("hostile")
         for canvas in browser.all("canvas"):
             browser.see(canvas)

@@ -158,12 +158,12 @@ function sortable(columns, items, options) {
     el("div", {class: `scroll ${options.class ?? ""}`, tabindex: 0, role: "region", "aria-label": options.label}, el("table", {id: options.id}, el("thead", {}, el("tr", {}, heads)), body)));
 }
 
-/** A finding with a list of at most `most` lines. */
+/** A finding with a list of at most `most` lines, each a text or texts and elements. */
 function finding(kind, title, lines, most = 8) {
   if (lines.length === 0) return null;
   const rest = lines.length - most;
   return el("li", {class: kind}, el("b", {}, title),
-    el("ul", {}, lines.slice(0, most).map((line) => el("li", {}, unbroken(line))), rest > 0 ? el("li", {}, `and ${rest} more: see the table of all measurements`) : null));
+    el("ul", {}, lines.slice(0, most).map((line) => el("li", {}, [line].flat().map((part) => (typeof part === "string" ? unbroken(part) : part)))), rest > 0 ? el("li", {}, `and ${rest} more: see the table of all measurements`) : null));
 }
 
 function machine(run) {
