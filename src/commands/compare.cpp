@@ -27,13 +27,14 @@ core::Exit refuse(core::Exit code, std::string_view why) {
   return code;
 }
 
-/// A run that is given twice would look like two that agree in every sample.
-std::string repeated_run(std::span<RunResult const> base) {
-  for (std::size_t i = 0; i < base.size(); ++i) {
+/// A run that is given twice would look like two that agree in every sample: as the new one, as if
+/// nothing had changed.
+std::string repeated_run(std::span<RunResult const> results) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      bool const is_same = base[i].info.run_id == base[j].info.run_id &&
-                           base[i].info.started == base[j].info.started;
-      if (is_same) return base[i].info.run_id;
+      bool const is_same = results[i].info.run_id == results[j].info.run_id &&
+                           results[i].info.started == results[j].info.started;
+      if (is_same) return results[i].info.run_id;
     }
   }
   return {};
@@ -78,8 +79,8 @@ core::Exit compare(CompareArguments const& arguments) {
     results.push_back(*result);
   }
   std::span<RunResult const> const base{results.data(), results.size() - 1};
-  if (std::string const run = repeated_run(base); !run.empty()) {
-    return refuse(core::Exit::bad_config, fmt::format("the base run '{}' is given twice", run));
+  if (std::string const run = repeated_run(results); !run.empty()) {
+    return refuse(core::Exit::bad_config, fmt::format("the run '{}' is given twice", run));
   }
 
   report::Comparison const comparison =

@@ -10,7 +10,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -512,18 +514,35 @@ struct ReadAttributes {
   }
 };
 
+/// Whether a group has an object of this name: one of the same file, where a link may name another.
+bool has_object(hid_t parent, char const* name, ReadStatus& status) {
+  if (!status.good() || H5Lexists(parent, name, H5P_DEFAULT) <= 0) return false;
+  H5L_info_t link{};
+  bool const is_here =
+      H5Lget_info(parent, name, &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_HARD;
+  return status.expect(is_here, fmt::format("'{}' is a link", name));
+}
+
+/// Whether a dataset's elements lie in its own file.
+bool is_self_contained(hid_t set) {
+  Properties const created{H5Dget_create_plist(set)};
+  return H5Pget_external_count(created) == 0 && H5Pget_layout(created) != H5D_VIRTUAL;
+}
+
 /// Empty where there is none.
 Group open_group(hid_t parent, char const* name, ReadStatus& status) {
-  if (!status.good() || H5Lexists(parent, name, H5P_DEFAULT) <= 0) return {};
+  if (!has_object(parent, name, status)) return {};
   Group group{H5Gopen2(parent, name, H5P_DEFAULT)};
   status.expect(static_cast<bool>(group), fmt::format("'{}' cannot be opened", name));
   return group;
 }
 
 Dataset open_dataset(hid_t parent, char const* name, ReadStatus& status) {
-  if (!status.good() || H5Lexists(parent, name, H5P_DEFAULT) <= 0) return {};
+  if (!has_object(parent, name, status)) return {};
   Dataset set{H5Dopen2(parent, name, H5P_DEFAULT)};
-  status.expect(static_cast<bool>(set), fmt::format("'{}' cannot be opened", name));
+  if (status.expect(static_cast<bool>(set), fmt::format("'{}' cannot be opened", name))) {
+    status.expect(is_self_contained(set), fmt::format("'{}' lies in other files", name));
+  }
   return set;
 }
 
@@ -606,11 +625,9 @@ Record read_case(hid_t at, ReadStatus& status) {
   Record record;
   visit_case(record, ReadAttributes{at, status});
   record.seconds = read_samples(at, "time", status);
-  if (H5Lexists(at, "clock", H5P_DEFAULT) > 0) record.clock_hz = read_samples(at, "clock", status);
-  if (H5Lexists(at, "power", H5P_DEFAULT) > 0) record.power_w = read_samples(at, "power", status);
-  if (H5Lexists(at, "energy", H5P_DEFAULT) > 0) {
-    record.energy_counter_j = read_samples(at, "energy", status);
-  }
+  record.clock_hz = read_samples(at, "clock", status);
+  record.power_w = read_samples(at, "power", status);
+  record.energy_counter_j = read_samples(at, "energy", status);
   read_legs(at, record, status);
   read_pairs(at, record, status);
   if (Group const check = open_group(at, "check", status)) {
@@ -631,6 +648,11 @@ std::vector<Record> read_cases(hid_t file, ReadStatus& status) {
   H5G_info_t info{};
   if (!status.expect(H5Gget_info(cases, &info) >= 0, "the group 'cases' is damaged")) return {};
   for (hsize_t i = 0; status.good() && i < info.nlinks; ++i) {
+    H5L_info_t link{};
+    bool const is_here = H5Lget_info_by_idx(cases, ".", H5_INDEX_CRT_ORDER, H5_ITER_INC, i, &link,
+                                            H5P_DEFAULT) >= 0 &&
+                         link.type == H5L_TYPE_HARD;
+    if (!status.expect(is_here, "a case is a link")) break;
     Group const at{H5Oopen_by_idx(cases, ".", H5_INDEX_CRT_ORDER, H5_ITER_INC, i, H5P_DEFAULT)};
     if (status.expect(H5Iget_type(at) == H5I_GROUP, "a case cannot be opened")) {
       records.push_back(read_case(at, status));
@@ -641,9 +663,7 @@ std::vector<Record> read_cases(hid_t file, ReadStatus& status) {
 
 // Parts that a file lacks are left alone.
 void read_part(hid_t file, char const* name, std::vector<std::string>& texts, ReadStatus& status) {
-  if (status.good() && H5Lexists(file, name, H5P_DEFAULT) > 0) {
-    texts = read_list_of_texts(file, name, status);
-  }
+  if (has_object(file, name, status)) texts = read_list_of_texts(file, name, status);
 }
 void read_part(hid_t file, char const* name, std::string& text, ReadStatus& status) {
   std::vector<std::string> texts;
@@ -684,6 +704,13 @@ void read_part(hid_t file, char const* name, std::vector<Row>& rows, ReadStatus&
   }
 }
 
+/// Why a path is no file that can be read; empty where it may be one. Opened, a pipe may wait for ever.
+std::string unreadable_reason(std::string const& path) {
+  struct stat file {};
+  if (stat(path.c_str(), &file) != 0) return std::strerror(errno);
+  return S_ISREG(file.st_mode) ? "" : "it is no regular file";
+}
+
 core::Parsed<RunResult> refuse(std::string const& path, std::string const& why) {
   return core::Parsed<RunResult>::error(
       core::one_line(fmt::format("{}: not a Quadrille result ({})", path, why)));
@@ -717,19 +744,23 @@ void seal(std::string& bytes) {
   bytes += std::string{kSealMark} + digest_of(before, bytes.size());
 }
 
-enum class Seal { none, intact, broken };
+enum class Seal { none, intact, broken, unreadable };
 
+/// errno says why one is unreadable.
 Seal examine_seal(std::string const& path) {
   std::error_code none;
   std::uint64_t const size = std::filesystem::file_size(path, none);
   std::ifstream file{path, std::ios::binary};
-  if (none || size < kSealSize) return Seal::none;
+  if (!file || none) return Seal::unreadable;
+  if (size < kSealSize) return Seal::none;
   std::string seal(kSealSize, ' ');
   file.seekg(static_cast<std::streamoff>(size - kSealSize));
   file.read(seal.data(), kSealSize);
-  if (!seal.starts_with(kSealMark)) return Seal::none;
-  bool const intact = seal.substr(kSealMark.size()) == digest_of(file, size - kSealSize);
-  return intact ? Seal::intact : Seal::broken;
+  bool const is_sealed = seal.starts_with(kSealMark);
+  bool const intact =
+      is_sealed && seal.substr(kSealMark.size()) == digest_of(file, size - kSealSize);
+  if (file.bad()) return Seal::unreadable;
+  return !is_sealed ? Seal::none : intact ? Seal::intact : Seal::broken;
 }
 
 core::Parsed<RunResult> read_hdf5_unguarded(std::string const& path, Seal seal) {
@@ -762,33 +793,48 @@ core::Parsed<RunResult> read_hdf5_unguarded(std::string const& path, Seal seal) 
   return result;
 }
 
-// HDF5 does not survive every file: it crashes on damaged heaps of strings, or asks for all memory. So
-// another process tries before.
-bool can_be_read(std::string const& path, Seal seal) {
+// HDF5 does not survive every file: it crashes on damaged heaps of strings, asks for all memory, or goes
+// round in circles. So another process tries before, for as long as a whole file of this size may take.
+/// Empty, or why it cannot be read.
+std::string trial_problem(std::string const& path, Seal seal) {
+  struct stat file {};
+  stat(path.c_str(), &file);
+  auto const mebibytes = static_cast<rlim_t>(file.st_blocks) * 512 >> 20;
+  rlim_t const cpu_s = 3 + mebibytes / 20, wall_s = 20 + mebibytes;
+  pid_t const parent = getpid();
   pid_t const child = fork();
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
     // What it dies of is no news for the terminal, nor for a file of its memory.
-    rlimit const none{0, 0}, seconds{20, 20};
+    rlimit const none{0, 0}, seconds{cpu_s, cpu_s};
     setrlimit(RLIMIT_CORE, &none);
     setrlimit(RLIMIT_CPU, &seconds);
     for (int const signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGALRM})
       std::signal(signal, SIG_DFL);
+    alarm(static_cast<unsigned>(wall_s));
     core::set_fail_handler([](core::Failure const&) { _exit(0); });
     int const nowhere = open("/dev/null", O_WRONLY);
     dup2(nowhere, STDERR_FILENO);
     read_hdf5_unguarded(path, seal);
     _exit(0);
   }
-  int status = 0;
-  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  if (child < 0) {
+    return fmt::format("no process can be started to try it: {}", std::strerror(errno));
   }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  bool const survives = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return survives ? "" : "HDF5 does not survive it: it is damaged";
 }
 
 core::Parsed<RunResult> read_hdf5(std::string const& path) {
   Seal const seal = examine_seal(path);
   if (seal == Seal::broken) return refuse(path, "its bytes changed since it was written");
-  if (!can_be_read(path, seal)) return refuse(path, "HDF5 does not survive it: it is damaged");
+  if (seal == Seal::unreadable) return refuse(path, std::strerror(errno));
+  std::string const why = trial_problem(path, seal);
+  if (!why.empty()) return refuse(path, why);
   return read_hdf5_unguarded(path, seal);
 }
 
@@ -800,17 +846,36 @@ struct Journaled {
   std::int64_t finished_bytes = 0;  ///< up to the end of that line
 };
 
+/// The next line, without its end, or as much of it as fits; false where there is none.
+bool read_line(std::istream& file, std::string& line) {
+  constexpr std::size_t kMaxBytes = std::size_t{1} << 31;
+  std::array<char, std::size_t{1} << 16> part;
+  for (line.clear(); line.size() < kMaxBytes; file.clear()) {
+    file.getline(part.data(), part.size());
+    bool const has_end = file.good();
+    line.append(part.data(), static_cast<std::size_t>(file.gcount()) - (has_end ? 1 : 0));
+    if (has_end || file.eof() || file.bad()) return has_end || !line.empty();
+  }
+  return true;
+}
+
 core::Parsed<Journaled> read_lines(std::string const& path) {
+  if (std::string const why = unreadable_reason(path); !why.empty()) {
+    return core::Parsed<Journaled>::error(why);
+  }
+  errno = 0;
   std::ifstream file{path, std::ios::binary};
   Journaled journal;
   std::string line;
   std::int64_t bytes = 0;
-  while (std::getline(file, line)) {
-    bool const is_whole = !file.eof();
+  while (read_line(file, line)) {
+    bool const is_whole = file.good();
+    if (file.bad()) break;
     bytes += static_cast<std::int64_t>(line.size()) + 1;
     std::string const why = add_json_line(line, journal.result);
     if (!why.empty()) {
       bool const is_last = !is_whole || file.peek() == std::ifstream::traits_type::eof();
+      if (file.bad()) break;
       if (!is_last || journal.lines == 0) {
         return core::Parsed<Journaled>::error(fmt::format("line {}: {}", journal.lines + 1, why));
       }
@@ -823,6 +888,11 @@ core::Parsed<Journaled> read_lines(std::string const& path) {
       journal.finished = finished;
       journal.finished_bytes = bytes;
     }
+  }
+  // What cannot be read now is not lost: a run that went on without it would remove it.
+  if (file.bad() || !file.is_open()) {
+    return core::Parsed<Journaled>::error(
+        fmt::format("it cannot be read behind line {}: {}", journal.lines, std::strerror(errno)));
   }
   return journal;
 }
@@ -845,6 +915,26 @@ bool holds_run(std::filesystem::path const& directory) {
   std::error_code none;
   return std::filesystem::exists(directory / kFinished, none) ||
          std::filesystem::exists(directory / kJournal, none);
+}
+
+/// When a run started, as it says itself, and was written to: a copy has other times, and a directory's
+/// changes with every file that is put there.
+using Start = std::pair<std::string, std::filesystem::file_time_type>;
+
+Start start_of(std::filesystem::path const& directory) {
+  std::filesystem::path const journal = directory / kJournal, finished = directory / kFinished;
+  std::error_code none;
+  bool const has_journal = std::filesystem::is_regular_file(journal, none);
+  RunResult result;
+  if (has_journal) {
+    std::ifstream file{journal, std::ios::binary};
+    std::string line;
+    if (read_line(file, line)) add_json_line(line, result);
+  } else if (core::Parsed<RunResult> const read = read_result(finished.string())) {
+    result = *read;
+  }
+  return {result.info.started,
+          std::filesystem::last_write_time(has_journal ? journal : finished, none)};
 }
 
 core::Parsed<RunResult> read_directory(std::filesystem::path const& directory) {
@@ -871,14 +961,14 @@ core::Parsed<RunResult> read_directory(std::filesystem::path const& directory) {
 
 std::filesystem::path latest_run(std::filesystem::path const& directory) {
   std::filesystem::path latest;
-  std::filesystem::file_time_type written{};
+  Start last;
   std::error_code none;
   for (auto const& entry : std::filesystem::directory_iterator{directory, none}) {
     if (!holds_run(entry.path())) continue;
-    auto const time = entry.last_write_time(none);
-    if (!latest.empty() && time <= written) continue;
+    Start const start = start_of(entry.path());
+    if (!latest.empty() && start <= last) continue;
     latest = entry.path();
-    written = time;
+    last = start;
   }
   return latest;
 }
@@ -932,15 +1022,18 @@ void write_result(std::string const& path, RunResult const& result) {
 core::Parsed<RunResult> read_result(std::string const& path) {
   silence_hdf5();
   if (std::error_code none; std::filesystem::is_directory(path, none)) return read_directory(path);
-  std::ifstream file{path, std::ios::binary};
-  if (!file) {
-    return core::Parsed<RunResult>::error(
-        fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  std::string const why = unreadable_reason(path);
+  std::ifstream file;
+  if (why.empty()) file.open(path, std::ios::binary);
+  if (!file.is_open()) {
+    return core::Parsed<RunResult>::error(core::one_line(
+        fmt::format("{}: cannot be opened: {}", path, why.empty() ? std::strerror(errno) : why)));
   }
   constexpr std::string_view kSignature{"\x89HDF\r\n\x1a\n"};
   std::array<char, kSignature.size()> start{};
   file.read(start.data(), start.size());
   std::string_view const seen{start.data(), static_cast<std::size_t>(file.gcount())};
+  if (file.bad()) return refuse(path, std::strerror(errno));
   if (seen.empty()) return refuse(path, "the file is empty");
   if (seen == kSignature) return read_hdf5(path);
   if (seen.front() == '{') return read_journal(path);

@@ -21,7 +21,7 @@ void write_result(std::string const& path, measure::RunResult const& result);
 /// a journal, and a damaged result.h5 beside a journal, are left out and noted as events.
 core::Parsed<measure::RunResult> read_result(std::string const& path);
 
-/// The directory in this one that holds a run and was written last; empty where none does.
+/// The directory in this one that holds the run that started last; empty where none does.
 std::filesystem::path latest_run(std::filesystem::path const& directory);
 
 /// What a run that goes on keeps of its journal.

@@ -9,6 +9,8 @@
 #include "support/sample_result.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -414,22 +416,47 @@ TEST_F(ResultFile, ForeignFilesAreErrors) {
             std::string::npos);
 }
 
-TEST_F(ResultFile, DirectoriesAreReadAsTheirRuns) {
+TEST_F(ResultFile, ADirectoryOfRunsIsReadAsTheOneThatStartedLast) {
   silence_hdf5();
-  std::filesystem::file_time_type time{};
-  for (char const* const id : {"first", "latest", "third"}) {
+  std::filesystem::file_time_type const time{};
+  auto const put_run = [&](std::string const& id, std::string const& started, bool has_journal) {
     measure::RunResult result = sample_result();
     result.info.run_id = id;
-    std::filesystem::create_directory(folder_ / id);
-    std::ofstream{folder_ / id / "result.jsonl"} << to_json_line(result.info);
-    bool const is_latest = id == std::string_view{"latest"};
-    std::filesystem::last_write_time(folder_ / id, time + std::chrono::hours{is_latest ? 3 : 2});
-  }
-  auto const latest = read_result(folder_.string());
-  ASSERT_TRUE(latest) << why(latest);
-  EXPECT_EQ(latest->info.run_id, "latest");
+    result.info.started = started;
+    fs::create_directory(folder_ / id);
+    std::string const file = at(id + (has_journal ? "/result.jsonl" : "/result.h5"));
+    if (has_journal) put(id + "/result.jsonl", to_json_line(result.info) + "\n");
+    if (!has_journal) write_result(file, result);
+    return file;
+  };
+  auto const latest = [&] { return latest_run(folder_).filename().string(); };
+  std::string const first = put_run("first", "2026-01-02T00:00:00Z", true);
+  put_run("second", "2026-01-02T00:00:01Z", true);
 
-  // A damaged result.h5 hides no journal.
+  // A report is written beside a run, and copies have times of their own.
+  put("first/report.html", "later");
+  fs::last_write_time(first, time + std::chrono::hours{3});
+  fs::last_write_time(folder_ / "first", time + std::chrono::hours{3});
+  EXPECT_EQ(latest(), "second");
+  std::string const third = put_run("third", "2026-01-02T00:00:02Z", false);
+  EXPECT_EQ(latest(), "third") << "by its result.h5";
+  std::string const twin = put_run("twin", "2026-01-02T00:00:02Z", true);
+  fs::last_write_time(third, time + std::chrono::hours{2});
+  fs::last_write_time(twin, time + std::chrono::hours{1});
+  EXPECT_EQ(latest(), "third") << "written after its twin";
+  put("fourth.jsonl", "no directory");
+  EXPECT_EQ(latest(), "third");
+  auto const read = read_result(folder_.string());
+  ASSERT_TRUE(read) << why(read);
+  EXPECT_EQ(read->info.run_id, "third");
+}
+
+TEST_F(ResultFile, ADamagedResultHidesNoJournal) {
+  silence_hdf5();
+  fs::create_directory(folder_ / "first");
+  measure::RunResult result = sample_result();
+  result.info.run_id = "first";
+  put("first/result.jsonl", to_json_line(result.info));
   std::ofstream{folder_ / "first/result.h5"} << "damaged";
   auto const first = read_result((folder_ / "first").string());
   ASSERT_TRUE(first) << why(first);
@@ -439,6 +466,72 @@ TEST_F(ResultFile, DirectoriesAreReadAsTheirRuns) {
   put("first/result.jsonl", "{\"id\": 3}\n{}\n");
   EXPECT_NE(why(read_result(at("first/result.jsonl"))).find("a member is missing"),
             std::string::npos);
+}
+
+TEST_F(ResultFile, WhatCannotBeReadIsNoShorterRun) {
+  silence_hdf5();
+  std::string const journal = put("whole.jsonl", journal_of(sample_result()));
+  ASSERT_TRUE(read_finished_cases(journal));
+  // Opens, but gives nothing: a file of another process, which is not there at this address.
+  fs::create_symlink("/proc/self/mem", folder_ / "result.jsonl");
+  ASSERT_EQ(mkfifo(at("pipe.jsonl").c_str(), 0600), 0);
+  fs::create_directory(folder_ / "folder.jsonl");
+  for (char const* const name : {"result.jsonl", "pipe.jsonl", "folder.jsonl", "none.jsonl"}) {
+    EXPECT_FALSE(read_finished_cases(at(name))) << name;
+    EXPECT_FALSE(read_result(at(name))) << name;
+  }
+  EXPECT_NE(read_finished_cases(at("result.jsonl")).why().find("Input/output error"),
+            std::string::npos);
+  // No more descriptors.
+  rlimit before{}, none{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  none.rlim_max = before.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &none);
+  auto const finished = read_finished_cases(journal);
+  auto const result = read_result(journal);
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_NE(finished.why().find("Too many open files"), std::string::npos);
+  EXPECT_NE(why(result).find("Too many open files"), std::string::npos);
+}
+
+TEST_F(ResultFile, NothingOfOtherFilesIsShown) {
+  silence_hdf5();
+  write_result(at("other.h5"), sample_result());
+  ASSERT_EQ(mkfifo(at("pipe").c_str(), 0600), 0);
+  std::string const secret = put("secret", std::string(80, 's'));
+  measure::RunResult result = sample_result();
+  result.records.resize(1);
+  std::string const id = result.records[0].id;
+  auto const damaged = [&](auto const& change) {
+    fs::remove(at("made.h5"));
+    write_result(at("made.h5"), result);
+    {
+      File const file{H5Fopen(at("made.h5").c_str(), H5F_ACC_RDWR, file_access())};
+      change(file, Group{H5Gopen2(file, ("cases/" + id).c_str(), 0)});
+    }
+    return read_result(at("made.h5"));
+  };
+  hsize_t const extents[]{10, 1, 1};
+  Space const space{H5Screate_simple(3, extents, nullptr)};
+  Properties outside{H5Pcreate(H5P_DATASET_CREATE)}, virtually{H5Pcreate(H5P_DATASET_CREATE)};
+  H5Pset_external(outside, secret.c_str(), 0, 80);
+  H5Pset_virtual(virtually, space, at("other.h5").c_str(), "time", space);
+
+  EXPECT_TRUE(damaged([](hid_t, hid_t) {}));
+  EXPECT_FALSE(damaged([&](hid_t file, hid_t) {
+    H5Ldelete(file, "cases", 0);
+    EXPECT_GE(H5Lcreate_external(at("other.h5").c_str(), "/cases", file, "cases", 0, 0), 0);
+  }));
+  EXPECT_FALSE(damaged([&](hid_t file, hid_t) {
+    EXPECT_GE(H5Lcreate_external(at("pipe").c_str(), "/", file, "cases/x", 0, 0), 0);
+  }));
+  for (hid_t const created : {hid_t{outside}, hid_t{virtually}}) {
+    auto const read = damaged([&](hid_t, hid_t at) {
+      H5Ldelete(at, "time", 0);
+      EXPECT_TRUE(Dataset{H5Dcreate2(at, "time", H5T_IEEE_F64LE, space, 0, created, 0)});
+    });
+    EXPECT_NE(why(read).find("lies in other files"), std::string::npos) << why(read);
+  }
 }
 
 TEST_F(ResultFile, NothingIsOverwritten) {
