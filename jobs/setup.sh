@@ -15,7 +15,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(g++ cmake ninja-build git python3 python3-venv
-  libopenmpi-dev openmpi-bin libhdf5-openmpi-dev libopenblas-dev libscalapack-openmpi-dev
+  libopenmpi-dev openmpi-bin libhwloc-dev libhdf5-openmpi-dev libopenblas-dev libscalapack-openmpi-dev
   libcli11-dev libtomlplusplus-dev libfmt-dev nlohmann-json3-dev libgtest-dev)
 tests=false
 kokkos_cuda=false

@@ -24,7 +24,10 @@ struct Placement {
   std::string cpus;              ///< affinity mask as a list, for example "0-3,8"
   std::int64_t free_memory = 0;  ///< bytes, when the device was opened
   int threads = 1;
-  int local_size = 1;  ///< ranks on this node; not kept in files, which list all ranks
+  double cores =
+      0;  ///< of the node's, those of this rank: below 1 where ranks share one; 0 unknown
+  double cpu_quota = 0;  ///< CPUs' worth of time that control groups allow it; 0 for no limit
+  int local_size = 1;    ///< ranks on this node; not kept in files, which list all ranks
 };
 
 /// Visits the facts of a rank as visit(name, member) under the names they have in files: World
@@ -42,6 +45,8 @@ void visit_members(Place& place, Visit&& visit) {
   visit("cpu_mask", place.cpus);
   visit("memory", place.free_memory);
   visit("threads", place.threads);
+  visit("cores", place.cores);
+  visit("cpu_quota", place.cpu_quota);
 }
 
 /// Two ranks that drive one GPU, the lower first; empty where none do.

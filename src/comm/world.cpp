@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/world.hpp"
 
+#include "comm/cpu_share.hpp"
 #include "comm/device_choice.hpp"
 #include "comm/job_guard.hpp"
 #include "comm/mpi_handle.hpp"
 #include "core/error.hpp"
 #include "device/code_architecture.hpp"
+#include "device/host/topology.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,7 +19,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -62,52 +62,8 @@ std::string host_name() {
   return name.data();
 }
 
-cpu_set_t affinity() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) {
-    // Only kernels for more than 1024 CPUs refuse the fixed size.
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) CPU_SET(cpu, &mask);
-  }
-  return mask;
-}
-
-/// "0-3,8"
-std::string list_cpus(cpu_set_t const& mask) {
-  std::string text;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &mask)) continue;
-    int last = cpu;
-    while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &mask)) ++last;
-    text += fmt::format("{}{}", text.empty() ? "" : ",", cpu);
-    if (last > cpu) text += fmt::format("-{}", last);
-    cpu = last;
-  }
-  return text;
-}
-
-/// Cores, not hardware threads, in the mask.
-int count_cores(cpu_set_t const& mask) {
-  std::set<std::string> cores;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &mask)) continue;
-    std::ifstream file{
-        fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", cpu)};
-    std::string siblings;
-    if (std::getline(file, siblings)) cores.insert(siblings);
-  }
-  return cores.empty() ? std::max(1, CPU_COUNT(&mask)) : static_cast<int>(cores.size());
-}
-
-/// The CPUs that the ranks of a node may use together.
-cpu_set_t node_cpus(Group const& node, cpu_set_t mask) {
-  QUAD_MPI(MPI_Allreduce(MPI_IN_PLACE, &mask, sizeof mask, MPI_BYTE, MPI_BOR, handle(node)));
-  return mask;
-}
-
-int choose_threads(Group const& node) {
-  cpu_set_t const mine = affinity();
-  int threads = std::min(count_cores(node_cpus(node, mine)) / node.size(), count_cores(mine));
+int choose_threads(CpuShare const& share) {
+  int threads = share.threads();
   if (auto const bound = environment_number("OMP_NUM_THREADS")) threads = std::min(threads, *bound);
   return std::max(1, threads);
 }
@@ -300,7 +256,9 @@ void World::open(core::RunSettings const& settings) {
   std::string const problem = choose_devices(settings);
   if (!problem.empty()) core::fail(problem, core::Exit::environment);
   Group const& node = mpi_->node;
-  int const threads = choose_threads(node);
+  std::string const cpus = device::usable_cpus();
+  CpuShare const share = cpu_share(node, cpus);
+  int const threads = choose_threads(share);
   split_nodes(settings.fake_nodes);
 
   Placement mine;
@@ -309,8 +267,10 @@ void World::open(core::RunSettings const& settings) {
   if (settings.fake_nodes > 1) mine.node += fmt::format(" (fake {})", node_ % settings.fake_nodes);
   mine.local_rank = node.rank();
   mine.local_size = node.size();
-  mine.cpus = list_cpus(affinity());
+  mine.cpus = cpus;
   mine.threads = threads;
+  mine.cores = share.cores;
+  mine.cpu_quota = share.quota;
   kokkos_ = std::make_unique<device::KokkosRuntime>(threads, gpu_);
   device_ = gpu_ ? device::make_cuda_device(*gpu_) : device::make_host_device(threads);
   mine.device = device_->facts().name;

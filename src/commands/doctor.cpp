@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "comm/cpu_share.hpp"
 #include "comm/transport_choice.hpp"
 #include "comm/version.hpp"
 #include "comm/world.hpp"
@@ -54,14 +55,6 @@ std::string peaks_of(device::Peaks const& peaks, device::Unit unit) {
       text += fmt::format(":{}", core::to_text(compute));
   }
   return text.empty() ? "unknown" : text;
-}
-
-/// Threads of all ranks of the fullest node.
-int most_threads(std::vector<comm::Placement> const& places) {
-  int most = 0;
-  for (comm::Placement const& place : places)
-    most = std::max(most, place.local_size * place.threads);
-  return most;
 }
 
 using Json = nlohmann::ordered_json;
@@ -150,8 +143,8 @@ class Examination {
     device::Facts const& facts = device.facts();
     bool const is_gpu = device.kind() == device::Kind::cuda;
     add(Status::ok, "device",
-        fmt::format("{}, {} {}, {}", facts.name, facts.multiprocessors,
-                    is_gpu ? "multiprocessors" : "threads",
+        fmt::format("{}, {} {}{}, {}", facts.name, facts.multiprocessors,
+                    is_gpu ? "multiprocessor" : "thread", facts.multiprocessors == 1 ? "" : "s",
                     core::format_bytes(static_cast<double>(facts.memory_bytes))));
     if (!is_gpu) {
       double const peak = facts.peaks.of(core::DataType::f64, core::Compute::f64);
@@ -209,14 +202,24 @@ class Examination {
           fmt::format("{} rank{} on {} node{}", world_.size(), world_.size() == 1 ? "" : "s",
                       world_.nodes(), world_.nodes() == 1 ? "" : "s"));
     }
-    int const threads = most_threads(world_.placements());
-    bool const fit = threads <= launch_.cores_per_node;
+    add_threads();
+  }
+
+  void add_threads() {
+    std::vector<comm::Placement> const& ranks = world_.placements();
+    comm::Placement const* const waiting = comm::waiting_for_cpus(ranks);
+    if (waiting == nullptr) {
+      double cores = 0;
+      for (comm::Placement const& place : ranks) cores += place.cores;
+      add(Status::ok, "threads", fmt::format("have cores of their own, {:.0f} in all", cores));
+      return;
+    }
     LaunchFacts fewer = launch_;
     fewer.ranks_per_node = std::min(fewer.ranks_per_node, fewer.cores_per_node);
-    fit ? add(Status::ok, "threads", fmt::format("fit into {} cores", launch_.cores_per_node))
-        : add(Status::warn, "threads",
-              fmt::format("{} threads on a node of {} cores", threads, launch_.cores_per_node),
-              launch_line(fewer, program()));
+    add(Status::warn, "threads", comm::cpu_contention(ranks),
+        comm::is_throttled(*waiting)
+            ? "give the job more CPUs (docker --cpus, limits.cpu of a pod, CPUQuota of systemd)"
+            : launch_line(fewer, program()));
   }
 
   void add_transports() {

@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/peaks.hpp"
 
-#include <sched.h>
+#include "device/host/topology.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstdint>
-#include <fstream>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -95,34 +93,14 @@ double measured_clock() {
   return kRotations / shortest;
 }
 
-/// Cores among the processors that this process may use: threads of one core share its units.
-int usable_cores() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return 0;
-  std::set<std::pair<int, int>> cores;
-  int unknown = 0;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &mask)) continue;
-    std::string const topology = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
-    int core = 0, package = 0;
-    bool const is_known = std::ifstream{topology + "core_id"} >> core &&
-                          std::ifstream{topology + "physical_package_id"} >> package;
-    if (is_known) {
-      cores.emplace(package, core);
-    } else {
-      ++unknown;
-    }
-  }
-  return static_cast<int>(cores.size()) + unknown;
-}
-
 }  // namespace
 
 Peaks host_peaks(int threads) {
   int const bits = fused_bits_of_core();
   if (bits == 0) return {};
-  int const cores = std::max(1, std::min(threads, usable_cores()));
+  // Threads of one core share its units.
+  auto const usable = static_cast<int>(cores_of(usable_cpus()).size());
+  int const cores = std::max(1, std::min(threads, usable));
   return {.clocks_of_all_units = cores * measured_clock(), .fused_bits = bits};
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/case_runner.hpp"
 
+#include "comm/cpu_share.hpp"
 #include "comm/link.hpp"
 #include "core/units.hpp"
 #include "device/host/memory.hpp"
@@ -430,7 +431,7 @@ class CaseRun {
       record.outcome = Outcome::skip;
       record.reason = "timed, not checked (check = \"off\")";
     }
-    finish(record);
+    finish(record, comm::cpu_contention(world_.placements()));
   }
 
   /// What there is to show of the case should it never end. Collective.

@@ -127,14 +127,15 @@ double clock_fall(Record const& record) {
   return worst;
 }
 
-void judge_variation(Record& record, core::Summary const& times, std::string_view what) {
+void judge_variation(Record& record, core::Summary const& times, std::string_view what,
+                     std::string_view disturbance) {
   if (times.n < 2 || times.cv <= kVariation) return;
-  add_suspect(record, fmt::format("{} vary by {:.0f} % (standard deviation / mean): something else "
-                                  "ran on this machine, or clocks changed",
-                                  what, 100 * times.cv));
+  if (disturbance.empty()) disturbance = "something else ran on this machine, or clocks changed";
+  add_suspect(record, fmt::format("{} vary by {:.0f} % (standard deviation / mean): {}", what,
+                                  100 * times.cv, disturbance));
 }
 
-void judge(Record& record) {
+void judge(Record& record, std::string_view disturbance) {
   if (record.time.n == 0) return;
   if (!(record.time.median > 0)) {
     add_suspect(record, fmt::format("the median time is {} s: nothing was timed, or the clock is "
@@ -147,13 +148,13 @@ void judge(Record& record) {
                                     "or served from a cache",
                                     record.rate / record.peak));
   }
-  judge_variation(record, record.time, "the times");
+  judge_variation(record, record.time, "the times", disturbance);
   // What is hidden depends on every leg; the last is that of the times.
   for (LegSamples const& samples : record.legs) {
     bool const counts = record.leg_summary && record.leg_summary->hidden;
     if (!counts || samples.leg == "overlapped") continue;
     judge_variation(record, core::summarize(slowest_times(samples.seconds, record.ranks)),
-                    fmt::format("the times of the leg '{}'", samples.leg));
+                    fmt::format("the times of the leg '{}'", samples.leg), disturbance);
   }
   double const fall = clock_fall(record);
   if (fall >= kClockFall) {
@@ -259,7 +260,7 @@ LegSummary summarize_legs(std::vector<LegSamples> const& legs, int ranks) {
   return s;
 }
 
-void finish(Record& record) {
+void finish(Record& record, std::string_view disturbance) {
   record.time = core::summarize(slowest_times(record.seconds, record.ranks));
   record.fastest_round_s = record.slowest_round_s = record.time.median;
   record.rate =
@@ -275,7 +276,7 @@ void finish(Record& record) {
   if (sampled("compute") && sampled("communicate") && sampled("serial") && sampled("overlapped")) {
     record.leg_summary = summarize_legs(record.legs, record.ranks);
   }
-  judge(record);
+  judge(record, disturbance);
 }
 
 core::Summary paired_ratio(Record const& record, Record const& base) {

@@ -178,8 +178,9 @@ std::optional<Ceiling> ceiling_of(Record const& record);
 std::optional<double> percent_of_ceiling(Record const& record);
 /// Per repetition the slowest rank's time. NaN on any rank gives NaN.
 std::vector<double> slowest_times(std::vector<double> const& seconds, int ranks);
-/// Fills the derived members from the samples, and adds the SUSPECT reasons.
-void finish(Record& record);
+/// Fills the derived members from the samples, and adds the SUSPECT reasons. `disturbance`: what is
+/// known to make times vary on this machine; empty for nothing.
+void finish(Record& record, std::string_view disturbance = {});
 /// Ratios of rates, this over base, of the repetitions with equal index: variants of one case are
 /// launched alternately, so both of a pair saw the same clocks. n = 0 without a common repetition.
 core::Summary paired_ratio(Record const& record, Record const& base);

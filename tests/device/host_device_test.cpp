@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "device/host/cgroup.hpp"
 #include "device/host/memory.hpp"
 #include "device/host/shared_memory.hpp"
 #include "device/semantics.hpp"
@@ -181,6 +182,32 @@ TEST(HostMemory, GroupsOfTheOldKindCountToo) {
   system.write("sys/fs/cgroup/memory/slurm/job/memory.limit_in_bytes", "1000\n");
   system.write("sys/fs/cgroup/memory/slurm/job/memory.usage_in_bytes", "100\n");
   EXPECT_EQ(available_host_memory(system.root()), 900U);
+}
+
+TEST(CpuQuotas, AreThoseOfAllGroupsAround) {
+  FakeSystem const system;
+  EXPECT_TRUE(cpu_quotas(system.root()).empty());
+  system.write("proc/self/cgroup", "0::/job/step\n");
+  system.write("sys/fs/cgroup/job/step/cpu.max", "50000 100000\n");
+  system.write("sys/fs/cgroup/job/cpu.max", "max 100000\n");
+  system.write("sys/fs/cgroup/cpu.max", "800000 200000\n");
+  std::vector<CpuQuota> const found = cpu_quotas(system.root());
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].cpus, 0.5);
+  EXPECT_EQ(found[1].cpus, 4);
+  EXPECT_NE(found[0].group, found[1].group);
+}
+
+TEST(CpuQuotas, OfTheOldKindCountToo) {
+  FakeSystem const system;
+  system.write("proc/self/cgroup", "5:cpu,cpuacct:/pod\n4:memory:/pod\n0::/\n");
+  system.write("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+  system.write("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_TRUE(cpu_quotas(system.root()).empty());
+  system.write("sys/fs/cgroup/cpu/pod/cpu.cfs_quota_us", "150000\n");
+  system.write("sys/fs/cgroup/cpu/pod/cpu.cfs_period_us", "100000\n");
+  ASSERT_EQ(cpu_quotas(system.root()).size(), 1U);
+  EXPECT_EQ(cpu_quotas(system.root())[0].cpus, 1.5);
 }
 
 /// No file can be opened while this lives.

@@ -212,6 +212,13 @@ std::string reasons_of(std::vector<double> const& times) {
   return all_reasons(r);
 }
 
+TEST(Finish, NamesWhatDisturbsTimes) {
+  Record r = timed(1, {0.1, 0.1, 0.1, 0.1, 0.3});
+  finish(r, "rank 0 has half a core");
+  ASSERT_EQ(r.suspect.size(), 1U);
+  EXPECT_TRUE(r.suspect[0].ends_with("rank 0 has half a core")) << r.suspect[0];
+}
+
 TEST(Finish, SuspectsARankTwiceAsSlowAsTheOthersAndNamesIt) {
   EXPECT_EQ(reasons_of({1, 2}),
             "the slowest rank takes 2 x the median of the others, most often rank 1\n");

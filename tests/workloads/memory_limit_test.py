@@ -10,9 +10,9 @@ import pathlib
 import resource
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from control_group import control_group, enter  # noqa: E402
 from quadrille import Program, check  # noqa: E402
 
 MIB = 1 << 20
@@ -27,34 +27,6 @@ CASES = {
 }
 
 
-class Group:
-    """A control group for memory below that of this process; None where nobody may make one."""
-
-    @staticmethod
-    def make():
-        for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
-            _, controllers, path = line.split(":", 2)
-            if "memory" in controllers.split(","):
-                names = ("sys/fs/cgroup/memory", "memory.limit_in_bytes")
-            elif not controllers:
-                names = ("sys/fs/cgroup", "memory.max")
-            else:
-                continue
-            # The path that a container shows may not exist inside it.
-            for parent in (path, ""):
-                folder = pathlib.Path("/") / names[0] / parent.lstrip("/") / f"quadrille-test-{os.getpid()}"
-                try:
-                    folder.mkdir()
-                except OSError:
-                    continue
-                try:
-                    (folder / names[1]).write_text(str(LIMIT))
-                    return folder
-                except OSError:
-                    folder.rmdir()
-        return None
-
-
 def measured_rank():
     """This process stands between the launcher and a rank, and notes the most memory that the rank had."""
     folder, *command = sys.argv[2:]
@@ -66,10 +38,6 @@ def measured_rank():
 
 def run(program, group, workload, size):
     """Returns the report's case and the most memory of a rank."""
-    def enter():
-        if group is not None:
-            (group / "cgroup.procs").write_text(str(os.getpid()))
-
     run_id = f"{workload}-of-{RANKS}" if group else "least"
     command = [*program.launcher, "-n", str(RANKS), sys.executable, __file__, "--measured", program.folder, program.binary,
                "run", "--case", workload, "--run-id", run_id]
@@ -78,7 +46,7 @@ def run(program, group, workload, size):
     for key, value in settings.items():
         command += ["--set", f"{key}={value}"]
     process = subprocess.run([str(part) for part in command], text=True, capture_output=True, timeout=200,
-                             preexec_fn=enter)
+                             preexec_fn=lambda: enter(group))
     check(process.returncode == 0 and "RESULT PASS" in process.stdout, f"{workload} at {size} must pass", process)
     shown = program.call("report", "--json", program.folder / run_id, ranks=0)
     sizes = json.loads(shown.stdout)["cases"][0]["size"]
@@ -92,11 +60,10 @@ def run(program, group, workload, size):
 def main():
     asked = [case.partition(":")[::2] for case in sys.argv[1].split("+")]
     program = Program(sys.argv[2:])
-    group = Group.make()
-    if group is None:
-        print("no control group for memory can be made here")
-        raise SystemExit(77)
-    try:
+    with control_group("memory", {"memory.limit_in_bytes": LIMIT}, {"memory.max": LIMIT}) as group:
+        if group is None:
+            print("no control group for memory can be made here")
+            raise SystemExit(77)
         _, least = run(program, None, "gemm", "64")
         for workload, size in asked:
             sizes, most = run(program, group, workload, size or "auto:70%")
@@ -105,13 +72,6 @@ def main():
             print(f"{workload} {sizes}: {arrays / MIB:.0f} MiB of arrays, {beside / MIB:.1f} MiB beside")
             check(arrays > LIMIT / 10, f"{workload}: {sizes} is little of the memory")
             check(beside < 64 * MIB, f"{workload}: {beside / MIB:.1f} MiB beside arrays of {arrays / MIB:.1f} MiB")
-    finally:
-        for _ in range(50):  # ranks that were killed leave it late
-            try:
-                group.rmdir()
-                break
-            except OSError:
-                time.sleep(0.1)
 
 
 if sys.argv[1] == "--measured":

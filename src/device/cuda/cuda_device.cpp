@@ -8,6 +8,7 @@
 #include "device/cuda/stream.hpp"
 #include "device/device.hpp"
 #include "device/driver.hpp"
+#include "device/host/topology.hpp"
 
 #include <cudaTypedefs.h>
 #include <cuda_runtime_api.h>
@@ -18,7 +19,6 @@
 #include <atomic>
 #include <cctype>
 #include <cstdlib>
-#include <fstream>
 
 namespace quadrille::device {
 namespace {
@@ -201,12 +201,6 @@ std::string uuid_text(cudaUUID_t const& uuid) {
     text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
   }
   return text;
-}
-
-int numa_node_of(std::string const& pci) {
-  int node = -1;
-  std::ifstream{"/sys/bus/pci/devices/" + pci + "/numa_node"} >> node;
-  return node;
 }
 
 class CudaDevice final : public Device {
