@@ -8,6 +8,7 @@
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
 #include "commands/launch_line.hpp"
+#include "device/openmp_environment.hpp"
 #include "report/table.hpp"
 #include "vector/index_map.hpp"
 
@@ -203,6 +204,13 @@ class Examination {
                       world_.nodes(), world_.nodes() == 1 ? "" : "s"));
     }
     add_threads();
+    std::string ignored;
+    for (char const* const variable : device::removed_openmp_variables()) {
+      ignored += fmt::format("{}{}", ignored.empty() ? "" : ", ", variable);
+    }
+    if (!ignored.empty()) {
+      add(Status::note, "openmp", "not used, as streams have threads of their own: " + ignored);
+    }
   }
 
   void add_threads() {

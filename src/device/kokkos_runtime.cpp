@@ -3,6 +3,7 @@
 #include "device/kokkos_runtime.hpp"
 
 #include "device/device.hpp"
+#include "device/openmp_environment.hpp"
 
 #include <Kokkos_Core.hpp>
 
@@ -10,6 +11,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <omp.h>
+#include <thread>
 
 namespace quadrille::device {
 namespace {
@@ -28,9 +30,29 @@ void shorten_idle_spinning(int threads) {
   ++started;  // an empty region would be left out by the compiler
 }
 
+// A kernel with fewer threads than it asks for leaves parts of its result unwritten.
+void require_threads(int threads) {
+  int started = 0;
+  // As a stream's worker starts them: OpenMP keeps some of its settings for each thread.
+  std::thread{[&] {
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+    started = omp_get_num_threads();
+  }}.join();
+  bool const is_bound = omp_get_proc_bind() != omp_proc_bind_false;
+  if (started == threads && !is_bound) return;
+  std::string const problem = is_bound ? "binds threads"
+                                       : "starts " + std::to_string(started) + " of " +
+                                             std::to_string(threads) + " threads";
+  core::fail("OpenMP " + problem +
+                 "; unset its variables (env | grep -E '^(OMP|GOMP|KMP)_') but OMP_NUM_THREADS",
+             core::Exit::environment);
+}
+
 }  // namespace
 
 KokkosRuntime::KokkosRuntime(int threads, [[maybe_unused]] std::optional<int> gpu) {
+  require_threads(threads);
   // Kokkos counts the default number of threads by starting them.
   omp_set_num_threads(threads);
   // What the settings below decide; Kokkos would abort where one of them has a value it does not like.

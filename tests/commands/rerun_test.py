@@ -92,8 +92,8 @@ def main():
     # What differs now.
     process = program.call("rerun", first, "--dry-run", ranks=1)
     check("  ranks: 2 -> 1" in process.stdout and "start 2 ranks" in process.stdout, "ranks", process)
-    process = program.call("rerun", first, "--dry-run", ranks=2, env={**os.environ, "OMP_DYNAMIC": "true"})
-    check("  OMP_DYNAMIC: none -> true" in process.stdout, "environment", process)
+    process = program.call("rerun", first, "--dry-run", ranks=2, env={**os.environ, "OMP_SCHEDULE": "static"})
+    check("  OMP_SCHEDULE: none -> static" in process.stdout, "environment", process)
     facts = ("commit", "driver", "os", "mpi")
 
     def change(head):

@@ -1,0 +1,64 @@
+# SPDX-FileCopyrightText: 2026 The Quadrille developers
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels get the threads they ask for whatever OpenMP's variables say, and doctor sees what ranks lack.
+
+threads_test.py BINARY LAUNCHER...
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from control_group import control_group, enter  # noqa: E402
+from quadrille import Program, check  # noqa: E402
+
+# Each left kernels without threads, or the process without cores.
+VARIABLES = ("OMP_THREAD_LIMIT=1", "OMP_DYNAMIC=true", "OMP_MAX_ACTIVE_LEVELS=0", "OMP_PROC_BIND=close", "OMP_PROC_BIND=spread",
+             "OMP_PLACES={0}", "GOMP_CPU_AFFINITY=0")
+
+
+def doctor(program, ranks, prefix=(), **kwargs):
+    """Row "threads" and the ranks of what doctor says."""
+    process = subprocess.run([*prefix, *program.command("doctor", "--json", ranks=ranks)], text=True, capture_output=True,
+                             timeout=120, **kwargs)
+    check(process.returncode == 0, "doctor", process)
+    document = json.loads(process.stdout)
+    rows = {row["name"]: row for row in document["rows"]}
+    return rows["threads"], document["ranks"], rows
+
+
+def main():
+    program = Program(sys.argv[1:])
+    sound, ranks, rows = doctor(program, 1)
+    check(sound["status"] == "ok" and "openmp" not in rows, f"{sound}")
+    threads = ranks[0]["threads"]
+
+    for variable in VARIABLES:
+        name, value = variable.split("=")
+        environment = {**os.environ, name: value}
+        row, found, rows = doctor(program, 1, env=environment)
+        check(found[0]["threads"] == threads and row["status"] == "ok", f"{variable}: {found}")
+        check(variable in rows["openmp"]["text"], f"{variable} is not named: {rows}")
+        # A product by all threads, each of which writes a part.
+        ran = program.call("run", "--case", "gemm", "--set", "size=256", "--set", "variant=kokkos", "--set", "vendor=off",
+                           "--set", "run.device=host", "--set", f"run.output={program.folder}", env=environment)
+        check(ran.returncode == 0 and "RESULT PASS" in ran.stdout, variable, ran)
+
+    if (os.cpu_count() or 1) > 1:
+        row, found, _ = doctor(program, 2, prefix=("taskset", "-c", "0"))
+        check(row["status"] == "WARN" and row["remedy"], f"two ranks on a core: {row}")
+        check([rank["cores"] for rank in found] == [0.5, 0.5], f"{found}")
+    with control_group("cpu", {"cpu.cfs_quota_us": 50000}, {"cpu.max": "50000 100000"}) as group:
+        if group is None:
+            print("no control group for CPUs can be made here")
+        else:
+            row, found, _ = doctor(program, 2, preexec_fn=lambda: enter(group))
+            check(row["status"] == "WARN" and row["remedy"], f"half a CPU: {row}")
+            check([rank["cpu_quota"] for rank in found] == [0.25, 0.25], f"{found}")
+            check([rank["threads"] for rank in found] == [1, 1], f"{found}")
+    print("kernels get their threads, and doctor says what ranks lack")
+
+
+main()
