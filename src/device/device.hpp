@@ -90,7 +90,7 @@ struct Telemetry {
   double power_w = 0;
   double temperature_c = 0;
   double energy_j = 0;  ///< taken since some moment, by a counter that advances in steps of 0.1 s
-  core::EnumSet<ClockLimit> clock_limits{};  ///< in force now; empty where none is, or it is not told
+  core::EnumSet<ClockLimit> clock_limits{};  ///< in force now; empty where none is, or not told
 };
 
 /// Errors that a device has counted since some moment, of its memory or links.
