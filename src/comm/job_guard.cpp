@@ -4,6 +4,7 @@
 
 #include "comm/mpi_handle.hpp"
 #include "comm/signal_watch.hpp"
+#include "core/text.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -190,7 +191,7 @@ void JobGuard::end_job(core::Failure const& failure) {
   std::string_view file = failure.where.file_name();
   file.remove_prefix(file.rfind('/') == std::string_view::npos ? 0 : file.rfind('/') + 1);
   std::string const line = fmt::format("FATAL {}, phase '{}': {} ({}:{})\n", rank, phase,
-                                       failure.what, file, failure.where.line());
+                                       core::one_line(failure.what), file, failure.where.line());
   // One write, so that lines of several processes do not mix.
   [[maybe_unused]] auto const written = write(STDERR_FILENO, line.data(), line.size());
 

@@ -8,6 +8,7 @@
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
 #include "commands/launch_line.hpp"
+#include "core/text.hpp"
 #include "device/openmp_environment.hpp"
 #include "report/table.hpp"
 #include "vector/index_map.hpp"
@@ -334,7 +335,7 @@ core::Exit doctor(DoctorArguments const& arguments, int& argc, char**& argv) {
   if (arguments.device_map != "auto") {
     auto const map = core::parse_device_map(arguments.device_map);
     if (!map) {
-      if (speaks) fmt::print(stderr, "quadrille: --device-map: {}\n", map.why());
+      if (speaks) fmt::print(stderr, "quadrille: --device-map: {}\n", core::one_line(map.why()));
       return core::Exit::bad_config;
     }
     settings.device_map = *map;

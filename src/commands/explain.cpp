@@ -7,6 +7,7 @@
 #include "commands/commands.hpp"
 #include "commands/subjects.hpp"
 #include "common/header_blocks.hpp"
+#include "core/text.hpp"
 #include "measure/fault.hpp"
 #include "report/meanings.hpp"
 #include "workloads/registry.hpp"
@@ -269,7 +270,7 @@ core::Exit explain(std::string const& name) {
   for (Topic const& topic : topics()) names.push_back(topic.name);
   fmt::print(stderr,
              "quadrille: nothing is called '{}'{}; `quadrille explain` alone says what there is\n",
-             name, core::suggestion(name, names));
+             core::one_line(name), core::suggestion(name, names));
   return core::Exit::bad_config;
 }
 

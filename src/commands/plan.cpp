@@ -5,6 +5,7 @@
 #include "commands/aligned.hpp"
 #include "commands/rerun.hpp"
 #include "commands/tuned.hpp"
+#include "core/text.hpp"
 #include "measure/estimate.hpp"
 #include "workloads/registry.hpp"
 
@@ -23,7 +24,7 @@ core::Parsed<std::string> read_text(RunArguments const& arguments) {
   using Result = core::Parsed<std::string>;
   if (!arguments.rerun.empty()) return earlier_config(arguments.rerun, arguments.rerun_case);
   if (!arguments.workload.empty())
-    return fmt::format("[[case]]\nworkload = \"{}\"\n", arguments.workload);
+    return fmt::format("[[case]]\nworkload = {}\n", core::quote(arguments.workload));
   if (arguments.file.empty()) return Result::error("run needs an input file, or --case WORKLOAD");
   std::ifstream file{arguments.file};
   // As much as resolve() takes and a bit more, of which it says so: /dev/zero has no end.
@@ -215,7 +216,7 @@ void plan_case(comm::World const& world, core::RunSettings const& run, core::Cas
 }  // namespace
 
 core::Exit refuse(comm::World const& world, std::string const& why, core::Exit code) {
-  if (world.rank() == 0) fmt::print(stderr, "quadrille: {}\n", why);
+  if (world.rank() == 0) fmt::print(stderr, "quadrille: {}\n", core::one_line(why));
   return code;
 }
 

@@ -21,7 +21,7 @@ std::string of_hundred(std::optional<double> share) {
 
 }  // namespace
 
-std::string shown(std::string_view text) { return core::visible(text); }
+std::string shown(std::string_view text) { return core::one_line(text); }
 
 std::string percent(std::optional<double> ratio) {
   return of_hundred(ratio ? std::optional{100 * *ratio} : std::nullopt);

@@ -81,7 +81,7 @@ Json json(Finding const& finding) {
 /// As text or in an attribute.
 std::string xml(std::string_view text) {
   std::string escaped;
-  for (char const c : core::visible(text)) {
+  for (char const c : core::one_line(text)) {
     switch (c) {
       case '&': escaped += "&amp;"; break;
       case '<': escaped += "&lt;"; break;

@@ -20,16 +20,16 @@ constexpr std::size_t kWidth = 80;
 
 /// A line of a text from a file, or its begin.
 std::string line(std::size_t indent, std::string_view text) {
-  std::string const shown = core::visible(text);
+  std::string const shown = core::one_line(text);
   std::size_t const room = kWidth - indent;
   return fmt::format("{:{}}{}\n", "", indent, clip_end(shown, room));
 }
 
 /// "commit: 1a72114 -> 577c038".
 std::string line(std::size_t indent, Difference const& difference) {
-  std::string const what = clip(core::visible(difference.what), 30);
+  std::string const what = clip(core::one_line(difference.what), 30);
   std::size_t const room = kWidth - indent - width_of(what) - 6;
-  std::string base = core::visible(difference.base), now = core::visible(difference.now);
+  std::string base = core::one_line(difference.base), now = core::one_line(difference.now);
   // A short one leaves its place to the other.
   std::size_t const half = room / 2;
   std::size_t const for_base = std::max(half, room - std::min(room, width_of(now)));
@@ -43,7 +43,7 @@ std::string line(std::size_t indent, Difference const& difference) {
 std::string title_of(Record const& record) {
   std::vector<std::string> extents;
   for (std::int64_t const n : record.size) extents.push_back(core::format_count(n));
-  return core::visible(fmt::format("{} {} {}", record.id, record.type, fmt::join(extents, ",")));
+  return core::one_line(fmt::format("{} {} {}", record.id, record.type, fmt::join(extents, ",")));
 }
 
 /// "+3.12" percent, of large ones "25x".
@@ -66,7 +66,7 @@ std::string ratio_line(Finding const& finding) {
 
 void add_suspect(std::string& text, std::string_view side, Record const& record) {
   for (std::string const& reason : record.suspect) {
-    text += fmt::format("    SUSPECT in {}: {}\n", side, core::visible(reason));
+    text += fmt::format("    SUSPECT in {}: {}\n", side, core::one_line(reason));
   }
 }
 

@@ -130,9 +130,19 @@ constexpr std::string_view kPairColumns[]{"pair_from", "pair_to", "pair_link", "
                                           "pair_rate"};
 using PairFields = std::array<std::string, std::size(kPairColumns)>;
 
+/// The text of a cell: by an apostrophe before it, a table calculation takes none for a formula.
+std::string csv_text(Value const& value) {
+  std::string text = to_text(value);
+  bool const is_number =
+      std::holds_alternative<double>(value) || std::holds_alternative<std::int64_t>(value);
+  bool const is_formula = !is_number && !text.empty() &&
+                          std::string_view{"=+-@\t\r"}.find(text[0]) != std::string_view::npos;
+  return is_formula ? '\'' + text : text;
+}
+
 /// The run, what `field` makes of each column, and a pair.
 std::string csv_line(std::string_view run_id, auto const& field, PairFields const& pair) {
-  std::string line = csv_field(run_id);
+  std::string line = csv_field(csv_text(std::string{run_id}));
   for (Column const& column : columns()) {
     bool const has = column.in == In::csv || column.in == In::both || column.in == In::legs;
     if (has) line += ',' + csv_field(field(column));
@@ -149,12 +159,12 @@ std::string render_csv(measure::RunResult const& result) {
   std::string text = csv_line(
       "run_id", [](Column const& column) { return column.key; }, names);
   for (Record const& record : result.records) {
-    auto const field = [&](Column const& column) { return to_text(column.value(record)); };
+    auto const field = [&](Column const& column) { return csv_text(column.value(record)); };
     text += csv_line(result.info.run_id, field, {});
     for (measure::PairTimes const& pair : record.pairs) {
       text += csv_line(
           result.info.run_id, field,
-          {std::to_string(pair.from), std::to_string(pair.to), pair.link,
+          {std::to_string(pair.from), std::to_string(pair.to), csv_text(pair.link),
            to_text(speed(record, latency_of(pair))), to_text(speed(record, rate_of(pair)))});
     }
   }

@@ -29,7 +29,7 @@ struct Fitted {
 };
 
 /// Text for a terminal of a width, in colours where it has them. What a file says must be without
-/// control characters: see core::visible().
+/// control characters: see core::one_line().
 class Page {
  public:
   explicit Page(Terminal const& terminal) : terminal_{terminal} {}

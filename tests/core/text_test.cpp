@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace quadrille::core {
 namespace {
 
@@ -31,13 +35,23 @@ TEST(IsUtf8, TakesWholeCharactersAlone) {
   }
 }
 
-TEST(Text, VisibleShowsControlCharactersAndWhatIsNoText) {
-  EXPECT_EQ(visible("plain \xc2\xb5s"), "plain \xc2\xb5s");
-  EXPECT_EQ(visible("a\x1b]0;b\x07"), "a\\x1b]0;b\\x07");
-  EXPECT_EQ(visible("\xc2\x9b[2J"), "\\xc2\\x9b[2J")
-      << "a control character of one byte in Latin 1";
-  EXPECT_EQ(visible("\xef\xbf\xbe|\xef\xbf\xbf"), "\\xef\\xbf\\xbe|\\xef\\xbf\\xbf");
-  EXPECT_EQ(visible("\xb5\xff"), "\\xb5\\xff");
+TEST(OneLine, ShowsWhatIsNoTextAndWhatReordersIt) {
+  for (auto const& [text, shown] : std::vector<std::pair<std::string, std::string>>{
+           {"plain \xc2\xb5s", "plain \xc2\xb5s"},
+           {"a\x1b]0;b\x07", "a\\x1b]0;b\\x07"},
+           {"\xc2\x9b[2J", "\\xc2\\x9b[2J"},  // a control character of one byte in Latin 1
+           {"\xc2\x80|\xc2\x9f|\xc2\xa0", "\\xc2\\x80|\\xc2\\x9f|\xc2\xa0"},
+           {"\xe2\x80\xae"
+            "txt.exe",
+            "\\xe2\\x80\\xae"
+            "txt.exe"},  // right to left
+           {"\xe2\x81\xa6|\xd8\x9c", "\\xe2\\x81\\xa6|\\xd8\\x9c"},
+           {"\xe2\x80\xa8", "\\xe2\\x80\\xa8"},  // a line end
+           {"\xef\xbf\xbe|\xef\xbf\xbf", "\\xef\\xbf\\xbe|\\xef\\xbf\\xbf"},
+           {"\xb5 \xc2\xb5\xff", "\\xb5 \xc2\xb5\\xff"}}) {
+    EXPECT_EQ(one_line(text), shown);
+    EXPECT_EQ(printable(text + '\n'), shown + '\n');
+  }
 }
 
 }  // namespace

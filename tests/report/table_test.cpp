@@ -13,6 +13,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -171,6 +172,25 @@ TEST(Csv, HasOneHeaderAndARowPerRecord) {
   EXPECT_EQ(field(9, "error"), "");
   EXPECT_EQ(field(12, "pair_rate"), "") << "of a wrong result";
   EXPECT_EQ(field(16, "rate"), "8000000000");
+}
+
+TEST(Csv, HasNoFormulas) {
+  measure::RunResult result = three_results();
+  result.info.run_id = "@run";
+  result.records.resize(1);
+  measure::Record& record = result.records[0];
+  record.name = "=1+2";
+  record.id = "-case";
+  record.reason = "+reason";
+  record.suspect = {"=x", "y"};
+  record.time.median = -0.5;
+
+  auto const rows = parse_csv(render_csv(result));
+  std::set<std::string> const cells(rows.at(1).begin(), rows.at(1).end());
+
+  for (char const* const cell : {"'@run", "'=1+2", "'-case", "'+reason", "'=x; y", "-0.5"}) {
+    EXPECT_TRUE(cells.contains(cell)) << cell;
+  }
 }
 
 std::string complaints_about(json const& value) {
