@@ -4,7 +4,9 @@
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
 #include "commands/help.hpp"
+#include "core/error.hpp"
 #include "core/options.hpp"
+#include "core/process.hpp"
 #include "core/text.hpp"
 #include "report/terminal.hpp"
 
@@ -12,35 +14,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <functional>
 #include <sstream>
 
-using quadrille::core::Exit;
+namespace core = quadrille::core;
+using core::Exit;
 namespace commands = quadrille::commands;
 
 namespace {
-
-/// For the commands that only read: one that measures ends its job by itself.
-[[noreturn]] void leave(std::string const& why) {
-  fmt::print(stderr, "quadrille: {}\n", why);
-  std::_Exit(static_cast<int>(Exit::runtime));
-}
-
-/// fmt throws where standard output takes no more.
-[[noreturn]] void leave_on_exception() {
-  try {
-    if (std::exception_ptr const thrown = std::current_exception()) std::rethrow_exception(thrown);
-  } catch (std::exception const& error) {
-    leave(error.what());
-  } catch (...) {
-  }
-  leave("uncaught exception of an unknown type");
-}
 
 /// An option that takes a value of one of the kinds that --help, checks and completion know.
 CLI::Option* of_kind(CLI::Option* option, std::string const& value) {
@@ -55,6 +37,7 @@ CLI::Option* one_of(CLI::Option* option, std::string const& value) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  core::set_up_process();
   CLI::App app{
       "Quadrille measures whether a machine computes, moves and overlaps as it should, and checks "
       "every number it prints."};
@@ -118,7 +101,7 @@ int main(int argc, char** argv) {
       "--duration",
       [&run](std::string const& time) { run.sets.emplace_back("run.duration=" + time); },
       "Burn-in: repeat all cases until so much time is over, such as 1h");
-  run_app->footer([] { return "Keys of [run] and [[case]]:\n" + quadrille::core::options_help(); });
+  run_app->footer([] { return "Keys of [run] and [[case]]:\n" + core::options_help(); });
   run_app->footer(
       "Examples: mpirun -n 2 quadrille run inputs/quickstart.toml --only summa --set "
       "summa.panel=64\n"
@@ -361,18 +344,16 @@ int main(int argc, char** argv) {
     if (speaks && is_question) {
       std::ostringstream text;
       app.exit(error, text, text);
-      fmt::print("{}",
-                 commands::fitted_help(text.str(), quadrille::report::terminal_of_output().width));
+      core::print("{}",
+                  commands::fitted_help(text.str(), quadrille::report::terminal_of_output().width));
     } else if (speaks) {
-      fmt::print(stderr, "quadrille: {}\n",
-                 quadrille::core::one_line(commands::usage_problem(app, error.what())));
+      core::print_error("quadrille: {}\n",
+                        core::one_line(commands::usage_problem(app, error.what())));
     }
+    core::flush_output();
     return static_cast<int>(is_question ? Exit::pass : Exit::bad_config);
   }
-  std::set_terminate(leave_on_exception);
   Exit const code = command();
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    leave(fmt::format("standard output: {}", std::strerror(errno)));
-  }
+  core::flush_output();
   return static_cast<int>(code);
 }

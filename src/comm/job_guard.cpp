@@ -4,6 +4,7 @@
 
 #include "comm/mpi_handle.hpp"
 #include "comm/signal_watch.hpp"
+#include "core/process.hpp"
 #include "core/text.hpp"
 
 #include <fcntl.h>
@@ -45,21 +46,6 @@ void on_failure(core::Failure const& failure) {
   if (JobGuard* guard = g_guard.load()) guard->end_job(failure);
 }
 
-void on_terminate() {
-  std::string what = "std::terminate without an exception";
-  if (std::exception_ptr const thrown = std::current_exception()) {
-    // The language offers no other way to the text of an exception that nobody catches.
-    try {
-      std::rethrow_exception(thrown);
-    } catch (std::exception const& error) {
-      what = fmt::format("uncaught exception: {}", error.what());
-    } catch (...) {
-      what = "uncaught exception of an unknown type";
-    }
-  }
-  core::fail(what);
-}
-
 void handle(int signal, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
@@ -94,7 +80,7 @@ JobGuard::JobGuard(std::string const& rank, double limit_s)
     : rank_of_size_{fmt::format("rank {} on {}", rank, host_name())}, limit_s_{limit_s} {
   g_guard.store(this);
   core::set_fail_handler(on_failure);
-  std::set_terminate(on_terminate);
+  std::set_terminate(core::fail_on_exception);
   watchdog_ = std::thread{[this] { watch(); }};
 }
 
@@ -190,11 +176,8 @@ void JobGuard::end_job(core::Failure const& failure) {
   }
   std::string_view file = failure.where.file_name();
   file.remove_prefix(file.rfind('/') == std::string_view::npos ? 0 : file.rfind('/') + 1);
-  std::string const line = fmt::format("FATAL {}, phase '{}': {} ({}:{})\n", rank, phase,
-                                       core::one_line(failure.what), file, failure.where.line());
-  // One write, so that lines of several processes do not mix.
-  [[maybe_unused]] auto const written = write(STDERR_FILENO, line.data(), line.size());
-
+  core::print_error("FATAL {}, phase '{}': {} ({}:{})\n", rank, phase, core::one_line(failure.what),
+                    file, failure.where.line());
   if (!has_joined) {
     sleep(1);     // others reach their limits at about the same time
     _exit(code);  // the launcher ends them

@@ -7,6 +7,7 @@
 #include "comm/job_guard.hpp"
 #include "comm/mpi_handle.hpp"
 #include "core/error.hpp"
+#include "core/process.hpp"
 #include "device/code_architecture.hpp"
 #include "device/host/topology.hpp"
 
@@ -185,10 +186,10 @@ World::World(int& argc, char**& argv, double start_limit_s)
   auto const same_name = std::count(names.begin(), names.end(), host_name());
   bool const odd = same_name != mpi_->node.size();
   if (group_.agree(odd) == rank()) {
-    fmt::print(stderr,
-               "warning: {} ranks share the memory of {}, but {} ranks carry its name; local ranks "
-               "follow the memory\n",
-               mpi_->node.size(), host_name(), same_name);
+    core::print_error(
+        "warning: {} ranks share the memory of {}, but {} ranks carry its name; local ranks "
+        "follow the memory\n",
+        mpi_->node.size(), host_name(), same_name);
   }
 }
 

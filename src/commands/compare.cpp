@@ -3,6 +3,7 @@
 #include "report/compare.hpp"
 
 #include "commands/commands.hpp"
+#include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "io/result_file.hpp"
@@ -23,7 +24,7 @@ namespace {
 using measure::RunResult;
 
 core::Exit refuse(core::Exit code, std::string_view why) {
-  fmt::print(stderr, "quadrille: {}\n", core::one_line(why));
+  core::print_error("quadrille: {}\n", core::one_line(why));
   return code;
 }
 
@@ -88,8 +89,8 @@ core::Exit compare(CompareArguments const& arguments) {
   for (Form const& form : forms) {
     if (!form.file.empty()) io::replace_whole_file(form.file, form.render(comparison));
   }
-  fmt::print("{}", arguments.json ? report::render_json(comparison) + '\n'
-                                  : report::render_text(comparison, arguments.details));
+  core::print("{}", arguments.json ? report::render_json(comparison) + '\n'
+                                   : report::render_text(comparison, arguments.details));
   core::Exit code = core::Exit::pass;
   if (!comparison.is_comparable()) {
     code = refuse(core::Exit::nothing_executed,

@@ -8,6 +8,7 @@
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
 #include "commands/launch_line.hpp"
+#include "core/process.hpp"
 #include "core/text.hpp"
 #include "device/openmp_environment.hpp"
 #include "report/table.hpp"
@@ -288,13 +289,13 @@ class Examination {
 };
 
 void print(std::vector<Finding> const& findings, measure::RunInfo const& here) {
-  fmt::print("{}\n", report::render_run_header(here));
+  core::print("{}\n", report::render_run_header(here));
   for (Finding const& found : findings) {
-    fmt::print("{:<5} {:<12} {}\n", core::to_text(found.status), found.name, found.text);
-    if (!found.remedy.empty()) fmt::print("{:>18} {}\n", "try", found.remedy);
+    core::print("{:<5} {:<12} {}\n", core::to_text(found.status), found.name, found.text);
+    if (!found.remedy.empty()) core::print("{:>18} {}\n", "try", found.remedy);
   }
   if (here.transport_times.empty()) return;
-  fmt::print("\n{}", report::render_transport_times(here.transport_times));
+  core::print("\n{}", report::render_transport_times(here.transport_times));
 }
 
 void print_json(std::vector<Finding> const& findings, measure::RunInfo const& here, Status worst) {
@@ -320,7 +321,7 @@ void print_json(std::vector<Finding> const& findings, measure::RunInfo const& he
                       {"ranks", ranks},
                       {"transport_times", times},
                       {"build", build}};
-  fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
+  core::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace
@@ -335,7 +336,7 @@ core::Exit doctor(DoctorArguments const& arguments, int& argc, char**& argv) {
   if (arguments.device_map != "auto") {
     auto const map = core::parse_device_map(arguments.device_map);
     if (!map) {
-      if (speaks) fmt::print(stderr, "quadrille: --device-map: {}\n", core::one_line(map.why()));
+      if (speaks) core::print_error("quadrille: --device-map: {}\n", core::one_line(map.why()));
       return core::Exit::bad_config;
     }
     settings.device_map = *map;
@@ -349,7 +350,7 @@ core::Exit doctor(DoctorArguments const& arguments, int& argc, char**& argv) {
     here.ranks = world.placements();
     here.transport_times = examination.transport_times();
     arguments.json ? print_json(findings, here, worst) : print(findings, here);
-    std::fflush(stdout);
+    core::flush_output();
   } else if (is_lone) {
     // The launcher ends all tasks once the first has failed.
     std::this_thread::sleep_for(std::chrono::seconds{2});

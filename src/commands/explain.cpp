@@ -7,6 +7,7 @@
 #include "commands/commands.hpp"
 #include "commands/subjects.hpp"
 #include "common/header_blocks.hpp"
+#include "core/process.hpp"
 #include "core/text.hpp"
 #include "measure/fault.hpp"
 #include "report/meanings.hpp"
@@ -258,19 +259,19 @@ std::string_view header_block_of(kernels::VariantInfo const& variant) {
 
 core::Exit explain(std::string const& name) {
   if (name.empty()) {
-    fmt::print("{}", overview());
+    core::print("{}", overview());
     return core::Exit::pass;
   }
   std::string const text = explanation_of(name);
   if (!text.empty()) {
-    fmt::print("{}", text);
+    core::print("{}", text);
     return core::Exit::pass;
   }
   std::vector<std::string> names;
   for (Topic const& topic : topics()) names.push_back(topic.name);
-  fmt::print(stderr,
-             "quadrille: nothing is called '{}'{}; `quadrille explain` alone says what there is\n",
-             core::one_line(name), core::suggestion(name, names));
+  core::print_error(
+      "quadrille: nothing is called '{}'{}; `quadrille explain` alone says what there is\n",
+      core::one_line(name), core::suggestion(name, names));
   return core::Exit::bad_config;
 }
 

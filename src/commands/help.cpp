@@ -9,6 +9,7 @@
 #include "commands/subjects.hpp"
 #include "core/config.hpp"
 #include "core/options.hpp"
+#include "core/process.hpp"
 #include "measure/fault.hpp"
 #include "workloads/registry.hpp"
 
@@ -373,12 +374,12 @@ std::string fitted_help(std::string_view text, std::size_t width) {
 }
 
 core::Exit print_completion(CLI::App const& app, std::string const& shell) {
-  fmt::print("{}", shell == "zsh" ? zsh_completion(app) : bash_completion(app));
+  core::print("{}", shell == "zsh" ? zsh_completion(app) : bash_completion(app));
   return core::Exit::pass;
 }
 
 core::Exit print_manual(CLI::App const& app) {
-  fmt::print("{}", manual(app));
+  core::print("{}", manual(app));
   return core::Exit::pass;
 }
 

@@ -4,6 +4,7 @@
 #include "commands/aligned.hpp"
 #include "commands/commands.hpp"
 #include "commands/explain.hpp"
+#include "core/process.hpp"
 #include "device/device.hpp"
 #include "measure/fault.hpp"
 #include "report/columns.hpp"
@@ -93,7 +94,7 @@ void print_variants() {
                       fmt::format("{}: {}{}{}", types_text(*row), row->summary,
                                   row->caveat.empty() ? "" : "; ", row->caveat)});
     }
-    fmt::print("{}{}", entry == workloads::workloads().front() ? "" : "\n", aligned(rows));
+    core::print("{}{}", entry == workloads::workloads().front() ? "" : "\n", aligned(rows));
   }
 }
 
@@ -115,7 +116,7 @@ void print_plain(Json const& entries) {
     }
     rows.push_back({entry["name"], summary});
   }
-  fmt::print("{}", aligned(rows));
+  core::print("{}", aligned(rows));
 }
 
 }  // namespace
@@ -167,7 +168,7 @@ core::Exit list(ListArguments const& arguments) {
     }
   }
   if (arguments.json) {
-    fmt::print("{}\n", entries.dump(2));
+    core::print("{}\n", entries.dump(2));
   } else {
     print_plain(entries);
   }

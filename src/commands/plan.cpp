@@ -5,6 +5,7 @@
 #include "commands/aligned.hpp"
 #include "commands/rerun.hpp"
 #include "commands/tuned.hpp"
+#include "core/process.hpp"
 #include "core/text.hpp"
 #include "measure/estimate.hpp"
 #include "workloads/registry.hpp"
@@ -216,7 +217,7 @@ void plan_case(comm::World const& world, core::RunSettings const& run, core::Cas
 }  // namespace
 
 core::Exit refuse(comm::World const& world, std::string const& why, core::Exit code) {
-  if (world.rank() == 0) fmt::print(stderr, "quadrille: {}\n", core::one_line(why));
+  if (world.rank() == 0) core::print_error("quadrille: {}\n", core::one_line(why));
   return code;
 }
 

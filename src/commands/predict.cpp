@@ -4,6 +4,7 @@
 
 #include "commands/commands.hpp"
 #include "core/config.hpp"
+#include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "io/result_file.hpp"
@@ -14,7 +15,7 @@ namespace quadrille::commands {
 namespace {
 
 core::Exit refuse(std::string_view why) {
-  fmt::print(stderr, "quadrille: {}\n", core::one_line(why));
+  core::print_error("quadrille: {}\n", core::one_line(why));
   return core::Exit::bad_config;
 }
 
@@ -83,14 +84,13 @@ core::Exit predict(PredictArguments const& arguments) {
     return refuse("--ranks: nothing runs on so many ranks: " + report.impossible.front());
   }
   if (report.predictions.empty()) {
-    fmt::print(
-        stderr,
+    core::print_error(
         "quadrille: nothing to predict from: run summa, ptrans (legs = true) or allreduce on "
         "2 ranks or more{}\n",
         report.left_out.empty() ? "" : core::one_line("; " + report.left_out.front()));
     return core::Exit::nothing_executed;
   }
-  fmt::print("{}", core::printable(report::render_text(report, runs.front(), settings)));
+  core::print("{}", core::printable(report::render_text(report, runs.front(), settings)));
   return core::Exit::pass;
 }
 

@@ -3,6 +3,7 @@
 #include "commands/progress.hpp"
 
 #include "commands/plan.hpp"
+#include "core/process.hpp"
 #include "measure/case_runner.hpp"
 
 #include <fmt/format.h>
@@ -55,8 +56,8 @@ void ProgressLine::begin(std::int64_t round, std::size_t index, std::string cons
   Clock::time_point const now = Clock::now();
   if (is_terminal_ || (round > 1 && now < said_ + kSilence)) return;
   said_ = now;
-  fmt::print(stderr, "[{}/{}] {}{}, {} left\n", index + 1, cases_, name,
-             round > 1 ? fmt::format(", round {}", round) : "", format_duration(left(0)));
+  core::print_error("[{}/{}] {}{}, {} left\n", index + 1, cases_, name,
+                    round > 1 ? fmt::format(", round {}", round) : "", format_duration(left(0)));
 }
 
 void ProgressLine::update(measure::Progress const& progress) {
@@ -66,21 +67,20 @@ void ProgressLine::update(measure::Progress const& progress) {
   if (is_terminal_) {
     double const done = rest + spent() > 0 ? spent() / (rest + spent()) : 0;
     auto const filled = std::min(static_cast<std::size_t>(done * kBar), kBar);
-    fmt::print(stderr, "\r\033[K[{}{}] {} {}: {}, {} left", std::string(filled, '#'),
-               std::string(kBar - filled, '.'), where, progress.case_name, progress.step,
-               format_duration(rest));
-    std::fflush(stderr);
+    core::print_error("\r\033[K[{}{}] {} {}: {}, {} left", std::string(filled, '#'),
+                      std::string(kBar - filled, '.'), where, progress.case_name, progress.step,
+                      format_duration(rest));
     return;
   }
   Clock::time_point const now = Clock::now();
   if (now < said_ + kSilence) return;
   said_ = now;
-  fmt::print(stderr, "[{}] {}: {}, {:.0f} %, {} left\n", where, progress.case_name, progress.step,
-             100 * progress.fraction, format_duration(rest));
+  core::print_error("[{}] {}: {}, {:.0f} %, {} left\n", where, progress.case_name, progress.step,
+                    100 * progress.fraction, format_duration(rest));
 }
 
 void ProgressLine::end() {
-  if (is_terminal_) fmt::print(stderr, "\r\033[K");
+  if (is_terminal_) core::print_error("\r\033[K");
 }
 
 }  // namespace quadrille::commands

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/commands.hpp"
+#include "core/process.hpp"
 #include "core/text.hpp"
 #include "io/result_file.hpp"
 #include "io/whole_file.hpp"
@@ -18,7 +19,7 @@ namespace quadrille::commands {
 namespace {
 
 core::Exit refuse(std::string_view why) {
-  fmt::print(stderr, "quadrille: {}\n", core::one_line(why));
+  core::print_error("quadrille: {}\n", core::one_line(why));
   return core::Exit::bad_config;
 }
 
@@ -41,11 +42,11 @@ core::Exit report(ReportArguments const& arguments) {
     core::Parsed<report::Scaling> const joined = report::join_scaling(results);
     if (!joined) return refuse(joined.why());
     scaling = *joined;
-    fmt::print("{}", core::printable(report::render_scaling(*scaling)));
+    core::print("{}", core::printable(report::render_scaling(*scaling)));
   }
   if (!arguments.html.empty()) {
     io::replace_whole_file(arguments.html, report::render_html(results, arguments.files, scaling));
-    fmt::print("wrote {}\n", core::one_line(arguments.html));
+    core::print("wrote {}\n", core::one_line(arguments.html));
   }
   report::Terminal const terminal = report::terminal_of_output();
   core::Exit code = core::Exit::pass;
@@ -54,30 +55,30 @@ core::Exit report(ReportArguments const& arguments) {
     if (result.info.status == "running") code = core::Exit::interrupted;
     if (scaling || !arguments.html.empty()) continue;
     bool const is_for_people = arguments.format != "json" && arguments.format != "csv";
-    if (is_for_people && i > 0) fmt::print("\n");
+    if (is_for_people && i > 0) core::print("\n");
     if (arguments.format == "json") {
-      fmt::print("{}\n", report::render_json(result));
+      core::print("{}\n", report::render_json(result));
     } else if (arguments.format == "ladder") {
       std::string const ladders = report::render_ladders(result);
       if (ladders.empty()) {
-        fmt::print(stderr, "quadrille: {}: no case has two techniques of our own that passed\n",
-                   core::one_line(arguments.files[i]));
+        core::print_error("quadrille: {}: no case has two techniques of our own that passed\n",
+                          core::one_line(arguments.files[i]));
         return core::Exit::nothing_executed;
       }
-      fmt::print("{}", core::printable(ladders));
+      core::print("{}", core::printable(ladders));
     } else if (arguments.format == "csv") {
-      fmt::print("{}", core::printable(report::render_csv(result)));
+      core::print("{}", core::printable(report::render_csv(result)));
     } else if (arguments.format == "markdown") {
-      fmt::print("{}", core::printable(report::render_markdown(result)));
+      core::print("{}", core::printable(report::render_markdown(result)));
     } else if (arguments.format == "details") {
-      fmt::print("{}\n",
-                 core::printable(fmt::format("{}\n{}\n{}", report::render_run_header(result.info),
-                                             report::render_table(result),
-                                             report::result_line(result, arguments.files[i]))));
+      core::print("{}\n",
+                  core::printable(fmt::format("{}\n{}\n{}", report::render_run_header(result.info),
+                                              report::render_table(result),
+                                              report::result_line(result, arguments.files[i]))));
     } else {
-      fmt::print("{}\n{}\n{}", report::render_short_header(result.info, terminal),
-                 report::render_screen(result, terminal),
-                 report::render_end(result, arguments.files[i]));
+      core::print("{}\n{}\n{}", report::render_short_header(result.info, terminal),
+                  report::render_screen(result, terminal),
+                  report::render_end(result, arguments.files[i]));
     }
   }
   return code;

@@ -8,6 +8,7 @@
 #include "commands/progress.hpp"
 #include "commands/rerun.hpp"
 #include "commands/resume.hpp"
+#include "core/process.hpp"
 #include "core/text.hpp"
 #include "io/field_file.hpp"
 #include "io/json.hpp"
@@ -508,7 +509,7 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
   core::Config config = *parsed;
   for (core::Case& spec : config.cases) spec = measure::with_fault(std::move(spec), *fault);
   if (arguments.print_config) {
-    if (world.rank() == 0) fmt::print("{}", core::to_toml(config));
+    if (world.rank() == 0) core::print("{}", core::to_toml(config));
     return core::Exit::pass;
   }
 
@@ -520,11 +521,11 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
   world.open(config.run);
   Plan plan = make_plan(world, config);
   if (!arguments.rerun.empty() && world.rank() == 0) {
-    fmt::print("{}\n",
-               render_changes(arguments.rerun, describe_run(world, config, arguments, *fault)));
-    std::fflush(stdout);
+    core::print("{}\n",
+                render_changes(arguments.rerun, describe_run(world, config, arguments, *fault)));
+    core::flush_output();
   }
-  if (arguments.dry_run && world.rank() == 0) fmt::print("{}", render_plan(plan, world.size()));
+  if (arguments.dry_run && world.rank() == 0) core::print("{}", render_plan(plan, world.size()));
   for (Planned const& planned : plan.cases) {
     if (!planned.problem.empty()) return refuse(world, planned.problem, planned.code);
   }

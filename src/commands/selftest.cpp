@@ -5,6 +5,7 @@
 #include "commands/commands.hpp"
 #include "commands/plan.hpp"
 #include "commands/selftest_cases.hpp"
+#include "core/process.hpp"
 #include "measure/case_runner.hpp"
 #include "measure/fault.hpp"
 #include "workloads/registry.hpp"
@@ -198,7 +199,7 @@ core::Exit selftest(SelftestArguments const& arguments, int& argc, char**& argv)
   std::vector<Fault> const faults = all_faults();
   bool interrupted = false;
   for (std::size_t f = 0; f < faults.size() && !interrupted; ++f) {
-    if (first) fmt::print(stderr, "[{}/{}] {}\n", f + 1, faults.size(), core::to_text(faults[f]));
+    if (first) core::print_error("[{}/{}] {}\n", f + 1, faults.size(), core::to_text(faults[f]));
     for (Planned const& planned : plan.cases) {
       if (!planned.problem.empty()) {
         cells.push_back({faults[f], planned.spec.name, std::string{planned.spec.workload->name},
@@ -223,15 +224,15 @@ core::Exit selftest(SelftestArguments const& arguments, int& argc, char**& argv)
     if (!is_found) nowhere.push_back(core::to_text(fault));
   }
   bool const passed = count(Finding::bad) == 0 && nowhere.empty() && !interrupted;
-  if (first && arguments.json) fmt::print("{}\n", json_of(cells, passed).dump(2));
+  if (first && arguments.json) core::print("{}\n", json_of(cells, passed).dump(2));
   if (first && !arguments.json) {
-    fmt::print("{}", render(cells));
+    core::print("{}", render(cells));
     if (!nowhere.empty()) {
-      fmt::print("\nNowhere caught: {}{}\n", fmt::join(nowhere, " "),
-                 world.size() == 1 ? "; faults between ranks need at least 2" : "");
+      core::print("\nNowhere caught: {}{}\n", fmt::join(nowhere, " "),
+                  world.size() == 1 ? "; faults between ranks need at least 2" : "");
     }
-    fmt::print("\nSELFTEST {} good={} missed={} unsupported={}\n", passed ? "PASS" : "FAIL",
-               count(Finding::good), count(Finding::bad), count(Finding::unsupported));
+    core::print("\nSELFTEST {} good={} missed={} unsupported={}\n", passed ? "PASS" : "FAIL",
+                count(Finding::good), count(Finding::bad), count(Finding::unsupported));
   }
   world.group().barrier();
   return interrupted ? core::Exit::interrupted

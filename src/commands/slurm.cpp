@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/commands.hpp"
 #include "commands/launch_line.hpp"
+#include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 
@@ -224,7 +225,7 @@ core::Exit slurm(SlurmArguments const& arguments) {
   core::Parsed<std::int64_t> const seconds = job_seconds(arguments.time);
   std::string const why = seconds ? problem_of(arguments) : seconds.why();
   if (!why.empty()) {
-    fmt::print(stderr, "quadrille: {}\n", why);
+    core::print_error("quadrille: {}\n", why);
     return core::Exit::bad_config;
   }
   int const ranks =
@@ -239,7 +240,7 @@ core::Exit slurm(SlurmArguments const& arguments) {
   add_options(script, arguments, ranks, *seconds);
   add_environment(script, arguments, ranks);
   add_launch(script, arguments);
-  fmt::print("{}", script.text());
+  core::print("{}", script.text());
   return core::Exit::pass;
 }
 

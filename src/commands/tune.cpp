@@ -7,6 +7,7 @@
 #include "commands/plan.hpp"
 #include "commands/tuned.hpp"
 #include "core/generator.hpp"
+#include "core/process.hpp"
 #include "core/user_cache.hpp"
 #include "io/whole_file.hpp"
 #include "measure/tuner.hpp"
@@ -44,7 +45,7 @@ class ProgressLine {
  public:
   explicit ProgressLine(std::string name) : name_{std::move(name)} {}
   ~ProgressLine() {
-    if (is_terminal_) fmt::print(stderr, "\r\033[K");
+    if (is_terminal_) core::print_error("\r\033[K");
   }
   ProgressLine(ProgressLine const&) = delete;
   ProgressLine& operator=(ProgressLine const&) = delete;
@@ -57,10 +58,9 @@ class ProgressLine {
     double const left = done == 0 ? 0
                                   : seconds_since(start) * static_cast<double>(of - done) /
                                         static_cast<double>(done);
-    fmt::print(stderr, "{}{}: {}, {} of {}, about {} left{}", is_terminal_ ? "\r\033[K" : "", name_,
-               what, done, of, done == 0 ? "?" : core::format_seconds(left),
-               is_terminal_ ? "" : "\n");
-    std::fflush(stderr);
+    core::print_error("{}{}: {}, {} of {}, about {} left{}", is_terminal_ ? "\r\033[K" : "", name_,
+                      what, done, of, done == 0 ? "?" : core::format_seconds(left),
+                      is_terminal_ ? "" : "\n");
   }
 
  private:
@@ -172,7 +172,7 @@ void prepare_all(comm::World const& world, std::string const& name,
     }
   }
   std::size_t const lost = candidates.size() - ready.size();
-  if (lost > 0) fmt::print("{} configurations are left out, the first of them: {}\n", lost, first);
+  if (lost > 0) core::print("{} configurations are left out, the first of them: {}\n", lost, first);
   candidates = std::move(ready);
 }
 
@@ -228,7 +228,8 @@ core::Exit tune_case(comm::World& world, Planned const& planned, TuneArguments c
                                     arguments.exhaustive ? "exhaustive" : "halving"),
                         candidates, arguments.restart};
   if (journal.samples() > 0) {
-    fmt::print("{}: goes on behind {} samples of an interrupted search\n", name, journal.samples());
+    core::print("{}: goes on behind {} samples of an interrupted search\n", name,
+                journal.samples());
   }
   measure::TuningResult result;
   double const amount = workload->describe({}).amount;
@@ -249,13 +250,13 @@ core::Exit tune_case(comm::World& world, Planned const& planned, TuneArguments c
     result = measure::tune(world, spec, entry, candidates, options);
   }
   if (result.interrupted) {
-    fmt::print("{}: interrupted; the same command goes on\n", name);
+    core::print("{}: interrupted; the same command goes on\n", name);
     return core::Exit::interrupted;
   }
   journal.remove();
-  for (std::string const& why : result.dropped) fmt::print("left out: {}\n", why);
+  for (std::string const& why : result.dropped) core::print("left out: {}\n", why);
   if (result.ranking.empty()) {
-    fmt::print("TUNE FAIL {}: no candidate computes what the reference does\n", name);
+    core::print("TUNE FAIL {}: no candidate computes what the reference does\n", name);
     return core::Exit::wrong_result;
   }
   std::vector<Row> rows{{"", "candidate", "median", "rate", "time of the first over it"}};
@@ -265,10 +266,10 @@ core::Exit tune_case(comm::World& world, Planned const& planned, TuneArguments c
                     core::format_seconds(result.seconds[i]), rate(result.seconds[i]),
                     fmt::format("{:.3f}", result.seconds[result.ranking[0]] / result.seconds[i])});
   }
-  fmt::print("{}", aligned(rows));
+  core::print("{}", aligned(rows));
   keep(path, *of, candidates, result, amount);
   std::size_t const best = result.ranking.front();
-  fmt::print(
+  core::print(
       "TUNE PASS {}: {} at {}; {} of {} legal configurations in {} of measuring, {} of "
       "compiling; kept for {} on {} in {}\n",
       name, candidates[best].name(), rate(result.seconds[best]), candidates.size() - 1, all - 1,

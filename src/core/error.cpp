@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.hpp"
 
+#include "core/process.hpp"
 #include "core/text.hpp"
 
 #include <fmt/format.h>
@@ -37,9 +38,7 @@ void fail(std::string const& what, Exit code, std::source_location where) {
   if (FailHandler const handler = g_handler.load()) handler({what, code, where});
   std::string_view file = where.file_name();
   file.remove_prefix(file.rfind('/') == std::string_view::npos ? 0 : file.rfind('/') + 1);
-  std::string const line = fmt::format("FATAL {} ({}:{})\n", one_line(what), file, where.line());
-  // One write, so that lines of several processes do not mix.
-  [[maybe_unused]] auto const written = write(STDERR_FILENO, line.data(), line.size());
+  print_error("FATAL {} ({}:{})\n", one_line(what), file, where.line());
   _exit(static_cast<int>(code) & 0x7f);
 }
 

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "core/process.hpp"
+
+#include "core/error.hpp"
+
+#include <fcntl.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+namespace quadrille::core {
+namespace {
+
+void require_output(bool done) {
+  if (!done) fail(fmt::format("standard output: {}", std::strerror(errno)));
+}
+
+}  // namespace
+
+void set_up_process() {
+  // Open for reading alone, standard output still says that it takes nothing.
+  for (int const stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    bool const is_closed = fcntl(stream, F_GETFD) < 0;
+    if (is_closed) open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
+  }
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::set_terminate(fail_on_exception);
+}
+
+void write_output(std::string_view text) {
+  require_output(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
+}
+
+void write_error(std::string_view text) noexcept {
+  [[maybe_unused]] ssize_t const written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+void flush_output() { require_output(std::fflush(stdout) == 0); }
+
+void fail_on_exception() {
+  std::string what = "std::terminate without an exception";
+  if (std::exception_ptr const thrown = std::current_exception()) {
+    // The language offers no other way to the text of an exception that nobody catches.
+    try {
+      std::rethrow_exception(thrown);
+    } catch (std::system_error const& error) {
+      bool const lacks_threads = error.code() == std::errc::resource_unavailable_try_again;
+      if (lacks_threads) {
+        fail(
+            "cannot start a thread: the limit of processes is reached; raise it (ulimit -u, or the "
+            "job's pids.max)",
+            Exit::environment);
+      }
+      what = fmt::format("uncaught exception: {}", error.what());
+    } catch (std::exception const& error) {
+      what = fmt::format("uncaught exception: {}", error.what());
+    } catch (...) {
+      what = "uncaught exception of an unknown type";
+    }
+  }
+  fail(what);
+}
+
+}  // namespace quadrille::core
