@@ -14,7 +14,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <exception>
 #include <functional>
 #include <sstream>
 
@@ -79,8 +78,9 @@ int main(int argc, char** argv) {
   auto* const dry_run =
       run_app->add_flag("--dry-run", run.dry_run, "Show what would run and what fits in memory");
   run_app->add_flag("--print-config", run.print_config, "Print the resolved configuration");
-  auto* const force =
-      run_app->add_flag("--force", run.force, "Overwrite a run directory that exists");
+  auto* const force = run_app->add_flag(
+      "--force", run.force,
+      "Overwrite the run of this --run-id, unless it still runs, and an earlier trace");
   run_app
       ->add_option("--resume", run.resume,
                    "Go on with the run of this name, or the \"latest\" of run.output: same input, "
@@ -122,7 +122,8 @@ int main(int argc, char** argv) {
                                 "run.KEY=VALUE or NAME.KEY=VALUE that shall be otherwise"),
           "KEY=VALUE")
       ->allow_extra_args(false);
-  rerun_app->add_flag("--force", rerun.force, "Overwrite a run directory that exists");
+  rerun_app->add_flag("--force", rerun.force,
+                      "Overwrite the run of this --run-id, unless it still runs");
   rerun_app->add_option("--run-id", rerun.run_id,
                         "Name of the new run's directory under run.output (default: unique)");
   rerun_app->add_flag("--dry-run", rerun.dry_run, "Show what differs and what would run");
@@ -218,7 +219,7 @@ int main(int argc, char** argv) {
   auto* const html = of_kind(
       formats->add_option("--html", report.html,
                           "Write one page of charts and tables, which needs no network, to this "
-                          "file"),
+                          "file, or to standard output (-)"),
       "FILE");
   formats->require_option(0, 1);
   auto* const scaling = report_app->add_flag(
@@ -267,12 +268,14 @@ int main(int argc, char** argv) {
                           "By how much a time may change and be the same (default: 1%)");
   compare_app->add_flag("--details", compare.details, "Also list what is the same");
   auto* const compare_json = compare_app->add_flag("--json", compare.json, "As JSON");
-  of_kind(compare_app->add_option("--junit", compare.junit, "Also write JUnit's XML to this file"),
+  of_kind(compare_app->add_option(
+              "--junit", compare.junit,
+              "Also write JUnit's XML to this file, or it alone to standard output (-)"),
           "FILE")
       ->excludes(compare_json);
   of_kind(compare_app->add_option("--html", compare.html,
                                   "Also write one page with a chart of all ratios, which needs no "
-                                  "network, to this file"),
+                                  "network, to this file, or it alone to standard output (-)"),
           "FILE");
   compare_app->footer(
       "Example: quadrille compare results/monday results/tuesday results/RUN --gate\n"

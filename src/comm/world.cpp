@@ -151,6 +151,9 @@ struct World::Mpi {
         fmt::format("{}/{}", std::max(launcher.rank, 0),
                     launcher.size > 0 ? std::to_string(launcher.size) : "?"),
         start_limit_s);
+    // Nothing shares a file pointer here, and this component of Open MPI 4.1.4 writes the path of each
+    // file that is opened, and more, into 256 bytes.
+    setenv("OMPI_MCA_sharedfp", "^lockedfile", 0);
     int provided = MPI_THREAD_SINGLE;
     if (MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS) {
       core::fail("MPI_Init_thread failed", core::Exit::environment);

@@ -12,10 +12,8 @@
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>
-#include <system_error>
 
 #include <algorithm>
-#include <filesystem>
 #include <span>
 
 namespace quadrille::commands {
@@ -66,12 +64,16 @@ core::Exit compare(CompareArguments const& arguments) {
       return refuse(core::Exit::bad_config, fmt::format("{}: {}", form.option, why));
     }
   }
-  auto const place = [](std::string const& file) {
-    std::error_code none;
-    return std::filesystem::weakly_canonical(file, none);
-  };
-  if (!arguments.html.empty() && place(arguments.html) == place(arguments.junit)) {
+  if (!arguments.html.empty() && !arguments.junit.empty() &&
+      io::name_same_place(arguments.html, arguments.junit)) {
     return refuse(core::Exit::bad_config, "--html and --junit name one file; give each its own");
+  }
+  // Standard output has one document alone.
+  bool const is_document_output = std::ranges::any_of(
+      forms, [](Form const& form) { return io::is_standard_output(form.file); });
+  if (arguments.json && is_document_output) {
+    return refuse(core::Exit::bad_config,
+                  "--html is standard output, as --json is; give the page a file");
   }
   std::vector<RunResult> results;
   for (std::string const& path : arguments.files) {
@@ -87,10 +89,14 @@ core::Exit compare(CompareArguments const& arguments) {
   report::Comparison const comparison =
       report::compare(base, results.back(), *percent / 100, workloads::vocabulary());
   for (Form const& form : forms) {
-    if (!form.file.empty()) io::replace_whole_file(form.file, form.render(comparison));
+    if (form.file.empty()) continue;
+    std::string const why = io::replace_whole_file(form.file, form.render(comparison));
+    if (!why.empty()) core::fail(fmt::format("{}: {}", form.option, why));
   }
-  core::print("{}", arguments.json ? report::render_json(comparison) + '\n'
-                                   : report::render_text(comparison, arguments.details));
+  if (!is_document_output) {
+    core::print("{}", arguments.json ? report::render_json(comparison) + '\n'
+                                     : report::render_text(comparison, arguments.details));
+  }
   core::Exit code = core::Exit::pass;
   if (!comparison.is_comparable()) {
     code = refuse(core::Exit::nothing_executed,

@@ -37,16 +37,20 @@ core::Exit report(ReportArguments const& arguments) {
     if (!result) return refuse(result.why());
     results.push_back(*result);
   }
+  // Standard output has the page alone where that goes there.
+  bool const is_page_output = !arguments.html.empty() && io::is_standard_output(arguments.html);
   std::optional<report::Scaling> scaling;
   if (arguments.scaling) {
     core::Parsed<report::Scaling> const joined = report::join_scaling(results);
     if (!joined) return refuse(joined.why());
     scaling = *joined;
-    core::print("{}", core::printable(report::render_scaling(*scaling)));
+    if (!is_page_output) core::print("{}", core::printable(report::render_scaling(*scaling)));
   }
   if (!arguments.html.empty()) {
-    io::replace_whole_file(arguments.html, report::render_html(results, arguments.files, scaling));
-    core::print("wrote {}\n", core::one_line(arguments.html));
+    std::string const why = io::replace_whole_file(
+        arguments.html, report::render_html(results, arguments.files, scaling));
+    if (!why.empty()) core::fail("--html: " + why);
+    if (!is_page_output) core::print("wrote {}\n", core::one_line(arguments.html));
   }
   report::Terminal const terminal = report::terminal_of_output();
   core::Exit code = core::Exit::pass;

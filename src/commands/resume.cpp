@@ -61,18 +61,24 @@ std::string difference(measure::RunInfo const& was, measure::RunInfo const& is) 
   return was.config == is.config ? "" : differing_setting(was.config, is.config);
 }
 
-/// What the cases that run now will write, and the result of the run so far, which is in its journal
-/// too.
-void remove_unfinished(fs::path const& directory, std::vector<std::string> const& finished) {
-  std::error_code none;
-  for (auto const& entry : fs::directory_iterator{directory, none}) {
-    if (entry.path().filename().string().starts_with("result.h5")) fs::remove(entry.path(), none);
+/// Removes what the cases that run now will write, and the result of the run so far, which is in its
+/// journal too. Empty, or the first file that stays.
+std::string remove_unfinished(fs::path const& directory, std::vector<std::string> const& finished) {
+  std::error_code error;
+  std::vector<fs::path> unfinished;
+  for (auto const& entry : fs::directory_iterator{directory, error}) {
+    if (entry.path().filename().string().starts_with("result.h5")) unfinished.push_back(entry);
   }
-  for (auto const& entry : fs::directory_iterator{directory / "fields", none}) {
+  for (auto const& entry : fs::directory_iterator{directory / "fields", error}) {
     bool const is_finished =
         std::ranges::find(finished, entry.path().stem().string()) != finished.end();
-    if (!is_finished) fs::remove(entry.path(), none);
+    if (!is_finished) unfinished.push_back(entry);
   }
+  for (fs::path const& path : unfinished) {
+    fs::remove(path, error);
+    if (error) return fmt::format("'{}' cannot be removed: {}", path.string(), error.message());
+  }
+  return {};
 }
 
 /// On rank 0.
@@ -81,6 +87,8 @@ std::string reopen(fs::path const& output, std::string const& id, RunStart& star
   if (start.directory.empty()) return fmt::format("'{}' holds no run", output.string());
   std::string const path = (start.directory / "result.jsonl").string();
   if (std::string why = start.journal.reopen(path); !why.empty()) return why;
+  std::string const now = start.result.info.started;
+  if (std::string why = start.lock.take(start.directory, now); !why.empty()) return why;
   core::Parsed<io::FinishedCases> const kept = io::read_finished_cases(path);
   if (!kept) return kept.why();
   measure::RunInfo const& earlier = kept->result.info;
@@ -88,16 +96,14 @@ std::string reopen(fs::path const& output, std::string const& id, RunStart& star
     return fmt::format("'{}' cannot go on: {}; give what it had, or start another run",
                        start.directory.string(), what);
   }
-  std::string const now = start.result.info.started;
   start.result = kept->result;
-  if (earlier.status == "finished") {
-    bool const has_result = fs::exists(start.directory / "result.h5");
-    if (!has_result) remove_unfinished(start.directory, start.result.finished_cases);
-    return {};
-  }
+  bool const has_ended = earlier.status == "finished";
+  bool const has_result = has_ended && fs::exists(start.directory / "result.h5");
+  std::string why =
+      has_result ? "" : remove_unfinished(start.directory, start.result.finished_cases);
+  if (has_ended || !why.empty()) return why;
 
   start.journal.truncate(kept->bytes);
-  remove_unfinished(start.directory, start.result.finished_cases);
   measure::RunInfo& info = start.result.info;
   info.status = "running";
   info.finished = "";

@@ -4,6 +4,7 @@
 
 #include "comm/world.hpp"
 #include "io/journal.hpp"
+#include "io/run_lock.hpp"
 #include "measure/record.hpp"
 
 #include <filesystem>
@@ -19,7 +20,8 @@ inline constexpr std::string_view kLatestRun = "latest";
 struct RunStart {
   std::filesystem::path directory;
   measure::RunResult result{};  ///< on rank 0 with the records of the cases that are finished
-  io::Journal journal{};        ///< of rank 0
+  io::RunLock lock{};           ///< of rank 0, as is the journal
+  io::Journal journal{};
 };
 
 /// Collective. Goes on with a run of `output` where its journal says that the last finished case

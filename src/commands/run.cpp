@@ -8,6 +8,7 @@
 #include "commands/progress.hpp"
 #include "commands/rerun.hpp"
 #include "commands/resume.hpp"
+#include "commands/run_directory.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "io/field_file.hpp"
@@ -66,16 +67,6 @@ std::string unique_id() {
   return fmt::format("{}-{:04x}", id, std::random_device{}() & 0xffff);
 }
 
-/// Why a name is no name of a directory under run.output; empty where it is.
-std::string refused_name(std::string_view option, std::string const& id) {
-  auto const is_usual = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
-  };
-  if (id.empty() || (id.front() != '.' && std::ranges::all_of(id, is_usual))) return {};
-  return fmt::format("{} '{}': letters, digits, '-', '_' and '.', which is not the first", option,
-                     id);
-}
-
 /// Seconds for MPI to start and for the configuration to be read. The input file is not known yet;
 /// what is wrong with a --set is told when it is applied.
 double start_limit(RunArguments const& arguments) {
@@ -86,56 +77,6 @@ double start_limit(RunArguments const& arguments) {
     if (auto const seconds = core::parse_seconds(set.substr(kKey.size()))) limit = *seconds;
   }
   return limit;
-}
-
-/// The files of a run, whole, and as a killed one had begun them.
-void remove_run(fs::path const& directory) {
-  std::error_code none;
-  for (auto const& entry : fs::directory_iterator{directory, none}) {
-    std::string const name = entry.path().filename().string();
-    for (std::string const file : {"result.h5", "result.jsonl", "config.toml", "log.txt"}) {
-      if (name == file || name.starts_with(file + ".tmp")) fs::remove(entry.path(), none);
-    }
-  }
-  fs::remove_all(directory / "fields", none);
-}
-
-/// Collective. Makes the run's directory on rank 0; the reason when it cannot.
-std::string make_directory(comm::World const& world, fs::path const& directory, bool force) {
-  std::string why;
-  if (world.rank() == 0) {
-    std::error_code error;
-    if (fs::exists(directory, error) && !force) {
-      why = fmt::format(
-          "'{}' exists already; choose another --run-id or run.output, or overwrite it with "
-          "--force",
-          directory.string());
-    } else {
-      if (force) remove_run(directory);
-      fs::create_directories(directory / "fields", error);
-      if (error || access(directory.c_str(), W_OK) != 0) {
-        why =
-            fmt::format("cannot write to '{}' ({}); set run.output to a directory you can write to",
-                        directory.string(), error ? error.message() : "permission denied");
-      }
-    }
-  }
-  world.group().broadcast(why);
-  return why;
-}
-
-/// Collective. Why rank 0 cannot write a trace there; empty where it can.
-std::string trace_problem(comm::World const& world, std::string const& path, bool force) {
-  std::string why;
-  if (world.rank() == 0) {
-    why = io::unwritable_reason(path, force ? std::optional{std::string_view{}} : std::nullopt);
-    std::error_code error;
-    bool const is_taken = !force && fs::is_regular_file(path, error);
-    if (!why.empty())
-      why = fmt::format("--trace: {}{}", why, is_taken ? ", or overwrite it with --force" : "");
-  }
-  world.group().broadcast(why);
-  return why;
 }
 
 measure::RunInfo describe_run(comm::World const& world, core::Config const& config,
@@ -207,54 +148,26 @@ void save_fields(comm::World& world, measure::Workload& workload, std::string co
       static_cast<std::size_t>(std::min(world.settings().chunk_bytes, measure::kSaveBytes)));
 }
 
-/// Stdout and log.txt of rank 0. One that cannot be written ends the job.
-class Output {
- public:
-  Output(bool speaks, fs::path const& log) : path_{log}, speaks_{speaks} {
-    if (speaks) log_.open(log, std::ios::app);
-  }
-  void print(std::string const& text) {
-    if (!speaks_) return;
-    show(text);
-    log(text);
-  }
-  void show(std::string const& text) const {
-    if (!speaks_) return;
-    bool const shown =
-        std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-    if (!shown) core::fail(fmt::format("standard output: {}", std::strerror(errno)));
-  }
-  void log(std::string const& text) {
-    if (!speaks_) return;
-    std::error_code none;
-    std::uintmax_t const before = fs::file_size(path_, none);
-    if (log_ << text << std::flush) return;
-    int const error = errno;
-    fs::resize_file(path_, before, none);
-    core::fail(fmt::format("{}: cannot be written: {}", path_.string(), std::strerror(error)));
-  }
-
- private:
-  fs::path path_;
-  bool speaks_ = false;
-  std::ofstream log_;
-};
-
-/// What is shown where the job may end before its table: the finished cases, by the journal, and what
-/// the case in work has sampled.
+/// Shown where the job may end before its table: the finished cases, on rank 0 from memory, on others by
+/// the journal, and what the running case has sampled.
 class PartialTable {
  public:
-  explicit PartialTable(std::string journal) : journal_{std::move(journal)} {}
+  PartialTable(bool has_result, measure::RunResult const& result, std::string journal)
+      : result_{has_result ? &result : nullptr}, journal_{std::move(journal)} {}
 
+  /// For each change of the result.
+  std::unique_lock<std::mutex> lock() { return std::unique_lock{mutex_}; }
   void set_running(std::vector<measure::Record> records) {
-    std::lock_guard const lock{mutex_};
+    std::lock_guard const guard{mutex_};
     running_ = std::move(records);
   }
   void print() {
-    core::Parsed<measure::RunResult> const finished = io::read_result(journal_);
+    std::lock_guard const guard{mutex_};
+    core::Parsed<measure::RunResult> const finished =
+        result_ != nullptr ? *result_ : io::read_result(journal_);
     if (!finished) return;
     measure::RunResult result = *finished;
-    std::lock_guard const lock{mutex_};
+    if (result.info.status != "running") result.failure = "the job failed at its end";
     for (measure::Record const& record : running_) {
       bool const is_there = std::ranges::any_of(
           finished->records, [&](measure::Record const& known) { return known.id == record.id; });
@@ -268,16 +181,18 @@ class PartialTable {
   }
 
  private:
+  measure::RunResult const* result_;
   std::string journal_;
   std::mutex mutex_;
   std::vector<measure::Record> running_;
 };
+
 /// The cases of a run, one after the other and in rounds, with what tells of them: journal, screen
 /// and result. All members but the constructor are collective.
 class CaseLoop {
  public:
   CaseLoop(comm::World& world, core::Config const& config, std::vector<Planned> const& plan,
-           measure::Fault fault, std::string const& trace, RunStart& start)
+           measure::Fault fault, std::string const& trace, RunStart& start, Output& out)
       : world_{world},
         config_{config},
         plan_{plan},
@@ -285,8 +200,9 @@ class CaseLoop {
         start_{start},
         kept_{start.result.finished_cases},
         is_over_{start.result.info.status == "finished"},
-        partial_{std::make_shared<PartialTable>((start.directory / "result.jsonl").string())},
-        out_{is_first(), start.directory / "log.txt"},
+        partial_{std::make_shared<PartialTable>(is_first(), start.result,
+                                                (start.directory / "result.jsonl").string())},
+        out_{out},
         progress_{estimates(), config.run.duration_s} {
     if (!trace.empty()) trace_.emplace(trace);
     // What finished before something fails is shown like all else.
@@ -317,23 +233,14 @@ class CaseLoop {
     world_.enter_phase("write the result", config_.run.timeout.write_s);
     if (health) judge_rounds(*health);
     if (!is_over_) end();
-    fs::path const file = start_.directory / "result.h5";
-    if (is_first() && !(is_over_ && fs::exists(file))) io::write_result(file.string(), result());
-    if (is_first() && trace_) {
-      trace_->write();
-      out_.show(
-          fmt::format("wrote {}: ui.perfetto.dev shows it\n", core::one_line(trace_->path())));
-    }
-    // Rank 0 alone knows what ran before.
-    auto const exit = static_cast<core::Exit>(world_.group().max(
-        is_first() ? static_cast<std::int64_t>(measure::ending_of(result()).code) : 0));
-    out_.show(report::render_screen(result(), report::terminal_of_output()) + "\n" +
-              report::render_end(result(), file.string()));
+    std::string const file = write_files();
+    out_.log(report::render_table(result()) + "\n" + report::result_line(judged(), file) + "\n");
+    out_.show(report::render_screen(judged(), report::terminal_of_output()) + "\n" +
+              report::render_end(judged(), file));
     world_.set_last_words({});
-    out_.log(report::render_table(result()) + "\n" + report::result_line(result(), file.string()) +
-             "\n");
-    world_.group().barrier();
-    return exit;
+    // Rank 0 alone knows what ran before.
+    auto const code = static_cast<std::int64_t>(measure::ending_of(judged()).code);
+    return static_cast<core::Exit>(world_.group().max(is_first() ? code : 0));
   }
 
  private:
@@ -348,6 +255,30 @@ class CaseLoop {
     return seconds;
   }
   bool has_rounds() const { return config_.run.duration_s > 0; }
+  /// The result, which has not passed where some output was lost so far.
+  measure::RunResult const& judged() {
+    auto const lock = partial_->lock();
+    result().failure = out_.problem();
+    return result();
+  }
+  /// Writes result and trace on rank 0, each whatever becomes of the other. The file that has the result.
+  std::string write_files() {
+    fs::path const journal = start_.directory / "result.jsonl";
+    fs::path const file = start_.directory / "result.h5";
+    if (!is_first()) return file;
+    bool const is_written = is_over_ && fs::exists(file);
+    std::string const why = is_written ? "" : io::write_result(file, result());
+    out_.report(why);
+    if (trace_) {
+      std::string const lost = trace_->write();
+      out_.report(lost.empty() ? "" : "--trace: " + lost);
+      if (lost.empty()) {
+        out_.show(
+            fmt::format("wrote {}: ui.perfetto.dev shows it\n", core::one_line(trace_->path())));
+      }
+    }
+    return why.empty() ? file : journal;
+  }
   measure::RunResult& result() { return start_.result; }
 
   void measure(std::size_t index) {
@@ -391,6 +322,7 @@ class CaseLoop {
   }
 
   void keep(Planned const& planned, measure::Record record) {
+    std::unique_lock lock = partial_->lock();
     std::vector<measure::Record>& records = result().records;
     auto known = std::ranges::find(records, record.id, &measure::Record::id);
     bool is_news = known == records.end();
@@ -403,6 +335,7 @@ class CaseLoop {
       // long run stays small.
       is_news = std::has_single_bit(static_cast<std::uint64_t>(round_)) || known->outcome != before;
     }
+    lock.unlock();
     if (is_first() && is_news) start_.journal.append(io::to_json_line(*known));
   }
 
@@ -410,21 +343,30 @@ class CaseLoop {
   void judge_rounds(measure::DeviceHealth const& health) {
     std::string const telemetry = health.telemetry();
     std::vector<std::string> const changes = health.changes();
-    std::vector<std::string>& events = result().info.events;
-    if (!telemetry.empty()) events.push_back(telemetry);
-    events.insert(events.end(), changes.begin(), changes.end());
-    for (measure::Record& record : result().records) {
-      measure::judge_rounds(record);
-      record.suspect.insert(record.suspect.end(), changes.begin(), changes.end());
-      if (is_first()) start_.journal.append(io::to_json_line(record));
+    {
+      auto const lock = partial_->lock();
+      std::vector<std::string>& events = result().info.events;
+      if (!telemetry.empty()) events.push_back(telemetry);
+      events.insert(events.end(), changes.begin(), changes.end());
+      for (measure::Record& record : result().records) {
+        measure::judge_rounds(record);
+        record.suspect.insert(record.suspect.end(), changes.begin(), changes.end());
+      }
+    }
+    if (!is_first()) return;
+    for (measure::Record const& record : result().records) {
+      start_.journal.append(io::to_json_line(record));
     }
   }
 
   void end() {
     measure::RunInfo& info = result().info;
-    info.status = interrupted_ ? "interrupted" : "finished";
-    info.finished = now_utc();
-    if (interrupted_) info.events.push_back("interrupted by a signal; later cases did not run");
+    {
+      auto const lock = partial_->lock();
+      info.status = interrupted_ ? "interrupted" : "finished";
+      info.finished = now_utc();
+      if (interrupted_) info.events.push_back("interrupted by a signal; later cases did not run");
+    }
     if (is_first()) start_.journal.append(io::to_json_line(info));
   }
 
@@ -437,7 +379,7 @@ class CaseLoop {
   bool is_over_;                   ///< which were all
   std::shared_ptr<PartialTable> partial_;
   std::optional<comm::SignalWatch> watch_;
-  Output out_;
+  Output& out_;
   ProgressLine progress_;
   std::optional<io::TraceFile> trace_;
   measure::CaseOptions options_;
@@ -454,17 +396,25 @@ core::Exit measure_all(comm::World& world, core::Config const& config, Plan& pla
   RunStart start{.directory = fs::path{config.run.output} / id};
   start.result.info = describe_run(world, config, arguments, fault);
   start.result.info.run_id = id;
+  bool const shares_files = std::ranges::any_of(plan.cases, [](Planned const& planned) {
+    return planned.entry->shares_files || (planned.spec.save && io::writes_fields_together());
+  });
   if (arguments.resume.empty()) {
-    std::string const why = make_directory(world, start.directory, arguments.force);
+    std::string const why = make_directory(world, start, arguments.force, shares_files);
     if (!why.empty()) return refuse(world, why, core::Exit::environment);
   } else {
     std::string const why = config.run.duration_s > 0
                                 ? "--resume: a burn-in (--duration) begins anew"
                                 : resume(world, config.run.output, arguments.resume, start);
     if (!why.empty()) return refuse(world, why, core::Exit::bad_config);
+    std::string const unshared = shares_files ? unshared_problem(world, start) : "";
+    if (!unshared.empty()) return refuse(world, unshared, core::Exit::environment);
   }
-  // Of a run that has ended nothing is left to be measured, and its journal stays as it is.
+  Output out{world.rank() == 0, start.directory / "log.txt"};
+  if (world.group().agree(!out.problem().empty()) >= 0) return core::Exit::environment;
   measure::RunInfo& info = start.result.info;
+  if (!start.lock.warning().empty()) info.events.push_back(start.lock.warning());
+  // Of a run that has ended nothing is left to be measured, and its journal stays as it is.
   bool const has_ended = info.status == "finished";
   if (world.group().agree(has_ended) < 0) {
     std::vector<comm::TransportTime> const times =
@@ -473,7 +423,9 @@ core::Exit measure_all(comm::World& world, core::Config const& config, Plan& pla
     if (world.rank() == 0) {
       if (arguments.resume.empty()) {
         start.journal = io::Journal{(start.directory / "result.jsonl").string()};
-        io::write_whole_file((start.directory / "config.toml").string(), info.config);
+        std::string const why =
+            io::write_whole_file((start.directory / "config.toml").string(), info.config);
+        if (!why.empty()) core::fail(why);
       } else if (times != info.transport_times) {
         info.events.emplace_back("transports were measured for the cases that were left");
       }
@@ -481,7 +433,7 @@ core::Exit measure_all(comm::World& world, core::Config const& config, Plan& pla
       start.journal.append(io::to_json_line(info));
     }
   }
-  return CaseLoop{world, config, plan.cases, fault, arguments.trace, start}.run();
+  return CaseLoop{world, config, plan.cases, fault, arguments.trace, start, out}.run();
 }
 
 }  // namespace
@@ -499,7 +451,7 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
                   core::Exit::bad_config);
   }
   for (std::string const& why :
-       {refused_name("--run-id", arguments.run_id), refused_name("--resume", arguments.resume),
+       {name_problem("--run-id", arguments.run_id), name_problem("--resume", arguments.resume),
         std::string{arguments.run_id == kLatestRun ? "--run-id 'latest': --resume needs this word"
                                                    : ""}}) {
     if (!why.empty()) return refuse(world, why, core::Exit::bad_config);
@@ -514,7 +466,7 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
   }
 
   if (!arguments.trace.empty()) {
-    std::string const why = trace_problem(world, arguments.trace, arguments.force);
+    std::string const why = trace_problem(world, config.run.output, arguments);
     if (!why.empty()) return refuse(world, why, core::Exit::bad_config);
   }
   world.enter_phase("open the device", config.run.timeout.init_s);

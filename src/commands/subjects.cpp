@@ -23,8 +23,10 @@ resolved configuration, versions, environment and placement. result.jsonl beside
 per finished case: a run that fails shows, and a killed run keeps, what it finished, and
 `report` says that it did not end. config.toml is the resolved input; log.txt has every column
 of every table;
-fields/CASE.h5 the arrays of the last repetition of a case with save = true. A full disk ends
-the run with 4, one line that names the file, and the table of what is finished.
+fields/CASE.h5 the arrays of the last repetition of a case with save = true; .lock says which
+process writes there. A full disk ends the run with 4, one line that names the file, and the
+table of what is finished. Where output to the screen, log.txt or result.h5 alone is lost, all
+cases run, and the end is 4.
 run ... --resume latest (or the name of the directory) goes on behind the last finished case:
 same input, options, build, ranks and devices, else it says what differs. Transports are chosen
 by the times that the run had measured.

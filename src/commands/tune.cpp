@@ -192,10 +192,8 @@ void keep(std::string const& path, measure::TuningClass const& of,
             : kernels::to_text(*candidate.row->tunable, candidate.configuration);
     table.put({of, std::string{candidate.row->name}, configuration, amount / result.seconds[i]});
   }
-  std::error_code error;
-  fs::path const folder = fs::path{path}.parent_path();
-  if (!folder.empty()) fs::create_directories(folder, error);
-  io::replace_whole_file(path, table.to_toml());
+  std::string const why = io::replace_whole_file(path, table.to_toml());
+  if (!why.empty()) core::fail(why);
 }
 
 core::Exit tune_case(comm::World& world, Planned const& planned, TuneArguments const& arguments,
@@ -295,11 +293,14 @@ core::Exit tune(TuneArguments const& arguments, int& argc, char**& argv) {
                   "or name a file by --output",
                   core::Exit::environment);
   }
-  if (std::string const& output = arguments.output; !output.empty()) {
-    // read_table() says what is no table.
-    std::string const why = io::unwritable_reason(output, "");
-    if (!why.empty()) return refuse(world, "--output: " + why, core::Exit::bad_config);
+  if (arguments.output.empty()) {
+    std::error_code error;
+    fs::create_directories(fs::path{path}.parent_path(), error);
   }
+  // read_table() says what is no table.
+  std::string why = io::unwritable_reason(path, "");
+  if (io::is_standard_output(path)) why = "standard output has the ranking; name a file";
+  if (!why.empty()) return refuse(world, "tune: --output: " + why, core::Exit::bad_config);
   RunArguments run;
   run.workload = arguments.operation;
   run.sets = arguments.sets;

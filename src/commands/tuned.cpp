@@ -3,12 +3,14 @@
 #include "commands/tuned.hpp"
 
 #include "common/kernel_sources.hpp"
+#include "core/config.hpp"
+#include "core/files.hpp"
 #include "core/user_cache.hpp"
 #include "measure/selection.hpp"
 
 #include <fmt/format.h>
 
-#include <fstream>
+#include <filesystem>
 #include <optional>
 #include <sstream>
 
@@ -56,11 +58,14 @@ std::string user_table_path() {
 }
 
 measure::TunedTable read_table(std::string const& path) {
-  std::ifstream file{path};
-  if (!file) return {};
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parsed(text.str(), path);
+  // A device or a pipe, to which a table may be written, has none to read.
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(path, none)) return {};
+  core::Parsed<std::string> const text = core::read_file(path, core::kMostConfigBytes);
+  if (text) return parsed(*text, path);
+  core::fail(
+      fmt::format("{}: cannot be read: {}; allow it, or set run.tuned = \"off\"", path, text.why()),
+      core::Exit::bad_config);
 }
 
 std::string tuned_config(comm::World const& world, core::Case const& spec,

@@ -365,6 +365,14 @@ std::string move_round(Direction direction, comm::Group const& group, Target con
   return error;
 }
 
+/// The system's own reason why a file cannot be opened, which layers above have lost.
+std::string refused_open(std::string const& path, int flags) {
+  int const file = open(path.c_str(), flags | O_CLOEXEC);
+  if (file < 0) return fmt::format(": {}", std::strerror(errno));
+  close(file);
+  return {};
+}
+
 /// What the system says of further bytes, where a library only says that it cannot write.
 std::string refused_bytes(std::string const& temporary) {
   int const file = open(temporary.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -493,6 +501,8 @@ std::string close_file(comm::Group const& group, File& file) {
 
 }  // namespace
 
+bool writes_fields_together() { return kParallel; }
+
 IoTimes write_fields(comm::Group const& group, std::string const& path,
                      std::vector<HostField> const& fields, std::size_t chunk_bytes) {
   silence_hdf5();
@@ -508,8 +518,11 @@ IoTimes write_fields(comm::Group const& group, std::string const& path,
   if (has_file(group)) {
     file = File{H5Fcreate(temporary.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, properties)};
   }
-  require_on_all(group, has_file(group) && !file ? path + ": " + hdf5_error("H5Fcreate") : "",
-                 core::Exit::environment);
+  std::string error;
+  if (has_file(group) && !file) {
+    error = fmt::format("{}: {}{}", path, hdf5_error("H5Fcreate"), refused_open(temporary, O_RDWR));
+  }
+  require_on_all(group, error, core::Exit::environment);
   std::vector<Target> targets = open_all(Direction::write, group, path, file, fields);
   require_on_all(group, group.rank() == 0 ? reserve_storage(path, temporary, fields) : "",
                  core::Exit::runtime, temporary);
@@ -539,7 +552,11 @@ IoTimes read_fields(comm::Group const& group, std::string const& path,
   open_together(properties, group);
   File file;
   if (has_file(group)) file = File{H5Fopen(path.c_str(), H5F_ACC_RDONLY, properties)};
-  require_on_all(group, has_file(group) && !file ? path + ": " + hdf5_error("H5Fopen") : "");
+  std::string error;
+  if (has_file(group) && !file) {
+    error = fmt::format("{}: {}{}", path, hdf5_error("H5Fopen"), refused_open(path, O_RDONLY));
+  }
+  require_on_all(group, error);
   std::vector<Target> targets = open_all(Direction::read, group, path, file, fields);
   times.open_s = watch.lap();
 

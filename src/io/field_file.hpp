@@ -39,6 +39,9 @@ struct IoTimes {
   double close_s = 0;     ///< with the renaming
 };
 
+/// Whether all ranks open the files of fields, and must see one folder; else rank 0 alone does.
+bool writes_fields_together();
+
 /// Collective. Writes each field as a contiguous dataset of its name, at most `chunk_bytes` per
 /// call, and as many again of host memory for what is fetched; elements that no rank owns are zero.
 /// Written beside `path` and renamed at the end; the storage that it takes is reserved before. An

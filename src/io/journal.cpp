@@ -6,7 +6,6 @@
 #include "io/whole_file.hpp"
 
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,21 +14,8 @@
 
 namespace quadrille::io {
 
-namespace {
-
-/// Takes the file for this process, until it ends, however it does; false where another has it. Some
-/// file systems have no locks.
-bool lock(std::FILE* file) {
-  return flock(fileno(file), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-}
-
-}  // namespace
-
 Journal::Journal(std::string const& path) : file_{std::fopen(path.c_str(), "wxe")}, path_{path} {
-  if (file_ != nullptr) {
-    lock(file_.get());
-    return;
-  }
+  if (file_ != nullptr) return;
   char const* const remedy = errno == EEXIST ? "remove it or choose another output directory"
                                              : "choose an output directory that can be written";
   core::fail(
@@ -40,9 +26,8 @@ Journal::Journal(std::string const& path) : file_{std::fopen(path.c_str(), "wxe"
 std::string Journal::reopen(std::string const& path) {
   path_ = path;
   file_.reset(std::fopen(path.c_str(), "r+e"));
-  if (file_ == nullptr) return fmt::format("{}: cannot be opened: {}", path, std::strerror(errno));
-  if (lock(file_.get())) return {};
-  return fmt::format("{}: another process still writes to it; wait until that run has ended", path);
+  if (file_ != nullptr) return {};
+  return fmt::format("{}: cannot be opened: {}", path, std::strerror(errno));
 }
 
 void Journal::truncate(std::int64_t bytes) {

@@ -18,8 +18,7 @@ class Journal {
   explicit Journal(std::string const& path);
   void append(std::string const& json_line);
 
-  /// Opens that of an earlier run, and changes nothing yet. The reason why it cannot: there is none,
-  /// or the run that it belongs to has not ended.
+  /// Opens that of an earlier run, and changes nothing yet. Empty, or why it cannot.
   std::string reopen(std::string const& path);
   /// Drops what lies behind its first `bytes`.
   void truncate(std::int64_t bytes);

@@ -986,11 +986,10 @@ core::Parsed<FinishedCases> read_finished_cases(std::string const& journal) {
   return core::Parsed<FinishedCases>::error(journal + ": not even its first line is whole");
 }
 
-void write_result(std::string const& path, RunResult const& result) {
+std::string write_result(std::string const& path, RunResult const& result) {
   silence_hdf5();
   if (access(path.c_str(), F_OK) == 0) {
-    core::fail(fmt::format("{}: exists already; remove it or choose another output", path),
-               core::Exit::environment);
+    return fmt::format("{}: exists already; remove it or choose another output", path);
   }
   // In memory: a full disk then meets plain bytes, not a library amid its own structures.
   // Since this version, HDF5 guards most of its own structures by checksums.
@@ -1016,7 +1015,7 @@ void write_result(std::string const& path, RunResult const& result) {
   QUAD_HDF5(H5Fget_filesize(file, &size));
   std::string bytes{*static_cast<char**>(memory), static_cast<std::size_t>(size)};
   seal(bytes);
-  write_whole_file(path, bytes);
+  return write_whole_file(path, bytes);
 }
 
 core::Parsed<RunResult> read_result(std::string const& path) {

@@ -11,9 +11,9 @@
 
 namespace quadrille::io {
 
-/// Writes a run as one HDF5 file: to a temporary file beside `path`, then renamed. Rank 0 only. An
-/// existing file, or a place that cannot be written, ends the job with Exit::environment.
-void write_result(std::string const& path, measure::RunResult const& result);
+/// Writes a run as one HDF5 file: to a temporary file beside `path`, then renamed. Rank 0 only. It never
+/// replaces a file. Empty, or why it cannot be written.
+[[nodiscard]] std::string write_result(std::string const& path, measure::RunResult const& result);
 
 /// Reads result.h5, or the result.jsonl of a run that did not live to write one, or of a run's
 /// directory the first of the two that can be read, or of a directory of runs the latest. A foreign,

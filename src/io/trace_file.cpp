@@ -122,14 +122,11 @@ void TraceFile::add(comm::World const& world, measure::TracedRepetition const& r
   }
 }
 
-void TraceFile::write() const {
-  Json const about{{"schema", "quadrille-trace"},
-                   {"schema_version", 1},
-                   {"ranks", rows_.size()},
-                   {"clock_error_us", error_us_}};
-  replace_whole_file(path_, fmt::format("{{\"displayTimeUnit\": \"ms\", \"otherData\": {},\n"
-                                        "\"traceEvents\": [\n{}\n]}}\n",
-                                        text_of(about), events_));
+std::string TraceFile::write() const {
+  Json const about{{"schema_version", 1}, {"ranks", rows_.size()}, {"clock_error_us", error_us_}};
+  return replace_whole_file(path_, fmt::format("{},{},\n"
+                                               "\"traceEvents\": [\n{}\n]}}\n",
+                                               kTraceBegin, text_of(about).substr(1), events_));
 }
 
 }  // namespace quadrille::io

@@ -7,9 +7,14 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace quadrille::io {
+
+/// First bytes of such a file, by which it is told from others.
+inline constexpr std::string_view kTraceBegin =
+    R"({"displayTimeUnit": "ms", "otherData": {"schema":"quadrille-trace")";
 
 /// Timelines of all ranks in Chrome's format of trace events, which Perfetto shows: a process for each
 /// rank, a thread for each stream, one repetition behind the other. trace.schema.json describes it.
@@ -20,8 +25,8 @@ class TraceFile {
   std::string const& path() const { return path_; }
   /// Puts a repetition behind those before. Collective.
   void add(comm::World const& world, measure::TracedRepetition const& repetition);
-  /// On rank 0.
-  void write() const;
+  /// On rank 0. Empty, or why it cannot be written.
+  [[nodiscard]] std::string write() const;
 
  private:
   std::size_t row_of(int rank, std::string const& name);

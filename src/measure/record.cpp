@@ -357,6 +357,7 @@ Ending ending_of(RunResult const& result) {
   auto const missing = std::ranges::count_if(result.records, is_missing);
   add_all(core::Exit::environment,
           missing == 1 ? "named variant cannot run" : "named variants cannot run", is_missing);
+  if (!result.failure.empty()) add(core::Exit::runtime, result.failure);
   if (result.info.status == "running") {
     add(core::Exit::interrupted, "the run has not ended, or was killed");
   }

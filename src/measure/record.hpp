@@ -209,6 +209,8 @@ struct RunResult {
   std::vector<Record> records;
   /// Names of those of which no record is missing; only a journal tells.
   std::vector<std::string> finished_cases;
+  /// What went wrong with the run itself, such as output that was lost; in no file.
+  std::string failure;
 };
 
 /// How the measurements of a run ended. Skipped or unsupported is not passed, and an interrupted

@@ -213,6 +213,8 @@ struct WorkloadEntry {
   /// Why a case cannot have a file that it names; empty where it can. Of most there are none. Not
   /// collective: rank 0 alone reads files, before anything else is done.
   std::string (*file_problem)(core::Case const& spec) = nullptr;
+  /// All ranks write to one file in run.output, which they must share.
+  bool shares_files = false;
 };
 
 /// For WorkloadEntry::make.

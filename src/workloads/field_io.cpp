@@ -35,6 +35,22 @@ constexpr kernels::VariantInfo kReference{
     .source = "textbook",
     .summary = "each rank's rows at their place in one raw file"};
 
+/// Moves all of a row, however little single calls do. False with errno where it cannot, 0 at the end of
+/// the file.
+template <class Call>
+bool move_row(Call call, int file, std::byte* row, std::size_t bytes, off_t place) {
+  while (bytes > 0) {
+    errno = 0;
+    ssize_t const moved = call(file, row, bytes, place);
+    if (moved <= 0 && errno != EINTR) return false;
+    if (moved <= 0) continue;
+    row += moved;
+    bytes -= static_cast<std::size_t>(moved);
+    place += moved;
+  }
+  return true;
+}
+
 /// A matrix on a P x Q grid written to one file until it is in the storage, and read from another.
 /// The other one was written in prepare(), so that reset() can take it out of the page cache.
 class FieldIo final : public measure::Workload {
@@ -197,8 +213,11 @@ class FieldIo final : public measure::Workload {
   void move_raw(std::string const& path, int flags, Call call,
                 device::PinnedBuffer<std::byte> const& memory) const {
     int const file = open(path.c_str(), flags, 0644);
-    if (file < 0)
-      core::fail("field_io: cannot open '" + path + "'; set run.output", core::Exit::environment);
+    if (file < 0) {
+      core::fail(
+          fmt::format("field_io: cannot open '{}': {}; set run.output", path, std::strerror(errno)),
+          core::Exit::environment);
+    }
     auto const size = core::size_of(case_.type);
     std::size_t const row_bytes = static_cast<std::size_t>(layout_.local_cols()) * size;
     bool complete = true;
@@ -206,8 +225,7 @@ class FieldIo final : public measure::Workload {
       auto const place = static_cast<off_t>(
           static_cast<std::size_t>(layout_.global_row(i) * n_ + layout_.global_col(0)) * size);
       std::byte* const row = memory.data() + static_cast<std::size_t>(i) * row_bytes;
-      errno = 0;
-      complete = call(file, row, row_bytes, place) == static_cast<ssize_t>(row_bytes);
+      complete = move_row(call, file, row, row_bytes, place);
     }
     complete = complete && (flags == O_RDONLY || fsync(file) == 0);
     int const error = errno;
@@ -215,8 +233,9 @@ class FieldIo final : public measure::Workload {
     if (complete) return;
     // What is left takes the room that is missing.
     if (flags != O_RDONLY) std::remove(path.c_str());
-    core::fail(
-        fmt::format("field_io: '{}' took or gave less than a row: {}", path, std::strerror(error)));
+    core::fail(fmt::format("field_io: '{}' cannot be {}: {}", path,
+                           flags == O_RDONLY ? "read" : "written",
+                           error == 0 ? "it ends too early" : std::strerror(error)));
   }
 
   core::Case case_;
@@ -258,6 +277,7 @@ extern measure::WorkloadEntry const field_io{
     .local = false,
     .variants = rows(),
     .make = measure::make<FieldIo>,
+    .shares_files = true,
 };
 
 }  // namespace entries

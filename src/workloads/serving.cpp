@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "core/files.hpp"
 #include "workloads/data.hpp"
 #include "workloads/serving/measured_times.hpp"
 #include "workloads/serving/policies.hpp"
@@ -7,8 +8,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -136,18 +135,17 @@ serving::TraceOptions trace_options(core::Case const& spec, std::uint64_t seed) 
           .seed = seed};
 }
 
-core::Parsed<std::string> read_file(std::string const& path) {
-  std::ifstream file{path, std::ios::binary};
-  std::string text{std::istreambuf_iterator<char>{file}, {}};
-  if (file) return text;
-  return core::Parsed<std::string>::error("it cannot be read; name a CSV file, or \"poisson\"");
-}
+// Some million requests.
+constexpr std::size_t kMaxTraceBytes = std::size_t{256} << 20;
 
 std::string file_problem(core::Case const& spec) {
   std::string const& path = spec.parameters.as<Parameters>().trace;
   if (path == kPoisson) return {};
-  auto const text = read_file(path);
-  if (!text) return fmt::format("trace '{}': {}", path, text.why());
+  auto const text = core::read_file(path, kMaxTraceBytes);
+  if (!text) {
+    return fmt::format("trace '{}' cannot be read: {}; name a CSV file, or \"poisson\"", path,
+                       text.why());
+  }
   serving::TraceOptions options = trace_options(spec, spec.seed);
   // Which size it will be is not known yet.
   if (spec.size_host.count > 0) options.requests = std::min(options.requests, spec.size_host[0]);
@@ -343,7 +341,11 @@ class Serving final : public measure::Workload {
     serving::TraceOptions const options = trace_options(case_, seed);
     if (p_.trace == kPoisson) return serving::make_trace(options);
     std::string text;
-    if (rank_ == 0) text = *read_file(p_.trace);
+    if (rank_ == 0) {
+      core::Parsed<std::string> const read = core::read_file(p_.trace, kMaxTraceBytes);
+      if (!read) core::fail(fmt::format("trace '{}' cannot be read: {}", p_.trace, read.why()));
+      text = *read;
+    }
     world.group().broadcast(text);
     auto const trace = serving::parse_trace(text, options);
     if (!trace) {

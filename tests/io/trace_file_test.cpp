@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/trace_file.hpp"
 
+#include "core/files.hpp"
 #include "support/json_schema.hpp"
 #include "support/mpi_world.hpp"
 
@@ -27,9 +28,10 @@ json written(std::vector<measure::TracedRepetition> const& repetitions) {
   TraceFile file{path};
   for (measure::TracedRepetition const& repetition : repetitions) file.add(world(), repetition);
   if (world().rank() != 0) return {};
-  file.write();
-  std::ifstream stream{path};
-  json document = json::parse(stream);
+  EXPECT_EQ(file.write(), "");
+  std::string const text = *core::read_file(path, 1 << 20);
+  EXPECT_TRUE(text.starts_with(kTraceBegin));
+  json document = json::parse(text);
   std::filesystem::remove(path);
   return document;
 }

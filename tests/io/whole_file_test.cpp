@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/whole_file.hpp"
 
-#include "support/expect_fails.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -35,35 +33,58 @@ class WholeFile : public testing::Test {
   fs::path folder_;
 };
 
-TEST_F(WholeFile, WhatCannotBeWrittenIsToldBefore) {
-  auto const why = [](std::string const& path, std::optional<std::string_view> begin) {
-    return unwritable_reason(path, begin);
+TEST_F(WholeFile, RefusesBeforeWhatItCannotReplace) {
+  auto const is_refused = [](fs::path const& path, std::optional<std::string_view> begin) {
+    return !unwritable_reason(path.string(), begin).empty();
   };
-  EXPECT_EQ(why(path(), std::nullopt), "");
-  EXPECT_NE(why(folder_.string(), "").find("is a directory; name a file"), std::string::npos);
-  EXPECT_NE(why((folder_ / "absent" / "file").string(), "").find("no file can be written to"),
-            std::string::npos);
-  write_whole_file(path(), "<xml> and more");
-  EXPECT_EQ(why(path(), "<xml>"), "");
-  EXPECT_EQ(why(path(), ""), "");
-  EXPECT_NE(why(path(), std::nullopt).find("exists already; name"), std::string::npos);
-  EXPECT_NE(why(path(), "<html>").find("exists already and is something else"), std::string::npos);
-  EXPECT_NE(why(path(), std::string(100, 'x')).find("something else"), std::string::npos);
+  EXPECT_FALSE(is_refused(path(), std::nullopt));
+  EXPECT_TRUE(is_refused(folder_, ""));
+  EXPECT_TRUE(is_refused(folder_ / "absent" / "file", ""));
+  ASSERT_EQ(write_whole_file(path(), ""), "");
+  EXPECT_FALSE(is_refused(path(), std::nullopt)) << "nothing is lost";
+  ASSERT_EQ(replace_whole_file(path(), "<xml> and more"), "");
+  EXPECT_FALSE(is_refused(path(), "<xml>"));
+  EXPECT_FALSE(is_refused(path(), ""));
+  EXPECT_TRUE(is_refused(path(), std::nullopt));
+  EXPECT_TRUE(is_refused(path(), "<html>"));
+  EXPECT_TRUE(is_refused(path(), std::string(100, 'x')));
 }
 
 TEST_F(WholeFile, NeverReplacesUnlessAsked) {
-  write_whole_file(path(), "first");
-  EXPECT_EQ(content(), "first");
-  EXPECT_FAILS((write_whole_file(path(), "second"), 0), "cannot be given its name");
+  EXPECT_EQ(write_whole_file(path(), "first"), "");
+  EXPECT_NE(write_whole_file(path(), "second").find("cannot be given its name"), std::string::npos);
   EXPECT_EQ(content(), "first");
 }
 
 TEST_F(WholeFile, ReplacesAndLeavesNothingBeside) {
   for (char const* const bytes : {"first", "second"}) {
-    replace_whole_file(path(), bytes);
+    EXPECT_EQ(replace_whole_file(path(), bytes), "");
     EXPECT_EQ(content(), bytes);
   }
   EXPECT_EQ(std::distance(fs::directory_iterator{folder_}, {}), 1);
+}
+
+TEST_F(WholeFile, FollowsLinksAndKeepsPermissions) {
+  ASSERT_EQ(write_whole_file(path(), "first"), "");
+  fs::permissions(path(), fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("file", folder_ / "link");
+  fs::create_symlink(folder_ / "link", folder_ / "second_link");
+
+  EXPECT_EQ(replace_whole_file((folder_ / "second_link").string(), "second"), "");
+  EXPECT_EQ(content(), "second");
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_EQ(fs::status(path()).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(WholeFile, KnowsWhereTwoNamesLeadToOnePlace) {
+  fs::create_symlink("file", folder_ / "link");
+  std::string const link = (folder_ / "link").string(), other = (folder_ / "other").string();
+  EXPECT_TRUE(name_same_place(path(), link)) << "where nothing is yet";
+  ASSERT_EQ(write_whole_file(path(), ""), "");
+  EXPECT_TRUE(name_same_place(path(), link));
+  EXPECT_FALSE(name_same_place(path(), other));
+  EXPECT_FALSE(name_same_place("/dev/full", "/dev/full")) << "it has room for both";
+  EXPECT_TRUE(name_same_place("-", "-"));
 }
 
 }  // namespace

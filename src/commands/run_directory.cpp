@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "commands/run_directory.hpp"
+
+#include "core/process.hpp"
+#include "core/text.hpp"
+#include "io/result_file.hpp"
+#include "io/trace_file.hpp"
+#include "io/whole_file.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+namespace quadrille::commands {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Another node may look at a directory as it was some time ago.
+constexpr std::chrono::seconds kVisible{5};
+
+constexpr std::array<std::string_view, 4> kFiles{"result.h5", "result.jsonl", "config.toml",
+                                                 "log.txt"};
+constexpr std::string_view kFields = "fields";
+
+/// Removes the files of an earlier run, whole, and as a killed one had begun them. Empty, or the first
+/// that stays.
+std::string remove_run(fs::path const& directory) {
+  std::error_code error;
+  auto const remove_where = [&](fs::path const& folder, auto const& is_ours) -> std::string {
+    for (auto const& entry : fs::directory_iterator{folder, error}) {
+      if (!is_ours(entry.path().filename().string())) continue;
+      fs::remove(entry.path(), error);
+      if (error) {
+        return fmt::format("--force: '{}' cannot be removed: {}", entry.path().string(),
+                           error.message());
+      }
+    }
+    return {};
+  };
+  std::string const why = remove_where(directory, [](std::string const& name) {
+    return std::ranges::any_of(kFiles, [&](std::string_view file) {
+      return name == file || name.starts_with(std::string{file} + ".tmp");
+    });
+  });
+  if (!why.empty()) return why;
+  return remove_where(directory / kFields,
+                      [](std::string const& name) { return name.find(".h5") != name.npos; });
+}
+
+/// On rank 0. Whether the directory is new goes to `is_new`.
+std::string lock_directory(RunStart& start, bool force, bool& is_new) {
+  fs::path const& directory = start.directory;
+  std::error_code error;
+  is_new = !fs::exists(fs::symlink_status(directory, error));
+  if (!is_new && !force) {
+    return fmt::format(
+        "'{}' exists already; choose another --run-id or run.output, or overwrite it with "
+        "--force",
+        directory.string());
+  }
+  fs::create_directories(directory / kFields, error);
+  if (!error) return start.lock.take(directory, start.result.info.started);
+  return fmt::format("cannot write to '{}' ({}); set run.output to a directory you can write to",
+                     directory.string(), error.message());
+}
+
+/// Whether this rank sees the file that says who has a directory.
+bool sees(fs::path const& directory, std::string const& owner) {
+  auto const end = std::chrono::steady_clock::now() + kVisible;
+  do {
+    // Opened, a directory of a network is looked at again.
+    std::error_code none;
+    fs::directory_iterator const listing{directory, none};
+    if (io::RunLock::read_owner(directory) == owner) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds{100});
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
+}
+
+/// Whether a path names one of the files that a run has in its directory.
+bool is_file_of_run(fs::path const& path, fs::path const& directory) {
+  std::error_code none;
+  fs::path const place = fs::weakly_canonical(path, none);
+  fs::path const home = fs::weakly_canonical(directory, none);
+  bool const is_named = std::ranges::find(kFiles, place.filename().string()) != kFiles.end();
+  return (place.parent_path() == home && is_named) || place.parent_path() == home / kFields;
+}
+
+}  // namespace
+
+std::string name_problem(std::string_view option, std::string const& id) {
+  auto const is_usual = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
+  };
+  if (id.empty()) return {};
+  if (id.front() == '.' || id.front() == '-' || !std::ranges::all_of(id, is_usual)) {
+    return fmt::format(
+        "{} '{}': letters, digits, '-', '_' and '.', the first a letter, a digit or '_'", option,
+        core::one_line(id));
+  }
+  bool const is_file = std::ranges::find(kFiles, id) != kFiles.end() || id == kFields;
+  return is_file ? fmt::format("{} '{}': a file of each run is called so; choose another name",
+                               option, id)
+                 : "";
+}
+
+std::string make_directory(comm::World const& world, RunStart& start, bool force,
+                           bool shares_files) {
+  bool const is_first = world.rank() == 0;
+  bool is_new = false;
+  std::string why;
+  if (is_first) why = lock_directory(start, force, is_new);
+  world.group().broadcast(why);
+  if (why.empty() && shares_files) why = unshared_problem(world, start);
+  if (is_first && why.empty()) why = remove_run(start.directory);
+  if (is_first && !why.empty() && is_new) {
+    // Nothing else is in it.
+    std::error_code none;
+    for (char const* const name : {".lock", "fields", ""}) fs::remove(start.directory / name, none);
+  }
+  world.group().broadcast(why);
+  return why;
+}
+
+std::string unshared_problem(comm::World const& world, RunStart const& start) {
+  std::string owner;
+  if (world.rank() == 0) owner = io::RunLock::read_owner(start.directory);
+  world.group().broadcast(owner);
+  std::string why;
+  std::string const place = fmt::format("rank {} on {}", world.rank(), world.placement().node);
+  if (!sees(start.directory, owner)) {
+    why = fmt::format(
+        "{} does not see the files of rank 0 in '{}'; set run.output to a directory that all nodes "
+        "share",
+        place, start.directory.string());
+  } else if (access(start.directory.c_str(), W_OK) != 0) {
+    why = fmt::format("{} cannot write to '{}': {}", place, start.directory.string(),
+                      std::strerror(errno));
+  }
+  int const first = world.group().agree(!why.empty());
+  if (first < 0) return {};
+  world.group().broadcast(why, first);
+  return why;
+}
+
+std::string trace_problem(comm::World const& world, std::string const& output,
+                          RunArguments const& arguments) {
+  std::string why;
+  if (world.rank() == 0) {
+    std::string const& path = arguments.trace;
+    std::string const& id = arguments.resume.empty() ? arguments.run_id : arguments.resume;
+    fs::path const directory = id == kLatestRun ? io::latest_run(output) : fs::path{output} / id;
+    auto const reason = [&](bool force) {
+      return io::unwritable_reason(path, force ? std::optional{io::kTraceBegin} : std::nullopt);
+    };
+    if (io::is_standard_output(path)) {
+      why = "standard output has the tables; name a file";
+    } else if (!id.empty() && is_file_of_run(path, directory)) {
+      why = fmt::format("'{}' is a file of this run; name another", path);
+    } else {
+      why = reason(arguments.force);
+      bool const is_earlier_trace = !why.empty() && reason(true).empty();
+      if (is_earlier_trace) why += ", or overwrite it with --force";
+    }
+    if (!why.empty()) why = "--trace: " + why;
+  }
+  world.group().broadcast(why);
+  return why;
+}
+
+Output::Output(bool speaks, fs::path const& log) : path_{log}, shows_{speaks}, logs_{speaks} {
+  if (!speaks) return;
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves is an error of write()
+  log_.open(log, std::ios::app);
+  if (!log_) report(fmt::format("{}: cannot be opened: {}", log.string(), std::strerror(errno)));
+}
+
+void Output::print(std::string_view text) {
+  show(text);
+  log(text);
+}
+
+void Output::show(std::string_view text) {
+  if (!shows_) return;
+  shows_ =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (!shows_) report(fmt::format("standard output: {}", std::strerror(errno)));
+}
+
+void Output::log(std::string_view text) {
+  if (!logs_) return;
+  std::error_code none;
+  std::uintmax_t const before = fs::file_size(path_, none);
+  logs_ = static_cast<bool>(log_ << text << std::flush);
+  if (logs_) return;
+  int const error = errno;
+  fs::resize_file(path_, before, none);
+  report(fmt::format("{}: cannot be written: {}", path_.string(), std::strerror(error)));
+}
+
+void Output::report(std::string const& problem) {
+  if (problem.empty()) return;
+  if (problem_.empty()) problem_ = problem;
+  core::print_error("quadrille: {}\n", core::one_line(problem));
+}
+
+}  // namespace quadrille::commands
