@@ -15,14 +15,19 @@ endfunction()
 
 # The build step.
 if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
+  # Whoever owns the source: it is built, and git only reads it.
+  set(git git -c safe.directory=${SOURCE})
   # A source tree without git may lie within another project's: then this is not empty.
-  execute_process(COMMAND git rev-parse --show-prefix WORKING_DIRECTORY ${SOURCE}
-    RESULT_VARIABLE failed OUTPUT_VARIABLE prefix OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+  execute_process(COMMAND ${git} rev-parse --show-prefix WORKING_DIRECTORY ${SOURCE} RESULT_VARIABLE failed
+    OUTPUT_VARIABLE prefix OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_VARIABLE why ERROR_STRIP_TRAILING_WHITESPACE)
   if(NOT failed AND NOT prefix)
-    execute_process(COMMAND git describe --always --dirty --exclude=* WORKING_DIRECTORY ${SOURCE}
+    execute_process(COMMAND ${git} describe --always --dirty --exclude=* WORKING_DIRECTORY ${SOURCE}
       OUTPUT_VARIABLE QUADRILLE_COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
   endif()
   if(NOT QUADRILLE_COMMIT)
+    if(failed AND EXISTS ${SOURCE}/.git)
+      message(WARNING "Results will name no commit: ${why}")
+    endif()
     set(QUADRILLE_COMMIT "unknown")
   endif()
   configure_file(${TEMPLATE} ${HEADER} @ONLY)

@@ -56,4 +56,15 @@ expect "$(head)" "after going back"
 
 expect "$(head)" "without a change"
 ! grep -q main.cpp "$scratch/log" || fail "without a change it is compiled again"
+
+if [ "$(id -u)" = 0 ]; then
+  chown -R 65534 .
+  expect "$(git -c safe.directory="$project" rev-parse --short HEAD)" "where another user owns the source"
+fi
+PATH=$scratch/bin:$PATH
+mkdir "$scratch/bin"
+printf '#!/bin/sh\necho "git is out of order" >&2\nexit 128\n' >"$scratch/bin/git"
+chmod +x "$scratch/bin/git"
+expect unknown "where git fails"
+grep -q "git is out of order" "$scratch/log" || fail "nothing says why"
 echo "each build names its commit"
