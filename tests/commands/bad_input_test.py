@@ -48,6 +48,8 @@ def main():
 
     trace = program.folder / "trace.csv"
     trace.write_text("arrival_s,prompt,output\n2,10,10\n1,10,10\n")
+    pipe = program.folder / "pipe"
+    os.mkfifo(pipe)
     bad = [
         (GOOD + 'panle = 3\n', [], 2, ["input.toml:", "panle", "panel"]),
         (GOOD.replace('"64"', "true"), [], 2, ["input.toml:", "size"]),
@@ -113,6 +115,8 @@ def main():
         (SERVING + 'model = "measured"\nhead_size = 80\n', [], 2, ["case 'serving'", "64 or 128", "state its times"]),
         (SERVING + 'model = "measured"\nblock = 4\n', [], 2, ["case 'serving'", "block_size is 4"]),
         (SERVING + 'trace = "/nowhere.csv"\n', [], 2, ["case 'serving'", "/nowhere.csv", "cannot be read"]),
+        *((SERVING + f'trace = "{path}"\n', [], 2, ["case 'serving'", path, "no regular file"])
+          for path in ("/dev/zero", "/", str(pipe))),
         (SERVING + f'trace = "{trace}"\n', [], 2, ["case 'serving'", str(trace), "line 3", "back in time"]),
         (GOOD.replace("summa", "gemm").replace("panel = 16", 'config = "tund_tiles BM=1"'), [], 2,
          ["config", "tund_tiles", "tuned_tiles"]),

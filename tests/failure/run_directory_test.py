@@ -72,6 +72,15 @@ def places(program):
         check((before.st_mode, before.st_ino) == (after.st_mode, after.st_ino), f"{name} must stay", process)
 
 
+def long_paths(program):
+    """MPI opens files whose path is longer than buffers in it."""
+    for length in (240, 300, 1000):
+        output = program.folder / "x".join(["long/"] * (length // 6))
+        process = program.call("run", "--case", "field_io", "--set", "size=64", "--set", "run.device=host", "--set",
+                               f"run.output={output}", ranks=0, timeout=60)
+        check(process.returncode == 0, f"a path of {length} characters", process)
+
+
 def force(program):
     """Replaces the files of a run, all of them or none, and nothing else."""
     process, _, directory = program.run(*CASE)
@@ -178,6 +187,7 @@ def main():
     program = Program(sys.argv[1:])
     names(program)
     places(program)
+    long_paths(program)
     force(program)
     another_run(program)
     unshared(program)

@@ -292,7 +292,7 @@ TEST_F(Fields, OtherShapesTypesAndNamesAreNotRead) {
   EXPECT_FAILS(read({"x", DataType::f64, {16}, {}}), "has extents 4 x 4 instead of 16");
   EXPECT_FAILS(read({"x", DataType::i64, {4, 4}, {}}), "has another type than i64");
   EXPECT_FAILS(read({"y", DataType::f64, {4, 4}, {}}), "field 'y': H5Dopen");
-  EXPECT_FAILS(read_fields(world_, at("y.h5"), {}, kChunks[0]), "H5Fopen");
+  EXPECT_FAILS(read_fields(world_, at("y.h5"), {}, kChunks[0]), ": No such file or directory");
 }
 
 // Run by h5py_test.py, which reads what is written here.
