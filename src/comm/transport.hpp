@@ -57,6 +57,7 @@ struct TransportEntry {
   bool uses_kernels = false;     ///< to move messages of GPUs, which take multiprocessors
   bool shares_windows = false;   ///< its channels have share() and access()
   bool runs_in_line = false;     ///< knows Order::in_line, for memory of GPUs
+  bool is_host_driven = false;   ///< a thread of the host may wait for a GPU in an exchange
   bool drops_nan = false;        ///< against Channel's rule, in minimum and maximum
   std::size_t device_bytes = 0;  ///< of a GPU's memory that a channel takes at most
   int preference = 0;  ///< "auto" takes the highest of those that can serve the world where

@@ -251,6 +251,7 @@ extern TransportEntry const hybrid_transport{
     .moves_gpu = true,
     .limits_ctas = true,
     .uses_kernels = true,
+    .is_host_driven = true,
     .device_bytes = ipc_transport.device_bytes,
     .unavailable_reason = unavailable_reason,
     .make = [](World const& world, TransportOptions const& options) -> std::unique_ptr<Transport> {

@@ -700,6 +700,7 @@ extern constinit TransportEntry const mpi_transport{
     .moves_host = true,
     .moves_gpu = true,
     .models_link = true,
+    .is_host_driven = true,
     .preference = 1,
     .make = [](World const& world, TransportOptions const& options) -> std::unique_ptr<Transport> {
       bool const reaches = world.device().kind() == device::Kind::host && !options.always_stage;
@@ -715,6 +716,7 @@ extern constinit TransportEntry const mpi_gpu_transport{
     .summary = "MPI from GPU memory as it is, where it takes that; reductions are staged",
     .is_selectable = true,
     .moves_gpu = true,
+    .is_host_driven = true,
     .trial =
         [](World const& world) {
           return gpu_memory_problem(takes_gpu_memory(), world.group(), world.stream(),

@@ -129,7 +129,8 @@ struct Case {
   DataKind data = DataKind::uniform;
   std::uint64_t seed = 1;
   std::int64_t repetitions = 20;
-  double stop_percent = 0;  ///< of the median: half its interval, where repetitions end; 0: none
+  double stop_percent = 0;     ///< of the median: half its interval, where repetitions end; 0: none
+  double suspect_percent = 5;  ///< the same, above which a number is SUSPECT; 0: never
   Warmup warmup;
   Check check = Check::full;
   Clock clock = Clock::burst;

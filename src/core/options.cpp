@@ -420,26 +420,22 @@ Option throttle_option() {
       });
 }
 
-Option stop_option() {
+/// A share of the median, or "none" for 0.
+Option half_width_option(char const* key, double Case::*percent, char const* text) {
   std::string const type = "a percentage or \"none\"";
   return make(
-      "stop", type,
-      "\"1 %\": go on behind `repetitions`, at most to 1000, until the 95 % interval of every "
-      "variant's median is within so much of it on either side",
+      key, type, text,
       [=](Draft& draft, Scalar const& value) -> std::string {
         if (!is_textual(value)) return expected(type, value);
-        if (value.text == "none") {
-          draft.spec.stop_percent = 0;
-          return "";
-        }
-        auto const percent = parse_percent(value.text);
-        if (!percent) return percent.why() + ", or \"none\"";
-        draft.spec.stop_percent = *percent;
+        draft.spec.*percent = 0;
+        if (value.text == "none") return "";
+        auto const parsed = parse_percent(value.text);
+        if (!parsed) return parsed.why() + ", or \"none\"";
+        draft.spec.*percent = *parsed;
         return "";
       },
-      [](Draft& draft) {
-        return draft.spec.stop_percent == 0 ? "\"none\""
-                                            : fmt::format("\"{} %\"", draft.spec.stop_percent);
+      [=](Draft& draft) {
+        return draft.spec.*percent == 0 ? "\"none\"" : fmt::format("\"{} %\"", draft.spec.*percent);
       });
 }
 
@@ -587,7 +583,14 @@ std::vector<Option> inner_options() {
       everywhere(single(options::count("seed", at(&Case::seed), "selects the input values"))),
       everywhere(single(options::count("repetitions", at(&Case::repetitions),
                                        "timed repetitions, at least 1", {.least = 1}))),
-      everywhere(single(stop_option())),
+      everywhere(single(half_width_option(
+          "stop", &Case::stop_percent,
+          "\"1 %\": continue after `repetitions`, at most to 1000, until the 95 % interval of each "
+          "variant's median is within so much of it on either side"))),
+      everywhere(single(half_width_option(
+          "suspect", &Case::suspect_percent,
+          "a variant whose interval is wider gets more repetitions, up to 2 s, and is SUSPECT "
+          "where that does not help; \"none\": neither"))),
       everywhere(single(options::count("warmup.count", at(&Case::warmup, &Warmup::count),
                                        "least number of untimed repetitions of each variant"))),
       everywhere(
@@ -605,9 +608,9 @@ std::vector<Option> inner_options() {
           "host's before it (SUSPECT); auto: device on a GPU, else synchronised")),
       everywhere(options::count_or_auto(
           "batch", at(&Case::batch),
-          "executions that each sample is the mean of; auto: 100 for kernels of a GPU below "
-          "50 us, else 1",
-          0, {.least = 1, .most = 1'000'000})),
+          "executions that each sample is the mean of; auto: as many as take 2 ms, at most 100, "
+          "where one takes less than 200 us, else 1",
+          0, {.least = 1, .most = 500})),
       everywhere(options::choice(
           "cache", at(&Case::cache),
           "cold: a batch on a GPU rotates over sets of buffers that together exceed the "

@@ -64,6 +64,12 @@ Summary summarize(std::span<double const> sample) {
   return s;
 }
 
+double Summary::half_width() const {
+  if (n < 2) return 0;
+  double const whole = n < kFewestForInterval ? max - min : median_high - median_low;
+  return whole == 0 ? 0 : whole / 2 / median;
+}
+
 namespace {
 
 /// A median with its interval, all as logarithms.

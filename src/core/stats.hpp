@@ -20,6 +20,10 @@ struct Summary {
   double cv = 0;           ///< standard deviation / mean
   double median_low = 0;   ///< 95 % interval of the median, by order statistics (binomial);
   double median_high = 0;  ///< NaN where n is too small for 95 %
+
+  /// How well the median is known: half its interval, or half the range where n is too small for
+  /// one, as a part of it. 0 for n < 2, which tell nothing; NaN where the median is.
+  double half_width() const;
 };
 
 /// Summarises a sample. NaN in the sample gives NaN in min, median, p95, max. Empty gives n = 0.

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,7 @@
 
 namespace quadrille::device {
 
+class Gate;
 class Trace;
 
 /// Implementation side of a stream; one class per device kind. Everything is asynchronous and in
@@ -158,8 +160,20 @@ class Device {
   Trace* trace() const { return trace_.load(std::memory_order_acquire); }
   void set_trace(Trace* trace) { trace_.store(trace, std::memory_order_release); }
 
+  /// What holds its streams back now; null where nothing does.
+  Gate* gate() const { return gate_.load(std::memory_order_acquire); }
+  void set_gate(Gate* gate) { gate_.store(gate, std::memory_order_release); }
+  /// Calls visit(stream) for each stream that there is. Streams made or released by other threads
+  /// wait meanwhile.
+  void for_each_stream(std::function<void(StreamView)> const& visit) const;
+
  private:
+  friend class Stream;
+
   std::atomic<Trace*> trace_{nullptr};
+  std::atomic<Gate*> gate_{nullptr};
+  mutable std::mutex streams_mutex_;
+  std::vector<StreamBackend*> streams_;
 };
 
 /// Host device of this rank, with `threads` threads for kernels; those of Kokkos need a KokkosRuntime.
@@ -181,16 +195,18 @@ class Stream {
  public:
   Stream() = default;
   explicit Stream(Device& device, std::string const& label = "stream",
-                  Priority priority = Priority::normal)
-      : backend_{device.make_stream(priority, label)} {
-    backend_->set_label(label);
-  }
-  explicit Stream(std::unique_ptr<StreamBackend> backend) : backend_{std::move(backend)} {}
+                  Priority priority = Priority::normal);
+  /// One that no gate holds back.
+  explicit Stream(std::unique_ptr<StreamBackend> backend);
   StreamView view() const { return StreamView{backend_.get()}; }
   operator StreamView() const { return view(); }
 
  private:
-  std::unique_ptr<StreamBackend> backend_;
+  struct Release {
+    Device* device = nullptr;  ///< that knows of it
+    void operator()(StreamBackend* backend) const noexcept;
+  };
+  std::unique_ptr<StreamBackend, Release> backend_{nullptr, Release{}};
 };
 
 /// Owns one point in a stream. Can be recorded again; a wait means the latest record before it.

@@ -63,6 +63,8 @@ void visit_case(Record& record, Visit&& visit) {
   visit("amount", record.amount);
   visit("unit", record.unit);
   visit("peak", record.peak);
+  visit("peak_clock_hz", record.peak_clock_hz);
+  visit("suspect_percent", record.suspect_percent);
   visit("flop", record.roofline.flop);
   visit("device_bytes", record.roofline.bytes);
   visit("compute_peak", record.roofline.compute_peak);
@@ -75,6 +77,7 @@ void visit_case(Record& record, Visit&& visit) {
   visit("timing", record.timing);
   visit("batch", record.batch);
   visit("buffer_sets", record.buffer_sets);
+  visit("clock_limits", record.clock_limits);
   visit("kernels", record.kernels);
   visit("implementation", record.implementation);
   visit("published", record.published);

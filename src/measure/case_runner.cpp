@@ -99,11 +99,11 @@ class CaseRun {
         entry_{entry},
         options_{options},
         workload_{make_workload()},
-        timing_{resolved(spec.timing, world.device().kind(), workload_->describe({}).traits)},
-        instruments_{options.make_instruments(world, timing_)},
         selected_{select_variants(world, *workload_, entry, spec)},
         running_{running(selected_)},
-        description_{workload_->describe(running_)},
+        description_{described(world, spec, workload_->describe(running_))},
+        timing_{resolved(spec.timing, world.device().kind(), description_.traits)},
+        instruments_{options.make_instruments(world, timing_)},
         digest_{world_},
         sampler_{world_, case_, description_, *instruments_, *workload_, hooks()} {}
 
@@ -202,6 +202,8 @@ class CaseRun {
       record.amount = description_.amount;
       record.unit = description_.unit;
       record.peak = peak();
+      if (record.unit == "FLOP/s") record.peak_clock_hz = world_.device().facts().clock_hz;
+      record.suspect_percent = case_.suspect_percent;
       record.roofline = roofline();
       if (choice.info->role != Role::reference) record.measures = description_.measures;
       if (!is_ceiling) record.extras = description_.extras;
@@ -409,6 +411,12 @@ class CaseRun {
     record.warmup_s = line.warmup_s;
     record.clock_hz = gather(world_, line.clock_hz);
     record.power_w = gather(world_, line.power_w);
+    record.clock_limits.clear();
+    for (auto const& [limit, word] : enum_names(device::ClockLimit{})) {
+      if (world_.group().agree(line.clock_limits.contains(limit)) >= 0) {
+        record.clock_limits.emplace_back(word);
+      }
+    }
     if (has_device_of_its_own()) record.energy_counter_j = gather(world_, line.energy_j);
     for (std::size_t l = 0; l < line.seconds.size(); ++l) {
       std::vector<double> samples = gather(world_, line.seconds[l]);
@@ -424,6 +432,12 @@ class CaseRun {
       // Stays one.
     } else if (line.is_over_limit) {
       set_timeout(record);
+    } else if (!line.blocked.empty()) {
+      record.outcome = Outcome::unsupported;
+      record.reason = fmt::format(
+          "has no time of the device: {}; timing = \"synchronised\" takes "
+          "the host's clock",
+          line.blocked);
     } else if (!line.is_complete) {
       record.outcome = Outcome::interrupted;
       record.reason = "stopped before the last repetition, which is checked";
@@ -458,7 +472,7 @@ class CaseRun {
     Record const* ceiling = nullptr;
     for (Line const& line : lines_) {
       Record& record = record_of(line);
-      bool const is_interrupted = !line.is_complete && !line.is_over_limit;
+      bool const is_interrupted = !line.is_complete && !line.is_over_limit && line.blocked.empty();
       if (is_interrupted && !digests_[line.variant].empty()) compare_digests(line);
       settle(line, record);
       // Of several libraries the fastest is what the others are compared with.
@@ -485,11 +499,11 @@ class CaseRun {
   WorkloadEntry const& entry_;
   CaseOptions const& options_;
   std::unique_ptr<Workload> workload_;
-  core::Timing timing_;  ///< device, synchronised or launch_only
-  std::unique_ptr<Instruments> instruments_;
   std::vector<Selected> selected_;
   Selection running_;
   Description description_;
+  core::Timing timing_;  ///< device, synchronised or launch_only
+  std::unique_ptr<Instruments> instruments_;
   std::vector<Record> records_;  ///< of selected_
   std::vector<Line> lines_;      ///< of those that run
   OutputDigest digest_;

@@ -3,6 +3,7 @@
 #include "measure/record.hpp"
 
 #include "core/error.hpp"
+#include "device/device.hpp"
 
 #include <fmt/format.h>
 
@@ -17,9 +18,9 @@ namespace quadrille::measure {
 namespace {
 
 constexpr double kRateOverPeak = 1.05;
-constexpr double kVariation = 0.2;
+// A device tells its clock after a repetition, which may have had a higher one.
+constexpr double kClockMargin = 1.05;
 constexpr double kImbalance = 1.5;
-constexpr double kClockFall = 0.1;
 // Communication below this share of computation: hiding it would be lost in the variation of both.
 constexpr double kWorthHiding = 0.1;
 
@@ -113,26 +114,20 @@ void add_suspect(Record& record, std::string reason) {
   }
 }
 
-/// By which part a device's clock fell from its highest to its lowest sample; the worst rank's.
-double clock_fall(Record const& record) {
-  auto const ranks = static_cast<std::size_t>(std::max(record.ranks, 1));
-  double worst = 0;
-  for (std::size_t rank = 0; rank < ranks && rank < record.clock_hz.size(); ++rank) {
-    double highest = record.clock_hz[rank];
-    for (std::size_t i = rank; i < record.clock_hz.size(); i += ranks) {
-      highest = std::max(highest, record.clock_hz[i]);
-      worst = std::max(worst, 1 - record.clock_hz[i] / highest);
-    }
-  }
-  return worst;
+/// A median that is not known well enough: its reader takes the number for more than it is.
+void judge_interval(Record& record, core::Summary const& times, std::string_view what,
+                    std::string_view disturbance) {
+  double const half_width = 100 * times.half_width();
+  if (record.suspect_percent <= 0 || half_width <= record.suspect_percent) return;
+  add_suspect(record, fmt::format("{} vary: their median is only known within {:.1f} %{}{}", what,
+                                  half_width, disturbance.empty() ? "" : ", since ", disturbance));
 }
 
-void judge_variation(Record& record, core::Summary const& times, std::string_view what,
-                     std::string_view disturbance) {
-  if (times.n < 2 || times.cv <= kVariation) return;
-  if (disturbance.empty()) disturbance = "something else ran on this machine, or clocks changed";
-  add_suspect(record, fmt::format("{} vary by {:.0f} % (standard deviation / mean): {}", what,
-                                  100 * times.cv, disturbance));
+/// The peak at the highest clock that a device told; the nominal one where none did.
+double peak_at_clock(Record const& record) {
+  if (record.clock_hz.empty() || record.peak_clock_hz <= 0) return record.peak;
+  double const share = std::ranges::max(record.clock_hz) / record.peak_clock_hz;
+  return std::min(1.0, kClockMargin * share) * record.peak;
 }
 
 void judge(Record& record, std::string_view disturbance) {
@@ -143,24 +138,27 @@ void judge(Record& record, std::string_view disturbance) {
                                     record.time.median));
     return;
   }
-  if (record.peak > 0 && !(record.rate <= kRateOverPeak * record.peak)) {
-    add_suspect(record, fmt::format("the rate is {:.3g} x the physical peak: work was left out, "
-                                    "or served from a cache",
-                                    record.rate / record.peak));
+  double const peak = peak_at_clock(record);
+  if (peak > 0 && !(record.rate <= kRateOverPeak * peak)) {
+    add_suspect(record, fmt::format("the rate is {:.3g} x the peak at the device's clock: work was "
+                                    "left out, or served from a cache",
+                                    record.rate / peak));
   }
-  judge_variation(record, record.time, "the times", disturbance);
+  judge_interval(record, record.time, "the times", disturbance);
   // What is hidden depends on every leg; the last is that of the times.
   for (LegSamples const& samples : record.legs) {
     bool const counts = record.leg_summary && record.leg_summary->hidden;
     if (!counts || samples.leg == "overlapped") continue;
-    judge_variation(record, core::summarize(slowest_times(samples.seconds, record.ranks)),
-                    fmt::format("the times of the leg '{}'", samples.leg), disturbance);
+    judge_interval(record, core::summarize(slowest_times(samples.seconds, record.ranks)),
+                   fmt::format("the times of the leg '{}'", samples.leg), disturbance);
   }
-  double const fall = clock_fall(record);
-  if (fall >= kClockFall) {
-    add_suspect(record, fmt::format("the clock fell by {:.0f} % during the measurement: the device "
-                                    "ran into its power or temperature limit",
-                                    100 * fall));
+  // A device that runs into its power has no higher clock to give; heat and a fault have a cause.
+  for (std::string const& limit : record.clock_limits) {
+    if (limit != core::to_text(device::ClockLimit::thermal) &&
+        limit != core::to_text(device::ClockLimit::hardware)) {
+      continue;
+    }
+    add_suspect(record, fmt::format("a {} slowdown lowered the device's clock", limit));
   }
   if (record.ranks > 1 && !(record.imbalance <= kImbalance)) {
     add_suspect(record,

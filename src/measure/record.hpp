@@ -115,7 +115,10 @@ struct Record {
   bool modelled_link = false;        ///< throttle was on
   double amount = 0;                 ///< work of one repetition over all ranks, in units of `unit`
   std::string unit;
-  double peak = 0;  ///< in `unit` over all ranks; 0 unknown
+  double peak = 0;           ///< in `unit` over all ranks; 0 unknown
+  double peak_clock_hz = 0;  ///< of the device, at which it has that peak; 0: of none
+  double suspect_percent =
+      5;  ///< of a median: half its interval, above which it is SUSPECT; 0: never
   Roofline roofline;
   Resource measures = Resource::none;  ///< of which its rate is what a device can do
   std::vector<Extra> extras;
@@ -130,6 +133,7 @@ struct Record {
   std::int64_t buffer_sets = 1;  ///< sets of buffers that a batch went round over
   /// The device's clock and power after each repetition, in the same layout; empty where unknown.
   std::vector<double> clock_hz, power_w;
+  std::vector<std::string> clock_limits;  ///< in force after a repetition, on any rank: "power"
   /// The counter of the energy that the device took, after each sample of a sustained clock.
   std::vector<double> energy_counter_j;
   double first_use_s = 0;    ///< the very first repetition, slowest rank

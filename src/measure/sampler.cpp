@@ -3,11 +3,11 @@
 #include "measure/sampler.hpp"
 
 #include "comm/job_guard.hpp"
-#include "common/delay.hpp"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -18,35 +18,39 @@ namespace {
 class DeviceInstruments final : public Instruments {
  public:
   DeviceInstruments(comm::World const& world, core::Timing timing)
-      : device_{world.device()}, stream_{world.stream()}, timing_{timing} {
+      : world_{world}, device_{world.device()}, stream_{world.stream()}, timing_{timing} {
     for (device::Event& mark : marks_) mark = device::Event{device_};
     if (timing_ != core::Timing::device) return;
     begin_ = device::Event{device_};
     end_ = device::Event{device_};
   }
 
-  double now() override {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  }
-  void start(double head_start_s) override {
-    start_ = now();
+  double now() override { return device::host_seconds(); }
+  void start(std::int64_t max_calls) override {
     marked_ = read_ = 0;
-    if (timing_ != core::Timing::device) return;
-    kernels::delay(head_start_s, stream_);
-    stream_.record(begin_);
+    is_gated_ = max_calls > 0;
+    if (is_gated_ && !gate_) gate_.emplace(device_);
+    if (is_gated_) gate_->close(max_calls);
+    if (timing_ == core::Timing::device) stream_.record(begin_);
+    start_ = now();
   }
-  double stop() override {
+  Sample stop() override {
+    Sample sample;
     if (timing_ == core::Timing::device) stream_.record(end_);
-    enqueue_s_ = now() - start_;
+    double const enqueue_s = now() - start_;
+    if (is_gated_) {
+      world_.group().barrier();
+      start_ = now();
+      sample.expiry = gate_->open();
+    }
     stream_.synchronize();
     switch (timing_) {
-      case core::Timing::device: return end_.seconds_since(begin_);
-      case core::Timing::launch_only: return enqueue_s_;
-      default: return now() - start_;
+      case core::Timing::device: sample.seconds = end_.seconds_since(begin_); break;
+      case core::Timing::launch_only: sample.seconds = enqueue_s; break;
+      default: sample.seconds = now() - start_;
     }
+    return sample;
   }
-  double enqueue_seconds() override { return enqueue_s_; }
   void mark() override { stream_.record(marks_[marked_++ % marks_.size()]); }
   double lap() override {
     device::Event const& before = read_ == 0 ? begin_ : marks_[(read_ - 1) % marks_.size()];
@@ -62,10 +66,13 @@ class DeviceInstruments final : public Instruments {
   }
 
  private:
+  comm::World const& world_;
   device::Device& device_;
   device::StreamView stream_;
   core::Timing timing_;
-  double start_ = 0, enqueue_s_ = 0;
+  std::optional<device::Gate> gate_;
+  bool is_gated_ = false;
+  double start_ = 0;
   device::Event begin_, end_;
   // Those that wait, and the one before them.
   std::array<device::Event, kMostMarks + 1> marks_;
@@ -76,8 +83,21 @@ class DeviceInstruments final : public Instruments {
 
 core::Timing resolved(core::Timing timing, device::Kind kind, Traits const& traits) {
   if (timing != core::Timing::automatic) return timing;
-  return kind == device::Kind::cuda && !traits.of_host ? core::Timing::device
-                                                       : core::Timing::synchronised;
+  return kind == device::Kind::cuda && !traits.host_timed ? core::Timing::device
+                                                          : core::Timing::synchronised;
+}
+
+bool is_gated(core::Timing timing, Traits const& traits) {
+  bool const shows_device = timing == core::Timing::automatic || timing == core::Timing::device;
+  return shows_device && !traits.host_timed;
+}
+
+Description described(comm::World const& world, core::Case const& spec, Description of_workload) {
+  if (world.size() > 1 && of_workload.traits.communicates &&
+      world.transport_entry(spec.transport, spec.throttle).is_host_driven) {
+    of_workload.traits.host_timed = true;
+  }
+  return of_workload;
 }
 
 std::unique_ptr<Instruments> make_instruments(comm::World const& world, core::Timing timing) {
@@ -91,47 +111,48 @@ Sampler::Sampler(comm::World& world, core::Case const& spec, Description const& 
       description_{description},
       instruments_{instruments},
       workload_{workload},
-      hooks_{std::move(hooks)} {}
+      hooks_{std::move(hooks)},
+      is_gated_{is_gated(spec.timing, description.traits)} {}
 
-double Sampler::repetition(Line const& line, Leg leg) { return repetition(line, leg, line.batch); }
+double Sampler::repetition(Line const& line, Leg leg) {
+  return repetition(line, leg, line.batch, 0).seconds;
+}
 
-double Sampler::repetition(Line const& line, Leg leg, std::int64_t executions) {
+Sampler::Sample Sampler::repetition(Line const& line, Leg leg, std::int64_t executions,
+                                    std::int64_t max_calls) {
   clear_outputs(line);
-  if (description_.pairs) return repetition_in_steps(line, leg, *description_.pairs);
-  instruments_.start(head_start(line, executions));
+  if (description_.pairs) return repetition_in_steps(line, leg, *description_.pairs, max_calls);
+  instruments_.start(max_calls);
   enqueue(line, leg, 0, executions);
-  return instruments_.stop() / static_cast<double>(executions);
+  Sample sample = instruments_.stop();
+  sample.seconds /= static_cast<double>(executions);
+  return sample;
 }
 
 /// Seconds of all steps with large messages, each by the slowest pair. The same on every rank.
-double Sampler::repetition_in_steps(Line const& line, Leg leg, PairSchedule const& schedule) {
+Sampler::Sample Sampler::repetition_in_steps(Line const& line, Leg leg,
+                                             PairSchedule const& schedule, std::int64_t max_calls) {
+  Sample sum;
   pair_seconds_.clear();
   for (std::int64_t step = 0; step < schedule.steps(); ++step) {
     workload_.select_step(step);
     if (step > 0) world_.group().barrier();
-    instruments_.start(Instruments::kHeadStartSeconds);
+    instruments_.start(max_calls);
     workload_.run(world_, leg, *line.variant);
-    double const mine = instruments_.stop();
+    Sample const mine = instruments_.stop();
+    if (mine.expiry) sum.expiry = mine.expiry;
     for (Pair const& pair : schedule.pairs(step)) {
-      pair_seconds_.push_back(pair.has(world_.rank()) ? mine : 0);
+      pair_seconds_.push_back(pair.has(world_.rank()) ? mine.seconds : 0);
     }
   }
   world_.group().max(pair_seconds_);
-  double sum = 0;
   auto next = pair_seconds_.begin();
   for (std::int64_t step = 0; step < schedule.steps(); ++step) {
     auto const end = next + std::ssize(schedule.pairs(step));
-    if (PairSchedule::is_large(step)) sum += *std::max_element(next, end);
+    if (PairSchedule::is_large(step)) sum.seconds += *std::max_element(next, end);
     next = end;
   }
   return sum;
-}
-
-/// Where ranks wait for each other, or an execution for the host, the same for all.
-double Sampler::head_start(Line const& line, std::int64_t executions) const {
-  double const usual = Instruments::kHeadStartSeconds;
-  if (executions == 1 || !is_alone()) return usual;
-  return std::max(usual, kernels::head_start(line.enqueue_s * static_cast<double>(executions)));
 }
 
 /// Ends with all ranks at a barrier and nothing on their streams.
@@ -172,6 +193,42 @@ double Sampler::limited(Line& line, Leg leg, std::string_view step) {
   return seconds;
 }
 
+/// A timed repetition of a leg that still may run, on this rank; what ended it stands in the line.
+double Sampler::timed(Line& line, std::size_t leg) {
+  while (!is_out(line)) {
+    begin(line, "time");
+    Sample const sample =
+        repetition(line, line.legs[leg], line.batch, is_gated_ ? line.max_calls : 0);
+    std::array<double, 3> worst{static_cast<double>(is_over(instruments_.now() - begun_)),
+                                static_cast<double>(sample.expiry.has_value()), sample.seconds};
+    world_.group().max(worst);
+    line.is_over_limit = worst[0] > 0;
+    if (worst[1] == 0) {
+      line.slowest[leg].push_back(worst[2]);
+      line.spent_s += worst[2] * static_cast<double>(line.batch);
+      return sample.seconds;
+    }
+    if (!line.is_over_limit) halve(line, sample.expiry);
+  }
+  return 0;
+}
+
+/// Half as many launches wait for the next sample, until not even one may. Collective.
+void Sampler::halve(Line& line, std::optional<device::Gate::Expiry> const& expiry) {
+  std::int64_t const waited = expiry ? expiry->calls : line.max_calls;
+  auto const most = static_cast<double>(std::min(line.max_calls, waited));
+  line.max_calls = static_cast<std::int64_t>(world_.group().min(most)) / 2;
+  line.batch = std::max<std::int64_t>(1, line.batch / 2);
+  int const rank = world_.group().agree(expiry.has_value());
+  if (line.max_calls > 0) return;
+  line.blocked = expiry ? fmt::format(
+                              "a call of rank {} waits for the device before all is enqueued, "
+                              "after {} calls, the last of them {}",
+                              world_.rank(), expiry->calls, expiry->last_call)
+                        : "";
+  world_.group().broadcast(line.blocked, rank);
+}
+
 double Sampler::first_run(Line& line) {
   return world_.group().max(limited(line, Leg::overlapped, "first run"));
 }
@@ -202,18 +259,25 @@ void Sampler::warm_up(std::vector<Line>& lines) {
 
 void Sampler::warm_up_once(Line& line, std::int64_t i) {
   // The count first, one by one; then what is left of the seconds, in chunks, so that a short kernel
-  // keeps the device busy.
-  double const left = case_.warmup.seconds - line.warmup_s;
-  std::int64_t const n = i < case_.warmup.count || line.warmup.empty()
-                             ? 1
-                             : executions_within(std::min(left, kChunkSeconds), line);
-  double const seconds = repetition(line, Leg::overlapped, n);
-  double const enqueue_s = instruments_.enqueue_seconds() / static_cast<double>(n);
-  line.enqueue_s = line.warmup.empty() ? enqueue_s : std::min(line.enqueue_s, enqueue_s);
-  if (line.warmup.size() == kLatestWarmups) line.warmup.erase(line.warmup.begin());
-  line.warmup.push_back(seconds);
+  // keeps the device busy. What needs a reset before each execution has some of both in a chunk.
+  double const left = std::min(case_.warmup.seconds - line.warmup_s, kChunkSeconds);
+  bool const is_single = i < case_.warmup.count || line.warmup.empty();
+  bool const is_row = is_repeatable(description_.traits, *line.variant);
+  std::int64_t n = is_single ? 1 : executions_within(left, line);
+  if (!is_row) n = std::min(n, kMaxResets);
+  double spent = 0;
+  for (std::int64_t k = 0; k < (is_row ? 1 : n); ++k) {
+    std::int64_t const together = is_row ? n : 1;
+    double const seconds = repetition(line, Leg::overlapped, together, 0).seconds;
+    spent += seconds * static_cast<double>(together);
+    if (line.warmup.size() == kLatestWarmups) line.warmup.erase(line.warmup.begin());
+    line.warmup.push_back(seconds);
+  }
   line.warmups += n;
-  double const spent = world_.group().min(seconds) * static_cast<double>(n);
+  // By the rank that had the fewest, and by the wall clock where little of it is execution.
+  std::array<double, 2> both{spent, (instruments_.now() - begun_) / kWarmUpFactor};
+  world_.group().min(both);
+  spent = std::max(both[0], both[1]);
   // Where the clock stands, nothing would ever be warm.
   line.warmup_s = spent > 0 ? line.warmup_s + spent : case_.warmup.seconds;
 }
@@ -223,6 +287,9 @@ void Sampler::sample(std::vector<Line>& lines) {
   bool const is_sustained = case_.clock == core::Clock::sustained;
   for (Line& line : lines) {
     line.seconds.resize(line.legs.size());
+    line.slowest.assign(line.legs.size(), {});
+    line.spent_s = 0;
+    line.is_complete = false;
     if (line.is_over_limit) continue;
     if (is_sustained && line.warmup.empty()) warm_up_once(line, 0);  // how long is one?
     choose_batch(line);
@@ -252,36 +319,40 @@ TracedRepetition Sampler::trace(Line const& line, std::string const& name) {
   return traced;
 }
 
-/// Whether the median is known as well as the case asks. The same on every rank.
-bool Sampler::is_narrow(Line const& line) const {
-  core::Summary const times = core::summarize(line.slowest);
-  double const half_width = (times.median_high - times.median_low) / 2;
-  return half_width <= case_.stop_percent / 100 * times.median;  // NaN: too few to tell
+/// Whether no repetition follows the next one, which is known before it runs: its outputs are judged
+/// before another variant's replace them. The same on every rank.
+bool Sampler::is_last(Line const& line) const {
+  auto const next = std::ssize(line.slowest.back()) + 1;
+  if (next < case_.repetitions) return false;
+  bool const has_aim = case_.stop_percent > 0;
+  double const aim = (has_aim ? case_.stop_percent : case_.suspect_percent) / 100;
+  if (aim <= 0 || next >= std::max(case_.repetitions, kMostRepetitions)) return true;
+  if (!has_aim && line.spent_s >= kExtraSeconds) return true;
+  // A user's aim is an interval. Nothing is known of one repetition, which is no reason for more.
+  bool const is_known = !has_aim || next > core::kFewestForInterval;
+  return is_known && std::ranges::all_of(line.slowest, [&](std::vector<double> const& leg) {
+           return core::summarize(leg).half_width() <= aim;  // NaN: no
+         });
 }
 
 void Sampler::take_turns(std::vector<Line>& lines) {
-  bool const may_stop = case_.stop_percent > 0;
-  std::int64_t const most =
-      may_stop ? std::max(case_.repetitions, kMostRepetitions) : case_.repetitions;
-  // Known before it runs, because its outputs are judged before another variant's replace them.
-  bool is_last = false;
-  for (std::int64_t i = 0; !is_last && !interrupted_; ++i) {
-    is_last = i + 1 == most || (may_stop && i + 1 >= case_.repetitions &&
-                                std::ranges::all_of(lines, [&](Line const& line) {
-                                  return line.is_over_limit || is_narrow(line);
-                                }));
+  bool is_over = false;
+  for (std::int64_t i = 0; !is_over && !interrupted_; ++i) {
+    is_over = true;
     for (Line& line : lines) {
+      if (line.is_complete || is_out(line)) continue;
+      bool const ends = is_last(line);
       std::vector<double> seconds;
-      for (std::size_t l = 0; l < line.legs.size() && !line.is_over_limit; ++l) {
-        seconds.push_back(limited(line, line.legs[l], "time"));
+      for (std::size_t l = 0; l < line.legs.size() && !is_out(line); ++l) {
+        seconds.push_back(timed(line, l));
       }
-      if (line.is_over_limit) continue;
+      if (is_out(line)) continue;
       for (std::size_t l = 0; l < seconds.size(); ++l) line.seconds[l].push_back(seconds[l]);
       if (description_.pairs) line.pair_seconds.push_back(pair_seconds_);
-      if (may_stop) line.slowest.push_back(world_.group().max(line.seconds.back().back()));
       read_telemetry(line);
-      line.is_complete = is_last;
-      hooks_.after_repetition(line, is_last);
+      line.is_complete = ends;
+      is_over = is_over && ends;
+      hooks_.after_repetition(line, ends);
       interrupted_ = world_.interrupted();
       if (interrupted_) break;
     }
@@ -322,7 +393,7 @@ void Sampler::sustain(Line& line, std::size_t leg) {
     return sum;
   };
   clear_outputs(line);
-  instruments_.start(Instruments::kHeadStartSeconds);
+  instruments_.start(0);
   std::size_t marks = 0;
   double spent = 0;
   double longest = 0;
@@ -365,6 +436,7 @@ void Sampler::read_telemetry(Line& line) {
   if (std::optional<device::Telemetry> const now = instruments_.telemetry()) {
     line.clock_hz.push_back(now->clock_hz);
     line.power_w.push_back(now->power_w);
+    line.clock_limits |= now->clock_limits;
     bool const is_sustained = case_.clock == core::Clock::sustained;
     if (is_sustained && now->energy_j > 0) line.energy_j.push_back(now->energy_j);
   }
@@ -383,7 +455,7 @@ bool Sampler::is_alone() const { return world_.size() == 1 || !description_.trai
 /// How many executions take so long, by the slowest rank's warm-up; at least 1. The same on every
 /// rank.
 std::int64_t Sampler::executions_within(double seconds, Line const& line) const {
-  if (!is_repeatable(description_.traits, *line.variant) || line.warmup.empty()) return 1;
+  if (line.warmup.empty()) return 1;
   double const one = world_.group().max(core::summarize(line.warmup).median);
   constexpr double kMost = 1'000'000;
   return one > 0 ? static_cast<std::int64_t>(std::clamp(seconds / one, 1.0, kMost)) : 1;
@@ -394,12 +466,12 @@ void Sampler::choose_batch(Line& line) const {
   double const seconds =
       line.warmup.empty() ? 0 : world_.group().max(core::summarize(line.warmup).median);
   // The other clocks are there to show what one launch looks like to them.
-  core::Timing const timing = resolved(case_.timing, world_.device().kind(), description_.traits);
-  bool const by_device = timing == core::Timing::device ||
-                         (timing == core::Timing::synchronised && description_.traits.of_host);
-  bool const is_short = by_device && (is_alone() || description_.traits.back_to_back) &&
-                        !line.warmup.empty() && seconds < kShortKernelSeconds;
-  line.batch = case_.batch > 0 ? case_.batch : is_short ? kAutomaticBatch : 1;
+  bool const shows_batch =
+      is_gated_ || (case_.timing == core::Timing::automatic && description_.traits.host_timed);
+  bool const is_short = shows_batch && (is_alone() || description_.traits.back_to_back) &&
+                        seconds > 0 && seconds < kShortKernelSeconds;
+  auto const filled = static_cast<std::int64_t>(std::ceil(kBatchSeconds / seconds));
+  line.batch = case_.batch > 0 ? case_.batch : is_short ? std::min(filled, kAutomaticBatch) : 1;
   if (case_.clock == core::Clock::sustained) {
     line.batch = std::max(case_.batch, executions_within(kChunkSeconds, line));
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "comm/clock.hpp"
+#include "device/gate.hpp"
 #include "device/trace.hpp"
 #include "measure/workload.hpp"
 
@@ -17,18 +18,22 @@ namespace quadrille::measure {
 /// What times and observes repetitions; tests bring their own.
 class Instruments {
  public:
+  struct Sample {
+    double seconds = 0;
+    /// Why it does not count: the gate opened under the host's calls.
+    std::optional<device::Gate::Expiry> expiry{};
+  };
+
   virtual ~Instruments() = default;
   /// The host's clock, in seconds since some moment.
   virtual double now() = 0;
-  /// Before the first execution of a repetition is enqueued, and behind the last; stop() waits for
-  /// all of it and returns the seconds between. By a device's clock the work begins so long after
-  /// start(): on an idle device its time would be that of the launches.
-  virtual void start(double head_start_s) = 0;
-  virtual double stop() = 0;
-  static constexpr double kHeadStartSeconds = 50e-6;
-  /// Between the last start() and stop(), on the host: what enqueueing took.
-  virtual double enqueue_seconds() = 0;
-  /// For executions without a pause, behind start(): marks the end of what is enqueued. lap() waits
+  /// Before the first execution of a repetition is enqueued. With max_calls > 0 behind a gate, which so
+  /// many calls wait for: the repetition begins when stop() opens it, on all ranks. With 0 it begins at
+  /// once, and what it takes has the host's calls in it.
+  virtual void start(std::int64_t max_calls) = 0;
+  /// Behind the last execution: waits for all of it. Collective where start() closed a gate.
+  virtual Sample stop() = 0;
+  /// For executions without a pause, behind start(0): marks the end of what is enqueued. lap() waits
   /// for the oldest mark that it has not returned for; the seconds since the one before, or since
   /// start(). At most kMostMarks may wait so.
   virtual void mark() = 0;
@@ -43,22 +48,30 @@ class Instruments {
 std::unique_ptr<Instruments> make_instruments(comm::World const& world, core::Timing timing);
 /// What "auto" means on a device.
 core::Timing resolved(core::Timing timing, device::Kind kind, Traits const& traits);
+/// Whether a repetition is timed behind a gate: its clock is to show the device, and nothing in it
+/// waits for the device before all is enqueued.
+bool is_gated(core::Timing timing, Traits const& traits);
+/// What a workload says of itself, with what the transport of the case makes of it.
+Description described(comm::World const& world, core::Case const& spec, Description of_workload);
 
 /// One variant under measurement and its samples on this rank.
 struct Line {
   kernels::VariantInfo const* variant = nullptr;
-  std::vector<Leg> legs{Leg::overlapped};  ///< overlapped is the last
-  std::int64_t batch = 1;                  ///< executions that a sample is the mean of
-  std::int64_t buffer_sets = 1;            ///< that a batch rotates over
-  double enqueue_s = 0;                    ///< of an execution on this host; 0: not known
-  std::vector<double> warmup;              ///< the latest untimed, seconds of an execution, as are
+  std::vector<Leg> legs{Leg::overlapped};            ///< overlapped is the last
+  std::int64_t batch = 1;                            ///< executions that a sample is the mean of
+  std::int64_t buffer_sets = 1;                      ///< that a batch rotates over
+  std::int64_t max_calls = device::Gate::kMaxCalls;  ///< that wait behind a gate
+  std::vector<double> warmup;  ///< the latest untimed, seconds of an execution, as are
   std::vector<std::vector<double>> seconds;  ///< [leg][repetition]
   std::int64_t warmups = 0;                  ///< untimed executions, and their seconds, by the rank
   double warmup_s = 0;                       ///< that had the fewest
   bool is_complete = false;                  ///< its last repetition ran
   bool is_over_limit = false;                ///< a repetition took too long: no more follow
-  std::vector<double> slowest;  ///< of all ranks, per repetition; where the case stops by it
+  std::string blocked;  ///< why none can be timed behind a gate: no more follow
+  std::vector<std::vector<double>> slowest;  ///< [leg][repetition], of all ranks
+  double spent_s = 0;                        ///< in timed repetitions of all legs
   std::vector<double> clock_hz, power_w;  ///< after each repetition, where the device always told
+  core::EnumSet<device::ClockLimit> clock_limits;  ///< that were in force after a repetition
   std::vector<double> energy_j;  ///< its counter after each sample of a sustained clock, likewise
   /// [repetition][pair of a step], the slower rank's, of all steps; where there is a schedule of pairs.
   /// The same on every rank.
@@ -102,9 +115,9 @@ class Sampler {
   double first_run(Line& line);
   /// At least as many repetitions and seconds of each line as the case wants.
   void warm_up(std::vector<Line>& lines);
-  /// The timed ones, in turn: as many repetitions as the case wants, or more until it may stop. With
-  /// a sustained clock at least kSustainedSeconds of each line without a pause, one line after the
-  /// other.
+  /// The timed ones, in turn: as many repetitions as the case wants, and more of a line whose median
+  /// is not known well enough. With a sustained clock at least kSustainedSeconds of each line without
+  /// a pause, one line after the other.
   void sample(std::vector<Line>& lines);
   /// One execution more of a line, of all legs together, with what streams and messages did. Its outputs
   /// are those of every repetition.
@@ -118,31 +131,41 @@ class Sampler {
   static constexpr double kChunkSeconds = 0.05;
   // Where the interval of a median never gets as narrow as a case asks.
   static constexpr std::int64_t kMostRepetitions = 1000;
+  // Of repetitions beyond those that a case asks for, where its number would be SUSPECT.
+  static constexpr double kExtraSeconds = 2;
   // Kernels shorter than this are launched in batches: the gaps between a clock and one launch would
   // be a good part of what it shows.
-  static constexpr double kShortKernelSeconds = 50e-6;
+  static constexpr double kShortKernelSeconds = 200e-6, kBatchSeconds = 2e-3;
   static constexpr std::int64_t kAutomaticBatch = 100;
+  // A warm-up ends by the wall clock where resets and checks take longer than what is warmed up.
+  static constexpr double kWarmUpFactor = 4;
+  static constexpr std::int64_t kMaxResets = 32;
   // Untimed executions that tell how long one takes; the first are slower.
   static constexpr std::size_t kLatestWarmups = 31;
   // Buffers that a cold batch rotates over, in last-level caches.
   static constexpr double kColdCaches = 3;
 
  private:
-  double repetition(Line const& line, Leg leg, std::int64_t executions);
-  double repetition_in_steps(Line const& line, Leg leg, PairSchedule const& schedule);
+  using Sample = Instruments::Sample;
+
+  Sample repetition(Line const& line, Leg leg, std::int64_t executions, std::int64_t max_calls);
+  Sample repetition_in_steps(Line const& line, Leg leg, PairSchedule const& schedule,
+                             std::int64_t max_calls);
   void begin(Line const& line, std::string_view step);
   bool is_over(double seconds) const;
   void end(Line& line);
   double limited(Line& line, Leg leg, std::string_view step);
+  double timed(Line& line, std::size_t leg);
+  void halve(Line& line, std::optional<device::Gate::Expiry> const& expiry);
   void warm_up_once(Line& line, std::int64_t i);
   bool is_alone() const;
-  double head_start(Line const& line, std::int64_t executions) const;
+  bool is_out(Line const& line) const { return line.is_over_limit || !line.blocked.empty(); }
   std::int64_t executions_within(double seconds, Line const& line) const;
   void choose_batch(Line& line) const;
   void clear_outputs(Line const& line);
   void enqueue(Line const& line, Leg leg, std::int64_t first, std::int64_t executions);
   void take_turns(std::vector<Line>& lines);
-  bool is_narrow(Line const& line) const;
+  bool is_last(Line const& line) const;
   void sustain(std::vector<Line>& lines);
   void sustain(Line& line, std::size_t leg);
   void read_telemetry(Line& line);
@@ -159,6 +182,7 @@ class Sampler {
   std::vector<std::unique_ptr<Workload>> further_sets_;
   std::vector<double> pair_seconds_;  ///< of the latest repetition, as Line keeps them
   double begun_ = 0;                  ///< when the step began that may take as long as a repetition
+  bool is_gated_;
   bool interrupted_ = false;
 };
 

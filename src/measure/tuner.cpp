@@ -113,7 +113,7 @@ class Tuner {
   /// Candidates in turn, and what does not win is not warmed up for long.
   static core::Case of_tuner(core::Case spec, TunerOptions const& options) {
     spec.clock = core::Clock::burst;
-    spec.stop_percent = 0;
+    spec.stop_percent = spec.suspect_percent = 0;
     if (!options.exhaustive) spec.warmup = {.count = 1, .seconds = 0};
     return spec;
   }

@@ -54,8 +54,9 @@ struct Traits {
   /// Whether executions that communicate may follow one another without a barrier between, as those
   /// of an automatic batch do.
   bool back_to_back = false;
-  /// Whether it measures calls of the host, whose clock tells of them.
-  bool of_host = false;
+  /// Whether it measures calls of the host, or its executions wait for the device before all is
+  /// enqueued: then the host's clock times them.
+  bool host_timed = false;
   /// Whether outputs' bits depend on how many executions followed reset(), as in a batch, or on what was
   /// chosen by measured rates, so that a result keeps no digest of them.
   bool counts_executions = false;

@@ -48,6 +48,7 @@ class Pipeline final : public measure::Workload {
 
   measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
+    d.traits = {.host_timed = true};
     d.amount = static_cast<double>(cells_) * static_cast<double>(intervals_) * ranks_;
     d.unit = "eval/s";
     double const sums = 8.0 * static_cast<double>(intervals_);

@@ -180,7 +180,7 @@ class Serving final : public measure::Workload {
                    static_cast<double>(server_.kv_tokens + server_.host_tokens) /
                        static_cast<double>(p_.block) * 128;
     if (p_.model == kMeasured) d.memory_bytes = serving::memory_bytes(extent_of(case_));
-    d.traits = {.of_host = true};
+    d.traits = {.host_timed = true};
     return d;
   }
 

@@ -5,6 +5,7 @@
 // What every device kind promises. Included by one test file per kind, which instantiates it.
 
 #include "device/device.hpp"
+#include "device/gate.hpp"
 #include "support/expect_fails.hpp"
 
 #include <gtest/gtest.h>
@@ -479,6 +480,73 @@ TEST_P(DeviceSemantics, TheDefaultStreamIsAStreamLikeOthers) {
   a_.view().wait(filled);
 
   EXPECT_EQ(read(a_, cell.data(), 4), Bytes(4, 7));
+}
+
+TEST_P(DeviceSemantics, AGateHoldsAllStreamsBackUntilItOpens) {
+  Gate gate{*device_};
+  for (int turn = 0; turn < 3; ++turn) {
+    Event reached_a{*device_}, reached_b{*device_};
+    gate.close();
+    a_.view().record(reached_a);
+    b_.view().record(reached_b);
+    EXPECT_TRUE(stays_pending(reached_a));
+    EXPECT_TRUE(stays_pending(reached_b));
+
+    EXPECT_FALSE(gate.open());
+    reached_a.synchronize();
+    reached_b.synchronize();
+  }
+}
+
+TEST_P(DeviceSemantics, AClockBehindAGateDoesNotShowTheHost) {
+  constexpr std::chrono::duration<double> kBurden{0.2};
+  Gate gate{*device_};
+  Event begin{*device_}, end{*device_};
+  gate.close();
+  a_.view().record(begin);
+  std::this_thread::sleep_for(kBurden);
+  a_.view().record(end);
+  EXPECT_FALSE(gate.open());
+  end.synchronize();
+  EXPECT_LT(end.seconds_since(begin), kBurden.count());
+}
+
+TEST_P(DeviceSemantics, AGateOpensForACallThatWaitsForTheDevice) {
+  Gate gate{*device_, std::chrono::milliseconds{100}};
+  PinnedBuffer<unsigned char> const to{*device_, 1}, from{*device_, 1};
+  gate.close();
+  a_.view().copy(to.data(), from.data(), 1);
+  b_.view().synchronize();
+
+  std::optional<Gate::Expiry> const expiry = gate.open();
+  ASSERT_TRUE(expiry);
+  EXPECT_EQ(expiry->calls, 2);
+  EXPECT_EQ(expiry->last_call, "synchronize on stream 'b'");
+  gate.close();
+  EXPECT_FALSE(gate.open()) << "of this turn";
+}
+
+TEST_P(DeviceSemantics, AGateOpensBeforeAQueueIsFull) {
+  Gate gate{*device_};
+  PinnedBuffer<unsigned char> const to{*device_, 1}, from{*device_, 1};
+  Event reached{*device_};
+  gate.close(3);
+  a_.view().copy(to.data(), from.data(), 1);
+  a_.view().record(reached);
+  a_.view().copy(to.data(), from.data(), 1);
+  EXPECT_TRUE(stays_pending(reached));
+  a_.view().copy(to.data(), from.data(), 1);
+  reached.synchronize();
+  EXPECT_FALSE(gate.open()) << "what waited is a head start for the rest";
+  a_.view().synchronize();
+}
+
+TEST_P(DeviceSemantics, AGateHasNothingToDoWithStreamsThatAreGone) {
+  Gate gate{*device_};
+  { Stream const gone{*device_, "gone"}; }
+  gate.close();
+  EXPECT_FALSE(gate.open());
+  a_.view().synchronize();
 }
 
 }  // namespace quadrille::device

@@ -35,6 +35,7 @@ struct Script {
   /// Seconds of one execution.
   std::function<double(kernels::VariantInfo const&, measure::Leg)> cost =
       [](kernels::VariantInfo const&, measure::Leg) { return 0x1p-10; };
+  double reset_s = 0;  ///< of a reset
   /// Whether an execution on data of this seed leaves a wrong result on this rank.
   std::function<bool(kernels::VariantInfo const&, std::uint64_t seed)> is_wrong =
       [](kernels::VariantInfo const&, std::uint64_t) { return false; };
@@ -54,8 +55,10 @@ struct Script {
   std::vector<std::string> timing;  ///< "start", "stop", "mark", "lap"
   std::vector<int> ran;             ///< set of each execution
   std::vector<bool> traced;         ///< whether there was a trace during each
-  double enqueue_s = 0;             ///< of a repetition on the host
-  std::vector<double> head_starts;  ///< of the repetitions
+  std::vector<std::int64_t> max_calls;  ///< behind the gate of each repetition; 0: there was none
+  /// How a gate ended that closed for at most so many calls; empty: by stop().
+  std::function<std::optional<device::Gate::Expiry>(std::int64_t max_calls)> expiry =
+      [](std::int64_t) { return std::nullopt; };
 
   /// The executions alone.
   std::vector<std::string> runs() const {
@@ -103,6 +106,7 @@ class FakeWorkload final : public measure::Workload {
   void reset(comm::World&, kernels::VariantInfo const& variant) override {
     output_ = std::numeric_limits<double>::quiet_NaN();
     script_.calls.push_back(fmt::format("reset {}", variant.name));
+    script_.now += script_.reset_s;
   }
   void run(comm::World& world, measure::Leg leg, kernels::VariantInfo const& variant) override {
     bool const is_whole = leg == measure::Leg::overlapped;
@@ -154,16 +158,16 @@ class FakeInstruments final : public measure::Instruments {
  public:
   explicit FakeInstruments(Script& script) : script_{script} {}
   double now() override { return script_.now; }
-  void start(double head_start_s) override {
+  void start(std::int64_t max_calls) override {
     script_.timing.emplace_back("start");
-    script_.head_starts.push_back(head_start_s);
+    script_.max_calls.push_back(max_calls);
     started_ = script_.now;
   }
-  double stop() override {
+  Sample stop() override {
     script_.timing.emplace_back("stop");
-    return script_.now - started_;
+    std::int64_t const max_calls = script_.max_calls.back();
+    return {script_.now - started_, max_calls > 0 ? script_.expiry(max_calls) : std::nullopt};
   }
-  double enqueue_seconds() override { return script_.enqueue_s; }
   void mark() override {
     script_.timing.emplace_back("mark");
     marks_.push_back(script_.now);

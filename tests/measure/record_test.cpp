@@ -171,7 +171,7 @@ TEST(Finish, SuspectsRatesAbovePeakOnlyWherePeakIsKnown) {
   Record r = timed(1, {1, 1, 1});
   r.peak = 12 / 1.06;
   finish(r);
-  EXPECT_NE(all_reasons(r).find("1.06 x the physical peak"), std::string::npos);
+  EXPECT_NE(all_reasons(r).find("1.06 x "), std::string::npos);
 
   for (double const peak : {12 / 1.04, 0.0}) {
     Record fine = timed(1, {1, 1, 1});
@@ -190,17 +190,6 @@ TEST(Finish, SuspectsVariationAndImbalanceAndTellsOnce) {
   ASSERT_EQ(r.suspect.size(), 2U) << all_reasons(r);
   EXPECT_NE(all_reasons(r).find("the times vary"), std::string::npos);
   EXPECT_NE(all_reasons(r).find("most often rank 3"), std::string::npos);
-}
-
-TEST(Finish, SuspectsVariationAbove20Percent) {
-  // Two times 1 - d and 1 + d have the mean 1 and the standard deviation d sqrt(2).
-  for (auto const& [cv, is_suspect] : {std::pair{0.199, false}, {0.201, true}}) {
-    double const d = cv / std::sqrt(2);
-    Record r = timed(1, {1 - d, 1 + d});
-    finish(r);
-    EXPECT_NEAR(r.time.cv, cv, 1e-12);
-    EXPECT_EQ(!r.suspect.empty(), is_suspect) << cv << ": " << all_reasons(r);
-  }
 }
 
 /// The reasons of a record whose ranks take these times in every repetition.
@@ -313,7 +302,7 @@ TEST(Legs, NothingIsHiddenWhereThereIsNothingToHide) {
   EXPECT_FALSE(r.leg_summary->hidden) << "one rank sends nothing";
 }
 
-TEST(Legs, SuspectsTheVariationOfEach) {
+TEST(Legs, SuspectsTheIntervalOfEach) {
   std::vector<double> const steady(6, 1.0), unsteady{1, 1, 2, 2, 1, 1};
   Record r = with_legs(steady, steady, steady, steady);
   finish(r);
@@ -321,17 +310,17 @@ TEST(Legs, SuspectsTheVariationOfEach) {
 
   r = with_legs(unsteady, steady, steady, steady);
   finish(r);
-  EXPECT_TRUE(all_reasons(r).starts_with("the times of the leg 'compute' vary by 39 %"))
-      << all_reasons(r);
+  ASSERT_EQ(r.suspect.size(), 1U);
+  EXPECT_NE(r.suspect[0].find("leg 'compute'"), std::string::npos);
   r = with_legs(unsteady, std::vector<double>(6, 0.01), steady, steady);
   finish(r);
   EXPECT_EQ(all_reasons(r), "") << "no leg counts where there is nothing to hide";
   r = with_legs(steady, unsteady, unsteady, unsteady);
   finish(r);
   ASSERT_EQ(r.suspect.size(), 3U) << all_reasons(r);
-  EXPECT_TRUE(r.suspect[0].starts_with("the times vary by 39 %"));
-  EXPECT_TRUE(r.suspect[1].starts_with("the times of the leg 'communicate'"));
-  EXPECT_TRUE(r.suspect[2].starts_with("the times of the leg 'serial'"));
+  EXPECT_EQ(r.suspect[0].find("leg"), std::string::npos);
+  EXPECT_NE(r.suspect[1].find("leg 'communicate'"), std::string::npos);
+  EXPECT_NE(r.suspect[2].find("leg 'serial'"), std::string::npos);
 }
 
 TEST(Ratio, PairsRepetitionsOfEqualIndex) {
@@ -420,20 +409,53 @@ TEST(Energy, IsThatOfARepetitionBetweenTheSamples) {
   EXPECT_EQ(r.energy_j, 90) << "two samples have one repetition between them";
 }
 
-TEST(Finish, SuspectsAClockThatFell) {
-  Record r;
-  r.ranks = 2;
-  r.amount = 1;
-  r.seconds = {1, 1, 1, 1};
-  r.clock_hz = {2e9, 1.9e9, 2e9, 1.8e9};  // the second rank's falls by 5 %
+TEST(Finish, SuspectsAMedianThatIsNotKnown) {
+  // One of nine that is far off says nothing of the median; two of eight do, of which the interval is
+  // the whole range.
+  Record r = timed(1, {1, 1, 1, 1, 1, 1, 1, 1, 9});
   finish(r);
   EXPECT_TRUE(r.suspect.empty());
+  r = timed(1, {1, 1, 1, 1, 1, 1, 1, 1.12});
+  finish(r);
+  EXPECT_EQ(r.suspect.size(), 1U);
+  r.suspect.clear();
+  r.suspect_percent = 6.5;
+  finish(r);
+  EXPECT_TRUE(r.suspect.empty());
+  r.suspect_percent = 0;
+  r.seconds.back() = 9;
+  finish(r);
+  EXPECT_TRUE(r.suspect.empty()) << "never";
+}
 
+TEST(Finish, SuspectsSlowdownsButNotThePowerLimit) {
+  Record r = timed(1, {1, 1, 1, 1, 1, 1});
+  r.clock_limits = {"power", "other"};
+  finish(r);
+  EXPECT_TRUE(r.suspect.empty());
+  r.clock_limits = {"power", "thermal", "hardware"};
+  finish(r);
+  EXPECT_EQ(r.suspect.size(), 2U);
+}
+
+TEST(Finish, ClocksBoundTheRate) {
+  Record r = timed(1, {1, 1, 1, 1, 1, 1});
+  r.amount = 90;
+  r.peak = 100;
+  r.peak_clock_hz = 2e9;
+  finish(r);
+  EXPECT_TRUE(r.suspect.empty());
+  r.clock_hz.assign(6, 1.5e9);
   r.clock_hz[3] = 1.7e9;
   finish(r);
-
-  ASSERT_EQ(r.suspect.size(), 1U);
-  EXPECT_NE(r.suspect[0].find("clock fell by 11 %"), std::string::npos) << r.suspect[0];
+  EXPECT_TRUE(r.suspect.empty()) << "85 at that clock, which may have been a tenth higher";
+  r.clock_hz[3] = 1.6e9;
+  finish(r);
+  EXPECT_EQ(r.suspect.size(), 1U);
+  r.suspect.clear();
+  r.peak_clock_hz = 0;
+  finish(r);
+  EXPECT_TRUE(r.suspect.empty()) << "a peak that does not depend on it";
 }
 
 }  // namespace

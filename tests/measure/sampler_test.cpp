@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/sampler.hpp"
 
-#include "common/delay.hpp"
 #include "measure/fake_workload.hpp"
 #include "support/mpi_world.hpp"
 
@@ -73,35 +72,64 @@ TEST(Repetition, ResetsThenTimesTheExecutionsOfTheBatch) {
   EXPECT_EQ(rig.script.timing, (Names{"start", "stop"}));
 }
 
-/// Seconds that a batch of ten waits for the host, which takes so long to enqueue one.
-double head_start_of_ten(Rig& rig, double enqueue_s) {
-  rig.spec.warmup = {.count = 3, .seconds = 0};
-  rig.script.enqueue_s = enqueue_s;
+using Expiry = std::optional<device::Gate::Expiry>;
+
+TEST(Gate, HoldsBackTimedRepetitionsAlone) {
+  Rig rig;
   Sampler sampler = rig.sampler();
+
+  sampler.first_run(rig.lines[0]);
   sampler.warm_up(rig.lines);
-  rig.lines[0].batch = 10;
-  sampler.repetition(rig.lines[0], Leg::overlapped);
-  EXPECT_EQ(rig.script.head_starts.front(), Instruments::kHeadStartSeconds) << "of one";
-  return rig.script.head_starts.back();
+  EXPECT_EQ(rig.script.max_calls, std::vector<std::int64_t>(3, 0));
+  rig.script.max_calls.clear();
+  sampler.sample(rig.lines);
+
+  EXPECT_EQ(rig.script.max_calls, std::vector<std::int64_t>(4, device::Gate::kMaxCalls));
 }
 
-TEST(HeadStart, LastsUntilABatchIsEnqueued) {
+TEST(Gate, IsForClocksThatShowTheDevice) {
+  using enum core::Timing;
+  for (core::Timing const timing : {automatic, device, synchronised, launch_only}) {
+    EXPECT_EQ(is_gated(timing, {}), timing == automatic || timing == device);
+    EXPECT_FALSE(is_gated(timing, {.host_timed = true}));
+  }
+}
+
+TEST(Gate, ASampleThatItDoesNotHoldBackIsTakenAgainWithHalfTheLaunches) {
+  Rig rig{{&kA}};
+  rig.spec.batch = 100;
+  // Of one rank.
+  rig.script.expiry = [](std::int64_t max_calls) -> Expiry {
+    bool const is_last_rank = world().rank() == world().size() - 1;
+    if (max_calls <= 100 || !is_last_rank) return std::nullopt;
+    return device::Gate::Expiry{max_calls, "copy on stream 's'"};
+  };
+
+  rig.sampler().sample(rig.lines);
+
+  EXPECT_EQ(rig.script.max_calls, (std::vector<std::int64_t>{500, 250, 125, 62, 62}));
+  EXPECT_EQ(rig.lines[0].batch, 12);
+  EXPECT_EQ(rig.lines[0].seconds, std::vector(1, std::vector(2, kTick)));
+  EXPECT_TRUE(rig.lines[0].is_complete);
+}
+
+TEST(Gate, ALineThatNeverGetsThroughHasNoNumber) {
   Rig rig;
-  EXPECT_DOUBLE_EQ(head_start_of_ten(rig, 1e-4), kernels::kHeadStartFactor * 10 * 1e-4);
-}
+  // The first call of b waits for the device.
+  rig.script.expiry = [&](std::int64_t) -> Expiry {
+    bool const is_b = rig.script.runs().back() == "b";
+    if (!is_b || world().rank() > 0) return std::nullopt;
+    return device::Gate::Expiry{1, "synchronize on stream 's'"};
+  };
 
-TEST(HeadStart, HasBounds) {
-  Rig fast, slow;
-  EXPECT_EQ(head_start_of_ten(fast, 1e-9), Instruments::kHeadStartSeconds);
-  EXPECT_EQ(head_start_of_ten(slow, 1), kernels::kMostHeadStartSeconds);
-}
+  rig.sampler().sample(rig.lines);
 
-TEST(HeadStart, IsTheSameForRanksThatWaitForEachOther) {
-  Rig rig;
-  rig.script.description.traits.communicates = true;
-  double const alone = kernels::kHeadStartFactor * 10 * 1e-4;
-  EXPECT_DOUBLE_EQ(head_start_of_ten(rig, 1e-4),
-                   world().size() == 1 ? alone : Instruments::kHeadStartSeconds);
+  EXPECT_EQ(rig.lines[0].seconds, std::vector(1, std::vector(2, kTick)));
+  EXPECT_TRUE(rig.lines[0].blocked.empty());
+  EXPECT_EQ(rig.lines[1].seconds, std::vector(1, std::vector<double>{}));
+  EXPECT_NE(rig.lines[1].blocked.find("synchronize on stream 's'"), std::string::npos);
+  EXPECT_FALSE(rig.lines[1].is_complete);
+  EXPECT_EQ(rig.script.count("run b"), 1);
 }
 
 TEST(PairsOfRanks, AreTimedStepByStepByTheirSlowerRank) {
@@ -163,6 +191,21 @@ TEST(WarmUp, NothingFollowsItselfThatMayNot) {
 
   EXPECT_EQ(rig.script.count("reset in_place"), 30);
   EXPECT_EQ(rig.script.count("run in_place"), 30);
+}
+
+TEST(WarmUp, EndsByTheWallClockWhereResetsTakeLonger) {
+  Rig rig{{&kInPlace}};
+  rig.spec.warmup = {.count = 1, .seconds = 0x1p-4};
+  rig.script.cost = always(kShort);
+  rig.script.reset_s = kTick;
+
+  rig.sampler().warm_up(rig.lines);
+
+  // 4096 executions would fill it.
+  double const wall = static_cast<double>(rig.script.count("reset in_place")) * kTick;
+  double const limit = Sampler::kWarmUpFactor * rig.spec.warmup.seconds;
+  EXPECT_GE(wall, 0.9 * limit);
+  EXPECT_LE(wall, limit + static_cast<double>(Sampler::kMaxResets) * kTick);
 }
 
 TEST(WarmUp, BothLimitsHold) {
@@ -259,17 +302,21 @@ TEST(Sample, EachRankKeepsItsOwnTime) {
   EXPECT_EQ(rig.lines[0].seconds, std::vector(1, std::vector(2, mine)));
 }
 
-TEST(Stop, GoesOnUntilEveryMedianIsKnown) {
-  Rig rig;
-  rig.spec.stop_percent = 1;
-  // Ten of the last rank's first twenty take twice as long, as long as the interval of the median
-  // reaches to the tenth from the end.
+/// A cost of b that is twice as much on the last rank in every second one of its first repetitions.
+void make_wide(Rig& rig, std::int64_t first) {
   bool const is_last_rank = world().rank() == world().size() - 1;
-  rig.script.cost = [&](VariantInfo const& variant, Leg) {
+  rig.script.cost = [=, &rig](VariantInfo const& variant, Leg) {
     std::int64_t const i = rig.script.count("run b");  // from 1 on
-    bool const is_slow = variant.name == kB.name && is_last_rank && i <= 20 && i % 2 == 0;
+    bool const is_slow = variant.name == kB.name && is_last_rank && i <= first && i % 2 == 0;
     return is_slow ? 2 * kTick : kTick;
   };
+}
+
+TEST(Stop, ContinuesUntilTheMedianOfEachVariantIsKnown) {
+  Rig rig;
+  rig.spec.stop_percent = 1;
+  // As long as the interval of the median reaches to the tenth from the end.
+  make_wide(rig, 20);
   std::int64_t enough = 20;
   while (core::median_interval(enough)->low < 10) ++enough;
   Names told;
@@ -280,10 +327,63 @@ TEST(Stop, GoesOnUntilEveryMedianIsKnown) {
   rig.sampler().sample(rig.lines);
 
   EXPECT_EQ(told, (Names{"a", "b"}));
-  for (Line const& line : rig.lines) {
-    EXPECT_EQ(line.seconds[0].size(), static_cast<std::size_t>(enough) + 1)
-        << "the last is known before it runs";
+  EXPECT_EQ(rig.lines[0].seconds[0].size(), 7U);
+  EXPECT_EQ(rig.lines[1].seconds[0].size(), static_cast<std::size_t>(enough) + 1)
+      << "the last is known before it runs";
+}
+
+TEST(Suspect, AWideMedianGetsMoreRepetitions) {
+  Rig rig;
+  rig.spec.repetitions = 9;
+  make_wide(rig, 20);
+  std::int64_t enough = 20;
+  while (core::median_interval(enough)->low < 10) ++enough;
+
+  rig.sampler().sample(rig.lines);
+
+  EXPECT_EQ(rig.lines[0].seconds[0].size(), 9U);
+  EXPECT_EQ(rig.lines[1].seconds[0].size(), static_cast<std::size_t>(enough) + 1);
+  EXPECT_TRUE(rig.lines[1].is_complete);
+}
+
+TEST(Suspect, IsTheLegThatIsKnownLeast) {
+  Rig rig{{&kA}};
+  rig.lines[0].legs = {Leg::compute, Leg::overlapped};
+  rig.script.cost = [&](VariantInfo const&, Leg leg) {
+    return leg == Leg::compute && rig.script.count("run a compute") == 3 ? 2 * kTick : kTick;
+  };
+  rig.spec.repetitions = 4;
+
+  rig.sampler().sample(rig.lines);
+
+  // The range of five, then the interval of the median.
+  EXPECT_EQ(rig.lines[0].seconds[1].size(), 10U) << "up to eight it is the whole range";
+}
+
+TEST(Suspect, GivesUpAfterSomeSeconds) {
+  for (double const percent : {5.0, 0.0}) {
+    Rig rig{{&kA}};
+    rig.spec.suspect_percent = percent;
+    rig.spec.repetitions = 3;
+    rig.script.cost = [&](VariantInfo const&, Leg) {
+      return rig.script.ran.size() % 2 == 0 ? 0.25 : 0.125;
+    };
+
+    rig.sampler().sample(rig.lines);
+
+    // On average 0.1875 s.
+    EXPECT_EQ(rig.lines[0].seconds[0].size(), percent == 0 ? 3U : 12U);
+    EXPECT_TRUE(rig.lines[0].is_complete);
   }
+}
+
+TEST(Suspect, OneRepetitionTellsNothing) {
+  Rig rig{{&kA}};
+  rig.spec.repetitions = 1;
+
+  rig.sampler().sample(rig.lines);
+
+  EXPECT_EQ(rig.lines[0].seconds[0].size(), 1U);
 }
 
 TEST(Stop, NeedsAnIntervalAndTheRepetitionsOfTheCase) {
@@ -337,7 +437,8 @@ TEST(Sample, TellsOfEveryRepetition) {
 
 TEST(Sample, KeepsWhatTheDeviceTells) {
   Rig rig;
-  rig.script.telemetry = device::Telemetry{.clock_hz = 1.5e9, .power_w = 400};
+  core::EnumSet<device::ClockLimit> const limits{device::ClockLimit::power};
+  rig.script.telemetry = {.clock_hz = 1.5e9, .power_w = 400, .clock_limits = limits};
   Rig silent;
 
   rig.sampler().sample(rig.lines);
@@ -346,6 +447,7 @@ TEST(Sample, KeepsWhatTheDeviceTells) {
   for (Line const& line : rig.lines) {
     EXPECT_EQ(line.clock_hz, std::vector(2, 1.5e9));
     EXPECT_EQ(line.power_w, std::vector(2, 400.0));
+    EXPECT_EQ(line.clock_limits, limits);
   }
   EXPECT_TRUE(silent.lines[0].clock_hz.empty() && silent.lines[0].power_w.empty());
 }
@@ -375,6 +477,13 @@ TEST(Batch, ShortKernelsRunManyTimesForASampleByTheDevicesClock) {
   EXPECT_EQ(batch_of(rig), Sampler::kAutomaticBatch);
   EXPECT_EQ(rig.lines[0].seconds[0], std::vector(2, kShort)) << "of one execution";
   EXPECT_EQ(rig.lines[0].warmup, std::vector(1, kShort));
+}
+
+TEST(Batch, IsAsLongAsASampleIsMeantToBe) {
+  Short rig;
+  rig.script.cost = always(Sampler::kShortKernelSeconds / 2);
+
+  EXPECT_EQ(batch_of(rig), 20);
 }
 
 TEST(Batch, IsOneForLongKernels) {
@@ -418,7 +527,7 @@ TEST(Batch, IsForExchangesThatMayFollowOneAnother) {
 TEST(Batch, IsThatOfTheSlowestRank) {
   Short rig;
   bool const is_last = world().rank() == world().size() - 1;
-  if (is_last) rig.script.cost = always(4 * kShort);  // 61 us
+  if (is_last) rig.script.cost = always(16 * kShort);  // 244 us
 
   EXPECT_EQ(batch_of(rig), 1);
 }
@@ -706,7 +815,7 @@ TEST(Sustained, ABurstIsShort) {
 
 TEST(Timing, AutomaticIsTheDevicesOnGpusAlone) {
   EXPECT_EQ(resolved(core::Timing::automatic, device::Kind::cuda, {}), core::Timing::device);
-  EXPECT_EQ(resolved(core::Timing::automatic, device::Kind::cuda, {.of_host = true}),
+  EXPECT_EQ(resolved(core::Timing::automatic, device::Kind::cuda, {.host_timed = true}),
             core::Timing::synchronised);
   EXPECT_EQ(resolved(core::Timing::automatic, device::Kind::host, {}), core::Timing::synchronised);
   for (core::Timing const asked :
@@ -720,12 +829,12 @@ TEST(Timing, InstrumentsTimeWhatTheStreamDoes) {
   constexpr double kSeconds = 0.02;
   auto const seconds = [&](core::Timing timing) {
     std::unique_ptr<Instruments> const instruments = make_instruments(world(), timing);
-    instruments->start(Instruments::kHeadStartSeconds);
+    instruments->start(0);
     world().stream().run([&] {
       auto const end = std::chrono::steady_clock::now() + std::chrono::duration<double>{kSeconds};
       while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
     });
-    double const measured = instruments->stop();
+    double const measured = instruments->stop().seconds;
     world().stream().synchronize();
     return measured;
   };
@@ -735,24 +844,39 @@ TEST(Timing, InstrumentsTimeWhatTheStreamDoes) {
   EXPECT_LT(seconds(core::Timing::launch_only), kSeconds + 1);
 }
 
-TEST(Timing, ADevicesClockBeginsBehindTheHeadStart) {
+TEST(Timing, BehindAGateTheHostsCallsTakeNoTime) {
   constexpr double kSeconds = 0.2;
-  std::unique_ptr<Instruments> const instruments = make_instruments(world(), core::Timing::device);
-  auto const begin = std::chrono::steady_clock::now();
-  instruments->start(kSeconds);
-  double const measured = instruments->stop();
-  std::chrono::duration<double> const all = std::chrono::steady_clock::now() - begin;
+  for (core::Timing const timing : {core::Timing::device, core::Timing::synchronised}) {
+    for (bool const is_gated : {true, false}) {
+      std::unique_ptr<Instruments> const instruments = make_instruments(world(), timing);
+      instruments->start(is_gated ? device::Gate::kMaxCalls : 0);
+      std::this_thread::sleep_for(std::chrono::duration<double>{kSeconds});
+      Instruments::Sample const sample = instruments->stop();
+      EXPECT_FALSE(sample.expiry);
+      if (is_gated) {
+        EXPECT_LT(sample.seconds, kSeconds);
+      } else {
+        EXPECT_GE(sample.seconds, 0.9 * kSeconds);
+      }
+    }
+  }
+}
 
-  EXPECT_GE(all.count(), kSeconds);
-  EXPECT_LT(measured, kSeconds / 2);
-  EXPECT_LT(instruments->enqueue_seconds(), kSeconds / 2);
+TEST(Timing, AGateThatTheHostDoesNotOpenSpoilsTheSample) {
+  std::unique_ptr<Instruments> const instruments = make_instruments(world(), core::Timing::device);
+  instruments->start(device::Gate::kMaxCalls);
+  bool ran = false;
+  world().stream().run([&] { ran = true; });
+  world().stream().synchronize();
+  EXPECT_TRUE(ran);
+  EXPECT_TRUE(instruments->stop().expiry);
 }
 
 TEST(Timing, MarksTimeWhatTheStreamDoesBetweenThem) {
   constexpr double kSeconds = 0.02;
   for (core::Timing const timing : {core::Timing::synchronised, core::Timing::device}) {
     std::unique_ptr<Instruments> const instruments = make_instruments(world(), timing);
-    instruments->start(Instruments::kHeadStartSeconds);
+    instruments->start(0);
     double sum = 0;
     for (int i = 0; i < 5; ++i) {
       world().stream().run([=] {

@@ -34,6 +34,7 @@ inline measure::Record sample_record() {
   r.is_named = true;
   r.outcome = measure::Outcome::pass;
   r.reason = "because";
+  r.suspect_percent = 50;
   r.suspect = {"the clock fell by 11 %"};
   r.modelled_link = true;
   r.amount = 2.0 * 4096 * 4096 * 512;

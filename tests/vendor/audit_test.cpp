@@ -3,6 +3,7 @@
 #include "core/config.hpp"
 #include "core/stats.hpp"
 #include "core/units.hpp"
+#include "device/trace.hpp"
 #include "measure/case_runner.hpp"
 #include "support/mpi_world.hpp"
 #include "vendor/plain_calls.hpp"
@@ -124,6 +125,74 @@ void expect_equal(std::string const& what, std::string const& lines,
   EXPECT_LE(std::abs(ratio.median - 1), is_shown ? allowed : 2 * allowed) << told << rounds;
 }
 
+/// A workload whose calls take the host so much longer.
+class Burdened final : public measure::Workload {
+ public:
+  Burdened(std::unique_ptr<measure::Workload> real, double seconds)
+      : real_{std::move(real)}, seconds_{seconds} {}
+  measure::Description describe(measure::Selection const& selected) const override {
+    return real_->describe(selected);
+  }
+  std::string unsupported_reason(kernels::VariantInfo const& variant,
+                                 device::Device const& device) const override {
+    return real_->unsupported_reason(variant, device);
+  }
+  double scratch_bytes(measure::Selection const& selected,
+                       device::Facts const& facts) const override {
+    return real_->scratch_bytes(selected, facts);
+  }
+  void prepare(comm::World& to, std::uint64_t seed, measure::Selection const& selected) override {
+    real_->prepare(to, seed, selected);
+  }
+  void reset(comm::World& to, kernels::VariantInfo const& variant) override {
+    real_->reset(to, variant);
+  }
+  void run(comm::World& to, measure::Leg leg, kernels::VariantInfo const& variant) override {
+    for (double const end = device::host_seconds() + seconds_; device::host_seconds() < end;) {
+    }
+    real_->run(to, leg, variant);
+  }
+  measure::Verdict validate(comm::World& to) override { return real_->validate(to); }
+  std::vector<measure::Field> fields() override { return real_->fields(); }
+
+ private:
+  std::unique_ptr<measure::Workload> real_;
+  double seconds_;
+};
+
+/// Times a case as `quadrille run` does, with calls that take the host longer and longer: what is
+/// shown is the device.
+void expect_unburdened(std::string const& lines) {
+  constexpr double kBurdens[]{0, 20e-6, 100e-6, 500e-6};
+  core::Case spec = case_of(lines);
+  spec.repetitions = 21;
+  measure::WorkloadEntry const& entry = workloads::entry_of(*spec.workload);
+  std::vector<std::vector<double>> seconds(std::size(kBurdens));
+  for (int round = 0; round < 5; ++round) {
+    for (std::size_t i = 0; i < std::size(kBurdens); ++i) {
+      measure::CaseOptions options;
+      options.decorate = [&](std::unique_ptr<measure::Workload> real) {
+        return std::make_unique<Burdened>(std::move(real), kBurdens[i]);
+      };
+      measure::Record const record = measure::measure_case(world(), spec, entry, options).at(0);
+      world().enter_phase("audit", 0);
+      seconds[i].push_back(world().group().max(record.time.median));
+    }
+  }
+  double const alone = core::summarize(seconds[0]).median;
+  std::string told =
+      fmt::format("{} {}: {}", spec.workload->name, spec.variants[0], core::format_seconds(alone));
+  double worst = 0;
+  for (std::size_t i = 1; i < std::size(kBurdens); ++i) {
+    double const change = core::summarize(seconds[i]).median / alone - 1;
+    worst = std::max(worst, std::abs(change));
+    told +=
+        fmt::format(", {:+.1f} % with {} more", 100 * change, core::format_seconds(kBurdens[i]));
+  }
+  if (world().rank() == 0) fmt::print("{}\n", told);
+  EXPECT_LE(worst, 0.02) << told;
+}
+
 struct Typed {
   Type type;
   char const* word;
@@ -165,6 +234,9 @@ INSTANTIATE_TEST_SUITE_P(All, Products,
                                          Product{Precision::f64, "f64", "auto", "auto", 4096},
                                          Product{Precision::f64, "f64", "auto", "auto", 8192},
                                          Product{Precision::f32, "f32", "auto", "auto", 512},
+                                         Product{Precision::f32, "f32", "auto", "auto", 1024},
+                                         Product{Precision::f32, "f32", "auto", "auto", 1536},
+                                         Product{Precision::f32, "f32", "auto", "auto", 2048},
                                          Product{Precision::f32, "f32", "auto", "auto", 4096},
                                          Product{Precision::f32, "f32", "auto", "auto", 8192},
                                          Product{Precision::tf32, "f32", "tf32", "auto", 512},
@@ -174,18 +246,20 @@ INSTANTIATE_TEST_SUITE_P(All, Products,
                                          Product{Precision::f16_to_f32, "f16", "auto", "f32", 4096},
                                          Product{Precision::f16_in_f16, "f16", "f16", "auto", 4096},
                                          Product{Precision::bf16, "bf16", "auto", "auto", 512},
+                                         Product{Precision::bf16, "bf16", "auto", "auto", 2048},
                                          Product{Precision::bf16, "bf16", "auto", "auto", 4096},
                                          Product{Precision::bf16_to_f32, "bf16", "auto", "f32",
                                                  4096}));
 
 TEST_F(Kernels, Transpose) {
-  constexpr std::int64_t kN = 16384;
   for (Typed const& one : kTypes) {
-    expect_equal(one.word,
-                 fmt::format("workload = \"transpose\"\nvariant = \"vendor\"\ntype = \"{}\"\n"
-                             "size = {}\n",
-                             one.word, kN),
-                 [&] { return transpose(one.type, kN); });
+    for (std::int64_t const n : {4096, 16384}) {
+      expect_equal(fmt::format("{} {}", one.word, n),
+                   fmt::format("workload = \"transpose\"\nvariant = \"vendor\"\ntype = \"{}\"\n"
+                               "size = {}\n",
+                               one.word, n),
+                   [&] { return transpose(one.type, n); });
+    }
   }
 }
 
@@ -197,13 +271,15 @@ TEST_F(Kernels, Reductions) {
   constexpr Operation kOperations[]{
       {"sum", "vendor", sum}, {"dot", "vendor_blas", dot}, {"norm2", "vendor_blas", norm2}};
   for (Typed const& one : kTypes) {
-    std::int64_t const n = (2LL << 30) / (one.type == Type::f64 ? 8 : 4);
-    for (Operation const& operation : kOperations) {
-      expect_equal(fmt::format("{} {}", operation.word, one.word),
-                   fmt::format("workload = \"reduction\"\noperation = \"{}\"\nvariant = \"{}\"\n"
-                               "type = \"{}\"\naccumulator = \"{}\"\nsize = {}\n",
-                               operation.word, operation.variant, one.word, one.word, n),
-                   [&] { return operation.loop(one.type, n); });
+    for (std::int64_t const bytes : {512LL << 20, 2LL << 30}) {
+      std::int64_t const n = bytes / (one.type == Type::f64 ? 8 : 4);
+      for (Operation const& operation : kOperations) {
+        expect_equal(fmt::format("{} {} {}", operation.word, one.word, n),
+                     fmt::format("workload = \"reduction\"\noperation = \"{}\"\nvariant = \"{}\"\n"
+                                 "type = \"{}\"\naccumulator = \"{}\"\nsize = {}\n",
+                                 operation.word, operation.variant, one.word, one.word, n),
+                     [&] { return operation.loop(one.type, n); });
+      }
     }
   }
 }
@@ -214,7 +290,9 @@ TEST_F(Kernels, Copies) {
     char const* word;
     std::int64_t bytes;
   };
-  constexpr Way kWays[]{{Direction::d2d, "d2d", 2LL << 30},
+  constexpr Way kWays[]{{Direction::d2d, "d2d", 256LL << 20},
+                        {Direction::d2d, "d2d", 2LL << 30},
+                        {Direction::h2d, "h2d", 8LL << 20},
                         {Direction::h2d, "h2d", 256LL << 20},
                         {Direction::d2h, "d2h", 256LL << 20}};
   for (Way const& one : kWays) {
@@ -226,7 +304,25 @@ TEST_F(Kernels, Copies) {
   }
 }
 
-/// Of NCCL, among all ranks: 8 bytes, 1 MiB, 1 GiB.
+/// Of each library a call of 50 us to 1 ms, and one of own kernels.
+TEST_F(Kernels, AreTimedWithoutTheHostsCalls) {
+  for (char const* const lines :
+       {"workload = \"gemm\"\nvariant = \"vendor\"\ntype = \"f32\"\nsize = 1024\n",
+        "workload = \"gemm\"\nvariant = \"vendor\"\ntype = \"f32\"\nsize = 1536\n",
+        "workload = \"gemm\"\nvariant = \"best\"\ntype = \"f32\"\nsize = 2048\n",
+        "workload = \"gemm\"\nvariant = \"vendor\"\ntype = \"f64\"\nsize = 1536\n",
+        "workload = \"transpose\"\nvariant = \"vendor\"\ntype = \"f32\"\nsize = 4096\n",
+        "workload = \"reduction\"\nvariant = \"vendor\"\ntype = \"f32\"\nsize = 64Mi\n",
+        "workload = \"copy\"\nvariant = \"vendor\"\ntype = \"f32\"\nsize = 32Mi\n",
+        "workload = \"conv2d\"\nvariant = \"vendor\"\ntype = \"f16\"\nsize = "
+        "\"(16,64,56,56,64,3,3)\"\n",
+        "workload = \"attention\"\nvariant = \"vendor\"\ntype = \"f16\"\nsize = "
+        "\"(2,16,16,2048,2048,64)\"\n"}) {
+    expect_unburdened(lines);
+  }
+}
+
+/// Of NCCL, among all ranks: 8 bytes, 1 MiB, 64 MiB, 1 GiB.
 class Exchanges : public testing::Test {
  protected:
   void SetUp() override {
@@ -239,13 +335,15 @@ class Exchanges : public testing::Test {
     std::string id = world().rank() == 0 ? Ranks::make_id() : "";
     world().group().broadcast(id);
     Ranks ranks{id, world().size(), world().rank()};
-    for (std::int64_t const n : {2LL, 1LL << 18, 1LL << 28}) {
+    for (std::int64_t const n : {2LL, 1LL << 18, 1LL << 24, 1LL << 28}) {
       expect_equal(fmt::format("{} elements", n),
                    fmt::format("workload = \"{}\"\nvariant = \"vendor\"\ntype = \"f32\"\n"
                                "size = {}\n",
                                workload, n),
                    [&] { return (ranks.*loop)(n); });
     }
+    expect_unburdened(fmt::format(
+        "workload = \"{}\"\nvariant = \"vendor\"\ntype = \"f32\"\nsize = 16Mi\n", workload));
   }
 };
 

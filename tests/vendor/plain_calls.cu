@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vendor/plain_calls.hpp"
 
+#include <cudaTypedefs.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <dlfcn.h>
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -106,9 +106,36 @@ constexpr bool kWide = std::is_same_v<T, double>;
 
 }  // namespace
 
+/// What begins once the host says so: a word of its memory that a stream waits for.
+struct Start {
+  Start() {
+    void *host = nullptr, *mapped = nullptr;
+    CHECK(cudaHostAlloc(&host, sizeof *word, cudaHostAllocMapped));
+    CHECK(cudaHostGetDevicePointer(&mapped, host, 0));
+    word = static_cast<std::uint32_t*>(host);
+    *word = 0;
+    on_device = reinterpret_cast<CUdeviceptr>(mapped);
+    cudaDriverEntryPointQueryResult found{};
+    CHECK(cudaGetDriverEntryPointByVersion("cuStreamWaitValue32",
+                                           reinterpret_cast<void**>(&wait_value), 11070,
+                                           cudaEnableDefault, &found));
+  }
+  void wait(cudaStream_t stream) {
+    CHECK(wait_value(stream, on_device, ++turn, CU_STREAM_WAIT_VALUE_GEQ));
+  }
+  void go() const { *word = turn; }
+  ~Start() { cudaFreeHost(const_cast<std::uint32_t*>(word)); }
+
+  std::uint32_t volatile* word = nullptr;
+  CUdeviceptr on_device = 0;
+  std::uint32_t turn = 0;
+  PFN_cuStreamWaitValue32_v11070 wait_value = nullptr;
+};
+
 struct Loop::Queue {
   cudaStream_t stream = nullptr;
   cudaEvent_t begin = nullptr, end = nullptr;
+  Start start;
 };
 
 Loop::Loop() : queue_{std::make_unique<Queue>()} {
@@ -123,26 +150,15 @@ Loop::~Loop() {
   cudaStreamDestroy(queue_->stream);
 }
 
-__global__ void wait_kernel(std::uint64_t nanoseconds) {
-  std::uint64_t start = 0, now = 0;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(start));
-  do {
-    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  } while (now - start < nanoseconds);
-}
-
 double Loop::seconds(int calls) {
-  using Clock = std::chrono::steady_clock;
-  if (runs_ahead() && calls > 1) {
-    double const head_start = std::min(2 * enqueue_seconds_ * calls, 5e-3);
-    wait_kernel<<<1, 1, 0, queue_->stream>>>(static_cast<std::uint64_t>(1e9 * head_start));
-  }
+  queue_->start.wait(queue_->stream);
   CHECK(cudaEventRecord(queue_->begin, queue_->stream));
-  auto const begin = Clock::now();
-  for (int i = 0; i < calls; ++i) call();
-  std::chrono::duration<double> const enqueued = Clock::now() - begin;
-  enqueue_seconds_ = std::min(enqueue_seconds_, enqueued.count() / calls);
+  for (int i = 0; i < calls; ++i) {
+    if (i == kMaxHeldBack) queue_->start.go();
+    call();
+  }
   CHECK(cudaEventRecord(queue_->end, queue_->stream));
+  queue_->start.go();
   CHECK(cudaEventSynchronize(queue_->end));
   float milliseconds = 0;
   CHECK(cudaEventElapsedTime(&milliseconds, queue_->begin, queue_->end));
@@ -256,7 +272,6 @@ class Gemm final : public BlasLoop {
     return static_cast<int>(least - times.begin()) - 1;
   }
 
-  bool runs_ahead() const override { return true; }
   void call() override {
     Scalar const one = 1.0F, zero = 0.0F;
     if (best_ >= 0) {

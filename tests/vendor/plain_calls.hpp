@@ -19,20 +19,19 @@ class Loop {
   Loop& operator=(Loop const&) = delete;
   virtual ~Loop();
 
-  /// Seconds of one of `calls` calls, one enqueued behind the other between two events; where the
-  /// host may run ahead, they begin when it has enqueued most of them.
+  /// Seconds of one of `calls` calls, one enqueued behind the other between two events. They begin when
+  /// the host has enqueued all of them, or as many as a queue takes without waiting.
   double seconds(int calls);
+  static constexpr int kMaxHeldBack = 200;
   /// Which call it is.
   virtual std::string name() const = 0;
 
  protected:
   virtual void call() = 0;
-  virtual bool runs_ahead() const { return false; }
   struct Queue;
   Queue& queue() const { return *queue_; }
 
  private:
-  double enqueue_seconds_ = 1;  ///< the least of a call yet
   std::unique_ptr<Queue> queue_;
 };
 

@@ -8,6 +8,7 @@
 #include "device/cuda/stream.hpp"
 #include "device/device.hpp"
 #include "device/driver.hpp"
+#include "device/gate.hpp"
 #include "device/host/topology.hpp"
 
 #include <cudaTypedefs.h>
@@ -356,7 +357,10 @@ CudaStream& backend_of(StreamView stream) {
 
 }  // namespace
 
-cudaStream_t cuda_stream(StreamView stream) { return backend_of(stream).get(); }
+cudaStream_t cuda_stream(StreamView stream) {
+  count_call(stream, "launch");
+  return backend_of(stream).get();
+}
 
 std::shared_ptr<void>& cuda_execution_place(StreamView stream) {
   return backend_of(stream).execution();
