@@ -351,6 +351,7 @@ void bulk_store(void* global, void const* shared, unsigned bytes, Place place) {
 void bulk_reduce_add_f32(float* global, float const* shared, unsigned bytes, Place place) {
   check_bulk(shared, global, bytes, "bulk_reduce_add_f32", place);
   if (bytes == 0) return;
+  race::atomic_access(global, bytes, true, place);
   start_store(shared, bytes, "bulk_reduce_add_f32", place, [=](unsigned char const* data) {
     auto* const to = reinterpret_cast<unsigned char*>(global);
     for (unsigned i = 0; i < bytes; i += 4) add_to<float>(to + i, data + i, place);
@@ -422,8 +423,8 @@ void tensor_store(ptx::TensorMap const& map, std::span<int const> position, void
     fail("tensor_reduce_add: the model knows f32 and i32", place);
   }
   auto const record_write = [=] {
-    if (add) return;
     box.each_row([&](std::int64_t, unsigned char* global, std::size_t n) {
+      if (add) return race::atomic_access(global, n, true, place);
       race::write_by_async_proxy(global, n, place);
     });
   };

@@ -83,7 +83,8 @@ void launch(KernelCall call, void (*kernel)(Parameters...), LaunchShape const& s
   std::string_view plain{
       call.kernel};  // without the parentheses that keep commas of a template together
   if (plain.starts_with('(')) plain = plain.substr(1, plain.size() - 2);
-  simt::run_grid({shape.grid, shape.block, shape.shared_bytes, std::string{plain}, shape.cluster},
+  simt::run_grid({shape.grid, shape.block, shape.shared_bytes, std::string{plain}, shape.cluster,
+                  shape.overlaps_previous},
                  [&] { std::apply(kernel, values); });
 }
 

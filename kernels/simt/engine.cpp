@@ -148,6 +148,7 @@ void reset(Block& block, unsigned number_of_cluster, unsigned rank) {
     thread.state = State::unstarted;
     thread.what = "";
     thread.cluster_phases = 0;
+    thread.has_waited = false;
     thread.copies.clear();
     thread.copy_group = 0;
   }

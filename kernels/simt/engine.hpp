@@ -61,6 +61,7 @@ struct Thread {
   void const* operation = nullptr;
   std::function<bool()> predicate;
   unsigned cluster_phases = 0;  ///< of the cluster's barrier that it has arrived at
+  bool has_waited = false;      ///< for the kernels before this one, by griddepcontrol.wait
   // cp.async
   std::vector<AsyncCopy> copies;
   unsigned copy_group = 0;
@@ -134,6 +135,8 @@ struct Launch {
   std::size_t dynamic_bytes = 0;
   std::string kernel;
   dim3 cluster{};
+  /// Kernels before it may still run: no thread may access device memory before it has waited.
+  bool overlaps_previous = false;
 };
 
 /// The order in which threads run. Fixed orders each miss a class of missing barriers, so tests

@@ -618,11 +618,17 @@ void visit_shared(Access const& access, Record& owner, std::size_t offset, std::
 void visit_device(Access const& access, Buffer const& buffer, std::uintptr_t address,
                   std::size_t size) {
   std::size_t const offset = address - buffer.begin;
+  auto const place = [&](std::size_t byte) {
+    return "device buffer of " + std::to_string(buffer.size) + " bytes + " + std::to_string(byte);
+  };
+  if (current_launch->overlaps_previous && !current->has_waited) {
+    fail(std::string{name(access.kind)} + " of " + place(offset) +
+             " before griddepcontrol_wait(), in a launch that overlaps the kernel before it",
+         place_of(access.site));
+  }
   for_each_cell(offset, size, [&](std::size_t at, unsigned mask) {
     if (Slot const* const slot = access.visit(buffer.cells[at / 4], mask, kDeviceMemory)) {
-      report("device buffer of " + std::to_string(buffer.size) + " bytes + " +
-                 std::to_string(std::max(at, offset)),
-             access.kind, *slot, true, access.site);
+      report(place(std::max(at, offset)), access.kind, *slot, true, access.site);
     }
   });
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simt/race.hpp"
 
+#include "simt/bulk_copies.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -18,6 +20,7 @@ constexpr unsigned kAll = 0xFFFFFFFF;
 
 struct Shape {
   unsigned blocks = 1, threads = 64;
+  bool overlaps_previous = false;
 };
 
 std::vector<Schedule> schedules() {
@@ -40,7 +43,9 @@ std::vector<std::string> findings(
     prepare();
     found.emplace_back();
     try {
-      run_grid({{shape.blocks, 1, 1}, {shape.threads, 1, 1}, 64, "kernel"}, body);
+      run_grid(
+          {{shape.blocks, 1, 1}, {shape.threads, 1, 1}, 64, "kernel", {}, shape.overlaps_previous},
+          body);
     } catch (Error const& error) {
       found.back() = error.what();
     }
@@ -389,6 +394,39 @@ TEST(Race, ReleaseAndAcquireOrderThroughAWord) {
 
   expect_nothing({4, 32}, body(true));
   expect_found("race on device buffer of 64 bytes + 8", {4, 32}, body(false), reset);
+}
+
+TEST(Race, OverlappingLaunchWaitsBeforeItAccessesDeviceMemory) {
+  Memory const memory{64};
+  std::function<void()> const accesses[] = {
+      [&] { read(memory.p + 16); }, [&] { write(memory.p + 16); },
+      [&] { race::atomic_access(memory.p + 16, 4, true, Place::current()); },
+      [&] {
+        async_copy(tile() + 512, memory.p + 16, 16, 16, Place::current());
+        async_copy_commit();
+        async_copy_wait(0);
+      },
+      [&] {
+        bulk_reduce_add_f32(reinterpret_cast<float*>(memory.p + 16), tile(), 16, Place::current());
+        bulk_commit();
+        bulk_wait(0);
+      }};
+  for (auto const& access : accesses) {
+    // The last thread of the last block, and only that, is late.
+    auto const body = [&](bool waits) {
+      return [&, waits] {
+        bool const is_last = block() == 1 && thread() == 31;
+        read(tile() + thread());
+        if (waits || !is_last) current->has_waited = true;
+        if (is_last) access();
+      };
+    };
+
+    expect_nothing({2, 32, true}, body(true));
+    expect_nothing({2, 32, false}, body(false));
+    expect_found("device buffer of 64 bytes + 16 before griddepcontrol_wait()", {2, 32, true},
+                 body(false));
+  }
 }
 
 TEST(Race, OutOfBoundsOfABuffer) {

@@ -4,6 +4,7 @@
 #include "common/ptx/bulk_copies.cuh"
 #include "common/ptx/copies.cuh"
 #include "common/ptx/matrix.cuh"
+#include "common/ptx/threads.cuh"
 #include "common/simt.cuh"
 #include "simt/sabotage.hpp"
 
@@ -194,6 +195,7 @@ __global__ void ring_kernel(Bug bug, float const* x, float* y, int tiles) {
     if (bug != Bug::missing_fence_of_the_mbarriers) ptx::fence_mbarrier_init();
   }
   __syncthreads();
+  if (bug != Bug::missing_wait_for_previous_kernels) ptx::griddepcontrol_wait();
   for (int i = 0; i < tiles; ++i) {
     int const s = i % 2;
     unsigned const parity = static_cast<unsigned>(i) / 2 % 2;
@@ -334,7 +336,9 @@ void launch_gemm(Bug bug, float const* a, float const* b, float* c, int n,
 }
 
 void launch_ring(Bug bug, float const* x, float* y, int tiles, device::StreamView stream) {
-  QUAD_LAUNCH(ring_kernel, 1, 96, 0, stream, bug, x, y, tiles);
+  QUAD_LAUNCH(ring_kernel,
+              (kernels::LaunchShape{.grid = 1, .block = 96, .overlaps_previous = true}), stream,
+              bug, x, y, tiles);
 }
 
 void launch_relay(Bug bug, float const* x, float* y, int tiles, device::StreamView stream) {

@@ -51,6 +51,7 @@ enum class Bug {
   too_few_bytes_expected,
   too_many_bytes_expected,
   missing_fence_of_the_mbarriers,
+  missing_wait_for_previous_kernels,
   // relay
   too_few_threads_at_named_barrier,
   missing_arrive,
@@ -87,7 +88,7 @@ void launch_transpose(Bug bug, float const* in, float* out, int rows, int column
 void launch_gemm(Bug bug, float const* a, float const* b, float* c, int n,
                  device::StreamView stream);
 constexpr int kRingTile = 256;
-/// y = 2 x, `tiles` tiles
+/// y = 2 x, `tiles` tiles, in a launch that overlaps the kernel before it
 void launch_ring(Bug bug, float const* x, float* y, int tiles, device::StreamView stream);
 /// y = x with each 32 elements reversed, `tiles` times 32 elements
 void launch_relay(Bug bug, float const* x, float* y, int tiles, device::StreamView stream);

@@ -301,6 +301,8 @@ Planted const kPlanted[] = {
     {PLANTED(ring, too_many_bytes_expected), "hang.*mbarrier_wait", "hang.*mbarrier_wait", nullptr},
     {PLANTED(ring, missing_fence_of_the_mbarriers), "fence_mbarrier_init", "fence_mbarrier_init",
      nullptr},
+    {PLANTED(ring, missing_wait_for_previous_kernels), nullptr,
+     "ring_kernel.*load of device buffer of 7168 bytes . 0 before griddepcontrol_wait", nullptr},
 
     {PLANTED(relay, too_few_threads_at_named_barrier), "threads at barrier 1, where others expect",
      "threads at barrier 1, where others expect", nullptr},

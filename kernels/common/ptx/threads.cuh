@@ -122,6 +122,8 @@ QUAD_INSTRUCTION void griddepcontrol_launch_dependents() {
 QUAD_INSTRUCTION void griddepcontrol_wait() {
 #ifdef __CUDACC__
   QUAD_ASM_SM90("griddepcontrol.wait;" ::: "memory");
+#else
+  simt::current->has_waited = true;
 #endif
 }
 
