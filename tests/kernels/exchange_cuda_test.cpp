@@ -82,11 +82,16 @@ Bytes combined(std::size_t bytes, int exchange, int ranks, int to, Combine op) {
   return raw;
 }
 
+/// Bytes that pieces lie behind an aligned address, where they are sent from and where they arrive.
+struct Offsets {
+  std::int64_t sent = 0, received = 0;
+};
+
 /// Runs the exchanges, all of them in one launch in which ranks are ahead of each other, and compares
-/// what has arrived. Pieces lie `offset` bytes behind an aligned address.
+/// what has arrived.
 template <class T>
 void expect_exchanged(int ranks, std::vector<Exchange> const& exchanges, Combine op = Combine::sum,
-                      std::int64_t offset = 0) {
+                      Offsets offsets = {}) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     auto const n = at(ranks), count = exchanges.size();
     // Of rank r for rank q: areas[r * ranks + q].
@@ -103,13 +108,13 @@ void expect_exchanged(int ranks, std::vector<Exchange> const& exchanges, Combine
     auto const place = [&](Bytes const& content) {
       return places
           .emplace_back(
-              std::make_unique<DeviceArray<unsigned char>>(device, stream, content, offset))
+              std::make_unique<DeviceArray<unsigned char>>(device, stream, content, offsets.sent))
           .get();
     };
     auto const free_place = [&](std::size_t bytes) {
       return places
           .emplace_back(std::make_unique<DeviceArray<unsigned char>>(
-              device, stream, static_cast<std::int64_t>(bytes), offset))
+              device, stream, static_cast<std::int64_t>(bytes), offsets.received))
           .get();
     };
     std::vector<Expected> expected;
@@ -217,7 +222,11 @@ TEST_P(ExchangeTest, CopiesPiecesBetweenAnyNumberOfRanks) {
 
 TEST_P(ExchangeTest, TakesAnyAlignment) {
   for (std::int64_t const offset : {1, 4, 8}) {
-    expect_exchanged<double>(2, copies(GetParam(), 2), Combine::sum, offset);
+    std::vector<Exchange> const combined{{GetParam(), true, all_to_all(512)}};
+    for (Offsets const offsets : {Offsets{offset, offset}, {offset, 0}, {0, offset}}) {
+      expect_exchanged<double>(2, copies(GetParam(), 2), Combine::sum, offsets);
+      if (offset >= 4) expect_exchanged<float>(2, combined, Combine::sum, offsets);
+    }
   }
 }
 
@@ -269,9 +278,9 @@ TEST_P(ExchangeTest, CombinesPartsOfEveryTypeAndOperation) {
   std::vector<Exchange> const all{{GetParam(), true, scattered(1024, 8), 2},
                                   {GetParam(), true, scattered(64, 8), 1, true}};
   expect_exchanged<double>(4, all, Combine::max);
-  expect_exchanged<float>(2, all, Combine::min, 4);
-  expect_exchanged<std::int64_t>(2, all, Combine::sum, 8);
-  expect_exchanged<std::int32_t>(2, all, Combine::max, 4);
+  expect_exchanged<float>(2, all, Combine::min, {4, 4});
+  expect_exchanged<std::int64_t>(2, all, Combine::sum, {8, 8});
+  expect_exchanged<std::int32_t>(2, all, Combine::max, {4, 4});
 }
 
 TEST_P(ExchangeTest, TakesTurnsWithTheOther) {
@@ -365,6 +374,23 @@ TEST(ExchangeCutTest, CoversAMessageOnce) {
       EXPECT_LT((found.steps - 1) * lanes * found.part, bytes);
     }
   }
+}
+
+TEST(ExchangeCutTest, LanesCoverAMessageBeyondFourGibibytes) {
+  constexpr Sizes kLarge{.packed_bytes = 1024, .step_bytes = 32 << 10, .lanes = 128};
+  constexpr std::size_t kBytes = (std::size_t{5} << 30) + 1000;
+  Cut const found = cut(kBytes, kLarge);
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    DeviceArray<test::Stretch> const out{device, stream, std::int64_t{found.steps} * kLarge.lanes};
+    test::launch_stretches(kLarge, kBytes, out.data(), stream);
+    std::size_t next = 0;
+    for (auto const& [first, bytes] : out.download()) {
+      ASSERT_EQ(first, bytes > 0 ? next : 0);
+      ASSERT_EQ(bytes, std::min(found.part, kBytes - next));
+      next += bytes;
+    }
+    EXPECT_EQ(next, kBytes);
+  });
 }
 
 }  // namespace

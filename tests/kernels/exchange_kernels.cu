@@ -38,6 +38,13 @@ __global__ void exchange_ranks_kernel(ExchangeStep const* steps, int count, unsi
   }
 }
 
+__global__ void stretches_kernel(exchange::Sizes sizes, std::size_t bytes, Stretch* out) {
+  int const lane = static_cast<int>(threadIdx.x);
+  auto const [first, count] =
+      exchange::stretch(exchange::cut(bytes, sizes), bytes, sizes.lanes, lane, blockIdx.x);
+  out[blockIdx.x * blockDim.x + threadIdx.x] = {first, count};
+}
+
 template <class Does>
 void launch_as(ExchangeStep const* steps, int count, int ranks, unsigned* counters,
                device::StreamView stream) {
@@ -57,6 +64,12 @@ void launch_ranks(ExchangeStep const* steps, int count, int ranks, unsigned* cou
   kernels::visit_combine(type, op, [&]<class T, kernels::Combine kOp>() {
     launch_as<exchange::Fold<T, kOp>>(steps, count, ranks, counters, stream);
   });
+}
+
+void launch_stretches(exchange::Sizes const& sizes, std::size_t bytes, Stretch* out,
+                      device::StreamView stream) {
+  QUAD_LAUNCH(stretches_kernel, exchange::cut(bytes, sizes).steps,
+              static_cast<unsigned>(sizes.lanes), 0, stream, sizes, bytes, out);
 }
 
 }  // namespace quadrille::test

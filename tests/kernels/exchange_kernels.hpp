@@ -21,4 +21,12 @@ inline constexpr unsigned kBlocksOfRank = 4;
 void launch_ranks(ExchangeStep const* steps, int count, int ranks, unsigned* counters,
                   core::DataType type, kernels::Combine op, device::StreamView stream);
 
+/// Bytes of a message that a lane moves in a step.
+struct Stretch {
+  std::size_t first, bytes;
+};
+/// out[step * lanes + lane], of a message of so many bytes.
+void launch_stretches(kernels::exchange::Sizes const& sizes, std::size_t bytes, Stretch* out,
+                      device::StreamView stream);
+
 }  // namespace quadrille::test

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "core/generator.hpp"
 #include "device/kernel_facts.hpp"
 #include "gemm/gemm.hpp"
+#include "kernels/gemm_data.hpp"
 #include "kernels/gemm_rows.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
@@ -11,9 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -25,6 +23,8 @@ using test::DeviceArray;
 using test::FarMatrix;
 using test::KernelMode;
 
+constexpr Types kF32{DataType::f32}, kF64{DataType::f64};
+
 /// The rows for f32 and f64, computed in these, and for any extents. The interpreter has no vendor's
 /// libraries.
 std::vector<std::string_view> rows() {
@@ -32,7 +32,7 @@ std::vector<std::string_view> rows() {
   for (Variant<Problem> const& row : variants()) {
     bool const runs = row.role != Role::vendor || test::kernel_mode() == KernelMode::gpu;
     bool const takes_them = std::any_of(row.types.begin(), row.types.end(), [](Types const& types) {
-      return types == Types{DataType::f32} || types == Types{DataType::f64};
+      return types == kF32 || types == kF64;
     });
     bool const is_one = row.where == Where::cuda && row.role != Role::demonstration && runs &&
                         takes_them && takes_any_extents(row);
@@ -45,167 +45,21 @@ bool takes_vectors_only(VariantInfo const& variant) {
   return variant.needs.row_bytes > 1 || variant.needs.ld_bytes > 1;
 }
 
-/// A rows x cols matrix whose rows are `pad` elements longer, on the host and on the device.
-template <class T>
-struct Matrix {
-  Matrix(device::Device& device, device::StreamView stream, std::int64_t m, std::int64_t n,
-         std::int64_t pad, std::int64_t offset, std::vector<T> const& values)
-      : rows{m}, cols{n}, ld{n + pad}, array{device, stream, values, offset} {}
-
-  device::MatrixView view() const { return {array.data(), core::type_of<T>(), rows, cols, ld}; }
-
-  std::int64_t rows, cols, ld;
-  DeviceArray<T> array;
-};
-
-/// One element of A B, and of |A| |B|.
-struct Sum {
-  double value = 0, weight = 0;
-};
-
-/// All elements, computed once for all variants: the data are the same for the same arguments.
-template <class T>
-std::vector<Sum> const& sums_of(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t pad,
-                                std::vector<T> const& a, std::vector<T> const& b) {
-  static std::map<std::array<std::int64_t, 4>, std::vector<Sum>> known;
-  auto const [found, is_new] = known.try_emplace({m, n, k, pad});
-  std::vector<Sum>& sums = found->second;
-  if (!is_new) return sums;
-  sums.resize(static_cast<std::size_t>(m * n));
-  for (std::int64_t i = 0; i < m; ++i) {
-    for (std::int64_t q = 0; q < k; ++q) {
-      auto const x = static_cast<double>(a[static_cast<std::size_t>(i * (k + pad) + q)]);
-      for (std::int64_t j = 0; j < n; ++j) {
-        double const product =
-            x * static_cast<double>(b[static_cast<std::size_t>(q * (n + pad) + j)]);
-        Sum& sum = sums[static_cast<std::size_t>(i * n + j)];
-        sum.value += product;
-        sum.weight += std::abs(product);
-      }
-    }
+/// With rows that are aligned to 16 bytes, for variants that need that or that are quicker, or not. They
+/// end inside of a piece where the variant takes that.
+void expect_product(Variant<Problem> const& variant, Types const& types, Case spec,
+                    device::Device& device, device::StreamView stream, bool vectors,
+                    Configuration const& tuned = {}, Layout layout = Layout::nn) {
+  if (vectors && (variant.needs.row_bytes > 1 || variant.needs.ld_bytes == 1)) {
+    spec.n = (spec.n + 3) / 4 * 4;
+    spec.k = (spec.k + 3) / 4 * 4;
   }
-  return sums;
+  expect_product(variant, types, spec, layout, device, stream, tuned,
+                 vectors ? Shifts{} : kUnaligned);
 }
-
-struct Case {
-  std::int64_t m, n, k;
-  double alpha = 1;
-  double beta = 0;
-  int multiprocessors = 0;
-  bool yields = false;
-};
-
-template <class T>
-std::vector<T> random(std::int64_t rows, std::int64_t ld, std::uint64_t tag) {
-  std::vector<T> values(static_cast<std::size_t>(rows * ld));
-  for (std::int64_t e = 0; e < rows * ld; ++e) {
-    values[static_cast<std::size_t>(e)] =
-        core::generate<T>(core::DataKind::uniform, 1, tag, e / ld, e % ld);
-  }
-  return values;
-}
-
-/// A rows x cols matrix with a leading dimension on the host, transposed on the device; aligned to 16
-/// bytes or not.
-template <class T>
-Matrix<T> transposed(device::Device& device, device::StreamView stream, std::int64_t rows,
-                     std::int64_t cols, std::int64_t ld, std::vector<T> const& values,
-                     bool vectors) {
-  std::int64_t const pad = vectors ? 4 + (4 - rows % 4) % 4 : 1 + rows % 2;
-  std::vector<T> result(static_cast<std::size_t>(cols * (rows + pad)), T{7});
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < cols; ++j) {
-      result[static_cast<std::size_t>(j * (rows + pad) + i)] =
-          values[static_cast<std::size_t>(i * ld + j)];
-    }
-  }
-  return {device, stream, cols, rows, pad, vectors ? 0 : 1, result};
-}
-
-/// Runs the variant and compares every element with a sum in f64. What lies between the rows of A
-/// and B is as large as the rest, so that reading it shows; between those of C it must stay.
-/// Vectors: rows are aligned to 16 bytes, for variants that need that or that are quicker; they end
-/// anywhere for variants that take that.
-template <class T>
-void expect_product(Variant<Problem> const& variant, Case one, device::Device& device,
-                    device::StreamView stream, bool vectors, Configuration const& tuned = {},
-                    Layout layout = Layout::nn) {
-  bool const ragged = vectors && variant.needs.row_bytes == 1 && variant.needs.ld_bytes > 1;
-  if (ragged) {
-    one.k += (one.n - one.k % 4 + 4) % 4;  // A and B have the same padding
-  } else if (vectors) {
-    one.n = (one.n + 3) / 4 * 4;
-    one.k = (one.k + 3) / 4 * 4;
-  }
-  auto const [m, n, k, alpha, beta, multiprocessors, yields] = one;
-  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
-                                  << m << " x " << n << " x " << k << " alpha " << alpha << " beta "
-                                  << beta << " " << core::to_text(layout));
-  std::int64_t const pad = vectors ? 4 + (4 - one.n % 4) % 4 : 3;
-  std::int64_t const offset = vectors ? 0 : 1;
-  std::vector<T> const a = random<T>(m, k + pad, 1), b = random<T>(k, n + pad, 2);
-  std::vector<T> c = random<T>(m, n + pad, 3);
-  if (beta == 0) c.assign(c.size(), std::numeric_limits<T>::quiet_NaN());
-  bool const ta = layout == Layout::tn || layout == Layout::tt;
-  bool const tb = layout == Layout::nt || layout == Layout::tt;
-  Matrix<T> const on_a = ta ? transposed(device, stream, m, k, k + pad, a, vectors)
-                            : Matrix<T>{device, stream, m, k, pad, offset, a};
-  Matrix<T> const on_b = tb ? transposed(device, stream, k, n, n + pad, b, vectors)
-                            : Matrix<T>{device, stream, k, n, pad, offset, b};
-  Matrix<T> const on_c{device, stream, m, n, pad, offset, c};
-  Problem problem{on_a.view(), on_b.view(), on_c.view(), alpha, beta, ta, tb};
-  problem.configuration = tuned;
-  problem.multiprocessors = multiprocessors;
-  problem.yields = yields;
-  auto const words =
-      static_cast<std::int64_t>(variant.scratch_bytes(problem, device.facts()) / sizeof(float));
-  DeviceArray<float> const scratch{device, stream, words};
-  std::int64_t const counters = std::min(words, kScratchCounters);
-  stream.fill(scratch.data(), 0, static_cast<std::size_t>(counters) * sizeof(float));
-  problem.scratch = scratch.data();
-  problem.scratch_bytes = static_cast<std::size_t>(words) * sizeof(float);
-
-  variant.launch(problem, stream);
-  stream.synchronize();
-
-  std::vector<T> const result = on_c.array.download();
-  std::vector<Sum> const& sums = sums_of<T>(m, n, k, pad, a, b);
-  int wrong = 0;
-  for (std::int64_t i = 0; i < m && wrong < 3; ++i) {
-    for (std::int64_t j = 0; j < n + pad && wrong < 3; ++j) {
-      auto const at = static_cast<std::size_t>(i * (n + pad) + j);
-      if (j >= n) {
-        bool const kept = result[at] == c[at] || (std::isnan(result[at]) && std::isnan(c[at]));
-        if (!kept) {
-          ++wrong;
-          ADD_FAILURE() << "behind row " << i << " of C: " << result[at];
-        }
-        continue;
-      }
-      auto const [sum, weight] = sums[static_cast<std::size_t>(i * n + j)];
-      double const old = beta == 0 ? 0 : beta * static_cast<double>(c[at]);
-      double const expected = alpha * sum + old;
-      constexpr DataType kType = core::type_of<T>();
-      double const bound = ErrorBound{kType, core::compute_for(kType), k}(std::abs(alpha) * weight,
-                                                                          alpha * sum, old);
-      if (!(std::abs(static_cast<double>(result[at]) - expected) <= bound)) {
-        ++wrong;
-        ADD_FAILURE() << "C(" << i << ", " << j << ") is " << result[at] << ", expected "
-                      << expected << ", allowed " << bound;
-      }
-    }
-  }
-  EXPECT_TRUE(on_a.array.intact() && on_b.array.intact() && on_c.array.intact());
-  EXPECT_TRUE(scratch.intact());
-  std::vector<float> const left = scratch.download();
-  EXPECT_TRUE(std::all_of(left.begin(), left.begin() + counters,
-                          [](float counter) { return counter == 0; }));
-}
-
-template <class T>
-void expect_product(Variant<Problem> const& variant, Case const& one, device::Device& device,
-                    device::StreamView stream) {
-  expect_product<T>(variant, one, device, stream, takes_vectors_only(variant));
+void expect_product(Variant<Problem> const& variant, Types const& types, Case const& spec,
+                    device::Device& device, device::StreamView stream) {
+  expect_product(variant, types, spec, device, stream, takes_vectors_only(variant));
 }
 
 class GemmCudaTest : public testing::TestWithParam<std::string_view> {
@@ -218,14 +72,18 @@ class GemmCudaTest : public testing::TestWithParam<std::string_view> {
     return variant().supports(DataType::f32) ? DataType::f32 : DataType::f64;
   }
 
+  std::vector<Types> types() const {
+    std::vector<Types> all;
+    for (Types const& one : {kF32, kF64}) {
+      if (variant().supports(one.in)) all.push_back(one);
+    }
+    return all;
+  }
+
   void expect(std::vector<Case> const& cases) {
     test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
       for (Case const& one : cases) {
-        if (variant().supports(DataType::f32))
-          expect_product<float>(variant(), one, device, stream);
-        if (variant().supports(DataType::f64)) {
-          expect_product<double>(variant(), one, device, stream);
-        }
+        for (Types const& of : types()) expect_product(variant(), of, one, device, stream);
       }
     });
   }
@@ -253,27 +111,34 @@ TEST_P(GemmCudaTest, EqualsReferenceOnSeveralTiles) {
   }
 }
 
+TEST_P(GemmCudaTest, OperandsLieAnywhereOrAreRefused) {
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    for (Types const& of : types()) {
+      for (Shifts const& shifts : one_at_a_time()) {
+        expect_product(variant(), of, {70, 76, 36, -0.75, 0.5}, Layout::nn, device, stream, {},
+                       shifts);
+      }
+    }
+  });
+}
+
 template <class T>
 void expect_far_product(Variant<Problem> const& variant, device::Device& device,
                         device::StreamView stream) {
   SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()));
   if (!FarMatrix<T>::fits(device, 3)) GTEST_SKIP() << "too little memory";
   constexpr std::int64_t kMK = FarMatrix<T>::kRows, kN = 8;
-  std::vector<T> const a = random<T>(kMK, kMK, 1), b = random<T>(kMK, kN, 2);
-  FarMatrix<T> const on_a{device, stream, kMK, a}, on_b{device, stream, kN, b};
-  FarMatrix<T> const on_c{device, stream, kN, random<T>(kMK, kN, 3)};
+  FarMatrix<T> const on_a{device, stream, kMK, stored<T>(kMK, kMK, 1, false, 0)};
+  FarMatrix<T> const on_b{device, stream, kN, stored<T>(kMK, kN, 2, false, 0)};
+  FarMatrix<T> const on_c{device, stream, kN, stored<T>(kMK, kN, 3, false, 0)};
   constexpr DataType kType = core::type_of<T>();
   Problem problem{on_a.view(kType), on_b.view(kType), on_c.view(kType)};
-  auto const bytes = static_cast<std::int64_t>(variant.scratch_bytes(problem, device.facts()));
-  DeviceArray<unsigned char> const scratch{device, stream, bytes};
-  stream.fill(scratch.data(), 0, static_cast<std::size_t>(bytes));
-  problem.scratch = scratch.data();
-  problem.scratch_bytes = static_cast<std::size_t>(bytes);
+  Scratch const scratch{variant, problem, device, stream};
 
   variant.launch(problem, stream);
 
   std::vector<T> const c = on_c.download();
-  std::vector<Sum> const& sums = sums_of<T>(kMK, kN, kMK, 0, a, b);
+  std::vector<Sum> const& sums = sums_of<T>(kMK, kN, kMK);
   for (std::size_t e = 0; e < c.size(); ++e) {
     double const bound =
         ErrorBound{kType, core::compute_for(kType), kMK}(sums[e].weight, sums[e].value, 0);
@@ -303,7 +168,7 @@ TEST(GemmCuda, TunedTakesItsConfiguration) {
     for (Configuration const& tile : tiles) {
       SCOPED_TRACE(to_text(*variant.tunable, tile));
       ASSERT_EQ(variant.tunable->prepare(*variant.tunable, tile, {}, device.facts()), "");
-      expect_product<float>(variant, {130, 140, 36, -1, 1}, device, stream, true, tile);
+      expect_product(variant, kF32, {130, 140, 36, -1, 1}, device, stream, true, tile);
     }
   });
   std::string const refused = variant.tunable->prepare(
@@ -322,17 +187,17 @@ TEST(GemmCuda, StreamKCutsTiles) {
       if (test::kernel_mode() == KernelMode::gpu) {
         for (Case const& one : {Case{128, 256, 32 * 1024}, Case{1000, 1500, 2000, -1, 0.5},
                                 Case{1536, 1536, 1536}, Case{2176, 2176, 512, 1, 1}}) {
-          expect_product<float>(variant, one, device, stream, vectors);
+          expect_product(variant, kF32, one, device, stream, vectors);
         }
       } else {
-        expect_product<float>(variant, {9, 300, 360, -1, 0.5}, device, stream, vectors);
+        expect_product(variant, kF32, {9, 300, 360, -1, 0.5}, device, stream, vectors);
         // More than two rings for each block.
         if (name != "stream_k") {
-          expect_product<float>(variant, {9, 200, 1160}, device, stream, true);
+          expect_product(variant, kF32, {9, 200, 1160}, device, stream, true);
         }
         if (name == "simt_async_128x256") {
-          expect_product<float>(variant, {128, 256, 192}, device, stream);
-          expect_product<float>(variant, {3, 2300, 128}, device, stream);
+          expect_product(variant, kF32, {128, 256, 192}, device, stream);
+          expect_product(variant, kF32, {3, 2300, 128}, device, stream);
         }
       }
     }
@@ -344,8 +209,8 @@ TEST(GemmCuda, RingsGoOnInTheNextTile) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     for (std::string_view const name :
          {"persistent", "stream_k", "tma_producer", "simt_producer"}) {
-      expect_product<float>(test::row(variants(), name, device::Kind::cuda),
-                            {9, 1060, 100, -1, 0.5}, device, stream, true);
+      expect_product(test::row(variants(), name, device::Kind::cuda), kF32, {9, 1060, 100, -1, 0.5},
+                     device, stream, true);
     }
   });
 }
@@ -356,16 +221,16 @@ TEST(GemmCuda, RingsGoOnInTheNextTile) {
 TEST(GemmCuda, DmmaTurnsItsRingAndCutsTiles) {
   Variant<Problem> const& variant = test::row(variants(), "dmma", device::Kind::cuda);
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    expect_product<double>(variant, {130, 512, 112}, device, stream, true);
-    expect_product<double>(variant, {5, 640, 1500}, device, stream, true);
-    expect_product<double>(variant, {128, 700, 100}, device, stream, true);
-    expect_product<double>(variant, {7, 50, 523, -1, 0.5}, device, stream, true);
-    expect_product<double>(variant, {5, 260, 700}, device, stream, true);
+    expect_product(variant, kF64, {130, 512, 112}, device, stream, true);
+    expect_product(variant, kF64, {5, 640, 1500}, device, stream, true);
+    expect_product(variant, kF64, {128, 700, 100}, device, stream, true);
+    expect_product(variant, kF64, {7, 50, 523, -1, 0.5}, device, stream, true);
+    expect_product(variant, kF64, {5, 260, 700}, device, stream, true);
     if (test::kernel_mode() != KernelMode::gpu) return;
     for (Case const& one :
          {Case{129, 127, 16}, Case{1000, 1500, 2000, -1, 0.5}, Case{1024, 1024, 1024},
           Case{2176, 2176, 512, 1, 1}, Case{4096, 2050, 100, 2, 0}}) {
-      expect_product<double>(variant, one, device, stream, true);
+      expect_product(variant, kF64, one, device, stream, true);
     }
   });
 }
@@ -391,11 +256,8 @@ TEST(GemmCuda, PersistentVariantsLeaveMultiprocessorsToOthers) {
       for (bool const yields : {false, true}) {
         Case const one{200, 520, 100, -1, 0.5, 2, yields};
         for (Types const& types : variant.types) {
-          if (types == Types{DataType::f32}) {
-            expect_product<float>(variant, one, device, stream, true);
-          } else if (types == Types{DataType::f64}) {
-            expect_product<double>(variant, one, device, stream, true);
-          }
+          bool const is_plain = types == kF32 || types == kF64;
+          if (is_plain) expect_product(variant, types, one, device, stream, true);
         }
       }
       if (test::kernel_mode() != KernelMode::gpu) return;
@@ -432,12 +294,11 @@ TEST(GemmCuda, DmmaTakesEveryLayout) {
     for (Layout const layout : {Layout::nn, Layout::nt, Layout::tn, Layout::tt}) {
       for (bool const vectors : {false, true}) {
         for (std::int64_t const n : {133, 60}) {  // tiles of 128 x 128, of 128 x 64
-          expect_product<double>(variant, {130, n, 37, -1, 0.5}, device, stream, vectors, {},
-                                 layout);
+          expect_product(variant, kF64, {130, n, 37, -1, 0.5}, device, stream, vectors, {}, layout);
         }
         if (is_gpu) {
-          expect_product<double>(variant, {1000, 900, 1100, 2, 1}, device, stream, vectors, {},
-                                 layout);
+          expect_product(variant, kF64, {1000, 900, 1100, 2, 1}, device, stream, vectors, {},
+                         layout);
         }
       }
     }
@@ -465,7 +326,7 @@ TEST(GemmCuda, TilesAreTakenInBands) {
       {"warp_tile_block_swizzle", {9 * 128 + 5, 136, 12}}};
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     for (auto const& [name, one] : cases) {
-      expect_product<float>(test::row(variants(), name, device::Kind::cuda), one, device, stream);
+      expect_product(test::row(variants(), name, device::Kind::cuda), kF32, one, device, stream);
     }
   });
 }
@@ -486,84 +347,15 @@ TEST(GemmCuda, SimtAsyncTurnsItsRingInsideAndAtEdges) {
       Variant<Problem> const& variant = test::row(variants(), name, device::Kind::cuda);
       for (bool const vectors : {false, true}) {
         if (!vectors && takes_vectors_only(variant)) continue;
-        expect_product<float>(variant, one, device, stream, vectors);
+        expect_product(variant, kF32, one, device, stream, vectors);
       }
     }
   });
 }
 
-/// The vendor's row in one combination of types, in every layout, with rows that are aligned to 16
-/// bytes and with others. An element of op(A) is the same in all.
-template <class In, class Out>
-void expect_vendor_product(core::Compute compute, Case const& one, device::Device& device,
-                           device::StreamView stream) {
-  Variant<Problem> const& vendor = test::row(variants(), "vendor", device::Kind::cuda);
-  auto const [m, n, k, alpha, beta, multiprocessors, yields] = one;
-  constexpr DataType kIn = core::type_of<In>(), kOut = core::type_of<Out>();
-  ErrorBound const bound_of{kOut, compute, k};
-  std::vector<In> const a = random<In>(m, k, 1), b = random<In>(k, n, 2);
-  std::vector<Out> const old = random<Out>(m, n, 3);
-  auto const at = [](std::int64_t i, std::int64_t ld, std::int64_t j) {
-    return static_cast<std::size_t>(i * ld + j);
-  };
-  for (int layout = 0; layout < 8; ++layout) {
-    bool const ta = (layout & 1) != 0, tb = (layout & 2) != 0;
-    std::int64_t const pad = (layout & 4) != 0 ? 3 : 0;
-    SCOPED_TRACE(testing::Message()
-                 << to_text(Types{kIn, compute, kOut}) << " " << m << " x " << n << " x " << k
-                 << (ta ? " t" : " n") << (tb ? "t" : "n") << " pad " << pad);
-    auto const stored = [&](auto const& values, std::int64_t rows, std::int64_t cols,
-                            bool transpose) {
-      std::int64_t const down = transpose ? cols : rows, across = transpose ? rows : cols;
-      std::remove_cvref_t<decltype(values)> result(static_cast<std::size_t>(down * (across + pad)));
-      for (std::int64_t i = 0; i < rows; ++i) {
-        for (std::int64_t j = 0; j < cols; ++j) {
-          result[transpose ? at(j, across + pad, i) : at(i, across + pad, j)] =
-              values[at(i, cols, j)];
-        }
-      }
-      return result;
-    };
-    std::int64_t const offset = pad == 0 ? 0 : 1;
-    Matrix<In> const on_a{device, stream, ta ? k : m, ta ? m : k, pad, offset, stored(a, m, k, ta)};
-    Matrix<In> const on_b{device, stream, tb ? n : k, tb ? k : n, pad, offset, stored(b, k, n, tb)};
-    Matrix<Out> const on_c{device, stream, m, n, pad, offset, stored(old, m, n, false)};
-    Problem const problem{.a = on_a.view(),
-                          .b = on_b.view(),
-                          .c = on_c.view(),
-                          .alpha = alpha,
-                          .beta = beta,
-                          .transpose_a = ta,
-                          .transpose_b = tb,
-                          .compute = compute};
-
-    vendor.launch(problem, stream);
-    stream.synchronize();
-
-    bool const has_choice = k == 0 || !vendor.implementation(problem).empty();
-    EXPECT_TRUE(has_choice);
-    std::vector<Out> const c = on_c.array.download();
-    std::vector<Sum> const& sums = sums_of<In>(m, n, k, 0, a, b);
-    int wrong = 0;
-    for (std::int64_t i = 0; i < m && wrong < 3; ++i) {
-      for (std::int64_t j = 0; j < n && wrong < 3; ++j) {
-        auto const [sum, weight] = sums[at(i, n, j)];
-        double const added = beta == 0 ? 0 : beta * static_cast<double>(old[at(i, n, j)]);
-        double const got = static_cast<double>(c[at(i, n + pad, j)]);
-        double const bound = bound_of(std::abs(alpha) * weight, alpha * sum, added);
-        if (std::abs(got - alpha * sum - added) <= bound) continue;
-        ++wrong;
-        ADD_FAILURE() << "C(" << i << ", " << j << ") is " << got << ", expected "
-                      << alpha * sum + added << ", allowed " << bound;
-      }
-    }
-    EXPECT_TRUE(on_c.array.intact());
-  }
-}
-
 TEST(GemmCuda, VendorTakesEveryTypeThatItListsInEveryLayout) {
   if (test::kernel_mode() != KernelMode::gpu) GTEST_SKIP() << "the interpreter has no libraries";
-  using core::Compute, core::f16, core::bf16;
+  Variant<Problem> const& vendor = test::row(variants(), "vendor", device::Kind::cuda);
   device::Device& device = test::kernel_device();
   device::Stream const stream{device};
   // The last is so deep for its size that libraries cut k.
@@ -572,14 +364,13 @@ TEST(GemmCuda, VendorTakesEveryTypeThatItListsInEveryLayout) {
                           {200, 136, 1000, -1, 1},
                           {3, 5, 0, 1, -2},
                           {32, 40, 16384, 0.5, 1}}) {
-    expect_vendor_product<double, double>(Compute::f64, one, device, stream);
-    expect_vendor_product<float, float>(Compute::f32, one, device, stream);
-    expect_vendor_product<float, float>(Compute::tf32, one, device, stream);
-    expect_vendor_product<f16, f16>(Compute::f32, one, device, stream);
-    expect_vendor_product<f16, float>(Compute::f32, one, device, stream);
-    expect_vendor_product<f16, f16>(Compute::f16, one, device, stream);
-    expect_vendor_product<bf16, bf16>(Compute::f32, one, device, stream);
-    expect_vendor_product<bf16, float>(Compute::f32, one, device, stream);
+    for (Types const& types : vendor.types) {
+      for (Layout const layout : kLayouts) {
+        for (Shifts const& shifts : {Shifts{}, kUnaligned}) {
+          expect_product(vendor, types, one, layout, device, stream, {}, shifts);
+        }
+      }
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -27,7 +28,24 @@ struct Case {
   std::int64_t m, n, k;
   double alpha = 1;
   double beta = 0;
+  int multiprocessors = 0;
+  bool yields = false;
 };
+
+/// Elements by which a matrix begins behind an aligned address, and by which its rows are longer than
+/// pieces of 16 bytes.
+struct Shift {
+  int start = 0, ld = 0;
+};
+struct Shifts {
+  Shift a{}, b{}, c{};
+};
+inline constexpr Shifts kUnaligned{{1, 1}, {1, 1}, {1, 1}};
+/// An address or a leading dimension alone, then all.
+inline std::vector<Shifts> one_at_a_time() {
+  return {{.a = {1, 0}}, {.a = {0, 1}}, {.b = {1, 0}}, {.b = {0, 1}},
+          {.c = {1, 0}}, {.c = {0, 1}}, kUnaligned};
+}
 
 /// Elements (i, j) of a matrix of rows x cols that `tag` tells from others, stored as it is or
 /// transposed, with `pad` elements behind each row that are as large as the rest.
@@ -105,7 +123,7 @@ class Scratch {
 template <class T, class Out>
 void expect_sums(Case const& spec, Types const& types, std::vector<Out> const& result,
                  std::vector<Out> const& c, std::int64_t c_pad) {
-  auto const [m, n, k, alpha, beta] = spec;
+  auto const& [m, n, k, alpha, beta, multiprocessors, yields] = spec;
   std::vector<Sum> const& sums = sums_of<T>(m, n, k);
   ErrorBound const error_bound{types.out, types.compute, k};
   int wrong = 0;
@@ -128,6 +146,90 @@ void expect_sums(Case const& spec, Types const& types, std::vector<Out> const& r
                       << alpha * sum + old << ", allowed " << bound;
       }
     }
+  }
+}
+
+/// Whether a row takes no such operand.
+inline bool refuses(Requirements const& needs, device::MatrixView const& view) {
+  auto const size = static_cast<std::int64_t>(core::size_of(view.type));
+  auto const address = reinterpret_cast<std::uintptr_t>(view.data);
+  return address % static_cast<unsigned>(needs.alignment) != 0 ||
+         view.ld * size % std::max(needs.ld_bytes, needs.row_bytes) != 0 ||
+         view.cols * size % needs.row_bytes != 0;
+}
+
+/// Runs the variant and compares every element with a sum in f64; or expects it to refuse what it does
+/// not take. What lies behind the rows of A and B is as large as the rest, so that reading it shows;
+/// that of C must stay. Returns C with what lies behind its rows.
+template <class T, class Out>
+std::vector<Out> expect_elements(Variant<Problem> const& variant, Types const& types,
+                                 Case const& spec, Layout layout, device::Device& device,
+                                 device::StreamView stream, Configuration const& configuration = {},
+                                 Shifts const& shifts = {}) {
+  auto const& [m, n, k, alpha, beta, multiprocessors, yields] = spec;
+  bool const transpose_a = is_a_transposed(layout), transpose_b = is_b_transposed(layout);
+  SCOPED_TRACE(testing::Message() << variant.name << " " << to_text(types) << " " << m << " x " << n
+                                  << " x " << k << " " << core::to_text(layout) << " alpha "
+                                  << alpha << " beta " << beta << " shifted " << shifts.a.start
+                                  << shifts.a.ld << " " << shifts.b.start << shifts.b.ld << " "
+                                  << shifts.c.start << shifts.c.ld);
+  std::int64_t const a_rows = transpose_a ? k : m, a_cols = transpose_a ? m : k;
+  std::int64_t const b_rows = transpose_b ? n : k, b_cols = transpose_b ? k : n;
+  auto const padding = [](std::int64_t cols, std::size_t size, int more) {
+    auto const piece = static_cast<std::int64_t>(16 / size);
+    return piece + (piece - cols % piece) % piece + more;
+  };
+  std::int64_t const a_pad = padding(a_cols, sizeof(T), shifts.a.ld),
+                     b_pad = padding(b_cols, sizeof(T), shifts.b.ld),
+                     c_pad = padding(n, sizeof(Out), shifts.c.ld);
+  std::vector<Out> c = stored<Out>(m, n, 3, false, c_pad);
+  if (beta == 0) c.assign(c.size(), Out{std::numeric_limits<float>::quiet_NaN()});
+  test::DeviceArray<T> const on_a{device, stream, stored<T>(m, k, 1, transpose_a, a_pad),
+                                  shifts.a.start};
+  test::DeviceArray<T> const on_b{device, stream, stored<T>(k, n, 2, transpose_b, b_pad),
+                                  shifts.b.start};
+  test::DeviceArray<Out> const on_c{device, stream, c, shifts.c.start};
+  Problem problem{{on_a.data(), types.in, a_rows, a_cols, a_cols + a_pad},
+                  {on_b.data(), types.in, b_rows, b_cols, b_cols + b_pad},
+                  {on_c.data(), types.out, m, n, n + c_pad},
+                  alpha,
+                  beta,
+                  transpose_a,
+                  transpose_b,
+                  types.compute,
+                  configuration};
+  problem.multiprocessors = multiprocessors;
+  problem.yields = yields;
+  bool const is_refused = refuses(variant.needs, problem.a) || refuses(variant.needs, problem.b) ||
+                          refuses(variant.needs, problem.c);
+  EXPECT_EQ(!variant.unsupported_reason(problem).empty(), is_refused);
+  if (is_refused) return {};
+  Scratch const scratch{variant, problem, device, stream};
+
+  variant.launch(problem, stream);
+  stream.synchronize();
+
+  std::vector<Out> result = on_c.download();
+  expect_sums<T>(spec, types, result, c, c_pad);
+  EXPECT_TRUE(on_a.intact() && on_b.intact() && on_c.intact() && scratch.is_right());
+  return result;
+}
+
+inline void expect_product(Variant<Problem> const& variant, Types const& types, Case const& spec,
+                           Layout layout, device::Device& device, device::StreamView stream,
+                           Configuration const& configuration = {}, Shifts const& shifts = {}) {
+  auto const expect = [&]<class T, class Out>(T, Out) {
+    expect_elements<T, Out>(variant, types, spec, layout, device, stream, configuration, shifts);
+  };
+  bool const is_wider = types.in != types.out;
+  switch (types.in) {
+    case core::DataType::f64: return expect(double{}, double{});
+    case core::DataType::f32: return expect(float{}, float{});
+    case core::DataType::f16:
+      return is_wider ? expect(core::f16{}, float{}) : expect(core::f16{}, core::f16{});
+    case core::DataType::bf16:
+      return is_wider ? expect(core::bf16{}, float{}) : expect(core::bf16{}, core::bf16{});
+    default: FAIL() << "no such type in this test";
   }
 }
 

@@ -34,8 +34,8 @@ bool takes(VariantInfo const& row, Types const& types) {
   return std::find(row.types.begin(), row.types.end(), types) != row.types.end();
 }
 
-/// All, those that take rows which end inside of a piece, or those that take rows which begin there.
-enum class Rows { all, ragged, unaligned };
+/// All, or those that take rows which end inside of a piece of 16 bytes.
+enum class Rows { all, ragged };
 std::vector<std::string_view> rows(Rows which = Rows::all) {
   std::vector<std::string_view> names;
   for (Variant<Problem> const& row : variants()) {
@@ -43,104 +43,9 @@ std::vector<std::string_view> rows(Rows which = Rows::all) {
     if (row.where != Where::cuda || row.role == Role::vendor || !is_of_ladder) continue;
     if (!takes_any_extents(row)) continue;
     if (which != Rows::all && row.needs.row_bytes >= 16) continue;
-    if (which == Rows::unaligned && row.needs.ld_bytes >= 16) continue;
     names.push_back(row.name);
   }
   return names;
-}
-
-/// What makes rows of a length whole pieces of 16 bytes, and one more.
-std::int64_t padding(std::int64_t cols) { return 8 + (8 - cols % 8) % 8; }
-
-/// An array on the device, behind an element of its own where it is shifted.
-template <class T>
-class Shifted {
- public:
-  Shifted(device::Device& device, device::StreamView stream, std::vector<T> values, bool shifted)
-      : first_{shifted}, array_{device, stream, with_first(std::move(values), shifted)} {}
-  T* data() const { return array_.data() + first_; }
-  bool intact() const { return array_.intact(); }
-  std::vector<T> download() const {
-    std::vector<T> values = array_.download();
-    values.erase(values.begin(), values.begin() + first_);
-    return values;
-  }
-
- private:
-  static std::vector<T> with_first(std::vector<T> values, bool shifted) {
-    if (shifted) values.insert(values.begin(), T{});
-    return values;
-  }
-  int first_;
-  DeviceArray<T> array_;
-};
-
-/// Which matrices are not aligned: they begin behind an element of their own, and their leading
-/// dimensions are odd.
-struct Unaligned {
-  bool a = false, b = false, c = false;
-};
-
-/// Runs the variant and compares every element with a sum in f64. What lies behind the rows of C
-/// must stay.
-template <class T, class Out>
-void expect_elements(Variant<Problem> const& variant, Types const& types, Case const& spec,
-                     Layout layout, device::Device& device, device::StreamView stream,
-                     Configuration const& configuration, Unaligned unaligned) {
-  auto const [m, n, k, alpha, beta] = spec;
-  bool const transpose_a = is_a_transposed(layout), transpose_b = is_b_transposed(layout);
-  SCOPED_TRACE(testing::Message() << variant.name << " " << to_text(types) << " " << m << " x " << n
-                                  << " x " << k << " " << core::to_text(layout) << " alpha "
-                                  << alpha << " beta " << beta << " unaligned " << unaligned.a
-                                  << unaligned.b << unaligned.c);
-  std::int64_t const a_rows = transpose_a ? k : m, a_cols = transpose_a ? m : k;
-  std::int64_t const b_rows = transpose_b ? n : k, b_cols = transpose_b ? k : n;
-  std::int64_t const a_pad = padding(a_cols) + unaligned.a, b_pad = padding(b_cols) + unaligned.b,
-                     c_pad = padding(n) + unaligned.c;
-  std::vector<Out> c = stored<Out>(m, n, 3, false, c_pad);
-  if (beta == 0) c.assign(c.size(), Out{std::numeric_limits<float>::quiet_NaN()});
-  Shifted<T> const on_a{device, stream, stored<T>(m, k, 1, transpose_a, a_pad), unaligned.a};
-  Shifted<T> const on_b{device, stream, stored<T>(k, n, 2, transpose_b, b_pad), unaligned.b};
-  Shifted<Out> const on_c{device, stream, c, unaligned.c};
-  Problem problem{{on_a.data(), types.in, a_rows, a_cols, a_cols + a_pad},
-                  {on_b.data(), types.in, b_rows, b_cols, b_cols + b_pad},
-                  {on_c.data(), types.out, m, n, n + c_pad},
-                  alpha,
-                  beta,
-                  transpose_a,
-                  transpose_b,
-                  types.compute,
-                  configuration};
-  Scratch const scratch{variant, problem, device, stream};
-
-  variant.launch(problem, stream);
-  stream.synchronize();
-
-  std::vector<Out> const result = on_c.download();
-  expect_sums<T>(spec, types, result, c, c_pad);
-  EXPECT_TRUE(on_a.intact() && on_b.intact() && on_c.intact() && scratch.is_right());
-}
-
-void expect_product(Variant<Problem> const& variant, Types const& types, Case const& spec,
-                    Layout layout, device::Device& device, device::StreamView stream,
-                    Configuration const& configuration = {}, Unaligned unaligned = {}) {
-  if (types.in == DataType::f32) {
-    return expect_elements<float, float>(variant, types, spec, layout, device, stream,
-                                         configuration, unaligned);
-  }
-  auto const expect = [&]<class T>(T) {
-    if (types.out == DataType::f32) {
-      expect_elements<T, float>(variant, types, spec, layout, device, stream, configuration,
-                                unaligned);
-    } else {
-      expect_elements<T, T>(variant, types, spec, layout, device, stream, configuration, unaligned);
-    }
-  };
-  if (types.in == DataType::bf16) {
-    expect(core::bf16{});
-  } else {
-    expect(core::f16{});
-  }
 }
 
 class GemmHalfCudaTest : public testing::TestWithParam<std::string_view> {
@@ -215,6 +120,29 @@ TEST_P(GemmHalfCudaTest, EqualsReferenceForAnyNumberOfChunks) {
 
 TEST_P(GemmHalfCudaTest, TakesEmptyExtents) {
   expect_by_turns({{0, 8, 8}, {8, 0, 8}, {8, 16, 0}, {8, 16, 0, 1, -2}});
+}
+
+/// In the interpreter, layouts take turns. Columns are whole pieces, or not where a row takes
+/// that.
+TEST_P(GemmHalfCudaTest, OperandsLieAnywhereOrAreRefused) {
+  bool const is_gpu = test::kernel_mode() == KernelMode::gpu;
+  std::int64_t const n = variant().needs.row_bytes >= 16 ? 72 : 75,
+                     k = variant().needs.row_bytes >= 16 ? 40 : 37;
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    std::vector<Layout> const all = layouts();
+    std::size_t turn = 0;
+    for (Types const& types : variant().types) {
+      for (Shifts const& shifts : one_at_a_time()) {
+        for (Layout const layout : is_gpu ? all : std::vector{all[turn++ % all.size()]}) {
+          expect_product(variant(), types, {133, n, k, -0.75, 0.5}, layout, device, stream, {},
+                         shifts);
+          if (!is_gpu) continue;
+          expect_product(variant(), types, {1027, 27 * n, 9 * k}, layout, device, stream, {},
+                         shifts);
+        }
+      }
+    }
+  });
 }
 
 template <class T>
@@ -374,36 +302,6 @@ TEST(GemmHalfCuda, StoresTilesThatFollowEachOtherClosely) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, GemmAnyRowsCudaTest, testing::ValuesIn(rows(Rows::ragged)),
-                         [](auto const& row) { return std::string{row.param}; });
-
-/// Of rows that may begin anywhere.
-class GemmUnalignedRowsCudaTest : public GemmHalfCudaTest {};
-
-/// One matrix alone, and all. In the interpreter, types and layouts take turns.
-TEST_P(GemmUnalignedRowsCudaTest, EqualsReference) {
-  bool const is_gpu = test::kernel_mode() == KernelMode::gpu;
-  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    std::size_t turn = 0;
-    for (Types const& types : variant().types) {
-      for (Unaligned const unaligned : {Unaligned{true, false, false},
-                                        {false, true, false},
-                                        {false, false, true},
-                                        {true, true, true}}) {
-        for (Layout const layout : layouts()) {
-          if (!is_gpu && turn++ % 5 != 0) continue;
-          expect_product(variant(), types, {133, 75, 37, -0.75, 0.5}, layout, device, stream, {},
-                         unaligned);
-          if (!is_gpu) continue;
-          expect_product(variant(), types, {1027, 2051, 333}, layout, device, stream, {},
-                         unaligned);
-        }
-      }
-    }
-  });
-}
-
-INSTANTIATE_TEST_SUITE_P(Variants, GemmUnalignedRowsCudaTest,
-                         testing::ValuesIn(rows(Rows::unaligned)),
                          [](auto const& row) { return std::string{row.param}; });
 
 TEST(GemmHalfCuda, RefusesTooLittleScratchForCopies) {

@@ -28,69 +28,6 @@ using test::KernelMode;
 constexpr std::string_view kInner = "thin_k";
 constexpr std::string_view kTall = "tall";
 
-/// What makes rows of a length whole pieces of 16 bytes, and `more` pieces.
-template <class T>
-std::int64_t padding(std::int64_t cols, std::int64_t more) {
-  constexpr auto kVector = static_cast<std::int64_t>(16 / sizeof(T));
-  return more * kVector + (kVector - cols % kVector) % kVector;
-}
-
-/// Runs the variant and compares every element with a sum in f64. What lies behind the rows of A and
-/// B is as large as the rest, so that reading it shows; that of C must stay. Returns C.
-template <class T, class Out>
-std::vector<Out> expect_elements(Variant<Problem> const& variant, Types const& types,
-                                 Case const& spec, Layout layout, device::Device& device,
-                                 device::StreamView stream) {
-  auto const [m, n, k, alpha, beta] = spec;
-  bool const transpose_a = is_a_transposed(layout), transpose_b = is_b_transposed(layout);
-  SCOPED_TRACE(testing::Message() << variant.name << " " << to_text(types) << " " << m << " x " << n
-                                  << " x " << k << " " << core::to_text(layout) << " alpha "
-                                  << alpha << " beta " << beta);
-  std::int64_t const a_rows = transpose_a ? k : m, a_cols = transpose_a ? m : k;
-  std::int64_t const b_rows = transpose_b ? n : k, b_cols = transpose_b ? k : n;
-  std::int64_t const a_pad = padding<T>(a_cols, 1), b_pad = padding<T>(b_cols, 0),
-                     c_pad = padding<Out>(n, 1);
-  std::vector<Out> c = stored<Out>(m, n, 3, false, c_pad);
-  if (beta == 0) c.assign(c.size(), Out(std::numeric_limits<float>::quiet_NaN()));
-  DeviceArray<T> const on_a{device, stream, stored<T>(m, k, 1, transpose_a, a_pad)};
-  DeviceArray<T> const on_b{device, stream, stored<T>(k, n, 2, transpose_b, b_pad)};
-  DeviceArray<Out> const on_c{device, stream, c};
-  Problem problem{{on_a.data(), types.in, a_rows, a_cols, a_cols + a_pad},
-                  {on_b.data(), types.in, b_rows, b_cols, b_cols + b_pad},
-                  {on_c.data(), types.out, m, n, n + c_pad},
-                  alpha,
-                  beta,
-                  transpose_a,
-                  transpose_b,
-                  types.compute};
-  Scratch const scratch{variant, problem, device, stream};
-
-  variant.launch(problem, stream);
-  stream.synchronize();
-
-  std::vector<Out> result = on_c.download();
-  expect_sums<T>(spec, types, result, c, c_pad);
-  EXPECT_TRUE(on_a.intact() && on_b.intact() && on_c.intact() && scratch.is_right());
-  return result;
-}
-
-void expect_product(Variant<Problem> const& variant, Types const& types, Case const& spec,
-                    Layout layout, device::Device& device, device::StreamView stream) {
-  auto const expect = [&]<class T, class Out>(T, Out) {
-    expect_elements<T, Out>(variant, types, spec, layout, device, stream);
-  };
-  bool const is_wider = types.in != types.out;
-  switch (types.in) {
-    case DataType::f64: return expect(double{}, double{});
-    case DataType::f32: return expect(float{}, float{});
-    case DataType::f16:
-      return is_wider ? expect(core::f16{}, float{}) : expect(core::f16{}, core::f16{});
-    case DataType::bf16:
-      return is_wider ? expect(core::bf16{}, float{}) : expect(core::bf16{}, core::bf16{});
-    default: FAIL() << "no such type in this test";
-  }
-}
-
 class GemmThinCudaTest : public testing::TestWithParam<std::string_view> {
  protected:
   Variant<Problem> const& variant() const {
@@ -154,6 +91,16 @@ TEST_P(GemmThinCudaTest, EqualsReferenceForAllSmallExtents) {
 
 TEST_P(GemmThinCudaTest, TakesEmptyExtents) {
   expect({{0, 5, 3}, {5, 0, 3}, {3, 5, 0}, {3, 5, 0, 1, -2}});
+}
+
+TEST_P(GemmThinCudaTest, OperandsLieAnywhereOrAreRefused) {
+  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+    for (Types const& types : variant().types) {
+      for (Shifts const& shifts : one_at_a_time()) {
+        expect_product(variant(), types, {9, 16, 32}, Layout::nt, device, stream, {}, shifts);
+      }
+    }
+  });
 }
 
 /// Every ring turns in every block, and ends somewhere. Few rows or columns otherwise: what is tested
