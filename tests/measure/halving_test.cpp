@@ -109,6 +109,23 @@ TEST(Halving, KeepsAnEighthInEachRound) {
   for (std::size_t const i : halving.ranking()) EXPECT_EQ(halving.costs(i).size(), 25U);
 }
 
+TEST(Halving, CountsWhatIsMissingInAllRounds) {
+  for (std::size_t const n : {1U, 3U, 4U, 40U, 369U}) {
+    Model model{n, 5, 0.02};
+    Halving halving{n};
+    std::size_t left = halving.missing();
+    do {
+      for (std::size_t const i : std::vector{halving.survivors()}) {
+        for (std::size_t times = halving.missing(i); times > 0; --times) {
+          halving.add(i, model.sample(i));
+          ASSERT_EQ(halving.missing(), --left) << n << " candidates";
+        }
+      }
+    } while (halving.next());
+    EXPECT_EQ(left, 0U) << n << " candidates";
+  }
+}
+
 TEST(Halving, GoesOnWhereItWasInterrupted) {
   Model model{40, 7, 0.02};
   Halving first{40};

@@ -69,15 +69,15 @@ TEST(Rounds, WhatASignalCutShortCountsForNothing) {
 
 TEST(Rounds, UnsteadyOnesAreSuspect) {
   Record steady = round_of(1);
-  join_round(steady, round_of(1.125), true);
+  join_round(steady, round_of(1.19), true);
   judge_rounds(steady);
   EXPECT_TRUE(steady.suspect.empty());
 
   Record unsteady = round_of(1);
-  join_round(unsteady, round_of(1.5), true);
+  join_round(unsteady, round_of(1.21), true);
   judge_rounds(unsteady);
   ASSERT_EQ(unsteady.suspect.size(), 1U);
-  EXPECT_EQ(unsteady.suspect[0], "the medians of 2 rounds are 1.00 s to 1.50 s");
+  EXPECT_EQ(unsteady.suspect[0], "the medians of 2 rounds are 1.00 s to 1.21 s");
 }
 
 TEST(DeviceHealth, OnlyCountersThatRoseAreNamed) {

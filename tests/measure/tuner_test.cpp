@@ -112,6 +112,27 @@ TEST(Tuner, FindsTheFastest) {
   EXPECT_EQ(rig.costs[result.ranking[0]].size(), 25U);
 }
 
+/// A device that gets slower from one turn to the next changes no cost: each is divided by the first
+/// candidate's time of the same turn.
+TEST(Tuner, ComparesWithinATurn) {
+  Rig rig;
+  double speed = 1;
+  auto const steady = rig.script.cost;
+  rig.script.cost = [&](VariantInfo const& row, Leg leg) {
+    if (&row != &kTuned) speed *= 0.95;
+    return steady(row, leg) / speed;
+  };
+  TuningResult const result = rig.tune();
+  ASSERT_FALSE(result.ranking.empty());
+  EXPECT_EQ(rig.x(result.ranking[0]), 40);
+  for (std::size_t i = 1; i < rig.costs.size(); ++i) {
+    for (double const cost : rig.costs[i]) {
+      EXPECT_NEAR(cost, (1 + 0.1 * std::abs(40 - rig.x(i))) / (1 + 0.1 * 39), 1e-9)
+          << rig.all[i].name();
+    }
+  }
+}
+
 TEST(Tuner, TakesATenthOfTheTimeOfAnExhaustiveSearch) {
   Rig rig;
   // The rest is for a few finalists, however many candidates there are.

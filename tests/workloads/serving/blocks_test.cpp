@@ -81,6 +81,18 @@ TEST(BlockPool, FindsFullBlocksByTheirTokensUntilTheyAreOverwritten) {
   EXPECT_FALSE(pool.extend_by_known(second, 3 + 4));
 }
 
+TEST(BlockPool, OverwritesWhatNobodyCanFindFirst) {
+  BlockPool pool{2, 2, true};
+  BlockTable known, partial, other;
+  append(pool, known, {1, 2});
+  pool.release(known);
+  append(pool, partial, {3});
+  pool.release(partial);
+
+  append(pool, other, {4});
+  EXPECT_TRUE(pool.extend_by_known(known, 1 + 2)) << "though it was released before the other";
+}
+
 TEST(BlockPool, MovesASequenceOnlyWhereAllOfItFits) {
   BlockPool pool{4, 2, false}, two{2, 2, false}, three{3, 2, false};
   BlockTable table;

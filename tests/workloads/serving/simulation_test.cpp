@@ -170,6 +170,20 @@ TEST(Paged, SwapsWhereTheHostHasRoomAndComputesAgainWhereNot) {
   EXPECT_GT(dropped.outcome.recomputed, 0);
 }
 
+TEST(Paged, LetsNobodyOvertakeWhoCameBefore) {
+  // The third gives way first and then the second, for whom there is room when the first has ended.
+  std::vector<Request> const all = requests({{16, 33}, {16, 20}, {16, 2}});
+  for (std::int64_t const host_tokens : {0, 4096}) {
+    Server small = server("paged");
+    small.kv_tokens = 5 * small.block_tokens;
+    small.host_tokens = host_tokens;
+    Served const served = serve(small, all);
+    EXPECT_EQ(served.wrong, "");
+    EXPECT_EQ(served.outcome.swaps, host_tokens > 0 ? 2 : 0);
+    EXPECT_GT(served.outcome.gap_s.quantile(1), 0.7 * served.outcome.end_s) << "the third waits";
+  }
+}
+
 TEST(Paged, SwapsInWhatOthersDoNotShare) {
   std::vector<Request> all = requests(std::vector<std::pair<int, int>>(20, {100, 60}));
   for (Request& request : all) request.in_common = 96;
@@ -204,6 +218,31 @@ TEST(Paged, SwapsInWhereWhatIsNotSharedFits) {
   EXPECT_EQ(memory.swap_in(second, true), 1);
   EXPECT_EQ(memory.free(), 0);
   EXPECT_EQ(memory.sum_of(second), tokens.sum(all[1], 0, 0, 9));
+}
+
+TEST(Paged, SwapsInWhereTheNextTokenFits) {
+  for (int const tokens : {7, 8}) {
+    std::vector<Request> const all = requests({{tokens, 2}, {8, 1}});
+    TokenHashes const hashes{11};
+    PagedKv memory{16, 16, 4, false};
+    Sequence swapped{.request = &all[0]}, other{.request = &all[1]};
+    auto const fill = [&](Sequence& sequence) {
+      ASSERT_TRUE(memory.admit(sequence, hashes));
+      while (sequence.missing() > 0)
+        memory.write(sequence, hashes(*sequence.request, 0, sequence.cached));
+    };
+    fill(swapped);
+    ASSERT_EQ(memory.swap_out(swapped), tokens);
+    fill(other);
+    ASSERT_EQ(memory.free(), 8);
+
+    // Two blocks; a full last one has no room for what comes next.
+    EXPECT_EQ(memory.swap_in(swapped, true).has_value(), tokens == 7);
+    memory.release(other);
+    if (tokens == 8) {
+      EXPECT_EQ(memory.swap_in(swapped, true), 8);
+    }
+  }
 }
 
 TEST(Paged, ComputesACommonPrefixOnce) {
