@@ -139,4 +139,9 @@ std::string unsupported_on_gpu(Problem const& p) {
   return {};
 }
 
+std::string unsupported_by_vectors(Problem const& p) {
+  bool const is_aligned = reinterpret_cast<std::uintptr_t>(p.v.data) % 16 == 0;
+  return is_aligned ? unsupported_on_gpu(p) : "needs v aligned to 16 bytes";
+}
+
 }  // namespace quadrille::kernels::attention

@@ -70,12 +70,6 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 #endif  // QUAD_KERNELS
 
-std::string unsupported(Problem const& p) {
-  // Requirements tell of the other operands.
-  bool const is_aligned = reinterpret_cast<std::uintptr_t>(p.v.data) % kPieceBytes == 0;
-  return is_aligned ? unsupported_on_gpu(p) : "needs v aligned to 16 bytes";
-}
-
 }  // namespace
 
 extern constinit Variant<Problem> const flash_v2{
@@ -90,6 +84,6 @@ extern constinit Variant<Problem> const flash_v2{
      .source = "after Dao, FlashAttention-2, algorithm 1",
      .summary = "mma, tiles of queries in the outer loop, sums in registers"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = unsupported}};
+    {.unsupported = unsupported_by_vectors}};
 
 }  // namespace quadrille::kernels::attention

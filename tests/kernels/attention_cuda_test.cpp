@@ -42,22 +42,25 @@ Known<T> const& known(Shape const& shape, double scores) {
   return one;
 }
 
-/// False where the vendor's library does not take the problem; all others take any.
+/// False where the vendor's library does not take the problem; all others take any but shifted ones.
 template <class T>
 bool expect_right(device::Device& device, device::StreamView stream,
-                  Variant<Problem> const& variant, Shape const& shape, double scores) {
+                  Variant<Problem> const& variant, Shape const& shape, double scores,
+                  Offsets const& offsets = {}) {
   SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
-                                  << text_of(shape) << ", scores x " << scores);
+                                  << text_of(shape) << ", scores x " << scores << ", offsets "
+                                  << offsets.q << offsets.k << offsets.v << offsets.o);
   Known<T> const& one = known<T>(shape, scores);
   Problem problem = one.problem;
-  DeviceArray<T> const q{device, stream, one.in.q}, k{device, stream, one.in.k},
-      v{device, stream, one.in.v};
-  DeviceArray<T> const o{device, stream, static_cast<std::int64_t>(one.elements.size())};
+  DeviceArray<T> const q{device, stream, one.in.q, offsets.q},
+      k{device, stream, one.in.k, offsets.k}, v{device, stream, one.in.v, offsets.v};
+  DeviceArray<T> const o{device, stream, static_cast<std::int64_t>(one.elements.size()), offsets.o};
   problem.q.data = q.data();
   problem.k.data = k.data();
   problem.v.data = v.data();
   problem.o.data = o.data();
-  if (variant.role == Role::vendor && !variant.unsupported_reason(problem).empty()) return false;
+  bool const may_refuse = variant.role == Role::vendor || !offsets.are_none();
+  if (may_refuse && !variant.unsupported_reason(problem).empty()) return false;
   std::size_t const bytes = variant.scratch_bytes(problem, device.facts());
   DeviceArray<float> const scratch{device, stream, static_cast<std::int64_t>(bytes / 4)};
   problem.scratch = scratch.data();
@@ -85,7 +88,7 @@ std::vector<Row> rows() {
 
 class AttentionCudaTest : public testing::TestWithParam<Row> {
  protected:
-  void expect_all(std::vector<Shape> const& shapes, double scores) {
+  void expect_all(std::vector<Shape> const& shapes, double scores, Offsets const& offsets = {}) {
     auto const [name, type] = GetParam();
     Variant<Problem> const& variant = test::row(variants(), name, device::Kind::cuda);
     int taken = 0;
@@ -95,10 +98,10 @@ class AttentionCudaTest : public testing::TestWithParam<Row> {
                                                       : type == DataType::f16
                                                           ? expect_right<core::f16>
                                                           : expect_right<core::bf16>;
-        if (expect(device, stream, variant, shape, scores)) ++taken;
+        if (expect(device, stream, variant, shape, scores, offsets)) ++taken;
       }
     });
-    if (taken == 0) GTEST_SKIP() << "takes none of these shapes";
+    if (taken == 0 && offsets.are_none()) GTEST_SKIP() << "takes none of these shapes";
   }
 };
 
@@ -111,6 +114,10 @@ TEST_P(AttentionCudaTest, EqualsSums) {
 TEST_P(AttentionCudaTest, TakesScoresWhoseExponentialsOverflow) { expect_all({kShapes[4]}, 100); }
 
 TEST_P(AttentionCudaTest, TakesEqualScores) { expect_all({kShapes[0]}, 0); }
+
+TEST_P(AttentionCudaTest, OperandsLieAnywhereOrAreRefused) {
+  for (Offsets const& offsets : kOffsets) expect_all({kShapes[0]}, 1, offsets);
+}
 
 INSTANTIATE_TEST_SUITE_P(Variants, AttentionCudaTest, testing::ValuesIn(rows()),
                          [](auto const& row) {

@@ -145,4 +145,12 @@ void expect_elements(std::vector<Element> const& elements, std::vector<T> const&
   }
 }
 
+/// Elements that tensors lie behind an aligned address.
+struct Offsets {
+  std::int64_t q = 0, k = 0, v = 0, o = 0;
+  bool are_none() const { return q + k + v + o == 0; }
+};
+/// One tensor at a time.
+inline constexpr Offsets kOffsets[] = {{.q = 1}, {.k = 1}, {.v = 1}, {.o = 1}};
+
 }  // namespace quadrille::kernels::attention

@@ -26,14 +26,17 @@ Known<T> const& known(Cache const& cache, Rows rows) {
 
 template <class T>
 void expect_right(device::Device& device, device::StreamView stream,
-                  Variant<Problem> const& variant, Cache const& cache) {
+                  Variant<Problem> const& variant, Cache const& cache,
+                  attention::Offsets const& offsets = {}) {
   SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
-                                  << text_of(cache));
+                                  << text_of(cache) << ", offsets " << offsets.q << offsets.k
+                                  << offsets.v << offsets.o);
   bool const by_table = reads_table(variant);
   Known<T> const& one = known<T>(cache, by_table ? Rows::by_table : Rows::contiguous);
   Problem problem = one.problem;
-  DeviceArray<T> const q{device, stream, one.q}, k{device, stream, one.k}, v{device, stream, one.v};
-  DeviceArray<T> const o{device, stream, static_cast<std::int64_t>(one.elements.size())};
+  DeviceArray<T> const q{device, stream, one.q, offsets.q}, k{device, stream, one.k, offsets.k},
+      v{device, stream, one.v, offsets.v};
+  DeviceArray<T> const o{device, stream, static_cast<std::int64_t>(one.elements.size()), offsets.o};
   DeviceArray<std::int32_t> const lengths{device, stream, one.lengths},
       table{device, stream, one.table}, first_blocks{device, stream, one.first_blocks};
   problem.q.data = q.data();
@@ -47,7 +50,8 @@ void expect_right(device::Device& device, device::StreamView stream,
     EXPECT_NE(variant.unsupported_reason(problem).find("share"), std::string::npos);
     return;
   }
-  if (variant.role == Role::vendor && !variant.unsupported_reason(problem).empty()) return;
+  bool const may_refuse = variant.role == Role::vendor || !offsets.are_none();
+  if (may_refuse && !variant.unsupported_reason(problem).empty()) return;
   std::size_t const bytes = variant.scratch_bytes(problem, device.facts());
   DeviceArray<float> const scratch{device, stream, static_cast<std::int64_t>(bytes / 4)};
   problem.scratch = scratch.data();
@@ -77,6 +81,9 @@ TEST_P(PagedDecodeCudaTest, EqualsSums) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     for (Cache const& cache : kCaches) expect_right<core::f16>(device, stream, variant, cache);
     expect_right<core::bf16>(device, stream, variant, kCaches[0]);
+    for (attention::Offsets const& offsets : attention::kOffsets) {
+      expect_right<core::f16>(device, stream, variant, kCaches[0], offsets);
+    }
   });
 }
 

@@ -25,18 +25,20 @@ Known<T> const& known(Ring const& ring, double scores) {
 
 template <class T>
 void expect_right(device::Device& device, device::StreamView stream,
-                  Variant<Problem> const& variant, Ring const& ring, double scores) {
+                  Variant<Problem> const& variant, Ring const& ring, double scores,
+                  attention::Offsets const& offsets = {}) {
   SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
-                                  << text_of(ring) << ", scores x " << scores);
+                                  << text_of(ring) << ", scores x " << scores << ", offsets "
+                                  << offsets.q << offsets.k << offsets.v << offsets.o);
   Known<T> const& one = known<T>(ring, scores);
   std::vector<Block> const blocks = blocks_of(ring);
   Problem const like = problem_of(ring, blocks[0], core::type_of<T>());
-  DeviceArray<T> const q{device, stream, one.in.q};
-  DeviceArray<T> const o{device, stream, static_cast<std::int64_t>(one.elements.size())};
+  DeviceArray<T> const q{device, stream, one.in.q, offsets.q};
+  DeviceArray<T> const o{device, stream, static_cast<std::int64_t>(one.elements.size()), offsets.o};
   DeviceArray<float> const state{device, stream, state_size(like.q.rows, like.q.cols)};
   for (Block const& block : blocks) {
-    DeviceArray<T> const k{device, stream, rows_of(one.in.k, ring, block)},
-        v{device, stream, rows_of(one.in.v, ring, block)};
+    DeviceArray<T> const k{device, stream, rows_of(one.in.k, ring, block), offsets.k},
+        v{device, stream, rows_of(one.in.v, ring, block), offsets.v};
     Problem problem = problem_of(ring, block, core::type_of<T>());
     problem.q.data = q.data();
     problem.k.data = k.data();
@@ -45,6 +47,7 @@ void expect_right(device::Device& device, device::StreamView stream,
     problem.state = state_in(state.data(), problem.q.rows, problem.q.cols);
     problem.is_first = &block == &blocks.front();
     problem.is_last = &block == &blocks.back();
+    if (!offsets.are_none() && !variant.unsupported_reason(problem).empty()) return;
     std::size_t const bytes = variant.scratch_bytes(problem, device.facts());
     DeviceArray<float> const scratch{device, stream, static_cast<std::int64_t>(bytes / 4)};
     problem.scratch = scratch.data();
@@ -73,6 +76,9 @@ TEST_P(RingAttentionCudaTest, EqualsSums) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     for (Ring const& ring : kRings) expect_right<core::f16>(device, stream, variant, ring, 1);
     expect_right<core::bf16>(device, stream, variant, kRings[4], 1);
+    for (attention::Offsets const& offsets : attention::kOffsets) {
+      expect_right<core::f16>(device, stream, variant, kRings[0], 1, offsets);
+    }
   });
 }
 
