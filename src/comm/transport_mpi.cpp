@@ -316,9 +316,10 @@ class Progress {
     bool const sends = static_cast<bool>(message.send);
     trace->add({.track = sends ? "messages" : "receives",
                 .kind = sends ? device::TraceKind::message : device::TraceKind::wait,
-                .name = !sends            ? "receive"
-                        : message.receive ? "send and receive"
-                                          : "send",
+                .name = !sends             ? "receive"
+                        : message.forwards ? "forward"
+                        : message.receive  ? "send and receive"
+                                           : "send",
                 .label = std::move(message.label),
                 .bytes = sends ? message.link_bytes : message.receive_bytes,
                 .begin_s = message.begin_s,

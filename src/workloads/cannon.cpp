@@ -3,6 +3,7 @@
 #include "workloads/cannon.hpp"
 
 #include "device/trace.hpp"
+#include "workloads/data.hpp"
 
 #include <algorithm>
 
@@ -120,6 +121,12 @@ void Cannon::allocate(comm::World& world, device::MatrixView const& a, device::M
     }
   }
   for (device::Event& event : multiplied_) event = device::Event{world.device()};
+}
+
+void Cannon::reset(device::StreamView stream) const {
+  for (Ring const* ring : {&a_, &b_}) {
+    for (device::Matrix const& slot : ring->slots) forget_received(slot, ring->own, stream);
+  }
 }
 
 /// The part of a step comes, from its owner or from the neighbour, which had it in the step before.

@@ -44,6 +44,8 @@ class Cannon {
   /// Channels may be null where there is one process.
   void allocate(comm::World& world, device::MatrixView const& a, device::MatrixView const& b,
                 comm::Channel* row_channel, comm::Channel* col_channel);
+  /// Enqueues, before a repetition, that no part is left which a repetition before received.
+  void reset(device::StreamView stream) const;
   /// Enqueues a leg. What it sent has arrived for later work of world.stream().
   void run(comm::World& world, measure::Leg leg, Use const& multiply);
 

@@ -33,6 +33,13 @@ device::Buffer<std::byte> allocate_scratch(std::size_t bytes, comm::World const&
   return scratch;
 }
 
+void forget_received(device::Matrix const& buffer, device::MatrixView const& own,
+                     device::StreamView stream) {
+  auto const bytes = static_cast<std::size_t>(own.rows * own.cols) * core::size_of(own.type);
+  stream.fill(buffer.view().data, 0xFF, buffer.bytes());
+  stream.copy(buffer.view().data, own.data, std::min(bytes, buffer.bytes()));
+}
+
 namespace {
 
 namespace generate = kernels::generate;

@@ -41,6 +41,10 @@ Layout whole(std::int64_t rows, std::int64_t cols);
 device::Matrix allocate_matrix(device::MatrixView& view, comm::World const& world);
 /// Scratch memory of variants, with the counters of products zero; empty for 0 bytes.
 device::Buffer<std::byte> allocate_scratch(std::size_t bytes, comm::World const& world);
+/// Before a repetition, in the place of what messages brought in the one before, which would be right:
+/// a rank's own data, which are wrong and cost what right ones do, and NaN behind them.
+void forget_received(device::Matrix const& buffer, device::MatrixView const& own,
+                     device::StreamView stream);
 
 /// A generated array: element (i, j) is core::generate(kind, seed, tag, i, j).
 struct Source {

@@ -319,6 +319,10 @@ class Ptrans final : public measure::Workload {
     put_out_ = &variant == &kPut;
     if (b_of_last().data != nullptr) world.stream().fill(b_of_last().data, 0xFF, bytes_of(b_));
     if (peer_ || cublasmp_) world.stream().fill(peer_b_.view().data, 0xFF, peer_b_.bytes());
+    // Pieces of the run before would be right.
+    for (Slot const& slot : slots_) {
+      world.stream().fill(slot.received.data(), 0xFF, slot.received.bytes());
+    }
   }
 
   void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) override {

@@ -151,12 +151,7 @@ class RingAttention final : public measure::Workload {
   void reset(comm::World& world, kernels::VariantInfo const&) override {
     world.stream().fill(o_.data, 0xFF, o_matrix_.bytes());
     world.stream().fill(state_memory_.data(), 0xFF, state_memory_.bytes());
-    // Blocks of the run before would be right. Own ones are wrong, and cost what right ones do.
-    for (device::Matrix const& slot : slots_) {
-      if (ranks_ == 1) break;
-      world.stream().fill(slot.view().data, 0xFF, slot.bytes());
-      world.stream().copy(slot.view().data, own_.view().data, own_.bytes());
-    }
+    for (device::Matrix const& slot : slots_) forget_received(slot, own_.view(), world.stream());
   }
 
   void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) override {

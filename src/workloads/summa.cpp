@@ -249,6 +249,9 @@ class Summa final : public measure::Workload {
     peer_ran_ = is_peer(variant);
     local_ran_ = is_local(variant);
     own_.reset(p_.beta, world);
+    if (cannon_) cannon_->reset(world.stream());
+    for (Slot const& slot : a_slots_) forget_received(slot.panel, a_, world.stream());
+    for (Slot const& slot : b_slots_) forget_received(slot.panel, b_, world.stream());
     if (layers_ > 1) reset_sums(world);
     if (peer_ || cublasmp_) theirs_.reset(p_.beta, world);
   }
