@@ -62,6 +62,11 @@ def check_result(file: h5py.File) -> None:
     assert summary["warmups"] == 7 and summary["warmup_s"] == 0.9 and "warmup" not in case
     assert "ratio_to_vendor" in summary and "hidden" in summary
 
+    units = {}
+    case.visititems(lambda name, item: units.update({name: item.attrs["unit"]} if "dimensions" in item.attrs else {}))
+    assert units == {"time": "s", "clock": "Hz", "power": "W", "energy": "J", "legs": "s", "pairs/latency": "s",
+                     "pairs/transfer": "s"}, units
+
     skipped = file["cases/ptrans:cuda|tile"]
     assert skipped.attrs["id"] == "ptrans:cuda/tile" and skipped["time"].shape == (0, 0, 1)
     assert skipped.attrs["verdict"] == "UNSUPPORTED" and "legs" not in skipped

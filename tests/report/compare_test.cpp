@@ -492,6 +492,22 @@ TEST(Compare, ShowsWhatElseChanged) {
   EXPECT_EQ(comparison.findings[0].differences[0].now, "1.50 GHz");
 }
 
+TEST(Compare, TheLastBaseRunThatPassedExplains) {
+  std::vector<RunResult> base;
+  for (char const* const kernel : {"first", "second", "third"}) {
+    base.push_back(run_of({record_of(about(1))}, kernel));
+    base.back().records[0].implementation = kernel;
+  }
+  base[2].records[0].outcome = Outcome::timeout;
+  RunResult now = run_of({record_of(about(1))});
+  now.records[0].implementation = "other";
+
+  Finding const finding = compared(base, now).findings.at(0);
+
+  ASSERT_EQ(changed(finding.differences), (Names{"implementation"}));
+  EXPECT_EQ(finding.differences[0].base, "second");
+}
+
 TEST(Compare, TellsOnceWhichSettingsOfCasesDiffer) {
   auto const run_with = [](std::string const& settings, std::string const& id) {
     std::vector<Record> records;

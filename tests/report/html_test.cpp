@@ -171,6 +171,45 @@ TEST(Page, OfMoreThanItHoldsLeavesOutSamplesAndPairs) {
   EXPECT_EQ(with_pairs, 2);
 }
 
+TEST(Page, KeepsSamplesThatAreEvenlySpaced) {
+  constexpr std::size_t kRepetitions = 20, kKept = 8;
+  RunResult result = test::sample_result();
+  result.records.resize(1);
+  measure::Record& r = result.records[0];
+  r.ranks = static_cast<int>(kPageNumbers / kKept);
+  r.clock_hz.clear();
+  r.power_w.clear();
+  r.seconds.clear();
+  for (std::size_t i = 1; i <= kRepetitions; ++i) {
+    r.seconds.insert(r.seconds.end(), static_cast<std::size_t>(r.ranks), static_cast<double>(i));
+  }
+
+  json const data = data_of(page_of("thinned", {result}));
+
+  json const& sampled = data.at("results").at(0).at("cases").at(0).at("sampled");
+  EXPECT_EQ(sampled.at("of"), kRepetitions);
+  std::vector<double> kept;
+  for (json const& row : sampled.at("rows")) kept.push_back(row.at(0).get<double>());
+  EXPECT_EQ(kept, (std::vector<double>{1, 3, 6, 8, 11, 13, 16, 18}));
+}
+
+TEST(Page, NumbersOfChartsHaveFiveDigits) {
+  RunResult result = test::sample_result();
+  measure::Record& r = result.records[0];
+  r.seconds[0] = 1.23456789e-12;
+  r.seconds[1] = 0.99999999;
+  r.seconds[2] = 98765.4321;
+  r.clock_hz[0] = 1987654321;
+  r.power_w[0] = 305.54321;
+
+  json const data = data_of(page_of("sample", {result}));
+
+  json const& shown = data.at("results").at(0).at("cases").at(0);
+  EXPECT_EQ(shown.at("sampled").at("rows").at(0), (json{1.2346e-12, 1.0, 98765.0}));
+  EXPECT_EQ(shown.at("clock_hz").at("rows").at(0).at(0), 1.9877e9);
+  EXPECT_EQ(shown.at("power_w").at("rows").at(0).at(0), 305.54);
+}
+
 TEST(Page, KnowsWhoseVariantsAre) {
   RunResult result = test::cluster_result(1, 0);
   std::vector<measure::Record> rows;
