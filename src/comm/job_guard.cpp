@@ -3,13 +3,13 @@
 #include "comm/job_guard.hpp"
 
 #include "comm/mpi_handle.hpp"
-#include "comm/signal_watch.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -22,7 +22,10 @@
 #include <cstring>
 #include <exception>
 #include <random>
+#include <semaphore>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 namespace quadrille::comm {
 namespace {
@@ -32,18 +35,37 @@ std::atomic<JobGuard*> g_guard{nullptr};
 volatile std::sig_atomic_t g_exit_code = 0;
 std::atomic<bool> g_signalled{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "signal handlers need a lock-free flag");
+// One of POSIX below, which a handler of signals may post: once for each signal.
+std::counting_semaphore<> g_signals{0};
 
 constexpr unsigned kLastWordsSeconds = 5;
 constexpr std::array kSignals{SIGTERM, SIGINT, SIGUSR1};
+// Open MPI's mpirun ends its ranks a second after it was told to.
+constexpr std::chrono::milliseconds kTableDelay{400};
+// Slurm waits for half a minute between TERM and KILL.
+constexpr std::chrono::seconds kSignalGrace{10};
 
 void note_signal(int) {
   g_signalled.store(true);
-  SignalWatch::wake();
+  g_signals.release();
 }
 void leave_now(int) { _exit(g_exit_code); }
 
 void on_failure(core::Failure const& failure) {
   if (JobGuard* guard = g_guard.load()) guard->end_job(failure);
+}
+
+// The process in which MPI starts now; 0: none. A library that cannot start ends the process itself, Open
+// MPI by _exit(1), which is the code of a wrong result.
+std::atomic<pid_t> g_starting_process{0};
+
+void fail_if_starting() {
+  pid_t const self = getpid();  // others are children of the library
+  if (g_starting_process.load() != self) return;
+  core::fail(
+      "MPI does not start, see above; often the limits of open files (ulimit -n), of the stack "
+      "(ulimit -s) or of memory (ulimit -v) are too low, or TMPDIR takes no files",
+      core::Exit::environment);
 }
 
 void handle(int signal, void (*handler)(int)) {
@@ -57,6 +79,14 @@ std::string host_name() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
   return name.data();
+}
+
+/// Who of the ranks that see a path has created it first; none: its folder is not there.
+enum class Ticket { none, ours, of_others };
+Ticket take_ticket(std::string const& path) {
+  bool const is_new = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600) >= 0;
+  if (!is_new && errno == EEXIST) return Ticket::of_others;
+  return !is_new && errno == ENOENT ? Ticket::none : Ticket::ours;
 }
 
 /// Whether no other process that this one's parent started has said it before; while this one lives.
@@ -82,9 +112,12 @@ JobGuard::JobGuard(std::string const& rank, double limit_s)
   core::set_fail_handler(on_failure);
   std::set_terminate(core::fail_on_exception);
   watchdog_ = std::thread{[this] { watch(); }};
+  g_starting_process = getpid();
+  std::atexit(fail_if_starting);
 }
 
 void JobGuard::join_ranks() {
+  g_starting_process = 0;
   // From now on there is something to keep; before, a signal ends this rank.
   for (int const signal : kSignals) handle(signal, note_signal);
   int rank = 0;
@@ -97,8 +130,11 @@ void JobGuard::join_ranks() {
   char const* folder = std::getenv("TMPDIR");
   std::lock_guard const lock{mutex_};
   rank_of_size_ = fmt::format("rank {}/{} on {}", rank, size, host_name());
-  ticket_ = fmt::format("{}/quadrille-failed-{:016x}",
-                        folder != nullptr && *folder != '\0' ? folder : "/tmp", token);
+  token_ = fmt::format("{:016x}", token);
+  ticket_ = fmt::format("{}/quadrille-failed-{}",
+                        folder != nullptr && *folder != '\0' ? folder : "/tmp", token_);
+  rank_ = rank;
+  signal_watch_ = std::thread{[this] { watch_signals(); }};
 }
 
 JobGuard::~JobGuard() {
@@ -107,7 +143,9 @@ JobGuard::~JobGuard() {
     stop_ = true;
   }
   changed_.notify_all();
+  g_signals.release();
   watchdog_.join();
+  if (signal_watch_.joinable()) signal_watch_.join();
   for (int const signal : kSignals) std::signal(signal, SIG_DFL);
   core::set_fail_handler(nullptr);
   g_guard.store(nullptr);
@@ -123,10 +161,13 @@ void JobGuard::enter_phase(std::string phase, double limit_s) {
   changed_.notify_all();
 }
 
-void JobGuard::set_last_words(std::function<void()> last_words) {
-  std::lock_guard const lock{mutex_};
+void JobGuard::set_last_words(std::string const& folder, std::function<void()> last_words) {
+  std::scoped_lock const lock{speaking_, mutex_};  // what speaks now may use what goes
+  shared_ticket_ = folder.empty() ? "" : fmt::format("{}/{}{}", folder, kTicket, token_);
   last_words_ = std::move(last_words);
 }
+
+void JobGuard::finish() { is_finishing_ = true; }
 
 bool JobGuard::signalled() { return g_signalled.load(); }
 
@@ -153,25 +194,63 @@ void JobGuard::watch() {
   }
 }
 
+void JobGuard::watch_signals() {
+  auto const sleep_until = [&](std::chrono::steady_clock::time_point end) {
+    while (!stop_ && std::chrono::steady_clock::now() < end) {
+      std::ignore = g_signals.try_acquire_until(end);
+    }
+  };
+  while (!stop_ && !signalled()) g_signals.acquire();
+  sleep_until(std::chrono::steady_clock::now() + kTableDelay);
+  if (stop_) return;
+  // What runs may not see the signal in time to show it.
+  if (rank_ == 0 && !has_failed()) say_last_words();
+  // Nor at all. Of several ranks that got the signal the first one speaks.
+  std::chrono::milliseconds const turn{rank_ == 0 ? 0 : 1000};
+  bool const is_again = g_signals.try_acquire_for(kSignalGrace + turn);
+  while (!stop_ && is_finishing_) g_signals.acquire();
+  if (is_again) sleep_until(std::chrono::steady_clock::now() + turn);
+  if (stop_) return;
+  core::fail("a signal ends the job, since this phase takes no notice; finished cases are kept",
+             core::Exit::interrupted);
+}
+
+bool JobGuard::has_failed() {
+  std::lock_guard const lock{mutex_};
+  return access(ticket_.c_str(), F_OK) == 0 ||
+         (!shared_ticket_.empty() && access(shared_ticket_.c_str(), F_OK) == 0);
+}
+
+void JobGuard::say_last_words() {
+  std::lock_guard const one_at_a_time{speaking_};
+  std::unique_lock lock{mutex_};
+  std::function<void()> const last_words = std::exchange(last_words_, {});
+  lock.unlock();
+  if (last_words) last_words();
+}
+
 void JobGuard::end_job(core::Failure const& failure) {
+  g_starting_process = 0;
   int const code = static_cast<int>(failure.code) & 0x7f;
-  std::string phase, rank, path;
-  std::function<void()> last_words;
+  std::string phase, rank, path, shared_path;
   {
     std::lock_guard const lock{mutex_};
     phase = phase_;
     rank = rank_of_size_;
     path = ticket_;
-    last_words = last_words_;
+    shared_path = shared_ticket_;
   }
   bool const has_joined = !path.empty();
-  bool const speaks =
-      has_joined ? open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600) >= 0 ||
-                       errno != EEXIST
-                 : speaks_before_others();
-  if (!speaks) {
+  Ticket const of_node = has_joined               ? take_ticket(path)
+                         : speaks_before_others() ? Ticket::ours
+                                                  : Ticket::of_others;
+  // Of a node the first one alone asks the others.
+  bool const is_first_of_node = of_node != Ticket::of_others;
+  Ticket const of_job =
+      is_first_of_node && !shared_path.empty() ? take_ticket(shared_path) : Ticket::ours;
+  if (!is_first_of_node || of_job == Ticket::of_others) {
     // Somebody else speaks. The launcher ends this rank meanwhile, or it ends by itself.
-    sleep(2);
+    sleep(kLastWordsSeconds + 2);
     _exit(code);
   }
   std::string_view file = failure.where.file_name();
@@ -186,10 +265,17 @@ void JobGuard::end_job(core::Failure const& failure) {
   g_exit_code = code;
   handle(SIGALRM, leave_now);
   alarm(kLastWordsSeconds);
-  if (last_words) last_words();
+  // A node that does not see the folder does not know what finished.
+  if (of_job != Ticket::none || rank_ == 0) say_last_words();
   alarm(1);
   MPI_Abort(MPI_COMM_WORLD, code);
   _exit(code);
 }
 
 }  // namespace quadrille::comm
+
+/// In place of the C library's: a library that ends the process so cannot be noticed otherwise.
+extern "C" void _exit(int code) {
+  quadrille::comm::fail_if_starting();
+  for (;;) syscall(SYS_exit_group, code);
+}

@@ -4,11 +4,13 @@
 
 #include "core/error.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace quadrille::comm {
@@ -18,6 +20,8 @@ namespace quadrille::comm {
 /// before MPI and end after it. One per process.
 class JobGuard {
  public:
+  static constexpr std::string_view kTicket = ".failed-";
+
   /// In the phase "start", with its limit. `rank` is who this process is, as far as the launcher says.
   JobGuard(std::string const& rank, double limit_s);
   ~JobGuard();
@@ -28,8 +32,12 @@ class JobGuard {
   void join_ranks();
   /// Any thread. A limit of 0 or less is none.
   void enter_phase(std::string phase, double limit_s);
-  /// What the rank that speaks does once it has said what failed, for a few seconds at most.
-  void set_last_words(std::function<void()> last_words);
+  /// What the rank that speaks does once it has said what failed, for a few seconds at most, and the first
+  /// rank soon after a signal; once. `folder` is one that ranks of all nodes may see: among those that do
+  /// one speaks, which leaves a file there whose name begins with kTicket.
+  void set_last_words(std::string const& folder, std::function<void()> last_words);
+  /// From now on no signal ends the job: it ends soon, or its phase has a limit. Any thread.
+  void finish();
   /// True once TERM, INT or USR1 reached this rank.
   static bool signalled();
 
@@ -38,17 +46,28 @@ class JobGuard {
 
  private:
   void watch();
+  /// Ends the job at a second signal, or some seconds after the first, where it is still there.
+  void watch_signals();
+  /// Whether a rank has said that the job fails.
+  bool has_failed();
+  void say_last_words();
 
-  std::string rank_of_size_;  ///< "rank 2/8 on node07"
-  std::string ticket_;        ///< a path that the first failing rank of the job creates, if joined
+  int rank_ = 0;
+  std::string rank_of_size_;   ///< "rank 2/8 on node07"
+  std::string token_;          ///< of this job
+  std::string ticket_;         ///< a path that the first failing rank of a node creates, if joined
+  std::string shared_ticket_;  ///< the same of the ranks that see its folder
   std::mutex mutex_;
+  std::mutex speaking_;
   std::condition_variable changed_;
   std::string phase_ = "start";
   std::function<void()> last_words_;
   double limit_s_ = 0;
   std::chrono::steady_clock::time_point entered_ = std::chrono::steady_clock::now();
-  bool stop_ = false;
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> is_finishing_{false};
   std::thread watchdog_;
+  std::thread signal_watch_;
 };
 
 }  // namespace quadrille::comm

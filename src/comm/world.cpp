@@ -350,9 +350,11 @@ Transport& World::transport(std::string_view name, double throttle, std::int64_t
   return *transports_.back().transport;
 }
 
-void World::set_last_words(std::function<void()> last_words) {
-  mpi_->guard->set_last_words(std::move(last_words));
+void World::set_last_words(std::string const& folder, std::function<void()> last_words) {
+  mpi_->guard->set_last_words(folder, std::move(last_words));
 }
+
+void World::finish() { mpi_->guard->finish(); }
 
 void World::enter_phase(std::string phase, double limit_s) {
   mpi_->guard->enter_phase(std::move(phase), limit_s);

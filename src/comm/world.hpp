@@ -90,8 +90,9 @@ class World {
   /// Names what this rank does now, for failure and time-out messages. Not collective.
   void enter_phase(std::string phase, double limit_s);
 
-  /// What the rank that a failure is found on does before the job ends, for a few seconds at most.
-  void set_last_words(std::function<void()> last_words);
+  /// JobGuard's.
+  void set_last_words(std::string const& folder, std::function<void()> last_words);
+  void finish();
 
   /// True on every rank once TERM, INT or USR1 reached any rank. Collective.
   bool interrupted() const;

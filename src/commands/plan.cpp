@@ -221,6 +221,11 @@ core::Exit refuse(comm::World const& world, std::string const& why, core::Exit c
   return code;
 }
 
+core::Exit refuse_interrupted(comm::World const& world) {
+  return refuse(world, "interrupted by a signal before anything was measured",
+                core::Exit::interrupted);
+}
+
 core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::string> const& only) {
   if (only.empty()) return config;
   std::vector<std::string> names;
@@ -265,6 +270,7 @@ Plan make_plan(comm::World const& world, core::Config const& config) {
   plan.memory = measure::memory_per_rank(world);
   for (core::Case const& wanted : config.cases) {
     for (core::Case const& spec : over_transports(wanted)) {
+      if (world.interrupted()) return plan;
       plan_case(world, config.run, spec, unsupported_transport(wanted, spec, world), plan);
     }
   }

@@ -42,8 +42,11 @@ struct Plan {
   std::vector<Planned> cases;
 };
 
+/// After make_plan() was interrupted.
+core::Exit refuse_interrupted(comm::World const& world);
+
 /// Resolves automatic sizes, makes a case for each transport where all are wanted, and checks
-/// everything that can be checked before any work. Collective.
+/// everything that can be checked before any work. Stops at a case once World::interrupted(). Collective.
 Plan make_plan(comm::World const& world, core::Config const& config);
 
 /// Names in each case that asks for transport = "auto" the one that is best for its messages, but where

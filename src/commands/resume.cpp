@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/resume.hpp"
 
+#include "comm/job_guard.hpp"
 #include "io/result_file.hpp"
 
 #include <fmt/format.h>
@@ -67,7 +68,10 @@ std::string remove_unfinished(fs::path const& directory, std::vector<std::string
   std::error_code error;
   std::vector<fs::path> unfinished;
   for (auto const& entry : fs::directory_iterator{directory, error}) {
-    if (entry.path().filename().string().starts_with("result.h5")) unfinished.push_back(entry);
+    std::string const name = entry.path().filename().string();
+    bool const is_of_end =
+        name.starts_with("result.h5") || name.starts_with(comm::JobGuard::kTicket);
+    if (is_of_end) unfinished.push_back(entry);
   }
   for (auto const& entry : fs::directory_iterator{directory / "fields", error}) {
     bool const is_finished =

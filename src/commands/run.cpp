@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/signal_watch.hpp"
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
 #include "commands/help.hpp"
@@ -45,9 +44,6 @@ namespace quadrille::commands {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Open MPI's mpirun ends its ranks a second after it was told to.
-constexpr double kPatienceSeconds = 0.4;
 
 std::string now_utc() {
   auto const now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -206,8 +202,7 @@ class CaseLoop {
         progress_{estimates(), config.run.duration_s} {
     if (!trace.empty()) trace_.emplace(trace);
     // What finished before something fails is shown like all else.
-    world.set_last_words([partial = partial_] { partial->print(); });
-    if (is_first()) watch_.emplace(kPatienceSeconds, [partial = partial_] { partial->print(); });
+    world.set_last_words(start.directory.string(), [partial = partial_] { partial->print(); });
     options_.decorate = [this](std::unique_ptr<measure::Workload> workload) {
       // What is wrong once must be found in a later round too.
       bool const is_due = !has_rounds() || round_ == 2 || fault_ != measure::Fault::once;
@@ -230,6 +225,7 @@ class CaseLoop {
     } while (!interrupted_ && is_round_due(world_, round_++, begin, config_.run.duration_s));
     if (is_first()) progress_.end();
 
+    world_.finish();
     world_.enter_phase("write the result", config_.run.timeout.write_s);
     if (health) judge_rounds(*health);
     if (!is_over_) end();
@@ -237,7 +233,7 @@ class CaseLoop {
     out_.log(report::render_table(result()) + "\n" + report::result_line(judged(), file) + "\n");
     out_.show(report::render_screen(judged(), report::terminal_of_output()) + "\n" +
               report::render_end(judged(), file));
-    world_.set_last_words({});
+    world_.set_last_words("", {});
     // Rank 0 alone knows what ran before.
     auto const code = static_cast<std::int64_t>(measure::ending_of(judged()).code);
     return static_cast<core::Exit>(world_.group().max(is_first() ? code : 0));
@@ -378,7 +374,6 @@ class CaseLoop {
   std::vector<std::string> kept_;  ///< cases that an earlier run has finished
   bool is_over_;                   ///< which were all
   std::shared_ptr<PartialTable> partial_;
-  std::optional<comm::SignalWatch> watch_;
   Output& out_;
   ProgressLine progress_;
   std::optional<io::TraceFile> trace_;
@@ -472,6 +467,7 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
   world.enter_phase("open the device", config.run.timeout.init_s);
   world.open(config.run);
   Plan plan = make_plan(world, config);
+  if (world.interrupted()) return refuse_interrupted(world);
   if (!arguments.rerun.empty() && world.rank() == 0) {
     core::print("{}\n",
                 render_changes(arguments.rerun, describe_run(world, config, arguments, *fault)));

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/run_directory.hpp"
 
+#include "comm/job_guard.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "io/result_file.hpp"
@@ -50,9 +51,10 @@ std::string remove_run(fs::path const& directory) {
     return {};
   };
   std::string const why = remove_where(directory, [](std::string const& name) {
-    return std::ranges::any_of(kFiles, [&](std::string_view file) {
-      return name == file || name.starts_with(std::string{file} + ".tmp");
-    });
+    return name.starts_with(comm::JobGuard::kTicket) ||
+           std::ranges::any_of(kFiles, [&](std::string_view file) {
+             return name == file || name.starts_with(std::string{file} + ".tmp");
+           });
   });
   if (!why.empty()) return why;
   return remove_where(directory / kFields,

@@ -197,7 +197,7 @@ core::Exit selftest(SelftestArguments const& arguments, int& argc, char**& argv)
 
   std::vector<Cell> cells;
   std::vector<Fault> const faults = all_faults();
-  bool interrupted = false;
+  bool interrupted = world.interrupted();
   for (std::size_t f = 0; f < faults.size() && !interrupted; ++f) {
     if (first) core::print_error("[{}/{}] {}\n", f + 1, faults.size(), core::to_text(faults[f]));
     for (Planned const& planned : plan.cases) {

@@ -312,6 +312,7 @@ core::Exit tune(TuneArguments const& arguments, int& argc, char**& argv) {
   world.enter_phase("open the device", config.run.timeout.init_s);
   world.open(config.run);
   Plan const plan = make_plan(world, config);
+  if (world.interrupted()) return refuse_interrupted(world);
   for (Planned const& planned : plan.cases) {
     if (!planned.problem.empty()) return refuse(world, planned.problem, planned.code);
   }

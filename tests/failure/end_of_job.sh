@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
 # end_of_job.sh CODE FATAL_LINES PATTERN COMMAND...: the command must end within 10 s with CODE and
-# print so many FATAL lines, the first of which matches PATTERN.
+# print so many FATAL lines, the first of which matches PATTERN, and at most one table. In COMMAND
+# {nodes} stands for words that give each rank a TMPDIR of its own, as nodes have.
 set -u
 code=$1 lines=$2 pattern=$3
 shift 3
@@ -10,6 +11,12 @@ shift 3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export TMPDIR=$folder
+nodes='export TMPDIR=$(mktemp -d) QUADRILLE_TEST_FOLDER=$TMPDIR; exec "$@"'
+words=()
+for word in "$@"; do
+  if [ "$word" = "{nodes}" ]; then words+=(bash -c "$nodes" nodes); else words+=("$word"); fi
+done
+set -- "${words[@]}"
 start=$(date +%s)
 timeout -k 2 30 "$@" >"$folder/out" 2>&1
 got=$?
@@ -24,6 +31,7 @@ complain() {
 [ "$got" -eq "$code" ] || complain "exit code $got, expected $code"
 [ "$seconds" -le 10 ] || complain "ended after $seconds s"
 [ "$(grep -c '^FATAL' "$folder/out")" -eq "$lines" ] || complain "expected $lines FATAL lines"
+[ "$(grep -c '^TABLE' "$folder/out")" -le 1 ] || complain "more than one table"
 if [ "$lines" -gt 0 ]; then
   grep '^FATAL' "$folder/out" | head -1 | grep -Eq "$pattern" || complain "no match of '$pattern'"
 fi

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
@@ -19,6 +20,12 @@ int main(int argc, char** argv) {
   comm::World world{argc, argv, mode == "stopped" ? 2.0 : 60.0};
   world.refuse_lone_ranks();
   bool const is_last = world.rank() == world.size() - 1;
+  // A folder that all nodes see, where they share nothing else.
+  char const* const folder = std::getenv("QUADRILLE_TEST_FOLDER");
+  world.set_last_words(folder == nullptr ? "" : folder, [] {
+    std::puts("TABLE");
+    std::fflush(stdout);
+  });
   world.enter_phase("sabotage", mode == "hang" || mode == "all_hang" ? 1.0 : 0);
 
   if (mode == "one" && is_last) core::fail("one rank fails");
@@ -34,6 +41,15 @@ int main(int argc, char** argv) {
   if (mode == "all_hang") std::this_thread::sleep_for(std::chrono::hours{1});
   world.group().barrier();
 
+  if (mode == "signalled_twice" || mode == "finishing") {
+    // Nobody looks at the signals.
+    if (mode == "finishing") world.finish();
+    for (int i = 0; i < 2; ++i) {
+      if (is_last) std::raise(SIGUSR1);
+      std::this_thread::sleep_for(std::chrono::seconds{2});
+    }
+    if (mode == "signalled_twice") std::this_thread::sleep_for(std::chrono::minutes{1});
+  }
   if (mode == "phase_in_time") {
     world.enter_phase("short", 0.3);
     world.enter_phase("long", 0);

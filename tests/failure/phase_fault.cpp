@@ -33,6 +33,7 @@ void go_wrong_in(std::string_view phase) {
   if (!phase.ends_with(g_phase) || !is_culprit()) return;
   std::fprintf(stderr, "in %.*s\n", static_cast<int>(phase.size()), phase.data());
   if (g_fault == "killed") std::raise(SIGKILL);
+  if (g_fault == "signalled") std::raise(SIGUSR1);
   if (g_fault == "stopped") std::raise(SIGSTOP);
   if (g_fault == "throws") throw std::runtime_error{"nobody catches this"};
   if (g_fault == "absent") std::this_thread::sleep_for(std::chrono::hours{1});

@@ -44,6 +44,11 @@ variant = "transport"
 repetitions = 1000"""
 
 
+# Minutes each.
+ENDLESS = LONG.replace("375k", "100M")
+REFERENCE = 'workload = "gemm"\nsize = "4000"\nvariant = "reference"'
+
+
 class Job(subprocess.Popen):
     """A run that has begun its second case; with ranks = 0 without a launcher."""
 
@@ -129,12 +134,31 @@ def in_long_repetitions(program):
         check(number != signal.SIGUSR1 or process.returncode == 7, "this one is handed on", process)
 
 
+def in_endless_ones(program):
+    """What takes no notice ends at the second signal, or some seconds behind the table, with 7; once it is told."""
+    twice = Job(program, "twice", REFERENCE, "--run-id", "twice")
+    once = Job(program, "once", ENDLESS, "--run-id", "once", ranks=2)
+    time.sleep(1)
+    start = time.monotonic()
+    once.send_signal(signal.SIGUSR1)
+    twice.send_signal(signal.SIGINT)
+    time.sleep(2)
+    for job, number, seconds in ((twice, signal.SIGINT, 8), (once, None, 25)):
+        process = job.end(number)
+        took = time.monotonic() - start
+        check(process.returncode == 7 and took < seconds, f"{job.args} ended after {took} s", process)
+        check(last_line(process).startswith("RESULT FAIL executed=1 of=") and process.stdout.count("executed=") == 1,
+              "one table", process)
+        check(process.stderr.count("FATAL") == 1 and "a signal ends the job" in process.stderr, "and one reason", process)
+
+
 def main():
     program = Program(sys.argv[1:])
     in_short_repetitions(program)
     goes_on(program)
     keeps_what_is_wrong(program)
     in_long_repetitions(program)
+    in_endless_ones(program)
     print("signals leave a table and a run that can go on")
 
 
