@@ -4,10 +4,13 @@
 
 #include "comm/job_guard.hpp"
 #include "io/result_file.hpp"
+#include "report/compare.hpp"
+#include "workloads/registry.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <sstream>
 
 namespace quadrille::commands {
@@ -48,10 +51,19 @@ std::string difference(measure::RunInfo const& was, measure::RunInfo const& is) 
                    std::to_string(is.ranks.size()));
   }
   for (std::size_t i = 0; i < is.ranks.size(); ++i) {
-    std::string const& old_device = was.ranks[i].device;
-    std::string const& new_device = is.ranks[i].device;
-    if (old_device != new_device)
-      return differs(fmt::format("the device of rank {}", i), old_device, new_device);
+    comm::Placement const &before = was.ranks[i], &now = is.ranks[i];
+    auto const of_rank = [&](std::string_view what, auto const& old_value, auto const& new_value) {
+      return differs(fmt::format("the {} of rank {}", what, i), fmt::to_string(old_value),
+                     fmt::to_string(new_value));
+    };
+    if (before.device != now.device) return of_rank("device", before.device, now.device);
+    if (before.threads != now.threads) {
+      return of_rank("number of threads", before.threads, now.threads);
+    }
+    // As many ranks on each node, whichever.
+    if (before.local_rank != now.local_rank) {
+      return of_rank("local rank", before.local_rank, now.local_rank);
+    }
   }
   for (auto const& [name, value] : is.build) {
     auto const old =
@@ -100,6 +112,9 @@ std::string reopen(fs::path const& output, std::string const& id, RunStart& star
     return fmt::format("'{}' cannot go on: {}; give what it had, or start another run",
                        start.directory.string(), what);
   }
+  // Other nodes, CPUs, GPUs of the same model, variables: rates may differ, and the header is of before.
+  std::vector<report::Difference> const changes = report::environment_differences(
+      std::span{&kept->result, 1}, start.result.info, workloads::vocabulary());
   start.result = kept->result;
   bool const has_ended = earlier.status == "finished";
   bool const has_result = has_ended && fs::exists(start.directory / "result.h5");
@@ -113,6 +128,10 @@ std::string reopen(fs::path const& output, std::string const& id, RunStart& star
   info.finished = "";
   info.events.push_back(fmt::format("resumed at {}, behind {} finished cases", now,
                                     start.result.finished_cases.size()));
+  for (report::Difference const& change : changes) {
+    info.events.push_back(fmt::format("cases since {}: {} was '{}' and is '{}'", now, change.what,
+                                      change.base, change.now));
+  }
   return {};
 }
 

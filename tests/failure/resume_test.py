@@ -200,15 +200,16 @@ def check_refusals(program, name, lines):
     refused(["--resume '../evil'", "letters"], resume="../evil")
     refused(["cannot be opened", "none"], resume="none")
     head = json.loads(lines[0])
-    for part, wrong in (("build", ["commit", "other"]), ("ranks", "another device")):
+    for part, wrong in (("build", ["commit", "other"]), ("device", "another device"), ("threads", 999),
+                        ("local_rank", 7)):
         if part == "build":
             changed = {**head, part: [wrong if fact[0] == wrong[0] else fact for fact in head[part]]}
         else:
-            changed = {**head, part: [*head[part][:-1], {**head[part][-1], "device": wrong}]}
+            changed = {**head, "ranks": [*head["ranks"][:-1], {**head["ranks"][-1], part: wrong}]}
         whole = journal.read_text()
         journal.write_text("\n".join([json.dumps(changed), *lines[1:]]) + "\n")
         before = snapshot(directory)
-        refused([wrong[0], "'other'"] if part == "build" else ["device of rank 1", f"'{wrong}'"])
+        refused([wrong[0], "'other'"] if part == "build" else [part.replace("_", " "), "of rank 1", f"'{wrong}'"])
         journal.write_text(whole)
         before = snapshot(directory)
     job = program.call("run", program.source, "--resume", name, "--force", ranks=1)
@@ -222,14 +223,19 @@ def check_the_rest(program, name, expected):
     # The one that started last, whichever directory was touched last.
     journal = directory / "result.jsonl"
     head, *rest = lines_of(directory)
-    journal.write_text("\n".join([json.dumps({**json.loads(head), "started": "9"}), *rest]) + "\n")
+    head = {**json.loads(head), "started": "9"}
+    # And ran elsewhere, which the result says of the cases that ran before.
+    head["ranks"][-1].update(node="elsewhere", cpu_mask="77")
+    head["environment"].append(["OMP_WAIT_POLICY", "then"])
+    journal.write_text("\n".join([json.dumps(head), *rest]) + "\n")
     os.utime(program.folder / "moment0")
     behind = f"behind {len(finished_of(directory))} finished cases"
     job = program.call(*arguments, ranks=RANKS)
     check("resumed at" in job.stdout, "the latest run must go on", job)
     events = [json.loads(line)["events"] for line in lines_of(directory) if '"events"' in line][-1]
-    check(len(events) == 1 and events[0].startswith("resumed at 2") and events[0].endswith(behind), f"events are {events}",
-          job)
+    check(events[0].startswith("resumed at 2") and events[0].endswith(behind), f"events are {events}", job)
+    check([event.split(" was ")[0].split()[-1] for event in events[1:]] == ["nodes", "cpus", "OMP_WAIT_POLICY"],
+          f"what differs now: {events}", job)
     check_end(program, job, directory, expected)
     before = {path: content for path, content in snapshot(directory).items() if path.name != "log.txt"}
     job = program.call(*arguments, ranks=RANKS)
