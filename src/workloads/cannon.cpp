@@ -74,7 +74,7 @@ double Cannon::memory_bytes() const {
     if (ring->size == 1) continue;
     std::int64_t const across = ring->is_a ? ring->own.rows : ring->own.cols;
     bytes += static_cast<double>(ring->slots.size()) *
-             static_cast<double>(ring->k.count(ring->layer) * across) *
+             static_cast<double>(ring->k.count(ring->layer)) * static_cast<double>(across) *
              static_cast<double>(core::size_of(ring->own.type));
   }
   return bytes;

@@ -11,6 +11,7 @@ shift 3
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export TMPDIR=$folder
+# shellcheck disable=SC2016  # the shell of each rank makes its folder
 nodes='export TMPDIR=$(mktemp -d) QUADRILLE_TEST_FOLDER=$TMPDIR; exec "$@"'
 words=()
 for word in "$@"; do
