@@ -16,7 +16,8 @@ constexpr Subject kSubjects[]{
 6  slower or broken (compare --gate)
 7  interrupted: what is finished is kept
 8  nothing executed, or no baseline to compare with
-Where several hold, the first in the order 2, 5, 4, 3, 1, 6, 7, 8. The same on every rank.)"},
+9  nothing could be decided: too few samples, or times that are not trusted
+Where several hold, the first in the order 2, 5, 4, 3, 1, 6, 9, 7, 8. The same on every rank.)"},
     {"results", "what a run writes, and how it goes on after an end",
      R"(results/RUN/result.h5 holds everything on the screen, every timed sample of every rank, the
 resolved configuration, versions, environment and placement. result.jsonl beside it has a line

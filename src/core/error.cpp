@@ -19,9 +19,10 @@ namespace {
 std::atomic<FailHandler> g_handler{nullptr};
 
 int rank_of(Exit code) {
-  constexpr std::array kOrder{Exit::bad_config,  Exit::timeout,          Exit::runtime,
-                              Exit::environment, Exit::wrong_result,     Exit::regression,
-                              Exit::interrupted, Exit::nothing_executed, Exit::pass};
+  constexpr std::array kOrder{Exit::bad_config,  Exit::timeout,      Exit::runtime,
+                              Exit::environment, Exit::wrong_result, Exit::regression,
+                              Exit::undecided,   Exit::interrupted,  Exit::nothing_executed,
+                              Exit::pass};
   for (std::size_t i = 0; i < kOrder.size(); ++i) {
     if (kOrder[i] == code) return static_cast<int>(i);
   }

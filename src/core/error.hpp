@@ -18,10 +18,11 @@ enum class Exit : int {
   regression = 6,
   interrupted = 7,
   nothing_executed = 8,
+  undecided = 9,  ///< measured, but too little is known to say anything
   skipped = 77,
 };
 
-/// The more serious of two outcomes, in the order 2, 5, 4, 3, 1, 6, 7, 8, 0.
+/// The more serious of two outcomes, in the order 2, 5, 4, 3, 1, 6, 9, 7, 8, 0.
 Exit worse(Exit a, Exit b);
 
 /// One failure, as it reaches the handler.

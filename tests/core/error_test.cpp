@@ -53,9 +53,10 @@ TEST(Error, WorseKeepsTheOrderOfTheExitCodes) {
   EXPECT_EQ(worse(Exit::interrupted, Exit::wrong_result), Exit::wrong_result);
 
   // From the most to the least serious; pairs in either order give the first.
-  Exit const order[] = {Exit::bad_config,  Exit::timeout,          Exit::runtime,
-                        Exit::environment, Exit::wrong_result,     Exit::regression,
-                        Exit::interrupted, Exit::nothing_executed, Exit::pass};
+  Exit const order[] = {Exit::bad_config,  Exit::timeout,      Exit::runtime,
+                        Exit::environment, Exit::wrong_result, Exit::regression,
+                        Exit::undecided,   Exit::interrupted,  Exit::nothing_executed,
+                        Exit::pass};
   for (std::size_t i = 0; i < std::size(order); ++i) {
     for (std::size_t j = i; j < std::size(order); ++j) {
       EXPECT_EQ(worse(order[i], order[j]), order[i]);
