@@ -50,13 +50,14 @@ std::string read_entry(toml::table const& table, TunedEntry& entry) {
 }  // namespace
 
 std::string shape_class(std::span<std::int64_t const> extents) {
-  std::vector<std::int64_t> powers;
+  std::string text;
   for (std::int64_t const extent : extents) {
     double const exponent =
         std::round(std::log2(static_cast<double>(std::max<std::int64_t>(1, extent))));
-    powers.push_back(std::int64_t{1} << static_cast<int>(std::clamp(exponent, 6.0, 14.0)));
+    std::int64_t const power = std::int64_t{1} << static_cast<int>(std::clamp(exponent, 6.0, 14.0));
+    text += fmt::format("{}{}", text.empty() ? "" : "x", power);
   }
-  return fmt::format("{}", fmt::join(powers, "x"));
+  return text;
 }
 
 core::Parsed<TunedTable> TunedTable::parse(std::string_view text, std::string_view origin) {
