@@ -196,8 +196,9 @@ void Output::print(std::string_view text) {
 
 void Output::show(std::string_view text) {
   if (!shows_) return;
-  shows_ =
-      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  // On a terminal that went away, the flag alone tells.
+  shows_ = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+           std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (!shows_) report(fmt::format("standard output: {}", std::strerror(errno)));
 }
 

@@ -34,14 +34,17 @@ void set_up_process() {
 }
 
 void write_output(std::string_view text) {
-  require_output(std::fwrite(text.data(), 1, text.size(), stdout) == text.size());
+  require_output(std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+                 std::ferror(stdout) == 0);
 }
 
 void write_error(std::string_view text) noexcept {
   [[maybe_unused]] ssize_t const written = write(STDERR_FILENO, text.data(), text.size());
 }
 
-void flush_output() { require_output(std::fflush(stdout) == 0); }
+// On a terminal that went away, glibc's fwrite() counts what it could not write, and leaves nothing
+// for fflush() to fail on.
+void flush_output() { require_output(std::fflush(stdout) == 0 && std::ferror(stdout) == 0); }
 
 void fail_on_exception() {
   std::string what = "std::terminate without an exception";

@@ -60,6 +60,7 @@ void visit_case(Record& record, Visit&& visit) {
   visit("suspect", record.suspect);
   visit("transport_is_chosen", record.transport_is_chosen);
   visit("modelled_link", record.modelled_link);
+  visit("host_timed", record.is_host_timed);
   visit("amount", record.amount);
   visit("unit", record.unit);
   visit("peak", record.peak);

@@ -221,6 +221,8 @@ class CaseRun {
       if (choice.info->role != Role::reference) record.measures = description_.measures;
       if (!is_ceiling) record.extras = description_.extras;
       record.timing = core::to_text(timing_);
+      record.is_host_timed =
+          timing_ == core::Timing::synchronised && world_.device().kind() == device::Kind::cuda;
       if (timing_ == core::Timing::launch_only) {
         record.suspect.emplace_back(
             "the clock stopped when the work was launched, not when it was "

@@ -295,7 +295,7 @@ class FaultyWorkload final : public Workload {
     if (!is_last_step_) return;
     // The first execution on the timed data, which are the second, is a warm-up.
     bool const is_timed = prepared_ > 1 && leg == Leg::overlapped && ++executions_[&variant] == 2;
-    if (fault_ == Fault::once && is_timed) damage_outputs(world, *real_, Fault::bit_flip);
+    if (fault_ == Fault::once && is_timed) damaged_ = &world;
   }
   void select_step(std::int64_t step) override {
     real_->select_step(step);
@@ -319,7 +319,14 @@ class FaultyWorkload final : public Workload {
     }
     return real_->validate(world);
   }
-  std::vector<Field> fields() override { return real_->fields(); }
+  /// Collective where the fault damages a repetition: it waits for the device, which may stand behind
+  /// a gate until the repetition ends.
+  std::vector<Field> fields() override {
+    if (comm::World* const world = std::exchange(damaged_, nullptr)) {
+      damage_outputs(*world, *real_, Fault::bit_flip);
+    }
+    return real_->fields();
+  }
   std::vector<Extra> observed() override { return real_->observed(); }
 
  private:
@@ -386,6 +393,7 @@ class FaultyWorkload final : public Workload {
   int prepared_ = 0;
   bool is_last_step_ = true;                               ///< of a repetition
   std::map<kernels::VariantInfo const*, int> executions_;  ///< overlapped ones since prepare()
+  comm::World* damaged_ = nullptr;                         ///< whose outputs are to be damaged
   std::map<void const*, bool> changed_inputs_;  ///< by address, whether the fault changed a bit
   std::map<kernels::VariantInfo const*, Saved> earlier_;  ///< outputs on other data
 };

@@ -113,6 +113,7 @@ struct Record {
   std::vector<std::string> suspect;  ///< reasons; empty when trusted
   bool transport_is_chosen = false;  ///< by measured times, for transport = "auto"
   bool modelled_link = false;        ///< throttle was on
+  bool is_host_timed = false;        ///< by the host's clock, though the device has one
   double amount = 0;                 ///< work of one repetition over all ranks, in units of `unit`
   std::string unit;
   double peak = 0;           ///< in `unit` over all ranks; 0 unknown

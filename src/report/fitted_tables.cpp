@@ -76,6 +76,11 @@ std::string flags_of(Record const& r, Notes& notes) {
                     notes.cite("messages went through the throttle, a model of a slower link: no "
                                "property of this machine"));
   }
+  if (r.is_host_timed) {
+    flags.push_back("host clock" +
+                    notes.cite("the host's clock: a repetition waits for the device before all of "
+                               "it is enqueued, or was asked for so; the host's calls are in it"));
+  }
   // What a pipeline chose by measurement, such as its panels.
   bool const is_pipeline = is_own(r) && has_speed(r) && r.transport != "none";
   if (is_pipeline && !r.implementation.empty())

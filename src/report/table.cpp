@@ -108,6 +108,12 @@ std::string flags_of(Record const& r, Notes& notes) {
                     notes.cite("modelled link: messages went through the throttle, a model of a "
                                "slower link; no property of this machine"));
   }
+  if (r.is_host_timed) {
+    flags.push_back("host clock" +
+                    notes.cite("host clock: "
+                               "the host's clock: a repetition waits for the device before all of "
+                               "it is enqueued, or was asked for so; the host's calls are in it"));
+  }
   std::vector<std::string> why;
   if (!r.reason.empty()) why.push_back(r.reason);
   if (r.outcome == Outcome::fail && !r.check.first_wrong.empty() &&

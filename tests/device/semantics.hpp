@@ -513,9 +513,10 @@ TEST_P(DeviceSemantics, AClockBehindAGateDoesNotShowTheHost) {
 
 TEST_P(DeviceSemantics, AGateOpensForACallThatWaitsForTheDevice) {
   Gate gate{*device_, std::chrono::milliseconds{100}};
-  PinnedBuffer<unsigned char> const to{*device_, 1}, from{*device_, 1};
+  Buffer<unsigned char> const cell{*device_, 1, a_};
+  a_.view().synchronize();
   gate.close();
-  a_.view().copy(to.data(), from.data(), 1);
+  a_.view().fill(cell.data(), 7, 1);
   b_.view().synchronize();
 
   std::optional<Gate::Expiry> const expiry = gate.open();
@@ -528,14 +529,15 @@ TEST_P(DeviceSemantics, AGateOpensForACallThatWaitsForTheDevice) {
 
 TEST_P(DeviceSemantics, AGateOpensBeforeAQueueIsFull) {
   Gate gate{*device_};
-  PinnedBuffer<unsigned char> const to{*device_, 1}, from{*device_, 1};
+  Buffer<unsigned char> const cell{*device_, 1, a_};
+  a_.view().synchronize();
   Event reached{*device_};
   gate.close(3);
-  a_.view().copy(to.data(), from.data(), 1);
+  a_.view().fill(cell.data(), 7, 1);
   a_.view().record(reached);
-  a_.view().copy(to.data(), from.data(), 1);
+  a_.view().fill(cell.data(), 7, 1);
   EXPECT_TRUE(stays_pending(reached));
-  a_.view().copy(to.data(), from.data(), 1);
+  a_.view().fill(cell.data(), 7, 1);
   reached.synchronize();
   EXPECT_FALSE(gate.open()) << "what waited is a head start for the rest";
   a_.view().synchronize();

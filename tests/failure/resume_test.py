@@ -22,6 +22,7 @@ INPUT = """
 [run]
 device = "host"
 repetitions = 3
+suspect = "none"
 warmup = { count = 1, seconds = 0 }
 vendor = "off"
 

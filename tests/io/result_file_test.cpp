@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -59,7 +60,8 @@ std::string why(core::Parsed<measure::RunResult> const& result) {
 }
 
 TEST_F(ResultFile, JsonLineKeepsEveryMember) {
-  measure::Record const wrote = test::sample_record();
+  measure::Record wrote = test::sample_record();
+  wrote.is_host_timed = true;
   measure::RunResult result;
 
   ASSERT_EQ(add_json_line(to_json_line(wrote), result), "");
@@ -85,6 +87,7 @@ TEST_F(ResultFile, JsonLineKeepsEveryMember) {
   EXPECT_EQ(r.reason, wrote.reason);
   EXPECT_EQ(r.suspect, wrote.suspect);
   EXPECT_EQ(r.modelled_link, wrote.modelled_link);
+  EXPECT_EQ(r.is_host_timed, wrote.is_host_timed);
   EXPECT_EQ(r.amount, wrote.amount);
   EXPECT_EQ(r.unit, wrote.unit);
   EXPECT_EQ(r.implementation, wrote.implementation);
@@ -193,7 +196,7 @@ TEST_F(ResultFile, AJournalFromBeforeIsRead) {
       R"({"id":"gemm:kokkos","name":"gemm","workload":"gemm","sizes":[64],"type":"f64",)"
       R"("variant":"kokkos","backend":"kokkos","transport":"none","grid":"","ranks":2,)"
       R"("device":"AMD EPYC","source":"own","seed":1,"data":"uniform","config":"[[case]]\n",)"
-      R"("verdict":"PASS","reason":"","suspect":[],"modelled_link":false,"amount":1048576.0,)"
+      R"("verdict":"PASS","reason":"","suspect":[],"modelled_link":false,"host_timed":false,"amount":1048576.0,)"
       R"("unit":"FLOP/s","peak":0.0,"extras":[{"name":"a","amount":2.0,"unit":"B/s","seconds":1.0}],)"
       R"("timing":"synchronised","batch":1,"buffer_sets":1,"kernels":[],"published":0.0,)"
       R"("published_on":"","check":{"error":0.5,"bound":1.0,"wrong_count":0,"first_wrong":"",)"

@@ -316,6 +316,7 @@ TEST(Fault, OnceIsInTheFirstTimedRepetitionAlone) {
       faulty->run(world(), Leg::serial, kRow);
       EXPECT_EQ(script.output, numbered());
       faulty->run(world(), Leg::overlapped, kRow);
+      faulty->fields();
       bool const is_damaged = repetitions == 4 && i == 1 && world().rank() == last_rank();
       EXPECT_EQ(script.output == numbered(), !is_damaged) << repetitions << " " << i;
     }

@@ -452,14 +452,15 @@ TEST(Sample, KeepsWhatTheDeviceTells) {
   EXPECT_TRUE(silent.lines[0].clock_hz.empty() && silent.lines[0].power_w.empty());
 }
 
-/// The batch of the first line after a warm-up.
-std::int64_t batch_of(Rig& rig) {
+/// The batch of the first line after a warm-up, and so many looks.
+std::int64_t batch_of(Rig& rig, std::int64_t looks = 0) {
   Sampler sampler = rig.sampler();
   sampler.warm_up(rig.lines);
   sampler.sample(rig.lines);
   std::int64_t const runs = static_cast<std::int64_t>(rig.script.runs().size());
   auto const lines = static_cast<std::int64_t>(rig.lines.size());
-  EXPECT_EQ(runs, lines * (rig.spec.warmup.count + rig.spec.repetitions * rig.lines[0].batch));
+  EXPECT_EQ(runs,
+            lines * (rig.spec.warmup.count + looks + rig.spec.repetitions * rig.lines[0].batch));
   return rig.lines[0].batch;
 }
 
@@ -474,23 +475,41 @@ struct Short : Rig {
 TEST(Batch, ShortKernelsRunManyTimesForASampleByTheDevicesClock) {
   Short rig;
 
-  EXPECT_EQ(batch_of(rig), Sampler::kAutomaticBatch);
+  EXPECT_EQ(batch_of(rig, Sampler::kLooks), Sampler::kAutomaticBatch);
   EXPECT_EQ(rig.lines[0].seconds[0], std::vector(2, kShort)) << "of one execution";
   EXPECT_EQ(rig.lines[0].warmup, std::vector(1, kShort));
 }
 
 TEST(Batch, IsAsLongAsASampleIsMeantToBe) {
   Short rig;
-  rig.script.cost = always(Sampler::kShortKernelSeconds / 2);
+  rig.script.cost = always(0x1p-13);  // 122 us
 
-  EXPECT_EQ(batch_of(rig), 20);
+  EXPECT_EQ(batch_of(rig, Sampler::kLooks), 17);
 }
 
 TEST(Batch, IsOneForLongKernels) {
   Short rig;
-  rig.script.cost = always(Sampler::kShortKernelSeconds);
+  rig.script.cost = always(0x1p-12);  // 244 us
 
-  EXPECT_EQ(batch_of(rig), 1);
+  EXPECT_EQ(batch_of(rig, Sampler::kLooks), 1);
+}
+
+TEST(Batch, IsNotLessWhereTheHostsCallsTakeLonger) {
+  Short rig;
+  rig.script.cost = [&](VariantInfo const&, Leg) {
+    return kShort + (rig.script.max_calls.back() > 0 ? 0 : 0x1p-11);
+  };
+
+  EXPECT_EQ(batch_of(rig, Sampler::kLooks), Sampler::kAutomaticBatch);
+}
+
+TEST(Batch, IsWhatWarmUpsTellWhereNoGateHolds) {
+  Short rig;
+  rig.script.expiry = [looks = 0](std::int64_t) mutable -> Expiry {
+    return looks++ == 0 ? Expiry{{.calls = 1, .last_call = "copy"}} : std::nullopt;
+  };
+
+  EXPECT_EQ(batch_of(rig, 1), Sampler::kAutomaticBatch);
 }
 
 TEST(Batch, IsOneByOtherClocks) {
@@ -512,7 +531,8 @@ TEST(Batch, IsOneWhereRanksWaitForEachOther) {
   Short rig;
   rig.script.description.traits.communicates = true;
 
-  EXPECT_EQ(batch_of(rig), world().size() == 1 ? Sampler::kAutomaticBatch : 1);
+  EXPECT_EQ(batch_of(rig, world().size() == 1 ? Sampler::kLooks : 0),
+            world().size() == 1 ? Sampler::kAutomaticBatch : 1);
 }
 
 TEST(Batch, IsForExchangesThatMayFollowOneAnother) {
@@ -520,7 +540,7 @@ TEST(Batch, IsForExchangesThatMayFollowOneAnother) {
   rig.script.description.traits.communicates = true;
   rig.script.description.traits.back_to_back = true;
 
-  EXPECT_EQ(batch_of(rig), Sampler::kAutomaticBatch);
+  EXPECT_EQ(batch_of(rig, Sampler::kLooks), Sampler::kAutomaticBatch);
   EXPECT_EQ(rig.lines[0].buffer_sets, 1);
 }
 
@@ -529,7 +549,7 @@ TEST(Batch, IsThatOfTheSlowestRank) {
   bool const is_last = world().rank() == world().size() - 1;
   if (is_last) rig.script.cost = always(16 * kShort);  // 244 us
 
-  EXPECT_EQ(batch_of(rig), 1);
+  EXPECT_EQ(batch_of(rig, Sampler::kLooks), 1);
 }
 
 TEST(Batch, IsWhatTheCaseSays) {

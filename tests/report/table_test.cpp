@@ -280,5 +280,14 @@ TEST(ResultLine, CountsWhatRanAndNamesTheFile) {
             std::string::npos);
 }
 
+TEST(Tables, SayWhichRowsAHostTimed) {
+  measure::RunResult result = sample_result();
+  EXPECT_EQ(render_markdown(result).find("host clock"), std::string::npos);
+
+  result.records[0].is_host_timed = true;
+
+  EXPECT_NE(render_markdown(result).find("host clock["), std::string::npos);
+}
+
 }  // namespace
 }  // namespace quadrille::report

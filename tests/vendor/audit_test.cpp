@@ -312,8 +312,8 @@ TEST_F(Kernels, AreTimedWithoutTheHostsCalls) {
         "workload = \"gemm\"\nvariant = \"best\"\ntype = \"f32\"\nsize = 2048\n",
         "workload = \"gemm\"\nvariant = \"vendor\"\ntype = \"f64\"\nsize = 1536\n",
         "workload = \"transpose\"\nvariant = \"vendor\"\ntype = \"f32\"\nsize = 4096\n",
-        "workload = \"reduction\"\nvariant = \"vendor\"\ntype = \"f32\"\nsize = 64Mi\n",
-        "workload = \"copy\"\nvariant = \"vendor\"\ntype = \"f32\"\nsize = 32Mi\n",
+        "workload = \"reduction\"\nvariant = \"vendor\"\ntype = \"f32\"\nsize = \"64Mi\"\n",
+        "workload = \"copy\"\nvariant = \"vendor\"\ntype = \"f32\"\nsize = \"32Mi\"\n",
         "workload = \"conv2d\"\nvariant = \"vendor\"\ntype = \"f16\"\nsize = "
         "\"(16,64,56,56,64,3,3)\"\n",
         "workload = \"attention\"\nvariant = \"vendor\"\ntype = \"f16\"\nsize = "
@@ -343,7 +343,7 @@ class Exchanges : public testing::Test {
                    [&] { return (ranks.*loop)(n); });
     }
     expect_unburdened(fmt::format(
-        "workload = \"{}\"\nvariant = \"vendor\"\ntype = \"f32\"\nsize = 16Mi\n", workload));
+        "workload = \"{}\"\nvariant = \"vendor\"\ntype = \"f32\"\nsize = \"16Mi\"\n", workload));
   }
 };
 
