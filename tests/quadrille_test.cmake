@@ -6,8 +6,9 @@ set(QUADRILLE_TESTS ${CMAKE_CURRENT_LIST_DIR})
 
 # quadrille_add_test(NAME COMMAND word... [RANKS n] [TIMEOUT seconds] [LABELS label...]
 #   [ENVIRONMENT variable=value...])
-# One CTest entry. With RANKS it counts for so many when tests run side by side; the label "speed"
-# runs it alone, "slow" only where it is asked for (tests/run.sh --slow). Exit code 77 is "skipped".
+# One CTest entry. With RANKS it counts for so many when tests run side by side. Labels "slow" and
+# "speed" run only where they are asked for (tests/run.sh --slow, --speed), the latter one at a time.
+# Exit code 77 is "skipped".
 function(quadrille_add_test name)
   cmake_parse_arguments(ARG "" "RANKS;TIMEOUT" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)

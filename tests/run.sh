@@ -4,11 +4,12 @@
 #
 # Sets up, builds and runs the tests; ends with ctest's summary. Fails if any test fails.
 #
-#   tests/run.sh [--sanitize | --no-sanitize | --slow] [ctest options]      e.g. tests/run.sh -R comm
+#   tests/run.sh [--sanitize | --no-sanitize | --slow | --speed] [ctest options]      e.g. tests/run.sh -R comm
 #
 #   --sanitize   the same tests first with AddressSanitizer and UndefinedBehaviorSanitizer;
 #                the default where CI=true
 #   --slow       the tests that take minutes, alone, which the others leave out
+#   --speed      the tests that look at a clock, alone, which the others leave out: for an idle machine
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -19,6 +20,7 @@ case "${1:-}" in
   --sanitize) sanitize=true && shift ;;
   --no-sanitize) sanitize=false && shift ;;
   --slow) sanitize=false tests=slow && shift ;;
+  --speed) sanitize=false tests=speed && shift ;;
 esac
 cores=$(nproc)
 
