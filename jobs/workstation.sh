@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
 #
-# Sets up, builds and runs on this machine; ends with the run's exit code. Exit 3: could not build.
+# Sets up, builds and runs on this machine; ends with the run's exit code, and without a RESULT line never with
+# 0 or 1: 1 is a wrong result of the program, and of mpirun whatever else went wrong. Exit 3: could not build.
 #
 #   jobs/workstation.sh [INPUT [run options]]     default: inputs/quickstart.toml
 #
@@ -43,7 +44,13 @@ if mpirun --version 2>/dev/null | grep -q "Open MPI"; then
   launcher+=(--oversubscribe --bind-to none)
   [ "$(id -u)" != 0 ] || export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fi
-begin=$SECONDS status=0
-"${launcher[@]}" "$home/build/quadrille" run "$input" "$@" || status=$?
+begin=$SECONDS status=0 log=$(mktemp)
+[ ! -t 1 ] || export COLUMNS="${COLUMNS:-$(tput cols)}"  # of the terminal behind tee
+"${launcher[@]}" "$home/build/quadrille" run "$input" "$@" | tee "$log" || status=$?
+if [ "$status" -le 1 ] && ! grep -q "^RESULT " "$log"; then
+  echo "workstation: no RESULT line: it was mpirun that ended with $status" >&2
+  status=4
+fi
+rm -f "$log"
 echo "workstation: run on $ranks ranks, $((SECONDS - begin)) s, exit code $status" >&2
 exit "$status"

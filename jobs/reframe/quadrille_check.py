@@ -5,7 +5,8 @@
     reframe -C SITE.py -c jobs/reframe -r
     reframe -C SITE.py -c jobs/reframe -r -S input=inputs/peak.toml -S num_tasks=8 -S num_tasks_per_node=4
 
-Sanity is the last line, RESULT PASS. Performance variables are called CASE/VARIANT, in the unit of the
+Sanity is the last line, RESULT PASS, not an exit code: 1 is that of a wrong result, and of mpirun whatever else
+went wrong. Performance variables are called CASE/VARIANT, in the unit of the
 rate; to hold a system to them, set `reference` in a class of your own derived from this one.
 """
 
@@ -45,7 +46,10 @@ class QuadrilleCheck(rfm.RunOnlyRegressionTest):
 
     @sanity_function
     def passed(self):
-        return sn.assert_found(r"^RESULT PASS ", self.stdout, "the run does not end with RESULT PASS")
+        return sn.all([
+            sn.assert_found(r"^RESULT ", self.stdout, "no RESULT line: the launcher ended, not the run"),
+            sn.assert_found(r"^RESULT PASS ", self.stdout, "the run does not end with RESULT PASS"),
+        ])
 
     @run_after("sanity")
     def take_rates(self):

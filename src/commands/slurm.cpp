@@ -216,7 +216,15 @@ void add_launch(Script& script, SlurmArguments const& wanted) {
   }
   line += fmt::format(" \\\n  {} run {}", command, shell_word(wanted.input));
   for (std::string const& set : wanted.sets) line += " --set " + shell_word(set);
-  script.line(line);
+  script.line("log=$(mktemp) status=0");
+  script.line(line + " | tee \"$log\" || status=$?");
+  script.remark("Without a RESULT line the exit code is srun's, whose 1 is no wrong result.");
+  script.line(R"(if [ "$status" -le 1 ] && ! grep -q "^RESULT " "$log"; then)");
+  script.line(R"(  echo "quadrille: no RESULT line: it was srun that ended with $status" >&2)");
+  script.line("  status=4");
+  script.line("fi");
+  script.line("rm -f \"$log\"");
+  script.line("exit \"$status\"");
 }
 
 }  // namespace

@@ -17,7 +17,9 @@ constexpr Subject kSubjects[]{
 7  interrupted: what is finished is kept
 8  nothing executed, or no baseline to compare with
 9  nothing could be decided: too few samples, or times that are not trusted
-Where several hold, the first in the order 2, 5, 4, 3, 1, 6, 9, 7, 8. The same on every rank.)"},
+Where several hold, the first in the order 2, 5, 4, 3, 1, 6, 9, 7, 8. The same on every rank.
+A 1 without a RESULT line is the launcher's, no wrong result: mpirun ends so where it cannot start the
+ranks, and when it is told to stop. The scripts in jobs/ end with 4 then.)"},
     {"results", "what a run writes, and how it goes on after an end",
      R"(results/RUN/result.h5 holds everything on the screen, every timed sample of every rank, the
 resolved configuration, versions, environment and placement. result.jsonl beside it has a line
@@ -126,8 +128,7 @@ successive halving times the better ones more, and what wins was checked. It is 
 type, layout and nearest powers of two of the extents in $XDG_CACHE_HOME/quadrille/tuned.toml (else
 ~/.cache), before the program's own table; variant = "best" and the tunable variants take it,
 results name the configuration, run.tuned = "off" ignores it. An interrupted search goes on with
-the same command. Where nothing was found, "best" of gemm is the fastest of a short search among own
-variants before the case (50 ms, or three executions of four), which "off" leaves out, too.
+the same command.
 config = "tuned_tiles BM=64,BN=64,BK=16,TM=8,TN=4" takes a configuration of your own,
 config = "mma_tuned SLOTS=3" changes one thing alone.)"},
 };

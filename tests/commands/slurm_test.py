@@ -34,7 +34,9 @@ def main():
     tools = program.folder / "bin"
     tools.mkdir()
     for tool in ("srun", "apptainer"):
-        (tools / tool).write_text(f'#!/bin/bash\nprintf "[%s] " {tool} "$@"\n')
+        # A stand-in that may fail as launchers do, with or without a result.
+        (tools / tool).write_text(f'#!/bin/bash\nprintf "[%s] " {tool} "$@"\n'
+                                  'echo; echo "${LAST_LINE-RESULT PASS}"; exit "${STATUS:-0}"\n')
         (tools / tool).chmod(0o755)
     environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "SLURM_CPUS_ON_NODE": "13"}
 
@@ -46,6 +48,14 @@ def main():
             judged = subprocess.run(["shellcheck", "-"], input=shown.stdout, text=True, capture_output=True)
             check(judged.returncode == 0, f"shellcheck of slurm {words}", judged)
         return shown.stdout
+
+    def code(text, last_line, status):
+        """Of the script whose launcher ends so."""
+        process = subprocess.run(["bash"], input=text, text=True, capture_output=True, timeout=60,
+                                 env={**environment, "LAST_LINE": last_line, "STATUS": str(status)})
+        is_launchers = status <= 1 and not last_line.startswith("RESULT")
+        check(("no RESULT line" in process.stderr) == is_launchers, "the reason", process)
+        return process.returncode
 
     def started(text):
         process = subprocess.run(["bash"], input="module() { echo module \"$@\"; }\n" + text, text=True,
@@ -63,6 +73,10 @@ def main():
     for words in ("[--mpi=pmix]", "[--cpus-per-task=3]", "[--gpu-bind=none]", "[--kill-on-bad-exit=1]",
                   f"[{program.binary}] [run] [inputs/quickstart.toml]"):
         check(words in out, f"{words} is missing in {out}")
+
+    for last_line, status, wanted in (("RESULT PASS", 0, 0), ("RESULT FAIL", 1, 1), ("RESULT FAIL", 7, 7),
+                                      ("srun: error", 1, 4), ("", 0, 4), ("", 143, 143)):
+        check(code(text, last_line, status) == wanted, f"{last_line}, {status}: {code(text, last_line, status)}")
 
     text = script("my input.toml", "--ranks-per-node", 2, "--cpus-per-rank", 5, "--module", "cuda/12,openmpi", "--set",
                   "gemm.config=mma_tuned SLOTS=3", "--program", "/opt/it's here/quadrille", "--mpi", "pmi2")
