@@ -113,11 +113,9 @@ bool is_round_due(comm::World const& world, std::int64_t rounds,
 }
 
 /// Whether all rounds of this measurement must leave the same bits.
-bool leaves_same_bits(comm::World const& world, Planned const& planned,
-                      measure::Record const& record) {
-  return measure::any_of(planned.entry->variants, [&](kernels::VariantInfo const& row) {
-    return row.name == record.variant && row.runs_on(world.device().kind()) &&
-           measure::leaves_same_bits(row);
+bool leaves_same_bits(Planned const& planned, measure::Record const& record) {
+  return std::ranges::any_of(planned.variants, [&](measure::Selected const& selected) {
+    return selected.info->name == record.variant && measure::leaves_same_bits(*selected.info);
   });
 }
 
@@ -205,11 +203,6 @@ class CaseLoop {
     if (!trace.empty()) trace_.emplace(trace);
     // What finished before something fails is shown like all else.
     world.set_last_words(start.directory.string(), [partial = partial_] { partial->print(); });
-    options_.decorate = [this](std::unique_ptr<measure::Workload> workload) {
-      // What is wrong once must be found in a later round too.
-      bool const is_due = !has_rounds() || round_ == 2 || fault_ != measure::Fault::once;
-      return measure::make_faulty(std::move(workload), is_due ? fault_ : measure::Fault::none);
-    };
     options_.on_partial = [this](std::vector<measure::Record> records) {
       partial_->set_running(std::move(records));
     };
@@ -290,6 +283,12 @@ class CaseLoop {
       return;
     }
     if (is_first()) progress_.begin(round_, index, spec.name);
+    options_.decorate = [this, data = spec.data](std::unique_ptr<measure::Workload> workload) {
+      // What is wrong once must be found in a later round too.
+      bool const is_due = !has_rounds() || round_ == 2 || fault_ != measure::Fault::once;
+      return measure::make_faulty(std::move(workload), is_due ? fault_ : measure::Fault::none,
+                                  data);
+    };
     options_.on_outputs = [&](measure::Workload& workload) {
       if (!spec.save || round_ > 1) return;
       save_fields(world_, workload, (start_.directory / "fields" / (spec.name + ".h5")).string());
@@ -328,7 +327,7 @@ class CaseLoop {
       known = records.insert(known, std::move(record));
     } else {
       measure::Outcome const before = known->outcome;
-      measure::join_round(*known, std::move(record), leaves_same_bits(world_, planned, *known));
+      measure::join_round(*known, std::move(record), leaves_same_bits(planned, *known));
       // Rounds 2, 4, 8, ...: what is lost with a killed run is at most half, and the journal of a
       // long run stays small.
       is_news = std::has_single_bit(static_cast<std::uint64_t>(round_)) || known->outcome != before;

@@ -60,7 +60,12 @@ T damaged(T value, Fault fault) {
     case Fault::nan: return T(std::is_integral_v<T> ? Limits::max() : Limits::quiet_NaN());
     case Fault::inf: return T(std::is_integral_v<T> ? Limits::min() : Limits::infinity());
     case Fault::sign: return flip_bit(value, 8 * sizeof(T) - 1);
-    case Fault::off_by_one: return T(static_cast<double>(value) + 1);
+    case Fault::off_by_one: {
+      // Where rounding is as large, one is no damage.
+      double const rounding =
+          std::abs(static_cast<double>(value)) * core::epsilon_of(core::type_of<T>());
+      return rounding > 0.5 ? value : T(static_cast<double>(value) + 1);
+    }
     case Fault::bit_flip: {
       // The highest of the mantissa lies below the exponent.
       int const mantissa = -std::ilogb(core::epsilon_of(core::type_of<T>()));
@@ -77,15 +82,17 @@ auto largest_of(std::span<T> values) {
   });
 }
 
-// The element in the middle, or for `sign` the largest of the middle row: a zero has no sign.
+// The element in the middle, or for `sign` the largest of the middle row: a zero has no sign. Whether it
+// has another value.
 template <class T>
-void damage_element(std::span<T> row, Fault fault) {
+bool damage_element(std::span<T> row, Fault fault) {
   auto at = row.begin() + static_cast<std::ptrdiff_t>(row.size() / 2);
   if (fault == Fault::sign) at = largest_of(row);
-  *at = damaged(*at, fault);
+  T const before = std::exchange(*at, damaged(*at, fault));
+  return !(*at == before);
 }
 
-/// Whether a bit changed.
+/// Whether a value changed.
 bool damage_block(device::MatrixView const& view, Fault fault, device::StreamView stream) {
   std::vector<std::byte> host = download(view, stream);
   std::vector<std::byte> const before = host;
@@ -124,11 +131,14 @@ bool damage_block(device::MatrixView const& view, Fault fault, device::StreamVie
         std::swap_ranges(middle - width, middle, middle);
       }
       break;
-    default:
-      core::visit_type(view.type, [&](auto zero) {
+    default: {
+      bool const is_other = core::visit_type(view.type, [&](auto zero) {
         using T = decltype(zero);
-        damage_element(std::span{reinterpret_cast<T*>(host.data()) + rows / 2 * cols, cols}, fault);
+        std::span const row{reinterpret_cast<T*>(host.data()) + rows / 2 * cols, cols};
+        return damage_element(row, fault);
       });
+      if (!is_other) return false;
+    }
   }
   upload(view, host, stream);
   return host != before;
@@ -172,6 +182,19 @@ void exchange_outputs(comm::World& world, Workload& workload, int to, int from) 
     offset += bytes;
   }
   restore_outputs(world, workload, std::move(parts));
+}
+
+/// Whether it puts elements in the places of others, and damages none.
+bool moves_elements(Fault fault) {
+  switch (fault) {
+    case Fault::swap_blocks:
+    case Fault::swap_columns:
+    case Fault::wrong_rank:
+    case Fault::drop_message:
+    case Fault::misplaced_wait:
+    case Fault::stale: return true;
+    default: return false;
+  }
 }
 
 /// Bits of the significand that inputs keep, its leading one among them; 0: another fault.
@@ -262,8 +285,8 @@ bool damage_outputs(comm::World& world, Workload& workload, Fault fault) {
 
 class FaultyWorkload final : public Workload {
  public:
-  FaultyWorkload(std::unique_ptr<Workload> real, Fault fault)
-      : real_{std::move(real)}, fault_{fault} {}
+  FaultyWorkload(std::unique_ptr<Workload> real, Fault fault, core::DataKind data)
+      : real_{std::move(real)}, fault_{fault}, data_{data} {}
 
   Description describe(Selection const& selected) const override {
     return real_->describe(selected);
@@ -308,16 +331,12 @@ class FaultyWorkload final : public Workload {
     if (!applies(world)) {
       return {.skipped = "this fault does not apply to this workload, world or type"};
     }
-    if (fault_ == Fault::stale) {
-      auto const [earlier, is_first] = earlier_.try_emplace(ran_);
-      if (is_first) {
-        Verdict verdict = real_->validate(world);
-        earlier->second = save_outputs(world, *real_);
-        return verdict;
-      }
-      restore_outputs(world, *real_, earlier->second);
+    Verdict verdict = judged(world);
+    bool const are_alike = data_ == core::DataKind::constant || data_ == core::DataKind::zeros;
+    if (verdict.valid && are_alike && moves_elements(fault_)) {
+      verdict.skipped = "this fault moves elements that are all alike";
     }
-    return real_->validate(world);
+    return verdict;
   }
   /// Collective where the fault damages a repetition: it waits for the device, which may stand behind
   /// a gate until the repetition ends.
@@ -330,6 +349,19 @@ class FaultyWorkload final : public Workload {
   std::vector<Extra> observed() override { return real_->observed(); }
 
  private:
+  Verdict judged(comm::World& world) {
+    if (fault_ == Fault::stale) {
+      auto const [earlier, is_first] = earlier_.try_emplace(ran_);
+      if (is_first) {
+        Verdict verdict = real_->validate(world);
+        earlier->second = save_outputs(world, *real_);
+        return verdict;
+      }
+      restore_outputs(world, *real_, earlier->second);
+    }
+    return real_->validate(world);
+  }
+
   /// Those of the variant that reset() was called for, once. As the victim of faults of outputs, the
   /// last rank that has any.
   void damage_inputs(comm::World& world) {
@@ -389,6 +421,7 @@ class FaultyWorkload final : public Workload {
 
   std::unique_ptr<Workload> real_;
   Fault fault_;
+  core::DataKind data_;
   kernels::VariantInfo const* ran_ = nullptr;
   int prepared_ = 0;
   bool is_last_step_ = true;                               ///< of a repetition
@@ -441,9 +474,10 @@ core::Case with_fault(core::Case spec, Fault fault) {
   return spec;
 }
 
-std::unique_ptr<Workload> make_faulty(std::unique_ptr<Workload> real, Fault fault) {
+std::unique_ptr<Workload> make_faulty(std::unique_ptr<Workload> real, Fault fault,
+                                      core::DataKind data) {
   if (fault == Fault::none) return real;
-  return std::make_unique<FaultyWorkload>(std::move(real), fault);
+  return std::make_unique<FaultyWorkload>(std::move(real), fault, data);
 }
 
 }  // namespace quadrille::measure

@@ -59,12 +59,20 @@ constexpr auto enum_names(Fault) {
 /// What it does, in half a sentence.
 std::string_view summary_of(Fault fault);
 
+/// Whether it happens between ranks, of which one alone has none.
+constexpr bool needs_ranks(Fault fault) {
+  return fault == Fault::wrong_rank || fault == Fault::drop_message ||
+         fault == Fault::misplaced_wait;
+}
+
 /// The case as a fault wants it: `off_by_one` takes integer data, which are exact.
 core::Case with_fault(core::Case spec, Fault fault);
 
 /// `real`, whose inputs, repetitions or results have the fault, if there is one. validate() says
-/// `skipped` where it does not apply to this workload, world or size, or changes no bit of them.
-/// Faults of messages sit in the channels that the workload connects in prepare().
-std::unique_ptr<Workload> make_faulty(std::unique_ptr<Workload> real, Fault fault);
+/// `skipped` where it does not apply to this workload, world or size, or changes no value of them, as
+/// faults that move elements of `data` that are all alike. Faults of messages sit in the channels that the
+/// workload connects in prepare().
+std::unique_ptr<Workload> make_faulty(std::unique_ptr<Workload> real, Fault fault,
+                                      core::DataKind data = core::DataKind::uniform);
 
 }  // namespace quadrille::measure

@@ -91,8 +91,8 @@ class Allreduce final : public Exchange {
       found.check(
           allowed == 0 || error == 0 ? error : error / (core::epsilon_of(case_.type) * weight),
           allowed, [&] {
-            return fmt::format("out({}) on rank {}: expected {:.9g}, got {:.9g}", i, rank_, want,
-                               have);
+            return fmt::format("out({}) on rank {}: expected {:.9g}, got {}", i, rank_, want,
+                               shown(have));
           });
     });
   }

@@ -164,8 +164,8 @@ void AttentionCheck::judge_row(Finding& finding, Group const& group, std::int64_
     double const bound = bound_(facts, want, std::sqrt(std::max(0.0, variance)));
     double const difference = std::abs(got[at(e)] - want);
     finding.check(difference == 0 ? 0 : difference / bound, 1, [&] {
-      return fmt::format("{} on rank {}: expected {:.9g}, got {:.9g}", group.place(row, e),
-                         world_.rank(), want, got[at(e)]);
+      return fmt::format("{} on rank {}: expected {:.9g}, got {}", group.place(row, e),
+                         world_.rank(), want, shown(got[at(e)]));
     });
     of_values += want * want;
     of_bounds += bound * bound;
@@ -185,8 +185,8 @@ void AttentionCheck::judge_range(Finding& finding, Group const& group, std::int6
     double const most = sees_keys ? double{most_[at(e)]} + slack : 0;
     bool const is_mean = got[at(e)] >= least && got[at(e)] <= most;
     finding.check(is_mean ? 0 : kInfinity, 1, [&] {
-      return fmt::format("{} on rank {}: expected {:.9g} to {:.9g}, got {:.9g}",
-                         group.place(row, e), world_.rank(), least, most, got[at(e)]);
+      return fmt::format("{} on rank {}: expected {:.9g} to {:.9g}, got {}", group.place(row, e),
+                         world_.rank(), least, most, shown(got[at(e)]));
     });
   }
 }

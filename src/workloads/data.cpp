@@ -5,6 +5,7 @@
 #include "gemm/gemm.hpp"
 
 #include <algorithm>
+#include <bit>
 
 namespace quadrille::workloads {
 
@@ -83,7 +84,7 @@ Finding compare_on_host(std::string_view name, device::MatrixView const& view, R
       finding.check(have == want ? 0 : 1, 0, [&] {
         return fmt::format("{}({}, {}) on rank {}: expected {}, got {}", name,
                            region.rows.global(i), region.cols.global(j), world.rank(),
-                           static_cast<double>(want), static_cast<double>(have));
+                           static_cast<double>(want), shown(static_cast<double>(have), 0));
       });
     });
   }
@@ -109,9 +110,10 @@ Finding compare_on_device(std::string_view name, device::MatrixView const& view,
   for_row<T>(region, source, i, {j, 1}, 1, [&](std::int64_t, T want) {
     finding.error = 1;
     finding.wrong = static_cast<std::int64_t>(differences.count);
-    finding.first_wrong = fmt::format("{}({}, {}) on rank {}: expected {}, got {}", name,
-                                      region.rows.global(i), region.cols.global(j), world.rank(),
-                                      static_cast<double>(want), static_cast<double>(have));
+    finding.first_wrong =
+        fmt::format("{}({}, {}) on rank {}: expected {}, got {}", name, region.rows.global(i),
+                    region.cols.global(j), world.rank(), static_cast<double>(want),
+                    shown(static_cast<double>(have), 0));
   });
   return finding;
 }
@@ -235,6 +237,14 @@ measure::Field of_rank_0(measure::Field field, int rank) {
 
 measure::Field whole_of_rank_0(std::string name, device::MatrixView const& view, int rank) {
   return of_rank_0(field(std::move(name), view, whole(view.rows, view.cols)), rank);
+}
+
+std::string shown(double got, int digits) {
+  // The mantissa of the narrowest type, in whose place wider ones may have zeros.
+  constexpr int kOthers = 52 - 7;
+  bool const is_unwritten = ~std::bit_cast<std::uint64_t>(got) >> kOthers == 0;
+  if (is_unwritten) return "nothing: it was not written";
+  return digits == 0 ? fmt::format("{}", got) : fmt::format("{:.{}g}", got, digits);
 }
 
 measure::Verdict agree(comm::World const& world, Finding const& mine) {

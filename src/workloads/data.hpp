@@ -112,6 +112,10 @@ measure::Field of_rank_0(measure::Field field, int rank);
 /// The same of a matrix that every rank has the whole of.
 measure::Field whole_of_rank_0(std::string name, device::MatrixView const& view, int rank);
 
+/// What was got, for people, with so many digits; 0: with those that tell it from others. Fresh outputs
+/// hold bits of 1 alone, a NaN that no arithmetic gives.
+std::string shown(double got, int digits = 9);
+
 /// What one rank found; agree() makes a verdict of all of them.
 struct Finding {
   double error = 0;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gemm/gemm.hpp"
 
+#include "workloads/limits.hpp"
 #include "workloads/product_check.hpp"
 #include "workloads/tables.hpp"
 
@@ -122,7 +123,8 @@ class Gemm final : public measure::Workload {
                                  device::Device const& device) const override {
     gemm::Problem const problem = configured(variant);
     kernels::Variant<gemm::Problem> const& row = row_of<gemm::Problem>(variant);
-    std::string reason = row.unsupported_reason(problem);
+    std::string reason = scalars_problem(p_.alpha, p_.beta, compute());
+    if (reason.empty()) reason = row.unsupported_reason(problem);
     if (reason.empty()) reason = sms_unsupported(row, p_.sms, device.facts());
     bool const is_ready = problem.configuration.is_empty() || variant.tunable->prepare == nullptr;
     if (reason.empty() && !is_ready) {
@@ -162,7 +164,7 @@ class Gemm final : public measure::Workload {
                 .k = k_,
                 .type = case_.type,
                 .out = problem_.c.type,
-                .compute = core::compute_for(case_.type, case_.compute),
+                .compute = compute(),
                 .alpha = p_.alpha,
                 .beta = p_.beta,
                 .a = {case_.data, seed, tag},
@@ -223,6 +225,7 @@ class Gemm final : public measure::Workload {
   }
 
  private:
+  core::Compute compute() const { return core::compute_for(case_.type, case_.compute); }
   bool transposes_a() const {
     return p_.layout == kernels::Layout::tn || p_.layout == kernels::Layout::tt;
   }

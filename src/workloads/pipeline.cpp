@@ -338,8 +338,8 @@ class Pipeline final : public measure::Workload {
              double bound) const {
     double const error = std::abs(got - want);
     finding.check(error == 0 ? 0 : error / bound, 1, [&] {
-      return fmt::format("{} on rank {}: expected {:.17g} within {:.3g}, got {:.17g}", what, rank_,
-                         want, bound, got);
+      return fmt::format("{} on rank {}: expected {:.17g} within {:.3g}, got {}", what, rank_, want,
+                         bound, shown(got, 17));
     });
   }
 

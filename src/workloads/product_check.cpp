@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/product_check.hpp"
 
+#include "workloads/limits.hpp"
 #include "workloads/tables.hpp"
 
 #include <algorithm>
@@ -127,8 +128,13 @@ class Checker {
         view_{c},
         world_{world},
         tiles_{tiles},
+        exact_{is_exact(product)},
+        unit_{exact_ ? 1 : unit_of(product)},
+        alpha_{held_scalar(product.alpha, product.compute) / unit_},
+        beta_{held_scalar(product.beta, product.compute) / unit_},
         error_{product.out, product.compute, product.k, product.parts},
-        exact_{is_exact(product)} {
+        least_{unit_ == 1 ? 0 : core::least_of(product.out) / unit_},
+        limits_{product.out, product.compute, product.parts > 1, unit_} {
     finding_.allowed = exact_ ? 0 : 1;
   }
 
@@ -153,7 +159,11 @@ class Checker {
   void judge_rows() {
     for_parts({0, p_.m}, tiles_.rows, [&](core::Range const& rows) { judge(rows, sums_of(rows)); });
     std::int64_t const wrong = layout_.shared ? world_.group().sum(finding_.wrong) : finding_.wrong;
-    if (wrong == 0 && !unnamed_.empty()) finding_.check(2, 1, [&] { return unnamed_; });
+    // Integers that wrapped have residuals of their own.
+    std::int64_t wrapped = limits_.is_integral() && limits_.has_beyond() ? 1 : 0;
+    if (layout_.shared) wrapped = world_.group().sum(wrapped);
+    if (wrong == 0 && wrapped == 0 && !unnamed_.empty())
+      finding_.check(2, 1, [&] { return unnamed_; });
   }
 
   /// Of the samples as a whole: single elements may be zero. Collective.
@@ -161,8 +171,11 @@ class Checker {
     measure::Verdict verdict = agree(world_, finding_);
     std::array<double, 2> sizes{values_, bounds_};
     world_.group().sum(std::span{sizes});
-    require_separation(verdict, std::sqrt(sizes[0]), std::sqrt(sizes[1]),
-                       "take a smaller k or a wider type");
+    limits_.judge(verdict, world_);
+    if (verdict.skipped.empty()) {
+      require_separation(verdict, std::sqrt(sizes[0]) * unit_, std::sqrt(sizes[1]) * unit_,
+                         "take a smaller k or a wider type");
+    }
     return verdict;
   }
 
@@ -182,6 +195,14 @@ class Checker {
     std::array<std::vector<long double>, kVectors> y;
     std::vector<double> spread;
   };
+
+  /// The power of two by which scalars are neither large nor small: the squares of what the check adds up
+  /// must not leave what f64 holds.
+  static double unit_of(Product const& p) {
+    double const largest = std::max(std::abs(held_scalar(p.alpha, p.compute)),
+                                    std::abs(held_scalar(p.beta, p.compute)));
+    return std::ldexp(1, std::ilogb(largest));
+  }
 
   double get(std::int64_t i, std::int64_t j) const {
     double value = 0;
@@ -211,25 +232,26 @@ class Checker {
       a_squares += square(a);
       b_squares += square(b);
     }
-    double const added = p_.beta == 0 ? 0 : p_.beta * stored(p_.c0, p_.out, row, col);
-    double const want = p_.alpha * static_cast<double>(sum) + added;
-    double const norms = std::abs(p_.alpha) * std::sqrt(a_squares) * std::sqrt(b_squares);
-    double const bound = error_(norms, want - added, added);
-    double const got = get(i, j);
+    double const added = beta_ == 0 ? 0 : beta_ * stored(p_.c0, p_.out, row, col);
+    double const product = alpha_ * static_cast<double>(sum);
+    double const want = product + added;
+    double const norms = std::abs(alpha_) * std::sqrt(a_squares) * std::sqrt(b_squares);
+    double const bound = error_(norms, product, added) + least_;
+    double const stored_value = get(i, j);
+    double const got = stored_value / unit_;
+    if (limits_.is_beyond({got, want, bound, norms, added, alpha_})) return;
     if (!exact_) {
-      values_ += square(want);
+      // Of what the product adds alone: beside a large C0 nothing is seen of it.
+      values_ += square(p_.k > 0 ? product : want);
       bounds_ += square(bound);
+      limits_.take(want);
     }
-    bool const is_nearest = got == core::rounded_to(p_.out, want);
-    // Beyond the largest number of its type the right element is infinite, and so it is where a part
-    // of the sum may have been, of which the norms are the largest.
-    bool const is_beyond =
-        std::isinf(got) && std::isinf(core::rounded_to(p_.out, norms + std::abs(added)));
-    finding_.check(is_nearest || is_beyond ? 0 : scale(std::abs(got - want), bound),
-                   finding_.allowed, [&] {
-                     return fmt::format("C({}, {}) on rank {}: expected {:.9g}, got {:.9g}", row,
-                                        col, world_.rank(), want, got);
-                   });
+    bool const is_nearest = !limits_.is_integral() && !std::isinf(stored_value) &&
+                            stored_value == core::rounded_to(p_.out, want * unit_);
+    finding_.check(is_nearest ? 0 : scale(std::abs(got - want), bound), finding_.allowed, [&] {
+      return fmt::format("C({}, {}) on rank {}: expected {:.9g}, got {}", row, col, world_.rank(),
+                         want * unit_, shown(stored_value));
+    });
   }
 
   template <class T = double>
@@ -351,7 +373,7 @@ class Checker {
           };
           for (std::size_t v = 0; v < kVectors; ++v) {
             sums.residual[v][at] -=
-                p_.alpha * add_up(a.size(), [&](std::size_t l) { return a[l] * y[v][col(l)]; });
+                alpha_ * add_up(a.size(), [&](std::size_t l) { return a[l] * y[v][col(l)]; });
           }
           sums.squares[at] += add_up(a.size(), [&](std::size_t l) { return square(a[l]); });
           sums.spread[at] +=
@@ -388,18 +410,19 @@ class Checker {
     c.reserve(c0.size());
     core::visit_type(host.type, [&](auto zero) {
       auto const* const values = static_cast<decltype(zero) const*>(host.data);
-      for (std::int64_t j = 0; j < host.cols; ++j) c.push_back(static_cast<double>(values[j]));
+      for (std::int64_t j = 0; j < host.cols; ++j)
+        c.push_back(static_cast<double>(values[j]) / unit_);
     });
-    if (p_.beta != 0) {
+    if (beta_ != 0) {
       read_row(p_.c0, p_.out, layout_.c, row, chunk, c0);
-      for (double& value : c0) value *= p_.beta;
+      for (double& value : c0) value *= beta_;
     }
-    double const a_norm = std::abs(p_.alpha) * std::sqrt(sums.squares[at]);
+    double const a_norm = std::abs(alpha_) * std::sqrt(sums.squares[at]);
     auto const bound = [&](std::size_t j) {
       double const ab_norm = a_norm * std::sqrt(col_squares_[col_at(chunk, j)]);
       // Not what the result claims, which may be anything, beyond what it can be.
       double const size = std::min(std::abs(c[j] - c0[j]), ab_norm);
-      return square(error_(ab_norm, size, c0[j])) +
+      return square(error_(ab_norm, size, c0[j]) + least_) +
              square(2 * kEpsilon) * (square(size) + square(c0[j]));
     };
     for (std::size_t v = 0; v < kVectors; ++v) {
@@ -421,7 +444,7 @@ class Checker {
       auto const at = static_cast<std::size_t>(row - tile.first);
       for (std::size_t v = 0; v < kVectors; ++v) {
         auto const residual = static_cast<double>(sums.residual[v][at]);
-        double const own = 2 * kEpsilon * std::abs(p_.alpha) * std::sqrt(sums.spread[at]);
+        double const own = 2 * kEpsilon * std::abs(alpha_) * std::sqrt(sums.spread[at]);
         double const bound =
             exact_ ? 0 : error_.of_sum(sums.bound[v][at]) + std::abs(sums.alike[v][at]) + own;
         double const scaled = scale(std::abs(residual), bound);
@@ -431,18 +454,17 @@ class Checker {
         }
         // Beyond the largest number of its type a right element is infinite: then only the elements
         // tell.
-        bool const is_judged = std::isfinite(residual);
-        if (is_judged) {
+        if (std::isfinite(residual)) {
           unnamed_ = fmt::format("row {} of C: expected a residual of at most {:.3g}, got {:.3g}",
-                                 row, bound, std::abs(residual));
+                                 row, bound * unit_, std::abs(residual) * unit_);
         }
         if (named_ < kRowsNamed) {
           // Its first wrong element; all of a long row would take seconds each.
+          ++named_;
           std::int64_t const before = finding_.wrong;
           for (std::int64_t j = 0; j < view_.cols && finding_.wrong == before; ++j) {
             if (!sampled_.contains(i * view_.cols + j)) element(i, j);
           }
-          if (is_judged || finding_.wrong > before) ++named_;
         }
         break;
       }
@@ -460,14 +482,18 @@ class Checker {
   device::MatrixView view_;
   comm::World const& world_;
   CheckTiles tiles_;
-  kernels::gemm::ErrorBound error_;
   bool exact_;
+  double unit_;          // of scalars and of C; powers of two round nothing
+  double alpha_, beta_;  // in units
+  kernels::gemm::ErrorBound error_;
+  double least_;  // what it says of 1 unit, of others
+  Limits limits_;
   core::Range cols_;  // the tile of columns; of it:
   std::array<std::vector<double>, kVectors> x_;
   std::vector<double> col_squares_;  // of B: |b_j|^2
   std::set<std::int64_t> sampled_;   // elements, which count once
   double values_ = 0, bounds_ = 0;   // sums of squares of sampled elements
-  int named_ = 0;                    // wrong rows whose wrong element is known
+  int named_ = 0;                    // wrong rows that were looked into
   std::string unnamed_;              // the last wrong row
   Finding finding_;
 };

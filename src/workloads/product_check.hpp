@@ -41,8 +41,8 @@ struct CheckTiles {
 /// the check's own sums; of constant data all are the same, so their bound times the sum of x is
 /// added. Rows that fail are recomputed to name the column. The error of the verdict
 /// is the largest of all of these over its bound. On whole numbers that fit their type everything is
-/// exact and the bound is 0. Where the bound is as large as the values nothing is judged: the
-/// verdict says so. Collective. Costs O(m k + k n + m n).
+/// exact and the bound is 0. Where the bound is as large as the values, or the type of C ends before
+/// them, nothing is judged: the verdict says so. Collective. Costs O(m k + k n + m n).
 measure::Verdict check_product(Product const& product, ProductLayout const& layout,
                                device::MatrixView const& c, comm::World const& world,
                                core::Check check, CheckTiles const& tiles = {});

@@ -5,6 +5,7 @@
 #include "measure/quick_time.hpp"
 #include "workloads/cannon.hpp"
 #include "workloads/cublasmp.hpp"
+#include "workloads/limits.hpp"
 #include "workloads/product_check.hpp"
 #include "workloads/scalapack.hpp"
 #include "workloads/tables.hpp"
@@ -173,6 +174,9 @@ class Summa final : public measure::Workload {
 
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const& device) const override {
+    std::string const scalars =
+        scalars_problem(p_.alpha, p_.beta, core::compute_for(case_.type, case_.compute));
+    if (!scalars.empty()) return scalars;
     if (&variant == &kScalapack) return scalapack_unsupported({m_, n_, k_});
     if (&variant == &cublasmp_product) {
       std::string const reason = library_unavailable(variant);

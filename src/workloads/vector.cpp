@@ -154,8 +154,8 @@ class Vector final : public measure::Workload {
         double const difference = std::abs(static_cast<double>(got[at]) - want);
         double const scale = core::epsilon_of(case_.type) * weight;
         found.check(difference == 0 ? 0 : difference / scale, roundings, [&] {
-          return fmt::format("out({}) on rank {}: expected {:.9g}, got {:.9g}", i, rank_, want,
-                             static_cast<double>(got[at]));
+          return fmt::format("out({}) on rank {}: expected {:.9g}, got {}", i, rank_, want,
+                             shown(static_cast<double>(got[at])));
         });
       });
     });

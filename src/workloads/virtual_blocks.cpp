@@ -109,8 +109,8 @@ void RankReduction::check_gathered(comm::World const& world, Finding& finding) c
   world.group().sum(std::span{want});
   for (std::size_t v = 0; v < want.size(); ++v) {
     finding.check(got[v] == want[v] ? 0 : 2, 1, [&] {
-      return fmt::format("virtual block {} on rank {}: expected {:.17g}, got {:.17g}", v,
-                         world.rank(), want[v], got[v]);
+      return fmt::format("virtual block {} on rank {}: expected {:.17g}, got {}", v, world.rank(),
+                         want[v], shown(got[v], 17));
     });
   }
 }

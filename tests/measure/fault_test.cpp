@@ -305,6 +305,31 @@ TEST(Fault, StaleResultsAreThoseOfTheFirstCheck) {
   EXPECT_EQ(script.output, want);
 }
 
+TEST(Fault, ThatChangesNoValueIsNone) {
+  Fixed<double>::Script zeros{.output = {3, 4, [](auto...) { return 0.0; }}};
+  EXPECT_FALSE(applies<double>(Fault::sign, zeros)) << "of zeros";
+  EXPECT_TRUE(applies<double>(Fault::bit_flip, zeros));
+  Fixed<float>::Script large{.output = {1, 1, [](auto...) { return 0x1p30F; }}};
+  EXPECT_FALSE(applies<float>(Fault::off_by_one, large)) << "far below the rounding";
+  // Elements that are all alike, in the places of others.
+  for (auto const& [fault, name] : enum_names(Fault{})) {
+    Fixed<double>::Script script{.output = numbered()};
+    auto const faulty =
+        make_faulty(std::make_unique<Fixed<double>>(script), fault, core::DataKind::constant);
+    faulty->prepare(world(), 1, {&kRow});
+    faulty->run(world(), Leg::overlapped, kRow);
+    bool const damages = fault == Fault::nan || fault == Fault::not_run || fault == Fault::none;
+    bool const moves = fault == Fault::swap_columns || fault == Fault::stale;
+    std::string const skipped = faulty->validate(world()).skipped;
+    if (damages) {
+      EXPECT_EQ(skipped, "") << name;
+    }
+    if (moves) {
+      EXPECT_NE(skipped.find("alike"), skipped.npos) << name;
+    }
+  }
+}
+
 TEST(Fault, OnceIsInTheFirstTimedRepetitionAlone) {
   Fixed<double>::Script script{.output = numbered()};
   auto const faulty = make_faulty(std::make_unique<Fixed<double>>(script), Fault::once);
@@ -316,6 +341,7 @@ TEST(Fault, OnceIsInTheFirstTimedRepetitionAlone) {
       faulty->run(world(), Leg::serial, kRow);
       EXPECT_EQ(script.output, numbered());
       faulty->run(world(), Leg::overlapped, kRow);
+      EXPECT_EQ(script.output, numbered()) << "a run must not wait for its end";
       faulty->fields();
       bool const is_damaged = repetitions == 4 && i == 1 && world().rank() == last_rank();
       EXPECT_EQ(script.output == numbered(), !is_damaged) << repetitions << " " << i;

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -354,6 +356,37 @@ TEST(Finding, TakesNanForWrong) {
   EXPECT_TRUE(std::isnan(finding.error));
   EXPECT_EQ(finding.wrong, 2);
   EXPECT_EQ(finding.first_wrong, "first");
+}
+
+/// What fresh outputs hold differs from what a wrong computation gives.
+TEST(Shown, TellsWhatWasNotWrittenFromWhatIsWrong) {
+  double const quiet = std::numeric_limits<double>::quiet_NaN();
+  for (DataType const type : {DataType::f64, DataType::f32, DataType::f16, DataType::bf16}) {
+    core::visit_type(type, [&](auto zero) {
+      std::array<unsigned char, sizeof(zero)> bytes;
+      bytes.fill(0xFF);
+      EXPECT_EQ(shown(static_cast<double>(std::bit_cast<decltype(zero)>(bytes))),
+                "nothing: it was not written")
+          << core::to_text(type);
+    });
+    EXPECT_EQ(shown(core::rounded_to(type, quiet)), "nan");
+    EXPECT_EQ(shown(core::rounded_to(type, -quiet)), "-nan");
+    EXPECT_EQ(shown(core::rounded_to(type, -INFINITY)), "-inf");
+  }
+  EXPECT_EQ(shown(1.0 / 3), "0.333333333");
+  EXPECT_EQ(shown(1.0 / 3, 17), "0.33333333333333331");
+  EXPECT_EQ(shown(0.1, 0), "0.1");
+}
+
+TEST(ProductCheck, SaysWhatWasNotWritten) {
+  Case damaged;
+  double unwritten = 0;
+  std::memset(&unwritten, 0xFF, sizeof(unwritten));
+  damaged.set(kRows - 1, 5, unwritten);
+  measure::Verdict const verdict = damaged.verdict();
+  EXPECT_FALSE(verdict.valid);
+  EXPECT_NE(verdict.detail.find("got nothing: it was not written"), std::string::npos)
+      << verdict.detail;
 }
 
 TEST(Agree, SaysWhatTheLowestRankFound) {
