@@ -77,15 +77,13 @@ std::vector<core::Case> over_transports(comm::World const& world,
 
 /// Collective.
 void measure_planned(comm::World& world, Planned const& planned, Fault fault,
-                     std::shared_ptr<measure::BestRows> const& best_rows,
                      std::vector<Cell>& cells) {
   core::Case spec = measure::with_fault(planned.spec, fault);
   // What is wrong in one repetition needs another that is checked.
   spec.repetitions = fault == Fault::once ? 2 : 1;
   measure::CaseOptions options;
-  options.best_rows = best_rows;
-  options.decorate = [fault](std::unique_ptr<measure::Workload> workload) {
-    return measure::make_faulty(std::move(workload), fault);
+  options.decorate = [fault, data = spec.data](std::unique_ptr<measure::Workload> workload) {
+    return measure::make_faulty(std::move(workload), fault, data);
   };
   for (measure::Record const& record :
        measure::measure_case(world, spec, *planned.entry, options)) {
@@ -159,7 +157,8 @@ std::string render(std::vector<Cell> const& cells) {
   return text + (bad.empty() ? "" : '\n' + bad);
 }
 
-Json json_of(std::vector<Cell> const& cells, bool passed) {
+Json json_of(std::vector<Cell> const& cells, std::vector<std::string_view> const& not_tried,
+             bool passed) {
   Json list = Json::array();
   for (Cell const& cell : cells) {
     list.push_back({{"fault", core::to_text(cell.fault)},
@@ -170,7 +169,7 @@ Json json_of(std::vector<Cell> const& cells, bool passed) {
                     {"verdict", core::to_text(cell.outcome)},
                     {"reason", cell.reason.empty() ? Json{} : Json(cell.reason)}});
   }
-  return {{"passed", passed}, {"cells", list}};
+  return {{"passed", passed}, {"not_tried", not_tried}, {"cells", list}};
 }
 
 }  // namespace
@@ -198,7 +197,6 @@ core::Exit selftest(SelftestArguments const& arguments, int& argc, char**& argv)
   Plan const plan = make_plan(world, config);
 
   std::vector<Cell> cells;
-  auto const best_rows = std::make_shared<measure::BestRows>();
   std::vector<Fault> const faults = all_faults();
   bool interrupted = world.interrupted();
   for (std::size_t f = 0; f < faults.size() && !interrupted; ++f) {
@@ -210,7 +208,7 @@ core::Exit selftest(SelftestArguments const& arguments, int& argc, char**& argv)
                          Outcome::unsupported, planned.problem});
         continue;
       }
-      measure_planned(world, planned, faults[f], best_rows, cells);
+      measure_planned(world, planned, faults[f], cells);
       interrupted = world.interrupted();
       if (interrupted) break;
     }
@@ -219,20 +217,29 @@ core::Exit selftest(SelftestArguments const& arguments, int& argc, char**& argv)
   auto const count = [&](Finding finding) {
     return std::ranges::count(cells, finding, finding_of);
   };
-  std::vector<std::string_view> nowhere;
+  std::vector<std::string_view> nowhere, not_tried;
   for (Fault const fault : faults) {
+    if (world.size() == 1 && measure::needs_ranks(fault)) {
+      not_tried.push_back(core::to_text(fault));
+      continue;
+    }
     bool const is_found = std::ranges::any_of(cells, [fault](Cell const& cell) {
       return cell.fault == fault && finding_of(cell) == Finding::good;
     });
     if (!is_found) nowhere.push_back(core::to_text(fault));
   }
   bool const passed = count(Finding::bad) == 0 && nowhere.empty() && !interrupted;
-  if (first && arguments.json) core::print("{}\n", json_of(cells, passed).dump(2));
+  if (first && arguments.json) {
+    core::print("{}\n", json_of(cells, not_tried, passed).dump(2));
+  }
   if (first && !arguments.json) {
     core::print("{}", render(cells));
     if (!nowhere.empty()) {
-      core::print("\nNowhere caught: {}{}\n", fmt::join(nowhere, " "),
-                  world.size() == 1 ? "; faults between ranks need at least 2" : "");
+      core::print("\nNowhere caught: {}\n", fmt::join(nowhere, " "));
+    }
+    if (!not_tried.empty()) {
+      core::print("\nNot tried, for want of a second rank (mpirun -n 2): {}\n",
+                  fmt::join(not_tried, " "));
     }
     core::print("\nSELFTEST {} good={} missed={} unsupported={}\n", passed ? "PASS" : "FAIL",
                 count(Finding::good), count(Finding::bad), count(Finding::unsupported));
