@@ -7,7 +7,6 @@
 #include "core/error.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <utility>
 #endif
@@ -17,13 +16,6 @@ namespace quadrille::kernels::cudnn {
 #ifdef QUADRILLE_CUDNN
 
 namespace {
-
-constexpr int kRounds = 5;
-// Slower than the fastest by more than this at the first look, and in the rounds: out.
-constexpr double kFarBehind = 1.5, kBehind = 1.1;
-// Launches in a row, for so long at least.
-constexpr double kRowSeconds = 10e-3;
-constexpr double kLeastLaunches = 3, kMostLaunches = 100;
 
 /// What the heuristics name for a graph.
 struct Candidate {
@@ -232,9 +224,6 @@ cudnnStatus_t execute(Plan const& plan, Addresses const& addresses, void* worksp
 
 Choice choose(std::vector<Graph> const& graphs, Addresses const& addresses, Search const& search,
               device::StreamView stream) {
-  using Clock = std::chrono::steady_clock;
-  auto const start = Clock::now();
-  auto const spent = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   cudnnHandle_t const handle = Library::instance().handle(stream);
   auto const because = [&](std::string const& reason) {
     return std::string{search.row} + ": " + reason +
@@ -247,22 +236,10 @@ Choice choose(std::vector<Graph> const& graphs, Addresses const& addresses, Sear
   auto const room = static_cast<std::int64_t>(stream.device().free_memory() / 2);
   device::PooledBuffer<std::byte> workspace;
 
-  device::Event begin{stream.device()}, end{stream.device()};
-  auto const time = [&](Plan const& plan, int launches) {
-    stream.record(begin);
-    for (int i = 0; i < launches; ++i) execute(plan, addresses, workspace.data(), handle);
-    stream.record(end);
-    end.synchronize();
-    return end.seconds_since(begin) / launches;
-  };
-  struct Tried {
-    std::size_t candidate;
-    double least;
-  };
-  std::vector<Plan> plans;
-  std::vector<Tried> tried;
+  std::vector<std::optional<Plan>> plans(candidates.size());
   bool lacks_room = false;
-  auto const try_one = [&](std::size_t i) {
+  auto const has_plan = [&](std::size_t i) {
+    if (plans[i]) return true;
     std::optional<Plan> plan = plan_of(std::move(candidates[i]), handle);
     if (!plan) return false;
     if (plan->workspace > room) {
@@ -273,33 +250,23 @@ Choice choose(std::vector<Graph> const& graphs, Addresses const& addresses, Sear
       workspace = {};  // not both at once
       workspace = {stream.device(), plan->workspace, stream};
     }
-    // The first execution loads its kernels.
-    if (execute(*plan, addresses, workspace.data(), handle) != CUDNN_STATUS_SUCCESS) return false;
-    tried.push_back({plans.size(), time(*plan, 1)});
-    plans.push_back(std::move(*plan));
+    plans[i] = std::move(plan);
     return true;
   };
-  Choice choice;
-  choice.tried = try_in_order(candidates.size(), try_one, spent);
-  choice.candidates = candidates.size();
-  QUAD_REQUIRE(!tried.empty(),
+  std::vector<Ranked> const ranked = rank(
+      candidates.size(),
+      [&](std::size_t i) {
+        return has_plan(i) &&
+               execute(*plans[i], addresses, workspace.data(), handle) == CUDNN_STATUS_SUCCESS;
+      },
+      stream);
+  QUAD_REQUIRE(!ranked.empty(),
                because(lacks_room ? "too little memory for a workspace; make the case smaller"
                                   : "no engine of cuDNN runs this " + what));
-  auto const drop = [&](double factor) {
-    double const most_s = factor * std::ranges::min(tried, {}, &Tried::least).least;
-    std::erase_if(tried, [&](Tried const& one) { return one.least > most_s; });
-  };
-  drop(kFarBehind);
-  for (int round = 0; round < kRounds && (round == 0 || spent() < 2 * kSearchSeconds); ++round) {
-    for (Tried& one : tried) {
-      double const launches =
-          std::clamp(kRowSeconds / std::max(one.least, 1e-6), kLeastLaunches, kMostLaunches);
-      double const took = time(plans[one.candidate], static_cast<int>(launches));
-      one.least = round == 0 ? took : std::min(one.least, took);
-    }
-    drop(kBehind);
-  }
-  choice.plan = std::move(plans[std::ranges::min(tried, {}, &Tried::least).candidate]);
+  Choice choice{.plan = std::move(*plans[ranked.front().candidate]),
+                .seconds = ranked.front().seconds,
+                .tried = ranked.size(),
+                .candidates = candidates.size()};
   if (choice.plan.workspace > 0) {
     choice.workspace =
         stream.device().allocate_ordered(static_cast<std::size_t>(choice.plan.workspace), stream);

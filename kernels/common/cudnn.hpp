@@ -170,15 +170,16 @@ struct Search {
   bool has_fallback = true;  ///< also what heuristics name for where nothing else runs
 };
 
-/// The fastest plan on a stream, its workspace, and how many were tried of how many. Ends with the
-/// process.
+/// The fastest plan on a stream, its workspace, what one execution takes, and how many were tried of
+/// how many. Ends with the process.
 struct Choice {
   Plan plan;
   void* workspace = nullptr;
+  double seconds = 0;
   std::size_t tried = 0, candidates = 0;
 };
 /// Times what the library's heuristics name for the graphs, which compute the same, the likeliest
-/// first, as long as try_in_order() does. Waits for the stream; ends the job where nothing runs.
+/// first, as rank() does. Waits for the stream; ends the job where nothing runs.
 Choice choose(std::vector<Graph> const& graphs, Addresses const& addresses, Search const& search,
               device::StreamView stream);
 

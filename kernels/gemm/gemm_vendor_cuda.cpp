@@ -29,16 +29,12 @@
 #ifdef QUADRILLE_CUDA_TOOLKIT
 #include "common/cublas.hpp"
 #include "common/cublaslt.hpp"
-#include "common/delay.hpp"
 #include "common/search.hpp"
-#include "core/stats.hpp"
 #include "device/cuda/check.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <compare>
 #include <cstring>
-#include <functional>
 #include <optional>
 #endif
 
@@ -69,21 +65,6 @@ using Algorithm = cublasLtMatmulAlgo_t;
 
 // Candidates that cuBLASLt is asked for, which it sorts by what it expects of them.
 constexpr int kMostAlgorithms = 16;
-// No new round begins after twice the time that candidates are tried for.
-constexpr int kRounds = 5;
-// Slower than the fastest by more than this at the first look: out. By more than kBehind after the
-// first round, half of it after the second, a third ...: out, too. Wide, because at the power limit one
-// row differs from the next by a tenth and more.
-constexpr double kFarBehind = 1.5;
-constexpr double kBehind = 0.3;
-// Products are timed in rows of so many launches, but neither shorter nor longer than this, behind as
-// many that are not timed: at the power limit a product that draws more runs at a lower clock, which
-// shows once the one before it has left the device's mean.
-constexpr double kLaunches = 50;
-constexpr double kLeastRowSeconds = 10e-3, kMostRowSeconds = 0.1;
-// As many as a device's queue takes while it waits for the host to enqueue them: short products would
-// show the time of their launches.
-constexpr double kLeastLaunches = 3, kMostLaunches = 500;
 
 /// Calls a function of cuBLASLt and ends the job when it fails.
 #define QUAD_CUBLASLT(name, ...) \
@@ -203,11 +184,17 @@ struct Descriptors {
   cublasLtMatmulDesc_t product = nullptr;
 };
 
-/// The fastest call for a shape.
+/// An algorithm of cuBLASLt, or the plain call, and what the search found that it takes.
+struct Call {
+  std::optional<Algorithm> algorithm;
+  double seconds = kUntimed;
+};
+/// The calls for a shape.
 struct Choice {
   Descriptors descriptors;
-  std::optional<Algorithm> algorithm;  ///< of cuBLASLt; none: the plain call
+  std::vector<Call> calls{{}};  ///< that may be taken, the fastest first; at least one
   std::size_t tried = 1, candidates = 1;
+  std::string dropped{};  ///< those whose results were wrong
 };
 
 /// As BLAS takes extents and leading dimensions: one of 0 is an error to it, also where a matrix is
@@ -340,63 +327,10 @@ std::vector<Algorithm> proposals(Descriptors const& d, Problem const& p) {
   return algorithms;
 }
 
-/// A candidate: its place among all, launches in a row, seconds of one in each round.
-struct Tried {
-  std::size_t candidate;
-  double first_look;
-  int launches;
-  std::vector<double> seconds{};
-
-  double median() const { return core::summarize(seconds).median; }
-};
-
-struct Fastest {
-  std::size_t candidate, tried;
-};
-/// The candidate with the least median time; `enqueue` tells whether the library took a candidate,
-/// and it takes the first. Timed in rounds, each alone for a while. Waits for the stream.
-Fastest fastest(std::size_t candidates, std::function<bool(std::size_t)> const& enqueue,
-                device::StreamView stream) {
-  using Clock = std::chrono::steady_clock;
-  auto const start = Clock::now();
-  auto const spent = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
-  device::Event begin{stream.device()}, end{stream.device()};
-  auto const time = [&](std::size_t candidate, int launches) {
-    double const enqueued = spent();
-    for (int i = 0; i < launches; ++i) enqueue(candidate);
-    delay(head_start(spent() - enqueued), stream);
-    stream.record(begin);
-    for (int i = 0; i < launches; ++i) enqueue(candidate);
-    stream.record(end);
-    end.synchronize();
-    return end.seconds_since(begin) / launches;
-  };
-
-  std::vector<Tried> tried;
-  auto const try_one = [&](std::size_t i) {
-    if (!enqueue(i)) return false;  // loads its kernels, too
-    double const once = time(i, 1);
-    double const row = std::clamp(kLaunches * once, kLeastRowSeconds, kMostRowSeconds);
-    double const launches = std::clamp(row / std::max(once, 1e-7), kLeastLaunches, kMostLaunches);
-    tried.push_back({i, once, static_cast<int>(launches)});
-    return true;
-  };
-  std::size_t const count = try_in_order(candidates, try_one, spent);
-  double const least = std::ranges::min(tried, {}, &Tried::first_look).first_look;
-  std::erase_if(tried, [&](Tried const& one) { return one.first_look > kFarBehind * least; });
-  for (int round = 0; round < kRounds && (round == 0 || spent() < 2 * kSearchSeconds); ++round) {
-    for (Tried& one : tried) one.seconds.push_back(time(one.candidate, one.launches));
-    double const most =
-        (1 + kBehind / (round + 1)) * std::ranges::min(tried, {}, &Tried::median).median();
-    std::erase_if(tried, [&](Tried const& one) { return one.median() > most; });
-  }
-  return {std::ranges::min(tried, {}, &Tried::median).candidate, count};
-}
-
 /// Times the calls that there are for a problem, on its operands. beta is 0 then, and C overwritten
 /// where the problem overwrites it; elsewhere memory of the pool stands for C.
 Choice choose(Problem p, device::StreamView stream) {
-  Choice choice{.descriptors = Descriptors{p}, .algorithm = {}};
+  Choice choice{.descriptors = Descriptors{p}};
   std::vector<Algorithm> const algorithms = proposals(choice.descriptors, p);
   device::PooledBuffer<std::byte> in_place_of_c;
   if (p.beta != 0) {
@@ -407,7 +341,7 @@ Choice choose(Problem p, device::StreamView stream) {
     p.beta = 0;
   }
   choice.candidates += algorithms.size();
-  auto const [best, tried] = fastest(
+  std::vector<Ranked> const ranked = rank(
       choice.candidates,
       [&](std::size_t i) {
         if (i == 0) multiply_plainly(p, stream);
@@ -415,8 +349,11 @@ Choice choose(Problem p, device::StreamView stream) {
                              CUBLAS_STATUS_SUCCESS;
       },
       stream);
-  choice.tried = tried;
-  if (best > 0) choice.algorithm = algorithms[best - 1];
+  choice.tried = ranked.size();
+  choice.calls.clear();
+  for (auto const& [i, seconds] : ranked) {
+    choice.calls.push_back({i == 0 ? std::nullopt : std::optional{algorithms[i - 1]}, seconds});
+  }
   return choice;
 }
 
@@ -429,7 +366,7 @@ class Choices {
   }
 
   /// nullptr where none was made.
-  Choice const* find(Problem const& p) {
+  Choice* find(Problem const& p) {
     std::lock_guard const lock{mutex_};
     auto const found = choices_.find(Shape{p});
     return found == choices_.end() ? nullptr : &found->second;
@@ -458,9 +395,10 @@ void launch(Problem const& p, device::StreamView stream) {
   if (choice == nullptr && !is_recorded(stream)) {
     choice = Choices::instance().add(p, choose(p, stream));
   }
-  if (choice == nullptr || !choice->algorithm) return multiply_plainly(p, stream);
-  CublasLt::instance().check(multiply_by(*choice->algorithm, choice->descriptors, p, stream),
-                             "gemm/vendor: cublasLtMatmul");
+  if (choice == nullptr || !choice->calls.front().algorithm) return multiply_plainly(p, stream);
+  CublasLt::instance().check(
+      multiply_by(*choice->calls.front().algorithm, choice->descriptors, p, stream),
+      "gemm/vendor: cublasLtMatmul");
 }
 
 /// 0 where the algorithm has no such attribute.
@@ -488,25 +426,26 @@ std::string tile_text(std::uint32_t id) {
   return id < std::size(kTiles) ? std::string{kTiles[id]} : "id " + std::to_string(id);
 }
 
-/// "cublasDgemm, fastest of 8 tried, of 9 candidates"; of an algorithm what tells it from the others, as
-/// cuBLASLt numbers it.
+/// "cublasDgemm"; of an algorithm what tells it from the others, as cuBLASLt numbers it.
+std::string text_of(Call const& call, Problem const& p) {
+  if (!call.algorithm) return std::string{plain_call(p).name};
+  auto const whole = [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
+    return std::to_string(attribute_of<std::int32_t>(*call.algorithm, attribute));
+  };
+  return "cublasLt, algorithm " + whole(CUBLASLT_ALGO_CONFIG_ID) + ", tile " +
+         tile_text(attribute_of<std::uint32_t>(*call.algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID)) +
+         ", stages id " + whole(CUBLASLT_ALGO_CONFIG_STAGES_ID) + ", split-k " +
+         whole(CUBLASLT_ALGO_CONFIG_SPLITK_NUM) + ", swizzling " +
+         whole(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING) + ", option " +
+         whole(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION);
+}
+
+/// "cublasDgemm, fastest of 8 tried, of 9 candidates; wrong and dropped: cublasLt, ...".
 std::string implementation(Problem const& p) {
   Choice const* const choice = Choices::instance().find(p);
   if (choice == nullptr) return {};
-  std::string text{plain_call(p).name};
-  if (choice->algorithm) {
-    Algorithm const& algorithm = *choice->algorithm;
-    auto const whole = [&](cublasLtMatmulAlgoConfigAttributes_t attribute) {
-      return std::to_string(attribute_of<std::int32_t>(algorithm, attribute));
-    };
-    text = "cublasLt, algorithm " + whole(CUBLASLT_ALGO_CONFIG_ID) + ", tile " +
-           tile_text(attribute_of<std::uint32_t>(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID)) +
-           ", stages id " + whole(CUBLASLT_ALGO_CONFIG_STAGES_ID) + ", split-k " +
-           whole(CUBLASLT_ALGO_CONFIG_SPLITK_NUM) + ", swizzling " +
-           whole(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING) + ", option " +
-           whole(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION);
-  }
-  return text + ", " + search_text(choice->tried, choice->candidates);
+  return text_of(choice->calls.front(), p) + ", " + search_text(choice->tried, choice->candidates) +
+         choice->dropped;
 }
 
 #endif

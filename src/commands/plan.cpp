@@ -7,6 +7,7 @@
 #include "commands/tuned.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
+#include "measure/best_rows.hpp"
 #include "measure/estimate.hpp"
 #include "workloads/registry.hpp"
 
@@ -204,9 +205,16 @@ void plan_case(comm::World const& world, core::RunSettings const& run, core::Cas
   };
   planned.memory = memory_of({});
   if (planned.memory.fits(plan.memory)) {
-    planned.variants = measure::select_variants(world, *workload, *planned.entry, planned.spec);
+    std::vector<std::string> const reasons =
+        measure::agreed_reasons(world, *workload, *planned.entry, planned.spec);
+    planned.variants = measure::select_variants(*planned.entry, planned.spec, world.device(),
+                                                workload->describe({}), world.size(), reasons);
     measure::Selection const running = measure::running(planned.variants);
-    planned.memory = memory_of(running);
+    // What "best" may turn out to be takes memory, too.
+    measure::Selection with_candidates =
+        measure::candidates_for_best(*workload, *planned.entry, planned.spec, run.tuned, reasons);
+    with_candidates.insert(with_candidates.end(), running.begin(), running.end());
+    planned.memory = memory_of(with_candidates);
     measure::Description const description = workload->describe(running);
     planned.seconds = world.group().max(seconds_of(planned.spec, description, running, world));
     planned.traffic = description.traffic;

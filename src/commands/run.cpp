@@ -113,9 +113,11 @@ bool is_round_due(comm::World const& world, std::int64_t rounds,
 }
 
 /// Whether all rounds of this measurement must leave the same bits.
-bool leaves_same_bits(Planned const& planned, measure::Record const& record) {
-  return std::ranges::any_of(planned.variants, [&](measure::Selected const& selected) {
-    return selected.info->name == record.variant && measure::leaves_same_bits(*selected.info);
+bool leaves_same_bits(comm::World const& world, Planned const& planned,
+                      measure::Record const& record) {
+  return measure::any_of(planned.entry->variants, [&](kernels::VariantInfo const& row) {
+    return row.name == record.variant && row.runs_on(world.device().kind()) &&
+           measure::leaves_same_bits(row);
   });
 }
 
@@ -327,7 +329,7 @@ class CaseLoop {
       known = records.insert(known, std::move(record));
     } else {
       measure::Outcome const before = known->outcome;
-      measure::join_round(*known, std::move(record), leaves_same_bits(planned, *known));
+      measure::join_round(*known, std::move(record), leaves_same_bits(world_, planned, *known));
       // Rounds 2, 4, 8, ...: what is lost with a killed run is at most half, and the journal of a
       // long run stays small.
       is_news = std::has_single_bit(static_cast<std::uint64_t>(round_)) || known->outcome != before;

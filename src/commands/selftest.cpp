@@ -77,11 +77,13 @@ std::vector<core::Case> over_transports(comm::World const& world,
 
 /// Collective.
 void measure_planned(comm::World& world, Planned const& planned, Fault fault,
+                     std::shared_ptr<measure::BestRows> const& best_rows,
                      std::vector<Cell>& cells) {
   core::Case spec = measure::with_fault(planned.spec, fault);
   // What is wrong in one repetition needs another that is checked.
   spec.repetitions = fault == Fault::once ? 2 : 1;
   measure::CaseOptions options;
+  options.best_rows = best_rows;
   options.decorate = [fault, data = spec.data](std::unique_ptr<measure::Workload> workload) {
     return measure::make_faulty(std::move(workload), fault, data);
   };
@@ -197,6 +199,7 @@ core::Exit selftest(SelftestArguments const& arguments, int& argc, char**& argv)
   Plan const plan = make_plan(world, config);
 
   std::vector<Cell> cells;
+  auto const best_rows = std::make_shared<measure::BestRows>();
   std::vector<Fault> const faults = all_faults();
   bool interrupted = world.interrupted();
   for (std::size_t f = 0; f < faults.size() && !interrupted; ++f) {
@@ -208,7 +211,7 @@ core::Exit selftest(SelftestArguments const& arguments, int& argc, char**& argv)
                          Outcome::unsupported, planned.problem});
         continue;
       }
-      measure_planned(world, planned, faults[f], cells);
+      measure_planned(world, planned, faults[f], best_rows, cells);
       interrupted = world.interrupted();
       if (interrupted) break;
     }

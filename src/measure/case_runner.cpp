@@ -99,7 +99,7 @@ class CaseRun {
         entry_{entry},
         options_{options},
         workload_{make_workload()},
-        selected_{select_variants(world, *workload_, entry, spec)},
+        selected_{select()},
         running_{running(selected_)},
         description_{described(world, spec, workload_->describe(running_))},
         timing_{resolved(spec.timing, world.device().kind(), description_.traits)},
@@ -136,6 +136,19 @@ class CaseRun {
 
   std::unique_ptr<Workload> make_workload() {
     return options_.decorate(entry_.make(case_, world_.size(), world_.rank()));
+  }
+
+  std::vector<Selected> select() {
+    std::vector<std::string> const reasons = agreed_reasons(world_, *workload_, entry_, case_);
+    Selection const candidates =
+        candidates_for_best(*workload_, entry_, case_, world_.settings().tuned, reasons);
+    if (!candidates.empty()) {
+      phase("search for \"best\"", limits().prepare_s);
+      report_progress("search", 0);
+      best_ = options_.best_rows->find(world_, case_, entry_, candidates);
+    }
+    return select_variants(entry_, case_, world_.device(), workload_->describe({}), world_.size(),
+                           reasons, best_.row);
   }
 
   Sampler::Hooks hooks() {
@@ -351,9 +364,8 @@ class CaseRun {
       Record& record = record_of(line);
       record.first_use_s = sampler_.first_run(line);
       record.implementation = workload_->implementation(*line.variant);
-      std::string_view const caveat = line.variant->caveat;
-      if (!caveat.empty() && !record.implementation.empty()) record.implementation += "; ";
-      record.implementation += caveat;
+      add_to_implementation(record, line.variant->caveat);
+      if (line.variant == best_.row) add_to_implementation(record, best_.text);
       if (line.is_over_limit) {
         set_timeout(record);
       } else {
@@ -370,6 +382,11 @@ class CaseRun {
       return outcome == Outcome::fail || outcome == Outcome::unsupported || line.is_over_limit ||
              (outcome == Outcome::skip && !is_mistake);
     });
+  }
+
+  static void add_to_implementation(Record& record, std::string_view text) {
+    if (!text.empty() && !record.implementation.empty()) record.implementation += "; ";
+    record.implementation += text;
   }
 
   /// Names the kernels of one execution, a vendor's too; nothing runs. What Kokkos enqueues is not
@@ -501,6 +518,7 @@ class CaseRun {
   WorkloadEntry const& entry_;
   CaseOptions const& options_;
   std::unique_ptr<Workload> workload_;
+  BestRow best_;  ///< without a row where nothing was searched
   std::vector<Selected> selected_;
   Selection running_;
   Description description_;

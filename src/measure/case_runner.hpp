@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "measure/best_rows.hpp"
 #include "measure/sampler.hpp"
 #include "measure/selection.hpp"
 
@@ -32,6 +33,8 @@ struct CaseOptions {
   /// What runs in place of the workload that the entry makes.
   std::function<std::unique_ptr<Workload>(std::unique_ptr<Workload>)> decorate =
       [](std::unique_ptr<Workload> workload) { return workload; };
+  /// What "best" has been found to be in this run.
+  std::shared_ptr<BestRows> best_rows = std::make_shared<BestRows>();
   /// What times it.
   std::function<std::unique_ptr<Instruments>(comm::World const&, core::Timing)> make_instruments =
       measure::make_instruments;

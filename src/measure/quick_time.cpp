@@ -2,15 +2,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/quick_time.hpp"
 
-#include "device/gate.hpp"
 #include "device/trace.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 namespace quadrille::measure {
+
+QuickClock::QuickClock(comm::World& world)
+    : world_{world}, begin_{world.device()}, end_{world.device()} {}
+
+QuickClock::Time QuickClock::behind_gate(std::function<void()> const& enqueue, std::int64_t count) {
+  if (!gate_) gate_.emplace(world_.device());
+  return time(enqueue, count, &*gate_);
+}
+
+QuickClock::Time QuickClock::time(std::function<void()> const& enqueue, std::int64_t count,
+                                  device::Gate* gate) {
+  device::StreamView const stream = world_.stream();
+  stream.synchronize();
+  world_.group().barrier();
+  if (gate != nullptr) gate->close();
+  stream.record(begin_);
+  double const start = device::host_seconds();
+  for (std::int64_t i = 0; i < count; ++i) enqueue();
+  stream.record(end_);
+  bool is_valid = true;
+  if (gate != nullptr) {
+    world_.group().barrier();
+    is_valid = !gate->open();
+  }
+  end_.synchronize();
+  // What waits for the device by itself is timed by the host.
+  double const seconds = is_valid ? end_.seconds_since(begin_) : device::host_seconds() - start;
+  std::array<double, 2> worst{seconds, is_valid ? 0.0 : 1.0};
+  world_.group().max(worst);
+  return {worst[0] / static_cast<double>(count), worst[1] == 0};
+}
 
 double quick_seconds(comm::World& world, std::function<void()> const& enqueue) {
   constexpr double kRoundSeconds =
@@ -18,35 +48,17 @@ double quick_seconds(comm::World& world, std::function<void()> const& enqueue) {
   constexpr double kLongSeconds = 0.05;
   constexpr double kMostInRound = device::Gate::kMaxCalls;
   constexpr int kRounds = 3;
-  device::StreamView const stream = world.stream();
-  std::optional<device::Gate> gate;
-  device::Event begin{world.device()}, end{world.device()};
-  auto const round = [&](double count) {
-    stream.synchronize();
-    world.group().barrier();
-    if (gate) gate->close();
-    stream.record(begin);
-    double const start = device::host_seconds();
-    for (double i = 0; i < count; ++i) enqueue();
-    stream.record(end);
-    bool is_valid = true;
-    if (gate) {
-      world.group().barrier();
-      is_valid = !gate->open();
-    }
-    end.synchronize();
-    // What waits for the device by itself is timed by the host.
-    double const seconds = is_valid ? end.seconds_since(begin) : device::host_seconds() - start;
-    return world.group().max(seconds) / count;
-  };
-  double once = round(1);  // warms up
+  QuickClock clock{world};
+  double once = clock.first(enqueue).seconds;  // warms up
   if (once > kLongSeconds) return once;
-  gate.emplace(world.device());
-  for (int i = 1; i < kRounds; ++i) once = std::min(once, round(1));
-  double const count = std::clamp(std::ceil(kRoundSeconds / once), 1.0, kMostInRound);
+  for (int i = 1; i < kRounds; ++i) once = std::min(once, clock.behind_gate(enqueue, 1).seconds);
+  auto const count =
+      static_cast<std::int64_t>(std::clamp(std::ceil(kRoundSeconds / once), 1.0, kMostInRound));
   if (count == 1) return once;
   double least = std::numeric_limits<double>::infinity();
-  for (int i = 0; i < kRounds; ++i) least = std::min(least, round(count));
+  for (int i = 0; i < kRounds; ++i) {
+    least = std::min(least, clock.behind_gate(enqueue, count).seconds);
+  }
   return least;
 }
 

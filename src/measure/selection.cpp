@@ -3,11 +3,13 @@
 #include "measure/selection.hpp"
 
 #include "device/host/memory.hpp"
+#include "measure/best_rows.hpp"
 #include "measure/sampler.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace quadrille::measure {
 namespace {
@@ -107,10 +109,11 @@ void agree(comm::Group const& group, std::vector<std::string>& reasons) {
 
 std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case const& spec,
                                       device::Device const& device, Description const& description,
-                                      int ranks, std::vector<std::string> const& reasons) {
+                                      int ranks, std::vector<std::string> const& reasons,
+                                      VariantInfo const* best) {
   Selection const& rows = entry.variants;
   Traits const& traits = description.traits;
-  VariantInfo const* const best = best_of(entry, spec, device, reasons);
+  if (best == nullptr) best = best_of(entry, spec, device, reasons);
   auto const place = std::ranges::find(rows, best) - rows.begin();
   bool const best_runs = best != nullptr && reasons[static_cast<std::size_t>(place)].empty();
   std::vector<Selected> selected;
@@ -158,14 +161,20 @@ std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case con
   return selected;
 }
 
-std::vector<Selected> select_variants(comm::World const& world, Workload const& workload,
-                                      WorkloadEntry const& entry, core::Case const& spec) {
+std::vector<std::string> agreed_reasons(comm::World const& world, Workload const& workload,
+                                        WorkloadEntry const& entry, core::Case const& spec) {
   std::vector<std::string> reasons = unsupported_reasons(workload, entry, spec, world.device());
   for (std::size_t i = 0; i < reasons.size(); ++i) {
     if (reasons[i].empty()) reasons[i] = workload.unavailable_reason(*entry.variants[i], world);
   }
   agree(world.group(), reasons);
-  return select_variants(entry, spec, world.device(), workload.describe({}), world.size(), reasons);
+  return reasons;
+}
+
+std::vector<Selected> select_variants(comm::World const& world, Workload const& workload,
+                                      WorkloadEntry const& entry, core::Case const& spec) {
+  return select_variants(entry, spec, world.device(), workload.describe({}), world.size(),
+                         agreed_reasons(world, workload, entry, spec));
 }
 
 Selection running(std::vector<Selected> const& selected) {
@@ -248,10 +257,13 @@ core::Extents largest_fitting(core::Case spec, WorkloadEntry const& entry, comm:
     auto const workload = entry.make(spec, world.size(), 0);
     // Before anybody looks at each of its parts.
     if (!memory_of(*workload, {}, spec, entry, world).fits(memory)) return false;
-    auto const selected =
-        select_variants(entry, spec, world.device(), workload->describe({}), world.size(),
-                        unsupported_reasons(*workload, entry, spec, world.device()));
-    return memory_of(*workload, running(selected), spec, entry, world).fits(memory);
+    std::vector<std::string> const reasons =
+        unsupported_reasons(*workload, entry, spec, world.device());
+    Selection rows = running(select_variants(entry, spec, world.device(), workload->describe({}),
+                                             world.size(), reasons));
+    std::ranges::copy(candidates_for_best(*workload, entry, spec, world.settings().tuned, reasons),
+                      std::back_inserter(rows));
+    return memory_of(*workload, rows, spec, entry, world).fits(memory);
   };
   core::Extents const shape = spec.size;
   std::int64_t low = 0;

@@ -28,10 +28,15 @@ void agree(comm::Group const& group, std::vector<std::string>& reasons);
 /// Resolves "best", "all" and names, and joins the bar and a local ceiling where the case wants the
 /// vendor's line. Rows that cannot run are left out unless the case names them; of the textbook's, which
 /// have one thread, "all" tells why it leaves them out where they would take seconds.
+/// `best`: what has been found to be it; else it is the preferred row.
 std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case const& spec,
                                       device::Device const& device, Description const& description,
-                                      int ranks, std::vector<std::string> const& reasons);
-/// All three: collective.
+                                      int ranks, std::vector<std::string> const& reasons,
+                                      kernels::VariantInfo const* best = nullptr);
+/// The reasons of all ranks, those of Workload::unavailable_reason() among them: collective.
+std::vector<std::string> agreed_reasons(comm::World const& world, Workload const& workload,
+                                        WorkloadEntry const& entry, core::Case const& spec);
+/// Both: collective.
 std::vector<Selected> select_variants(comm::World const& world, Workload const& workload,
                                       WorkloadEntry const& entry, core::Case const& spec);
 

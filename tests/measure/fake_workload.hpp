@@ -41,6 +41,7 @@ struct Script {
       [](kernels::VariantInfo const&, std::uint64_t) { return false; };
   /// What tunable variants were told to take.
   std::map<kernels::VariantInfo const*, kernels::Configuration> configured;
+  std::optional<measure::TuningClass> tuning_class;
   std::string skipped;         ///< the verdict's
   std::string implementation;  ///< of a variant that has run
   std::vector<measure::Extra> observed;
@@ -120,6 +121,7 @@ class FakeWorkload final : public measure::Workload {
   void select_step(std::int64_t step) override {
     script_.calls.push_back(fmt::format("step {}", step));
   }
+  std::optional<measure::TuningClass> tuning_class() const override { return script_.tuning_class; }
   void configure(kernels::VariantInfo const& variant,
                  kernels::Configuration const& configuration) override {
     script_.configured[&variant] = configuration;

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/best_rows.hpp"
+
+#include "common/search.hpp"
+#include "measure/sampler.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace quadrille::measure {
+namespace {
+
+using kernels::VariantInfo;
+
+// A first execution may load its kernels.
+constexpr double kLoadSeconds = 20e-3;
+// Long enough for the clock.
+constexpr double kRowSeconds = 1e-3;
+// Of two that differ by less the likelier one is taken: in another run it would be the other.
+constexpr double kTie = 0.01;
+
+constexpr kernels::Effort kEffort{.looks_s = BestRows::kSeconds / 2,
+                                  .least_looks = BestRows::kLeastCandidates,
+                                  .all_s = BestRows::kSeconds,
+                                  .least_rows = BestRows::kLeastCandidates,
+                                  .least_row_s = kRowSeconds,
+                                  .most_row_s = kRowSeconds,
+                                  .least_launches = 1};
+
+/// What the time of an execution depends on.
+core::Case essence_of(core::Case const& spec) {
+  core::Case essence;
+  essence.workload = spec.workload;
+  essence.type = spec.type;
+  essence.compute = spec.compute;
+  essence.size = spec.size;
+  essence.config = spec.config;
+  essence.data = spec.data;
+  essence.cache = spec.cache;
+  essence.parameters = spec.parameters;
+  return essence;
+}
+
+/// The case once for each set of buffers that executions go round over, as timed ones do.
+std::vector<std::unique_ptr<Workload>> prepared(comm::World& world, core::Case const& spec,
+                                                WorkloadEntry const& entry,
+                                                Selection const& candidates) {
+  std::vector<std::unique_ptr<Workload>> sets;
+  double wanted = 1;
+  do {
+    sets.push_back(entry.make(spec, world.size(), world.rank()));
+    sets.back()->prepare(world, spec.seed, candidates);
+    bool const is_cold =
+        spec.cache == core::Cache::cold && world.device().kind() == device::Kind::cuda;
+    double const cache = is_cold ? static_cast<double>(world.device().facts().l2_bytes) : 0;
+    double const bytes = std::max(1.0, sets.front()->describe(candidates).memory_bytes);
+    wanted = std::min(Sampler::kColdCaches * cache / bytes,
+                      static_cast<double>(Sampler::kAutomaticBatch));
+  } while (static_cast<double>(sets.size()) < wanted);
+  return sets;
+}
+
+/// Times candidates, and counts what their executions take.
+class Search {
+ public:
+  Search(comm::World& world, core::Case const& spec, WorkloadEntry const& entry,
+         Selection const& candidates, QuickClock& clock)
+      : world_{world},
+        candidates_{candidates},
+        clock_{clock},
+        sets_{prepared(world, spec, entry, candidates)} {}
+
+  std::vector<kernels::Ranked> run() {
+    return kernels::rank(candidates_.size(),
+                         {.look = [this](std::size_t i) { return look(i); },
+                          .row = [this](std::size_t i, std::int64_t n) { return row(i, n); },
+                          .spent = [this] { return spent_; }},
+                         kEffort);
+  }
+
+ private:
+  /// Twice, but once what is far behind in spite of all that its first execution may have to load.
+  double look(std::size_t candidate) {
+    double const first = clock_.first(executions(candidate)).seconds;
+    spent_ += first;
+    if (first > kernels::kFarBehind * least_ + kLoadSeconds) return first;
+    double const second = row(candidate, 1);
+    least_ = std::min(least_, second);
+    return second;
+  }
+
+  double row(std::size_t candidate, std::int64_t launches) {
+    QuickClock::Time const time = clock_.behind_gate(executions(candidate), launches);
+    spent_ += static_cast<double>(launches) * time.seconds;
+    return time.is_valid ? time.seconds : kernels::kUntimed;
+  }
+
+  /// From outputs as a repetition finds them.
+  std::function<void()> executions(std::size_t candidate) {
+    VariantInfo const& row = *candidates_[candidate];
+    for (std::unique_ptr<Workload> const& set : sets_) set->reset(world_, row);
+    return [this, &row, i = std::size_t{0}]() mutable {
+      sets_[i++ % sets_.size()]->run(world_, Leg::overlapped, row);
+    };
+  }
+
+  comm::World& world_;
+  Selection const& candidates_;
+  QuickClock& clock_;
+  std::vector<std::unique_ptr<Workload>> sets_;
+  double least_ = kernels::kUntimed;
+  double spent_ = 0;
+};
+
+}  // namespace
+
+Selection candidates_for_best(Workload const& workload, WorkloadEntry const& entry,
+                              core::Case const& spec, core::Tuned tuned,
+                              std::vector<std::string> const& reasons) {
+  bool const is_asked = std::ranges::find(spec.variants, "best") != spec.variants.end();
+  if (!is_asked || tuned == core::Tuned::off || !workload.tuning_class()) return {};
+  if (!core::configurations_of(spec).empty()) return {};
+  Selection rows;
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    VariantInfo const* const row = entry.variants[i];
+    if (row->role == kernels::Role::own && reasons[i].empty()) rows.push_back(row);
+  }
+  // Of those that nobody prefers the last of the table first, as a technique stands behind those that
+  // it improves.
+  std::ranges::reverse(rows);
+  std::ranges::stable_sort(rows, std::greater{}, &VariantInfo::preference);
+  return rows.size() > 1 ? rows : Selection{};
+}
+
+BestRows::BestRows(MakeClock make_clock) : make_clock_{std::move(make_clock)} {}
+
+BestRow BestRows::find(comm::World& world, core::Case const& spec, WorkloadEntry const& entry,
+                       Selection const& candidates) {
+  core::Case const essence = essence_of(spec);
+  auto const known = std::ranges::find(known_, essence, &std::pair<core::Case, BestRow>::first);
+  if (known != known_.end()) return known->second;
+  std::unique_ptr<QuickClock> const clock = make_clock_(world);
+  std::vector<kernels::Ranked> const ranked = Search{world, spec, entry, candidates, *clock}.run();
+  kernels::Ranked best = ranked.front();
+  for (kernels::Ranked const& other : ranked) {
+    bool const is_tie = other.seconds <= (1 + kTie) * ranked.front().seconds;
+    if (is_tie && other.candidate < best.candidate) best = other;
+  }
+  BestRow found{candidates[best.candidate], std::isfinite(best.seconds) ? best.seconds : 0,
+                "best: " + kernels::search_text(ranked.size(), candidates.size())};
+  return known_.emplace_back(essence, std::move(found)).second;
+}
+
+}  // namespace quadrille::measure

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/config.hpp"
+#include "measure/quick_time.hpp"
+#include "measure/workload.hpp"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace quadrille::measure {
+
+/// What the search for "best" found.
+struct BestRow {
+  kernels::VariantInfo const* row = nullptr;
+  double seconds = 0;  ///< of an execution; 0: no clock showed it
+  std::string text;    ///< "best: fastest of 12 tried, of 40 candidates"
+};
+
+/// The rows among which "best" of a case is found by timing them, the likeliest first: own rows that
+/// run it. Empty where it is not: the case does not ask for it, tuning is off or not for this workload, it
+/// has found something, or there is no choice. `reasons` are those of unsupported_reasons().
+Selection candidates_for_best(Workload const& workload, WorkloadEntry const& entry,
+                              core::Case const& spec, core::Tuned tuned,
+                              std::vector<std::string> const& reasons);
+
+/// What "best" is of the cases of a run: a row for all cases whose executions do not differ.
+class BestRows {
+ public:
+  using MakeClock = std::function<std::unique_ptr<QuickClock>(comm::World&)>;
+  explicit BestRows(MakeClock make_clock = [](comm::World& world) {
+    return std::make_unique<QuickClock>(world);
+  });
+
+  // A search takes no more execution time than this, but three executions of each of so many
+  // candidates, where they take longer. The one half is for a first look at all of them.
+  static constexpr double kSeconds = 50e-3;
+  static constexpr std::size_t kLeastCandidates = 4;
+
+  /// Of a case with these candidates, of which there is one at least: the same on every rank.
+  /// Collective.
+  BestRow find(comm::World& world, core::Case const& spec, WorkloadEntry const& entry,
+               Selection const& candidates);
+
+ private:
+  MakeClock make_clock_;
+  std::vector<std::pair<core::Case, BestRow>> known_;
+};
+
+}  // namespace quadrille::measure
