@@ -113,7 +113,8 @@ struct CompareArguments {
   bool gate = false;
   bool details = false;
 };
-/// Exit::nothing_executed without a baseline; with `gate` Exit::regression where something is slower
+/// Exit::nothing_executed without a baseline, Exit::undecided where of nothing can be said whether it
+/// changed; with `gate` Exit::regression where something is slower
 /// or broken.
 core::Exit compare(CompareArguments const& arguments);
 

@@ -102,6 +102,11 @@ core::Exit compare(CompareArguments const& arguments) {
     code = refuse(core::Exit::nothing_executed,
                   "no baseline: nothing was measured alike in the base and in the new run");
   }
+  if (comparison.is_undecided()) {
+    code = refuse(core::Exit::undecided,
+                  "nothing could be decided: too few samples, times that vary by more than the "
+                  "margin, or SUSPECT ones; take more repetitions (9 or more)");
+  }
   bool const fails = arguments.gate && comparison.is_regression();
   return fails ? core::worse(code, core::Exit::regression) : code;
 }

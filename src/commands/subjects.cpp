@@ -37,9 +37,10 @@ rerun RESULT [--case ID] repeats a run, or one measurement of it, and says what 
     {"comparing", "what compare judges, and what it refuses",
      R"(compare BASE... NEW matches measurements by what they are, whatever their cases are called,
 and judges the 95 % interval of the ratio of their median times: SAME within --margin (1 %), SLOWER
-or FASTER beyond it, AMBIGUOUS where it crosses: take more repetitions. What was measured
-otherwise (device, ranks, size, clock, ...) is REFUSED and each difference named; what passed
-and now fails is BROKEN. The interval of one run knows how its samples vary, not how runs
+or FASTER beyond it, AMBIGUOUS where it crosses, or where a time is SUSPECT: take more
+repetitions. Where all is AMBIGUOUS, the end is 9. Below 6 repetitions there is no interval, up to
+8 it is the whole range. What was measured otherwise (device, ranks, size, clock, ...) is REFUSED
+and each difference named; what passed and now fails is BROKEN. The interval of one run knows how its samples vary, not how runs
 differ: several base runs show that and widen it, three or more to any purpose. --gate ends with
 6 where something is SLOWER or BROKEN, or missing in a run that did not end. --html FILE writes a
 page with all ratios, their intervals and the margin as a chart; --json (compare.schema.json) and

@@ -72,14 +72,15 @@ double Summary::half_width() const {
 
 namespace {
 
-/// A median with its interval, all as logarithms.
+/// A median with its interval, of which NaN are the limits where there is none; all as logarithms.
 struct LogMedian {
   double value = 0, low = 0, high = 0;
+  bool has_interval() const { return std::isfinite(low) && std::isfinite(high); }
 };
 
 std::optional<LogMedian> log_median(std::span<double const> sample) {
   Summary const s = summarize(sample);
-  bool const is_known = std::isfinite(s.median_low) && s.min > 0 && std::isfinite(s.max);
+  bool const is_known = s.n > 0 && s.min > 0 && std::isfinite(s.max);
   if (!is_known) return std::nullopt;
   return LogMedian{std::log(s.median), std::log(s.median_low), std::log(s.median_high)};
 }
@@ -113,6 +114,8 @@ double between_runs(std::span<LogMedian const> runs, double mean) {
 
 }  // namespace
 
+bool MedianRatio::has_interval() const { return std::isfinite(low) && std::isfinite(high); }
+
 std::optional<MedianRatio> median_ratio(std::span<std::vector<double> const> base,
                                         std::span<double const> sample) {
   std::optional<LogMedian> const top = log_median(sample);
@@ -126,13 +129,17 @@ std::optional<MedianRatio> median_ratio(std::span<std::vector<double> const> bas
     runs.push_back(*median);
     mean += median->value / n;
   }
+  double const difference = top->value - mean;
+  if (!top->has_interval() || !std::ranges::all_of(runs, &LogMedian::has_interval)) {
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    return MedianRatio{std::exp(mean), std::exp(difference), kNan, kNan};
+  }
   double below = 0, above = 0;  // from the mean to its limits
   for (LogMedian const& run : runs) {
     below = std::hypot(below, (run.value - run.low) / n);
     above = std::hypot(above, (run.high - run.value) / n);
   }
   double const spread = between_runs(runs, mean);
-  double const difference = top->value - mean;
   double const down = std::hypot(top->value - top->low, above, spread);
   double const up = std::hypot(top->high - top->value, below, spread);
   return MedianRatio{std::exp(mean), std::exp(difference), std::exp(difference - down),

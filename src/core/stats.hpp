@@ -45,8 +45,10 @@ inline constexpr std::int64_t kFewestForInterval = 6;
 struct MedianRatio {
   double base = 0;  ///< the median below the line; of several runs the geometric mean of theirs
   double value = 0;
-  double low = 0;
+  double low = 0;  ///< NaN where a run or the sample is too small for an interval
   double high = 0;
+
+  bool has_interval() const;
 };
 
 /// The median of `sample` over that of `base`, which are independent samples of one or several runs.
@@ -63,7 +65,7 @@ struct MedianRatio {
 /// the sum of squares, with Student's t for K - 1 degrees of freedom, since few runs hardly tell s.
 /// One base run tells nothing of it.
 ///
-/// Empty where a run or the sample has fewer than six values, or one that is not positive and finite.
+/// Empty where a run or the sample has no value, or one that is not positive and finite.
 std::optional<MedianRatio> median_ratio(std::span<std::vector<double> const> base,
                                         std::span<double const> sample);
 

@@ -114,12 +114,8 @@ double clock_floor(Record const& record) {
 std::string why_no_interval(std::vector<std::vector<double>> const& base,
                             std::vector<double> const& now) {
   std::size_t const fewest = std::ranges::min(base, {}, &std::vector<double>::size).size();
-  auto const needed = static_cast<std::size_t>(core::kFewestForInterval);
-  if (std::min(fewest, now.size()) < needed) {
-    return fmt::format("{} and {} samples: a 95 % interval takes {} on each side", fewest,
-                       now.size(), needed);
-  }
-  return "some times are zero, negative or not finite";
+  return fmt::format("{} and {} samples: a 95 % interval takes {} on each side", fewest, now.size(),
+                     core::kFewestForInterval);
 }
 
 /// By which samples of equal measurements are none of the same quantity: the runs chose otherwise.
@@ -134,25 +130,30 @@ std::vector<Difference> sampling_differences(Record const& base, Record const& n
 }
 
 void judge_times(Finding& finding, double margin) {
-  std::vector<std::vector<double>> base;
+  std::vector<std::vector<double>> base, trusted;
   for (Record const* record : finding.base) {
     if (record->outcome != Outcome::pass) continue;
     base.push_back(measure::slowest_times(record->seconds, record->ranks));
+    if (record->suspect.empty()) trusted.push_back(base.back());
     finding.differences = sampling_differences(*record, *finding.now);
     if (finding.differences.empty()) continue;
     finding.change = Change::refused;
     return;
   }
   std::vector<double> const now = measure::slowest_times(finding.now->seconds, finding.now->ranks);
+  finding.is_doubtful = trusted.empty() || !finding.now->suspect.empty();
+  if (!trusted.empty()) base = trusted;
   finding.ratio = core::median_ratio(base, now);
   finding.change = Change::ambiguous;
   finding.margin = margin;
   if (!finding.ratio) {
-    finding.reason = why_no_interval(base, now);
+    finding.reason = "some times are zero, negative or not finite";
     return;
   }
+  if (!finding.ratio->has_interval()) finding.reason = why_no_interval(base, now);
   auto const& [base_s, value, low, high] = *finding.ratio;
   finding.margin = std::max(margin, clock_floor(*finding.now) / base_s);
+  if (finding.is_doubtful) return;
   double const least = 1 - finding.margin, most = 1 + finding.margin;
   if (low >= least && high <= most) {
     finding.change = Change::same;
@@ -313,6 +314,11 @@ bool Comparison::is_comparable() const {
     bool const is_pair = !finding.base.empty() && finding.now != nullptr;
     return is_pair && finding.change != Change::refused;
   });
+}
+
+bool Comparison::is_undecided() const {
+  using enum Change;
+  return count(ambiguous) > 0 && count(broken) + count(slower) + count(faster) + count(same) == 0;
 }
 
 bool Comparison::is_regression() const {

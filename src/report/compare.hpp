@@ -20,7 +20,7 @@ enum class Change {
   broken,  ///< passed in the base, and is now FAIL, ERROR or TIMEOUT
   slower,
   faster,
-  ambiguous,  ///< the interval of the ratio crosses a margin, or there is none
+  ambiguous,  ///< the ratio's interval crosses a margin, there is none, or a time is SUSPECT
   no_speed,   ///< did not pass on either side, or not any more for want of something
   refused,    ///< measured otherwise, so that times say nothing about a change
   only_in_base,
@@ -45,8 +45,9 @@ struct Finding {
   std::vector<measure::Record const*> base{};  ///< from each base run that has it
   measure::Record const* now = nullptr;
   std::optional<core::MedianRatio> ratio{};  ///< of median times, new / base; above 1 is slower
+  bool is_doubtful = false;                  ///< of a time that is SUSPECT: the ratio is not known
   double margin = 0;                         ///< of this ratio: the clock may widen it
-  std::string reason{};                      ///< where there is no ratio
+  std::string reason{};                      ///< where there is no ratio, or no interval of it
   /// REFUSED: all that keeps them from being compared. Else what else changed with the time.
   std::vector<Difference> differences{};
 
@@ -65,6 +66,8 @@ struct Comparison {
 
   std::size_t count(Change change) const;
   bool is_comparable() const;  ///< some measurement is in both
+  /// Times were compared, and of none can be said whether it changed.
+  bool is_undecided() const;
   /// Something is slower or broken, or missing in a run that did not end.
   bool is_regression() const;
 };
@@ -78,7 +81,8 @@ std::vector<Difference> environment_differences(std::span<measure::RunResult con
 /// Compares a run with one or several base runs, measurement by measurement. `margin` is the part of a
 /// time by which it may change and still be the same: a measurement is SAME where the 95 % interval
 /// of core::median_ratio() lies within 1 - margin and 1 + margin, FASTER or SLOWER where it lies
-/// outside, else AMBIGUOUS. A change that the clock does not resolve is within the margin: 0.5 us of
+/// outside, else AMBIGUOUS, as is whatever has a SUSPECT time; of several base runs those that are
+/// trusted count, where there are any. A change that the clock does not resolve is within the margin: 0.5 us of
 /// a GPU's events, 50 ns of a host's clock, each over the executions of a batch.
 Comparison compare(std::span<measure::RunResult const> base, measure::RunResult const& now,
                    double margin, core::Vocabulary const& vocabulary);

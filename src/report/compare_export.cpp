@@ -109,8 +109,11 @@ std::string_view element_of(Change change) {
 std::string message_of(Finding const& finding) {
   std::vector<std::string> parts{std::string{core::to_text(finding.change)}};
   if (finding.ratio) {
-    parts.push_back(fmt::format("new / base {:.4f}, 95 % interval [{:.4f}, {:.4f}]",
-                                finding.ratio->value, finding.ratio->low, finding.ratio->high));
+    parts.push_back(fmt::format("new / base {:.4f}", finding.ratio->value));
+    if (finding.ratio->has_interval()) {
+      parts.back() +=
+          fmt::format(", 95 % interval [{:.4f}, {:.4f}]", finding.ratio->low, finding.ratio->high);
+    }
   }
   if (!finding.reason.empty()) parts.push_back(finding.reason);
   for (Difference const& one : finding.differences) {
@@ -157,6 +160,7 @@ Json comparison_json(Comparison const& comparison) {
           {"new", json(*comparison.now)},
           {"margin", comparison.margin},
           {"regression", comparison.is_regression()},
+          {"undecided", comparison.is_undecided()},
           {"counts", counts},
           {"measurements", findings},
           {"environment", json(comparison.environment)}};

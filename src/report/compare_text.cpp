@@ -51,12 +51,16 @@ std::string percent(double ratio) {
   return ratio < 10 ? fmt::format("{:+.3g}", 100 * (ratio - 1)) : fmt::format("{:.3g}x", ratio);
 }
 
+/// A ratio that is not known stands in brackets.
 std::string ratio_line(Finding const& finding) {
   core::MedianRatio const& ratio = *finding.ratio;
-  std::string const unit = ratio.value < 10 ? " %" : "";
+  std::string value = percent(ratio.value) + (ratio.value < 10 ? " %" : "");
+  if (finding.is_doubtful) value = fmt::format("({})", value);
+  std::string const interval =
+      ratio.has_interval() ? fmt::format("[{}, {}]", percent(ratio.low), percent(ratio.high))
+                           : "no interval";
   std::string const numbers =
-      fmt::format("  {:>8} {:<16}  {:>7} -> {:>7}", percent(ratio.value) + unit,
-                  fmt::format("[{}, {}]", percent(ratio.low), percent(ratio.high)),
+      fmt::format("  {:>8} {:<16}  {:>7} -> {:>7}", value, interval,
                   core::format_seconds(ratio.base), core::format_seconds(ratio.base * ratio.value));
   std::string const title = title_of(finding.record());
   bool const fits = width_of(numbers) + 2 + width_of(title) <= kWidth;
@@ -119,7 +123,7 @@ constexpr Section kSections[]{
     {Change::broken, "BROKEN: passed in the base"},
     {Change::slower, "SLOWER: change of the median time, its 95 % interval"},
     {Change::faster, "FASTER: change of the median time, its 95 % interval"},
-    {Change::ambiguous, "AMBIGUOUS: no interval, or it crosses the margin: take more repetitions"},
+    {Change::ambiguous, "AMBIGUOUS: too few samples, an interval across the margin, or SUSPECT"},
     {Change::no_speed, "NO SPEED: did not pass on either side, or was not run"},
     {Change::refused, "REFUSED: measured otherwise, base -> new"},
     {Change::only_in_base, "ONLY IN BASE"},

@@ -277,8 +277,12 @@ std::string_view meaning_of(Change change) {
     case slower: return "The 95 % interval of new time / base time lies above 1 + margin.";
     case faster: return "The 95 % interval of new time / base time lies below 1 - margin.";
     case ambiguous:
-      return "The 95 % interval of new time / base time crosses a margin, or there are too few\n"
-             "samples for one. More repetitions, or a wider --margin, decide it.";
+      return "The 95 % interval of new time / base time crosses a margin, there are too few "
+             "samples "
+             "for\n"
+             "one, or a time is SUSPECT: the ratio is shown, in brackets. More repetitions, or a "
+             "wider\n"
+             "--margin, decide it. Exit code 9 where nothing else was found.";
     case no_speed: return "It did not pass on either side, or not any more for want of something.";
     case refused:
       return "It was measured otherwise (device, ranks, size, clock, ...), so that times say\n"

@@ -173,14 +173,27 @@ TEST(MedianRatio, RunsThatAgreeNarrowTheInterval) {
   EXPECT_NEAR(std::log(four->high), std::log(1.1) * std::sqrt(1.25), 1e-12);
 }
 
-TEST(MedianRatio, NeedsSixPositiveFiniteTimesOfEach) {
-  std::vector<double> const good(6, 1.0), few(5, 1.0);
+TEST(MedianRatio, OfFewerThanSixHasNoInterval) {
+  std::vector<double> const six(6, 1.0), few{1.0, 2.0, 3.0};
+  EXPECT_TRUE(median_ratio(Runs{six}, six)->has_interval());
+  for (auto const& ratio : {median_ratio(Runs{six}, few), median_ratio(Runs{six, six}, few)}) {
+    ASSERT_TRUE(ratio);
+    EXPECT_DOUBLE_EQ(ratio->value, 2);
+    EXPECT_FALSE(ratio->has_interval());
+  }
+  auto const ratio = median_ratio(Runs{few, six}, six);
+  ASSERT_TRUE(ratio);
+  EXPECT_DOUBLE_EQ(ratio->base, std::sqrt(2.0));
+  EXPECT_FALSE(ratio->has_interval());
+}
+
+TEST(MedianRatio, NeedsPositiveFiniteTimesOfEach) {
+  std::vector<double> const good(6, 1.0);
   double const inf = std::numeric_limits<double>::infinity();
   double const nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(median_ratio(Runs{good}, good));
   EXPECT_FALSE(median_ratio({}, good));
-  EXPECT_FALSE(median_ratio(Runs{good}, few));
-  EXPECT_FALSE(median_ratio(Runs{good, few}, good));
+  EXPECT_FALSE(median_ratio(Runs{good}, {}));
   for (double const wrong : {0.0, -1.0, inf, nan}) {
     std::vector<double> bad = good;
     bad[2] = wrong;

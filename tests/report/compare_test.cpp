@@ -127,6 +127,60 @@ TEST(Compare, FindsChangesOf3PercentUnderNoiseOf1Percent) {
   EXPECT_GE(times_found(Change::faster, -0.03, 100), 98);
 }
 
+TEST(Compare, FewSamplesHaveARatioAndDecideNothing) {
+  std::vector<RunResult> const base{run_of({record_of({2, 2, 2})}, "base")};
+  RunResult const now = run_of({record_of({3, 3, 3, 3, 3})});
+
+  Comparison const comparison = compared(base, now);
+
+  EXPECT_TRUE(comparison.is_undecided());
+  EXPECT_FALSE(comparison.is_regression());
+  Finding const& finding = comparison.findings.at(0);
+  ASSERT_TRUE(finding.ratio);
+  EXPECT_DOUBLE_EQ(finding.ratio->value, 1.5);
+  EXPECT_NE(render_text(comparison, false)
+                .find("     +50 % no interval          2.00 s ->  3.00 s  square:kokkos f64 64\n"
+                      "    3 and 5 samples: a 95 % interval takes 6 on each side\n"),
+            std::string::npos)
+      << render_text(comparison, false);
+  json const shown = json::parse(render_json(comparison));
+  EXPECT_EQ(shown["undecided"], true);
+  EXPECT_DOUBLE_EQ(shown["measurements"][0]["ratio"].get<double>(), 1.5);
+  EXPECT_TRUE(shown["measurements"][0]["ratio_low"].is_null());
+  EXPECT_NE(render_junit(comparison).find("new / base 1.5000; 3 and 5 samples"), std::string::npos);
+
+  RunResult const enough = run_of({record_of(about(2))});
+  std::vector<RunResult> const good{run_of({record_of(about(2))}, "base")};
+  EXPECT_FALSE(compared(good, enough).is_undecided());
+  std::vector<RunResult> const nothing{run_of({}, "base")};
+  EXPECT_FALSE(compared(nothing, enough).is_undecided()) << "there is no baseline";
+}
+
+TEST(Compare, ASuspectTimeIsNeitherSlowerNorTheSame) {
+  auto const run_at = [](double median, bool is_suspect, std::string const& id) {
+    RunResult run = run_of({record_of(about(median))}, id);
+    if (is_suspect) run.records[0].suspect = {"a thermal slowdown lowered the device's clock"};
+    return run;
+  };
+  for (double const median : {1.0, 1.5, 0.5}) {
+    std::vector<RunResult> const base{run_at(1, false, "base")}, doubtful{run_at(1, true, "base")};
+    RunResult const suspect = run_at(median, true, "new"), now = run_at(median, false, "new");
+    EXPECT_EQ(compared(base, suspect).findings.at(0).change, Change::ambiguous);
+    EXPECT_EQ(compared(doubtful, now).findings.at(0).change, Change::ambiguous);
+    EXPECT_TRUE(compared(base, suspect).is_undecided());
+    EXPECT_FALSE(compared(base, suspect).is_regression());
+  }
+  std::vector<RunResult> const base{run_at(1, false, "base")};
+  RunResult const suspect = run_at(1.5, true, "new");
+  std::string const text = render_text(compared(base, suspect), false);
+  EXPECT_NE(text.find(" (+50 %) [+49.9, +50.1]"), std::string::npos) << text;
+
+  // Of several base runs the trusted ones are compared with.
+  std::vector<RunResult> const mixed{run_at(9, true, "base1"), run_at(1, false, "base2")};
+  RunResult const same = run_at(1, false, "new");
+  EXPECT_EQ(compared(mixed, same).findings.at(0).change, Change::same);
+}
+
 TEST(Compare, ThreeSamplesAreAmbiguousAndSayWhy) {
   for (double const change : {0.0, 0.03, -0.03, 1.0}) {
     EXPECT_EQ(times_found(Change::ambiguous, change, 3), 100) << change;
@@ -560,7 +614,7 @@ Everything everything() {
        named("fast", "d", 0.5e-3), named("unclear", "e", 1.0101e-3), named("broken", "f", 1e-3),
        named("skipped", "g", 1e-3), named("device", "h", 1e-3), named(kHostile, "j", 1e-3)},
       "20260102-b");
-  all.now.records[1].suspect = {std::string(60, 'v') + " because a fan failed in that node"};
+  all.now.records[4].suspect = {std::string(60, 'v') + " because a fan failed in that node"};
   all.now.records[5].outcome = Outcome::fail;
   all.now.records[5].reason = kHostile;
   all.now.records[6].outcome = Outcome::unsupported;
@@ -592,18 +646,20 @@ TEST(CompareText, SaysOnceWhatMeasurementsInARowShare) {
     return record;
   };
   std::vector<double> const few{1, 1, 1}, more{1, 1, 1, 1};
+  constexpr char kRatio[] = "      +0 % no interval          1.00 s ->  1.00 s  ";
   std::vector<RunResult> const base{
       run_of({named("a", few), named("b", few), named("c", more)}, "base")};
   RunResult const now = run_of({named("a", few), named("b", few), named("c", more)});
 
   std::string const text = render_text(compared(base, now), false);
 
-  EXPECT_NE(text.find("  square:a f64 64\n"
-                      "  square:b f64 64\n"
-                      "    these 2:\n"
-                      "    3 and 3 samples: a 95 % interval takes 6 on each side\n"
-                      "  square:c f64 64\n"
-                      "    4 and 4 samples: a 95 % interval takes 6 on each side\n"),
+  EXPECT_NE(text.find(fmt::format("{0}square:a f64 64\n"
+                                  "{0}square:b f64 64\n"
+                                  "    these 2:\n"
+                                  "    3 and 3 samples: a 95 % interval takes 6 on each side\n"
+                                  "{0}square:c f64 64\n"
+                                  "    4 and 4 samples: a 95 % interval takes 6 on each side\n",
+                                  kRatio)),
             std::string::npos)
       << text;
 }

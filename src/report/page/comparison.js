@@ -11,7 +11,13 @@ const nameOf = (m) => `${m.id} ${m.type} ${sizeText(m.size)}`;
 
 /** "+3.12 %", of ten times and more "25 ×". */
 const changeText = (x) => (x < 10 ? `${x < 1 ? "−" : "+"}${digits(Math.abs(100 * (x - 1)))} %` : `${digits(x)} ×`);
-const ratioText = (m) => (isNumber(m.ratio) ? interval(m.ratio, m.ratio_low, m.ratio_high, changeText) : "-");
+/** In brackets where a time is SUSPECT: then the ratio is not known. */
+const isDoubtful = (m) => (m.new?.suspect.length ?? 0) > 0 || (m.base.length > 0 && m.base.every((one) => one.suspect.length > 0));
+const ratioText = (m) => {
+  if (!isNumber(m.ratio)) return "-";
+  const text = interval(m.ratio, m.ratio_low, m.ratio_high, changeText);
+  return isDoubtful(m) ? `(${text})` : text;
+};
 const timesText = (m) => `${seconds(m.base_s)} → ${seconds(m.base_s * m.ratio)}`;
 const differenceText = ({what, base, new: now}) => `${what}: ${base || "-"} → ${now || "-"}`;
 
@@ -37,10 +43,11 @@ function runText(run) {
 }
 
 function resultCard() {
-  const result = data.regression ? "FAIL" : data.comparable ? "PASS" : "SKIP";
+  const result = data.regression ? "FAIL" : data.comparable && !data.undecided ? "PASS" : "SKIP";
+  const unclear = counts.AMBIGUOUS > 0 ? `; ${counts.AMBIGUOUS} could not be decided` : "";
   const worse = ["BROKEN", "SLOWER"].filter((change) => counts[change] > 0).map((change) => `${counts[change]} ${change}`).join(", ");
-  const text = {FAIL: worse || "measurements are missing: the new run did not end", PASS: "nothing is slower or broken",
-    SKIP: "no baseline: nothing was measured alike"}[result];
+  const text = {FAIL: worse || "measurements are missing: the new run did not end", PASS: `nothing is slower or broken${unclear}`,
+    SKIP: data.undecided ? "nothing could be decided: take more repetitions" : "no baseline: nothing was measured alike"}[result];
   return el("article", {class: "card", "data-result": result},
     el("h3", {}, el("span", {class: `pill ${result}`}, result === "SKIP" ? "NO RESULT" : result), ` ${text}`),
     tiles(),
@@ -59,8 +66,8 @@ function summary() {
   const timed = (change) => ofChange(change).map((m) => `${nameOf(m)}: ${ratioText(m)}, ${timesText(m)}`);
   const others = (change) => ofChange(change).map((m) => [nameOf(m), ...remarks(m).slice(0, 2)].join("; "));
   const reasons = new Map();
-  for (const {reason} of ofChange("AMBIGUOUS")) {
-    const why = reason ?? "the interval crosses the margin: more repetitions, or a wider margin, decide it";
+  for (const m of ofChange("AMBIGUOUS")) {
+    const why = m.reason ?? (isDoubtful(m) ? "a time is SUSPECT" : "the interval crosses the margin: more repetitions, or a wider margin, decide it");
     reasons.set(why, (reasons.get(why) ?? 0) + 1);
   }
   const line = (kind, change, lines) => finding(kind, `${words(change)}: ${plural(lines.length, "measurement")}`, lines);
