@@ -68,10 +68,12 @@ void visit_case(Record& record, Visit&& visit) {
   visit("suspect_percent", record.suspect_percent);
   visit("flop", record.roofline.flop);
   visit("device_bytes", record.roofline.bytes);
+  visit("hot_cache", record.roofline.is_hot);
   visit("compute_peak", record.roofline.compute_peak);
   visit("compute_peak_measured", record.roofline.compute_is_measured);
   visit("memory_peak", record.roofline.memory_peak);
   visit("memory_peak_measured", record.roofline.memory_is_measured);
+  visit("pcie_bytes", record.roofline.pcie_bytes);
   visit("pcie_peak", record.roofline.pcie_peak);
   visit("measures", record.measures);
   visit("extras", record.extras);
@@ -117,10 +119,13 @@ void visit_summary(Record& record, Visit&& visit) {
   visit("ratio_to_vendor", record.ratio_to_vendor);
   visit("ratio_to_vendor_low", record.ratio_to_vendor_low);
   visit("ratio_to_vendor_high", record.ratio_to_vendor_high);
+  visit("vendor_is_suspect", record.vendor_is_suspect);
   visit("ratio_to_copy", record.ratio_to_copy);
+  visit("copy_is_suspect", record.copy_is_suspect);
   visit("share_of_local", record.share_of_local);
   visit("share_of_local_low", record.share_of_local_low);
   visit("share_of_local_high", record.share_of_local_high);
+  visit("local_is_suspect", record.local_is_suspect);
   visit("legs", record.leg_summary);
   visit("energy_j", record.energy_j);
   visit("rate_per_watt", record.rate_per_watt);

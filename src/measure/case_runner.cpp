@@ -276,12 +276,12 @@ class CaseRun {
 
   Roofline roofline() const {
     device::Device const& device = world_.device();
-    Roofline roofline{.pcie_peak = device.pcie_link().peak_bandwidth() * world_.size()};
-    // What caches still hold is not moved.
-    if (description_.device_bytes > 0 && case_.cache != core::Cache::cold) return roofline;
+    Roofline roofline{.pcie_bytes = description_.pcie_bytes,
+                      .pcie_peak = device.pcie_link().peak_bandwidth() * world_.size()};
     core::Compute const compute = core::compute_for(case_.type, case_.compute);
     roofline.flop = description_.flop;
     roofline.bytes = description_.device_bytes;
+    roofline.is_hot = case_.cache != core::Cache::cold;
     roofline.compute_peak = device.facts().peaks.of(case_.type, compute) * world_.size();
     roofline.memory_peak = device.facts().peak_bandwidth * world_.size();
     return roofline;
@@ -507,8 +507,8 @@ class CaseRun {
       if (ceiling == nullptr) continue;
       if (description_.traits.has_local_ceiling) {
         set_share_of_local(record, *ceiling);
-      } else if (ceiling->rate > 0) {
-        record.ratio_to_copy = record.rate / ceiling->rate;
+      } else {
+        set_ratio_to_copy(record, *ceiling);
       }
     }
   }

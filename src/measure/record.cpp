@@ -21,7 +21,7 @@ constexpr double kRateOverPeak = 1.05;
 // A device tells its clock after a repetition, which may have had a higher one.
 constexpr double kClockMargin = 1.05;
 constexpr double kImbalance = 1.5;
-// Communication below this share of computation: hiding it would be lost in the variation of both.
+// A shorter leg below this share of the longer: hiding it is lost in the variation of both.
 constexpr double kWorthHiding = 0.1;
 
 struct OutcomeFacts {
@@ -131,7 +131,8 @@ double peak_at_clock(Record const& record) {
 }
 
 void judge(Record& record, std::string_view disturbance) {
-  if (record.time.n == 0) return;
+  // Without a rate the time is that of a simulation, of which nobody reads how long it took.
+  if (record.time.n == 0 || record.unit.empty()) return;
   if (!(record.time.median > 0)) {
     add_suspect(record, fmt::format("the median time is {} s: nothing was timed, or the clock is "
                                     "too coarse for this size",
@@ -199,13 +200,23 @@ std::optional<double> intensity(Record const& record) {
 
 std::optional<Ceiling> ceiling_of(Record const& record) {
   Roofline const& r = record.roofline;
-  bool const is_known = (r.flop == 0 || r.compute_peak > 0) && (r.bytes == 0 || r.memory_peak > 0);
-  if (!is_known || !(r.flop + r.bytes > 0 && record.amount > 0)) return std::nullopt;
-  double const computing = r.flop > 0 ? r.flop / r.compute_peak : 0;
-  double const moving = r.bytes > 0 ? r.bytes / r.memory_peak : 0;
-  return computing > moving
-             ? Ceiling{record.amount / computing, Resource::compute, r.compute_is_measured}
-             : Ceiling{record.amount / moving, Resource::memory, r.memory_is_measured};
+  // Whatever computes: fewer operations for each byte than any device does in the time of one.
+  double const flop = r.compute_peak > 0 || r.flop >= r.bytes ? r.flop : 0;
+  bool const is_known = (flop == 0 || r.compute_peak > 0) &&
+                        (r.bytes == 0 || (r.memory_peak > 0 && !r.is_hot)) &&
+                        (r.pcie_bytes == 0 || r.pcie_peak > 0);
+  if (!is_known || !(flop + r.bytes + r.pcie_bytes > 0 && record.amount > 0)) return std::nullopt;
+  struct Part {
+    double seconds;
+    Resource resource;
+    bool is_measured;
+  };
+  Part const parts[]{
+      {r.bytes > 0 ? r.bytes / r.memory_peak : 0, Resource::memory, r.memory_is_measured},
+      {flop > 0 ? flop / r.compute_peak : 0, Resource::compute, r.compute_is_measured},
+      {r.pcie_bytes > 0 ? r.pcie_bytes / r.pcie_peak : 0, Resource::pcie, false}};
+  Part const& longest = *std::ranges::max_element(parts, {}, &Part::seconds);
+  return Ceiling{record.amount / longest.seconds, longest.resource, longest.is_measured};
 }
 
 std::optional<double> percent_of_ceiling(Record const& record) {
@@ -240,7 +251,9 @@ LegSummary summarize_legs(std::vector<LegSamples> const& legs, int ranks) {
   s.overlapped_over_max = s.overlapped_s / std::max(s.compute_s, s.communicate_s);
   s.slowdown_compute = s.overlapped_s / s.compute_s;
   s.slowdown_communicate = s.overlapped_s / s.communicate_s;
-  if (ranks < 2 || !(s.communicate_s >= kWorthHiding * s.compute_s)) return s;
+  bool const is_worth_hiding = std::min(s.compute_s, s.communicate_s) >=
+                               kWorthHiding * std::max(s.compute_s, s.communicate_s);
+  if (ranks < 2 || !is_worth_hiding) return s;
 
   // The legs of a repetition run one after the other: pairs of them saw the same clocks.
   std::vector<double> hidden;
@@ -305,11 +318,19 @@ void set(core::Summary const& ratio, std::optional<double>& median, std::optiona
 void set_ratio(Record& record, Record const& base) {
   set(paired_ratio(record, base), record.ratio_to_vendor, record.ratio_to_vendor_low,
       record.ratio_to_vendor_high);
+  record.vendor_is_suspect = !base.suspect.empty();
 }
 
 void set_share_of_local(Record& record, Record const& local) {
   set(paired_ratio(record, local), record.share_of_local, record.share_of_local_low,
       record.share_of_local_high);
+  record.local_is_suspect = !local.suspect.empty();
+}
+
+void set_ratio_to_copy(Record& record, Record const& copy) {
+  if (!(copy.rate > 0)) return;
+  record.ratio_to_copy = record.rate / copy.rate;
+  record.copy_is_suspect = !copy.suspect.empty();
 }
 
 Counts count_outcomes(RunResult const& result) {

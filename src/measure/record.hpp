@@ -30,19 +30,23 @@ constexpr auto enum_names(Outcome) {
 }
 
 /// What of a device a repetition may be limited by.
-enum class Resource { none, compute, memory };
+enum class Resource { none, compute, memory, pcie };
 constexpr auto enum_names(Resource) {
-  return core::EnumNames<Resource, 3>{
-      {{Resource::none, "none"}, {Resource::compute, "compute"}, {Resource::memory, "memory"}}};
+  return core::EnumNames<Resource, 4>{{{Resource::none, "none"},
+                                       {Resource::compute, "compute"},
+                                       {Resource::memory, "memory"},
+                                       {Resource::pcie, "PCIe"}}};
 }
 
 /// What a repetition cannot do without, and what the devices of all ranks do of it in a second at most.
 struct Roofline {
   double flop = 0;
-  double bytes = 0;                                              ///< between memory and caches
+  double bytes = 0;     ///< between memory and caches
+  bool is_hot = false;  ///< caches hold a part of the bytes, nobody knows how many
   double compute_peak = 0, memory_peak = 0;                      ///< 0 unknown
   bool compute_is_measured = false, memory_is_measured = false;  ///< in this run, or nominal
-  double pcie_peak = 0;  ///< between GPUs and hosts, in each direction; 0 unknown
+  double pcie_bytes = 0;  ///< between devices and hosts, in the direction of more
+  double pcie_peak = 0;   ///< of GPUs, in each direction; 0 unknown
 };
 
 /// A rate that is shown beside the primary one.
@@ -66,7 +70,7 @@ struct LegSummary {
   double compute_s = 0, communicate_s = 0, serial_s = 0, overlapped_s = 0;
   /// (t_c + t_x - t_o) / min(t_c, t_x), raw: below 0 and above 1 are possible. The median of the
   /// values of each repetition, with its 95 % interval; empty where there is nothing to hide: on one
-  /// rank, or where communication takes less than a tenth of computation.
+  /// rank, or where one of both takes less than a tenth of the other.
   std::optional<double> hidden, hidden_low, hidden_high;
   double overlapped_over_max = 0;   ///< t_o / max(t_c, t_x)
   double slowdown_compute = 0;      ///< t_o / t_c: the whole pipeline against its computation alone
@@ -158,8 +162,11 @@ struct Record {
   std::optional<double> ratio_to_vendor_low,
       ratio_to_vendor_high;  ///< 95 % interval of the paired ratios
   std::optional<double> ratio_to_copy;
+  /// Whether what these are ratios to is SUSPECT: then they are not known either.
+  bool vendor_is_suspect = false, copy_is_suspect = false;
   /// The same paired ratio to the local ceiling: each rank's work without communication.
   std::optional<double> share_of_local, share_of_local_low, share_of_local_high;
+  bool local_is_suspect = false;
   std::optional<LegSummary> leg_summary;
   /// Joules of one repetition on all ranks' devices, and work per joule: rate per watt. Where devices
   /// tell and the clock was sustained: shorter spans are lost in the counters' steps.
@@ -190,9 +197,10 @@ void finish(Record& record, std::string_view disturbance = {});
 /// launched alternately, so both of a pair saw the same clocks. n = 0 without a common repetition.
 core::Summary paired_ratio(Record const& record, Record const& base);
 /// Sets ratio_to_vendor or share_of_local to the median of paired_ratio(), and its interval where
-/// there is one.
+/// there is one; ratio_to_copy to the ratio of the rates.
 void set_ratio(Record& record, Record const& base);
 void set_share_of_local(Record& record, Record const& local);
+void set_ratio_to_copy(Record& record, Record const& copy);
 
 /// Facts of a run that stand once in a result.
 struct RunInfo {

@@ -14,13 +14,14 @@ void MeasuredPeaks::add(core::Case const& spec, Record const& record) {
 }
 
 void MeasuredPeaks::set_in(core::Case const& spec, Record& record) const {
-  if (record.measures != Resource::none) return;
+  if (record.measures == Resource::compute) return;
   Roofline& roofline = record.roofline;
   if (auto const found = compute_.find(key_of(spec)); found != compute_.end()) {
     roofline.compute_peak = found->second;
     roofline.compute_is_measured = true;
   }
-  if (memory_ > 0) {
+  // Of what measures memory the nominal peak is the better ceiling, where there is one.
+  if (memory_ > 0 && (record.measures == Resource::none || roofline.memory_peak == 0)) {
     roofline.memory_peak = memory_;
     roofline.memory_is_measured = true;
   }

@@ -17,7 +17,7 @@ class MeasuredPeaks {
  public:
   /// Takes the rate of a record that measures one and can be trusted.
   void add(core::Case const& spec, Record const& record);
-  /// Replaces the nominal peaks of a record that measures none.
+  /// Replaces the nominal peaks of a record that does not measure them itself.
   void set_in(core::Case const& spec, Record& record) const;
 
  private:

@@ -77,6 +77,9 @@ inline bool leaves_same_bits(kernels::VariantInfo const& variant) {
          variant.role != kernels::Role::demonstration;
 }
 
+/// Arrays of so many bytes are the memory's: no cache holds a part of them that counts.
+inline constexpr double kFarBeyondCaches = 256 << 20;
+
 /// What a case costs, known without running anything.
 struct Description {
   double amount = 0;         ///< work of one repetition over all ranks, in units of `unit`
@@ -84,6 +87,7 @@ struct Description {
   double flop = 0;           ///< operations, all ranks; 0 where nobody compares them with a peak
   double device_bytes = 0;   ///< compulsory device memory traffic, all ranks
   double network_bytes = 0;  ///< bytes that must leave a device, all ranks
+  double pcie_bytes = 0;     ///< between devices and hosts in the direction of more, all ranks
   std::vector<Extra> extras;
   /// Of which the rate is what the device can do: a ceiling for the cases after it.
   Resource measures = Resource::none;

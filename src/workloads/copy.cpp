@@ -31,9 +31,6 @@ constexpr auto enum_names(HostMemory) {
                                          {HostMemory::pageable, "pageable"}}};
 }
 
-/// Copies of so much are the memory's: no cache holds a part of it that counts.
-constexpr double kFarBeyondCaches = 256 << 20;
-
 struct Parameters {
   Direction direction = Direction::d2d;
   HostMemory host_memory = HostMemory::pinned;
@@ -60,7 +57,8 @@ class Copy final : public measure::Workload {
     d.amount = (is_within || both() ? 2 : 1) * bytes * ranks_;
     d.unit = "B/s";
     if (is_within) d.device_bytes = d.amount;
-    if (is_within && bytes >= kFarBeyondCaches) d.measures = measure::Resource::memory;
+    if (!is_within) d.pcie_bytes = bytes * ranks_;
+    if (is_within && bytes >= measure::kFarBeyondCaches) d.measures = measure::Resource::memory;
     if (both()) d.extras = {{"link, each way", bytes * ranks_, "B/s"}};
     d.memory_bytes = (is_within || both() ? 2 : 1) * bytes;
     d.host_bytes = is_within ? 0 : (both() ? 2 : 1) * bytes;

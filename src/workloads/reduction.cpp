@@ -57,7 +57,9 @@ class Reduction final : public measure::Workload {
     d.traits = {.communicates = true, .recordable = ranks_ == 1 && !is_streamed()};
     d.amount = vectors() * static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
     d.unit = "B/s";
-    if (!is_streamed()) {  // then the link to the host is the limit
+    if (is_streamed()) {  // then the link to the host is the limit
+      d.pcie_bytes = d.amount;
+    } else {
       d.flop = reduction::flop(operation_, static_cast<double>(n_));
       d.device_bytes = d.amount;
     }

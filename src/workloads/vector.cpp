@@ -41,6 +41,7 @@ class Vector final : public measure::Workload {
     d.amount = (vector::bytes(operation_, n, s) + (has_phases_ ? 2 * n * s : 0)) * ranks_;
     d.unit = "B/s";
     d.device_bytes = d.amount;
+    if (n * s >= measure::kFarBeyondCaches) d.measures = measure::Resource::memory;
     d.memory_bytes = 3 * (n + static_cast<double>(longest_shift(selected))) * s;
     d.traits = {.recordable = !has_phases_};
     d.flop = vector::flop(operation_, n) * ranks_;

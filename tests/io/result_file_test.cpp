@@ -62,6 +62,8 @@ std::string why(core::Parsed<measure::RunResult> const& result) {
 TEST_F(ResultFile, JsonLineKeepsEveryMember) {
   measure::Record wrote = test::sample_record();
   wrote.is_host_timed = true;
+  wrote.roofline.is_hot = wrote.vendor_is_suspect = wrote.copy_is_suspect = wrote.local_is_suspect =
+      true;
   measure::RunResult result;
 
   ASSERT_EQ(add_json_line(to_json_line(wrote), result), "");
@@ -98,6 +100,8 @@ TEST_F(ResultFile, JsonLineKeepsEveryMember) {
   EXPECT_EQ(r.roofline.memory_peak, wrote.roofline.memory_peak);
   EXPECT_EQ(r.roofline.compute_is_measured, wrote.roofline.compute_is_measured);
   EXPECT_EQ(r.roofline.memory_is_measured, wrote.roofline.memory_is_measured);
+  EXPECT_TRUE(r.roofline.is_hot);
+  EXPECT_EQ(r.roofline.pcie_bytes, wrote.roofline.pcie_bytes);
   EXPECT_EQ(r.roofline.pcie_peak, wrote.roofline.pcie_peak);
   EXPECT_EQ(r.measures, wrote.measures);
   ASSERT_EQ(r.extras.size(), 2U);
@@ -146,7 +150,10 @@ TEST_F(ResultFile, JsonLineKeepsEveryMember) {
   EXPECT_EQ(r.ratio_to_vendor, 1.43);
   EXPECT_EQ(r.ratio_to_vendor_low, 1.4);
   EXPECT_EQ(r.ratio_to_vendor_high, 1.46);
+  EXPECT_TRUE(r.vendor_is_suspect);
   EXPECT_EQ(r.ratio_to_copy, 0.9);
+  EXPECT_TRUE(r.copy_is_suspect);
+  EXPECT_TRUE(r.local_is_suspect);
   EXPECT_EQ(r.share_of_local, 0.95);
   EXPECT_EQ(r.share_of_local_low, 0.94);
   EXPECT_EQ(r.share_of_local_high, 0.96);

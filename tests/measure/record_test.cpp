@@ -296,6 +296,10 @@ TEST(Legs, NothingIsHiddenWhereThereIsNothingToHide) {
   EXPECT_FALSE(r.leg_summary->hidden || r.leg_summary->hidden_low) << "it would be -54";
   EXPECT_EQ(r.leg_summary->overlapped_over_max, 6);
 
+  r = with_legs(0.09, 1, 1.09, 1.3);
+  finish(r);
+  EXPECT_FALSE(r.leg_summary->hidden) << "it would be -2.3: computation is as short";
+
   r = with_legs(1, 1, 2, 1);
   r.ranks = 1;
   finish(r);
@@ -332,6 +336,21 @@ TEST(Ratio, PairsRepetitionsOfEqualIndex) {
   EXPECT_EQ(ours.ratio_to_vendor, 2);
   EXPECT_EQ(ours.ratio_to_vendor_low, 2);
   EXPECT_EQ(ours.ratio_to_vendor_high, 3);
+}
+
+TEST(Ratio, ToASuspectRowIsMarked) {
+  Record ours = timed(1, {1, 2, 3}), base = timed(1, {2, 4, 6});
+  for (bool const is_suspect : {true, false}) {
+    base.suspect =
+        is_suspect ? std::vector<std::string>{"the times vary"} : std::vector<std::string>{};
+    base.rate = 1;
+    set_ratio(ours, base);
+    set_share_of_local(ours, base);
+    set_ratio_to_copy(ours, base);
+    EXPECT_EQ(ours.vendor_is_suspect, is_suspect);
+    EXPECT_EQ(ours.local_is_suspect, is_suspect);
+    EXPECT_EQ(ours.copy_is_suspect, is_suspect);
+  }
 }
 
 TEST(Ratio, OfFivePairsHasNoInterval) {
@@ -426,6 +445,14 @@ TEST(Finish, SuspectsAMedianThatIsNotKnown) {
   r.seconds.back() = 9;
   finish(r);
   EXPECT_TRUE(r.suspect.empty()) << "never";
+}
+
+TEST(Finish, SuspectsNothingOfASimulation) {
+  Record r = timed(2, {1, 9, 2, 2, 30, 3});
+  r.clock_limits = {"thermal"};
+  r.unit.clear();
+  finish(r);
+  EXPECT_TRUE(r.suspect.empty()) << "without a rate the time is that of the simulation itself";
 }
 
 TEST(Finish, SuspectsSlowdownsButNotThePowerLimit) {

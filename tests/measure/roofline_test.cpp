@@ -62,7 +62,28 @@ TEST(Ceiling, IsMissingWhereAPeakIs) {
   r.roofline.memory_peak = 0;
   EXPECT_FALSE(ceiling_of(r)) << "a host's memory may be the limit";
   r = record();
+  r.roofline.is_hot = true;
+  EXPECT_FALSE(ceiling_of(r)) << "caches hold nobody knows how much";
+  r = record();
   r.roofline.compute_peak = 0;
+  EXPECT_FALSE(ceiling_of(r));
+}
+
+TEST(Ceiling, OfFewOperationsIsTheBandwidthWhateverComputes) {
+  Record r = record();
+  r.roofline = {.flop = 99, .bytes = 100, .memory_peak = 20};
+  ASSERT_TRUE(ceiling_of(r)) << "as of a host, whose peak is only known for products";
+  EXPECT_EQ(ceiling_of(r)->limit, Resource::memory);
+  EXPECT_EQ(ceiling_of(r)->rate, 40);
+}
+
+TEST(Ceiling, OfCopiesBetweenDeviceAndHostIsTheLinks) {
+  Record r = record();
+  r.roofline = {.pcie_bytes = 100, .pcie_peak = 63};
+  ASSERT_TRUE(ceiling_of(r));
+  EXPECT_EQ(ceiling_of(r)->limit, Resource::pcie);
+  EXPECT_EQ(ceiling_of(r)->rate, 126) << "of 200 in the time of 100, as where both ways are used";
+  r.roofline.pcie_peak = 0;
   EXPECT_FALSE(ceiling_of(r));
 }
 
@@ -94,6 +115,20 @@ TEST(MeasuredPeaks, AreTheBestOfTheirTypes) {
   r = record(Resource::compute);
   peaks.set_in(f32, r);
   EXPECT_EQ(r.roofline.compute_peak, 10) << "what measures one is not compared with itself";
+}
+
+TEST(MeasuredPeaks, OfAMemoryWithoutANominalOneAreThoseOfCasesBefore) {
+  MeasuredPeaks peaks;
+  auto const spec = spec_of(core::DataType::f64);
+  peaks.add(spec, record(Resource::memory, 3));
+
+  Record on_gpu = record(Resource::memory), on_host = on_gpu;
+  on_host.roofline.memory_peak = 0;
+  peaks.set_in(spec, on_gpu);
+  peaks.set_in(spec, on_host);
+
+  EXPECT_EQ(on_gpu.roofline.memory_peak, 20) << "the nominal peak is the ceiling of a copy";
+  EXPECT_EQ(on_host.roofline.memory_peak, 3) << "as of a triad that runs after a copy";
 }
 
 TEST(MeasuredPeaks, AreNotThoseOfResultsThatNobodyTrusts) {

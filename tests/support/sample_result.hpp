@@ -46,6 +46,7 @@ inline measure::Record sample_record() {
                 .memory_peak = 1.5e9,
                 .compute_is_measured = true,
                 .memory_is_measured = true,
+                .pcie_bytes = 1e6,
                 .pcie_peak = 63e9};
   r.measures = measure::Resource::compute;
   r.extras = {{"bus bandwidth", 1.0 / 3, "B/s", 0.125},
