@@ -264,6 +264,13 @@ class Model {
     return {ranks, settings_.ranks_per_node > 0 ? settings_.ranks_per_node : per_node_};
   }
 
+  /// Between the nodes of a machine; none where it is measured with the rest, or where there are none.
+  std::optional<Network> network_of(Machine const& machine) const {
+    if (settings_.network || measured_.nodes() > 1) return settings_.network;
+    double const ports = shares_ ? 1 : machine.on_node();
+    return Network{ports * kAssumedNetwork.bytes_per_s, kAssumedNetwork.latency_s};
+  }
+
   Prediction of(Record const& record, Machine const& machine, bool weak) const {
     Modelled const& model = *model_of(record);
     double const more = static_cast<double>(machine.ranks) / static_cast<double>(measured_.ranks);
@@ -273,25 +280,31 @@ class Model {
     // Of its node a host's rank has a part.
     double const share = shares_ ? machine.on_node() / measured_.on_node() : 1;
     double const compute_s = work.compute * rates.compute_s * share;
-    bool const leaves = machine.nodes() > 1 && settings_.network;
+    std::optional<Network> const network = network_of(machine);
+    bool const leaves = machine.nodes() > 1 && network;
     double const away = leaves ? work.node_bytes : 0;
     double const inside_s = (work.bytes - away / machine.on_node()) * rates.byte_s * share;
     double const latency_s =
-        leaves ? std::max(rates.latency_s, settings_.network->latency_s) : rates.latency_s;
-    double const outside_s = leaves ? away / settings_.network->bytes_per_s : 0;
+        leaves ? std::max(rates.latency_s, network->latency_s) : rates.latency_s;
+    double const outside_s = leaves ? away / network->bytes_per_s : 0;
     double const communicate_s = work.messages * latency_s + std::max(inside_s, outside_s);
     double const hidden_s =
         rates.hidden * std::min(compute_s, hideable(work, known) * communicate_s);
 
     Prediction prediction{record.id, machine.ranks, machine.nodes(), 0, 0, {}};
     prediction.seconds = compute_s + communicate_s - hidden_s;
-    if (model.has_legs && communicate_s > 0) prediction.hidden = hidden_s / communicate_s;
+    if (model.has_legs && communicate_s > 0) {
+      prediction.hidden = std::max(0.0, hidden_s / communicate_s);
+    }
     double const devices =
         !model.has_legs ? 1
         : shares_ ? static_cast<double>(machine.nodes()) / static_cast<double>(measured_.nodes())
                   : more;
-    prediction.efficiency =
-        work.amount / prediction.seconds / (known.amount / record.time.median) / devices;
+    double const at_measured_rate = record.time.median * work.amount / known.amount / devices;
+    if (machine.ranks > measured_.ranks) {
+      prediction.seconds = std::max(prediction.seconds, at_measured_rate);
+    }
+    prediction.efficiency = std::min(1.0, at_measured_rate / prediction.seconds);
     return prediction;
   }
 
@@ -325,8 +338,9 @@ class Model {
     rates.byte_s = (legs.communicate_s - known.messages * rates.latency_s) / known.bytes;
     double const shorter = std::min(legs.compute_s, hideable(known, known) * legs.communicate_s);
     double const hidden = (legs.compute_s + legs.communicate_s - legs.overlapped_s) / shorter;
-    // Below 0 where both slow each other down, as on hosts without a spare core.
-    rates.hidden = std::clamp(hidden, -1.0, 1.0);
+    // Below 0 where both slow each other down, as on hosts without a spare core. Of a leg that is short
+    // against the other nothing is known.
+    if (legs.hidden) rates.hidden = std::clamp(hidden, -1.0, 1.0);
     return rates;
   }
 
@@ -340,6 +354,12 @@ class Model {
 bool is_same_work(Record const& a, Record const& b) {
   return a.workload == b.workload && a.type == b.type && a.size == b.size &&
          a.variant == b.variant && a.transport == b.transport && SummaKeys{a} == SummaKeys{b};
+}
+
+bool is_within_a_node(RunResult const& run) {
+  return std::ranges::all_of(run.info.ranks, [&](comm::Placement const& rank) {
+    return rank.node == run.info.ranks.front().node;
+  });
 }
 
 std::string percent(double share) { return fmt::format("{:.0f} %", 100 * share); }
@@ -397,7 +417,12 @@ std::string render_text(PredictionReport const& report, RunResult const& run,
       settings.network ? fmt::format("{} for a node, {}",
                                      core::format_rate(settings.network->bytes_per_s, "B/s"),
                                      core::format_seconds(settings.network->latency_s))
-                       : "as within one: --between-nodes says better",
+      : is_within_a_node(run)
+          ? fmt::format("{} and {} for each GPU or host are assumed: --between-nodes "
+                        "says better",
+                        core::format_rate(kAssumedNetwork.bytes_per_s, "B/s"),
+                        core::format_seconds(kAssumedNetwork.latency_s))
+          : "as measured",
       "case", "ranks", "nodes", "time", "efficiency", "hidden");
   for (Prediction const& p : report.predictions) {
     text += fmt::format("{:<34}{:>8}{:>7}{:>12}{:>12}{:>9}\n", p.id, p.ranks, p.nodes,

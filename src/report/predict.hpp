@@ -34,10 +34,14 @@ struct Network {
   double latency_s = 0;
 };
 
+/// A port of 400 Gbit/s, as clusters give each GPU; what joins GPUs within a node is no guess at it.
+inline constexpr Network kAssumedNetwork{50e9, 5e-6};
+
 struct PredictSettings {
   std::vector<std::int64_t> ranks;
   std::int64_t ranks_per_node = 0;  ///< 0: as many as the measured run had
-  /// None: as within a node.
+  /// None: as measured, or of a run within one node what is assumed of a cluster: kAssumedNetwork for
+  /// each GPU of a node, or for a host.
   std::optional<Network> network{};
   bool weak = false;  ///< matrices grow with the ranks, so that each keeps as much memory
 };
@@ -46,9 +50,11 @@ struct Prediction {
   std::string id;  ///< of the measurement
   std::int64_t ranks = 0, nodes = 0;
   double seconds = 0;
-  /// Work per second and device (of hosts: per node), over that of the measured run.
+  /// Work per second and device (of hosts: per node), over that of the measured run; at most 1, since
+  /// nobody has measured more.
   double efficiency = 0;
-  std::optional<double> hidden;  ///< share of t_x; nothing where there is none, or no legs
+  /// Share of t_x, at least 0; nothing where there is none, or no legs.
+  std::optional<double> hidden;
 };
 
 /// A measurement that was predicted from another run.

@@ -76,7 +76,8 @@ ScalingPoint point_of(Record const& record, Record const& fewest, Growth growth)
   point.efficiency = point.speedup / p;
   point.load = record.amount / fewest.amount / p;
   if (growth == Growth::strong && p > 1) {
-    point.serial = (1 / point.speedup - 1 / p) / (1 - 1 / p);
+    double const serial = (1 / point.speedup - 1 / p) / (1 - 1 / p);
+    if (serial >= 0) point.serial = serial;  // more than p times as fast: caches, not Amdahl
   }
   return point;
 }
@@ -105,10 +106,41 @@ ScalingCurve curve_of(Series const& series, std::vector<Record const*> const& re
   return curve;
 }
 
+std::string sizes(std::vector<std::int64_t> const& size) {
+  std::vector<std::string> extents;
+  for (std::int64_t const n : size) extents.push_back(core::format_count(n));
+  return fmt::format("{}", fmt::join(extents, ","));
+}
+
+/// "gemm f64 host_simd, panel = 16"
+std::string name_of(Series const& series) {
+  std::string name = fmt::format("{} {} {}", series.workload, series.type, series.variant);
+  if (!series.transport.empty()) name += " over " + series.transport;
+  for (auto const& [key, value] : series.settings) name += fmt::format(", {} = {}", key, value);
+  return name;
+}
+
+/// Why a series of one number of ranks has no curve: most of the time another variant was the best on
+/// the others.
+std::string why_alone(Series const& series, int ranks, std::map<Series, Members> const& all) {
+  std::string others;
+  for (auto const& [other, members] : all) {
+    bool const is_alike = other.workload == series.workload && other.type == series.type &&
+                          other.settings == series.settings && other.variant != series.variant;
+    if (!is_alike || members.contains(ranks)) continue;
+    for (auto const& [on, records] : members)
+      others += fmt::format(", {} on {}", other.variant, on);
+  }
+  std::string const hint =
+      others.empty() ? "" : fmt::format("{}: name one variant for all", others);
+  return fmt::format("left out: {} was measured on {} ranks alone{}", name_of(series), ranks, hint);
+}
+
 void add_curves(Series const& series, Members const& members, Scaling& scaling) {
   auto const& first = members.begin()->second;
   bool const same_number = std::ranges::all_of(
       members, [&](auto const& one) { return one.second.size() == first.size(); });
+  std::set<Record const*> joined;
   for (std::size_t i = 0; i < first.size(); ++i) {
     std::vector<Record const*> records;
     for (auto const& [ranks, list] : members) {
@@ -118,7 +150,18 @@ void add_curves(Series const& series, Members const& members, Scaling& scaling) 
                                        });
       if (found != list.end()) records.push_back(*found);
     }
-    if (records.size() > 1) scaling.curves.push_back(curve_of(series, records));
+    if (records.size() < 2) continue;
+    scaling.curves.push_back(curve_of(series, records));
+    joined.insert(records.begin(), records.end());
+  }
+  for (auto const& [ranks, list] : members) {
+    for (Record const* r : list) {
+      if (joined.contains(r)) continue;
+      scaling.notes.push_back(
+          fmt::format("left out: {}, size {} on {} ranks: nothing of "
+                      "this size to join it with",
+                      name_of(series), sizes(r->size), ranks));
+    }
   }
 }
 
@@ -139,7 +182,11 @@ void add_exchanges(Series const& series, Members const& members, Scaling& scalin
       exchange.seconds.push_back(record->time.median);
     }
     std::optional<Line> const fit = fit_line(exchange.bytes, exchange.seconds);
-    if (!fit) continue;
+    if (!fit) {
+      scaling.notes.push_back(
+          fmt::format("left out: {} on {} ranks: a fit takes three sizes", name_of(series), ranks));
+      continue;
+    }
     exchange.fit = *fit;
     scaling.exchanges.push_back(std::move(exchange));
   }
@@ -178,12 +225,6 @@ void add_notes(std::span<measure::RunResult const> results, Scaling& scaling) {
         "ranks have {} host threads: where they compute, set OMP_NUM_THREADS for equal shares",
         fmt::join(threads, " or ")));
   }
-}
-
-std::string sizes(std::vector<std::int64_t> const& size) {
-  std::vector<std::string> extents;
-  for (std::int64_t const n : size) extents.push_back(core::format_count(n));
-  return fmt::format("{}", fmt::join(extents, ","));
 }
 
 std::string title_of(auto const& what) {
@@ -255,6 +296,8 @@ core::Parsed<Scaling> join_scaling(std::span<measure::RunResult const> results) 
       add_exchanges(series, members, scaling);
     } else if (members.size() > 1) {
       add_curves(series, members, scaling);
+    } else {
+      scaling.notes.push_back(why_alone(series, members.begin()->first, all));
     }
   }
   if (scaling.curves.empty() && scaling.exchanges.empty()) {

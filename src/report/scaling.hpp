@@ -41,7 +41,7 @@ struct ScalingPoint {
   double load = 1;        ///< work of each rank over that on the fewest ranks; below 1 when strong
   /// The part of the time on the fewest ranks that would not shrink on more if it alone explained
   /// the speedup: (1 / speedup - 1 / p) / (1 - 1 / p), p times the fewest ranks (Karp and Flatt
-  /// 1990). Of strong scaling alone; empty on the fewest.
+  /// 1990). Of strong scaling alone; empty on the fewest, and where ranks gain more than their number.
   std::optional<double> serial;
 };
 

@@ -151,6 +151,49 @@ TEST(Predict, SummaComputesLessOnMoreDevicesAndHidesWhatItHid) {
   EXPECT_GT(of(weak, "summa:variant", 8).efficiency, more.efficiency);
 }
 
+TEST(Predict, PromisesNoMoreThanWasMeasured) {
+  RunResult run = run_of(2, 2, true);
+  Record slowed = record_of("summa", {8192}, 2, 1.4);
+  set_legs(slowed, 0.2, 0.2, 0.7);  // both take longer together than one after the other
+  Record local = record_of("summa", {8192}, 2, 1);
+  set_legs(local, 0.01, 1, 3);  // of so little to compute nobody knows what hides what
+  local.id = "local";
+  run.records = {slowed, local};
+  std::vector const runs{run};
+
+  PredictionReport const report =
+      predict(runs, {.ranks = {1, 2, 4, 64}, .ranks_per_node = 64, .weak = true});
+
+  for (Prediction const& prediction : report.predictions) {
+    EXPECT_LE(prediction.efficiency, 1) << prediction.id << prediction.ranks;
+    EXPECT_GE(prediction.hidden.value_or(0), 0) << prediction.id << prediction.ranks;
+  }
+  EXPECT_EQ(of(report, "local", 2).hidden, 0);
+  EXPECT_NEAR(of(report, "local", 2).seconds, 1.01, 1e-9);
+}
+
+TEST(Predict, AssumesANetworkBetweenNodesThatNobodyMeasured) {
+  RunResult run = run_of(4, 4, true);
+  add_reductions(run);
+  std::vector const runs{run};
+  PredictSettings assumed{.ranks = {8}, .ranks_per_node = 4}, given = assumed;
+  given.network = Network{4 * kAssumedNetwork.bytes_per_s, kAssumedNetwork.latency_s};
+
+  EXPECT_EQ(of(predict(runs, assumed), "allreduce.1048576", 8).seconds,
+            of(predict(runs, given), "allreduce.1048576", 8).seconds);
+  EXPECT_NE(
+      render_text(predict(runs, assumed), run, assumed).find("50.0 GB/s and 5.00 us for each"),
+      std::string::npos);
+
+  std::vector const spread{[] {
+    RunResult result = run_of(4, 2, true);
+    add_reductions(result);
+    return result;
+  }()};
+  EXPECT_NE(render_text(predict(spread, assumed), spread[0], assumed).find("nodes as measured"),
+            std::string::npos);
+}
+
 TEST(Predict, CannonShiftsPartsFromNeighbours) {
   RunResult run = run_of(2, 2, true);
   Record record = record_of("summa", {8190}, 2, 0.7);

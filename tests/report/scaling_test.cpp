@@ -7,6 +7,7 @@
 #include "support/page.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -170,6 +171,40 @@ TEST(Scaling, NotesWhatDiffersBesideRanks) {
   two.info.ranks[1].threads = 7;
 
   EXPECT_EQ(join_scaling(std::vector{one, two})->notes.size(), 3U);
+}
+
+TEST(Scaling, TellsWhatIsLeftOutAndWhy) {
+  measure::Record other = product(64, 2, 1), larger = product(128, 1, 1);
+  other.variant = "other";
+  auto const notes = [](RunResult const& a, RunResult const& b) {
+    return fmt::format("{}", fmt::join(join_scaling(std::vector{a, b})->notes, "\n"));
+  };
+  measure::Record shared = product(64, 1, 1);
+  shared.workload = "ptrans";
+  measure::Record shared_on_two = product(64, 2, 1);
+  shared_on_two.workload = "ptrans";
+
+  std::string const chosen =
+      notes(run_of(1, {shared, product(64, 1, 1)}), run_of(2, {shared_on_two, other}));
+  EXPECT_NE(chosen.find(" was measured on 1 ranks alone, other on 2: name one variant for all"),
+            std::string::npos)
+      << chosen;
+  EXPECT_NE(chosen.find("other was measured on 2 ranks alone"), std::string::npos) << chosen;
+
+  std::string const sized =
+      notes(run_of(1, {larger, product(64, 1, 1)}), run_of(2, {product(64, 2, 1)}));
+  EXPECT_NE(sized.find("size 128 on 1 ranks: nothing of this size"), std::string::npos) << sized;
+
+  std::string const few = notes(run_of(1, {shared}), run_of(2, {shared_on_two, exchange(8, 2, 1)}));
+  EXPECT_NE(few.find("on 2 ranks: a fit takes three sizes"), std::string::npos) << few;
+}
+
+TEST(Scaling, HasNoSerialPartWhereRanksGainMoreThanTheirNumber) {
+  auto const results =
+      runs_of([](int ranks) { return 1.0 / ranks / ranks; }, [](int) { return 4096; });
+  for (ScalingPoint const& point : join_scaling(results)->curves.at(0).points) {
+    EXPECT_FALSE(point.serial) << point.ranks;
+  }
 }
 
 TEST(Scaling, OfWrongResultsIsNone) {
