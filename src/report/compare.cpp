@@ -118,13 +118,14 @@ std::string why_no_interval(std::vector<std::vector<double>> const& base,
                      core::kFewestForInterval);
 }
 
-/// By which samples of equal measurements are none of the same quantity: the runs chose otherwise.
+/// By which samples of equal measurements are none of the same quantity: the runs chose otherwise. The
+/// means of batches of different length are the same, but single executions are none of them.
 std::vector<Difference> sampling_differences(Record const& base, Record const& now) {
   std::vector<Difference> found;
   auto const note = [&](char const* what, std::int64_t was, std::int64_t is) {
     if (was != is) found.push_back({what, fmt::format("{}", was), fmt::format("{}", is)});
   };
-  note("batch", base.batch, now.batch);
+  if (base.batch == 1 || now.batch == 1) note("batch", base.batch, now.batch);
   note("buffer sets", base.buffer_sets, now.buffer_sets);
   return found;
 }

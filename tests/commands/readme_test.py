@@ -20,8 +20,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 from quadrille import TESTS, Program, check  # noqa: E402
 
 ROOT = TESTS.parent
-# Exit codes that a command promises where it finds what is here: compare of unlike runs, no profiler.
-ALLOWED = {"build/quadrille compare": (0, 8), "bash jobs/profile.sh": (0, 77)}
+# Exit codes that a command promises where it finds what is here: compare of unlike or short runs, no profiler.
+ALLOWED = {"build/quadrille compare": (0, 8, 9), "bash jobs/profile.sh": (0, 77)}
 
 
 def snippets(path, language):

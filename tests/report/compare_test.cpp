@@ -139,7 +139,7 @@ TEST(Compare, FewSamplesHaveARatioAndDecideNothing) {
   ASSERT_TRUE(finding.ratio);
   EXPECT_DOUBLE_EQ(finding.ratio->value, 1.5);
   EXPECT_NE(render_text(comparison, false)
-                .find("     +50 % no interval          2.00 s ->  3.00 s  square:kokkos f64 64\n"
+                .find("     +50 % no interval        2.00 s ->  3.00 s  square:kokkos f64 64\n"
                       "    3 and 5 samples: a 95 % interval takes 6 on each side\n"),
             std::string::npos)
       << render_text(comparison, false);
@@ -291,6 +291,16 @@ TEST(Compare, RefusesWhatWasMeasuredOtherwiseAndNamesAllOfIt) {
     EXPECT_FALSE(comparison.is_comparable());
     EXPECT_FALSE(comparison.is_regression());
   }
+}
+
+TEST(Compare, JudgesBatchesOfDifferentLength) {
+  std::vector<RunResult> base{run_of({record_of(about(1))}, "base")};
+  RunResult now = run_of({record_of(about(1.5))});
+  base[0].records[0].batch = 87;
+  now.records[0].batch = 92;
+  EXPECT_EQ(compared(base, now).findings.at(0).change, Change::slower);
+  now.records[0].batch = 1;
+  EXPECT_EQ(compared(base, now).findings.at(0).change, Change::refused);
 }
 
 /// Which transport "auto" takes may be what made a run slow.
@@ -646,7 +656,7 @@ TEST(CompareText, SaysOnceWhatMeasurementsInARowShare) {
     return record;
   };
   std::vector<double> const few{1, 1, 1}, more{1, 1, 1, 1};
-  constexpr char kRatio[] = "      +0 % no interval          1.00 s ->  1.00 s  ";
+  constexpr char kRatio[] = "      +0 % no interval        1.00 s ->  1.00 s  ";
   std::vector<RunResult> const base{
       run_of({named("a", few), named("b", few), named("c", more)}, "base")};
   RunResult const now = run_of({named("a", few), named("b", few), named("c", more)});
