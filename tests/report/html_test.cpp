@@ -202,7 +202,7 @@ TEST(Page, NumbersOfChartsHaveFiveDigits) {
   r.clock_hz[0] = 1987654321;
   r.power_w[0] = 305.54321;
 
-  json const data = data_of(page_of("sample", {result}));
+  json const data = data_of(page_of("digits", {result}));
 
   json const& shown = data.at("results").at(0).at("cases").at(0);
   EXPECT_EQ(shown.at("sampled").at("rows").at(0), (json{1.2346e-12, 1.0, 98765.0}));
