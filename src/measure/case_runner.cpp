@@ -234,7 +234,7 @@ class CaseRun {
         record.reason = choice.unsupported;
       } else if (world_.size() < traits.min_ranks) {
         record.outcome = Outcome::unsupported;
-        record.reason = fmt::format("needs {} ranks", traits.min_ranks);
+        record.reason = fmt::format("needs {0} ranks: mpirun -n {0}", traits.min_ranks);
       } else {
         Line& line = lines_.emplace_back();
         line.variant = choice.info;

@@ -316,6 +316,7 @@ void set(core::Summary const& ratio, std::optional<double>& median, std::optiona
 }  // namespace
 
 void set_ratio(Record& record, Record const& base) {
+  if (!(record.amount > 0)) return;  // of nothing there is no rate
   set(paired_ratio(record, base), record.ratio_to_vendor, record.ratio_to_vendor_low,
       record.ratio_to_vendor_high);
   record.vendor_is_suspect = !base.suspect.empty();

@@ -23,6 +23,10 @@ std::string of_hundred(std::optional<double> share) {
 
 std::string shown(std::string_view text) { return core::one_line(text); }
 
+std::string bracketed(std::string text, bool is_doubtful) {
+  return is_doubtful && text != "-" ? fmt::format("({})", text) : text;
+}
+
 std::string percent(std::optional<double> ratio) {
   return of_hundred(ratio ? std::optional{100 * *ratio} : std::nullopt);
 }
@@ -30,10 +34,13 @@ std::string percent(std::optional<double> ratio) {
 std::string text_of(std::string_view key, Record const& r) { return shown(cell(column(key), r)); }
 
 std::string vendor_share(Record const& r) {
-  return percent(has_speed(r) ? r.ratio_to_vendor : std::nullopt);
+  return bracketed(percent(has_speed(r) ? r.ratio_to_vendor : std::nullopt), r.vendor_is_suspect);
 }
 std::string copy_share(Record const& r) {
-  return percent(has_speed(r) ? r.ratio_to_copy : std::nullopt);
+  return bracketed(percent(has_speed(r) ? r.ratio_to_copy : std::nullopt), r.copy_is_suspect);
+}
+std::string local_share(Record const& r) {
+  return bracketed(percent(has_speed(r) ? r.share_of_local : std::nullopt), r.local_is_suspect);
 }
 std::string peak_share(Record const& r) {
   return has_speed(r) ? of_hundred(percent_of_peak(r)) : "-";

@@ -22,12 +22,15 @@ std::string name_of(measure::Record const& record);
 /// that rows which lack the same thing say the same.
 std::string why(measure::Record const& record);
 
+/// In brackets where it is a ratio to something SUSPECT.
+std::string bracketed(std::string text, bool is_doubtful);
 /// "71 %" of 0.71; "-" where it is missing.
 std::string percent(std::optional<double> ratio);
-// The rate as a share of that of the vendor, of a copy, of the devices' peak, and of the roofline; "-"
-// without a speed.
+// The rate as a share of that of the vendor, of a copy, of local work, of the devices' peak, and of the
+// roofline; "-" without a speed.
 std::string vendor_share(measure::Record const& record);
 std::string copy_share(measure::Record const& record);
+std::string local_share(measure::Record const& record);
 std::string peak_share(measure::Record const& record);
 std::string ceiling_share(measure::Record const& record);
 

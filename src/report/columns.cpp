@@ -4,6 +4,8 @@
 
 #include "core/error.hpp"
 #include "core/units.hpp"
+#include "report/assessment.hpp"
+#include "report/cells.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -62,9 +64,13 @@ Value ceiling(Record const& r) {
   return found ? Value{found->rate} : Value{};
 }
 Value ceiling_share(Record const& r) { return speed(r, percent_of_ceiling(r)); }
-Value limit(Record const& r) {
+Value roof(Record const& r) {
   auto const found = ceiling_of(r);
   return found ? Value{std::string{core::to_text(found->limit)}} : Value{};
+}
+Value limit(Record const& r) {
+  Limit const found = limit_of(r);
+  return found == Limit::unknown ? Value{} : Value{std::string{core::to_text(found)}};
 }
 Value ceiling_is_measured(Record const& r) {
   auto const found = ceiling_of(r);
@@ -92,10 +98,15 @@ std::string with_interval(double value, std::optional<double> low, std::optional
                      : fmt::format("{:.2f}", value);
 }
 std::string vendor_ratio(double value, Record const& r) {
-  return with_interval(value, r.ratio_to_vendor_low, r.ratio_to_vendor_high);
+  return bracketed(with_interval(value, r.ratio_to_vendor_low, r.ratio_to_vendor_high),
+                   r.vendor_is_suspect);
 }
 std::string local_share(double value, Record const& r) {
-  return with_interval(value, r.share_of_local_low, r.share_of_local_high);
+  return bracketed(with_interval(value, r.share_of_local_low, r.share_of_local_high),
+                   r.local_is_suspect);
+}
+std::string copy_ratio(double value, Record const& r) {
+  return bracketed(ratio(value, r), r.copy_is_suspect);
 }
 std::string hidden(double value, Record const& r) {
   return with_interval(value, r.leg_summary->hidden_low, r.leg_summary->hidden_high);
@@ -150,9 +161,15 @@ constexpr Column kColumns[]{
      {},
      nullptr,
      {"suspect", "flag",
-      "Not trusted: the rate exceeds 1.05 x the peak, the coefficient of variation of the times\n"
-      "or of a leg exceeds 20 %, the clock fell by 10 %, or the imbalance exceeds 1.5. The number\n"
-      "is shown, never removed."}},
+      "The number is not known: half of the 95 % interval of the median, of the times or of a leg, "
+      "is\n"
+      "more than 5 % of it (key suspect = \"5 %\"); a thermal or hardware slowdown, named by NVML, "
+      "lowered the\n"
+      "clock; the rate is above 1.05 x what the recorded clock allows; or the slowest rank takes "
+      "more than\n"
+      "1.5 x the median of the others. The number is shown, never removed; ratios to it stand in "
+      "brackets\n"
+      "and answer no question. A power limit is no doubt but a limit."}},
     {"modelled_link",
      csv,
      plain<&Record::modelled_link>,
@@ -170,7 +187,7 @@ constexpr Column kColumns[]{
      {"median", "s",
       "Median over repetitions of t = the slowest rank's time from a common barrier to the end of\n"
       "its stream. Each rank's clock stops before the closing barrier; all samples are in the "
-      "file."}},
+      "file.\nserving: the time of the simulation itself; those in it are further rates."}},
     {"median_low_s",
      csv,
      time<&Summary::median_low>,
@@ -248,19 +265,27 @@ constexpr Column kColumns[]{
      percent,
      {"reached", "%",
       "Rate as a share of the ceiling. Above 100 where caches hold what memory need not deliver."}},
+    {"roof",
+     both,
+     roof,
+     {"roof", 7, left},
+     nullptr,
+     {"roof", "name",
+      "What the ceiling is made of: compute; memory, where operations for each byte are fewer than "
+      "the\ndevice does in the time of one; or PCIe, between devices and hosts."}},
     {"limit",
      both,
      limit,
      {"limit", 7, left},
      nullptr,
      {"limit", "name",
-      "What the ceiling is made of: compute, or memory where operations for each byte are fewer "
-      "than "
-      "the\ndevice does in the time of one. Of a case, on the first screen: memory, or cache where "
-      "more is\nreached than memory delivers; pipe, what computes; link, where communication takes "
-      "longer than\ncomputation or is all there is; launch, of executions below 20 us; power, "
-      "where "
-      "the clock stays a\ntenth below the highest of the run."}},
+      "What keeps a measurement from being faster: memory, or cache where more is reached than "
+      "memory\ndelivers; compute; PCIe, between device and host; link, between ranks, where "
+      "communication takes\nlonger than computation or is all there is; launch, where a launch or "
+      "a call takes below 20 us;\nlatency, where one does that sends messages, of P ranks below "
+      "20 us for each of the log2 P rounds\nof a tree more; power, where a GPU lowered its clock "
+      "at "
+      "its power limit. The last three of what\nreaches less than 80 % of its roof."}},
     {.key = "ceiling_is_measured",
      .in = both,
      .value = ceiling_is_measured,
@@ -274,15 +299,19 @@ constexpr Column kColumns[]{
      {"vendor", "ratio",
       "Median of the paired ratios: the vendor's time of a repetition over ours, both launched\n"
       "alternately in this run, with the 95 % interval of that median from six pairs on. Above 1\n"
-      "is faster."}},
+      "is faster. In brackets where the vendor's time is SUSPECT. A note tells where it differs "
+      "by\n"
+      "more than 3 % from the ratio of the median rates, since times drifted."}},
     {"ratio_to_vendor_low", csv, timed<&Record::ratio_to_vendor_low>},
     {"ratio_to_vendor_high", csv, timed<&Record::ratio_to_vendor_high>},
+    {"vendor_is_suspect", both, plain<&Record::vendor_is_suspect>},
     {"ratio_to_copy",
      both,
      timed<&Record::ratio_to_copy>,
      {"vs copy", 7, right},
-     ratio,
+     copy_ratio,
      {"copy", "ratio", "Rate over the rate of a plain copy of the same bytes in this run."}},
+    {"copy_is_suspect", both, plain<&Record::copy_is_suspect>},
     {"share_of_local",
      both,
      timed<&Record::share_of_local>,
@@ -296,6 +325,7 @@ constexpr Column kColumns[]{
       "are slower than the vendor's."}},
     {"share_of_local_low", csv, timed<&Record::share_of_local_low>},
     {"share_of_local_high", csv, timed<&Record::share_of_local_high>},
+    {"local_is_suspect", both, plain<&Record::local_is_suspect>},
     {"published_rate", csv, published_rate, {"published", 13, right}, rate},
     {"published_on", csv, plain<&Record::published_on>, {"on", 24, left}},
     {.key = "error",
@@ -326,8 +356,7 @@ constexpr Column kColumns[]{
       "that are run alternately: 1 when the shorter part costs nothing, 0 when the two run one\n"
       "after the other, negative when they hinder each other. Raw, never clamped. The median of\n"
       "the values of each repetition, with its 95 % interval from six on. Missing where there is\n"
-      "nothing to hide: on one rank, or where communication takes less than a tenth of "
-      "computation."}},
+      "nothing to hide: on one rank, or where one of both takes less than a tenth of the other."}},
     {"hidden_low", legs, leg<&LegSummary::hidden_low>},
     {"hidden_high", legs, leg<&LegSummary::hidden_high>},
     {"overlapped_over_max",
@@ -383,7 +412,9 @@ constexpr Metric kFurther[]{
      "ceiling or of the peak on, or from 95 % of the vendor; fair: from half of the limit, or 80 % "
      "of "
      "the\nvendor; else no. The vendor decides where both are known, as it shows what is possible, "
-     "unless they\ncontradict each other: then it is fair."},
+     "unless they\ncontradict each other: then it is fair. Percent count as they are shown, and "
+     "what is "
+     "SUSPECT is nothing\nto compare with."},
     {"cv", "ratio", "Standard deviation of the repetition times over their mean."},
     {"bus", "B/s",
      "allreduce: 2 (P - 1) / P of the bytes over the time; alltoall: (P - 1) / P. What each link\n"

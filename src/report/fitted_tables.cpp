@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -57,7 +58,7 @@ class Notes {
 };
 
 /// What a row's verdict and doubts are, with their notes.
-std::string flags_of(Record const& r, Notes& notes) {
+std::string flags_of(Record const& r, std::span<Record const> all, Notes& notes) {
   std::vector<std::string> flags;
   std::string const reason = why(r);
   if (r.outcome != Outcome::pass) {
@@ -80,6 +81,12 @@ std::string flags_of(Record const& r, Notes& notes) {
     flags.push_back("host clock" +
                     notes.cite("the host's clock: a repetition waits for the device before all of "
                                "it is enqueued, or was asked for so; the host's calls are in it"));
+  }
+  if (auto const of_rates = contradicting_vendor_percent(r, all)) {
+    flags.push_back("vendor" + notes.cite(fmt::format(
+                                   "the median of the paired ratios; by the median rates it is "
+                                   "{:.0f} %: times drifted",
+                                   *of_rates)));
   }
   // What a pipeline chose by measurement, such as its panels.
   bool const is_pipeline = is_own(r) && has_speed(r) && r.transport != "none";
@@ -218,8 +225,8 @@ void add_extras_tables(Page& page, Records const& records, std::vector<std::stri
   }
 }
 
-void add_workload(Page& page, Records const& records, std::set<Record const*> const& best,
-                  Notes& notes) {
+void add_workload(Page& page, Records const& records, std::span<Record const> all,
+                  std::set<Record const*> const& best, Notes& notes) {
   std::vector<std::string> common;
   Rows rows = start_rows(records, common);
   rows.add_or_name(
@@ -228,15 +235,16 @@ void add_workload(Page& page, Records const& records, std::set<Record const*> co
   rows.add("variant", Fitted::kAlways);
   rows.columns.back().head = "variant";
   rows.add("median_s", 8);
-  rows.add("interval", Align::right, 4, precision);
   auto const has_unit = [](Record const* r) { return !r->unit.empty(); };
-  if (std::ranges::any_of(records, has_unit)) rows.add("rate", Fitted::kAlways);
+  bool const is_measured = std::ranges::any_of(records, has_unit);
+  if (!is_measured) rows.columns.back().head = "simulated in";
+  rows.add("interval", Align::right, 4, precision);
+  if (is_measured) rows.add("rate", Fitted::kAlways);
   rows.add(std::string{kVendorHead}, Align::right, 30, vendor_share);
   rows.add("copy", Align::right, 29, copy_share);
   rows.add("peak", Align::right, 28, peak_share);
   rows.add("reached", Align::right, 6, ceiling_share);
-  rows.add("local", Align::right, 20,
-           [](Record const& r) { return percent(has_speed(r) ? r.share_of_local : std::nullopt); });
+  rows.add("local", Align::right, 20, local_share);
   rows.add("hidden", Align::right, 19,
            [](Record const& r) { return has_legs(r) ? percent(r.leg_summary->hidden) : "-"; });
   rows.add("published_rate", 18);
@@ -255,7 +263,7 @@ void add_workload(Page& page, Records const& records, std::set<Record const*> co
   rows.add("p95_s", 0);
   rows.add("first_use_s", 0);
   rows.add("flags", Align::left, Fitted::kAlways,
-           [&](Record const& r) { return flags_of(r, notes); });
+           [&](Record const& r) { return flags_of(r, all, notes); });
   auto const is_empty = [](std::string const& flags) { return flags.empty(); };
   if (std::ranges::all_of(rows.columns.back().cells, is_empty)) rows.columns.pop_back();
 
@@ -360,7 +368,7 @@ void add_without_result(Page& page, measure::RunResult const& result) {
 void add_tables(Page& page, measure::RunResult const& result, std::set<Record const*> const& best) {
   Notes notes;
   for (Records const& records : by_workload(result, is_tabled)) {
-    add_workload(page, records, best, notes);
+    add_workload(page, records, result.records, best, notes);
   }
   add_overlap(page, result);
   bool is_all = true;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/html.hpp"
 
+#include "report/assessment.hpp"
 #include "report/json.hpp"
 #include "report/settings.hpp"
 #include "report/swept_keys.hpp"
@@ -203,6 +204,17 @@ Json doubts_json(RunResult const& result) {
   return doubts;
 }
 
+/// The best variants of cases, by what the screen says of them.
+Json vendor_json(RunResult const& result) {
+  VendorStanding const standing = vendor_standing(assess(result));
+  auto const ids = [](std::vector<Record const*> const& rows) {
+    Json all = Json::array();
+    for (Record const* r : rows) all.push_back(r->id);
+    return all;
+  };
+  return {{"slower", ids(standing.slower)}, {"as_fast", ids(standing.as_fast)}};
+}
+
 Json result_json(RunResult const& result, std::string const& file, Shares const& shares) {
   measure::Counts const counts = count_outcomes(result);
   measure::Ending const ending = ending_of(result);
@@ -222,6 +234,7 @@ Json result_json(RunResult const& result, std::string const& file, Shares const&
             {"skipped", counts.skipped},
             {"unsupported", counts.unsupported}}},
           {"doubts", doubts_json(result)},
+          {"vs_vendor", vendor_json(result)},
           {"run", run_json(result.info)},
           {"cases", std::move(cases)}};
 }

@@ -71,10 +71,21 @@ constexpr Meaning kColumns[]{
     {"hidden_high", "Upper end of the 95 % interval of hidden."},
     {"slowdown_compute", "Overlapped time over that of computation alone."},
     {"slowdown_communicate", "Overlapped time over that of communication alone."},
+    {"vendor_is_suspect", "Whether the row that ratio_to_vendor is to is SUSPECT."},
+    {"copy_is_suspect", "Whether the row that ratio_to_copy is to is SUSPECT."},
+    {"local_is_suspect", "Whether the row that share_of_local is to is SUSPECT."},
     {"timing",
      "Whose clock: events of the device, the host's after a synchronisation, or (launch_only)\n"
-     "the host's before it, which is no time of the work."},
-    {"batch", "Executions that each sample is the mean of: short kernels are timed together."},
+     "the host's before it, which is no time of the work. A sample begins when all its work is "
+     "enqueued on\n"
+     "all ranks: a gate holds the device until then. None does where the host takes part: "
+     "pipeline, "
+     "api,\n"
+     "serving, vectors that stream from the host, messages that the host drives."},
+    {"batch",
+     "Executions that each sample is the mean of: short kernels are timed together, enqueued "
+     "behind "
+     "one\ngate."},
     {"buffer_sets",
      "Sets of buffers that a batch rotates over, so that the last-level cache holds none of\n"
      "the next."},
@@ -87,11 +98,35 @@ constexpr Meaning kColumns[]{
 };
 
 constexpr Word kWords[]{
+    {"speedup", "report --scaling: rate over that on the fewest ranks."},
+    {"efficiency",
+     "report --scaling: speedup over the factor of the ranks. predict: work per second and device "
+     "over\nthat of the measured run."},
+    {"serial",
+     "A leg: computation and communication one after the other. report --scaling: the share of the "
+     "time\nthat more ranks do not shrink, by Amdahl's law."},
+    {"bandwidth", "Bytes in a second; of an exchange the slope of its fitted times."},
+    {"numa", "The NUMA node of a rank's device or cores."},
+    {"units",
+     "1 GB/s = 1e9 bytes/s; Ki, Mi, Gi are powers of 1024, k, M, G of 1000; a fused multiply-add "
+     "is "
+     "2 flop."},
+    {"resume", "run --resume NAME goes on behind the last finished case; see `explain results`."},
+    {"doctor",
+     "quadrille doctor shows and checks placement, devices and messages, and times nothing."},
+    {"tune", "quadrille tune OPERATION finds the best configurations; see `explain tuning`."},
+    {"simulated in", "What a simulation took on this host; the times in it are further rates."},
+    {"gate",
+     "Holds the device until the work of a sample is enqueued on all ranks, so that the clock "
+     "shows "
+     "the\n"
+     "device and not the host. compare --gate: ends with 6 where something is SLOWER or BROKEN."},
     {"good?",
      "Whether the best variant of a case is as fast as it can be: yes, fair, no, or why nobody\n"
      "knows; the limit beside it says what keeps it from more."},
     {"limit",
-     "What keeps a measurement from being faster: memory, cache, pipe, link, launch or power."},
+     "What keeps a measurement from being faster: memory, cache, compute, PCIe, link, latency, "
+     "launch\nor power."},
     {"flags",
      "What to know of a row before its numbers: SUSPECT, modelled link, or the verdict of one "
      "that\n"
@@ -206,7 +241,9 @@ std::string_view meaning_of(Answer answer) {
              "close\n"
              "to one of both and far from the other.";
     case no: return "good? The best variant is below half of its limit and 80 % of the vendor.";
-    case suspect: return "good? Its time is not trusted, for the reason beside SUSPECT.";
+    case suspect:
+      return "good? Its time is not trusted, for the reason beside SUSPECT, or none is that it is "
+             "compared with.";
     case no_result: return "good? No variant of the case has a speed.";
     case unknown: return "good? There is neither a limit nor a vendor's row to compare with.";
   }
@@ -219,14 +256,16 @@ std::string_view meaning_of(Limit limit) {
     case unknown: return "No limit is known of it.";
     case memory: return "limit: the bandwidth of the device's memory.";
     case cache: return "limit: a cache; it is faster than the memory's bandwidth allows.";
-    case pipe: return "limit: the units that compute, of the roofline's measured peak.";
+    case compute: return "limit: the units that compute, of the roofline's peak.";
+    case pcie: return "limit: PCIe between devices and hosts, by its generation and width.";
     case link: return "limit: messages take longer than the work they serve.";
+    case latency:
+      return "limit: what each message and launch costs whatever it does: below 20 us for each of "
+             "them,\nmessages of P ranks in log2 P rounds.";
     case launch:
-      return "limit: starting work, and learning of its end, takes a good part of the time: below "
-             "20 us\n"
-             "by a host's clock, below 6 us a launch by a GPU's own, which has no enqueueing in "
-             "it.";
-    case power: return "limit: the clock was more than 10 % below the run's highest.";
+      return "limit: what each launch or call costs whatever it does: below 20 us for each of "
+             "them.";
+    case power: return "limit: a GPU lowered its clock at its power limit, as NVML says.";
   }
   return {};
 }

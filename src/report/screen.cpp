@@ -84,28 +84,16 @@ void add_reasons(Page& page, std::string_view what, Tone tone, Reasons const& re
 /// How the rows stand beside the vendor's, and the best of each case.
 void add_vendor(Page& page, measure::RunResult const& result,
                 std::vector<CaseAssessment> const& cases) {
-  auto const has_ratio = [](Record const& r) {
-    return is_own(r) && has_speed(r) && r.ratio_to_vendor.has_value();
-  };
-  auto const rows = static_cast<std::size_t>(std::ranges::count_if(result.records, has_ratio));
+  auto const rows =
+      static_cast<std::size_t>(std::ranges::count_if(result.records, has_vendor_ratio));
   auto const slower =
       static_cast<std::size_t>(std::ranges::count_if(result.records, is_slower_than_vendor));
-  std::vector<Record const*> behind;
-  std::size_t compared = 0, ahead = 0;
-  for (CaseAssessment const& one : cases) {
-    if (one.best == nullptr || !has_ratio(*one.best)) continue;
-    ++compared;
-    if (is_slower_than_vendor(*one.best)) {
-      behind.push_back(one.best);
-    } else {
-      ++ahead;
-    }
-  }
-  if (compared == 0) return;
-  std::string text = fmt::format("the best variant is as fast or faster in {} of {}", ahead,
-                                 counted(compared, "case"));
+  VendorStanding const standing = vendor_standing(cases);
+  if (standing.compared() == 0) return;
+  std::string text = fmt::format("the best variant is as fast or faster in {} of {}",
+                                 standing.as_fast.size(), counted(standing.compared(), "case"));
+  std::vector<Record const*> const& behind = standing.slower;
   if (!behind.empty()) {
-    std::ranges::sort(behind, {}, [](Record const* r) { return *r->ratio_to_vendor; });
     std::vector<std::string> names;
     for (Record const* r : behind) {
       if (names.size() == kMostLines - 1) break;

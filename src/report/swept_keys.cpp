@@ -5,6 +5,7 @@
 #include "core/toml.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -25,6 +26,19 @@ constexpr std::array<std::string_view, 10> kShownOtherwise{
 
 // By which cases of transport = "all" differ.
 constexpr std::array<std::string_view, 2> kOfItsTransport{"name", "transport"};
+
+// How something is computed, and not what.
+constexpr std::array<std::string_view, 11> kChoices{"broadcast", "buffers", "chunk",     "deal",
+                                                    "grid",      "layers",  "nccl_ctas", "panel",
+                                                    "schedule",  "split",   "transport"};
+// What neither changes what is computed nor is a choice that somebody could copy.
+constexpr std::array<std::string_view, 7> kAside{"name",      "variant",      "config",   "size",
+                                                 "size_host", "published_on", "published"};
+
+template <std::size_t n>
+bool holds(std::array<std::string_view, n> const& keys, std::string_view key) {
+  return std::ranges::find(keys, key) != keys.end();
+}
 
 std::string text_of(toml::node const& node) {
   if (node.is_string()) return node.as_string()->get();
@@ -63,6 +77,26 @@ std::string apart_from_transport(Record const& record) {
     text += fmt::format("\n{} = {}", key, value);
   }
   return text;
+}
+
+std::string apart_from_choices(Record const& record) {
+  std::string text;
+  for (auto const& [key, value] : values_of(record.config)) {
+    if (!holds(kChoices, key) && !holds(kAside, key)) text += fmt::format("{} = {}\n", key, value);
+  }
+  return text;
+}
+
+std::string choices_unlike(Record const& record, Record const& other) {
+  Values const mine = values_of(record.config), theirs = values_of(other.config);
+  std::vector<std::string> choices;
+  for (std::string_view const key : kChoices) {
+    auto const value = mine.find(key), before = theirs.find(key);
+    bool const differs =
+        value != mine.end() && (before == theirs.end() || before->second != value->second);
+    if (differs) choices.push_back(fmt::format("{} = {}", key, value->second));
+  }
+  return fmt::format("{}", fmt::join(choices, ", "));
 }
 
 SweptKeys::SweptKeys(std::span<Record const* const> records) {

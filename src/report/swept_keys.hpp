@@ -20,6 +20,13 @@ std::string_view swept_name(measure::Record const& record);
 /// made of one. Differs from case to case where a configuration cannot be read.
 std::string apart_from_transport(measure::Record const& record);
 
+/// Equal for cases of whatever name that compute the same under the same conditions, but for their
+/// size: by another variant, transport or grid, in other panels, and the like. Empty where a
+/// configuration cannot be read.
+std::string apart_from_choices(measure::Record const& record);
+/// The choices that differ, as `record` has them: "broadcast = library, panel = 512".
+std::string choices_unlike(measure::Record const& record, measure::Record const& other);
+
 /// What tells the cases of a sweep apart: keys of their configurations, but for those that a record
 /// has as members (size, type, transport, grid).
 class SweptKeys {

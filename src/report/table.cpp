@@ -3,6 +3,7 @@
 #include "report/table.hpp"
 
 #include "core/units.hpp"
+#include "report/assessment.hpp"
 #include "report/columns.hpp"
 #include "report/tables.hpp"
 
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -96,7 +98,7 @@ class Notes {
   std::vector<std::string> notes_;
 };
 
-std::string flags_of(Record const& r, Notes& notes) {
+std::string flags_of(Record const& r, std::span<Record const> all, Notes& notes) {
   std::vector<std::string> flags;
   if (!r.suspect.empty()) {
     std::string flag = "SUSPECT";
@@ -113,6 +115,12 @@ std::string flags_of(Record const& r, Notes& notes) {
                     notes.cite("host clock: "
                                "the host's clock: a repetition waits for the device before all of "
                                "it is enqueued, or was asked for so; the host's calls are in it"));
+  }
+  if (auto const of_rates = contradicting_vendor_percent(r, all)) {
+    flags.push_back("vs vendor" +
+                    notes.cite(fmt::format("vs vendor: the median of the paired ratios; by the "
+                                           "median rates it is {:.2f}: times drifted",
+                                           *of_rates / 100)));
   }
   std::vector<std::string> why;
   if (!r.reason.empty()) why.push_back(r.reason);
@@ -178,7 +186,7 @@ Table main_table(measure::RunResult const& result, Notes& notes) {
   Table table = table_of(result, "", keys, [](Record const&) { return true; });
   table.headings.push_back({"flags", 0, Align::left});
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    table.rows[i].push_back(flags_of(result.records[i], notes));
+    table.rows[i].push_back(flags_of(result.records[i], result.records, notes));
   }
   return table;
 }
@@ -208,7 +216,8 @@ Table roofline_table(measure::RunResult const& result) {
   return table_of(
       result,
       "roofline: work over the larger of operations / peak and compulsory bytes / bandwidth",
-      {"intensity", "rate", "ceiling", "percent_of_ceiling", "limit", "ceiling_is_measured"},
+      {"intensity", "rate", "ceiling", "percent_of_ceiling", "roof", "ceiling_is_measured",
+       "limit"},
       [](Record const& r) { return has_speed(r) && ceiling_of(r).has_value(); });
 }
 

@@ -50,7 +50,7 @@ TEST(Explain, KnowsEveryVerdictAndFlag) {
     ASSERT_FALSE(report::meaning_of(value).empty()) << word;
     expect_explained(word, report::meaning_of(value));
   }
-  expect_explained("SUSPECT", "1.05 x the peak");
+  expect_explained("SUSPECT", "95 % interval of the median");
   expect_explained("modelled link", "throttle");
 }
 

@@ -482,7 +482,7 @@ TEST(Named, AreTheVariantsThatTheCaseNames) {
 TEST(Unsupported, TooFewRanksRunNothing) {
   Rig rig;
   rig.script.description.traits.min_ranks = world().size() + 1;
-  std::string const reason = fmt::format("needs {} ranks", world().size() + 1);
+  std::string const reason = fmt::format("needs {0} ranks: mpirun -n {0}", world().size() + 1);
 
   EXPECT_EQ(told(rig.measure()),
             (Names{"plain UNSUPPORTED: " + reason, "fast UNSUPPORTED: " + reason}));

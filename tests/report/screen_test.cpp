@@ -7,6 +7,7 @@
 #include "report/table.hpp"
 #include "report/text.hpp"
 #include "support/sample_result.hpp"
+#include "support/timed_record.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -24,37 +25,8 @@ namespace {
 using measure::Outcome;
 using measure::Record;
 using measure::RunResult;
-
-/// Six repetitions of one rank, of 1 GFLOP each.
-Record timed(std::string const& name, std::string const& variant, double seconds) {
-  Record r;
-  r.id = name + ":" + variant;
-  r.name = name;
-  r.workload = "gemm";
-  r.type = "f64";
-  r.variant = variant;
-  r.role = variant == "vendor" ? "vendor" : "own";
-  r.backend = variant == "vendor" ? "vendor" : "cuda";
-  r.transport = "none";
-  r.device = "GPU";
-  r.size = {1024};
-  r.config = fmt::format("[[case]]\nname = \"{}\"\nworkload = \"gemm\"\n", name);
-  r.ranks = 1;
-  r.outcome = Outcome::pass;
-  r.amount = 1e9;
-  r.unit = "FLOP/s";
-  r.peak = 2e12;
-  r.roofline = {.flop = 1e9, .bytes = 1e6, .compute_peak = 2e12, .memory_peak = 1e12};
-  r.seconds.assign(6, seconds);
-  r.check = {0.25, 1, 0, "", "0123"};
-  finish(r);
-  return r;
-}
-
-/// Sets the ratios to the last record, the vendor's.
-void compare_with_vendor(std::vector<Record>& records) {
-  for (Record& r : records) set_ratio(r, records.back());
-}
+using test::compare_with_vendor;
+using test::timed;
 
 void add(RunResult& result, std::vector<Record> records) {
   compare_with_vendor(records);
@@ -185,166 +157,6 @@ TEST(Screen, ShowsAllFurtherRatesOfWhatHasManyAndNoBestOfWhatHasNone) {
 TEST(Screen, SaysWhereNothingRan) {
   std::string const text = render_screen(RunResult{}, {.width = 80});
   EXPECT_TRUE(text.starts_with("RESULT FAIL  0 of 0 measurements passed")) << text;
-}
-
-CaseAssessment assessed(std::vector<Record> records, RunResult& result) {
-  result = {};
-  result.records = std::move(records);
-  return assess(result).at(0);
-}
-
-TEST(Assessment, TakesTheFastestOfItsOwn) {
-  RunResult result;
-  Record copy = timed("a", "copy", 1e-6);
-  copy.role = "ceiling";
-  Record reference = timed("a", "textbook", 0.1e-3);
-  reference.role = "reference";
-
-  CaseAssessment const found = assessed({copy, reference, timed("a", "slow", 2e-3),
-                                         timed("a", "fast", 1e-3), timed("a", "vendor", 0.5e-3)},
-                                        result);
-
-  ASSERT_NE(found.best, nullptr);
-  EXPECT_EQ(found.best->variant, "fast");
-  EXPECT_EQ(found.rows.size(), 5U);
-  EXPECT_EQ(assessed({copy, reference}, result).best->variant, "textbook");
-  EXPECT_EQ(assessed({copy}, result).best, nullptr);
-}
-
-TEST(Assessment, ReadsRolesOfOlderResults) {
-  Record r = timed("a", "x", 1e-3);
-  r.role = "";
-  EXPECT_TRUE(is_own(r));
-  r.backend = "vendor";
-  EXPECT_FALSE(is_own(r));
-}
-
-/// "yes pipe" of a row whose rate is such a share of the peak, and such a ratio to the vendor; 0: none.
-std::string judged(double of_peak, double of_vendor) {
-  double const seconds = of_peak > 0 ? 1e9 / (2e12 * of_peak) : 1e-3;
-  Record r = timed("a", "x", seconds);
-  if (of_peak == 0) r.peak = r.roofline.compute_peak = 0;
-  if (of_vendor > 0) r.ratio_to_vendor = of_vendor;
-  RunResult result;
-  CaseAssessment const found = assessed({r}, result);
-  return fmt::format("{} {}", core::to_text(found.answer), core::to_text(found.limit));
-}
-
-TEST(Assessment, AnswersByLimitAndVendor) {
-  EXPECT_EQ(judged(0.81, 0), "yes pipe");
-  EXPECT_EQ(judged(0.79, 0), "fair pipe");
-  EXPECT_EQ(judged(0.01, 0), "no pipe");
-  EXPECT_EQ(judged(0.6, 0.96), "yes pipe");
-  EXPECT_EQ(judged(0.6, 0.94), "fair pipe");
-  EXPECT_EQ(judged(0.02, 0.79), "no pipe");
-  EXPECT_EQ(judged(0.01, 1.2), "fair pipe") << "they contradict each other";
-  EXPECT_EQ(judged(0.9, 0.5), "fair pipe");
-  EXPECT_EQ(judged(0, 0.96), "yes -");
-  EXPECT_EQ(judged(0, 0), "unknown -");
-}
-
-TEST(Assessment, NamesTheLimit) {
-  auto const limit = [](Record const& r, double run_clock = 0) {
-    RunResult result;
-    result.records = {r};
-    if (run_clock > 0) {
-      result.records.push_back(timed("other", "x", 1e-3));
-      result.records.back().clock_hz.assign(6, run_clock);
-    }
-    return core::to_text(assess(result).at(0).limit);
-  };
-  Record r = timed("a", "x", 1e-3);
-  EXPECT_EQ(limit(r), "pipe");
-
-  r.clock_hz.assign(6, 1.5e9);
-  EXPECT_EQ(limit(r, 1.6e9), "pipe");
-  EXPECT_EQ(limit(r, 1.9e9), "power");
-
-  Record memory = timed("a", "x", 1e-3);
-  memory.roofline = {.bytes = 1e8, .memory_peak = 1e12};
-  EXPECT_EQ(limit(memory), "memory");
-  memory.roofline.memory_peak = 5e10;
-  EXPECT_EQ(limit(memory), "cache") << "twice what memory delivers";
-  memory.roofline.memory_peak = 0;
-  memory.peak = 0;
-  EXPECT_EQ(limit(memory), "memory") << "nothing is computed";
-
-  Record small = timed("a", "x", 10e-6);
-  EXPECT_EQ(limit(small), "pipe") << "more than the peak";
-  small.amount = small.roofline.flop = 1e6;
-  finish(small);
-  EXPECT_EQ(limit(small), "launch");
-  small.timing = "device";
-  EXPECT_EQ(limit(small), "memory") << "a GPU's clock has no launch in it";
-  small.kernels = {"first", "second"};
-  EXPECT_EQ(limit(small), "launch") << "but each takes 3 us";
-
-  Record link = timed("a", "x", 1e-3);
-  link.transport = "mpi";
-  EXPECT_EQ(limit(link), "pipe");
-  link.share_of_local = 0.7;
-  EXPECT_EQ(limit(link), "link");
-  link.leg_summary.emplace().compute_s = 2;
-  link.leg_summary->communicate_s = 1;
-  EXPECT_EQ(limit(link), "pipe");
-  link.leg_summary->communicate_s = 3;
-  EXPECT_EQ(limit(link), "link");
-}
-
-Record exchanged(std::string const& name, std::string const& transport, double seconds) {
-  Record r = timed(name, "ours", seconds);
-  r.transport = transport;
-  r.config += fmt::format("transport = \"{}\"\n", transport);
-  return r;
-}
-
-TEST(Assessment, CasesThatDifferInTransportAloneAreOne) {
-  RunResult result;
-  Record missing = exchanged("a.nccl", "nccl", 1e-3);
-  missing.outcome = Outcome::unsupported;
-  missing.reason = "no GPU";
-  result.records = {missing, exchanged("a.ipc", "ipc", 2e-3), exchanged("a.mpi", "mpi", 1e-3)};
-
-  std::vector<CaseAssessment> const one = assess(result);
-  std::string const text = render_screen(result, {.width = 120});
-
-  ASSERT_EQ(one.size(), 1U);
-  ASSERT_NE(one[0].best, nullptr);
-  EXPECT_EQ(one[0].best->name, "a.mpi");
-  EXPECT_EQ(one[0].rows.size(), 3U);
-  EXPECT_NE(text.find("\na.mpi  mpi        ours"), std::string::npos) << text;
-  EXPECT_NE(text.find("UNSUPPORTED no GPU: a.nccl ours"), std::string::npos) << text;
-
-  // Another key, another name in the input, or the same transport again.
-  for (auto const& [name, transport, key] :
-       {std::tuple{"a.mpi", "mpi", "panel = 32\n"}, {"b.mpi", "mpi", ""}, {"a.2", "ipc", ""}}) {
-    Record other = exchanged(name, transport, 1e-3);
-    other.config += key;
-    result.records = {exchanged("a.ipc", "ipc", 2e-3), other};
-    EXPECT_EQ(assess(result).size(), 2U) << name << ' ' << key;
-  }
-}
-
-TEST(Assessment, OfASuspectTimeThereIsNoAnswer) {
-  Record r = timed("a", "x", 1e-3);
-  r.suspect = {"the clock fell"};
-  RunResult result;
-  EXPECT_EQ(assessed({r}, result).answer, Answer::suspect);
-  r.outcome = Outcome::fail;
-  EXPECT_EQ(assessed({r}, result).answer, Answer::no_result);
-}
-
-TEST(Assessment, SlowerIsWhatTheWholeIntervalSays) {
-  Record r = timed("a", "x", 1e-3);
-  r.ratio_to_vendor = 0.9;
-  EXPECT_TRUE(is_slower_than_vendor(r));
-  r.ratio_to_vendor_low = 0.8;
-  r.ratio_to_vendor_high = 1.01;
-  EXPECT_FALSE(is_slower_than_vendor(r));
-  r.ratio_to_vendor_high = 0.99;
-  EXPECT_TRUE(is_slower_than_vendor(r));
-  r.role = "reference";
-  EXPECT_FALSE(is_slower_than_vendor(r));
 }
 
 TEST(SweptKeys, AreThoseThatDifferWithinASweep) {

@@ -63,7 +63,7 @@ def main():
             check(all(pair["rate"] is None for pair in case["pairs"]), "a wrong result has no speed", process)
 
     process, report, _ = program.run("--case", "pairs", *settings(), ranks=0)
-    check(report["cases"][0]["reason"] == "needs 2 ranks", "one rank has no pair", process)
+    check(report["cases"][0]["reason"] == "needs 2 ranks: mpirun -n 2", "one rank has no pair", process)
     process, report, _ = program.run("--case", "pairs", *settings("clock=sustained"), ranks=0)
     check("needs a reset" in report["cases"][0]["reason"], "places must be empty before each repetition", process)
     for setting, words in (("size=0", "pairs takes 1 to"), ("ways=two", "is not one of one, both")):

@@ -81,6 +81,12 @@ function resultCard(result, r) {
     modelled ? el("p", {class: "note"}, "Messages went through a modelled slow link (throttle): their times are no property of this machine.") : null);
 }
 
+/** In brackets where the vendor's time is SUSPECT: then the ratio is not known. */
+function versusVendor(c) {
+  const text = interval(c.ratio_to_vendor, c.ratio_to_vendor_low, c.ratio_to_vendor_high, ratio);
+  return c.vendor_is_suspect && text !== "-" ? `(${text})` : text;
+}
+
 /** The own variant with the highest rate of each group and size, and the vendor's; of one transport where that is given. */
 function best(group, size, r, transport) {
   const items = ofSize(group, size).filter((item) => item.r === r && (!transport || item.c.transport === transport));
@@ -94,22 +100,10 @@ function best(group, size, r, transport) {
 function findings() {
   const wrong = all.filter(({c}) => ["FAIL", "ERROR", "TIMEOUT", "INTERRUPTED"].includes(c.verdict));
   const suspect = timed.filter(({c}) => c.suspect.length > 0);
-  const slower = [], faster = [];
-  for (const group of groups) {
-    for (const size of group.sizes) {
-      results.forEach((_, r) => {
-        const {own} = best(group, size, r);
-        if (!own || own.c.role === "vendor" || !isNumber(own.c.ratio_to_vendor)) return;
-        const {c} = own;
-        if ((c.ratio_to_vendor_high ?? c.ratio_to_vendor) < 1) slower.push(own);
-        if ((c.ratio_to_vendor_low ?? c.ratio_to_vendor) > 1) faster.push(own);
-      });
-    }
-  }
-  slower.sort((a, b) => a.c.ratio_to_vendor - b.c.ratio_to_vendor);
-  faster.sort((a, b) => b.c.ratio_to_vendor - a.c.ratio_to_vendor);
-  const versus = (item) => `${describe(item)}: ${interval(item.c.ratio_to_vendor, item.c.ratio_to_vendor_low,
-    item.c.ratio_to_vendor_high, ratio)} × the vendor's rate${item.c.limit ? `, ${percent(item.c.percent_of_ceiling)} of the ceiling of ${item.c.limit}` : ""}`;
+  const standing = (key) => results.flatMap(({vs_vendor: ids}, r) => ids[key].map((id) => all.find((item) => item.r === r && item.c.id === id)))
+    .sort((a, b) => a.c.ratio_to_vendor - b.c.ratio_to_vendor);
+  const slower = standing("slower"), asFast = standing("as_fast").reverse();
+  const versus = (item) => `${describe(item)}: ${versusVendor(item.c)} × the vendor's rate${item.c.roof ? `, ${percent(item.c.percent_of_ceiling)} of the ceiling of ${item.c.roof}` : ""}`;
   const why = new Map();
   for (const {c} of all) {
     if (!["SKIP", "UNSUPPORTED"].includes(c.verdict)) continue;
@@ -122,7 +116,7 @@ function findings() {
     finding("bad", `${plural(wrong.length, "measurement")} without a right result`,
       wrong.map((item) => [verdict(item.c.verdict), ` ${describe(item)}: ${[item.c.reason, item.c.first_wrong].filter(Boolean).join("; ") || "no reason was stored"}`])),
     finding("warn", `Slower than the vendor's library: the best variant of ${plural(slower.length, "case")}`, slower.map(versus), 6),
-    finding("good", `Faster than the vendor's library: the best variant of ${plural(faster.length, "case")}`, faster.map(versus), 6),
+    finding("good", `As fast as the vendor's library, or faster: the best variant of ${plural(asFast.length, "case")}`, asFast.map(versus), 6),
     finding("warn", `Ranks that wait for a slower one in ${plural(uneven.length, "measurement")}`,
       uneven.map((item) => `${describe(item)}: rank ${item.c.slowest_rank} takes ${ratio(item.c.imbalance)} × the time of the others`), 5),
     finding("warn", `${plural(suspect.length, "measurement")} not to be trusted`, results.flatMap(({doubts}, r) =>
@@ -148,7 +142,7 @@ function bestTable() {
       const reached = own.c.percent_of_ceiling ?? own.c.percent_of_peak;
       rows.push([...(isMany ? [names[r]] : []), group.title, group.note || "-", sizeText(size), own.series,
         seconds(own.c.median_s), own.c.rate === null ? "-" : rate(own.c.rate, own.c.unit),
-        own.c.role === "vendor" ? "is the vendor's" : interval(own.c.ratio_to_vendor, own.c.ratio_to_vendor_low, own.c.ratio_to_vendor_high, ratio),
+        own.c.role === "vendor" ? "is the vendor's" : versusVendor(own.c),
         vendor && vendor !== own && vendor.c.rate !== null ? rate(vendor.c.rate, vendor.c.unit) : "-", meter(reached), own.c.limit ?? "-"]);
     });
   }
@@ -318,7 +312,7 @@ function ladder(group, about) {
           rows: inScope.flatMap((r) => series.map((name) => findItem(items, name, r)).filter(Boolean).map(({c, series: name}) => [
             ...(isMany ? [names[r]] : []), name, roleNames[c.role] ?? "-", seconds(c.median_s), c.rate === null ? "-" : rate(c.rate, c.unit),
             isNumber(c.median_low_s) ? `[${seconds(c.median_low_s)}, ${seconds(c.median_high_s)}]` : "-",
-            interval(c.ratio_to_vendor, c.ratio_to_vendor_low, c.ratio_to_vendor_high, ratio), percent(c.percent_of_peak),
+            versusVendor(c), percent(c.percent_of_peak),
             c.published ? rate(c.published.rate, c.unit) : "-", c.published?.device ?? "-", c.published?.source ?? "-"]))},
         pointOf: (i) => ({datasetIndex: Math.floor(i / series.length), index: i % series.length}),
       };
@@ -430,9 +424,9 @@ function roofline(items, title) {
           y: axis("FLOP/s", {type: "logarithmic", text: (x) => rate(x, "FLOP/s"), max: 3 * Math.max(...points.map(({c}) => yOf(c)), ...lines.map((roof) => roof.compute))})},
           plugins: {tooltip: {filter: (p) => Boolean(p.raw.item), callbacks: {label: ({raw}) => raw.item
             ? `${describe(raw.item)}: ${rate(raw.y, "FLOP/s")}${isNumber(raw.item.c.percent_of_ceiling) ? `, ${percent(raw.item.c.percent_of_ceiling)} of the ceiling` : ""}` : ""}}}}},
-        table: {head: [column("measurement"), ...numbers("FLOP/B", "rate", "ceiling", "% reached"), column("limit"), column("peak")],
+        table: {head: [column("measurement"), ...numbers("FLOP/B", "rate", "ceiling", "% reached"), column("roof"), column("peak"), column("limit")],
           rows: top.map((item) => [describe(item), digits(item.c.intensity), rate(item.c.rate, item.c.unit), item.c.ceiling ? rate(item.c.ceiling, item.c.unit) : "-",
-            meter(item.c.percent_of_ceiling), item.c.limit ?? "-", item.c.ceiling === null ? "-" : item.c.ceiling_is_measured ? "measured" : "nominal"])},
+            meter(item.c.percent_of_ceiling), item.c.roof ?? "-", item.c.ceiling === null ? "-" : item.c.ceiling_is_measured ? "measured" : "nominal", item.c.limit ?? "-"])},
         pointOf(i) {
           if (i >= sorted.length) return null;
           let k = 0;
@@ -563,12 +557,14 @@ function overlap(group, about) {
       const named = items.map((item) => ({item, name: `${inResult(item.r)}${item.series}`}));
       const bars = named.flatMap(({item, name}) => {
         const l = item.c.legs;
+        const longer = Math.max(l.compute_s, l.communicate_s);
         const shown = isNumber(l.hidden) ? `, ${Math.round(100 * l.hidden)} % hidden` : "";
         return [
           {name},
           {name: "each alone", compute: l.compute_s, communicate: l.communicate_s, end: seconds(l.compute_s + l.communicate_s)},
           {name: "serial", serial: l.serial_s, end: seconds(l.serial_s)},
-          {name: "overlapped", compute: Math.min(l.compute_s, l.overlapped_s), exposed: Math.max(0, l.overlapped_s - l.compute_s), end: `${seconds(l.overlapped_s)}${shown}`},
+          // The longer part, and what of the shorter one is not hidden behind it.
+          {name: "overlapped", [l.compute_s >= l.communicate_s ? "compute" : "communicate"]: Math.min(longer, l.overlapped_s), exposed: Math.max(0, l.overlapped_s - longer), end: `${seconds(l.overlapped_s)}${shown}`},
         ];
       });
       const stack = (label, key, fill, border) => ({label, data: bars.map((bar) => bar[key] ?? null), backgroundColor: fill, borderColor: border, borderWidth: border ? 1.5 : 0,
@@ -916,7 +912,7 @@ function everything() {
     {...column("median", true), of: ({c}) => c.median_s, cell: ({c}) => seconds(c.median_s), title: data.metrics.median},
     {...column("p95", true), of: ({c}) => c.p95_s, cell: ({c}) => seconds(c.p95_s)},
     {...column("rate", true), of: ({c}) => c.rate, cell: ({c}) => (c.rate === null ? "-" : rate(c.rate, c.unit)), title: data.metrics.rate},
-    {...column("vs vendor", true), of: ({c}) => c.ratio_to_vendor, cell: ({c}) => ratio(c.ratio_to_vendor), title: data.metrics.vendor},
+    {...column("vs vendor", true), of: ({c}) => c.ratio_to_vendor, cell: ({c}) => versusVendor(c), title: data.metrics.vendor},
     {...column("vs copy", true), of: ({c}) => c.ratio_to_copy, cell: ({c}) => ratio(c.ratio_to_copy), title: data.metrics.copy},
     {...column("% peak", true), of: ({c}) => c.percent_of_peak, cell: ({c}) => percent(c.percent_of_peak), title: data.metrics.peak},
     {...column("% ceiling", true), of: ({c}) => c.percent_of_ceiling, cell: ({c}) => percent(c.percent_of_ceiling), title: data.metrics.reached},
