@@ -235,5 +235,25 @@ TEST(HostMemory, IsNotNoneWhereTooManyFilesAreOpen) {
   EXPECT_EQ(available_host_memory(system.root()), 4000U * 1024);
 }
 
+/// As after `ulimit -v` in the shell that starts the program.
+TEST(HostMemory, IsNoMoreThanTheProcessMayMap) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+  std::ifstream in{"/proc/self/statm"};
+  std::size_t mapped = 0;
+  in >> mapped;
+  mapped *= static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  constexpr std::size_t kMore = 64UL << 20;
+  rlimit limited = before;
+  limited.rlim_cur = mapped + kMore;
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &limited), 0);
+  std::size_t const left = available_host_memory(), total = total_host_memory();
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+
+  EXPECT_LE(left, kMore);
+  EXPECT_GT(left, kMore / 2);
+  EXPECT_EQ(total, mapped + kMore);
+}
+
 }  // namespace
 }  // namespace quadrille::device

@@ -4,6 +4,7 @@
 
 #include "device/host/cgroup.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -50,10 +51,29 @@ std::size_t held_by(ControlGroup const& group) {
   return used - std::min(used, reclaimable);
 }
 
+struct Pages {
+  std::size_t mapped = 0, resident = 0;  ///< bytes
+};
+Pages own_pages() {
+  std::ifstream in = open_system_file("/proc/self/statm");
+  Pages pages;
+  in >> pages.mapped >> pages.resident;
+  auto const bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return {pages.mapped * bytes, pages.resident * bytes};
+}
+
+// What a shell's `ulimit -v`, or a batch system, lets this process map.
+std::size_t limit_of_process() {
+  rlimit limit{};
+  bool const is_known = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return is_known ? static_cast<std::size_t>(limit.rlim_cur) : kUnlimited;
+}
+
 }  // namespace
 
 std::size_t total_host_memory(fs::path const& root) {
-  std::size_t total = number_of(root / "proc/meminfo", "MemTotal:", 0) * 1024;
+  std::size_t total =
+      std::min(number_of(root / "proc/meminfo", "MemTotal:", 0) * 1024, limit_of_process());
   for (ControlGroup const& group : control_groups("memory", root)) {
     total = std::min(total, limit_of(group));
   }
@@ -66,15 +86,12 @@ std::size_t available_host_memory(fs::path const& root) {
     std::size_t const limit = limit_of(group);
     left = std::min(left, limit - std::min(limit, held_by(group)));
   }
-  return left;
+  std::size_t const limit = limit_of_process();
+  if (limit == kUnlimited) return left;
+  return std::min(left, limit - std::min(limit, own_pages().mapped));
 }
 
-std::size_t resident_host_memory() {
-  std::ifstream in = open_system_file("/proc/self/statm");
-  std::size_t all = 0, resident = 0;
-  in >> all >> resident;
-  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-}
+std::size_t resident_host_memory() { return own_pages().resident; }
 
 void trim_host_memory() {
 #ifdef __GLIBC__

@@ -7,12 +7,12 @@
 
 namespace quadrille::device {
 
-/// Bytes of memory in this machine, or in the tightest control group around the process, whichever
-/// is less. `root` is "/" outside tests.
+/// Bytes of memory in this machine, in the tightest control group around the process, or of what the
+/// process may map (ulimit -v), whichever is less. `root` is "/" outside tests.
 std::size_t total_host_memory(std::filesystem::path const& root = "/");
 
-/// Bytes that this process can still take: what the kernel calls available, or what the tightest
-/// control group around the process leaves, whichever is less.
+/// Bytes that this process can still take: what the kernel calls available, what the tightest control
+/// group around the process leaves, or what it may still map, whichever is less.
 std::size_t available_host_memory(std::filesystem::path const& root = "/");
 
 /// Bytes of memory this process has touched.
