@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/fitted_tables.hpp"
 
+#include "common/variant.hpp"
 #include "core/units.hpp"
 #include "report/assessment.hpp"
 #include "report/cells.hpp"
@@ -87,6 +88,9 @@ std::string flags_of(Record const& r, std::span<Record const> all, Notes& notes)
                                    "the median of the paired ratios; by the median rates it is "
                                    "{:.0f} %: times drifted",
                                    *of_rates)));
+  }
+  if (r.role == core::to_text(kernels::Role::vendor) && r.share_of_local) {
+    flags.push_back(notes.cite("our pipeline, with the vendor's product on each rank"));
   }
   // What a pipeline chose by measurement, such as its panels.
   bool const is_pipeline = is_own(r) && has_speed(r) && r.transport != "none";

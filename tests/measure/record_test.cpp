@@ -338,6 +338,13 @@ TEST(Ratio, PairsRepetitionsOfEqualIndex) {
   EXPECT_EQ(ours.ratio_to_vendor_high, 3);
 }
 
+TEST(Ratio, OfNothingIsNone) {
+  Record ours = timed(1, {1, 2, 3}), base = timed(1, {2, 4, 6});
+  ours.amount = base.amount = 0;
+  set_ratio(ours, base);
+  EXPECT_FALSE(ours.ratio_to_vendor) << "as of a product of size 0";
+}
+
 TEST(Ratio, ToASuspectRowIsMarked) {
   Record ours = timed(1, {1, 2, 3}), base = timed(1, {2, 4, 6});
   for (bool const is_suspect : {true, false}) {

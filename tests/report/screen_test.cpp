@@ -144,6 +144,8 @@ TEST(Screen, ShowsAllFurtherRatesOfWhatHasManyAndNoBestOfWhatHasNone) {
   }
   EXPECT_EQ(page.find("The best of each case"), std::string::npos) << page;
   EXPECT_EQ(page.find("rate"), std::string::npos) << page;
+  EXPECT_NE(page.find("simulated in"), std::string::npos) << page;
+  EXPECT_EQ(page.find("median"), std::string::npos) << "no time of what was simulated";
 
   r.extras[3].is_detail = true;
   EXPECT_EQ(render_screen(result, {.width = 80}).find("figure 3"), std::string::npos);
@@ -152,6 +154,15 @@ TEST(Screen, ShowsAllFurtherRatesOfWhatHasManyAndNoBestOfWhatHasNone) {
   r.extras.resize(6);
   std::string const few = render_screen(result, {.width = 160});
   EXPECT_EQ(few.find("figure 0"), few.rfind("figure 0")) << "beside the time, and once";
+}
+
+TEST(Screen, TellsAVendorsLibraryFromOurPipelineWithItsProduct) {
+  RunResult result = test::sample_result();
+  result.records = {timed("summa", "vendor", 1e-3)};
+  constexpr char kNote[] = "our pipeline, with the vendor's product";
+  EXPECT_EQ(render_screen(result, {.width = 120}).find(kNote), std::string::npos);
+  result.records.front().share_of_local = 0.9;
+  EXPECT_NE(render_screen(result, {.width = 120}).find(kNote), std::string::npos);
 }
 
 TEST(Screen, SaysWhereNothingRan) {
