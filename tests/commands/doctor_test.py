@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The doctor says what is wrong, ends with 3, and its remedy works.
 
-doctor_test.py BINARY LAUNCHER...
+doctor_test.py WRONG_SUM BINARY LAUNCHER...    WRONG_SUM: wrong_sum.cpp, for LD_PRELOAD
 """
 import json
 import os
@@ -22,13 +22,26 @@ def unmeasured(text):
 
 
 def main():
-    program = Program(sys.argv[1:])
+    wrong_sum = sys.argv[1]
+    program = Program(sys.argv[2:])
     sound = program.call("doctor", "--json", ranks=2)
     check(sound.returncode == 0, "doctor must find this machine sound", sound)
     document = json.loads(sound.stdout)
     check(document["verdict"] in ("ok", "WARN") and len(document["ranks"]) == 2, "the document", sound)
     check("an allreduce over all ranks gave the right sum" in [row["text"] for row in document["rows"]],
           "doctor must exchange", sound)
+    threads = next(row for row in document["rows"] if row["name"] == "threads")
+    cores = sum(rank["cores"] for rank in document["ranks"])
+    check(threads["status"] == "WARN" or f" {cores:.0f} in all" in threads["text"], f"threads of all ranks: {threads}")
+
+    # A sum that is off by one.
+    command = [*program.launcher, "-n", "2", "env", f"LD_PRELOAD={wrong_sum}", program.binary, "doctor", "--json"]
+    wrong = subprocess.run([str(part) for part in command], text=True, capture_output=True, timeout=120)
+    check(wrong.returncode == 3, "a wrong sum must end with 3", wrong)
+    rows = json.loads(wrong.stdout[:wrong.stdout.rindex("}") + 1])["rows"]
+    failed = [row["text"] for row in rows if row["status"] == "FAIL"]
+    check(failed == ["an allreduce by mpi gave a wrong sum on rank 0"], f"the rows are {rows}")
+
     # Every operation by each transport that serves, and one of these is taken for it.
     times = document["transport_times"]
     names = {time["transport"] for time in times}
