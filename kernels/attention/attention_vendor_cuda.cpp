@@ -18,7 +18,7 @@
 ///              the stream. It cannot be recorded
 /// Accuracy     error_bound()
 /// Source       cuDNN
-#include "attention/attention.hpp"
+#include "attention/attention_library.hpp"
 #include "common/cudnn.hpp"
 
 #include <array>
@@ -231,32 +231,57 @@ cudnn::Choices<Key>& choices() {
   return *choices;
 }
 
+cudnn::Search const& search() {
+  static cudnn::Search const search{
+      .row = "attention/vendor", .what = "attention", .has_fallback = false};
+  return search;
+}
+
+/// Of what the graphs of a problem refer to, in memory and by value.
+class Operands {
+ public:
+  explicit Operands(Problem const& p) : p_{p}, scale_{static_cast<float>(p.shape.scale())} {}
+  cudnn::Addresses addresses() {
+    return [this](std::int64_t id) -> void* {
+      switch (id) {
+        case kQ: return p_.q.data;
+        case kK: return p_.k.data;
+        case kV: return p_.v.data;
+        case kO: return p_.o.data;
+        case kSums: return p_.scratch;
+        case kScale: return &scale_;
+        default: return &hidden_;
+      }
+    };
+  }
+
+ private:
+  Problem const& p_;
+  float scale_, hidden_ = -std::numeric_limits<float>::infinity();
+};
+
 void launch(Problem const& p, device::StreamView stream) {
   if (p.o.rows == 0) return;
   cudnnHandle_t const handle = cudnn::Library::instance().handle(stream);
-  auto scale = static_cast<float>(p.shape.scale());
-  float hidden = -std::numeric_limits<float>::infinity();
-  auto const address = [&](std::int64_t id) -> void* {
-    switch (id) {
-      case kQ: return p.q.data;
-      case kK: return p.k.data;
-      case kV: return p.v.data;
-      case kO: return p.o.data;
-      case kSums: return p.scratch;
-      case kScale: return &scale;
-      default: return &hidden;
-    }
-  };
+  Operands operands{p};
+  cudnn::Addresses const address = operands.addresses();
   cudnn::Choice const& choice = choices().of(key_of(p), stream, [&] {
-    return cudnn::choose(graphs_of(p, handle), address,
-                         {.row = "attention/vendor", .what = "attention", .has_fallback = false},
-                         stream);
+    return cudnn::choose(graphs_of(p, handle), address, search(), stream);
   });
   cudnn::Library::instance().check(cudnn::execute(choice.plan, address, choice.workspace, handle),
                                    "cudnnBackendExecute");
 }
 
 std::string implementation(Problem const& p) { return cudnn::text_of(choices().find(key_of(p))); }
+
+double searched_seconds(Problem const& p) { return cudnn::seconds_of(choices().find(key_of(p))); }
+
+void attend_afresh(Problem const& p, device::StreamView stream) {
+  if (p.o.rows == 0) return;
+  auto const handle = cudnn::Library::instance().fresh_handle(stream);
+  cudnn::run_first(graphs_of(p, handle.get()), Operands{p}.addresses(), search(), handle.get(),
+                   stream);
+}
 
 #endif
 
@@ -286,5 +311,8 @@ extern constinit Variant<Problem> const vendor_cuda{
     {.unsupported = unsupported,
      .scratch_bytes = scratch_bytes,
      .implementation = QUAD_CUDNN_LAUNCH(implementation)}};
+
+extern constinit Library<Problem> const cudnn_library{
+    .plain = QUAD_CUDNN_LAUNCH(attend_afresh), .seconds = QUAD_CUDNN_LAUNCH(searched_seconds)};
 
 }  // namespace quadrille::kernels::attention

@@ -28,19 +28,18 @@ class Cublas {
   /// a product is stored in less than it is computed in, the sums of its parts are not.
   cublasHandle_t handle(device::StreamView stream) {
     std::lock_guard const lock{mutex_};
-    cudaStream_t const queue = device::cuda_stream(stream);
-    cublasHandle_t& handle = handles_[queue];
-    if (handle == nullptr) {
-      check(get<decltype(cublasCreate_v2)>("cublasCreate_v2")(&handle), "cublasCreate");
-      check(get<decltype(cublasSetStream_v2)>("cublasSetStream_v2")(handle, queue),
-            "cublasSetStream");
-      check(
-          get<decltype(cublasSetMathMode)>("cublasSetMathMode")(
-              handle, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
-                                                CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
-          "cublasSetMathMode");
-    }
+    cublasHandle_t& handle = handles_[device::cuda_stream(stream)];
+    if (handle == nullptr) handle = make_handle(stream);
     return handle;
+  }
+
+  /// Calls call(handle) with a handle that nobody else has used, and waits for what it enqueues.
+  template <class Call>
+  void with_fresh_handle(device::StreamView stream, Call const& call) {
+    cublasHandle_t const handle = make_handle(stream);
+    call(handle);
+    stream.synchronize();
+    check(get<decltype(cublasDestroy_v2)>("cublasDestroy_v2")(handle), "cublasDestroy");
   }
 
   /// A function of the library; Function is the type of its declaration.
@@ -57,6 +56,19 @@ class Cublas {
   }
 
  private:
+  cublasHandle_t make_handle(device::StreamView stream) const {
+    cublasHandle_t handle = nullptr;
+    check(get<decltype(cublasCreate_v2)>("cublasCreate_v2")(&handle), "cublasCreate");
+    check(get<decltype(cublasSetStream_v2)>("cublasSetStream_v2")(handle,
+                                                                  device::cuda_stream(stream)),
+          "cublasSetStream");
+    check(get<decltype(cublasSetMathMode)>("cublasSetMathMode")(
+              handle, static_cast<cublasMath_t>(CUBLAS_DEFAULT_MATH |
+                                                CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
+          "cublasSetMathMode");
+    return handle;
+  }
+
   device::Library library_{{"libcublas.so.13", "libcublas.so.12", "libcublas.so"}};
   std::mutex mutex_;
   std::map<cudaStream_t, cublasHandle_t> handles_;

@@ -125,12 +125,20 @@ Library& Library::instance() {
 cudnnHandle_t Library::handle(device::StreamView stream) {
   std::lock_guard const lock{mutex_};
   cudnnHandle_t& handle = handles_[device::cuda_stream(stream)];
-  if (handle == nullptr) {
-    check(get<decltype(cudnnCreate)>("cudnnCreate")(&handle), "cudnnCreate");
-    check(get<decltype(cudnnSetStream)>("cudnnSetStream")(handle, device::cuda_stream(stream)),
-          "cudnnSetStream");
-  }
+  if (handle == nullptr) handle = fresh_handle(stream).release();
   return handle;
+}
+
+Library::OwnHandle Library::fresh_handle(device::StreamView stream) const {
+  cudnnHandle_t handle = nullptr;
+  check(get<decltype(cudnnCreate)>("cudnnCreate")(&handle), "cudnnCreate");
+  check(get<decltype(cudnnSetStream)>("cudnnSetStream")(handle, device::cuda_stream(stream)),
+        "cudnnSetStream");
+  return OwnHandle{handle};
+}
+
+void Library::Destroy::operator()(cudnnHandle_t handle) const noexcept {
+  instance().get<decltype(cudnnDestroy)>("cudnnDestroy")(handle);
 }
 
 void Library::check(cudnnStatus_t status, char const* call) const {
@@ -272,6 +280,23 @@ Choice choose(std::vector<Graph> const& graphs, Addresses const& addresses, Sear
         stream.device().allocate_ordered(static_cast<std::size_t>(choice.plan.workspace), stream);
   }
   return choice;
+}
+
+void run_first(std::vector<Graph> const& graphs, Addresses const& addresses, Search const& search,
+               cudnnHandle_t handle, device::StreamView stream) {
+  for (Candidate& candidate : candidates_of(graphs, search)) {
+    std::optional<Plan> const plan = plan_of(std::move(candidate), handle);
+    if (!plan) continue;
+    device::PooledBuffer<std::byte> const workspace{stream.device(), plan->workspace, stream};
+    if (execute(*plan, addresses, workspace.data(), handle) != CUDNN_STATUS_SUCCESS) continue;
+    return stream.synchronize();
+  }
+  core::fail(std::string{search.row} + ": no engine of cuDNN runs this " +
+             std::string{search.what});
+}
+
+double seconds_of(Choice const* choice) {
+  return choice == nullptr || choice->seconds == kUntimed ? 0 : choice->seconds;
 }
 
 std::string text_of(Choice const* choice) {

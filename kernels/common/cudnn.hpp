@@ -25,6 +25,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 /// For a function that only a build with the headers of cuDNN 9 has.
@@ -50,6 +51,12 @@ class Library {
   /// As CUDNN_VERSION.
   std::size_t version() const { return get<decltype(cudnnGetVersion)>("cudnnGetVersion")(); }
   cudnnHandle_t handle(device::StreamView stream);
+  /// One that nobody else has used, and that lives as long as it is owned.
+  struct Destroy {
+    void operator()(cudnnHandle_t handle) const noexcept;
+  };
+  using OwnHandle = std::unique_ptr<std::remove_pointer_t<cudnnHandle_t>, Destroy>;
+  OwnHandle fresh_handle(device::StreamView stream) const;
 
   /// A function of the library; Function is the type of its declaration.
   template <class Function>
@@ -183,8 +190,15 @@ struct Choice {
 Choice choose(std::vector<Graph> const& graphs, Addresses const& addresses, Search const& search,
               device::StreamView stream);
 
+/// One execution by the first plan that the heuristics name and that runs, with this handle. Waits for it;
+/// ends the job where nothing runs.
+void run_first(std::vector<Graph> const& graphs, Addresses const& addresses, Search const& search,
+               cudnnHandle_t handle, device::StreamView stream);
+
 /// For Specifics::implementation; nothing without a choice.
 std::string text_of(Choice const* choice);
+/// For kernels::Library::seconds.
+double seconds_of(Choice const* choice);
 
 /// The choices of this process, by what decides them and by stream; never destroyed, as its descriptors
 /// may not outlive the library.

@@ -21,7 +21,7 @@
 /// Accuracy     that of the library; eps (sqrt(c r s) + 2) w for random data
 /// Source       cuDNN
 #include "common/cudnn.hpp"
-#include "conv2d/conv2d.hpp"
+#include "conv2d/conv2d_library.hpp"
 
 #include <algorithm>
 #include <array>
@@ -153,28 +153,45 @@ cudnn::Choices<Key>& choices() {
   return *choices;
 }
 
+bool is_empty(Problem const& p) { return p.shape.n == 0 || p.shape.k == 0; }
+
+std::vector<cudnn::Graph> graphs_of(Problem const& p, cudnnHandle_t handle) {
+  std::vector<cudnn::Graph> graphs;
+  graphs.push_back(graph_of(p, handle));
+  return graphs;
+}
+
+cudnn::Addresses addresses_of(Problem const& p) {
+  return [&p](std::int64_t id) { return id == kX ? p.x.data : id == kW ? p.w.data : p.y.data; };
+}
+
+cudnn::Search search_of(Problem const& p) {
+  return {.row = "conv2d/vendor",
+          .what = "convolution",
+          .may_take = [&p](Descriptor const& engine) { return is_full_precision(engine, p); },
+          .has_fallback = may_fall_back(p)};
+}
+
 void launch(Problem const& p, device::StreamView stream) {
-  if (p.shape.n == 0 || p.shape.k == 0) return;
+  if (is_empty(p)) return;
   cudnnHandle_t const handle = cudnn::Library::instance().handle(stream);
-  auto const address = [&](std::int64_t id) {
-    return id == kX ? p.x.data : id == kW ? p.w.data : p.y.data;
-  };
+  cudnn::Addresses const address = addresses_of(p);
   cudnn::Choice const& choice = choices().of(key_of(p), stream, [&] {
-    std::vector<cudnn::Graph> graphs;
-    graphs.push_back(graph_of(p, handle));
-    return cudnn::choose(
-        graphs, address,
-        {.row = "conv2d/vendor",
-         .what = "convolution",
-         .may_take = [&](Descriptor const& engine) { return is_full_precision(engine, p); },
-         .has_fallback = may_fall_back(p)},
-        stream);
+    return cudnn::choose(graphs_of(p, handle), address, search_of(p), stream);
   });
   cudnn::Library::instance().check(cudnn::execute(choice.plan, address, choice.workspace, handle),
                                    "cudnnBackendExecute");
 }
 
 std::string implementation(Problem const& p) { return cudnn::text_of(choices().find(key_of(p))); }
+
+double searched_seconds(Problem const& p) { return cudnn::seconds_of(choices().find(key_of(p))); }
+
+void convolve_afresh(Problem const& p, device::StreamView stream) {
+  if (is_empty(p)) return;
+  auto const handle = cudnn::Library::instance().fresh_handle(stream);
+  cudnn::run_first(graphs_of(p, handle.get()), addresses_of(p), search_of(p), handle.get(), stream);
+}
 
 #endif
 
@@ -206,5 +223,8 @@ extern constinit Variant<Problem> const vendor_cuda{
     {.unsupported = unsupported,
      .implementation = QUAD_CUDNN_LAUNCH(implementation),
      .notes = {.workspace_bytes = cudnn::kMostWorkspace}}};
+
+extern constinit Library<Problem> const cudnn_library{
+    .plain = QUAD_CUDNN_LAUNCH(convolve_afresh), .seconds = QUAD_CUDNN_LAUNCH(searched_seconds)};
 
 }  // namespace quadrille::kernels::conv2d

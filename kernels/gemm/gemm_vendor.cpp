@@ -16,7 +16,7 @@
 /// Accuracy     that of the library; eps (sqrt(k) + 2) w for random data
 /// Source       OpenBLAS
 #include "device/host/parallel.hpp"
-#include "gemm/gemm.hpp"
+#include "gemm/gemm_library.hpp"
 #include "gemm/gemm_parts.hpp"
 
 #include <cblas.h>
@@ -29,25 +29,41 @@ void use_one_thread() {
   if (openblas_get_num_threads() != 1) openblas_set_num_threads(1);
 }
 
+/// Rows i and columns j of the result.
+template <class T, class Function>
+void multiply_part(Function* function, Problem const& p, core::Range i, core::Range j) {
+  if (i.count == 0 || j.count == 0) return;
+  auto const narrow = [](std::int64_t x) { return static_cast<blasint>(x); };
+  // To BLAS a leading dimension of 0 is an error, also where a matrix is empty.
+  auto const ld = [&](device::MatrixView const& x) { return narrow(x.ld > 0 ? x.ld : 1); };
+  function(CblasRowMajor, p.transpose_a ? CblasTrans : CblasNoTrans,
+           p.transpose_b ? CblasTrans : CblasNoTrans, narrow(i.count), narrow(j.count),
+           narrow(p.k()), static_cast<T>(p.alpha),
+           p.a.as<T>() + (p.transpose_a ? i.first : i.first * p.a.ld), ld(p.a),
+           p.b.as<T>() + (p.transpose_b ? j.first * p.b.ld : j.first), ld(p.b),
+           static_cast<T>(p.beta), p.c.as<T>() + i.first * p.c.ld + j.first, ld(p.c));
+}
+
 template <class T, class Function>
 void multiply(Function* function, Problem const& p, device::StreamView stream) {
   // BLAS blocks its rows and columns by powers of two.
   Parts const parts = cut(p.m(), p.n(), device::parallel_threads(stream), 16, 16);
   use_one_thread();
   device::parallel_for(stream, parts.count(), [=](std::int64_t part) {
-    core::Range const i = parts.rows_of(part);
-    core::Range const j = parts.cols_of(part);
-    if (i.count == 0 || j.count == 0) return;
-    auto const narrow = [](std::int64_t x) { return static_cast<blasint>(x); };
-    // To BLAS a leading dimension of 0 is an error, also where a matrix is empty.
-    auto const ld = [&](device::MatrixView const& x) { return narrow(x.ld > 0 ? x.ld : 1); };
-    function(CblasRowMajor, p.transpose_a ? CblasTrans : CblasNoTrans,
-             p.transpose_b ? CblasTrans : CblasNoTrans, narrow(i.count), narrow(j.count),
-             narrow(p.k()), static_cast<T>(p.alpha),
-             p.a.as<T>() + (p.transpose_a ? i.first : i.first * p.a.ld), ld(p.a),
-             p.b.as<T>() + (p.transpose_b ? j.first * p.b.ld : j.first), ld(p.b),
-             static_cast<T>(p.beta), p.c.as<T>() + i.first * p.c.ld + j.first, ld(p.c));
+    multiply_part<T>(function, p, parts.rows_of(part), parts.cols_of(part));
   });
+}
+
+void multiply_whole(Problem const& p, device::StreamView stream) {
+  stream.run([p] {
+    core::Range const rows{0, p.m()}, cols{0, p.n()};
+    if (p.c.type == core::DataType::f64) {
+      multiply_part<double>(cblas_dgemm, p, rows, cols);
+    } else {
+      multiply_part<float>(cblas_sgemm, p, rows, cols);
+    }
+  });
+  stream.synchronize();
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
@@ -72,5 +88,7 @@ extern constinit Variant<Problem> const vendor_host{
      .source = "OpenBLAS",
      .summary = "cblas_dgemm and cblas_sgemm, a part of C for each thread"},
     launch};
+
+extern constinit Library<Problem> const openblas{.plain = multiply_whole};
 
 }  // namespace quadrille::kernels::gemm

@@ -22,7 +22,7 @@
 ///              first run. A launch that is recorded takes the plain call where none has been
 /// Accuracy     that of the library; eps (sqrt(k) + 2) w for random data
 /// Source       cuBLAS, cuBLASLt
-#include "gemm/gemm.hpp"
+#include "gemm/gemm_library.hpp"
 
 #include <cstdlib>
 
@@ -203,20 +203,20 @@ int narrow(std::int64_t x) { return static_cast<int>(x); }
 int ld_of(device::MatrixView const& x) { return narrow(std::max<std::int64_t>(x.ld, 1)); }
 
 template <class T>
-void multiply_by_type(Problem const& p, device::StreamView stream) {
+void multiply_by_type(Problem const& p, cublasHandle_t handle) {
   constexpr bool kWide = std::is_same_v<T, double>;
   using Function = std::conditional_t<kWide, decltype(cublasDgemm_v2), decltype(cublasSgemm_v2)>;
   Cublas& cublas = Cublas::instance();
   static auto* const multiply = cublas.get<Function>(kWide ? "cublasDgemm_v2" : "cublasSgemm_v2");
   T const alpha = static_cast<T>(p.alpha);
   T const beta = static_cast<T>(p.beta);
-  cublas.check(multiply(cublas.handle(stream), operation(p.transpose_b), operation(p.transpose_a),
-                        narrow(p.n()), narrow(p.m()), narrow(p.k()), &alpha, p.b.as<T>(),
-                        ld_of(p.b), p.a.as<T>(), ld_of(p.a), &beta, p.c.as<T>(), ld_of(p.c)),
+  cublas.check(multiply(handle, operation(p.transpose_b), operation(p.transpose_a), narrow(p.n()),
+                        narrow(p.m()), narrow(p.k()), &alpha, p.b.as<T>(), ld_of(p.b), p.a.as<T>(),
+                        ld_of(p.a), &beta, p.c.as<T>(), ld_of(p.c)),
                "gemm/vendor: gemm");
 }
 
-void multiply_mixed(Problem const& p, device::StreamView stream) {
+void multiply_mixed(Problem const& p, cublasHandle_t handle) {
   Cublas& cublas = Cublas::instance();
   // The header has another function of this name, whose compute type is a type of elements.
   using Function =
@@ -226,18 +226,18 @@ void multiply_mixed(Problem const& p, device::StreamView stream) {
   static auto* const multiply = cublas.get<Function>("cublasGemmEx");
   Arithmetic const arithmetic = arithmetic_of(p);
   Scalar const alpha{arithmetic.scalar, p.alpha}, beta{arithmetic.scalar, p.beta};
-  cublas.check(multiply(cublas.handle(stream), operation(p.transpose_b), operation(p.transpose_a),
-                        narrow(p.n()), narrow(p.m()), narrow(p.k()), alpha.data(), p.b.data,
-                        cuda_type(p.b.type), ld_of(p.b), p.a.data, cuda_type(p.a.type), ld_of(p.a),
-                        beta.data(), p.c.data, cuda_type(p.c.type), ld_of(p.c), arithmetic.compute,
-                        CUBLAS_GEMM_DEFAULT),
-               "gemm/vendor: cublasGemmEx");
+  cublas.check(
+      multiply(handle, operation(p.transpose_b), operation(p.transpose_a), narrow(p.n()),
+               narrow(p.m()), narrow(p.k()), alpha.data(), p.b.data, cuda_type(p.b.type),
+               ld_of(p.b), p.a.data, cuda_type(p.a.type), ld_of(p.a), beta.data(), p.c.data,
+               cuda_type(p.c.type), ld_of(p.c), arithmetic.compute, CUBLAS_GEMM_DEFAULT),
+      "gemm/vendor: cublasGemmEx");
 }
 
 /// The call for people who know their types.
 struct PlainCall {
   std::string_view name;
-  void (*multiply)(Problem const& p, device::StreamView stream);
+  void (*multiply)(Problem const& p, cublasHandle_t handle);
 };
 PlainCall plain_call(Problem const& p) {
   if (p.a.type == core::DataType::f64) return {"cublasDgemm", multiply_by_type<double>};
@@ -250,14 +250,15 @@ PlainCall plain_call(Problem const& p) {
 /// On the multiprocessors that the product may take.
 void multiply_plainly(Problem const& p, device::StreamView stream) {
   Cublas& cublas = Cublas::instance();
+  cublasHandle_t const handle = cublas.handle(stream);
   auto const set_target = [&](int multiprocessors) {
     if (p.multiprocessors == 0) return;
     cublas.check(cublas.get<decltype(cublasSetSmCountTarget)>("cublasSetSmCountTarget")(
-                     cublas.handle(stream), multiprocessors),
+                     handle, multiprocessors),
                  "cublasSetSmCountTarget");
   };
   set_target(p.multiprocessors);
-  plain_call(p).multiply(p, stream);
+  plain_call(p).multiply(p, handle);
   set_target(0);
 }
 
@@ -448,6 +449,26 @@ std::string implementation(Problem const& p) {
          choice->dropped;
 }
 
+double searched_seconds(Problem const& p) {
+  Choice const* const choice = Choices::instance().find(p);
+  bool const is_timed = choice != nullptr && choice->calls.front().seconds != kUntimed;
+  return is_timed ? choice->calls.front().seconds : 0;
+}
+
+bool drop_call(Problem const& p) {
+  Choice* const choice = Choices::instance().find(p);
+  if (choice == nullptr || choice->calls.size() < 2) return false;
+  choice->dropped += (choice->dropped.empty() ? "; wrong, so dropped: " : "; ") +
+                     text_of(choice->calls.front(), p);
+  choice->calls.erase(choice->calls.begin());
+  return true;
+}
+
+void multiply_afresh(Problem const& p, device::StreamView stream) {
+  Cublas::instance().with_fresh_handle(
+      stream, [&](cublasHandle_t handle) { plain_call(p).multiply(p, handle); });
+}
+
 #endif
 
 }  // namespace
@@ -473,5 +494,9 @@ extern constinit Variant<Problem> const vendor_cuda{
     {.unsupported = unsupported,
      .implementation = QUAD_TOOLKIT_LAUNCH(implementation),
      .notes = {.bounds_multiprocessors = true}}};
+
+extern constinit Library<Problem> const cublas{.plain = QUAD_TOOLKIT_LAUNCH(multiply_afresh),
+                                               .seconds = QUAD_TOOLKIT_LAUNCH(searched_seconds),
+                                               .drop = QUAD_TOOLKIT_LAUNCH(drop_call)};
 
 }  // namespace quadrille::kernels::gemm

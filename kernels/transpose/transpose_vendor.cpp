@@ -16,24 +16,40 @@
 /// Accuracy     exact: the library multiplies by 1
 /// Source       OpenBLAS
 #include "device/host/parallel.hpp"
-#include "transpose/transpose.hpp"
+#include "transpose/transpose_library.hpp"
 
 #include <cblas.h>
 
 namespace quadrille::kernels::transpose {
 namespace {
 
+/// These columns of `in`.
+template <class T, class Function>
+void transpose_part(Function* function, Problem const& p, core::Range cols) {
+  if (p.in.rows == 0 || cols.count == 0) return;
+  auto const narrow = [](std::int64_t x) { return static_cast<blasint>(x); };
+  function(CblasRowMajor, CblasTrans, narrow(p.in.rows), narrow(cols.count), T{1},
+           p.in.as<T>() + cols.first, narrow(p.in.ld), p.out.as<T>() + cols.first * p.out.ld,
+           narrow(p.out.ld));
+}
+
 template <class T, class Function>
 void transpose(Function* function, Problem const& p, device::StreamView stream) {
   std::int64_t const parts = device::parallel_threads(stream);
   device::parallel_for(stream, parts, [=](std::int64_t part) {
-    core::Range const cols = core::split_evenly(p.in.cols, parts, part);
-    if (p.in.rows == 0 || cols.count == 0) return;
-    auto const narrow = [](std::int64_t x) { return static_cast<blasint>(x); };
-    function(CblasRowMajor, CblasTrans, narrow(p.in.rows), narrow(cols.count), T{1},
-             p.in.as<T>() + cols.first, narrow(p.in.ld), p.out.as<T>() + cols.first * p.out.ld,
-             narrow(p.out.ld));
+    transpose_part<T>(function, p, core::split_evenly(p.in.cols, parts, part));
   });
+}
+
+void transpose_whole(Problem const& p, device::StreamView stream) {
+  stream.run([p] {
+    if (p.in.type == core::DataType::f64) {
+      transpose_part<double>(cblas_domatcopy, p, {0, p.in.cols});
+    } else {
+      transpose_part<float>(cblas_somatcopy, p, {0, p.in.cols});
+    }
+  });
+  stream.synchronize();
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
@@ -58,5 +74,7 @@ extern constinit Variant<Problem> const vendor_host{
      .source = "OpenBLAS",
      .summary = "cblas_domatcopy, cblas_somatcopy"},
     launch};
+
+extern constinit Library<Problem> const openblas{.plain = transpose_whole};
 
 }  // namespace quadrille::kernels::transpose

@@ -16,7 +16,7 @@
 ///              the runner's warm-up
 /// Accuracy     exact: the library multiplies by 1
 /// Source       cuBLAS
-#include "transpose/transpose.hpp"
+#include "transpose/transpose_library.hpp"
 
 #ifdef QUADRILLE_CUDA_TOOLKIT
 #include "common/cublas.hpp"
@@ -30,24 +30,32 @@ namespace {
 #ifdef QUADRILLE_CUDA_TOOLKIT
 
 template <class T, class Function>
-void transpose(Function* geam, Problem const& p, device::StreamView stream) {
+void transpose(Function* geam, Problem const& p, cublasHandle_t handle) {
   if (p.in.rows == 0 || p.in.cols == 0) return;
   auto const narrow = [](std::int64_t x) { return static_cast<int>(x); };
   T const one = 1;
   T const zero = 0;
-  Cublas& cublas = Cublas::instance();
-  cublas.check(geam(cublas.handle(stream), CUBLAS_OP_T, CUBLAS_OP_N, narrow(p.in.rows),
-                    narrow(p.in.cols), &one, p.in.as<T>(), narrow(p.in.ld), &zero, p.out.as<T>(),
-                    narrow(p.out.ld), p.out.as<T>(), narrow(p.out.ld)),
-               "transpose/vendor: geam");
+  Cublas::instance().check(geam(handle, CUBLAS_OP_T, CUBLAS_OP_N, narrow(p.in.rows),
+                                narrow(p.in.cols), &one, p.in.as<T>(), narrow(p.in.ld), &zero,
+                                p.out.as<T>(), narrow(p.out.ld), p.out.as<T>(), narrow(p.out.ld)),
+                           "transpose/vendor: geam");
+}
+
+void transpose_by_type(Problem const& problem, cublasHandle_t handle) {
+  Cublas const& cublas = Cublas::instance();
+  if (problem.in.type == core::DataType::f64) {
+    return transpose<double>(cublas.get<decltype(cublasDgeam)>("cublasDgeam"), problem, handle);
+  }
+  transpose<float>(cublas.get<decltype(cublasSgeam)>("cublasSgeam"), problem, handle);
 }
 
 void launch(Problem const& problem, device::StreamView stream) {
-  Cublas const& cublas = Cublas::instance();
-  if (problem.in.type == core::DataType::f64) {
-    return transpose<double>(cublas.get<decltype(cublasDgeam)>("cublasDgeam"), problem, stream);
-  }
-  transpose<float>(cublas.get<decltype(cublasSgeam)>("cublasSgeam"), problem, stream);
+  transpose_by_type(problem, Cublas::instance().handle(stream));
+}
+
+void transpose_afresh(Problem const& problem, device::StreamView stream) {
+  Cublas::instance().with_fresh_handle(
+      stream, [&](cublasHandle_t handle) { transpose_by_type(problem, handle); });
 }
 
 #endif
@@ -63,5 +71,7 @@ extern constinit Variant<Problem> const vendor_cuda{
      .source = "cuBLAS",
      .summary = "cublasDgeam, cublasSgeam"},
     QUAD_TOOLKIT_LAUNCH(launch)};
+
+extern constinit Library<Problem> const cublas{.plain = QUAD_TOOLKIT_LAUNCH(transpose_afresh)};
 
 }  // namespace quadrille::kernels::transpose

@@ -38,7 +38,10 @@ enum class Finding { unsupported, good, bad };
 
 /// A fault must be found, and where there is none, nothing may be.
 Finding finding_of(Cell const& cell) {
-  if (cell.outcome == Outcome::unsupported) return Finding::unsupported;
+  // Of a library that is wrong by itself nothing is known of our check.
+  if (cell.outcome == Outcome::unsupported || cell.outcome == Outcome::wrong_library) {
+    return Finding::unsupported;
+  }
   Outcome const wanted = cell.fault == Fault::none ? Outcome::pass : Outcome::fail;
   return cell.outcome == wanted ? Finding::good : Finding::bad;
 }

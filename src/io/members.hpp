@@ -83,6 +83,7 @@ void visit_case(Record& record, Visit&& visit) {
   visit("clock_limits", record.clock_limits);
   visit("kernels", record.kernels);
   visit("implementation", record.implementation);
+  visit("searched_s", record.searched_s);
   visit("published", record.published);
   visit("published_on", record.published_on);
 }

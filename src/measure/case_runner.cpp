@@ -181,6 +181,7 @@ class CaseRun {
     if (case_.check == core::Check::off) return;
     phase(line, "check", limits().check_s);
     check(line);
+    judge_library(line);
     if (has_digest(line)) compare_digests(line);
   }
 
@@ -327,6 +328,32 @@ class CaseRun {
     }
   }
 
+  /// A wrong result of a library's search takes its call out of the choice: the next one is checked
+  /// instead. Collective.
+  void drop_wrong_calls(Line& line) {
+    Record& record = record_of(line);
+    while (record.outcome == Outcome::fail && !line.is_over_limit &&
+           world_.group().agree(!workload_->drop_call(*line.variant)) < 0) {
+      sampler_.first_run(line);
+      phase(line, "check", limits().check_s);
+      check(line);
+    }
+  }
+
+  /// What is wrong is the library where its plain call is wrong on the same operands, too; a row of it
+  /// that a fault has damaged has none. Collective.
+  void judge_library(Line const& line) {
+    Record& record = record_of(line);
+    if (record.outcome != Outcome::fail) return;
+    bool const has_run = workload_->run_plainly(world_, *line.variant);
+    if (world_.group().agree(!has_run) >= 0) return;
+    Verdict const verdict = workload_->validate(world_);
+    if (verdict.valid || !verdict.skipped.empty()) return;
+    record.outcome = Outcome::wrong_library;
+    record.reason =
+        fmt::format("{}; a plain call of the library: {}", record.reason, verdict.detail);
+  }
+
   /// Whether every repetition of a variant must leave the same bits.
   bool has_digest(Line const& line) const {
     return case_.check != core::Check::off && leaves_same_bits(*line.variant);
@@ -363,30 +390,41 @@ class CaseRun {
     for (Line& line : lines_) {
       Record& record = record_of(line);
       record.first_use_s = sampler_.first_run(line);
-      record.implementation = workload_->implementation(*line.variant);
-      add_to_implementation(record, line.variant->caveat);
-      if (line.variant == best_.row) add_to_implementation(record, best_.text);
       if (line.is_over_limit) {
         set_timeout(record);
       } else {
         phase(line, "check", limits().check_s);
-        if (case_.check != core::Check::off) check(line);
+        if (case_.check != core::Check::off) {
+          check(line);
+          drop_wrong_calls(line);
+          judge_library(line);
+        }
         record_kernels(line);
       }
+      name_implementation(line, record);
       interrupted_ = world_.interrupted();
       if (interrupted_) break;
     }
     std::erase_if(lines_, [&](Line const& line) {
       Outcome const outcome = record_of(line).outcome;
       bool const is_mistake = line.variant->role == Role::demonstration;
-      return outcome == Outcome::fail || outcome == Outcome::unsupported || line.is_over_limit ||
+      return outcome == Outcome::fail || outcome == Outcome::wrong_library ||
+             outcome == Outcome::unsupported || line.is_over_limit ||
              (outcome == Outcome::skip && !is_mistake);
     });
   }
 
-  static void add_to_implementation(Record& record, std::string_view text) {
-    if (!text.empty() && !record.implementation.empty()) record.implementation += "; ";
-    record.implementation += text;
+  /// What a row has chosen to run, and what is to be said of it.
+  void name_implementation(Line const& line, Record& record) const {
+    bool const is_best = line.variant == best_.row;
+    record.searched_s = workload_->searched_seconds(*line.variant);
+    if (is_best && record.searched_s == 0) record.searched_s = best_.seconds;
+    record.implementation = workload_->implementation(*line.variant);
+    for (std::string_view const text :
+         {line.variant->caveat, is_best ? std::string_view{best_.text} : std::string_view{}}) {
+      if (!text.empty() && !record.implementation.empty()) record.implementation += "; ";
+      record.implementation += text;
+    }
   }
 
   /// Names the kernels of one execution, a vendor's too; nothing runs. What Kokkos enqueues is not
@@ -447,8 +485,8 @@ class CaseRun {
     if (description_.pairs) {
       record.pairs = pair_times(*description_.pairs, line.pair_seconds, links_, world_.size());
     }
-    if (record.outcome == Outcome::fail) {
-      // Stays one.
+    if (record.outcome == Outcome::fail || record.outcome == Outcome::wrong_library) {
+      // Stays so.
     } else if (line.is_over_limit) {
       set_timeout(record);
     } else if (!line.blocked.empty()) {
@@ -495,8 +533,9 @@ class CaseRun {
       if (is_interrupted && !digests_[line.variant].empty()) compare_digests(line);
       settle(line, record);
       // Of several libraries the fastest is what the others are compared with.
-      bool const is_bar =
-          line.variant->role == description_.traits.bar && record.outcome != Outcome::fail;
+      bool const is_right =
+          record.outcome != Outcome::fail && record.outcome != Outcome::wrong_library;
+      bool const is_bar = line.variant->role == description_.traits.bar && is_right;
       if (is_bar && (bar == nullptr || record.rate > bar->rate)) bar = &record;
       if (ceiling == nullptr && line.variant->role == Role::ceiling) ceiling = &record;
     }

@@ -324,6 +324,7 @@ class FaultyWorkload final : public Workload {
     real_->select_step(step);
     is_last_step_ = step + 1 == real_->describe({}).pairs->steps();
   }
+  // drop_call() and run_plainly() are for libraries that are wrong by themselves.
   std::string implementation(kernels::VariantInfo const& variant) const override {
     return real_->implementation(variant);
   }

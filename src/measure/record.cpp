@@ -33,6 +33,7 @@ struct OutcomeFacts {
 constexpr OutcomeFacts kOutcomes[]{
     {Outcome::pass, core::Exit::pass, &Counts::passed},
     {Outcome::fail, core::Exit::wrong_result, &Counts::failed, "wrong"},
+    {Outcome::wrong_library, core::Exit::pass, &Counts::wrong_libraries},
     {Outcome::skip, core::Exit::pass, &Counts::skipped},
     {Outcome::unsupported, core::Exit::pass, &Counts::unsupported},
     {Outcome::error, core::Exit::runtime, &Counts::failed, "ended by an error"},

@@ -18,10 +18,20 @@
 namespace quadrille::measure {
 
 /// How one measurement ended.
-enum class Outcome { pass, fail, skip, unsupported, error, timeout, interrupted };
+enum class Outcome {
+  pass,
+  fail,
+  wrong_library,  ///< a library's row, of which a plain call of the library is wrong, too
+  skip,
+  unsupported,
+  error,
+  timeout,
+  interrupted
+};
 constexpr auto enum_names(Outcome) {
-  return core::EnumNames<Outcome, 7>{{{Outcome::pass, "PASS"},
+  return core::EnumNames<Outcome, 8>{{{Outcome::pass, "PASS"},
                                       {Outcome::fail, "FAIL"},
+                                      {Outcome::wrong_library, "WRONG (library)"},
                                       {Outcome::skip, "SKIP"},
                                       {Outcome::unsupported, "UNSUPPORTED"},
                                       {Outcome::error, "ERROR"},
@@ -130,6 +140,7 @@ struct Record {
   std::vector<std::string> kernels;  ///< each launch of one execution, as the driver sees it
   std::string implementation;    ///< what a library's row calls on rank 0, where it chose, and its
                                  ///< caveat; empty for most
+  double searched_s = 0;         ///< of an execution, as a search found that chose it; 0: none
   double published = 0;          ///< in `unit`: the figure of the technique's source; 0 for none
   std::string published_on;      ///< the device of that figure
   std::string timing;            ///< whose clock: device, synchronised (host) or launch_only
@@ -230,7 +241,8 @@ struct RunResult {
 /// measurement is none of these.
 struct Counts {
   int passed = 0, failed = 0, skipped = 0, unsupported = 0;
-  int executed() const { return passed + failed; }
+  int wrong_libraries = 0;
+  int executed() const { return passed + failed + wrong_libraries; }
 };
 Counts count_outcomes(RunResult const& result);
 

@@ -192,6 +192,15 @@ class Workload {
   virtual void configure(kernels::VariantInfo const&, kernels::Configuration const&) {}
   /// What a library's row chose to call, once it has run; empty for most.
   virtual std::string implementation(kernels::VariantInfo const&) const { return {}; }
+  /// Seconds of an execution, as the search has found that chose it; 0: there was none, or no clock
+  /// showed it.
+  virtual double searched_seconds(kernels::VariantInfo const&) const { return 0; }
+  /// For a library's row whose result was wrong: from now on run() makes the next of the calls that its
+  /// search has ranked. False where there is none.
+  virtual bool drop_call(kernels::VariantInfo const&) { return false; }
+  /// Does what reset() does, and a repetition as a program makes it that knows nothing of this one, by a
+  /// plain call of a row's library. False, and nothing is done, where there is no such call.
+  virtual bool run_plainly(comm::World&, kernels::VariantInfo const&) { return false; }
   /// Rates measured inside the last repetition; empty for most.
   virtual std::vector<Extra> observed() { return {}; }
 };

@@ -59,6 +59,7 @@ Tone tone_of(Outcome outcome) {
     case Outcome::pass: return Tone::plain;
     case Outcome::skip:
     case Outcome::unsupported: return Tone::faint;
+    case Outcome::wrong_library:
     case Outcome::interrupted: return Tone::warn;
     default: return Tone::bad;
   }

@@ -50,7 +50,8 @@ Value of_check(Record const& r) {
 }
 template <double CheckResult::*kMember>
 Value checked(Record const& r) {
-  bool const known = r.outcome == Outcome::pass || r.outcome == Outcome::fail;
+  bool const known = r.outcome == Outcome::pass || r.outcome == Outcome::fail ||
+                     r.outcome == Outcome::wrong_library;
   return known ? finite(r.check.*kMember) : Value{};
 }
 Value verdict(Record const& r) { return std::string{core::to_text(r.outcome)}; }
@@ -125,8 +126,8 @@ std::string peak_source(Record const& r) {
 std::string ranks_text(Record const& r) { return r.ranks > 0 ? fmt::format("{}", r.ranks) : "-"; }
 /// A wrong result's error may be NaN, which CSV and JSON cannot show.
 std::string error_text(Record const& r) {
-  bool const known =
-      r.outcome == Outcome::fail || (r.outcome == Outcome::pass && !std::isnan(r.check.error));
+  bool const known = r.outcome == Outcome::fail || r.outcome == Outcome::wrong_library ||
+                     (r.outcome == Outcome::pass && !std::isnan(r.check.error));
   return known ? fmt::format("{:.2g}/{:.2g}", r.check.error, r.check.bound) : "-";
 }
 

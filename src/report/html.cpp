@@ -231,6 +231,7 @@ Json result_json(RunResult const& result, std::string const& file, Shares const&
             {"executed", counts.executed()},
             {"passed", counts.passed},
             {"failed", counts.failed},
+            {"wrong_libraries", counts.wrong_libraries},
             {"skipped", counts.skipped},
             {"unsupported", counts.unsupported}}},
           {"doubts", doubts_json(result)},

@@ -29,8 +29,8 @@ constexpr Meaning kColumns[]{
     {"grid", "Process grid, rows x columns; none where the workload has no grid."},
     {"device", "Model of rank 0's device; the result lists all ranks' devices."},
     {"verdict",
-     "How the measurement ended: see `quadrille explain PASS`, FAIL, SKIP, UNSUPPORTED,\n"
-     "ERROR, TIMEOUT, INTERRUPTED."},
+     "How the measurement ended: see `quadrille explain PASS`, FAIL, \"WRONG (library)\", SKIP,\n"
+     "UNSUPPORTED, ERROR, TIMEOUT, INTERRUPTED."},
     {"reason", "Why there is no PASS: one sentence, with what to change where something can be."},
     {"samples", "Timed repetitions that the median is of."},
     {"median_low_s", "Lower end of the 95 % interval of the median."},
@@ -289,6 +289,10 @@ std::string_view meaning_of(measure::Outcome outcome) {
     case pass: return "The result was checked before and after timing and is right. Numbers count.";
     case fail:
       return "The result is wrong: a wrong element is named, and there is no speed. Exit code 1.";
+    case wrong_library:
+      return "The result of a library is wrong, and so is that of a plain call of it on the same "
+             "operands.\n"
+             "There is no speed, and nothing is compared with it. It fails no run.";
     case skip:
       return "Left out on purpose, for the reason beside it: a demonstration of a mistake, a check "
              "that\n"

@@ -268,8 +268,8 @@ std::string render_screen(measure::RunResult const& result, Terminal const& term
            std::ranges::all_of(one.rows, has_no_rate);
   });
   add_headline(page, result);
-  for (Outcome const outcome :
-       {Outcome::fail, Outcome::error, Outcome::timeout, Outcome::interrupted}) {
+  for (Outcome const outcome : {Outcome::fail, Outcome::wrong_library, Outcome::error,
+                                Outcome::timeout, Outcome::interrupted}) {
     add_outcome(page, result, outcome);
   }
   Reasons doubts;

@@ -584,10 +584,13 @@ std::string result_line(measure::RunResult const& result, std::string const& fil
     std::ranges::replace(reason, '"', '\'');
     reason = fmt::format("reason=\"{}\" ", reason);
   }
+  std::string const wrong_libraries =
+      counts.wrong_libraries > 0 ? fmt::format("wrong_libraries={} ", counts.wrong_libraries) : "";
   return fmt::format(
-      "RESULT {} executed={} of={} passed={} failed={} skipped={} unsupported={} {}file={}",
+      "RESULT {} executed={} of={} passed={} failed={} {}skipped={} unsupported={} {}file={}",
       ending.has_passed() ? "PASS" : "FAIL", counts.executed(), result.records.size(),
-      counts.passed, counts.failed, counts.skipped, counts.unsupported, reason, file);
+      counts.passed, counts.failed, wrong_libraries, counts.skipped, counts.unsupported, reason,
+      file);
 }
 
 }  // namespace quadrille::report

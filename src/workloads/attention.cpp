@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "attention/attention.hpp"
-
+#include "attention/attention_library.hpp"
 #include "workloads/attention_check.hpp"
 #include "workloads/data.hpp"
 #include "workloads/tables.hpp"
@@ -113,6 +112,12 @@ class Attention final : public measure::Workload {
 
   std::string implementation(kernels::VariantInfo const& variant) const override {
     return row_of<attention::Problem>(variant).implementation(problem_);
+  }
+  double searched_seconds(kernels::VariantInfo const& variant) const override {
+    return attention::library_of(variant).searched_seconds(problem_);
+  }
+  bool run_plainly(comm::World& world, kernels::VariantInfo const& variant) override {
+    return workloads::run_plainly(*this, world, variant, attention::library_of(variant), problem_);
   }
 
   measure::Verdict validate(comm::World& world) override {

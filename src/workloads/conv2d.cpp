@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "conv2d/conv2d_library.hpp"
 #include "workloads/convolution.hpp"
 #include "workloads/tables.hpp"
 
@@ -76,6 +77,12 @@ class Conv2d final : public measure::Workload {
 
   std::string implementation(kernels::VariantInfo const& variant) const override {
     return row_of<conv2d::Problem>(variant).implementation(problem_);
+  }
+  double searched_seconds(kernels::VariantInfo const& variant) const override {
+    return conv2d::library_of(variant).searched_seconds(problem_);
+  }
+  bool run_plainly(comm::World& world, kernels::VariantInfo const& variant) override {
+    return workloads::run_plainly(*this, world, variant, conv2d::library_of(variant), problem_);
   }
 
   measure::Verdict validate(comm::World& world) override {

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "gemm/gemm.hpp"
-
+#include "gemm/gemm_library.hpp"
 #include "workloads/limits.hpp"
 #include "workloads/product_check.hpp"
 #include "workloads/tables.hpp"
@@ -212,6 +211,15 @@ class Gemm final : public measure::Workload {
 
   std::string implementation(kernels::VariantInfo const& variant) const override {
     return row_of<gemm::Problem>(variant).implementation(configured(variant));
+  }
+  double searched_seconds(kernels::VariantInfo const& variant) const override {
+    return gemm::library_of(variant).searched_seconds(problem_);
+  }
+  bool drop_call(kernels::VariantInfo const& variant) override {
+    return gemm::library_of(variant).drop_call(problem_);
+  }
+  bool run_plainly(comm::World& world, kernels::VariantInfo const& variant) override {
+    return workloads::run_plainly(*this, world, variant, gemm::library_of(variant), problem_);
   }
 
   measure::Verdict validate(comm::World& world) override {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/library.hpp"
 #include "common/variant.hpp"
 #include "measure/workload.hpp"
 #include "workloads/data.hpp"
@@ -32,6 +33,17 @@ inline std::string steps_problem(std::int64_t extent, std::int64_t width, std::s
   if (extent / width <= kMaxSteps) return {};
   return fmt::format("has more than {} steps; take a {} of at least {}", kMaxSteps, key,
                      (extent - 1) / kMaxSteps + 1);
+}
+
+/// For Workload::run_plainly() of one that launches this problem.
+template <class Problem>
+bool run_plainly(measure::Workload& workload, comm::World& world,
+                 kernels::VariantInfo const& variant, kernels::Library<Problem> const& library,
+                 Problem const& problem) {
+  if (library.plain == nullptr) return false;
+  workload.reset(world, variant);
+  library.plain(problem, world.stream());
+  return true;
 }
 
 /// Scratch memory that any of these rows of the operation's table needs for a problem, in bytes.

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "transpose/transpose.hpp"
-
 #include "copy/copy.hpp"
+#include "transpose/transpose_library.hpp"
 #include "workloads/data.hpp"
 #include "workloads/tables.hpp"
 
@@ -71,6 +70,11 @@ class Transpose final : public measure::Workload {
     sectors_ = row_of<transpose::Problem>(variant).specifics.notes.sectors;
     device::MatrixView const in = variant.in_place ? out_.view() : in_.view();
     row_of<transpose::Problem>(variant).launch({in, out_.view()}, world.stream());
+  }
+
+  bool run_plainly(comm::World& world, kernels::VariantInfo const& variant) override {
+    return workloads::run_plainly(*this, world, variant, transpose::library_of(variant),
+                                  transpose::Problem{in_.view(), out_.view()});
   }
 
   /// What a profiler should count, by the addresses that the kernel's threads access.

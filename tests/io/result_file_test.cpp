@@ -93,6 +93,7 @@ TEST_F(ResultFile, JsonLineKeepsEveryMember) {
   EXPECT_EQ(r.amount, wrote.amount);
   EXPECT_EQ(r.unit, wrote.unit);
   EXPECT_EQ(r.implementation, wrote.implementation);
+  EXPECT_EQ(r.searched_s, wrote.searched_s);
   EXPECT_EQ(r.peak, wrote.peak);
   EXPECT_EQ(r.roofline.flop, wrote.roofline.flop);
   EXPECT_EQ(r.roofline.bytes, wrote.roofline.bytes);

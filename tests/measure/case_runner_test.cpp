@@ -278,6 +278,83 @@ TEST(Check, AResultThatNobodyWroteFails) {
   EXPECT_EQ(rig.script.count("outputs"), 0) << "nothing is left to show";
 }
 
+/// A case of `plain` and `vendor`, of which the latter's launches are wrong until some calls of the library
+/// have been dropped.
+struct LibraryRig : Rig {
+  explicit LibraryRig(std::int64_t wrong_calls = 1000) {
+    spec.variants = {"plain", "vendor"};
+    script.is_wrong = [this, wrong_calls](VariantInfo const& ran, std::uint64_t) {
+      return ran.name == "vendor" && script.count("drop vendor") < wrong_calls;
+    };
+  }
+};
+
+TEST(LibraryCheck, DropsCallsUntilOneIsRight) {
+  LibraryRig rig{2};
+  rig.script.further_calls = 5;
+  rig.script.searched_s = 0.25;
+
+  std::vector<Record> const records = rig.measure();
+
+  EXPECT_EQ(told(records), (Names{"plain PASS: ", "vendor PASS: "}));
+  EXPECT_EQ(rig.script.count("drop vendor"), 2);
+  EXPECT_EQ(records[1].searched_s, 0.25);
+  EXPECT_EQ(records[1].seconds.size(), samples(2));
+  EXPECT_EQ(records[0].ratio_to_vendor.has_value(), world().rank() == 0);
+}
+
+TEST(LibraryCheck, FailsWhereNoCallIsRight) {
+  LibraryRig rig;
+  // Ranks may have found other calls, and as many as others have.
+  rig.script.further_calls = is_last_rank() ? 1 : 3;
+
+  EXPECT_EQ(told(rig.measure()), (Names{"plain PASS: ", "vendor FAIL: output on rank 0 is not 8"}));
+  EXPECT_EQ(rig.script.count("run vendor"), 2);
+}
+
+TEST(LibraryCheck, IsOfTheLibraryWhereItsPlainCallIsWrongToo) {
+  for (bool const is_wrong : {false, true}) {
+    LibraryRig rig;
+    rig.script.is_plain_call_wrong = is_wrong;
+
+    std::vector<Record> const records = rig.measure();
+
+    EXPECT_EQ(records[1].outcome, is_wrong ? Outcome::wrong_library : Outcome::fail);
+    EXPECT_EQ(records[1].reason, is_wrong ? "output on rank 0 is not 8; a plain call of the "
+                                            "library: output on rank 0 is not 8"
+                                          : "output on rank 0 is not 8");
+    EXPECT_TRUE(records[1].seconds.empty());
+    EXPECT_EQ(records[0].outcome, Outcome::pass);
+    EXPECT_FALSE(records[0].ratio_to_vendor);
+    EXPECT_EQ(rig.script.count("call vendor"), 1);
+  }
+}
+
+TEST(LibraryCheck, ComparesNothingWithWhatWasWrongInTheEnd) {
+  LibraryRig rig;
+  rig.spoil(kVendor, kSeed);
+  rig.script.is_plain_call_wrong = true;
+
+  std::vector<Record> const records = rig.measure();
+
+  EXPECT_EQ(records[1].outcome, Outcome::wrong_library);
+  EXPECT_EQ(records[1].seconds.size(), samples(2));
+  EXPECT_FALSE(records[0].ratio_to_vendor);
+}
+
+TEST(LibraryCheck, FailsWhereAFaultWasInjected) {
+  LibraryRig rig{0};
+  rig.script.further_calls = 5;
+  rig.script.is_plain_call_wrong = true;
+  rig.options.decorate = [](std::unique_ptr<Workload> workload) {
+    return make_faulty(std::move(workload), Fault::not_run);
+  };
+
+  for (Record const& record : rig.measure()) EXPECT_EQ(record.outcome, Outcome::fail);
+
+  EXPECT_EQ(rig.script.count("drop vendor") + rig.script.count("call vendor"), 0);
+}
+
 TEST(Check, ASustainedClockIsCheckedOnceAtTheEndOfEachVariant) {
   for (bool const is_wrong : {false, true}) {
     Rig rig;

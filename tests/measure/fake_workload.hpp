@@ -42,6 +42,9 @@ struct Script {
   /// What tunable variants were told to take.
   std::map<kernels::VariantInfo const*, kernels::Configuration> configured;
   std::optional<measure::TuningClass> tuning_class;
+  int further_calls = 0;  ///< of a library's row on this rank, behind one that is wrong
+  std::optional<bool> is_plain_call_wrong;  ///< nothing: there is no such call
+  double searched_s = 0;
   std::string skipped;         ///< the verdict's
   std::string implementation;  ///< of a variant that has run
   std::vector<measure::Extra> observed;
@@ -143,6 +146,19 @@ class FakeWorkload final : public measure::Workload {
   std::string implementation(kernels::VariantInfo const& variant) const override {
     bool const has_run = script_.count(fmt::format("run {}", variant.name)) > 0;
     return has_run ? script_.implementation : "";
+  }
+  double searched_seconds(kernels::VariantInfo const&) const override { return script_.searched_s; }
+  bool drop_call(kernels::VariantInfo const& variant) override {
+    if (script_.further_calls == 0) return false;
+    --script_.further_calls;
+    script_.calls.push_back(fmt::format("drop {}", variant.name));
+    return true;
+  }
+  bool run_plainly(comm::World&, kernels::VariantInfo const& variant) override {
+    if (!script_.is_plain_call_wrong) return false;
+    script_.calls.push_back(fmt::format("call {}", variant.name));
+    output_ = *script_.is_plain_call_wrong ? -1 : static_cast<double>(seed_);
+    return true;
   }
   std::vector<measure::Extra> observed() override { return script_.observed; }
 

@@ -28,8 +28,9 @@ std::string all_reasons(Record const& r) {
 }
 
 TEST(Outcome, TextsAreReadBackAndOthersAreNot) {
-  for (Outcome const outcome : {Outcome::pass, Outcome::fail, Outcome::skip, Outcome::unsupported,
-                                Outcome::error, Outcome::timeout, Outcome::interrupted}) {
+  for (Outcome const outcome :
+       {Outcome::pass, Outcome::fail, Outcome::wrong_library, Outcome::skip, Outcome::unsupported,
+        Outcome::error, Outcome::timeout, Outcome::interrupted}) {
     EXPECT_EQ(core::parse_enum<Outcome>(core::to_text(outcome)), outcome);
   }
   EXPECT_EQ(core::to_text(Outcome::timeout), "TIMEOUT");
@@ -44,14 +45,16 @@ RunResult result_of(std::vector<Outcome> const& outcomes) {
 }
 
 TEST(Counts, SkippedIsNotPassedAndInterruptedIsNeither) {
-  Counts const counts = count_outcomes(result_of(
-      {Outcome::pass, Outcome::pass, Outcome::pass, Outcome::fail, Outcome::error, Outcome::timeout,
-       Outcome::timeout, Outcome::skip, Outcome::unsupported, Outcome::interrupted}));
+  Counts const counts = count_outcomes(
+      result_of({Outcome::pass, Outcome::pass, Outcome::pass, Outcome::fail, Outcome::error,
+                 Outcome::timeout, Outcome::timeout, Outcome::skip, Outcome::unsupported,
+                 Outcome::interrupted, Outcome::wrong_library}));
   EXPECT_EQ(counts.passed, 3);
   EXPECT_EQ(counts.failed, 4);
   EXPECT_EQ(counts.skipped, 1);
   EXPECT_EQ(counts.unsupported, 1);
-  EXPECT_EQ(counts.executed(), 7);
+  EXPECT_EQ(counts.wrong_libraries, 1);
+  EXPECT_EQ(counts.executed(), 8);
 }
 
 TEST(ExitCode, IsThatOfTheMostSeriousOutcome) {
@@ -59,6 +62,7 @@ TEST(ExitCode, IsThatOfTheMostSeriousOutcome) {
     return ending_of(result_of(outcomes)).code;
   };
   EXPECT_EQ(code({Outcome::pass, Outcome::skip}), core::Exit::pass);
+  EXPECT_EQ(code({Outcome::pass, Outcome::wrong_library}), core::Exit::pass);
   EXPECT_EQ(code({}), core::Exit::nothing_executed);
   EXPECT_EQ(code({Outcome::skip, Outcome::unsupported}), core::Exit::nothing_executed);
   EXPECT_EQ(code({Outcome::pass, Outcome::fail}), core::Exit::wrong_result);

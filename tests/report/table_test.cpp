@@ -265,6 +265,10 @@ TEST(ResultLine, CountsWhatRanAndNamesTheFile) {
       line({Outcome::pass, Outcome::fail, Outcome::error, Outcome::timeout}),
       "RESULT FAIL executed=4 of=4 passed=1 failed=3 skipped=0 unsupported=0 reason=\"1 wrong: "
       "c v; 1 ended by an error: c v; 1 timed out: c v\" file=r.h5");
+  EXPECT_EQ(
+      line({Outcome::pass, Outcome::wrong_library}),
+      "RESULT PASS executed=2 of=2 passed=1 failed=0 wrong_libraries=1 skipped=0 unsupported=0 "
+      "file=r.h5");
   EXPECT_EQ(line({Outcome::skip, Outcome::interrupted}),
             "RESULT FAIL executed=0 of=2 passed=0 failed=0 skipped=1 unsupported=0 reason=\"1 "
             "interrupted: c v\" file=r.h5");

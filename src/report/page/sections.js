@@ -64,8 +64,9 @@ function tiles(result) {
   const {counts} = result;
   const suspect = result.cases.filter((c) => c.suspect.length > 0).length;
   const tile = (n, text, mark) => (n > 0 || text === "passed" ? el("li", {}, el("b", {class: n > 0 ? mark : null}, String(n)), text) : null);
-  const others = counts.of - counts.passed - counts.failed - counts.skipped - counts.unsupported;
+  const others = counts.of - counts.passed - counts.failed - counts.wrong_libraries - counts.skipped - counts.unsupported;
   return el("ul", {class: "tiles"}, tile(counts.passed, "passed", "PASS"), tile(counts.failed, "failed", "FAIL"),
+    tile(counts.wrong_libraries, "wrong by the library's own call", "WRONG"),
     tile(others, "ended early", "ERROR"), tile(suspect, "suspect", "SUSPECT"), tile(counts.skipped, "skipped", "SKIP"),
     tile(counts.unsupported, "unsupported here", "UNSUPPORTED"));
 }
@@ -98,7 +99,7 @@ function best(group, size, r, transport) {
 }
 
 function findings() {
-  const wrong = all.filter(({c}) => ["FAIL", "ERROR", "TIMEOUT", "INTERRUPTED"].includes(c.verdict));
+  const wrong = all.filter(({c}) => ["FAIL", "WRONG (library)", "ERROR", "TIMEOUT", "INTERRUPTED"].includes(c.verdict));
   const suspect = timed.filter(({c}) => c.suspect.length > 0);
   const standing = (key) => results.flatMap(({vs_vendor: ids}, r) => ids[key].map((id) => all.find((item) => item.r === r && item.c.id === id)))
     .sort((a, b) => a.c.ratio_to_vendor - b.c.ratio_to_vendor);

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "device/views.hpp"
+
+namespace quadrille::kernels {
+
+/// What a library's row can do beside its launches. Empty: it cannot.
+template <class Problem>
+struct Library {
+  /// Executes a problem as a program does that knows nothing of this one, by the library's plain call
+  /// with a handle of its own. Waits for it.
+  void (*plain)(Problem const& problem, device::StreamView stream) = nullptr;
+  /// Seconds of a launch, as the search has found that chose its call; 0 before, and where no clock
+  /// showed it.
+  double (*seconds)(Problem const& problem) = nullptr;
+  /// For a call whose result was wrong: from now on launches of the problem make the next of those that
+  /// the search has ranked. False where there is none.
+  bool (*drop)(Problem const& problem) = nullptr;
+
+  double searched_seconds(Problem const& problem) const {
+    return seconds == nullptr ? 0 : seconds(problem);
+  }
+  bool drop_call(Problem const& problem) const { return drop != nullptr && drop(problem); }
+};
+
+}  // namespace quadrille::kernels

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/library.hpp"
+#include "conv2d/conv2d.hpp"
+
+namespace quadrille::kernels::conv2d {
+
+extern constinit Variant<Problem> const vendor_cuda;
+extern constinit Library<Problem> const cudnn_library;
+
+/// That of a row; empty for rows of this project.
+inline Library<Problem> library_of(VariantInfo const& row) {
+  return &row == &vendor_cuda ? cudnn_library : Library<Problem>{};
+}
+
+}  // namespace quadrille::kernels::conv2d
