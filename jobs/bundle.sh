@@ -41,7 +41,7 @@ cp -r "$home/inputs" "$home/LICENSE" "$root/"
 if $with_tests; then
   cmake --build "$(dirname "$binary")" --target quadrille_gpu_tests
   mkdir "$root/bin/tests"
-  cp -L "$(dirname "$binary")"/tests/{*_gpu,device_cuda_device_test,comm_transport_test,vendor_audit_test} "$root/bin/tests/"
+  cp -L "$(dirname "$binary")"/tests/{*_gpu,device_cuda_device_test,comm_transport_test,vendor_audit_test,workloads_best_test} "$root/bin/tests/"
 fi
 
 # PMIx and UCX open modules at run time, from a folder beside the library.
@@ -131,7 +131,7 @@ one() {
 for test in "$here"/bin/tests/*; do
   name=$(basename "$test")
   if [ $# -gt 0 ] && [[ " $* " != *" $name "* ]]; then continue; fi
-  if [ "$name" = comm_transport_test ] || [ "$name" = vendor_audit_test ]; then
+  if [[ $name == comm_transport_test || $name == vendor_audit_test || $name == workloads_best_test ]]; then
     for ranks in 1 2 4; do
       [ $ranks -gt "$gpus" ] || QUADRILLE_TEST_DEVICE=cuda PROGRAM=bin/tests/$name \
         one "$name.np$ranks" "$here/run.sh" -n $ranks -x QUADRILLE_TEST_DEVICE --

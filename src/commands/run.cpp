@@ -8,6 +8,7 @@
 #include "commands/rerun.hpp"
 #include "commands/resume.hpp"
 #include "commands/run_directory.hpp"
+#include "commands/tuned.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "io/field_file.hpp"
@@ -205,6 +206,8 @@ class CaseLoop {
     if (!trace.empty()) trace_.emplace(trace);
     // What finished before something fails is shown like all else.
     world.set_last_words(start.directory.string(), [partial = partial_] { partial->print(); });
+    options_.best_rows =
+        std::make_shared<measure::BestRows>(measure::BestRows::quick_clock, memory_of_best());
     options_.on_partial = [this](std::vector<measure::Record> records) {
       partial_->set_running(std::move(records));
     };

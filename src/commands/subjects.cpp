@@ -130,7 +130,8 @@ type, layout and nearest powers of two of the extents in $XDG_CACHE_HOME/quadril
 ~/.cache), before the program's own table; variant = "best" and the tunable variants take it,
 results name the configuration, run.tuned = "off" ignores it. An interrupted search goes on with
 the same command. Where nothing was found, "best" of gemm is the fastest of a short search among own
-variants before the case (50 ms, or three executions of four), which "off" leaves out, too.
+variants before the case (50 ms, or three executions of four), which "off" leaves out, too; the
+user's table keeps it for exactly this case.
 config = "tuned_tiles BM=64,BN=64,BK=16,TM=8,TN=4" takes a configuration of your own,
 config = "mma_tuned SLOTS=3" changes one thing alone.)"},
 };

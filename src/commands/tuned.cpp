@@ -6,6 +6,7 @@
 #include "core/config.hpp"
 #include "core/files.hpp"
 #include "core/user_cache.hpp"
+#include "io/whole_file.hpp"
 #include "measure/selection.hpp"
 
 #include <fmt/format.h>
@@ -91,6 +92,28 @@ std::string tuned_config(comm::World const& world, core::Case const& spec,
     config += (config.empty() ? "" : "; ") + line;
   }
   return config.empty() ? "auto" : config;
+}
+
+measure::BestMemory memory_of_best() {
+  return {.recall =
+              [](measure::TuningClass const& of) {
+                auto const found = all_tables().find(of);
+                return found.empty() ? std::string{} : found.front().variant;
+              },
+          .keep =
+              [](measure::TunedEntry entry) {
+                std::filesystem::path const path = user_table_path();
+                std::error_code error;
+                if (path.empty()) return;
+                std::filesystem::create_directories(path.parent_path(), error);
+                bool const is_other = std::filesystem::exists(path, error) &&
+                                      !std::filesystem::is_regular_file(path, error);
+                if (is_other || !io::unwritable_reason(path, "").empty()) return;
+                measure::TunedTable table = read_table(path);
+                table.put_problem(std::move(entry));
+                [[maybe_unused]] std::string const why =
+                    io::replace_whole_file(path, table.to_toml());
+              }};
 }
 
 }  // namespace quadrille::commands

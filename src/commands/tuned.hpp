@@ -4,6 +4,7 @@
 
 #include "comm/world.hpp"
 #include "core/config.hpp"
+#include "measure/best_rows.hpp"
 #include "measure/tuned_table.hpp"
 #include "measure/workload.hpp"
 
@@ -22,5 +23,8 @@ measure::TunedTable read_table(std::string const& path);
 /// "auto" where there is nothing. Collective; rank 0 reads the tables.
 std::string tuned_config(comm::World const& world, core::Case const& spec,
                          measure::WorkloadEntry const& entry);
+
+/// The user's table as the memory of searches for "best". What cannot be kept there is searched again.
+measure::BestMemory memory_of_best();
 
 }  // namespace quadrille::commands

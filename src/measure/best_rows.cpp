@@ -45,6 +45,27 @@ core::Case essence_of(core::Case const& spec) {
   return essence;
 }
 
+/// FNV-1a.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (char const c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
+/// A problem as the tuned table has it: with other candidates, as another program has, it is another.
+TuningClass problem_of(comm::World const& world, core::Case const& essence,
+                       Workload const& workload, Selection const& candidates) {
+  std::string facts = core::to_toml(essence);
+  for (VariantInfo const* row : candidates) facts.append(row->name).push_back('\n');
+  TuningClass of = *workload.tuning_class();
+  of.device = world.device().facts().name;
+  for (int i = 0; i < essence.size.count; ++i) {
+    of.problem += fmt::format("{}{}", i == 0 ? "" : "x", essence.size[i]);
+  }
+  of.problem += fmt::format(" {:016x}", hash_of(facts));
+  return of;
+}
+
 /// The case once for each set of buffers that executions go round over, as timed ones do.
 std::vector<std::unique_ptr<Workload>> prepared(comm::World& world, core::Case const& spec,
                                                 WorkloadEntry const& entry,
@@ -136,13 +157,38 @@ Selection candidates_for_best(Workload const& workload, WorkloadEntry const& ent
   return rows.size() > 1 ? rows : Selection{};
 }
 
-BestRows::BestRows(MakeClock make_clock) : make_clock_{std::move(make_clock)} {}
+BestRows::BestRows(MakeClock make_clock, BestMemory memory)
+    : make_clock_{std::move(make_clock)}, memory_{std::move(memory)} {}
 
 BestRow BestRows::find(comm::World& world, core::Case const& spec, WorkloadEntry const& entry,
                        Selection const& candidates) {
   core::Case const essence = essence_of(spec);
   auto const known = std::ranges::find(known_, essence, &std::pair<core::Case, BestRow>::first);
   if (known != known_.end()) return known->second;
+  auto const workload = entry.make(spec, world.size(), world.rank());
+  TuningClass const of = problem_of(world, essence, *workload, candidates);
+  BestRow found = recalled(world, of, candidates);
+  if (found.row == nullptr) {
+    found = searched(world, spec, entry, candidates);
+    if (world.rank() == 0 && found.seconds > 0) {
+      double const amount = workload->describe(candidates).amount;
+      memory_.keep({of, std::string{found.row->name}, "", amount / found.seconds});
+    }
+  }
+  return known_.emplace_back(essence, std::move(found)).second;
+}
+
+/// Without a row where none is known.
+BestRow BestRows::recalled(comm::World& world, TuningClass const& of,
+                           Selection const& candidates) const {
+  std::string name = world.rank() == 0 ? memory_.recall(of) : "";
+  world.group().broadcast(name);
+  auto const row = std::ranges::find(candidates, name, &VariantInfo::name);
+  return row == candidates.end() ? BestRow{} : BestRow{*row, 0, "best: found by an earlier run"};
+}
+
+BestRow BestRows::searched(comm::World& world, core::Case const& spec, WorkloadEntry const& entry,
+                           Selection const& candidates) const {
   std::unique_ptr<QuickClock> const clock = make_clock_(world);
   std::vector<kernels::Ranked> const ranked = Search{world, spec, entry, candidates, *clock}.run();
   kernels::Ranked best = ranked.front();
@@ -150,9 +196,8 @@ BestRow BestRows::find(comm::World& world, core::Case const& spec, WorkloadEntry
     bool const is_tie = other.seconds <= (1 + kTie) * ranked.front().seconds;
     if (is_tie && other.candidate < best.candidate) best = other;
   }
-  BestRow found{candidates[best.candidate], std::isfinite(best.seconds) ? best.seconds : 0,
-                "best: " + kernels::search_text(ranked.size(), candidates.size())};
-  return known_.emplace_back(essence, std::move(found)).second;
+  return {candidates[best.candidate], std::isfinite(best.seconds) ? best.seconds : 0,
+          "best: " + kernels::search_text(ranked.size(), candidates.size())};
 }
 
 }  // namespace quadrille::measure

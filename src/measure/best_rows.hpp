@@ -29,13 +29,21 @@ Selection candidates_for_best(Workload const& workload, WorkloadEntry const& ent
                               core::Case const& spec, core::Tuned tuned,
                               std::vector<std::string> const& reasons);
 
+/// What of searches outlives a run, by the class of a problem. Called on rank 0.
+struct BestMemory {
+  /// The name of a row; empty where none is known.
+  std::function<std::string(TuningClass const&)> recall = [](TuningClass const&) { return ""; };
+  std::function<void(TunedEntry)> keep = [](TunedEntry const&) {};
+};
+
 /// What "best" is of the cases of a run: a row for all cases whose executions do not differ.
 class BestRows {
  public:
   using MakeClock = std::function<std::unique_ptr<QuickClock>(comm::World&)>;
-  explicit BestRows(MakeClock make_clock = [](comm::World& world) {
+  static std::unique_ptr<QuickClock> quick_clock(comm::World& world) {
     return std::make_unique<QuickClock>(world);
-  });
+  }
+  explicit BestRows(MakeClock make_clock = quick_clock, BestMemory memory = {});
 
   // A search takes no more execution time than this, but three executions of each of so many
   // candidates, where they take longer. The one half is for a first look at all of them.
@@ -48,7 +56,12 @@ class BestRows {
                Selection const& candidates);
 
  private:
+  BestRow recalled(comm::World& world, TuningClass const& of, Selection const& candidates) const;
+  BestRow searched(comm::World& world, core::Case const& spec, WorkloadEntry const& entry,
+                   Selection const& candidates) const;
+
   MakeClock make_clock_;
+  BestMemory memory_;
   std::vector<std::pair<core::Case, BestRow>> known_;
 };
 

@@ -25,6 +25,7 @@ constexpr Text kTexts[] = {
     {"type", [](TunedEntry& entry) -> std::string& { return entry.of.type; }},
     {"layout", [](TunedEntry& entry) -> std::string& { return entry.of.layout; }},
     {"shape", [](TunedEntry& entry) -> std::string& { return entry.of.shape; }},
+    {"problem", [](TunedEntry& entry) -> std::string& { return entry.of.problem; }},
     {"variant", [](TunedEntry& entry) -> std::string& { return entry.variant; }},
     {"config", [](TunedEntry& entry) -> std::string& { return entry.configuration; }}};
 constexpr std::string_view kRate = "rate";
@@ -108,6 +109,15 @@ void TunedTable::put(TunedEntry entry) {
   } else {
     *known = std::move(entry);
   }
+}
+
+void TunedTable::put_problem(TunedEntry entry) {
+  std::erase_if(entries_, [&](TunedEntry const& other) { return other.of == entry.of; });
+  auto const is_problem = [](TunedEntry const& other) { return !other.of.problem.empty(); };
+  if (std::ranges::count_if(entries_, is_problem) >= static_cast<std::ptrdiff_t>(kMostProblems)) {
+    entries_.erase(std::ranges::find_if(entries_, is_problem));
+  }
+  entries_.push_back(std::move(entry));
 }
 
 std::vector<TunedEntry> TunedTable::find(TuningClass const& of) const {

@@ -16,9 +16,10 @@ namespace quadrille::measure {
 struct TuningClass {
   std::string operation;
   std::string device;
-  std::string type;    ///< "f32", "f16:f32"
-  std::string layout;  ///< "nn"; empty where the operation has none
-  std::string shape;   ///< see shape_class()
+  std::string type;       ///< "f32", "f16:f32"
+  std::string layout;     ///< "nn"; empty where the operation has none
+  std::string shape;      ///< see shape_class()
+  std::string problem{};  ///< one of the class alone, by all that its time depends on; empty: all
   bool operator==(TuningClass const&) const = default;
 };
 
@@ -44,6 +45,9 @@ class TunedTable {
 
   /// Replaces what there is of the same class and variant.
   void put(TunedEntry entry);
+  /// Replaces whatever there is of the same problem, and the earliest of too many others.
+  void put_problem(TunedEntry entry);
+  static constexpr std::size_t kMostProblems = 1000;
   /// Of a class, the fastest first.
   std::vector<TunedEntry> find(TuningClass const& of) const;
   std::vector<TunedEntry> const& entries() const { return entries_; }

@@ -65,6 +65,13 @@ struct Rig {
     for (VariantInfo const* row : candidates(tuned)) names.emplace_back(row->name);
     return names;
   }
+  std::shared_ptr<BestRows> of_a_run() {
+    return std::make_shared<BestRows>(
+        [this](comm::World&) { return std::make_unique<FakeClock>(script, is_clock_valid); },
+        BestMemory{
+            .recall = [this](TuningClass const& of) { return table[of.problem]; },
+            .keep = [this](TunedEntry const& kept) { table[kept.of.problem] = kept.variant; }});
+  }
   BestRow best() { return best_rows->find(world(), spec, entry, candidates()); }
   double spent_s() const { return script.now; }
   std::size_t rows_run() const {
@@ -79,8 +86,8 @@ struct Rig {
   WorkloadEntry entry;
   core::Case spec;
   bool is_clock_valid = true;
-  std::shared_ptr<BestRows> best_rows = std::make_shared<BestRows>(
-      [this](comm::World&) { return std::make_unique<FakeClock>(script, is_clock_valid); });
+  std::map<std::string, std::string> table;  ///< on rank 0
+  std::shared_ptr<BestRows> best_rows = of_a_run();
 };
 
 TEST(CandidatesForBest, AreOwnRowsThatRunTheLikeliestFirst) {
@@ -197,6 +204,41 @@ TEST(BestRows, RememberTheRun) {
   rig.spec.data = core::DataKind::zeros;
   rig.seconds_[rig.entry.variants[0]] = 1;
   EXPECT_EQ(rig.best().row->name, "b");
+}
+
+TEST(BestRows, AreKeptForExactlyThisProblem) {
+  bool const is_first = world().rank() == 0;
+  Rig rig{{{"a", 30e-6}, {"b", 10e-6}, {"c", 20e-6}}};
+  rig.best();
+  ASSERT_EQ(rig.table.size(), is_first ? 1U : 0U);
+  for (auto& [problem, variant] : rig.table) {
+    EXPECT_EQ(variant, "b");
+    variant = "c";
+  }
+  auto const runs = rig.script.runs().size();
+
+  rig.best_rows = rig.of_a_run();
+  EXPECT_EQ(rig.best().row->name, "c");
+  EXPECT_EQ(rig.best().text, "best: found by an earlier run");
+  EXPECT_EQ(rig.script.runs().size(), runs);
+
+  for (auto& [problem, variant] : rig.table) variant = "of_another_time";
+  rig.best_rows = rig.of_a_run();
+  EXPECT_EQ(rig.best().row->name, "b");
+
+  for (auto& [problem, variant] : rig.table) variant = "c";
+  rig.best_rows = rig.of_a_run();
+  rig.spec.data = core::DataKind::zeros;
+  EXPECT_EQ(rig.best().row->name, "b") << "of other data nothing is known";
+
+  rig.spec.data = core::DataKind::uniform;
+  EXPECT_EQ(rig.best().row->name, "c");
+  rig.script.unsupported = [](VariantInfo const& row) {
+    return row.name == "a" ? "is of another program" : "";
+  };
+  EXPECT_EQ(rig.best().row->name, "c") << "the run's memory comes first";
+  rig.best_rows = rig.of_a_run();
+  EXPECT_EQ(rig.best().row->name, "b") << "of other candidates nothing is known";
 }
 
 TEST(BestRows, PreferWhereNoClockShowsAnything) {

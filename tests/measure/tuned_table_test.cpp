@@ -51,11 +51,35 @@ TEST(TunedTable, FindsTheFastestFirstAndOfOneClassAlone) {
   EXPECT_EQ(found, "bX=2 aX=5 cX=3 ");
   EXPECT_EQ(table.find(other.of).size(), 2U);
   for (auto member : {&TuningClass::operation, &TuningClass::device, &TuningClass::type,
-                      &TuningClass::layout, &TuningClass::shape}) {
+                      &TuningClass::layout, &TuningClass::shape, &TuningClass::problem}) {
     TuningClass of = kClass;
     of.*member = "another";
     EXPECT_TRUE(table.find(of).empty());
   }
+}
+
+TEST(TunedTable, HasOneRowOfAProblemAndTheLatestOfMany) {
+  TunedTable table;
+  table.put(entry("a", "", 5));
+  auto const of_problem = [](std::size_t i, std::string variant) {
+    TunedEntry one = entry(std::move(variant), "", 1);
+    one.of.problem = std::to_string(i);
+    return one;
+  };
+  for (std::size_t i = 0; i < TunedTable::kMostProblems; ++i) {
+    table.put_problem(of_problem(i, "slower"));
+    table.put_problem(of_problem(i, "b"));
+  }
+  EXPECT_EQ(table.entries().size(), TunedTable::kMostProblems + 1);
+  ASSERT_EQ(table.find(of_problem(0, "").of).size(), 1U);
+  EXPECT_EQ(table.find(of_problem(0, "").of)[0].variant, "b");
+  EXPECT_EQ(table.find(kClass).size(), 1U) << "problems are none of their class";
+
+  table.put_problem(of_problem(TunedTable::kMostProblems, "b"));
+  EXPECT_TRUE(table.find(of_problem(0, "").of).empty());
+  EXPECT_EQ(table.find(of_problem(1, "").of).size(), 1U);
+  EXPECT_EQ(table.find(kClass).size(), 1U);
+  EXPECT_EQ(TunedTable::parse(table.to_toml(), "x.toml")->entries(), table.entries());
 }
 
 TEST(TunedTable, SaysWhereAFileIsWrong) {

@@ -44,7 +44,7 @@ std::string drawn(std::uint64_t& state) {
       {"f32", "auto"}, {"f64", "auto"}, {"f16", "auto"}, {"bf16", "auto"}, {"f32", "tf32"}};
   auto const [type, compute] = kTypes[draw(state, is_on_gpu() ? 5 : 2)];
   constexpr char const* kLayouts[]{"nn", "nn", "nt", "tn", "tt"};
-  double const most = is_on_gpu() ? 6000 : 500;
+  double const most = is_on_gpu() ? 4096 : 500;
   std::int64_t const m = extent(state, most), n = extent(state, most), k = extent(state, most);
   return fmt::format(
       "[run]\nvendor = \"off\"\ncheck = \"off\"\nrepetitions = 9\nsuspect = \"none\"\n"
@@ -54,6 +54,7 @@ std::string drawn(std::uint64_t& state) {
 }
 
 TEST(BestTest, IsAsFastAsTheFastestOwnRow) {
+  if (world().size() > 1) GTEST_SKIP() << "is for one rank";
   int const shapes = is_on_gpu() ? 60 : 12;
   double const allowed = is_on_gpu() ? 0.03 : 0.1;
   std::uint64_t state = 34;
