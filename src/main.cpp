@@ -77,6 +77,15 @@ int main(int argc, char** argv) {
           "FILE");
   auto* const dry_run =
       run_app->add_flag("--dry-run", run.dry_run, "Show what would run and what fits in memory");
+  auto* const as = one_of(
+      run_app->add_option("--as", run.as,
+                          "As --dry-run, for ranks with such a device, which need not be here; "
+                          "\"list\" shows all"),
+      "DEVICE");
+  run_app->add_option("--ranks", run.as_ranks, "Ranks for --as (default: those of the input)")
+      ->check(CLI::Range(1, 100'000))
+      ->needs(as);
+  run_app->add_flag("--json", run.json, "The plan of --dry-run or --as as JSON");
   run_app->add_flag("--print-config", run.print_config, "Print the resolved configuration");
   auto* const force = run_app->add_flag(
       "--force", run.force,
@@ -183,11 +192,16 @@ int main(int argc, char** argv) {
 
   commands::ListArguments list;
   CLI::App* const list_app =
-      app.add_subcommand("list", "List workloads, variants, transports, metrics or faults");
+      app.add_subcommand("list", "List workloads, variants, inputs, transports, metrics or faults");
   one_of(list_app->add_option("what", list.what,
-                              "workloads | variants | transports | metrics | faults"),
+                              "workloads | variants | inputs | transports | metrics | faults"),
          "TABLE");
-  list_app->add_flag("--json", list.json, "As JSON");
+  auto* const list_json = list_app->add_flag("--json", list.json, "As JSON");
+  list_app
+      ->add_flag("--here", list.here,
+                 "Of inputs those for the devices here: lines of ranks, device and file with tabs "
+                 "between")
+      ->excludes(list_json);
   list_app->footer("Example: quadrille list variants");
   list_app->callback([&] { command = [&] { return commands::list(list); }; });
 

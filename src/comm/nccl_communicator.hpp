@@ -8,14 +8,14 @@
 
 namespace quadrille::comm {
 
-class World;
+class Machine;
 
 /// A communicator of NCCL over the ranks of a group, for libraries that take one.
 class NcclCommunicator {
  public:
-  /// Why the ranks of this world cannot have one, or, without a world, why this process cannot; empty
+  /// Why the ranks of this machine cannot have one, or, without one, why this process cannot; empty
   /// where they can.
-  static std::string unavailable_reason(World const* world);
+  static std::string unavailable_reason(Machine const* machine);
 
   /// Collective over the group; ends the job where there can be none.
   explicit NcclCommunicator(Group const& group);

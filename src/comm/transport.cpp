@@ -37,19 +37,19 @@ QUAD_TABLE(TransportEntry const, kTable,
 );
 // clang-format on
 
-std::string TransportEntry::unsupported_reason(World const& world, double throttle) const {
-  if (!moves(world.device().kind())) {
+std::string TransportEntry::unsupported_reason(Machine const& machine, double throttle) const {
+  if (!moves(machine.device().kind())) {
     return fmt::format("transport \"{}\" moves {} memory only", name, moves_gpu ? "GPU" : "host");
   }
   if (throttle > 0 && !models_link) {
     return fmt::format("transport \"{}\" has no modelled link", name);
   }
-  std::string const reason = unavailable_reason(&world);
+  std::string const reason = unavailable_reason(&machine);
   return reason.empty() ? "" : fmt::format("transport \"{}\" is unavailable: {}", name, reason);
 }
 
-bool TransportEntry::serves(World const& world, double throttle) const {
-  return is_selectable && unsupported_reason(world, throttle).empty();
+bool TransportEntry::serves(Machine const& machine, double throttle) const {
+  return is_selectable && unsupported_reason(machine, throttle).empty();
 }
 
 std::span<TransportEntry const* const> transports() { return kTable; }
@@ -58,10 +58,10 @@ std::vector<std::string_view> selectable_transports() {
   return names_of([](TransportEntry const& entry) { return entry.is_selectable; });
 }
 
-Refusal refusal_of(std::string_view name, World const& world, double throttle) {
-  TransportEntry const& entry = world.transport_entry(name);
-  std::string const why = entry.unsupported_reason(world, throttle);
-  device::Kind const kind = world.device().kind();
+Refusal refusal_of(std::string_view name, Machine const& machine, double throttle) {
+  TransportEntry const& entry = machine.transport_entry(name);
+  std::string const why = entry.unsupported_reason(machine, throttle);
+  device::Kind const kind = machine.device().kind();
   if (!entry.moves(kind)) {
     auto const others = names_of(
         [kind](TransportEntry const& other) { return other.is_selectable && other.moves(kind); });

@@ -42,6 +42,7 @@ class Transport {
   virtual std::unique_ptr<Channel> do_connect(Group const& group, Order order) = 0;
 };
 
+class Machine;
 class World;
 
 /// A row of the table of transports: what is known of one before it is made. Each transport defines
@@ -65,9 +66,9 @@ struct TransportEntry {
   /// What keeps it from serving these ranks, found by trying: the same text on all, empty where it
   /// works. Collective; World::trial_problem() calls it once.
   std::string (*trial)(World const& world) = nullptr;
-  /// Why it cannot serve the ranks of this world, or, without a world, why it cannot exist in this
+  /// Why it cannot serve the ranks of this machine, or, without one, why it cannot exist in this
   /// process; empty where it can.
-  std::string (*unavailable_reason)(World const* world) = [](World const*) {
+  std::string (*unavailable_reason)(Machine const* machine) = [](Machine const*) {
     return std::string{};
   };
   /// Called by make_transport() alone, which checks first. Collective. Null where it is not built.
@@ -76,10 +77,10 @@ struct TransportEntry {
   bool moves(device::Kind kind) const {
     return kind == device::Kind::host ? moves_host : moves_gpu;
   }
-  /// Why it cannot serve a case of this world that may have a modelled link; empty where it can.
-  std::string unsupported_reason(World const& world, double throttle) const;
-  /// Whether a case of this world, which may have a modelled link, may ask for it.
-  bool serves(World const& world, double throttle = 0) const;
+  /// Why it cannot serve a case of this machine that may have a modelled link; empty where it can.
+  std::string unsupported_reason(Machine const& machine, double throttle) const;
+  /// Whether a case of this machine, which may have a modelled link, may ask for it.
+  bool serves(Machine const& machine, double throttle = 0) const;
 };
 
 /// All transports, in reading order.
@@ -92,7 +93,7 @@ struct Refusal {
   core::Exit code = core::Exit::pass;
 };
 /// Collective. Ends the job where no transport has the name.
-Refusal refusal_of(std::string_view name, World const& world, double throttle);
+Refusal refusal_of(std::string_view name, Machine const& machine, double throttle);
 /// Ends the job where refusal_of() has a reason. Collective.
 std::unique_ptr<Transport> make_transport(std::string_view name, World const& world,
                                           TransportOptions const& options);

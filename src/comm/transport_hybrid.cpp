@@ -234,10 +234,10 @@ class HybridTransport final : public Transport {
   std::unique_ptr<Transport> inside_, between_;
 };
 
-std::string unavailable_reason(World const* world) {
-  if (world == nullptr) return {};
-  if (world->nodes() == 1) return "all ranks are on one node; take ipc";
-  return world->trial_problem(ipc_transport);
+std::string unavailable_reason(Machine const* machine) {
+  if (machine == nullptr) return {};
+  if (machine->nodes() == 1) return "all ranks are on one node; take ipc";
+  return machine->trial_problem(ipc_transport);
 }
 
 }  // namespace

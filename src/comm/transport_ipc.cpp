@@ -532,12 +532,12 @@ std::string tried(World const& world) {
   return first_reason(world.group(), why);
 }
 
-std::string unavailable_reason(World const* world) {
-  if (world == nullptr) return {};
-  if (world->nodes() > 1) {
-    return fmt::format("ranks are on {} nodes; take hybrid", world->nodes());
+std::string unavailable_reason(Machine const* machine) {
+  if (machine == nullptr) return {};
+  if (machine->nodes() > 1) {
+    return fmt::format("ranks are on {} nodes; take hybrid", machine->nodes());
   }
-  return world->trial_problem(ipc_transport);
+  return machine->trial_problem(ipc_transport);
 }
 
 }  // namespace

@@ -723,9 +723,9 @@ extern constinit TransportEntry const mpi_gpu_transport{
           return gpu_memory_problem(takes_gpu_memory(), world.group(), world.stream(),
                                     tried_mpi_exchange(world.group()));
         },
-    .unavailable_reason = [](World const* world) -> std::string {
+    .unavailable_reason = [](Machine const* machine) -> std::string {
       if (!is_built_for_gpu_memory()) return kTakesNoGpuMemory;
-      return world == nullptr ? "" : world->trial_problem(mpi_gpu_transport);
+      return machine == nullptr ? "" : machine->trial_problem(mpi_gpu_transport);
     },
     .make = [](World const& world, TransportOptions const& options) -> std::unique_ptr<Transport> {
       return std::make_unique<MpiTransport>(

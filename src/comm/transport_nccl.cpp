@@ -372,12 +372,14 @@ NcclChannel::NcclChannel(NcclTransport& transport, Communicator const& communica
   if (calls_ == Calls::arranged && order == Order::own_streams) run_on({transport.stream()});
 }
 
-std::string unavailable_reason(World const* world) {
-  if (!nccl().why_absent().empty()) return nccl().why_absent();
-  std::string why;
-  if (device::cuda_device_count(&why) == 0) return why;
-  if (world == nullptr) return {};
-  if (auto const pair = sharing_a_gpu(world->placements())) {
+std::string unavailable_reason(Machine const* machine) {
+  if (machine == nullptr || machine->is_here()) {
+    if (!nccl().why_absent().empty()) return nccl().why_absent();
+    std::string why;
+    if (device::cuda_device_count(&why) == 0) return why;
+  }
+  if (machine == nullptr) return {};
+  if (auto const pair = sharing_a_gpu(machine->placements())) {
     return fmt::format("ranks {} and {} share one GPU; NCCL serves one rank for each", pair->first,
                        pair->second);
   }
@@ -391,7 +393,7 @@ std::unique_ptr<Transport> make(World const& world, TransportOptions const& opti
 
 #else
 
-std::string unavailable_reason(World const*) {
+std::string unavailable_reason(Machine const*) {
   return "built without CUDA or NCCL; configure where both are found";
 }
 
@@ -399,8 +401,8 @@ std::string unavailable_reason(World const*) {
 
 }  // namespace
 
-std::string NcclCommunicator::unavailable_reason(World const* world) {
-  return comm::unavailable_reason(world);
+std::string NcclCommunicator::unavailable_reason(Machine const* machine) {
+  return comm::unavailable_reason(machine);
 }
 
 #ifdef QUADRILLE_NCCL

@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/process.hpp"
 #include "device/code_architecture.hpp"
+#include "device/host/memory.hpp"
 #include "device/host/topology.hpp"
 
 #include <fmt/format.h>
@@ -316,22 +317,6 @@ std::string World::trial_problem(TransportEntry const& entry) const {
   return place->second;
 }
 
-TransportEntry const& World::transport_entry(std::string_view name, double throttle) const {
-  TransportEntry const* found = nullptr;
-  for (TransportEntry const* entry : transports()) {
-    if (entry->name == name) return *entry;
-    bool const is_better = found == nullptr || entry->preference > found->preference;
-    if (name == "auto" && is_better && entry->serves(*this, throttle)) found = entry;
-  }
-  if (found == nullptr) {
-    core::fail(name == "auto"
-                   ? "transport \"auto\": no transport serves these ranks"
-                   : fmt::format("transport \"{}\" is unknown; `list transports` shows all", name),
-               core::Exit::bad_config);
-  }
-  return *found;
-}
-
 Transport& World::transport(std::string_view name, double throttle, std::int64_t max_ctas) {
   TransportEntry const& entry = transport_entry(name, throttle);
   TransportOptions const options{.chunk_bytes = static_cast<std::size_t>(settings_.chunk_bytes),
@@ -348,6 +333,10 @@ Transport& World::transport(std::string_view name, double throttle, std::int64_t
   }
   transports_.push_back({&entry, throttle, options.max_ctas, fault_, std::move(made)});
   return *transports_.back().transport;
+}
+
+double World::free_host_memory() const {
+  return static_cast<double>(device::available_host_memory());
 }
 
 void World::set_last_words(std::string const& folder, std::function<void()> last_words) {

@@ -4,7 +4,7 @@
 
 #include "comm/faulty_channel.hpp"
 #include "comm/group.hpp"
-#include "comm/placement.hpp"
+#include "comm/machine.hpp"
 #include "comm/transport.hpp"
 #include "core/config.hpp"
 #include "device/device.hpp"
@@ -33,17 +33,16 @@ LauncherFacts read_launcher();
 /// MPI, device, Kokkos, streams and transports of this rank, in the order of life. One per process.
 /// The constructor starts MPI (THREAD_MULTIPLE) and maps nodes, all under a limit; open() chooses the
 /// device and starts the rest. Collective, both, and so is the destructor.
-class World {
+class World final : public Machine {
  public:
   World(int& argc, char**& argv, double start_limit_s = core::Timeouts{}.init_s);
-  ~World();
-  World(World const&) = delete;
-  World& operator=(World const&) = delete;
+  ~World() override;
 
-  int rank() const { return group_.rank(); }
-  int size() const { return group_.size(); }
+  int rank() const override { return group_.rank(); }
+  int size() const override { return group_.size(); }
   Group const& group() const { return group_; }
-  int nodes() const { return nodes_; }
+  int nodes() const override { return nodes_; }
+  std::vector<int> planned_ranks() const override { return {rank()}; }
   /// The ranks of this node; with settings.fake_nodes those of one part of it, which then counts as a
   /// node for all but the choice of devices. From open() on.
   Group const& neighbours() const { return neighbours_; }
@@ -62,7 +61,12 @@ class World {
   /// Chooses devices, or ends the job, and opens them. Collective.
   void open(core::RunSettings const& settings);
 
-  device::Device& device() const { return *device_; }
+  device::Device& device() const override { return *device_; }
+  double free_host_memory() const override;
+  bool is_here() const override { return true; }
+  using Machine::min;
+  void min(std::span<double> values) const override { group_.min(values); }
+  void broadcast(std::string& text, int root = 0) const override { group_.broadcast(text, root); }
   /// The stream that kernels run on, and that ends every repetition.
   device::StreamView stream() const { return compute_.view(); }
   /// The stream that packs and starts exchanges; high priority.
@@ -76,16 +80,9 @@ class World {
   }
   /// From now on transport() gives transports with this fault. The same on every rank.
   void inject(MessageFault fault) { fault_ = fault; }
-  /// That of the name; of "auto", the preferred of those that a case may select and that can serve these
-  /// ranks, and model a link where there is a throttle. Ends the job where there is none.
-  TransportEntry const& transport_entry(std::string_view name, double throttle = 0) const;
-  /// What a transport's trial() finds on these ranks. Collective at the first call: what nobody asks for
-  /// is not tried, so that it cannot fail.
-  std::string trial_problem(TransportEntry const& entry) const;
-  /// Every rank's, in rank order.
-  std::vector<Placement> const& placements() const { return placements_; }
-  Placement const& placement() const { return placements_[static_cast<std::size_t>(rank())]; }
-  core::RunSettings const& settings() const { return settings_; }
+  std::string trial_problem(TransportEntry const& entry) const override;
+  std::vector<Placement> const& placements() const override { return placements_; }
+  core::RunSettings const& settings() const override { return settings_; }
 
   /// Names what this rank does now, for failure and time-out messages. Not collective.
   void enter_phase(std::string phase, double limit_s);
@@ -94,8 +91,7 @@ class World {
   void set_last_words(std::string const& folder, std::function<void()> last_words);
   void finish();
 
-  /// True on every rank once TERM, INT or USR1 reached any rank. Collective.
-  bool interrupted() const;
+  bool interrupted() const override;
 
  private:
   struct Mpi;

@@ -20,6 +20,9 @@ struct RunArguments {
   std::string fault;
   std::string trace;  ///< file for timelines; "": none
   bool dry_run = false;
+  std::string as;     ///< a known device to plan for, or "list"; "": those here
+  int as_ranks = 0;   ///< 0: those of [about], or 1
+  bool json = false;  ///< of plans
   bool print_config = false;
   bool force = false;
   /// The cases of this result as they ran, in place of a file; "" where `rerun` is not meant.
@@ -78,8 +81,10 @@ struct SlurmArguments {
 core::Exit slurm(SlurmArguments const& arguments);
 
 struct ListArguments {
-  std::string what = "workloads";  ///< workloads | variants | transports | metrics | faults
+  std::string what =
+      "workloads";  ///< workloads | variants | inputs | transports | metrics | faults
   bool json = false;
+  bool here = false;  ///< of inputs, those for the devices of this machine, for scripts
 };
 core::Exit list(ListArguments const& arguments);
 

@@ -10,6 +10,7 @@
 #include "core/config.hpp"
 #include "core/options.hpp"
 #include "core/process.hpp"
+#include "device/known_devices.hpp"
 #include "measure/fault.hpp"
 #include "workloads/registry.hpp"
 
@@ -314,7 +315,10 @@ std::vector<std::string> words_of(std::string_view value) {
   } else if (value == "KEY=VALUE") {
     words = settings();
   } else if (value == "TABLE") {
-    words = {"workloads", "variants", "transports", "metrics", "faults"};
+    words = {"workloads", "variants", "inputs", "transports", "metrics", "faults"};
+  } else if (value == "DEVICE") {
+    words = device::names_of_known_devices();
+    words.emplace_back("list");
   } else if (value == "SHELL") {
     words = {"bash", "zsh"};
   } else if (value == "RUNTIME") {

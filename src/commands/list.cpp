@@ -4,8 +4,11 @@
 #include "commands/aligned.hpp"
 #include "commands/commands.hpp"
 #include "commands/explain.hpp"
+#include "commands/inputs.hpp"
 #include "core/process.hpp"
+#include "core/text.hpp"
 #include "device/device.hpp"
+#include "device/known_devices.hpp"
 #include "measure/fault.hpp"
 #include "report/columns.hpp"
 #include "workloads/cublasmp.hpp"
@@ -16,6 +19,7 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace quadrille::commands {
@@ -74,6 +78,53 @@ Json json_of(measure::WorkloadEntry const& entry, kernels::VariantInfo const& va
           {"caveat", json_of_reason(std::string{variant.caveat})},
           {"available", reason.empty()},
           {"reason", json_of_reason(reason)}};
+}
+
+Json json_of(ShippedInput const& input) {
+  core::About const& about = input.about;
+  return {{"name", input.name},       {"path", input.path},   {"purpose", about.purpose},
+          {"devices", about.devices}, {"ranks", about.ranks}, {"memory", about.memory},
+          {"seconds", about.seconds}};
+}
+
+/// "host 20 s, H200": devices, and the time where it is known.
+std::string devices_text(core::About const& about) {
+  std::vector<std::string> devices;
+  for (std::string const& device : about.devices) {
+    auto const seconds = about.seconds.find(device);
+    devices.push_back(seconds == about.seconds.end()
+                          ? device
+                          : fmt::format("{} {:.0f} s", device, seconds->second));
+  }
+  return fmt::format("{}", fmt::join(devices, ", "));
+}
+
+void print_inputs(std::vector<ShippedInput> const& inputs) {
+  std::vector<Row> rows{{"input", "ranks", "purpose; devices, with about what they take"}};
+  for (ShippedInput const& input : inputs) {
+    rows.push_back(
+        {input.name, fmt::format("{}", fmt::join(input.about.ranks, ", ")),
+         core::one_line(fmt::format("{}; {}", input.about.purpose, devices_text(input.about)))});
+  }
+  core::print("{}", aligned(rows));
+}
+
+/// Inputs for the GPUs of this machine, or else for hosts, each with the first of its numbers of ranks
+/// that there are devices for.
+void print_inputs_here(std::vector<ShippedInput> const& inputs) {
+  int const gpus = device::cuda_device_count();
+  device::KnownDevice const* const known =
+      gpus > 0 ? device::known_device_like(device::cuda_device_facts(0))
+               : device::known_device(device::kHostName);
+  if (known == nullptr) return;
+  std::int64_t const most = gpus > 0 ? gpus : std::max(2U, std::thread::hardware_concurrency());
+  for (ShippedInput const& input : inputs) {
+    core::About const& about = input.about;
+    auto const ranks = std::ranges::find_if(about.ranks, [&](auto n) { return n <= most; });
+    bool const is_for_it = std::ranges::find(about.devices, known->name) != about.devices.end();
+    if (!is_for_it || ranks == about.ranks.end()) continue;
+    core::print("{}\t{}\t{}\n", *ranks, known->name, input.path);
+  }
 }
 
 /// "all", or the types that arrays of a variant may hold.
@@ -142,6 +193,16 @@ core::Exit list(ListArguments const& arguments) {
       for (kernels::VariantInfo const* row : entry->variants)
         entries.push_back(json_of(*entry, *row));
     }
+  } else if (arguments.what == "inputs") {
+    core::Parsed<std::vector<ShippedInput>> const inputs = shipped_inputs();
+    if (!inputs) {
+      core::print_error("quadrille: {}\n", core::one_line(inputs.why()));
+      return core::Exit::environment;
+    }
+    if (arguments.here) print_inputs_here(*inputs);
+    if (!arguments.here && !arguments.json) print_inputs(*inputs);
+    if (!arguments.json) return core::Exit::pass;
+    for (ShippedInput const& input : *inputs) entries.push_back(json_of(input));
   } else if (arguments.what == "workloads") {
     for (measure::WorkloadEntry const* entry : workloads::workloads()) {
       entries.push_back(json_of(*entry));

@@ -12,6 +12,7 @@
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -50,42 +51,21 @@ std::string_view name_in_file(core::Case const& spec) {
   return swept ? name.substr(0, dot) : name;
 }
 
-core::Parsed<core::Config> resolve_all(RunArguments const& arguments, int ranks) {
-  core::Parsed<std::string> const text = read_text(arguments);
-  if (!text) return core::Parsed<core::Config>::error(text.why());
-  bool const bare = !arguments.workload.empty();
-  std::string const origin = bare                       ? "--case"
-                             : !arguments.rerun.empty() ? "configuration of " + arguments.rerun
-                                                        : arguments.file;
-  core::Parsed<core::Config> config =
-      core::resolve(*text, origin, arguments.sets, workloads::vocabulary(), bare);
-  if (!config) return config;
-  config = core::expand_grids(*config, ranks);
-  if (!config) return config;
-  config = keep_only(*config, arguments.only);
-  if (!config) return config;
-  for (core::Case const& spec : config->cases) {
-    auto const file_problem = workloads::entry_of(*spec.workload).file_problem;
-    std::string const why = file_problem == nullptr ? "" : file_problem(spec);
-    if (!why.empty()) {
-      return core::Parsed<core::Config>::error(fmt::format("case '{}': {}", spec.name, why));
-    }
-  }
-  return config;
-}
-
-/// "1.5 GiB of device memory and 64 MiB of host memory"
+/// "1.5 GiB of device memory and 64 MiB of host memory"; without the host's where nobody knows it.
 std::string format_memory(measure::Memory const& memory) {
+  if (!std::isfinite(memory.host)) {
+    return core::format_bytes(memory.device) + " of device memory";
+  }
   std::string const host = core::format_bytes(memory.host) + " of host memory";
   if (memory.device <= 0) return host;
   return fmt::format("{} of device memory and {}", core::format_bytes(memory.device), host);
 }
 
 double seconds_of(core::Case const& spec, measure::Description const& description,
-                  measure::Selection const& selected, comm::World const& world) {
+                  measure::Selection const& selected, comm::Machine const& machine) {
   measure::AssumedRates const rates = measure::assumed_rates(
-      spec, world.device().facts(), world.device().kind(), world.placement().threads);
-  return measure::estimated_seconds(spec, description, selected, rates, world.size());
+      spec, machine.device().facts(), machine.device().kind(), machine.placement().threads);
+  return measure::estimated_seconds(spec, description, selected, rates, machine.size());
 }
 
 /// Why none of the variants runs that a case asks for: what one says that would take its type.
@@ -120,17 +100,17 @@ std::vector<core::Case> over_transports(core::Case const& spec) {
 
 /// Why the transport of a case that wants all of them cannot serve; empty where it can.
 std::string unsupported_transport(core::Case const& wanted, core::Case const& spec,
-                                  comm::World const& world) {
+                                  comm::Machine const& machine) {
   if (wanted.transport != "all") return {};
-  return world.transport_entry(spec.transport).unsupported_reason(world, spec.throttle);
+  return machine.transport_entry(spec.transport).unsupported_reason(machine, spec.throttle);
 }
 
-void check_case(Planned& planned, measure::Workload const& workload, comm::World const& world,
+void check_case(Planned& planned, measure::Workload const& workload, comm::Machine const& machine,
                 measure::Memory const& memory) {
   core::Case const& spec = planned.spec;
   planned.code = core::Exit::bad_config;
   if (!planned.memory.fits(memory)) {
-    core::Extents const fits = measure::largest_fitting(spec, *planned.entry, world, memory);
+    core::Extents const fits = measure::largest_fitting(spec, *planned.entry, machine, memory);
     planned.code = core::Exit::environment;
     std::string const remedy =
         fits[0] > 0 ? fmt::format("the largest size that fits is {} (or \"auto:70%\")", fits[0])
@@ -138,7 +118,7 @@ void check_case(Planned& planned, measure::Workload const& workload, comm::World
     planned.problem = fmt::format("{}: needs {} per rank, and {} are free; {}", spec.name,
                                   format_memory(planned.memory), format_memory(memory), remedy);
   } else if (planned.variants.empty()) {
-    planned.problem = reason_of_none(spec, workload, *planned.entry, world.device());
+    planned.problem = reason_of_none(spec, workload, *planned.entry, machine.device());
   } else {
     planned.code = core::Exit::pass;
   }
@@ -158,9 +138,9 @@ core::Extents for_all_ranks(core::Case const& spec, int ranks) {
 }
 
 /// Appends a case as it will run, but for one more of equal size on hosts. Collective.
-void plan_case(comm::World const& world, core::RunSettings const& run, core::Case spec,
+void plan_case(comm::Machine const& machine, core::RunSettings const& run, core::Case spec,
                std::string const& unsupported, Plan& plan) {
-  bool const on_host = world.device().kind() == device::Kind::host;
+  bool const on_host = machine.device().kind() == device::Kind::host;
   if (on_host && spec.size_host.count > 0) {
     spec.size = std::exchange(spec.size_host, {});
     // A sweep over sizes may have made several cases of spec.
@@ -171,7 +151,7 @@ void plan_case(comm::World const& world, core::RunSettings const& run, core::Cas
     });
     if (is_again) return;
   }
-  if (std::exchange(spec.weak, false)) spec.size = for_all_ranks(spec, world.size());
+  if (std::exchange(spec.weak, false)) spec.size = for_all_ranks(spec, machine.size());
   bool const is_taken = std::ranges::any_of(
       plan.cases, [&](Planned const& earlier) { return earlier.spec.name == spec.name; });
   Planned& planned = plan.cases.emplace_back();
@@ -186,51 +166,88 @@ void plan_case(comm::World const& world, core::RunSettings const& run, core::Cas
   }
   if (is_taken || !unsupported.empty()) return;
   if (spec.workload->keys.transport && spec.transport != "auto") {
-    comm::Refusal const refusal = comm::refusal_of(spec.transport, world, spec.throttle);
+    comm::Refusal const refusal = comm::refusal_of(spec.transport, machine, spec.throttle);
     if (!refusal.why.empty()) {
       planned.problem = fmt::format("{}: {}", spec.name, refusal.why);
       planned.code = refusal.code;
       return;
     }
   }
-  measure::resolve_auto_size(planned.spec, *planned.entry, world, plan.memory);
+  measure::resolve_auto_size(planned.spec, *planned.entry, machine, plan.memory);
   bool const takes_tuned = planned.entry->schema.keys.config && planned.spec.config == "auto" &&
                            run.tuned == core::Tuned::automatic;
-  if (takes_tuned) planned.spec.config = tuned_config(world, planned.spec, *planned.entry);
-  auto const workload = planned.entry->make(planned.spec, world.size(), world.rank());
+  if (takes_tuned) planned.spec.config = tuned_config(machine, planned.spec, *planned.entry);
+  std::vector<std::unique_ptr<measure::Workload>> parts;
+  for (int const rank : machine.planned_ranks()) {
+    parts.push_back(planned.entry->make(planned.spec, machine.size(), rank));
+  }
+  measure::Workload const& workload = *parts.front();
   auto const memory_of = [&](measure::Selection const& selected) {
-    measure::Memory const mine =
-        measure::memory_of(*workload, selected, planned.spec, *planned.entry, world);
-    return measure::Memory{world.group().max(mine.device), world.group().max(mine.host)};
+    measure::Memory most;
+    for (auto const& part : parts) {
+      measure::Memory const one =
+          measure::memory_of(*part, selected, planned.spec, *planned.entry, machine);
+      most = {std::max(most.device, one.device), std::max(most.host, one.host)};
+    }
+    return measure::Memory{machine.max(most.device), machine.max(most.host)};
   };
   planned.memory = memory_of({});
   if (planned.memory.fits(plan.memory)) {
     std::vector<std::string> const reasons =
-        measure::agreed_reasons(world, *workload, *planned.entry, planned.spec);
-    planned.variants = measure::select_variants(*planned.entry, planned.spec, world.device(),
-                                                workload->describe({}), world.size(), reasons);
+        measure::agreed_reasons(machine, parts, *planned.entry, planned.spec);
+    planned.variants = measure::select_variants(*planned.entry, planned.spec, machine.device(),
+                                                workload.describe({}), machine.size(), reasons);
     measure::Selection const running = measure::running(planned.variants);
     // What "best" may turn out to be takes memory, too.
     measure::Selection with_candidates =
-        measure::candidates_for_best(*workload, *planned.entry, planned.spec, run.tuned, reasons);
+        measure::candidates_for_best(workload, *planned.entry, planned.spec, run.tuned, reasons);
     with_candidates.insert(with_candidates.end(), running.begin(), running.end());
     planned.memory = memory_of(with_candidates);
-    measure::Description const description = workload->describe(running);
-    planned.seconds = world.group().max(seconds_of(planned.spec, description, running, world));
+    measure::Description const description = workload.describe(running);
+    planned.seconds = machine.max(seconds_of(planned.spec, description, running, machine));
     planned.traffic = description.traffic;
+    if (machine.size() < description.traits.min_ranks) {
+      planned.too_few_ranks = fmt::format("needs {} ranks", description.traits.min_ranks);
+    }
   }
-  check_case(planned, *workload, world, plan.memory);
+  check_case(planned, workload, machine, plan.memory);
 }
 
 }  // namespace
 
-core::Exit refuse(comm::World const& world, std::string const& why, core::Exit code) {
-  if (world.rank() == 0) core::print_error("quadrille: {}\n", core::one_line(why));
+core::Parsed<core::Config> read_input(RunArguments const& arguments) {
+  core::Parsed<std::string> const text = read_text(arguments);
+  if (!text) return core::Parsed<core::Config>::error(text.why());
+  bool const bare = !arguments.workload.empty();
+  std::string const origin = bare                       ? "--case"
+                             : !arguments.rerun.empty() ? "configuration of " + arguments.rerun
+                                                        : arguments.file;
+  return core::resolve(*text, origin, arguments.sets, workloads::vocabulary(), bare);
+}
+
+core::Parsed<core::Config> cases_for(core::Config const& input, RunArguments const& arguments,
+                                     int ranks) {
+  core::Parsed<core::Config> config = core::expand_grids(input, ranks);
+  if (!config) return config;
+  config = keep_only(*config, arguments.only);
+  if (!config) return config;
+  for (core::Case const& spec : config->cases) {
+    auto const file_problem = workloads::entry_of(*spec.workload).file_problem;
+    std::string const why = file_problem == nullptr ? "" : file_problem(spec);
+    if (!why.empty()) {
+      return core::Parsed<core::Config>::error(fmt::format("case '{}': {}", spec.name, why));
+    }
+  }
+  return config;
+}
+
+core::Exit refuse(comm::Machine const& machine, std::string const& why, core::Exit code) {
+  if (machine.rank() == 0) core::print_error("quadrille: {}\n", core::one_line(why));
   return code;
 }
 
-core::Exit refuse_interrupted(comm::World const& world) {
-  return refuse(world, "interrupted by a signal before anything was measured",
+core::Exit refuse_interrupted(comm::Machine const& machine) {
+  return refuse(machine, "interrupted by a signal before anything was measured",
                 core::Exit::interrupted);
 }
 
@@ -264,7 +281,8 @@ core::Parsed<core::Config> read_config(comm::World const& world, RunArguments co
   // The resolved text is an input file itself, so it is what travels.
   std::string text, error;
   if (world.rank() == 0) {
-    core::Parsed<core::Config> const config = resolve_all(arguments, world.size());
+    core::Parsed<core::Config> config = read_input(arguments);
+    if (config) config = cases_for(*config, arguments, world.size());
     (config ? text : error) = config ? core::to_toml(*config) : config.why();
   }
   world.group().broadcast(error);
@@ -273,13 +291,13 @@ core::Parsed<core::Config> read_config(comm::World const& world, RunArguments co
   return core::resolve(text, "resolved configuration", {}, workloads::vocabulary());
 }
 
-Plan make_plan(comm::World const& world, core::Config const& config) {
+Plan make_plan(comm::Machine const& machine, core::Config const& config) {
   Plan plan;
-  plan.memory = measure::memory_per_rank(world);
+  plan.memory = measure::memory_per_rank(machine);
   for (core::Case const& wanted : config.cases) {
     for (core::Case const& spec : over_transports(wanted)) {
-      if (world.interrupted()) return plan;
-      plan_case(world, config.run, spec, unsupported_transport(wanted, spec, world), plan);
+      if (machine.interrupted()) return plan;
+      plan_case(machine, config.run, spec, unsupported_transport(wanted, spec, machine), plan);
     }
   }
   return plan;
@@ -308,6 +326,20 @@ std::string format_duration(double seconds) {
   return fmt::format("about {:.1f} h", seconds / 3600);
 }
 
+std::vector<NamedProblem> named_problems(Plan const& plan) {
+  std::vector<NamedProblem> found;
+  for (Planned const& planned : plan.cases) {
+    std::vector<std::string> const& named = planned.spec.variants;
+    for (measure::Selected const& selected : planned.variants) {
+      std::string const& reason =
+          selected.unsupported.empty() ? planned.too_few_ranks : selected.unsupported;
+      if (reason.empty() || std::ranges::find(named, selected.info->name) == named.end()) continue;
+      found.push_back({planned.spec.name, selected.info->name, reason});
+    }
+  }
+  return found;
+}
+
 std::string render_plan(Plan const& plan, int ranks) {
   std::vector<Row> rows{{"case", "workload", "type", "size", "device", "host", "time", "variants"}};
   for (Planned const& planned : plan.cases) {
@@ -320,6 +352,7 @@ std::string render_plan(Plan const& plan, int ranks) {
     }
     std::string variants = fmt::format("{}", fmt::join(running, " "));
     if (!planned.unsupported.empty()) variants = "unsupported: " + planned.unsupported;
+    if (!planned.too_few_ranks.empty()) variants = planned.too_few_ranks;
     if (!left_out.empty()) variants += fmt::format("; left out: {}", fmt::join(left_out, " "));
     if (!unsupported.empty()) {
       variants += fmt::format("; unsupported: {}", fmt::join(unsupported, " "));
@@ -336,8 +369,53 @@ std::string render_plan(Plan const& plan, int ranks) {
   }
   double seconds = 0;
   for (Planned const& planned : plan.cases) seconds += planned.seconds;
-  return fmt::format("{} for each of {} ranks; {} in all, if rates are usual\n{}",
-                     format_memory(plan.memory), ranks, format_duration(seconds), aligned(rows));
+  std::string text =
+      fmt::format("{} for each of {} ranks; {} in all, if rates are usual\n{}",
+                  format_memory(plan.memory), ranks, format_duration(seconds), aligned(rows));
+  std::vector<NamedProblem> const problems = named_problems(plan);
+  if (!problems.empty()) text += "variants that cases name and that cannot run here:\n";
+  for (NamedProblem const& problem : problems) {
+    text += fmt::format("  {} {}: {}\n", problem.name, problem.variant, problem.reason);
+  }
+  return text;
+}
+
+std::string plan_as_json(Plan const& plan, device::Facts const& device, int ranks) {
+  using Json = nlohmann::ordered_json;
+  auto const json_of = [](measure::Memory const& memory) {
+    return Json{{"device", memory.device}, {"host", memory.host}};
+  };
+  double seconds = 0;
+  Json cases = Json::array();
+  for (Planned const& planned : plan.cases) {
+    core::Extents const& size = planned.spec.size;
+    Json variants = Json::array();
+    for (measure::Selected const& selected : planned.variants) {
+      variants.push_back(
+          {{"name", selected.info->name},
+           {"reason", selected.unsupported.empty() ? Json{} : Json(selected.unsupported)},
+           {"left_out", selected.is_left_out}});
+    }
+    std::string const& why = !planned.problem.empty()         ? planned.problem
+                             : !planned.too_few_ranks.empty() ? planned.too_few_ranks
+                                                              : planned.unsupported;
+    cases.push_back({{"name", planned.spec.name},
+                     {"workload", planned.spec.workload->name},
+                     {"type", core::to_text(planned.spec.type)},
+                     {"size", std::vector(size.value.begin(), size.value.begin() + size.count)},
+                     {"memory", json_of(planned.memory)},
+                     {"seconds", planned.seconds},
+                     {"reason", why.empty() ? Json{} : Json(why)},
+                     {"variants", variants}});
+    seconds += planned.seconds;
+  }
+  Json cannot_run = Json::array();
+  for (auto const& [name, variant, reason] : named_problems(plan)) {
+    cannot_run.push_back({{"case", name}, {"variant", variant}, {"reason", reason}});
+  }
+  Json const whole{{"device", device.name}, {"ranks", ranks}, {"memory", json_of(plan.memory)},
+                   {"seconds", seconds},    {"cases", cases}, {"cannot_run", cannot_run}};
+  return whole.dump(2) + "\n";
 }
 
 }  // namespace quadrille::commands

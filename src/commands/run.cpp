@@ -440,6 +440,7 @@ core::Exit measure_all(comm::World& world, core::Config const& config, Plan& pla
 }  // namespace
 
 core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
+  if (!arguments.as.empty()) return plan_as(arguments);
   double const limit = start_limit(arguments);
   comm::World world{argc, argv, limit};
   world.refuse_lone_ranks();
@@ -479,7 +480,10 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
                 render_changes(arguments.rerun, describe_run(world, config, arguments, *fault)));
     core::flush_output();
   }
-  if (arguments.dry_run && world.rank() == 0) core::print("{}", render_plan(plan, world.size()));
+  if (arguments.dry_run && world.rank() == 0) {
+    core::print("{}", arguments.json ? plan_as_json(plan, world.device().facts(), world.size())
+                                     : render_plan(plan, world.size()));
+  }
   for (Planned const& planned : plan.cases) {
     if (!planned.problem.empty()) return refuse(world, planned.problem, planned.code);
   }

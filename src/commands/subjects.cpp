@@ -63,7 +63,9 @@ first; SUSPECT where rounds differ in time or a GPU counts errors (ECC, Xid, PCI
 are those of the last round, so that days take no more memory than minutes.)"},
     {"memory use", "what a case takes, and sizes that fit",
      R"(--dry-run shows before any work what memory each case takes, on the GPU and on the host, and
-about how long. size = "auto:70%" takes as much as fits into that share of what is free, control
+about how long; --as "H100 SXM" the same for a device that need not be here, with the variants that
+it cannot run, and --json as JSON. The table [about] of an input says for which devices and ranks it
+is: on these a plan fails as the run would, elsewhere it lists what is left out. size = "auto:70%" takes as much as fits into that share of what is free, control
 groups and all that a case allocates included; a check adds at most 64 MiB to a rank.)"},
     {"types", "what arrays hold, products are added in, and results hold",
      R"(type says what the arrays hold, compute what products are multiplied and added in, and out

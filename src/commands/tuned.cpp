@@ -35,18 +35,18 @@ measure::TunedTable all_tables() {
 }
 
 /// Why this rank cannot run an entry; empty where it can.
-std::string unusable_reason(comm::World const& world, core::Case const& spec,
+std::string unusable_reason(comm::Machine const& machine, core::Case const& spec,
                             measure::WorkloadEntry const& entry, std::string const& config) {
   core::Case tried = spec;
   tried.config = config;
-  auto const workload = entry.make(tried, world.size(), world.rank());
+  auto const workload = entry.make(tried, machine.size(), machine.rank());
   std::string const name = core::configurations_of(tried).front().variant;
   std::vector<std::string> const reasons =
-      measure::unsupported_reasons(*workload, entry, tried, world.device());
+      measure::unsupported_reasons(*workload, entry, tried, machine.device());
   std::string reason = "is no variant of this program";
   for (std::size_t i = 0; i < reasons.size(); ++i) {
     kernels::VariantInfo const& row = *entry.variants[i];
-    if (row.name == name && row.runs_on(world.device().kind())) reason = reasons[i];
+    if (row.name == name && row.runs_on(machine.device().kind())) reason = reasons[i];
   }
   return reason;
 }
@@ -69,26 +69,26 @@ measure::TunedTable read_table(std::string const& path) {
       core::Exit::bad_config);
 }
 
-std::string tuned_config(comm::World const& world, core::Case const& spec,
+std::string tuned_config(comm::Machine const& machine, core::Case const& spec,
                          measure::WorkloadEntry const& entry) {
   std::optional<measure::TuningClass> of =
-      entry.make(spec, world.size(), world.rank())->tuning_class();
+      entry.make(spec, machine.size(), machine.rank())->tuning_class();
   if (!of) return "auto";
-  of->device = world.device().facts().name;
+  of->device = machine.device().facts().name;
   std::string names;  // one a line
-  if (world.rank() == 0) {
+  if (machine.rank() == 0) {
     for (measure::TunedEntry const& found : all_tables().find(*of)) {
       names +=
           found.variant + (found.configuration.empty() ? "" : " ") + found.configuration + '\n';
     }
   }
-  world.group().broadcast(names);
+  machine.broadcast(names);
   std::string config;
   std::istringstream lines{names};
   for (std::string line; std::getline(lines, line);) {
     bool const is_usable =
-        core::parse_configurations(line) && unusable_reason(world, spec, entry, line).empty();
-    if (world.group().agree(!is_usable) >= 0) continue;
+        core::parse_configurations(line) && unusable_reason(machine, spec, entry, line).empty();
+    if (machine.min(is_usable ? 1 : 0) < 1) continue;
     config += (config.empty() ? "" : "; ") + line;
   }
   return config.empty() ? "auto" : config;

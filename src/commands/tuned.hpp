@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "comm/world.hpp"
+#include "comm/machine.hpp"
 #include "core/config.hpp"
 #include "measure/best_rows.hpp"
 #include "measure/tuned_table.hpp"
@@ -21,7 +21,7 @@ measure::TunedTable read_table(std::string const& path);
 /// What tuning has found for a class on this device, the fastest first, by the program and, before it,
 /// by the user: of those variants and configurations that all ranks can run, as `config` of a case.
 /// "auto" where there is nothing. Collective; rank 0 reads the tables.
-std::string tuned_config(comm::World const& world, core::Case const& spec,
+std::string tuned_config(comm::Machine const& machine, core::Case const& spec,
                          measure::WorkloadEntry const& entry);
 
 /// The user's table as the memory of searches for "best". What cannot be kept there is searched again.

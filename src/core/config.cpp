@@ -20,6 +20,7 @@ using Kind = Scalar::Kind;
 using Names = std::vector<std::string>;
 
 constexpr std::size_t kMostCases = 10000;
+constexpr std::int64_t kMostRanks = 100000;
 // What a configuration never needs, and what hostile ones take all memory, time or stack with.
 constexpr std::size_t kLongestText = 4096;
 constexpr std::size_t kLongestListed = 256;
@@ -133,6 +134,82 @@ Settings settings_of_text(std::string const& key, std::string const& value) {
   return {{key, {{Kind::bare, value}}, false, 0, ""}};
 }
 
+/// Why a value of [about] is not what its key takes; "" where it is.
+std::string value_problem(Setting const& setting, Kind kind, bool may_be_list) {
+  if (setting.is_list && !may_be_list) return "takes one value, not a list";
+  if (setting.values.empty() || setting.values.size() > kMostListed) {
+    return fmt::format("takes a list of 1 to {} values", kMostListed);
+  }
+  for (Scalar const& value : setting.values) {
+    if (value.kind != kind) return kind == Kind::text ? "takes text in quotes" : "takes numbers";
+    if (value.text.empty() || value.text.size() > kLongestText) {
+      return fmt::format("takes 1 to {} characters", kLongestText);
+    }
+  }
+  return {};
+}
+
+std::string device_problem(std::string const& device, Names const& known) {
+  if (std::ranges::find(known, device) != known.end()) return {};
+  return fmt::format("unknown device '{}'{}", device,
+                     suggestion(device, known, fmt::format("; one of {}", fmt::join(known, ", "))));
+}
+
+template <class T>
+std::string store(Parsed<T> const& amount, double& place) {
+  if (!amount) return amount.why();
+  place = static_cast<double>(*amount);
+  return {};
+}
+
+/// What a device takes: the member `device` of the table memory or seconds.
+std::string read_amount(Setting const& setting, bool is_memory, std::string const& device,
+                        Names const& devices, About& about) {
+  std::string problem = device_problem(device, devices);
+  if (problem.empty()) {
+    problem = value_problem(setting, is_memory ? Kind::text : Kind::number, false);
+  }
+  if (!problem.empty()) return problem;
+  std::string const& text = setting.values.front().text;
+  return is_memory ? store(parse_bytes(text), about.memory[device])
+                   : store(parse_seconds(text), about.seconds[device]);
+}
+
+/// Puts a setting of [about] into it. Returns "", or the problem.
+std::string read_setting(Setting const& setting, Names const& devices, About& about) {
+  Names const keys{"purpose", "devices", "ranks", "memory", "seconds"};
+  std::size_t const dot = std::min(setting.key.find('.'), setting.key.size());
+  std::string const key = setting.key.substr(0, dot);
+  bool const is_memory = key == "memory";
+  if (is_memory || key == "seconds") {
+    if (dot == setting.key.size()) return "takes a table, such as { host = ... }";
+    return read_amount(setting, is_memory, setting.key.substr(dot + 1), devices, about);
+  }
+  if (std::ranges::find(keys, setting.key) == keys.end()) {
+    return fmt::format("unknown key{}",
+                       suggestion(key, keys, fmt::format("; one of {}", fmt::join(keys, ", "))));
+  }
+  bool const is_count = key == "ranks";
+  std::string problem =
+      value_problem(setting, is_count ? Kind::number : Kind::text, key != "purpose");
+  if (!problem.empty()) return problem;
+  for (Scalar const& value : setting.values) {
+    if (key == "purpose") about.purpose = value.text;
+    if (key == "devices") {
+      problem = device_problem(value.text, devices);
+      if (!problem.empty()) return problem;
+      about.devices.push_back(value.text);
+    }
+    if (is_count) {
+      auto const ranks = parse_count(value.text);
+      if (!ranks || *ranks < 1 || *ranks > kMostRanks)
+        return "takes numbers of ranks, from 1 to 100000";
+      about.ranks.push_back(*ranks);
+    }
+  }
+  return {};
+}
+
 class Resolver {
  public:
   Resolver(std::string_view origin, Vocabulary const& vocabulary)
@@ -150,6 +227,7 @@ class Resolver {
     error_ = one_line(fmt::format("{}: {}", where, problem));
     return false;
   }
+  bool read_about(toml::table const& table, std::string_view where);
   bool identify_cases();
   bool apply_one(std::string const& set, bool bare_case);
   Option const* find_option(std::string_view key, WorkloadSchema const* workload = nullptr) const;
@@ -165,6 +243,7 @@ class Resolver {
   std::string_view origin_;
   Vocabulary const& vocabulary_;
   Names workloads_;
+  std::optional<About> about_;
   Settings run_;
   std::vector<RawCase> cases_;
   std::string error_;
@@ -185,7 +264,10 @@ bool Resolver::read(std::string_view text) {
   }
   for (auto const& [key, node] : parsed.table()) {
     std::string const where = fmt::format("{}:{}", origin_, node.source().begin.line);
-    if (key.str() == "run") {
+    if (key.str() == "about") {
+      if (!node.is_table()) return fail_at(where, "'about' must be a table: [about]");
+      if (!read_about(*node.as_table(), where)) return false;
+    } else if (key.str() == "run") {
       if (!node.is_table()) return fail_at(where, "'run' must be a table: [run]");
       run_ = settings_of(*node.as_table(), origin_);
     } else if (key.str() == "case") {
@@ -200,10 +282,10 @@ bool Resolver::read(std::string_view text) {
         cases_.push_back(std::move(raw));
       }
     } else {
-      Names const tables{"run", "case"};
-      return fail_at(where,
-                     fmt::format("unknown table or key '{}'{}", key.str(),
-                                 suggestion(key.str(), tables, "; a file has [run] and [[case]]")));
+      Names const tables{"about", "run", "case"};
+      return fail_at(where, fmt::format("unknown table or key '{}'{}", key.str(),
+                                        suggestion(key.str(), tables,
+                                                   "; a file has [about], [run] and [[case]]")));
     }
   }
   if (cases_.empty()) return fail_at(origin_, "there is no [[case]], so nothing to run");
@@ -211,6 +293,29 @@ bool Resolver::read(std::string_view text) {
     return fail_at(origin_, fmt::format("there are more than {} cases", kMostCases));
   }
   return identify_cases();
+}
+
+bool Resolver::read_about(toml::table const& table, std::string_view where) {
+  About& about = about_.emplace();
+  for (Setting const& setting : settings_of(table, origin_)) {
+    std::string const problem = read_setting(setting, vocabulary_.devices, about);
+    if (!problem.empty()) {
+      return fail_at(setting.where, fmt::format("about.{}: {}", setting.key, problem));
+    }
+  }
+  std::string_view const missing = about.purpose.empty()   ? "purpose"
+                                   : about.devices.empty() ? "devices"
+                                   : about.ranks.empty()   ? "ranks"
+                                                           : "";
+  if (!missing.empty()) return fail_at(where, fmt::format("[about] has no {}", missing));
+  for (auto const* amounts : {&about.memory, &about.seconds}) {
+    for (auto const& [device, amount] : *amounts) {
+      if (std::ranges::find(about.devices, device) != about.devices.end()) continue;
+      return fail_at(
+          where, fmt::format("[about] says what '{}' takes, which is none of its devices", device));
+    }
+  }
+  return true;
 }
 
 /// Fills in workloads and names, which --set and every later message need.
@@ -546,6 +651,7 @@ bool Resolver::build(Config& config) {
       return false;
     }
   }
+  config.about = about_;
   config.run = draft.run;
   if (config.run.device == DeviceChoice::host && !config.run.device_map.empty()) {
     return fail_at(

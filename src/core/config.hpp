@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -157,9 +159,20 @@ struct RunSettings {
   bool operator==(RunSettings const&) const = default;
 };
 
+/// What an input says of itself in its table [about]: what it is for, and what it takes.
+struct About {
+  std::string purpose;
+  std::vector<std::string> devices;       ///< on which all that it names runs
+  std::vector<std::int64_t> ranks;        ///< numbers of ranks that it is for, the usual one first
+  std::map<std::string, double> memory;   ///< bytes of a device that a rank takes; of some devices
+  std::map<std::string, double> seconds;  ///< that it takes about; of some devices
+  bool operator==(About const&) const = default;
+};
+
 struct Config {
   RunSettings run;
   std::vector<Case> cases;
+  std::optional<About> about{};  ///< stays with the file: to_toml() leaves it out
   bool operator==(Config const&) const = default;
 };
 
@@ -167,6 +180,7 @@ struct Config {
 struct Vocabulary {
   std::span<WorkloadSchema const* const> workloads;
   std::vector<std::string> transports;  ///< that a case may ask for, "auto" and "all" included
+  std::vector<std::string> devices{};   ///< kinds that [about] may name
 };
 
 /// Reads TOML text, applies `sets` ("run.seed=3", "square.panel=512"; with `bare_case`, "panel=512"

@@ -204,7 +204,7 @@ Parsed<Texts> parse_device_map(std::string_view text) {
 }
 
 Parsed<Config> expand_grids(Config const& config, int ranks) {
-  Config out{config.run, {}};
+  Config out{config.run, {}, config.about};
   std::set<std::string> taken;
   for (Case const& spec : config.cases) {
     std::int64_t const layers = spec.workload->layers(spec);

@@ -20,6 +20,9 @@ namespace quadrille::device {
 /// Machine code goes before PTX, and later architectures before earlier ones.
 CodeArchitecture code_for(std::string_view architectures, int compute_capability);
 
+/// That of this program.
+CodeArchitecture code_of_program(int compute_capability);
+
 /// Why a GPU can run none of this program's kernels, and the way out; empty where it can.
 std::string missing_code_reason(Facts const& gpu);
 

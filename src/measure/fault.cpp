@@ -296,8 +296,8 @@ class FaultyWorkload final : public Workload {
     return real_->unsupported_reason(variant, device);
   }
   std::string unavailable_reason(kernels::VariantInfo const& variant,
-                                 comm::World const& world) const override {
-    return real_->unavailable_reason(variant, world);
+                                 comm::Machine const& machine) const override {
+    return real_->unavailable_reason(variant, machine);
   }
   void prepare(comm::World& world, std::uint64_t seed, Selection const& selected) override {
     world.inject(world.size() > 1 ? message_fault() : comm::MessageFault::none);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/selection.hpp"
 
-#include "device/host/memory.hpp"
 #include "measure/best_rows.hpp"
 #include "measure/sampler.hpp"
 
@@ -95,15 +94,15 @@ std::vector<std::string> unsupported_reasons(Workload const& workload, WorkloadE
   return reasons;
 }
 
-void agree(comm::Group const& group, std::vector<std::string>& reasons) {
+void agree(comm::Machine const& machine, std::vector<std::string>& reasons) {
   std::vector<double> lowest(reasons.size());  // rank with a reason
   for (std::size_t i = 0; i < reasons.size(); ++i) {
-    lowest[i] = reasons[i].empty() ? group.size() : group.rank();
+    lowest[i] = reasons[i].empty() ? machine.size() : machine.rank();
   }
-  group.min(std::span{lowest});
+  machine.min(std::span{lowest});
   for (std::size_t i = 0; i < reasons.size(); ++i) {
     auto const from = static_cast<int>(lowest[i]);
-    if (from < group.size()) group.broadcast(reasons[i], from);
+    if (from < machine.size()) machine.broadcast(reasons[i], from);
   }
 }
 
@@ -161,20 +160,44 @@ std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case con
   return selected;
 }
 
-std::vector<std::string> agreed_reasons(comm::World const& world, Workload const& workload,
-                                        WorkloadEntry const& entry, core::Case const& spec) {
-  std::vector<std::string> reasons = unsupported_reasons(workload, entry, spec, world.device());
+namespace {
+
+/// Those of a rank, where an earlier one has none.
+void add_reasons(comm::Machine const& machine, Workload const& workload, WorkloadEntry const& entry,
+                 core::Case const& spec, std::vector<std::string>& reasons) {
+  std::vector<std::string> const mine =
+      unsupported_reasons(workload, entry, spec, machine.device());
   for (std::size_t i = 0; i < reasons.size(); ++i) {
-    if (reasons[i].empty()) reasons[i] = workload.unavailable_reason(*entry.variants[i], world);
+    if (reasons[i].empty()) reasons[i] = mine[i];
+    if (reasons[i].empty()) {
+      reasons[i] = workload.unavailable_reason(*entry.variants[i], machine);
+    }
   }
-  agree(world.group(), reasons);
+}
+
+}  // namespace
+
+std::vector<std::string> agreed_reasons(comm::Machine const& machine,
+                                        std::span<std::unique_ptr<Workload> const> parts,
+                                        WorkloadEntry const& entry, core::Case const& spec) {
+  std::vector<std::string> reasons(entry.variants.size());
+  for (auto const& part : parts) add_reasons(machine, *part, entry, spec, reasons);
+  agree(machine, reasons);
   return reasons;
 }
 
-std::vector<Selected> select_variants(comm::World const& world, Workload const& workload,
+std::vector<std::string> agreed_reasons(comm::Machine const& machine, Workload const& workload,
+                                        WorkloadEntry const& entry, core::Case const& spec) {
+  std::vector<std::string> reasons(entry.variants.size());
+  add_reasons(machine, workload, entry, spec, reasons);
+  agree(machine, reasons);
+  return reasons;
+}
+
+std::vector<Selected> select_variants(comm::Machine const& machine, Workload const& workload,
                                       WorkloadEntry const& entry, core::Case const& spec) {
-  return select_variants(entry, spec, world.device(), workload.describe({}), world.size(),
-                         agreed_reasons(world, workload, entry, spec));
+  return select_variants(entry, spec, machine.device(), workload.describe({}), machine.size(),
+                         agreed_reasons(machine, workload, entry, spec));
 }
 
 Selection running(std::vector<Selected> const& selected) {
@@ -185,54 +208,54 @@ Selection running(std::vector<Selected> const& selected) {
   return variants;
 }
 
-Memory memory_per_rank(comm::World const& world) {
-  comm::Placement const& here = world.placement();
-  auto const free = static_cast<double>(world.device().free_memory());
-  if (world.device().kind() == device::Kind::host) {
-    return {0, world.group().min(free / here.local_size)};
+Memory memory_per_rank(comm::Machine const& machine) {
+  comm::Placement const& here = machine.placement();
+  auto const free = static_cast<double>(machine.device().free_memory());
+  if (machine.device().kind() == device::Kind::host) {
+    return {0, machine.min(free / here.local_size)};
   }
   auto const sharers = static_cast<double>(
-      std::ranges::count(world.placements(), here.uuid, &comm::Placement::uuid));
-  auto const free_of_host = static_cast<double>(device::available_host_memory());
-  return {world.group().min(free / sharers), world.group().min(free_of_host / here.local_size)};
+      std::ranges::count(machine.placements(), here.uuid, &comm::Placement::uuid));
+  return {machine.min(free / sharers), machine.min(machine.free_host_memory() / here.local_size)};
 }
 
 /// Of a GPU's memory that a channel of the case takes at most: by any transport that "auto" may be.
-double channel_bytes(core::Case const& spec, comm::World const& world) {
-  std::size_t most = world.transport_entry(spec.transport, spec.throttle).device_bytes;
+double channel_bytes(core::Case const& spec, comm::Machine const& machine) {
+  std::size_t most = machine.transport_entry(spec.transport, spec.throttle).device_bytes;
   if (spec.transport == "auto") {
     for (comm::TransportEntry const* entry : comm::transports()) {
-      if (entry->serves(world, spec.throttle)) most = std::max(most, entry->device_bytes);
+      if (entry->serves(machine, spec.throttle)) most = std::max(most, entry->device_bytes);
     }
   }
   return static_cast<double>(most);
 }
 
-Memory overhead_of(core::Case const& spec, WorkloadEntry const& entry, comm::World const& world) {
+Memory overhead_of(core::Case const& spec, WorkloadEntry const& entry,
+                   comm::Machine const& machine) {
   constexpr double kMiB = 1 << 20;
   Memory memory{0, 64 * kMiB};  // HDF5, BLAS, MPI, the journal
   if (spec.check != core::Check::off) memory.host += 64 * kMiB;
   if (spec.save) memory.host += 2 * static_cast<double>(kSaveBytes);
-  if (entry.schema.keys.transport && world.size() > 1) {
+  if (entry.schema.keys.transport && machine.size() > 1) {
     memory.host += 32 * kMiB;
     // Workloads on grids have a channel along rows and one along columns.
-    if (world.device().kind() == device::Kind::cuda)
-      memory.device += 2 * channel_bytes(spec, world);
+    if (machine.device().kind() == device::Kind::cuda)
+      memory.device += 2 * channel_bytes(spec, machine);
   }
   // Samples, in numbers and as text, on the rank that writes them. They come one by one: a run of
   // more is there to be stopped.
   double const repetitions = std::min(1e5, static_cast<double>(spec.repetitions));
-  memory.host += repetitions * world.size() * (spec.legs ? 4 : 1) * 32 *
+  memory.host += repetitions * machine.size() * (spec.legs ? 4 : 1) * 32 *
                  static_cast<double>(entry.variants.size());
   return memory;
 }
 
 Memory memory_of(Workload const& workload, Selection const& selected, core::Case const& spec,
-                 WorkloadEntry const& entry, comm::World const& world) {
+                 WorkloadEntry const& entry, comm::Machine const& machine) {
   Description const d = workload.describe(selected);
-  device::Facts const& facts = world.device().facts();
+  device::Facts const& facts = machine.device().facts();
   double const device = d.memory_bytes + workload.scratch_bytes(selected, facts);
-  Memory extra = overhead_of(spec, entry, world);
+  Memory extra = overhead_of(spec, entry, machine);
   if (d.pairs) {
     double samples = 0;
     for (std::vector<Pair> const& round : d.pairs->rounds) {
@@ -241,7 +264,7 @@ Memory memory_of(Workload const& workload, Selection const& selected, core::Case
     // Samples, in numbers and as text.
     extra.host += 64 * samples * static_cast<double>(spec.repetitions * std::ssize(selected));
   }
-  if (world.device().kind() == device::Kind::host) {
+  if (machine.device().kind() == device::Kind::host) {
     return Memory{0, device + d.host_bytes} + extra;
   }
   // Of what is smaller than the caches, batches rotate over several sets.
@@ -249,21 +272,22 @@ Memory memory_of(Workload const& workload, Selection const& selected, core::Case
   return Memory{std::max(device, sets), d.host_bytes} + extra;
 }
 
-core::Extents largest_fitting(core::Case spec, WorkloadEntry const& entry, comm::World const& world,
-                              Memory const& memory) {
+core::Extents largest_fitting(core::Case spec, WorkloadEntry const& entry,
+                              comm::Machine const& machine, Memory const& memory) {
   auto const fits = [&](core::Extents const& size) {
     spec.size = size;
     // Rank 0's, so that all ranks find the same.
-    auto const workload = entry.make(spec, world.size(), 0);
+    auto const workload = entry.make(spec, machine.size(), 0);
     // Before anybody looks at each of its parts.
-    if (!memory_of(*workload, {}, spec, entry, world).fits(memory)) return false;
+    if (!memory_of(*workload, {}, spec, entry, machine).fits(memory)) return false;
     std::vector<std::string> const reasons =
-        unsupported_reasons(*workload, entry, spec, world.device());
-    Selection rows = running(select_variants(entry, spec, world.device(), workload->describe({}),
-                                             world.size(), reasons));
-    std::ranges::copy(candidates_for_best(*workload, entry, spec, world.settings().tuned, reasons),
-                      std::back_inserter(rows));
-    return memory_of(*workload, rows, spec, entry, world).fits(memory);
+        unsupported_reasons(*workload, entry, spec, machine.device());
+    Selection rows = running(select_variants(entry, spec, machine.device(), workload->describe({}),
+                                             machine.size(), reasons));
+    std::ranges::copy(
+        candidates_for_best(*workload, entry, spec, machine.settings().tuned, reasons),
+        std::back_inserter(rows));
+    return memory_of(*workload, rows, spec, entry, machine).fits(memory);
   };
   core::Extents const shape = spec.size;
   std::int64_t low = 0;
@@ -273,17 +297,17 @@ core::Extents largest_fitting(core::Case spec, WorkloadEntry const& entry, comm:
     (fits(scaled(shape, middle)) ? low : high) = middle;
   }
   // Devices differ in what they run, and in the scratch memory that it takes.
-  low = -world.group().max(-low);
+  low = static_cast<std::int64_t>(machine.min(static_cast<double>(low)));
   // Round large sizes down to a multiple of 64, as people would choose them.
   return scaled(shape, low >= 1024 ? low / 64 * 64 : low);
 }
 
-void resolve_auto_size(core::Case& spec, WorkloadEntry const& entry, comm::World const& world,
+void resolve_auto_size(core::Case& spec, WorkloadEntry const& entry, comm::Machine const& machine,
                        Memory const& memory) {
   if (spec.size.auto_fraction <= 0) return;
   Memory const share = memory * spec.size.auto_fraction;
   if (spec.size.count == 0) spec.size.count = 1;
-  core::Extents const fitting = largest_fitting(spec, entry, world, share);
+  core::Extents const fitting = largest_fitting(spec, entry, machine, share);
   // Of a size that is still too large people are told.
   spec.size = fitting[0] > 0 ? fitting : scaled(fitting, 1);
 }

@@ -23,7 +23,7 @@ std::vector<std::string> unsupported_reasons(Workload const& workload, WorkloadE
 
 /// Collective. Makes of all ranks' reasons one list: what any rank cannot run is run by none, with
 /// the reason of the lowest such rank.
-void agree(comm::Group const& group, std::vector<std::string>& reasons);
+void agree(comm::Machine const& machine, std::vector<std::string>& reasons);
 
 /// Resolves "best", "all" and names, and joins the bar and a local ceiling where the case wants the
 /// vendor's line. Rows that cannot run are left out unless the case names them; of the textbook's, which
@@ -33,11 +33,16 @@ std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case con
                                       device::Device const& device, Description const& description,
                                       int ranks, std::vector<std::string> const& reasons,
                                       kernels::VariantInfo const* best = nullptr);
-/// The reasons of all ranks, those of Workload::unavailable_reason() among them: collective.
-std::vector<std::string> agreed_reasons(comm::World const& world, Workload const& workload,
+/// The reasons of all ranks, those of Workload::unavailable_reason() among them: collective. `parts` are
+/// the case's workload on each of Machine::planned_ranks().
+std::vector<std::string> agreed_reasons(comm::Machine const& machine,
+                                        std::span<std::unique_ptr<Workload> const> parts,
+                                        WorkloadEntry const& entry, core::Case const& spec);
+/// ... where this process is one rank.
+std::vector<std::string> agreed_reasons(comm::Machine const& machine, Workload const& workload,
                                         WorkloadEntry const& entry, core::Case const& spec);
 /// Both: collective.
-std::vector<Selected> select_variants(comm::World const& world, Workload const& workload,
+std::vector<Selected> select_variants(comm::Machine const& machine, Workload const& workload,
                                       WorkloadEntry const& entry, core::Case const& spec);
 
 /// Those that run.
@@ -55,22 +60,23 @@ struct Memory {
 
 /// Memory that each rank may use: the smallest free memory over ranks, shared where ranks share a
 /// node's memory or a GPU. Collective.
-Memory memory_per_rank(comm::World const& world);
+Memory memory_per_rank(comm::Machine const& machine);
 
 /// What every case takes beside the memory of its workload: staging of messages, tiles and sums of
 /// checks, samples, saving, libraries.
-Memory overhead_of(core::Case const& spec, WorkloadEntry const& entry, comm::World const& world);
+Memory overhead_of(core::Case const& spec, WorkloadEntry const& entry,
+                   comm::Machine const& machine);
 
-/// What this rank needs for a case with these variants, overhead included.
+/// What the rank of this workload needs for a case with these variants, overhead included.
 Memory memory_of(Workload const& workload, Selection const& selected, core::Case const& spec,
-                 WorkloadEntry const& entry, comm::World const& world);
+                 WorkloadEntry const& entry, comm::Machine const& machine);
 
 /// Replaces "auto:70%" by the largest size that fits into that share of `memory`.
-void resolve_auto_size(core::Case& spec, WorkloadEntry const& entry, comm::World const& world,
+void resolve_auto_size(core::Case& spec, WorkloadEntry const& entry, comm::Machine const& machine,
                        Memory const& memory);
 
 /// The largest size (all extents equal) whose memory fits; 0 where not even 1 does.
-core::Extents largest_fitting(core::Case spec, WorkloadEntry const& entry, comm::World const& world,
-                              Memory const& memory);
+core::Extents largest_fitting(core::Case spec, WorkloadEntry const& entry,
+                              comm::Machine const& machine, Memory const& memory);
 
 }  // namespace quadrille::measure

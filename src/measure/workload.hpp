@@ -164,9 +164,9 @@ class Workload {
   }
   /// Device memory that these variants take besides, where the device decides how much.
   virtual double scratch_bytes(Selection const&, device::Facts const&) const { return 0; }
-  /// Why the ranks of this world cannot run a variant that each of their devices runs: what must
+  /// Why the ranks of this machine cannot run a variant that each of their devices runs: what must
   /// join them. Empty where they can.
-  virtual std::string unavailable_reason(kernels::VariantInfo const&, comm::World const&) const {
+  virtual std::string unavailable_reason(kernels::VariantInfo const&, comm::Machine const&) const {
     return {};
   }
   /// Collective. The first call allocates and connects; every call fills the inputs from `seed`.

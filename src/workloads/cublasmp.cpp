@@ -60,7 +60,7 @@ std::int64_t common_block(core::GridShape grid, std::int64_t block, std::int64_t
   return comm::Distribution{n, block, std::lcm(grid.rows, grid.cols)}.block();
 }
 
-std::string unavailable(comm::World const* world);
+std::string unavailable(comm::Machine const* machine);
 
 }  // namespace
 
@@ -101,7 +101,7 @@ std::string library_unavailable(kernels::VariantInfo const& row) {
   bool const is_here = &row == &cublasmp_product || &row == &cublasmp_transpose;
   return is_here ? unavailable(nullptr) : "";
 }
-std::string cublasmp_unavailable(comm::World const& world) { return unavailable(&world); }
+std::string cublasmp_unavailable(comm::Machine const& machine) { return unavailable(&machine); }
 
 #ifdef QUADRILLE_CUBLASMP
 
@@ -189,8 +189,8 @@ int version() {
 std::string version_text(int number) { return fmt::format("0.{}.{}", number / 100, number % 100); }
 
 /// NCCL, which the library refers to, is looked for by our names first.
-std::string unavailable(comm::World const* world) {
-  std::string const no_nccl = comm::NcclCommunicator::unavailable_reason(world);
+std::string unavailable(comm::Machine const* machine) {
+  std::string const no_nccl = comm::NcclCommunicator::unavailable_reason(machine);
   if (!library().why_absent().empty()) {
     return fmt::format(
         "needs cuBLASMp, up to 0.7 with NCCL 2.28 and NVSHMEM 3.3, then with NCCL 2.29: {}",
@@ -337,7 +337,7 @@ std::string Cublasmp::implementation() const { return state_->implementation; }
 
 namespace {
 
-std::string unavailable(comm::World const*) { return "needs cuBLASMp; built without CUDA"; }
+std::string unavailable(comm::Machine const*) { return "needs cuBLASMp; built without CUDA"; }
 
 }  // namespace
 

@@ -16,7 +16,7 @@ extern kernels::VariantInfo const cublasmp_product, cublasmp_transpose;
 /// where it can, and of rows whose library is there whenever they are.
 std::string library_unavailable(kernels::VariantInfo const& row);
 /// Why the ranks of this world cannot use cuBLASMp together; empty where they can.
-std::string cublasmp_unavailable(comm::World const& world);
+std::string cublasmp_unavailable(comm::Machine const& machine);
 
 /// How cuBLASMp is to have C (m x n) = A B: it wants the same block of k in A and B, and of m and n in
 /// all. Block 0: one of C per process, and of k the fewest that suit both dimensions of the grid.

@@ -52,11 +52,11 @@ std::string Exchange::unsupported_reason(kernels::VariantInfo const& variant,
 }
 
 std::string Exchange::unavailable_reason(kernels::VariantInfo const& variant,
-                                         comm::World const& world) const {
+                                         comm::Machine const& machine) const {
   std::string_view const named = static_cast<Row const&>(variant).transport;
   if (named.empty()) return {};
   auto const found = std::ranges::find(comm::transports(), named, &comm::TransportEntry::name);
-  std::string const reason = (*found)->unavailable_reason(&world);
+  std::string const reason = (*found)->unavailable_reason(&machine);
   return reason.empty() ? "" : fmt::format("cannot use {}: {}", named, reason);
 }
 

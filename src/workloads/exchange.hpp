@@ -24,7 +24,7 @@ class Exchange : public measure::Workload {
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const&) const override;
   std::string unavailable_reason(kernels::VariantInfo const& variant,
-                                 comm::World const& world) const override;
+                                 comm::Machine const& machine) const override;
   void prepare(comm::World& world, std::uint64_t seed, measure::Selection const& selected) override;
   void reset(comm::World& world, kernels::VariantInfo const&) override {
     world.stream().fill(out_.view().data, 0xFF, out_.bytes());

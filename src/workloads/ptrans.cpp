@@ -288,15 +288,15 @@ class Ptrans final : public measure::Workload {
   }
 
   std::string unavailable_reason(kernels::VariantInfo const& variant,
-                                 comm::World const& world) const override {
-    if (&variant == &cublasmp_transpose) return cublasmp_unavailable(world);
+                                 comm::Machine const& machine) const override {
+    if (&variant == &cublasmp_transpose) return cublasmp_unavailable(machine);
     if (!is_one_sided(variant)) return {};
-    comm::TransportEntry const& known = world.transport_entry(case_.transport, case_.throttle);
+    comm::TransportEntry const& known = machine.transport_entry(case_.transport, case_.throttle);
     // Which one "auto" is will be measured.
-    bool const is_open = case_.transport == "auto" && case_.throttle == 0 && world.size() > 1;
+    bool const is_open = case_.transport == "auto" && case_.throttle == 0 && machine.size() > 1;
     bool const is_shared = std::ranges::any_of(comm::transports(), [&](auto const* entry) {
       return entry->shares_windows && (is_open || entry == &known) &&
-             entry->serves(world, case_.throttle);
+             entry->serves(machine, case_.throttle);
     });
     if (is_shared) return {};
     return fmt::format("transport \"{}\" shares no memory between these ranks; take ipc",

@@ -4,6 +4,7 @@
 
 #include "comm/transport.hpp"
 #include "core/table.hpp"
+#include "device/known_devices.hpp"
 
 #include <algorithm>
 
@@ -56,7 +57,7 @@ core::Vocabulary const& vocabulary() {
     return all;
   }();
   static core::Vocabulary const vocabulary = [] {
-    core::Vocabulary all{schemas, {"auto", "all"}};
+    core::Vocabulary all{schemas, {"auto", "all"}, device::names_of_known_devices()};
     for (std::string_view const name : comm::selectable_transports()) {
       all.transports.emplace_back(name);
     }

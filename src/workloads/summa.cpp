@@ -208,8 +208,8 @@ class Summa final : public measure::Workload {
   }
 
   std::string unavailable_reason(kernels::VariantInfo const& variant,
-                                 comm::World const& world) const override {
-    return &variant == &cublasmp_product ? cublasmp_unavailable(world) : "";
+                                 comm::Machine const& machine) const override {
+    return &variant == &cublasmp_product ? cublasmp_unavailable(machine) : "";
   }
 
   double scratch_bytes(measure::Selection const& selected,

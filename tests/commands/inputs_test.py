@@ -1,86 +1,137 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
-"""What the headers of inputs/ say of memory and time, --dry-run says too, within a factor of two.
-
-Figures "of GPU memory" and "on one H100" are compared where there is a GPU, all others where there is
-none. "under" is a limit: at most four times what --dry-run says. On a host every input ends in 100 s.
+"""Each input can run on what its [about] names, by a plan for each device and number of ranks, and takes
+what it says there. No clock is read: plans assume devices of known rates.
 
 inputs_test.py BINARY LAUNCHER...
 """
+import json
 import pathlib
-import re
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from quadrille import TESTS, Program, check  # noqa: E402
 
-MIB = {"KiB": 1 / 1024, "MiB": 1, "GiB": 1024}
-SECONDS = {"s": 1, "second": 1, "min": 60, "minute": 60, "h": 3600}
-LONGEST = 100  # seconds that an input may take on 2 cores
-WORDS = {"a": 1, "one": 1, "two": 2, "three": 3}
+INPUTS = TESTS.parent / "inputs"
+LONGEST = {"host": 100}  # seconds; of GPUs 240
+ALL_OF_ONE_GPU, MORE_OF_TWO = 18 * 60, 6 * 60  # seconds
+NOT_FOR_2047 = """
+[[case]]
+name = "not-a-multiple"
+workload = "gemm"
+type = "f32"
+size = [2047, 2048]
+variant = ["warp_tile", "best"]
+"""
 
 
-def field(text, name):
-    """The text of a field of the header, which may go on in further lines."""
-    found = re.search(rf"^# {name}: +(.*(?:\n#  +.*)*)", text, re.MULTILINE)
-    return re.sub(r"\n#\s+", " ", found[1]) if found else ""
+def plan(program, path, device, ranks):
+    process = program.call("run", path, "--as", device, "--ranks", ranks, "--json", ranks=0)
+    return process, json.loads(process.stdout) if process.stdout.startswith("{") else None
 
 
-def is_true(said, planned, limit):
-    return planned <= said <= 4 * planned if limit else planned / 2 <= said <= planned * 2
+def check_input(program, about, device):
+    """Plans for all its numbers of ranks; compares memory and time with what it says."""
+    name, path = about["name"], about["path"]
+    where = "host" if device == "host" else "device"
+    most = 0
+    for ranks in about["ranks"]:
+        process, planned = plan(program, path, device, ranks)
+        said = planned and planned["cannot_run"]
+        check(process.returncode == 0 and said == [], f"{name} cannot run on {ranks} x {device}: {said}", process)
+        check(planned["ranks"] == ranks, f"{name} is planned for {planned['ranks']} ranks", process)
+        most = max([most, *(case["memory"][where] for case in planned["cases"])])
+        if ranks == about["ranks"][0] and device in about["seconds"]:
+            said, seconds = about["seconds"][device], planned["seconds"]
+            # Plans leave out searches and compilers, and know no caches.
+            check(said / 10 - 10 <= seconds <= 3 * said + 10, f"{name}: {said} s on {device}, planned {seconds:.0f}")
+    if device in about["memory"]:
+        said = about["memory"][device]
+        check(most <= said <= 2 * most + 2**28, f"{name}: {said / 2**20:.0f} MiB on {device}, planned {most / 2**20:.0f}")
 
 
-def claims(text, pattern, units):
-    """(is a limit, amount, its part of the text, is of a GPU) of each amount; GPUs hold until hosts are named."""
-    gpu = False
-    for part in re.split(r"[,;] (?=[^,;]*\d|[^,;]* (?:minutes|seconds))", text):
-        gpu = bool(re.search(r"H100|H200|GPU", part)) or gpu and not re.search(r"host|cores", part)
-        found = re.search(pattern, part)
-        if found:
-            number = WORDS.get(found[1]) or float(found[1])
-            yield "under " in part[:found.start()] + " ", number * units[found[2]], part, gpu
+def check_others(program, about, device):
+    """What does not run on a device that an input is not for is listed, and is no failure."""
+    process = program.call("run", about["path"], "--as", device, ranks=0)
+    check(process.returncode == 0, f"{about['name']} on {device}, for which it is not", process)
+    told = process.stdout + process.stderr
+    is_told = any(word in told for word in ("cannot run", "the input asks for"))
+    check(is_told, f"{about['name']}: nothing says why it is not for {device}", process)
 
 
-def planned_memory(shown):
-    """The most that a case takes, in MiB, of the columns device and host."""
-    head, *rows = shown.splitlines()[1:]
-    most = {}
-    for column in ("device", "host"):
-        at = head.index(column)
-        cells = [re.match(r"([\d.]+) ([KMG]iB)", row[at:]) for row in rows if row[:1].strip()]
-        most[column] = max((float(cell[1]) * MIB[cell[2]] for cell in cells if cell), default=0)
-    return most
+def check_times(listed):
+    """All inputs of one GPU, and beside them those of two, end in a bearable time."""
+    sums = {1: 0, 2: 0}
+    for about in listed:
+        for device, seconds in about["seconds"].items():
+            limit = LONGEST.get(device, 240)
+            check(seconds <= limit, f"{about['name']} takes {seconds} s on {device}, more than {limit}")
+        for device in {"host", "H100 SXM"} & set(about["devices"]):
+            check(device in about["seconds"], f"{about['name']} does not say how long it takes on {device}")
+        first = about["ranks"][0]
+        sums[first] += about["seconds"].get("H100 SXM", 0)
+        # One GPU takes those, too, that would rather have two.
+        sums[1] += about["seconds"].get("H100 SXM", 0) if first == 2 and 1 in about["ranks"] else 0
+    check(sums[1] <= ALL_OF_ONE_GPU, f"all inputs of one GPU take {sums[1]} s")
+    check(sums[2] <= MORE_OF_TWO, f"those of two take {sums[2]} s")
+
+
+def check_fails(program, device):
+    """A variant that an input names and that cannot run is found, on a device that the input is for."""
+    source = INPUTS / "sgemm-worklog.toml"
+    changed = program.folder / "changed.toml"
+    changed.write_text(source.read_text() + NOT_FOR_2047)
+    process, planned = plan(program, changed, device, 1)
+    found = [(problem["case"], problem["variant"]) for problem in planned["cannot_run"]]
+    check(process.returncode == 3 and found == [("not-a-multiple.1", "warp_tile")], f"found {found}", process)
+    process = program.call("run", changed, "--as", device, ranks=0)
+    check(process.returncode == 3 and "  not-a-multiple.1 warp_tile: variant 'warp_tile' " in process.stdout,
+          "the table names it", process)
+    changed.write_text(changed.read_text().replace(f'"{device}", ', ""). replace(f'"{device}" = ', '"H200" = '))
+    process, planned = plan(program, changed, device, 1)
+    check(process.returncode == 0 and planned["cannot_run"], "it is not for this device", process)
+    # Without an [about] it is for any.
+    changed.write_text("[run]\n" + NOT_FOR_2047)
+    process, planned = plan(program, changed, device, 1)
+    check(process.returncode == 3, "a file that does not say what it is for", process)
+    for arguments, word in ((("--as", "H100 SMX"), "H100 SXM"), (("--ranks", "2"), "--as")):
+        process = program.call("run", source, *arguments, ranks=0)
+        check(process.returncode == 2 and word in process.stderr, f"{arguments}", process)
+
+
+def check_here(program, listed):
+    process = program.call("list", "inputs", "--here", ranks=0)
+    lines = [line.split("\t") for line in process.stdout.splitlines()]
+    check(process.returncode == 0 and len({device for _, device, _ in lines}) == 1, "one kind of device", process)
+    here = {about["path"]: about for about in listed if lines[0][1] in about["devices"]}
+    for ranks, _, path in lines:
+        check(int(ranks) in here[path]["ranks"], f"{path} on {ranks} ranks", process)
+    shown = program.call("list", "inputs", ranks=0)
+    check(all(about["name"] in shown.stdout for about in listed), "the list has all", shown)
 
 
 def main():
     program = Program(sys.argv[1:])
-    has_gpu = any(row["available"] for row in program.listed("variants") if row["where"] == "cuda")
-    compared = 0
-    for path in sorted((TESTS.parent / "inputs").glob("*.toml")):
-        text = path.read_text()
-        memory = [claim for claim in claims(field(text, "Memory"), r"([\d.]+) ([KMG]iB)", MIB)
-                  if claim[3] == has_gpu]
-        time = [claim for claim in claims(field(text, "Duration"), r"(\d+|two|three) (s|min|minute|second)s?\b", SECONDS)
-                if claim[3] == has_gpu]
-        check(time or has_gpu, f"{path.name} does not say how long it takes on a host")
-        if not memory and not time:
-            continue
-        # GPUs of other kinds, and other numbers of them, take another time: memory alone is compared.
-        process = program.call("run", path, "--dry-run", ranks=1 if has_gpu else 2)
-        check(process.returncode == 0, f"{path.name} --dry-run", process)
-        planned = planned_memory(process.stdout)["device" if has_gpu else "host"]
-        # The largest of what several cases take.
-        for limit, said, part, _ in sorted(memory, key=lambda claim: claim[1])[-1:]:
-            check(is_true(said, planned, limit), f"{path.name} says '{part}', --dry-run {planned:.0f} MiB", process)
-            compared += 1
-        whole = re.search(r"; (?:under|about) ([\d.]+) (s|min|h) in all", process.stdout)
-        seconds = float(whole[1]) * SECONDS[whole[2]]
-        check(has_gpu or seconds <= LONGEST, f"{path.name} takes {seconds:.0f} s on a host; set size_host", process)
-        for limit, said, part, _ in () if has_gpu else time:
-            check(is_true(said, seconds, limit), f"{path.name} says '{part}', --dry-run {seconds:.0f} s", process)
-            compared += 1
-    check(compared >= 4, f"{compared} figures are compared")
-    print(f"{compared} figures of headers are true")
+    listed = program.listed("inputs")
+    names = [about["name"] for about in listed]
+    check(names == sorted(path.stem for path in INPUTS.glob("*.toml")), f"list inputs has {names}")
+    shown = program.call("run", "--as", "list", "--json", ranks=0)
+    devices = json.loads(shown.stdout)
+    check([device["here"] for device in devices if device["name"] == "host"] == [1], "the host is here", shown)
+    has_cuda = any(device["is_gpu"] and device["has_code"] for device in devices)
+    # Without kernels of GPUs nothing is known of them.
+    planned = [device["name"] for device in devices if has_cuda or not device["is_gpu"]]
+    pairs = 0
+    for about in listed:
+        for device in planned:
+            is_for_it = device in about["devices"]
+            (check_input if is_for_it else check_others)(program, about, device)
+            pairs += is_for_it
+    check_times(listed)
+    check_here(program, listed)
+    if has_cuda:
+        check_fails(program, "H100 SXM")
+    print(f"{len(listed)} inputs run on the devices that they are for, in {pairs} pairs")
 
 
 main()

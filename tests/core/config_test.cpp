@@ -83,7 +83,7 @@ Vocabulary const& vocabulary() {
                                      .extents = {"n", "c", "h", "w", "k", "r", "s", "g"},
                                      .variants = {"reference"}};
   static WorkloadSchema const* const all[] = {&vector, &ptrans, &gemm, &summa, &conv2d};
-  static Vocabulary const words{all, {"auto", "nccl", "mpi"}};
+  static Vocabulary const words{all, {"auto", "nccl", "mpi"}, {"host", "H100 SXM"}};
   return words;
 }
 
@@ -567,7 +567,7 @@ TEST(Config, WrongFilesSayWhy) {
   EXPECT_EQ(why(""), "x.toml: there is no [[case]], so nothing to run");
   EXPECT_EQ(why("[[cases]]\n"), "x.toml:1: unknown table or key 'cases' (did you mean 'case'?)");
   EXPECT_EQ(why("device = \"host\"\n"),
-            "x.toml:1: unknown table or key 'device'; a file has [run] and [[case]]");
+            "x.toml:1: unknown table or key 'device'; a file has [about], [run] and [[case]]");
   EXPECT_HAS(why("[case]\nsize = 1\n"), "write [[case]]");
   EXPECT_HAS(why("[run]\nseed = 1\nseed = 2\n"), "x.toml:3: ");
   EXPECT_HAS(why("case = []\n"), "write [[case]]");
@@ -583,6 +583,59 @@ TEST(Config, WrongFilesSayWhy) {
   EXPECT_HAS(why("[[case]]\nworkload = \"quicksort\"\n"), "'quicksort'; one of vector, ptrans");
   EXPECT_HAS(why(one_case("vector", "panel = 5")), "'panel'; it belongs to ptrans, summa");
   EXPECT_HAS(why("[[case]]\nworkload = 7\n"), "workload: expects a workload, not 7");
+}
+
+TEST(Config, SaysWhatItIsFor) {
+  std::string const rest = one_case("vector");
+  Config const config = good(R"toml(
+[about]
+purpose = "a test"
+devices = ["host", "H100 SXM"]
+ranks = [2, 1]
+memory = { host = "1MiB" }
+seconds = { host = 6, "H100 SXM" = 2.5 }
+)toml" + rest);
+  ASSERT_TRUE(config.about);
+  About const expected{.purpose = "a test",
+                       .devices = {"host", "H100 SXM"},
+                       .ranks = {2, 1},
+                       .memory = {{"host", 1 << 20}},
+                       .seconds = {{"host", 6}, {"H100 SXM", 2.5}}};
+  EXPECT_EQ(*config.about, expected);
+  EXPECT_FALSE(good(rest).about);
+  // It stays with its file.
+  EXPECT_FALSE(good(to_toml(config)).about);
+}
+
+TEST(Config, WrongAboutSaysWhy) {
+  auto const about = [](std::string_view line) {
+    return why(fmt::format("[about]\n{}\n{}", line, one_case("vector")));
+  };
+  std::string const good = "purpose = \"a\"\ndevices = [\"host\"]\nranks = 1\n";
+  EXPECT_EQ(about(good), "");
+  EXPECT_EQ(why("about = 1\n" + one_case("vector")), "x.toml:1: 'about' must be a table: [about]");
+  EXPECT_EQ(about(""), "x.toml:1: [about] has no purpose");
+  EXPECT_EQ(about("purpose = \"a\""), "x.toml:1: [about] has no devices");
+  EXPECT_EQ(about("purpose = \"a\"\ndevices = \"host\""), "x.toml:1: [about] has no ranks");
+  EXPECT_EQ(about("porpose = \"a\""),
+            "x.toml:2: about.porpose: unknown key (did you mean 'purpose'?)");
+  EXPECT_HAS(about("purpose.x = \"a\""), "about.purpose.x: unknown key");
+  EXPECT_HAS(about("purpose = 5"), "about.purpose: takes text in quotes");
+  EXPECT_HAS(about("purpose = [\"a\"]"), "about.purpose: takes one value, not a list");
+  EXPECT_HAS(about("purpose = \"\""), "about.purpose: takes 1 to 4096 characters");
+  EXPECT_HAS(about("devices = []"), "about.devices: takes a list of 1 to 64 values");
+  EXPECT_EQ(about("devices = [\"H100 SMX\"]"),
+            "x.toml:2: about.devices: unknown device 'H100 SMX' (did you mean 'H100 SXM'?)");
+  EXPECT_HAS(about("ranks = \"2\""), "about.ranks: takes numbers");
+  EXPECT_HAS(about("ranks = [1, 0]"), "about.ranks: takes numbers of ranks, from 1 to 100000");
+  EXPECT_HAS(about("ranks = 1.5"), "about.ranks: takes numbers of ranks, from 1 to 100000");
+  EXPECT_HAS(about("memory = \"1GiB\""), "about.memory: takes a table, such as { host = ... }");
+  EXPECT_HAS(about("memory = { host = 5 }"), "about.memory.host: takes text in quotes");
+  EXPECT_HAS(about("memory = { host = \"x\" }"), "about.memory.host: 'x'");
+  EXPECT_HAS(about("seconds = { gpu = 5 }"), "about.seconds.gpu: unknown device 'gpu'");
+  EXPECT_HAS(about("seconds = { host = -1 }"), "about.seconds.host: ");
+  EXPECT_EQ(about(good + "seconds = { \"H100 SXM\" = 5 }"),
+            "x.toml:1: [about] says what 'H100 SXM' takes, which is none of its devices");
 }
 
 TEST(Config, WrongRunKeysSayWhy) {

@@ -100,7 +100,7 @@ class FakeWorkload final : public measure::Workload {
     return script_.unsupported(variant);
   }
   std::string unavailable_reason(kernels::VariantInfo const& variant,
-                                 comm::World const&) const override {
+                                 comm::Machine const&) const override {
     return script_.unavailable(variant);
   }
   void prepare(comm::World&, std::uint64_t seed, measure::Selection const&) override {

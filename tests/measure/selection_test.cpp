@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/selection.hpp"
 
+#include "device/known_devices.hpp"
 #include "measure/fake_workload.hpp"
 #include "support/mpi_world.hpp"
 
@@ -276,7 +277,7 @@ TEST(Agree, WhatOneRankRefusesNobodyRuns) {
   int const last = world().size() - 1;
   Names reasons{"", world().rank() == last ? fmt::format("of rank {}", last) : "", "", "of all"};
 
-  agree(world().group(), reasons);
+  agree(world(), reasons);
 
   EXPECT_EQ(reasons, (Names{"", fmt::format("of rank {}", last), "", "of all"}));
 }
@@ -286,7 +287,7 @@ TEST(Agree, TheReasonIsThatOfTheLowestRank) {
   std::string const mine = fmt::format("of rank {}", rank);
   Names reasons{rank > 0 ? mine : "", mine};
 
-  agree(world().group(), reasons);
+  agree(world(), reasons);
 
   EXPECT_EQ(reasons, (Names{world().size() > 1 ? "of rank 1" : "", "of rank 0"}));
 }
@@ -313,6 +314,25 @@ TEST(Select, RanksTakeNothingThatCannotJoinThem) {
   EXPECT_EQ(
       told(select_variants(world(), *rig.workload(), rig.entry, rig.spec)),
       (Names{"plain", "fast: variant 'fast' needs a GPU for each rank; use variant 'plain'"}));
+}
+
+TEST(Selection, LooksAtAllRanksOfAPlannedMachine) {
+  Rig rig;
+  rig.spec.variants = {"best", "fast"};
+  comm::PlannedMachine const machine{*device::known_device(device::kHostName), 2, {}};
+  std::vector<std::unique_ptr<Workload>> parts;
+  for (int const rank : machine.planned_ranks()) parts.push_back(rig.entry.make(rig.spec, 2, rank));
+  // Its asks come rank by rank: the second rank alone cannot.
+  int asked = 0;
+  rig.script.unsupported = [&](VariantInfo const& variant) {
+    return &variant == &kFast && ++asked == 2 ? "has no time on rank 1" : "";
+  };
+
+  std::vector<std::string> const reasons = agreed_reasons(machine, parts, rig.entry, rig.spec);
+
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(told(select_variants(rig.entry, rig.spec, machine.device(), {}, 2, reasons)),
+            (Names{"plain", "fast: variant 'fast' has no time on rank 1; use variant 'plain'"}));
 }
 
 TEST(Select, TheBarIsThatOfTheWorkload) {

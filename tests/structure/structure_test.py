@@ -242,15 +242,8 @@ def inputs(root: Path, binary: Path) -> list[str]:
     found = []
     for path in files(root, ["inputs"], "toml"):
         name = path.relative_to(root)
-        text = path.read_text()
-        comment = re.match(r"(?:#.*\n)*", text)[0]
-        for what, pattern in [
-            ("ranks", r"\branks?\b"),
-            ("memory", r"\bmemory\b"),
-            ("expected duration", r"\bduration\b|\bseconds?\b|\bminutes?\b|\d s\b|\d min\b"),
-        ]:
-            if not re.search(pattern, comment, re.IGNORECASE):
-                found.append(f"{name}:1: the opening comment does not state {what}")
+        if not path.read_text().startswith("[about]\n"):
+            found.append(f"{name}:1: does not begin with [about]")
         result = run([binary, "run", path, "--dry-run"], cwd=root)
         if result.returncode != 0:
             found.append(f"{name}: --dry-run ended with {result.returncode}: {result.stderr.strip()}")
@@ -360,7 +353,7 @@ def self_test(_: Path) -> list[str]:
         "src/commands/a.hpp": f"{spdx_lines}#pragma once\n",
         "kernels/sum/sum.hpp": f"{spdx_lines}#pragma once\n",
         "jobs/a.sh": "#!/bin/bash\n# SPDX-FileCopyrightText: x\n# SPDX-License-Identifier: Apache-2.0\n",
-        "inputs/a.toml": "# Purpose: none. Ranks: any. Memory: none. Duration: 1 s.\n[run]\n",
+        "inputs/a.toml": "[about]\n[run]\n",
         "src/comm/transport_sum.cpp": f'{spdx_lines}TransportEntry const sum_transport{{\n    .name = "sum",\n}};\n',
         "src/workloads/sum.cpp": f"{spdx_lines}extern WorkloadEntry const sum{{}};\n",
         "README.md": "```bash\nbash jobs/a.sh\n```\n",

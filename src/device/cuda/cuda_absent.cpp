@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "device/code_architecture.hpp"
 #include "device/device.hpp"
 #include "device/driver.hpp"
 #include "device/kernel_facts.hpp"
@@ -32,6 +33,8 @@ void cuda_synchronize() { fail_absent(); }
 int cuda_multiprocessors(int) { fail_absent(); }
 
 Facts cuda_device_facts(int) { fail_absent(); }
+
+CodeArchitecture code_of_program(int) { return {}; }
 
 std::string runtime_compiler_absent() { return kWhy; }
 

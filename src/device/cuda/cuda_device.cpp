@@ -402,6 +402,10 @@ void cuda_synchronize() { QUAD_CUDA(cudaDeviceSynchronize()); }
 
 int cuda_multiprocessors(int index) { return attribute(cudaDevAttrMultiProcessorCount, index); }
 
+CodeArchitecture code_of_program(int compute_capability) {
+  return code_for(QUADRILLE_CUDA_ARCHITECTURES, compute_capability);
+}
+
 Facts cuda_device_facts(int index) {
   std::string why;
   int const count = cuda_device_count(&why);
@@ -418,7 +422,7 @@ Facts cuda_device_facts(int index) {
   facts.uuid = uuid_text(properties.uuid);
   facts.index = index;
   facts.compute_capability = 10 * properties.major + properties.minor;
-  facts.code = code_for(QUADRILLE_CUDA_ARCHITECTURES, facts.compute_capability);
+  facts.code = code_of_program(facts.compute_capability);
   facts.multiprocessors = properties.multiProcessorCount;
   facts.memory_bytes = properties.totalGlobalMem;
 
