@@ -13,7 +13,7 @@
 #   tar xf quadrille-bundle.tar.gz && quadrille/run.sh -n 2 run quadrille/inputs/quickstart.toml
 #
 # With --tests also the tests that need a GPU, which it builds in the program's folder; there
-# quadrille/gpu_tests.sh runs them.
+# quadrille/gpu_tests.sh runs them, and with --inputs the inputs.
 set -euo pipefail
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 with_tests=false
@@ -110,12 +110,20 @@ if $with_tests; then
   cat >"$root/gpu_tests.sh" <<'END'
 #!/usr/bin/env bash
 # Runs the tests that need GPUs: gpu_tests.sh [NAME...]; a line for each, logs in the folder that
-# LOGS names (default: gpu-tests). CHECKER in the environment stands before each kernel test, for
+# LOGS names (default: gpu-tests). gpu_tests.sh --inputs runs all inputs that are for the devices here,
+# but those that have passed already. CHECKER in the environment stands before each kernel test, for
 # example "compute-sanitizer --target-processes all --tool memcheck".
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 logs=${LOGS:-gpu-tests}
 mkdir -p "$logs"
+if [ "${1:-}" = --inputs ]; then
+  start() { "$here/run.sh" -n "$@"; }
+  # shellcheck source=tests/run_inputs.sh
+  source "$here/run_inputs.sh"
+  run_inputs "$here/bin/quadrille" "$logs/inputs"
+  exit
+fi
 gpus=$(nvidia-smi -L 2>/dev/null | grep -c GPU)
 failed=0
 # one NAME COMMAND...
@@ -144,6 +152,7 @@ done
 exit $failed
 END
   chmod +x "$root/gpu_tests.sh"
+  cp "$home/tests/run_inputs.sh" "$root/"
 fi
 
 tar -C "$work" -caf "$archive" quadrille  # compressed as the name says

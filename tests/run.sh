@@ -5,11 +5,14 @@
 # Sets up, builds and runs the tests; ends with ctest's summary. Fails if any test fails.
 #
 #   tests/run.sh [--sanitize | --no-sanitize | --slow | --speed] [ctest options]      e.g. tests/run.sh -R comm
+#   tests/run.sh --inputs
 #
 #   --sanitize   the same tests first with AddressSanitizer and UndefinedBehaviorSanitizer;
 #                the default where CI=true
 #   --slow       the tests that take minutes, alone, which the others leave out
 #   --speed      the tests that look at a clock, alone, which the others leave out: for an idle machine
+#   --inputs     in place of tests all inputs that are for the devices here, with results in
+#                build/inputs; what has passed with this program is left out
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -21,8 +24,17 @@ case "${1:-}" in
   --no-sanitize) sanitize=false && shift ;;
   --slow) sanitize=false tests=slow && shift ;;
   --speed) sanitize=false tests=speed && shift ;;
+  --inputs) sanitize=false tests=inputs && shift ;;
 esac
 cores=$(nproc)
+
+# shellcheck source=tests/run_inputs.sh
+source tests/run_inputs.sh
+start() {
+  local launcher=()
+  [ "$1" = 0 ] || launcher=(mpirun --oversubscribe --bind-to none -n "$1")
+  "${launcher[@]}" build/quadrille "${@:2}"
+}
 
 # suite PRESET TESTS [ctest options]: configures and builds one preset, runs a test preset of it;
 # "all" are the tests on GPUs too.
@@ -33,6 +45,7 @@ suite() {
   log=$(mktemp)
   local targets=(all)
   [ "$tests" != all ] || targets+=(quadrille_gpu_tests)
+  [ "$tests" != inputs ] || targets=(quadrille)
   if ! { cmake --preset "$preset" && cmake --build --preset "$preset" --target "${targets[@]}"; } >"$log" 2>&1; then
     grep -A 20 -E "error|FAILED" "$log" | head -n 60 >&2 || tail -n 40 "$log" >&2
     echo "tests: $preset does not build" >&2
@@ -40,6 +53,7 @@ suite() {
     return 1
   fi
   rm -f "$log"
+  [ "$tests" != inputs ] || { run_inputs build/quadrille build/inputs && return; }
   ctest --preset "$tests" -j "$cores" "$@"
 }
 
