@@ -418,7 +418,6 @@ class CaseRun {
   void name_implementation(Line const& line, Record& record) const {
     bool const is_best = line.variant == best_.row;
     record.searched_s = workload_->searched_seconds(*line.variant);
-    if (is_best && record.searched_s == 0) record.searched_s = best_.seconds;
     record.implementation = workload_->implementation(*line.variant);
     for (std::string_view const text :
          {line.variant->caveat, is_best ? std::string_view{best_.text} : std::string_view{}}) {

@@ -131,6 +131,23 @@ double peak_at_clock(Record const& record) {
   return std::min(1.0, kClockMargin * share) * record.peak;
 }
 
+/// What the search for a library's call saw of it, in a row of launches, is the least that it takes at
+/// the clock of then, at best the highest. That a row takes longer, at the power limit, is no doubt
+/// about samples between which the device rests; that samples do is one: they may show the host.
+void judge_search(Record& record) {
+  constexpr double kLeastSeconds = 20e-6, kTolerance = 1.1;
+  bool const is_comparable = record.searched_s >= kLeastSeconds && record.buffer_sets == 1;
+  if (!is_comparable || !std::isfinite(record.searched_s)) return;
+  double share = 1;
+  if (!record.clock_hz.empty() && record.peak_clock_hz > 0) {
+    share = std::min(1.0, core::summarize(record.clock_hz).median / record.peak_clock_hz);
+  }
+  if (record.time.median * share <= kTolerance * record.searched_s) return;
+  add_suspect(record, fmt::format("the samples show {}, the search for this call {}",
+                                  core::format_seconds(record.time.median),
+                                  core::format_seconds(record.searched_s)));
+}
+
 void judge(Record& record, std::string_view disturbance) {
   // Without a rate the time is that of a simulation, of which nobody reads how long it took.
   if (record.time.n == 0 || record.unit.empty()) return;
@@ -147,6 +164,7 @@ void judge(Record& record, std::string_view disturbance) {
                                     record.rate / peak));
   }
   judge_interval(record, record.time, "the times", disturbance);
+  judge_search(record);
   // What is hidden depends on every leg; the last is that of the times.
   for (LegSamples const& samples : record.legs) {
     bool const counts = record.leg_summary && record.leg_summary->hidden;

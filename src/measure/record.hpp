@@ -138,13 +138,13 @@ struct Record {
   Resource measures = Resource::none;  ///< of which its rate is what a device can do
   std::vector<Extra> extras;
   std::vector<std::string> kernels;  ///< each launch of one execution, as the driver sees it
-  std::string implementation;    ///< what a library's row calls on rank 0, where it chose, and its
-                                 ///< caveat; empty for most
-  double searched_s = 0;         ///< of an execution, as a search found that chose it; 0: none
-  double published = 0;          ///< in `unit`: the figure of the technique's source; 0 for none
-  std::string published_on;      ///< the device of that figure
-  std::string timing;            ///< whose clock: device, synchronised (host) or launch_only
-  std::int64_t batch = 1;        ///< executions that each of the samples is the mean of
+  std::string implementation;  ///< what a library's row calls on rank 0, where it chose, and its
+                               ///< caveat; empty for most
+  double searched_s = 0;     ///< of the library's call, as the search found that chose it; 0: none
+  double published = 0;      ///< in `unit`: the figure of the technique's source; 0 for none
+  std::string published_on;  ///< the device of that figure
+  std::string timing;        ///< whose clock: device, synchronised (host) or launch_only
+  std::int64_t batch = 1;    ///< executions that each of the samples is the mean of
   std::vector<double> seconds;   ///< [repetition * ranks + rank], the timed repetitions
   std::int64_t buffer_sets = 1;  ///< sets of buffers that a batch went round over
   /// The device's clock and power after each repetition, in the same layout; empty where unknown.

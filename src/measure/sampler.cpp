@@ -325,7 +325,8 @@ bool Sampler::is_last(Line const& line) const {
   auto const next = std::ssize(line.slowest.back()) + 1;
   if (next < case_.repetitions) return false;
   bool const has_aim = case_.stop_percent > 0;
-  double const aim = (has_aim ? case_.stop_percent : case_.suspect_percent) / 100;
+  // Known before it runs, the last repetition may widen an interval that was narrow enough.
+  double const aim = has_aim ? case_.stop_percent / 100 : kNarrower * case_.suspect_percent / 100;
   if (aim <= 0 || next >= std::max(case_.repetitions, kMostRepetitions)) return true;
   if (!has_aim && line.spent_s >= kExtraSeconds) return true;
   // A user's aim is an interval. Nothing is known of one repetition, which is no reason for more.

@@ -4,6 +4,7 @@
 #include "support/fuzz.hpp"
 #include "support/sample_result.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -476,6 +476,25 @@ TEST(Finish, SuspectsSlowdownsButNotThePowerLimit) {
   EXPECT_EQ(r.suspect.size(), 2U);
 }
 
+TEST(Finish, SuspectsSamplesThatTakeLongerThanTheSearchFound) {
+  auto const doubts = [](double searched_s, std::int64_t buffer_sets, double clock_hz) {
+    Record r = timed(1, {1, 1, 1, 1, 1, 1});
+    r.searched_s = searched_s;
+    r.buffer_sets = buffer_sets;
+    r.peak_clock_hz = 2e9;
+    r.clock_hz.assign(6, clock_hz);
+    finish(r);
+    return r.suspect.size();
+  };
+  EXPECT_EQ(doubts(0.89, 1, 2e9), 1U);
+  EXPECT_EQ(doubts(0.92, 1, 2e9), 0U) << "within a tenth";
+  EXPECT_EQ(doubts(0.89, 1, 1.9e9), 0U) << "at a lower clock";
+  EXPECT_EQ(doubts(1.5, 1, 2e9), 0U) << "a row of launches at the power limit takes longer";
+  EXPECT_EQ(doubts(0.5, 2, 2e9), 0U) << "of operands in a cache";
+  EXPECT_EQ(doubts(0, 1, 2e9), 0U) << "nothing was searched";
+  EXPECT_EQ(doubts(std::numeric_limits<double>::infinity(), 1, 2e9), 0U);
+}
+
 TEST(Finish, ClocksBoundTheRate) {
   Record r = timed(1, {1, 1, 1, 1, 1, 1});
   r.amount = 90;

@@ -377,6 +377,18 @@ TEST(Suspect, GivesUpAfterSomeSeconds) {
   }
 }
 
+TEST(Suspect, IsAvoidedWithSomethingToSpare) {
+  Rig rig{{&kA}};
+  rig.spec.repetitions = 9;
+  rig.script.cost = [&](VariantInfo const&, Leg) {  // 4 % about the middle
+    return rig.script.ran.size() % 2 == 0 ? 0.13 : 0.12;
+  };
+
+  rig.sampler().sample(rig.lines);
+
+  EXPECT_GT(rig.lines[0].seconds[0].size(), 9U);
+}
+
 TEST(Suspect, OneRepetitionTellsNothing) {
   Rig rig{{&kA}};
   rig.spec.repetitions = 1;

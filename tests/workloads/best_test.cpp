@@ -58,7 +58,7 @@ TEST(BestTest, IsAsFastAsTheFastestOwnRow) {
   int const shapes = is_on_gpu() ? 60 : 12;
   double const allowed = is_on_gpu() ? 0.03 : 0.1;
   std::uint64_t state = 34;
-  for (int i = 0; i < shapes; ++i) {
+  for (int i = 0; i < shapes;) {
     std::string const text = drawn(state);
     auto const config = core::resolve(text, "best", {}, vocabulary());
     ASSERT_TRUE(config) << config.why() << '\n' << text;
@@ -67,6 +67,10 @@ TEST(BestTest, IsAsFastAsTheFastestOwnRow) {
         measure::measure_case(world(), spec, entry_of(*spec.workload), {});
     world().enter_phase("best", 0);
     measure::Record const& best = records.front();  // as it is asked for first
+    // No own row takes f32 in other layouts than nn, but for thin products.
+    if (best.outcome == measure::Outcome::unsupported) continue;
+    ++i;
+    ASSERT_GT(best.time.median, 0) << text << best.reason;
     std::string told =
         fmt::format("{} {} {} x {} x {}: {} {} ({})", core::to_text(spec.type),
                     core::to_text(spec.compute), spec.size[0], spec.size[1], spec.size[2],
