@@ -199,7 +199,9 @@ void Output::show(std::string_view text) {
   // On a terminal that went away, the flag alone tells.
   shows_ = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
            std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
-  if (!shows_) report(fmt::format("standard output: {}", std::strerror(errno)));
+  if (shows_) return;
+  report(fmt::format("standard output: {}", std::strerror(errno)));
+  std::clearerr(stdout);  // it is told
 }
 
 void Output::log(std::string_view text) {
