@@ -87,7 +87,7 @@ def main():
 
     listed = {what: {row["name"] for row in program.listed(what)} for what in ("workloads", "faults")}
     for words, wanted in ((("run", "--case", ""), listed["workloads"]), (("run", "--inject-fault", ""), listed["faults"]),
-                          (("list", ""), {"workloads", "variants", "transports", "metrics", "faults"}),
+                          (("list", ""), {"workloads", "variants", "inputs", "transports", "metrics", "faults"}),
                           (("completion", ""), {"bash", "zsh"}), (("tune", ""), {"gemm"}),
                           (("run", "--set", "run.se"), {"run.seed="}), (("run", "--set", "pan"), {"panel="}),
                           (("explain", "warp_tile_"), {"warp_tile_block_swizzle"}), (("report", "an_"), {"an_input.toml"}),

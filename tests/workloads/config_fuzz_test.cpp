@@ -91,7 +91,9 @@ void expect_contract(core::Parsed<core::Config> const& config, std::uint64_t num
   if (config->cases.size() > 100) return;  // the round trip of so many takes its time
   auto const again = core::resolve(core::to_toml(*config), "again", {}, vocabulary);
   ASSERT_TRUE(again) << "input " << number << ": " << again.why();
-  EXPECT_EQ(*again, *config) << "input " << number;
+  core::Config written = *config;
+  written.about.reset();  // which stays with the file
+  EXPECT_EQ(*again, written) << "input " << number;
 }
 
 TEST(ConfigFuzz, Files) {

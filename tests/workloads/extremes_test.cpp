@@ -146,7 +146,7 @@ TEST_P(ExtremesTest, RightResultsPassOrAreNotJudged) {
   ASSERT_FALSE(all.empty());
   // Alone, a rank exchanges nothing.
   bool const is_alone = test::world().size() == 1 && all[0].outcome == Outcome::unsupported &&
-                        all[0].reason == "needs 2 ranks";
+                        all[0].reason.starts_with("needs 2 ranks");
   std::string const reason = is_alone ? all[0].reason : GetParam().reason;
   for (measure::Record const& record : all) {
     EXPECT_EQ(record.outcome, reason.empty() ? Outcome::pass : Outcome::unsupported)
