@@ -18,6 +18,7 @@ INPUT = """
 [run]
 device = "host"
 repetitions = 8
+batch = 10
 warmup = { count = 1, seconds = 0 }
 vendor = "off"
 

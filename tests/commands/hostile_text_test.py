@@ -96,7 +96,7 @@ def results(program, directory):
                     ["report", "--ladder"], ["compare", "--details"], ["rerun", "--dry-run"],
                     ["predict", "--ranks", "2"]):
         files = copies if command[0] == "compare" else copies[:1]
-        text = check_shown(program.call(*command, *files, ranks=0), (0, 2, 8))
+        text = check_shown(program.call(*command, *files, ranks=0), (0, 2, 8, 9))
         check("\\x1b[2J" in text or command[0] in ("predict", "rerun"), f"{command} shows none of it: {text!r}")
 
 

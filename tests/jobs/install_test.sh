@@ -31,7 +31,7 @@ grep -q "^#compdef quadrille" "$prefix/share/zsh/site-functions/_quadrille" || f
 grep -q "^\.TH QUADRILLE 1" "$prefix/share/man/man1/quadrille.1" || fail "no manual"
 
 mkdir bin
-printf '#!/bin/bash\necho "srun $*"\n' >bin/srun
+printf '#!/bin/bash\necho "srun $*"\necho "RESULT PASS"\n' >bin/srun
 chmod +x bin/srun
 for job in single-node multi-node; do
   SLURM_SUBMIT_DIR=$prefix/share/quadrille SLURM_CPUS_PER_TASK=1 PATH=$scratch/bin:$PATH \

@@ -13,7 +13,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from quadrille import Program, check  # noqa: E402
 
-SETTINGS = ["size=100Ki", "run.device=host", "run.repetitions=3", "run.warmup={count=1,seconds=0}", "run.vendor=off",
+SETTINGS = ['suspect="none"', "size=100Ki", "run.device=host", "run.repetitions=3", "run.warmup={count=1,seconds=0}", "run.vendor=off",
             "run.chunk_bytes=64Ki", "round_trips=5"]
 
 
