@@ -249,9 +249,13 @@ void JobGuard::end_job(core::Failure const& failure) {
   Ticket const of_job =
       is_first_of_node && !shared_path.empty() ? take_ticket(shared_path) : Ticket::ours;
   if (!is_first_of_node || of_job == Ticket::of_others) {
-    // Somebody else speaks. The launcher ends this rank meanwhile, or it ends by itself.
-    sleep(kLastWordsSeconds + 2);
-    _exit(code);
+    // Somebody else speaks, and the launcher ends this rank meanwhile, or it ends by itself.
+    sleep(kLastWordsSeconds + 1);
+    if (rank_ != 0 || !has_joined) {
+      sleep(kLastWordsSeconds);
+      _exit(code);
+    }
+    // Still there: who speaks is on a node that the launcher hears no longer.
   }
   std::string_view file = failure.where.file_name();
   file.remove_prefix(file.rfind('/') == std::string_view::npos ? 0 : file.rfind('/') + 1);

@@ -525,6 +525,7 @@ TEST_P(DeviceSemantics, AGateOpensForACallThatWaitsForTheDevice) {
   EXPECT_EQ(expiry->last_call, "synchronize on stream 'b'");
   gate.close();
   EXPECT_FALSE(gate.open()) << "of this turn";
+  a_.view().synchronize();
 }
 
 TEST_P(DeviceSemantics, AGateOpensBeforeAQueueIsFull) {

@@ -202,7 +202,8 @@ TEST(Scaling, TellsWhatIsLeftOutAndWhy) {
 TEST(Scaling, HasNoSerialPartWhereRanksGainMoreThanTheirNumber) {
   auto const results =
       runs_of([](int ranks) { return 1.0 / ranks / ranks; }, [](int) { return 4096; });
-  for (ScalingPoint const& point : join_scaling(results)->curves.at(0).points) {
+  auto const scaling = join_scaling(results);
+  for (ScalingPoint const& point : scaling->curves.at(0).points) {
     EXPECT_FALSE(point.serial) << point.ranks;
   }
 }
