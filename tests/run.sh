@@ -26,6 +26,13 @@ case "${1:-}" in
   --speed) sanitize=false tests=speed && shift ;;
   --inputs) sanitize=false tests=inputs && shift ;;
 esac
+# ctest ignores what it does not know.
+for option in "$@"; do
+  if [[ $option == --* ]] && ! ctest --help | grep -qwF -e "${option%%=*}"; then
+    echo "tests: $option is an option of neither this script, as the first one, nor of ctest" >&2
+    exit 2
+  fi
+done
 cores=$(nproc)
 
 # shellcheck source=tests/run_inputs.sh

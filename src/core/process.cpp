@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -21,6 +22,19 @@ void require_output(bool done) {
   if (!done) fail(fmt::format("standard output: {}", std::strerror(errno)));
 }
 
+// With less, threads of the libraries do not start, or never end: OpenBLAS waits at exit for one that asks for
+// memory again and again.
+constexpr rlim_t kLeastAddressSpace = rlim_t{640} << 20;
+
+void require_address_space() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= kLeastAddressSpace) return;
+  write_error(fmt::format(
+      "quadrille: this process may map {} KiB of memory, its libraries take {}; raise ulimit -v\n",
+      limit.rlim_cur >> 10, kLeastAddressSpace >> 10));
+  _exit(static_cast<int>(Exit::environment));
+}
+
 }  // namespace
 
 void set_up_process() {
@@ -29,6 +43,7 @@ void set_up_process() {
     bool const is_closed = fcntl(stream, F_GETFD) < 0;
     if (is_closed) open("/dev/null", stream == STDERR_FILENO ? O_WRONLY : O_RDONLY);
   }
+  require_address_space();
   std::signal(SIGXFSZ, SIG_IGN);
   std::set_terminate(fail_on_exception);
 }

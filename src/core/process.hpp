@@ -11,7 +11,8 @@ namespace quadrille::core {
 
 /// Called first of all. A standard stream that is closed is replaced, so that no file of ours gets its
 /// number; a file at its size limit (ulimit -f) becomes an error of write(); exceptions that nobody
-/// catches are reported.
+/// catches are reported. Ends with Exit::environment where the limit of memory (ulimit -v) is below what
+/// libraries take.
 void set_up_process();
 
 /// Writes to standard output. Ends the job with Exit::runtime where that takes no more.

@@ -1,12 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels get the threads they ask for whatever OpenMP's variables say, and doctor sees what ranks lack.
+"""Kernels get the threads they ask for whatever OpenMP's variables say, and doctor sees what ranks lack. Where
+libraries' threads cannot even start, the program says so and ends.
 
 threads_test.py BINARY LAUNCHER...
 """
 import json
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 
@@ -59,6 +61,14 @@ def main():
             check([rank["cpu_quota"] for rank in found] == [0.25, 0.25], f"{found}")
             check([rank["threads"] for rank in found] == [1, 1], f"{found}")
     print("kernels get their threads, and doctor says what ranks lack")
+
+    limit = 300000 * 1024  # as ulimit -v
+    process = subprocess.run(program.command("--version", ranks=0), text=True, capture_output=True, timeout=60,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+    # AddressSanitizer maps more itself, and ends the process.
+    if "Sanitizer" not in process.stderr:
+        check(process.returncode == 3 and process.stderr.count("\n") == 1 and "ulimit -v" in process.stderr,
+              "too little memory for libraries", process)
 
 
 main()
