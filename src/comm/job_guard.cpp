@@ -250,7 +250,8 @@ void JobGuard::end_job(core::Failure const& failure) {
       is_first_of_node && !shared_path.empty() ? take_ticket(shared_path) : Ticket::ours;
   if (!is_first_of_node || of_job == Ticket::of_others) {
     // Somebody else speaks, and the launcher ends this rank meanwhile, or it ends by itself.
-    sleep(kLastWordsSeconds + 1);
+    bool const is_signalled = sleep(kLastWordsSeconds + 1) > 0 || signalled();
+    if (is_signalled) _exit(code);
     if (rank_ != 0 || !has_joined) {
       sleep(kLastWordsSeconds);
       _exit(code);
