@@ -29,6 +29,16 @@ function(quadrille_add_test name)
     LABELS "${label};${ARG_LABELS}" ENVIRONMENT "${QUADRILLE_TEST_ENVIRONMENT};${ARG_ENVIRONMENT}")
 endfunction()
 
+# quadrille_ranks(VARIABLE n...): the numbers of ranks that a test runs on; the second alone under sanitizers,
+# as what ranks own and run is alike on all.
+function(quadrille_ranks variable)
+  set(numbers ${ARGN})
+  if(QUADRILLE_SANITIZE)
+    list(GET numbers 1 numbers)
+  endif()
+  set(${variable} ${numbers} PARENT_SCOPE)
+endfunction()
+
 # Sets NAME to the file's name without its suffix, TARGET to FOLDER_NAME in the caller's scope.
 function(quadrille_names_of file)
   get_filename_component(name ${file} NAME_WE)

@@ -7,8 +7,8 @@
 #   tests/run.sh [--sanitize | --no-sanitize | --slow | --speed] [ctest options]      e.g. tests/run.sh -R comm
 #   tests/run.sh --inputs
 #
-#   --sanitize   the same tests first with AddressSanitizer and UndefinedBehaviorSanitizer;
-#                the default where CI=true
+#   --sanitize   first those of what owns memory and threads, with AddressSanitizer and
+#                UndefinedBehaviorSanitizer; the default where CI=true
 #   --slow       the tests that take minutes, alone, which the others leave out
 #   --speed      the tests that look at a clock, alone, which the others leave out: for an idle machine
 #   --inputs     in place of tests all inputs that are for the devices here, with results in
