@@ -175,8 +175,7 @@ class PartialTable {
     std::string const table = report::render_screen(result, report::terminal_of_output()) + "\n" +
                               report::render_end(result, journal_);
     // Nobody is left to tell whether it was shown.
-    [[maybe_unused]] std::size_t const shown = std::fwrite(table.data(), 1, table.size(), stdout);
-    std::fflush(stdout);
+    std::ignore = core::show_output(table);
   }
 
  private:

@@ -196,9 +196,7 @@ void Output::print(std::string_view text) {
 
 void Output::show(std::string_view text) {
   if (!shows_) return;
-  // On a terminal that went away, the flag alone tells.
-  shows_ = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-           std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
+  shows_ = core::show_output(text);
   if (shows_) return;
   report(fmt::format("standard output: {}", std::strerror(errno)));
   std::clearerr(stdout);  // it is told

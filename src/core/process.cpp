@@ -18,6 +18,13 @@
 namespace quadrille::core {
 namespace {
 
+// On a terminal that went away, glibc's fwrite() counts what it could not write, and leaves nothing
+// for fflush() to fail on.
+bool put(std::string_view text) noexcept {
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::ferror(stdout) == 0;
+}
+bool flushed() noexcept { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
+
 void require_output(bool done) {
   if (!done) fail(fmt::format("standard output: {}", std::strerror(errno)));
 }
@@ -48,18 +55,15 @@ void set_up_process() {
   std::set_terminate(fail_on_exception);
 }
 
-void write_output(std::string_view text) {
-  require_output(std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-                 std::ferror(stdout) == 0);
-}
+void write_output(std::string_view text) { require_output(put(text)); }
+
+bool show_output(std::string_view text) noexcept { return put(text) && flushed(); }
 
 void write_error(std::string_view text) noexcept {
   [[maybe_unused]] ssize_t const written = write(STDERR_FILENO, text.data(), text.size());
 }
 
-// On a terminal that went away, glibc's fwrite() counts what it could not write, and leaves nothing
-// for fflush() to fail on.
-void flush_output() { require_output(std::fflush(stdout) == 0 && std::ferror(stdout) == 0); }
+void flush_output() { require_output(flushed()); }
 
 void fail_on_exception() {
   std::string what = "std::terminate without an exception";

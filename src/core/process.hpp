@@ -19,6 +19,8 @@ void set_up_process();
 void write_output(std::string_view text);
 /// Writes to standard error in one piece. Never fails: nobody would be left to read why.
 void write_error(std::string_view text) noexcept;
+/// Writes to standard output and flushes it: whether all of it was taken, errno says why not.
+[[nodiscard]] bool show_output(std::string_view text) noexcept;
 /// Flushes standard output, as write_output() does.
 void flush_output();
 /// For std::set_terminate(): reports the exception that nobody caught, without unwinding.

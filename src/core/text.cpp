@@ -101,4 +101,9 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
+std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash) {
+  for (char const c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
+
 }  // namespace quadrille::core

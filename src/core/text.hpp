@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -20,5 +21,8 @@ std::string quote(std::string_view text);
 
 /// Whether the bytes are characters of UTF-8.
 bool is_utf8(std::string_view text);
+
+/// FNV-1a of bytes that follow those of `hash`.
+std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash = 0xcbf29ce484222325);
 
 }  // namespace quadrille::core

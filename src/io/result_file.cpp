@@ -722,17 +722,15 @@ core::Parsed<RunResult> refuse(std::string const& path, std::string const& why) 
 constexpr std::string_view kSealMark = "QUADSEAL";
 constexpr std::size_t kSealSize = kSealMark.size() + 16;
 
-/// FNV-1a of the first `bytes` bytes, in hexadecimal digits.
+/// core::fnv1a() of the first `bytes` bytes, in hexadecimal digits.
 std::string digest_of(std::istream& file, std::uint64_t bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  std::uint64_t hash = core::fnv1a({});
   std::vector<char> chunk(std::size_t{1} << 20);
   file.seekg(0);
   while (bytes > 0 && file) {
     file.read(chunk.data(), static_cast<std::streamsize>(std::min<std::uint64_t>(
                                 bytes, static_cast<std::uint64_t>(chunk.size()))));
-    for (char const c : std::span{chunk}.first(static_cast<std::size_t>(file.gcount()))) {
-      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-    }
+    hash = core::fnv1a({chunk.data(), static_cast<std::size_t>(file.gcount())}, hash);
     bytes -= static_cast<std::uint64_t>(file.gcount());
   }
   return fmt::format("{:016x}", hash);

@@ -3,6 +3,7 @@
 #include "measure/best_rows.hpp"
 
 #include "common/search.hpp"
+#include "core/text.hpp"
 #include "measure/sampler.hpp"
 
 #include <fmt/format.h>
@@ -45,13 +46,6 @@ core::Case essence_of(core::Case const& spec) {
   return essence;
 }
 
-/// FNV-1a.
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (char const c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
-
 /// A problem as the tuned table has it: with other candidates, as another program has, it is another.
 TuningClass problem_of(comm::World const& world, core::Case const& essence,
                        Workload const& workload, Selection const& candidates) {
@@ -62,7 +56,7 @@ TuningClass problem_of(comm::World const& world, core::Case const& essence,
   for (int i = 0; i < essence.size.count; ++i) {
     of.problem += fmt::format("{}{}", i == 0 ? "" : "x", essence.size[i]);
   }
-  of.problem += fmt::format(" {:016x}", hash_of(facts));
+  of.problem += fmt::format(" {:016x}", core::fnv1a(facts));
   return of;
 }
 
@@ -71,17 +65,17 @@ std::vector<std::unique_ptr<Workload>> prepared(comm::World& world, core::Case c
                                                 WorkloadEntry const& entry,
                                                 Selection const& candidates) {
   std::vector<std::unique_ptr<Workload>> sets;
-  double wanted = 1;
+  std::int64_t wanted = 1;
   do {
     sets.push_back(entry.make(spec, world.size(), world.rank()));
     sets.back()->prepare(world, spec.seed, candidates);
     bool const is_cold =
         spec.cache == core::Cache::cold && world.device().kind() == device::Kind::cuda;
-    double const cache = is_cold ? static_cast<double>(world.device().facts().l2_bytes) : 0;
-    double const bytes = std::max(1.0, sets.front()->describe(candidates).memory_bytes);
-    wanted = std::min(Sampler::kColdCaches * cache / bytes,
-                      static_cast<double>(Sampler::kAutomaticBatch));
-  } while (static_cast<double>(sets.size()) < wanted);
+    if (!is_cold) break;
+    wanted = cold_buffer_sets(world.device().facts().l2_bytes,
+                              sets.front()->describe(candidates).memory_bytes,
+                              Sampler::kAutomaticBatch);
+  } while (std::ssize(sets) < wanted);
   return sets;
 }
 

@@ -100,6 +100,13 @@ Description described(comm::World const& world, core::Case const& spec, Descript
   return of_workload;
 }
 
+std::int64_t cold_buffer_sets(std::size_t cache_bytes, double set_bytes, std::int64_t executions) {
+  double const wanted = std::ceil(Sampler::kColdCaches * static_cast<double>(cache_bytes) /
+                                  std::max(1.0, set_bytes));
+  return std::max<std::int64_t>(
+      1, static_cast<std::int64_t>(std::min(wanted, static_cast<double>(executions))));
+}
+
 std::unique_ptr<Instruments> make_instruments(comm::World const& world, core::Timing timing) {
   return std::make_unique<DeviceInstruments>(world, timing);
 }
@@ -504,15 +511,14 @@ void Sampler::choose_batch(Line& line) {
 /// Makes what batches rotate over, so that they find no operand of an earlier execution in the
 /// last-level cache.
 void Sampler::prepare_further_sets(std::vector<Line>& lines) {
-  auto const cache = static_cast<double>(instruments_.last_level_cache_bytes());
-  double const wanted = std::ceil(kColdCaches * cache / std::max(1.0, description_.memory_bytes));
   bool const is_cold = case_.cache == core::Cache::cold && is_alone();
   std::int64_t most = 1;
   for (Line& line : lines) {
     std::int64_t const rotated =
         case_.clock == core::Clock::sustained ? std::min(line.batch, kAutomaticBatch) : line.batch;
-    double const sets = is_cold ? std::min(wanted, static_cast<double>(rotated)) : 1;
-    line.buffer_sets = std::max<std::int64_t>(1, static_cast<std::int64_t>(sets));
+    line.buffer_sets = is_cold ? cold_buffer_sets(instruments_.last_level_cache_bytes(),
+                                                  description_.memory_bytes, rotated)
+                               : 1;
     most = std::max(most, line.buffer_sets);
   }
   while (static_cast<std::int64_t>(further_sets_.size()) + 1 < most) {

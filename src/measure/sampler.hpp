@@ -54,6 +54,10 @@ bool is_gated(core::Timing timing, Traits const& traits);
 /// What a workload says of itself, with what the transport of the case makes of it.
 Description described(comm::World const& world, core::Case const& spec, Description of_workload);
 
+/// How many sets of buffers of so many bytes `executions` rotate over, so that none finds an operand of an
+/// earlier one in a cache of `cache_bytes`; 1 where there is none.
+std::int64_t cold_buffer_sets(std::size_t cache_bytes, double set_bytes, std::int64_t executions);
+
 /// One variant under measurement and its samples on this rank.
 struct Line {
   kernels::VariantInfo const* variant = nullptr;

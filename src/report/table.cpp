@@ -106,15 +106,10 @@ std::string flags_of(Record const& r, std::span<Record const> all, Notes& notes)
     flags.push_back(flag);
   }
   if (r.modelled_link) {
-    flags.push_back("modelled link" +
-                    notes.cite("modelled link: messages went through the throttle, a model of a "
-                               "slower link; no property of this machine"));
+    flags.push_back("modelled link" + notes.cite(fmt::format("modelled link: {}", kModelledLink)));
   }
   if (r.is_host_timed) {
-    flags.push_back("host clock" +
-                    notes.cite("host clock: "
-                               "the host's clock: a repetition waits for the device before all of "
-                               "it is enqueued, or was asked for so; the host's calls are in it"));
+    flags.push_back("host clock" + notes.cite(fmt::format("host clock: {}", kHostClock)));
   }
   if (auto const of_rates = contradicting_vendor_percent(r, all)) {
     flags.push_back("vs vendor" +
