@@ -127,14 +127,14 @@ double ErrorBound::operator()(Row const& row, double o, double deviation) const 
 }
 
 std::string unsupported_on_gpu(Problem const& p) {
-  constexpr std::int64_t kMostRows = (std::int64_t{1} << 31) / 128 - 1024;
-  constexpr std::int64_t kMostHeads = 65535;
-  if (p.shape.batch * p.shape.heads > kMostHeads) {
-    return fmt::format("takes up to {} heads of all sequences, this has {}", kMostHeads,
+  constexpr std::int64_t kMaxRows = (std::int64_t{1} << 31) / 128 - 1024;
+  constexpr std::int64_t kMaxHeads = 65535;
+  if (p.shape.batch * p.shape.heads > kMaxHeads) {
+    return fmt::format("takes up to {} heads of all sequences, this has {}", kMaxHeads,
                        p.shape.batch * p.shape.heads);
   }
-  if (std::max(p.shape.queries, p.shape.keys) > kMostRows) {
-    return fmt::format("takes up to {} queries and keys of a head", kMostRows);
+  if (std::max(p.shape.queries, p.shape.keys) > kMaxRows) {
+    return fmt::format("takes up to {} queries and keys of a head", kMaxRows);
   }
   return {};
 }

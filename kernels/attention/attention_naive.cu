@@ -124,8 +124,8 @@ void launch(Problem const& problem, device::StreamView stream) {
 #endif  // QUAD_KERNELS
 
 std::string unsupported(Problem const& p) {
-  constexpr std::int64_t kMostGridRows = 65535;
-  if (p.shape.queries > kMostGridRows * kBlock) return "takes up to 1048560 queries of a head";
+  constexpr std::int64_t kMaxGridRows = 65535;
+  if (p.shape.queries > kMaxGridRows * kBlock) return "takes up to 1048560 queries of a head";
   return unsupported_on_gpu(p);
 }
 

@@ -111,7 +111,7 @@ std::optional<Plan> plan_of(Candidate candidate, cudnnHandle_t handle) {
   std::vector<std::int64_t> bytes(1);
   plan.plan.read(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, bytes);
   plan.workspace = bytes[0];
-  if (plan.workspace > kMostWorkspace) return std::nullopt;
+  if (plan.workspace > kMaxWorkspace) return std::nullopt;
   return plan;
 }
 

@@ -38,7 +38,7 @@
 namespace quadrille::kernels::cudnn {
 
 /// The most that a plan may ask for.
-inline constexpr std::int64_t kMostWorkspace = std::int64_t{2} << 30;
+inline constexpr std::int64_t kMaxWorkspace = std::int64_t{2} << 30;
 
 #ifdef QUADRILLE_CUDNN
 

@@ -19,7 +19,7 @@ constexpr double kBehind = 0.3;
 // Of one launch a clock shows so much more or less.
 constexpr double kClockSeconds = 2e-6;
 // Half of what may wait behind a gate: a call of a library may launch two kernels.
-constexpr std::int64_t kMostLaunches = device::Gate::kMaxCalls / 2;
+constexpr std::int64_t kMaxLaunches = device::Gate::kMaxCalls / 2;
 
 struct Tried {
   std::size_t candidate;
@@ -30,10 +30,10 @@ struct Tried {
 };
 
 std::int64_t launches_of(double once, Effort const& effort) {
-  double const row = std::clamp(effort.launches * once, effort.least_row_s, effort.most_row_s);
+  double const row = std::clamp(effort.launches * once, effort.min_row_s, effort.max_row_s);
   double const launches = std::ceil(row / std::max(once, 1e-7));
-  return std::clamp(static_cast<std::int64_t>(std::min(launches, 1e6)), effort.least_launches,
-                    kMostLaunches);
+  return std::clamp(static_cast<std::int64_t>(std::min(launches, 1e6)), effort.min_launches,
+                    kMaxLaunches);
 }
 
 /// Sorts them by what they take. The end of those that take no longer than the most.
@@ -50,8 +50,7 @@ std::vector<Ranked> rank(std::size_t candidates, Trial const& trial, Effort cons
   std::vector<Tried> tried;
   double least = kUntimed;
   for (std::size_t i = 0;
-       i < candidates && (tried.size() < effort.least_looks || trial.spent() < effort.looks_s);
-       ++i) {
+       i < candidates && (tried.size() < effort.min_looks || trial.spent() < effort.looks_s); ++i) {
     double const seconds = trial.look(i);
     if (std::isnan(seconds)) continue;
     tried.push_back({i, seconds});
@@ -62,7 +61,7 @@ std::vector<Ranked> rank(std::size_t candidates, Trial const& trial, Effort cons
   for (int round = 0; round < kRounds && !is_over && last - tried.begin() > 1; ++round) {
     for (auto one = tried.begin(); one != last; ++one) {
       auto const place = static_cast<std::size_t>(one - tried.begin());
-      is_over = trial.spent() >= effort.all_s && (round > 0 || place >= effort.least_rows);
+      is_over = trial.spent() >= effort.all_s && (round > 0 || place >= effort.min_rows);
       if (is_over) {
         // Those without any row are not known as well as the others.
         if (round == 0) last = one;

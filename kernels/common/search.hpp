@@ -16,14 +16,14 @@ namespace quadrille::kernels {
 /// What a search may spend, in seconds of its clock. These are for a library's calls: some take its
 /// compiler 15 s each, and libraries name the likeliest first.
 struct Effort {
-  double looks_s = 2.5;         ///< after which no further candidate is looked at ...
-  std::size_t least_looks = 3;  ///< ... once so many ran
-  double all_s = 4;             ///< after which no further row of launches begins ...
-  std::size_t least_rows = 1;   ///< ... once so many of the fastest were timed in one
+  double looks_s = 2.5;       ///< after which no further candidate is looked at ...
+  std::size_t min_looks = 3;  ///< ... once so many ran
+  double all_s = 4;           ///< after which no further row of launches begins ...
+  std::size_t min_rows = 1;   ///< ... once so many of the fastest were timed in one
   /// A row is so many launches, but neither shorter nor longer than this: at the power limit one that
   /// draws more runs at a lower clock, which shows after a while.
-  double launches = 50, least_row_s = 10e-3, most_row_s = 0.1;
-  std::int64_t least_launches = 3;
+  double launches = 50, min_row_s = 10e-3, max_row_s = 0.1;
+  std::int64_t min_launches = 3;
 };
 
 /// Slower than the fastest by more than this at the first look: out.

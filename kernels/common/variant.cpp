@@ -70,13 +70,13 @@ std::vector<std::string> words_of(Layouts const& layouts) {
   return words;
 }
 
-constexpr std::int64_t kMostTiles = std::numeric_limits<int>::max() - 1;  // Kokkos takes no more
+constexpr std::int64_t kMaxTiles = std::numeric_limits<int>::max() - 1;  // Kokkos takes no more
 
 bool has_too_many(TileShape const& tile, device::MatrixView const& view) {
   if (tile.rows == 0) return false;
   std::int64_t const down = (view.rows + tile.rows - 1) / tile.rows;
   std::int64_t const across = (view.cols + tile.cols - 1) / tile.cols;
-  return down > 0 && across > kMostTiles / down;
+  return down > 0 && across > kMaxTiles / down;
 }
 
 /// What one operand of a problem keeps a variant from; empty where nothing does.
@@ -85,11 +85,11 @@ std::string operand_reason(Requirements const& needs, Operand const& operand) {
   auto const too_large = [&](std::string_view what, std::int64_t extent, std::int64_t most) {
     return fmt::format("takes {} up to {}, that of {} is {}", what, most, operand.name, extent);
   };
-  if (view.rows > needs.most_extent)
-    return too_large("a number of rows", view.rows, needs.most_extent);
-  if (view.cols > needs.most_extent)
-    return too_large("a number of columns", view.cols, needs.most_extent);
-  if (view.ld > needs.most_ld) return too_large("a leading dimension", view.ld, needs.most_ld);
+  if (view.rows > needs.max_extent)
+    return too_large("a number of rows", view.rows, needs.max_extent);
+  if (view.cols > needs.max_extent)
+    return too_large("a number of columns", view.cols, needs.max_extent);
+  if (view.ld > needs.max_ld) return too_large("a leading dimension", view.ld, needs.max_ld);
   auto const width = static_cast<std::int64_t>(core::size_of(view.type));
   if (view.cols * width % needs.row_bytes != 0 || view.ld * width % needs.row_bytes != 0) {
     return fmt::format(
@@ -129,16 +129,16 @@ std::string to_text(Requirements const& needs) {
     parts.push_back(fmt::format("leading dimensions of whole {} bytes", needs.ld_bytes));
   }
   if (needs.alignment > 1) parts.push_back(fmt::format("aligned to {} bytes", needs.alignment));
-  if (needs.most_extent < kAnyExtent) {
-    parts.push_back(fmt::format("extents up to {}", needs.most_extent));
+  if (needs.max_extent < kAnyExtent) {
+    parts.push_back(fmt::format("extents up to {}", needs.max_extent));
   }
-  if (needs.most_ld < kAnyExtent) {
-    parts.push_back(fmt::format("leading dimensions up to {}", needs.most_ld));
+  if (needs.max_ld < kAnyExtent) {
+    parts.push_back(fmt::format("leading dimensions up to {}", needs.max_ld));
   }
-  if (needs.most_rows < kAnyExtent) parts.push_back(fmt::format("rows up to {}", needs.most_rows));
+  if (needs.max_rows < kAnyExtent) parts.push_back(fmt::format("rows up to {}", needs.max_rows));
   if (needs.tile.rows > 0) {
     parts.push_back(
-        fmt::format("up to {} tiles of {} x {}", kMostTiles, needs.tile.rows, needs.tile.cols));
+        fmt::format("up to {} tiles of {} x {}", kMaxTiles, needs.tile.rows, needs.tile.cols));
   }
   if (!needs.other.empty()) parts.emplace_back(needs.other);
   return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
@@ -213,12 +213,12 @@ std::string unsupported_reason(VariantInfo const& variant, ProblemFacts const& p
     std::string reason = operand->name.empty() ? "" : operand_reason(needs, *operand);
     if (!reason.empty()) return reason;
   }
-  if (problem.result.view.rows > needs.most_rows) {
-    return fmt::format("takes a number of rows up to {}, that of {} is {}", needs.most_rows,
+  if (problem.result.view.rows > needs.max_rows) {
+    return fmt::format("takes a number of rows up to {}, that of {} is {}", needs.max_rows,
                        problem.result.name, problem.result.view.rows);
   }
   if (has_too_many(needs.tile, problem.result.view)) {
-    return fmt::format("takes at most {} tiles of {} x {}, {} is {} x {}", kMostTiles,
+    return fmt::format("takes at most {} tiles of {} x {}, {} is {} x {}", kMaxTiles,
                        needs.tile.rows, needs.tile.cols, problem.result.name,
                        problem.result.view.rows, problem.result.view.cols);
   }

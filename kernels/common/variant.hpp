@@ -126,9 +126,9 @@ struct Requirements {
   int row_bytes = 1;  ///< columns and leading dimension of every operand are multiples of this
   int ld_bytes = 1;   ///< the leading dimension of every operand is a multiple of this
   int alignment = 1;  ///< of every operand, in bytes
-  std::int64_t most_extent = kAnyExtent;  ///< rows and columns of every operand
-  std::int64_t most_ld = kAnyExtent;      ///< leading dimension of every operand
-  std::int64_t most_rows = kAnyExtent;    ///< of the result
+  std::int64_t max_extent = kAnyExtent;  ///< rows and columns of every operand
+  std::int64_t max_ld = kAnyExtent;      ///< leading dimension of every operand
+  std::int64_t max_rows = kAnyExtent;    ///< of the result
   /// The smallest tiles of the result that a grid, or a league, has one block for each of: it counts
   /// in 31 bits.
   TileShape tile{};

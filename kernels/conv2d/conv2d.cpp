@@ -108,19 +108,19 @@ double column_bytes(Shape const& x, double element_bytes) {
 }
 
 std::string few_elements(Problem const& p) {
-  constexpr std::int64_t kMost = (std::int64_t{1} << 31) - (std::int64_t{1} << 16);
+  constexpr std::int64_t kMax = (std::int64_t{1} << 31) - (std::int64_t{1} << 16);
   for (Operand const& operand : {Operand{"x", p.x}, Operand{"w", p.w}, Operand{"y", p.y}}) {
     std::int64_t const elements = operand.view.rows * operand.view.cols;
-    if (elements > kMost) {
-      return fmt::format("takes tensors of up to {} elements, {} has {}", kMost, operand.name,
+    if (elements > kMax) {
+      return fmt::format("takes tensors of up to {} elements, {} has {}", kMax, operand.name,
                          elements);
     }
   }
-  constexpr std::int64_t kMostPadded = (std::int64_t{1} << 30) - 1;
+  constexpr std::int64_t kMaxPadded = (std::int64_t{1} << 30) - 1;
   std::int64_t const padded = std::max(p.shape.h, p.shape.w) + 2 * p.shape.padding;
-  if (padded > kMostPadded) {
+  if (padded > kMaxPadded) {
     return fmt::format("takes images of up to {} rows and columns with their padding, this has {}",
-                       kMostPadded, padded);
+                       kMaxPadded, padded);
   }
   return {};
 }

@@ -9,7 +9,7 @@
 /// What the CUDA kernels of conv2d share: a problem as they see it, and its indices.
 namespace quadrille::kernels::conv2d {
 
-inline constexpr std::int64_t kMostGridRows = 65535;
+inline constexpr std::int64_t kMaxGridRows = 65535;
 /// A row so far above an image that no tap reaches it: few_elements() bounds extents.
 inline constexpr int kOutside = -(1 << 30);
 

@@ -37,7 +37,7 @@ namespace quadrille::kernels::conv2d {
 namespace {
 
 constexpr int kRowsEach = 8, kFiltersEach = 8;
-constexpr int kMostColumnsBehind = 16;  // a tile, of one remainder of the stride
+constexpr int kMaxColumnsBehind = 16;  // a tile, of one remainder of the stride
 
 /// A warp has 8 rows of 32 columns of positions, or twice 8 rows of 16.
 constexpr TileShape kWide{.rows = 8, .cols = 32}, kSquare{.rows = 16, .cols = 16};
@@ -48,7 +48,7 @@ bool is_unrolled(Shape const& z, int stride, int rows) {
 TileShape tile_of(Shape const& z) { return is_unrolled(z, 1, 3) ? kWide : kSquare; }
 
 /// Columns of one remainder of the stride in shared memory.
-QUAD_HD constexpr int columns(TileShape tile) { return tile.cols + kMostColumnsBehind; }
+QUAD_HD constexpr int columns(TileShape tile) { return tile.cols + kMaxColumnsBehind; }
 /// Words from row to row of pixels. Those of the two halves of a warp, 8 strides apart, lie in different
 /// banks, unless 4 divides the stride.
 QUAD_HD constexpr std::int64_t row_pitch(TileShape tile, std::int64_t stride) {
@@ -139,7 +139,7 @@ __device__ __forceinline__ void store_pair(float* to, int pitch, int count,
 }
 
 template <class T, bool kNchw, class Code>
-__global__ void __launch_bounds__(kMostThreads, kBlocks)
+__global__ void __launch_bounds__(kMaxThreads, kBlocks)
     conv2d_few_channels_kernel(Operands<T> p, Layout layout) {
   QUAD_DYNAMIC_SHARED(float, pixels);
   float* const weights = pixels + layout.pixels;
@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(kMostThreads, kBlocks)
       [&](int e, Channels<T> const& channels) {
         int const k = p.by_taps.quotient(e), tap = p.by_taps.remainder(e, k);
 #pragma unroll
-        for (int c = 0; c < kMostChannels; ++c) {
+        for (int c = 0; c < kMaxChannels; ++c) {
           if (c < p.c) {
             weights[(c * taps + tap) * layout.filter_row + k] = to_f32(channels.value[c]);
           }
@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(kMostThreads, kBlocks)
     copy_pixels(p, layout.tiles, tile, [&](int row, int col, Channels<T> const& channels) {
       float* const to = pixels + row * pitch + col % stride * kColumns + col / stride;
 #pragma unroll
-      for (int c = 0; c < kMostChannels; ++c) {
+      for (int c = 0; c < kMaxChannels; ++c) {
         if (c < p.c) to[c * layout.tiles.rows * pitch] = to_f32(channels.value[c]);
       }
     });
@@ -267,7 +267,7 @@ void enqueue(Problem const& problem, device::StreamView stream) {
       .filter_row = narrow(filter_row(z)),
       .tasks = narrow(filter_tasks(z)),
       .stores_vectors = p.k % kFiltersEach == 0 && reinterpret_cast<std::uintptr_t>(p.y) % 16 == 0};
-  int const threads = layout.tasks <= 4 ? kMostThreads / 2 : kMostThreads;
+  int const threads = layout.tasks <= 4 ? kMaxThreads / 2 : kMaxThreads;
   std::int64_t const bytes = shared_bytes(problem);
   int const blocks = blocks_for(layout.tiles, threads, bytes, stream);
   QUAD_LAUNCH((conv2d_few_channels_kernel<T, kNchw, Code>), dim3(static_cast<unsigned>(blocks)),
@@ -293,7 +293,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 std::string unsupported(Problem const& p) {
   Shape const& z = p.shape;
-  if ((z.s - 1) * z.dilation / z.stride >= kMostColumnsBehind) {
+  if ((z.s - 1) * z.dilation / z.stride >= kMaxColumnsBehind) {
     return "takes filters of up to 16 strides in width";
   }
   return unsupported_by_few_channels(p, shared_bytes);
@@ -306,7 +306,7 @@ extern constinit Variant<Problem> const few_channels{
      .where = Where::cuda,
      .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
      .needs = {.compute_capability = 90,
-               .shared_bytes = kMostSharedBytes,
+               .shared_bytes = kMaxSharedBytes,
                .other = "1 to 4 channels, one group, filters that fit shared memory"},
      .preference = 40,
      .source = "own",

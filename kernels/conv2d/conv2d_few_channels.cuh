@@ -12,10 +12,10 @@
 
 namespace quadrille::kernels::conv2d {
 
-inline constexpr int kMostThreads = 256;
+inline constexpr int kMaxThreads = 256;
 inline constexpr int kBlocks = 2;  ///< of so many threads, for which a multiprocessor has registers
-inline constexpr int kMostChannels = 4;
-inline constexpr std::int64_t kMostSharedBytes = 200 << 10;
+inline constexpr int kMaxChannels = 4;
+inline constexpr std::int64_t kMaxSharedBytes = 200 << 10;
 inline constexpr int kSectorBytes = 32;  ///< that memory writes at once
 /// Outputs in a sector.
 template <class T>
@@ -39,12 +39,12 @@ template <class SharedBytes>
 std::string unsupported_by_few_channels(Problem const& p, SharedBytes const& shared_bytes) {
   Shape const& z = p.shape;
   if (z.groups != 1) return "takes one group";
-  if (z.c < 1 || z.c > kMostChannels) return "takes 1 to 4 channels";
+  if (z.c < 1 || z.c > kMaxChannels) return "takes 1 to 4 channels";
   std::string reason = few_elements(p);
   // Extents that are larger than this, of which none fits, overflow no product of theirs.
-  bool const is_small = std::max(z.r, z.s) * z.dilation < kMostSharedBytes &&
-                        z.stride < kMostSharedBytes && z.k < kMostSharedBytes;
-  if (reason.empty() && (!is_small || shared_bytes(p) > kMostSharedBytes)) {
+  bool const is_small = std::max(z.r, z.s) * z.dilation < kMaxSharedBytes &&
+                        z.stride < kMaxSharedBytes && z.k < kMaxSharedBytes;
+  if (reason.empty() && (!is_small || shared_bytes(p) > kMaxSharedBytes)) {
     reason = "takes filters and windows that fit 200 KiB of shared memory together";
   }
   return reason;
@@ -117,7 +117,7 @@ struct WholeSectors {
 /// memory, and each block takes 1 KiB beside its own.
 inline int blocks_for(Tiles const& tiles, int threads, std::int64_t shared_bytes,
                       device::StreamView stream) {
-  int const resident = std::min(kBlocks * kMostThreads / threads,
+  int const resident = std::min(kBlocks * kMaxThreads / threads,
                                 (228 << 10) / (static_cast<int>(shared_bytes) + (1 << 10)));
   return std::min(tiles.count, stream.facts().multiprocessors * resident);
 }
@@ -125,7 +125,7 @@ inline int blocks_for(Tiles const& tiles, int threads, std::int64_t shared_bytes
 /// The channels of a pixel or tap, and zeros.
 template <class T>
 struct Channels {
-  T value[kMostChannels];
+  T value[kMaxChannels];
 };
 /// Those from `from` on, `plane` elements from each other.
 template <class T>
@@ -133,7 +133,7 @@ __device__ __forceinline__ Channels<T> load_channels(T const* from, int channels
                                                      bool is_there) {
   Channels<T> loaded;
 #pragma unroll
-  for (int c = 0; c < kMostChannels; ++c) {
+  for (int c = 0; c < kMaxChannels; ++c) {
     loaded.value[c] = is_there && c < channels ? from[c * plane] : from_f32<T>(0);
   }
   return loaded;

@@ -61,7 +61,7 @@ std::int64_t filter_groups(Shape const& z) { return (z.k + kFiltersEach - 1) / k
 std::int64_t steps(Shape const& z) { return (z.r * z.s + kTapsEach - 1) / kTapsEach; }
 
 std::int64_t pixel_bytes(Problem const& p) {
-  return kMostChannels * static_cast<std::int64_t>(core::size_of(p.x.type));
+  return kMaxChannels * static_cast<std::int64_t>(core::size_of(p.x.type));
 }
 /// From row to row of pixels in shared memory. Where a row of the filter ends among the four taps of a
 /// step, pixels of the next row lie in the banks that come next: behind those of all lanes that are
@@ -79,7 +79,7 @@ std::int64_t pixels(Problem const& p, Store store) {
   return (tile_of(store).seen_rows(p.shape) * row_pitch(p, store) + 1) / 2 * 2;
 }
 std::int64_t threads_for(Shape const& z) {
-  return std::min<std::int64_t>(filter_groups(z) * kBands * 32, kMostThreads);
+  return std::min<std::int64_t>(filter_groups(z) * kBands * 32, kMaxThreads);
 }
 /// What a block keeps: pixels, filters, the place of each tap, and outputs of its warps.
 std::int64_t shared_bytes(Problem const& p, Store store) {
@@ -91,7 +91,7 @@ std::int64_t shared_bytes(Problem const& p, Store store) {
          outputs * static_cast<std::int64_t>(core::size_of(p.y.type));
 }
 /// The most of them, wherever y begins.
-std::int64_t most_shared_bytes(Problem const& p) {
+std::int64_t max_shared_bytes(Problem const& p) {
   if (p.layout == DataLayout::nhwc) return shared_bytes(p, Store::filters);
   return std::max(shared_bytes(p, Store::pairs), shared_bytes(p, Store::sectors));
 }
@@ -110,8 +110,8 @@ struct Layout {
 /// channels of one tap for one position or filter. Tensor cores do not mind in which order the terms of
 /// a sum come: lane % 4 is the tap, and its registers are pairs of channels in 16 bits, or channels.
 template <class T>
-struct alignas(kMostChannels * sizeof(T)) Pixel {
-  static constexpr int kRegisters = kMostChannels * sizeof(T) / 4;
+struct alignas(kMaxChannels * sizeof(T)) Pixel {
+  static constexpr int kRegisters = kMaxChannels * sizeof(T) / 4;
   std::uint32_t value[kRegisters];
 };
 template <class T>
@@ -135,10 +135,10 @@ __device__ __forceinline__ Pixel<T> rounded(Channels<T> const& channels) {
   Pixel<T> pixel;
   if constexpr (std::is_same_v<T, float>) {
 #pragma unroll
-    for (int c = 0; c < kMostChannels; ++c) pixel.value[c] = ptx::to_tf32(channels.value[c]);
+    for (int c = 0; c < kMaxChannels; ++c) pixel.value[c] = ptx::to_tf32(channels.value[c]);
   } else {
 #pragma unroll
-    for (int c = 0; c < kMostChannels; c += 2) {
+    for (int c = 0; c < kMaxChannels; c += 2) {
       Pair<T> const pair{{channels.value[c], channels.value[c + 1]}};
       pixel.value[c / 2] = __builtin_bit_cast(std::uint32_t, pair);
     }
@@ -278,7 +278,7 @@ struct Sums {
 };
 
 template <class T, Store kStore>
-__global__ void __launch_bounds__(kMostThreads, kBlocks)
+__global__ void __launch_bounds__(kMaxThreads, kBlocks)
     conv2d_few_channels_mma_kernel(Operands<T> p, Layout layout) {
   QUAD_DYNAMIC_SHARED(Pixel<T>, pixels);
   auto* const filters = reinterpret_cast<Taps<T>*>(pixels + layout.pixels);
@@ -384,7 +384,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 #endif  // QUAD_KERNELS
 
 std::string unsupported(Problem const& p) {
-  return unsupported_by_few_channels(p, most_shared_bytes);
+  return unsupported_by_few_channels(p, max_shared_bytes);
 }
 
 }  // namespace
@@ -396,7 +396,7 @@ extern constinit Variant<Problem> const few_channels_mma{
                core::DataType::bf16,
                {core::DataType::f32, core::Compute::tf32}},
      .needs = {.compute_capability = 90,
-               .shared_bytes = kMostSharedBytes,
+               .shared_bytes = kMaxSharedBytes,
                .other = "1 to 4 channels, one group, filters that fit shared memory"},
      .preference = 45,
      .source = "own",

@@ -170,7 +170,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 std::string unsupported(Problem const& p) {
   bool const fits =
-      p.shape.groups <= kMostGridRows && p.shape.group_filters() <= kMostGridRows * Narrow::kBM;
+      p.shape.groups <= kMaxGridRows && p.shape.group_filters() <= kMaxGridRows * Narrow::kBM;
   return fits ? few_elements(p) : "takes up to 65535 groups of up to 4194240 filters";
 }
 

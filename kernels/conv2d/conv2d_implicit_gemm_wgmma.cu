@@ -41,9 +41,9 @@ namespace {
 using gemm::WgmmaConfig;
 
 constexpr std::int64_t kAlignment = 256;  // of tensors in scratch memory, bytes
-constexpr int kMostCorner = 127;          // of an image map
-constexpr int kMostStep = 8;
-constexpr std::int64_t kMostPixel = 255;  // into a window
+constexpr int kMaxCorner = 127;           // of an image map
+constexpr int kMaxStep = 8;
+constexpr std::int64_t kMaxPixel = 255;  // into a window
 
 /// The tensors of nchw in nhwc, behind the counters of the scratch memory.
 struct NhwcCopies {
@@ -350,10 +350,10 @@ std::string unsupported(Problem const& p) {
   }
   auto const reaches_far = [&](std::int64_t taps) {
     std::int64_t const pixel = (taps - 1) * z.dilation;
-    return pixel > kMostPixel || z.padding - pixel > kMostCorner ||
-           pixel - z.padding > kMostCorner + 1;
+    return pixel > kMaxPixel || z.padding - pixel > kMaxCorner ||
+           pixel - z.padding > kMaxCorner + 1;
   };
-  if (z.stride > kMostStep || z.padding > kMostCorner + 1 || reaches_far(z.r) || reaches_far(z.s)) {
+  if (z.stride > kMaxStep || z.padding > kMaxCorner + 1 || reaches_far(z.r) || reaches_far(z.s)) {
     return "takes strides up to 8, and windows of up to 256 pixels each way that begin and end up "
            "to "
            "128 pixels from the image's corners";

@@ -71,7 +71,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 #endif  // QUAD_KERNELS
 
 std::string unsupported(Problem const& p) {
-  bool const fits = p.shape.n <= kMostGridRows && p.shape.k <= kMostGridRows * kBlock;
+  bool const fits = p.shape.n <= kMaxGridRows && p.shape.k <= kMaxGridRows * kBlock;
   return fits ? few_elements(p) : "takes up to 65535 images and 1048560 filters";
 }
 

@@ -30,7 +30,7 @@ namespace quadrille::kernels::conv2d {
 namespace {
 
 constexpr std::int64_t kBufferFloats = 1 << 19;
-constexpr std::int64_t kLeastPositions = 16;
+constexpr std::int64_t kMinPositions = 16;
 
 void convolve(Problem const& problem, device::StreamView stream) {
   Shape const& z = problem.shape;
@@ -38,7 +38,7 @@ void convolve(Problem const& problem, device::StreamView stream) {
   std::int64_t const terms = z.terms();
   std::int64_t const positions = z.positions();
   std::int64_t const block = std::min(
-      positions, std::max(kLeastPositions, kBufferFloats / std::max<std::int64_t>(terms, 1)));
+      positions, std::max(kMinPositions, kBufferFloats / std::max<std::int64_t>(terms, 1)));
   std::int64_t const blocks = (positions + block - 1) / block;
   std::int64_t const filters = z.group_filters();
   if (z.n == 0 || z.k == 0) return;
@@ -76,7 +76,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 std::string unsupported(Problem const& p) {
   Shape const& z = p.shape;
-  bool const fits = std::max({z.terms(), z.positions(), z.k}) <= gemm::kMostInt;
+  bool const fits = std::max({z.terms(), z.positions(), z.k}) <= gemm::kMaxInt;
   return fits ? "" : "takes k, p q and c r s below 2^31";
 }
 

@@ -222,7 +222,7 @@ extern constinit Variant<Problem> const vendor_cuda{
     QUAD_CUDNN_LAUNCH(launch),
     {.unsupported = unsupported,
      .implementation = QUAD_CUDNN_LAUNCH(implementation),
-     .notes = {.workspace_bytes = cudnn::kMostWorkspace}}};
+     .notes = {.workspace_bytes = cudnn::kMaxWorkspace}}};
 
 extern constinit Library<Problem> const cudnn_library{
     .plain = QUAD_CUDNN_LAUNCH(convolve_afresh), .seconds = QUAD_CUDNN_LAUNCH(searched_seconds)};

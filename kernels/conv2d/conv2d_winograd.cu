@@ -274,9 +274,9 @@ std::string unsupported(Problem const& p) {
   if (z.r != 3 || z.s != 3 || z.stride != 1 || z.dilation != 1) {
     return "takes filters of 3 x 3 with stride and dilation 1";
   }
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  bool const fits = z.groups <= kMostGridRows && z.group_filters() <= kMostGridRows * kFilters &&
-                    kProducts * z.k * z.group_channels() < kMost;
+  constexpr std::int64_t kMax = std::int64_t{1} << 31;
+  bool const fits = z.groups <= kMaxGridRows && z.group_filters() <= kMaxGridRows * kFilters &&
+                    kProducts * z.k * z.group_channels() < kMax;
   return fits ? few_elements(p)
               : "takes up to 65535 groups, and 2^27 weights in a tap of all filters";
 }

@@ -14,7 +14,7 @@
 /// between.
 namespace quadrille::kernels::exchange {
 
-inline constexpr int kMostRanks = 8;
+inline constexpr int kMaxRanks = 8;
 /// Messages, and steps of a lane, that a sender may be ahead of its receiver.
 inline constexpr std::uint32_t kSlots = 4;
 /// Packed messages have so many bytes in each cell, a store of twice as many.
@@ -104,7 +104,7 @@ struct Problem {
   int ranks = 0, rank = 0;
   /// peers[rank] is what the rank has for itself, with no area for packed messages and one of its own
   /// where lanes combine.
-  Peer peers[kMostRanks]{};
+  Peer peers[kMaxRanks]{};
   /// Where messages are combined, in the order of ranks, all of one length: the result.
   void* out = nullptr;
 };

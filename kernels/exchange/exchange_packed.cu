@@ -30,7 +30,7 @@
 namespace quadrille::kernels::exchange {
 namespace {
 
-constexpr unsigned kThreads = 256, kMostBlocks = 32;
+constexpr unsigned kThreads = 256, kMaxBlocks = 32;
 
 #ifdef QUAD_KERNELS
 
@@ -52,7 +52,7 @@ void launch_as(Problem const& p, device::StreamView stream) {
   }
   auto const blocks =
       static_cast<unsigned>((most + kThreads * kCellBytes - 1) / (kThreads * kCellBytes));
-  QUAD_LAUNCH((exchange_packed_kernel<Does>), std::clamp(blocks, 1U, kMostBlocks), kThreads, 0,
+  QUAD_LAUNCH((exchange_packed_kernel<Does>), std::clamp(blocks, 1U, kMaxBlocks), kThreads, 0,
               stream, p);
 }
 

@@ -116,6 +116,6 @@ bool are_whole(double alpha, double beta);
 std::string whole_scalars(Problem const& problem);
 
 /// What an integer of BLAS counts to.
-inline constexpr std::int64_t kMostInt = (std::int64_t{1} << 31) - 1;
+inline constexpr std::int64_t kMaxInt = (std::int64_t{1} << 31) - 1;
 
 }  // namespace quadrille::kernels::gemm

@@ -76,7 +76,7 @@ Problem with_aligned_rows(Problem const& problem, std::size_t at, device::Stream
     at += copied_bytes(x);
     dim3 const grid(static_cast<unsigned>(
                         divide_up(static_cast<int>(x.cols), kAlignColumns<T> * kAlignThreads)),
-                    static_cast<unsigned>(std::min(x.rows, kMostTileRows)));
+                    static_cast<unsigned>(std::min(x.rows, kMaxTileRows)));
     QUAD_LAUNCH(gemm_align_kernel<T>, grid, dim3(kAlignThreads), 0, stream,
                 static_cast<T const*>(x.data), x.ld, static_cast<T*>(copy.data), copy.ld,
                 static_cast<int>(x.rows), static_cast<int>(x.cols));

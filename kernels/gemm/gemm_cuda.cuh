@@ -10,9 +10,9 @@
 namespace quadrille::kernels::gemm {
 
 /// Extents are counted in 32 bits, with room for a tile beyond.
-inline constexpr std::int64_t kMostCudaExtent = (std::int64_t{1} << 31) - 1 - 1024;
+inline constexpr std::int64_t kMaxCudaExtent = (std::int64_t{1} << 31) - 1 - 1024;
 /// Most rows of tiles in a grid of grid_of().
-inline constexpr std::int64_t kMostTileRows = 65535;
+inline constexpr std::int64_t kMaxTileRows = 65535;
 
 #ifdef QUAD_KERNELS
 
@@ -34,7 +34,7 @@ Operands<T> operands(Problem const& problem) {
 }
 
 /// One block for each tile of C, x along its rows: neighbouring blocks share rows of A. At most
-/// kMostTileRows tiles down.
+/// kMaxTileRows tiles down.
 template <class T>
 dim3 grid_of(Operands<T> const& p, int tile_rows, int tile_cols) {
   return dim3(static_cast<unsigned>(divide_up(p.n, tile_cols)),

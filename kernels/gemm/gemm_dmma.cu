@@ -652,7 +652,7 @@ extern constinit Variant<Problem> const dmma{
      // Half a tile each way, because places in the order of tiles go up to twice their number.
      .needs = {.compute_capability = 90,
                .shared_bytes = 225 << 10,
-               .most_extent = kMostCudaExtent,
+               .max_extent = kMaxCudaExtent,
                .tile = {64, 32}},
      .preference = 40,
      .source = "own",

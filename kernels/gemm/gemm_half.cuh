@@ -98,13 +98,13 @@ struct HalfShape {
 
   constexpr bool is_allowed() const {
     HalfConfig const& c = config;
-    constexpr int kMost = 1024;  // so that products fit an int
+    constexpr int kMax = 1024;  // so that products fit an int
     if (c.conflicts < Conflicts::none || c.conflicts > Conflicts::exclusive_or ||
         c.two_registers < TwoRegisters::none || c.two_registers > TwoRegisters::across_chunks ||
         c.epilogue < Epilogue::direct || c.epilogue > Epilogue::rotated) {
       return false;
     }
-    if (c.bm < 1 || c.bm > kMost || c.bn < 1 || c.bn > kMost || c.bk < 16 || c.bk > kMost ||
+    if (c.bm < 1 || c.bm > kMax || c.bn < 1 || c.bn > kMax || c.bk < 16 || c.bk > kMax ||
         c.warp_m < 16 || c.warp_n < 16 || c.slots < 1 || c.slots > 64 || c.raster < 1 ||
         c.blocks < 1 || c.blocks > 32) {
       return false;

@@ -30,7 +30,7 @@ constexpr VariantInfo row(std::string_view name, std::string_view summary, HalfC
           .needs = {.layouts = {Layout::nn, Layout::nt},
                     .row_bytes = 16,
                     .alignment = 16,
-                    .most_extent = kMostCudaExtent,
+                    .max_extent = kMaxCudaExtent,
                     .tile = {config.bm, config.bn}},
           .tunable = tunable,
           .preference = preference,

@@ -65,7 +65,7 @@ device::MatrixView transposed(device::MatrixView const& x, void* scratch, std::s
   if (x.rows == 0 || x.cols == 0) return copy;
   dim3 const grid(
       static_cast<unsigned>(divide_up(static_cast<int>(x.cols), kSide)),
-      static_cast<unsigned>(std::min<std::int64_t>((x.rows + kSide - 1) / kSide, kMostTileRows)));
+      static_cast<unsigned>(std::min<std::int64_t>((x.rows + kSide - 1) / kSide, kMaxTileRows)));
   QUAD_LAUNCH(gemm_k_major_kernel, grid, dim3(kSide, kRowsAtOnce), 0, stream,
               static_cast<float const*>(x.data), x.ld, static_cast<float*>(copy.data), copy.ld,
               static_cast<int>(x.rows), static_cast<int>(x.cols));

@@ -88,10 +88,10 @@ std::optional<device::BlockNeeds> needs_of(Configuration const& configuration,
   constexpr int kOthers = 30;  // addresses and counters, at least
   int const registers =
       sums + fragments * (c.two_registers == TwoRegisters::none ? 1 : 2) + kOthers;
-  constexpr int kMostOfThread = 255, kMostRegisters = 64 * 1024;
-  constexpr int kMostShared = 228 * 1024, kReserved = 1024;
-  if (registers > kMostOfThread || registers * shape.threads() * shape.blocks() > kMostRegisters ||
-      (shape.shared_bytes() + kReserved) * shape.blocks() > kMostShared) {
+  constexpr int kMaxOfThread = 255, kMaxRegisters = 64 * 1024;
+  constexpr int kMaxShared = 228 * 1024, kReserved = 1024;
+  if (registers > kMaxOfThread || registers * shape.threads() * shape.blocks() > kMaxRegisters ||
+      (shape.shared_bytes() + kReserved) * shape.blocks() > kMaxShared) {
     return std::nullopt;
   }
   return device::BlockNeeds{shape.threads(), registers,

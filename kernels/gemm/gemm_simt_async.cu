@@ -232,10 +232,10 @@ std::optional<device::BlockNeeds> needs_of(Configuration const& configuration, P
   constexpr std::size_t kSharedBytes[] = {Large::kSharedBytes, Large::kSharedBytes,
                                           Medium::kSharedBytes, Small::kSharedBytes,
                                           Smallest::kSharedBytes};
-  constexpr int kMostRegisters = 255;
+  constexpr int kMaxRegisters = 255;
   if (configuration[0] < 0 || configuration[0] >= static_cast<int>(std::size(kSharedBytes)))
     return {};
-  return device::BlockNeeds{kThreads, kMostRegisters, kSharedBytes[configuration[0]]};
+  return device::BlockNeeds{kThreads, kMaxRegisters, kSharedBytes[configuration[0]]};
 }
 
 constexpr Tunable kTunable{.header = "",
@@ -282,7 +282,7 @@ constexpr VariantInfo row(std::string_view name, int preference, std::string_vie
           // Half a tile each way, because places in the order of tiles go up to twice their number.
           .needs = {.shared_bytes = Large::kSharedBytes,
                     .layouts = {Layout::nn},
-                    .most_extent = kMostCudaExtent,
+                    .max_extent = kMaxCudaExtent,
                     .tile = {32, 32}},
           .tunable = tunable,
           .preference = preference,

@@ -64,8 +64,8 @@ extern constinit Variant<Problem> const simt_naive{
      .where = Where::cuda,
      .types = kHalfTypes,
      .needs = {.layouts = {Layout::nn, Layout::nt},
-               .most_extent = kMostCudaExtent,
-               .most_rows = kMostTileRows * kBlock},
+               .max_extent = kMaxCudaExtent,
+               .max_rows = kMaxTileRows * kBlock},
      .source = "after cuda_hgemm 2023",
      .summary = "no tensor cores; an element of C for each thread"},
     QUAD_KERNEL_LAUNCH(launch)};

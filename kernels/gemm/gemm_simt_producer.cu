@@ -137,7 +137,7 @@ extern constinit Variant<Problem> const simt_producer{
      .needs = {.compute_capability = 90,
                .shared_bytes = Large::kSharedBytes,
                .layouts = {Layout::nn},
-               .most_extent = kMostCudaExtent,
+               .max_extent = kMaxCudaExtent,
                .tile = {64, 128}},
      .preference = 40,
      .source = "own",

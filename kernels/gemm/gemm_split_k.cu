@@ -31,14 +31,14 @@ namespace {
 int slices_of(std::int64_t m, std::int64_t n, std::int64_t k, int multiprocessors) {
   constexpr std::int64_t kTile = 128;
   // k-iterations of a slice; with fewer, its start and end weigh too much.
-  constexpr std::int64_t kLeastIterations = 128;
-  constexpr std::int64_t kMostSlices = 64;
+  constexpr std::int64_t kMinIterations = 128;
+  constexpr std::int64_t kMaxSlices = 64;
   std::int64_t const tiles =
       std::max<std::int64_t>(1, ((m + kTile - 1) / kTile) * ((n + kTile - 1) / kTile));
   // Two blocks for a multiprocessor.
   std::int64_t const wanted = 2 * std::max(1, multiprocessors) / tiles;
   return static_cast<int>(
-      std::clamp<std::int64_t>(std::min(wanted, k / kLeastIterations), 1, kMostSlices));
+      std::clamp<std::int64_t>(std::min(wanted, k / kMinIterations), 1, kMaxSlices));
 }
 
 /// The partial tiles of all slices, after the counters that variants share.
@@ -126,8 +126,8 @@ extern constinit Variant<Problem> const split_k{
      .needs = {.layouts = {Layout::nn},
                .row_bytes = 16,
                .alignment = 16,
-               .most_extent = kMostCudaExtent,
-               .most_rows = kMostTileRows * warp_tiles::kBM,
+               .max_extent = kMaxCudaExtent,
+               .max_rows = kMaxTileRows * warp_tiles::kBM,
                .other = "scratch"},
      .source = "own",
      .summary = "k split among blocks, partial tiles in scratch"},

@@ -81,7 +81,7 @@ extern constinit Variant<Problem> const stream_k{
           .layouts = {Layout::nn},
           .row_bytes = 16,
           .alignment = 16,
-          .most_extent = kMostCudaExtent,
+          .max_extent = kMaxCudaExtent,
           // Half a tile each way, because places in the order of tiles go up to twice their number.
           .tile = {64, 128}},
      .source = "own",

@@ -30,7 +30,7 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-constexpr int kMost = 32;   // of n and k
+constexpr int kMax = 32;    // of n and k
 constexpr int kShort = 16;  // for which warps need fewer registers, so that there are more warps
 
 #ifdef QUAD_KERNELS
@@ -249,7 +249,7 @@ void launch(Problem const& problem, device::StreamView stream) {
     };
     auto const with_size = [&]<class Out>() {
       if (std::max(p.n, p.k) <= kShort) return run.template operator()<Out, kShort>();
-      run.template operator()<Out, kMost>();
+      run.template operator()<Out, kMax>();
     };
     if constexpr (sizeof(T) == 2) {
       if (p.is_c_f32) return with_size.template operator()<float>();
@@ -261,8 +261,8 @@ void launch(Problem const& problem, device::StreamView stream) {
 #endif  // QUAD_KERNELS
 
 std::string unsupported(Problem const& problem) {
-  if (problem.n() <= kMost && problem.k() <= kMost) return {};
-  return "takes n and k up to " + std::to_string(kMost) + ", not " + std::to_string(problem.n()) +
+  if (problem.n() <= kMax && problem.k() <= kMax) return {};
+  return "takes n and k up to " + std::to_string(kMax) + ", not " + std::to_string(problem.n()) +
          " and " + std::to_string(problem.k());
 }
 
@@ -276,7 +276,7 @@ extern constinit Variant<Problem> const tall{
                .shared_bytes = thin::kRings,
                .ld_bytes = 16,
                .alignment = 16,
-               .most_extent = kMostCudaExtent,
+               .max_extent = kMaxCudaExtent,
                .other = "n and k up to 32"},
      .preference = 50,
      .source = "own",

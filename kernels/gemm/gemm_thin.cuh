@@ -125,9 +125,9 @@ struct Panel {
   /// Starts the copies of a lane's pieces. `x`: the operand from the first of `sides` rows or
   /// columns on, `count` k-iterations from k on; zeros outside of these k. Rows and columns outside
   /// may be anything: what is multiplied with them is not part of C. Nor are pieces that steps
-  /// without any k-iteration would read. kMost: no chunk has more than so many. kZeroed: `count` is
+  /// without any k-iteration would read. kMax: no chunk has more than so many. kZeroed: `count` is
   /// always the same, and fill_rest() has been called.
-  template <int kMost = kChunk<T>, bool kZeroed = false>
+  template <int kMax = kChunk<T>, bool kZeroed = false>
   __device__ static void copy(unsigned char* to, T const* x, std::int64_t ld, int sides, int k,
                               int count, int lane) {
     // Are all pieces inside or outside of the operand? A few times fewer instructions then.
@@ -142,7 +142,7 @@ struct Panel {
       T const* const from = kAlongK ? x + g * ld + first_k : x + first_k * ld + g * kElements;
       T const* row = from;
 #pragma unroll
-      for (int i = 0; i < pieces_of(kMost); ++i) {
+      for (int i = 0; i < pieces_of(kMax); ++i) {
         // Rows are added up: the compiler would multiply for each.
         if (kAlongK) row = i % kLaneSides == 0 ? from : row + 8 * ld;
         if (!has_step<T>(k_number(i) / 4, count) || side_of(side_number(i), g) >= sides) continue;
@@ -155,7 +155,7 @@ struct Panel {
     }
     // Not unrolled: addresses of all pieces would take registers from the product.
 #pragma unroll 1
-    for (int i = 0; i < pieces_of(kMost); ++i) {
+    for (int i = 0; i < pieces_of(kMax); ++i) {
       if (!has_step<T>(k_number(i) / 4, count)) continue;
       int const side = side_of(side_number(i), g), at = k_of<T>(t, k_number(i));
       int const left = kAlongK ? count - at : sides - side;
@@ -168,11 +168,11 @@ struct Panel {
   }
 
   /// Zeros in a lane's pieces behind the first `count` k-iterations, which copy() then leaves alone.
-  template <int kMost>
+  template <int kMax>
   __device__ static void fill_rest(unsigned char* to, int count, int lane) {
     Piece* const pieces = reinterpret_cast<Piece*>(to) + lane;
 #pragma unroll
-    for (int i = 0; i < pieces_of(kMost); ++i) {
+    for (int i = 0; i < pieces_of(kMax); ++i) {
       if (k_of<T>(lane & 3, k_number(i)) >= count) pieces[i * 32] = {};
     }
   }

@@ -187,7 +187,7 @@ extern constinit Variant<Problem> const thin_k{
                .shared_bytes = thin::kRings,
                .ld_bytes = 16,
                .alignment = 16,
-               .most_extent = kMostCudaExtent,
+               .max_extent = kMaxCudaExtent,
                .other = "m and n up to 32, scratch"},
      .preference = 60,
      .source = "own",

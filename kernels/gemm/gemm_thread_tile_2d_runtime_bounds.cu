@@ -25,8 +25,8 @@ namespace quadrille::kernels::gemm {
 namespace {
 
 constexpr int kSide = 16;  // threads each way
-constexpr int kMost = 8;   // thread tile each way
-constexpr int kTile = kSide * kMost, kBK = 16, kPitchA = kBK + 1;
+constexpr int kMax = 8;    // thread tile each way
+constexpr int kTile = kSide * kMax, kBK = 16, kPitchA = kBK + 1;
 template <class T>
 constexpr std::size_t kSharedBytes = (kTile * kPitchA + kBK * kTile) * sizeof(T);
 
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kSide* kSide)
   int const thread_tile = kTile / side;
   int const row = static_cast<int>(blockIdx.y) * kTile;
   int const col = static_cast<int>(blockIdx.x) * kTile;
-  T accumulators[kMost][kMost] = {};
+  T accumulators[kMax][kMax] = {};
   for (int first = 0; first < p.k; first += kBK) {
 #pragma unroll 1
     for (int e = y * width + x; e < kTile * kBK; e += threads) {
@@ -63,10 +63,10 @@ __global__ void __launch_bounds__(kSide* kSide)
     __syncthreads();  // both tiles are complete
 #pragma unroll(kProductToo ? 1 : 4)
     for (int q = 0; q < kBK; ++q) {
-#pragma unroll(kProductToo ? 1 : kMost)
+#pragma unroll(kProductToo ? 1 : kMax)
       for (int i = 0; i < thread_tile; ++i) {
         T const a = tile_a[(y + i * side) * kPitchA + q];
-#pragma unroll(kProductToo ? 1 : kMost)
+#pragma unroll(kProductToo ? 1 : kMax)
         for (int j = 0; j < thread_tile; ++j) {
           accumulators[i][j] += a * tile_b[q * kTile + x + j * side];
         }
@@ -74,9 +74,9 @@ __global__ void __launch_bounds__(kSide* kSide)
     }
     __syncthreads();  // all have read the tiles
   }
-#pragma unroll(kProductToo ? 1 : kMost)
+#pragma unroll(kProductToo ? 1 : kMax)
   for (int i = 0; i < thread_tile; ++i) {
-#pragma unroll(kProductToo ? 1 : kMost)
+#pragma unroll(kProductToo ? 1 : kMax)
     for (int j = 0; j < thread_tile; ++j) {
       int const c_row = row + y + i * side;
       int const c_col = col + x + j * side;
@@ -106,8 +106,8 @@ constexpr VariantInfo row(std::string_view name, std::string_view summary) {
           .where = Where::cuda,
           .types = {core::DataType::f32, core::DataType::f64},
           .needs = {.layouts = {Layout::nn},
-                    .most_extent = kMostCudaExtent,
-                    .most_rows = kMostTileRows * kTile},
+                    .max_extent = kMaxCudaExtent,
+                    .max_rows = kMaxTileRows * kTile},
           .source = "after a DCU course",
           .summary = summary};
 }

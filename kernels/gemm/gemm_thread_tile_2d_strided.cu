@@ -157,8 +157,8 @@ constexpr VariantInfo row(std::string_view name, int tile, std::string_view summ
           .where = Where::cuda,
           .types = {core::DataType::f32, core::DataType::f64},
           .needs = {.layouts = {Layout::nn},
-                    .most_extent = kMostCudaExtent,
-                    .most_rows = kMostTileRows * tile},
+                    .max_extent = kMaxCudaExtent,
+                    .max_rows = kMaxTileRows * tile},
           .source = "after a DCU course",
           .summary = summary};
 }

@@ -219,7 +219,7 @@ extern constinit Variant<Problem> const tma_producer{
                .layouts = {Layout::nn},
                .ld_bytes = 16,
                .alignment = 16,
-               .most_extent = kMostCudaExtent,
+               .max_extent = kMaxCudaExtent,
                .tile = {64, 128}},
      .source = "own",
      .summary = "stream_k with tensor copies by a producer warp"},

@@ -83,9 +83,9 @@ std::optional<device::BlockNeeds> needs_of(Configuration const& configuration, P
   if (!tile.is_allowed()) return std::nullopt;
   // Accumulators, one k-iteration's values, addresses and counters.
   constexpr int kOthers = 24;
-  constexpr int kMostRegisters = 255;  // of a thread
+  constexpr int kMaxRegisters = 255;  // of a thread
   int const registers = tile.rows * tile.cols + tile.rows + tile.cols + kOthers;
-  if (registers > kMostRegisters) return std::nullopt;
+  if (registers > kMaxRegisters) return std::nullopt;
   return device::BlockNeeds{tile.threads(), registers,
                             static_cast<std::size_t>(tile.shared_bytes())};
 }
@@ -153,7 +153,7 @@ std::string unsupported(Problem const& problem) {
   ProblemKind const kind = kind_of(problem);
   if (!needs_of(configuration, kind)) return illegal_reason(kTunable, configuration, kind, 0);
   // Of a grid that counts in 16 bits.
-  bool const fits = problem.m() <= kMostTileRows * configuration[0];
+  bool const fits = problem.m() <= kMaxTileRows * configuration[0];
   return fits ? "" : "takes at most 65535 tiles of BM rows";
 }
 
@@ -170,8 +170,8 @@ constexpr Variant<Problem> row(std::string_view name, std::string_view summary) 
            .needs = {.layouts = {Layout::nn},
                      .row_bytes = 16,
                      .alignment = 16,
-                     .most_extent = kMostCudaExtent,
-                     .most_rows = kMostTileRows * C::kTile.bm},
+                     .max_extent = kMaxCudaExtent,
+                     .max_rows = kMaxTileRows * C::kTile.bm},
            .source = "after Boehm 2022",
            .summary = summary},
           QUAD_KERNEL_LAUNCH(launch<C>),
@@ -187,7 +187,7 @@ extern constinit Variant<Problem> const tuned_tiles{
      .needs = {.layouts = {Layout::nn},
                .row_bytes = 16,
                .alignment = 16,
-               .most_extent = kMostCudaExtent,
+               .max_extent = kMaxCudaExtent,
                .other = "at most 65535 tiles of BM rows"},
      .tunable = &kTunable,
      .source = "after Boehm 2022",

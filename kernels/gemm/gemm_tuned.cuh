@@ -21,8 +21,8 @@ struct TunedTile {
   constexpr int rows_b() const { return 4 * threads() / bn; }
 
   constexpr bool is_allowed() const {
-    constexpr int kMost = 1024;  // so that products fit an int
-    bool const is_whole = bm > 0 && bm <= kMost && bn > 0 && bn <= kMost && bk > 0 && bk <= kMost &&
+    constexpr int kMax = 1024;  // so that products fit an int
+    bool const is_whole = bm > 0 && bm <= kMax && bn > 0 && bn <= kMax && bk > 0 && bk <= kMax &&
                           rows > 0 && cols > 0 && bm % rows == 0 && bn % cols == 0 &&
                           rows % 4 == 0 && cols % 4 == 0 && bk % 4 == 0;
     if (!is_whole || threads() % 32 != 0 || threads() > 1024) return false;

@@ -84,7 +84,7 @@ extern constinit Variant<Problem> const vendor_host{
      .role = Role::vendor,
      .where = Where::host,
      .types = {core::DataType::f64, core::DataType::f32},
-     .needs = {.most_extent = kMostInt, .most_ld = kMostInt},
+     .needs = {.max_extent = kMaxInt, .max_ld = kMaxInt},
      .source = "OpenBLAS",
      .summary = "cblas_dgemm and cblas_sgemm, a part of C for each thread"},
     launch};

@@ -64,7 +64,7 @@ std::string unsupported(Problem const& p) {
 using Algorithm = cublasLtMatmulAlgo_t;
 
 // Candidates that cuBLASLt is asked for, which it sorts by what it expects of them.
-constexpr int kMostAlgorithms = 16;
+constexpr int kMaxAlgorithms = 16;
 
 /// Calls a function of cuBLASLt and ends the job when it fails.
 #define QUAD_CUBLASLT(name, ...) \
@@ -308,13 +308,13 @@ std::vector<Algorithm> proposals(Descriptors const& d, Problem const& p) {
     prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
            std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
   }
-  std::array<cublasLtMatmulHeuristicResult_t, kMostAlgorithms> results{};
+  std::array<cublasLtMatmulHeuristicResult_t, kMaxAlgorithms> results{};
   int count = 0;
   auto* const get_results =
       library.get<decltype(cublasLtMatmulAlgoGetHeuristic)>("cublasLtMatmulAlgoGetHeuristic");
   // A status that tells of a shape it has nothing for leaves the plain call.
   if (get_results(library.handle(), d.product, d.first, d.second, d.result, d.result, preference,
-                  kMostAlgorithms, results.data(), &count) != CUBLAS_STATUS_SUCCESS) {
+                  kMaxAlgorithms, results.data(), &count) != CUBLAS_STATUS_SUCCESS) {
     count = 0;
   }
   QUAD_CUBLASLT(cublasLtMatmulPreferenceDestroy, preference);
@@ -485,8 +485,8 @@ extern constinit Variant<Problem> const vendor_cuda{
                {core::DataType::f16, core::Compute::f16},
                core::DataType::bf16,
                {core::DataType::bf16, core::Compute::f32, core::DataType::f32}},
-     .needs = {.most_extent = kMostInt,
-               .most_ld = kMostInt,
+     .needs = {.max_extent = kMaxInt,
+               .max_ld = kMaxInt,
                .other = "an environment without TF32 or emulation for all (f64, f32)"},
      .source = "cuBLAS, cuBLASLt",
      .summary = "the fastest of cublasDgemm, Sgemm or GemmEx and the candidates of cuBLASLt"},

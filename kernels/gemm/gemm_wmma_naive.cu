@@ -97,7 +97,7 @@ extern constinit Variant<Problem> const wmma_naive{
      .needs = {.layouts = {Layout::nn, Layout::nt},
                .row_bytes = 16,
                .alignment = 32,
-               .most_extent = kMostCudaExtent,
+               .max_extent = kMaxCudaExtent,
                .tile = {kTile, kTile}},
      .source = "after cuda_hgemm 2023",
      .summary = "wmma; a tile of 16 x 16 for each warp"},

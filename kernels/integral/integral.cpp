@@ -176,15 +176,15 @@ std::string plain_only(Problem const& problem) {
 
 std::string plain_grid(Problem const& problem, std::int64_t cells_of_block) {
   std::string const reason = plain_only(problem);
-  if (!reason.empty() || problem.count <= kMostBlocks * cells_of_block) return reason;
-  return "takes at most " + std::to_string(kMostBlocks * cells_of_block) +
+  if (!reason.empty() || problem.count <= kMaxBlocks * cells_of_block) return reason;
+  return "takes at most " + std::to_string(kMaxBlocks * cells_of_block) +
          " cells on a rank, in as many blocks as a grid can have";
 }
 
 std::int64_t partial_sums(std::int64_t count) {
   constexpr std::int64_t kCellsEach = 3200;
-  constexpr std::int64_t kLeast = 4096;  // more blocks than are resident anywhere
-  return std::max(kLeast, (count + kCellsEach - 1) / kCellsEach);
+  constexpr std::int64_t kMin = 4096;  // more blocks than are resident anywhere
+  return std::max(kMin, (count + kCellsEach - 1) / kCellsEach);
 }
 
 std::size_t scratch_bytes(std::int64_t count) {

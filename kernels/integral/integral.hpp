@@ -27,7 +27,7 @@ constexpr auto enum_names(Rule) {
 }
 
 /// Of a grid.
-inline constexpr std::int64_t kMostBlocks = INT32_MAX;
+inline constexpr std::int64_t kMaxBlocks = INT32_MAX;
 
 /// Cells are split over ranks by the same virtual blocks as in reductions.
 using kernels::block_begin;
@@ -130,7 +130,7 @@ std::string plain_grid(Problem const& problem) {
 
 /// Blocks of so many cells each, but no more than `most`; none for no cells.
 constexpr unsigned blocks_for(std::int64_t count, std::int64_t cells,
-                              std::int64_t most = kMostBlocks) {
+                              std::int64_t most = kMaxBlocks) {
   return static_cast<unsigned>(std::min((count + cells - 1) / cells, most));
 }
 

@@ -18,9 +18,9 @@ inline constexpr std::int64_t kTileBytes = 16 << 10;
 /// How far the positions of a pointer chase are apart: no two share a line of any cache.
 inline constexpr std::int64_t kLineBytes = 128;
 /// Largest window of `read_shared`: what a block may have on compute capability 9.0.
-inline constexpr std::int64_t kMostSharedBytes = 227 << 10;
+inline constexpr std::int64_t kMaxSharedBytes = 227 << 10;
 /// Positions of a pointer chase are 32-bit indices of 4-byte words.
-inline constexpr std::int64_t kMostPointerChaseBytes = std::int64_t{16} << 30;
+inline constexpr std::int64_t kMaxPointerChaseBytes = std::int64_t{16} << 30;
 
 /// How the words of a tile are distributed: word w belongs to lane w / words % count.
 struct Lanes {
@@ -75,7 +75,7 @@ QUAD_HD constexpr Share share_of(std::int64_t reader, std::int64_t readers,
 }
 
 /// Largest first-level cache of any GPU; larger windows are read past it.
-inline constexpr std::int64_t kMostFirstLevelBytes = 256 << 10;
+inline constexpr std::int64_t kMaxFirstLevelBytes = 256 << 10;
 /// What a reader takes at once of such a window, in tiles.
 inline constexpr std::int64_t kChunkTiles = 4;
 

@@ -51,7 +51,7 @@ extern constinit Variant<Problem> const pointer_chase_cuda{
      .source = "own",
      .summary = "one thread follows a random cycle, one line per step: latency"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = window_unsupported<kMostPointerChaseBytes>,
+    {.unsupported = window_unsupported<kMaxPointerChaseBytes>,
      .notes = {.result = Problem::Result::walk}}};
 
 }  // namespace quadrille::kernels::memory

@@ -72,7 +72,7 @@ void launch_as(Problem const& p, device::StreamView stream) {
 }
 
 void launch(Problem const& p, device::StreamView stream) {
-  p.bytes > kMostFirstLevelBytes ? launch_as<false>(p, stream) : launch_as<true>(p, stream);
+  p.bytes > kMaxFirstLevelBytes ? launch_as<false>(p, stream) : launch_as<true>(p, stream);
 }
 
 #endif  // QUAD_KERNELS

@@ -52,6 +52,6 @@ extern constinit Variant<Problem> const read_shared{
      .source = "own",
      .summary = "the same from each block's copy in shared memory"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = window_unsupported<kMostSharedBytes>}};
+    {.unsupported = window_unsupported<kMaxSharedBytes>}};
 
 }  // namespace quadrille::kernels::memory

@@ -96,7 +96,7 @@ extern constinit Variant<Problem> const pointer_chase{
      .source = "own",
      .summary = "one thread follows a random cycle, one line per step: latency"},
     launch_pointer_chase,
-    {.unsupported = window_unsupported<kMostPointerChaseBytes>,
+    {.unsupported = window_unsupported<kMaxPointerChaseBytes>,
      .notes = {.result = Problem::Result::walk}}};
 
 }  // namespace quadrille::kernels::memory

@@ -88,13 +88,13 @@ double compulsory_bytes(Shape const& x, double element_bytes) {
 }
 
 std::string unsupported_on_gpu(Problem const& p) {
-  constexpr std::int64_t kMostSequences = 65535, kMostGroup = 16;
-  constexpr std::int64_t kMostTokens = std::int64_t{1} << 30;
-  if (p.shape.group() > kMostGroup) {
-    return fmt::format("takes groups of up to {} heads, this has {}", kMostGroup, p.shape.group());
+  constexpr std::int64_t kMaxSequences = 65535, kMaxGroup = 16;
+  constexpr std::int64_t kMaxTokens = std::int64_t{1} << 30;
+  if (p.shape.group() > kMaxGroup) {
+    return fmt::format("takes groups of up to {} heads, this has {}", kMaxGroup, p.shape.group());
   }
-  if (p.shape.sequences > kMostSequences || p.shape.longest > kMostTokens) {
-    return fmt::format("takes up to {} sequences of up to {} tokens", kMostSequences, kMostTokens);
+  if (p.shape.sequences > kMaxSequences || p.shape.longest > kMaxTokens) {
+    return fmt::format("takes up to {} sequences of up to {} tokens", kMaxSequences, kMaxTokens);
   }
   // Requirements tell of the other operands.
   bool const is_aligned = reinterpret_cast<std::uintptr_t>(p.v.data) % 16 == 0;

@@ -21,7 +21,7 @@
 namespace quadrille::kernels::paged_decode {
 namespace {
 
-constexpr std::int64_t kMostGatherBlocks = 65535;  // of a grid, along tokens
+constexpr std::int64_t kMaxGatherBlocks = 65535;  // of a grid, along tokens
 
 /// Of keys and values: every sequence has room for the longest.
 std::size_t scratch_bytes(Problem const& p, device::Facts const&) {
@@ -77,7 +77,7 @@ void launch(Problem const& problem, device::StreamView stream) {
     T* const v = k + problem.shape.sequences * problem.shape.kv_heads * longest * kHead;
     constexpr int kTokensOfBlock = 512;
     auto const parts = static_cast<unsigned>(
-        std::clamp<std::int64_t>(divide_up(longest, kTokensOfBlock), 1, kMostGatherBlocks));
+        std::clamp<std::int64_t>(divide_up(longest, kTokensOfBlock), 1, kMaxGatherBlocks));
     QUAD_LAUNCH((paged_decode_gather_kernel<T, kHead>), dim3(heads, sequences, parts), kThreads, 0,
                 stream, p, longest, k, v);
     p.k = k;

@@ -27,7 +27,7 @@ namespace quadrille::kernels::paged_decode {
 namespace {
 
 constexpr std::int64_t kPart = 1024;  // tokens, a multiple of every block
-constexpr std::int64_t kMostBlock = 128;
+constexpr std::int64_t kMaxBlock = 128;
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 /// Of a head and a part of the tokens: the largest score, the weights' sum, then d sums.
@@ -68,7 +68,7 @@ class Decoding {
   }
 
   void attend(std::int64_t s, std::int64_t kv_head, std::int64_t part) {
-    thread_local std::vector<float> keys(kMostBlock * kHead), values(kMostBlock * kHead);
+    thread_local std::vector<float> keys(kMaxBlock * kHead), values(kMaxBlock * kHead);
     std::int64_t const first_row = s * x_.heads + kv_head * x_.group();
     for (std::int64_t g = 0; g < x_.group(); ++g) {
       Partial const to = partial(first_row + g, part);
@@ -101,7 +101,7 @@ class Decoding {
     for (int e = 0; e < kHead; ++e) {
       query[e] = static_cast<float>(q[e]) * static_cast<float>(x_.scale());
     }
-    float scores[kMostBlock];
+    float scores[kMaxBlock];
     float top = *to.largest;
     for (std::int64_t t = 0; t < count; ++t) {
       float part[kLanes] = {};

@@ -12,13 +12,13 @@ namespace quadrille::kernels::paged_decode {
 
 /// Tokens of a part: a power of two by which each multiprocessor has some eight parts.
 inline std::int64_t tokens_of_part(Shape const& x, device::Facts const& device) {
-  constexpr std::int64_t kLeast = 128, kMost = 4096, kParts = 8;
+  constexpr std::int64_t kMin = 128, kMax = 4096, kParts = 8;
   std::int64_t const parts = kParts * std::max(1, device.multiprocessors);
   std::int64_t const each = (x.tokens * x.kv_heads + parts - 1) / parts;
   return std::clamp(static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(each))),
-                    kLeast, kMost);
+                    kMin, kMax);
 }
-inline std::int64_t most_parts(Shape const& x, device::Facts const& device) {
+inline std::int64_t max_parts(Shape const& x, device::Facts const& device) {
   std::int64_t const each = tokens_of_part(x, device);
   return std::max<std::int64_t>(1, (x.longest + each - 1) / each);
 }
@@ -26,7 +26,7 @@ inline std::int64_t most_parts(Shape const& x, device::Facts const& device) {
 /// Sums of a head and a part: head_size of them, then the largest score and the sum of the weights.
 inline std::size_t parts_bytes(Problem const& p, device::Facts const& device) {
   return sizeof(float) *
-         static_cast<std::size_t>(p.o.rows * most_parts(p.shape, device) * (p.shape.head_size + 2));
+         static_cast<std::size_t>(p.o.rows * max_parts(p.shape, device) * (p.shape.head_size + 2));
 }
 
 /// For Specifics::unsupported.
@@ -107,7 +107,7 @@ void launch_parts(Problem const& problem, device::StreamView stream) {
     device::Facts const& device = stream.facts();
     Parts const parts{static_cast<float*>(problem.scratch),
                       static_cast<int>(tokens_of_part(problem.shape, device)),
-                      static_cast<int>(most_parts(problem.shape, device))};
+                      static_cast<int>(max_parts(problem.shape, device))};
     dim3 const grid(static_cast<unsigned>(p.kv_heads), static_cast<unsigned>(p.sequences),
                     static_cast<unsigned>(parts.most));
     QUAD_LAUNCH((paged_decode_part_kernel<T, kHead, kPaged, copies>), grid, kThreads,

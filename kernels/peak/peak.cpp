@@ -25,12 +25,12 @@ ProblemFacts facts_of(Problem const& p) {
 
 std::string count_unsupported(Problem const& problem) {
   // Sums of so many ones by one worker are exact in f32.
-  constexpr std::int64_t kMost = std::int64_t{1} << 36;
+  constexpr std::int64_t kMax = std::int64_t{1} << 36;
   std::int64_t const n = problem.multiply_adds;
   if (n <= 0 || n % kQuantum != 0) {
     return fmt::format("does whole 2Mi of multiply-adds, not {}; take a multiple of 2Mi", n);
   }
-  if (problem.workers == 0 || n / problem.workers <= kMost) return {};
+  if (problem.workers == 0 || n / problem.workers <= kMax) return {};
   return fmt::format("does up to 64Gi of multiply-adds on each of {} workers; take a smaller size",
                      problem.workers);
 }

@@ -14,14 +14,14 @@ namespace quadrille::kernels::peak {
 
 /// Chains of multiply-adds start from one of so many numbers, chain i from number i % kStarts.
 inline constexpr int kStarts = 256;
-/// Numbers to start from are in [-kMostStart, kMostStart].
-inline constexpr int kMostStart = 127;
+/// Numbers to start from are in [-kMaxStart, kMaxStart].
+inline constexpr int kMaxStart = 127;
 /// Multiply-adds are divided among workers in portions of so many: whole steps of every variant.
 inline constexpr std::int64_t kQuantum = 2 << 20;
 /// Loop::period of sums in f16: with any start they stay where f16 holds quarters, in which hardware
 /// may add the products of a step.
 inline constexpr int kHalfPeriod = 256;
-static_assert(kMostStart + kHalfPeriod <= 512);
+static_assert(kMaxStart + kHalfPeriod <= 512);
 
 /// How a worker, a multiprocessor or a thread of a host, does its share: each of its `results` is
 /// made of `chains` numbers, and a step does `depth` multiply-adds to each number.

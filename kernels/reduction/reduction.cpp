@@ -74,9 +74,9 @@ std::size_t scratch_bytes(std::int64_t n) {
   // A page for counters and bins, then a partial result of 8 bytes for each block of the variant
   // with the most blocks, or what CUB asks for.
   constexpr std::size_t kCounters = 4096;
-  constexpr std::size_t kLeast = 1 << 20;
+  constexpr std::size_t kMin = 1 << 20;
   return kCounters +
-         std::max(kLeast, 8 * static_cast<std::size_t>((n + kFewestOfBlock - 1) / kFewestOfBlock));
+         std::max(kMin, 8 * static_cast<std::size_t>((n + kMinOfBlock - 1) / kMinOfBlock));
 }
 
 void require_consistent(Problem const& p) {

@@ -78,7 +78,7 @@ constexpr double flop(Operation operation, double n) {
 /// Where counters and bins end in scratch, and partial results begin.
 inline constexpr std::size_t kCounterBytes = 4096;
 /// Elements of a block, at the fewest, where there are more of them than fill the device.
-inline constexpr std::int64_t kFewestOfBlock = 128;
+inline constexpr std::int64_t kMinOfBlock = 128;
 /// What any variant may need for n elements.
 std::size_t scratch_bytes(std::int64_t n);
 

@@ -36,7 +36,7 @@ constexpr int kBinBits = 16;
 /// Bits of the lower piece of a significand; the upper one has 24.
 constexpr int kLowBits = 29;
 /// A bin takes the pieces of this many elements: 2^16 of at most 4 pieces below 2^(29 + 15).
-constexpr std::int64_t kMostPerThread = 1 << 16;
+constexpr std::int64_t kMaxPerThread = 1 << 16;
 /// Long enough that many loads are in flight.
 constexpr int kFlight = 4;
 
@@ -234,7 +234,7 @@ void launch(Problem const& problem, device::StreamView stream) {
       constexpr std::int64_t kWide = 16 / sizeof(T);
       constexpr std::int64_t kPerMultiprocessor =
           std::min<std::int64_t>(16, 225 * 1024 / (R::kBytes + 1024));
-      std::int64_t const needed = blocks_for(problem.n, kMostPerThread * kThreads);
+      std::int64_t const needed = blocks_for(problem.n, kMaxPerThread * kThreads);
       std::int64_t const useful = blocks_for(problem.n, kTileGroups<kThreads, kFlight> * kWide);
       auto const blocks = static_cast<unsigned>(
           std::max(needed, std::min(useful, kPerMultiprocessor * multiprocessors)));

@@ -30,17 +30,17 @@ namespace quadrille::kernels::reduction {
 namespace {
 
 constexpr int kThreads = 1024;
-constexpr unsigned kMostBlocks = 16;
-constexpr std::int64_t kMostElements = std::int64_t{1} << 20;
+constexpr unsigned kMaxBlocks = 16;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 20;
 
 /// Of 16 blocks with at least 4 accumulators in each thread.
 double chain_of_cluster(double n, device::Facts const&) {
-  return n / (kMostBlocks * kThreads * 4.0) + 64;
+  return n / (kMaxBlocks * kThreads * 4.0) + 64;
 }
 
 std::string unsupported(Problem const& problem) {
-  if (problem.n > kMostElements) {
-    return "takes up to " + std::to_string(kMostElements) + " elements, not " +
+  if (problem.n > kMaxElements) {
+    return "takes up to " + std::to_string(kMaxElements) + " elements, not " +
            std::to_string(problem.n);
   }
   return plain_only(problem);
@@ -52,7 +52,7 @@ template <Operation op, class T, class Acc>
 __global__ void __launch_bounds__(kThreads)
     reduction_cluster_kernel(T const* x, T const* y, std::int64_t n, std::int64_t tile,
                              double* result) {
-  QUAD_SHARED(Acc, of_block, [kMostBlocks]);
+  QUAD_SHARED(Acc, of_block, [kMaxBlocks]);
   ptx::cluster_arrive();
   Acc sum = reduce_share<op, Acc, kThreads, kLoadsInFlight<op>>(x, y, n, tile);
   sum = fold_block<op, kThreads>(sum);
@@ -74,7 +74,7 @@ struct Shape {
 };
 Shape shape_of(std::int64_t groups, std::int64_t largest_tile) {
   Shape shape;
-  while (shape.blocks < kMostBlocks && shape.blocks * shape.tile < groups) shape.blocks *= 2;
+  while (shape.blocks < kMaxBlocks && shape.blocks * shape.tile < groups) shape.blocks *= 2;
   while (shape.tile < largest_tile && shape.blocks * shape.tile < groups) shape.tile *= 2;
   return shape;
 }

@@ -33,15 +33,15 @@ double chain_of_grid(double n, device::Facts const& device) {
 inline constexpr unsigned kAllLanes = 0xffffffffU;
 
 template <class Acc>
-inline constexpr Acc kMost = std::numeric_limits<Acc>::max();
+inline constexpr Acc kMax = std::numeric_limits<Acc>::max();
 template <class Acc>
-inline constexpr Acc kLeast = std::numeric_limits<Acc>::lowest();
+inline constexpr Acc kMin = std::numeric_limits<Acc>::lowest();
 
 /// The identity of the operation, integers included.
 template <Operation op, class Acc>
 __device__ inline constexpr Acc nothing() {
   if constexpr (std::is_integral_v<Acc>) {
-    return op == Operation::min ? kMost<Acc> : op == Operation::max ? kLeast<Acc> : Acc{0};
+    return op == Operation::min ? kMax<Acc> : op == Operation::max ? kMin<Acc> : Acc{0};
   } else {
     return start<op, Acc>();
   }
@@ -271,7 +271,7 @@ inline unsigned blocks_for(std::int64_t n, std::int64_t each) {
 /// The same for variants with as many blocks as that takes, each of which leaves a partial result.
 template <unsigned kEach>
 unsigned tree_blocks(std::int64_t n) {
-  static_assert(kEach >= kFewestOfBlock, "more partial results than scratch_bytes(n) has room for");
+  static_assert(kEach >= kMinOfBlock, "more partial results than scratch_bytes(n) has room for");
   return blocks_for(n, kEach);
 }
 

@@ -83,7 +83,7 @@ void regroup(Direction direction, Problem const& problem, device::StreamView str
 }
 
 void copy(Boxes const& boxes, device::StreamView stream) {
-  if (boxes.count == 0 || boxes.most_planes == 0 || boxes.most_area == 0) return;
+  if (boxes.count == 0 || boxes.max_planes == 0 || boxes.max_area == 0) return;
   if (stream.device().kind() == device::Kind::host) {
     return stream.run([=] { copy_on_host(boxes, stream); });
   }

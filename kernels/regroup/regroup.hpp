@@ -44,8 +44,8 @@ struct Boxes {
   core::DataType type = core::DataType::f64;
   Box const* boxes = nullptr;  ///< in memory of the stream's device
   std::int64_t count = 0;
-  std::int64_t most_planes = 0;  ///< of all boxes
-  std::int64_t most_area = 0;    ///< the most rows x cols of a box
+  std::int64_t max_planes = 0;  ///< of all boxes
+  std::int64_t max_area = 0;    ///< the most rows x cols of a box
 };
 
 /// Enqueues: every box to its place.

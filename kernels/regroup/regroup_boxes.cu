@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::int64_t kThreads = 256;
 constexpr std::int64_t kPlanesOfThread = 8;
-constexpr std::int64_t kMostGridRows = 65535;  // y and z of a grid
+constexpr std::int64_t kMaxGridRows = 65535;  // y and z of a grid
 
 template <class Bits>
 __global__ void __launch_bounds__(kThreads) regroup_boxes_kernel(Box const* boxes) {
@@ -46,12 +46,12 @@ __global__ void __launch_bounds__(kThreads) regroup_boxes_kernel(Box const* boxe
 }  // namespace
 
 void launch_boxes(Boxes const& boxes, device::StreamView stream) {
-  QUAD_REQUIRE(boxes.count <= kMostGridRows, "regroup: takes up to 65535 boxes in one launch");
+  QUAD_REQUIRE(boxes.count <= kMaxGridRows, "regroup: takes up to 65535 boxes in one launch");
   auto const blocks = [](std::int64_t n, std::int64_t each, std::int64_t most) {
     return static_cast<unsigned>(std::min((n + each - 1) / each, most));
   };
-  dim3 const grid{blocks(boxes.most_area, kThreads, 1 << 20), static_cast<unsigned>(boxes.count),
-                  blocks(boxes.most_planes, kPlanesOfThread, kMostGridRows)};
+  dim3 const grid{blocks(boxes.max_area, kThreads, 1 << 20), static_cast<unsigned>(boxes.count),
+                  blocks(boxes.max_planes, kPlanesOfThread, kMaxGridRows)};
   generate::visit_bits(boxes.type, [&](auto zero) {
     using Bits = decltype(zero);
     QUAD_LAUNCH((regroup_boxes_kernel<Bits>), grid, kThreads, 0, stream, boxes.boxes);

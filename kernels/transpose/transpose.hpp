@@ -37,6 +37,6 @@ Variants<Problem> variants();
 ProblemFacts facts_of(Problem const& problem);
 
 /// What an integer of BLAS counts to.
-inline constexpr std::int64_t kMostInt = (std::int64_t{1} << 31) - 1;
+inline constexpr std::int64_t kMaxInt = (std::int64_t{1} << 31) - 1;
 
 }  // namespace quadrille::kernels::transpose

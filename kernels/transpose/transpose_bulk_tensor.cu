@@ -208,7 +208,7 @@ extern constinit Variant<Problem> const bulk_tensor{
      .needs = {.compute_capability = 90,
                .ld_bytes = 16,
                .alignment = 16,
-               .most_extent = INT32_MAX,
+               .max_extent = INT32_MAX,
                .tile = {64, 64},
                .other = "rows of out of whole 16 bytes"},
      .source = "own",

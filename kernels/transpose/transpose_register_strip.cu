@@ -29,7 +29,7 @@
 namespace quadrille::kernels::transpose {
 namespace {
 
-constexpr std::int64_t kMostThinBytes = 128;
+constexpr std::int64_t kMaxThinBytes = 128;
 
 #ifdef QUAD_KERNELS
 
@@ -167,7 +167,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 std::string unsupported(Problem const& problem) {
   std::int64_t const thin = std::min(problem.in.rows, problem.in.cols) *
                             static_cast<std::int64_t>(core::size_of(problem.in.type));
-  if (thin % 16 == 0 && thin <= kMostThinBytes) return {};
+  if (thin % 16 == 0 && thin <= kMaxThinBytes) return {};
   return "needs an extent of 16, 32 ... 128 bytes, the smaller one has " + std::to_string(thin);
 }
 

@@ -67,7 +67,7 @@ extern constinit Variant<Problem> const vendor_cuda{
      .role = Role::vendor,
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
-     .needs = {.most_extent = kMostInt, .most_ld = kMostInt},
+     .needs = {.max_extent = kMaxInt, .max_ld = kMaxInt},
      .source = "cuBLAS",
      .summary = "cublasDgeam, cublasSgeam"},
     QUAD_TOOLKIT_LAUNCH(launch)};

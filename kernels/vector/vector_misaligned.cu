@@ -66,7 +66,7 @@ extern constinit Variant<Problem> const misaligned{
     {.name = "misaligned",
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
-     .needs = {.most_extent = kMostBlocks * kThreads,
+     .needs = {.max_extent = kMaxBlocks * kThreads,
                .other = "x, y, out one element after 32 bytes"},
      .source = "note on Nsight Compute, add2",
      .summary = "one_element shifted by one; 5 sectors per request (f32)"},

@@ -49,7 +49,7 @@ extern constinit Variant<Problem> const one_element{
     {.name = "one_element",
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
-     .needs = {.most_extent = kMostBlocks * kThreads},
+     .needs = {.max_extent = kMaxBlocks * kThreads},
      .source = "PaddleJitLab/CUDATutorial, chapter 04",
      .summary = "one element per thread; 4 sectors per request (f32)"},
     QUAD_KERNEL_LAUNCH(launch)};

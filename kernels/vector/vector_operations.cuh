@@ -58,6 +58,6 @@ inline unsigned blocks_for(std::int64_t n, std::int64_t each) {
 #endif  // QUAD_KERNELS
 
 /// Of a grid.
-inline constexpr std::int64_t kMostBlocks = INT32_MAX;
+inline constexpr std::int64_t kMaxBlocks = INT32_MAX;
 
 }  // namespace quadrille::kernels::vector

@@ -84,7 +84,7 @@ extern constinit Variant<Problem> const vectorized{
     {.name = "vectorized",
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
-     .needs = {.alignment = 16, .most_extent = kMostBlocks * kThreads * 2},
+     .needs = {.alignment = 16, .max_extent = kMaxBlocks * kThreads * 2},
      .preference = 20,
      .source = "own",
      .summary = "16 bytes per thread, streaming"},

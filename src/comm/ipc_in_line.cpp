@@ -19,7 +19,7 @@ constexpr std::size_t kPackedBytes = 64UL << 10;
 // A block of a lane has a step in registers at once, four groups a thread.
 constexpr std::size_t kStepBytes = 32UL << 10;
 // Enough to hide the way to a peer and back behind each other's steps.
-constexpr int kMostLanes = 128;
+constexpr int kMaxLanes = 128;
 // Up to these a message to all costs less than a second kernel.
 constexpr std::size_t kLargestReducedByAll = 256UL << 10, kLargestToAll = 256UL << 10;
 // Shares start at multiples of this, so that accesses stay aligned.
@@ -154,7 +154,7 @@ class InLineChannel final : public Channel {
     std::vector<std::string> const gpus = group_.all_gather(device.facts().uuid);
     std::ptrdiff_t most = 1;
     for (std::string const& gpu : gpus) most = std::max(most, std::ranges::count(gpus, gpu));
-    return std::clamp(static_cast<int>(fewest) / static_cast<int>(most), 1, kMostLanes);
+    return std::clamp(static_cast<int>(fewest) / static_cast<int>(most), 1, kMaxLanes);
   }
   std::size_t share_of(std::size_t bytes) const {
     return rounded_up((bytes + index(size()) - 1) / index(size()));
@@ -248,7 +248,7 @@ class InLineChannel final : public Channel {
 
 bool has_ipc_in_line(device::Kind kind, int ranks) {
   return kind == device::Kind::cuda && exchange::is_built() && ranks > 1 &&
-         ranks <= exchange::kMostRanks;
+         ranks <= exchange::kMaxRanks;
 }
 
 std::unique_ptr<Channel> make_ipc_in_line(

@@ -20,7 +20,7 @@ namespace {
 
 // Latency and bandwidth, then what is between, where libraries change their algorithms.
 constexpr std::array<std::int64_t, 5> kBytes{8, 16 << 20, 64 << 10, 1 << 20, 4 << 10};
-constexpr int kFewest = 3, kMost = 31;
+constexpr int kMin = 3, kMax = 31;
 // Of one operation at one size: then no repetition begins beyond the fewest. Of an operation: then
 // further sizes are left out.
 constexpr double kSizeSeconds = 0.06, kOperationSeconds = 0.5;
@@ -104,10 +104,10 @@ class TransportChoice::Bench {
     cut(bytes);
     std::vector<std::vector<double>> samples(channels_.size());
     Clock::time_point start;
-    for (int i = 0; i <= kMost; ++i) {
+    for (int i = 0; i <= kMax; ++i) {
       // The first one is for caches, and for what libraries do at their first call, which may take long.
       if (i == 1) start = Clock::now();
-      bool const is_late = i > kFewest && seconds_since(start) > kSizeSeconds;
+      bool const is_late = i > kMin && seconds_since(start) > kSizeSeconds;
       if (world_.group().agree(is_late) >= 0) break;
       // In turn, so that what else the machine does meets all.
       for (std::size_t c = 0; c < channels_.size(); ++c) {

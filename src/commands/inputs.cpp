@@ -41,7 +41,7 @@ core::Parsed<std::vector<ShippedInput>> shipped_inputs() {
   for (fs::directory_entry const& entry : fs::directory_iterator{folder}) {
     std::string const path = entry.path().string();
     if (entry.path().extension() != ".toml") continue;
-    core::Parsed<std::string> const text = core::read_file(path, core::kMostConfigBytes);
+    core::Parsed<std::string> const text = core::read_file(path, core::kMaxConfigBytes);
     if (!text) return Result::error(fmt::format("{}: {}", path, text.why()));
     core::Parsed<core::Config> const config =
         core::resolve(*text, path, {}, workloads::vocabulary());

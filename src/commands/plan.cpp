@@ -32,7 +32,7 @@ core::Parsed<std::string> read_text(RunArguments const& arguments) {
   std::ifstream file{arguments.file};
   // As much as resolve() takes and a bit more, of which it says so: /dev/zero has no end.
   std::string text;
-  for (std::string part(1 << 16, '\0'); file && text.size() <= core::kMostConfigBytes;) {
+  for (std::string part(1 << 16, '\0'); file && text.size() <= core::kMaxConfigBytes;) {
     file.read(part.data(), static_cast<std::streamsize>(part.size()));
     text.append(part, 0, static_cast<std::size_t>(file.gcount()));
   }

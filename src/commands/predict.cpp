@@ -20,8 +20,8 @@ core::Exit refuse(std::string_view why) {
 }
 
 // A grid of more is no machine of today, and its table no help.
-constexpr std::int64_t kMostRanks = 1 << 24;
-constexpr std::size_t kMostCounts = 1000;
+constexpr std::int64_t kMaxRanks = 1 << 24;
+constexpr std::size_t kMaxCounts = 1000;
 
 core::Parsed<std::vector<std::int64_t>> rank_counts(std::string const& text) {
   using Counts = core::Parsed<std::vector<std::int64_t>>;
@@ -35,9 +35,9 @@ core::Parsed<std::vector<std::int64_t>> rank_counts(std::string const& text) {
   for (std::string const& one : *texts) {
     core::Parsed<std::int64_t> const count = core::parse_count(one);
     if (!count) return wrong(count.why());
-    if (*count < 1 || *count > kMostRanks || counts.size() == kMostCounts) {
+    if (*count < 1 || *count > kMaxRanks || counts.size() == kMaxCounts) {
       return Counts::error(fmt::format("--ranks: '{}': give up to {} counts from 1 to {}", text,
-                                       kMostCounts, kMostRanks));
+                                       kMaxCounts, kMaxRanks));
     }
     counts.push_back(*count);
   }

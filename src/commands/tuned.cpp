@@ -62,7 +62,7 @@ measure::TunedTable read_table(std::string const& path) {
   // A device or a pipe, to which a table may be written, has none to read.
   std::error_code none;
   if (!std::filesystem::is_regular_file(path, none)) return {};
-  core::Parsed<std::string> const text = core::read_file(path, core::kMostConfigBytes);
+  core::Parsed<std::string> const text = core::read_file(path, core::kMaxConfigBytes);
   if (text) return parsed(*text, path);
   core::fail(
       fmt::format("{}: cannot be read: {}; allow it, or set run.tuned = \"off\"", path, text.why()),

@@ -19,12 +19,12 @@ namespace {
 using Kind = Scalar::Kind;
 using Names = std::vector<std::string>;
 
-constexpr std::size_t kMostCases = 10000;
-constexpr std::int64_t kMostRanks = 100000;
+constexpr std::size_t kMaxCases = 10000;
+constexpr std::int64_t kMaxRanks = 100000;
 // What a configuration never needs, and what hostile ones take all memory, time or stack with.
 constexpr std::size_t kLongestText = 4096;
 constexpr std::size_t kLongestListed = 256;
-constexpr std::size_t kMostListed = 64;
+constexpr std::size_t kMaxListed = 64;
 
 /// One key with its value as found, and where.
 struct Setting {
@@ -137,8 +137,8 @@ Settings settings_of_text(std::string const& key, std::string const& value) {
 /// Why a value of [about] is not what its key takes; "" where it is.
 std::string value_problem(Setting const& setting, Kind kind, bool may_be_list) {
   if (setting.is_list && !may_be_list) return "takes one value, not a list";
-  if (setting.values.empty() || setting.values.size() > kMostListed) {
-    return fmt::format("takes a list of 1 to {} values", kMostListed);
+  if (setting.values.empty() || setting.values.size() > kMaxListed) {
+    return fmt::format("takes a list of 1 to {} values", kMaxListed);
   }
   for (Scalar const& value : setting.values) {
     if (value.kind != kind) return kind == Kind::text ? "takes text in quotes" : "takes numbers";
@@ -202,7 +202,7 @@ std::string read_setting(Setting const& setting, Names const& devices, About& ab
     }
     if (is_count) {
       auto const ranks = parse_count(value.text);
-      if (!ranks || *ranks < 1 || *ranks > kMostRanks)
+      if (!ranks || *ranks < 1 || *ranks > kMaxRanks)
         return "takes numbers of ranks, from 1 to 100000";
       about.ranks.push_back(*ranks);
     }
@@ -250,7 +250,7 @@ class Resolver {
 };
 
 bool Resolver::read(std::string_view text) {
-  if (text.size() > kMostConfigBytes) {
+  if (text.size() > kMaxConfigBytes) {
     return fail_at(origin_, "more than 32 MiB of text is no configuration");
   }
   if (Obstacle const found = find_obstacle(text); found.line > 0) {
@@ -289,8 +289,8 @@ bool Resolver::read(std::string_view text) {
     }
   }
   if (cases_.empty()) return fail_at(origin_, "there is no [[case]], so nothing to run");
-  if (cases_.size() > kMostCases) {
-    return fail_at(origin_, fmt::format("there are more than {} cases", kMostCases));
+  if (cases_.size() > kMaxCases) {
+    return fail_at(origin_, fmt::format("there are more than {} cases", kMaxCases));
   }
   return identify_cases();
 }
@@ -495,9 +495,9 @@ bool Resolver::assign(Option const& option, Setting const& setting, std::span<Sc
   if (setting.is_list && !option.list && !option.sweeps) {
     return fail_at(setting.where, fmt::format("{}: takes one value, not a list", setting.key));
   }
-  if (option.list && values.size() > kMostListed) {
+  if (option.list && values.size() > kMaxListed) {
     return fail_at(setting.where,
-                   fmt::format("{}: a list of more than {} values", setting.key, kMostListed));
+                   fmt::format("{}: a list of more than {} values", setting.key, kMaxListed));
   }
   std::size_t const longest = option.list ? kLongestListed : kLongestText;
   if (std::ranges::any_of(values, [=](Scalar const& v) { return v.text.size() > longest; })) {
@@ -521,9 +521,8 @@ bool Resolver::expand(Option const& option, Setting const& setting, Draft const&
     auto const texts = expand_sweep(value.text);
     if (!texts) return fail_at(setting.where, fmt::format("{}: {}", setting.key, texts.why()));
     for (std::string const& text : *texts) values.push_back({value.kind, text});
-    if (values.size() > kMostCases) {
-      return fail_at(setting.where,
-                     fmt::format("{}: more than {} values", setting.key, kMostCases));
+    if (values.size() > kMaxCases) {
+      return fail_at(setting.where, fmt::format("{}: more than {} values", setting.key, kMaxCases));
     }
   }
   Draft scratch = draft;
@@ -607,9 +606,9 @@ bool Resolver::build_case(RawCase const& raw, RunSettings const& run, std::vecto
       if (!check_names(*setting, drafts.front())) return false;
       continue;
     }
-    if (cases.size() + drafts.size() * values.size() > kMostCases) {
+    if (cases.size() + drafts.size() * values.size() > kMaxCases) {
       return fail_at(setting->where, fmt::format("{}: the sweep leads to more than {} cases",
-                                                 option->key, kMostCases));
+                                                 option->key, kMaxCases));
     }
     swept = swept || values.size() > 1;
     std::vector<Draft> crossed;

@@ -206,7 +206,7 @@ Parsed<Config> expand_grids(Config const& config, int ranks);
 Parsed<std::vector<std::string>> expand_sweep(std::string_view text);
 /// What resolve() takes at most: a sweep of a resolved configuration writes its texts once for each
 /// case.
-inline constexpr std::size_t kMostConfigBytes = 32 << 20;
+inline constexpr std::size_t kMaxConfigBytes = 32 << 20;
 
 /// "4096", "(16Ki,16Ki,4Ki)" or "auto:70%".
 Parsed<Extents> parse_size(std::string_view text);

@@ -243,9 +243,9 @@ Option workload_option() {
 std::string size_problem(Extents const& size, WorkloadSchema const& workload,
                          std::string_view text) {
   for (int i = 0; i < size.count; ++i) {
-    if (size[i] >= workload.least_extent && size[i] <= workload.most_extent) continue;
-    return fmt::format("{}: {} takes {} to {}", text, workload.name, workload.least_extent,
-                       workload.most_extent);
+    if (size[i] >= workload.min_extent && size[i] <= workload.max_extent) continue;
+    return fmt::format("{}: {} takes {} to {}", text, workload.name, workload.min_extent,
+                       workload.max_extent);
   }
   auto const most = static_cast<int>(workload.extents.size());
   if (size.count > most) {
@@ -253,11 +253,11 @@ std::string size_problem(Extents const& size, WorkloadSchema const& workload,
                        most == 1 ? "one" : fmt::format("at most {}", most));
   }
   // Byte counts of every array must stay below 2^63.
-  constexpr std::int64_t kMostElements = 1LL << 59;
-  bool fits = size[0] <= kMostElements;
+  constexpr std::int64_t kMaxElements = 1LL << 59;
+  bool fits = size[0] <= kMaxElements;
   for (std::size_t i = 0; i < workload.extents.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      fits = fits && (size[j] == 0 || size[i] <= kMostElements / size[j]);
+      fits = fits && (size[j] == 0 || size[i] <= kMaxElements / size[j]);
     }
   }
   return fits ? "" : fmt::format("{} has more than 2^59 elements", text);
@@ -382,10 +382,10 @@ Option grid_option() {
         if (parts.size() != 2 || value.text.ends_with('x')) return expected(type, value);
         auto const rows = parse_count(parts[0]);
         auto const cols = parse_count(parts[1]);
-        constexpr std::int64_t kMostRanks = 1 << 24;
+        constexpr std::int64_t kMaxRanks = 1 << 24;
         if (!rows || !cols) return expected(type, value);
-        if (*rows < 1 || *cols < 1 || *rows > kMostRanks || *cols > kMostRanks) {
-          return fmt::format("{}: rows and columns must be 1 to {}", show(value), kMostRanks);
+        if (*rows < 1 || *cols < 1 || *rows > kMaxRanks || *cols > kMaxRanks) {
+          return fmt::format("{}: rows and columns must be 1 to {}", show(value), kMaxRanks);
         }
         draft.spec.grid = {static_cast<int>(*rows), static_cast<int>(*cols)};
         return "";

@@ -65,8 +65,8 @@ struct Option {
 struct WorkloadSchema {
   std::string_view name;
   std::vector<std::string_view> extents;  ///< their names, 1 to 8
-  std::int64_t least_extent = 0;          ///< nothing of an array is right at once
-  std::int64_t most_extent = std::numeric_limits<std::int64_t>::max();
+  std::int64_t min_extent = 0;            ///< nothing of an array is right at once
+  std::int64_t max_extent = std::numeric_limits<std::int64_t>::max();
   OptionalKeys keys{};
   Parameters defaults{};
   std::vector<Option> options{};  ///< of `defaults`, in the order in which sweeps nest

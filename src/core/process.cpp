@@ -21,7 +21,8 @@ namespace {
 // On a terminal that went away, glibc's fwrite() counts what it could not write, and leaves nothing
 // for fflush() to fail on.
 bool put(std::string_view text) noexcept {
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::ferror(stdout) == 0;
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+         std::ferror(stdout) == 0;
 }
 bool flushed() noexcept { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
 
@@ -31,14 +32,14 @@ void require_output(bool done) {
 
 // With less, threads of the libraries do not start, or never end: OpenBLAS waits at exit for one that asks for
 // memory again and again.
-constexpr rlim_t kLeastAddressSpace = rlim_t{640} << 20;
+constexpr rlim_t kMinAddressSpace = rlim_t{640} << 20;
 
 void require_address_space() {
   rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= kLeastAddressSpace) return;
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur >= kMinAddressSpace) return;
   write_error(fmt::format(
       "quadrille: this process may map {} KiB of memory, its libraries take {}; raise ulimit -v\n",
-      limit.rlim_cur >> 10, kLeastAddressSpace >> 10));
+      limit.rlim_cur >> 10, kMinAddressSpace >> 10));
   _exit(static_cast<int>(Exit::environment));
 }
 

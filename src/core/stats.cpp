@@ -66,7 +66,7 @@ Summary summarize(std::span<double const> sample) {
 
 double Summary::half_width() const {
   if (n < 2) return 0;
-  double const whole = n < kFewestForInterval ? max - min : median_high - median_low;
+  double const whole = n < kMinForInterval ? max - min : median_high - median_low;
   return whole == 0 ? 0 : whole / 2 / median;
 }
 

@@ -39,7 +39,7 @@ struct OrderInterval {
 std::optional<OrderInterval> median_interval(std::int64_t n);
 
 /// Below six values a median has no 95 % interval.
-inline constexpr std::int64_t kFewestForInterval = 6;
+inline constexpr std::int64_t kMinForInterval = 6;
 
 /// A ratio of medians with its 95 % interval.
 struct MedianRatio {

@@ -15,7 +15,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-constexpr std::size_t kMostValues = 10000;
+constexpr std::size_t kMaxValues = 10000;
 constexpr std::string_view kRangeSyntax = "a range is start:end:+step or start:end:*factor";
 
 std::string_view trim(std::string_view text) {
@@ -59,8 +59,8 @@ Parsed<Texts> expand_range(std::string_view text, std::vector<std::string_view> 
   }
   Texts values;
   for (std::int64_t v = *start;;) {
-    if (values.size() == kMostValues) {
-      return Out::error(fmt::format("'{}' has more than {} values", text, kMostValues));
+    if (values.size() == kMaxValues) {
+      return Out::error(fmt::format("'{}' has more than {} values", text, kMaxValues));
     }
     values.push_back(fmt::format("{}", v));
     if (factor ? v > *end / *step : v > *end - *step) return values;

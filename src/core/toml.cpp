@@ -8,7 +8,7 @@
 namespace quadrille::core {
 namespace {
 
-constexpr std::int64_t kMostDots = 1000;
+constexpr std::int64_t kMaxDots = 1000;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ Obstacle find_obstacle(std::string_view text) {
     if (static_cast<unsigned char>(c) >= 0x80) {
       return {line, "a character beyond ASCII can only stand in quotes or in a comment"};
     }
-    if (c == '.' && ++dots > kMostDots) return {line, "a line of more than 1000 dots"};
+    if (c == '.' && ++dots > kMaxDots) return {line, "a line of more than 1000 dots"};
     std::size_t end = i + 1;
     if (c == '\n') dots = 0;
     if (c == '#') end = text.find('\n', i);

@@ -152,7 +152,7 @@ void check_fields(comm::Group const& group, std::vector<HostField> const& fields
 /// share batches, so that their number does not make the number of calls.
 std::vector<Batch> make_batches(HostField const& field, std::size_t limit) {
   // A selection of many rectangles gets slow.
-  constexpr std::size_t kMostSlabs = 512;
+  constexpr std::size_t kMaxSlabs = 512;
   auto const size = static_cast<std::int64_t>(core::size_of(field.type));
   std::int64_t const most = std::max<std::int64_t>(1, static_cast<std::int64_t>(limit) / size);
   std::vector<HostField::Block> blocks = field.blocks;
@@ -161,7 +161,7 @@ std::vector<Batch> make_batches(HostField const& field, std::size_t limit) {
   std::int64_t room = 0;
   auto const add = [&](Slab const& slab) {
     std::int64_t const n = slab.rows * slab.cols;
-    if (batches.empty() || n > room || batches.back().size() == kMostSlabs) {
+    if (batches.empty() || n > room || batches.back().size() == kMaxSlabs) {
       batches.emplace_back();
       room = most;
     }
@@ -387,8 +387,8 @@ void move(Direction direction, comm::Group const& group, std::string const& path
           HostField const& field, Target const& to, std::size_t chunk_bytes,
           std::string const& temporary = {}) {
   // MPI counts bytes in int where rank 0 gathers, and so do some MPI-IO implementations.
-  constexpr std::size_t kMost = std::size_t{1} << 30;
-  std::vector<Batch> const batches = make_batches(field, std::min(chunk_bytes, kMost));
+  constexpr std::size_t kMax = std::size_t{1} << 30;
+  std::vector<Batch> const batches = make_batches(field, std::min(chunk_bytes, kMax));
   auto const mine = static_cast<std::int64_t>(batches.size());
   std::int64_t const rounds = group.max(mine);
   std::vector<std::byte> memory;

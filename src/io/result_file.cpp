@@ -383,9 +383,9 @@ class ReadStatus {
 
 /// Number of elements, if a file can hold that many: nothing larger is ever allocated.
 std::size_t element_count(hid_t space, ReadStatus& status) {
-  constexpr hssize_t kMost = hssize_t{1} << 32;
+  constexpr hssize_t kMax = hssize_t{1} << 32;
   hssize_t const n = H5Sget_simple_extent_npoints(space);
-  return status.expect(n >= 0 && n <= kMost, "an array has an impossible size")
+  return status.expect(n >= 0 && n <= kMax, "an array has an impossible size")
              ? static_cast<std::size_t>(n)
              : 0;
 }

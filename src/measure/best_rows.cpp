@@ -25,12 +25,12 @@ constexpr double kRowSeconds = 1e-3;
 constexpr double kTie = 0.01;
 
 constexpr kernels::Effort kEffort{.looks_s = BestRows::kSeconds / 2,
-                                  .least_looks = BestRows::kLeastCandidates,
+                                  .min_looks = BestRows::kMinCandidates,
                                   .all_s = BestRows::kSeconds,
-                                  .least_rows = BestRows::kLeastCandidates,
-                                  .least_row_s = kRowSeconds,
-                                  .most_row_s = kRowSeconds,
-                                  .least_launches = 1};
+                                  .min_rows = BestRows::kMinCandidates,
+                                  .min_row_s = kRowSeconds,
+                                  .max_row_s = kRowSeconds,
+                                  .min_launches = 1};
 
 /// What the time of an execution depends on.
 core::Case essence_of(core::Case const& spec) {
@@ -72,9 +72,9 @@ std::vector<std::unique_ptr<Workload>> prepared(comm::World& world, core::Case c
     bool const is_cold =
         spec.cache == core::Cache::cold && world.device().kind() == device::Kind::cuda;
     if (!is_cold) break;
-    wanted = cold_buffer_sets(world.device().facts().l2_bytes,
-                              sets.front()->describe(candidates).memory_bytes,
-                              Sampler::kAutomaticBatch);
+    wanted =
+        cold_buffer_sets(world.device().facts().l2_bytes,
+                         sets.front()->describe(candidates).memory_bytes, Sampler::kAutomaticBatch);
   } while (std::ssize(sets) < wanted);
   return sets;
 }

@@ -48,7 +48,7 @@ class BestRows {
   // A search takes no more execution time than this, but three executions of each of so many
   // candidates, where they take longer. The one half is for a first look at all of them.
   static constexpr double kSeconds = 50e-3;
-  static constexpr std::size_t kLeastCandidates = 4;
+  static constexpr std::size_t kMinCandidates = 4;
 
   /// Of a case with these candidates, of which there is one at least: the same on every rank.
   /// Collective.

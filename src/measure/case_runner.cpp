@@ -27,9 +27,9 @@ using kernels::Role;
 /// lacks some, as devices may fail to tell of themselves. Collective.
 std::vector<double> gather(comm::World const& world, std::vector<double> const& local) {
   auto const count = static_cast<double>(local.size());
-  std::array<double, 2> most_and_fewest{count, -count};
-  world.group().max(most_and_fewest);
-  if (most_and_fewest[0] != -most_and_fewest[1]) return {};
+  std::array<double, 2> max_and_min{count, -count};
+  world.group().max(max_and_min);
+  if (max_and_min[0] != -max_and_min[1]) return {};
   std::vector<double> const all = world.group().gather(local);
   std::size_t const n = local.size();
   auto const ranks = static_cast<std::size_t>(world.size());

@@ -46,14 +46,14 @@ double quick_seconds(comm::World& world, std::function<void()> const& enqueue) {
   constexpr double kRoundSeconds =
       1e-3;  // against what a clock and the first launch of a round cost
   constexpr double kLongSeconds = 0.05;
-  constexpr double kMostInRound = device::Gate::kMaxCalls;
+  constexpr double kMaxInRound = device::Gate::kMaxCalls;
   constexpr int kRounds = 3;
   QuickClock clock{world};
   double once = clock.first(enqueue).seconds;  // warms up
   if (once > kLongSeconds) return once;
   for (int i = 1; i < kRounds; ++i) once = std::min(once, clock.behind_gate(enqueue, 1).seconds);
   auto const count =
-      static_cast<std::int64_t>(std::clamp(std::ceil(kRoundSeconds / once), 1.0, kMostInRound));
+      static_cast<std::int64_t>(std::clamp(std::ceil(kRoundSeconds / once), 1.0, kMaxInRound));
   if (count == 1) return once;
   double least = std::numeric_limits<double>::infinity();
   for (int i = 0; i < kRounds; ++i) {

@@ -135,8 +135,8 @@ double peak_at_clock(Record const& record) {
 /// the clock of then, at best the highest. That a row takes longer, at the power limit, is no doubt
 /// about samples between which the device rests; that samples do is one: they may show the host.
 void judge_search(Record& record) {
-  constexpr double kLeastSeconds = 20e-6, kTolerance = 1.1;
-  bool const is_comparable = record.searched_s >= kLeastSeconds && record.buffer_sets == 1;
+  constexpr double kMinSeconds = 20e-6, kTolerance = 1.1;
+  bool const is_comparable = record.searched_s >= kMinSeconds && record.buffer_sets == 1;
   if (!is_comparable || !std::isfinite(record.searched_s)) return;
   double share = 1;
   if (!record.clock_hz.empty() && record.peak_clock_hz > 0) {

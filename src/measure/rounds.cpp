@@ -13,7 +13,7 @@ namespace quadrille::measure {
 namespace {
 
 // As the coefficient of variation within a round.
-constexpr double kMostSpread = 1.2;
+constexpr double kMaxSpread = 1.2;
 
 std::string text_of(device::Telemetry const& now) {
   return fmt::format("{:.0f} MHz, {:.0f} W, {:.0f} C", now.clock_hz / 1e6, now.power_w,
@@ -49,7 +49,7 @@ void join_round(Record& kept, Record further, bool has_same_bits) {
 }
 
 void judge_rounds(Record& record) {
-  bool const is_steady = record.slowest_round_s <= kMostSpread * record.fastest_round_s;
+  bool const is_steady = record.slowest_round_s <= kMaxSpread * record.fastest_round_s;
   if (record.outcome != Outcome::pass || is_steady) return;
   record.suspect.push_back(fmt::format("the medians of {} rounds are {} to {}", record.rounds,
                                        core::format_seconds(record.fastest_round_s),

@@ -75,7 +75,7 @@ class DeviceInstruments final : public Instruments {
   double start_ = 0;
   device::Event begin_, end_;
   // Those that wait, and the one before them.
-  std::array<device::Event, kMostMarks + 1> marks_;
+  std::array<device::Event, kMaxMarks + 1> marks_;
   std::size_t marked_ = 0, read_ = 0;
 };
 
@@ -101,8 +101,8 @@ Description described(comm::World const& world, core::Case const& spec, Descript
 }
 
 std::int64_t cold_buffer_sets(std::size_t cache_bytes, double set_bytes, std::int64_t executions) {
-  double const wanted = std::ceil(Sampler::kColdCaches * static_cast<double>(cache_bytes) /
-                                  std::max(1.0, set_bytes));
+  double const wanted =
+      std::ceil(Sampler::kColdCaches * static_cast<double>(cache_bytes) / std::max(1.0, set_bytes));
   return std::max<std::int64_t>(
       1, static_cast<std::int64_t>(std::min(wanted, static_cast<double>(executions))));
 }
@@ -334,10 +334,10 @@ bool Sampler::is_last(Line const& line) const {
   bool const has_aim = case_.stop_percent > 0;
   // Known before it runs, the last repetition may widen an interval that was narrow enough.
   double const aim = has_aim ? case_.stop_percent / 100 : kNarrower * case_.suspect_percent / 100;
-  if (aim <= 0 || next >= std::max(case_.repetitions, kMostRepetitions)) return true;
+  if (aim <= 0 || next >= std::max(case_.repetitions, kMaxRepetitions)) return true;
   if (!has_aim && line.spent_s >= kExtraSeconds) return true;
   // A user's aim is an interval. Nothing is known of one repetition, which is no reason for more.
-  bool const is_known = !has_aim || next > core::kFewestForInterval;
+  bool const is_known = !has_aim || next > core::kMinForInterval;
   return is_known && std::ranges::all_of(line.slowest, [&](std::vector<double> const& leg) {
            return core::summarize(leg).half_width() <= aim;  // NaN: no
          });
@@ -408,7 +408,7 @@ void Sampler::sustain(Line& line, std::size_t leg) {
   for (bool is_last = false; !is_last;) {
     begin(line, "time");
     // Behind the chunk that lap() waits for lie others: the queue never runs dry.
-    for (; marks < seconds.size() + Instruments::kMostMarks; ++marks) {
+    for (; marks < seconds.size() + Instruments::kMaxMarks; ++marks) {
       enqueue(line, line.legs[leg], static_cast<std::int64_t>(marks) * line.batch, line.batch);
       instruments_.mark();
     }
@@ -465,8 +465,8 @@ bool Sampler::is_alone() const { return world_.size() == 1 || !description_.trai
 std::int64_t Sampler::executions_within(double seconds, Line const& line) const {
   if (line.warmup.empty()) return 1;
   double const one = world_.group().max(core::summarize(line.warmup).median);
-  constexpr double kMost = 1'000'000;
-  return one > 0 ? static_cast<std::int64_t>(std::clamp(seconds / one, 1.0, kMost)) : 1;
+  constexpr double kMax = 1'000'000;
+  return one > 0 ? static_cast<std::int64_t>(std::clamp(seconds / one, 1.0, kMax)) : 1;
 }
 
 /// Of an execution on the slowest rank, without the host's calls where a gate can hold them off: a
@@ -474,7 +474,7 @@ std::int64_t Sampler::executions_within(double seconds, Line const& line) const 
 double Sampler::seconds_of_one(Line const& line) {
   if (line.warmup.empty()) return 0;
   double const warm = world_.group().max(core::summarize(line.warmup).median);
-  if (!is_gated_ || warm >= kMostHidden * kShortKernelSeconds) return warm;
+  if (!is_gated_ || warm >= kMaxHidden * kShortKernelSeconds) return warm;
   double least = warm;
   for (int i = 0; i < kLooks; ++i) {
     begin(line, "warm up");

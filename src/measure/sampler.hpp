@@ -35,10 +35,10 @@ class Instruments {
   virtual Sample stop() = 0;
   /// For executions without a pause, behind start(0): marks the end of what is enqueued. lap() waits
   /// for the oldest mark that it has not returned for; the seconds since the one before, or since
-  /// start(). At most kMostMarks may wait so.
+  /// start(). At most kMaxMarks may wait so.
   virtual void mark() = 0;
   virtual double lap() = 0;
-  static constexpr std::size_t kMostMarks = 3;
+  static constexpr std::size_t kMaxMarks = 3;
   /// Clock and power of the device now; empty where it does not tell.
   virtual std::optional<device::Telemetry> telemetry() = 0;
   /// Of the cache in which a cold batch must not find operands; 0: there is none to avoid.
@@ -134,7 +134,7 @@ class Sampler {
   // Executions that nobody needs one by one are enqueued in chunks of this, unless one takes longer.
   static constexpr double kChunkSeconds = 0.05;
   // Where the interval of a median never gets as narrow as a case asks.
-  static constexpr std::int64_t kMostRepetitions = 1000;
+  static constexpr std::int64_t kMaxRepetitions = 1000;
   // Of repetitions beyond those that a case asks for, where its number would be SUSPECT.
   static constexpr double kExtraSeconds = 2;
   // What those aim at, in intervals that make a number SUSPECT.
@@ -145,7 +145,7 @@ class Sampler {
   static constexpr std::int64_t kAutomaticBatch = 100;
   // Where warm-ups take up to so many of kShortKernelSeconds, the host's calls may hide a short
   // kernel: as many looks behind a gate tell.
-  static constexpr double kMostHidden = 4;
+  static constexpr double kMaxHidden = 4;
   static constexpr int kLooks = 3;
   // A warm-up ends by the wall clock where resets and checks take longer than what is warmed up.
   static constexpr double kWarmUpFactor = 4;

@@ -291,7 +291,7 @@ core::Extents largest_fitting(core::Case spec, WorkloadEntry const& entry,
   };
   core::Extents const shape = spec.size;
   std::int64_t low = 0;
-  std::int64_t high = std::min(std::int64_t{1} << 40, entry.schema.most_extent) + 1;
+  std::int64_t high = std::min(std::int64_t{1} << 40, entry.schema.max_extent) + 1;
   while (low + 1 < high) {
     std::int64_t const middle = low + (high - low) / 2;
     (fits(scaled(shape, middle)) ? low : high) = middle;

@@ -114,7 +114,7 @@ void TunedTable::put(TunedEntry entry) {
 void TunedTable::put_problem(TunedEntry entry) {
   std::erase_if(entries_, [&](TunedEntry const& other) { return other.of == entry.of; });
   auto const is_problem = [](TunedEntry const& other) { return !other.of.problem.empty(); };
-  if (std::ranges::count_if(entries_, is_problem) >= static_cast<std::ptrdiff_t>(kMostProblems)) {
+  if (std::ranges::count_if(entries_, is_problem) >= static_cast<std::ptrdiff_t>(kMaxProblems)) {
     entries_.erase(std::ranges::find_if(entries_, is_problem));
   }
   entries_.push_back(std::move(entry));

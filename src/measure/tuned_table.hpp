@@ -47,7 +47,7 @@ class TunedTable {
   void put(TunedEntry entry);
   /// Replaces whatever there is of the same problem, and the earliest of too many others.
   void put_problem(TunedEntry entry);
-  static constexpr std::size_t kMostProblems = 1000;
+  static constexpr std::size_t kMaxProblems = 1000;
   /// Of a class, the fastest first.
   std::vector<TunedEntry> find(TuningClass const& of) const;
   std::vector<TunedEntry> const& entries() const { return entries_; }

@@ -115,7 +115,7 @@ std::string why_no_interval(std::vector<std::vector<double>> const& base,
                             std::vector<double> const& now) {
   std::size_t const fewest = std::ranges::min(base, {}, &std::vector<double>::size).size();
   return fmt::format("{} and {} samples: a 95 % interval takes {} on each side", fewest, now.size(),
-                     core::kFewestForInterval);
+                     core::kMinForInterval);
 }
 
 /// By which samples of equal measurements are none of the same quantity: the runs chose otherwise. The

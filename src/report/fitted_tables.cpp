@@ -29,10 +29,10 @@ using measure::Record;
 using Records = std::vector<Record const*>;
 
 // Names of rows that share a reason.
-constexpr std::size_t kMostNames = 16;
+constexpr std::size_t kMaxNames = 16;
 constexpr std::string_view kVendorHead = "vendor", kTransportHead = "transport";
 // Further rates that stand beside the time; where there are more they have tables of their own.
-constexpr std::size_t kMostBeside = 6;
+constexpr std::size_t kMaxBeside = 6;
 
 /// Half of the interval of the median over the median.
 std::string precision(Record const& r) {
@@ -254,7 +254,7 @@ void add_workload(Page& page, Records const& records, std::span<Record const> al
                        core::format_seconds(r.slowest_round_s));
   });
   std::vector<std::string> const extras = names_of_extras(records);
-  if (extras.size() <= kMostBeside) add_extras(rows, extras);
+  if (extras.size() <= kMaxBeside) add_extras(rows, extras);
   rows.add("rate_per_watt", 15);
   rows.add("energy_j", 5);
   rows.add("imbalance", 3);
@@ -275,7 +275,7 @@ void add_workload(Page& page, Records const& records, std::span<Record const> al
     if ((head == "variant" || head == kTransportHead) && best.contains(&r)) return Tone::strong;
     return head == kVendorHead && is_slower_than_vendor(r) ? Tone::warn : Tone::plain;
   });
-  if (extras.size() > kMostBeside) add_extras_tables(page, records, extras);
+  if (extras.size() > kMaxBeside) add_extras_tables(page, records, extras);
 }
 
 void add_overlap(Page& page, measure::RunResult const& result) {
@@ -352,7 +352,7 @@ void add_without_result(Page& page, measure::RunResult const& result) {
   page.add_gap();
   page.add_title("without a result");
   for (Group const& group : groups) {
-    std::size_t const most = std::min(group.names.size(), kMostNames);
+    std::size_t const most = std::min(group.names.size(), kMaxNames);
     std::string names =
         fmt::format("{}", fmt::join(group.names.begin(),
                                     group.names.begin() + static_cast<std::ptrdiff_t>(most), ", "));

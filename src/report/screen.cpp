@@ -30,11 +30,11 @@ using measure::Outcome;
 using measure::Record;
 
 // A case has a line on the first screen, where these suffice; the others are in the tables.
-constexpr std::size_t kMostCases = 24;
+constexpr std::size_t kMaxCases = 24;
 // Longer names of cases are shortened where a column would have no room.
 constexpr std::size_t kShortName = 14;
 // Lines of one kind among what stands out, and names of cases that share an advice.
-constexpr std::size_t kMostLines = 4, kMostAdvised = 6;
+constexpr std::size_t kMaxLines = 4, kMaxAdvised = 6;
 
 // What stands out.
 
@@ -49,7 +49,7 @@ void add_some(Page& page, std::string_view what, Tone tone, std::vector<std::str
               std::size_t count) {
   if (count == 0) return;
   // The last line may as well be a row as say that one is missing.
-  std::size_t const most = lines.size() <= kMostLines ? lines.size() : kMostLines - 1;
+  std::size_t const most = lines.size() <= kMaxLines ? lines.size() : kMaxLines - 1;
   for (std::size_t i = 0; i < most; ++i) {
     page.add_clipped(i == 0 ? label_of(what, count) : "", kIndent, lines[i], tone);
   }
@@ -96,7 +96,7 @@ void add_vendor(Page& page, measure::RunResult const& result,
   if (!behind.empty()) {
     std::vector<std::string> names;
     for (Record const* r : behind) {
-      if (names.size() == kMostLines - 1) break;
+      if (names.size() == kMaxLines - 1) break;
       names.push_back(fmt::format("{} ({})", shown(r->name), vendor_share(*r)));
     }
     text += fmt::format(", behind in {}", fmt::join(names, ", "));
@@ -141,7 +141,7 @@ std::vector<CaseAssessment const*> chosen(std::vector<CaseAssessment> const& cas
   std::set<CaseAssessment const*> kept;
   for (Answer const answer : kWorstFirst) {
     for (CaseAssessment const& one : cases) {
-      if (one.answer == answer && kept.size() < kMostCases) kept.insert(&one);
+      if (one.answer == answer && kept.size() < kMaxCases) kept.insert(&one);
     }
   }
   return {kept.begin(), kept.end()};  // of one vector: addresses are in its order
@@ -235,8 +235,8 @@ void add_cases(Page& page, std::vector<CaseAssessment> const& cases) {
   page.add_gap();
   page.add_line("What to try");
   for (auto const& [text, whose] : advice) {
-    std::string const who = whose.size() <= kMostAdvised ? fmt::format("{}", fmt::join(whose, ", "))
-                                                         : counted(whose.size(), "case");
+    std::string const who = whose.size() <= kMaxAdvised ? fmt::format("{}", fmt::join(whose, ", "))
+                                                        : counted(whose.size(), "case");
     page.add_labelled("  -", 4, fmt::format("{}: {}", who, text), Tone::plain);
   }
 }

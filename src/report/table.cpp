@@ -4,6 +4,7 @@
 
 #include "core/units.hpp"
 #include "report/assessment.hpp"
+#include "report/cells.hpp"
 #include "report/columns.hpp"
 #include "report/tables.hpp"
 

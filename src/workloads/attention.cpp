@@ -45,8 +45,8 @@ std::string conflict(core::Case const& spec) {
   attention::Shape const shape = shape_of(spec);
   std::string error = attention::shape_error(shape);
   if (!error.empty()) return error;
-  constexpr double kMost = 0x1p50;
-  if (attention::compulsory_bytes(shape, 1) > kMost) {
+  constexpr double kMax = 0x1p50;
+  if (attention::compulsory_bytes(shape, 1) > kMax) {
     return "the tensors have more than 2^50 elements; take smaller extents";
   }
   return {};
@@ -87,7 +87,7 @@ class Attention final : public measure::Workload {
 
   double scratch_bytes(measure::Selection const& selected,
                        device::Facts const& device) const override {
-    return static_cast<double>(most_scratch(problem_, selected, device));
+    return static_cast<double>(max_scratch(problem_, selected, device));
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
@@ -175,7 +175,7 @@ namespace entries {
 extern measure::WorkloadEntry const attention{
     .schema = {.name = "attention",
                .extents = {"batch", "heads", "kv_heads", "queries", "keys", "head_size"},
-               .most_extent = std::numeric_limits<std::int32_t>::max(),
+               .max_extent = std::numeric_limits<std::int32_t>::max(),
                .defaults = core::Parameters{Parameters{}},
                .options = {core::options::choice(
                    "mask", core::options::at(&Parameters::mask),

@@ -118,13 +118,13 @@ void AttentionCheck::read_keys(Group const& group) {
   });
   largest_key_ = norms.empty() ? 0 : *std::max_element(norms.begin(), norms.end());
   largest_value_ = 0;
-  least_.assign(at(d_), std::numeric_limits<float>::infinity());
-  most_.assign(at(d_), -std::numeric_limits<float>::infinity());
+  min_.assign(at(d_), std::numeric_limits<float>::infinity());
+  max_.assign(at(d_), -std::numeric_limits<float>::infinity());
   for (std::int64_t j = 0; j < group.keys; ++j) {
     for (std::int64_t e = 0; e < d_; ++e) {
       float const value = v_[at(j * d_ + e)];
-      least_[at(e)] = std::min(least_[at(e)], value);
-      most_[at(e)] = std::max(most_[at(e)], value);
+      min_[at(e)] = std::min(min_[at(e)], value);
+      max_[at(e)] = std::max(max_[at(e)], value);
       largest_value_ = std::max(largest_value_, std::abs(double{value}));
     }
   }
@@ -181,8 +181,8 @@ void AttentionCheck::judge_range(Finding& finding, Group const& group, std::int6
   bool const sees_keys = group.visible(row) > 0;
   double const slack = core::epsilon_of(o_.type) * largest_value_;
   for (std::int64_t e = 0; e < d_; ++e) {
-    double const least = sees_keys ? double{least_[at(e)]} - slack : 0;
-    double const most = sees_keys ? double{most_[at(e)]} + slack : 0;
+    double const least = sees_keys ? double{min_[at(e)]} - slack : 0;
+    double const most = sees_keys ? double{max_[at(e)]} + slack : 0;
     bool const is_mean = got[at(e)] >= least && got[at(e)] <= most;
     finding.check(is_mean ? 0 : kInfinity, 1, [&] {
       return fmt::format("{} on rank {}: expected {:.9g} to {:.9g}, got {}", group.place(row, e),

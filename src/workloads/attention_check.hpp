@@ -61,7 +61,7 @@ class AttentionCheck {
   std::int64_t strip_;
   std::vector<float> k_, v_;                     // of a group; f32 holds values of every type here
   double largest_key_ = 0, largest_value_ = 0;   // 2-norm of a key, magnitude of a value
-  std::vector<float> least_, most_;              // values of a column
+  std::vector<float> min_, max_;                 // values of a column
   std::atomic<double> values_ = 0, bounds_ = 0;  // sums of squares over judged rows
   Finding finding_;
 };

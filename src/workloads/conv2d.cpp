@@ -52,8 +52,7 @@ class Conv2d final : public measure::Workload {
 
   double scratch_bytes(measure::Selection const& selected,
                        device::Facts const& device) const override {
-    return static_cast<double>(most_scratch(problem_, selected, device)) +
-           workspace_bytes(selected);
+    return static_cast<double>(max_scratch(problem_, selected, device)) + workspace_bytes(selected);
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
@@ -118,8 +117,8 @@ namespace entries {
 extern measure::WorkloadEntry const conv2d{
     .schema = {.name = "conv2d",
                .extents = convolution_extents(),
-               .least_extent = 1,
-               .most_extent = std::numeric_limits<std::int32_t>::max(),
+               .min_extent = 1,
+               .max_extent = std::numeric_limits<std::int32_t>::max(),
                .keys = {.compute = true},
                .defaults = core::Parameters{Parameters{}},
                .options = convolution_options(&Parameters::keys),

@@ -152,8 +152,8 @@ class Copies {
                            .to_plane = to.plane_pitch(),
                            .to_row = to.row_pitch()};
     all_.type = from.type;
-    all_.most_planes = std::max(all_.most_planes, box.planes);
-    all_.most_area = std::max(all_.most_area, box.rows * box.cols);
+    all_.max_planes = std::max(all_.max_planes, box.planes);
+    all_.max_area = std::max(all_.max_area, box.rows * box.cols);
     boxes_.push_back(box);
   }
   /// Once, after the last add().
@@ -247,7 +247,7 @@ class Conv2dHalo final : public measure::Workload {
 
   double scratch_bytes(measure::Selection const& selected,
                        device::Facts const& device) const override {
-    return static_cast<double>(most_scratch(selected, device)) + workspace_bytes(selected);
+    return static_cast<double>(max_scratch(selected, device)) + workspace_bytes(selected);
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
@@ -386,10 +386,10 @@ class Conv2dHalo final : public measure::Workload {
     return problem;
   }
 
-  std::size_t most_scratch(measure::Selection const& selected, device::Facts const& device) const {
+  std::size_t max_scratch(measure::Selection const& selected, device::Facts const& device) const {
     std::size_t bytes = 0;
     for (Tile const& tile : tiles_) {
-      bytes = std::max(bytes, workloads::most_scratch(problem_of(tile), selected, device));
+      bytes = std::max(bytes, workloads::max_scratch(problem_of(tile), selected, device));
     }
     return bytes;
   }
@@ -427,7 +427,7 @@ class Conv2dHalo final : public measure::Workload {
     cut_images(world);
     packed_ = device::Event{world.device()};
     channel_ = world.transport(case_).connect(world.group());
-    scratch_ = allocate_scratch(most_scratch(selected, world.device().facts()), world);
+    scratch_ = allocate_scratch(max_scratch(selected, world.device().facts()), world);
   }
 
   void place_tiles(comm::World const& world) {
@@ -545,8 +545,8 @@ namespace entries {
 extern measure::WorkloadEntry const conv2d_halo{
     .schema = {.name = "conv2d_halo",
                .extents = convolution_extents(),
-               .least_extent = 1,
-               .most_extent = std::numeric_limits<std::int32_t>::max(),
+               .min_extent = 1,
+               .max_extent = std::numeric_limits<std::int32_t>::max(),
                .keys = {.transport = true, .grid = true, .legs = true, .compute = true},
                .defaults = core::Parameters{Parameters{}},
                .options = options(),

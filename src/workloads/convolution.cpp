@@ -450,8 +450,8 @@ std::string convolution_conflict(core::Case const& spec, ConvolutionKeys const& 
   conv2d::Shape const shape = shape_of(spec, keys);
   std::string error = conv2d::shape_error(shape);
   if (!error.empty()) return error;
-  constexpr double kMost = 0x1p50;
-  if (conv2d::compulsory_bytes(shape, 1) > kMost) {
+  constexpr double kMax = 0x1p50;
+  if (conv2d::compulsory_bytes(shape, 1) > kMax) {
     return "the tensors have more than 2^50 elements; take smaller extents";
   }
   return {};

@@ -30,11 +30,10 @@ struct ConvolutionKeys {
 template <class Owner>
 std::vector<core::Option> convolution_options(ConvolutionKeys Owner::*keys) {
   namespace options = core::options;
-  constexpr std::int64_t kMostStep = 1 << 20;
+  constexpr std::int64_t kMaxStep = 1 << 20;
   auto const count = [&](std::string_view key, std::int64_t ConvolutionKeys::*member,
                          std::int64_t least, std::string_view help) {
-    return options::count(key, options::at(keys, member), help,
-                          {.least = least, .most = kMostStep});
+    return options::count(key, options::at(keys, member), help, {.least = least, .most = kMaxStep});
   };
   return {options::choice("layout", options::at(keys, &ConvolutionKeys::layout),
                           "how images lie in memory, the last index fastest"),

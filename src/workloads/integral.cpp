@@ -139,8 +139,8 @@ namespace entries {
 extern measure::WorkloadEntry const integral{
     .schema = {.name = "integral",
                .extents = {"cells"},
-               .least_extent = 1,
-               .most_extent = 1LL << 51,  // where f64 has no two cells at one place
+               .min_extent = 1,
+               .max_extent = 1LL << 51,  // where f64 has no two cells at one place
                .keys = {.transport = true, .weak = true},
                .defaults = core::Parameters{Parameters{}},
                .options = {core::options::choice(

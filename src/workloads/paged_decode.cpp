@@ -110,9 +110,9 @@ std::string conflict(core::Case const& spec) {
   if (size[0] > kMaxSequences) {
     return fmt::format("there are more than {} sequences; take fewer", kMaxSequences);
   }
-  constexpr double kMostTokens = 0x1p30, kMostRows = 0x1p40;
+  constexpr double kMaxTokens = 0x1p30, kMaxRows = 0x1p40;
   double const tokens = static_cast<double>(size[0]) * static_cast<double>(size[3]);
-  if (tokens > kMostTokens || tokens * static_cast<double>(size[2]) > kMostRows) {
+  if (tokens > kMaxTokens || tokens * static_cast<double>(size[2]) > kMaxRows) {
     return "there are more than 2^30 tokens; take fewer sequences or tokens";
   }
   return {};
@@ -157,7 +157,7 @@ class PagedDecode final : public measure::Workload {
 
   double scratch_bytes(measure::Selection const& selected,
                        device::Facts const& device) const override {
-    return static_cast<double>(most_scratch(problem_, selected, device));
+    return static_cast<double>(max_scratch(problem_, selected, device));
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
@@ -261,8 +261,8 @@ namespace entries {
 extern measure::WorkloadEntry const paged_decode{
     .schema = {.name = "paged_decode",
                .extents = {"sequences", "heads", "kv_heads", "tokens", "head_size"},
-               .least_extent = 1,
-               .most_extent = std::numeric_limits<std::int32_t>::max(),
+               .min_extent = 1,
+               .max_extent = std::numeric_limits<std::int32_t>::max(),
                .defaults = core::Parameters{Parameters{}},
                .options = {core::options::count(
                                "block_size", core::options::at(&Parameters::block_size),

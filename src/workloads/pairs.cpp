@@ -28,7 +28,7 @@ struct Parameters {
 
 // One pair at a time takes P (P - 1) rounds, disjoint ones as many as a rank has messages: by
 // default no case has more than 240 rounds up to 120 ranks.
-constexpr int kMostRanksOneByOne = 16;
+constexpr int kMaxRanksOneByOne = 16;
 // Of messages in memory: of what a device allocates, and more than any transport wants.
 constexpr std::size_t kAlignment = 256;
 
@@ -54,7 +54,7 @@ class Pairs final : public Exchange {
     auto const& parameters = spec.parameters.as<Parameters>();
     bool const is_one_by_one =
         parameters.at_once == AtOnce::one ||
-        (parameters.at_once == AtOnce::automatic && ranks <= kMostRanksOneByOne);
+        (parameters.at_once == AtOnce::automatic && ranks <= kMaxRanksOneByOne);
     schedule_.both_ways = parameters.ways == Ways::both;
     schedule_.small_messages = schedule_.both_ways ? round_trips_ : 2 * round_trips_;
     schedule_.large_bytes = bytes();
@@ -183,7 +183,7 @@ namespace entries {
 extern measure::WorkloadEntry const pairs{
     .schema = {.name = "pairs",
                .extents = {"n"},
-               .least_extent = 1,
+               .min_extent = 1,
                .keys = {.transport = true},
                .defaults = core::Parameters{Parameters{}},
                .options = {core::options::choice(

@@ -49,10 +49,10 @@ class Peak final : public measure::Workload {
       result_ = {world.device(), std::int64_t{problem_.workers} * most, world.stream()};
       start_ = {world.device(), peak::kStarts, world.stream()};
     }
-    constexpr int kNumbers = 2 * peak::kMostStart + 1;
+    constexpr int kNumbers = 2 * peak::kMaxStart + 1;
     for (std::size_t i = 0; i < starts_.size(); ++i) {
       std::uint64_t const bits = core::mix(core::mix(seed) + static_cast<unsigned>(rank_) + i * 64);
-      starts_[i] = static_cast<std::int32_t>(bits % kNumbers) - peak::kMostStart;
+      starts_[i] = static_cast<std::int32_t>(bits % kNumbers) - peak::kMaxStart;
     }
     world.stream().copy(start_.data(), starts_.data(), start_.bytes());
     world.stream().synchronize();

@@ -540,7 +540,7 @@ std::size_t scratch_bytes(kernels::gemm::Problem const& problem, measure::Select
   std::erase_if(rows, [](kernels::VariantInfo const* variant) {
     return variant->role == kernels::Role::peer || variant->role == kernels::Role::ceiling;
   });
-  return most_scratch(problem, rows, device);
+  return max_scratch(problem, rows, device);
 }
 
 core::Option sms_option(core::options::Place<std::int64_t> place) {

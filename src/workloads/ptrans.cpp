@@ -137,7 +137,7 @@ class Regrouping {
       auto const owner = [&](std::int64_t k) { return column_owner(t, k); };
       Grouping const& step = steps_.emplace_back(width, column_processes, owner);
       first_.push_back(static_cast<std::int64_t>(all.size()));
-      most_ = std::max(most_, height * width);
+      max_ = std::max(max_, height * width);
       for (std::int64_t k = 0; k < width; ++k) {
         int const process = owner(k);
         std::int64_t const start = step.start(process);
@@ -155,7 +155,7 @@ class Regrouping {
   }
 
   /// Elements of the largest step.
-  std::int64_t most_elements() const { return most_; }
+  std::int64_t max_elements() const { return max_; }
   /// Elements of the pieces before this one, and its own.
   core::Range piece(std::size_t t, int row_process, int column_process) const {
     Grouping const& step = steps_[t];
@@ -179,7 +179,7 @@ class Regrouping {
   Grouping rows_;
   std::vector<Grouping> steps_;      // of the columns of each
   std::vector<std::int64_t> first_;  // of their columns in columns_
-  std::int64_t most_ = 0;
+  std::int64_t max_ = 0;
   device::Buffer<std::int64_t> row_numbers_;
   device::Buffer<regroup::Column> columns_;
 };
@@ -494,8 +494,8 @@ class Ptrans final : public measure::Workload {
     std::size_t send_bytes = 0, receive_bytes = 0;
     if (is_cyclic()) {
       regroup_steps(world);
-      send_bytes = static_cast<std::size_t>(sent_->most_elements()) * size_of();
-      receive_bytes = static_cast<std::size_t>(received_->most_elements()) * size_of();
+      send_bytes = static_cast<std::size_t>(sent_->max_elements()) * size_of();
+      receive_bytes = static_cast<std::size_t>(received_->max_elements()) * size_of();
       transposed_ = {world.device(), static_cast<std::int64_t>(send_bytes), world.stream()};
     }
     for (int r = 0; r < ranks_ && !is_cyclic(); ++r) {

@@ -65,8 +65,8 @@ std::string conflict(core::Case const& spec) {
   attention::Shape const shape = shape_of(spec, spec.size[3], spec.size[3]);
   std::string error = attention::shape_error(shape);
   if (!error.empty()) return error;
-  constexpr double kMost = 0x1p50;
-  if (attention::compulsory_bytes(shape, 1) > kMost) {
+  constexpr double kMax = 0x1p50;
+  if (attention::compulsory_bytes(shape, 1) > kMax) {
     return "the tensors have more than 2^50 elements; take smaller extents";
   }
   return {};
@@ -112,12 +112,12 @@ class RingAttention final : public measure::Workload {
     d.network_bytes = width * kv * (ranks_ - 1);
     d.extras = {{"received", d.network_bytes, "B/s"},
                 {"intensity", d.flop / d.device_bytes, "flop/B"}};
-    d.traffic = {comm::Operation::sendrecv, width * 2 * elements(whole.kv_heads, most_tokens())};
-    std::int64_t const rows = whole.batch * whole.heads * most_tokens();
+    d.traffic = {comm::Operation::sendrecv, width * 2 * elements(whole.kv_heads, max_tokens())};
+    std::int64_t const rows = whole.batch * whole.heads * max_tokens();
     double const slots = ranks_ > 1 ? 2 : 0;
     d.memory_bytes =
-        width * (2 * elements(whole.heads, most_tokens()) +
-                 2 * elements(whole.kv_heads, most_tokens()) * (1 + slots)) +
+        width * (2 * elements(whole.heads, max_tokens()) +
+                 2 * elements(whole.kv_heads, max_tokens()) * (1 + slots)) +
         sizeof(float) * static_cast<double>(ring_attention::state_size(rows, whole.head_size));
     // What a check reads again, of a head.
     d.host_bytes = 2 * sizeof(float) * static_cast<double>(n * whole.head_size);
@@ -136,7 +136,7 @@ class RingAttention final : public measure::Workload {
   double scratch_bytes(measure::Selection const& selected,
                        device::Facts const& device) const override {
     // A block's keys need none.
-    return static_cast<double>(most_scratch(problem_of(0), selected, device));
+    return static_cast<double>(max_scratch(problem_of(0), selected, device));
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
@@ -226,7 +226,7 @@ class RingAttention final : public measure::Workload {
     return static_cast<double>(case_.size[0] * heads) * static_cast<double>(tokens) *
            static_cast<double>(case_.size[4]);
   }
-  std::int64_t most_tokens() const {
+  std::int64_t max_tokens() const {
     std::int64_t most = 0;
     for (int r = 0; r < ranks_; ++r) most = std::max(most, sequence_.count(r));
     return most;
@@ -270,11 +270,11 @@ class RingAttention final : public measure::Workload {
     o_matrix_ = allocate_matrix(o_, world);
     own_ = {device, case_.type, rows * sequence_.count(rank_), d, world.stream()};
     for (device::Matrix& slot : slots_) {
-      if (ranks_ > 1) slot = {device, case_.type, rows * most_tokens(), d, world.stream()};
+      if (ranks_ > 1) slot = {device, case_.type, rows * max_tokens(), d, world.stream()};
     }
     state_memory_ = {device, ring_attention::state_size(q_.rows, d), world.stream()};
     state_ = ring_attention::state_in(state_memory_.data(), q_.rows, d);
-    scratch_ = allocate_scratch(most_scratch(problem_of(0), selected, device.facts()), world);
+    scratch_ = allocate_scratch(max_scratch(problem_of(0), selected, device.facts()), world);
     begun_ = device::Event{device};
     for (device::Event& event : read_) event = device::Event{device};
     channel_ = world.transport(case_).connect(world.group());
@@ -364,7 +364,7 @@ extern measure::WorkloadEntry const ring_attention{
     .schema =
         {.name = "ring_attention",
          .extents = {"batch", "heads", "kv_heads", "tokens", "head_size"},
-         .most_extent = std::numeric_limits<std::int32_t>::max(),
+         .max_extent = std::numeric_limits<std::int32_t>::max(),
          .keys = {.transport = true, .legs = true},
          .defaults = core::Parameters{Parameters{}},
          .options = {core::options::choice(

@@ -45,9 +45,9 @@ constexpr int kBlock = 128;
 }  // namespace
 
 std::string scalapack_unsupported(std::initializer_list<std::int64_t> extents) {
-  constexpr std::int64_t kMost = std::numeric_limits<int>::max();
-  if (std::max(extents) <= kMost) return {};
-  return fmt::format("takes extents up to {}", kMost);
+  constexpr std::int64_t kMax = std::numeric_limits<int>::max();
+  if (std::max(extents) <= kMax) return {};
+  return fmt::format("takes extents up to {}", kMax);
 }
 
 Layout Scalapack::layout(std::int64_t m, std::int64_t n) const {

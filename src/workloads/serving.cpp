@@ -49,7 +49,7 @@ struct Parameters {
 
 constexpr int kTenths = 10;  ///< of the simulated time
 // Of a product that is measured; larger ones have no other rate.
-constexpr std::int64_t kMostRows = 16384;
+constexpr std::int64_t kMaxRows = 16384;
 constexpr std::string_view kMeasured = "measured", kStated = "stated:", kPoisson = "poisson";
 
 serving::Transformer transformer(core::Case const& spec) {
@@ -77,7 +77,7 @@ serving::Extent extent_of(core::Case const& spec) {
   serving::Transformer const model = transformer(spec);
   return {.model = model,
           .type = spec.type,
-          .rows = std::min(std::max({p.most_running, p.budget, p.max_length}), kMostRows),
+          .rows = std::min(std::max({p.most_running, p.budget, p.max_length}), kMaxRows),
           .length = p.max_length,
           .sequences = p.most_running,
           .kv_tokens = p.kv_memory / model.kv_bytes(),
@@ -245,7 +245,7 @@ class Serving final : public measure::Workload {
     serving::Outcome const& o = outcome_;
     auto const number = [](std::int64_t value) { return static_cast<double>(value); };
     double const end_s = world_->group().max(o.end_s);
-    double const at_once = world_->group().max(number(o.most_at_once));
+    double const at_once = world_->group().max(number(o.max_at_once));
     std::array<double, 13> sums{o.kv.used,
                                 o.kv.reserved,
                                 o.kv.internal,

@@ -126,7 +126,7 @@ class Summa final : public measure::Workload {
     if (p_.schedule == Schedule::cannon) return;
     // The largest that a measurement may choose, until it has.
     is_chosen_ = p_.panel == kAuto || p_.buffers == kAuto;
-    if (p_.buffers == kAuto) p_.buffers = kMostChosen;
+    if (p_.buffers == kAuto) p_.buffers = kMaxChosen;
     if (p_.panel == kAuto) {
       widths_ = candidate_widths();
       p_.panel = widths_.back();
@@ -499,7 +499,7 @@ class Summa final : public measure::Workload {
 
   // A panel's product is to be long against what joins two of them, and a ring deep enough for the
   // others' panels to arrive while own ones are multiplied.
-  static constexpr std::int64_t kNarrowest = 256, kWidestChosen = 4096, kMostChosen = 4;
+  static constexpr std::int64_t kNarrowest = 256, kWidestChosen = 4096, kMaxChosen = 4;
 
   /// Of the larger of its messages; of layers of one rank each what is added up.
   comm::Traffic traffic() const {
@@ -570,7 +570,7 @@ class Summa final : public measure::Workload {
     if (case_.parameters.as<Parameters>().buffers == kAuto) {
       double const together = 1 + std::ceil(best->panel_s / best->product_s);
       p_.buffers = std::clamp(static_cast<std::int64_t>(std::min(together, 1e9)), std::int64_t{2},
-                              kMostChosen);
+                              kMaxChosen);
       a_slots_.resize(static_cast<std::size_t>(p_.buffers));
       b_slots_.resize(a_slots_.size());
     }

@@ -48,8 +48,8 @@ bool run_plainly(measure::Workload& workload, comm::World& world,
 
 /// Scratch memory that any of these rows of the operation's table needs for a problem, in bytes.
 template <class Problem>
-std::size_t most_scratch(Problem const& problem, measure::Selection const& selected,
-                         device::Facts const& device) {
+std::size_t max_scratch(Problem const& problem, measure::Selection const& selected,
+                        device::Facts const& device) {
   std::size_t bytes = 0;
   for (kernels::VariantInfo const* row : selected) {
     bytes = std::max(bytes, row_of<Problem>(*row).scratch_bytes(problem, device));
@@ -62,7 +62,7 @@ template <class Problem>
 device::Buffer<std::byte> allocate_scratch(Problem& problem, measure::Selection const& selected,
                                            comm::World const& world) {
   device::Buffer<std::byte> scratch =
-      allocate_scratch(most_scratch(problem, selected, world.device().facts()), world);
+      allocate_scratch(max_scratch(problem, selected, world.device().facts()), world);
   problem.scratch = scratch.data();
   problem.scratch_bytes = scratch.bytes();
   return scratch;

@@ -53,14 +53,14 @@ Count as_counted(gemm::Requests const& predicted) {
 
 /// At least so many rows and columns, two of the row's tiles along k.
 template <class T>
-void expect_predicted(Variant<gemm::Problem> const& row, std::int64_t least_m, std::int64_t least_n,
+void expect_predicted(Variant<gemm::Problem> const& row, std::int64_t min_m, std::int64_t min_n,
                       Configuration const& configuration = {}) {
   SCOPED_TRACE(std::string{row.name});
   gemm::Problem p;
   p.configuration = configuration;
   gemm::Pattern const pattern = gemm::pattern_of(row, p);
-  std::int64_t const m = std::max(least_m, pattern.rows);
-  std::int64_t const n = std::max(least_n, pattern.cols);
+  std::int64_t const m = std::max(min_m, pattern.rows);
+  std::int64_t const n = std::max(min_n, pattern.cols);
   std::int64_t const k = std::max<std::int64_t>(32, 2 * pattern.depth);
   device::Device& device = test::kernel_device();
   device::Stream const stream{device};

@@ -154,11 +154,11 @@ TEST(Conv2d, RefusesWhatDoesNotFitTogether) {
 }
 
 TEST(Conv2dDivisor, DividesExactly) {
-  constexpr int kMost = std::numeric_limits<int>::max();
-  for (int const divisor : {1, 2, 3, 7, 9, 10, 49, 224, 12544, 49729, 65536, 1000003, kMost}) {
+  constexpr int kMax = std::numeric_limits<int>::max();
+  for (int const divisor : {1, 2, 3, 7, 9, 10, 49, 224, 12544, 49729, 65536, 1000003, kMax}) {
     Divisor const by{divisor};
     for (int const dividend : {0, 1, divisor - 1, divisor, 6 * (divisor % 1000) + 5, 123456789,
-                               kMost - 1, kMost / divisor * divisor - 1, kMost}) {
+                               kMax - 1, kMax / divisor * divisor - 1, kMax}) {
       if (dividend < 0) continue;
       EXPECT_EQ(by.quotient(dividend), dividend / divisor) << dividend << " / " << divisor;
       EXPECT_EQ(by.remainder(dividend, by.quotient(dividend)), dividend % divisor);

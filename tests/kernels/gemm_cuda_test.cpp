@@ -236,8 +236,8 @@ TEST(GemmCuda, DmmaTurnsItsRingAndCutsTiles) {
 }
 
 /// The largest grid of the kernels that a launch asks for.
-std::int64_t most_blocks(Variant<Problem> const& variant, Problem const& problem,
-                         device::StreamView stream) {
+std::int64_t max_blocks(Variant<Problem> const& variant, Problem const& problem,
+                        device::StreamView stream) {
   std::int64_t most = 0;
   for (device::KernelFacts const& kernel :
        device::recorded_kernels(stream, [&] { variant.launch(problem, stream); })) {
@@ -276,11 +276,11 @@ TEST(GemmCuda, PersistentVariantsLeaveMultiprocessorsToOthers) {
         stream.fill(scratch.data(), 0, bytes);
         problem.scratch = scratch.data();
         problem.scratch_bytes = bytes;
-        EXPECT_GT(most_blocks(variant, problem, stream), 10);
+        EXPECT_GT(max_blocks(variant, problem, stream), 10);
         problem.multiprocessors = 10;
-        EXPECT_LE(most_blocks(variant, problem, stream), 10);
+        EXPECT_LE(max_blocks(variant, problem, stream), 10);
         problem.yields = true;
-        EXPECT_GT(most_blocks(variant, problem, stream), 10) << "a block for each tile";
+        EXPECT_GT(max_blocks(variant, problem, stream), 10) << "a block for each tile";
       }
     });
   }

@@ -122,7 +122,7 @@ void expect_all(test::Host& host, Variant<Problem> const& variant, double fracti
   Types const types{kIn, core::compute_for(kIn), core::type_of<Out>()};
   if (std::ranges::find(variant.types, types) == variant.types.end()) return;
   // The host converts 16-bit elements one by one: the largest shapes are left out.
-  std::int64_t const most = sizeof(T) == 2 ? 200'000 : kMostInt;
+  std::int64_t const most = sizeof(T) == 2 ? 200'000 : kMaxInt;
   for (Shape const& shape : kShapes) {
     if (shape.m * shape.n * shape.k > most) continue;
     for (bool const ta : {false, true}) {

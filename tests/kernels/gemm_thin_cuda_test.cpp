@@ -77,9 +77,9 @@ TEST_P(GemmThinCudaTest, EqualsReferenceForAllSmallExtents) {
     std::size_t turn = 0;
     // A step that has no factor in common with extents, types or layouts.
     std::int64_t const step = test::kernel_mode() == KernelMode::gpu ? 53 : 211;
-    constexpr std::int64_t kMost = 40;
-    for (std::int64_t one = 0; one < kMost * kMost * kMost; one += step) {
-      Case const spec{1 + one % kMost, 1 + one / kMost % kMost, 1 + one / kMost / kMost, 1,
+    constexpr std::int64_t kMax = 40;
+    for (std::int64_t one = 0; one < kMax * kMax * kMax; one += step) {
+      Case const spec{1 + one % kMax, 1 + one / kMax % kMax, 1 + one / kMax / kMax, 1,
                       static_cast<double>(one % 3 - 1)};
       bool const fits = spec.n <= 32 && (is_tall() ? spec.k <= 32 : spec.m <= 32);
       if (!fits) continue;

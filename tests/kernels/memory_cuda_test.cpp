@@ -104,7 +104,7 @@ TEST_P(MemoryCudaTest, ReadsEveryWordOfItsShare) {
 TEST_P(MemoryCudaTest, ReadsEveryWordOfItsShareOfLargeWindows) {
   if (GetParam() != "read_global") GTEST_SKIP() << "has one loop for all windows";
   test::on_every_schedule([](device::Device& device, device::StreamView stream) {
-    std::int64_t const tiles = kMostFirstLevelBytes / kTileBytes + 1;
+    std::int64_t const tiles = kMaxFirstLevelBytes / kTileBytes + 1;
     expect_right(device, stream, tiles, tiles, 1);
     expect_right(device, stream, tiles, 2, 3);          // a reader without a tile
     expect_right(device, stream, tiles, 2 * 31, 2);     // around
@@ -194,7 +194,7 @@ TEST_P(MemoryCudaTest, ConstraintsAreRefused) {
     }
     if (is_pointer_chase()) {
       p = good;
-      p.bytes = kMostPointerChaseBytes + kTileBytes;
+      p.bytes = kMaxPointerChaseBytes + kTileBytes;
       EXPECT_FAILS(row.launch(p, stream), "at most");
     }
   });

@@ -146,13 +146,13 @@ TEST(Memory, WindowsThatDoNotFitAreUnsupported) {
 
   EXPECT_EQ(why("read_global", kTileBytes), "");
   EXPECT_EQ(why("read_shared", 14 * kTileBytes), "");
-  EXPECT_EQ(why("pointer_chase", kMostPointerChaseBytes), "");
+  EXPECT_EQ(why("pointer_chase", kMaxPointerChaseBytes), "");
   for (std::string_view const name : {"host_simd", "kokkos"}) {
     EXPECT_NE(why(name, 0).find("a multiple"), std::string::npos);
     EXPECT_NE(why(name, kTileBytes + 8).find("a multiple"), std::string::npos);
   }
   EXPECT_NE(why("read_shared", 15 * kTileBytes).find("at most"), std::string::npos);
-  EXPECT_NE(why("pointer_chase", kMostPointerChaseBytes + kTileBytes).find("at most"),
+  EXPECT_NE(why("pointer_chase", kMaxPointerChaseBytes + kTileBytes).find("at most"),
             std::string::npos);
 }
 

@@ -16,7 +16,7 @@ using test::DeviceArray;
 
 std::vector<std::int32_t> starts() {
   std::vector<std::int32_t> all;
-  for (int i = 0; i < kStarts; ++i) all.push_back(i % (2 * kMostStart + 1) - kMostStart);
+  for (int i = 0; i < kStarts; ++i) all.push_back(i % (2 * kMaxStart + 1) - kMaxStart);
   return all;
 }
 

@@ -19,7 +19,7 @@ constexpr Loop kSums{.results = 1, .chains = 1, .depth = 16, .adds = true};
 
 std::vector<std::int32_t> starts() {
   std::vector<std::int32_t> all;
-  for (int i = 0; i < kStarts; ++i) all.push_back(i % (2 * kMostStart + 1) - kMostStart);
+  for (int i = 0; i < kStarts; ++i) all.push_back(i % (2 * kMaxStart + 1) - kMaxStart);
   return all;
 }
 
@@ -53,7 +53,7 @@ TEST(PeakReference, SumsInHalfGoBackToTheirStartOnceAPeriod) {
   sums.period = kHalfPeriod;
   std::set<std::uint64_t> seen;
   for (int steps = 1000; steps < 1000 + kHalfPeriod; ++steps) {
-    seen.insert(last_bits(half, sums, steps, kMostStart));
+    seen.insert(last_bits(half, sums, steps, kMaxStart));
   }
   EXPECT_EQ(seen.size(), std::size_t{kHalfPeriod}) << "each step shows";
 }
@@ -62,7 +62,7 @@ TEST(PeakReference, SumsInHalfGoBackToTheirStartOnceAPeriod) {
 TEST(PeakReference, OrbitsStayAndNeverSettle) {
   Types const half{core::DataType::f16, core::Compute::f16};
   for (Types const& types : {Types{core::DataType::f64}, Types{core::DataType::f32}, half}) {
-    for (int const start : {-kMostStart, -1, 0, 64, kMostStart}) {
+    for (int const start : {-kMaxStart, -1, 0, 64, kMaxStart}) {
       std::set<std::uint64_t> seen;
       for (std::int64_t steps = 1000; steps < 1010; ++steps) {
         std::uint64_t const bits = last_bits(types, kMap, steps, start);

@@ -107,8 +107,8 @@ void expect_copied(DataType type, std::vector<Case> const& cases) {
       to.emplace_back(device, stream, planes * to_plane);
       boxes.push_back({from.data() + kFirst, to.back().data(), planes, rows, cols, kRows * kCols,
                        kCols, to_plane, to_row});
-      all.most_planes = std::max(all.most_planes, planes);
-      all.most_area = std::max(all.most_area, rows * cols);
+      all.max_planes = std::max(all.max_planes, planes);
+      all.max_area = std::max(all.max_area, rows * cols);
     }
     DeviceArray<Box> const table{device, stream, boxes};
     all.boxes = table.data();

@@ -73,7 +73,7 @@ TEST(Search, EndsWhenItsTimeIsSpent) {
 TEST(Search, LooksAtTheFirstWhateverTheyTake) {
   Library library{.seconds = std::vector(100, 1e-6), .look_s = 2 * Effort{}.looks_s};
 
-  EXPECT_EQ(library.ranked().size(), Effort{}.least_looks);
+  EXPECT_EQ(library.ranked().size(), Effort{}.min_looks);
 }
 
 TEST(Search, DoesNotCountWhatTheLibraryRefuses) {
@@ -121,13 +121,13 @@ TEST(Search, MakesRowsOfShortLaunchesLongAndNoneEndless) {
   EXPECT_EQ(library.launches[0], 3);
 
   library = {.seconds = {20e-3, 20e-3},
-             .effort = {.least_row_s = 1e-3, .most_row_s = 1e-3, .least_launches = 1}};
+             .effort = {.min_row_s = 1e-3, .max_row_s = 1e-3, .min_launches = 1}};
   library.ranked();
   EXPECT_EQ(library.launches[0], 1);
 }
 
 TEST(Search, BeginsNoRowAfterItsTimeButOfThoseThatItOwes) {
-  Library library{.seconds = std::vector(8, 1.0), .effort = {.least_rows = 2}};
+  Library library{.seconds = std::vector(8, 1.0), .effort = {.min_rows = 2}};
 
   EXPECT_EQ(library.ranked().size(), 3U);
 

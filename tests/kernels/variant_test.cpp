@@ -65,7 +65,7 @@ VariantInfo info_with(Where where, Requirements const& needs = {}) {
           .summary = "is made up"};
 }
 
-constexpr std::int64_t kMostTiles = (std::int64_t{1} << 31) - 2;
+constexpr std::int64_t kMaxTiles = (std::int64_t{1} << 31) - 2;
 
 Variant<Problem> variant_with(Requirements const& needs) {
   return {info_with(Where::any, needs), count_launch<Problem>};
@@ -143,26 +143,26 @@ std::vector<Rule> rules() {
           [](ProblemFacts& p) { p.result.view.data = address(3, 128); },
           "needs C aligned to 256 bytes"),
       rule(
-          "rows", {.most_extent = 100}, [](ProblemFacts& p) { p.inputs[0].view.rows = 100; },
+          "rows", {.max_extent = 100}, [](ProblemFacts& p) { p.inputs[0].view.rows = 100; },
           [](ProblemFacts& p) { p.inputs[0].view.rows = 101; },
           "takes a number of rows up to 100, that of A is 101"),
       rule(
-          "cols", {.most_extent = 100}, [](ProblemFacts& p) { p.result.view.cols = 100; },
+          "cols", {.max_extent = 100}, [](ProblemFacts& p) { p.result.view.cols = 100; },
           [](ProblemFacts& p) { p.result.view.cols = 101; },
           "takes a number of columns up to 100, that of C is 101"),
       rule(
-          "ld", {.most_ld = 100}, [](ProblemFacts& p) { p.inputs[1].view.ld = 100; },
+          "ld", {.max_ld = 100}, [](ProblemFacts& p) { p.inputs[1].view.ld = 100; },
           [](ProblemFacts& p) { p.inputs[1].view.ld = 101; },
           "takes a leading dimension up to 100, that of B is 101"),
       rule(
-          "rows_of_the_result", {.most_rows = 15},
+          "rows_of_the_result", {.max_rows = 15},
           [](ProblemFacts& p) { p.result.view.rows = 15; },  // B has 16
           [](ProblemFacts& p) { p.result.view.rows = 16; },
           "takes a number of rows up to 15, that of C is 16"),
       rule(
           "tiles", {.tile = {4, 16}},
-          [](ProblemFacts& p) { p.result.view.rows = 4 * (kMostTiles / 2); },  // and two across
-          [](ProblemFacts& p) { p.result.view.rows = 4 * (kMostTiles / 2) + 1; },
+          [](ProblemFacts& p) { p.result.view.rows = 4 * (kMaxTiles / 2); },  // and two across
+          [](ProblemFacts& p) { p.result.view.rows = 4 * (kMaxTiles / 2) + 1; },
           "takes at most 2147483646 tiles of 4 x 16, C is 4294967293 x 32"),
   };
 }
@@ -204,9 +204,9 @@ TEST(Requirements, AnOperandWithoutANameIsNone) {
   Problem unary = product();
   unary.facts.inputs[1] = {"", {address(2, 1), DataType::f32, 1 << 20, 7, 9}};
 
-  EXPECT_EQ(variant_with({.row_bytes = 16, .alignment = 16, .most_extent = 100})
-                .unsupported_reason(unary),
-            "");
+  EXPECT_EQ(
+      variant_with({.row_bytes = 16, .alignment = 16, .max_extent = 100}).unsupported_reason(unary),
+      "");
 }
 
 TEST(Requirements, WidthOfTheTypeCounts) {
@@ -496,7 +496,7 @@ struct Memory {
   static std::vector<Problem> problems(Sketch const& s) {
     std::vector<Problem> problems;
     for (std::int64_t const bytes :
-         {memory::kTileBytes, memory::kTileBytes + 4, 2 * memory::kMostPointerChaseBytes}) {
+         {memory::kTileBytes, memory::kTileBytes + 4, 2 * memory::kMaxPointerChaseBytes}) {
       problems.push_back({.window = address(1, s.offset),
                           .bytes = bytes,
                           .tiles = 1,
@@ -577,22 +577,22 @@ std::vector<Violation> violations_of(Requirements const& needs, Sketch const& me
                           {with(&Sketch::offset, 1)},
                           "aligned to " + std::to_string(needs.alignment) + " bytes"});
   }
-  if (needs.most_extent < kAnyExtent) {
+  if (needs.max_extent < kAnyExtent) {
     violations.push_back(
-        {"most_extent", extents(needs.most_extent), "up to " + std::to_string(needs.most_extent)});
+        {"max_extent", extents(needs.max_extent), "up to " + std::to_string(needs.max_extent)});
   }
-  if (needs.most_ld < kAnyExtent) {
-    violations.push_back({"most_ld",
-                          {with(&Sketch::pad, needs.most_ld)},
-                          "a leading dimension up to " + std::to_string(needs.most_ld)});
+  if (needs.max_ld < kAnyExtent) {
+    violations.push_back({"max_ld",
+                          {with(&Sketch::pad, needs.max_ld)},
+                          "a leading dimension up to " + std::to_string(needs.max_ld)});
   }
-  if (needs.most_rows < kAnyExtent) {
-    violations.push_back({"most_rows",
-                          {with(&Sketch::rows, needs.most_rows + 1)},
-                          "a number of rows up to " + std::to_string(needs.most_rows)});
+  if (needs.max_rows < kAnyExtent) {
+    violations.push_back({"max_rows",
+                          {with(&Sketch::rows, needs.max_rows + 1)},
+                          "a number of rows up to " + std::to_string(needs.max_rows)});
   }
   if (needs.tile.rows > 0) {
-    bool const is_long = needs.most_extent == kAnyExtent;
+    bool const is_long = needs.max_extent == kAnyExtent;
     Sketch sketch = met;
     if (!is_long) sketch.rows = needs.tile.rows << 16;
     sketch.cols = needs.tile.cols << (is_long ? 31 : 16);

@@ -422,7 +422,7 @@ TEST(Stop, HasAnEndWhereTimesNeverAgree) {
 
   rig.sampler().sample(rig.lines);
 
-  EXPECT_EQ(rig.lines[0].seconds[0].size(), static_cast<std::size_t>(Sampler::kMostRepetitions));
+  EXPECT_EQ(rig.lines[0].seconds[0].size(), static_cast<std::size_t>(Sampler::kMaxRepetitions));
   EXPECT_TRUE(rig.lines[0].is_complete);
 }
 
@@ -718,7 +718,7 @@ TEST(Sustained, TheQueueNeverRunsDry) {
   for (auto at = timing.begin(); at != last_mark; ++at) {
     if (*at == "mark") ++waiting;
     if (*at != "lap") continue;
-    EXPECT_EQ(waiting, Instruments::kMostMarks);
+    EXPECT_EQ(waiting, Instruments::kMaxMarks);
     --waiting;
   }
   EXPECT_EQ(timing.end() - last_mark, static_cast<std::ptrdiff_t>(waiting)) << "all are read";
@@ -759,7 +759,7 @@ TEST(Sustained, TakesTheRepetitionsOfTheCaseAtLeast) {
 
   rig.sample();
 
-  EXPECT_EQ(rig.lines[0].seconds[0].size(), 4 + Instruments::kMostMarks - 1);
+  EXPECT_EQ(rig.lines[0].seconds[0].size(), 4 + Instruments::kMaxMarks - 1);
 }
 
 TEST(Sustained, RanksThatDoNotWaitForEachOtherHaveTheirOwnSeconds) {
@@ -907,7 +907,7 @@ TEST(Timing, AGateThatTheHostDoesNotOpenSpoilsTheSample) {
 
 TEST(Timing, MarksTimeWhatTheStreamDoesBetweenThem) {
   constexpr double kSeconds = 0.01;
-  constexpr std::size_t kAll = 3 * Instruments::kMostMarks;
+  constexpr std::size_t kAll = 3 * Instruments::kMaxMarks;
   auto const seconds_of = [](std::size_t i) { return static_cast<double>(i % 2 + 1) * kSeconds; };
   for (core::Timing const timing : {core::Timing::synchronised, core::Timing::device}) {
     std::unique_ptr<Instruments> const instruments = make_instruments(world(), timing);
@@ -920,7 +920,7 @@ TEST(Timing, MarksTimeWhatTheStreamDoesBetweenThem) {
       instruments->mark();
       sum += seconds_of(i);
       // As many wait as may.
-      if (i + 1 >= Instruments::kMostMarks) laps.push_back(instruments->lap());
+      if (i + 1 >= Instruments::kMaxMarks) laps.push_back(instruments->lap());
     }
     while (laps.size() < kAll) laps.push_back(instruments->lap());
 

@@ -66,16 +66,16 @@ TEST(TunedTable, HasOneRowOfAProblemAndTheLatestOfMany) {
     one.of.problem = std::to_string(i);
     return one;
   };
-  for (std::size_t i = 0; i < TunedTable::kMostProblems; ++i) {
+  for (std::size_t i = 0; i < TunedTable::kMaxProblems; ++i) {
     table.put_problem(of_problem(i, "slower"));
     table.put_problem(of_problem(i, "b"));
   }
-  EXPECT_EQ(table.entries().size(), TunedTable::kMostProblems + 1);
+  EXPECT_EQ(table.entries().size(), TunedTable::kMaxProblems + 1);
   ASSERT_EQ(table.find(of_problem(0, "").of).size(), 1U);
   EXPECT_EQ(table.find(of_problem(0, "").of)[0].variant, "b");
   EXPECT_EQ(table.find(kClass).size(), 1U) << "problems are none of their class";
 
-  table.put_problem(of_problem(TunedTable::kMostProblems, "b"));
+  table.put_problem(of_problem(TunedTable::kMaxProblems, "b"));
   EXPECT_TRUE(table.find(of_problem(0, "").of).empty());
   EXPECT_EQ(table.find(of_problem(1, "").of).size(), 1U);
   EXPECT_EQ(table.find(kClass).size(), 1U);

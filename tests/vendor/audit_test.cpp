@@ -30,7 +30,7 @@ using test::world;
 
 // Until the median is known to half of what is allowed, but no more than the most: at the power
 // limit, and where the host has a share, one differs from the next by several percent.
-constexpr int kLeastRounds = 7, kMostRounds = 15;
+constexpr int kMinRounds = 7, kMaxRounds = 15;
 // A launch costs a microsecond or two, more or less.
 constexpr double kShortSeconds = 20e-6;
 
@@ -99,7 +99,7 @@ void expect_equal(std::string const& what, std::string const& lines,
   auto const is_known = [&] {
     return (ratio.median_high - ratio.median_low) / 2 <= allowed / 2;  // the same on every rank
   };
-  for (int round = 0; round < kLeastRounds || (round < kMostRounds && !is_known()); ++round) {
+  for (int round = 0; round < kMinRounds || (round < kMaxRounds && !is_known()); ++round) {
     bool const row_first = round % 2 == 0;
     if (row_first) rows.push_back(row());
     plains.push_back(plain());

@@ -105,8 +105,8 @@ function sortable(columns, items, options) {
   const used = columns.filter((one) => items.some((item) => ![undefined, null, ""].includes(one.of(item))));
   const shown = used.filter((one) => !one.below);
   const below = used.find((one) => one.below);
-  const kMost = 1000;
-  let sortedBy = null, direction = 1, wanted = "", most = kMost;
+  const kMax = 1000;
+  let sortedBy = null, direction = 1, wanted = "", most = kMax;
   const body = el("tbody");
   const heads = shown.map((one) => {
     const button = el("button", {type: "button", onclick: () => {

@@ -11,7 +11,7 @@ namespace quadrille::workloads::serving {
 std::size_t Distribution::class_of(double seconds) {
   int exponent = 0;
   double const fraction = std::frexp(seconds, &exponent);  // in [0.5, 1)
-  int const octave = exponent - 1 - kLeast;
+  int const octave = exponent - 1 - kMin;
   if (!(fraction > 0) || octave < 0) return 0;
   if (octave >= kOctaves) return kOctaves * kClasses - 1;
   return static_cast<std::size_t>(octave * kClasses +
@@ -33,7 +33,7 @@ double Distribution::quantile(double share) const {
     seen += counts_[static_cast<std::size_t>(at)];
     if (seen >= rank) break;
   }
-  return std::ldexp(1 + (at % kClasses + 0.5) / kClasses, at / kClasses + kLeast);
+  return std::ldexp(1 + (at % kClasses + 0.5) / kClasses, at / kClasses + kMin);
 }
 
 void Timeline::double_width() {

@@ -23,7 +23,7 @@ class Distribution {
 
  private:
   // From 2^-34 s, less than 0.1 ns, to 2^30 s.
-  static constexpr int kLeast = -34, kOctaves = 64, kClasses = 128;
+  static constexpr int kMin = -34, kOctaves = 64, kClasses = 128;
   static std::size_t class_of(double seconds);
   std::vector<std::int64_t> counts_ = std::vector<std::int64_t>(kOctaves * kClasses);
 };

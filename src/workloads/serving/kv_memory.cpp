@@ -34,7 +34,7 @@ KvUse ContiguousKv::use(std::span<Sequence* const> sequences) const {
     std::int64_t const piece = BuddyAllocator::piece_for(sequence->request->limit);
     use.used += static_cast<double>(sequence->cached);
     use.reserved += static_cast<double>(sequence->to_come());
-    use.internal += static_cast<double>(piece - sequence->request->most_cached());
+    use.internal += static_cast<double>(piece - sequence->request->max_cached());
   }
   bool const is_split = refused_ > 0 && refused_ <= memory_.free();
   (is_split ? use.external : use.free) = static_cast<double>(memory_.free());

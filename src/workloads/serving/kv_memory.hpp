@@ -34,7 +34,7 @@ struct Sequence {
   std::int64_t missing() const { return request->prompt + delivered - cached; }
   bool is_done() const { return delivered == request->output; }
   /// Tokens that K and V will yet be of.
-  std::int64_t to_come() const { return request->most_cached() - cached; }
+  std::int64_t to_come() const { return request->max_cached() - cached; }
 };
 
 /// What the slots of a KV memory are, each in one of five.

@@ -31,8 +31,8 @@ namespace paged_decode = kernels::paged_decode;
 constexpr std::int64_t kCopyBytes = 32 << 20;
 constexpr std::int64_t kScratchBytes = 128 << 20;
 // More than last-level caches have. Of K and V enough for the rate of memory.
-constexpr std::int64_t kMostBytes = 256 << 20;
-constexpr double kMostSeconds = 2;  // of one execution
+constexpr std::int64_t kMaxBytes = 256 << 20;
+constexpr double kMaxSeconds = 2;  // of one execution
 
 /// The own variant that "best" would take; null where there is none.
 template <class Problem>
@@ -77,7 +77,7 @@ std::int64_t layer_elements(Transformer const& model) {
 /// Whose weights are there.
 std::int64_t stored_layers(Transformer const& model) {
   std::int64_t const bytes = layer_elements(model) * model.element_bytes;
-  return std::clamp<std::int64_t>(kMostBytes / bytes, 1, model.layers);
+  return std::clamp<std::int64_t>(kMaxBytes / bytes, 1, model.layers);
 }
 /// Elements of a row of a product's result, or of its factor.
 std::int64_t widest(Transformer const& model) {
@@ -93,11 +93,11 @@ gemm::Problem product(Extent const& extent, std::int64_t rows, Weights const& we
 }
 
 /// Tokens whose K and V of a layer are there.
-std::int64_t most_tokens(Transformer const& model) {
-  return std::max<std::int64_t>(1, kMostBytes / (2 * model.kv_width() * model.element_bytes));
+std::int64_t max_tokens(Transformer const& model) {
+  return std::max<std::int64_t>(1, kMaxBytes / (2 * model.kv_width() * model.element_bytes));
 }
 std::int64_t longest(Extent const& extent) {
-  return std::min(extent.length, most_tokens(extent.model));
+  return std::min(extent.length, max_tokens(extent.model));
 }
 attention::Problem prefill(Extent const& extent, std::int64_t tokens, std::int64_t before) {
   Transformer const& model = extent.model;
@@ -110,19 +110,19 @@ attention::Problem prefill(Extent const& extent, std::int64_t tokens, std::int64
                                 extent.type);
 }
 
-std::int64_t most_context(Extent const& extent) {
-  return std::min(extent.kv_tokens, most_tokens(extent.model));
+std::int64_t max_context(Extent const& extent) {
+  return std::min(extent.kv_tokens, max_tokens(extent.model));
 }
-std::int64_t most_sequences(Extent const& extent) {
-  return std::min(extent.sequences, most_context(extent));
+std::int64_t max_sequences(Extent const& extent) {
+  return std::min(extent.sequences, max_context(extent));
 }
 /// Blocks of the cache from which each execution takes others: of all layers, as far as they fit.
 std::int64_t cache_blocks(Extent const& extent) {
   std::int64_t const tokens =
-      std::max(most_context(extent),
-               std::min(most_tokens(extent.model), extent.kv_tokens * extent.model.layers));
+      std::max(max_context(extent),
+               std::min(max_tokens(extent.model), extent.kv_tokens * extent.model.layers));
   // Each sequence has one more at most than its tokens would fill together with others'.
-  return tokens / extent.block + 2 * most_sequences(extent) + 1;
+  return tokens / extent.block + 2 * max_sequences(extent) + 1;
 }
 /// Sequences with equally many tokens, or one less.
 paged_decode::Problem decode(Extent const& extent, std::int64_t context, std::int64_t sequences) {
@@ -210,7 +210,7 @@ class Layer {
   }
 
   Points singles() {
-    std::int64_t const most = most_sequences(extent_), blocks = cache_blocks(extent_);
+    std::int64_t const most = max_sequences(extent_), blocks = cache_blocks(extent_);
     std::int64_t const of_keys = blocks * extent_.block * model_.kv_width();
     device::Matrix const q = filled(most * model_.width()), k = filled(of_keys),
                          v = filled(of_keys);
@@ -219,8 +219,8 @@ class Layer {
     std::vector<std::int64_t> const sequences = axis(1, most);
     Points points{.x = {}, .y = {sequences.begin(), sequences.end()}, .seconds = {}};
     // A sequence has a token at least, so that few of all are as many as there are sequences.
-    std::int64_t const least = std::min(extent_.block, most_context(extent_));
-    for (std::int64_t const context : axis(least, most_context(extent_))) {
+    std::int64_t const least = std::min(extent_.block, max_context(extent_));
+    for (std::int64_t const context : axis(least, max_context(extent_))) {
       if (is_too_long(points, context, 1)) break;
       points.x.push_back(static_cast<double>(context));
       for (std::int64_t const count : sequences) {
@@ -288,7 +288,7 @@ class Layer {
     if (points.x.empty()) return false;
     double const last =
         *std::max_element(points.seconds.end() - std::ssize(points.y), points.seconds.end());
-    return last * std::pow(static_cast<double>(next) / points.x.back(), power) > kMostSeconds;
+    return last * std::pow(static_cast<double>(next) / points.x.back(), power) > kMaxSeconds;
   }
 
   device::Matrix empty(std::int64_t elements) const {
@@ -355,8 +355,8 @@ std::string unsupported_reason(Extent const& extent, device::Device const& devic
   for (std::int64_t const tokens : {std::int64_t{1}, longest(extent)}) {
     try_one(reason(attention::variants(), prefill(extent, tokens, longest(extent))));
   }
-  for (std::int64_t const sequences : {std::int64_t{1}, most_sequences(extent)}) {
-    try_one(reason(paged_decode::variants(), decode(extent, most_context(extent), sequences)));
+  for (std::int64_t const sequences : {std::int64_t{1}, max_sequences(extent)}) {
+    try_one(reason(paged_decode::variants(), decode(extent, max_context(extent), sequences)));
   }
   return found;
 }
@@ -367,7 +367,7 @@ double memory_bytes(Extent const& extent) {
       stored_layers(model) * layer_elements(model) + 2 * extent.rows * widest(model);
   std::int64_t const chunks = longest(extent) * (2 * model.width() + 4 * model.kv_width());
   std::int64_t const singles = cache_blocks(extent) * extent.block * 2 * model.kv_width() +
-                               2 * most_sequences(extent) * model.width();
+                               2 * max_sequences(extent) * model.width();
   return static_cast<double>(model.element_bytes * std::max({products, chunks, singles}) +
                              kScratchBytes);
 }

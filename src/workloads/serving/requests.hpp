@@ -27,7 +27,7 @@ struct Request {
   bool operator==(Request const&) const = default;
 
   /// Tokens whose K and V were needed when the last token was there.
-  std::int64_t most_cached() const { return std::int64_t{prompt} + output - 1; }
+  std::int64_t max_cached() const { return std::int64_t{prompt} + output - 1; }
 };
 
 /// A distribution of lengths.

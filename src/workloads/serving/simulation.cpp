@@ -133,7 +133,7 @@ class Engine {
       copied_ = device.copied();
     }
     out_.rows += work.rows;
-    out_.most_at_once = std::max(out_.most_at_once, static_cast<std::int64_t>(work_.size()));
+    out_.max_at_once = std::max(out_.max_at_once, static_cast<std::int64_t>(work_.size()));
     ++out_.steps;
     double const step_s = times_.of(work);
     out_.busy_s += step_s;
@@ -405,7 +405,7 @@ Results expected_results(std::span<Request const> requests, TokenHashes const& t
   std::size_t at = 0;
   for (Request const& request : requests) {
     std::uint64_t const prompt = tokens.sum(request, 0, 0, request.prompt);
-    std::int64_t const last = request.most_cached();
+    std::int64_t const last = request.max_cached();
     for (std::int64_t sample = 0; sample < samples; ++sample, ++at) {
       std::uint64_t const output = tokens.sum(request, sample, request.prompt, last);
       memory.cached[at] = static_cast<std::int64_t>(prompt + output);
@@ -431,7 +431,7 @@ std::vector<Claim> claims_of(Outcome const& outcome, Server const& server,
   std::int64_t outputs = 0, cached = 0;
   for (Request const& request : requests) {
     outputs += samples * request.output;
-    cached += samples * request.most_cached();
+    cached += samples * request.max_cached();
   }
   std::vector<Claim> claims;
   auto const count = [&](std::string_view what, std::int64_t expected, std::int64_t got) {

@@ -38,8 +38,8 @@ Results expected_results(std::span<Request const> requests, TokenHashes const& t
 
 /// What happened. But for the first two, the numbers of several servers add up.
 struct Outcome {
-  double end_s = 0;               ///< when the last token was there; it began at 0
-  std::int64_t most_at_once = 0;  ///< sequences in a step
+  double end_s = 0;              ///< when the last token was there; it began at 0
+  std::int64_t max_at_once = 0;  ///< sequences in a step
   double busy_s = 0, idle_s = 0;
   double beyond_s = 0;  ///< of the busy ones, of steps with more than the times are known of
   std::int64_t steps = 0;

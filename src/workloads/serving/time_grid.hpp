@@ -25,7 +25,7 @@ class TimeGrid {
   /// Linear in y and in work(x, y). Less than the least takes as long as that, more than the most
   /// proportionally more.
   double at(double x, double y) const;
-  double most_x() const { return points_.x.back(); }
+  double max_x() const { return points_.x.back(); }
   bool covers(double x, double y) const { return x <= points_.x.back() && y <= points_.y.back(); }
 
  private:

@@ -38,8 +38,8 @@ double StepTimes::of(StepWork const& work) const {
   return seconds;
 }
 
-double StepTimes::tokens_per_second(std::int64_t most_rows) const {
-  auto const rows = static_cast<double>(most_rows);
+double StepTimes::tokens_per_second(std::int64_t max_rows) const {
+  auto const rows = static_cast<double>(max_rows);
   return rows / products_s(rows);
 }
 
@@ -94,7 +94,7 @@ double MeasuredTimes::chunk_s(Chunk const& chunk) const {
   double seconds = 0;
   auto left = static_cast<double>(chunk.tokens), before = static_cast<double>(chunk.before);
   while (left > 0) {
-    double const tokens = std::min(left, chunks_.most_x());
+    double const tokens = std::min(left, chunks_.max_x());
     seconds += chunks_.at(tokens, before);
     left -= tokens;
     before += tokens;

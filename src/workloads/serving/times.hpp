@@ -56,7 +56,7 @@ class StepTimes {
 
   double of(StepWork const& work) const;
   /// Tokens that a full server finishes in a second, each of which is one row, attention left out.
-  double tokens_per_second(std::int64_t most_rows) const;
+  double tokens_per_second(std::int64_t max_rows) const;
   /// Whether no part is larger than what the times are known of.
   virtual bool covers(StepWork const&) const { return true; }
 

@@ -163,7 +163,7 @@ struct Held {
 
 // A million steps of any order, beside lists of tokens that share nothing.
 TEST(BlockPool, KeepsEverySequenceApartWhateverIsDone) {
-  constexpr std::int64_t kBlockTokens = 4, kMost = 24;
+  constexpr std::int64_t kBlockTokens = 4, kMax = 24;
   BlockPool device{60, kBlockTokens, true}, host{30, kBlockTokens, true};
   std::vector<Held> all;
   std::uint64_t draws = 0;
@@ -212,7 +212,7 @@ TEST(BlockPool, KeepsEverySequenceApartWhateverIsDone) {
       bool const fits = pool.move(held.table, held.is_swapped ? device : host).has_value();
       held.is_swapped ^= fits;
       moved += fits ? 1 : 0;
-    } else if (held.table.tokens < kMost) {
+    } else if (held.table.tokens < kMax) {
       bool const has_room = pool.blocks_for(held.table, 1) <= pool.free();
       std::uint64_t const token = core::mix(draws);
       bool const is_written = pool.append(held.table, token);

@@ -101,7 +101,7 @@ TEST(Orca, PutsSevenRowsOfFourRequestsIntoOneStep) {
   EXPECT_EQ(mixed.wrong, "");
   EXPECT_EQ(mixed.outcome.steps, 2);
   EXPECT_EQ(mixed.outcome.rows, 2 + 7);
-  EXPECT_EQ(mixed.outcome.most_at_once, 4);
+  EXPECT_EQ(mixed.outcome.max_at_once, 4);
 
   Served const apart = serve(server("paged"), all);
   EXPECT_EQ(apart.wrong, "");
@@ -118,12 +118,11 @@ TEST(Orca, HasAsManyRequestsAtOnceAsTheirLimitsFit) {
     small.kv_tokens = 14336;
     Served const reserved = serve(small, all);
     EXPECT_EQ(reserved.wrong, "");
-    EXPECT_EQ(reserved.outcome.most_at_once, most);
+    EXPECT_EQ(reserved.outcome.max_at_once, most);
 
     small.batching = policy("paged");
     small.budget = 1 << 20;
-    EXPECT_EQ(serve(small, all).outcome.most_at_once, 60)
-        << "blocks are taken when they are needed";
+    EXPECT_EQ(serve(small, all).outcome.max_at_once, 60) << "blocks are taken when they are needed";
   }
 }
 
@@ -349,7 +348,7 @@ TEST(Simulation, EndsWithEveryTokenAndNoBlockLeftWhateverTheServer) {
                        .reuses_prefixes = p(2) == 0};
       Served const result = serve(any, trace);
       ASSERT_EQ(result.wrong, "") << row.name << ", draw " << draw;
-      ASSERT_LE(result.outcome.most_at_once, any.most_running);
+      ASSERT_LE(result.outcome.max_at_once, any.most_running);
       swaps += result.outcome.swaps;
       recomputed += result.outcome.recomputed;
       copied += result.outcome.copied;

@@ -22,7 +22,7 @@ TEST(TimeGrid, HasWhatWasMeasured) {
   EXPECT_EQ(grid.at(4, 2), 3);
   EXPECT_EQ(grid.at(9, 2), 5);
   EXPECT_EQ(grid.at(9, 8), 6);
-  EXPECT_EQ(grid.most_x(), 9);
+  EXPECT_EQ(grid.max_x(), 9);
 }
 
 TEST(TimeGrid, InterpolatesByWorkAndByY) {
