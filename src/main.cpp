@@ -127,8 +127,7 @@ int main(int argc, char** argv) {
   of_kind(rerun_app->add_option("--case", rerun.rerun_case,
                                 "One measurement (summa.2:kokkos) or one case (summa.2) of it"),
           "ID");
-  of_kind(rerun_app->add_option("--set", rerun.sets,
-                                "run.KEY=VALUE or NAME.KEY=VALUE that shall be otherwise"),
+  of_kind(rerun_app->add_option("--set", rerun.sets, "run.KEY=VALUE or NAME.KEY=VALUE to override"),
           "KEY=VALUE")
       ->allow_extra_args(false);
   rerun_app->add_flag("--force", rerun.force,
@@ -186,7 +185,7 @@ int main(int argc, char** argv) {
       "--exhaustive", tune.exhaustive,
       "Time every configuration `repetitions` times instead of halving their number");
   tune_app->add_flag("--restart", tune.restart,
-                     "Begin anew where an earlier search was interrupted");
+                     "Start over where an earlier search was interrupted");
   tune_app->footer("Example: quadrille tune gemm --set type=f32 --set size=[2Ki,8Ki]");
   tune_app->callback([&] { command = [&] { return commands::tune(tune, argc, argv); }; });
 
@@ -318,7 +317,7 @@ int main(int argc, char** argv) {
   slurm_app->add_option("--time", slurm.time,
                         "Limit of the job: 2h, 90min, or as sbatch takes it (default: 1h)");
   slurm_app->add_option("--partition", slurm.partition, "Partition of the cluster");
-  slurm_app->add_option("--account", slurm.account, "Account that pays");
+  slurm_app->add_option("--account", slurm.account, "Account to charge");
   slurm_app->add_option("--job-name", slurm.name, "Name of the job (default: quadrille)");
   slurm_app->add_option("--mpi", slurm.mpi,
                         "What starts MPI, one of `srun --mpi=list` (default: pmix)");

@@ -293,8 +293,8 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
     barriers.values.init(1, Tile::kConsumerThreads / 32);
   }
   __syncthreads();  // the barriers are ready
-  gemm::Turn<1> queries_turn;
-  gemm::Turn<kStages> turn;
+  gemm::PipelineState<1> queries_turn;
+  gemm::PipelineState<kStages> turn;
 
   if (threadIdx.x >= Tile::kConsumerThreads) {
     ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
@@ -325,7 +325,7 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
   auto const release = [](ptx::MBarrier& barrier) {
     if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(&barrier);
   };
-  gemm::Turn<kStages> before;  // of the values of the tile before
+  gemm::PipelineState<kStages> before;  // of the values of the tile before
   for_each_work<kHead>(p, section, [&](Work const& work) {
     rows.reset();
     if (work.tiles > 0) {

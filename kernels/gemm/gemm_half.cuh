@@ -20,10 +20,10 @@ namespace quadrille::kernels::gemm {
 /// What keeps rows that are read at once out of the same banks of shared memory: nothing; 16 bytes
 /// behind each row; the 16-byte pieces of a row rotated by a number of pieces that differs in
 /// neighbouring rows; or that number as an exclusive or with the number of the piece.
-enum class Conflicts { none, pad, rotate, exclusive_or };
+enum class SmemLayout { linear, padded, rotated, xor_swizzled };
 /// Where fragments of the next step are read while this one multiplies: nowhere; in a chunk; in a
 /// chunk and from its last step to the first one of the next chunk.
-enum class TwoRegisters { none, in_chunk, across_chunks };
+enum class FragmentDoubleBuffer { none, in_chunk, across_chunks };
 /// How accumulators reach C: from registers; through 16 rows in shared memory for each warp, padded
 /// or rotated, from which a lane stores 16 bytes.
 enum class Epilogue { direct, padded, rotated };
@@ -33,9 +33,9 @@ struct HalfConfig {
   int bm = 256, bn = 128, bk = 32;
   int warp_m = 64, warp_n = 64;
   bool is_wmma = false;
-  Conflicts conflicts = Conflicts::none;
+  SmemLayout layout = SmemLayout::linear;
   int slots = 1;  ///< chunks in shared memory
-  TwoRegisters two_registers = TwoRegisters::none;
+  FragmentDoubleBuffer fragment_double_buffer = FragmentDoubleBuffer::none;
   int raster =
       16;  ///< blocks side by side that run together: they share rows of A and columns of B
   Epilogue epilogue = Epilogue::padded;
@@ -46,8 +46,8 @@ struct HalfConfig {
 };
 
 /// That of a product by `mma`, from numbers.
-constexpr HalfConfig half_config(int bm, int bn, int bk, int warp_m, int warp_n, int conflicts,
-                                 int slots, int two_registers, int raster, int epilogue,
+constexpr HalfConfig half_config(int bm, int bn, int bk, int warp_m, int warp_n, int layout,
+                                 int slots, int fragment_double_buffer, int raster, int epilogue,
                                  int blocks) {
   return {bm,
           bn,
@@ -55,9 +55,9 @@ constexpr HalfConfig half_config(int bm, int bn, int bk, int warp_m, int warp_n,
           warp_m,
           warp_n,
           false,
-          static_cast<Conflicts>(conflicts),
+          static_cast<SmemLayout>(layout),
           slots,
-          static_cast<TwoRegisters>(two_registers),
+          static_cast<FragmentDoubleBuffer>(fragment_double_buffer),
           raster,
           static_cast<Epilogue>(epilogue),
           blocks};
@@ -81,7 +81,7 @@ struct HalfShape {
   constexpr int cols_b() const { return is_b_transposed ? config.bk : config.bn; }
   /// Elements from row to row of a chunk, and of 16 rows of C of a warp.
   constexpr int pitch(int cols) const {
-    return cols + (config.conflicts == Conflicts::pad ? 8 : 0);
+    return cols + (config.layout == SmemLayout::padded ? 8 : 0);
   }
   constexpr int strip_pitch() const {
     return config.warp_n + (config.epilogue == Epilogue::padded ? 8 : 0);
@@ -99,8 +99,9 @@ struct HalfShape {
   constexpr bool is_allowed() const {
     HalfConfig const& c = config;
     constexpr int kMax = 1024;  // so that products fit an int
-    if (c.conflicts < Conflicts::none || c.conflicts > Conflicts::exclusive_or ||
-        c.two_registers < TwoRegisters::none || c.two_registers > TwoRegisters::across_chunks ||
+    if (c.layout < SmemLayout::linear || c.layout > SmemLayout::xor_swizzled ||
+        c.fragment_double_buffer < FragmentDoubleBuffer::none ||
+        c.fragment_double_buffer > FragmentDoubleBuffer::across_chunks ||
         c.epilogue < Epilogue::direct || c.epilogue > Epilogue::rotated) {
       return false;
     }
@@ -113,15 +114,15 @@ struct HalfShape {
                           c.warp_n % 16 == 0 && c.bk % 16 == 0;
     if (!is_whole || threads() > 1024 || shared_bytes() > 227 * 1024) return false;
     if (!copies_whole(c.bm, c.bk) || !copies_whole(rows_b(), cols_b())) return false;
-    // Rows whose pieces change places have 2, 4, or a multiple of 8 of them.
-    bool const has_turns =
-        c.conflicts == Conflicts::rotate || c.conflicts == Conflicts::exclusive_or;
+    // Rows whose pieces are swapped have 2, 4, or a multiple of 8 of them.
+    bool const has_turns = c.layout == SmemLayout::rotated || c.layout == SmemLayout::xor_swizzled;
     if (has_turns && c.bk != 16 && c.bk != 32 && c.bk % 64 != 0) return false;
-    if (c.conflicts == Conflicts::exclusive_or && !is_b_transposed && c.bn % 64 != 0) return false;
+    if (c.layout == SmemLayout::xor_swizzled && !is_b_transposed && c.bn % 64 != 0) return false;
     // wmma takes rows one after the other.
     if (c.is_wmma && (has_turns || c.epilogue != Epilogue::padded)) return false;
     // A chunk begins with the registers that the one before it began with.
-    return c.two_registers != TwoRegisters::across_chunks || (c.bk % 32 == 0 && c.slots > 1);
+    return c.fragment_double_buffer != FragmentDoubleBuffer::across_chunks ||
+           (c.bk % 32 == 0 && c.slots > 1);
   }
 
  private:
@@ -176,10 +177,10 @@ __device__ void update(HalfOperands<T> const& p, int row, int col,
 /// Rows of kCols elements in shared memory, in pieces of 8. What an instruction reads at once is a
 /// piece of each of eight neighbouring rows, the first a multiple of 8. Rows that lie a multiple of 8
 /// apart have their pieces at the same places.
-template <int kCols, Conflicts kConflicts>
+template <int kCols, SmemLayout kLayout>
 struct SharedRows {
   static constexpr int kPieces = kCols / 8;
-  static constexpr int kPitch = kCols + (kConflicts == Conflicts::pad ? 8 : 0);
+  static constexpr int kPitch = kCols + (kLayout == SmemLayout::padded ? 8 : 0);
   static_assert(kCols % 8 == 0);
 
   /// Of an element: its row and column.
@@ -195,8 +196,8 @@ struct SharedRows {
 
   __device__ static unsigned place(unsigned row, unsigned piece) {
     unsigned const turn = row % 8 / kRowsOfLine;
-    if constexpr (kConflicts == Conflicts::rotate) return (piece + turn) % kPieces;
-    if constexpr (kConflicts == Conflicts::exclusive_or) return piece ^ (turn & kMask);
+    if constexpr (kLayout == SmemLayout::rotated) return (piece + turn) % kPieces;
+    if constexpr (kLayout == SmemLayout::xor_swizzled) return piece ^ (turn & kMask);
     return piece;
   }
 };
@@ -217,14 +218,14 @@ struct HalfTile {
   static constexpr int kSteps = kConfig.bk / 16;  // of a chunk
 
   static constexpr int kRowsB = kShape.rows_b();
-  using RowsA = SharedRows<kConfig.bk, kConfig.conflicts>;
-  using RowsB = SharedRows<kShape.cols_b(), kConfig.conflicts>;
+  using RowsA = SharedRows<kConfig.bk, kConfig.layout>;
+  using RowsB = SharedRows<kShape.cols_b(), kConfig.layout>;
   static constexpr int kB = kShape.elements_a();  // where B begins in a slot
   static constexpr int kSlot = kShape.slot();     // elements
   /// 16 rows of C of a warp.
   using Strip =
       SharedRows<kConfig.warp_n,
-                 kConfig.epilogue == Epilogue::padded ? Conflicts::pad : Conflicts::rotate>;
+                 kConfig.epilogue == Epilogue::padded ? SmemLayout::padded : SmemLayout::rotated>;
   static constexpr int kStrip = 16 * Strip::kPitch;
   static constexpr int kSharedBytes = kShape.shared_bytes();
   static_assert(RowsA::kPitch == kShape.pitch(kConfig.bk) &&

@@ -8,10 +8,11 @@
 namespace quadrille::kernels::gemm {
 
 /// Of the ladder's last step.
-inline constexpr HalfConfig kStage4Config{.conflicts = Conflicts::rotate,
-                                          .slots = 4,
-                                          .two_registers = TwoRegisters::across_chunks,
-                                          .epilogue = Epilogue::rotated};
+inline constexpr HalfConfig kStage4Config{
+    .layout = SmemLayout::rotated,
+    .slots = 4,
+    .fragment_double_buffer = FragmentDoubleBuffer::across_chunks,
+    .epilogue = Epilogue::rotated};
 
 #ifdef QUAD_KERNELS
 
@@ -24,8 +25,8 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
   using T = typename Tile::Type;
   constexpr HalfConfig kConfig = Tile::kConfig;
   constexpr int kSlots = kConfig.slots;
-  constexpr bool kAcross = kConfig.two_registers == TwoRegisters::across_chunks;
-  constexpr bool kTwo = kConfig.two_registers != TwoRegisters::none;
+  constexpr bool kAcross = kConfig.fragment_double_buffer == FragmentDoubleBuffer::across_chunks;
+  constexpr bool kTwo = kConfig.fragment_double_buffer != FragmentDoubleBuffer::none;
   static_assert(kSlots > 1);
   QUAD_DYNAMIC_SHARED(T, shared);
   BlockCorner const corner = BlockCorner::of<Tile>(p);

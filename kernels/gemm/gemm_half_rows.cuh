@@ -42,8 +42,8 @@ constexpr VariantInfo row(std::string_view name, std::string_view summary, HalfC
 constexpr Configuration configuration_of(HalfConfig const& c) {
   return Configuration{c.bm,     c.bn,
                        c.bk,     c.warp_m,
-                       c.warp_n, static_cast<int>(c.conflicts),
-                       c.slots,  static_cast<int>(c.two_registers),
+                       c.warp_n, static_cast<int>(c.layout),
+                       c.slots,  static_cast<int>(c.fragment_double_buffer),
                        c.raster, static_cast<int>(c.epilogue),
                        c.blocks};
 }

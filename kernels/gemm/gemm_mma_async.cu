@@ -24,7 +24,7 @@ namespace quadrille::kernels::gemm {
 namespace {
 
 constexpr HalfConfig kConfig{
-    .conflicts = Conflicts::rotate, .epilogue = Epilogue::rotated, .blocks = 2};
+    .layout = SmemLayout::rotated, .epilogue = Epilogue::rotated, .blocks = 2};
 
 #ifdef QUAD_KERNELS
 

@@ -23,9 +23,9 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-constexpr HalfConfig kConfig{.conflicts = Conflicts::rotate,
+constexpr HalfConfig kConfig{.layout = SmemLayout::rotated,
                              .slots = 3,
-                             .two_registers = TwoRegisters::across_chunks,
+                             .fragment_double_buffer = FragmentDoubleBuffer::across_chunks,
                              .epilogue = Epilogue::rotated};
 
 #ifdef QUAD_KERNELS

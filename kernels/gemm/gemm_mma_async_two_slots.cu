@@ -24,7 +24,7 @@ namespace quadrille::kernels::gemm {
 namespace {
 
 constexpr HalfConfig kConfig{
-    .conflicts = Conflicts::rotate, .slots = 2, .epilogue = Epilogue::rotated, .blocks = 2};
+    .layout = SmemLayout::rotated, .slots = 2, .epilogue = Epilogue::rotated, .blocks = 2};
 
 #ifdef QUAD_KERNELS
 

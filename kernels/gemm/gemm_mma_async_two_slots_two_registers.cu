@@ -23,9 +23,9 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-constexpr HalfConfig kConfig{.conflicts = Conflicts::rotate,
+constexpr HalfConfig kConfig{.layout = SmemLayout::rotated,
                              .slots = 2,
-                             .two_registers = TwoRegisters::in_chunk,
+                             .fragment_double_buffer = FragmentDoubleBuffer::in_chunk,
                              .epilogue = Epilogue::rotated,
                              .blocks = 2};
 

@@ -28,9 +28,9 @@ constexpr int kM = 16, kN = 8, kK = 16;
 
 template <class T, class Sum, bool kTransposedB>
 __global__ void __launch_bounds__(32) gemm_mma_naive_kernel(HalfOperands<T> p) {
-  using RowsA = SharedRows<kK, Conflicts::none>;
-  using RowsB = SharedRows<kTransposedB ? kK : kN, Conflicts::none>;
-  using Strip = SharedRows<kN, Conflicts::none>;
+  using RowsA = SharedRows<kK, SmemLayout::linear>;
+  using RowsB = SharedRows<kTransposedB ? kK : kN, SmemLayout::linear>;
+  using Strip = SharedRows<kN, SmemLayout::linear>;
   QUAD_SHARED(T, tile_a, [kM * kK]);
   QUAD_SHARED(T, tile_b, [kK * kN]);
   QUAD_SHARED(Sum, strip, [kM * kN]);

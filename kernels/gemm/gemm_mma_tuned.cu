@@ -39,10 +39,10 @@ namespace {
 constexpr int kBlockExtents[] = {64, 128, 256};
 constexpr int kDepths[] = {32, 64};
 constexpr int kWarpExtents[] = {32, 64, 128};
-constexpr int kConflicts[] = {static_cast<int>(Conflicts::rotate),
-                              static_cast<int>(Conflicts::exclusive_or)};
+constexpr int kLayouts[] = {static_cast<int>(SmemLayout::rotated),
+                            static_cast<int>(SmemLayout::xor_swizzled)};
 constexpr int kSlots[] = {3, 4};
-constexpr int kRegisters[] = {static_cast<int>(TwoRegisters::across_chunks)};
+constexpr int kRegisters[] = {static_cast<int>(FragmentDoubleBuffer::across_chunks)};
 constexpr int kRasters[] = {8, 16};
 constexpr int kEpilogues[] = {static_cast<int>(Epilogue::rotated)};
 constexpr int kBlocks[] = {1};
@@ -52,7 +52,7 @@ constexpr std::string_view kEpilogueWords[] = {"direct", "padded", "rotated"};
 constexpr TunedParameter kParameters[] = {
     {"BM", kBlockExtents}, {"BN", kBlockExtents},
     {"BK", kDepths},       {"WM", kWarpExtents},
-    {"WN", kWarpExtents},  {"CONFLICTS", kConflicts, kConflictWords},
+    {"WN", kWarpExtents},  {"CONFLICTS", kLayouts, kConflictWords},
     {"SLOTS", kSlots},     {"REGISTERS", kRegisters, kRegisterWords},
     {"RASTER", kRasters},  {"EPILOGUE", kEpilogues, kEpilogueWords},
     {"BLOCKS", kBlocks}};
@@ -87,7 +87,7 @@ std::optional<device::BlockNeeds> needs_of(Configuration const& configuration,
   int const fragments = c.warp_m / 16 * 4 + c.warp_n / 8 * 2;
   constexpr int kOthers = 30;  // addresses and counters, at least
   int const registers =
-      sums + fragments * (c.two_registers == TwoRegisters::none ? 1 : 2) + kOthers;
+      sums + fragments * (c.fragment_double_buffer == FragmentDoubleBuffer::none ? 1 : 2) + kOthers;
   constexpr int kMaxOfThread = 255, kMaxRegisters = 64 * 1024;
   constexpr int kMaxShared = 228 * 1024, kReserved = 1024;
   if (registers > kMaxOfThread || registers * shape.threads() * shape.blocks() > kMaxRegisters ||

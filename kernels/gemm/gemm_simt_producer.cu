@@ -45,7 +45,7 @@ __device__ void produce(Operands<float> const& p, SplitRuns<Large> const& runs, 
   // Stages on their way at a time; fewer than the ring has, or all would wait for all.
   constexpr int kAhead = 2;
   Loader<Large, kVectors, SplitRuns<Large>, kProducers> loader{p, runs};
-  Turn<Large::kStages> filled, arrived;
+  PipelineState<Large::kStages> filled, arrived;
   int ahead = 0;
 #pragma unroll 1
   for (; !loader.is_done(); filled.advance()) {
@@ -85,7 +85,7 @@ __global__ void __launch_bounds__(kThreads + kProducers, 1)
   Position const position{static_cast<int>(threadIdx.x) / 32, Large::kWarpsN};
   float const* const my_a = stages + position.row;
   float const* const my_b = stages + Large::kStageA + position.col;
-  Turn<Large::kStages> turn;
+  PipelineState<Large::kStages> turn;
   Run run;
 #pragma unroll 1
   while (runs.next(run)) {

@@ -27,7 +27,7 @@ struct StageBarriers {
 
 /// The stages in turn, and the parity of the phase in which each is filled.
 template <int kStages>
-struct Turn {
+struct PipelineState {
   int stage = 0;
   unsigned parity = 0;
 

@@ -199,7 +199,7 @@ inline device::Span<float> scratch_of(Problem const& problem) {
 template <int kStages, class Runs, class Load>
 __device__ void fill_stages(StageBarriers<kStages>& barriers, Runs runs, unsigned bytes,
                             Load const& load) {
-  Turn<kStages> turn;
+  PipelineState<kStages> turn;
   Run run;
 #pragma unroll 1
   while (runs.next(run)) {

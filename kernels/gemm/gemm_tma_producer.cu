@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(kBlockThreads, 1)
   int const col = warp % Large::kWarpsN * kWarpTile;
   float const* const my_a = stages + (row + lane_row) * kBK;
   float const* const my_b = stages + (1 + col / kSide) * kBox + col % kSide + lane_col;
-  Turn<kStages> turn;
+  PipelineState<kStages> turn;
   Run run;
 #pragma unroll 1
   while (runs.next(run)) {

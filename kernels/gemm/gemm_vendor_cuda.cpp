@@ -329,7 +329,7 @@ std::vector<Algorithm> proposals(Descriptors const& d, Problem const& p) {
 }
 
 /// Times the calls that there are for a problem, on its operands. beta is 0 then, and C overwritten
-/// where the problem overwrites it; elsewhere memory of the pool stands for C.
+/// where the problem overwrites it; elsewhere memory of the pool takes the place of C.
 Choice choose(Problem p, device::StreamView stream) {
   Choice choice{.descriptors = Descriptors{p}};
   std::vector<Algorithm> const algorithms = proposals(choice.descriptors, p);

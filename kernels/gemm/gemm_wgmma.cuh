@@ -406,7 +406,7 @@ class WgmmaWarpgroup {
                         ptx::TensorMap const* c) {
     int const warp = static_cast<int>(threadIdx.x) / 32;
     bool const is_first = threadIdx.x % 32 == 0;
-    // Where they go round evenly, the strip that follows was handed over longest ago, also from tile to
+    // Where they rotate evenly, the strip that follows was handed over longest ago, also from tile to
     // tile.
     constexpr int kOfTile = Tile::kParts * Tile::kSums / Strip<Out>::kSums;
     constexpr int kStrips = Tile::kConfig.strips < kOfTile ? Tile::kConfig.strips : kOfTile;
@@ -465,7 +465,7 @@ __device__ __forceinline__ void with_majors(Majors majors, Loop const& loop) {
   }
 }
 
-/// The ring of stages, as the thread that copies or a warpgroup that multiplies goes round it.
+/// The ring of stages, as the thread that copies or a warpgroup that multiplies walks through it.
 template <class Tile>
 class WgmmaRing {
   static constexpr WgmmaConfig kConfig = Tile::kConfig;
@@ -579,7 +579,7 @@ class WgmmaRing {
 
   unsigned char* shared_;
   typename Tile::Barriers& barriers_;
-  Turn<kConfig.stages> turn_;
+  PipelineState<kConfig.stages> turn_;
   int multiplied_ = 0;  ///< the stage whose products were started last
 };
 

@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 2)
   }
   WgmmaWarpgroup<Tile> warpgroup{shared, majors};
   if (stages == 0) warpgroup.clear();
-  Turn<kConfig.stages> turn;
+  PipelineState<kConfig.stages> turn;
   with_majors<typename Tile::Type>(majors, [&]<ptx::Major kA, ptx::Major kB>() {
 #pragma unroll 1
     for (int t = 0; t < stages; ++t, turn.advance()) {

@@ -24,9 +24,9 @@ namespace quadrille::kernels::gemm {
 namespace {
 
 constexpr HalfConfig kConfig{.is_wmma = true,
-                             .conflicts = Conflicts::pad,
+                             .layout = SmemLayout::padded,
                              .slots = 3,
-                             .two_registers = TwoRegisters::across_chunks};
+                             .fragment_double_buffer = FragmentDoubleBuffer::across_chunks};
 
 #ifdef QUAD_KERNELS
 

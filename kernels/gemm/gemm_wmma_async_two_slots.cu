@@ -23,7 +23,8 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-constexpr HalfConfig kConfig{.is_wmma = true, .conflicts = Conflicts::pad, .slots = 2, .blocks = 2};
+constexpr HalfConfig kConfig{
+    .is_wmma = true, .layout = SmemLayout::padded, .slots = 2, .blocks = 2};
 
 #ifdef QUAD_KERNELS
 

@@ -24,9 +24,9 @@ namespace quadrille::kernels::gemm {
 namespace {
 
 constexpr HalfConfig kConfig{.is_wmma = true,
-                             .conflicts = Conflicts::pad,
+                             .layout = SmemLayout::padded,
                              .slots = 2,
-                             .two_registers = TwoRegisters::in_chunk,
+                             .fragment_double_buffer = FragmentDoubleBuffer::in_chunk,
                              .blocks = 2};
 
 #ifdef QUAD_KERNELS

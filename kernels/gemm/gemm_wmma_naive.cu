@@ -27,7 +27,7 @@ constexpr int kTile = 16;
 
 #ifdef QUAD_KERNELS
 
-using Rows = SharedRows<kTile, Conflicts::none>;
+using Rows = SharedRows<kTile, SmemLayout::linear>;
 
 /// Copies a tile with zeros beyond the rows and columns that are left: 8 elements a lane.
 template <class T>

@@ -23,7 +23,7 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-constexpr HalfConfig kConfig{.is_wmma = true, .conflicts = Conflicts::pad, .blocks = 2};
+constexpr HalfConfig kConfig{.is_wmma = true, .layout = SmemLayout::padded, .blocks = 2};
 
 #ifdef QUAD_KERNELS
 

@@ -7,7 +7,7 @@
 ///   in f16 B of 1/16, and each 256th time A of -255: D goes back to where it began
 ///
 /// Technique    two warpgroups a multiprocessor, each with 64 x 256 accumulators, start four wgmma at
-///              a time: while one waits the other's are in work. Whole numbers, so that sums are exact
+///              a time: while one waits the other's are in flight. Whole numbers, so that sums are exact
 ///              in any order. Ones switch fewer transistors than data do: a product that the power
 ///              limit slows down does not reach this
 /// Shapes       n multiply-adds

@@ -161,7 +161,7 @@ void JobGuard::enter_phase(std::string phase, double limit_s) {
   changed_.notify_all();
 }
 
-void JobGuard::set_last_words(std::string const& folder, std::function<void()> last_words) {
+void JobGuard::on_abort(std::string const& folder, std::function<void()> last_words) {
   std::scoped_lock const lock{speaking_, mutex_};  // what speaks now may use what goes
   shared_ticket_ = folder.empty() ? "" : fmt::format("{}/{}{}", folder, kTicket, token_);
   last_words_ = std::move(last_words);

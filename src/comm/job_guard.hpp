@@ -35,7 +35,7 @@ class JobGuard {
   /// What the rank that speaks does once it has said what failed, for a few seconds at most, and the first
   /// rank soon after a signal; once. `folder` is one that ranks of all nodes may see: among those that do
   /// one speaks, which leaves a file there whose name begins with kTicket.
-  void set_last_words(std::string const& folder, std::function<void()> last_words);
+  void on_abort(std::string const& folder, std::function<void()> last_words);
   /// From now on no signal ends the job: it ends soon, or its phase has a limit. Any thread.
   void finish();
   /// True once TERM, INT or USR1 reached this rank.

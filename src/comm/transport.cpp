@@ -58,7 +58,7 @@ std::vector<std::string_view> selectable_transports() {
   return names_of([](TransportEntry const& entry) { return entry.is_selectable; });
 }
 
-Refusal refusal_of(std::string_view name, Machine const& machine, double throttle) {
+Unsupported unsupported(std::string_view name, Machine const& machine, double throttle) {
   TransportEntry const& entry = machine.transport_entry(name);
   std::string const why = entry.unsupported_reason(machine, throttle);
   device::Kind const kind = machine.device().kind();
@@ -79,7 +79,7 @@ Refusal refusal_of(std::string_view name, Machine const& machine, double throttl
 
 std::unique_ptr<Transport> make_transport(std::string_view name, World const& world,
                                           TransportOptions const& options) {
-  Refusal const refusal = refusal_of(name, world, options.throttle);
+  Unsupported const refusal = unsupported(name, world, options.throttle);
   if (!refusal.why.empty()) core::fail(refusal.why, refusal.code);
   QUAD_REQUIRE(options.chunk_bytes >= 64, "transport: chunk_bytes must be at least 64");
   return world.transport_entry(name).make(world, options);

@@ -88,13 +88,13 @@ std::span<TransportEntry const* const> transports();
 /// What a case may ask for by name. "auto" is no transport.
 std::vector<std::string_view> selectable_transports();
 /// Why a transport cannot be made, and how a run that asks for it ends.
-struct Refusal {
+struct Unsupported {
   std::string why;  ///< with what to change; empty where nothing is in the way
   core::Exit code = core::Exit::pass;
 };
 /// Collective. Ends the job where no transport has the name.
-Refusal refusal_of(std::string_view name, Machine const& machine, double throttle);
-/// Ends the job where refusal_of() has a reason. Collective.
+Unsupported unsupported(std::string_view name, Machine const& machine, double throttle);
+/// Ends the job where unsupported() has a reason. Collective.
 std::unique_ptr<Transport> make_transport(std::string_view name, World const& world,
                                           TransportOptions const& options);
 

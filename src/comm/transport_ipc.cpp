@@ -473,7 +473,7 @@ std::string tried(World const& world) {
   if (std::string const none =
           first_reason(world.group(), streams_are_independent(device)
                                           ? ""
-                                          : fmt::format("on rank {} a stream that waits holds up "
+                                          : fmt::format("on rank {} a waiting stream blocks "
                                                         "others; unset "
                                                         "CUDA_DEVICE_MAX_CONNECTIONS",
                                                         world.rank()));
@@ -481,7 +481,7 @@ std::string tried(World const& world) {
     return none;
   }
   device::StreamView const stream = world.stream();
-  Group const& group = world.neighbours();
+  Group const& group = world.node_group();
   auto const ranks = index(group.size());
   constexpr std::size_t kLine = 128;
   std::size_t const bytes = kLine * (ranks + 1);

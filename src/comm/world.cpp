@@ -70,7 +70,7 @@ int choose_threads(CpuShare const& share) {
   return std::max(1, threads);
 }
 
-std::string lone_rank_problem_of(LauncherFacts const& launcher, int size) {
+std::string singleton_error_of(LauncherFacts const& launcher, int size) {
   if (size > 1 || launcher.size <= 1) return {};
   return fmt::format(
       "{} started {} tasks, but MPI sees one rank: launcher and MPI library do not "
@@ -203,10 +203,10 @@ World::~World() {
   group_.barrier();
 }
 
-std::string World::lone_rank_problem() const { return lone_rank_problem_of(launcher_, size()); }
+std::string World::singleton_error() const { return singleton_error_of(launcher_, size()); }
 
-void World::refuse_lone_ranks() const {
-  std::string const why = lone_rank_problem();
+void World::require_launcher() const {
+  std::string const why = singleton_error();
   if (why.empty()) return;
   // Every task of the launcher stands here alone, so MPI cannot choose who speaks.
   if (launcher_.rank > 0) {
@@ -300,10 +300,10 @@ void World::split_nodes(std::int64_t parts) {
         core::Exit::bad_config);
   }
   auto const part = static_cast<int>(node.rank() * parts / node.size());
-  neighbours_ = node.split(part, node.rank());
+  node_group_ = node.split(part, node.rank());
   // The first rank's, of which there is one in each.
   std::string first = std::to_string(rank());
-  neighbours_.broadcast(first);
+  node_group_.broadcast(first);
   std::vector<std::string> const all = group_.all_gather(first);
   std::set<int> numbers;
   for (std::string const& one : all) numbers.insert(std::stoi(one));
@@ -339,8 +339,8 @@ double World::free_host_memory() const {
   return static_cast<double>(device::available_host_memory());
 }
 
-void World::set_last_words(std::string const& folder, std::function<void()> last_words) {
-  mpi_->guard->set_last_words(folder, std::move(last_words));
+void World::on_abort(std::string const& folder, std::function<void()> last_words) {
+  mpi_->guard->on_abort(folder, std::move(last_words));
 }
 
 void World::finish() { mpi_->guard->finish(); }

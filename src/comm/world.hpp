@@ -45,16 +45,16 @@ class World final : public Machine {
   std::vector<int> planned_ranks() const override { return {rank()}; }
   /// The ranks of this node; with settings.fake_nodes those of one part of it, which then counts as a
   /// node for all but the choice of devices. From open() on.
-  Group const& neighbours() const { return neighbours_; }
+  Group const& node_group() const { return node_group_; }
   /// A number of this node.
   int node() const { return node_; }
   LauncherFacts const& launcher() const { return launcher_; }
 
   /// Why this rank is alone although its launcher started more; empty where it is not. Not
   /// collective, and nothing can be.
-  std::string lone_rank_problem() const;
+  std::string singleton_error() const;
   /// Ends the job where there is such a problem; one of the launcher's tasks says it.
-  void refuse_lone_ranks() const;
+  void require_launcher() const;
   /// Chooses what each rank drives. Why they cannot all have a device, the same on every rank; empty
   /// where they can. Collective.
   std::string choose_devices(core::RunSettings const& settings);
@@ -88,7 +88,7 @@ class World final : public Machine {
   void enter_phase(std::string phase, double limit_s);
 
   /// JobGuard's.
-  void set_last_words(std::string const& folder, std::function<void()> last_words);
+  void on_abort(std::string const& folder, std::function<void()> last_words);
   void finish();
 
   bool interrupted() const override;
@@ -102,7 +102,7 @@ class World final : public Machine {
   std::unique_ptr<Mpi> mpi_;
   Group group_;
   int nodes_ = 1;
-  Group neighbours_;
+  Group node_group_;
   int node_ = 0;
   core::RunSettings settings_;
   std::optional<int> gpu_;  ///< its index, of those visible to this rank; none: the host device

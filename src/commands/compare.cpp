@@ -87,7 +87,7 @@ core::Exit compare(CompareArguments const& arguments) {
   }
 
   report::Comparison const comparison =
-      report::compare(base, results.back(), *percent / 100, workloads::vocabulary());
+      report::compare(base, results.back(), *percent / 100, workloads::name_table());
   for (Form const& form : forms) {
     if (form.file.empty()) continue;
     std::string const why = io::replace_whole_file(form.file, form.render(comparison));

@@ -108,7 +108,7 @@ class Examination {
 
   /// Collective, but where a rank is alone.
   std::vector<Finding> run() {
-    std::string const lone = world_.lone_rank_problem();
+    std::string const lone = world_.singleton_error();
     if (!lone.empty()) {
       LaunchFacts facts = launch_;
       if (gpus_ == 0) facts.ranks_per_node = world_.launcher().size;
@@ -152,7 +152,7 @@ class Examination {
     if (!is_gpu) {
       double const peak = facts.peaks.of(core::DataType::f64, core::Compute::f64);
       add(Status::ok, "limits",
-          fmt::format("{} f64; of the memory unknown: no system tells",
+          fmt::format("{} f64; the bandwidth of the memory is not reported",
                       peak > 0 ? core::format_rate(peak, "FLOP/s") : "unknown"));
       return;
     }
@@ -189,9 +189,9 @@ class Examination {
   void add_launches() {
     std::string const fault = kernels::vector::index_map_fault(world_.stream());
     fault.empty() ? add(Status::ok, "launches",
-                        fmt::format("in {} shapes of grid and block each thread knows its place",
+                        fmt::format("in {} shapes of grid and block thread indices are right",
                                     kernels::vector::kIndexShapes.size()))
-                  : add(Status::fail, "launches", fault, "look after the driver of this GPU");
+                  : add(Status::fail, "launches", fault, "check the driver of this GPU");
   }
 
   void add_ranks() {
@@ -244,7 +244,7 @@ class Examination {
         ? add(Status::ok, "transport", "an allreduce over all ranks gave the right sum")
         : add(Status::fail, "transport",
               fmt::format("an allreduce by {} gave a wrong sum on rank {}", wrong_one, wrong),
-              "run with another, as by --set run.transport=mpi, and look after the library and the "
+              "run with another, as by --set run.transport=mpi, and check the library and the "
               "network of this one");
     for (comm::TransportEntry const* entry : comm::transports()) {
       std::string const reason = entry->unavailable_reason(&world_);
@@ -329,7 +329,7 @@ void print_json(std::vector<Finding> const& findings, measure::RunInfo const& he
 core::Exit doctor(DoctorArguments const& arguments, int& argc, char**& argv) {
   comm::World world{argc, argv};
   world.enter_phase("examine", core::Timeouts{}.init_s);
-  bool const is_lone = !world.lone_rank_problem().empty();
+  bool const is_lone = !world.singleton_error().empty();
   bool const speaks = (is_lone ? world.launcher().rank : world.rank()) <= 0;
   core::RunSettings settings;
   settings.allow_shared_gpu = arguments.allow_shared_gpu;

@@ -78,7 +78,7 @@ std::string text_of(Option const& option, std::string_view where, std::string co
 void visit_keys(Visit const& visit) {
   for (Option const& option : core::common_options()) {
     visit("key", option.key, [&option] {
-      core::Draft draft;
+      core::OptionTarget draft;
       std::string_view const where = option.scope == Option::Scope::run ? "[run]"
                                      : option.scope == Option::Scope::only_case
                                          ? "[[case]]"

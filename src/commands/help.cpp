@@ -194,7 +194,7 @@ std::string zsh_action(std::string_view value) {
     }
     escaped.push_back(one);
   }
-  bool const takes_more = value == "KEY=VALUE";  // what begins a word that goes on behind it
+  bool const takes_more = value == "KEY=VALUE";  // the beginning of a word that continues
   return takes_more ? fmt::format("->settings") : fmt::format("({})", fmt::join(escaped, " "));
 }
 

@@ -44,7 +44,7 @@ core::Parsed<std::vector<ShippedInput>> shipped_inputs() {
     core::Parsed<std::string> const text = core::read_file(path, core::kMaxConfigBytes);
     if (!text) return Result::error(fmt::format("{}: {}", path, text.why()));
     core::Parsed<core::Config> const config =
-        core::resolve(*text, path, {}, workloads::vocabulary());
+        core::resolve(*text, path, {}, workloads::name_table());
     if (!config) return Result::error(config.why());
     if (!config->about) return Result::error(fmt::format("{}: there is no [about]", path));
     inputs.push_back({entry.path().stem().string(), path, *config->about});

@@ -166,7 +166,7 @@ void plan_case(comm::Machine const& machine, core::RunSettings const& run, core:
   }
   if (is_taken || !unsupported.empty()) return;
   if (spec.workload->keys.transport && spec.transport != "auto") {
-    comm::Refusal const refusal = comm::refusal_of(spec.transport, machine, spec.throttle);
+    comm::Unsupported const refusal = comm::unsupported(spec.transport, machine, spec.throttle);
     if (!refusal.why.empty()) {
       planned.problem = fmt::format("{}: {}", spec.name, refusal.why);
       planned.code = refusal.code;
@@ -222,7 +222,7 @@ core::Parsed<core::Config> read_input(RunArguments const& arguments) {
   std::string const origin = bare                       ? "--case"
                              : !arguments.rerun.empty() ? "configuration of " + arguments.rerun
                                                         : arguments.file;
-  return core::resolve(*text, origin, arguments.sets, workloads::vocabulary(), bare);
+  return core::resolve(*text, origin, arguments.sets, workloads::name_table(), bare);
 }
 
 core::Parsed<core::Config> cases_for(core::Config const& input, RunArguments const& arguments,
@@ -288,7 +288,7 @@ core::Parsed<core::Config> read_config(comm::World const& world, RunArguments co
   world.group().broadcast(error);
   world.group().broadcast(text);
   if (!error.empty()) return core::Parsed<core::Config>::error(error);
-  return core::resolve(text, "resolved configuration", {}, workloads::vocabulary());
+  return core::resolve(text, "resolved configuration", {}, workloads::name_table());
 }
 
 Plan make_plan(comm::Machine const& machine, core::Config const& config) {

@@ -30,7 +30,7 @@ std::vector<Record const*> records_of(RunResult const& result, std::string_view 
 
 /// A case as it ran: what its records say, or where it has none, as the run was configured.
 core::Parsed<core::Case> case_of(std::string const& config, std::string const& origin) {
-  auto const read = core::resolve(config, origin, {}, workloads::vocabulary());
+  auto const read = core::resolve(config, origin, {}, workloads::name_table());
   return read ? core::Parsed{read->cases.front()} : core::Parsed<core::Case>::error(read.why());
 }
 
@@ -53,7 +53,7 @@ core::Parsed<std::string> earlier_config(std::string const& path, std::string co
   core::Parsed<RunResult> const result = io::read_result(path);
   if (!result) return Result::error(result.why());
   std::string const origin = "configuration of " + path;
-  auto const resolved = core::resolve(result->info.config, origin, {}, workloads::vocabulary());
+  auto const resolved = core::resolve(result->info.config, origin, {}, workloads::name_table());
   if (!resolved) return Result::error(resolved.why());
   core::Config config{.run = resolved->run, .cases = {}};
 
@@ -95,7 +95,7 @@ std::string render_changes(std::string const& path, measure::RunInfo const& now)
   std::string text =
       fmt::format("rerun of {}, which started at {} ({})\n", was.run_id, was.started, was.status);
   std::vector<report::Difference> const changes =
-      report::environment_differences(std::span{&*result, 1}, now, workloads::vocabulary());
+      report::environment_differences(std::span{&*result, 1}, now, workloads::name_table());
   auto const shown = [](std::string const& value) { return value.empty() ? "none" : value; };
   text += changes.empty()
               ? "commit, libraries, driver, devices, ranks and environment are as they were\n"

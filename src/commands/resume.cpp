@@ -114,7 +114,7 @@ std::string reopen(fs::path const& output, std::string const& id, RunStart& star
   }
   // Other nodes, CPUs, GPUs of the same model, variables: rates may differ, and the header is of before.
   std::vector<report::Difference> const changes = report::environment_differences(
-      std::span{&kept->result, 1}, start.result.info, workloads::vocabulary());
+      std::span{&kept->result, 1}, start.result.info, workloads::name_table());
   start.result = kept->result;
   bool const has_ended = earlier.status == "finished";
   bool const has_result = has_ended && fs::exists(start.directory / "result.h5");

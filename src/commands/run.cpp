@@ -40,6 +40,7 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <tuple>
 
 namespace quadrille::commands {
 namespace {
@@ -204,7 +205,7 @@ class CaseLoop {
         progress_{estimates(), config.run.duration_s} {
     if (!trace.empty()) trace_.emplace(trace);
     // What finished before something fails is shown like all else.
-    world.set_last_words(start.directory.string(), [partial = partial_] { partial->print(); });
+    world.on_abort(start.directory.string(), [partial = partial_] { partial->print(); });
     options_.best_rows =
         std::make_shared<measure::BestRows>(measure::BestRows::quick_clock, memory_of_best());
     options_.on_partial = [this](std::vector<measure::Record> records) {
@@ -232,7 +233,7 @@ class CaseLoop {
     out_.log(report::render_table(result()) + "\n" + report::result_line(judged(), file) + "\n");
     out_.show(report::render_screen(judged(), report::terminal_of_output()) + "\n" +
               report::render_end(judged(), file));
-    world_.set_last_words("", {});
+    world_.on_abort("", {});
     // Rank 0 alone knows what ran before.
     auto const code = static_cast<std::int64_t>(measure::ending_of(judged()).code);
     return static_cast<core::Exit>(world_.group().max(is_first() ? code : 0));
@@ -442,7 +443,7 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
   if (!arguments.as.empty()) return plan_as(arguments);
   double const limit = start_limit(arguments);
   comm::World world{argc, argv, limit};
-  world.refuse_lone_ranks();
+  world.require_launcher();
   world.enter_phase("read the configuration", limit);
   std::optional<measure::Fault> const fault =
       arguments.fault.empty() ? measure::Fault::none

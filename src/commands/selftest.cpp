@@ -53,7 +53,7 @@ core::Parsed<core::Config> read_cases(comm::World const& world, char const* text
   std::vector<std::string> all{"run.device=auto", "run.output=."};
   all.insert(all.end(), sets.begin(), sets.end());
   core::Parsed<core::Config> const config =
-      core::resolve(text, "selftest", all, workloads::vocabulary());
+      core::resolve(text, "selftest", all, workloads::name_table());
   return config ? core::expand_grids(*config, world.size()) : config;
 }
 
@@ -181,7 +181,7 @@ Json json_of(std::vector<Cell> const& cells, std::vector<std::string_view> const
 
 core::Exit selftest(SelftestArguments const& arguments, int& argc, char**& argv) {
   comm::World world{argc, argv};
-  world.refuse_lone_ranks();
+  world.require_launcher();
   bool const first = world.rank() == 0;
   std::vector<core::Case> specs;
   core::Config config;

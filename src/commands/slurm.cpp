@@ -158,7 +158,7 @@ void add_options(Script& script, SlurmArguments const& wanted, int ranks, std::i
       fmt::format("{} s before that limit the run is told: it writes what is finished and ends "
                   "with exit code 7.",
                   warning));
-  script.remark("`quadrille run ... --resume latest` goes on behind the last finished case.");
+  script.remark("`quadrille run ... --resume latest` continues after the last finished case.");
   script.option("signal", fmt::format("USR1@{}", warning));
 }
 

@@ -30,7 +30,7 @@ fields/CASE.h5 the arrays of the last repetition of a case with save = true; .lo
 process writes there. A full disk ends the run with 4, one line that names the file, and the
 table of what is finished. Where output to the screen, log.txt or result.h5 alone is lost, all
 cases run, and the end is 4.
-run ... --resume latest (or the name of the directory) goes on behind the last finished case:
+run ... --resume latest (or the name of the directory) continues after the last finished case:
 same input, options, build, ranks and devices, else it says what differs. Transports are chosen
 by the times that the run had measured.
 rerun RESULT [--case ID] repeats a run, or one measurement of it, and says what differs now.)"},

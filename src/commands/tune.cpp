@@ -226,7 +226,7 @@ core::Exit tune_case(comm::World& world, Planned const& planned, TuneArguments c
                                     arguments.exhaustive ? "exhaustive" : "halving"),
                         candidates, arguments.restart};
   if (journal.samples() > 0) {
-    core::print("{}: goes on behind {} samples of an interrupted search\n", name,
+    core::print("{}: continues after {} samples of an interrupted search\n", name,
                 journal.samples());
   }
   measure::TuningResult result;
@@ -280,7 +280,7 @@ core::Exit tune_case(comm::World& world, Planned const& planned, TuneArguments c
 
 core::Exit tune(TuneArguments const& arguments, int& argc, char**& argv) {
   comm::World world{argc, argv};
-  world.refuse_lone_ranks();
+  world.require_launcher();
   if (world.size() > 1) {
     return refuse(world,
                   "tune: one rank tunes for its device; start it without mpirun, or with -n 1",

@@ -117,7 +117,7 @@ std::string with_quoted_words(std::string const& value) {
 Settings settings_of_text(std::string const& key, std::string const& value) {
   for (std::string const& toml : {value, with_quoted_words(value)}) {
     std::string const text = "v = " + toml;
-    if (find_obstacle(text).line != 0) continue;
+    if (find_syntax_error(text).line != 0) continue;
     toml::parse_result const parsed = toml::parse(text);
     if (!parsed || parsed.table().size() != 1) continue;
     Settings settings;
@@ -212,9 +212,9 @@ std::string read_setting(Setting const& setting, Names const& devices, About& ab
 
 class Resolver {
  public:
-  Resolver(std::string_view origin, Vocabulary const& vocabulary)
-      : origin_{origin}, vocabulary_{vocabulary} {
-    for (WorkloadSchema const* schema : vocabulary.workloads) workloads_.emplace_back(schema->name);
+  Resolver(std::string_view origin, NameTable const& name_table)
+      : origin_{origin}, name_table_{name_table} {
+    for (WorkloadSchema const* schema : name_table.workloads) workloads_.emplace_back(schema->name);
   }
 
   bool read(std::string_view text);
@@ -234,14 +234,14 @@ class Resolver {
   Names workloads_with(std::string_view key) const;
   bool check_key(Setting const& setting, WorkloadSchema const* workload, bool in_run);
   bool assign(Option const& option, Setting const& setting, std::span<Scalar const> values,
-              Draft& draft);
-  bool check_names(Setting const& setting, Draft const& draft);
-  bool expand(Option const& option, Setting const& setting, Draft const& draft,
+              OptionTarget& draft);
+  bool check_names(Setting const& setting, OptionTarget const& draft);
+  bool expand(Option const& option, Setting const& setting, OptionTarget const& draft,
               std::vector<Scalar>& values);
   bool build_case(RawCase const& raw, RunSettings const& run, std::vector<Case>& cases);
 
   std::string_view origin_;
-  Vocabulary const& vocabulary_;
+  NameTable const& name_table_;
   Names workloads_;
   std::optional<About> about_;
   Settings run_;
@@ -253,7 +253,7 @@ bool Resolver::read(std::string_view text) {
   if (text.size() > kMaxConfigBytes) {
     return fail_at(origin_, "more than 32 MiB of text is no configuration");
   }
-  if (Obstacle const found = find_obstacle(text); found.line > 0) {
+  if (SyntaxError const found = find_syntax_error(text); found.line > 0) {
     return fail_at(fmt::format("{}:{}", origin_, found.line), found.why);
   }
   toml::parse_result const parsed = toml::parse(text);
@@ -298,7 +298,7 @@ bool Resolver::read(std::string_view text) {
 bool Resolver::read_about(toml::table const& table, std::string_view where) {
   About& about = about_.emplace();
   for (Setting const& setting : settings_of(table, origin_)) {
-    std::string const problem = read_setting(setting, vocabulary_.devices, about);
+    std::string const problem = read_setting(setting, name_table_.devices, about);
     if (!problem.empty()) {
       return fail_at(setting.where, fmt::format("about.{}: {}", setting.key, problem));
     }
@@ -322,7 +322,7 @@ bool Resolver::read_about(toml::table const& table, std::string_view where) {
 bool Resolver::identify_cases() {
   std::set<std::string> taken;
   for (RawCase& raw : cases_) {
-    Draft draft;
+    OptionTarget draft;
     Setting const* const workload = find(raw.settings, "workload");
     if (workload == nullptr) {
       for (Setting const& s : raw.settings) {
@@ -341,7 +341,7 @@ bool Resolver::identify_cases() {
                       suggestion(wanted, workloads_,
                                  fmt::format("; one of {}", fmt::join(workloads_, ", ")))));
     }
-    raw.workload = vocabulary_.workloads[static_cast<std::size_t>(found - workloads_.begin())];
+    raw.workload = name_table_.workloads[static_cast<std::size_t>(found - workloads_.begin())];
     Setting const* const name = find(raw.settings, "name");
     raw.named = name != nullptr;
     if (!raw.named) continue;
@@ -432,7 +432,7 @@ Option const* Resolver::find_option(std::string_view key, WorkloadSchema const* 
   };
   Option const* found = find_in(common_options());
   if (found == nullptr && workload != nullptr) found = find_in(workload->options);
-  for (WorkloadSchema const* other : vocabulary_.workloads) {
+  for (WorkloadSchema const* other : name_table_.workloads) {
     if (found == nullptr) found = find_in(other->options);
   }
   return found;
@@ -441,7 +441,7 @@ Option const* Resolver::find_option(std::string_view key, WorkloadSchema const* 
 /// The workloads that accept a key.
 Names Resolver::workloads_with(std::string_view key) const {
   Names names;
-  for (WorkloadSchema const* workload : vocabulary_.workloads) {
+  for (WorkloadSchema const* workload : name_table_.workloads) {
     if (std::ranges::any_of(options_of(*workload), [&](auto* o) { return o->key == key; })) {
       names.emplace_back(workload->name);
     }
@@ -488,7 +488,7 @@ bool Resolver::check_key(Setting const& setting, WorkloadSchema const* workload,
 }
 
 bool Resolver::assign(Option const& option, Setting const& setting, std::span<Scalar const> values,
-                      Draft& draft) {
+                      OptionTarget& draft) {
   if (setting.is_list && setting.values.empty()) {
     return fail_at(setting.where, fmt::format("{}: the list is empty", setting.key));
   }
@@ -510,7 +510,7 @@ bool Resolver::assign(Option const& option, Setting const& setting, std::span<Sc
 }
 
 /// Expands lists and ranges and tries every value on a copy of the draft.
-bool Resolver::expand(Option const& option, Setting const& setting, Draft const& draft,
+bool Resolver::expand(Option const& option, Setting const& setting, OptionTarget const& draft,
                       std::vector<Scalar>& values) {
   for (Scalar const& value : setting.values) {
     bool const textual = value.kind == Kind::text || value.kind == Kind::bare;
@@ -525,7 +525,7 @@ bool Resolver::expand(Option const& option, Setting const& setting, Draft const&
       return fail_at(setting.where, fmt::format("{}: more than {} values", setting.key, kMaxCases));
     }
   }
-  Draft scratch = draft;
+  OptionTarget scratch = draft;
   if (!option.sweeps || values.empty()) return assign(option, setting, values, scratch);
   for (Scalar const& value : values) {
     if (!assign(option, setting, {&value, 1}, scratch)) return false;
@@ -534,7 +534,7 @@ bool Resolver::expand(Option const& option, Setting const& setting, Draft const&
 }
 
 /// Names of variants and transports, which the layers above have.
-bool Resolver::check_names(Setting const& setting, Draft const& draft) {
+bool Resolver::check_names(Setting const& setting, OptionTarget const& draft) {
   auto const check = [&](std::string const& what, std::string const& name, Names const& allowed) {
     if (std::ranges::find(allowed, name) != allowed.end()) return true;
     return fail_at(setting.where,
@@ -564,7 +564,7 @@ bool Resolver::check_names(Setting const& setting, Draft const& draft) {
                                    name, variants);
                              }) &&
          check(fmt::format("transport '{}'", spec.transport), spec.transport,
-               vocabulary_.transports);
+               name_table_.transports);
 }
 
 /// Why keys of a case do not go together; empty where they do.
@@ -581,7 +581,7 @@ std::string conflict(Case const& spec) {
 }
 
 bool Resolver::build_case(RawCase const& raw, RunSettings const& run, std::vector<Case>& cases) {
-  Draft base;
+  OptionTarget base;
   base.run = run;
   base.spec.name = raw.name;
   base.spec.workload = raw.workload;
@@ -590,7 +590,7 @@ bool Resolver::build_case(RawCase const& raw, RunSettings const& run, std::vecto
   for (Setting const& setting : raw.settings) {
     if (!check_key(setting, raw.workload, false)) return false;
   }
-  std::vector<Draft> drafts{base};
+  std::vector<OptionTarget> drafts{base};
   bool swept = false;
   for (Option const* option : options_of(*raw.workload)) {
     Setting const* setting = find(raw.settings, option->key);
@@ -600,7 +600,7 @@ bool Resolver::build_case(RawCase const& raw, RunSettings const& run, std::vecto
     std::vector<Scalar> values;
     if (!expand(*option, *setting, base, values)) return false;
     if (!option->sweeps) {
-      for (Draft& draft : drafts) {
+      for (OptionTarget& draft : drafts) {
         if (!assign(*option, *setting, values, draft)) return false;
       }
       if (!check_names(*setting, drafts.front())) return false;
@@ -611,8 +611,8 @@ bool Resolver::build_case(RawCase const& raw, RunSettings const& run, std::vecto
                                                  option->key, kMaxCases));
     }
     swept = swept || values.size() > 1;
-    std::vector<Draft> crossed;
-    for (Draft const& draft : drafts) {
+    std::vector<OptionTarget> crossed;
+    for (OptionTarget const& draft : drafts) {
       for (Scalar const& value : values) {
         crossed.push_back(draft);
         if (!assign(*option, *setting, {&value, 1}, crossed.back())) return false;
@@ -625,7 +625,7 @@ bool Resolver::build_case(RawCase const& raw, RunSettings const& run, std::vecto
     return fail_at(raw.where,
                    fmt::format("case '{}' has no size; write size = 4096, or \"8Ki\"", raw.name));
   }
-  for (Draft const& draft : drafts) {
+  for (OptionTarget const& draft : drafts) {
     std::string const problem = conflict(draft.spec);
     if (!problem.empty()) {
       return fail_at(raw.where, fmt::format("case '{}': {}", raw.name, problem));
@@ -639,7 +639,7 @@ bool Resolver::build_case(RawCase const& raw, RunSettings const& run, std::vecto
 }
 
 bool Resolver::build(Config& config) {
-  Draft draft;
+  OptionTarget draft;
   for (Setting const& setting : run_) {
     if (!check_key(setting, nullptr, true)) return false;
     Option const& option = *find_option(setting.key);
@@ -674,9 +674,9 @@ bool Resolver::build(Config& config) {
 }  // namespace
 
 Parsed<Config> resolve(std::string_view text, std::string_view origin,
-                       std::span<std::string const> sets, Vocabulary const& vocabulary,
+                       std::span<std::string const> sets, NameTable const& name_table,
                        bool bare_case) {
-  Resolver resolver{origin, vocabulary};
+  Resolver resolver{origin, name_table};
   Config config;
   bool const good =
       resolver.read(text) && resolver.apply(sets, bare_case) && resolver.build(config);

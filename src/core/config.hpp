@@ -177,7 +177,7 @@ struct Config {
 };
 
 /// The names that a configuration may use, from the layers above; lives as long as the program.
-struct Vocabulary {
+struct NameTable {
   std::span<WorkloadSchema const* const> workloads;
   std::vector<std::string> transports;  ///< that a case may ask for, "auto" and "all" included
   std::vector<std::string> devices{};   ///< kinds that [about] may name
@@ -189,7 +189,7 @@ struct Vocabulary {
 /// A case without a name gets its workload's, then NAME-2, ...; a case that sweeps becomes NAME.1,
 /// NAME.2, ... in the order of options_of(), the last key changing fastest.
 Parsed<Config> resolve(std::string_view text, std::string_view origin,
-                       std::span<std::string const> sets, Vocabulary const& vocabulary,
+                       std::span<std::string const> sets, NameTable const& name_table,
                        bool bare_case = false);
 
 /// The resolved configuration as TOML that resolve() reads back to an equal one.

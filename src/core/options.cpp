@@ -42,9 +42,9 @@ bool is_countable(Scalar const& value) { return is_textual(value) || value.kind 
 /// An option of one value, whose setter takes (draft, value) and returns "" or the problem.
 template <class Setter>
 Option make(std::string_view key, std::string type, std::string_view help, Setter setter,
-            std::function<std::string(Draft&)> getter) {
+            std::function<std::string(OptionTarget&)> getter) {
   Option option{key, std::move(type), help};
-  option.set = [=](Draft& draft, std::span<Scalar const> values) -> std::string {
+  option.set = [=](OptionTarget& draft, std::span<Scalar const> values) -> std::string {
     return setter(draft, values.front());
   };
   option.get = std::move(getter);
@@ -78,7 +78,7 @@ Option detail::make_count(std::string_view key, std::string_view help, CountLimi
   std::string const type = bytes ? "bytes" : "a count";
   Option option = make(
       key, type, help,
-      [=](Draft& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& draft, Scalar const& value) -> std::string {
         if (!is_countable(value)) return expected(type, value);
         auto const count = bytes ? parse_bytes(value.text) : parse_count(value.text);
         if (!count) return count.why();
@@ -86,7 +86,7 @@ Option detail::make_count(std::string_view key, std::string_view help, CountLimi
         if (problem.empty()) store(draft, *count);
         return problem;
       },
-      [=](Draft& draft) { return fmt::format("{}", load(draft)); });
+      [=](OptionTarget& draft) { return fmt::format("{}", load(draft)); });
   option.unit = limits.unit;
   option.is_bytes = bytes;
   return option;
@@ -97,20 +97,21 @@ Option detail::make_choice(std::string_view key, std::string_view help, Texts wo
   std::string type = fmt::format("{}", fmt::join(words, " | "));
   return make(
       key, std::move(type), help,
-      [=](Draft& draft, Scalar const& value) {
+      [=](OptionTarget& draft, Scalar const& value) {
         std::string problem;
         int const chosen = choose(value, words, problem);
         if (chosen >= 0) store(draft, static_cast<std::size_t>(chosen));
         return problem;
       },
-      [=](Draft& draft) { return quote(words[load(draft)]); });
+      [=](OptionTarget& draft) { return quote(words[load(draft)]); });
 }
 
 Option bytes(std::string_view key, Place<std::int64_t> place, std::string_view help,
              CountLimits limits) {
   return detail::make_count(
-      key, help, limits, true, [=](Draft& draft, std::int64_t value) { place(draft) = value; },
-      [=](Draft& draft) { return place(draft); });
+      key, help, limits, true,
+      [=](OptionTarget& draft, std::int64_t value) { place(draft) = value; },
+      [=](OptionTarget& draft) { return place(draft); });
 }
 
 Option count_or_auto(std::string_view key, Place<std::int64_t> place, std::string_view help,
@@ -118,7 +119,7 @@ Option count_or_auto(std::string_view key, Place<std::int64_t> place, std::strin
   std::string const type = "a count or \"auto\"";
   Option option = make(
       key, type, help,
-      [=](Draft& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& draft, Scalar const& value) -> std::string {
         if (!is_countable(value)) return expected(type, value);
         if (value.text == "auto") {
           place(draft) = automatic;
@@ -130,7 +131,7 @@ Option count_or_auto(std::string_view key, Place<std::int64_t> place, std::strin
         if (problem.empty()) place(draft) = *count;
         return problem;
       },
-      [=](Draft& draft) {
+      [=](OptionTarget& draft) {
         return place(draft) == automatic ? "\"auto\"" : fmt::format("{}", place(draft));
       });
   option.unit = limits.unit;
@@ -140,7 +141,7 @@ Option count_or_auto(std::string_view key, Place<std::int64_t> place, std::strin
 Option seconds(std::string_view key, Place<double> place, std::string_view help, bool may_be_zero) {
   return make(
       key, "seconds", help,
-      [=](Draft& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& draft, Scalar const& value) -> std::string {
         if (!is_countable(value)) return expected("seconds", value);
         auto const seconds = parse_seconds(value.text);
         if (!seconds) return seconds.why();
@@ -148,14 +149,14 @@ Option seconds(std::string_view key, Place<double> place, std::string_view help,
         place(draft) = *seconds;
         return "";
       },
-      [=](Draft& draft) { return fmt::format("\"{}s\"", place(draft)); });
+      [=](OptionTarget& draft) { return fmt::format("\"{}s\"", place(draft)); });
 }
 
 Option number(std::string_view key, Place<double> place, std::string_view help) {
   std::string const type = "a finite number";
   return make(
       key, type, help,
-      [=](Draft& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& draft, Scalar const& value) -> std::string {
         char const* const end = value.text.data() + value.text.size();
         double number = 0;
         auto const [next, problem] = std::from_chars(value.text.data(), end, number);
@@ -166,14 +167,14 @@ Option number(std::string_view key, Place<double> place, std::string_view help) 
         place(draft) = number;
         return "";
       },
-      [=](Draft& draft) { return fmt::format("{}", place(draft)); });
+      [=](OptionTarget& draft) { return fmt::format("{}", place(draft)); });
 }
 
 Option flag(std::string_view key, Place<bool> place, std::string_view help) {
   std::string const type = "true | false";
   return make(
       key, type, help,
-      [=](Draft& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& draft, Scalar const& value) -> std::string {
         bool const is_flag = value.kind == Kind::boolean || value.kind == Kind::bare;
         if (!is_flag || (value.text != "true" && value.text != "false")) {
           return expected(type, value);
@@ -181,20 +182,20 @@ Option flag(std::string_view key, Place<bool> place, std::string_view help) {
         place(draft) = value.text == "true";
         return "";
       },
-      [=](Draft& draft) { return std::string{place(draft) ? "true" : "false"}; });
+      [=](OptionTarget& draft) { return std::string{place(draft) ? "true" : "false"}; });
 }
 
 Option text(std::string_view key, std::string type, Place<std::string> place,
             std::string_view help) {
   return make(
       key, type, help,
-      [=](Draft& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& draft, Scalar const& value) -> std::string {
         if (!is_textual(value)) return expected(type, value);
         if (value.text.empty()) return "must not be empty";
         place(draft) = value.text;
         return "";
       },
-      [=](Draft& draft) { return place(draft).empty() ? "" : quote(place(draft)); });
+      [=](OptionTarget& draft) { return place(draft).empty() ? "" : quote(place(draft)); });
 }
 
 }  // namespace options
@@ -206,7 +207,8 @@ using options::at;
 Option name_option() {
   Option option = options::text("name", "a name", at(&Case::name),
                                 "what results and --set call the case; default: the workload");
-  option.set = [base = option.set](Draft& draft, std::span<Scalar const> values) -> std::string {
+  option.set = [base = option.set](OptionTarget& draft,
+                                   std::span<Scalar const> values) -> std::string {
     std::string const problem = base(draft, values);
     if (!problem.empty()) return problem;
     std::string const& name = draft.spec.name;
@@ -227,15 +229,15 @@ Option name_option() {
   return option;
 }
 
-/// The resolver replaces the name by the schema, for which it needs the vocabulary.
+/// The resolver replaces the name by the schema, for which it needs the name_table.
 Option workload_option() {
   return make(
       "workload", "a workload", "required; see `quadrille list`",
-      [](Draft&, Scalar const& value) -> std::string {
+      [](OptionTarget&, Scalar const& value) -> std::string {
         if (!is_textual(value)) return expected("a workload", value);
         return value.text.empty() ? "must not be empty" : "";
       },
-      [](Draft& draft) {
+      [](OptionTarget& draft) {
         return draft.spec.workload == nullptr ? "" : quote(draft.spec.workload->name);
       });
 }
@@ -267,7 +269,7 @@ Option size_option(std::string_view key, std::string_view help, Extents Case::*m
   std::string const type = "a count, \"(m,n,k)\" or \"auto:70%\"";
   return make(
       key, type, help,
-      [=](Draft& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& draft, Scalar const& value) -> std::string {
         if (!is_countable(value)) return expected(type, value);
         auto const size = parse_size(value.text);
         if (!size) return size.why();
@@ -275,7 +277,7 @@ Option size_option(std::string_view key, std::string_view help, Extents Case::*m
         if (problem.empty()) draft.spec.*member = *size;
         return problem;
       },
-      [=](Draft& draft) -> std::string {
+      [=](OptionTarget& draft) -> std::string {
         Extents const& size = draft.spec.*member;
         if (size.count == 0) return "";
         if (size.auto_fraction > 0)
@@ -297,7 +299,7 @@ Option variant_option() {
                 "a list is measured alternately, as one case; also best, all"};
   option.list = true;
   option.sweeps = false;
-  option.set = [](Draft& draft, std::span<Scalar const> values) -> std::string {
+  option.set = [](OptionTarget& draft, std::span<Scalar const> values) -> std::string {
     Texts names;
     for (Scalar const& value : values) {
       if (!is_textual(value)) return fmt::format("{} is not a name", show(value));
@@ -310,7 +312,7 @@ Option variant_option() {
     draft.spec.variants = names;
     return "";
   };
-  option.get = [](Draft& draft) { return quoted_list(draft.spec.variants); };
+  option.get = [](OptionTarget& draft) { return quoted_list(draft.spec.variants); };
   return option;
 }
 
@@ -319,7 +321,7 @@ Option published_option() {
                 "\"VARIANT: FIGURE\" of the technique's source, shown beside the measured one"};
   option.list = true;
   option.sweeps = false;
-  option.set = [](Draft& draft, std::span<Scalar const> values) -> std::string {
+  option.set = [](OptionTarget& draft, std::span<Scalar const> values) -> std::string {
     Texts figures;
     for (Scalar const& value : values) {
       if (!is_textual(value)) return fmt::format("{} is not a text", show(value));
@@ -335,7 +337,7 @@ Option published_option() {
     draft.spec.published = figures;
     return "";
   };
-  option.get = [](Draft& draft) {
+  option.get = [](OptionTarget& draft) {
     return draft.spec.published.empty() ? "\"\"" : quoted_list(draft.spec.published);
   };
   return option;
@@ -344,12 +346,12 @@ Option published_option() {
 Option published_on_option() {
   return make(
       "published_on", "a text", "the device of the published figures",
-      [](Draft& draft, Scalar const& value) -> std::string {
+      [](OptionTarget& draft, Scalar const& value) -> std::string {
         if (!is_textual(value)) return expected("a text", value);
         draft.spec.published_on = value.text;
         return "";
       },
-      [](Draft& draft) { return quote(draft.spec.published_on); });
+      [](OptionTarget& draft) { return quote(draft.spec.published_on); });
 }
 
 Option config_option() {
@@ -358,21 +360,21 @@ Option config_option() {
       "config", type,
       "parameters of a tunable variant, several variants by ';'; auto: what `quadrille tune` found "
       "for this device, type and shape, else the variant's own",
-      [=](Draft& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& draft, Scalar const& value) -> std::string {
         if (!is_textual(value)) return expected(type, value);
         auto const read = parse_configurations(value.text);
         if (!read) return read.why();
         draft.spec.config = value.text;
         return "";
       },
-      [](Draft& draft) { return quote(draft.spec.config); });
+      [](OptionTarget& draft) { return quote(draft.spec.config); });
 }
 
 Option grid_option() {
   std::string const type = "\"PxQ\", \"auto\" or \"all\"";
   return make(
       "grid", type, "process grid; auto: nearly square; all: a case per factoring of the ranks",
-      [=](Draft& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& draft, Scalar const& value) -> std::string {
         if (!is_textual(value)) return expected(type, value);
         if (value.text == "auto" || value.text == "all") {
           draft.spec.grid = value.text == "all" ? kAllGrids : GridShape{};
@@ -390,7 +392,7 @@ Option grid_option() {
         draft.spec.grid = {static_cast<int>(*rows), static_cast<int>(*cols)};
         return "";
       },
-      [](Draft& draft) -> std::string {
+      [](OptionTarget& draft) -> std::string {
         GridShape const grid = draft.spec.grid;
         if (grid == GridShape{}) return "\"auto\"";
         if (grid == kAllGrids) return "\"all\"";
@@ -403,7 +405,7 @@ Option throttle_option() {
   return make(
       "throttle", type,
       "\"500 MB/s\": modelled slow link for tests of overlap, marked in every output",
-      [=](Draft& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& draft, Scalar const& value) -> std::string {
         if (!is_textual(value)) return expected(type, value);
         if (value.text == "none") {
           draft.spec.throttle = 0;
@@ -414,7 +416,7 @@ Option throttle_option() {
         draft.spec.throttle = *rate;
         return "";
       },
-      [](Draft& draft) {
+      [](OptionTarget& draft) {
         return draft.spec.throttle == 0 ? "\"none\""
                                         : fmt::format("\"{} B/s\"", draft.spec.throttle);
       });
@@ -425,7 +427,7 @@ Option half_width_option(char const* key, double Case::*percent, char const* tex
   std::string const type = "a percentage or \"none\"";
   return make(
       key, type, text,
-      [=](Draft& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& draft, Scalar const& value) -> std::string {
         if (!is_textual(value)) return expected(type, value);
         draft.spec.*percent = 0;
         if (value.text == "none") return "";
@@ -434,7 +436,7 @@ Option half_width_option(char const* key, double Case::*percent, char const* tex
         draft.spec.*percent = *parsed;
         return "";
       },
-      [=](Draft& draft) {
+      [=](OptionTarget& draft) {
         return draft.spec.*percent == 0 ? "\"none\"" : fmt::format("\"{} %\"", draft.spec.*percent);
       });
 }
@@ -445,7 +447,7 @@ Option device_map_option() {
       "device_map", type,
       "index, UUID or PCI address of the GPU that each rank of a node drives; auto: that of its "
       "index",
-      [=](Draft& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& draft, Scalar const& value) -> std::string {
         if (!is_countable(value)) return expected(type, value);
         if (value.text == "auto") {
           draft.run.device_map.clear();
@@ -456,7 +458,7 @@ Option device_map_option() {
         draft.run.device_map = *map;
         return "";
       },
-      [](Draft& draft) {
+      [](OptionTarget& draft) {
         return draft.run.device_map.empty()
                    ? "\"auto\""
                    : quote(fmt::format("{}", fmt::join(draft.run.device_map, ",")));
@@ -675,7 +677,7 @@ std::string written(Option const& option, std::string const& toml) {
 }
 
 std::string default_of(Option const& option, WorkloadSchema const& workload) {
-  Draft draft;
+  OptionTarget draft;
   draft.spec.workload = &workload;
   draft.spec.parameters = workload.defaults;
   return option.get(draft);
@@ -684,7 +686,7 @@ std::string default_of(Option const& option, WorkloadSchema const& workload) {
 std::string options_help() {
   using enum Option::Scope;
   std::string text;
-  Draft draft;
+  OptionTarget draft;
   auto const add = [&](std::string_view title, Option::Scope scope) {
     text += fmt::format("{}\n", title);
     for (Option const& option : common_options()) {
@@ -706,7 +708,7 @@ std::string options_help(WorkloadSchema const& workload) {
 
 std::string to_toml(Case const& spec) {
   std::string text = "[[case]]\n";
-  Draft draft;
+  OptionTarget draft;
   draft.spec = spec;
   for (Option const* option : options_of(*spec.workload)) {
     std::string const value = option->get(draft);
@@ -717,7 +719,7 @@ std::string to_toml(Case const& spec) {
 
 std::string to_toml(Config const& config) {
   std::string text = "[run]\n";
-  Draft draft;
+  OptionTarget draft;
   draft.run = config.run;
   for (Option const& option : common_options()) {
     if (option.scope != Option::Scope::run) continue;

@@ -29,7 +29,7 @@ struct Scalar {
 };
 
 /// What options write to and read from.
-struct Draft {
+struct OptionTarget {
   RunSettings run;
   Case spec;
 };
@@ -54,9 +54,9 @@ struct Option {
   bool sweeps = true;                   ///< a list of values gives a case per value
   bool OptionalKeys::*needs = nullptr;  ///< only for workloads that have it
   /// Stores values (one, except where a list is a value) and returns "", or the problem.
-  std::function<std::string(Draft&, std::span<Scalar const>)> set = {};
+  std::function<std::string(OptionTarget&, std::span<Scalar const>)> set = {};
   /// The present value as TOML; "" where there is none.
-  std::function<std::string(Draft&)> get = {};
+  std::function<std::string(OptionTarget&)> get = {};
   bool list = false;      ///< a list is one value
   bool is_bytes = false;  ///< people write "400Mi"
 };
@@ -96,12 +96,12 @@ namespace options {
 
 /// Where an option lives in a draft.
 template <class T>
-using Place = std::function<T&(Draft&)>;
+using Place = std::function<T&(OptionTarget&)>;
 
 /// A member of RunSettings, of Case, or of the struct of parameters of a workload.
 template <class T, class Owner>
 Place<T> at(T Owner::*member) {
-  return [member](Draft& draft) -> T& {
+  return [member](OptionTarget& draft) -> T& {
     if constexpr (std::is_same_v<Owner, RunSettings>) {
       return draft.run.*member;
     } else if constexpr (std::is_same_v<Owner, Case>) {
@@ -113,7 +113,7 @@ Place<T> at(T Owner::*member) {
 }
 template <class Group, class T, class Owner>
 Place<T> at(Group Owner::*group, T Group::*member) {
-  return [member, outer = at(group)](Draft& draft) -> T& { return outer(draft).*member; };
+  return [member, outer = at(group)](OptionTarget& draft) -> T& { return outer(draft).*member; };
 }
 
 struct CountLimits {
@@ -123,12 +123,12 @@ struct CountLimits {
 };
 
 namespace detail {
-using StoreCount = std::function<void(Draft&, std::int64_t)>;
-using LoadCount = std::function<std::int64_t(Draft&)>;
+using StoreCount = std::function<void(OptionTarget&, std::int64_t)>;
+using LoadCount = std::function<std::int64_t(OptionTarget&)>;
 Option make_count(std::string_view key, std::string_view help, CountLimits limits, bool bytes,
                   StoreCount store, LoadCount load);
-using StoreChoice = std::function<void(Draft&, std::size_t)>;
-using LoadChoice = std::function<std::size_t(Draft&)>;
+using StoreChoice = std::function<void(OptionTarget&, std::size_t)>;
+using LoadChoice = std::function<std::size_t(OptionTarget&)>;
 Option make_choice(std::string_view key, std::string_view help, std::vector<std::string> words,
                    StoreChoice store, LoadChoice load);
 }  // namespace detail
@@ -138,8 +138,8 @@ template <std::integral T>
 Option count(std::string_view key, Place<T> place, std::string_view help, CountLimits limits = {}) {
   return detail::make_count(
       key, help, limits, false,
-      [place](Draft& draft, std::int64_t value) { place(draft) = static_cast<T>(value); },
-      [place](Draft& draft) { return static_cast<std::int64_t>(place(draft)); });
+      [place](OptionTarget& draft, std::int64_t value) { place(draft) = static_cast<T>(value); },
+      [place](OptionTarget& draft) { return static_cast<std::int64_t>(place(draft)); });
 }
 /// The same for a number of bytes: "1MiB".
 Option bytes(std::string_view key, Place<std::int64_t> place, std::string_view help,
@@ -161,8 +161,8 @@ Option choice(std::string_view key, Place<E> place, std::string_view help) {
   for (auto const& [value, word] : kNames) words.emplace_back(word);
   return detail::make_choice(
       key, help, std::move(words),
-      [place, kNames](Draft& draft, std::size_t i) { place(draft) = kNames[i].first; },
-      [place, kNames](Draft& draft) {
+      [place, kNames](OptionTarget& draft, std::size_t i) { place(draft) = kNames[i].first; },
+      [place, kNames](OptionTarget& draft) {
         std::size_t i = 0;
         while (kNames[i].first != place(draft)) ++i;
         return i;

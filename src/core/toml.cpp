@@ -12,7 +12,7 @@ constexpr std::int64_t kMaxDots = 1000;
 
 }  // namespace
 
-Obstacle find_obstacle(std::string_view text) {
+SyntaxError find_syntax_error(std::string_view text) {
   std::size_t i = text.starts_with("\xEF\xBB\xBF") ? 3 : 0;
   std::int64_t line = 1, dots = 0;
   auto const count_lines = [&](std::string_view part) {

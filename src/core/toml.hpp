@@ -14,7 +14,7 @@
 
 namespace quadrille::core {
 
-struct Obstacle {
+struct SyntaxError {
   std::int64_t line = 0;  ///< 0: there is none
   std::string_view why = {};
 };
@@ -22,6 +22,6 @@ struct Obstacle {
 /// What toml++ 3.3 must not see: a byte beyond ASCII outside strings and comments, on some of which it
 /// runs into undefined behaviour before it says that TOML allows none, and keys of so many parts that
 /// its recursion, or that over its tables, overruns the stack.
-Obstacle find_obstacle(std::string_view text);
+SyntaxError find_syntax_error(std::string_view text);
 
 }  // namespace quadrille::core

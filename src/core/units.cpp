@@ -79,7 +79,7 @@ std::optional<Decimal> read_decimal(std::string_view text) {
   return number;
 }
 
-/// A finite floating-point number at the begin of the text; `rest` gets what follows the blanks
+/// A finite floating-point number at the start of the text; `rest` gets what follows the blanks
 /// behind it.
 std::optional<double> read_real(std::string_view text, std::string_view& rest) {
   if (text.empty() || !(is_digit(text[0]) || text[0] == '.' || text[0] == '-')) return std::nullopt;

@@ -28,7 +28,7 @@ struct Peaks {
 };
 
 /// Of so many threads of this host: at most a core for each, the clock as it is measured here, and
-/// what the processor's vector units are known for. Bandwidth is left out: no system tells what its
+/// what the processor's vector units are known for. Bandwidth is left out: no system reports what its
 /// memory could do, and what a copy reached may be less.
 Peaks host_peaks(int threads);
 

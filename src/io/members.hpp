@@ -146,8 +146,8 @@ void visit_members(Legs& legs, Visit&& visit) {
   visit("slowdown_communicate", legs.slowdown_communicate);
 }
 
-template <Is<measure::Extra> Extra, class Visit>
-void visit_members(Extra& extra, Visit&& visit) {
+template <Is<measure::SecondaryMetric> SecondaryMetric, class Visit>
+void visit_members(SecondaryMetric& extra, Visit&& visit) {
   visit("name", extra.name);
   visit("amount", extra.amount);
   visit("unit", extra.unit);

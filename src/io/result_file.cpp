@@ -145,11 +145,11 @@ struct WriteAttributes {
   void operator()(char const*, std::optional<measure::LegSummary> const& legs) const {
     if (legs) visit_members(*legs, *this);
   }
-  void operator()(char const*, std::vector<measure::Extra> const& extras) const {
+  void operator()(char const*, std::vector<measure::SecondaryMetric> const& extras) const {
     std::vector<std::string> names, units, series;
     std::vector<double> amounts, seconds;
     std::vector<std::int64_t> are_details;
-    for (measure::Extra const& extra : extras) {
+    for (measure::SecondaryMetric const& extra : extras) {
       names.push_back(extra.name);
       amounts.push_back(extra.amount);
       units.push_back(extra.unit);
@@ -285,7 +285,8 @@ void write_case(hid_t cases, Record const& record) {
   }
   attribute("percent_of_ceiling", percent_of_ceiling(record));
   std::vector<double> rates;
-  for (measure::Extra const& extra : record.extras) rates.push_back(rate_of(extra, record));
+  for (measure::SecondaryMetric const& extra : record.extras)
+    rates.push_back(rate_of(extra, record));
   attribute.write_list("extra_rates", rates);
 }
 
@@ -490,7 +491,7 @@ struct ReadAttributes {
   void operator()(char const*, std::optional<measure::LegSummary>& legs) const {
     if (status.good() && H5Aexists(at, "compute_s") > 0) visit_members(legs.emplace(), *this);
   }
-  void operator()(char const*, std::vector<measure::Extra>& extras) const {
+  void operator()(char const*, std::vector<measure::SecondaryMetric>& extras) const {
     std::vector<std::string> names, units, series;
     std::vector<double> amounts, seconds;
     std::vector<std::int64_t> are_details;

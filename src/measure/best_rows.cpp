@@ -60,7 +60,7 @@ TuningClass problem_of(comm::World const& world, core::Case const& essence,
   return of;
 }
 
-/// The case once for each set of buffers that executions go round over, as timed ones do.
+/// The case once for each set of buffers that executions rotate over, as timed ones do.
 std::vector<std::unique_ptr<Workload>> prepared(comm::World& world, core::Case const& spec,
                                                 WorkloadEntry const& entry,
                                                 Selection const& candidates) {

@@ -159,13 +159,13 @@ class CaseRun {
                   return further;
                 },
             .after_repetition =
-                [this](Line& line, bool is_last) {
+                [this](VariantRun& line, bool is_last) {
                   if (has_digest(line)) digests_[line.variant].push_back(digest_.of(*workload_));
                   if (is_last) after_last_repetition(line);
                   if (is_long(line)) tell_partial();
                 },
             .on_step =
-                [this](Line const& line, std::string_view step) {
+                [this](VariantRun const& line, std::string_view step) {
                   // Whose repetition takes too long is told when it has ended, if it does.
                   double const limit = limits().repetition_s;
                   phase(line, step, limit > 0 ? limit + limits().patience_s : limit);
@@ -174,8 +174,8 @@ class CaseRun {
                                   double done) { report_progress(step, 0.2 + 0.8 * done); }};
   }
 
-  void after_last_repetition(Line const& line) {
-    for (Extra& extra : workload_->observed()) {
+  void after_last_repetition(VariantRun const& line) {
+    for (SecondaryMetric& extra : workload_->observed()) {
       record_of(line).extras.push_back(std::move(extra));
     }
     if (case_.check == core::Check::off) return;
@@ -187,7 +187,7 @@ class CaseRun {
 
   void trace() {
     if (!options_.on_trace || interrupted()) return;
-    for (Line const& line : lines_) {
+    for (VariantRun const& line : lines_) {
       if (line.is_complete) options_.on_trace(sampler_.trace(line, record_of(line).id));
     }
   }
@@ -237,7 +237,7 @@ class CaseRun {
         record.outcome = Outcome::unsupported;
         record.reason = fmt::format("needs {0} ranks: mpirun -n {0}", traits.min_ranks);
       } else {
-        Line& line = lines_.emplace_back();
+        VariantRun& line = lines_.emplace_back();
         line.variant = choice.info;
         // Of a peer only the whole is known, and a ceiling does not communicate.
         bool const has_parts =
@@ -249,7 +249,7 @@ class CaseRun {
     }
   }
 
-  Record& record_of(Line const& line) {
+  Record& record_of(VariantRun const& line) {
     auto const at = std::ranges::find(selected_, line.variant, &Selected::info);
     return records_[static_cast<std::size_t>(at - selected_.begin())];
   }
@@ -292,7 +292,7 @@ class CaseRun {
   void phase(std::string_view step, double limit_s) {
     world_.enter_phase(fmt::format("{}: {}", case_.name, step), limit_s);
   }
-  void phase(Line const& line, std::string_view step, double limit_s) {
+  void phase(VariantRun const& line, std::string_view step, double limit_s) {
     world_.enter_phase(fmt::format("{}: {}", record_of(line).id, step), limit_s);
   }
 
@@ -303,7 +303,7 @@ class CaseRun {
   bool interrupted() const { return interrupted_ || sampler_.interrupted(); }
 
   /// Judges the outputs that the last repetition left. Collective.
-  void check(Line const& line) {
+  void check(VariantRun const& line) {
     Verdict const verdict = workload_->validate(world_);
     Record& record = record_of(line);
     auto const skip = [&](std::string const& reason) {
@@ -330,7 +330,7 @@ class CaseRun {
 
   /// A wrong result of a library's search takes its call out of the choice: the next one is checked
   /// instead. Collective.
-  void drop_wrong_calls(Line& line) {
+  void drop_wrong_calls(VariantRun& line) {
     Record& record = record_of(line);
     while (record.outcome == Outcome::fail && !line.is_over_limit &&
            world_.group().agree(!workload_->drop_call(*line.variant)) < 0) {
@@ -342,7 +342,7 @@ class CaseRun {
 
   /// What is wrong is the library where its plain call is wrong on the same operands, too; a row of it
   /// that a fault has damaged has none. Collective.
-  void judge_library(Line const& line) {
+  void judge_library(VariantRun const& line) {
     Record& record = record_of(line);
     if (record.outcome != Outcome::fail) return;
     bool const has_run = workload_->run_plainly(world_, *line.variant);
@@ -355,13 +355,13 @@ class CaseRun {
   }
 
   /// Whether every repetition of a variant must leave the same bits.
-  bool has_digest(Line const& line) const {
+  bool has_digest(VariantRun const& line) const {
     return case_.check != core::Check::off && leaves_same_bits(*line.variant);
   }
 
   /// All repetitions left the same bits as the last, which was judged unless a signal came before,
   /// or are wrong. Collective.
-  void compare_digests(Line const& line) {
+  void compare_digests(VariantRun const& line) {
     std::vector<std::uint64_t> const& digests = digests_[line.variant];
     auto const other = std::ranges::find_if(
         digests, [&](std::uint64_t digest) { return digest != digests.back(); });
@@ -369,7 +369,7 @@ class CaseRun {
     Record& record = record_of(line);
     auto const of_rank = core::mix(digests.back() + static_cast<std::uint64_t>(world_.rank()));
     std::int64_t const whole = world_.group().sum(static_cast<std::int64_t>(of_rank));
-    if (record.check.digest.empty() && !description_.traits.counts_executions)
+    if (record.check.digest.empty() && !description_.traits.state_depends_on_count)
       record.check.digest = fmt::format("{:016x}", static_cast<std::uint64_t>(whole));
     if (rank < 0 || record.outcome != Outcome::pass) return;
     std::string reason = fmt::format(
@@ -387,7 +387,7 @@ class CaseRun {
   /// pass the check of the timed data. What fails, or cannot be judged, is not timed.
   void check_on_other_data() {
     report_progress("check", 0.1);
-    for (Line& line : lines_) {
+    for (VariantRun& line : lines_) {
       Record& record = record_of(line);
       record.first_use_s = sampler_.first_run(line);
       if (line.is_over_limit) {
@@ -405,7 +405,7 @@ class CaseRun {
       interrupted_ = world_.interrupted();
       if (interrupted_) break;
     }
-    std::erase_if(lines_, [&](Line const& line) {
+    std::erase_if(lines_, [&](VariantRun const& line) {
       Outcome const outcome = record_of(line).outcome;
       bool const is_mistake = line.variant->role == Role::demonstration;
       return outcome == Outcome::fail || outcome == Outcome::wrong_library ||
@@ -415,7 +415,7 @@ class CaseRun {
   }
 
   /// What a row has chosen to run, and what is to be said of it.
-  void name_implementation(Line const& line, Record& record) const {
+  void name_implementation(VariantRun const& line, Record& record) const {
     bool const is_best = line.variant == best_.row;
     record.searched_s = workload_->searched_seconds(*line.variant);
     record.implementation = workload_->implementation(*line.variant);
@@ -428,9 +428,9 @@ class CaseRun {
 
   /// Names the kernels of one execution, a vendor's too; nothing runs. What Kokkos enqueues is not
   /// on a stream that can be recorded.
-  void record_kernels(Line const& line) {
+  void record_kernels(VariantRun const& line) {
     bool const is_recordable =
-        description_.traits.recordable && line.variant->where != kernels::Where::kokkos;
+        description_.traits.graph_capturable && line.variant->where != kernels::Where::kokkos;
     if (!is_recordable) return;
     Record& record = record_of(line);
     auto const found = device::recorded_kernels(
@@ -460,7 +460,7 @@ class CaseRun {
   }
 
   /// Gives a line's record what was sampled so far, and its verdict. Collective.
-  void settle(Line const& line, Record& record) {
+  void settle(VariantRun const& line, Record& record) {
     record.batch = line.batch;
     record.buffer_sets = line.buffer_sets;
     record.warmups = line.warmups;
@@ -507,7 +507,7 @@ class CaseRun {
   /// What there is to show of the case should it never end. Collective.
   void tell_partial() {
     std::vector<Record> partial = records_;
-    for (Line const& line : lines_) {
+    for (VariantRun const& line : lines_) {
       settle(line, partial[static_cast<std::size_t>(&record_of(line) - records_.data())]);
     }
     if (world_.rank() == 0) options_.on_partial(std::move(partial));
@@ -515,7 +515,7 @@ class CaseRun {
 
   /// Whether this line's last repetition took so long that a launcher which is asked to stop may
   /// not wait for the end of another. The same on every rank.
-  bool is_long(Line const& line) {
+  bool is_long(VariantRun const& line) {
     if (record_of(line).first_use_s < kLongSeconds) return false;
     double seconds = 0;
     for (std::vector<double> const& leg : line.seconds) seconds += leg.empty() ? 0 : leg.back();
@@ -526,7 +526,7 @@ class CaseRun {
     phase("collect", limits().write_s);
     Record const* bar = nullptr;
     Record const* ceiling = nullptr;
-    for (Line const& line : lines_) {
+    for (VariantRun const& line : lines_) {
       Record& record = record_of(line);
       bool const is_interrupted = !line.is_complete && !line.is_over_limit && line.blocked.empty();
       if (is_interrupted && !digests_[line.variant].empty()) compare_digests(line);
@@ -538,7 +538,7 @@ class CaseRun {
       if (is_bar && (bar == nullptr || record.rate > bar->rate)) bar = &record;
       if (ceiling == nullptr && line.variant->role == Role::ceiling) ceiling = &record;
     }
-    for (Line const& line : lines_) {
+    for (VariantRun const& line : lines_) {
       Record& record = record_of(line);
       if (record.outcome != Outcome::pass) continue;
       if (bar != nullptr) set_ratio(record, *bar);
@@ -562,8 +562,8 @@ class CaseRun {
   Description description_;
   core::Timing timing_;  ///< device, synchronised or launch_only
   std::unique_ptr<Instruments> instruments_;
-  std::vector<Record> records_;  ///< of selected_
-  std::vector<Line> lines_;      ///< of those that run
+  std::vector<Record> records_;    ///< of selected_
+  std::vector<VariantRun> lines_;  ///< of those that run
   OutputDigest digest_;
   std::map<kernels::VariantInfo const*, std::vector<std::uint64_t>> digests_;  ///< by repetition
   Sampler sampler_;

@@ -347,7 +347,7 @@ class FaultyWorkload final : public Workload {
     }
     return real_->fields();
   }
-  std::vector<Extra> observed() override { return real_->observed(); }
+  std::vector<SecondaryMetric> observed() override { return real_->observed(); }
 
  private:
   Verdict judged(comm::World& world) {

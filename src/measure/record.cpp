@@ -190,7 +190,7 @@ void judge(Record& record, std::string_view disturbance) {
 
 }  // namespace
 
-double rate_of(Extra const& extra, Record const& record) {
+double rate_of(SecondaryMetric const& extra, Record const& record) {
   double const seconds = extra.seconds > 0 ? extra.seconds : record.time.median;
   if (extra.unit == "s") return extra.amount > 0 ? seconds / extra.amount : 0;
   if (!extra.unit.ends_with("/s")) return extra.amount;

@@ -60,7 +60,7 @@ struct Roofline {
 };
 
 /// A rate that is shown beside the primary one.
-struct Extra {
+struct SecondaryMetric {
   std::string name;  ///< "bus bandwidth", "device traffic"
   double amount = 0;
   std::string unit;    ///< "B/s", "FLOP/s", "eval/s"; "s": the time of one of `amount`; without a
@@ -136,7 +136,7 @@ struct Record {
       5;  ///< of a median: half its interval, above which it is SUSPECT; 0: never
   Roofline roofline;
   Resource measures = Resource::none;  ///< of which its rate is what a device can do
-  std::vector<Extra> extras;
+  std::vector<SecondaryMetric> extras;
   std::vector<std::string> kernels;  ///< each launch of one execution, as the driver sees it
   std::string implementation;  ///< what a library's row calls on rank 0, where it chose, and its
                                ///< caveat; empty for most
@@ -146,7 +146,7 @@ struct Record {
   std::string timing;        ///< whose clock: device, synchronised (host) or launch_only
   std::int64_t batch = 1;    ///< executions that each of the samples is the mean of
   std::vector<double> seconds;   ///< [repetition * ranks + rank], the timed repetitions
-  std::int64_t buffer_sets = 1;  ///< sets of buffers that a batch went round over
+  std::int64_t buffer_sets = 1;  ///< sets of buffers that a batch rotated over
   /// The device's clock and power after each repetition, in the same layout; empty where unknown.
   std::vector<double> clock_hz, power_w;
   std::vector<std::string> clock_limits;  ///< in force after a repetition, on any rank: "power"
@@ -185,7 +185,7 @@ struct Record {
 };
 
 /// The rate, time or amount that `extra` represents in this finished record; 0 without a time.
-double rate_of(Extra const& extra, Record const& record);
+double rate_of(SecondaryMetric const& extra, Record const& record);
 /// The rate as a share of the peak of all ranks' devices; empty where either is unknown.
 std::optional<double> percent_of_peak(Record const& record);
 /// Operations for each byte of compulsory traffic; empty where there is none.

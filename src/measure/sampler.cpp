@@ -121,11 +121,11 @@ Sampler::Sampler(comm::World& world, core::Case const& spec, Description const& 
       hooks_{std::move(hooks)},
       is_gated_{is_gated(spec.timing, description.traits)} {}
 
-double Sampler::repetition(Line const& line, Leg leg) {
+double Sampler::repetition(VariantRun const& line, Leg leg) {
   return repetition(line, leg, line.batch, 0).seconds;
 }
 
-Sampler::Sample Sampler::repetition(Line const& line, Leg leg, std::int64_t executions,
+Sampler::Sample Sampler::repetition(VariantRun const& line, Leg leg, std::int64_t executions,
                                     std::int64_t max_calls) {
   clear_outputs(line);
   if (description_.pairs) return repetition_in_steps(line, leg, *description_.pairs, max_calls);
@@ -137,7 +137,7 @@ Sampler::Sample Sampler::repetition(Line const& line, Leg leg, std::int64_t exec
 }
 
 /// Seconds of all steps with large messages, each by the slowest pair. The same on every rank.
-Sampler::Sample Sampler::repetition_in_steps(Line const& line, Leg leg,
+Sampler::Sample Sampler::repetition_in_steps(VariantRun const& line, Leg leg,
                                              PairSchedule const& schedule, std::int64_t max_calls) {
   Sample sum;
   pair_seconds_.clear();
@@ -163,7 +163,7 @@ Sampler::Sample Sampler::repetition_in_steps(Line const& line, Leg leg,
 }
 
 /// Ends with all ranks at a barrier and nothing on their streams.
-void Sampler::clear_outputs(Line const& line) {
+void Sampler::clear_outputs(VariantRun const& line) {
   for (std::int64_t i = 0; i < line.buffer_sets; ++i) {
     set(static_cast<std::size_t>(i)).reset(world_, *line.variant);
   }
@@ -172,13 +172,14 @@ void Sampler::clear_outputs(Line const& line) {
 }
 
 /// The executions first, first + 1, ... of a row of them.
-void Sampler::enqueue(Line const& line, Leg leg, std::int64_t first, std::int64_t executions) {
+void Sampler::enqueue(VariantRun const& line, Leg leg, std::int64_t first,
+                      std::int64_t executions) {
   for (std::int64_t i = first; i < first + executions; ++i) {
     set(static_cast<std::size_t>(i % line.buffer_sets)).run(world_, leg, *line.variant);
   }
 }
 
-void Sampler::begin(Line const& line, std::string_view step) {
+void Sampler::begin(VariantRun const& line, std::string_view step) {
   hooks_.on_step(line, step);
   begun_ = instruments_.now();
 }
@@ -189,11 +190,11 @@ bool Sampler::is_over(double seconds) const {
 }
 
 /// Marks the line where what began took too long on any rank. Collective.
-void Sampler::end(Line& line) {
+void Sampler::end(VariantRun& line) {
   line.is_over_limit = world_.group().agree(is_over(instruments_.now() - begun_)) >= 0;
 }
 
-double Sampler::limited(Line& line, Leg leg, std::string_view step) {
+double Sampler::limited(VariantRun& line, Leg leg, std::string_view step) {
   begin(line, step);
   double const seconds = repetition(line, leg);
   end(line);
@@ -201,7 +202,7 @@ double Sampler::limited(Line& line, Leg leg, std::string_view step) {
 }
 
 /// A timed repetition of a leg that still may run, on this rank; what ended it stands in the line.
-double Sampler::timed(Line& line, std::size_t leg) {
+double Sampler::timed(VariantRun& line, std::size_t leg) {
   while (!is_out(line)) {
     begin(line, "time");
     Sample const sample =
@@ -221,7 +222,7 @@ double Sampler::timed(Line& line, std::size_t leg) {
 }
 
 /// Half as many launches wait for the next sample, until not even one may. Collective.
-void Sampler::halve(Line& line, std::optional<device::Gate::Expiry> const& expiry) {
+void Sampler::halve(VariantRun& line, std::optional<device::Gate::Expiry> const& expiry) {
   std::int64_t const waited = expiry ? expiry->calls : line.max_calls;
   auto const most = static_cast<double>(std::min(line.max_calls, waited));
   line.max_calls = static_cast<std::int64_t>(world_.group().min(most)) / 2;
@@ -236,15 +237,15 @@ void Sampler::halve(Line& line, std::optional<device::Gate::Expiry> const& expir
   world_.group().broadcast(line.blocked, rank);
 }
 
-double Sampler::first_run(Line& line) {
+double Sampler::first_run(VariantRun& line) {
   return world_.group().max(limited(line, Leg::overlapped, "first run"));
 }
 
-void Sampler::warm_up(std::vector<Line>& lines) {
+void Sampler::warm_up(std::vector<VariantRun>& lines) {
   bool is_warm = false;
   for (std::int64_t i = 0; !is_warm && !interrupted_; ++i) {
     is_warm = true;
-    for (Line& line : lines) {
+    for (VariantRun& line : lines) {
       bool const is_done = i >= case_.warmup.count && line.warmup_s >= case_.warmup.seconds;
       if (is_done || line.is_over_limit) continue;
       is_warm = false;
@@ -264,7 +265,7 @@ void Sampler::warm_up(std::vector<Line>& lines) {
   }
 }
 
-void Sampler::warm_up_once(Line& line, std::int64_t i) {
+void Sampler::warm_up_once(VariantRun& line, std::int64_t i) {
   // The count first, one by one; then what is left of the seconds, in chunks, so that a short kernel
   // keeps the device busy. What needs a reset before each execution has some of both in a chunk.
   double const left = std::min(case_.warmup.seconds - line.warmup_s, kChunkSeconds);
@@ -289,10 +290,10 @@ void Sampler::warm_up_once(Line& line, std::int64_t i) {
   line.warmup_s = spent > 0 ? line.warmup_s + spent : case_.warmup.seconds;
 }
 
-void Sampler::sample(std::vector<Line>& lines) {
+void Sampler::sample(std::vector<VariantRun>& lines) {
   if (interrupted_) return;
   bool const is_sustained = case_.clock == core::Clock::sustained;
-  for (Line& line : lines) {
+  for (VariantRun& line : lines) {
     line.seconds.resize(line.legs.size());
     line.slowest.assign(line.legs.size(), {});
     line.spent_s = 0;
@@ -305,7 +306,7 @@ void Sampler::sample(std::vector<Line>& lines) {
   is_sustained ? sustain(lines) : take_turns(lines);
 }
 
-TracedRepetition Sampler::trace(Line const& line, std::string const& name) {
+TracedRepetition Sampler::trace(VariantRun const& line, std::string const& name) {
   hooks_.on_step(line, "trace");
   TracedRepetition traced{name, {}, comm::clock_offset(world_.group(), device::host_seconds)};
   clear_outputs(line);
@@ -328,7 +329,7 @@ TracedRepetition Sampler::trace(Line const& line, std::string const& name) {
 
 /// Whether no repetition follows the next one, which is known before it runs: its outputs are judged
 /// before another variant's replace them. The same on every rank.
-bool Sampler::is_last(Line const& line) const {
+bool Sampler::is_last(VariantRun const& line) const {
   auto const next = std::ssize(line.slowest.back()) + 1;
   if (next < case_.repetitions) return false;
   bool const has_aim = case_.stop_percent > 0;
@@ -343,11 +344,11 @@ bool Sampler::is_last(Line const& line) const {
          });
 }
 
-void Sampler::take_turns(std::vector<Line>& lines) {
+void Sampler::take_turns(std::vector<VariantRun>& lines) {
   bool is_over = false;
   for (std::int64_t i = 0; !is_over && !interrupted_; ++i) {
     is_over = true;
-    for (Line& line : lines) {
+    for (VariantRun& line : lines) {
       if (line.is_complete || is_out(line)) continue;
       bool const ends = is_last(line);
       std::vector<double> seconds;
@@ -367,14 +368,14 @@ void Sampler::take_turns(std::vector<Line>& lines) {
     hooks_.on_progress(
         "time", std::min(1.0, static_cast<double>(i + 1) / static_cast<double>(case_.repetitions)));
   }
-  for (Line& line : lines) drop_incomplete_telemetry(line);
+  for (VariantRun& line : lines) drop_incomplete_telemetry(line);
 }
 
 // One line after the other: the figure is what a device settles at under this variant's own load.
 // In turns, each would start with the power and heat that another one left.
-void Sampler::sustain(std::vector<Line>& lines) {
+void Sampler::sustain(std::vector<VariantRun>& lines) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    Line& line = lines[i];
+    VariantRun& line = lines[i];
     for (std::size_t l = 0; l < line.legs.size() && !interrupted_ && !line.is_over_limit; ++l) {
       sustain(line, l);
     }
@@ -386,7 +387,7 @@ void Sampler::sustain(std::vector<Line>& lines) {
   }
 }
 
-void Sampler::sustain(Line& line, std::size_t leg) {
+void Sampler::sustain(VariantRun& line, std::size_t leg) {
   std::vector<double>& seconds = line.seconds[leg];
   // Where ranks wait for each other in an execution, all must run as many, and agree on it now and
   // then: on a host that takes time from what is measured. Elsewhere a faster one would pause for
@@ -440,7 +441,7 @@ void Sampler::sustain(Line& line, std::size_t leg) {
   }
 }
 
-void Sampler::read_telemetry(Line& line) {
+void Sampler::read_telemetry(VariantRun& line) {
   if (std::optional<device::Telemetry> const now = instruments_.telemetry()) {
     line.clock_hz.push_back(now->clock_hz);
     line.power_w.push_back(now->power_w);
@@ -451,7 +452,7 @@ void Sampler::read_telemetry(Line& line) {
 }
 
 /// After a read that failed nobody knows which values belong to which repetition.
-void Sampler::drop_incomplete_telemetry(Line& line) {
+void Sampler::drop_incomplete_telemetry(VariantRun& line) {
   for (std::vector<double>* const told : {&line.clock_hz, &line.power_w, &line.energy_j}) {
     if (told->size() != line.seconds.back().size()) told->clear();
   }
@@ -462,7 +463,7 @@ bool Sampler::is_alone() const { return world_.size() == 1 || !description_.trai
 
 /// How many executions take so long, by the slowest rank's warm-up; at least 1. The same on every
 /// rank.
-std::int64_t Sampler::executions_within(double seconds, Line const& line) const {
+std::int64_t Sampler::executions_within(double seconds, VariantRun const& line) const {
   if (line.warmup.empty()) return 1;
   double const one = world_.group().max(core::summarize(line.warmup).median);
   constexpr double kMax = 1'000'000;
@@ -471,7 +472,7 @@ std::int64_t Sampler::executions_within(double seconds, Line const& line) const 
 
 /// Of an execution on the slowest rank, without the host's calls where a gate can hold them off: a
 /// busy host must not decide whether launches are timed in batches. 0: not known.
-double Sampler::seconds_of_one(Line const& line) {
+double Sampler::seconds_of_one(VariantRun const& line) {
   if (line.warmup.empty()) return 0;
   double const warm = world_.group().max(core::summarize(line.warmup).median);
   if (!is_gated_ || warm >= kMaxHidden * kShortKernelSeconds) return warm;
@@ -488,7 +489,7 @@ double Sampler::seconds_of_one(Line const& line) {
 }
 
 /// The same on every rank.
-void Sampler::choose_batch(Line& line) {
+void Sampler::choose_batch(VariantRun& line) {
   line.batch = std::max<std::int64_t>(1, case_.batch);
   if (!is_repeatable(description_.traits, *line.variant)) {
     line.batch = 1;
@@ -501,7 +502,7 @@ void Sampler::choose_batch(Line& line) {
   // The other clocks are there to show what one launch looks like to them.
   bool const shows_batch =
       is_gated_ || (case_.timing == core::Timing::automatic && description_.traits.host_timed);
-  if (case_.batch > 0 || !shows_batch || !(is_alone() || description_.traits.back_to_back)) return;
+  if (case_.batch > 0 || !shows_batch || !(is_alone() || description_.traits.can_pipeline)) return;
   double const seconds = seconds_of_one(line);
   if (seconds <= 0 || seconds >= kShortKernelSeconds) return;
   line.batch =
@@ -510,10 +511,10 @@ void Sampler::choose_batch(Line& line) {
 
 /// Makes what batches rotate over, so that they find no operand of an earlier execution in the
 /// last-level cache.
-void Sampler::prepare_further_sets(std::vector<Line>& lines) {
+void Sampler::prepare_further_sets(std::vector<VariantRun>& lines) {
   bool const is_cold = case_.cache == core::Cache::cold && is_alone();
   std::int64_t most = 1;
-  for (Line& line : lines) {
+  for (VariantRun& line : lines) {
     std::int64_t const rotated =
         case_.clock == core::Clock::sustained ? std::min(line.batch, kAutomaticBatch) : line.batch;
     line.buffer_sets = is_cold ? cold_buffer_sets(instruments_.last_level_cache_bytes(),

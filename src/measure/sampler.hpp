@@ -59,7 +59,7 @@ Description described(comm::World const& world, core::Case const& spec, Descript
 std::int64_t cold_buffer_sets(std::size_t cache_bytes, double set_bytes, std::int64_t executions);
 
 /// One variant under measurement and its samples on this rank.
-struct Line {
+struct VariantRun {
   kernels::VariantInfo const* variant = nullptr;
   std::vector<Leg> legs{Leg::overlapped};            ///< overlapped is the last
   std::int64_t batch = 1;                            ///< executions that a sample is the mean of
@@ -99,10 +99,10 @@ class Sampler {
     std::function<std::unique_ptr<Workload>()> make_set;
     /// Behind a repetition of a line, with its outputs in place; with a sustained clock behind the
     /// last alone.
-    std::function<void(Line& line, bool is_last)> after_repetition = [](Line&, bool) {};
+    std::function<void(VariantRun& line, bool is_last)> after_repetition = [](VariantRun&, bool) {};
     /// "first run", "warm up" or "time", before each repetition of a line.
-    std::function<void(Line const& line, std::string_view step)> on_step = [](Line const&,
-                                                                              std::string_view) {};
+    std::function<void(VariantRun const& line, std::string_view step)> on_step =
+        [](VariantRun const&, std::string_view) {};
     /// The done share of a step.
     std::function<void(std::string_view step, double done)> on_progress = [](std::string_view,
                                                                              double) {};
@@ -114,18 +114,18 @@ class Sampler {
 
   /// One repetition of a line from barrier to the end of the stream; seconds of one execution of
   /// the line's batch. The clock stops before any other barrier: every rank's time is its own.
-  double repetition(Line const& line, Leg leg);
+  double repetition(VariantRun const& line, Leg leg);
   /// The very first, before anything is warm; its seconds on the slowest rank.
-  double first_run(Line& line);
+  double first_run(VariantRun& line);
   /// At least as many repetitions and seconds of each line as the case wants.
-  void warm_up(std::vector<Line>& lines);
+  void warm_up(std::vector<VariantRun>& lines);
   /// The timed ones, in turn: as many repetitions as the case wants, and more of a line whose median
   /// is not known well enough. With a sustained clock at least kSustainedSeconds of each line without
   /// a pause, one line after the other.
-  void sample(std::vector<Line>& lines);
+  void sample(std::vector<VariantRun>& lines);
   /// One execution more of a line, of all legs together, with what streams and messages did. Its outputs
   /// are those of every repetition.
-  TracedRepetition trace(Line const& line, std::string const& name);
+  TracedRepetition trace(VariantRun const& line, std::string const& name);
   /// A signal asked to stop; later calls do nothing.
   bool interrupted() const { return interrupted_; }
 
@@ -158,30 +158,31 @@ class Sampler {
  private:
   using Sample = Instruments::Sample;
 
-  Sample repetition(Line const& line, Leg leg, std::int64_t executions, std::int64_t max_calls);
-  Sample repetition_in_steps(Line const& line, Leg leg, PairSchedule const& schedule,
+  Sample repetition(VariantRun const& line, Leg leg, std::int64_t executions,
+                    std::int64_t max_calls);
+  Sample repetition_in_steps(VariantRun const& line, Leg leg, PairSchedule const& schedule,
                              std::int64_t max_calls);
-  void begin(Line const& line, std::string_view step);
+  void begin(VariantRun const& line, std::string_view step);
   bool is_over(double seconds) const;
-  void end(Line& line);
-  double limited(Line& line, Leg leg, std::string_view step);
-  double timed(Line& line, std::size_t leg);
-  void halve(Line& line, std::optional<device::Gate::Expiry> const& expiry);
-  void warm_up_once(Line& line, std::int64_t i);
+  void end(VariantRun& line);
+  double limited(VariantRun& line, Leg leg, std::string_view step);
+  double timed(VariantRun& line, std::size_t leg);
+  void halve(VariantRun& line, std::optional<device::Gate::Expiry> const& expiry);
+  void warm_up_once(VariantRun& line, std::int64_t i);
   bool is_alone() const;
-  bool is_out(Line const& line) const { return line.is_over_limit || !line.blocked.empty(); }
-  std::int64_t executions_within(double seconds, Line const& line) const;
-  double seconds_of_one(Line const& line);
-  void choose_batch(Line& line);
-  void clear_outputs(Line const& line);
-  void enqueue(Line const& line, Leg leg, std::int64_t first, std::int64_t executions);
-  void take_turns(std::vector<Line>& lines);
-  bool is_last(Line const& line) const;
-  void sustain(std::vector<Line>& lines);
-  void sustain(Line& line, std::size_t leg);
-  void read_telemetry(Line& line);
-  static void drop_incomplete_telemetry(Line& line);
-  void prepare_further_sets(std::vector<Line>& lines);
+  bool is_out(VariantRun const& line) const { return line.is_over_limit || !line.blocked.empty(); }
+  std::int64_t executions_within(double seconds, VariantRun const& line) const;
+  double seconds_of_one(VariantRun const& line);
+  void choose_batch(VariantRun& line);
+  void clear_outputs(VariantRun const& line);
+  void enqueue(VariantRun const& line, Leg leg, std::int64_t first, std::int64_t executions);
+  void take_turns(std::vector<VariantRun>& lines);
+  bool is_last(VariantRun const& line) const;
+  void sustain(std::vector<VariantRun>& lines);
+  void sustain(VariantRun& line, std::size_t leg);
+  void read_telemetry(VariantRun& line);
+  static void drop_incomplete_telemetry(VariantRun& line);
+  void prepare_further_sets(std::vector<VariantRun>& lines);
   Workload& set(std::size_t i) { return i == 0 ? workload_ : *further_sets_[i - 1]; }
 
   comm::World& world_;
@@ -191,7 +192,7 @@ class Sampler {
   Workload& workload_;  ///< the set that is judged
   Hooks hooks_;
   std::vector<std::unique_ptr<Workload>> further_sets_;
-  std::vector<double> pair_seconds_;  ///< of the latest repetition, as Line keeps them
+  std::vector<double> pair_seconds_;  ///< of the latest repetition, as VariantRun keeps them
   double begun_ = 0;                  ///< when the step began that may take as long as a repetition
   bool is_gated_;
   bool interrupted_ = false;

@@ -44,18 +44,18 @@ VariantInfo const* best_of(WorkloadEntry const& entry, core::Case const& spec,
 }
 
 /// Work of one repetition on a rank that takes one thread and the textbook's loops about two seconds.
-struct PatientWork {
+struct ReferenceWork {
   std::string_view unit;
   double amount;
 };
-constexpr PatientWork kPatientWork[] = {{"FLOP/s", 2e9}, {"B/s", 1e10}, {"eval/s", 5e7}};
+constexpr ReferenceWork kReferenceWorkLimits[] = {{"FLOP/s", 2e9}, {"B/s", 1e10}, {"eval/s", 5e7}};
 
 /// Why "all" leaves a row out that could run; empty where it does not.
-std::string impatience(VariantInfo const& row, Description const& description, int ranks) {
+std::string too_slow_reason(VariantInfo const& row, Description const& description, int ranks) {
   if (row.role != Role::reference || row.where != kernels::Where::host) return {};
-  for (PatientWork const& patient : kPatientWork) {
+  for (ReferenceWork const& limit : kReferenceWorkLimits) {
     double const share = description.amount / ranks;
-    if (patient.unit != description.unit || share <= patient.amount) continue;
+    if (limit.unit != description.unit || share <= limit.amount) continue;
     return fmt::format(
         "variant '{}' is left out of \"all\", since its one thread would take seconds "
         "for each repetition; name it to measure it",
@@ -132,7 +132,7 @@ std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case con
     return std::ranges::find(spec.variants, row->name) != spec.variants.end();
   };
   auto const add_of_all = [&](std::size_t i) {
-    std::string reason = is_named(rows[i]) ? "" : impatience(*rows[i], description, ranks);
+    std::string reason = is_named(rows[i]) ? "" : too_slow_reason(*rows[i], description, ranks);
     if (reason.empty() || !reasons[i].empty()) {
       add(i, false);
     } else {

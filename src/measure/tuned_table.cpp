@@ -65,7 +65,7 @@ core::Parsed<TunedTable> TunedTable::parse(std::string_view text, std::string_vi
   auto const error = [&](std::int64_t line, std::string_view why) {
     return core::Parsed<TunedTable>::error(fmt::format("{}:{}: {}", origin, line, why));
   };
-  if (core::Obstacle const found = core::find_obstacle(text); found.line > 0) {
+  if (core::SyntaxError const found = core::find_syntax_error(text); found.line > 0) {
     return error(found.line, found.why);
   }
   toml::parse_result const parsed = toml::parse(text);

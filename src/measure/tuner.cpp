@@ -139,12 +139,12 @@ class Tuner {
               return further;
             },
         .on_step =
-            [this](Line const& line, std::string_view step) {
+            [this](VariantRun const& line, std::string_view step) {
               phase(place_of(line), step,
                     world_.settings().timeout.repetition_s + world_.settings().timeout.patience_s);
             }};
   }
-  std::size_t place_of(Line const& line) const {
+  std::size_t place_of(VariantRun const& line) const {
     return static_cast<std::size_t>(line.variant - infos_.data());
   }
   void phase(std::size_t candidate, std::string_view step, double limit_s) {
@@ -196,22 +196,22 @@ class Tuner {
 
   /// Those that have not run yet, and the first.
   void warm_up(std::vector<std::size_t> const& timed) {
-    std::vector<Line> cold;
+    std::vector<VariantRun> cold;
     if (lines_[0].warmups == 0) cold.push_back(lines_[0]);
     for (std::size_t const i : timed) {
       if (i > 0 && lines_[i].warmups == 0) cold.push_back(lines_[i]);
     }
     sampler_.warm_up(cold);
-    for (Line const& line : cold) lines_[place_of(line)] = line;
+    for (VariantRun const& line : cold) lines_[place_of(line)] = line;
   }
 
   void take_turns(std::vector<std::size_t> const& timed, std::size_t turns) {
     warm_up(timed);
-    std::vector<Line> lines{lines_[0]};
+    std::vector<VariantRun> lines{lines_[0]};
     for (std::size_t const i : timed) {
       if (i > 0) lines.push_back(lines_[i]);
     }
-    for (Line& line : lines) line.seconds.clear();
+    for (VariantRun& line : lines) line.seconds.clear();
     case_.repetitions = static_cast<std::int64_t>(turns);
     sampler_.sample(lines);
     result_.interrupted = sampler_.interrupted();
@@ -220,7 +220,7 @@ class Tuner {
         fmt::format("{}: a repetition of {} takes longer than run.timeout.repetition; take a "
                     "smaller size",
                     case_.name, candidates_[0].name()));
-    for (Line const& line : lines) lines_[place_of(line)] = line;
+    for (VariantRun const& line : lines) lines_[place_of(line)] = line;
     if (lines[0].seconds.empty()) return;  // interrupted while they were warmed up
     std::vector<double> const& reference = lines[0].seconds.front();
     reference_seconds_.insert(reference_seconds_.end(), reference.begin(), reference.end());
@@ -278,7 +278,7 @@ class Tuner {
   std::unique_ptr<Instruments> instruments_;
   Sampler sampler_;
   Halving halving_;
-  std::vector<Line> lines_;  ///< of the candidates
+  std::vector<VariantRun> lines_;  ///< of the candidates
   std::vector<double> reference_seconds_;
   std::size_t taken_ = 0, total_ = 0;
   TuningResult result_;

@@ -50,16 +50,16 @@ struct Traits {
   bool repeatable = true;
   /// Whether run() on a GPU enqueues on world.stream() alone and never synchronises, so that it can
   /// be recorded in place of being run.
-  bool recordable = false;
+  bool graph_capturable = false;
   /// Whether executions that communicate may follow one another without a barrier between, as those
   /// of an automatic batch do.
-  bool back_to_back = false;
+  bool can_pipeline = false;
   /// Whether it measures calls of the host, or its executions wait for the device before all is
   /// enqueued: then the host's clock times them.
   bool host_timed = false;
   /// Whether outputs' bits depend on how many executions followed reset(), as in a batch, or on what was
   /// chosen by measured rates, so that a result keeps no digest of them.
-  bool counts_executions = false;
+  bool state_depends_on_count = false;
   /// Whose rows join a case by themselves and are what rates are compared with.
   kernels::Role bar = kernels::Role::vendor;
   /// Whether a row of the role `ceiling` does each rank's share of the work without communication,
@@ -88,7 +88,7 @@ struct Description {
   double device_bytes = 0;   ///< compulsory device memory traffic, all ranks
   double network_bytes = 0;  ///< bytes that must leave a device, all ranks
   double pcie_bytes = 0;     ///< between devices and hosts in the direction of more, all ranks
-  std::vector<Extra> extras;
+  std::vector<SecondaryMetric> extras;
   /// Of which the rate is what the device can do: a ceiling for the cases after it.
   Resource measures = Resource::none;
   double memory_bytes = 0;  ///< device memory, peak over ranks, buffers included
@@ -202,7 +202,7 @@ class Workload {
   /// plain call of a row's library. False, and nothing is done, where there is no such call.
   virtual bool run_plainly(comm::World&, kernels::VariantInfo const&) { return false; }
   /// Rates measured inside the last repetition; empty for most.
-  virtual std::vector<Extra> observed() { return {}; }
+  virtual std::vector<SecondaryMetric> observed() { return {}; }
 };
 
 /// What the last repetition wrote on this rank.

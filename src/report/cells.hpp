@@ -38,7 +38,8 @@ std::string ceiling_share(measure::Record const& record);
 inline constexpr std::string_view kModelledLink =
     "messages went through the throttle, a model of a slower link; no property of this machine";
 inline constexpr std::string_view kHostClock =
-    "the host's clock: a repetition waits for the device before all of it is enqueued, or was asked for so; "
+    "the host's clock: a repetition waits for the device before all of it is enqueued, or was "
+    "asked for so; "
     "the host's calls are in it";
 
 /// Whether it has run, or should have.

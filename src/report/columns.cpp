@@ -241,7 +241,7 @@ constexpr Column kColumns[]{
      {"peak", "%",
       "Rate as a share of what the devices of all ranks could do; empty where unknown. Of a host\n"
       "it is known for products: cores times their clock, measured, times what a core multiplies\n"
-      "and adds in a clock. What its memory could do no system tells: see vs copy."}},
+      "and adds in a clock. The bandwidth of its memory is not reported: see vs copy."}},
     {"intensity",
      both,
      intensity_of,
@@ -355,7 +355,8 @@ constexpr Column kColumns[]{
      {"hidden", "ratio",
       "(t_compute + t_communicate - t_overlapped) / min(t_compute, t_communicate) from four legs\n"
       "that are run alternately: 1 when the shorter part costs nothing, 0 when the two run one\n"
-      "after the other, negative when they hinder each other. Raw, never clamped. The median of\n"
+      "after the other, negative when they slow each other down. Raw, never clamped. The median "
+      "of\n"
       "the values of each repetition, with its 95 % interval from six on. Missing where there is\n"
       "nothing to hide: on one rank, or where one of both takes less than a tenth of the other."}},
     {"hidden_low", legs, leg<&LegSummary::hidden_low>},
@@ -594,7 +595,7 @@ std::string cell(Column const& column, Record const& record) {
                                                        : to_text(value);
 }
 
-ExtraText extra_text(measure::Extra const& extra, Record const& record) {
+ExtraText extra_text(measure::SecondaryMetric const& extra, Record const& record) {
   double const rate = rate_of(extra, record);
   if (extra.unit == "s") return {core::format_seconds(rate), ""};
   if (extra.unit == "B") return {core::format_bytes(rate), ""};

@@ -77,7 +77,7 @@ struct ExtraText {
   std::string value;
   std::string unit;  ///< of a count; empty where the value has it already
 };
-ExtraText extra_text(measure::Extra const& extra, measure::Record const& record);
+ExtraText extra_text(measure::SecondaryMetric const& extra, measure::Record const& record);
 
 /// What the columns mean, and the numbers that stand under "further rates" or in files alone.
 std::vector<Metric> metrics();

@@ -94,15 +94,15 @@ std::string list_runs(std::vector<std::string> const& texts) {
 }
 
 std::optional<core::RunSettings> settings_of(measure::RunInfo const& info,
-                                             core::Vocabulary const& vocabulary) {
-  auto const config = core::resolve(info.config, "resolved configuration", {}, vocabulary);
+                                             core::NameTable const& name_table) {
+  auto const config = core::resolve(info.config, "resolved configuration", {}, name_table);
   if (!config) return std::nullopt;
   return config->run;
 }
 
-IdentityReader::IdentityReader(measure::RunInfo const& info, core::Vocabulary const& vocabulary)
-    : info_{info}, vocabulary_{vocabulary} {
-  if (auto const settings = settings_of(info, vocabulary)) chunk_bytes_ = settings->chunk_bytes;
+IdentityReader::IdentityReader(measure::RunInfo const& info, core::NameTable const& name_table)
+    : info_{info}, name_table_{name_table} {
+  if (auto const settings = settings_of(info, name_table)) chunk_bytes_ = settings->chunk_bytes;
 }
 
 core::Parsed<core::Case> const& IdentityReader::spec_of(std::string const& config) {
@@ -110,7 +110,7 @@ core::Parsed<core::Case> const& IdentityReader::spec_of(std::string const& confi
   last_config_ = config;
   // The record says which variant it is; others of its case may be gone since.
   std::array<std::string, 1> const any_variant{"variant=best"};
-  auto const read = core::resolve(config, "its configuration", any_variant, vocabulary_, true);
+  auto const read = core::resolve(config, "its configuration", any_variant, name_table_, true);
   last_spec_ =
       read ? core::Parsed{read->cases.front()} : core::Parsed<core::Case>::error(read.why());
   return last_spec_;
@@ -156,7 +156,7 @@ std::vector<Difference> differences(Identity const& base, Identity const& now) {
   };
   visit_problem(note);
   if (base.spec.workload == now.spec.workload) {
-    core::Draft was{.run = {}, .spec = base.spec}, is{.run = {}, .spec = now.spec};
+    core::OptionTarget was{.run = {}, .spec = base.spec}, is{.run = {}, .spec = now.spec};
     for (core::Option const& option : base.spec.workload->options) {
       std::string const old_value = option.get(was), new_value = option.get(is);
       if (old_value != new_value) {
@@ -171,7 +171,7 @@ std::vector<Difference> differences(Identity const& base, Identity const& now) {
 std::vector<Difference> sampling_settings(std::vector<core::Case> const& base,
                                           core::Case const& now) {
   auto const value_of = [](core::Option const& option, core::Case const& spec) {
-    core::Draft draft{.run = {}, .spec = spec};
+    core::OptionTarget draft{.run = {}, .spec = spec};
     return option.get(draft);
   };
   std::vector<Difference> found;

@@ -56,7 +56,7 @@ struct Identity {
 
 /// Of a run: its settings, read from its configuration; empty where this program cannot read it.
 std::optional<core::RunSettings> settings_of(measure::RunInfo const& info,
-                                             core::Vocabulary const& vocabulary);
+                                             core::NameTable const& name_table);
 
 /// "n1, 4 x n2": equal neighbours once.
 std::string list_runs(std::vector<std::string> const& texts);
@@ -65,7 +65,7 @@ std::string list_runs(std::vector<std::string> const& texts);
 class IdentityReader {
  public:
   /// Refers to both.
-  IdentityReader(measure::RunInfo const& info, core::Vocabulary const& vocabulary);
+  IdentityReader(measure::RunInfo const& info, core::NameTable const& name_table);
   /// Or why the record's configuration cannot be read by this program.
   core::Parsed<Identity> read(measure::Record const& record);
 
@@ -73,7 +73,7 @@ class IdentityReader {
   core::Parsed<core::Case> const& spec_of(std::string const& config);
 
   measure::RunInfo const& info_;
-  core::Vocabulary const& vocabulary_;
+  core::NameTable const& name_table_;
   std::int64_t chunk_bytes_ = 0;
   /// The variants of a case are neighbours and have one configuration.
   std::string last_config_;

@@ -95,7 +95,7 @@ Json case_json(Record const& r) {
   if (has_legs(r)) to["legs"] = columns_json(r, {In::legs});
   to["modelled_link"] = value("modelled_link");
   to["extras"] = Json::array();
-  for (measure::Extra const& extra : r.extras) {
+  for (measure::SecondaryMetric const& extra : r.extras) {
     to["extras"].push_back(
         {{"name", extra.name}, {"rate", json(speed(r, rate_of(extra, r)))}, {"unit", extra.unit}});
   }

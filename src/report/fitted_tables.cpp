@@ -184,7 +184,7 @@ std::vector<Records> by_workload(measure::RunResult const& result, bool (*takes)
 std::vector<std::string> names_of_extras(Records const& records) {
   std::vector<std::string> names;
   for (Record const* r : records) {
-    for (measure::Extra const& extra : r->extras) {
+    for (measure::SecondaryMetric const& extra : r->extras) {
       bool const is_new = std::ranges::find(names, extra.name) == names.end();
       if (is_new && !extra.is_detail) names.push_back(extra.name);
     }
@@ -195,7 +195,7 @@ std::vector<std::string> names_of_extras(Records const& records) {
 void add_extras(Rows& rows, std::vector<std::string> const& names) {
   for (std::string const& name : names) {
     rows.add(shown(name), Align::right, 16, [&name](Record const& r) -> std::string {
-      auto const found = std::ranges::find(r.extras, name, &measure::Extra::name);
+      auto const found = std::ranges::find(r.extras, name, &measure::SecondaryMetric::name);
       return found == r.extras.end() || !has_speed(r) ? "-" : extra_text(*found, r).value;
     });
   }

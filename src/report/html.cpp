@@ -140,7 +140,7 @@ class Shares {
 /// Further rates of parts of the time, as lines of a chart.
 Json over_time_json(Record const& r) {
   Json lines = Json::object();
-  for (measure::Extra const& extra : r.extras) {
+  for (measure::SecondaryMetric const& extra : r.extras) {
     if (!extra.series.empty()) lines[extra.series].push_back(number(rate_of(extra, r)));
   }
   return lines;

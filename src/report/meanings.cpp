@@ -111,7 +111,7 @@ constexpr Word kWords[]{
      "1 GB/s = 1e9 bytes/s; Ki, Mi, Gi are powers of 1024, k, M, G of 1000; a fused multiply-add "
      "is "
      "2 flop."},
-    {"resume", "run --resume NAME goes on behind the last finished case; see `explain results`."},
+    {"resume", "run --resume NAME continues after the last finished case; see `explain results`."},
     {"doctor",
      "quadrille doctor shows and checks placement, devices and messages, and times nothing."},
     {"tune", "quadrille tune OPERATION finds the best configurations; see `explain tuning`."},

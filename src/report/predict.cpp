@@ -64,7 +64,7 @@ core::GridShape grid_of(Record const& record, Machine const& machine, std::int64
 /// A key of its configuration; nothing where it has no such one.
 template <class T>
 std::optional<T> key_of(Record const& record, char const* key) {
-  if (core::find_obstacle(record.config).line != 0) return {};
+  if (core::find_syntax_error(record.config).line != 0) return {};
   toml::parse_result const parsed = toml::parse(record.config);
   if (!parsed) return {};
   return parsed.table()["case"][0][key].value<T>();
@@ -80,7 +80,7 @@ double size_of(Record const& record) {
   return type ? static_cast<double>(core::size_of(*type)) : 8;
 }
 
-/// One number stands for all extents.
+/// One number represents all extents.
 double extent(Record const& record, std::size_t i) {
   return static_cast<double>(i < record.size.size() ? record.size[i] : record.size.front());
 }

@@ -27,10 +27,10 @@ std::vector<std::pair<std::string, std::string>> settings_of(measure::Record con
   // The record says which variant it is; others of its case may be gone since.
   std::array<std::string, 1> const any_variant{"variant=best"};
   auto const read =
-      core::resolve(record.config, "its configuration", any_variant, workloads::vocabulary(), true);
+      core::resolve(record.config, "its configuration", any_variant, workloads::name_table(), true);
   if (!read || read->cases.empty()) return {{"case", record.name}};
   core::Case const& spec = read->cases.front();
-  core::Draft draft{.run = {}, .spec = spec};
+  core::OptionTarget draft{.run = {}, .spec = spec};
   std::vector<std::pair<std::string, std::string>> settings;
   for (core::Option const* option : core::options_of(*spec.workload)) {
     bool const is_elsewhere = std::ranges::find(kElsewhere, option->key) != std::end(kElsewhere);

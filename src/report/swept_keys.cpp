@@ -50,7 +50,7 @@ std::string text_of(toml::node const& node) {
 /// Of the only case in the text; none where it cannot be read, as in a file that was damaged.
 Values values_of(std::string const& config) {
   Values values;
-  if (core::find_obstacle(config).line != 0) return values;
+  if (core::find_syntax_error(config).line != 0) return values;
   toml::parse_result const parsed = toml::parse(config);
   if (!parsed) return values;
   toml::array const* const cases = parsed.table()["case"].as_array();

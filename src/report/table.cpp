@@ -236,7 +236,7 @@ Table extras_table(measure::RunResult const& result) {
   table.headings.push_back({"rate", 13, Align::right});
   for (Record const& r : result.records) {
     if (!has_speed(r)) continue;
-    for (measure::Extra const& extra : r.extras) {
+    for (measure::SecondaryMetric const& extra : r.extras) {
       auto const [value, unit] = extra_text(extra, r);
       Row& row = table.rows.emplace_back(start_row(which, r));
       row.push_back(extra.name);

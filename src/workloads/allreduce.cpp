@@ -18,7 +18,7 @@ class Allreduce final : public Exchange {
 
   measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
-    d.traits = {.communicates = true, .replicated = true, .back_to_back = true};
+    d.traits = {.communicates = true, .replicated = true, .can_pipeline = true};
     d.amount = bytes();
     d.unit = "B/s";
     // Each element must leave every rank once to be reduced and come back once: with the work

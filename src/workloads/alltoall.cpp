@@ -12,7 +12,7 @@ class Alltoall final : public Exchange {
 
   measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
-    d.traits = {.min_ranks = 2, .communicates = true, .back_to_back = true};
+    d.traits = {.min_ranks = 2, .communicates = true, .can_pipeline = true};
     // A rank keeps one block of P of its own.
     d.amount = bytes() * (ranks_ - 1);
     d.unit = "B/s";

@@ -40,7 +40,7 @@ class Api final : public measure::Workload {
 
   measure::Description describe(measure::Selection const& selected) const override {
     measure::Description d;
-    d.traits = {.host_timed = true, .counts_executions = true};
+    d.traits = {.host_timed = true, .state_depends_on_count = true};
     d.amount = ranks_;
     d.unit = "call/s";
     d.memory_bytes =

@@ -17,7 +17,7 @@ class Broadcast final : public Exchange {
 
   measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
-    d.traits = {.min_ranks = 2, .communicates = true, .replicated = true, .back_to_back = true};
+    d.traits = {.min_ranks = 2, .communicates = true, .replicated = true, .can_pipeline = true};
     d.amount = bytes();
     d.unit = "B/s";
     // Every other rank receives the row once.

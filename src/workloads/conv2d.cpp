@@ -41,7 +41,7 @@ class Conv2d final : public measure::Workload {
     d.device_bytes = d.memory_bytes * ranks_;
     d.extras = {{"column matrix", conv2d::column_bytes(shape, width), "B"},
                 {"intensity", d.flop / d.device_bytes, "flop/B"}};
-    d.traits = {.recordable = true};
+    d.traits = {.graph_capturable = true};
     return d;
   }
 

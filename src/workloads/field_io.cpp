@@ -147,7 +147,7 @@ class FieldIo final : public measure::Workload {
     return {measure::output(field("A", out_.view(), layout_))};
   }
 
-  std::vector<measure::Extra> observed() override {
+  std::vector<measure::SecondaryMetric> observed() override {
     if (ran_ == &kReference) return {};
     auto const whole = [](io::IoTimes const& t) { return t.open_s + t.transfer_s + t.close_s; };
     std::array<double, 4> slowest{write_.transfer_s, whole(write_), reading_.transfer_s,

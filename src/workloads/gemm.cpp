@@ -114,7 +114,7 @@ class Gemm final : public measure::Workload {
     d.device_bytes = gemm::compulsory_bytes(m, n, k, p_.beta, in, out) * ranks_;
     d.memory_bytes = in * (m * k + k * n) + out * (p_.beta == 0 ? 1 : 2) * m * n;
     // With beta the product is added to what the last one left.
-    d.traits = {.repeatable = p_.beta == 0, .recordable = true};
+    d.traits = {.repeatable = p_.beta == 0, .graph_capturable = true};
     return d;
   }
 
@@ -188,14 +188,14 @@ class Gemm final : public measure::Workload {
   }
 
   /// What the technique's own addresses ask of caches and shared memory, on one rank.
-  std::vector<measure::Extra> observed() override {
+  std::vector<measure::SecondaryMetric> observed() override {
     if (p_.beta != 0) return {};
     auto const traffic =
         gemm::traffic_of(gemm::pattern_of(*launched_, configured(*launched_)), m_, n_, k_,
                          static_cast<std::int64_t>(core::size_of(case_.type)));
     if (!traffic) return {};
     auto const sectors = traffic->global_loads.parts + traffic->global_stores.parts;
-    std::vector<measure::Extra> all{
+    std::vector<measure::SecondaryMetric> all{
         {"first-level cache", static_cast<double>(kernels::kSectorBytes * sectors), "B/s"}};
     if (traffic->l2_bytes == 0) return all;
     gemm::Requests const& loads = traffic->shared_loads;

@@ -38,7 +38,7 @@ class Integral final : public measure::Workload {
 
   measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
-    d.traits = {.communicates = true, .recordable = ranks_ == 1};
+    d.traits = {.communicates = true, .graph_capturable = ranks_ == 1};
     d.amount = integral::evaluations(problem_.rule, static_cast<double>(problem_.cells));
     d.unit = "eval/s";
     d.network_bytes = 2.0 * (ranks_ - 1) * 8;

@@ -91,7 +91,7 @@ class Memory final : public measure::Workload {
     d.memory_bytes = std::max(1, windows) * static_cast<double>(bytes_) + kResults;
     // The order of lines, and what follows each.
     if (has(selected, true)) d.host_bytes = 8.0 * static_cast<double>(bytes_ / memory::kLineBytes);
-    d.traits = {.recordable = true};
+    d.traits = {.graph_capturable = true};
     return d;
   }
 
@@ -170,7 +170,7 @@ class Memory final : public measure::Workload {
     return {measure::output(of_rank_0(vector_field("result", view, n), rank_))};
   }
 
-  std::vector<measure::Extra> observed() override {
+  std::vector<measure::SecondaryMetric> observed() override {
     if (left_ != Result::walk) return {};
     return {{"latency", static_cast<double>(memory::accesses(tiles_)), "s"}};
   }

@@ -28,7 +28,7 @@ class Peak final : public measure::Workload {
     d.flop = d.amount;
     d.measures = measure::Resource::compute;
     d.memory_bytes = 4 << 20;  // results of any device
-    d.traits = {.recordable = true};
+    d.traits = {.graph_capturable = true};
     return d;
   }
 

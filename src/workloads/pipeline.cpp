@@ -114,7 +114,7 @@ class Pipeline final : public measure::Workload {
   }
 
   /// Times inside the last repetition, on rank 0.
-  std::vector<measure::Extra> observed() override {
+  std::vector<measure::SecondaryMetric> observed() override {
     if (!ran_) return {};
     std::vector<double> kernel, copy;
     for (std::int64_t j = 0; j < intervals_; ++j) {
@@ -128,7 +128,7 @@ class Pipeline final : public measure::Workload {
     auto const n = static_cast<double>(intervals_);
     auto const cells = static_cast<double>(cells_);
     double const window = marks_.back().kernel_ended.seconds_since(marks_[1].kernel_begun);
-    std::vector<measure::Extra> extras;
+    std::vector<measure::SecondaryMetric> extras;
     auto const add = [&](std::string name, double amount, std::string unit, double seconds) {
       extras.push_back({std::move(name), amount, std::move(unit), seconds});
     };

@@ -54,7 +54,7 @@ class Reduction final : public measure::Workload {
 
   measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
-    d.traits = {.communicates = true, .recordable = ranks_ == 1 && !is_streamed()};
+    d.traits = {.communicates = true, .graph_capturable = ranks_ == 1 && !is_streamed()};
     d.amount = vectors() * static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
     d.unit = "B/s";
     if (is_streamed()) {  // then the link to the host is the limit
@@ -143,7 +143,7 @@ class Reduction final : public measure::Workload {
   }
 
   /// What the kernels' own addresses make of shared memory, on one rank.
-  std::vector<measure::Extra> observed() override {
+  std::vector<measure::SecondaryMetric> observed() override {
     auto const conflicts_of = launched_->specifics.notes.conflicts;
     bool const is_f32 = case_.type == core::DataType::f32 && p_.accumulator == Accumulator::f32;
     if (!is_f32 || conflicts_of == nullptr) return {};

@@ -50,20 +50,20 @@ measure::WorkloadEntry const& entry_of(core::WorkloadSchema const& schema) {
   return **found;
 }
 
-core::Vocabulary const& vocabulary() {
+core::NameTable const& name_table() {
   static std::vector<core::WorkloadSchema const*> const schemas = [] {
     std::vector<core::WorkloadSchema const*> all;
     for (measure::WorkloadEntry const* entry : workloads()) all.push_back(&entry->schema);
     return all;
   }();
-  static core::Vocabulary const vocabulary = [] {
-    core::Vocabulary all{schemas, {"auto", "all"}, device::names_of_known_devices()};
+  static core::NameTable const name_table = [] {
+    core::NameTable all{schemas, {"auto", "all"}, device::names_of_known_devices()};
     for (std::string_view const name : comm::selectable_transports()) {
       all.transports.emplace_back(name);
     }
     return all;
   }();
-  return vocabulary;
+  return name_table;
 }
 
 }  // namespace quadrille::workloads

@@ -11,9 +11,9 @@ namespace quadrille::workloads {
 
 /// Every workload, in the order of tables and lists.
 std::span<measure::WorkloadEntry const* const> workloads();
-/// The entry of a schema that resolve() found in vocabulary().
+/// The entry of a schema that resolve() found in name_table().
 measure::WorkloadEntry const& entry_of(core::WorkloadSchema const& schema);
 /// What the configuration may name.
-core::Vocabulary const& vocabulary();
+core::NameTable const& name_table();
 
 }  // namespace quadrille::workloads

@@ -12,7 +12,7 @@ class Sendrecv final : public Exchange {
 
   measure::Description describe(measure::Selection const&) const override {
     measure::Description d;
-    d.traits = {.min_ranks = 2, .communicates = true, .back_to_back = true};
+    d.traits = {.min_ranks = 2, .communicates = true, .can_pipeline = true};
     // Each rank's row leaves it once.
     d.amount = bytes() * ranks_;
     d.unit = "B/s";

@@ -241,7 +241,7 @@ class Serving final : public measure::Workload {
   }
 
   /// Of all servers.
-  std::vector<measure::Extra> observed() override {
+  std::vector<measure::SecondaryMetric> observed() override {
     serving::Outcome const& o = outcome_;
     auto const number = [](std::int64_t value) { return static_cast<double>(value); };
     double const end_s = world_->group().max(o.end_s);
@@ -269,7 +269,7 @@ class Serving final : public measure::Workload {
     over_time.add(end_s, end_s, 0);
     world_->group().sum(over_time.slices());
 
-    std::vector<measure::Extra> extras{{"throughput", tokens, "token/s", end_s}};
+    std::vector<measure::SecondaryMetric> extras{{"throughput", tokens, "token/s", end_s}};
     auto const time = [&](std::string name, serving::Distribution const& times, double share) {
       double const seconds = times.quantile(share);
       if (seconds > 0) extras.push_back({std::move(name), 1, "s", seconds});
@@ -316,8 +316,8 @@ class Serving final : public measure::Workload {
   }
 
   /// What was measured of one layer.
-  static std::vector<measure::Extra> points(serving::Measurement const& measured) {
-    std::vector<measure::Extra> extras;
+  static std::vector<measure::SecondaryMetric> points(serving::Measurement const& measured) {
+    std::vector<measure::SecondaryMetric> extras;
     auto const add = [&](serving::Points const& points, auto const& name) {
       for (std::size_t i = 0; i < points.seconds.size(); ++i) {
         double const x = points.x[i / points.y.size()], y = points.y[i % points.y.size()];

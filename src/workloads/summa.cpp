@@ -144,7 +144,7 @@ class Summa final : public measure::Workload {
     d.traits = {.communicates = true,
                 .has_legs = true,
                 .repeatable = p_.beta == 0,
-                .counts_executions = is_chosen_,
+                .state_depends_on_count = is_chosen_,
                 .bar = kernels::Role::peer,
                 .has_local_ceiling = true};
     d.amount = gemm::flop(m, n, k);

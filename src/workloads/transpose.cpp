@@ -40,7 +40,7 @@ class Transpose final : public measure::Workload {
     d.unit = "B/s";
     d.device_bytes = d.amount;
     d.memory_bytes = d.amount / ranks_;
-    d.traits = {.recordable = true};
+    d.traits = {.graph_capturable = true};
     return d;
   }
 
@@ -78,7 +78,7 @@ class Transpose final : public measure::Workload {
   }
 
   /// What a profiler should count, by the addresses that the kernel's threads access.
-  std::vector<measure::Extra> observed() override {
+  std::vector<measure::SecondaryMetric> observed() override {
     if (sectors_ == nullptr) return {};
     auto const sectors = sectors_(core::size_of(case_.type), n_, m_);
     if (!sectors) return {};

@@ -43,7 +43,7 @@ class Vector final : public measure::Workload {
     d.device_bytes = d.amount;
     if (n * s >= measure::kFarBeyondCaches) d.measures = measure::Resource::memory;
     d.memory_bytes = 3 * (n + static_cast<double>(longest_shift(selected))) * s;
-    d.traits = {.recordable = !has_phases_};
+    d.traits = {.graph_capturable = !has_phases_};
     d.flop = vector::flop(operation_, n) * ranks_;
     d.extras = {{"arithmetic", d.flop, "FLOP/s"}};
     return d;
@@ -94,12 +94,12 @@ class Vector final : public measure::Workload {
   }
 
   /// Of the phases in the last repetition, on rank 0.
-  std::vector<measure::Extra> observed() override {
+  std::vector<measure::SecondaryMetric> observed() override {
     if (!has_phases_) return {};
     double const array = static_cast<double>(n_) * static_cast<double>(core::size_of(case_.type));
     auto const phase = [&](std::string name, double arrays, std::size_t m) {
-      return measure::Extra{std::move(name), arrays * array, "B/s",
-                            marks_[m + 1].seconds_since(marks_[m])};
+      return measure::SecondaryMetric{std::move(name), arrays * array, "B/s",
+                                      marks_[m + 1].seconds_since(marks_[m])};
     };
     return {phase("init", 1, 0), phase("calculate", 2, 1), phase("validate", 1, 2)};
   }

@@ -100,7 +100,8 @@ TEST(Explain, KnowsEveryHeadingAnswerAndLimitOfReportAndPage) {
   EXPECT_GT(words.size(), of_screen + 25);
 
   words.erase("-");  // of an unknown limit
-  for (measure::Extra const& made_up : test::sample_record().extras) words.erase(made_up.name);
+  for (measure::SecondaryMetric const& made_up : test::sample_record().extras)
+    words.erase(made_up.name);
 
   for (std::string const& word : words) EXPECT_FALSE(explanation_of(word).empty()) << word;
 }
@@ -113,7 +114,7 @@ TEST(Explain, KnowsEveryFurtherRate) {
     spec.parameters = entry->schema.defaults;
     spec.size.value.fill(1);
     spec.size.count = static_cast<int>(entry->schema.extents.size());
-    for (measure::Extra const& extra : entry->make(spec, 2, 0)->describe({}).extras) {
+    for (measure::SecondaryMetric const& extra : entry->make(spec, 2, 0)->describe({}).extras) {
       names.insert(extra.name);
     }
   }

@@ -45,7 +45,7 @@ struct ProductParameters {
 using options::at;
 
 /// Small workloads with one of each kind of option. They live as long as the cases that name them.
-Vocabulary const& vocabulary() {
+NameTable const& name_table() {
   static Option const panel = options::count("panel", at(&PanelParameters::panel),
                                              "width of a panel", {.least = 1, .unit = "elements"});
   static WorkloadSchema const summa{
@@ -83,7 +83,7 @@ Vocabulary const& vocabulary() {
                                      .extents = {"n", "c", "h", "w", "k", "r", "s", "g"},
                                      .variants = {"reference"}};
   static WorkloadSchema const* const all[] = {&vector, &ptrans, &gemm, &summa, &conv2d};
-  static Vocabulary const words{all, {"auto", "nccl", "mpi"}, {"host", "H100 SXM"}};
+  static NameTable const words{all, {"auto", "nccl", "mpi"}, {"host", "H100 SXM"}};
   return words;
 }
 
@@ -93,7 +93,7 @@ ProductParameters const& product_of(Case const& spec) {
 }
 
 Parsed<Config> read(std::string_view text, Texts const& sets = {}, bool bare_case = false) {
-  return resolve(text, "x.toml", sets, vocabulary(), bare_case);
+  return resolve(text, "x.toml", sets, name_table(), bare_case);
 }
 
 /// The configuration; a failed expectation and an empty one where the text is refused.
@@ -281,7 +281,7 @@ TEST(Config, OneCaseReadsBackToo) {
 }
 
 TEST(Config, ResolvedTextHasEveryKeyThatTheWorkloadAccepts) {
-  for (WorkloadSchema const* workload : vocabulary().workloads) {
+  for (WorkloadSchema const* workload : name_table().workloads) {
     std::string const rest = "size_host = 4\n";  // the one key without a default
     std::string const text = to_toml(good(one_case(workload->name, rest)));
     std::size_t lines = 1 + static_cast<std::size_t>(std::ranges::count(text, '\n'));
@@ -313,7 +313,7 @@ TEST(Config, AwkwardNumbersReadBack) {
 }
 
 TEST(Config, DefaultsReadBackToTheStructures) {
-  for (WorkloadSchema const* workload : vocabulary().workloads) {
+  for (WorkloadSchema const* workload : name_table().workloads) {
     std::string rest;
     for (Option const* o : options_of(*workload)) {
       std::string const preset = default_of(*o, *workload);
@@ -326,7 +326,7 @@ TEST(Config, DefaultsReadBackToTheStructures) {
   }
   Case plain;
   plain.name = "vector";
-  plain.workload = vocabulary().workloads[0];
+  plain.workload = name_table().workloads[0];
   plain.size = {{8}, 1, 0};
   EXPECT_EQ(good(one_case("vector")).cases[0], plain);
 }
@@ -709,10 +709,10 @@ TEST(Config, HelpNamesEveryKeyOnce) {
     }
   };
   expect_once(options_help(), common_options());
-  for (WorkloadSchema const* workload : vocabulary().workloads) {
+  for (WorkloadSchema const* workload : name_table().workloads) {
     expect_once("\n" + options_help(*workload), workload->options);
   }
-  EXPECT_HAS(options_help(*vocabulary().workloads[3]),
+  EXPECT_HAS(options_help(*name_table().workloads[3]),
              "  panel               a count, elements; default 256; sweeps\n");
 }
 

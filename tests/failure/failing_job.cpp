@@ -18,11 +18,11 @@ int main(int argc, char** argv) {
   bool const is_stopped = mode == "stopped" && comm::read_launcher().rank == 1;
   if (is_stopped) std::raise(SIGSTOP);
   comm::World world{argc, argv, mode == "stopped" ? 2.0 : 60.0};
-  world.refuse_lone_ranks();
+  world.require_launcher();
   bool const is_last = world.rank() == world.size() - 1;
   // A folder that all nodes see, where they share nothing else.
   char const* const folder = std::getenv("QUADRILLE_TEST_FOLDER");
-  world.set_last_words(folder == nullptr ? "" : folder, [] {
+  world.on_abort(folder == nullptr ? "" : folder, [] {
     std::puts("TABLE");
     std::fflush(stdout);
   });

@@ -192,7 +192,7 @@ TEST(GemmAccess, TunedTilesAreThoseThatAreAskedFor) {
 }
 
 /// Fragments of 16-bit products: rows that are read at once lie in the same banks unless their pieces
-/// change places.
+/// are swapped.
 TEST(GemmAccess, PiecesThatChangePlacesHaveNoConflicts) {
   device::Device& device = test::kernel_device();
   device::Stream const stream{device};

@@ -155,7 +155,7 @@ TEST(GenerateCudaTest, DigestsEveryElementAndItsPlaceAlone) {
       DeviceArray<float> const array{device, stream, values};
       EXPECT_EQ(digest_of(array, shape, device, stream), want);
 
-      // A bit of the last element, and two that change places.
+      // A bit of the last element, and two that are swapped.
       auto const last = static_cast<std::size_t>((shape.rows - 1) * shape.ld + shape.cols - 1);
       std::vector<float> other = values;
       other[last] = std::nextafter(other[last], 0.0F);

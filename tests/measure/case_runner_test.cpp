@@ -84,7 +84,7 @@ std::optional<double> derived(double value) {
 TEST(CaseRunner, NoDigestIsKeptOfOutputsThatCountExecutions) {
   Rig rig;
   EXPECT_FALSE(rig.measure()[0].check.digest.empty());
-  rig.script.description.traits.counts_executions = true;
+  rig.script.description.traits.state_depends_on_count = true;
   EXPECT_TRUE(rig.measure()[0].check.digest.empty());
 }
 

@@ -47,7 +47,7 @@ struct Script {
   double searched_s = 0;
   std::string skipped;         ///< the verdict's
   std::string implementation;  ///< of a variant that has run
-  std::vector<measure::Extra> observed;
+  std::vector<measure::SecondaryMetric> observed;
 
   std::optional<device::Telemetry> telemetry;
   int lost_read = -1;  ///< the read of it that fails, from 0
@@ -160,7 +160,7 @@ class FakeWorkload final : public measure::Workload {
     output_ = *script_.is_plain_call_wrong ? -1 : static_cast<double>(seed_);
     return true;
   }
-  std::vector<measure::Extra> observed() override { return script_.observed; }
+  std::vector<measure::SecondaryMetric> observed() override { return script_.observed; }
 
  private:
   core::Case case_;

@@ -393,7 +393,7 @@ TEST(Ratio, IsMissingWithoutPairsOrWithoutTime) {
   EXPECT_FALSE(zero.ratio_to_vendor);
 }
 
-TEST(Extra, HasItsOwnTimeOrTheMedian) {
+TEST(SecondaryMetric, HasItsOwnTimeOrTheMedian) {
   Record r = timed(1, {2});
   finish(r);
   EXPECT_EQ(rate_of({"traffic", 10, "B/s", 0}, r), 5);

@@ -50,7 +50,7 @@ struct Rig {
   WorkloadEntry entry;
   core::Case spec = test::fake_case(entry, script);
   test::FakeInstruments instruments{script};
-  std::vector<Line> lines;
+  std::vector<VariantRun> lines;
   Description description;
   std::unique_ptr<Workload> workload;
   Sampler::Hooks hooks{
@@ -158,7 +158,7 @@ TEST(WarmUp, RunsAsOftenAsTheCaseSays) {
   rig.sampler().warm_up(rig.lines);
 
   EXPECT_EQ(rig.script.runs(), (Names{"a", "b", "a", "b", "a", "b"}));
-  for (Line const& line : rig.lines) EXPECT_EQ(line.warmup, std::vector(3, kTick));
+  for (VariantRun const& line : rig.lines) EXPECT_EQ(line.warmup, std::vector(3, kTick));
 }
 
 /// Seconds of all executions of a variant that the script remembers.
@@ -268,7 +268,7 @@ TEST(Sample, TakesTheVariantsInTurn) {
 
   EXPECT_EQ(rig.script.calls, (Names{"reset a", "run a", "reset b", "run b", "reset a", "run a",
                                      "reset b", "run b", "reset a", "run a", "reset b", "run b"}));
-  for (Line const& line : rig.lines) {
+  for (VariantRun const& line : rig.lines) {
     EXPECT_EQ(line.seconds, std::vector(1, std::vector(3, kTick)));
     EXPECT_EQ(line.batch, 1);
     EXPECT_EQ(line.buffer_sets, 1);
@@ -321,7 +321,7 @@ TEST(Stop, ContinuesUntilTheMedianOfEachVariantIsKnown) {
   std::int64_t enough = 20;
   while (core::median_interval(enough)->low < 10) ++enough;
   Names told;
-  rig.hooks.after_repetition = [&](Line& line, bool is_last) {
+  rig.hooks.after_repetition = [&](VariantRun& line, bool is_last) {
     if (is_last) told.push_back(std::string{line.variant->name});
   };
 
@@ -429,10 +429,10 @@ TEST(Stop, HasAnEndWhereTimesNeverAgree) {
 TEST(Sample, TellsOfEveryRepetition) {
   Rig rig;
   Names told;
-  rig.hooks.on_step = [&](Line const& line, std::string_view step) {
+  rig.hooks.on_step = [&](VariantRun const& line, std::string_view step) {
     told.push_back(fmt::format("{} {}", step, line.variant->name));
   };
-  rig.hooks.after_repetition = [&](Line& line, bool is_last) {
+  rig.hooks.after_repetition = [&](VariantRun& line, bool is_last) {
     EXPECT_EQ(line.is_complete, is_last);
     told.push_back(fmt::format("after {} of {}{}", line.seconds.back().size(), line.variant->name,
                                is_last ? ", the last" : ""));
@@ -457,7 +457,7 @@ TEST(Sample, KeepsWhatTheDeviceTells) {
   rig.sampler().sample(rig.lines);
   silent.sampler().sample(silent.lines);
 
-  for (Line const& line : rig.lines) {
+  for (VariantRun const& line : rig.lines) {
     EXPECT_EQ(line.clock_hz, std::vector(2, 1.5e9));
     EXPECT_EQ(line.power_w, std::vector(2, 400.0));
     EXPECT_EQ(line.clock_limits, limits);
@@ -551,7 +551,7 @@ TEST(Batch, IsOneWhereRanksWaitForEachOther) {
 TEST(Batch, IsForExchangesThatMayFollowOneAnother) {
   Short rig;
   rig.script.description.traits.communicates = true;
-  rig.script.description.traits.back_to_back = true;
+  rig.script.description.traits.can_pipeline = true;
 
   EXPECT_EQ(batch_of(rig, Sampler::kLooks), Sampler::kAutomaticBatch);
   EXPECT_EQ(rig.lines[0].buffer_sets, 1);
@@ -679,7 +679,7 @@ struct Steady : Rig {
   }
 };
 
-double total(Line const& line) {
+double total(VariantRun const& line) {
   double sum = 0;
   for (double const seconds : line.seconds.back()) {
     sum += seconds * static_cast<double>(line.batch);
@@ -697,7 +697,7 @@ TEST(Sustained, EachVariantHasItsSecondsOneAfterTheOther) {
     if (!run.ends_with(call + "; ")) run += call + "; ";
   }
   EXPECT_EQ(run, "reset a; run a; reset b; run b; ");
-  for (Line const& line : rig.lines) {
+  for (VariantRun const& line : rig.lines) {
     EXPECT_EQ(line.batch, 51);
     EXPECT_GE(total(line), Sampler::kSustainedSeconds);
     EXPECT_LT(total(line), Sampler::kSustainedSeconds + 3 * Sampler::kChunkSeconds);
@@ -817,7 +817,7 @@ TEST(Sustained, EveryLegHasItsSeconds) {
 TEST(Sustained, IsJudgedOnceAtTheEnd) {
   Steady rig;
   Names told;
-  rig.hooks.after_repetition = [&](Line& line, bool is_last) {
+  rig.hooks.after_repetition = [&](VariantRun& line, bool is_last) {
     told.push_back(fmt::format("{} {} {}", line.variant->name, is_last, line.is_complete));
   };
 

@@ -73,7 +73,7 @@ RunResult run_of(std::vector<Record> records, std::string const& id = "new") {
 /// Refers to what it is given.
 Comparison compared(std::vector<RunResult> const& base, RunResult const& now,
                     double margin = 0.01) {
-  return compare(base, now, margin, workloads::vocabulary());
+  return compare(base, now, margin, workloads::name_table());
 }
 Comparison compared(std::vector<RunResult>&& base, RunResult const& now,
                     double margin = 0.01) = delete;

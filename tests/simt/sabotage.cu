@@ -239,7 +239,7 @@ __global__ void relay_kernel(Bug bug, float const* x, float* y, int tiles) {
 }
 
 /// Warp 1 loads, warp 0 multiplies. Of each row of two pieces of 16 bytes, the pieces of every
-/// other four rows change places, so that eight rows lie in different banks.
+/// other four rows are swapped, so that eight rows lie in different banks.
 __global__ void tensor_tile_kernel(Bug bug, __half const* a, __half const* b, float* c) {
   QUAD_SHARED(__half, a_tile, [16][16]);
   QUAD_SHARED(__half, b_tile, [8][16]);

@@ -219,6 +219,22 @@ def codespell(root: Path) -> list[str]:
     return (result.stdout + result.stderr).splitlines()
 
 
+def words(root: Path) -> list[str]:
+    """Our own words where the field has one: words.txt."""
+    lines = (Path(__file__).parent / "words.txt").read_text().splitlines()
+    pairs = [line.split("->") for line in lines if line and not line.startswith("#")]
+    rules = [(re.compile(rf"(?<!\w)(?:{word.strip()})(?!\w)"), instead.strip()) for word, instead in pairs]
+    found = []
+    for name in tracked(root):
+        path = root / name
+        if name == "tests/structure/words.txt" or path.suffix in (".h5", ".png", ".gz"):
+            continue
+        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+            found += [f"{name}:{number}: '{match.group()}': {instead}"
+                      for rule, instead in rules if (match := rule.search(line))]
+    return found
+
+
 def readme(root: Path) -> list[str]:
     """Shell snippets parse, and the files they name exist."""
     if not (root / "README.md").exists():
@@ -406,6 +422,8 @@ def self_test(_: Path) -> list[str]:
         (variant_names, "src/measure/a.cpp", 'bool a = name == "sum";\n'),
         (variant_names, "src/measure/a.cpp", 'bool a = "sum"\n    != name;\n'),
         (variant_names, "src/comm/a.cpp", 'bool a = name == "sum";\n'),
+        (words, "src/comm/a.cpp", "constexpr int kMo" "stRanks = 3;\n"),
+        (words, "src/comm/a.cpp", "// Legs that hin" "der each other.\n"),
         (variant_names, "src/comm/a.cpp", 'auto a = find(table, "sum", kind);\n'),
         (variant_names, "src/comm/a.cpp", 'bool a = name.starts_with("sum");\n'),
         (variant_names, "kernels/sum/a.cu", 'char const* const a = "sum";\n'),
@@ -439,7 +457,7 @@ CHECKS = {
     check.__name__: check
     for check in [
         layering, kernel_headers, kernel_code, spdx, headers, top_level, clang_format, shellcheck,
-        codespell, readme, inputs, workload_table, transport_table, lean_programs,
+        codespell, words, readme, inputs, workload_table, transport_table, lean_programs,
         variant_names, self_test,
     ]
 }

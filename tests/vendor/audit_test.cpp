@@ -51,7 +51,7 @@ core::Case case_of(std::string const& lines) {
       "[run]\nvendor = \"off\"\ncheck = \"off\"\ncache = \"hot\"\nrepetitions = {}\n"
       "warmup = {{ count = 3, seconds = 0 }}\n[[case]]\n{}",
       kTiming.repetitions, lines);
-  auto const config = core::resolve(text, "audit", {}, workloads::vocabulary());
+  auto const config = core::resolve(text, "audit", {}, workloads::name_table());
   if (!config) core::fail(config.why(), core::Exit::bad_config);
   return config->cases.at(0);
 }

@@ -60,7 +60,7 @@ TEST(BestTest, IsAsFastAsTheFastestOwnRow) {
   std::uint64_t state = 34;
   for (int i = 0; i < shapes;) {
     std::string const text = drawn(state);
-    auto const config = core::resolve(text, "best", {}, vocabulary());
+    auto const config = core::resolve(text, "best", {}, name_table());
     ASSERT_TRUE(config) << config.why() << '\n' << text;
     core::Case const& spec = config->cases.at(0);
     std::vector<measure::Record> const records =

@@ -409,7 +409,7 @@ TEST(Agree, SaysWhatTheLowestRankFound) {
 struct Reduced {
   explicit Reduced(std::string_view keys)
       : config{*core::resolve(fmt::format("[[case]]\nworkload = \"reduction\"\n{}", keys), "test",
-                              {}, vocabulary())} {
+                              {}, name_table())} {
     comm::World& world = test::world();
     core::Case const& spec = config.cases.front();
     measure::WorkloadEntry const& entry = entry_of(*spec.workload);
@@ -469,7 +469,7 @@ measure::Verdict of_changed_sum(std::int64_t at, int on_rank, Check check) {
   comm::World& world = test::world();
   auto const config = core::resolve(
       "[[case]]\nworkload = \"allreduce\"\ntype = \"f64\"\nsize = 1000\ntransport = \"mpi\"\n",
-      "test", {}, vocabulary());
+      "test", {}, name_table());
   core::Case spec = config->cases.at(0);
   spec.check = check;
   measure::WorkloadEntry const& entry = entry_of(*spec.workload);

@@ -54,7 +54,7 @@ void measure_size(std::string const& workload, int size) {
       "transport = \"mpi\"\n[[case]]\nworkload = \"{}\"\ntype = \"f64\"\nsize = {}\n"
       "variant = \"all\"\n",
       workload, size);
-  auto const config = core::resolve(text, "test", {}, vocabulary());
+  auto const config = core::resolve(text, "test", {}, name_table());
   ASSERT_TRUE(config) << config.why();
   core::Case const& spec = config->cases.at(0);
   measure::WorkloadEntry const& entry = entry_of(*spec.workload);

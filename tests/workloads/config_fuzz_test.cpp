@@ -86,10 +86,10 @@ void expect_contract(core::Parsed<core::Config> const& config, std::uint64_t num
         << "input " << number << ": " << config.why();
     return;
   }
-  core::Vocabulary const& vocabulary = workloads::vocabulary();
+  core::NameTable const& name_table = workloads::name_table();
   ASSERT_LE(config->cases.size(), 10'000U) << "input " << number;
   if (config->cases.size() > 100) return;  // the round trip of so many takes its time
-  auto const again = core::resolve(core::to_toml(*config), "again", {}, vocabulary);
+  auto const again = core::resolve(core::to_toml(*config), "again", {}, name_table);
   ASSERT_TRUE(again) << "input " << number << ": " << again.why();
   core::Config written = *config;
   written.about.reset();  // which stays with the file
@@ -99,7 +99,7 @@ void expect_contract(core::Parsed<core::Config> const& config, std::uint64_t num
 TEST(ConfigFuzz, Files) {
   test::Mutator mutator{inputs(), kTokens, 1};
   auto const tried = test::fuzz(1.5, [&](std::uint64_t number) {
-    expect_contract(core::resolve(mutator.input(number), "fuzz.toml", {}, workloads::vocabulary()),
+    expect_contract(core::resolve(mutator.input(number), "fuzz.toml", {}, workloads::name_table()),
                     number);
   });
   RecordProperty("inputs", static_cast<int>(tried));
@@ -116,7 +116,7 @@ TEST(ConfigFuzz, Sets) {
   auto const tried = test::fuzz(0.5, [&](std::uint64_t number) {
     std::string const set = mutator.input(number);
     expect_contract(core::resolve("[[case]]\nworkload = \"gemm\"\nsize = 64\n", "--case",
-                                  std::vector{set}, workloads::vocabulary(), number % 2 == 0),
+                                  std::vector{set}, workloads::name_table(), number % 2 == 0),
                     number);
   });
   RecordProperty("inputs", static_cast<int>(tried));
@@ -175,7 +175,7 @@ TEST(ConfigFuzz, LargeAndDeep) {
       repeated("x", 50'000'000)};
   for (std::size_t i = 0; i < texts.size(); ++i) {
     test::fuzz_one(i, [&] {
-      expect_contract(core::resolve(texts[i], "large.toml", {}, workloads::vocabulary()), i);
+      expect_contract(core::resolve(texts[i], "large.toml", {}, workloads::name_table()), i);
     });
   }
 }

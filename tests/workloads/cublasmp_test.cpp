@@ -168,7 +168,7 @@ kernels::VariantInfo const& row_in(measure::WorkloadEntry const& entry) {
 
 core::Config configured(std::string_view keys) {
   auto const config = core::resolve(fmt::format("[run]\ntransport = \"mpi\"\n[[case]]\n{}", keys),
-                                    "test", {}, vocabulary());
+                                    "test", {}, name_table());
   EXPECT_TRUE(config) << config.why();
   return *config;
 }

@@ -126,7 +126,7 @@ class ExtremesTest : public testing::TestWithParam<Extreme> {
  protected:
   std::vector<measure::Record> records(Fault fault) const {
     auto const config =
-        core::resolve(fmt::format("{}{}\n", kRun, GetParam().keys), "test", {}, vocabulary());
+        core::resolve(fmt::format("{}{}\n", kRun, GetParam().keys), "test", {}, name_table());
     EXPECT_TRUE(config) << config.why();
     if (!config) return {};
     core::Parsed<core::Config> const expanded = core::expand_grids(*config, test::world().size());

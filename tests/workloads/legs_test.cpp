@@ -101,7 +101,7 @@ class LegsTest : public testing::TestWithParam<Pipeline> {
  private:
   static core::Config resolved() {
     auto config =
-        core::resolve(fmt::format("{}{}\n", kRun, GetParam().keys), "test", {}, vocabulary());
+        core::resolve(fmt::format("{}{}\n", kRun, GetParam().keys), "test", {}, name_table());
     EXPECT_TRUE(config) << config.why();
     return *std::move(config);
   }

@@ -47,7 +47,7 @@ constexpr Plan kLong[] = {
 core::Parsed<core::Config> resolved(Plan const& plan, std::string const& size) {
   return core::resolve(fmt::format("[[case]]\nworkload = \"{}\"\nsize = \"{}\"\n{}\n",
                                    plan.workload, size, plan.keys),
-                       "test", {}, vocabulary());
+                       "test", {}, name_table());
 }
 
 /// Everything that planning asks of a case.

@@ -77,7 +77,7 @@ def main():
         process, report, _ = program.run(*small, "--set", f"variant={ONE_SIDED}", "--set", "transport=ipc",
                                          "--set", "block=[0,16]", "--set", "grid=2x2", "--inject-fault", fault,
                                          ranks=ranks)
-        check(process.returncode == 1, f"{fault} must end red", process)
+        check(process.returncode == 1, f"{fault} must fail", process)
         check(all(case["verdict"] == "FAIL" for case in report["cases"]), f"{fault} must be found in all", process)
 
     # Where no memory is shared it says so, and the best of the others runs.

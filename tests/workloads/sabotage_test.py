@@ -79,7 +79,7 @@ def main():
     for case in report["cases"]:
         check(case["verdict"] == "FAIL" and case["rate"] is None, f"a wrong result has no speed: {case}", process)
 
-    # Faults that nothing shows must end red: no message reaches this workload.
+    # Faults that nothing shows must fail: no message reaches this workload.
     alone = program.call("selftest", "--only", "vector", "--set", "run.device=host", ranks=ranks)
     check(alone.returncode == 1 and "SELFTEST FAIL" in alone.stdout, "faults of messages cannot be caught", alone)
     check("Nowhere caught: drop_message misplaced_wait" in alone.stdout, "which were not", alone)

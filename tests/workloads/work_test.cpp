@@ -19,7 +19,7 @@ namespace {
 
 /// What the smallest configuration of a workload with these keys describes, on three ranks.
 measure::Description described(std::string const& keys) {
-  auto const config = core::resolve("[[case]]\n" + keys, "test", {}, vocabulary());
+  auto const config = core::resolve("[[case]]\n" + keys, "test", {}, name_table());
   EXPECT_TRUE(config) << config.why();
   core::Case const& spec = config->cases.at(0);
   return entry_of(*spec.workload).make(spec, 3, 0)->describe({});
@@ -75,7 +75,7 @@ TEST(Work, OfASummaWithLayersIsLessOfInputsAndMoreOfC) {
 TEST(Work, WhatCommunicatesTellsOfItsMessagesTheSameOnAllRanks) {
   std::ifstream file{QUADRILLE_SOURCE "/tests/workloads/small.toml"};
   std::string const text{std::istreambuf_iterator<char>{file}, {}};
-  auto const config = core::resolve(text, "small.toml", {}, vocabulary());
+  auto const config = core::resolve(text, "small.toml", {}, name_table());
   ASSERT_TRUE(config) << config.why();
   std::set<std::string_view> told;
   for (core::Case const& spec : config->cases) {
@@ -123,7 +123,7 @@ TEST(Work, MessagesAreThoseThatChannelsMove) {
 TEST(Work, GridsAreOfTheRanksOfALayer) {
   auto const config =
       core::resolve("[[case]]\nworkload = \"summa\"\nsize = 8\ngrid = \"all\"\nlayers = [1, 2]\n",
-                    "test", {}, vocabulary());
+                    "test", {}, name_table());
   ASSERT_TRUE(config) << config.why();
 
   auto const four = core::expand_grids(*config, 4);
@@ -153,7 +153,7 @@ TEST(Work, SmsAreOfPersistentVariantsAlone) {
   for (char const* workload : {"gemm", "summa"}) {
     auto const config = core::resolve(
         fmt::format("[[case]]\nworkload = \"{}\"\ntype = \"f32\"\nsize = 256\nsms = 8\n", workload),
-        "test", {}, vocabulary());
+        "test", {}, name_table());
     ASSERT_TRUE(config) << config.why();
     measure::WorkloadEntry const& entry = entry_of(*config->cases.at(0).workload);
     auto const product = entry.make(config->cases.at(0), 1, 0);
@@ -187,7 +187,7 @@ TEST(Work, ACannonOfARectangularGridIsRefusedWithWhatFits) {
         fmt::format(
             "[[case]]\nworkload = \"summa\"\nsize = 9\nschedule = \"cannon\"\ngrid = \"{}\"\n",
             grid),
-        "test", {}, vocabulary());
+        "test", {}, name_table());
     core::Case const& spec = config->cases.at(0);
     measure::WorkloadEntry const& entry = entry_of(*spec.workload);
     int const ranks = spec.grid.rows * spec.grid.cols;

@@ -66,7 +66,7 @@ std::vector<Request> make_trace(TraceOptions const& options);
 /// order of arrival: the first options.requests of them. Without a limit, it is drawn.
 core::Parsed<std::vector<Request>> parse_trace(std::string_view text, TraceOptions const& options);
 
-/// What stands for the K and V of tokens, so that everybody knows what must be where.
+/// Values that represent the K and V of tokens, so that everybody knows what must be where.
 class TokenHashes {
  public:
   explicit TokenHashes(std::uint64_t seed) : seed_{seed} {}
