@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -151,7 +150,7 @@ TEST(Table, HasTheCellsOfMarkdownInColumns) {
     for (Cells const& row : rows) {
       if (&row == &rows[1]) continue;
       for (std::string cell : row) {
-        cell = std::regex_replace(cell, std::regex{R"(\\\|)"}, "|");
+        if (auto const bar = cell.find("\\|"); bar != std::string::npos) cell.erase(bar, 1);
         EXPECT_NE(text.find(cell, at), std::string::npos) << cell;
       }
     }
