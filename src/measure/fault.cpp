@@ -67,9 +67,10 @@ T damaged(T value, Fault fault) {
       return rounding > 0.5 ? value : T(static_cast<double>(value) + 1);
     }
     case Fault::bit_flip: {
+      if constexpr (std::is_integral_v<T>) return flip_bit(value, 0);
       // The highest of the mantissa lies below the exponent.
       int const mantissa = -std::ilogb(core::epsilon_of(core::type_of<T>()));
-      return flip_bit(value, std::is_integral_v<T> ? 0 : static_cast<std::size_t>(mantissa - 1));
+      return flip_bit(value, static_cast<std::size_t>(mantissa - 1));
     }
     default: return value;
   }
