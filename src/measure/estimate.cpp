@@ -67,7 +67,7 @@ double estimated_seconds(core::Case const& spec, Description const& description,
     double const legs = spec.legs && description.traits.has_legs &&
                                 variant->role != kernels::Role::peer &&
                                 variant->role != kernels::Role::ceiling
-                            ? std::size(kLegs)
+                            ? static_cast<double>(std::size(kLegs))
                             : 1;
     double const batch = spec.batch > 0 && is_repeatable(description.traits, *variant)
                              ? static_cast<double>(spec.batch)
