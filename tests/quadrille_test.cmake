@@ -49,9 +49,9 @@ function(quadrille_names_of file)
 endfunction()
 
 # quadrille_test(FILE [NP n...] [LIBS target...] [LABELS label...] [TIMEOUT seconds] [MAIN target])
-# One executable per file; with NP one CTest entry per rank count, started by mpiexec. MAIN is a
-# library of tests/support in place of GoogleTest's. What is labelled "gpu" is built by the target
-# quadrille_gpu_tests alone.
+# One executable per file; with NP one CTest entry per rank count, started by mpiexec, under sanitizers
+# one for the last. MAIN is a library of tests/support in place of GoogleTest's. What is labelled "gpu"
+# is built by the target quadrille_gpu_tests alone.
 function(quadrille_test file)
   cmake_parse_arguments(ARG "" "TIMEOUT;MAIN" "NP;LIBS;LABELS" ${ARGN})
   quadrille_names_of(${file})
@@ -75,6 +75,9 @@ function(quadrille_test file)
   endif()
   if(NOT ARG_NP)
     quadrille_add_test(${name} COMMAND ${target} LABELS ${ARG_LABELS} TIMEOUT ${ARG_TIMEOUT})
+  endif()
+  if(QUADRILLE_SANITIZE AND ARG_NP)
+    list(GET ARG_NP -1 ARG_NP)
   endif()
   foreach(np ${ARG_NP})
     quadrille_add_test(${name}.np${np} RANKS ${np} LABELS ${ARG_LABELS} TIMEOUT ${ARG_TIMEOUT}
