@@ -846,6 +846,15 @@ TEST(Sustained, ABurstIsShort) {
   EXPECT_EQ(rig.lines[0].seconds[0].size(), 2U);
 }
 
+TEST(ColdBufferSets, FillThreeCachesAndAreNoMoreThanExecutions) {
+  EXPECT_EQ(cold_buffer_sets(50, 10, 100), 15);
+  EXPECT_EQ(cold_buffer_sets(50, 11, 100), 14);
+  EXPECT_EQ(cold_buffer_sets(50, 10, 4), 4);
+  EXPECT_EQ(cold_buffer_sets(50, 0, 100), 100);
+  EXPECT_EQ(cold_buffer_sets(50, 1000, 100), 1);
+  EXPECT_EQ(cold_buffer_sets(0, 10, 100), 1);
+}
+
 TEST(Timing, AutomaticIsTheDevicesOnGpusAlone) {
   EXPECT_EQ(resolved(core::Timing::automatic, device::Kind::cuda, {}), core::Timing::device);
   EXPECT_EQ(resolved(core::Timing::automatic, device::Kind::cuda, {.host_timed = true}),

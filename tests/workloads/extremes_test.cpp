@@ -141,6 +141,22 @@ class ExtremesTest : public testing::TestWithParam<Extreme> {
   }
 };
 
+TEST(Limits, AnInfinityIsRightWithItsSignAlone) {
+  double const infinity = std::numeric_limits<double>::infinity();
+  Limits limits{core::DataType::f32, core::Compute::f32};
+  // A sum whose parts all fit, just beyond the largest f32.
+  Limits::Element element{.got = infinity, .want = 3.41e38, .bound = 1e33, .ab = 3.4e38};
+
+  EXPECT_TRUE(limits.is_beyond(element));
+  element.got = -infinity;
+  EXPECT_FALSE(limits.is_beyond(element));
+  element.want = -element.want;
+  EXPECT_TRUE(limits.is_beyond(element));
+  element.got = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(limits.is_beyond(element));
+  EXPECT_FALSE(limits.is_beyond({.got = infinity, .want = 3e38, .bound = 1e33, .ab = 3.4e38}));
+}
+
 TEST_P(ExtremesTest, RightResultsPassOrAreNotJudged) {
   std::vector<measure::Record> const all = records(Fault::none);
   ASSERT_FALSE(all.empty());
