@@ -229,7 +229,7 @@ Option name_option() {
   return option;
 }
 
-/// The resolver replaces the name by the schema, for which it needs the name_table.
+/// The resolver replaces the name by the schema, for which it needs the table of names.
 Option workload_option() {
   return make(
       "workload", "a workload", "required; see `quadrille list`",

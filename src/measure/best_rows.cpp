@@ -65,17 +65,16 @@ std::vector<std::unique_ptr<Workload>> prepared(comm::World& world, core::Case c
                                                 WorkloadEntry const& entry,
                                                 Selection const& candidates) {
   std::vector<std::unique_ptr<Workload>> sets;
-  std::int64_t wanted = 1;
-  do {
+  auto const add = [&] {
     sets.push_back(entry.make(spec, world.size(), world.rank()));
     sets.back()->prepare(world, spec.seed, candidates);
-    bool const is_cold =
-        spec.cache == core::Cache::cold && world.device().kind() == device::Kind::cuda;
-    if (!is_cold) break;
-    wanted =
-        cold_buffer_sets(world.device().facts().l2_bytes,
-                         sets.front()->describe(candidates).memory_bytes, Sampler::kAutomaticBatch);
-  } while (std::ssize(sets) < wanted);
+  };
+  add();
+  if (spec.cache != core::Cache::cold) return sets;
+  std::int64_t const wanted =
+      cold_buffer_sets(world.device().facts().l2_bytes,  // 0 on hosts
+                       sets[0]->describe(candidates).memory_bytes, Sampler::kAutomaticBatch);
+  while (std::ssize(sets) < wanted) add();
   return sets;
 }
 
