@@ -31,6 +31,8 @@ GroupMemory::GroupMemory(device::Device& device, Group const& group, std::size_t
     if (r == group.rank()) continue;
     peers_[index(r)] = {device, given(device.open_shared(handles[index(r)]))};
   }
+  // A peer that ends early takes its memory with it: nobody goes on, and may fail, before all have opened it.
+  group_.barrier();
 }
 
 GroupMemory::~GroupMemory() {
