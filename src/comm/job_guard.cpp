@@ -127,12 +127,16 @@ void JobGuard::join_ranks() {
   std::uint64_t token =
       rank == 0 ? std::uint64_t{std::random_device{}()} << 32 | std::random_device{}() : 0;
   MPI_Bcast(&token, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-  char const* folder = std::getenv("TMPDIR");
+  std::string folder = "/tmp";
+  // The last that takes files: a launcher's own is removed with the job.
+  for (char const* const name : {"TMPDIR", "PMIX_SERVER_TMPDIR"}) {
+    char const* const value = std::getenv(name);
+    if (value != nullptr && *value != '\0' && access(value, W_OK) == 0) folder = value;
+  }
   std::lock_guard const lock{mutex_};
   rank_of_size_ = fmt::format("rank {}/{} on {}", rank, size, host_name());
   token_ = fmt::format("{:016x}", token);
-  ticket_ = fmt::format("{}/quadrille-failed-{}",
-                        folder != nullptr && *folder != '\0' ? folder : "/tmp", token_);
+  ticket_ = fmt::format("{}/quadrille-failed-{}", folder, token_);
   rank_ = rank;
   signal_watch_ = std::thread{[this] { watch_signals(); }};
 }

@@ -77,6 +77,8 @@ def fault_in(program, launcher, folder, phase, fault, ranks, transport):
     check(fits, f"{where}: {len(lines)} FATAL lines", process)
     check(words is None or words in lines[0], f"{where}: no '{words}' in {lines}", process)
     check(fault != "throws" or f"{phase}':" in lines[0], f"{where}: another phase in {lines}", process)
+    left = [path.name for path in output.glob("quadrille-failed-*")]
+    check(not left, f"{where}: {left} stay in TMPDIR", process)
     tables = len(re.findall("^RESULT .*executed=", process.stdout, re.M))
     check(tables <= 1, f"{where}: {tables} tables", process)
     limit = (LIMIT + PATIENCE) * (words == "no end after")
