@@ -7,6 +7,7 @@
 #include "commands/commands.hpp"
 #include "commands/subjects.hpp"
 #include "common/header_blocks.hpp"
+#include "core/former_names.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "measure/fault.hpp"
@@ -234,6 +235,12 @@ std::string explanation_of(std::string_view name) {
       if (begins && (name[known.size()] == ' ' || name[known.size()] == ','))
         texts.push_back(text_of_it());
     });
+  }
+  if (texts.empty()) {
+    for (core::FormerName const& former : core::former_names()) {
+      if (!is_same_word(former.former, bare)) continue;
+      return core::note_of(former) + "\n" + explanation_of(former.present);
+    }
   }
   return fmt::format("{}", fmt::join(texts, "\n"));
 }

@@ -222,7 +222,11 @@ core::Parsed<core::Config> read_input(RunArguments const& arguments) {
   std::string const origin = bare                       ? "--case"
                              : !arguments.rerun.empty() ? "configuration of " + arguments.rerun
                                                         : arguments.file;
-  return core::resolve(*text, origin, arguments.sets, workloads::name_table(), bare);
+  std::vector<std::string> notes;
+  core::Parsed<core::Config> config =
+      core::resolve(*text, origin, arguments.sets, workloads::name_table(), bare, &notes);
+  for (std::string const& note : notes) core::print_error("note: {}\n", note);
+  return config;
 }
 
 core::Parsed<core::Config> cases_for(core::Config const& input, RunArguments const& arguments,

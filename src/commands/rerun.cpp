@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/rerun.hpp"
 
+#include "core/former_names.hpp"
 #include "core/text.hpp"
 #include "io/result_file.hpp"
 #include "report/compare.hpp"
@@ -48,8 +49,9 @@ core::Parsed<std::string> nothing_called(RunResult const& result, std::string co
 
 }  // namespace
 
-core::Parsed<std::string> earlier_config(std::string const& path, std::string const& id) {
+core::Parsed<std::string> earlier_config(std::string const& path, std::string const& called) {
   using Result = core::Parsed<std::string>;
+  std::string const id = core::with_present_id(called);
   core::Parsed<RunResult> const result = io::read_result(path);
   if (!result) return Result::error(result.why());
   std::string const origin = "configuration of " + path;

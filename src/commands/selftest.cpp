@@ -48,12 +48,13 @@ Finding finding_of(Cell const& cell) {
 
 /// The cases of one text.
 core::Parsed<core::Config> read_cases(comm::World const& world, char const* text,
-                                      std::vector<std::string> const& sets) {
+                                      std::vector<std::string> const& sets,
+                                      std::vector<std::string>& notes) {
   // Files come and go where the user is: a folder that all nodes see.
   std::vector<std::string> all{"run.device=auto", "run.output=."};
   all.insert(all.end(), sets.begin(), sets.end());
   core::Parsed<core::Config> const config =
-      core::resolve(text, "selftest", all, workloads::name_table());
+      core::resolve(text, "selftest", all, workloads::name_table(), false, &notes);
   return config ? core::expand_grids(*config, world.size()) : config;
 }
 
@@ -184,13 +185,17 @@ core::Exit selftest(SelftestArguments const& arguments, int& argc, char**& argv)
   world.require_launcher();
   bool const first = world.rank() == 0;
   std::vector<core::Case> specs;
+  std::vector<std::string> notes;  // on the settings, the same with each text
   core::Config config;
   for (auto const& [prefix, text] :
        {std::pair{"deep.", +kDeepCases}, std::pair{"", +kSmallCases}}) {
-    core::Parsed<core::Config> const read = read_cases(world, text, arguments.sets);
+    core::Parsed<core::Config> const read = read_cases(world, text, arguments.sets, notes);
     if (!read) return refuse(world, read.why(), core::Exit::bad_config);
     config.run = read->run;
     for (core::Case const& spec : read->cases) specs.emplace_back(spec).name = prefix + spec.name;
+  }
+  for (std::string const& note : notes) {
+    if (first) core::print_error("note: {}\n", note);
   }
   config.cases = std::move(specs);
   core::Parsed<core::Config> const kept = keep_only(std::move(config), arguments.only);

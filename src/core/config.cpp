@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config.hpp"
 
+#include "core/former_names.hpp"
 #include "core/options.hpp"
 #include "core/text.hpp"
 #include "core/toml.hpp"
@@ -221,6 +222,8 @@ class Resolver {
   bool apply(std::span<std::string const> sets, bool bare_case);
   bool build(Config& config);
   std::string const& error() const { return error_; }
+  /// On each former name that was replaced, once.
+  std::vector<std::string> notes() const;
 
  private:
   bool fail_at(std::string_view where, std::string_view problem) {
@@ -229,6 +232,8 @@ class Resolver {
   }
   bool read_about(toml::table const& table, std::string_view where);
   bool identify_cases();
+  void replace_former_names(Setting& setting, std::string_view workload);
+  bool replace_former_names(Settings& settings, std::string_view workload);
   bool apply_one(std::string const& set, bool bare_case);
   Option const* find_option(std::string_view key, WorkloadSchema const* workload = nullptr) const;
   Names workloads_with(std::string_view key) const;
@@ -246,8 +251,40 @@ class Resolver {
   std::optional<About> about_;
   Settings run_;
   std::vector<RawCase> cases_;
+  std::vector<FormerName const*> former_;  ///< that were replaced
   std::string error_;
 };
+
+std::vector<std::string> Resolver::notes() const {
+  std::vector<std::string> notes;
+  for (FormerName const& name : former_names()) {
+    if (std::ranges::find(former_, &name) != former_.end()) notes.push_back(note_of(name));
+  }
+  return notes;
+}
+
+/// Behind this nothing knows of former names.
+void Resolver::replace_former_names(Setting& setting, std::string_view workload) {
+  if (FormerName const* const former = find_former_key(workload, setting.key)) {
+    setting.key = former->present;
+    former_.push_back(former);
+  }
+  for (Scalar& value : setting.values) {
+    value.text = with_present_variants(setting.key, value.text, &former_);
+  }
+}
+
+/// ... of a table, which must not have a key by both of its names.
+bool Resolver::replace_former_names(Settings& settings, std::string_view workload) {
+  for (Setting& setting : settings) {
+    FormerName const* const former = find_former_key(workload, setting.key);
+    if (former != nullptr && find(settings, former->present) != nullptr) {
+      return fail_at(setting.where, note_of(*former) + ", and both are given; leave out one");
+    }
+    replace_former_names(setting, workload);
+  }
+  return true;
+}
 
 bool Resolver::read(std::string_view text) {
   if (text.size() > kMaxConfigBytes) {
@@ -270,6 +307,7 @@ bool Resolver::read(std::string_view text) {
     } else if (key.str() == "run") {
       if (!node.is_table()) return fail_at(where, "'run' must be a table: [run]");
       run_ = settings_of(*node.as_table(), origin_);
+      if (!replace_former_names(run_, "")) return false;
     } else if (key.str() == "case") {
       auto const* const list = node.as_array();
       if (list == nullptr || !list->is_homogeneous<toml::table>()) {
@@ -342,6 +380,7 @@ bool Resolver::identify_cases() {
                                  fmt::format("; one of {}", fmt::join(workloads_, ", ")))));
     }
     raw.workload = name_table_.workloads[static_cast<std::size_t>(found - workloads_.begin())];
+    if (!replace_former_names(raw.settings, raw.workload->name)) return false;
     Setting const* const name = find(raw.settings, "name");
     raw.named = name != nullptr;
     if (!raw.named) continue;
@@ -386,6 +425,7 @@ bool Resolver::apply_one(std::string const& set, bool bare_case) {
   std::string const value = trim(set.substr(equals + 1));
 
   Settings* target = nullptr;
+  std::string_view workload;  // of a case
   std::string key;
   Names names{"run"};
   if (path.starts_with("run.")) {
@@ -399,11 +439,13 @@ bool Resolver::apply_one(std::string const& set, bool bare_case) {
     if (path.starts_with(raw.name + ".") && raw.name.size() > longest) {
       longest = raw.name.size();
       target = &raw.settings;
+      workload = raw.workload->name;
       key = path.substr(longest + 1);
     }
   }
   if (target == nullptr && bare_case) {
     target = &cases_.front().settings;
+    workload = cases_.front().workload->name;
     key = path;
   }
   if (target == nullptr) {
@@ -418,6 +460,7 @@ bool Resolver::apply_one(std::string const& set, bool bare_case) {
   }
   for (Setting& setting : settings_of_text(key, value)) {
     setting.where = where;
+    replace_former_names(setting, workload);
     std::erase_if(*target, [&](Setting const& old) { return old.key == setting.key; });
     target->push_back(std::move(setting));
   }
@@ -675,11 +718,12 @@ bool Resolver::build(Config& config) {
 
 Parsed<Config> resolve(std::string_view text, std::string_view origin,
                        std::span<std::string const> sets, NameTable const& name_table,
-                       bool bare_case) {
+                       bool bare_case, std::vector<std::string>* notes) {
   Resolver resolver{origin, name_table};
   Config config;
   bool const good =
       resolver.read(text) && resolver.apply(sets, bare_case) && resolver.build(config);
+  if (notes != nullptr) *notes = resolver.notes();
   if (!good) return Parsed<Config>::error(resolver.error());
   return config;
 }

@@ -96,7 +96,7 @@ struct Timeouts {
   double init_s = 120;
   double prepare_s = 300;
   double repetition_s = 60;
-  double patience_s = 120;
+  double grace_s = 120;
   double check_s = 300;
   double write_s = 600;
   bool operator==(Timeouts const&) const = default;
@@ -187,10 +187,11 @@ struct NameTable {
 /// goes to the only case), expands sweeps, checks every key, type and name. `origin` names the
 /// text in messages. Errors are "file.toml:LINE: problem" and carry the nearest valid name.
 /// A case without a name gets its workload's, then NAME-2, ...; a case that sweeps becomes NAME.1,
-/// NAME.2, ... in the order of options_of(), the last key changing fastest.
+/// NAME.2, ... in the order of options_of(), the last key changing fastest. Former names of keys and
+/// variants are taken; `notes` says what each is called now, also beside an error.
 Parsed<Config> resolve(std::string_view text, std::string_view origin,
                        std::span<std::string const> sets, NameTable const& name_table,
-                       bool bare_case = false);
+                       bool bare_case = false, std::vector<std::string>* notes = nullptr);
 
 /// The resolved configuration as TOML that resolve() reads back to an equal one.
 std::string to_toml(Config const& config);

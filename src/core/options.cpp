@@ -501,7 +501,7 @@ std::vector<Option> run_options() {
                               "limit of one repetition, or of a batch; a variant that takes longer "
                               "is TIMEOUT, the others go on",
                               false)),
-      of_run(options::seconds("timeout.patience", at(&RunSettings::timeout, &Timeouts::patience_s),
+      of_run(options::seconds("timeout.grace", at(&RunSettings::timeout, &Timeouts::grace_s),
                               "how long such a repetition is waited for: then the job ends",
                               false)),
       of_run(options::seconds("timeout.check", at(&RunSettings::timeout, &Timeouts::check_s),

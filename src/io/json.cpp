@@ -160,6 +160,7 @@ measure::RunInfo decode_run(Parsed const& from) {
   measure::RunInfo info;
   visit_run(info, Decode{from});
   visit_run_parts(info, Decode{from});
+  take_present_names(info);
   return info;
 }
 
@@ -175,6 +176,7 @@ measure::Record decode_record(Parsed const& from) {
   decode_member("energy_counter_j", record.energy_counter_j);
   decode(from.at("legs"), record.legs);
   decode_member("pairs", record.pairs);
+  take_present_names(record);
   if (record.id.empty()) refuse("a record without id");
   if (!has_whole_repetitions(record)) refuse("samples are not whole repetitions of all ranks");
   return record;

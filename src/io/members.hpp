@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/former_names.hpp"
 #include "measure/record.hpp"
 
 #include <concepts>
+#include <string>
 #include <type_traits>
 
 /// The members of a result under the names they have in files, said once: JSON and HDF5, reader and
@@ -12,6 +14,16 @@
 /// so files from before a member was added can be read. Those of comm::Placement and
 /// comm::TransportTime stand beside them.
 namespace quadrille::io {
+
+/// For readers: as a result of this version would say it.
+inline void take_present_names(measure::RunInfo& info) {
+  info.config = core::with_present_names(info.config);
+}
+inline void take_present_names(measure::Record& record) {
+  record.config = core::with_present_names(record.config);
+  record.variant = core::with_present_variants("variant", record.variant);
+  record.id = core::with_present_id(record.id);
+}
 
 /// A struct, or the same read only.
 template <class T, class Struct>

@@ -625,6 +625,7 @@ void read_pairs(hid_t parent, Record& record, ReadStatus& status) {
 Record read_case(hid_t at, ReadStatus& status) {
   Record record;
   visit_case(record, ReadAttributes{at, status});
+  take_present_names(record);
   record.seconds = read_samples(at, "time", status);
   record.clock_hz = read_samples(at, "clock", status);
   record.power_w = read_samples(at, "power", status);
@@ -787,6 +788,7 @@ core::Parsed<RunResult> read_hdf5_unguarded(std::string const& path, Seal seal) 
   visit_run(result.info, attribute);
   visit_run_parts(result.info,
                   [&](char const* name, auto& part) { read_part(file, name, part, status); });
+  take_present_names(result.info);
   result.records = read_cases(file, status);
   if (!status.good()) return refuse(path, status.why());
   return result;

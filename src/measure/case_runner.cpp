@@ -168,7 +168,7 @@ class CaseRun {
                 [this](VariantRun const& line, std::string_view step) {
                   // Whose repetition takes too long is told when it has ended, if it does.
                   double const limit = limits().repetition_s;
-                  phase(line, step, limit > 0 ? limit + limits().patience_s : limit);
+                  phase(line, step, limit > 0 ? limit + limits().grace_s : limit);
                 },
             .on_progress = [this](std::string_view step,
                                   double done) { report_progress(step, 0.2 + 0.8 * done); }};

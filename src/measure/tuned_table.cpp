@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/tuned_table.hpp"
 
+#include "core/former_names.hpp"
 #include "core/text.hpp"
 #include "core/toml.hpp"
 
@@ -35,7 +36,7 @@ std::string read_entry(toml::table const& table, TunedEntry& entry) {
   for (auto const& [key, node] : table) {
     auto const text = std::ranges::find(kTexts, key.str(), &Text::key);
     if (text != std::end(kTexts) && node.is_string()) {
-      text->of(entry) = node.as_string()->get();
+      text->of(entry) = core::with_present_variants(key.str(), node.as_string()->get());
     } else if (key.str() == kRate && node.is_number()) {
       entry.rate = *node.value<double>();
     } else {

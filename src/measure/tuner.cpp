@@ -131,18 +131,17 @@ class Tuner {
                                                candidates_, infos_);
   }
   Sampler::Hooks hooks() {
-    return {
-        .make_set =
-            [this] {
-              std::unique_ptr<Workload> further = make_workload();
-              further->prepare(world_, case_.seed, {});
-              return further;
-            },
-        .on_step =
-            [this](VariantRun const& line, std::string_view step) {
-              phase(place_of(line), step,
-                    world_.settings().timeout.repetition_s + world_.settings().timeout.patience_s);
-            }};
+    return {.make_set =
+                [this] {
+                  std::unique_ptr<Workload> further = make_workload();
+                  further->prepare(world_, case_.seed, {});
+                  return further;
+                },
+            .on_step =
+                [this](VariantRun const& line, std::string_view step) {
+                  phase(place_of(line), step,
+                        world_.settings().timeout.repetition_s + world_.settings().timeout.grace_s);
+                }};
   }
   std::size_t place_of(VariantRun const& line) const {
     return static_cast<std::size_t>(line.variant - infos_.data());

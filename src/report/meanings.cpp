@@ -304,7 +304,7 @@ std::string_view meaning_of(measure::Outcome outcome) {
     case error: return "A call failed, for the reason beside it. Exit code 4.";
     case timeout:
       return "A repetition took longer than run.timeout.repetition. It was waited for, at most\n"
-             "run.timeout.patience, and the other variants went on. Exit code 5.";
+             "run.timeout.grace, and the other variants went on. Exit code 5.";
     case interrupted:
       return "INT, TERM or USR1 arrived: the samples until then are kept. Exit code 7; `run "
              "--resume\n"

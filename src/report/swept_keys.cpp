@@ -28,9 +28,9 @@ constexpr std::array<std::string_view, 10> kShownOtherwise{
 constexpr std::array<std::string_view, 2> kOfItsTransport{"name", "transport"};
 
 // How something is computed, and not what.
-constexpr std::array<std::string_view, 11> kChoices{"broadcast", "buffers", "chunk",     "deal",
-                                                    "grid",      "layers",  "nccl_ctas", "panel",
-                                                    "schedule",  "split",   "transport"};
+constexpr std::array<std::string_view, 11> kChoices{
+    "broadcast", "buffers",   "chunk",    "grid",  "layers",   "nccl_ctas",
+    "panel",     "partition", "schedule", "split", "transport"};
 // What neither changes what is computed nor is a choice that somebody could copy.
 constexpr std::array<std::string_view, 7> kAside{"name",      "variant",      "config",   "size",
                                                  "size_host", "published_on", "published"};

@@ -33,7 +33,7 @@ constexpr auto enum_names(Scope) {
 
 struct Parameters {
   Mask mask = Mask::full;
-  Deal deal = Deal::zigzag;
+  Partition partition = Partition::zigzag;
   Scope sequence = Scope::per_rank;
   bool operator==(Parameters const&) const = default;
 };
@@ -84,7 +84,7 @@ class RingAttention final : public measure::Workload {
         p_{spec.parameters.as<Parameters>()},
         ranks_{ranks},
         rank_{rank},
-        sequence_{tokens_of(spec, ranks), p_.deal, ranks} {
+        sequence_{tokens_of(spec, ranks), p_.partition, ranks} {
     device::MatrixView const own = problem_of(0).q;
     q_ = o_ = own;
     for (int step = 0; step < ranks; ++step) {
@@ -370,7 +370,7 @@ extern measure::WorkloadEntry const ring_attention{
          .options = {core::options::choice(
                          "mask", core::options::at(&Parameters::mask),
                          "which keys a query sees; causal: its own and those of earlier tokens"),
-                     core::options::choice("deal", core::options::at(&Parameters::deal),
+                     core::options::choice("partition", core::options::at(&Parameters::partition),
                                            "which tokens a rank has: two chunks, or each P-th one"),
                      core::options::choice("sequence", core::options::at(&Parameters::sequence),
                                            "what the extent tokens counts: those of each rank, "

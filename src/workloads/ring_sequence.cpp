@@ -4,17 +4,18 @@
 
 namespace quadrille::workloads {
 
-RingSequence::RingSequence(std::int64_t tokens, Deal deal, int ranks)
-    : deal_{deal},
-      chunks_{tokens, deal == Deal::striped ? 1 : 0, deal == Deal::striped ? ranks : 2 * ranks} {}
+RingSequence::RingSequence(std::int64_t tokens, Partition partition, int ranks)
+    : partition_{partition},
+      chunks_{tokens, partition == Partition::striped ? 1 : 0,
+              partition == Partition::striped ? ranks : 2 * ranks} {}
 
 std::int64_t RingSequence::count(int rank) const {
-  if (deal_ == Deal::striped) return chunks_.count(rank);
+  if (partition_ == Partition::striped) return chunks_.count(rank);
   return chunks_.count(rank) + chunks_.count(last_chunk(rank));
 }
 
 std::int64_t RingSequence::token(int rank, std::int64_t i) const {
-  if (deal_ == Deal::striped) return chunks_.global(rank, i);
+  if (partition_ == Partition::striped) return chunks_.global(rank, i);
   std::int64_t const of_first = chunks_.count(rank);
   if (i < of_first) return chunks_.global(rank, i);
   return chunks_.global(last_chunk(rank), i - of_first);
@@ -24,7 +25,7 @@ kernels::ring_attention::Seen RingSequence::seen(kernels::attention::Mask mask, 
                                                  int of) const {
   if (mask == kernels::attention::Mask::full) return {.keys = count(of)};
   // A token sees itself and what lies before it: of tokens of earlier ranks one more than of later ones.
-  if (deal_ == Deal::striped) return {.keys = of <= by ? 1 : 0, .more = 1};
+  if (partition_ == Partition::striped) return {.keys = of <= by ? 1 : 0, .more = 1};
   if (of == by) return {.keys = 1, .more = 1};
   // The first chunk of an earlier rank is before both of a later one, and the second chunk behind both.
   if (of < by) return {.keys = chunks_.count(of)};
@@ -32,7 +33,7 @@ kernels::ring_attention::Seen RingSequence::seen(kernels::attention::Mask mask, 
 }
 
 std::vector<RingSequence::Part> RingSequence::parts(int rank) const {
-  if (deal_ == Deal::striped) {
+  if (partition_ == Partition::striped) {
     return {{0, count(rank), {0, 1, chunks_.parts(), rank}, chunks_.parts() == 1}};
   }
   std::int64_t const of_first = chunks_.count(rank), rest = count(rank) - of_first;

@@ -11,18 +11,20 @@
 
 namespace quadrille::workloads {
 
-/// How a sequence's tokens are dealt to ranks, so that under a causal mask all have equally much to compute
-/// with the tokens of any other. zigzag: in 2 P chunks, rank r has chunks r and 2 P - 1 - r. striped: rank r
-/// has every P-th token from r on. (Brandon et al.: Striped attention, 2023.)
-enum class Deal { zigzag, striped };
-constexpr auto enum_names(Deal) {
-  return core::EnumNames<Deal, 2>{{{Deal::zigzag, "zigzag"}, {Deal::striped, "striped"}}};
+/// How a sequence's tokens are divided among ranks, so that under a causal mask all have equally
+/// much to compute with the tokens of any other. zigzag: in 2 P chunks, rank r has chunks r and
+/// 2 P - 1 - r. striped: rank r has every P-th token from r on. (Brandon et al.: Striped attention,
+/// 2023.)
+enum class Partition { zigzag, striped };
+constexpr auto enum_names(Partition) {
+  return core::EnumNames<Partition, 2>{
+      {{Partition::zigzag, "zigzag"}, {Partition::striped, "striped"}}};
 }
 
 /// A sequence of tokens over ranks, each of which has its own in order.
 class RingSequence {
  public:
-  RingSequence(std::int64_t tokens, Deal deal, int ranks);
+  RingSequence(std::int64_t tokens, Partition partition, int ranks);
 
   std::int64_t tokens() const { return chunks_.size(); }
   std::int64_t count(int rank) const;
@@ -42,7 +44,7 @@ class RingSequence {
  private:
   int last_chunk(int rank) const { return chunks_.parts() - 1 - rank; }  // zigzag
 
-  Deal deal_;
+  Partition partition_;
   comm::Distribution chunks_;
 };
 

@@ -34,7 +34,7 @@ struct Parameters {
   std::int64_t swap_memory = 4LL << 30;
   std::int64_t block = 16;
   bool reuse = true;
-  std::int64_t most_running = 256;
+  std::int64_t max_running = 256;
   std::int64_t budget = 2048;
   double fill_wait = 0;
   serving::Router router = serving::Router::round_robin;
@@ -77,9 +77,9 @@ serving::Extent extent_of(core::Case const& spec) {
   serving::Transformer const model = transformer(spec);
   return {.model = model,
           .type = spec.type,
-          .rows = std::min(std::max({p.most_running, p.budget, p.max_length}), kMaxRows),
+          .rows = std::min(std::max({p.max_running, p.budget, p.max_length}), kMaxRows),
           .length = p.max_length,
-          .sequences = p.most_running,
+          .sequences = p.max_running,
           .kv_tokens = p.kv_memory / model.kv_bytes(),
           .block = p.block};
 }
@@ -103,9 +103,9 @@ std::string conflict(core::Case const& spec) {
     std::string const error = serving::shape_error(extent_of(spec));
     if (!error.empty()) return fmt::format("model = \"measured\": {}, or state its times", error);
   }
-  if (p.samples > p.most_running) {
-    return fmt::format("samples = {} of one prompt run together; raise most_running from {}",
-                       p.samples, p.most_running);
+  if (p.samples > p.max_running) {
+    return fmt::format("samples = {} of one prompt run together; raise max_running from {}",
+                       p.samples, p.max_running);
   }
   // The longest request must fit alone, in blocks and in one piece.
   std::int64_t const slots = p.kv_memory / transformer(spec).kv_bytes();
@@ -163,7 +163,7 @@ class Serving final : public measure::Workload {
     server_ = {.kv_tokens = p_.kv_memory / kv_bytes,
                .host_tokens = p_.swap_memory / kv_bytes,
                .block_tokens = p_.block,
-               .most_running = p_.most_running,
+               .max_running = p_.max_running,
                .budget = p_.budget,
                .samples = p_.samples,
                .fill_wait_s = p_.fill_wait,
@@ -194,7 +194,7 @@ class Serving final : public measure::Workload {
     world_ = &world;
     seed_ = seed;
     requests_ = serving::route(whole_trace(world, seed), p_.router, ranks_, rank_,
-                               times_->tokens_per_second(p_.most_running));
+                               times_->tokens_per_second(p_.max_running));
     std::int64_t const n = std::ssize(requests_) * p_.samples;
     cached_ = {world.device(), n};
     delivered_ = {world.device(), n};
@@ -425,7 +425,7 @@ std::vector<core::Option> options() {
                {.least = 1, .most = 1 << 16, .unit = "tokens"}),
       flag("reuse", at(&Parameters::reuse),
            "whether full blocks with the same beginning are shared"),
-      count_of("most_running", &Parameters::most_running, "sequences in a step, at most",
+      count_of("max_running", &Parameters::max_running, "sequences in a step, at most",
                {.least = 1, .most = 1 << 16}),
       count_of("budget", &Parameters::budget,
                "tokens in a step of paged memory, at which prompts wait or are cut",

@@ -58,7 +58,7 @@ def main():
 
     # What a run found besides is explained, whatever it is called; the points of a series alike.
     sizes = {"size": 20, "max_length": 64, "layers": 1, "heads": 2, "kv_heads": 2, "head_size": 64, "kv_memory": "1Mi",
-             "most_running": 4, "budget": 32, "type": "f16", "variant": "paged", "model": "measured"}
+             "max_running": 4, "budget": 32, "type": "f16", "variant": "paged", "model": "measured"}
     settings = [word for key, value in sizes.items() for word in ("--set", f"{key}={value}")]
     process, served, _ = program.run("--case", "serving", *settings)
     check(process.returncode == 0, "serving with measured times", process)

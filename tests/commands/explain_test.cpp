@@ -5,6 +5,7 @@
 #include "comm/transport.hpp"
 #include "commands/help.hpp"
 #include "commands/subjects.hpp"
+#include "core/former_names.hpp"
 #include "measure/fault.hpp"
 #include "report/meanings.hpp"
 #include "report/screen.hpp"
@@ -14,6 +15,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -134,6 +136,30 @@ TEST(Explain, KnowsEveryKey) {
       expect_explained(option.key, option.help);
       expect_explained(option.key, entry->schema.name);
     }
+  }
+}
+
+TEST(Explain, FormerNamesAreNobodysAndSayWhatIsCalledSoNow) {
+  for (core::FormerName const& name : core::former_names()) {
+    bool const is_key = name.kind == core::FormerName::Kind::key;
+    bool is_there = false;
+    for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+      core::WorkloadSchema const& schema = entry->schema;
+      bool const is_own = name.workload == schema.name || (!is_key && name.workload.empty());
+      auto const has = [&](std::string_view what) {
+        return is_key ? std::ranges::count(schema.options, what, &core::Option::key) > 0
+                      : std::ranges::count(schema.variants, what) > 0;
+      };
+      is_there = is_there || (is_own && has(name.present));
+      EXPECT_FALSE(is_own && has(name.former)) << name.former << " of " << schema.name;
+    }
+    for (core::Option const& option : core::common_options()) {
+      is_there = is_there || (is_key && name.workload.empty() && option.key == name.present);
+      EXPECT_FALSE(is_key && option.key == name.former) << name.former;
+    }
+    EXPECT_TRUE(is_there) << name.present;
+    expect_explained(name.former, core::note_of(name));
+    expect_explained(name.former, explanation_of(name.present));
   }
 }
 

@@ -651,7 +651,7 @@ TEST(Config, WrongRunKeysSayWhy) {
   EXPECT_HAS(run("chunk_bytes = \"2GiB\""), "must be 1024 to 1073741824, not 2GiB");
   EXPECT_HAS(run("timeout.init = 0"), "timeout.init: must be more than 0");
   EXPECT_HAS(run("timeout = \"5s\""),
-             "'timeout' is a table with init, prepare, repetition, patience, check, write");
+             "'timeout' is a table with init, prepare, repetition, grace, check, write");
   EXPECT_HAS(run("throttle = \"500\""), "not a rate such as");
   EXPECT_HAS(run("throttle = 500"), "throttle: expects a rate or \"none\", not 500");
   EXPECT_HAS(run("output = 5"), "output: expects a folder, not 5");

@@ -66,7 +66,7 @@ def fail_in_second_case(program):
     first, second = INPUT.split('name = "second"')
     source.write_text(first + 'name = "second"' + second.replace("vector", "gemm").replace("1007", "4Ki"))
     ended = program.call("run", source, "--run-id", "failed", "--set", f"run.output={program.folder}", "--set",
-                         "run.timeout.repetition=2s", "--set", "run.timeout.patience=1s", ranks=2)
+                         "run.timeout.repetition=2s", "--set", "run.timeout.grace=1s", ranks=2)
     check(ended.returncode == 5 and "FATAL" in ended.stderr, "expected a time-out", ended)
     check("first" in ended.stdout and "RESULT FAIL executed=1" in ended.stdout, "the first case must be shown", ended)
 

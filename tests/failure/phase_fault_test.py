@@ -45,7 +45,7 @@ FAULTS = {"killed": (128 + signal.SIGKILL, None), "stopped": (5, "no end after")
 # From here on a run ends by itself.
 FINISHED = ("write the result", "end")
 LIMIT = 4
-PATIENCE = 1
+GRACE = 1
 AT_ONCE = 4
 
 
@@ -61,7 +61,7 @@ def fault_in(program, launcher, folder, phase, fault, ranks, transport):
     output = pathlib.Path(tempfile.mkdtemp(dir=folder))
     begin = time.monotonic()
     command = [*launcher, "-n", str(ranks), program, phase, fault, folder / "input.toml", f"run.output={output}",
-               f"run.timeout.{key}={LIMIT}s", f"run.timeout.patience={PATIENCE}s", f"run.transport={transport}"]
+               f"run.timeout.{key}={LIMIT}s", f"run.timeout.grace={GRACE}s", f"run.transport={transport}"]
     where = f"{fault} in '{phase}' on {ranks} ranks by {transport}"
     try:
         process = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=100,
@@ -81,7 +81,7 @@ def fault_in(program, launcher, folder, phase, fault, ranks, transport):
     check(not left, f"{where}: {left} stay in TMPDIR", process)
     tables = len(re.findall("^RESULT .*executed=", process.stdout, re.M))
     check(tables <= 1, f"{where}: {tables} tables", process)
-    limit = (LIMIT + PATIENCE) * (words == "no end after")
+    limit = (LIMIT + GRACE) * (words == "no end after")
     check(seconds < limit + 10, f"{where}: ended after {seconds:.1f} s", process)
     return f"{phase:24}{fault:10}{ranks:5} {transport:9}{process.returncode:6}{seconds:7.1f} s"
 

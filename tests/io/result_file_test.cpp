@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/result_file.hpp"
 
+#include "core/former_names.hpp"
 #include "io/hdf5.hpp"
 #include "io/journal.hpp"
 #include "io/json.hpp"
 #include "io/whole_file.hpp"
 #include "support/sample_result.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -239,6 +241,38 @@ TEST_F(ResultFile, AJournalFromBeforeIsRead) {
   EXPECT_FALSE(record.extras.at(0).is_detail);
   EXPECT_EQ(record.legs.at(0).leg, "compute");
   EXPECT_EQ(record.legs.at(0).seconds, (std::vector<double>{1, 2}));
+}
+
+/// As a version wrote it in which the name was `used`.
+measure::RunResult result_with(core::FormerName const& name, std::string_view used) {
+  measure::RunResult result = sample_result();
+  measure::Record& record = result.records[0];
+  bool const is_key = name.kind == core::FormerName::Kind::key;
+  result.info.config = record.config =
+      fmt::format("[[case]]\nworkload = \"{}\"\n{} = \"{}\"\n", name.workload,
+                  is_key ? used : "variant", is_key ? "1s" : used);
+  if (name.workload.empty() && is_key) result.info.config = fmt::format("[run]\n{} = 1\n", used);
+  if (!is_key) {
+    record.variant = used;
+    record.id = fmt::format("{}:{}", record.name, used);
+  }
+  return result;
+}
+
+TEST_F(ResultFile, FormerNamesAreReadAsThoseOfNow) {
+  for (core::FormerName const& name : core::former_names()) {
+    measure::RunResult const former = result_with(name, name.former);
+    std::string const present = all_of(result_with(name, name.present));
+    auto const journal = read_result(put("result.jsonl", journal_of(former)));
+    ASSERT_TRUE(journal) << why(journal);
+    EXPECT_EQ(all_of(*journal), present);
+
+    fs::remove(at("result.h5"));
+    ASSERT_EQ(write_result(at("result.h5"), former), "");
+    auto const finished = read_result(at("result.h5"));
+    ASSERT_TRUE(finished) << why(finished);
+    EXPECT_EQ(all_of(*finished), present);
+  }
 }
 
 TEST_F(ResultFile, ATableOfRanksWithFewerColumnsIsRead) {

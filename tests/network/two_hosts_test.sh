@@ -158,7 +158,7 @@ echo "hybrid: passed"
 start_exchange() {
   start_job "$1" run --case sendrecv --set size=256Ki --set variant=transport --set transport=mpi --set run.repetitions=1000000000 \
     --set run.warmup.seconds=0 --set run.device=host --set run.output=results \
-    --set run.timeout.repetition=4s --set run.timeout.patience=1s
+    --set run.timeout.repetition=4s --set run.timeout.grace=1s
   for _ in {1..200}; do grep -q '^\[1/1\]' out err || sleep 0.05; done
   grep -q '^\[1/1\]' out err || fail "the run does not start"
   sleep 1

@@ -51,6 +51,8 @@ KERNEL_FIELDS = [
 # Names of variants that also name roles, libraries, legs, workloads or keys of files. Every
 # other name is in the folder of the variant alone.
 SHARED_WORDS = {"copy", "hdf5", "kokkos", "launch", "reference", "serial", "transport", "vendor"}
+# The files of names that keys and variants had, which alone may have them, and names of now beside them.
+FORMER = "former_names"
 # Text for people, by which nothing may be decided: it is worded anew without a thought.
 TEXT_FOR_PEOPLE = r"\b\w*(?:reason|message|detail|unsupported|skipped|suspect|summary)\w*(?:\(\)|\[\w+\])?"
 
@@ -227,7 +229,7 @@ def words(root: Path) -> list[str]:
     found = []
     for name in tracked(root):
         path = root / name
-        if name == "tests/structure/words.txt" or path.suffix in (".h5", ".png", ".gz"):
+        if name == "tests/structure/words.txt" or path.suffix in (".h5", ".png", ".gz") or path.stem.startswith(FORMER):
             continue
         for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
             found += [f"{name}:{number}: '{match.group()}': {instead}"
@@ -316,7 +318,7 @@ def variant_names(root: Path, binary: Path) -> list[str]:
         places += [
             (match.start(), f"{match[0]} is the name of a variant, which its folder alone knows")
             for match in literal.finditer(text)
-            if match[1] not in SHARED_WORDS and path.parent not in homes.get(match[1], [path.parent])
+            if match[1] not in SHARED_WORDS and path.stem != FORMER and path.parent not in homes.get(match[1], [path.parent])
         ]
         found += [f"{path.relative_to(root)}:{text.count(chr(10), 0, at) + 1}: {why}" for at, why in sorted(places)]
     return found

@@ -60,7 +60,7 @@ def options(draw, workload, value_type, ranks):
         "block_size": lambda: draw.choice([8, 16, 32, 64, 128]),
         "lengths": lambda: draw.choice(["equal", "uniform", "long_tail"]),
         "mask": lambda: draw.choice(["full", "causal"]),
-        "deal": lambda: draw.choice(["zigzag", "striped"]),
+        "partition": lambda: draw.choice(["zigzag", "striped"]),
         "sequence": lambda: draw.choice(["per_rank", "whole"]),
         "reproducible": lambda: draw.choice([True, False]),
         "rule": lambda: draw.choice(["midpoint", "simpson", "gauss_legendre"]),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attention over a ring of ranks passes by every transport, and by all of them with the same bits.
 
-Sequences that ranks do not divide, fewer tokens than ranks, both ways to deal tokens, in all legs.
+Sequences that ranks do not divide, fewer tokens than ranks, both partitions of tokens, in all legs.
 
 ring_attention_test.py RANKS BINARY LAUNCHER...
 """
@@ -27,7 +27,7 @@ name = "causal"
 workload = "ring_attention"
 type = "f16"
 mask = "causal"
-deal = ["zigzag", "striped"]
+partition = ["zigzag", "striped"]
 sequence = "whole"
 size = "(1,4,2,131,64)"
 variant = "all"
@@ -56,7 +56,7 @@ name = "few"
 workload = "ring_attention"
 type = "f32"
 mask = ["causal", "full"]
-deal = ["zigzag", "striped"]
+partition = ["zigzag", "striped"]
 sequence = "whole"
 size = "(1,2,1,3,64)"
 variant = "all"

@@ -12,18 +12,18 @@ namespace {
 
 using kernels::attention::Mask;
 
-constexpr Deal kDeals[] = {Deal::zigzag, Deal::striped};
+constexpr Partition kPartitions[] = {Partition::zigzag, Partition::striped};
 constexpr std::int64_t kLengths[] = {0, 1, 3, 7, 24, 25, 29, 96};
 constexpr int kRanks[] = {1, 2, 3, 4, 6};
 
 template <class F>
 void for_sequences(F const& f) {
-  for (Deal const deal : kDeals) {
+  for (Partition const partition : kPartitions) {
     for (std::int64_t const tokens : kLengths) {
       for (int const ranks : kRanks) {
-        SCOPED_TRACE(testing::Message() << (deal == Deal::zigzag ? "zigzag " : "striped ") << tokens
-                                        << " tokens, " << ranks << " ranks");
-        f(RingSequence{tokens, deal, ranks}, ranks);
+        SCOPED_TRACE(testing::Message() << (partition == Partition::zigzag ? "zigzag " : "striped ")
+                                        << tokens << " tokens, " << ranks << " ranks");
+        f(RingSequence{tokens, partition, ranks}, ranks);
       }
     }
   }
@@ -73,9 +73,9 @@ TEST(RingSequence, ShowsEachQueryTheKeysBeforeIt) {
 
 /// In each step: nobody waits for another rank's computation.
 TEST(RingSequence, BalancesACausalMask) {
-  for (Deal const deal : kDeals) {
+  for (Partition const partition : kPartitions) {
     int const ranks = 4;
-    RingSequence const sequence{96, deal, ranks};
+    RingSequence const sequence{96, partition, ranks};
     std::int64_t const n = sequence.count(0);
     for (int by = 0; by < ranks; ++by) {
       for (int of = 0; of < ranks; ++of) {

@@ -172,7 +172,7 @@ class Engine {
   bool is_batch_due() {
     Sequence const* const first = head();
     if (first == nullptr) return false;
-    bool const is_full = arrived_ * server_.samples - next_ >= server_.most_running;
+    bool const is_full = arrived_ * server_.samples - next_ >= server_.max_running;
     bool const is_last = arrived_ == std::ssize(requests_);
     return is_full || is_last || now_s_ >= first->request->arrival_s + server_.fill_wait_s;
   }
@@ -205,7 +205,7 @@ class Engine {
     while (!swapped_.empty()) {
       Sequence& sequence = *swapped_.front();
       std::int64_t const wanted = std::min(sequence.missing(), budget_);
-      bool const has_seat = seats_ + seats_of(sequence) <= server_.most_running;
+      bool const has_seat = seats_ + seats_of(sequence) <= server_.max_running;
       if (wanted == 0 || !has_seat) return;
       auto const copied = paged_->swap_in(sequence, running_.empty());
       if (!copied) return;
@@ -218,7 +218,7 @@ class Engine {
 
   void admit() {
     while (Sequence* const sequence = head()) {
-      if (seats_ + seats_of(*sequence) > server_.most_running) return;
+      if (seats_ + seats_of(*sequence) > server_.max_running) return;
       if (!kv_->admit(*sequence, tokens_)) return;
       std::int64_t wanted = sequence->missing();
       bool const is_over = wanted > budget_;
@@ -384,7 +384,7 @@ class Engine {
   double now_s_ = 0;
   std::int64_t arrived_ = 0;  ///< requests
   std::int64_t next_ = 0;     ///< that has not been admitted yet
-  std::int64_t seats_ = 0;    ///< taken, of most_running
+  std::int64_t seats_ = 0;    ///< taken, of max_running
   std::int64_t budget_ = 0;   ///< tokens that this step may yet have
   std::int64_t moved_ = 0;    ///< tokens swapped since the last step
   std::int64_t copied_ = 0;   ///< blocks that earlier steps copied

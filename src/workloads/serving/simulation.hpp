@@ -21,7 +21,7 @@ struct Server {
   std::int64_t host_tokens = 0;  ///< slots of the host's, to swap to; where it is full K and V are
                                  ///< dropped and computed again
   std::int64_t block_tokens = 16;
-  std::int64_t most_running = 256;  ///< sequences in a step
+  std::int64_t max_running = 256;  ///< sequences in a step
   std::int64_t budget = 2048;  ///< tokens in a step, of paged memory; a whole prompt may have more
   std::int64_t samples = 1;    ///< outputs of each prompt
   double fill_wait_s = 0;      ///< that an incomplete batch waits for others

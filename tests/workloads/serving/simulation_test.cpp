@@ -54,7 +54,7 @@ Served serve(Server const& server, std::vector<Request> const& requests,
 }
 
 Server server(std::string_view name) {
-  return {.batching = policy(name), .kv_tokens = 4096, .block_tokens = 16, .most_running = 64};
+  return {.batching = policy(name), .kv_tokens = 4096, .block_tokens = 16, .max_running = 64};
 }
 
 /// Requests that all come at once, or one after the other.
@@ -81,7 +81,7 @@ TEST(Static, KeepsTheShortRequestIdleUntilTheLongOneIsDone) {
 
 TEST(Static, WaitsForABatchToFillAsLongAsItIsTold) {
   Server patient = server("static");
-  patient.most_running = 2;
+  patient.max_running = 2;
   patient.fill_wait_s = 0.5;
   // The third would make the second batch full, and the last has nobody to wait for.
   Served const three = serve(patient, requests({{4, 4}, {4, 4}, {4, 4}}, 1));
@@ -341,14 +341,14 @@ TEST(Simulation, EndsWithEveryTokenAndNoBlockLeftWhateverTheServer) {
                        .kv_tokens = 256 + p(1024),
                        .host_tokens = p(2) * p(1024),
                        .block_tokens = std::int64_t{1} << p(5),
-                       .most_running = 4 + p(30),
+                       .max_running = 4 + p(30),
                        .budget = 4 + p(200),
                        .samples = 1 + p(4),
                        .fill_wait_s = 0.1 * static_cast<double>(p(2)),
                        .reuses_prefixes = p(2) == 0};
       Served const result = serve(any, trace);
       ASSERT_EQ(result.wrong, "") << row.name << ", draw " << draw;
-      ASSERT_LE(result.outcome.max_at_once, any.most_running);
+      ASSERT_LE(result.outcome.max_at_once, any.max_running);
       swaps += result.outcome.swaps;
       recomputed += result.outcome.recomputed;
       copied += result.outcome.copied;
