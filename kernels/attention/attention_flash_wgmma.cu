@@ -100,7 +100,7 @@ template <class T, int kHead>
 class WarpgroupRows {
   using Tile = Tiles<kHead>;
   static constexpr int kKeys = Tile::kKeys;
-  static constexpr int kScores = kKeys / 2, kSums = kHead / 2;  // of a thread
+  static constexpr int kScores = kKeys / 2, kAccumulators = kHead / 2;  // of a thread
 
  public:
   /// `number` is that of the warpgroup.
@@ -113,7 +113,7 @@ class WarpgroupRows {
   /// Begins with other queries.
   __device__ void reset() {
 #pragma unroll
-    for (int i = 0; i < kSums; ++i) sums_[i] = 0;
+    for (int i = 0; i < kAccumulators; ++i) accumulators_[i] = 0;
     largest_[0] = largest_[1] = lowest();
     total_[0] = total_[1] = 0;
   }
@@ -140,7 +140,7 @@ class WarpgroupRows {
   /// Starts the sum of the values of a tile, times the weights: a group.
   __device__ __forceinline__ void multiply_values(unsigned char const* values) {
     auto const b = ptx::mn_major_descriptor(values, ptx::Swizzle::bytes_128, Tile::kKeyBox);
-    ptx::wgmma_fence_operand(sums_);
+    ptx::wgmma_fence_operand(accumulators_);
 #pragma unroll
     for (auto& part : weights_) ptx::wgmma_fence_operand(part);
     ptx::wgmma_fence();
@@ -148,9 +148,9 @@ class WarpgroupRows {
     for (int step = 0; step < kKeys / 16; ++step) {
       auto const part = advanced(b, static_cast<unsigned>(step * 16 * 128));
       if constexpr (std::is_same_v<T, __half>) {
-        ptx::wgmma_f16<kHead, ptx::Major::mn>(sums_, weights_[step], part);
+        ptx::wgmma_f16<kHead, ptx::Major::mn>(accumulators_, weights_[step], part);
       } else {
-        ptx::wgmma_bf16<kHead, ptx::Major::mn>(sums_, weights_[step], part);
+        ptx::wgmma_bf16<kHead, ptx::Major::mn>(accumulators_, weights_[step], part);
       }
     }
     ptx::wgmma_commit();
@@ -161,7 +161,7 @@ class WarpgroupRows {
   __device__ void wait_for_scores() {
     ptx::wgmma_wait<newest>(scores_);
   }
-  __device__ void wait_for_sums() { ptx::wgmma_wait<0>(sums_); }
+  __device__ void wait_for_sums() { ptx::wgmma_wait<0>(accumulators_); }
 
   /// Hides the keys of a tile from the seen(row)-th on.
   template <class Seen>
@@ -202,7 +202,7 @@ class WarpgroupRows {
   /// whose operands these are, are complete.
   __device__ void take_weights() {
 #pragma unroll
-    for (int i = 0; i < kSums; ++i) sums_[i] *= factor_[i / 2 % 2];
+    for (int i = 0; i < kAccumulators; ++i) accumulators_[i] *= factor_[i / 2 % 2];
 #pragma unroll
     for (int pair = 0; pair < kScores / 2; ++pair) {
       weights_[pair / 4][pair % 4] = pair_of<T>(scores_[2 * pair], scores_[2 * pair + 1]);
@@ -220,12 +220,12 @@ class WarpgroupRows {
       factor[half] = total > 0 ? 1 / total : 0;
     }
 #pragma unroll
-    for (int i = 0; i < kSums; i += 2) {
+    for (int i = 0; i < kAccumulators; i += 2) {
       int const half = i / 2 % 2, row = row_of(half);
       if (row >= count) continue;
       auto* const to =
           reinterpret_cast<std::uint32_t*>(o + row * kHead + ptx::accumulator_column(thread_, i));
-      *to = pair_of<T>(sums_[i] * factor[half], sums_[i + 1] * factor[half]);
+      *to = pair_of<T>(accumulators_[i] * factor[half], accumulators_[i + 1] * factor[half]);
     }
   }
 
@@ -236,7 +236,7 @@ class WarpgroupRows {
   int thread_, first_;
   float in_powers_;  // of two: what scores are scaled by
   ptx::MatrixDescriptor queries_;
-  float scores_[kScores], sums_[kSums];
+  float scores_[kScores], accumulators_[kAccumulators];
   unsigned weights_[kKeys / 16][4];
   float largest_[2], total_[2], factor_[2];
 };

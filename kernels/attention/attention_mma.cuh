@@ -149,8 +149,8 @@ class WarpRows {
           total_[r] *= factor;
 #pragma unroll
           for (int j = 0; j < kValueTiles; ++j) {
-            sums_[g][j][2 * half] *= factor;
-            sums_[g][j][2 * half + 1] *= factor;
+            accumulators_[g][j][2 * half] *= factor;
+            accumulators_[g][j][2 * half + 1] *= factor;
           }
         }
       }
@@ -181,8 +181,8 @@ class WarpRows {
         std::uint32_t const low[2]{b[0], b[1]}, high[2]{b[2], b[3]};
 #pragma unroll
         for (int g = 0; g < kGroups; ++g) {
-          multiply_add<T>(sums_[g][j], weights_[g][t], low);
-          multiply_add<T>(sums_[g][j + 1], weights_[g][t], high);
+          multiply_add<T>(accumulators_[g][j], weights_[g][t], low);
+          multiply_add<T>(accumulators_[g][j + 1], weights_[g][t], high);
         }
       }
     }
@@ -202,8 +202,8 @@ class WarpRows {
         total += __shfl_xor_sync(~0U, total, 2);
 #pragma unroll
         for (int j = 0; j < kValueTiles; ++j) {
-          use(row_of(g, half), 8 * j + ptx::sum_element(lane_, 0).column, sums_[g][j][2 * half],
-              sums_[g][j][2 * half + 1], largest_[r], total);
+          use(row_of(g, half), 8 * j + ptx::sum_element(lane_, 0).column,
+              accumulators_[g][j][2 * half], accumulators_[g][j][2 * half + 1], largest_[r], total);
         }
       }
     }
@@ -219,7 +219,7 @@ class WarpRows {
   float in_powers_;  // of two: what scores are scaled by
   float scores_[kGroups][kScoreTiles][4];
   std::uint32_t weights_[kGroups][kKeys / 16][4];
-  float sums_[kGroups][kValueTiles][4] = {};
+  float accumulators_[kGroups][kValueTiles][4] = {};
   float largest_[2 * kGroups], total_[2 * kGroups];  // of a row so far; sums of a lane's columns
 };
 

@@ -97,7 +97,7 @@ QUAD_HD constexpr bool may_overlap() {
 }
 
 /// sums += a pixel times 8 factors, for each row of positions.
-__device__ __forceinline__ void multiply_add(float (&sums)[kRowsEach][kFiltersEach],
+__device__ __forceinline__ void multiply_add(float (&accumulators)[kRowsEach][kFiltersEach],
                                              float const* filters, auto const& pixel_of) {
   auto const* const vectors = reinterpret_cast<float4 const*>(filters);
   float4 const low = vectors[0], high = vectors[1];
@@ -106,7 +106,7 @@ __device__ __forceinline__ void multiply_add(float (&sums)[kRowsEach][kFiltersEa
   for (int l = 0; l < kRowsEach; ++l) {
     float const pixel = pixel_of(l);
 #pragma unroll
-    for (int f = 0; f < kFiltersEach; ++f) sums[l][f] += pixel * factors[f];
+    for (int f = 0; f < kFiltersEach; ++f) accumulators[l][f] += pixel * factors[f];
   }
 }
 
@@ -114,7 +114,7 @@ __device__ __forceinline__ void multiply_add(float (&sums)[kRowsEach][kFiltersEa
 /// exchange halves, so that each instruction writes whole sectors. count: of the two, those that are
 /// inside of the image. By whole warps.
 __device__ __forceinline__ void store_pair(float* to, int pitch, int count,
-                                           float const (&sums)[kFiltersEach]) {
+                                           float const (&accumulators)[kFiltersEach]) {
   constexpr int kHalf = kFiltersEach / 2;
   bool const is_second = threadIdx.x % 2 != 0;
   to += is_second ? kHalf : 0;
@@ -122,7 +122,7 @@ __device__ __forceinline__ void store_pair(float* to, int pitch, int count,
   float own[kHalf], other[kHalf];
 #pragma unroll
   for (int f = 0; f < kHalf; ++f) {
-    float const low = sums[f], high = sums[kHalf + f];
+    float const low = accumulators[f], high = accumulators[kHalf + f];
     own[f] = is_second ? high : low;
     other[f] = __shfl_xor_sync(~0U, is_second ? low : high, 1);
   }
@@ -188,7 +188,7 @@ __global__ void __launch_bounds__(kMaxThreads, kBlocks)
 #pragma unroll 1
     for (int task = warp; task < layout.tasks; task += threads / 32) {
       int const k0 = task * kFiltersEach;
-      float sums[kRowsEach][kFiltersEach] = {};
+      float accumulators[kRowsEach][kFiltersEach] = {};
 #pragma unroll 1
       for (int c = 0; c < p.c; ++c) {
 #pragma unroll 1
@@ -205,13 +205,13 @@ __global__ void __launch_bounds__(kMaxThreads, kBlocks)
             for (int l = 0; l < kSeen; ++l) seen[l] = column[l * pitch];
 #pragma unroll
             for (int i = 0; i < Code::kRows; ++i, factors += to_next_row) {
-              multiply_add(sums, factors, [&](int l) { return seen[l * stride + i]; });
+              multiply_add(accumulators, factors, [&](int l) { return seen[l * stride + i]; });
             }
           } else {
 #pragma unroll 1
             for (int i = 0; i < p.r; ++i, factors += to_next_row) {
               float const* const first = column + i * p.dilation * pitch;
-              multiply_add(sums, factors, [&](int l) { return first[l * stride * pitch]; });
+              multiply_add(accumulators, factors, [&](int l) { return first[l * stride * pitch]; });
             }
           }
         }
@@ -224,7 +224,7 @@ __global__ void __launch_bounds__(kMaxThreads, kBlocks)
             int const row = tile.row + band + l;
             store_pair(p.y + tile.image * p.k * p.out_h * p.out_w +
                            (row * p.out_w + first) * p.out_pitch + k0,
-                       p.out_pitch, row < p.out_h ? p.out_w - first : 0, sums[l]);
+                       p.out_pitch, row < p.out_h ? p.out_w - first : 0, accumulators[l]);
           }
           continue;
         }
@@ -240,7 +240,7 @@ __global__ void __launch_bounds__(kMaxThreads, kBlocks)
         if (!kNchw && layout.stores_vectors) {
           Outputs<T> outputs;
 #pragma unroll
-          for (int f = 0; f < kFiltersEach; ++f) outputs.value[f] = from_f32<T>(sums[l][f]);
+          for (int f = 0; f < kFiltersEach; ++f) outputs.value[f] = from_f32<T>(accumulators[l][f]);
           *reinterpret_cast<Outputs<T>*>(y) = outputs;
           continue;
         }
@@ -248,7 +248,7 @@ __global__ void __launch_bounds__(kMaxThreads, kBlocks)
         for (int f = 0; f < kFiltersEach; ++f) {
           T* const to = y + f * p.out_plane;
           bool const is_stored = !may_overlap<T, kNchw, Code>() || sectors.has(to, tile_col);
-          if (k0 + f < p.k && is_stored) *to = from_f32<T>(sums[l][f]);
+          if (k0 + f < p.k && is_stored) *to = from_f32<T>(accumulators[l][f]);
         }
       }
     }

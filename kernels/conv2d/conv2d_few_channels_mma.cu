@@ -272,8 +272,8 @@ struct Sums {
 
   /// Both positions of a fragment that the lane has, of its filter `f`.
   __device__ __forceinline__ Pair<T> pair(int fragment, int f) const {
-    float const* const sums = value[fragment][f / 2] + f % 2;
-    return {{from_f32<T>(sums[0]), from_f32<T>(sums[2])}};
+    float const* const accumulators = value[fragment][f / 2] + f % 2;
+    return {{from_f32<T>(accumulators[0]), from_f32<T>(accumulators[2])}};
   }
 };
 
@@ -330,10 +330,10 @@ __global__ void __launch_bounds__(kMaxThreads, kBlocks)
       if (row >= p.out_h) continue;
       // The lane's first position and filter.
       int const col = lane / 4 * 2, k = group * kFiltersEach + lane % 4 * Sums<T>::kEach;
-      Sums<T> sums;
-      sums.add(pixels + (band * layout.row_pitch + col) * p.stride,
-               filters + group * group_fragments + lane, taps + lane % 4, layout.steps, p.stride,
-               p.stride * (kIsLine ? kPositions : layout.row_pitch));
+      Sums<T> accumulators;
+      accumulators.add(pixels + (band * layout.row_pitch + col) * p.stride,
+                       filters + group * group_fragments + lane, taps + lane % 4, layout.steps,
+                       p.stride, p.stride * (kIsLine ? kPositions : layout.row_pitch));
       auto const output = [&](int of_tile, int filter) {
         return p.y + tile.image * p.k * p.out_h * p.out_w +
                static_cast<std::int64_t>(filter) * p.out_plane +
@@ -342,12 +342,13 @@ __global__ void __launch_bounds__(kMaxThreads, kBlocks)
       int const rows = p.out_h - row, cols = p.out_w - tile.col;
       if constexpr (kStore == Store::sectors) {
         int const first = group * kFiltersEach;
-        sums.store_sectors(p, {layout.tiles, tile}, output(0, first), cols, p.k - first,
-                           kept + warp * kFiltersEach * kKeptPitch);
+        accumulators.store_sectors(p, {layout.tiles, tile}, output(0, first), cols, p.k - first,
+                                   kept + warp * kFiltersEach * kKeptPitch);
       } else if constexpr (kStore == Store::pairs) {
-        sums.store_pairs(p, output(col, k), rows, cols - col, p.k - k);
+        accumulators.store_pairs(p, output(col, k), rows, cols - col, p.k - k);
       } else {
-        sums.store_filters(p, output(col, k), rows, cols - col, p.k - k, layout.stores_vectors);
+        accumulators.store_filters(p, output(col, k), rows, cols - col, p.k - k,
+                                   layout.stores_vectors);
       }
     }
   }

@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 2)
   }
   // Two times 4 neighbours each way, so that fragments are vectors without bank conflicts.
   int const m0 = thread / 16 * 4, n0 = thread % 16 * 4;
-  float sums[8][8] = {};
+  float accumulators[8][8] = {};
   for (int s = 0; s < slices; ++s) {
     ptx::cp_async_wait<Tile::kStages - 2>();
     __syncthreads();  // the slice is there for all, and all have read the one before
@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 2)
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
 #pragma unroll
-        for (int j = 0; j < 8; ++j) sums[i][j] += f[i] * l[j];
+        for (int j = 0; j < 8; ++j) accumulators[i][j] += f[i] * l[j];
       }
     }
   }
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(Tile::kThreads, 2)
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       int const m = m0 + i % 4 + i / 4 * (Tile::kBM / 2);
-      if (m < filters) y[m * p.out_plane] = sums[i][j];
+      if (m < filters) y[m * p.out_plane] = accumulators[i][j];
     }
   }
 }

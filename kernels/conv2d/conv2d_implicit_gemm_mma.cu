@@ -229,7 +229,7 @@ class WarpTile {
 #pragma unroll
         for (int j = 0; j < kCols; ++j) {
           std::uint32_t const col[2]{cols[j / 2][j % 2 * 2], cols[j / 2][j % 2 * 2 + 1]};
-          multiply_add<T>(sums_[i][j], rows[i], col);
+          multiply_add<T>(accumulators_[i][j], rows[i], col);
         }
       }
     }
@@ -246,8 +246,8 @@ class WarpTile {
         for (int half = 0; half < 2; ++half) {
           auto const [row, col] = ptx::sum_element(lane_, 2 * half);
           int const m = m0_ + 16 * i + row, n = n0_ + 8 * j + col;
-          store_pair(p, windows, first_position, k0, filters, pairs, m, n, sums_[i][j][2 * half],
-                     sums_[i][j][2 * half + 1]);
+          store_pair(p, windows, first_position, k0, filters, pairs, m, n,
+                     accumulators_[i][j][2 * half], accumulators_[i][j][2 * half + 1]);
         }
       }
     }
@@ -278,7 +278,7 @@ class WarpTile {
   }
 
   int lane_, m0_, n0_;
-  float sums_[kRows][kCols][4] = {};
+  float accumulators_[kRows][kCols][4] = {};
 };
 
 template <class Tile>
@@ -301,7 +301,7 @@ __global__ void __launch_bounds__(kThreads, 2)
                         p.filters - first_filter};
   int const slices = divide_up(p.terms, Tile::kTerms);
   auto const stage = [&](int slice) { return shared + slice % Tile::kStages * Tile::kStageBytes; };
-  WarpTile<Tile> sums;
+  WarpTile<Tile> accumulators;
 
   if constexpr (Tile::kVectors) {
     __syncthreads();  // all windows are there
@@ -315,7 +315,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       int const next = s + Tile::kStages - 1;
       if (next < slices) copy_slice<Tile>(p, from, next * Tile::kTerms, stage(next));
       ptx::cp_async_commit();
-      sums.multiply(stage(s));
+      accumulators.multiply(stage(s));
     }
   } else {
     QUAD_SHARED(Place, places, [2][Tile::kTerms]);
@@ -337,12 +337,12 @@ __global__ void __launch_bounds__(kThreads, 2)
       if (s + 1 < slices) {
         gathered.load(p, from, places[(s + 1) % 2], (s + 1) * Tile::kTerms);
       }
-      sums.multiply(stage(s));
+      accumulators.multiply(stage(s));
       if (s + 1 < slices) gathered.store(stage(s + 1));
       find_places(s + 2);
     }
   }
-  sums.store(p, windows, first_position, k0, from.filters, pairs);
+  accumulators.store(p, windows, first_position, k0, from.filters, pairs);
 }
 
 template <class Tile>

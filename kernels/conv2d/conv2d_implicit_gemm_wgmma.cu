@@ -125,11 +125,11 @@ void transpose(void const* from, void* to, std::int64_t matrices, std::int64_t r
               Divisor{tiles_of(cols)});
 }
 
-// Rows of tiles are positions. A warp of the narrowest, for layers of few filters, has one strip.
+// Rows of tiles are positions. A warp of the narrowest, for layers of few filters, has one epilogue tile.
 using gemm::kMiddle, gemm::kNarrow, gemm::kWide;
 constexpr WgmmaConfig kNarrowest = [] {
   WgmmaConfig config = gemm::kSlim;
-  config.strips = 1;
+  config.epilogue_tiles = 1;
   return config;
 }();
 

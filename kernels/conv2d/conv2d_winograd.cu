@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(kThreads, 2)
 
   int const tile0 = lane % (kTiles / kTilesEach) * kTilesEach;
   int const filter0 = lane / (kTiles / kTilesEach) * kFiltersEach;
-  float sums[kProductsEach][kFiltersEach][kTilesEach] = {};
+  float accumulators[kProductsEach][kFiltersEach][kTilesEach] = {};
   Loaded loaded;
   if (p.channels > 0) load(loaded, 0);
   for (int first = 0; first < p.channels; first += kChannels) {
@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(kThreads, 2)
 #pragma unroll
         for (int i = 0; i < kFiltersEach; ++i) {
 #pragma unroll
-          for (int j = 0; j < kTilesEach; ++j) sums[own][i][j] += w[i] * t[j];
+          for (int j = 0; j < kTilesEach; ++j) accumulators[own][i][j] += w[i] * t[j];
         }
       }
     }
@@ -205,7 +205,8 @@ __global__ void __launch_bounds__(kThreads, 2)
 #pragma unroll
         for (int i = 0; i < kFiltersEach; ++i) {
           *reinterpret_cast<float4*>(&kept[0].tiles[warp * kProductsEach + own][i][tile0]) =
-              make_float4(sums[own][i][0], sums[own][i][1], sums[own][i][2], sums[own][i][3]);
+              make_float4(accumulators[own][i][0], accumulators[own][i][1], accumulators[own][i][2],
+                          accumulators[own][i][3]);
         }
       }
     }

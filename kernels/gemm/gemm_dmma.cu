@@ -394,9 +394,10 @@ class WarpProduct {
   }
   /// New elements of C for the r-th pair in column group i.
   __device__ double2 result(Operands<double> const& p, int i, int r, double2 old) const {
-    double const(&sums)[4] = accumulators_[i][r / 4][r % 2];
+    double const(&accumulators)[4] = accumulators_[i][r / 4][r % 2];
     int const c = r / 2 % 2;
-    return {p.alpha * sums[c] + p.beta * old.x, p.alpha * sums[2 + c] + p.beta * old.y};
+    return {p.alpha * accumulators[c] + p.beta * old.x,
+            p.alpha * accumulators[2 + c] + p.beta * old.y};
   }
 
   /// Calls f(number of a pair, and the pair) for all accumulators of `product`.
@@ -404,8 +405,9 @@ class WarpProduct {
   __device__ static __forceinline__ void for_accumulators(F const& f, Product& product) {
 #pragma unroll
     for (int at = 0; at < 4 * kGroupsM * kGroupsN; ++at) {
-      auto& sums = product.accumulators_[at / (4 * kGroupsM)][at / 4 % kGroupsM][at / 2 % 2];
-      f(at, sums[at % 2 * 2], sums[at % 2 * 2 + 1]);
+      auto& accumulators =
+          product.accumulators_[at / (4 * kGroupsM)][at / 4 % kGroupsM][at / 2 % 2];
+      f(at, accumulators[at % 2 * 2], accumulators[at % 2 * 2 + 1]);
     }
   }
   /// This lane's first pair of those of a block. Each warp has its own, so warps need not meet.

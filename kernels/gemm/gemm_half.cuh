@@ -3,12 +3,12 @@
 #pragma once
 
 /// What the products of 16-bit matrices on the tensor cores share: a configuration in one place, the
-/// layouts of shared memory, copies of chunks of A and B, the product of a warp by `wmma` or by
+/// layouts of shared memory, copies of k-tiles of A and B, the product of a warp by `wmma` or by
 /// `mma`, and the way of the result to C. Each technique has a main loop of its own.
 ///
 /// A block computes kConfig.bm x kConfig.bn elements of C, a warp warp_m x warp_n of them. k advances
-/// in chunks of bk, which are copied at once, and in steps of 16, which are multiplied at once. Of B,
-/// a chunk lies in shared memory as it does in memory: bk rows of bn elements, or bn rows of bk where
+/// in k-tiles of bk, which are copied at once, and in steps of 16, which are multiplied at once. Of B,
+/// a k-tile lies in shared memory as it does in memory: bk rows of bn elements, or bn rows of bk where
 /// B is transposed.
 
 #include "common/ptx/copies.cuh"
@@ -21,9 +21,9 @@ namespace quadrille::kernels::gemm {
 /// behind each row; the 16-byte pieces of a row rotated by a number of pieces that differs in
 /// neighbouring rows; or that number as an exclusive or with the number of the piece.
 enum class SmemLayout { linear, padded, rotated, xor_swizzled };
-/// Where fragments of the next step are read while this one multiplies: nowhere; in a chunk; in a
-/// chunk and from its last step to the first one of the next chunk.
-enum class FragmentDoubleBuffer { none, in_chunk, across_chunks };
+/// Where fragments of the next step are read while this one multiplies: nowhere; in a k-tile; in a
+/// k-tile and from its last step to the first one of the next k-tile.
+enum class FragmentDoubleBuffer { none, in_k_tile, across_k_tiles };
 /// How accumulators reach C: from registers; through 16 rows in shared memory for each warp, padded
 /// or rotated, from which a lane stores 16 bytes.
 enum class Epilogue { direct, padded, rotated };
@@ -34,7 +34,7 @@ struct HalfConfig {
   int warp_m = 64, warp_n = 64;
   bool is_wmma = false;
   SmemLayout layout = SmemLayout::linear;
-  int slots = 1;  ///< chunks in shared memory
+  int stages = 1;  ///< k-tiles in shared memory
   FragmentDoubleBuffer fragment_double_buffer = FragmentDoubleBuffer::none;
   int raster =
       16;  ///< blocks side by side that run together: they share rows of A and columns of B
@@ -47,7 +47,7 @@ struct HalfConfig {
 
 /// That of a product by `mma`, from numbers.
 constexpr HalfConfig half_config(int bm, int bn, int bk, int warp_m, int warp_n, int layout,
-                                 int slots, int fragment_double_buffer, int raster, int epilogue,
+                                 int stages, int fragment_double_buffer, int raster, int epilogue,
                                  int blocks) {
   return {bm,
           bn,
@@ -56,7 +56,7 @@ constexpr HalfConfig half_config(int bm, int bn, int bk, int warp_m, int warp_n,
           warp_n,
           false,
           static_cast<SmemLayout>(layout),
-          slots,
+          stages,
           static_cast<FragmentDoubleBuffer>(fragment_double_buffer),
           raster,
           static_cast<Epilogue>(epilogue),
@@ -76,24 +76,24 @@ struct HalfShape {
   constexpr int blocks() const {
     return sum_bytes == 2 || config.blocks == 1 ? config.blocks : config.blocks / 2;
   }
-  /// A chunk of B.
+  /// A k-tile of B.
   constexpr int rows_b() const { return is_b_transposed ? config.bn : config.bk; }
   constexpr int cols_b() const { return is_b_transposed ? config.bk : config.bn; }
-  /// Elements from row to row of a chunk, and of 16 rows of C of a warp.
+  /// Elements from row to row of a k-tile, and of 16 rows of C of a warp.
   constexpr int pitch(int cols) const {
     return cols + (config.layout == SmemLayout::padded ? 8 : 0);
   }
-  constexpr int strip_pitch() const {
+  constexpr int epilogue_pitch() const {
     return config.warp_n + (config.epilogue == Epilogue::padded ? 8 : 0);
   }
-  /// Elements of a chunk of A, behind which that of B begins, and of both.
+  /// Elements of a k-tile of A, behind which that of B begins, and of both.
   constexpr int elements_a() const { return config.bm * pitch(config.bk); }
-  constexpr int slot() const { return elements_a() + rows_b() * pitch(cols_b()); }
+  constexpr int stage_elements() const { return elements_a() + rows_b() * pitch(cols_b()); }
   constexpr int shared_bytes() const {
-    int const ring = config.slots * slot() * 2;
-    int const strips =
-        config.epilogue == Epilogue::direct ? 0 : warps() * 16 * strip_pitch() * sum_bytes;
-    return ring > strips ? ring : strips;
+    int const ring = config.stages * stage_elements() * 2;
+    int const epilogue_tiles =
+        config.epilogue == Epilogue::direct ? 0 : warps() * 16 * epilogue_pitch() * sum_bytes;
+    return ring > epilogue_tiles ? ring : epilogue_tiles;
   }
 
   constexpr bool is_allowed() const {
@@ -101,12 +101,12 @@ struct HalfShape {
     constexpr int kMax = 1024;  // so that products fit an int
     if (c.layout < SmemLayout::linear || c.layout > SmemLayout::xor_swizzled ||
         c.fragment_double_buffer < FragmentDoubleBuffer::none ||
-        c.fragment_double_buffer > FragmentDoubleBuffer::across_chunks ||
+        c.fragment_double_buffer > FragmentDoubleBuffer::across_k_tiles ||
         c.epilogue < Epilogue::direct || c.epilogue > Epilogue::rotated) {
       return false;
     }
     if (c.bm < 1 || c.bm > kMax || c.bn < 1 || c.bn > kMax || c.bk < 16 || c.bk > kMax ||
-        c.warp_m < 16 || c.warp_n < 16 || c.slots < 1 || c.slots > 64 || c.raster < 1 ||
+        c.warp_m < 16 || c.warp_n < 16 || c.stages < 1 || c.stages > 64 || c.raster < 1 ||
         c.blocks < 1 || c.blocks > 32) {
       return false;
     }
@@ -120,9 +120,9 @@ struct HalfShape {
     if (c.layout == SmemLayout::xor_swizzled && !is_b_transposed && c.bn % 64 != 0) return false;
     // wmma takes rows one after the other.
     if (c.is_wmma && (has_turns || c.epilogue != Epilogue::padded)) return false;
-    // A chunk begins with the registers that the one before it began with.
-    return c.fragment_double_buffer != FragmentDoubleBuffer::across_chunks ||
-           (c.bk % 32 == 0 && c.slots > 1);
+    // A k-tile begins with the registers that the one before it began with.
+    return c.fragment_double_buffer != FragmentDoubleBuffer::across_k_tiles ||
+           (c.bk % 32 == 0 && c.stages > 1);
   }
 
  private:
@@ -215,22 +215,22 @@ struct HalfTile {
   static constexpr int kWarpsN = kShape.warps_n();
   static constexpr int kThreads = kShape.threads();
   static constexpr int kBlocks = kShape.blocks();
-  static constexpr int kSteps = kConfig.bk / 16;  // of a chunk
+  static constexpr int kSteps = kConfig.bk / 16;  // of a k-tile
 
   static constexpr int kRowsB = kShape.rows_b();
   using RowsA = SharedRows<kConfig.bk, kConfig.layout>;
   using RowsB = SharedRows<kShape.cols_b(), kConfig.layout>;
-  static constexpr int kB = kShape.elements_a();  // where B begins in a slot
-  static constexpr int kSlot = kShape.slot();     // elements
+  static constexpr int kB = kShape.elements_a();  // where B begins in a stage
+  static constexpr int kStageElements = kShape.stage_elements();
   /// 16 rows of C of a warp.
-  using Strip =
+  using EpilogueTile =
       SharedRows<kConfig.warp_n,
                  kConfig.epilogue == Epilogue::padded ? SmemLayout::padded : SmemLayout::rotated>;
-  static constexpr int kStrip = 16 * Strip::kPitch;
+  static constexpr int kEpilogueTileElements = 16 * EpilogueTile::kPitch;
   static constexpr int kSharedBytes = kShape.shared_bytes();
   static_assert(RowsA::kPitch == kShape.pitch(kConfig.bk) &&
                 RowsB::kPitch == kShape.pitch(kShape.cols_b()) &&
-                Strip::kPitch == kShape.strip_pitch());
+                EpilogueTile::kPitch == kShape.epilogue_pitch());
 };
 
 /// The first row and column of the block in C. Blocks go in slabs of `raster` columns of blocks, row
@@ -312,13 +312,13 @@ class TileCopy {
   T const* from_;
 };
 
-/// The chunks of A and B that a block multiplies, one after the other.
+/// The k-tiles of A and B that a block multiplies, one after the other.
 template <class Tile>
-class Chunks {
+class KTiles {
  public:
   using T = typename Tile::Type;
 
-  __device__ Chunks(HalfOperands<T> const& p, BlockCorner corner)
+  __device__ KTiles(HalfOperands<T> const& p, BlockCorner corner)
       : a_{p.a + corner.row * p.lda, p.lda},
         b_{p.b + (Tile::kTransposedB ? corner.col * p.ldb : corner.col), p.ldb},
         ldb_{p.ldb},
@@ -326,23 +326,23 @@ class Chunks {
         cols_left_{p.n - corner.col},
         k_left_{p.k} {}
 
-  /// Starts the copies of the next chunk; after the last one does nothing.
-  __device__ void start(T* slot) {
+  /// Starts the copies of the next k-tile; after the last one does nothing.
+  __device__ void start(T* stage) {
     if (k_left_ <= 0) return;
-    a_.start(slot, rows_left_, k_left_);
-    b_.start(slot + Tile::kB, Tile::kTransposedB ? cols_left_ : k_left_,
+    a_.start(stage, rows_left_, k_left_);
+    b_.start(stage + Tile::kB, Tile::kTransposedB ? cols_left_ : k_left_,
              Tile::kTransposedB ? k_left_ : cols_left_);
     advance();
   }
 
-  /// Copies the next chunk, of which there is one, through registers.
-  __device__ void copy(T* slot) {
+  /// Copies the next k-tile, of which there is one, through registers.
+  __device__ void copy(T* stage) {
     uint4 of_a[CopyA::kCopies], of_b[CopyB::kCopies];
     a_.load(of_a, rows_left_, k_left_);
     b_.load(of_b, Tile::kTransposedB ? cols_left_ : k_left_,
             Tile::kTransposedB ? k_left_ : cols_left_);
-    a_.store(slot, of_a);
-    b_.store(slot + Tile::kB, of_b);
+    a_.store(stage, of_a);
+    b_.store(stage + Tile::kB, of_b);
     advance();
   }
 
@@ -409,16 +409,17 @@ class WmmaWarp {
   };
 
   __device__ WmmaWarp() {
-    for_tiles<kM, kN>([&](int i, int j) { ptx::wmma::fill_fragment(sums_[i][j], Sum(0.0F)); });
+    for_tiles<kM, kN>(
+        [&](int i, int j) { ptx::wmma::fill_fragment(accumulators_[i][j], Sum(0.0F)); });
   }
 
-  __device__ void load(Fragments& f, T const* slot, int step) const {
+  __device__ void load(Fragments& f, T const* stage, int step) const {
 #pragma unroll
     for (int i = 0; i < kM; ++i) {
       ptx::wmma::load_matrix_sync(
-          f.a[i], slot + Tile::RowsA::offset(place_.row + i * 16, step * 16), Tile::RowsA::kPitch);
+          f.a[i], stage + Tile::RowsA::offset(place_.row + i * 16, step * 16), Tile::RowsA::kPitch);
     }
-    T const* const b = slot + Tile::kB;
+    T const* const b = stage + Tile::kB;
 #pragma unroll
     for (int j = 0; j < kN; ++j) {
       int const n = place_.col + j * 16;
@@ -430,22 +431,23 @@ class WmmaWarp {
   }
 
   __device__ void multiply(Fragments const& f) {
-    for_tiles<kM, kN>(
-        [&](int i, int j) { ptx::wmma::mma_sync(sums_[i][j], f.a[i], f.b[j], sums_[i][j]); });
+    for_tiles<kM, kN>([&](int i, int j) {
+      ptx::wmma::mma_sync(accumulators_[i][j], f.a[i], f.b[j], accumulators_[i][j]);
+    });
   }
 
-  /// Stores 16 rows of accumulators as Tile::Strip.
-  __device__ void store(Sum* strip, int i) const {
+  /// Stores 16 rows of accumulators as Tile::EpilogueTile.
+  __device__ void store(Sum* epilogue_tile, int i) const {
 #pragma unroll
     for (int j = 0; j < kN; ++j) {
-      ptx::wmma::store_matrix_sync(strip + j * 16, sums_[i][j], Tile::Strip::kPitch,
-                                   ptx::wmma::mem_row_major);
+      ptx::wmma::store_matrix_sync(epilogue_tile + j * 16, accumulators_[i][j],
+                                   Tile::EpilogueTile::kPitch, ptx::wmma::mem_row_major);
     }
   }
 
  private:
   WarpPlace<Tile> place_;
-  Fragment<ptx::wmma::accumulator, Sum> sums_[kM][kN];
+  Fragment<ptx::wmma::accumulator, Sum> accumulators_[kM][kN];
 };
 
 /// The accumulators of an mma m16n8k16 that a lane has, and its instruction.
@@ -453,42 +455,42 @@ template <class T, class Sum>
 struct Mma;
 template <>
 struct Mma<__half, __half> {
-  std::uint32_t sums[2] = {};
+  std::uint32_t accumulators[2] = {};
   __device__ void add(std::uint32_t const (&a)[4], std::uint32_t const (&b)[2]) {
-    ptx::mma_m16n8k16_f16(sums, a, b);
+    ptx::mma_m16n8k16_f16(accumulators, a, b);
   }
   /// Two neighbours of the first or second eight rows; to shared memory as they are.
   __device__ void store(__half* to, int half) const {
-    *reinterpret_cast<std::uint32_t*>(to) = sums[half];
+    *reinterpret_cast<std::uint32_t*>(to) = accumulators[half];
   }
   __device__ Vector<__half, 2> pair(int half) const {
-    return __builtin_bit_cast(Vector<__half, 2>, sums[half]);
+    return __builtin_bit_cast(Vector<__half, 2>, accumulators[half]);
   }
 };
 template <>
 struct Mma<__half, float> {
-  float sums[4] = {};
+  float accumulators[4] = {};
   __device__ void add(std::uint32_t const (&a)[4], std::uint32_t const (&b)[2]) {
-    ptx::mma_m16n8k16_f16(sums, a, b);
+    ptx::mma_m16n8k16_f16(accumulators, a, b);
   }
   __device__ void store(float* to, int half) const {
     *reinterpret_cast<Vector<float, 2>*>(to) = pair(half);
   }
   __device__ Vector<float, 2> pair(int half) const {
-    return {{sums[2 * half], sums[2 * half + 1]}};
+    return {{accumulators[2 * half], accumulators[2 * half + 1]}};
   }
 };
 template <>
 struct Mma<__nv_bfloat16, float> {
-  float sums[4] = {};
+  float accumulators[4] = {};
   __device__ void add(std::uint32_t const (&a)[4], std::uint32_t const (&b)[2]) {
-    ptx::mma_m16n8k16_bf16(sums, a, b);
+    ptx::mma_m16n8k16_bf16(accumulators, a, b);
   }
   __device__ void store(float* to, int half) const {
     *reinterpret_cast<Vector<float, 2>*>(to) = pair(half);
   }
   __device__ Vector<float, 2> pair(int half) const {
-    return {{sums[2 * half], sums[2 * half + 1]}};
+    return {{accumulators[2 * half], accumulators[2 * half + 1]}};
   }
 };
 
@@ -505,14 +507,14 @@ class MmaWarp {
     std::uint32_t b[kN][2];
   };
 
-  __device__ void load(Fragments& f, T const* slot, int step) const {
+  __device__ void load(Fragments& f, T const* stage, int step) const {
     int const lane = place_.lane;
     T const* const a =
-        slot + Tile::RowsA::offset(place_.row + lane % 16, step * 16 + lane / 16 * 8);
+        stage + Tile::RowsA::offset(place_.row + lane % 16, step * 16 + lane / 16 * 8);
 #pragma unroll
     for (int i = 0; i < kM; ++i) ptx::ldmatrix_x4(f.a[i], a + i * 16 * Tile::RowsA::kPitch);
     // Two fragments, 16 columns, at once.
-    T const* const b = slot + Tile::kB;
+    T const* const b = stage + Tile::kB;
 #pragma unroll
     for (int j = 0; j < kN; j += 2) {
       std::uint32_t two[4];
@@ -533,17 +535,18 @@ class MmaWarp {
   }
 
   __device__ void multiply(Fragments const& f) {
-    for_tiles<kM, kN>([&](int i, int j) { sums_[i][j].add(f.a[i], f.b[j]); });
+    for_tiles<kM, kN>([&](int i, int j) { accumulators_[i][j].add(f.a[i], f.b[j]); });
   }
 
-  /// Stores 16 rows of accumulators as Tile::Strip.
-  __device__ void store(Sum* strip, int i) const {
+  /// Stores 16 rows of accumulators as Tile::EpilogueTile.
+  __device__ void store(Sum* epilogue_tile, int i) const {
 #pragma unroll
     for (int j = 0; j < kN; ++j) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         auto const [row, col] = ptx::sum_element(place_.lane, 2 * half);
-        sums_[i][j].store(strip + Tile::Strip::offset(row, j * 8 + col), half);
+        accumulators_[i][j].store(epilogue_tile + Tile::EpilogueTile::offset(row, j * 8 + col),
+                                  half);
       }
     }
   }
@@ -561,7 +564,7 @@ class MmaWarp {
 #pragma unroll
         for (int j = 0; j < kN; ++j) {
           if (c_row < p.m && c_col + j * 8 < p.n) {
-            update<Out>(p, c_row, c_col + j * 8, sums_[i][j].pair(half));
+            update<Out>(p, c_row, c_col + j * 8, accumulators_[i][j].pair(half));
           }
         }
       }
@@ -570,35 +573,38 @@ class MmaWarp {
 
  private:
   WarpPlace<Tile> place_;
-  Mma<T, Sum> sums_[kM][kN];
+  Mma<T, Sum> accumulators_[kM][kN];
 };
 
 template <class Tile>
 using Warp = std::conditional_t<Tile::kConfig.is_wmma, WmmaWarp<Tile>, MmaWarp<Tile>>;
 
-/// Updates 16 rows and kCols columns of C from `strip`, which is a SharedRows, by a warp: a lane has
+/// Updates 16 rows and kCols columns of C from `epilogue tile`, which is a SharedRows, by a warp: a lane has
 /// 16 bytes at a time.
 template <class Out, class Rows, int kCols, class T, class Sum>
-__device__ void write_strip(HalfOperands<T> const& p, int row, int col, Sum const* strip) {
+__device__ void write_epilogue_tile(HalfOperands<T> const& p, int row, int col,
+                                    Sum const* epilogue_tile) {
   constexpr int kCount = 16 / static_cast<int>(sizeof(Out));
   constexpr int kVectors = kCols / kCount;  // of a row
 #pragma unroll 1
   for (int e = static_cast<int>(threadIdx.x) % 32; e < 16 * kVectors; e += 32) {
     int const i = e / kVectors, j = e % kVectors * kCount;
     if (row + i < p.m && col + j < p.n) {
-      update<Out>(p, row + i, col + j,
-                  *reinterpret_cast<Vector<Sum, kCount> const*>(strip + Rows::offset(i, j)));
+      update<Out>(
+          p, row + i, col + j,
+          *reinterpret_cast<Vector<Sum, kCount> const*>(epilogue_tile + Rows::offset(i, j)));
     }
   }
 }
 
 /// The same for elements of C of either type. f16 accumulators have C in f16.
 template <class Rows, int kCols, class T, class Sum>
-__device__ void write_strip(HalfOperands<T> const& p, int row, int col, Sum const* strip) {
+__device__ void write_epilogue_tile(HalfOperands<T> const& p, int row, int col,
+                                    Sum const* epilogue_tile) {
   if constexpr (sizeof(Sum) == 4) {
-    if (p.is_c_f32) return write_strip<float, Rows, kCols>(p, row, col, strip);
+    if (p.is_c_f32) return write_epilogue_tile<float, Rows, kCols>(p, row, col, epilogue_tile);
   }
-  write_strip<T, Rows, kCols>(p, row, col, strip);
+  write_epilogue_tile<T, Rows, kCols>(p, row, col, epilogue_tile);
 }
 
 /// Updates C by all threads, where the ring is no longer read.
@@ -615,14 +621,15 @@ __device__ void write(HalfOperands<typename Tile::Type> const& p, BlockCorner co
     warp.template write<T>(p, corner);
   } else {
     WarpPlace<Tile> const place;
-    Sum* const strip = reinterpret_cast<Sum*>(shared) + place.warp * Tile::kStrip;
-    __syncthreads();  // all have read the last chunk
+    Sum* const epilogue_tile =
+        reinterpret_cast<Sum*>(shared) + place.warp * Tile::kEpilogueTileElements;
+    __syncthreads();  // all have read the last k-tile
 #pragma unroll
     for (int i = 0; i < kConfig.warp_m / 16; ++i) {
-      warp.store(strip, i);
+      warp.store(epilogue_tile, i);
       __syncwarp();
-      write_strip<typename Tile::Strip, kConfig.warp_n>(p, corner.row + place.row + i * 16,
-                                                        corner.col + place.col, strip);
+      write_epilogue_tile<typename Tile::EpilogueTile, kConfig.warp_n>(
+          p, corner.row + place.row + i * 16, corner.col + place.col, epilogue_tile);
       __syncwarp();
     }
   }

@@ -4,7 +4,7 @@
 
 #include "gemm/gemm_half_rows.cuh"
 
-/// The product from one chunk in shared memory, which is copied asynchronously.
+/// The product from one k-tile in shared memory, which is copied asynchronously.
 namespace quadrille::kernels::gemm {
 
 #ifdef QUAD_KERNELS
@@ -12,24 +12,24 @@ namespace quadrille::kernels::gemm {
 template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     gemm_half_async_kernel(HalfOperands<typename Tile::Type> p) {
-  QUAD_DYNAMIC_SHARED(typename Tile::Type, slot);
+  QUAD_DYNAMIC_SHARED(typename Tile::Type, stage);
   BlockCorner const corner = BlockCorner::of<Tile>(p);
-  Chunks<Tile> chunks{p, corner};
+  KTiles<Tile> k_tiles{p, corner};
   Warp<Tile> warp;
   for (int first = 0; first < p.k; first += Tile::kConfig.bk) {
-    chunks.start(slot);
+    k_tiles.start(stage);
     ptx::cp_async_commit();
     ptx::cp_async_wait<0>();
-    __syncthreads();  // the chunk is complete
+    __syncthreads();  // the k-tile is complete
 #pragma unroll
     for (int step = 0; step < Tile::kSteps; ++step) {
       typename Warp<Tile>::Fragments fragments;
-      warp.load(fragments, slot, step);
+      warp.load(fragments, stage, step);
       warp.multiply(fragments);
     }
     __syncthreads();  // all have read it
   }
-  write<Tile>(p, corner, warp, slot);
+  write<Tile>(p, corner, warp, stage);
 }
 
 #endif  // QUAD_KERNELS

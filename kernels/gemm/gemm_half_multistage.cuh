@@ -4,51 +4,52 @@
 
 #include "gemm/gemm_half.cuh"
 
-/// The product with a ring of chunks in shared memory, for any configuration with more than one slot.
+/// The product with a ring of k-tiles in shared memory, for any configuration with more than one stage.
 namespace quadrille::kernels::gemm {
 
 /// Of the ladder's last step.
 inline constexpr HalfConfig kStage4Config{
     .layout = SmemLayout::rotated,
-    .slots = 4,
-    .fragment_double_buffer = FragmentDoubleBuffer::across_chunks,
+    .stages = 4,
+    .fragment_double_buffer = FragmentDoubleBuffer::across_k_tiles,
     .epilogue = Epilogue::rotated};
 
 #ifdef QUAD_KERNELS
 
-/// All but one of the slots are filled ahead: while a chunk is multiplied, the copies of later ones
-/// are on their way, and a barrier once in a chunk is enough. The slot that is filled anew is the one
+/// All but one of the stages are filled ahead: while a k-tile is multiplied, the copies of later ones
+/// are on their way, and a barrier once in a k-tile is enough. The stage that is filled anew is the one
 /// that was multiplied before this one: all have read it before the last barrier.
 template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     gemm_half_multistage_kernel(HalfOperands<typename Tile::Type> p) {
   using T = typename Tile::Type;
   constexpr HalfConfig kConfig = Tile::kConfig;
-  constexpr int kSlots = kConfig.slots;
-  constexpr bool kAcross = kConfig.fragment_double_buffer == FragmentDoubleBuffer::across_chunks;
+  constexpr int kStages = kConfig.stages;
+  constexpr bool kAcross = kConfig.fragment_double_buffer == FragmentDoubleBuffer::across_k_tiles;
   constexpr bool kTwo = kConfig.fragment_double_buffer != FragmentDoubleBuffer::none;
-  static_assert(kSlots > 1);
+  static_assert(kStages > 1);
   QUAD_DYNAMIC_SHARED(T, shared);
   BlockCorner const corner = BlockCorner::of<Tile>(p);
-  Chunks<Tile> chunks{p, corner};
+  KTiles<Tile> k_tiles{p, corner};
   Warp<Tile> warp;
   typename Warp<Tile>::Fragments fragments[2];
 #pragma unroll
-  for (int s = 0; s < kSlots - 1; ++s) {
-    chunks.start(shared + s * Tile::kSlot);
-    ptx::cp_async_commit();  // also an empty group, so that a wait counts chunks
+  for (int s = 0; s < kStages - 1; ++s) {
+    k_tiles.start(shared + s * Tile::kStageElements);
+    ptx::cp_async_commit();  // also an empty group, so that a wait counts k-tiles
   }
   T* reading = shared;
-  T* filling = shared + (kSlots - 1) * Tile::kSlot;
-  auto const next = [&](T* slot) {
-    return slot == shared + (kSlots - 1) * Tile::kSlot ? shared : slot + Tile::kSlot;
+  T* filling = shared + (kStages - 1) * Tile::kStageElements;
+  auto const next = [&](T* stage) {
+    return stage == shared + (kStages - 1) * Tile::kStageElements ? shared
+                                                                  : stage + Tile::kStageElements;
   };
-  ptx::cp_async_wait<kSlots - 2>();
-  __syncthreads();  // the first chunk is complete
+  ptx::cp_async_wait<kStages - 2>();
+  __syncthreads();  // the first k-tile is complete
   if constexpr (kAcross) warp.load(fragments[0], reading, 0);
 #pragma unroll 1
   for (int first = 0; first < p.k; first += kConfig.bk) {
-    chunks.start(filling);
+    k_tiles.start(filling);
     ptx::cp_async_commit();
     filling = reading;
     if constexpr (kTwo && !kAcross) warp.load(fragments[0], reading, 0);
@@ -56,8 +57,8 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
     for (int step = 0; step < Tile::kSteps; ++step) {
       bool const is_last = step == Tile::kSteps - 1;
       if (is_last && kAcross) {
-        ptx::cp_async_wait<kSlots - 2>();
-        __syncthreads();  // the next chunk is complete, and all have read this one
+        ptx::cp_async_wait<kStages - 2>();
+        __syncthreads();  // the next k-tile is complete, and all have read this one
         reading = next(reading);
         warp.load(fragments[0], reading, 0);
       } else if (!is_last && kTwo) {
@@ -68,8 +69,8 @@ __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
       warp.multiply(fragments[step % 2]);
     }
     if constexpr (!kAcross) {
-      ptx::cp_async_wait<kSlots - 2>();
-      __syncthreads();  // the next chunk is complete, and all have read this one
+      ptx::cp_async_wait<kStages - 2>();
+      __syncthreads();  // the next k-tile is complete, and all have read this one
       reading = next(reading);
     }
   }

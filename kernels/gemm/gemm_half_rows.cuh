@@ -43,7 +43,7 @@ constexpr Configuration configuration_of(HalfConfig const& c) {
   return Configuration{c.bm,     c.bn,
                        c.bk,     c.warp_m,
                        c.warp_n, static_cast<int>(c.layout),
-                       c.slots,  static_cast<int>(c.fragment_double_buffer),
+                       c.stages, static_cast<int>(c.fragment_double_buffer),
                        c.raster, static_cast<int>(c.epilogue),
                        c.blocks};
 }

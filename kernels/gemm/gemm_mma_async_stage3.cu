@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Product of 16-bit matrices by `mma`, with a ring of three chunks.
+/// Product of 16-bit matrices by `mma`, with a ring of three k-tiles.
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `mma_async_stage2`, but with a third slot: the copies of a chunk have the time of
-///              two chunks. The loop is in gemm_half_multistage.cuh
-/// Shapes       row-major, B as it is or transposed; outside the matrices, chunks are zero
+/// Technique    `mma_async_cross_tile_pipeline`, but with a third stage: the copies of a k-tile have the time of
+///              two k-tiles. The loop is in gemm_half_multistage.cuh
+/// Shapes       row-major, B as it is or transposed; outside the matrices, k-tiles are zero
 /// Types        f16, accumulators f16 or f32; C in the type of A and B or, with f32 accumulators,
 ///              in f32
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes
 /// Constraints  n, k and leading dimensions multiples of 8; A, B and C aligned to 16 bytes; A not
 ///              transposed; extents below 2^31 - 1024
-/// Launch       256 threads, one block per multiprocessor; 3 chunks of 24 KiB in shared memory
+/// Launch       256 threads, one block per multiprocessor; 3 k-tiles of 24 KiB in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
 /// Source       after Bruce-Lee-LY, cuda_hgemm
@@ -24,8 +24,8 @@ namespace quadrille::kernels::gemm {
 namespace {
 
 constexpr HalfConfig kConfig{.layout = SmemLayout::rotated,
-                             .slots = 3,
-                             .fragment_double_buffer = FragmentDoubleBuffer::across_chunks,
+                             .stages = 3,
+                             .fragment_double_buffer = FragmentDoubleBuffer::across_k_tiles,
                              .epilogue = Epilogue::rotated};
 
 #ifdef QUAD_KERNELS
@@ -42,7 +42,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 }  // namespace
 
 extern constinit Variant<Problem> const mma_async_stage3{
-    row("mma_async_stage3", "mma_async_stage2 with three slots", kConfig),
+    row("mma_async_stage3", "mma_async_cross_tile_pipeline with three stages", kConfig),
     QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Product of 16-bit matrices by `mma`, with a ring of four chunks.
+/// Product of 16-bit matrices by `mma`, with a ring of four k-tiles.
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `mma_async_stage3`, but with a fourth slot: the copies of a chunk have the time of
-///              three chunks
-/// Shapes       row-major, B as it is or transposed; outside the matrices, chunks are zero
+/// Technique    `mma_async_stage3`, but with a fourth stage: the copies of a k-tile have the time of
+///              three k-tiles
+/// Shapes       row-major, B as it is or transposed; outside the matrices, k-tiles are zero
 /// Types        f16, accumulators f16 or f32; bf16, accumulators f32; C in the type of A and B or,
 ///              with f32 accumulators, in f32
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes
 /// Constraints  n, k and leading dimensions multiples of 8; A, B and C aligned to 16 bytes; A not
 ///              transposed; extents below 2^31 - 1024
-/// Launch       256 threads, one block per multiprocessor; 4 chunks of 24 KiB in shared memory
+/// Launch       256 threads, one block per multiprocessor; 4 k-tiles of 24 KiB in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
 /// Source       after Bruce-Lee-LY, cuda_hgemm
@@ -39,7 +39,7 @@ void launch(Problem const& problem, device::StreamView stream) {
 }  // namespace
 
 extern constinit Variant<Problem> const mma_async_stage4{
-    row("mma_async_stage4", "mma_async_stage3 with four slots", kConfig, kHalfAndBf16Types, 20),
+    row("mma_async_stage4", "mma_async_stage3 with four stages", kConfig, kHalfAndBf16Types, 20),
     QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

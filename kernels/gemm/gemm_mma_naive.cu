@@ -30,10 +30,10 @@ template <class T, class Sum, bool kTransposedB>
 __global__ void __launch_bounds__(32) gemm_mma_naive_kernel(HalfOperands<T> p) {
   using RowsA = SharedRows<kK, SmemLayout::linear>;
   using RowsB = SharedRows<kTransposedB ? kK : kN, SmemLayout::linear>;
-  using Strip = SharedRows<kN, SmemLayout::linear>;
+  using EpilogueTile = SharedRows<kN, SmemLayout::linear>;
   QUAD_SHARED(T, tile_a, [kM * kK]);
   QUAD_SHARED(T, tile_b, [kK * kN]);
-  QUAD_SHARED(Sum, strip, [kM * kN]);
+  QUAD_SHARED(Sum, epilogue_tile, [kM * kN]);
   int const lane = static_cast<int>(threadIdx.x);
   int const tiles_n = (p.n + kN - 1) / kN;
   int const row = static_cast<int>(blockIdx.x) / tiles_n * kM;
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(32) gemm_mma_naive_kernel(HalfOperands<T> p) {
   // The piece of A that a lane copies and, in half of the lanes, that of B.
   int const row_a = lane / RowsA::kPieces, col_a = lane % RowsA::kPieces * 8;
   int const row_b = lane / RowsB::kPieces, col_b = lane % RowsB::kPieces * 8;
-  Mma<T, Sum> sums;
+  Mma<T, Sum> accumulators;
   for (int first = 0; first < p.k; first += kK) {
     bool const has_a = row + row_a < p.m && first + col_a < p.k;
     *reinterpret_cast<uint4*>(tile_a + RowsA::offset(row_a, col_a)) =
@@ -62,16 +62,16 @@ __global__ void __launch_bounds__(32) gemm_mma_naive_kernel(HalfOperands<T> p) {
     } else {
       ptx::ldmatrix_x2_trans(b, tile_b + RowsB::offset(lane % 16, 0));
     }
-    sums.add(a, b);
+    accumulators.add(a, b);
     __syncwarp();  // all have read them
   }
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     auto const [i, j] = ptx::sum_element(lane, 2 * half);
-    sums.store(strip + Strip::offset(i, j), half);
+    accumulators.store(epilogue_tile + EpilogueTile::offset(i, j), half);
   }
   __syncwarp();
-  write_strip<Strip, kN>(p, row, col, strip);
+  write_epilogue_tile<EpilogueTile, kN>(p, row, col, epilogue_tile);
 }
 
 void launch(Problem const& problem, device::StreamView stream) {

@@ -1,25 +1,25 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Product of 16-bit matrices by `mma`, from permuted chunks.
+/// Product of 16-bit matrices by `mma`, from permuted k-tiles.
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `mma_base`, but the pieces of 16 bytes in a row of a chunk are rotated, by another
+/// Technique    `mma_base`, but the pieces of 16 bytes in a row of a k-tile are rotated, by another
 ///              number of pieces in every 128 bytes, so that copies and ldmatrix meet 8 pieces in
 ///              different banks, without padding
-/// Shapes       row-major, B as it is or transposed; outside the matrices, chunks are zero
+/// Shapes       row-major, B as it is or transposed; outside the matrices, k-tiles are zero
 /// Types        f16, accumulators f16 or f32; C in the type of A and B or, with f32 accumulators,
 ///              in f32
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes
 /// Constraints  n, k and leading dimensions multiples of 8; A, B and C aligned to 16 bytes; A not
 ///              transposed; extents below 2^31 - 1024
 /// Launch       256 threads, two blocks per multiprocessor with f16 accumulators and one with f32;
-///              a chunk of 24 KiB, where then up to 36 KiB of accumulators are, in shared memory
+///              a k-tile of 24 KiB, where then up to 36 KiB of accumulators are, in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
 /// Source       after Bruce-Lee-LY, cuda_hgemm
-#include "gemm/gemm_half_one_chunk.cuh"
+#include "gemm/gemm_half_single_buffer.cuh"
 
 namespace quadrille::kernels::gemm {
 namespace {
@@ -31,8 +31,8 @@ constexpr HalfConfig kConfig{
 
 void launch(Problem const& problem, device::StreamView stream) {
   with_tile<kConfig>(problem, [&]<class Tile>(auto const& p, dim3 grid) {
-    QUAD_LAUNCH(gemm_half_one_chunk_kernel<Tile>, grid, dim3(Tile::kThreads), Tile::kSharedBytes,
-                stream, p);
+    QUAD_LAUNCH(gemm_half_single_buffer_kernel<Tile>, grid, dim3(Tile::kThreads),
+                Tile::kSharedBytes, stream, p);
   });
 }
 

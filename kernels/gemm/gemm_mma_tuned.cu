@@ -7,18 +7,18 @@
 ///
 /// Technique    the loop of gemm_half_multistage.cuh with everything that the ladder varies as a
 ///              parameter: BM, BN, BK of the block's tile, WM, WN of a warp's; what keeps rows out of
-///              the same banks (CONFLICTS); chunks in shared memory (SLOTS); where fragments of the
+///              the same banks (CONFLICTS); k-tiles in shared memory (SLOTS); where fragments of the
 ///              next step are read (REGISTERS); columns of blocks in a slab (RASTER); the way of
 ///              accumulators to C (EPILOGUE); blocks of a multiprocessor for which registers are
 ///              limited (BLOCKS). `mma_async_stage4` is its preset, all others are compiled at run
 ///              time
-/// Shapes       row-major, B as it is or transposed; outside the matrices, chunks are zero
+/// Shapes       row-major, B as it is or transposed; outside the matrices, k-tiles are zero
 /// Types        f16, accumulators f16 or f32; bf16, accumulators f32; C in the type of A and B or,
 ///              with f32 accumulators, in f32
 /// Work         2 m n k flop; traffic 2 m n k (1 / BM + 1 / BN) bytes
 /// Constraints  n, k and leading dimensions multiples of 8; A, B and C aligned to 16 bytes; A not
 ///              transposed; extents below 2^31 - 1024
-/// Launch       a warp for each warp tile; SLOTS chunks of 2 BK (BM + BN) bytes in shared memory
+/// Launch       a warp for each warp tile; SLOTS k-tiles of 2 BK (BM + BN) bytes in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
 /// Source       after Bruce-Lee-LY, cuda_hgemm
@@ -35,14 +35,14 @@ extern constinit Variant<Problem> const mma_async_stage4;
 
 namespace {
 
-// The values that are tried. Of ways to registers and to C one wins, and more slots gain nothing.
+// The values that are tried. Of ways to registers and to C one wins, and more stages gain nothing.
 constexpr int kBlockExtents[] = {64, 128, 256};
 constexpr int kDepths[] = {32, 64};
 constexpr int kWarpExtents[] = {32, 64, 128};
 constexpr int kLayouts[] = {static_cast<int>(SmemLayout::rotated),
                             static_cast<int>(SmemLayout::xor_swizzled)};
-constexpr int kSlots[] = {3, 4};
-constexpr int kRegisters[] = {static_cast<int>(FragmentDoubleBuffer::across_chunks)};
+constexpr int kStages[] = {3, 4};
+constexpr int kRegisters[] = {static_cast<int>(FragmentDoubleBuffer::across_k_tiles)};
 constexpr int kRasters[] = {8, 16};
 constexpr int kEpilogues[] = {static_cast<int>(Epilogue::rotated)};
 constexpr int kBlocks[] = {1};
@@ -53,7 +53,7 @@ constexpr TunedParameter kParameters[] = {
     {"BM", kBlockExtents}, {"BN", kBlockExtents},
     {"BK", kDepths},       {"WM", kWarpExtents},
     {"WN", kWarpExtents},  {"CONFLICTS", kLayouts, kConflictWords},
-    {"SLOTS", kSlots},     {"REGISTERS", kRegisters, kRegisterWords},
+    {"SLOTS", kStages},    {"REGISTERS", kRegisters, kRegisterWords},
     {"RASTER", kRasters},  {"EPILOGUE", kEpilogues, kEpilogueWords},
     {"BLOCKS", kBlocks}};
 constexpr Configuration kCompiled[] = {configuration_of(kStage4Config)};
@@ -82,12 +82,13 @@ std::optional<device::BlockNeeds> needs_of(Configuration const& configuration,
                                            ProblemKind const& kind) {
   HalfShape const shape = shape_of(configuration, kind);
   HalfConfig const& c = shape.config;
-  if (!shape.is_allowed() || c.slots < 2) return std::nullopt;
-  int const sums = c.warp_m * c.warp_n / 32 * shape.sum_bytes / 4;
+  if (!shape.is_allowed() || c.stages < 2) return std::nullopt;
+  int const accumulators = c.warp_m * c.warp_n / 32 * shape.sum_bytes / 4;
   int const fragments = c.warp_m / 16 * 4 + c.warp_n / 8 * 2;
   constexpr int kOthers = 30;  // addresses and counters, at least
   int const registers =
-      sums + fragments * (c.fragment_double_buffer == FragmentDoubleBuffer::none ? 1 : 2) + kOthers;
+      accumulators + fragments * (c.fragment_double_buffer == FragmentDoubleBuffer::none ? 1 : 2) +
+      kOthers;
   constexpr int kMaxOfThread = 255, kMaxRegisters = 64 * 1024;
   constexpr int kMaxShared = 228 * 1024, kReserved = 1024;
   if (registers > kMaxOfThread || registers * shape.threads() * shape.blocks() > kMaxRegisters ||
@@ -103,10 +104,10 @@ constexpr Tunable kTunable{
     .kernel = kernel_name,
     .parameters = kParameters,
     .rule =
-        "warp tiles in multiples of 16 that divide the block's, whose threads fill both chunks in "
+        "warp tiles in multiples of 16 that divide the block's, whose threads fill both k-tiles in "
         "whole passes of 8 rows and more; two SLOTS or more; BK of 16, 32 or a multiple of 64 (and "
         "BN of 64, with rows of B) where places turn; BK in multiples of 32 with registers across "
-        "chunks; 255 registers, and of BLOCKS blocks 64 Ki registers and 227 KiB of shared memory",
+        "k-tiles; 255 registers, and of BLOCKS blocks 64 Ki registers and 227 KiB of shared memory",
     .needs = needs_of,
     .preset = configuration_of(kStage4Config),
     .compiled = kCompiled,

@@ -128,14 +128,14 @@ struct Row {
   /// `sums(group, e)` is the sum in place 2 t + e of a group.
   template <class Sums>
   __device__ static void store(Product<T> const& p, int row, int t, Piece const (&old)[kPieces],
-                               Sums const& sums) {
+                               Sums const& accumulators) {
     Out* const c = static_cast<Out*>(p.c) + row * p.ldc;
 #pragma unroll
     for (int piece = 0; piece < kPieces; ++piece) {
       Piece values;
 #pragma unroll
       for (int e = 0; e < kCount; ++e) {
-        Sum<T> value = p.alpha * sums(piece * kTogether<T> + e / 2, e % 2);
+        Sum<T> value = p.alpha * accumulators(piece * kTogether<T> + e / 2, e % 2);
         if (p.beta != 0) value += p.beta * widened(old[piece].x[e]);
         values.x[e] = narrowed<Out>(value);
       }
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(Tall<T, kSize>::kThreads, 1)
   int stage = 0;
 #pragma unroll 1
   for (; tile < tiles; tile += warps) {
-    Sum<T> sums[kLaneSides / 2][Shape::kGroups][4] = {};
+    Sum<T> accumulators[kLaneSides / 2][Shape::kGroups][4] = {};
 #pragma unroll
     for (int chunk = 0; chunk < Shape::kChunks; ++chunk) {
       if (chunk >= chunks) continue;
@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(Tall<T, kSize>::kThreads, 1)
           if (col_of<T>(j, 0) >= p.n) continue;
 #pragma unroll
           for (int q = 0; q < kLaneSides / 2; ++q) {
-            multiply<T>(sums[q][j], a[2 * q], a[2 * q + 1],
+            multiply<T>(accumulators[q][j], a[2 * q], a[2 * q + 1],
                         columns.words[j][chunk * B::kSteps + step]);
           }
         }
@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(Tall<T, kSize>::kThreads, 1)
       typename Row::Piece old[Row::kPieces];
       if (p.beta != 0) Row::load(p, row, t, old);
       Row::store(p, row, t, old,
-                 [&](int group, int e) { return sums[i / 2][group][i % 2 * 2 + e]; });
+                 [&](int group, int e) { return accumulators[i / 2][group][i % 2 * 2 + e]; });
     }
   }
   ptx::cp_async_wait_all();

@@ -217,7 +217,7 @@ struct Panel {
 
 /// sums += a b, 16 x 8 x 16: rows of two numbers i of a lane, columns of one.
 template <class T>
-__device__ __forceinline__ void multiply(Sum<T> (&sums)[4], Word<T> const (&a0)[kWords<T>],
+__device__ __forceinline__ void multiply(Sum<T> (&accumulators)[4], Word<T> const (&a0)[kWords<T>],
                                          Word<T> const (&a1)[kWords<T>],
                                          Word<T> const (&b)[kWords<T>]) {
   Word<T> a[2 * kWords<T>];
@@ -227,11 +227,11 @@ __device__ __forceinline__ void multiply(Sum<T> (&sums)[4], Word<T> const (&a0)[
     a[2 * w + 1] = a1[w];
   }
   if constexpr (std::is_same_v<T, __half>) {
-    ptx::mma_m16n8k16_f16(sums, a, b);
+    ptx::mma_m16n8k16_f16(accumulators, a, b);
   } else if constexpr (std::is_same_v<T, __nv_bfloat16>) {
-    ptx::mma_m16n8k16_bf16(sums, a, b);
+    ptx::mma_m16n8k16_bf16(accumulators, a, b);
   } else {
-    ptx::mma_m16n8k16_f64(sums, a, b);
+    ptx::mma_m16n8k16_f64(accumulators, a, b);
   }
 }
 

@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     }
     ptx::cp_async_commit();
   };
-  Sum<T> sums[kLaneSides / 2][kLaneSides][4] = {};
+  Sum<T> accumulators[kLaneSides / 2][kLaneSides][4] = {};
 #pragma unroll 1
   for (int stage = 0; stage < kStages; ++stage) copy(first + stage * warps, stage);
   int stage = 0;
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(kThreads, 1)
         for (int j = 0; j < kLaneSides; ++j) {
           // The first rows and columns of an instruction are those of lane 0.
           if (A::side_of(2 * q, 0) >= p.m || B::side_of(j, 0) >= p.n) continue;
-          multiply<T>(sums[q][j], a[2 * q], a[2 * q + 1], b[j]);
+          multiply<T>(accumulators[q][j], a[2 * q], a[2 * q + 1], b[j]);
         }
       }
     }
@@ -107,7 +107,8 @@ __global__ void __launch_bounds__(kThreads, 1)
   __syncwarp();  // all lanes have read what they copied
   Sum<T>* const own = reinterpret_cast<Sum<T>*>(ring);
 #pragma unroll
-  for (int r = 0; r < kElements / 32; ++r) own[r * 32 + lane] = sums[r / 16][r / 4 % 4][r % 4];
+  for (int r = 0; r < kElements / 32; ++r)
+    own[r * 32 + lane] = accumulators[r / 16][r / 4 % 4][r % 4];
   __syncthreads();  // all warps have stored their elements
 #pragma unroll 1
   for (int e = static_cast<int>(threadIdx.x); e < kElements; e += kThreads) {
@@ -131,19 +132,19 @@ constexpr int kSumElements = 32;  // of C, for a block
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     gemm_thin_k_sum_kernel(Product<T> p, Sum<T> const* partials, int blocks) {
-  QUAD_SHARED(Sum<T>, sums, [kWarps][kSumElements]);
+  QUAD_SHARED(Sum<T>, accumulators, [kWarps][kSumElements]);
   int const warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   int const e = static_cast<int>(blockIdx.x) * kSumElements + lane;
   ptx::griddepcontrol_wait();
   Sum<T> sum{};
 #pragma unroll 8
   for (int block = warp; block < blocks; block += kWarps) sum += partials[block * kElements + e];
-  sums[warp][lane] = sum;
+  accumulators[warp][lane] = sum;
   __syncthreads();  // sums of all warps are there
   if (warp > 0 || e / kSide >= p.m || e % kSide >= p.n) return;
   sum = {};
 #pragma unroll
-  for (int w = 0; w < kWarps; ++w) sum += sums[w][lane];
+  for (int w = 0; w < kWarps; ++w) sum += accumulators[w][lane];
   update_element(p, e / kSide, e % kSide, sum);
 }
 

@@ -33,18 +33,18 @@ struct WgmmaConfig {
   int consumers = 2;         ///< warpgroups that multiply, each bm / consumers rows of the tile
   bool has_producer = true;  ///< a warpgroup more, which copies
   int stages = 4;
-  int strips = 1;  ///< of C on their way, for each warp
+  int epilogue_tiles = 1;  ///< of C on their way, for each warp
   /// Blocks of a cluster, with tiles below each other: each copies a part of the columns of B to all.
   int cluster = 1;
   int raster = 8;  ///< clusters side by side that run together
 };
 
-// The tiles of persistent blocks. Where shared memory allows it, a warp has a strip for each that it
+// The tiles of persistent blocks. Where shared memory allows it, a warp has a epilogue tile for each that it
 // stores.
-inline constexpr WgmmaConfig kWide{.strips = 2, .cluster = 2};
-inline constexpr WgmmaConfig kMiddle{.bn = 192, .strips = 3, .cluster = 2};
-inline constexpr WgmmaConfig kNarrow{.bn = 128, .stages = 6, .strips = 2, .cluster = 2};
-inline constexpr WgmmaConfig kSlim{.bn = 64, .stages = 8, .strips = 2, .cluster = 2};
+inline constexpr WgmmaConfig kWide{.epilogue_tiles = 2, .cluster = 2};
+inline constexpr WgmmaConfig kMiddle{.bn = 192, .epilogue_tiles = 3, .cluster = 2};
+inline constexpr WgmmaConfig kNarrow{.bn = 128, .stages = 6, .epilogue_tiles = 2, .cluster = 2};
+inline constexpr WgmmaConfig kSlim{.bn = 64, .stages = 8, .epilogue_tiles = 2, .cluster = 2};
 
 inline constexpr TypeList kWgmmaTypes{
     {core::DataType::f16},
@@ -159,17 +159,17 @@ struct StagedOperand {
 };
 
 /// 16 rows and 128 bytes of C on their way, of a warp, swizzled as tensor copies have them.
-inline constexpr int kStripRows = 16;
-inline constexpr int kStripBytes = kStripRows * 128;
+inline constexpr int kEpilogueTileRows = 16;
+inline constexpr int kEpilogueTileBytes = kEpilogueTileRows * 128;
 
 /// Or 32 rows of 64 bytes.
-template <class Out, int kRows = kStripRows>
-struct Strip {
-  static constexpr int kRowBytes = kStripBytes / kRows;
+template <class Out, int kRows = kEpilogueTileRows>
+struct EpilogueTile {
+  static constexpr int kRowBytes = kEpilogueTileBytes / kRows;
   static constexpr int kCols = kRowBytes / static_cast<int>(sizeof(Out));
   static constexpr auto kSwizzle =
       kRowBytes == 128 ? ptx::Swizzle::bytes_128 : ptx::Swizzle::bytes_64;
-  static constexpr int kSums = kCols / 2;  ///< accumulators of a thread for it
+  static constexpr int kAccumulators = kCols / 2;  ///< accumulators of a thread for it
   static constexpr int kPiece = 16 / static_cast<int>(sizeof(Out));
   using Pair = Vector<Out, 2>;
   using Piece = Vector<Out, kPiece>;
@@ -188,36 +188,39 @@ struct Strip {
   __device__ __forceinline__ static void for_pairs(F const& f) {
     int const lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
-    for (int e = 0; e < kSums; e += 2) {
+    for (int e = 0; e < kAccumulators; e += 2) {
       f(e, ptx::accumulator_row(lane, e), ptx::accumulator_column(lane, e));
     }
   }
 
   /// sums = alpha sums + beta what is here.
-  __device__ __forceinline__ void scale(float* sums, float alpha, float beta) const {
+  __device__ __forceinline__ void scale(float* accumulators, float alpha, float beta) const {
 #pragma unroll
-    for (int e = 0; e < kSums; ++e) sums[e] *= alpha;
+    for (int e = 0; e < kAccumulators; ++e) accumulators[e] *= alpha;
     if (beta == 0) return;
     for_pairs([&](int e, int row, int col) {
       Pair const old = at<Pair>(row, col);
-      sums[e] += beta * to_f32(old.x[0]);
-      sums[e + 1] += beta * to_f32(old.x[1]);
+      accumulators[e] += beta * to_f32(old.x[0]);
+      accumulators[e + 1] += beta * to_f32(old.x[1]);
     });
   }
 
   /// Stores accumulators here.
-  __device__ __forceinline__ void put(float const* sums) const {
+  __device__ __forceinline__ void put(float const* accumulators) const {
     if constexpr (sizeof(Out) == 4) {
-      for_pairs([&](int e, int row, int col) { at<Pair>(row, col) = {{sums[e], sums[e + 1]}}; });
+      for_pairs([&](int e, int row, int col) {
+        at<Pair>(row, col) = {{accumulators[e], accumulators[e + 1]}};
+      });
     } else {
       // Two 8 x 8 matrices below each other, and two beside these.
       int const lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
-      for (int e = 0; e < kSums; e += 8) {
+      for (int e = 0; e < kAccumulators; e += 8) {
         std::uint32_t pairs[4];
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          Pair const pair{{from_f32<Out>(sums[e + 2 * i]), from_f32<Out>(sums[e + 2 * i + 1])}};
+          Pair const pair{
+              {from_f32<Out>(accumulators[e + 2 * i]), from_f32<Out>(accumulators[e + 2 * i + 1])}};
           pairs[i] = __builtin_bit_cast(std::uint32_t, pair);
         }
         ptx::stmatrix_x4(&at<Piece>(lane % 16, e * 2 + lane / 16 * 8), pairs);
@@ -225,12 +228,12 @@ struct Strip {
     }
   }
 
-  /// Calls f(piece, piece of C, elements of it that are inside of C) by turns of the warp. This strip
+  /// Calls f(piece, piece of C, elements of it that are inside of C) by turns of the warp. This epilogue tile
   /// is at (row, col) of C.
   template <class T, class F>
   __device__ void for_pieces(HalfOperands<T> const& p, int row, int col, F const& f) const {
 #pragma unroll 1
-    for (int e = static_cast<int>(threadIdx.x) % 32; e < kStripBytes / 16; e += 32) {
+    for (int e = static_cast<int>(threadIdx.x) % 32; e < kEpilogueTileBytes / 16; e += 32) {
       int const i = e / (kRowBytes / 16), j = e % (kRowBytes / 16) * kPiece;
       if (row + i >= p.m || col + j >= p.n) continue;
       f(at<Piece>(i, j),
@@ -294,12 +297,13 @@ struct WgmmaTile {
   static constexpr int kConsumerThreads = kConfig.consumers * 128;
   static constexpr int kThreads = kConsumerThreads + (kConfig.has_producer ? 128 : 0);
   static constexpr int kRows = kConfig.bm / kConfig.consumers;  ///< of a warpgroup
-  static constexpr int kParts = kRows / 64;     ///< of its accumulators, 64 x bn each
-  static constexpr int kSums = kConfig.bn / 2;  ///< of a part, of a thread
+  static constexpr int kParts = kRows / 64;             ///< of its accumulators, 64 x bn each
+  static constexpr int kAccumulators = kConfig.bn / 2;  ///< of a part, of a thread
   using Barriers = StageBarriers<kConfig.stages>;
-  // Shared memory: the ring, strips of C for each warp, barriers.
-  static constexpr int kStrips = kConfig.stages * kStageBytes;
-  static constexpr int kBarriers = kStrips + kConsumerThreads / 32 * kConfig.strips * kStripBytes;
+  // Shared memory: the ring, epilogue tiles of C for each warp, barriers.
+  static constexpr int kEpilogueTiles = kConfig.stages * kStageBytes;
+  static constexpr int kBarriers =
+      kEpilogueTiles + kConsumerThreads / 32 * kConfig.epilogue_tiles * kEpilogueTileBytes;
   static constexpr int kSharedBytes = kBarriers + static_cast<int>(sizeof(Barriers));
   static_assert(kRows % 64 == 0 && kSharedBytes <= 227 * 1024);
 
@@ -307,7 +311,7 @@ struct WgmmaTile {
   static bool copies_c(device::MatrixView const& c) {
     return is_aligned(c) && c.cols * static_cast<std::int64_t>(core::size_of(c.type)) % 16 == 0;
   }
-  /// C in strips.
+  /// C in epilogue tiles.
   static ptx::TensorMap map_of_c(device::MatrixView const& c) {
     return ptx::make_tensor_map_2d(
         {.data = c.data,
@@ -315,16 +319,16 @@ struct WgmmaTile {
          .rows = c.rows,
          .columns = c.cols,
          .leading = c.ld,
-         .box_rows = kStripRows,
+         .box_rows = kEpilogueTileRows,
          .box_columns = static_cast<unsigned>(128 / core::size_of(c.type)),
          .swizzle = ptx::Swizzle::bytes_128});
   }
   /// Brings the part of C under a tile to the L2 cache; one thread.
   __device__ static void prefetch_c(ptx::TensorMap const& c, HalfOperands<T> const& p,
                                     BlockCorner corner) {
-    int const cols = p.is_c_f32 ? 32 : 64;  // of a strip
+    int const cols = p.is_c_f32 ? 32 : 64;  // of a epilogue tile
 #pragma unroll 1
-    for (int row = corner.row; row < min(corner.row + kConfig.bm, p.m); row += kStripRows) {
+    for (int row = corner.row; row < min(corner.row + kConfig.bm, p.m); row += kEpilogueTileRows) {
 #pragma unroll 1
       for (int col = corner.col; col < min(corner.col + kConfig.bn, p.n); col += cols) {
         ptx::tensor_prefetch(c, row, col);
@@ -352,7 +356,7 @@ class WgmmaWarpgroup {
 #pragma unroll
     for (int i = 0; i < Tile::kParts; ++i) {
 #pragma unroll
-      for (int j = 0; j < Tile::kSums; ++j) sums_[i][j] = 0;
+      for (int j = 0; j < Tile::kAccumulators; ++j) accumulators_[i][j] = 0;
     }
   }
 
@@ -369,11 +373,13 @@ class WgmmaWarpgroup {
       for (int i = 0; i < Tile::kParts; ++i) {
         auto const part = advanced(a, static_cast<unsigned>(i * 64 * 128));
         if constexpr (std::is_same_v<T, float>) {
-          ptx::wgmma_tf32<Tile::kConfig.bn>(sums_[i], part, b, accumulate || step > 0);
+          ptx::wgmma_tf32<Tile::kConfig.bn>(accumulators_[i], part, b, accumulate || step > 0);
         } else if constexpr (std::is_same_v<T, __half>) {
-          ptx::wgmma_f16<Tile::kConfig.bn, kA, kB>(sums_[i], part, b, accumulate || step > 0);
+          ptx::wgmma_f16<Tile::kConfig.bn, kA, kB>(accumulators_[i], part, b,
+                                                   accumulate || step > 0);
         } else {
-          ptx::wgmma_bf16<Tile::kConfig.bn, kA, kB>(sums_[i], part, b, accumulate || step > 0);
+          ptx::wgmma_bf16<Tile::kConfig.bn, kA, kB>(accumulators_[i], part, b,
+                                                    accumulate || step > 0);
         }
       }
     }
@@ -383,14 +389,14 @@ class WgmmaWarpgroup {
   /// Waits until all products are complete.
   __device__ void finish() {
     if constexpr (Tile::kParts == 1) {
-      ptx::wgmma_wait<0>(sums_[0]);
+      ptx::wgmma_wait<0>(accumulators_[0]);
     } else {
-      ptx::wgmma_wait<0>(sums_[0], sums_[1]);
+      ptx::wgmma_wait<0>(accumulators_[0], accumulators_[1]);
     }
   }
 
-  /// Updates C by way of shared memory. `corner`: of the tile. `c`: C as strips, where these are
-  /// stored by tensor copies: a strip is free again when they have read it.
+  /// Updates C by way of shared memory. `corner`: of the tile. `c`: C as epilogue tiles, where these are
+  /// stored by tensor copies: a epilogue tile is free again when they have read it.
   __device__ void write(HalfOperands<T> const& p, BlockCorner corner, unsigned char* shared,
                         ptx::TensorMap const* c = nullptr) {
     if (sizeof(T) == 4 || p.is_c_f32) {
@@ -406,43 +412,45 @@ class WgmmaWarpgroup {
                         ptx::TensorMap const* c) {
     int const warp = static_cast<int>(threadIdx.x) / 32;
     bool const is_first = threadIdx.x % 32 == 0;
-    // Where they rotate evenly, the strip that follows was handed over longest ago, also from tile to
+    // Where they rotate evenly, the epilogue tile that follows was handed over longest ago, also from tile to
     // tile.
-    constexpr int kOfTile = Tile::kParts * Tile::kSums / Strip<Out>::kSums;
-    constexpr int kStrips = Tile::kConfig.strips < kOfTile ? Tile::kConfig.strips : kOfTile;
-    static_assert(kOfTile % kStrips == 0);
-    unsigned char* const strips =
-        shared + Tile::kStrips + warp * Tile::kConfig.strips * kStripBytes;
+    constexpr int kOfTile = Tile::kParts * Tile::kAccumulators / EpilogueTile<Out>::kAccumulators;
+    constexpr int kEpilogueTiles =
+        Tile::kConfig.epilogue_tiles < kOfTile ? Tile::kConfig.epilogue_tiles : kOfTile;
+    static_assert(kOfTile % kEpilogueTiles == 0);
+    unsigned char* const epilogue_tiles =
+        shared + Tile::kEpilogueTiles + warp * Tile::kConfig.epilogue_tiles * kEpilogueTileBytes;
 #pragma unroll
     for (int i = 0; i < Tile::kParts; ++i) {
-      int const c_row = corner.row + row() + i * 64 + warp % 4 * kStripRows;
+      int const c_row = corner.row + row() + i * 64 + warp % 4 * kEpilogueTileRows;
 #pragma unroll
-      for (int j = 0; j < Tile::kSums; j += Strip<Out>::kSums) {
-        int const number = (i * Tile::kSums + j) / Strip<Out>::kSums;
-        Strip<Out> const strip{strips + number % kStrips * kStripBytes};
+      for (int j = 0; j < Tile::kAccumulators; j += EpilogueTile<Out>::kAccumulators) {
+        int const number = (i * Tile::kAccumulators + j) / EpilogueTile<Out>::kAccumulators;
+        EpilogueTile<Out> const epilogue_tile{epilogue_tiles +
+                                              number % kEpilogueTiles * kEpilogueTileBytes};
         int const c_col = corner.col + j * 2;
-        if (c != nullptr && is_first) ptx::bulk_wait_read<kStrips - 1>();
-        __syncwarp();  // the strip is free
+        if (c != nullptr && is_first) ptx::bulk_wait_read<kEpilogueTiles - 1>();
+        __syncwarp();  // the epilogue tile is free
         if (p.beta != 0) {
-          strip.load(p, c_row, c_col);
+          epilogue_tile.load(p, c_row, c_col);
           __syncwarp();  // all of it is here
         }
-        strip.scale(sums_[i] + j, p.alpha, p.beta);
+        epilogue_tile.scale(accumulators_[i] + j, p.alpha, p.beta);
         if (p.beta != 0) __syncwarp();  // all have read it
-        strip.put(sums_[i] + j);
+        epilogue_tile.put(accumulators_[i] + j);
         if (c != nullptr) ptx::fence_proxy_async();
         __syncwarp();  // all of it is here
         if (c == nullptr) {
-          strip.store(p, c_row, c_col);
+          epilogue_tile.store(p, c_row, c_col);
         } else if (is_first) {
-          ptx::tensor_store(*c, c_row, c_col, strip.bytes);
+          ptx::tensor_store(*c, c_row, c_col, epilogue_tile.bytes);
           ptx::bulk_commit();
         }
       }
     }
   }
 
-  float sums_[Tile::kParts][Tile::kSums];
+  float accumulators_[Tile::kParts][Tile::kAccumulators];
   ptx::MatrixDescriptor a_, b_;
 };
 

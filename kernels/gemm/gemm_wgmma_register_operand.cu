@@ -111,9 +111,9 @@ class FragmentReader {
 template <class Tile, bool kIsTransposed>
 class RegisterProduct {
   /// 16 rows and 32 columns of the tile on their way to C.
-  using CStrip = Strip<float, kIsTransposed ? 32 : 16>;
-  using Pair = typename CStrip::Pair;
-  static constexpr int kSums = Tile::kSums;
+  using CEpilogueTile = EpilogueTile<float, kIsTransposed ? 32 : 16>;
+  using Pair = typename CEpilogueTile::Pair;
+  static constexpr int kAccumulators = Tile::kAccumulators;
 
  public:
   __device__ explicit RegisterProduct(unsigned char* shared)
@@ -122,7 +122,7 @@ class RegisterProduct {
   /// Not by the first wgmma, for which the compiler would keep the accumulators of the last tile.
   __device__ void clear() {
 #pragma unroll
-    for (int i = 0; i < kSums; ++i) sums_[i] = 0;
+    for (int i = 0; i < kAccumulators; ++i) accumulators_[i] = 0;
   }
 
   __device__ __forceinline__ void read(int stage, int half, Fragments& fragments) const {
@@ -135,39 +135,42 @@ class RegisterProduct {
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       ptx::wgmma_tf32<Tile::kConfig.bn>(
-          sums_, fragments[step],
+          accumulators_, fragments[step],
           Tile::B::template at_step<ptx::Major::k>(other, half * kSteps + step));
     }
     ptx::wgmma_commit();
   }
-  __device__ __forceinline__ void finish() { ptx::wgmma_wait<0>(sums_); }
+  __device__ __forceinline__ void finish() { ptx::wgmma_wait<0>(accumulators_); }
 
   /// Updates C. `corner`: of the tile.
   __device__ void write(HalfOperands<float> const& p, BlockCorner corner,
                         ptx::TensorMap const* c) const {
     int const warp = static_cast<int>(threadIdx.x) / 32;
     bool const is_first = threadIdx.x % 32 == 0;
-    constexpr int kStrips = Tile::kConfig.strips;
-    static_assert(kSums / kSumsOfStrip % kStrips == 0);  // from tile to tile too they take turns
-    unsigned char* const strips = shared_ + Tile::kStrips + warp * kStrips * kStripBytes;
+    constexpr int kEpilogueTiles = Tile::kConfig.epilogue_tiles;
+    static_assert(kAccumulators / kAccumulatorsOfEpilogueTile % kEpilogueTiles ==
+                  0);  // from tile to tile too they take turns
+    unsigned char* const epilogue_tiles =
+        shared_ + Tile::kEpilogueTiles + warp * kEpilogueTiles * kEpilogueTileBytes;
 #pragma unroll
-    for (int number = 0; number < kSums / kSumsOfStrip; ++number) {
-      CStrip const strip{strips + number % kStrips * kStripBytes};
+    for (int number = 0; number < kAccumulators / kAccumulatorsOfEpilogueTile; ++number) {
+      CEpilogueTile const epilogue_tile{epilogue_tiles +
+                                        number % kEpilogueTiles * kEpilogueTileBytes};
       int const row = corner.row + warp * 16, col = corner.col + number * 32;
       int const c_row = kIsTransposed ? col : row, c_col = kIsTransposed ? row : col;
-      if (c != nullptr && is_first) ptx::bulk_wait_read<kStrips - 1>();
-      __syncwarp();  // the strip is free
+      if (c != nullptr && is_first) ptx::bulk_wait_read<kEpilogueTiles - 1>();
+      __syncwarp();  // the epilogue tile is free
       if (p.beta != 0) {
-        strip.load(p, c_row, c_col);
+        epilogue_tile.load(p, c_row, c_col);
         __syncwarp();  // all of it is here
       }
-      update(strip, sums_ + number * kSumsOfStrip, p.alpha, p.beta);
+      update(epilogue_tile, accumulators_ + number * kAccumulatorsOfEpilogueTile, p.alpha, p.beta);
       if (c != nullptr) ptx::fence_proxy_async();
       __syncwarp();  // all of it is here
       if (c == nullptr) {
-        strip.store(p, c_row, c_col);
+        epilogue_tile.store(p, c_row, c_col);
       } else if (is_first) {
-        ptx::tensor_store(*c, c_row, c_col, strip.bytes);
+        ptx::tensor_store(*c, c_row, c_col, epilogue_tile.bytes);
         ptx::bulk_commit();
       }
     }
@@ -177,8 +180,9 @@ class RegisterProduct {
   __device__ void store_partials(Plan const& plan, int cluster) const {
     Quad* const to = partials(plan, cluster);
 #pragma unroll
-    for (int i = 0; i < kSums; i += 4) {
-      to[i * 8] = {{sums_[i], sums_[i + 1], sums_[i + 2], sums_[i + 3]}};
+    for (int i = 0; i < kAccumulators; i += 4) {
+      to[i * 8] = {
+          {accumulators_[i], accumulators_[i + 1], accumulators_[i + 2], accumulators_[i + 3]}};
     }
     __syncwarp();  // all partials are written
     if (threadIdx.x % 32 == 0) ptx::red_add_release_gpu(is_ready(plan, cluster), warp_bit());
@@ -196,10 +200,10 @@ class RegisterProduct {
       __syncwarp();  // the partials are there
       Quad const* const from = partials(plan, other);
 #pragma unroll
-      for (int i = 0; i < kSums; i += 4) {
+      for (int i = 0; i < kAccumulators; i += 4) {
         Quad const partial = from[i * 8];
 #pragma unroll
-        for (int e = 0; e < 4; ++e) sums_[i + e] += partial.x[e];
+        for (int e = 0; e < 4; ++e) accumulators_[i + e] += partial.x[e];
       }
       __syncwarp();  // all have read them
       if (is_first) ptx::red_add_relaxed_gpu(is_ready(plan, other), 0U - warp_bit());
@@ -213,8 +217,8 @@ class RegisterProduct {
                                     .columns = c.cols,
                                     .leading = c.ld,
                                     .box_rows = kIsTransposed ? 32U : 16U,
-                                    .box_columns = CStrip::kCols,
-                                    .swizzle = CStrip::kSwizzle});
+                                    .box_columns = CEpilogueTile::kCols,
+                                    .swizzle = CEpilogueTile::kSwizzle});
   }
   /// Brings the part of C under a tile to the L2 cache; one thread.
   __device__ static void prefetch(ptx::TensorMap const& c, HalfOperands<float> const& p,
@@ -230,7 +234,7 @@ class RegisterProduct {
   }
 
  private:
-  static constexpr int kSumsOfStrip = 16;
+  static constexpr int kAccumulatorsOfEpilogueTile = 16;
   using Quad = Vector<float, 4>;
 
   __device__ static unsigned warp_bit() { return 1U << threadIdx.x / 32; }
@@ -244,20 +248,21 @@ class RegisterProduct {
   /// This lane's first partials of its block of a cluster; the next are 32 further on.
   __device__ static Quad* partials(Plan const& plan, int cluster) {
     constexpr std::int64_t kOfWarp = simt_tiles::kPartials / (Tile::kConsumerThreads / 32);
-    static_assert(kOfWarp >= kSums * 32);
+    static_assert(kOfWarp >= kAccumulators * 32);
     auto const warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
     return reinterpret_cast<Quad*>(plan.partials + block_of(cluster) * simt_tiles::kPartials +
                                    warp * kOfWarp) +
            lane;
   }
 
-  /// Strip = alpha sums + beta strip. Of 8 columns of the tile, a lane has 2 rows and 2 columns in
-  /// 4 accumulators. Transposed, rows of the strip that lie in the same half of all banks are 2 apart,
+  /// EpilogueTile = alpha sums + beta epilogue tile. Of 8 columns of the tile, a lane has 2 rows and 2 columns in
+  /// 4 accumulators. Transposed, rows of the epilogue tile that lie in the same half of all banks are 2 apart,
   /// as a lane's neighbours are: so half of the lanes begin with the other one.
-  __device__ static void update(CStrip const& strip, float const* sums, float alpha, float beta) {
+  __device__ static void update(CEpilogueTile const& epilogue_tile, float const* accumulators,
+                                float alpha, float beta) {
     int const g = static_cast<int>(threadIdx.x) % 32 / 4, q = static_cast<int>(threadIdx.x) % 4;
     auto const set = [&](int row, int col, float x, float y) {
-      Pair& here = strip.template at<Pair>(row, col);
+      Pair& here = epilogue_tile.template at<Pair>(row, col);
       Pair next{{alpha * x, alpha * y}};
       if (beta != 0) {
         Pair const old = here;
@@ -267,15 +272,17 @@ class RegisterProduct {
       here = next;
     };
 #pragma unroll
-    for (int e = 0; e < kSumsOfStrip; e += 4) {
+    for (int e = 0; e < kAccumulatorsOfEpilogueTile; e += 4) {
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
         if constexpr (kIsTransposed) {
           bool const is_second = (g / 2 % 2 == 1) == (i == 0);
-          set(e * 2 + q * 2 + (is_second ? 1 : 0), g * 2, is_second ? sums[e + 1] : sums[e],
-              is_second ? sums[e + 3] : sums[e + 2]);
+          set(e * 2 + q * 2 + (is_second ? 1 : 0), g * 2,
+              is_second ? accumulators[e + 1] : accumulators[e],
+              is_second ? accumulators[e + 3] : accumulators[e + 2]);
         } else {
-          set(FragmentReader::row(g, i), e * 2 + q * 2, sums[e + 2 * i], sums[e + 2 * i + 1]);
+          set(FragmentReader::row(g, i), e * 2 + q * 2, accumulators[e + 2 * i],
+              accumulators[e + 2 * i + 1]);
         }
       }
     }
@@ -284,7 +291,7 @@ class RegisterProduct {
   unsigned char* shared_;
   FragmentReader reader_;
   ptx::MatrixDescriptor other_;
-  float sums_[kSums];
+  float accumulators_[kAccumulators];
 };
 
 /// Multiplies all stages of a tile, half a stage at a time: the fragments of the next half are loaded

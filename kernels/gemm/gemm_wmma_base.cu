@@ -6,26 +6,26 @@
 ///   C = alpha A B + beta C
 ///
 /// Technique    A block computes 256 x 128 elements of C, each of its 8 warps 64 x 64 of them, as 4
-///              x 4 tiles of `wmma` 16 x 16 x 16. k advances in chunks of 32, which all threads
+///              x 4 tiles of `wmma` 16 x 16 x 16. k advances in k-tiles of 32, which all threads
 ///              copy to shared memory in pieces of 16 bytes, through registers, and of which a warp
 ///              loads fragments in two steps of 16. A warp multiplies its tiles there and back, so
 ///              that each shares a fragment with the one before, and stores accumulators through
 ///              shared memory, 16 rows at a time, from which 8 lanes store 128 bytes of a row of C.
 ///              Blocks run in slabs of 16 columns of blocks, every other slab upwards, so that
-///              those that run together share A and B in L2. Rows of a chunk of A lie 64 bytes
+///              those that run together share A and B in L2. Rows of a k-tile of A lie 64 bytes
 ///              apart, so that 8 of them meet in banks 4 by 4
-/// Shapes       row-major, B as it is or transposed; outside the matrices, chunks are zero
+/// Shapes       row-major, B as it is or transposed; outside the matrices, k-tiles are zero
 /// Types        f16, accumulators f16 or f32; C in the type of A and B or, with f32 accumulators,
 ///              in f32
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes
 /// Constraints  n, k and leading dimensions multiples of 8; A, B and C aligned to 16 bytes; A not
 ///              transposed; extents below 2^31 - 1024
 /// Launch       256 threads, two blocks per multiprocessor with f16 accumulators and one with f32;
-///              a chunk of 24 KiB, where then up to 36 KiB of accumulators are, in shared memory
+///              a k-tile of 24 KiB, where then up to 36 KiB of accumulators are, in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
 /// Source       after Bruce-Lee-LY, cuda_hgemm
-#include "gemm/gemm_half_one_chunk.cuh"
+#include "gemm/gemm_half_single_buffer.cuh"
 
 namespace quadrille::kernels::gemm {
 namespace {
@@ -36,8 +36,8 @@ constexpr HalfConfig kConfig{.is_wmma = true, .blocks = 2};
 
 void launch(Problem const& problem, device::StreamView stream) {
   with_tile<kConfig>(problem, [&]<class Tile>(auto const& p, dim3 grid) {
-    QUAD_LAUNCH(gemm_half_one_chunk_kernel<Tile>, grid, dim3(Tile::kThreads), Tile::kSharedBytes,
-                stream, p);
+    QUAD_LAUNCH(gemm_half_single_buffer_kernel<Tile>, grid, dim3(Tile::kThreads),
+                Tile::kSharedBytes, stream, p);
   });
 }
 

@@ -42,15 +42,15 @@ template <class T, class Sum, bool kTransposedB>
 __global__ void __launch_bounds__(32) gemm_wmma_naive_kernel(HalfOperands<T> p) {
   namespace wmma = ptx::wmma;
   QUAD_SHARED(T, edge, [2][kTile * kTile]);
-  QUAD_SHARED(Sum, strip, [kTile * kTile]);
+  QUAD_SHARED(Sum, epilogue_tile, [kTile * kTile]);
   int const tiles_n = (p.n + kTile - 1) / kTile;
   int const row = static_cast<int>(blockIdx.x) / tiles_n * kTile;
   int const col = static_cast<int>(blockIdx.x) % tiles_n * kTile;
   T const* a = p.a + row * p.lda;
   T const* b = p.b + (kTransposedB ? col * p.ldb : col);
   bool const is_inside = row + kTile <= p.m && col + kTile <= p.n;
-  wmma::fragment<wmma::accumulator, 16, 16, 16, Sum> sums;
-  wmma::fill_fragment(sums, Sum(0.0F));
+  wmma::fragment<wmma::accumulator, 16, 16, 16, Sum> accumulators;
+  wmma::fill_fragment(accumulators, Sum(0.0F));
   for (int first = 0; first < p.k; first += kTile) {
     wmma::fragment<wmma::matrix_a, 16, 16, 16, T, wmma::row_major> from_a;
     wmma::fragment<wmma::matrix_b, 16, 16, 16, T,
@@ -69,13 +69,13 @@ __global__ void __launch_bounds__(32) gemm_wmma_naive_kernel(HalfOperands<T> p) 
       wmma::load_matrix_sync(from_b, edge[1], Rows::kPitch);
       __syncwarp();
     }
-    wmma::mma_sync(sums, from_a, from_b, sums);
+    wmma::mma_sync(accumulators, from_a, from_b, accumulators);
     a += kTile;
     b += kTransposedB ? kTile : kTile * p.ldb;
   }
-  wmma::store_matrix_sync(strip, sums, Rows::kPitch, wmma::mem_row_major);
+  wmma::store_matrix_sync(epilogue_tile, accumulators, Rows::kPitch, wmma::mem_row_major);
   __syncwarp();
-  write_strip<Rows, kTile>(p, row, col, strip);
+  write_epilogue_tile<Rows, kTile>(p, row, col, epilogue_tile);
 }
 
 void launch(Problem const& problem, device::StreamView stream) {

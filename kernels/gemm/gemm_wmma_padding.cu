@@ -1,24 +1,24 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Product of 16-bit matrices on tensor cores, from padded chunks.
+/// Product of 16-bit matrices on tensor cores, from padded k-tiles.
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `wmma_base`, but there are 16 bytes behind each row of a chunk in shared memory, so
+/// Technique    `wmma_base`, but there are 16 bytes behind each row of a k-tile in shared memory, so
 ///              that 8 neighbouring rows lie in different banks
-/// Shapes       row-major, B as it is or transposed; outside the matrices, chunks are zero
+/// Shapes       row-major, B as it is or transposed; outside the matrices, k-tiles are zero
 /// Types        f16, accumulators f16 or f32; C in the type of A and B or, with f32 accumulators,
 ///              in f32
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes
 /// Constraints  n, k and leading dimensions multiples of 8; A, B and C aligned to 16 bytes; A not
 ///              transposed; extents below 2^31 - 1024
 /// Launch       256 threads, two blocks per multiprocessor with f16 accumulators and one with f32;
-///              a chunk of 30 KiB, where then up to 36 KiB of accumulators are, in shared memory
+///              a k-tile of 30 KiB, where then up to 36 KiB of accumulators are, in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
 /// Source       after Bruce-Lee-LY, cuda_hgemm
-#include "gemm/gemm_half_one_chunk.cuh"
+#include "gemm/gemm_half_single_buffer.cuh"
 
 namespace quadrille::kernels::gemm {
 namespace {
@@ -29,8 +29,8 @@ constexpr HalfConfig kConfig{.is_wmma = true, .layout = SmemLayout::padded, .blo
 
 void launch(Problem const& problem, device::StreamView stream) {
   with_tile<kConfig>(problem, [&]<class Tile>(auto const& p, dim3 grid) {
-    QUAD_LAUNCH(gemm_half_one_chunk_kernel<Tile>, grid, dim3(Tile::kThreads), Tile::kSharedBytes,
-                stream, p);
+    QUAD_LAUNCH(gemm_half_single_buffer_kernel<Tile>, grid, dim3(Tile::kThreads),
+                Tile::kSharedBytes, stream, p);
   });
 }
 

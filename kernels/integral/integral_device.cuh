@@ -162,8 +162,8 @@ __device__ inline double sum_of_thread(Task const& task) {
   return sum;
 }
 
-__device__ inline double fold_warp(double value) {
-  return reduction::fold_warp<reduction::Operation::sum>(value);
+__device__ inline double warp_reduce(double value) {
+  return reduction::warp_reduce<reduction::Operation::sum>(value);
 }
 
 /// Adds a value of each thread to *result: shuffles, one shared atomic per warp, one global per
@@ -172,7 +172,7 @@ __device__ inline void add_to_result(double value, double* result) {
   QUAD_SHARED(double, of_block);
   if (threadIdx.x == 0) of_block = 0;
   __syncthreads();  // before the first warp adds
-  value = fold_warp(value);
+  value = warp_reduce(value);
   if (threadIdx.x % 32 == 0) atomicAdd(&of_block, value);
   __syncthreads();  // all warps have added
   if (threadIdx.x == 0) atomicAdd(result, of_block);

@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(kLanes)
       __syncthreads();  // the next step reads what this one wrote
     }
     if (lane < 32) {
-      sum = fold_warp(lanes[lane]);
+      sum = warp_reduce(lanes[lane]);
       bool const has_first = begin == 0 && end > begin;
       bool const has_last = static_cast<double>(end) == mesh.last && end > begin;
       if (lane == 0) {

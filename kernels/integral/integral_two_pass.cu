@@ -32,7 +32,7 @@ constexpr unsigned kSumThreads = 1024;
 
 template <class T>
 __global__ void __launch_bounds__(kThreads) integral_two_pass_kernel(Task task, double* partials) {
-  double const sum = fold_warp(sum_of_thread<T, Functions::library>(task));
+  double const sum = warp_reduce(sum_of_thread<T, Functions::library>(task));
   if (threadIdx.x == 0) partials[blockIdx.x] = task.mesh.scale * sum;
 }
 

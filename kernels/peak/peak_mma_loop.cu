@@ -120,13 +120,13 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) multiply<type>(d[tile], a, b);
   }
-  typename Of::Sum sums[kRegisters];
+  typename Of::Sum accumulators[kRegisters];
 #pragma unroll
   for (int i = 0; i < kRegisters; ++i) {
-    sums[i] = d[i / Of::kD][i % Of::kD];
-    if constexpr (kHalfSums) sums[i] = added_halves(sums[i]);
+    accumulators[i] = d[i / Of::kD][i % Of::kD];
+    if constexpr (kHalfSums) accumulators[i] = added_halves(accumulators[i]);
   }
-  write_result(result, sums);
+  write_result(result, accumulators);
 }
 
 template <core::DataType type, core::Compute compute>

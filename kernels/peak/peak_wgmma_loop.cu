@@ -124,7 +124,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
   if constexpr (kHalfSums) {
 #pragma unroll
-    for (auto& sums : d) sums = added_halves(sums);
+    for (auto& accumulators : d) accumulators = added_halves(accumulators);
   }
   write_result(result, d);
 }

@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     return left < kTile<op> ? static_cast<unsigned>(left) : kTile<op>;
   };
   constexpr unsigned kStageGroups = kStageBytes / 16;
-  Acc sum = nothing<op, Acc>();
+  Acc sum = identity<op, Acc>();
   if (t >= kConsumers) {
     // copy: one thread, as far ahead as the ring is long
     unsigned k = 0;
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     // add: an accumulator for each of a thread's groups in a tile
     Acc of_group[kPerThread];
 #pragma unroll
-    for (unsigned g = 0; g < kPerThread; ++g) of_group[g] = nothing<op, Acc>();
+    for (unsigned g = 0; g < kPerThread; ++g) of_group[g] = identity<op, Acc>();
     unsigned k = 0;
     for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x, ++k) {
       unsigned const s = k % kStages;
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(kThreads, 2)
           Wide<T> const b = kDot ? stage[kTile<op> + i] : a;
 #pragma unroll
           for (int j = 0; j < kWide; ++j) {
-            of_group[g] = absorb<op>(of_group[g], a.item[j], b.item[j]);
+            of_group[g] = accumulate<op>(of_group[g], a.item[j], b.item[j]);
           }
         }
       }
@@ -109,11 +109,11 @@ __global__ void __launch_bounds__(kThreads, 2)
       if (t % 32 == 0) ptx::mbarrier_arrive(&empty[s]);
     }
 #pragma unroll
-    for (unsigned g = 0; g < kPerThread; ++g) sum = join<op>(sum, of_group[g]);
+    for (unsigned g = 0; g < kPerThread; ++g) sum = combine<op>(sum, of_group[g]);
     // the few elements before the first group and after the last
     std::int64_t const edges = n - groups * kWide;
     for (std::int64_t e = blockIdx.x * kConsumers + t; e < edges; e += gridDim.x * kConsumers) {
-      sum = absorb_at<op>(sum, x, y, e < head ? e : e + groups * kWide);
+      sum = accumulate_at<op>(sum, x, y, e < head ? e : e + groups * kWide);
     }
   }
   sum = fold_block<op, kThreads>(sum);

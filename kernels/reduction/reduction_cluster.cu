@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kThreads)
   if (blockIdx.x > 0) return;
   ptx::cluster_wait();  // all blocks have stored their values
   if (threadIdx.x >= 32) return;
-  sum = fold_warp<op>(threadIdx.x < gridDim.x ? of_block[threadIdx.x] : nothing<op, Acc>());
+  sum = warp_reduce<op>(threadIdx.x < gridDim.x ? of_block[threadIdx.x] : identity<op, Acc>());
   if (threadIdx.x == 0) *result = result_of<op>(sum, n);
 }
 

@@ -39,7 +39,7 @@ inline constexpr Acc kMin = std::numeric_limits<Acc>::lowest();
 
 /// The identity of the operation, integers included.
 template <Operation op, class Acc>
-__device__ inline constexpr Acc nothing() {
+__device__ inline constexpr Acc identity() {
   if constexpr (std::is_integral_v<Acc>) {
     return op == Operation::min ? kMax<Acc> : op == Operation::max ? kMin<Acc> : Acc{0};
   } else {
@@ -49,9 +49,9 @@ __device__ inline constexpr Acc nothing() {
 
 /// The lanes of a warp, joined in lane 0 in a fixed order.
 template <Operation op, class Acc>
-__device__ inline Acc fold_warp(Acc value) {
+__device__ inline Acc warp_reduce(Acc value) {
   for (unsigned half = 16; half > 0; half /= 2) {
-    value = join<op>(value, __shfl_down_sync(kAllLanes, value, half));
+    value = combine<op>(value, __shfl_down_sync(kAllLanes, value, half));
   }
   return value;
 }
@@ -64,21 +64,23 @@ __device__ inline Acc fold_block(Acc value) {
   constexpr unsigned kWarps = kThreads / 32;
   QUAD_SHARED(Acc, of_warp, [kWarps]);
   unsigned const lane = threadIdx.x % 32;
-  value = fold_warp<op>(value);
+  value = warp_reduce<op>(value);
   if (lane == 0) of_warp[threadIdx.x / 32] = value;
   __syncthreads();  // before the first warp reads what the others wrote
-  if (threadIdx.x < 32) value = fold_warp<op>(lane < kWarps ? of_warp[lane] : nothing<op, Acc>());
+  if (threadIdx.x < 32)
+    value = warp_reduce<op>(lane < kWarps ? of_warp[lane] : identity<op, Acc>());
   return value;
 }
 
 /// Element i of x, and of y for dot, the only operation that reads y.
 template <Operation op, class Acc, class T>
-__device__ inline Acc absorb_at(Acc sum, T const* x, [[maybe_unused]] T const* y, std::int64_t i) {
+__device__ inline Acc accumulate_at(Acc sum, T const* x, [[maybe_unused]] T const* y,
+                                    std::int64_t i) {
   T const value = x[i];
   if constexpr (op == Operation::dot) {
-    return absorb<op>(sum, value, y[i]);
+    return accumulate<op>(sum, value, y[i]);
   } else {
-    return absorb<op>(sum, value, value);
+    return accumulate<op>(sum, value, value);
   }
 }
 
@@ -124,11 +126,11 @@ __device__ inline Acc reduce_groups(T const* x, [[maybe_unused]] T const* y, std
   constexpr std::int64_t kTile = kTileGroups<kThreads, kFlight>;
   Acc sum[kFlight];
 #pragma unroll
-  for (int f = 0; f < kFlight; ++f) sum[f] = nothing<op, Acc>();
-  auto const absorb_wide = [](Acc& into, Wide<T> const& v, [[maybe_unused]] Wide<T> const& w) {
+  for (int f = 0; f < kFlight; ++f) sum[f] = identity<op, Acc>();
+  auto const accumulate_wide = [](Acc& into, Wide<T> const& v, [[maybe_unused]] Wide<T> const& w) {
 #pragma unroll
     for (int j = 0; j < kWide; ++j) {
-      into = absorb<op>(into, v.item[j], op == Operation::dot ? w.item[j] : v.item[j]);
+      into = accumulate<op>(into, v.item[j], op == Operation::dot ? w.item[j] : v.item[j]);
     }
   };
   for (std::int64_t begin = blockIdx.x * tile; begin < groups; begin += gridDim.x * tile) {
@@ -146,7 +148,7 @@ __device__ inline Acc reduce_groups(T const* x, [[maybe_unused]] T const* y, std
         }
       }
 #pragma unroll
-      for (int f = 0; f < kFlight; ++f) absorb_wide(sum[f], a[f], b[f]);
+      for (int f = 0; f < kFlight; ++f) accumulate_wide(sum[f], a[f], b[f]);
     } else {
       // A short tile: what there is, also at once.
       int const mine = static_cast<int>(left) - static_cast<int>(threadIdx.x);
@@ -161,14 +163,14 @@ __device__ inline Acc reduce_groups(T const* x, [[maybe_unused]] T const* y, std
       }
 #pragma unroll
       for (int f = 0; f < kFlight; ++f) {
-        if (f * kThreads < mine) absorb_wide(sum[f], a[f], b[f]);
+        if (f * kThreads < mine) accumulate_wide(sum[f], a[f], b[f]);
       }
     }
   }
 #pragma unroll
   for (int half = kFlight / 2; half > 0; half /= 2) {
 #pragma unroll
-    for (int f = 0; f < half; ++f) sum[f] = join<op>(sum[f], sum[f + half]);
+    for (int f = 0; f < half; ++f) sum[f] = combine<op>(sum[f], sum[f + half]);
   }
   return sum[0];
 }
@@ -189,7 +191,7 @@ __device__ inline Acc reduce_share(T const* x, T const* y, std::int64_t n, std::
   }
   std::int64_t const e = threadIdx.x;
   if (blockIdx.x == 0 && e < n - groups * kWide) {
-    sum = absorb_at<op>(sum, x, y, e < head ? e : e + groups * kWide);
+    sum = accumulate_at<op>(sum, x, y, e < head ? e : e + groups * kWide);
   }
   return sum;
 }
@@ -232,8 +234,8 @@ __device__ inline void finish_in_last_block(Acc sum, Acc* partials, unsigned* fi
   }
   __syncthreads();  // is_last is written, and the words of the first fold_block are read
   if (!is_last) return;
-  sum = nothing<op, Acc>();
-  for (unsigned i = threadIdx.x; i < gridDim.x; i += kThreads) sum = join<op>(sum, partials[i]);
+  sum = identity<op, Acc>();
+  for (unsigned i = threadIdx.x; i < gridDim.x; i += kThreads) sum = combine<op>(sum, partials[i]);
   sum = fold_block<op, kThreads>(sum);
   if (threadIdx.x == 0) {
     *result = result_of<op>(sum, n);
@@ -245,10 +247,10 @@ __device__ inline void finish_in_last_block(Acc sum, Acc* partials, unsigned* fi
 template <Operation op, class Acc, class Part>
 __global__ void __launch_bounds__(1024)
     reduction_finish_kernel(Part const* partials, unsigned count, std::int64_t n, double* result) {
-  Acc sum = nothing<op, Acc>();
+  Acc sum = identity<op, Acc>();
 #pragma unroll 4
   for (unsigned i = threadIdx.x; i < count; i += 1024) {
-    sum = join<op>(sum, static_cast<Acc>(partials[i]));
+    sum = combine<op>(sum, static_cast<Acc>(partials[i]));
   }
   sum = fold_block<op, 1024>(sum);
   if (threadIdx.x == 0) *result = result_of<op>(sum, n);

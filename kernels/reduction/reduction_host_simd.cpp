@@ -41,7 +41,7 @@ void reduce_chunks(Problem const& p, device::StreamView stream) {
         std::int64_t const count = std::min(kChunk, p.n - begin);
         return reduce_lanes<op, Acc, kRegisterLanes>(x + begin, y + begin, count);
       },
-      join<op, Acc>));
+      combine<op, Acc>));
 }
 
 template <Operation op, class T>

@@ -51,12 +51,12 @@ struct Chunks {
     std::int64_t const begin = chunk * kChunk;
     std::int64_t const end = begin + kChunk < n ? begin + kChunk : n;
     Acc sum = start<op, Acc>();
-    for (std::int64_t i = begin; i < end; ++i) sum = absorb<op>(sum, x[i], y[i]);
-    total.value = reduction::join<op>(total.value, sum);
+    for (std::int64_t i = begin; i < end; ++i) sum = accumulate<op>(sum, x[i], y[i]);
+    total.value = reduction::combine<op>(total.value, sum);
   }
   KOKKOS_FUNCTION void init(value_type& total) const { total.value = start<op, Acc>(); }
   KOKKOS_FUNCTION void join(value_type& into, value_type const& from) const {
-    into.value = reduction::join<op>(into.value, from.value);
+    into.value = reduction::combine<op>(into.value, from.value);
   }
   KOKKOS_FUNCTION void final(value_type& total) const {
     auto const result = static_cast<double>(total.value);
@@ -95,13 +95,14 @@ struct Blocks {
       double sum = start<op, double>();
       // Loads do not wait for the additions, which must be in order: eight are in flight.
 #pragma unroll 8
-      for (std::int64_t i = begin + lane; i < end; i += kLanes) sum = absorb<op>(sum, x[i], y[i]);
+      for (std::int64_t i = begin + lane; i < end; i += kLanes)
+        sum = accumulate<op>(sum, x[i], y[i]);
       lanes(lane) = sum;
     });
     team.team_barrier();
     for (int half = static_cast<int>(kLanes) / 2; half > 0; half /= 2) {
       Kokkos::parallel_for(Kokkos::TeamThreadRange(team, half), [&](int lane) {
-        lanes(lane) = reduction::join<op>(lanes(lane), lanes(lane + half));
+        lanes(lane) = reduction::combine<op>(lanes(lane), lanes(lane + half));
       });
       team.team_barrier();  // the next step reads what this one wrote
     }

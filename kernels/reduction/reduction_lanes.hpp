@@ -25,7 +25,7 @@ QUAD_HD static inline constexpr Acc start() {
 
 /// Two partial results in one. A NaN in either gives NaN, for min and max too.
 template <Operation op, class Acc>
-QUAD_HD static inline Acc join(Acc a, Acc b) {
+QUAD_HD static inline Acc combine(Acc a, Acc b) {
   if constexpr (op == Operation::min) {
     return b < a || b != b ? b : a;
   } else if constexpr (op == Operation::max) {
@@ -37,11 +37,11 @@ QUAD_HD static inline Acc join(Acc a, Acc b) {
 
 /// One element more. Products are rounded once, with the addition.
 template <Operation op, class Acc, class T>
-QUAD_HD static inline Acc absorb(Acc sum, T x, T y) {
+QUAD_HD static inline Acc accumulate(Acc sum, T x, T y) {
   auto const a = static_cast<Acc>(x);
   auto const b = static_cast<Acc>(op == Operation::dot ? y : x);
   if constexpr (op == Operation::sum || op == Operation::min || op == Operation::max) {
-    return join<op>(sum, a);
+    return combine<op>(sum, a);
   } else if constexpr (std::is_integral_v<Acc>) {
     return sum + a * b;
   } else {
@@ -56,7 +56,7 @@ QUAD_HD static inline double canonical(double x) { return x == x ? x : kNan; }
 inline constexpr std::int64_t kRegisterLanes = 32;
 
 /// Elements [0, n) in kCount independent lanes, so that the loop over them vectorises without any
-/// licence to reorder; absorb() reads y for dot only.
+/// licence to reorder; accumulate() reads y for dot only.
 template <Operation op, class Acc, std::int64_t kCount, class T>
 static inline Acc reduce_lanes(T const* x, T const* y, std::int64_t n) {
   // Where the lanes live in the cache, their stores fill the core's queues and few loads are in
@@ -73,12 +73,12 @@ static inline Acc reduce_lanes(T const* x, T const* y, std::int64_t n) {
         if constexpr (op == Operation::dot) __builtin_prefetch(y + i + strip + l + kAhead);
       }
       for (std::int64_t l = strip; l < strip + kRegisterLanes; ++l) {
-        lane[l] = absorb<op>(lane[l], x[i + l], y[i + l]);
+        lane[l] = accumulate<op>(lane[l], x[i + l], y[i + l]);
       }
     }
   }
-  for (std::int64_t l = 0; i + l < n; ++l) lane[l] = absorb<op>(lane[l], x[i + l], y[i + l]);
-  return fold_halves(lane, n, kCount, join<op, Acc>);
+  for (std::int64_t l = 0; i + l < n; ++l) lane[l] = accumulate<op>(lane[l], x[i + l], y[i + l]);
+  return fold_halves(lane, n, kCount, combine<op, Acc>);
 }
 
 /// Value of the virtual block of elements [0, n).

@@ -59,15 +59,15 @@ __global__ void __launch_bounds__(kLanes)
     double sum = start<op, double>();
     // Loads do not wait for the additions, which must be in order: eight are in flight.
 #pragma unroll 8
-    for (std::int64_t i = begin + lane; i < end; i += kLanes) sum = absorb_at<op>(sum, x, y, i);
+    for (std::int64_t i = begin + lane; i < end; i += kLanes) sum = accumulate_at<op>(sum, x, y, i);
     lanes[lane] = sum;
     __syncthreads();
     for (unsigned half = kLanes / 2; half >= 32; half /= 2) {
-      if (lane < half) lanes[lane] = join<op>(lanes[lane], lanes[lane + half]);
+      if (lane < half) lanes[lane] = combine<op>(lanes[lane], lanes[lane + half]);
       __syncthreads();  // the next step reads what this one wrote
     }
     if (lane < 32) {
-      sum = fold_warp<op>(lanes[lane]);
+      sum = warp_reduce<op>(lanes[lane]);
       if (lane == 0) blocks[b] = canonical(sum);
     }
     __syncthreads();  // the next virtual block overwrites the lanes

@@ -45,9 +45,9 @@ double combine_blocks(Operation operation, std::span<double const> blocks) {
     return canonical(fold_halves(values.data(), kVirtualBlocks, kVirtualBlocks, join_two));
   };
   switch (operation) {
-    case Operation::min: return fold(join<Operation::min, double>);
-    case Operation::max: return fold(join<Operation::max, double>);
-    default: return fold(join<Operation::sum, double>);
+    case Operation::min: return fold(combine<Operation::min, double>);
+    case Operation::max: return fold(combine<Operation::max, double>);
+    default: return fold(combine<Operation::sum, double>);
   }
 }
 

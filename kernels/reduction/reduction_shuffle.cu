@@ -29,9 +29,9 @@ template <Operation op, class T, class Acc>
 __global__ void __launch_bounds__(kThreads)
     reduction_shuffle_kernel(T const* x, T const* y, std::int64_t n, Acc* partials) {
   std::int64_t const i = static_cast<std::int64_t>(blockIdx.x) * 2 * kThreads + threadIdx.x;
-  Acc sum = nothing<op, Acc>();
-  if (i < n) sum = absorb_at<op>(sum, x, y, i);
-  if (i + kThreads < n) sum = absorb_at<op>(sum, x, y, i + kThreads);
+  Acc sum = identity<op, Acc>();
+  if (i < n) sum = accumulate_at<op>(sum, x, y, i);
+  if (i + kThreads < n) sum = accumulate_at<op>(sum, x, y, i + kThreads);
   sum = fold_block<op, kThreads>(sum);
   if (threadIdx.x == 0) partials[blockIdx.x] = sum;
 }

@@ -24,8 +24,8 @@ struct TransportOptions {
 
 /// Where the exchanges of a channel run.
 enum class Order {
-  own_streams,  ///< on the transport's streams, beside later work of the caller's
-  in_line,      ///< on the stream that they start after, which saves the hops there and back
+  own_streams,       ///< on the transport's streams, beside later work of the caller's
+  on_caller_stream,  ///< on the stream that they start after, which saves the hops there and back
 };
 
 /// A way to move data between ranks. Outlives its channels.
@@ -33,7 +33,7 @@ class Transport {
  public:
   virtual ~Transport() = default;
   /// Connects the ranks of a group. Collective over the group. Without
-  /// TransportEntry::runs_in_line the order is as the transport has it.
+  /// TransportEntry::runs_on_caller_stream the order is as the transport has it.
   std::unique_ptr<Channel> connect(Group const& group, Order order = Order::own_streams) {
     return do_connect(group, order);
   }
@@ -50,17 +50,17 @@ class World;
 struct TransportEntry {
   std::string_view name;
   std::string_view summary;
-  bool is_selectable = false;    ///< a case may ask for it: transport = "name"
-  bool moves_host = false;       ///< memory of host devices
-  bool moves_gpu = false;        ///< memory of GPUs
-  bool models_link = false;      ///< knows TransportOptions::throttle
-  bool limits_ctas = false;      ///< knows TransportOptions::max_ctas
-  bool uses_kernels = false;     ///< to move messages of GPUs, which take multiprocessors
-  bool shares_windows = false;   ///< its channels have share() and access()
-  bool runs_in_line = false;     ///< knows Order::in_line, for memory of GPUs
-  bool is_host_driven = false;   ///< a thread of the host may wait for a GPU in an exchange
-  bool drops_nan = false;        ///< against Channel's rule, in minimum and maximum
-  std::size_t device_bytes = 0;  ///< of a GPU's memory that a channel takes at most
+  bool is_selectable = false;          ///< a case may ask for it: transport = "name"
+  bool moves_host = false;             ///< memory of host devices
+  bool moves_gpu = false;              ///< memory of GPUs
+  bool models_link = false;            ///< knows TransportOptions::throttle
+  bool limits_ctas = false;            ///< knows TransportOptions::max_ctas
+  bool uses_kernels = false;           ///< to move messages of GPUs, which take multiprocessors
+  bool shares_windows = false;         ///< its channels have share() and access()
+  bool runs_on_caller_stream = false;  ///< knows Order::on_caller_stream, for memory of GPUs
+  bool is_host_driven = false;         ///< a thread of the host may wait for a GPU in an exchange
+  bool drops_nan = false;              ///< against Channel's rule, in minimum and maximum
+  std::size_t device_bytes = 0;        ///< of a GPU's memory that a channel takes at most
   int preference = 0;  ///< "auto" takes the highest of those that can serve the world where
                        ///< none is clearly faster, or nothing is measured
   /// What keeps it from serving these ranks, found by trying: the same text on all, empty where it

@@ -88,7 +88,8 @@ class TransportChoice::Bench {
     world.stream().fill(in_.data(), 0, in_.bytes());
     for (TransportEntry const* entry : candidates) {
       enter(fmt::format("connect {}", entry->name));
-      channels_.push_back(world.transport(entry->name).connect(world.group(), Order::in_line));
+      channels_.push_back(
+          world.transport(entry->name).connect(world.group(), Order::on_caller_stream));
     }
     world.stream().synchronize();
   }

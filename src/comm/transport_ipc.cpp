@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/group_memory.hpp"
-#include "comm/ipc_in_line.hpp"
+#include "comm/ipc_on_caller_stream.hpp"
 #include "comm/transport.hpp"
 #include "comm/trial.hpp"
 #include "comm/world.hpp"
@@ -432,10 +432,10 @@ class IpcTransport final : public Transport {
     auto const connect_streams = [this](Group members) {
       return std::make_unique<IpcChannel>(device_, chunk_bytes_, always_stage_, std::move(members));
     };
-    if (order == Order::own_streams || !has_ipc_in_line(device_.kind(), group.size())) {
+    if (order == Order::own_streams || !has_ipc_on_caller_stream(device_.kind(), group.size())) {
       return connect_streams(group.duplicate());
     }
-    return make_ipc_in_line(device_, chunk_bytes_, group.duplicate(), connect_streams);
+    return make_ipc_on_caller_stream(device_, chunk_bytes_, group.duplicate(), connect_streams);
   }
 
   device::Device& device_;
@@ -552,7 +552,7 @@ extern constinit TransportEntry const ipc_transport{
     .moves_gpu = true,
     .uses_kernels = true,  // copies to and from its slots
     .shares_windows = true,
-    .runs_in_line = true,
+    .runs_on_caller_stream = true,
     .device_bytes = kGpuBytes,
     .trial = tried,
     .unavailable_reason = unavailable_reason,

@@ -430,7 +430,7 @@ extern constinit TransportEntry const nccl_transport{
     .moves_gpu = true,
     .limits_ctas = true,
     .uses_kernels = true,
-    .runs_in_line = true,
+    .runs_on_caller_stream = true,
     .preference = 2,
     .unavailable_reason = unavailable_reason,
 #ifdef QUADRILLE_NCCL

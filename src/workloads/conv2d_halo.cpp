@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "regroup/regroup.hpp"
+#include "pack/pack.hpp"
 #include "workloads/convolution.hpp"
 #include "workloads/tables.hpp"
 
@@ -14,7 +14,7 @@ namespace quadrille::workloads {
 namespace {
 
 namespace conv2d = kernels::conv2d;
-namespace regroup = kernels::regroup;
+namespace pack = kernels::pack;
 using core::Range;
 using measure::Leg;
 
@@ -142,15 +142,15 @@ class Copies {
  public:
   void add(Tensor const& from, Tensor const& to, Box const& part) {
     if (part.positions() == 0) return;
-    regroup::Box const box{.from = from.at(part),
-                           .to = to.at(part),
-                           .planes = part.images.count * from.planes_of_image(),
-                           .rows = part.rows.count,
-                           .cols = part.cols.count * (from.is_nchw() ? 1 : from.channels),
-                           .from_plane = from.plane_pitch(),
-                           .from_row = from.row_pitch(),
-                           .to_plane = to.plane_pitch(),
-                           .to_row = to.row_pitch()};
+    pack::Box const box{.from = from.at(part),
+                        .to = to.at(part),
+                        .planes = part.images.count * from.planes_of_image(),
+                        .rows = part.rows.count,
+                        .cols = part.cols.count * (from.is_nchw() ? 1 : from.channels),
+                        .from_plane = from.plane_pitch(),
+                        .from_row = from.row_pitch(),
+                        .to_plane = to.plane_pitch(),
+                        .to_row = to.row_pitch()};
     all_.type = from.type;
     all_.max_planes = std::max(all_.max_planes, box.planes);
     all_.max_area = std::max(all_.max_area, box.rows * box.cols);
@@ -163,12 +163,12 @@ class Copies {
     world.stream().copy(table_.data(), boxes_.data(), table_.bytes());
     all_.boxes = table_.data();
   }
-  void run(device::StreamView stream) const { regroup::copy(all_, stream); }
+  void run(device::StreamView stream) const { pack::copy(all_, stream); }
 
  private:
-  std::vector<regroup::Box> boxes_;
-  regroup::Boxes all_;
-  device::Buffer<regroup::Box> table_;
+  std::vector<pack::Box> boxes_;
+  pack::Boxes all_;
+  device::Buffer<pack::Box> table_;
 };
 
 /// y = convolution of x by w, x and y split over ranks: by rows and columns of the images on a P x Q

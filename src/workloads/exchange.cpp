@@ -68,7 +68,7 @@ void Exchange::prepare(comm::World& world, std::uint64_t seed, measure::Selectio
     for (kernels::VariantInfo const* variant : selected) {
       std::string_view const named = static_cast<Row const*>(variant)->transport;
       comm::Transport& transport = named.empty() ? world.transport(case_) : world.transport(named);
-      channels_[variant] = transport.connect(world.group(), comm::Order::in_line);
+      channels_[variant] = transport.connect(world.group(), comm::Order::on_caller_stream);
     }
   }
   fill(in_.view(), block_from(rank_, 0), source(), world);

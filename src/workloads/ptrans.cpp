@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "regroup/regroup.hpp"
+#include "pack/pack.hpp"
 #include "transpose/transpose.hpp"
 #include "transpose/transpose_blocks.hpp"
 #include "workloads/cublasmp.hpp"
@@ -15,7 +15,7 @@ namespace quadrille::workloads {
 
 namespace {
 
-namespace regroup = kernels::regroup;
+namespace pack = kernels::pack;
 namespace transpose = kernels::transpose;
 using measure::Leg;
 
@@ -130,7 +130,7 @@ class Regrouping {
   Regrouping(comm::World const& world, Grouping rows, int column_processes,
              std::vector<std::vector<std::int64_t>> const& columns, ColumnOwner const& column_owner)
       : rows_{std::move(rows)} {
-    std::vector<regroup::Column> all;
+    std::vector<pack::Column> all;
     auto const height = static_cast<std::int64_t>(rows_.numbers.size());
     for (std::size_t t = 0; t < columns.size(); ++t) {
       auto const width = static_cast<std::int64_t>(columns[t].size());
@@ -164,15 +164,15 @@ class Regrouping {
     return {height * step.start(column_process) + rows_.start(row_process) * width,
             rows_.count(row_process) * width};
   }
-  void run(regroup::Direction direction, std::size_t t, device::MatrixView const& matrix,
+  void run(pack::Direction direction, std::size_t t, device::MatrixView const& matrix,
            std::byte* pieces, device::StreamView stream) const {
-    regroup::regroup(direction,
-                     {.matrix = matrix,
-                      .rows = row_numbers_.data(),
-                      .columns = columns_.data() + first_[t],
-                      .column_count = static_cast<std::int64_t>(steps_[t].numbers.size()),
-                      .pieces = pieces},
-                     stream);
+    pack::pack(direction,
+               {.matrix = matrix,
+                .rows = row_numbers_.data(),
+                .columns = columns_.data() + first_[t],
+                .column_count = static_cast<std::int64_t>(steps_[t].numbers.size()),
+                .pieces = pieces},
+               stream);
   }
 
  private:
@@ -181,7 +181,7 @@ class Regrouping {
   std::vector<std::int64_t> first_;  // of their columns in columns_
   std::int64_t max_ = 0;
   device::Buffer<std::int64_t> row_numbers_;
-  device::Buffer<regroup::Column> columns_;
+  device::Buffer<pack::Column> columns_;
 };
 
 /// B = A^T on a P x Q grid, A and B in the same distribution. For every pair of ranks the common
@@ -190,7 +190,7 @@ class Regrouping {
 /// its receiver, which transposes it into B. Any other is packed by a local transpose and unpacked by a
 /// copy. The exchange of step t runs under the packing of t + 1, the unpacking of t - 1, and the
 /// transposes of what each rank keeps. A block-cyclic distribution has many small blocks for every
-/// pair: there a step transposes a part of the rows as a whole, and one launch regroups it into the
+/// pair: there a step transposes a part of the rows as a whole, and one launch packs it into the
 /// pieces of all ranks, another what comes in.
 ///
 /// One-sided rows pack nothing, and their messages only say that memory is ready and that peers are
@@ -493,7 +493,7 @@ class Ptrans final : public measure::Workload {
   void allocate_slots(comm::World& world) {
     std::size_t send_bytes = 0, receive_bytes = 0;
     if (is_cyclic()) {
-      regroup_steps(world);
+      pack_steps(world);
       send_bytes = static_cast<std::size_t>(sent_->max_elements()) * size_of();
       receive_bytes = static_cast<std::size_t>(received_->max_elements()) * size_of();
       transposed_ = {world.device(), static_cast<std::int64_t>(send_bytes), world.stream()};
@@ -580,7 +580,7 @@ class Ptrans final : public measure::Workload {
     for (int r = 0; r < ranks_ && leg != Leg::communicate; ++r) transpose_in_own_memory(r);
   }
 
-  void regroup_steps(comm::World const& world) {
+  void pack_steps(comm::World const& world) {
     // What leaves: rows of the transposed step are columns of A, its columns the step's rows of A.
     std::vector<std::vector<std::int64_t>> columns(steps_);
     for (std::size_t t = 0; t < steps_; ++t) {
@@ -697,7 +697,7 @@ class Ptrans final : public measure::Workload {
     if (is_cyclic()) {
       return for_rows(t, a_, transposed_.data(), [&](auto const& from, auto const& into) {
         variant.launch({from, into}, stream);
-        sent_->run(regroup::Direction::gather, t, into, slot.to_send.data(), stream);
+        sent_->run(pack::Direction::gather, t, into, slot.to_send.data(), stream);
       });
     }
     for (int r = 0; r < ranks_; ++r) {
@@ -732,7 +732,7 @@ class Ptrans final : public measure::Workload {
     if (leg != Leg::compute) wait_for(t, stream);
     if (leg == Leg::communicate) return;
     if (is_cyclic()) {
-      return received_->run(regroup::Direction::scatter, t, b_, slot.received.data(), stream);
+      return received_->run(pack::Direction::scatter, t, b_, slot.received.data(), stream);
     }
     for (int r = 0; r < ranks_; ++r) {
       Pair const& p = from_[comm::index(r)];

@@ -18,7 +18,7 @@ RankReduction::RankReduction(comm::World& world, core::Case const& spec, Operati
       total_at_{ranks_ == 1 && !reproducible_ ? 0 : 1},
       outputs_{world.device(), total_at_ + 1, world.stream()} {
   if (ranks_ > 1) {
-    channel_ = world.transport(spec).connect(world.group(), comm::Order::in_line);
+    channel_ = world.transport(spec).connect(world.group(), comm::Order::on_caller_stream);
   }
   if (!reproducible_) return;
   blocks_ = {world.device(), mine_.count, world.stream()};

@@ -138,7 +138,7 @@ struct Setting {
 std::string name_of(Setting const& setting) {
   return std::string{setting.transport->name} + (setting.always_stage ? "_staged" : "") +
          (setting.max_ctas > 0 ? "_limited" : "") +
-         (setting.order == Order::in_line ? "_in_line" : "") +
+         (setting.order == Order::on_caller_stream ? "_on_caller_stream" : "") +
          (setting.in_gpu_place ? "_on_host" : "") + "_" +
          std::to_string(setting.chunk_bytes >> 10) + "KiB";
 }
@@ -481,7 +481,8 @@ TEST_P(TransportTest, ChannelsAreIndependent) {
   if (GetParam().transport->name.starts_with("nccl")) {
     GTEST_SKIP() << "channels of NCCL share one order";
   }
-  if (GetParam().order == Order::in_line) GTEST_SKIP() << "channels in line share the stream's";
+  if (GetParam().order == Order::on_caller_stream)
+    GTEST_SKIP() << "channels in line share the stream's";
   auto const other = connect(world().group());
   std::size_t const bytes = 6 * std::min(GetParam().chunk_bytes, kSlot) + 3;
   Bytes const expected = message(bytes, 0, 0);
@@ -962,8 +963,9 @@ std::vector<Setting> settings() {
     all.push_back({.transport = entry, .chunk_bytes = 16UL << 10, .in_gpu_place = true});
   }
   for (TransportEntry const* entry : transports()) {
-    if (is_host || !entry->runs_in_line) continue;
-    all.push_back({.transport = entry, .chunk_bytes = 256UL << 10, .order = Order::in_line});
+    if (is_host || !entry->runs_on_caller_stream) continue;
+    all.push_back(
+        {.transport = entry, .chunk_bytes = 256UL << 10, .order = Order::on_caller_stream});
   }
   return all;
 }

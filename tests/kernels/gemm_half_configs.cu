@@ -23,18 +23,18 @@ constexpr HalfConfig kPlain{.bm = 64,
                             .warp_m = 32,
                             .warp_n = 32,
                             .layout = SmemLayout::xor_swizzled,
-                            .slots = 2,
+                            .stages = 2,
                             .fragment_double_buffer = FragmentDoubleBuffer::none,
                             .raster = 2,
                             .epilogue = Epilogue::direct,
                             .blocks = 2};
-constexpr HalfConfig kInChunk{.bm = 64,
+constexpr HalfConfig kInKTile{.bm = 64,
                               .bn = 128,
                               .bk = 64,
                               .warp_m = 32,
                               .layout = SmemLayout::xor_swizzled,
-                              .slots = 3,
-                              .fragment_double_buffer = FragmentDoubleBuffer::in_chunk,
+                              .stages = 3,
+                              .fragment_double_buffer = FragmentDoubleBuffer::in_k_tile,
                               .raster = 3,
                               .epilogue = Epilogue::direct};
 constexpr HalfConfig kShort{.bm = 128,
@@ -42,7 +42,7 @@ constexpr HalfConfig kShort{.bm = 128,
                             .bk = 16,
                             .warp_n = 32,
                             .layout = SmemLayout::rotated,
-                            .slots = 5,
+                            .stages = 5,
                             .raster = 1,
                             .epilogue = Epilogue::padded};
 
@@ -51,7 +51,7 @@ constexpr HalfConfig kPadded{.bm = 64,
                              .warp_m = 16,
                              .warp_n = 32,
                              .layout = SmemLayout::padded,
-                             .slots = 2,
+                             .stages = 2,
                              .epilogue = Epilogue::rotated};
 
 template <HalfConfig kConfig>
@@ -59,7 +59,7 @@ constexpr HalfCase half_case(std::string_view name) {
   return {{row(name, "", kConfig), launch<kConfig>}, configuration_of(kConfig)};
 }
 
-constexpr HalfCase kCases[] = {half_case<kPlain>("plain"), half_case<kInChunk>("in_chunk"),
+constexpr HalfCase kCases[] = {half_case<kPlain>("plain"), half_case<kInKTile>("in_k_tile"),
                                half_case<kShort>("short"), half_case<kPadded>("padded")};
 
 }  // namespace

@@ -326,7 +326,7 @@ def variant_names(root: Path, binary: Path) -> list[str]:
 
 # Folders of the layers whose tests run no operation, and the operations that these layers are made of.
 LEAN_TESTS = ["core", "device", "comm", "measure", "io"]
-PARTS_OF_LAYERS = {"exchange", "generate", "reduction", "regroup"}
+PARTS_OF_LAYERS = {"exchange", "generate", "reduction", "pack"}
 
 
 def lean_programs(root: Path, binary: Path) -> list[str]:

@@ -16,11 +16,11 @@
 /// Source       own
 #include "common/simt.cuh"
 #include "generate/generate.hpp"
-#include "regroup/regroup.hpp"
+#include "pack/pack.hpp"
 
 #include <algorithm>
 
-namespace quadrille::kernels::regroup {
+namespace quadrille::kernels::pack {
 namespace {
 
 constexpr int kWarps = 8;
@@ -28,9 +28,9 @@ constexpr int kThreads = 32 * kWarps;
 constexpr std::int64_t kRowsOfWarp = 8;
 
 template <Direction kDirection, class Bits>
-__global__ void regroup_columns_kernel(Bits* matrix, std::int64_t ld, std::int64_t row_count,
-                                       std::int64_t const* rows, Column const* columns,
-                                       std::int64_t column_count, Bits* pieces) {
+__global__ void pack_columns_kernel(Bits* matrix, std::int64_t ld, std::int64_t row_count,
+                                    std::int64_t const* rows, Column const* columns,
+                                    std::int64_t column_count, Bits* pieces) {
   std::int64_t const lane = threadIdx.x % 32;
   std::int64_t const warp = static_cast<std::int64_t>(blockIdx.y) * kWarps + threadIdx.x / 32;
   std::int64_t const warps = static_cast<std::int64_t>(gridDim.y) * kWarps;
@@ -59,7 +59,7 @@ void launch(Problem const& p, device::StreamView stream) {
                   blocks(p.matrix.rows, kWarps * kRowsOfWarp, 512)};
   generate::visit_bits(p.matrix.type, [&](auto zero) {
     using Bits = decltype(zero);
-    QUAD_LAUNCH((regroup_columns_kernel<kDirection, Bits>), grid, kThreads, 0, stream,
+    QUAD_LAUNCH((pack_columns_kernel<kDirection, Bits>), grid, kThreads, 0, stream,
                 static_cast<Bits*>(p.matrix.data), p.matrix.ld, p.matrix.rows, p.rows, p.columns,
                 p.column_count, static_cast<Bits*>(p.pieces));
   });
@@ -72,4 +72,4 @@ void launch_columns(Direction direction, Problem const& problem, device::StreamV
   launch<Direction::scatter>(problem, stream);
 }
 
-}  // namespace quadrille::kernels::regroup
+}  // namespace quadrille::kernels::pack

@@ -16,11 +16,11 @@
 /// Source       own
 #include "common/simt.cuh"
 #include "generate/generate.hpp"
-#include "regroup/regroup.hpp"
+#include "pack/pack.hpp"
 
 #include <algorithm>
 
-namespace quadrille::kernels::regroup {
+namespace quadrille::kernels::pack {
 namespace {
 
 constexpr std::int64_t kThreads = 256;
@@ -28,7 +28,7 @@ constexpr std::int64_t kPlanesOfThread = 8;
 constexpr std::int64_t kMaxGridRows = 65535;  // y and z of a grid
 
 template <class Bits>
-__global__ void __launch_bounds__(kThreads) regroup_boxes_kernel(Box const* boxes) {
+__global__ void __launch_bounds__(kThreads) pack_boxes_kernel(Box const* boxes) {
   Box const box = boxes[blockIdx.y];
   std::int64_t const area = box.rows * box.cols;
   auto const* const from = static_cast<Bits const*>(box.from);
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(kThreads) regroup_boxes_kernel(Box const* boxe
 }  // namespace
 
 void launch_boxes(Boxes const& boxes, device::StreamView stream) {
-  QUAD_REQUIRE(boxes.count <= kMaxGridRows, "regroup: takes up to 65535 boxes in one launch");
+  QUAD_REQUIRE(boxes.count <= kMaxGridRows, "pack: takes up to 65535 boxes in one launch");
   auto const blocks = [](std::int64_t n, std::int64_t each, std::int64_t most) {
     return static_cast<unsigned>(std::min((n + each - 1) / each, most));
   };
@@ -54,8 +54,8 @@ void launch_boxes(Boxes const& boxes, device::StreamView stream) {
                   blocks(boxes.max_planes, kPlanesOfThread, kMaxGridRows)};
   generate::visit_bits(boxes.type, [&](auto zero) {
     using Bits = decltype(zero);
-    QUAD_LAUNCH((regroup_boxes_kernel<Bits>), grid, kThreads, 0, stream, boxes.boxes);
+    QUAD_LAUNCH((pack_boxes_kernel<Bits>), grid, kThreads, 0, stream, boxes.boxes);
   });
 }
 
-}  // namespace quadrille::kernels::regroup
+}  // namespace quadrille::kernels::pack

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "regroup/regroup.hpp"
+#include "pack/pack.hpp"
 
 #include "common/variant.hpp"
 #include "device/host/parallel.hpp"
@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace quadrille::kernels::regroup {
+namespace quadrille::kernels::pack {
 namespace {
 
 void (*const kColumns)(Direction, Problem const&,
@@ -41,7 +41,7 @@ std::vector<Run> runs_of(Problem const& problem) {
 }
 
 /// In a task of the stream.
-void regroup_on_host(Direction direction, Problem const& problem, device::StreamView stream) {
+void pack_on_host(Direction direction, Problem const& problem, device::StreamView stream) {
   std::size_t const size = core::size_of(problem.matrix.type);
   std::vector<Run> const runs = runs_of(problem);
   device::parallel_for(stream, problem.matrix.rows, [&](std::int64_t i) {
@@ -73,12 +73,12 @@ void copy_on_host(Boxes const& boxes, device::StreamView stream) {
 
 }  // namespace
 
-void regroup(Direction direction, Problem const& problem, device::StreamView stream) {
+void pack(Direction direction, Problem const& problem, device::StreamView stream) {
   if (problem.matrix.rows == 0 || problem.column_count == 0) return;
   if (stream.device().kind() == device::Kind::host) {
-    return stream.run([=] { regroup_on_host(direction, problem, stream); });
+    return stream.run([=] { pack_on_host(direction, problem, stream); });
   }
-  QUAD_REQUIRE(kColumns != nullptr, "regroup: this program was built without CUDA");
+  QUAD_REQUIRE(kColumns != nullptr, "pack: this program was built without CUDA");
   kColumns(direction, problem, stream);
 }
 
@@ -87,8 +87,8 @@ void copy(Boxes const& boxes, device::StreamView stream) {
   if (stream.device().kind() == device::Kind::host) {
     return stream.run([=] { copy_on_host(boxes, stream); });
   }
-  QUAD_REQUIRE(kBoxes != nullptr, "regroup: this program was built without CUDA");
+  QUAD_REQUIRE(kBoxes != nullptr, "pack: this program was built without CUDA");
   kBoxes(boxes, stream);
 }
 
-}  // namespace quadrille::kernels::regroup
+}  // namespace quadrille::kernels::pack

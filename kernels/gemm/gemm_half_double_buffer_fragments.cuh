@@ -4,35 +4,39 @@
 
 #include "gemm/gemm_half_rows.cuh"
 
-/// The product from two chunks in shared memory: the next is copied while one is multiplied.
+/// The product from two k-tiles in shared memory, of which the fragments of the next step are loaded
+/// while one is multiplied.
 namespace quadrille::kernels::gemm {
 
 #ifdef QUAD_KERNELS
 
 template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
-    gemm_half_two_slots_kernel(HalfOperands<typename Tile::Type> p) {
+    gemm_half_double_buffer_fragments_kernel(HalfOperands<typename Tile::Type> p) {
   QUAD_DYNAMIC_SHARED(typename Tile::Type, shared);
   BlockCorner const corner = BlockCorner::of<Tile>(p);
-  Chunks<Tile> chunks{p, corner};
+  KTiles<Tile> k_tiles{p, corner};
   Warp<Tile> warp;
   auto* reading = shared;
-  auto* filling = shared + Tile::kSlot;
-  chunks.start(reading);
+  auto* filling = shared + Tile::kStageElements;
+  k_tiles.start(reading);
   ptx::cp_async_commit();
   ptx::cp_async_wait<0>();
-  __syncthreads();  // the first chunk is complete
+  __syncthreads();  // the first k-tile is complete
   for (int first = 0; first < p.k; first += Tile::kConfig.bk) {
-    chunks.start(filling);
+    k_tiles.start(filling);
     ptx::cp_async_commit();
+    typename Warp<Tile>::Fragments fragments[2];
+    warp.load(fragments[0], reading, 0);
 #pragma unroll
     for (int step = 0; step < Tile::kSteps; ++step) {
-      typename Warp<Tile>::Fragments fragments;
-      warp.load(fragments, reading, step);
-      warp.multiply(fragments);
+      if (step + 1 < Tile::kSteps) {
+        warp.load(fragments[(step + 1) % 2], reading, step + 1);
+      }
+      warp.multiply(fragments[step % 2]);
     }
     ptx::cp_async_wait<0>();
-    __syncthreads();  // the next chunk is complete, and all have read this one
+    __syncthreads();  // the next k-tile is complete, and all have read this one
     exchange(reading, filling);
   }
   write<Tile>(p, corner, warp, shared);

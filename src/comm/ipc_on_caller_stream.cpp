@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "comm/ipc_in_line.hpp"
+#include "comm/ipc_on_caller_stream.hpp"
 
 #include "comm/group_memory.hpp"
 #include "exchange/exchange.hpp"
@@ -246,12 +246,12 @@ class InLineChannel final : public Channel {
 
 }  // namespace
 
-bool has_ipc_in_line(device::Kind kind, int ranks) {
+bool has_ipc_on_caller_stream(device::Kind kind, int ranks) {
   return kind == device::Kind::cuda && exchange::is_built() && ranks > 1 &&
          ranks <= exchange::kMaxRanks;
 }
 
-std::unique_ptr<Channel> make_ipc_in_line(
+std::unique_ptr<Channel> make_ipc_on_caller_stream(
     device::Device& device, std::size_t chunk_bytes, Group group,
     std::function<std::unique_ptr<Channel>(Group)> connect_streams) {
   return std::make_unique<InLineChannel>(device, chunk_bytes, std::move(group),

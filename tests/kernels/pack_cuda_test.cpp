@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "regroup/regroup.hpp"
+#include "pack/pack.hpp"
 #include "support/kernel_test.hpp"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace quadrille::kernels::regroup {
+namespace quadrille::kernels::pack {
 namespace {
 
 using core::DataType;
@@ -39,7 +39,7 @@ struct Regrouped {
 };
 
 template <class T>
-void expect_regrouped(DataType type, std::int64_t m, std::int64_t n) {
+void expect_packed(DataType type, std::int64_t m, std::int64_t n) {
   test::on_every_schedule([=](device::Device& device, device::StreamView stream) {
     Regrouped const shape{m, n};
     std::vector<T> values;
@@ -78,9 +78,9 @@ void expect_regrouped(DataType type, std::int64_t m, std::int64_t n) {
 TEST(RegroupCudaTest, MovesColumnsToTheirPiecesAndBack) {
   // One element, less and more than a warp, rows and columns beyond what the blocks of a launch hold.
   for (auto const& [m, n] : {std::pair{1, 2}, {3, 31}, {70, 100}, {9, 300}}) {
-    expect_regrouped<std::int64_t>(DataType::f64, m, n);
-    expect_regrouped<std::int32_t>(DataType::f32, m, n);
-    expect_regrouped<std::int16_t>(DataType::f16, m, n);
+    expect_packed<std::int64_t>(DataType::f64, m, n);
+    expect_packed<std::int32_t>(DataType::f32, m, n);
+    expect_packed<std::int16_t>(DataType::f16, m, n);
   }
 }
 
@@ -144,4 +144,4 @@ TEST(RegroupCudaTest, CopiesBoxesToTheirPlaces) {
 }
 
 }  // namespace
-}  // namespace quadrille::kernels::regroup
+}  // namespace quadrille::kernels::pack

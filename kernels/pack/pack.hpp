@@ -6,7 +6,7 @@
 
 /// What lies scattered and is to be contiguous, or back, in one launch: a matrix and pieces of it, one for
 /// each process of a block-cyclic distribution; boxes out of larger arrays, as halos are.
-namespace quadrille::kernels::regroup {
+namespace quadrille::kernels::pack {
 
 /// One column of the matrix among the pieces.
 struct Column {
@@ -28,7 +28,7 @@ struct Problem {
 enum class Direction { gather, scatter };
 
 /// Enqueues: the elements of the matrix into the pieces, or back.
-void regroup(Direction direction, Problem const& problem, device::StreamView stream);
+void pack(Direction direction, Problem const& problem, device::StreamView stream);
 
 /// Element (p, i, j) of a box: from[p * from_plane + i * from_row + j] and the same of `to`.
 struct Box {
@@ -55,4 +55,4 @@ void copy(Boxes const& boxes, device::StreamView stream);
 void launch_columns(Direction direction, Problem const& problem, device::StreamView stream);
 void launch_boxes(Boxes const& boxes, device::StreamView stream);
 
-}  // namespace quadrille::kernels::regroup
+}  // namespace quadrille::kernels::pack

@@ -1,37 +1,37 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 /// @file
-/// Product of 16-bit matrices by `mma`, with chunks copied ahead.
+/// Product of 16-bit matrices on tensor cores, with k-tiles copied ahead.
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `mma_async`, but the next chunk is copied to a second slot while this one is
+/// Technique    `wmma_async`, but the next k-tile is copied to a second stage while this one is
 ///              multiplied
-/// Shapes       row-major, B as it is or transposed; outside the matrices, chunks are zero
+/// Shapes       row-major, B as it is or transposed; outside the matrices, k-tiles are zero
 /// Types        f16, accumulators f16 or f32; C in the type of A and B or, with f32 accumulators,
 ///              in f32
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes
 /// Constraints  n, k and leading dimensions multiples of 8; A, B and C aligned to 16 bytes; A not
 ///              transposed; extents below 2^31 - 1024
 /// Launch       256 threads, two blocks per multiprocessor with f16 accumulators and one with f32;
-///              2 chunks of 24 KiB in shared memory
+///              2 k-tiles of 30 KiB in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
 /// Source       after Bruce-Lee-LY, cuda_hgemm
-#include "gemm/gemm_half_two_slots.cuh"
+#include "gemm/gemm_half_double_buffer.cuh"
 
 namespace quadrille::kernels::gemm {
 namespace {
 
 constexpr HalfConfig kConfig{
-    .layout = SmemLayout::rotated, .slots = 2, .epilogue = Epilogue::rotated, .blocks = 2};
+    .is_wmma = true, .layout = SmemLayout::padded, .stages = 2, .blocks = 2};
 
 #ifdef QUAD_KERNELS
 
 void launch(Problem const& problem, device::StreamView stream) {
   with_tile<kConfig>(problem, [&]<class Tile>(auto const& p, dim3 grid) {
-    QUAD_LAUNCH(gemm_half_two_slots_kernel<Tile>, grid, dim3(Tile::kThreads), Tile::kSharedBytes,
-                stream, p);
+    QUAD_LAUNCH(gemm_half_double_buffer_kernel<Tile>, grid, dim3(Tile::kThreads),
+                Tile::kSharedBytes, stream, p);
   });
 }
 
@@ -39,8 +39,9 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 }  // namespace
 
-extern constinit Variant<Problem> const mma_async_two_slots{
-    row("mma_async_two_slots", "mma_async with the next chunk on its way", kConfig),
+extern constinit Variant<Problem> const wmma_async_double_buffer{
+    row("wmma_async_double_buffer", "wmma_async, with copies of the next k-tile under the products",
+        kConfig),
     QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm
