@@ -12,9 +12,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <ostream>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace quadrille::workloads {
@@ -76,8 +78,10 @@ class LegsTest : public testing::TestWithParam<Pipeline> {
 
   void SetUp() override { ASSERT_NE(variant_, nullptr) << "no variant runs"; }
 
-  void repeat(Leg leg) {
+  /// `late`: what the device does before.
+  void repeat(Leg leg, std::chrono::milliseconds late = {}) {
     workload_->reset(world_, *variant_);
+    world_.stream().run([late] { std::this_thread::sleep_for(late); });
     workload_->run(world_, leg, *variant_);
     world_.stream().synchronize();
   }
@@ -120,6 +124,13 @@ TEST_P(LegsTest, LegsThatDoAllAreRight) {
     measure::Verdict const found = verdict();
     EXPECT_TRUE(found.valid) << core::to_text(leg) << ": " << found.detail;
   }
+}
+
+/// In a first run nothing is right by one before: where a device is late, what it has not packed is garbage.
+TEST_P(LegsTest, MessagesWaitForWhatPacksThem) {
+  repeat(Leg::overlapped, std::chrono::milliseconds{50});
+  measure::Verdict const found = verdict();
+  EXPECT_TRUE(found.valid) << found.detail;
 }
 
 /// What messages brought in a run before is gone: a lost one is noticed in any repetition.
