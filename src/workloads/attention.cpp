@@ -127,20 +127,20 @@ class Attention final : public measure::Workload {
                            attention::flop(x) / 4,
                            case_.check,
                            world};
-    for (std::int64_t head = 0; head < x.batch * x.kv_heads; ++head) {
-      std::int64_t const rows = x.group() * x.queries;
-      checker.judge({.first_row = head * rows,
-                     .rows = rows,
-                     .keys = x.keys,
-                     .row_of_key = [&](std::int64_t key) { return head * x.keys + key; },
-                     .visible = [&](std::int64_t row) { return x.visible(row % x.queries); },
-                     .place =
-                         [&](std::int64_t row, std::int64_t column) {
-                           std::int64_t const of_all = row / x.queries;
-                           return fmt::format("o({}, {}, {}, {})", of_all / x.heads,
-                                              of_all % x.heads, row % x.queries, column);
-                         }});
-    }
+    std::int64_t const rows = x.group() * x.queries;
+    checker.judge(x.batch * x.kv_heads, [&](std::int64_t head) -> AttentionCheck::Group {
+      return {.first_row = head * rows,
+              .rows = rows,
+              .keys = x.keys,
+              .row_of_key = [&x, head](std::int64_t key) { return head * x.keys + key; },
+              .visible = [&x](std::int64_t row) { return x.visible(row % x.queries); },
+              .place =
+                  [&x](std::int64_t row, std::int64_t column) {
+                    std::int64_t const of_all = row / x.queries;
+                    return fmt::format("o({}, {}, {}, {})", of_all / x.heads, of_all % x.heads,
+                                       row % x.queries, column);
+                  }};
+    });
     return checker.verdict();
   }
 

@@ -65,32 +65,54 @@ bool AttentionCheck::is_judged(std::int64_t row) const {
   return static_cast<std::uint64_t>(row) % strip == (hash >> 8) % strip;
 }
 
-void AttentionCheck::judge(Group const& group) {
-  bool needs_keys = is_full_ && group.rows > 0;
-  for (std::int64_t i = 0; i < group.rows && !needs_keys; ++i) {
-    needs_keys = is_judged(group.first_row + i);
-  }
+void AttentionCheck::judge(std::int64_t groups,
+                           std::function<Group(std::int64_t)> const& group_of) {
+  struct Part {
+    Group group;
+    core::Range rows;
+  };
+  if (groups == 0) return;
+  std::int64_t const parts_of_group = (world_.placement().threads + groups - 1) / groups;
+  for_host_tiles(o_, world_, [&](device::MatrixView const& host, std::int64_t first, std::int64_t) {
+    std::vector<Part> parts;
+    for (std::int64_t g = 0; g < groups; ++g) {
+      Group const group = group_of(g);
+      std::int64_t const begin = std::max(first, group.first_row);
+      std::int64_t const end = std::min(first + host.rows, group.first_row + group.rows);
+      for (std::int64_t p = 0; p < parts_of_group && begin < end; ++p) {
+        core::Range rows = core::split_evenly(end - begin, parts_of_group, p);
+        rows.first += begin;
+        if (rows.count > 0) parts.push_back({group, rows});
+      }
+    }
+    finding_.add(judge_all(world_, std::ssize(parts), 1, [&](Finding& finding, std::int64_t i) {
+      auto const& [group, rows] = parts[at(i)];
+      judge_part(finding, group, rows, host, first);
+    }));
+  });
+}
+
+/// Rows of a group, of which `host` has those from `first` on.
+void AttentionCheck::judge_part(Finding& finding, Group const& group, core::Range const& rows,
+                                device::MatrixView const& host, std::int64_t first) {
+  std::int64_t const end = rows.first + rows.count;
+  bool needs_keys = is_full_;
+  for (std::int64_t row = rows.first; row < end && !needs_keys; ++row) needs_keys = is_judged(row);
   if (!needs_keys) return;
-  read_keys(group);
-  for_host_tiles(
-      o_.block(group.first_row, 0, group.rows, d_), world_,
-      [&](device::MatrixView const& host, std::int64_t first, std::int64_t) {
-        core::visit_type(host.type, [&](auto zero) {
-          auto const* const rows = static_cast<decltype(zero) const*>(host.data);
-          finding_.add(judge_all(world_, host.rows, 1, [&](Finding& finding, std::int64_t i) {
-            std::vector<double> got(at(d_));
-            for (std::int64_t e = 0; e < d_; ++e) {
-              got[at(e)] = static_cast<double>(rows[i * host.ld + e]);
-            }
-            std::int64_t const row = group.first_row + first + i;
-            if (is_judged(row)) {
-              judge_row(finding, group, row, got);
-            } else if (is_full_) {
-              judge_range(finding, group, row, got);
-            }
-          }));
-        });
-      });
+  Keys const keys = read_keys(group);
+  std::vector<double> got(at(d_));
+  core::visit_type(host.type, [&](auto zero) {
+    for (std::int64_t row = rows.first; row < end; ++row) {
+      auto const* const line =
+          static_cast<decltype(zero) const*>(host.data) + (row - first) * host.ld;
+      for (std::int64_t e = 0; e < d_; ++e) got[at(e)] = static_cast<double>(line[e]);
+      if (is_judged(row)) {
+        judge_row(finding, group, keys, row, got);
+      } else if (is_full_) {
+        judge_range(finding, group, keys, row, got);
+      }
+    }
+  });
 }
 
 measure::Verdict AttentionCheck::verdict() {
@@ -103,49 +125,47 @@ measure::Verdict AttentionCheck::verdict() {
 }
 
 /// And what bounds the elements of the group's rows.
-void AttentionCheck::read_keys(Group const& group) {
-  k_.resize(at(group.keys * d_));
-  v_.resize(at(group.keys * d_));
-  std::vector<double> norms(at(group.keys));
-  on_threads(world_, group.keys, [&](core::Range const& mine) {
-    for (std::int64_t j = mine.first; j < mine.first + mine.count; ++j) {
-      std::int64_t const row = group.row_of_key(j);
-      std::span const key{k_.data() + j * d_, at(d_)};
-      read_row(sources_.k, o_.type, row, key);
-      read_row(sources_.v, o_.type, row, {v_.data() + j * d_, at(d_)});
-      norms[at(j)] = std::sqrt(dot(key.data(), key.data(), d_));
-    }
-  });
-  largest_key_ = norms.empty() ? 0 : *std::max_element(norms.begin(), norms.end());
-  largest_value_ = 0;
-  min_.assign(at(d_), std::numeric_limits<float>::infinity());
-  max_.assign(at(d_), -std::numeric_limits<float>::infinity());
+AttentionCheck::Keys AttentionCheck::read_keys(Group const& group) const {
+  Keys keys;
+  keys.k.resize(at(group.keys * d_));
+  keys.v.resize(at(group.keys * d_));
+  if (is_full_) {
+    keys.min.assign(at(d_), std::numeric_limits<float>::infinity());
+    keys.max.assign(at(d_), -std::numeric_limits<float>::infinity());
+  }
   for (std::int64_t j = 0; j < group.keys; ++j) {
-    for (std::int64_t e = 0; e < d_; ++e) {
-      float const value = v_[at(j * d_ + e)];
-      min_[at(e)] = std::min(min_[at(e)], value);
-      max_[at(e)] = std::max(max_[at(e)], value);
-      largest_value_ = std::max(largest_value_, std::abs(double{value}));
+    std::int64_t const row = group.row_of_key(j);
+    std::span const key{keys.k.data() + j * d_, at(d_)}, value{keys.v.data() + j * d_, at(d_)};
+    read_row(sources_.k, o_.type, row, key);
+    read_row(sources_.v, o_.type, row, value);
+    keys.largest_key = std::max(keys.largest_key, std::sqrt(dot(key.data(), key.data(), d_)));
+    float largest = 0;
+    for (float const x : value) largest = std::max(largest, std::abs(x));
+    keys.largest_value = std::max(keys.largest_value, double{largest});
+    for (std::size_t e = 0; e < keys.min.size(); ++e) {
+      keys.min[e] = std::min(keys.min[e], value[e]);
+      keys.max[e] = std::max(keys.max[e], value[e]);
     }
   }
+  return keys;
 }
 
-void AttentionCheck::judge_row(Finding& finding, Group const& group, std::int64_t row,
-                               std::vector<double> const& got) {
+void AttentionCheck::judge_row(Finding& finding, Group const& group, Keys const& keys,
+                               std::int64_t row, std::vector<double> const& got) {
   std::int64_t const n = group.visible(row);
   std::vector<float> q(at(d_));
   read_row(sources_.q, o_.type, group.row_of_query(row), q);
   std::vector<double> weights(at(n)), sums(at(d_)), squares(at(d_));
   double largest = -kInfinity;
   for (std::int64_t j = 0; j < n; ++j) {
-    weights[at(j)] = dot(q.data(), k_.data() + j * d_, d_) * scale_of(d_);
+    weights[at(j)] = dot(q.data(), keys.k.data() + j * d_, d_) * scale_of(d_);
     largest = std::max(largest, weights[at(j)]);
   }
   double total = 0;
   for (std::int64_t j = 0; j < n; ++j) {
     double const weight = std::exp(weights[at(j)] - largest);
     total += weight;
-    float const* const v = v_.data() + j * d_;
+    float const* const v = keys.v.data() + j * d_;
     for (std::int64_t e = 0; e < d_; ++e) {
       double const product = weight * double{v[e]};
       sums[at(e)] += product;
@@ -153,9 +173,9 @@ void AttentionCheck::judge_row(Finding& finding, Group const& group, std::int64_
     }
   }
   kernels::attention::ErrorBound::Row const facts{
-      .score = scale_of(d_) * std::sqrt(dot(q.data(), q.data(), d_)) * largest_key_,
+      .score = scale_of(d_) * std::sqrt(dot(q.data(), q.data(), d_)) * keys.largest_key,
       .weight = n > 0 ? 1 / total : 0,
-      .value = largest_value_,
+      .value = keys.largest_value,
       .n = n};
   double of_values = 0, of_bounds = 0;
   for (std::int64_t e = 0; e < d_; ++e) {
@@ -176,13 +196,13 @@ void AttentionCheck::judge_row(Finding& finding, Group const& group, std::int64_
   bounds_ += of_bounds;
 }
 
-void AttentionCheck::judge_range(Finding& finding, Group const& group, std::int64_t row,
-                                 std::vector<double> const& got) const {
+void AttentionCheck::judge_range(Finding& finding, Group const& group, Keys const& keys,
+                                 std::int64_t row, std::vector<double> const& got) const {
   bool const sees_keys = group.visible(row) > 0;
-  double const slack = core::epsilon_of(o_.type) * largest_value_;
+  double const slack = core::epsilon_of(o_.type) * keys.largest_value;
   for (std::int64_t e = 0; e < d_; ++e) {
-    double const least = sees_keys ? double{min_[at(e)]} - slack : 0;
-    double const most = sees_keys ? double{max_[at(e)]} + slack : 0;
+    double const least = sees_keys ? double{keys.min[at(e)]} - slack : 0;
+    double const most = sees_keys ? double{keys.max[at(e)]} + slack : 0;
     bool const is_mean = got[at(e)] >= least && got[at(e)] <= most;
     finding.check(is_mean ? 0 : kInfinity, 1, [&] {
       return fmt::format("{} on rank {}: expected {:.9g} to {:.9g}, got {}", group.place(row, e),

@@ -40,16 +40,27 @@ class AttentionCheck {
   AttentionCheck(device::MatrixView const& o, Sources const& sources, double products,
                  core::Check check, comm::World const& world, std::int64_t blocks = 1);
 
-  void judge(Group const& group);
+  /// Groups number 0 to `groups`, each of whose rows follow those of the one before. Threads share them, and
+  /// their rows where they are few.
+  void judge(std::int64_t groups, std::function<Group(std::int64_t)> const& group_of);
   /// Of all judged rows as a whole: single elements may be zero. Collective.
   measure::Verdict verdict();
 
  private:
+  /// What a thread knows of a group; f32 holds values of every type here.
+  struct Keys {
+    std::vector<float> k, v;
+    double largest_key = 0, largest_value = 0;  // 2-norm of a key, magnitude of a value
+    std::vector<float> min, max;                // values of a column, for a full check
+  };
+
   bool is_judged(std::int64_t row) const;
-  void read_keys(Group const& group);
-  void judge_row(Finding& finding, Group const& group, std::int64_t row,
+  Keys read_keys(Group const& group) const;
+  void judge_part(Finding& finding, Group const& group, core::Range const& rows,
+                  device::MatrixView const& host, std::int64_t first);
+  void judge_row(Finding& finding, Group const& group, Keys const& keys, std::int64_t row,
                  std::vector<double> const& got);
-  void judge_range(Finding& finding, Group const& group, std::int64_t row,
+  void judge_range(Finding& finding, Group const& group, Keys const& keys, std::int64_t row,
                    std::vector<double> const& got) const;
 
   device::MatrixView o_;
@@ -59,9 +70,6 @@ class AttentionCheck {
   kernels::attention::ErrorBound bound_;
   bool is_full_;
   std::int64_t strip_;
-  std::vector<float> k_, v_;                     // of a group; f32 holds values of every type here
-  double largest_key_ = 0, largest_value_ = 0;   // 2-norm of a key, magnitude of a value
-  std::vector<float> min_, max_;                 // values of a column
   std::atomic<double> values_ = 0, bounds_ = 0;  // sums of squares over judged rows
   Finding finding_;
 };

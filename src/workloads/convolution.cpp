@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <mutex>
 #include <vector>
 
 namespace quadrille::workloads {
@@ -289,7 +291,25 @@ class Checker {
                    [&](device::MatrixView const& host, std::int64_t row, std::int64_t col) {
                      add_outputs(host, row, col, count);
                    });
-    for (std::int64_t j = 0; j < count; ++j) judge({image, first + j}, j);
+    std::mutex mutex;
+    std::vector<std::int64_t> beyond;
+    on_threads(world_, count, [&](core::Range const& mine) {
+      double error = 0;
+      std::vector<std::int64_t> found;
+      for (std::int64_t j = mine.first; j < mine.first + mine.count; ++j) {
+        double const worst = std::max(residual_of(0, j).scaled, residual_of(1, j).scaled);
+        if (worst <= finding_.allowed) {
+          error = std::max(error, worst);
+        } else {
+          found.push_back(j);
+        }
+      }
+      std::scoped_lock const lock{mutex};
+      finding_.error = std::max(finding_.error, error);
+      beyond.insert(beyond.end(), found.begin(), found.end());
+    });
+    std::ranges::sort(beyond);
+    for (std::int64_t const j : beyond) judge({image, first + j}, j);
   }
 
   /// x of some rows of an image of the box, channel by channel.
@@ -374,16 +394,22 @@ class Checker {
     });
   }
 
+  struct Residual {
+    double size, bound, scaled;
+  };
+  /// Of a position of the band. What is no number comes as infinite.
+  Residual residual_of(std::size_t v, std::int64_t j) const {
+    double const size = std::abs(sums_.residual[v][at(j)]);
+    double const sum = sums_.bound[v][at(j)];
+    double const bound = p_.x.kind == core::DataKind::constant ? sum : error_.of_sum(sum);
+    double const scaled = scale(size, bound);
+    return {size, bound, std::isnan(scaled) ? std::numeric_limits<double>::infinity() : scaled};
+  }
+
   void judge(Position where, std::int64_t j) {
     for (std::size_t v = 0; v < kSets; ++v) {
-      double const residual = std::abs(sums_.residual[v][at(j)]);
-      double const sum = sums_.bound[v][at(j)];
-      double const bound = p_.x.kind == core::DataKind::constant ? sum : error_.of_sum(sum);
-      double const scaled = scale(residual, bound);
-      if (scaled <= finding_.allowed) {
-        finding_.error = std::max(finding_.error, scaled);
-        continue;
-      }
+      auto const [residual, bound, scaled] = residual_of(v, j);
+      if (scaled <= finding_.allowed) continue;
       std::int64_t const before = finding_.wrong;
       if (named_ < kPositionsNamed) {
         for (std::int64_t k = 0; k < z_.k && finding_.wrong == before; ++k) element(where, k);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
 
 namespace quadrille::workloads {
 
@@ -165,11 +166,12 @@ void for_copied_tiles(device::MatrixView const& view, device::StreamView stream,
   std::int64_t const most = std::max<std::int64_t>(1, bytes / size);
   std::int64_t const cols = std::min(view.cols, most);
   std::int64_t const rows = std::min(view.rows, most / cols);
-  std::vector<std::byte> host(static_cast<std::size_t>(rows * cols * size));
+  auto const host =
+      std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(rows * cols * size));
   for (std::int64_t i = 0; i < view.rows; i += rows) {
     for (std::int64_t j = 0; j < view.cols; j += cols) {
       std::int64_t const n = std::min(cols, view.cols - j);
-      device::MatrixView const tile{host.data(), view.type, std::min(rows, view.rows - i), n, n};
+      device::MatrixView const tile{host.get(), view.type, std::min(rows, view.rows - i), n, n};
       auto const row_bytes = static_cast<std::size_t>(n * size);
       stream.copy_2d(tile.data, row_bytes, view.at(i, j), static_cast<std::size_t>(view.ld * size),
                      row_bytes, static_cast<std::size_t>(tile.rows));

@@ -187,30 +187,28 @@ class PagedDecode final : public measure::Workload {
     paged_decode::Shape const& x = cache_.shape;
     AttentionCheck checker{problem_.o, sources_, paged_decode::flop(x) / 4, case_.check, world};
     std::int64_t const width = cache_.width();
-    for (std::int64_t s = 0; s < x.sequences; ++s) {
+    checker.judge(x.sequences * x.kv_heads, [&](std::int64_t i) -> AttentionCheck::Group {
+      std::int64_t const s = i / x.kv_heads, h = i % x.kv_heads;
       std::int64_t const length = cache_.lengths[static_cast<std::size_t>(s)];
-      for (std::int64_t h = 0; h < x.kv_heads; ++h) {
-        checker.judge(
-            {.first_row = s * x.heads + h * x.group(),
-             .rows = x.group(),
-             .keys = length,
-             .row_of_key =
-                 [&](std::int64_t t) {
-                   if (!is_by_table_) {
-                     std::int64_t const first = cache_.first_blocks[static_cast<std::size_t>(s)];
-                     return paged_decode::contiguous_row(x, first, length, h, t);
-                   }
-                   std::int64_t const block =
-                       cache_.table[static_cast<std::size_t>(s * width + t / x.block_size)];
-                   return (block * x.kv_heads + h) * x.block_size + t % x.block_size;
-                 },
-             .visible = [&](std::int64_t) { return length; },
-             .place =
-                 [&](std::int64_t row, std::int64_t column) {
-                   return fmt::format("o({}, {}, {})", s, row % x.heads, column);
-                 }});
-      }
-    }
+      return {.first_row = s * x.heads + h * x.group(),
+              .rows = x.group(),
+              .keys = length,
+              .row_of_key =
+                  [=, this, &x](std::int64_t t) {
+                    if (!is_by_table_) {
+                      std::int64_t const first = cache_.first_blocks[static_cast<std::size_t>(s)];
+                      return paged_decode::contiguous_row(x, first, length, h, t);
+                    }
+                    std::int64_t const block =
+                        cache_.table[static_cast<std::size_t>(s * width + t / x.block_size)];
+                    return (block * x.kv_heads + h) * x.block_size + t % x.block_size;
+                  },
+              .visible = [length](std::int64_t) { return length; },
+              .place =
+                  [s, &x](std::int64_t row, std::int64_t column) {
+                    return fmt::format("o({}, {}, {})", s, row % x.heads, column);
+                  }};
+    });
     return checker.verdict();
   }
 

@@ -33,19 +33,27 @@ double stored(Source const& source, core::DataType type, std::int64_t i, std::in
       type, [&](auto zero) { return static_cast<double>(source.at<decltype(zero)>(i, j)); });
 }
 
-/// Of one row the columns of a layout that this rank holds in `local`, as they are stored.
-void read_row(Source const& source, core::DataType type, Layout const& layout, std::int64_t row,
-              core::Range const& local, std::vector<double>& values) {
-  values.resize(static_cast<std::size_t>(local.count));
-  std::uint64_t const key = core::row_key(source.seed, source.tag, row);
+/// Elements as they are stored, of which number n has the hash hash_of(n).
+template <class HashOf>
+void read(Source const& source, core::DataType type, std::int64_t count, HashOf&& hash_of,
+          std::vector<double>& values) {
+  values.resize(static_cast<std::size_t>(count));
   core::visit_type(type, [&](auto zero) {
-    using T = decltype(zero);
-    for (std::int64_t j = 0; j < local.count; ++j) {
-      std::uint64_t const hash = core::element_hash(key, layout.global_col(local.first + j));
-      values[static_cast<std::size_t>(j)] =
-          static_cast<double>(core::value_from_hash<T>(source.kind, hash));
+    for (std::int64_t n = 0; n < count; ++n) {
+      values[static_cast<std::size_t>(n)] =
+          static_cast<double>(core::value_from_hash<decltype(zero)>(source.kind, hash_of(n)));
     }
   });
+}
+
+/// Of one row the columns of a layout that this rank holds in `local`.
+void read_row(Source const& source, core::DataType type, Layout const& layout, std::int64_t row,
+              core::Range const& local, std::vector<double>& values) {
+  std::uint64_t const key = core::row_key(source.seed, source.tag, row);
+  auto const hash_of = [&](std::int64_t j) {
+    return core::element_hash(key, layout.global_col(local.first + j));
+  };
+  read(source, type, local.count, hash_of, values);
 }
 
 /// Calls `use(range)` for the parts of a range that are at most so long, in order.
@@ -141,6 +149,7 @@ class Checker {
   void sample() {
     std::int64_t const rows = view_.rows;
     std::int64_t const cols = view_.cols;
+    std::vector<Place> places;
     for (int s = 0; s < kSamples && rows > 0 && cols > 0; ++s) {
       std::uint64_t const hash = core::mix(static_cast<std::uint64_t>(s) * 0x9e3779b97f4a7c15ULL +
                                            static_cast<std::uint64_t>(world_.rank()) + p_.a.seed);
@@ -151,8 +160,9 @@ class Checker {
       std::int64_t j =
           s < 4 ? (s >> 1) * (cols - 1)
                 : static_cast<std::int64_t>((hash & 0xffffffff) % static_cast<std::uint64_t>(cols));
-      if (sampled_.insert(i * cols + j).second) element(i, j);
+      if (sampled_.insert(i * cols + j).second) places.push_back({i, j});
     }
+    judge(places, false);
   }
 
   /// Freivalds for all rows. Every rank that shares the product gets the same residuals.
@@ -220,48 +230,87 @@ class Checker {
     return exact_ || difference == 0 ? difference : difference / bound;
   }
 
+  /// Of an element of this rank's part of C.
+  struct Place {
+    std::int64_t row, col;
+  };
   struct InnerProduct {
     long double sum = 0;
     double a_squares = 0, b_squares = 0;
   };
-  /// In parts, whose sums do not depend on the number of threads: of a thin product, such sums are
-  /// most of what its check takes.
-  InnerProduct inner_product(std::int64_t row, std::int64_t col) const {
-    constexpr std::int64_t kPart = 1 << 15;
-    std::vector<InnerProduct> parts(static_cast<std::size_t>((p_.k + kPart - 1) / kPart));
-    auto const add_part = [&](std::int64_t part) {
-      InnerProduct& of_part = parts[static_cast<std::size_t>(part)];
-      std::int64_t const end = std::min(p_.k, (part + 1) * kPart);
-      for (std::int64_t l = part * kPart; l < end; ++l) {
-        double const a = stored(p_.a, p_.type, row, l);
-        double const b = stored(p_.b, p_.type, l, col);
-        of_part.sum += static_cast<long double>(a) * b;
-        of_part.a_squares += square(a);
-        of_part.b_squares += square(b);
-      }
+  /// Of the rows and columns of some elements. In parts of k, whose sums do not depend on the number of
+  /// threads: of a thin product they are most of what its check takes.
+  std::vector<InnerProduct> inner_products(std::vector<Place> const& places) const {
+    constexpr std::int64_t kPart = 1 << 12;
+    std::int64_t const parts = (p_.k + kPart - 1) / kPart;
+    auto const place_of = [&](std::int64_t part, std::size_t n) {
+      return static_cast<std::size_t>(part) * places.size() + n;
     };
-    on_threads(world_, std::ssize(parts), [&](core::Range const& mine) {
-      for (std::int64_t i = mine.first; i < mine.first + mine.count; ++i) add_part(i);
+    std::vector<InnerProduct> sums(place_of(parts, 0));
+    on_threads(world_, parts, [&](core::Range const& mine) {
+      std::vector<std::uint64_t> keys;  // of the rows of B
+      std::vector<double> a, b;
+      for (std::int64_t part = mine.first; part < mine.first + mine.count; ++part) {
+        std::int64_t const first = part * kPart, count = std::min(kPart, p_.k - first);
+        keys.clear();
+        for (std::int64_t l = first; l < first + count; ++l) {
+          keys.push_back(core::row_key(p_.b.seed, p_.b.tag, l));
+        }
+        for (std::size_t n = 0; n < places.size(); ++n) {
+          std::uint64_t const key =
+              core::row_key(p_.a.seed, p_.a.tag, layout_.c.global_row(places[n].row));
+          std::int64_t const col = layout_.c.global_col(places[n].col);
+          read(
+              p_.a, p_.type, count,
+              [&](std::int64_t l) { return core::element_hash(key, first + l); }, a);
+          read(
+              p_.b, p_.type, count,
+              [&](std::int64_t l) {
+                return core::element_hash(keys[static_cast<std::size_t>(l)], col);
+              },
+              b);
+          InnerProduct sum;
+          for (std::size_t l = 0; l < a.size(); ++l) {
+            sum.sum += static_cast<long double>(a[l]) * b[l];
+            sum.a_squares += square(a[l]);
+            sum.b_squares += square(b[l]);
+          }
+          sums[place_of(part, n)] = sum;
+        }
+      }
     });
-    InnerProduct whole;
-    for (InnerProduct const& part : parts) {
-      whole.sum += part.sum;
-      whole.a_squares += part.a_squares;
-      whole.b_squares += part.b_squares;
+    std::vector<InnerProduct> whole(places.size());
+    for (std::int64_t part = 0; part < parts; ++part) {
+      for (std::size_t n = 0; n < places.size(); ++n) {
+        InnerProduct const& sum = sums[place_of(part, n)];
+        whole[n].sum += sum.sum;
+        whole[n].a_squares += sum.a_squares;
+        whole[n].b_squares += sum.b_squares;
+      }
     }
     return whole;
   }
 
-  void element(std::int64_t i, std::int64_t j) {
-    std::int64_t const row = layout_.c.global_row(i);
-    std::int64_t const col = layout_.c.global_col(j);
-    auto const [sum, a_squares, b_squares] = inner_product(row, col);
+  /// Elements one by one; with `stops` up to the first wrong one.
+  void judge(std::vector<Place> const& places, bool stops) {
+    std::vector<InnerProduct> const products = inner_products(places);
+    for (std::size_t n = 0; n < places.size(); ++n) {
+      std::int64_t const before = finding_.wrong;
+      element(places[n], products[n]);
+      if (stops && finding_.wrong > before) return;
+    }
+  }
+
+  void element(Place const& place, InnerProduct const& found) {
+    std::int64_t const row = layout_.c.global_row(place.row);
+    std::int64_t const col = layout_.c.global_col(place.col);
+    auto const [sum, a_squares, b_squares] = found;
     double const added = beta_ == 0 ? 0 : beta_ * stored(p_.c0, p_.out, row, col);
     double const product = alpha_ * static_cast<double>(sum);
     double const want = product + added;
     double const norms = std::abs(alpha_) * std::sqrt(a_squares) * std::sqrt(b_squares);
     double const bound = error_(norms, product, added) + least_;
-    double const stored_value = get(i, j);
+    double const stored_value = get(place.row, place.col);
     double const got = stored_value / unit_;
     if (limits_.is_beyond({got, want, bound, norms, added, alpha_})) return;
     if (!exact_) {
@@ -486,8 +535,12 @@ class Checker {
           // Its first wrong element; all of a long row would take seconds each.
           ++named_;
           std::int64_t const before = finding_.wrong;
-          for (std::int64_t j = 0; j < view_.cols && finding_.wrong == before; ++j) {
-            if (!sampled_.contains(i * view_.cols + j)) element(i, j);
+          for (std::int64_t j = 0; j < view_.cols && finding_.wrong == before;) {
+            std::vector<Place> places;
+            for (; j < view_.cols && places.size() < kSamples; ++j) {
+              if (!sampled_.contains(i * view_.cols + j)) places.push_back({i, j});
+            }
+            judge(places, true);
           }
         }
         break;

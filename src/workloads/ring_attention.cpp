@@ -185,23 +185,22 @@ class RingAttention final : public measure::Workload {
     auto const token = [&](std::int64_t row) { return sequence_.token(rank_, row % x.queries); };
     AttentionCheck checker{o_,          sources_, describe({}).flop / 4 / ranks_,
                            case_.check, world,    ranks_};
-    for (std::int64_t head = 0; head < x.batch * x.kv_heads; ++head) {
-      std::int64_t const rows = x.group() * x.queries;
-      checker.judge(
-          {.first_row = head * rows,
-           .rows = rows,
-           .keys = n,
-           .row_of_query = [&](std::int64_t row) { return row / x.queries * n + token(row); },
-           .row_of_key = [&](std::int64_t key) { return head * n + key; },
-           .visible =
-               [&](std::int64_t row) { return p_.mask == Mask::causal ? token(row) + 1 : n; },
-           .place =
-               [&](std::int64_t row, std::int64_t column) {
-                 std::int64_t const of_all = row / x.queries;
-                 return fmt::format("o({}, {}, {}, {})", of_all / x.heads, of_all % x.heads,
-                                    token(row), column);
-               }});
-    }
+    std::int64_t const rows = x.group() * x.queries;
+    checker.judge(x.batch * x.kv_heads, [&](std::int64_t head) -> AttentionCheck::Group {
+      return {
+          .first_row = head * rows,
+          .rows = rows,
+          .keys = n,
+          .row_of_query = [&](std::int64_t row) { return row / x.queries * n + token(row); },
+          .row_of_key = [n, head](std::int64_t key) { return head * n + key; },
+          .visible = [&](std::int64_t row) { return p_.mask == Mask::causal ? token(row) + 1 : n; },
+          .place =
+              [&](std::int64_t row, std::int64_t column) {
+                std::int64_t const of_all = row / x.queries;
+                return fmt::format("o({}, {}, {}, {})", of_all / x.heads, of_all % x.heads,
+                                   token(row), column);
+              }};
+    });
     return checker.verdict();
   }
 
