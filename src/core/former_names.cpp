@@ -15,6 +15,12 @@ constexpr FormerName kNames[]{
     {key, "", "timeout.patience", "timeout.grace"},
     {key, "ring_attention", "deal", "partition"},
     {key, "serving", "most_running", "max_running"},
+    {variant, "", "wmma_async_two_slots", "wmma_async_double_buffer"},
+    {variant, "", "wmma_async_two_slots_two_registers", "wmma_async_double_buffer_fragments"},
+    {variant, "", "wmma_async_stage2", "wmma_async_cross_tile_pipeline"},
+    {variant, "", "mma_async_two_slots", "mma_async_double_buffer"},
+    {variant, "", "mma_async_two_slots_two_registers", "mma_async_double_buffer_fragments"},
+    {variant, "", "mma_async_stage2", "mma_async_cross_tile_pipeline"},
 };
 
 }  // namespace

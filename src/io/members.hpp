@@ -23,6 +23,7 @@ inline void take_present_names(measure::Record& record) {
   record.config = core::with_present_names(record.config);
   record.variant = core::with_present_variants("variant", record.variant);
   record.id = core::with_present_id(record.id);
+  record.reason = core::with_present_variants("variant", record.reason);
 }
 
 /// A struct, or the same read only.

@@ -34,6 +34,22 @@ TEST(FormerNames, OfAConfigurationAreThoseOfItsKeysAndVariantsAlone) {
   EXPECT_EQ(with_present_names("workload\nworkload = \n = \n"), "workload\nworkload = \n = \n");
 }
 
+TEST(FormerNames, OfVariantsAreWholeWordsOfTheKeysThatNameThem) {
+  char const* const former =
+      "mma_async_stage2 a=1; mma_async_stage21; wmma_async_two_slots: 3 TFLOP/s";
+  char const* const present =
+      "mma_async_cross_tile_pipeline a=1; mma_async_stage21; wmma_async_double_buffer: 3 TFLOP/s";
+  for (char const* const key : {"variant", "config", "published"}) {
+    EXPECT_EQ(with_present_variants(key, former), present) << key;
+    EXPECT_EQ(with_present_names(std::string{key} + " = " + former),
+              std::string{key} + " = " + present);
+  }
+  EXPECT_EQ(with_present_variants("name", former), former);
+  EXPECT_EQ(with_present_id("mma_async_stage2:mma_async_stage2"),
+            "mma_async_stage2:mma_async_cross_tile_pipeline");
+  EXPECT_EQ(with_present_id("mma_async_stage2"), "mma_async_stage2");
+}
+
 TEST(FormerNames, AreTakenInInputsWithANote) {
   std::string const one_case = "[[case]]\nworkload = \"vector\"\nsize = 8\n";
   std::string const former = "[run.timeout]\npatience = \"7s\"\n" + one_case;

@@ -255,6 +255,7 @@ measure::RunResult result_with(core::FormerName const& name, std::string_view us
   if (!is_key) {
     record.variant = used;
     record.id = fmt::format("{}:{}", record.name, used);
+    record.reason = fmt::format("variant '{}' runs elsewhere", used);
   }
   return result;
 }
