@@ -96,8 +96,7 @@ endfunction()
 
 # quadrille_kernel_test(FILE [OWN_KERNELS] [MODES mode...] [SOURCES file.cu...] [TIMEOUT seconds])
 # A test of CUDA kernels, built once for each mode, by default "simt gpu": in the interpreter with its
-# race detector, on a GPU; "asan" in the interpreter with AddressSanitizer. SOURCES are kernels of the
-# test's own; with OWN_KERNELS there are no others. What runs on a GPU is built by the target
+# race detector, on a GPU. SOURCES are kernels of the test's own; with OWN_KERNELS there are no others. What runs on a GPU is built by the target
 # quadrille_gpu_tests alone.
 function(quadrille_kernel_test file)
   cmake_parse_arguments(ARG "OWN_KERNELS" "TIMEOUT" "MODES;SOURCES" ${ARGN})
@@ -135,7 +134,7 @@ function(quadrille_kernel_test file)
         quadrille_core quadrille_device quadrille_gpu_main GTest::gtest)
     else()
       set_target_properties(${program} PROPERTIES EXCLUDE_FROM_ALL OFF)
-      quadrille_interpret(${program} ${mode} ${ARG_SOURCES})
+      quadrille_interpret(${program} ${ARG_SOURCES})
       set(kernels quadrille_kernels_${mode})
       target_link_libraries(${program} PRIVATE GTest::gtest_main)
     endif()
@@ -145,9 +144,7 @@ function(quadrille_kernel_test file)
     target_link_libraries(${program} PRIVATE quadrille_runner_${mode})
     target_link_libraries(${program} PRIVATE quadrille_flags ${QUADRILLE_LEAK_CHECKS})
     set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    # A launch that an error ends leaves objects on stacks that nobody resumes.
-    quadrille_add_test(${name}_${mode} COMMAND ${command} LABELS ${mode} TIMEOUT ${ARG_TIMEOUT}
-      ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+    quadrille_add_test(${name}_${mode} COMMAND ${command} LABELS ${mode} TIMEOUT ${ARG_TIMEOUT})
   endforeach()
 endfunction()
 

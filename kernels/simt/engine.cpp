@@ -15,9 +15,6 @@
 #include <cstdlib>
 #include <map>
 #include <new>
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/common_interface_defs.h>
-#endif
 
 namespace quadrille::simt {
 
@@ -29,7 +26,6 @@ struct Fiber {
   std::size_t stack_bytes = 0;
   std::size_t number = 0;
   Thread* thread = nullptr;
-  void* fake_stack = nullptr;  ///< AddressSanitizer's
 };
 
 thread_local constinit Thread* current = nullptr;
@@ -93,13 +89,7 @@ std::size_t pick_below(std::size_t n) {
 void switch_to(Fiber& to) {
   Fiber& from = *engine.running;
   engine.running = &to;
-#ifdef __SANITIZE_ADDRESS__
-  __sanitizer_start_switch_fiber(&from.fake_stack, to.stack, to.stack_bytes);
-#endif
   auto const arrived = boost::context::detail::jump_fcontext(to.context, &from);
-#ifdef __SANITIZE_ADDRESS__
-  __sanitizer_finish_switch_fiber(from.fake_stack, nullptr, nullptr);
-#endif
   static_cast<Fiber*>(arrived.data)->context = arrived.fctx;
 }
 
@@ -340,15 +330,6 @@ void finish(Thread& thread) {
 /// What a fiber does all its life: run threads.
 void fiber_main(boost::context::detail::transfer_t arrived) {
   Fiber* const from = static_cast<Fiber*>(arrived.data);
-#ifdef __SANITIZE_ADDRESS__
-  void const* stack = nullptr;
-  std::size_t stack_bytes = 0;
-  __sanitizer_finish_switch_fiber(nullptr, &stack, &stack_bytes);
-  if (from == &engine.host) {
-    from->stack = static_cast<unsigned char*>(const_cast<void*>(stack));
-    from->stack_bytes = stack_bytes;
-  }
-#endif
   from->context = arrived.fctx;
   Fiber& self = *engine.running;
   for (;;) {

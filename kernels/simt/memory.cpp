@@ -16,9 +16,6 @@
 #include <cstring>
 #include <map>
 #include <new>
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/asan_interface.h>
-#endif
 
 namespace quadrille::simt {
 namespace {
@@ -36,18 +33,6 @@ constexpr std::size_t kSparseBytes = std::size_t{1} << 30;
 std::map<unsigned char*, std::size_t> allocations;
 
 constexpr std::size_t round_up(std::size_t n, std::size_t to) { return (n + to - 1) / to * to; }
-
-void poison([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) {
-#ifdef __SANITIZE_ADDRESS__
-  __asan_poison_memory_region(p, bytes);
-#endif
-}
-
-void unpoison([[maybe_unused]] void* p, [[maybe_unused]] std::size_t bytes) {
-#ifdef __SANITIZE_ADDRESS__
-  __asan_unpoison_memory_region(p, bytes);
-#endif
-}
 
 void* aligned(std::size_t alignment, std::size_t bytes) {
   void* const memory = std::aligned_alloc(alignment, round_up(bytes, alignment));
@@ -77,15 +62,12 @@ void poison_shared_memory(Block& block) {
     block.used = kArenaBytes - kSharedGuard;
   }
   std::size_t const dirty = std::max(block.used, block.dynamic_bytes) + kSharedGuard;
-  unpoison(block.arena, kArenaBytes);
   std::memset(block.arena, kNan, dirty);
-  poison(block.arena + block.dynamic_bytes, kArenaBytes - block.dynamic_bytes);
   block.variables.clear();
   block.used = block.dynamic_bytes;
 }
 
-void check_shared_guards([[maybe_unused]] Block const& block) {
-#ifndef __SANITIZE_ADDRESS__  // which reports the access itself
+void check_shared_guards(Block const& block) {
   std::size_t begin = block.dynamic_bytes;
   char const* before = "the dynamic shared memory";
   auto const check = [&](std::size_t end) {
@@ -101,11 +83,9 @@ void check_shared_guards([[maybe_unused]] Block const& block) {
     before = variable.name;
   }
   check(begin + kSharedGuard);
-#endif
 }
 
 void free_shared_memory(Block& block) {
-  if (block.arena != nullptr) unpoison(block.arena, kArenaBytes);
   std::free(block.arena);
   block.arena = nullptr;
 }
@@ -131,7 +111,6 @@ void* shared_variable(void const* key, std::size_t size, std::size_t alignment, 
   if (offset + size + kSharedGuard > kArenaBytes) {
     fail(fmt::format("too many shared variables for the interpreter, at '{}'", name));
   }
-  unpoison(block.arena + offset, size);
   block.variables.push_back({key, offset, size, name});
   block.used = offset + size;
   return block.arena + offset;
@@ -168,14 +147,12 @@ void async_copy(void* to, void const* from, unsigned copied, unsigned written, P
   AsyncCopy copy{to, from, copied, written, current->copy_group, random() % 2 != 0, {}, place};
   if (copy.read_early) std::memcpy(copy.early, from, copied);
   std::memset(to, kNan, written);
-  poison(to, written);
   current->copies.push_back(copy);
 }
 
 void async_copy_commit() { ++current->copy_group; }
 
 void complete_copy(AsyncCopy const& copy) {
-  unpoison(copy.to, copy.written);
   if (copy.copied > 0) {
     std::memcpy(copy.to, copy.read_early ? copy.early : copy.from, copy.copied);
   }
@@ -199,8 +176,6 @@ void* allocate(std::size_t bytes) {
   std::memset(memory, kGuardByte, kDeviceGuard);
   if (reserved < kSparseBytes) std::memset(begin, kNan, bytes);
   std::memset(begin + bytes, kGuardByte, reserved - kDeviceGuard - bytes);
-  poison(memory, kDeviceGuard);
-  poison(begin + bytes, reserved - kDeviceGuard - bytes);
   allocations[begin] = bytes;
   return begin;
 }
@@ -211,14 +186,12 @@ void release(void* memory) {
   if (found == allocations.end()) throw Error{"release of memory that was never allocated"};
   unsigned char* const whole = found->first - kDeviceGuard;
   std::size_t const reserved = reserved_bytes(found->second);
-  unpoison(whole, reserved);
   allocations.erase(found);
   if (reserved < kSparseBytes) return std::free(whole);
   munmap(whole, reserved);
 }
 
-void check_guards([[maybe_unused]] char const* when) {
-#ifndef __SANITIZE_ADDRESS__  // which reports the access itself
+void check_guards(char const* when) {
   for (auto const& [begin, size] : allocations) {
     unsigned char* const end = begin - kDeviceGuard + reserved_bytes(size);
     auto const written = [](unsigned char byte) { return byte != kGuardByte; };
@@ -233,7 +206,6 @@ void check_guards([[maybe_unused]] char const* when) {
     throw Error{
         fmt::format("{}: something was written {} a buffer of {} bytes", when, found, size)};
   }
-#endif
 }
 
 Placement find_allocation(void const* p, std::size_t bytes) {

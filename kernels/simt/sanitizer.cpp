@@ -8,8 +8,6 @@
 
 #include <fmt/format.h>
 
-#ifndef __SANITIZE_ADDRESS__  // a build with sanitizers links libubsan
-
 namespace {
 
 // The layout that GCC and Clang share.
@@ -93,5 +91,3 @@ void __ubsan_handle_negate_overflow_abort(Plain* data, std::uintptr_t) {
 }
 
 }  // extern "C"
-
-#endif

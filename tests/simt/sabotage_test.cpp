@@ -11,15 +11,10 @@
 #include <numeric>
 #include <regex>
 
-// A report of AddressSanitizer for each death is enough without lines, which take long to find.
-extern "C" char const* __asan_default_options();
-char const* __asan_default_options() { return "symbolize=0"; }
-
 namespace quadrille::sabotage {
 namespace {
 
 using simt::Schedule;
-using test::KernelMode;
 
 constexpr std::uint64_t kSeeds = 20;
 constexpr std::uint64_t kSeedsOfCorrectKernels = 200;
@@ -223,107 +218,94 @@ Schedule seeded(std::uint64_t seed, bool finds_races) {
 }
 
 /// A program with a bug, and regular expressions that what is found must match, without the race
-/// detector, with it, and by AddressSanitizer; nullptr where nobody claims to find it.
+/// detector and with it; nullptr where nobody claims to find it.
 struct Planted {
   char const* name;
   bool (*program)(Setting const&);
   Bug bug;
   char const* simt;
   char const* race;
-  char const* asan;
 };
-
-constexpr char const* kPoisoned = "AddressSanitizer: use-after-poison";
 
 #define PLANTED(program, bug) #program "_" #bug, program, Bug::bug
 Planted const kPlanted[] = {
     {PLANTED(vector_add, missing_tail_guard), "written .* bytes behind the end of a buffer",
-     "out of bounds: load of 4 bytes, .* past the end of a device buffer of 4000", kPoisoned},
+     "out of bounds: load of 4 bytes, .* past the end of a device buffer of 4000"},
     {PLANTED(vector_add, load_past_the_end), "wrong result",
-     "out of bounds: load of 4 bytes, 4 bytes past the end of a device buffer of 4000", kPoisoned},
+     "out of bounds: load of 4 bytes, 4 bytes past the end of a device buffer of 4000"},
     {PLANTED(vector_add, store_before_the_beginning), "written 4 bytes before a buffer",
-     "out of bounds: store of 4 bytes, 4 bytes before a device buffer", kPoisoned},
-    {PLANTED(vector_add, misaligned_vector_access), "misaligned access.*float4", nullptr, nullptr},
-    {PLANTED(copy_row, index_overflow), "overflow", nullptr, nullptr},
+     "out of bounds: store of 4 bytes, 4 bytes before a device buffer"},
+    {PLANTED(vector_add, misaligned_vector_access), "misaligned access.*float4", nullptr},
+    {PLANTED(copy_row, index_overflow), "overflow", nullptr},
 
-    {PLANTED(block_sum, missing_barrier), "wrong result", "race on shared 'values'", nullptr},
-    {PLANTED(block_sum, divergent_barrier), "divergent barrier", "divergent barrier", nullptr},
+    {PLANTED(block_sum, missing_barrier), "wrong result", "race on shared 'values'"},
+    {PLANTED(block_sum, divergent_barrier), "divergent barrier", "divergent barrier"},
     {PLANTED(block_sum, barrier_after_exit), "hang.*__syncthreads.*have exited|hang.*have exited",
-     "hang.*have exited", nullptr},
-    {PLANTED(block_sum, uninitialised_shared_element), "wrong result", "wrong result", nullptr},
+     "hang.*have exited"},
+    {PLANTED(block_sum, uninitialised_shared_element), "wrong result", "wrong result"},
     {PLANTED(block_sum, shared_load_past_the_end), "index 256 is out of bounds",
-     "index 256 is out of bounds", kPoisoned},
+     "index 256 is out of bounds"},
     {PLANTED(block_sum, lane_outside_its_mask), "is not in its mask 0x0000ffff",
-     "is not in its mask 0x0000ffff", nullptr},
+     "is not in its mask 0x0000ffff"},
     {PLANTED(block_sum, divergent_shuffle), "hang.*__shfl_down_sync|__shfl_down_sync.* meets lane",
-     "hang.*__shfl_down_sync|__shfl_down_sync.* meets lane", nullptr},
+     "hang.*__shfl_down_sync|__shfl_down_sync.* meets lane"},
     {PLANTED(block_sum, shuffle_with_exited_lanes), "names lanes that have exited",
-     "names lanes that have exited", nullptr},
+     "names lanes that have exited"},
     {PLANTED(block_sum, missing_fence_before_the_counter), nullptr,
-     "race on device buffer of 32 bytes.*store by block", nullptr},
+     "race on device buffer of 32 bytes.*store by block"},
     {PLANTED(block_sum, missing_fence_after_the_counter), nullptr,
-     "race on device buffer of 32 bytes.*store by block", nullptr},
+     "race on device buffer of 32 bytes.*store by block"},
     {PLANTED(block_sum, missing_barrier_after_the_flag), nullptr,
-     "race on shared 'last'|race on device buffer of 32 bytes", nullptr},
-    {PLANTED(block_sum, counter_without_atomics), nullptr, "race on device buffer of 4 bytes",
-     nullptr},
-    {PLANTED(block_sum, unprotected_sum_of_blocks), nullptr, "race on device buffer of 4 bytes",
-     nullptr},
+     "race on shared 'last'|race on device buffer of 32 bytes"},
+    {PLANTED(block_sum, counter_without_atomics), nullptr, "race on device buffer of 4 bytes"},
+    {PLANTED(block_sum, unprotected_sum_of_blocks), nullptr, "race on device buffer of 4 bytes"},
 
-    {PLANTED(transpose, syncwarp_for_syncthreads), "wrong result", "race on shared 'tile'",
-     nullptr},
-    {PLANTED(transpose, missing_second_barrier_of_a_tile), "wrong result", "race on shared 'tile'",
-     nullptr},
+    {PLANTED(transpose, syncwarp_for_syncthreads), "wrong result", "race on shared 'tile'"},
+    {PLANTED(transpose, missing_second_barrier_of_a_tile), "wrong result", "race on shared 'tile'"},
     {PLANTED(transpose, shared_store_past_the_end), "index 32 is out of bounds",
-     "index 32 is out of bounds", kPoisoned},
-    {PLANTED(transpose, two_blocks_write_one_tile), nullptr, "race on device buffer of 28000 bytes",
-     nullptr},
+     "index 32 is out of bounds"},
+    {PLANTED(transpose, two_blocks_write_one_tile), nullptr,
+     "race on device buffer of 28000 bytes"},
 
-    {PLANTED(gemm, missing_copy_wait), "wrong result", "asynchronous copy that was not waited for",
-     kPoisoned},
-    {PLANTED(gemm, lax_copy_wait), "wrong result", "asynchronous copy that was not waited for",
-     kPoisoned},
+    {PLANTED(gemm, missing_copy_wait), "wrong result", "asynchronous copy that was not waited for"},
+    {PLANTED(gemm, lax_copy_wait), "wrong result", "asynchronous copy that was not waited for"},
     {PLANTED(gemm, barrier_before_copy_wait), "wrong result",
-     "race on shared '._tiles'|asynchronous copy that was not waited for", kPoisoned},
+     "race on shared '._tiles'|asynchronous copy that was not waited for"},
     {PLANTED(gemm, missing_second_barrier_of_a_double_buffer), nullptr,
-     "race on shared '._tiles'|asynchronous copy that was not waited for", nullptr},
-    {PLANTED(gemm, copy_left_in_flight), "ends while a cp.async", "ends while a cp.async", nullptr},
+     "race on shared '._tiles'|asynchronous copy that was not waited for"},
+    {PLANTED(gemm, copy_left_in_flight), "ends while a cp.async", "ends while a cp.async"},
 
     {PLANTED(ring, missing_wait_for_full),
      "wrong result|mbarrier_arrive: 1 arrivals|hang.*mbarrier_wait",
-     "race on shared 'stages'|asynchronous copy that was not waited for", nullptr},
+     "race on shared 'stages'|asynchronous copy that was not waited for"},
     {PLANTED(ring, missing_wait_for_empty), "mbarrier_arrive: 1 arrivals where the phase needs 0",
-     "mbarrier_arrive: 1 arrivals where the phase needs 0|race on shared 'stages'", nullptr},
+     "mbarrier_arrive: 1 arrivals where the phase needs 0|race on shared 'stages'"},
     {PLANTED(ring, wrong_parity), "wrong result|hang.*mbarrier_wait|mbarrier_arrive: 1 arrivals",
-     "race on shared 'stages'|asynchronous copy that was not waited for|hang.*mbarrier_wait",
-     nullptr},
-    {PLANTED(ring, too_few_bytes_expected), "mbarrier: ", "mbarrier: ", nullptr},
-    {PLANTED(ring, too_many_bytes_expected), "hang.*mbarrier_wait", "hang.*mbarrier_wait", nullptr},
-    {PLANTED(ring, missing_fence_of_the_mbarriers), "fence_mbarrier_init", "fence_mbarrier_init",
-     nullptr},
+     "race on shared 'stages'|asynchronous copy that was not waited for|hang.*mbarrier_wait"},
+    {PLANTED(ring, too_few_bytes_expected), "mbarrier: ", "mbarrier: "},
+    {PLANTED(ring, too_many_bytes_expected), "hang.*mbarrier_wait", "hang.*mbarrier_wait"},
+    {PLANTED(ring, missing_fence_of_the_mbarriers), "fence_mbarrier_init", "fence_mbarrier_init"},
     {PLANTED(ring, missing_wait_for_previous_kernels), nullptr,
-     "ring_kernel.*load of device buffer of 7168 bytes . 0 before griddepcontrol_wait", nullptr},
+     "ring_kernel.*load of device buffer of 7168 bytes . 0 before griddepcontrol_wait"},
 
     {PLANTED(relay, too_few_threads_at_named_barrier), "threads at barrier 1, where others expect",
-     "threads at barrier 1, where others expect", nullptr},
-    {PLANTED(relay, missing_arrive), "hang.*bar.sync", "hang.*bar.sync", nullptr},
-    {PLANTED(relay, missing_named_barrier), nullptr, "race on shared 'buffers'", nullptr},
-    {PLANTED(relay, wrong_named_barrier), "hang", "hang", nullptr},
+     "threads at barrier 1, where others expect"},
+    {PLANTED(relay, missing_arrive), "hang.*bar.sync", "hang.*bar.sync"},
+    {PLANTED(relay, missing_named_barrier), nullptr, "race on shared 'buffers'"},
+    {PLANTED(relay, wrong_named_barrier), "hang", "hang"},
 
-    {PLANTED(tensor_tile, wrong_swizzle), "wrong result", "wrong result", nullptr},
-    {PLANTED(tensor_tile, transposed_fragment), "wrong result", "wrong result", nullptr},
-    {PLANTED(tensor_tile, missing_barrier_before_ldmatrix), nullptr, "race on shared '._tile'",
-     nullptr},
+    {PLANTED(tensor_tile, wrong_swizzle), "wrong result", "wrong result"},
+    {PLANTED(tensor_tile, transposed_fragment), "wrong result", "wrong result"},
+    {PLANTED(tensor_tile, missing_barrier_before_ldmatrix), nullptr, "race on shared '._tile'"},
     {PLANTED(tensor_tile, half_a_warp_in_mma), "hang.*mma|names lanes that have exited",
-     "hang.*mma|names lanes that have exited", nullptr},
+     "hang.*mma|names lanes that have exited"},
 
-    {PLANTED(exchange, no_warp_synchronisation), nullptr, "race on shared 'values'", nullptr},
-    {PLANTED(exchange, shuffle_for_syncwarp), nullptr, "race on shared 'values'", nullptr},
-    {PLANTED(exchange, syncwarp_of_half_warps), nullptr, "race on shared 'values'", nullptr},
+    {PLANTED(exchange, no_warp_synchronisation), nullptr, "race on shared 'values'"},
+    {PLANTED(exchange, shuffle_for_syncwarp), nullptr, "race on shared 'values'"},
+    {PLANTED(exchange, syncwarp_of_half_warps), nullptr, "race on shared 'values'"},
 
-    {PLANTED(histogram, increment_without_atomics), nullptr, "race on shared 'bins'", nullptr},
-    {PLANTED(histogram, missing_barrier_after_the_zeros), nullptr, "race on shared 'bins'",
-     nullptr},
+    {PLANTED(histogram, increment_without_atomics), nullptr, "race on shared 'bins'"},
+    {PLANTED(histogram, missing_barrier_after_the_zeros), nullptr, "race on shared 'bins'"},
 };
 #undef PLANTED
 
@@ -335,19 +317,11 @@ struct Claim {
 };
 void PrintTo(Claim const& claim, std::ostream* stream) { *stream << claim.planted.name; }
 
-/// Whether the race detector looks: where it can, in tests with it and without it.
-std::vector<bool> detections() {
-  if (test::kernel_mode() == KernelMode::asan) return {false};
-  return {false, true};
-}
-
 std::vector<Claim> claims() {
   std::vector<Claim> all;
   for (Planted const& planted : kPlanted) {
-    for (bool const finds_races : detections()) {
-      char const* const text = test::kernel_mode() == KernelMode::asan ? planted.asan
-                               : finds_races                           ? planted.race
-                                                                       : planted.simt;
+    for (bool const finds_races : {false, true}) {
+      char const* const text = finds_races ? planted.race : planted.simt;
       if (text != nullptr) all.push_back({planted, finds_races, text});
     }
   }
@@ -360,10 +334,6 @@ TEST_P(Sabotage, IsFoundInEverySchedule) {
   auto const& [planted, finds_races, text] = GetParam();
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     Schedule const schedule = seeded(seed, finds_races);
-    if (test::kernel_mode() == KernelMode::asan) {
-      EXPECT_DEATH(outcome(planted.program, planted.bug, schedule), text);
-      continue;
-    }
     std::string const found = outcome(planted.program, planted.bug, schedule);
     EXPECT_TRUE(std::regex_search(found, std::regex{text}))
         << "seed " << seed << ", found: '" << found << "'";
@@ -384,7 +354,7 @@ class CorrectKernel : public testing::TestWithParam<Correct> {};
 
 TEST_P(CorrectKernel, RaisesNoAlarm) {
   auto* const program = GetParam().program;
-  for (bool const races : detections()) {
+  for (bool const races : {false, true}) {
     for (unsigned const blocks : {1U, 4U}) {
       EXPECT_EQ(outcome(program, Bug::none, {Schedule::Order::ascending, 0, blocks, races}), "");
       EXPECT_EQ(outcome(program, Bug::none, {Schedule::Order::descending, 0, blocks, races}), "");

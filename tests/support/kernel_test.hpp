@@ -11,11 +11,10 @@
 #include <vector>
 
 /// One source for every way to run a test of CUDA kernels: quadrille_kernel_test() builds it for
-/// the interpreter (_simt), with AddressSanitizer (_asan) and for a GPU (_gpu). The test states
-/// kernel, shapes and reference once.
+/// the interpreter (_simt) and for a GPU (_gpu). The test states kernel, shapes and reference once.
 namespace quadrille::test {
 
-enum class KernelMode { simt, asan, gpu };
+enum class KernelMode { simt, gpu };
 /// How this program was built.
 KernelMode kernel_mode();
 /// The device of Kind::cuda that kernels run on: the interpreter's, or GPU 0.
