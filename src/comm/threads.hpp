@@ -6,21 +6,13 @@
 #include "core/types.hpp"
 
 #include <cstdint>
-#include <thread>
-#include <vector>
+#include <functional>
 
 namespace quadrille::comm {
 
-/// Calls `work(range)` for parts of [0, n) on this rank's host threads and waits for them.
-template <class Work>
-void on_threads(World const& world, std::int64_t n, Work&& work) {
-  int const threads = world.placement().threads;
-  std::vector<std::jthread> workers;
-  for (int t = 1; t < threads; ++t) {
-    core::Range const part = core::split_evenly(n, threads, t);
-    if (part.count > 0) workers.emplace_back([&work, part] { work(part); });
-  }
-  work(core::split_evenly(n, threads, 0));
-}
+/// Calls `work(range)` for parts of [0, n), one for each of this rank's host threads, and waits for them. The
+/// parts are the same whether they run side by side or, inside of other work, one after the other.
+void on_threads(World const& world, std::int64_t n,
+                std::function<void(core::Range const&)> const& work);
 
 }  // namespace quadrille::comm
