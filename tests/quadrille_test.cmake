@@ -12,7 +12,7 @@ set(QUADRILLE_TESTS ${CMAKE_CURRENT_LIST_DIR})
 function(quadrille_add_test name)
   cmake_parse_arguments(ARG "" "RANKS;TIMEOUT" "COMMAND;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
+    set(ARG_TIMEOUT 300)  # of a busy machine
   endif()
   file(RELATIVE_PATH folder ${QUADRILLE_TESTS} ${CMAKE_CURRENT_SOURCE_DIR})
   string(REGEX REPLACE "/.*" "" label ${folder})

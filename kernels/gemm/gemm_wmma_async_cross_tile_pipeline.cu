@@ -42,8 +42,8 @@ void launch(Problem const& problem, device::StreamView stream) {
 }  // namespace
 
 extern constinit Variant<Problem> const wmma_async_cross_tile_pipeline{
-    row("wmma_async_cross_tile_pipeline", "wmma_async_double_buffer_fragments, also across k-tiles",
-        kConfig),
+    row("wmma_async_cross_tile_pipeline",
+        "wmma_async_double_buffer with fragments loaded ahead, also across k-tiles", kConfig),
     QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::gemm

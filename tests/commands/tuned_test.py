@@ -29,10 +29,16 @@ def main():
         stored = [json.loads(line) for line in (folder / "result.jsonl").read_text().splitlines()]
         return {**report["cases"][0], "stored": next(one["config"] for one in stored if "sizes" in one)}
 
+    # What is faster on a busy machine is not known: of a search it is said how it found, not what.
+    def is_searched(found):
+        return (found["implementation"] or "").startswith("best: fastest of")
+
+    preferred = measured("run.tuned=off")["variant"]
     untuned = measured()
+    check(is_searched(untuned), "without a table best is searched for")
     names = {row["name"] for row in program.listed("variants")
              if row["workload"] == "gemm" and row["role"] == "own" and row["where"] != "cuda"}
-    other = (names - {untuned["variant"]}).pop()
+    other = (names - {preferred}).pop()
 
     # What a search has found is kept for exactly this case.
     found = table.read_text()
@@ -42,8 +48,8 @@ def main():
     again = measured()
     check(again["variant"] == other and "found by an earlier run" in again["implementation"],
           f"best must be what was kept, not {again['implementation']}")
-    for key in ("run.tuned=off", "size=101"):
-        check(measured(key)["variant"] == untuned["variant"], f"with {key} nothing was kept")
+    check(measured("run.tuned=off")["variant"] == preferred, "without the table nothing was kept")
+    check(is_searched(measured("size=101")), "of another size nothing was kept")
 
     def entry(variant, rate, **changes):
         keys = {"operation": "gemm", "device": untuned["device"], "type": "f64", "layout": "nn",
@@ -51,26 +57,28 @@ def main():
         return "[[tuned]]\n" + "".join(f'{key} = "{value}"\n' for key, value in keys.items()) + f"rate = {rate}\n"
 
     # The fastest that runs here; what no program knows, or what this device does not run, is passed over.
-    table.write_text(entry(other, 2e9) + entry(untuned["variant"], 1e9) + entry("from_another_time", 9e9) +
+    table.write_text(entry(other, 2e9) + entry(preferred, 1e9) + entry("from_another_time", 9e9) +
                      entry("tuned_tiles", 8e9, config="BM=64,BN=64,BK=16,TM=8,TN=8"))
     for ranks in (1, 2):
         found = measured(ranks=ranks)
         check(found["variant"] == other, f"best on {ranks} ranks must be what was found: {other}")
-        check(f'config = "{other}; {untuned["variant"]}"' in found["stored"],
+        check(f'config = "{other}; {preferred}"' in found["stored"],
               f"the result must name what runs here alone, not {found['stored']}")
-    for key in ("run.tuned=off", f"variant={untuned['variant']}", "size=200", "type=f32", "layout=tn"):
-        check(measured(key)["variant"] == untuned["variant"], f"with {key} nothing was found")
+    for key in ("run.tuned=off", f"variant={preferred}"):
+        check(measured(key)["variant"] == preferred, f"with {key} nothing was found")
+    for key in ("size=200", "type=f32", "layout=tn"):
+        check(is_searched(measured(key)), f"with {key} nothing was found")
 
     # Of another device, layout, type or operation.
     for change in ({"device": "another"}, {"layout": "tt"}, {"type": "f32"}, {"operation": "transpose"}):
         table.write_text(entry(other, 2e9, **change))
-        check(measured()["variant"] == untuned["variant"], f"an entry with {change} must not count")
+        check(is_searched(measured()), f"an entry with {change} must not count")
 
     table.write_text(entry(other, 2e9) + "rate = 1\n")
     process = program.call("run", "--case", "gemm", "--set", "size=100", ranks=1)
     check(process.returncode == 2 and "tuned.toml:" in process.stderr and 'run.tuned = "off"' in process.stderr,
           "a table that cannot be read must be named", process)
-    check(measured("run.tuned=off")["variant"] == untuned["variant"], "without it the case must run")
+    check(measured("run.tuned=off")["variant"] == preferred, "without it the case must run")
 
     process = program.call("tune", "gemm", "--output", program.folder / "absent" / "tuned.toml", ranks=0)
     check(process.returncode == 2 and not process.stdout and "no file can be written" in process.stderr
