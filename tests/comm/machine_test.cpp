@@ -21,6 +21,7 @@ TEST(PlannedMachine, HasAllRanksOnOneNode) {
 
   EXPECT_EQ(gpus.size(), 3);
   EXPECT_EQ(gpus.nodes(), 1);
+  EXPECT_EQ(gpus.placement().local_size, 3);
   EXPECT_EQ(gpus.planned_ranks(), (std::vector{0, 1, 2}));
   EXPECT_FALSE(sharing_a_gpu(gpus.placements()));
   EXPECT_TRUE(std::isinf(gpus.free_host_memory()));
