@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -86,8 +87,8 @@ inline void name_input(int signal) {
   _exit(1);
 }
 
-/// Tries one input, which may take ten seconds and, where no sanitizer needs the address space itself,
-/// 4 GiB of it.
+/// Tries one input, which may take ten seconds of processors, on a machine as busy as may be, and, where no
+/// sanitizer needs the address space itself, 4 GiB of it.
 template <class TryIt>
 void fuzz_one(std::uint64_t number, TryIt&& try_it) {
   // On a stack of its own: the other may be what overflowed.
@@ -97,16 +98,18 @@ void fuzz_one(std::uint64_t number, TryIt&& try_it) {
   struct sigaction action {};
   action.sa_handler = name_input;
   action.sa_flags = SA_ONSTACK;
-  for (int const signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGALRM})
+  for (int const signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGPROF})
     sigaction(signal, &action, nullptr);
 #ifndef __SANITIZE_ADDRESS__
   rlimit const limit{std::size_t{4} << 30, std::size_t{4} << 30};
   setrlimit(RLIMIT_AS, &limit);
 #endif
   fuzzed_input = number;
-  alarm(10);
+  itimerval limit_s{.it_interval = {}, .it_value = {.tv_sec = 10, .tv_usec = 0}};
+  setitimer(ITIMER_PROF, &limit_s, nullptr);
   try_it();
-  alarm(0);
+  limit_s = {};
+  setitimer(ITIMER_PROF, &limit_s, nullptr);
 }
 
 /// Calls try_one(number) for 0, 1, ... until `seconds` are over, or QUADRILLE_FUZZ_SECONDS;
