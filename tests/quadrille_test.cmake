@@ -63,8 +63,10 @@ function(quadrille_test file)
   endif()
   add_executable(${target} ${file})
   target_include_directories(${target} PRIVATE ${QUADRILLE_TESTS})
-  target_link_libraries(${target} PRIVATE
-    ${ARG_MAIN} ${ARG_LIBS} quadrille_flags GTest::gtest ${QUADRILLE_LEAK_CHECKS})
+  # What GoogleTest needs of strings is looked for in the C++ library first: in C++20 any object that uses some
+  # has copies, and one of a kernel brings all kernels.
+  target_link_libraries(${target} PRIVATE ${ARG_MAIN} ${ARG_LIBS} quadrille_flags GTest::gtest stdc++
+    ${QUADRILLE_LEAK_CHECKS})
   if(NOT "Kokkos::kokkos" IN_LIST ARG_LIBS)  # whose options are others
     target_precompile_headers(${target} REUSE_FROM quadrille_gpu_main)
   endif()
