@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/world.hpp"
 
+#include "comm/threads.hpp"
 #include "support/expect_fails.hpp"
 #include "support/mpi_world.hpp"
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <csignal>
 #include <set>
+#include <vector>
 
 namespace quadrille::comm {
 namespace {
@@ -99,6 +102,21 @@ TEST(World, AFaultIsInTheTransportsGivenAfterIt) {
   EXPECT_EQ(sum_of_ones(bad), 1);
   EXPECT_EQ(sum_of_ones(good), world().size());
   EXPECT_EQ(&good, &world().transport("auto"));
+}
+
+TEST(Threads, TakeEachIndexOnceAlsoInsideOfOtherWork) {
+  for (std::int64_t const n : {0, 1, 2, 1000}) {
+    std::vector<std::atomic<int>> taken(static_cast<std::size_t>(n));
+    auto const take = [&](core::Range const& part) {
+      for (std::int64_t i = 0; i < part.count; ++i) {
+        ++taken[static_cast<std::size_t>(part.first + i)];
+      }
+    };
+    on_threads(world(), n, take);
+    int const threads = world().placement().threads;
+    on_threads(world(), threads, [&](core::Range const&) { on_threads(world(), n, take); });
+    for (std::atomic<int> const& count : taken) EXPECT_EQ(count, 1 + threads);
+  }
 }
 
 // Last, because nothing takes a signal back.
