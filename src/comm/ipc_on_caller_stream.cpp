@@ -35,10 +35,10 @@ bool overlap(ConstPiece a, ConstPiece b) {
 
 /// Each exchange is a kernel or two, whose messages are short ones, packed, or longer ones in lanes: by
 /// their length, which both sides of a message know.
-class InLineChannel final : public Channel {
+class CallerStreamChannel final : public Channel {
  public:
-  InLineChannel(device::Device& device, std::size_t chunk_bytes, Group group,
-                std::function<std::unique_ptr<Channel>(Group)> connect_streams)
+  CallerStreamChannel(device::Device& device, std::size_t chunk_bytes, Group group,
+                      std::function<std::unique_ptr<Channel>(Group)> connect_streams)
       : Channel{device, group.rank(), group.size()},
         group_{std::move(group)},
         connect_streams_{std::move(connect_streams)},
@@ -49,7 +49,7 @@ class InLineChannel final : public Channel {
         area_bytes_{rounded_up(exchange::Area::bytes(sizes_))},
         memory_{device, group_, index(size()) * area_bytes_, 0, device::Stream{device, "ipc"}},
         counters_(index(size())) {}
-  ~InLineChannel() override {
+  ~CallerStreamChannel() override {
     if (last_stream()) last_stream().synchronize();
   }
 
@@ -254,8 +254,8 @@ bool has_ipc_on_caller_stream(device::Kind kind, int ranks) {
 std::unique_ptr<Channel> make_ipc_on_caller_stream(
     device::Device& device, std::size_t chunk_bytes, Group group,
     std::function<std::unique_ptr<Channel>(Group)> connect_streams) {
-  return std::make_unique<InLineChannel>(device, chunk_bytes, std::move(group),
-                                         std::move(connect_streams));
+  return std::make_unique<CallerStreamChannel>(device, chunk_bytes, std::move(group),
+                                               std::move(connect_streams));
 }
 
 }  // namespace quadrille::comm
