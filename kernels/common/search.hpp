@@ -16,13 +16,13 @@ namespace quadrille::kernels {
 /// What a search may spend, in seconds of its clock. These are for a library's calls: some take its
 /// compiler 15 s each, and libraries name the likeliest first.
 struct Effort {
-  double looks_s = 2.5;       ///< after which no further candidate is looked at ...
+  double looks_s = 1.25;      ///< after which no further candidate is looked at ...
   std::size_t min_looks = 3;  ///< ... once so many ran
-  double all_s = 4;           ///< after which no further row of launches begins ...
+  double all_s = 2;           ///< after which no further row of launches begins ...
   std::size_t min_rows = 1;   ///< ... once so many of the fastest were timed in one
   /// A row is so many launches, but neither shorter nor longer than this: at the power limit one that
   /// draws more runs at a lower clock, which shows after a while.
-  double launches = 50, min_row_s = 10e-3, max_row_s = 0.1;
+  double launches = 50, min_row_s = 10e-3, max_row_s = 0.05;
   std::int64_t min_launches = 3;
 };
 
