@@ -213,7 +213,9 @@ double Sampler::timed(VariantRun& line, std::size_t leg) {
     line.is_over_limit = worst[0] > 0;
     if (worst[1] == 0) {
       line.slowest[leg].push_back(worst[2]);
-      line.spent_s += worst[2] * static_cast<double>(line.batch);
+      if (std::ssize(line.slowest[leg]) > case_.repetitions) {
+        line.extra_s += worst[2] * static_cast<double>(line.batch);
+      }
       return sample.seconds;
     }
     if (!line.is_over_limit) halve(line, sample.expiry);
@@ -296,7 +298,7 @@ void Sampler::sample(std::vector<VariantRun>& lines) {
   for (VariantRun& line : lines) {
     line.seconds.resize(line.legs.size());
     line.slowest.assign(line.legs.size(), {});
-    line.spent_s = 0;
+    line.extra_s = 0;
     line.is_complete = false;
     if (line.is_over_limit) continue;
     if (is_sustained && line.warmup.empty()) warm_up_once(line, 0);  // how long is one?
@@ -336,7 +338,7 @@ bool Sampler::is_last(VariantRun const& line) const {
   // Known before it runs, the last repetition may widen an interval that was narrow enough.
   double const aim = has_aim ? case_.stop_percent / 100 : kNarrower * case_.suspect_percent / 100;
   if (aim <= 0 || next >= std::max(case_.repetitions, kMaxRepetitions)) return true;
-  if (!has_aim && line.spent_s >= kExtraSeconds) return true;
+  if (!has_aim && line.extra_s >= kExtraSeconds) return true;
   // A user's aim is an interval. Nothing is known of one repetition, which is no reason for more.
   bool const is_known = !has_aim || next > core::kMinForInterval;
   return is_known && std::ranges::all_of(line.slowest, [&](std::vector<double> const& leg) {

@@ -73,7 +73,7 @@ struct VariantRun {
   bool is_over_limit = false;                ///< a repetition took too long: no more follow
   std::string blocked;  ///< why none can be timed behind a gate: no more follow
   std::vector<std::vector<double>> slowest;  ///< [leg][repetition], of all ranks
-  double spent_s = 0;                        ///< in timed repetitions of all legs
+  double extra_s = 0;                     ///< in repetitions beyond those of the case, of all legs
   std::vector<double> clock_hz, power_w;  ///< after each repetition, where the device always told
   core::EnumSet<device::ClockLimit> clock_limits;  ///< that were in force after a repetition
   std::vector<double> energy_j;  ///< its counter after each sample of a sustained clock, likewise

@@ -373,7 +373,7 @@ TEST(Suspect, GivesUpAfterSomeSeconds) {
     rig.sampler().sample(rig.lines);
 
     // On average 0.1875 s.
-    EXPECT_EQ(rig.lines[0].seconds[0].size(), percent == 0 ? 3U : 12U);
+    EXPECT_EQ(rig.lines[0].seconds[0].size(), percent == 0 ? 3U : 15U);
     EXPECT_TRUE(rig.lines[0].is_complete);
   }
 }
