@@ -114,6 +114,9 @@ class Device {
   virtual std::size_t free_memory() const = 0;
   /// Clocks and power now; nothing where the platform does not tell.
   virtual std::optional<Telemetry> telemetry() { return std::nullopt; }
+  /// The share of time for which others kept this device busy when this process opened it, as far as
+  /// the platform tells.
+  virtual double busy_before() const { return 0; }
   /// Those that the platform tells of, the same ones in each call.
   virtual std::vector<ErrorCounter> error_counters() { return {}; }
   virtual PcieLink pcie_link() const { return {}; }

@@ -502,6 +502,7 @@ class CaseRun {
       record.reason = "timed, not checked (check = \"off\")";
     }
     finish(record, comm::cpu_contention(world_.placements()));
+    suspect_shared_device(record, world_.group().max(world_.device().busy_before()));
   }
 
   /// What there is to show of the case should it never end. Collective.

@@ -309,6 +309,15 @@ void finish(Record& record, std::string_view disturbance) {
   judge(record, disturbance);
 }
 
+void suspect_shared_device(Record& record, double busy) {
+  constexpr double kBusy = 0.05, kLongSample = 50e-3;
+  double const sample_s = record.time.median * static_cast<double>(record.batch);
+  if (busy < kBusy || !(sample_s >= kLongSample) || record.unit.empty()) return;
+  add_suspect(record, fmt::format("another process kept the device busy for {:.0f} % of the time "
+                                  "when this run began",
+                                  100 * busy));
+}
+
 core::Summary paired_ratio(Record const& record, Record const& base) {
   std::vector<double> const mine = slowest_times(record.seconds, record.ranks);
   std::vector<double> const theirs = slowest_times(base.seconds, base.ranks);

@@ -204,6 +204,9 @@ std::vector<double> slowest_times(std::vector<double> const& seconds, int ranks)
 /// Fills the derived members from the samples, and adds the SUSPECT reasons. `disturbance`: what is
 /// known to make times vary on this machine; empty for nothing.
 void finish(Record& record, std::string_view disturbance = {});
+/// For a finished record of a device that others kept busy for such a share of the time: their work is
+/// averaged by samples that last longer than its bursts, whose spread then does not show it.
+void suspect_shared_device(Record& record, double busy);
 /// Ratios of rates, this over base, of the repetitions with equal index: variants of one case are
 /// launched alternately, so both of a pair saw the same clocks. n = 0 without a common repetition.
 core::Summary paired_ratio(Record const& record, Record const& base);

@@ -166,9 +166,12 @@ constexpr Column kColumns[]{
       "is\n"
       "more than 5 % of it (key suspect = \"5 %\"); a thermal or hardware slowdown, named by NVML, "
       "lowered the\n"
-      "clock; the rate is above 1.05 x what the recorded clock allows; or the slowest rank takes "
-      "more than\n"
-      "1.5 x the median of the others. The number is shown, never removed; ratios to it stand in "
+      "clock; the rate is above 1.05 x what the recorded clock allows; the slowest rank takes more "
+      "than\n"
+      "1.5 x the median of the others; or samples last 50 ms or more, on a device that other "
+      "processes kept\n"
+      "busy for 5 % of the time or more when the run began. The number is shown, never removed; "
+      "ratios to it stand in "
       "brackets\n"
       "and answer no question. A power limit is no doubt but a limit."}},
     {"modelled_link",

@@ -32,6 +32,9 @@ nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t, nvmlClockType_t type, unsigned
 nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t, unsigned* milliwatts) {
   return tell(milliwatts, nvml_stand_in_answers.power_mw);
 }
+nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t, nvmlUtilization_t* percent) {
+  return tell(&percent->gpu, nvml_stand_in_answers.busy_percent);
+}
 nvmlReturn_t nvmlDeviceGetCurrPcieLinkGeneration(nvmlDevice_t, unsigned* value) {
   return tell(value, nvml_stand_in_answers.generation);
 }

@@ -58,6 +58,14 @@ TEST(Nvml, TakesWhatIsHiddenForUnknown) {
   EXPECT_FALSE(nvml.read());
 }
 
+TEST(Nvml, ReadsHowBusyTheGpuIs) {
+  answers() = {.busy_percent = 30};
+  EXPECT_EQ(Nvml{"GPU-stand-in"}.utilization(), 0.3);
+  EXPECT_EQ(Nvml{"GPU-other"}.utilization(), 0);
+  answers().busy_percent = test::kHidden;
+  EXPECT_EQ(Nvml{"GPU-stand-in"}.utilization(), 0);
+}
+
 TEST(Nvml, ReadsTheLinkToTheHost) {
   answers() = {.generation = 1, .width = 8, .max_generation = 5, .max_width = 16};
   PcieLink const link = Nvml{"GPU-stand-in"}.pcie_link();

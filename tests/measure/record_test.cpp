@@ -476,6 +476,20 @@ TEST(Finish, SuspectsSlowdownsButNotThePowerLimit) {
   EXPECT_EQ(r.suspect.size(), 2U);
 }
 
+TEST(Finish, SuspectsLongSamplesOfADeviceThatIsShared) {
+  auto const doubts = [](double seconds, std::int64_t batch, double busy) {
+    Record r = timed(1, {seconds, seconds});
+    r.batch = batch;
+    finish(r);
+    suspect_shared_device(r, busy);
+    return r.suspect.size();
+  };
+  EXPECT_EQ(doubts(0.2, 1, 0.3), 1U);
+  EXPECT_EQ(doubts(0.002, 100, 0.3), 1U) << "the batch is the sample";
+  EXPECT_EQ(doubts(0.002, 1, 0.3), 0U) << "the spread of short samples tells";
+  EXPECT_EQ(doubts(0.2, 1, 0.04), 0U) << "the display of a workstation";
+}
+
 TEST(Finish, SuspectsSamplesThatTakeLongerThanTheSearchFound) {
   auto const doubts = [](double searched_s, std::int64_t buffer_sets, double clock_hz) {
     Record r = timed(1, {1, 1, 1, 1, 1, 1});

@@ -230,6 +230,7 @@ class CudaDevice final : public Device {
     return free;
   }
   std::optional<Telemetry> telemetry() override { return nvml_.read(); }
+  double busy_before() const override { return busy_before_; }
   std::vector<ErrorCounter> error_counters() override { return nvml_.error_counters(); }
   PcieLink pcie_link() const override { return nvml_.pcie_link(); }
   Link link_to(std::string const& uuid) const override { return nvml_.link_to(uuid); }
@@ -326,6 +327,7 @@ class CudaDevice final : public Device {
 
   Facts facts_;
   Nvml nvml_;
+  double busy_before_ = nvml_.utilization();
   int normal_ = 0;
   int high_ = 0;
   StreamWords words_;

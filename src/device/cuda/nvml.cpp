@@ -135,6 +135,14 @@ std::optional<Telemetry> Nvml::read() const {
                    .clock_limits = clock_limits(library_, handle_)};
 }
 
+double Nvml::utilization() const {
+  nvmlUtilization_t percent{};
+  bool const is_told =
+      handle_ != nullptr &&
+      succeeds(QUAD_NVML(library_, nvmlDeviceGetUtilizationRates), handle_, &percent);
+  return is_told ? 0.01 * percent.gpu : 0;
+}
+
 std::vector<ErrorCounter> Nvml::error_counters() {
   std::vector<ErrorCounter> counters;
   if (handle_ == nullptr) return counters;

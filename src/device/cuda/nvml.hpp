@@ -22,6 +22,8 @@ class Nvml {
   explicit Nvml(std::string const& uuid);
 
   std::optional<Telemetry> read() const;
+  /// The share of the latest time, up to a second, in which any process ran a kernel; 0 where untold.
+  double utilization() const;
   /// Those that this GPU and its driver tell of, in the order of a table.
   std::vector<ErrorCounter> error_counters();
   PcieLink pcie_link() const;
