@@ -227,10 +227,13 @@ class CaseLoop {
 
     world_.finish();
     world_.enter_phase("write the result", config_.run.timeout.write_s);
+    // Rank 0 shows all from here on, and a peer that fails beside it would show the same again.
+    if (!is_first()) world_.on_abort(start_.directory.string(), {});
     if (health) judge_rounds(*health);
     if (!is_over_) end();
     std::string const file = write_files();
     out_.log(report::render_table(result()) + "\n" + report::result_line(judged(), file) + "\n");
+    world_.on_abort(start_.directory.string(), {});
     out_.show(report::render_screen(judged(), report::terminal_of_output()) + "\n" +
               report::render_end(judged(), file));
     world_.on_abort("", {});
