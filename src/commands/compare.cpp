@@ -11,15 +11,26 @@
 #include "report/html.hpp"
 #include "workloads/registry.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <span>
 
 namespace quadrille::commands {
 namespace {
 
 using measure::RunResult;
+
+struct Arguments {
+  std::vector<std::string> files;  ///< of the base runs, then of the new one
+  std::string margin = "1%";
+  std::string junit, html;  ///< files to write; "": none
+  bool json = false;
+  bool gate = false;
+  bool details = false;
+};
 
 core::Exit refuse(core::Exit code, std::string_view why) {
   core::print_error("quadrille: {}\n", core::one_line(why));
@@ -39,9 +50,10 @@ std::string repeated_run(std::span<RunResult const> results) {
   return {};
 }
 
-}  // namespace
-
-core::Exit compare(CompareArguments const& arguments) {
+/// Exit::nothing_executed without a baseline, Exit::undecided where of nothing can be said whether it
+/// changed; with `gate` Exit::regression where something is slower
+/// or broken.
+core::Exit compare(Arguments const& arguments) {
   auto const percent = core::parse_percent(arguments.margin);
   if (!percent) return refuse(core::Exit::bad_config, "--margin: " + percent.why());
   if (arguments.files.size() < 2) {
@@ -109,6 +121,44 @@ core::Exit compare(CompareArguments const& arguments) {
   }
   bool const fails = arguments.gate && comparison.is_regression();
   return fails ? core::worse(code, core::Exit::regression) : code;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Action& action) {
+  auto const arguments = std::make_shared<Arguments>();
+  CLI::App* const command =
+      app.add_subcommand("compare", "Say what became faster, slower or broken since other runs");
+  command
+      ->add_option("result", arguments->files,
+                   "The base, one run or several, then the new run: result.h5 or result.jsonl, or "
+                   "their directory")
+      ->type_name("FILE")
+      ->required();
+  command->add_flag("--gate", arguments->gate,
+                    "End with 6 where something is slower, or broken: passed and fails now");
+  command->add_option("--margin", arguments->margin,
+                      "By how much a time may change and be the same (default: 1%)");
+  command->add_flag("--details", arguments->details, "Also list what is the same");
+  CLI::Option* const json = command->add_flag("--json", arguments->json, "As JSON");
+  command
+      ->add_option("--junit", arguments->junit,
+                   "Also write JUnit's XML to this file, or it alone to standard output (-)")
+      ->type_name("FILE")
+      ->excludes(json);
+  command
+      ->add_option("--html", arguments->html,
+                   "Also write one page with a chart of all ratios, which needs no network, to "
+                   "this file, or it alone to standard output (-)")
+      ->type_name("FILE");
+  command->footer(
+      "Example: quadrille compare results/monday results/tuesday results/RUN --gate\n"
+      "SLOWER, FASTER: the 95 % interval of the ratio of median times is beyond the\n"
+      "margin; SAME: within it; AMBIGUOUS: neither, so that it takes more repetitions\n"
+      "or a wider margin. Several base runs show how much runs differ by themselves.");
+  command->callback([&action, arguments] {
+    action = [arguments](int&, char**&) { return compare(*arguments); };
+  });
 }
 
 }  // namespace quadrille::commands

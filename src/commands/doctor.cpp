@@ -14,6 +14,7 @@
 #include "report/table.hpp"
 #include "vector/index_map.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -22,10 +23,17 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <thread>
 
 namespace quadrille::commands {
 namespace {
+
+struct Arguments {
+  bool allow_shared_gpu = false;
+  std::string device_map = "auto";
+  bool json = false;
+};
 
 /// The smallest step that the clock of the measurements shows, in seconds.
 double clock_step() {
@@ -324,9 +332,9 @@ void print_json(std::vector<Finding> const& findings, measure::RunInfo const& he
   core::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
-}  // namespace
-
-core::Exit doctor(DoctorArguments const& arguments, int& argc, char**& argv) {
+/// Starts MPI and proves placement and capabilities without measuring anything. Exit::environment
+/// where runs would fail.
+core::Exit doctor(Arguments const& arguments, int& argc, char**& argv) {
   comm::World world{argc, argv};
   world.enter_phase("examine", core::Timeouts{}.init_s);
   bool const is_lone = !world.singleton_error().empty();
@@ -356,6 +364,23 @@ core::Exit doctor(DoctorArguments const& arguments, int& argc, char**& argv) {
     std::this_thread::sleep_for(std::chrono::seconds{2});
   }
   return worst == Status::fail ? core::Exit::environment : core::Exit::pass;
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Action& action) {
+  auto const arguments = std::make_shared<Arguments>();
+  CLI::App* const command =
+      app.add_subcommand("doctor", "Show placement and capabilities, without a benchmark");
+  command->add_flag("--allow-shared-gpu", arguments->allow_shared_gpu,
+                    "Let several ranks drive one GPU");
+  command->add_option("--device-map", arguments->device_map,
+                      "GPU of each local rank, such as 0,2,4,6: index, UUID or PCI address");
+  command->add_flag("--json", arguments->json, "As one JSON document");
+  command->footer("Example: mpirun -n 2 quadrille doctor");
+  command->callback([&action, arguments] {
+    action = [arguments](int& argc, char**& argv) { return doctor(*arguments, argc, argv); };
+  });
 }
 
 }  // namespace quadrille::commands

@@ -14,12 +14,14 @@
 #include "report/meanings.hpp"
 #include "workloads/registry.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <functional>
+#include <memory>
 
 namespace quadrille::commands {
 namespace {
@@ -264,6 +266,9 @@ std::string_view header_block_of(kernels::VariantInfo const& variant) {
   return {};
 }
 
+namespace {
+
+/// Without a name: what there is to be explained.
 core::Exit explain(std::string const& name) {
   if (name.empty()) {
     core::print("{}", overview());
@@ -280,6 +285,19 @@ core::Exit explain(std::string const& name) {
       "quadrille: nothing is called '{}'{}; `quadrille explain` alone says what there is\n",
       core::one_line(name), core::suggestion(name, names));
   return core::Exit::bad_config;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Action& action) {
+  auto const name = std::make_shared<std::vector<std::string>>();
+  CLI::App* const command = app.add_subcommand(
+      "explain", "Say what a word of the output, a key, a workload or a kernel is");
+  command->add_option("name", *name, "Its name; without one, all that there is")->type_name("NAME");
+  command->footer("Examples: quadrille explain hidden; quadrille explain vs vendor");
+  command->callback([&action, name] {
+    action = [name](int&, char**&) { return explain(fmt::format("{}", fmt::join(*name, " "))); };
+  });
 }
 
 }  // namespace quadrille::commands

@@ -4,6 +4,7 @@
 
 #include "commands/aligned.hpp"
 #include "commands/build_info.hpp"
+#include "commands/commands.hpp"
 #include "commands/explain.hpp"
 #include "commands/launch_line.hpp"
 #include "commands/subjects.hpp"
@@ -19,6 +20,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
 #include <span>
 
 namespace quadrille::commands {
@@ -377,14 +379,44 @@ std::string fitted_help(std::string_view text, std::size_t width) {
   return out;
 }
 
-core::Exit print_completion(CLI::App const& app, std::string const& shell) {
-  core::print("{}", shell == "zsh" ? zsh_completion(app) : bash_completion(app));
-  return core::Exit::pass;
+CLI::Option* one_of(CLI::Option* option, std::string const& value) {
+  return option->type_name(value)->check(
+      [value](std::string const& word) { return word_problem(word, value); });
 }
 
-core::Exit print_manual(CLI::App const& app) {
-  core::print("{}", manual(app));
-  return core::Exit::pass;
+void add_sets(CLI::App& command, std::vector<std::string>& sets, std::string const& text) {
+  command.add_option("--set", sets, text)->type_name("KEY=VALUE")->allow_extra_args(false);
+}
+
+void add_only(CLI::App& command, std::vector<std::string>& names, std::string const& text) {
+  command.add_option("--only", names, text)->delimiter(',')->allow_extra_args(false);
+}
+
+/// What makes a shell complete commands, options and their values.
+void add_completion(CLI::App& app, Action& action) {
+  auto const shell = std::make_shared<std::string>();
+  CLI::App* const command = app.add_subcommand(
+      "completion", "Print what makes a shell complete commands, options and their values");
+  one_of(command->add_option("shell", *shell, "bash | zsh"), "SHELL")->required();
+  command->footer("Example: source <(quadrille completion bash)");
+  command->callback([&, shell] {
+    action = [&app, shell](int&, char**&) {
+      core::print("{}", *shell == "zsh" ? zsh_completion(app) : bash_completion(app));
+      return core::Exit::pass;
+    };
+  });
+}
+
+/// The manual page, in roff.
+void add_manual(CLI::App& app, Action& action) {
+  CLI::App* const command = app.add_subcommand("man", "Print the manual page");
+  command->footer("Example: quadrille man | man -l -");
+  command->callback([&] {
+    action = [&app](int&, char**&) {
+      core::print("{}", manual(app));
+      return core::Exit::pass;
+    };
+  });
 }
 
 }  // namespace quadrille::commands

@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/error.hpp"
-
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace quadrille::commands {
 
@@ -28,10 +27,13 @@ std::string usage_problem(CLI::App const& app, std::string const& what);
 /// Breaks lines of a --help that are longer than `width` at blanks, and goes on below their text.
 std::string fitted_help(std::string_view text, std::size_t width);
 
-/// Prints what makes a shell, "bash" or "zsh", complete commands and options of `app`, and values.
-core::Exit print_completion(CLI::App const& app, std::string const& shell);
+/// Lets `option` take one of words_of(value).
+CLI::Option* one_of(CLI::Option* option, std::string const& value);
 
-/// Prints the manual page of `app`, in roff.
-core::Exit print_manual(CLI::App const& app);
+/// Adds --set, which may be given more than once.
+void add_sets(CLI::App& command, std::vector<std::string>& sets, std::string const& text);
+
+/// Adds --only, names with commas between them.
+void add_only(CLI::App& command, std::vector<std::string>& names, std::string const& text);
 
 }  // namespace quadrille::commands

@@ -4,6 +4,7 @@
 #include "commands/aligned.hpp"
 #include "commands/commands.hpp"
 #include "commands/explain.hpp"
+#include "commands/help.hpp"
 #include "commands/inputs.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
@@ -14,10 +15,12 @@
 #include "workloads/cublasmp.hpp"
 #include "workloads/registry.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -26,6 +29,13 @@ namespace quadrille::commands {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+struct Arguments {
+  std::string what =
+      "workloads";  ///< workloads | variants | inputs | transports | metrics | faults
+  bool json = false;
+  bool here = false;  ///< of inputs, those for the devices of this machine, for scripts
+};
 
 /// What the arrays of a case may hold, each once.
 std::vector<std::string_view> types_of(kernels::VariantInfo const& variant) {
@@ -182,7 +192,9 @@ std::string unavailable_reason(kernels::VariantInfo const& variant) {
   return reason.empty() ? workloads::library_unavailable(variant) : reason;
 }
 
-core::Exit list(ListArguments const& arguments) {
+namespace {
+
+core::Exit list(Arguments const& arguments) {
   Json entries = Json::array();
   if (arguments.what == "variants") {
     if (!arguments.json) {
@@ -234,6 +246,26 @@ core::Exit list(ListArguments const& arguments) {
     print_plain(entries);
   }
   return core::Exit::pass;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Action& action) {
+  auto const arguments = std::make_shared<Arguments>();
+  CLI::App* const command =
+      app.add_subcommand("list", "List workloads, variants, inputs, transports, metrics or faults");
+  one_of(command->add_option("what", arguments->what,
+                             "workloads | variants | inputs | transports | metrics | faults"),
+         "TABLE");
+  CLI::Option* const json = command->add_flag("--json", arguments->json, "As JSON");
+  command
+      ->add_flag("--here", arguments->here,
+                 "Of inputs those for the devices here: lines of ranks, device and file with tabs "
+                 "between")
+      ->excludes(json);
+  command->footer("Example: quadrille list variants");
+  command->callback(
+      [&action, arguments] { action = [arguments](int&, char**&) { return list(*arguments); }; });
 }
 
 }  // namespace quadrille::commands

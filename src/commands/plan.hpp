@@ -3,7 +3,7 @@
 #pragma once
 
 #include "comm/world.hpp"
-#include "commands/commands.hpp"
+#include "commands/run.hpp"
 #include "core/config.hpp"
 #include "measure/selection.hpp"
 

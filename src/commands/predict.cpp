@@ -9,10 +9,21 @@
 #include "core/units.hpp"
 #include "io/result_file.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+
+#include <memory>
 
 namespace quadrille::commands {
 namespace {
+
+struct Arguments {
+  std::vector<std::string> files;  ///< the run to predict from, then runs to check against
+  std::string ranks;               ///< a sweep
+  std::int64_t ranks_per_node = 0;
+  std::string between_nodes;  ///< "RATE, LATENCY"; "": as within a node
+  bool weak = false;
+};
 
 core::Exit refuse(std::string_view why) {
   core::print_error("quadrille: {}\n", core::one_line(why));
@@ -60,9 +71,9 @@ core::Parsed<report::Network> network_of(std::string const& text) {
   return report::Network{*rate, *latency};
 }
 
-}  // namespace
-
-core::Exit predict(PredictArguments const& arguments) {
+/// Exit::nothing_executed where the result has nothing to predict from, Exit::bad_config where none of
+/// the rank counts can do what it has.
+core::Exit predict(Arguments const& arguments) {
   auto const ranks = rank_counts(arguments.ranks);
   if (!ranks) return refuse(ranks.why());
   report::PredictSettings settings{
@@ -92,6 +103,31 @@ core::Exit predict(PredictArguments const& arguments) {
   }
   core::print("{}", core::printable(report::render_text(report, runs.front(), settings)));
   return core::Exit::pass;
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app, Action& action) {
+  auto const arguments = std::make_shared<Arguments>();
+  CLI::App* const command = app.add_subcommand(
+      "predict", "Time, efficiency and hidden communication on more ranks, from measured rates");
+  command->add_option("--ranks", arguments->ranks, "Rank counts: 64, or 8:4096:*2")->required();
+  command->add_option("--ranks-per-node", arguments->ranks_per_node,
+                      "Ranks of a full node (default: as many as were measured)");
+  command->add_option("--between-nodes", arguments->between_nodes,
+                      "Network of a node: rate of all its ranks together and latency of a "
+                      "message, such as \"100 GB/s, 2us\" (default: as within a node)");
+  command->add_flag("--weak", arguments->weak,
+                    "Let matrices grow with the ranks, so that each keeps as much memory");
+  command
+      ->add_option("result", arguments->files,
+                   "The run to predict from, then runs on other ranks to check against")
+      ->type_name("FILE")
+      ->required();
+  command->footer("Example: quadrille predict --ranks 8:4096:*2 results/RUN");
+  command->callback([&action, arguments] {
+    action = [arguments](int&, char**&) { return predict(*arguments); };
+  });
 }
 
 }  // namespace quadrille::commands

@@ -11,21 +11,28 @@
 #include "report/screen.hpp"
 #include "report/table.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <memory>
 #include <optional>
 
 namespace quadrille::commands {
 namespace {
+
+struct Arguments {
+  std::vector<std::string> files;
+  std::string format = "table";  ///< table | details | markdown | csv | json | ladder
+  std::string html;              ///< file to write in place of printing; "": none
+  bool scaling = false;          ///< join results of different numbers of ranks
+};
 
 core::Exit refuse(std::string_view why) {
   core::print_error("quadrille: {}\n", core::one_line(why));
   return core::Exit::bad_config;
 }
 
-}  // namespace
-
-core::Exit report(ReportArguments const& arguments) {
+core::Exit report(Arguments const& arguments) {
   // Anything but an earlier report is there by mistake: `--html RESULT` lacks its file.
   if (!arguments.html.empty()) {
     std::string const why = io::unwritable_reason(arguments.html, report::html_begin());
@@ -86,6 +93,46 @@ core::Exit report(ReportArguments const& arguments) {
     }
   }
   return code;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Action& action) {
+  auto const arguments = std::make_shared<Arguments>();
+  CLI::App* const command = app.add_subcommand("report", "Show results that were written");
+  command->add_option("result", arguments->files, "result.h5 or result.jsonl, or their directory")
+      ->type_name("FILE")
+      ->required();
+  CLI::Option_group* const formats = command->add_option_group("format");
+  auto const add_format = [&](std::string const& format, std::string const& text) {
+    formats->add_flag_callback(
+        "--" + format, [arguments, format] { arguments->format = format; }, text);
+  };
+  for (char const* const format : {"json", "csv", "markdown"}) {
+    add_format(format, fmt::format("As {}", format));
+  }
+  add_format("details", "Every column, however wide");
+  add_format("ladder",
+             "What each technique of a case gains over the fastest before it, in Markdown");
+  CLI::Option* const html =
+      formats
+          ->add_option("--html", arguments->html,
+                       "Write one page of charts and tables, which needs no network, to this "
+                       "file, or to standard output (-)")
+          ->type_name("FILE");
+  formats->require_option(0, 1);
+  CLI::Option* const scaling = command->add_flag(
+      "--scaling", arguments->scaling,
+      "Join results of different numbers of ranks: efficiency and fits, as text and with --html");
+  for (CLI::Option* const format : formats->get_options()) {
+    if (format != html) scaling->excludes(format);
+  }
+  command->footer(
+      "Examples: quadrille report results/RUN --html report.html\n"
+      "          quadrille report --scaling results/RUN-1 results/RUN-2 results/RUN-4\n"
+      "Tables fit the terminal, or COLUMNS, else 80. NO_COLOR and CLICOLOR_FORCE are respected.");
+  command->callback(
+      [&action, arguments] { action = [arguments](int&, char**&) { return report(*arguments); }; });
 }
 
 }  // namespace quadrille::commands

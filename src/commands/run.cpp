@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "commands/run.hpp"
+
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
 #include "commands/help.hpp"
@@ -9,6 +11,7 @@
 #include "commands/resume.hpp"
 #include "commands/run_directory.hpp"
 #include "commands/tuned.hpp"
+#include "core/options.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "io/field_file.hpp"
@@ -23,6 +26,7 @@
 #include "report/screen.hpp"
 #include "report/table.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -492,6 +496,80 @@ core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
   }
   if (arguments.dry_run) return core::Exit::pass;
   return measure_all(world, config, plan, arguments, *fault);
+}
+
+void add_run(CLI::App& app, Action& action) {
+  auto const arguments = std::make_shared<RunArguments>();
+  CLI::App* const command =
+      app.add_subcommand("run", "Measure the cases of an input file, or one case");
+  CLI::Option* const file =
+      command->add_option("file", arguments->file, "Input file (TOML)")->type_name("FILE");
+  command->add_option("--case", arguments->workload, "One case of this workload without a file")
+      ->type_name("WORKLOAD")
+      ->excludes(file);
+  add_sets(*command, arguments->sets, "run.KEY=VALUE, NAME.KEY=VALUE; with --case also KEY=VALUE");
+  add_only(*command, arguments->only, "Names of cases or workloads to run");
+  CLI::Option* const run_id =
+      command->add_option("--run-id", arguments->run_id,
+                          "Name of the run's directory under run.output (default: unique)");
+  CLI::Option* const fault =
+      command
+          ->add_option("--inject-fault", arguments->fault,
+                       "Damage results on purpose: the run must fail; see `quadrille list faults`")
+          ->type_name("FAULT");
+  command
+      ->add_option("--trace", arguments->trace,
+                   "Write timelines of all ranks and streams to this file, of one more repetition "
+                   "of each measurement; ui.perfetto.dev shows it")
+      ->type_name("FILE");
+  CLI::Option* const dry_run = command->add_flag("--dry-run", arguments->dry_run,
+                                                 "Show what would run and what fits in memory");
+  CLI::Option* const as = one_of(
+      command->add_option("--as", arguments->as,
+                          "As --dry-run, for ranks with such a device, which need not be here; "
+                          "\"list\" shows all"),
+      "DEVICE");
+  command
+      ->add_option("--ranks", arguments->as_ranks, "Ranks for --as (default: those of the input)")
+      ->check(CLI::Range(1, 100'000))
+      ->needs(as);
+  command->add_flag("--json", arguments->json, "The plan of --dry-run or --as as JSON");
+  command->add_flag("--print-config", arguments->print_config, "Print the resolved configuration");
+  CLI::Option* const force = command->add_flag(
+      "--force", arguments->force,
+      "Overwrite the run of this --run-id, unless it still runs, and an earlier trace");
+  command
+      ->add_option("--resume", arguments->resume,
+                   "Go on with the run of this name, or the \"latest\" of run.output: same input, "
+                   "options, ranks and build; finished cases stay")
+      ->excludes(run_id, fault, dry_run, force);
+  command->add_flag_callback(
+      "--allow-shared-gpu",
+      [arguments] { arguments->sets.emplace_back("run.allow_shared_gpu=true"); },
+      "Let several ranks drive one GPU");
+  auto const add_setting = [&](std::string const& option, std::string const& key,
+                               std::string const& text) {
+    command->add_option_function<std::string>(
+        option,
+        [arguments, key](std::string const& value) {
+          arguments->sets.push_back(fmt::format("run.{}={}", key, value));
+        },
+        text);
+  };
+  add_setting("--device-map", "device_map",
+              "GPU of each local rank, such as 0,2,4,6: index, UUID or PCI address");
+  add_setting("--fake-nodes", "fake_nodes",
+              "Count each node as so many, to try what joins nodes on one");
+  add_setting("--duration", "duration",
+              "Burn-in: repeat all cases until so much time is over, such as 1h");
+  command->footer([] { return "Keys of [run] and [[case]]:\n" + core::options_help(); });
+  command->footer(
+      "Examples: mpirun -n 2 quadrille run inputs/quickstart.toml --only summa --set "
+      "summa.panel=64\n"
+      "          quadrille run --case gemm --set size=[1Ki,2Ki] --set variant=best");
+  command->callback([&action, arguments] {
+    action = [arguments](int& argc, char**& argv) { return run(*arguments, argc, argv); };
+  });
 }
 
 }  // namespace quadrille::commands

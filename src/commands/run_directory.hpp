@@ -3,8 +3,8 @@
 #pragma once
 
 #include "comm/world.hpp"
-#include "commands/commands.hpp"
 #include "commands/resume.hpp"
+#include "commands/run.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -3,6 +3,7 @@
 #include "comm/world.hpp"
 #include "commands/aligned.hpp"
 #include "commands/commands.hpp"
+#include "commands/help.hpp"
 #include "commands/plan.hpp"
 #include "commands/selftest_cases.hpp"
 #include "core/process.hpp"
@@ -10,12 +11,14 @@
 #include "measure/fault.hpp"
 #include "workloads/registry.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -25,6 +28,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 using measure::Fault;
 using measure::Outcome;
+
+struct Arguments {
+  std::vector<std::string> sets;  ///< of [run] alone
+  std::vector<std::string> only;
+  bool json = false;
+};
 
 /// What became of one measurement under one fault, or under none.
 struct Cell {
@@ -178,9 +187,9 @@ Json json_of(std::vector<Cell> const& cells, std::vector<std::string_view> const
   return {{"passed", passed}, {"not_tried", not_tried}, {"cells", list}};
 }
 
-}  // namespace
-
-core::Exit selftest(SelftestArguments const& arguments, int& argc, char**& argv) {
+/// Starts MPI and injects every fault into every workload over every transport that exists here.
+/// Exit::wrong_result where one is not found, or a run without a fault fails.
+core::Exit selftest(Arguments const& arguments, int& argc, char**& argv) {
   comm::World world{argc, argv};
   world.require_launcher();
   bool const first = world.rank() == 0;
@@ -259,6 +268,21 @@ core::Exit selftest(SelftestArguments const& arguments, int& argc, char**& argv)
   return interrupted ? core::Exit::interrupted
          : passed    ? core::Exit::pass
                      : core::Exit::wrong_result;
+}
+
+}  // namespace
+
+void add_selftest(CLI::App& app, Action& action) {
+  auto const arguments = std::make_shared<Arguments>();
+  CLI::App* const command =
+      app.add_subcommand("selftest", "Inject every fault into every workload: each must be found");
+  add_sets(*command, arguments->sets, "run.KEY=VALUE, as of `quadrille run`");
+  add_only(*command, arguments->only, "Names of workloads or cases to test");
+  command->add_flag("--json", arguments->json, "As one JSON document");
+  command->footer("Example: mpirun -n 2 quadrille selftest --only gemm,summa");
+  command->callback([&action, arguments] {
+    action = [arguments](int& argc, char**& argv) { return selftest(*arguments, argc, argv); };
+  });
 }
 
 }  // namespace quadrille::commands

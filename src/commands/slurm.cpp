@@ -1,20 +1,40 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/commands.hpp"
+#include "commands/help.hpp"
 #include "commands/launch_line.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <memory>
 
 namespace quadrille::commands {
 namespace {
+
+struct Arguments {
+  int nodes = 1;
+  int gpus_per_node = 0;
+  int ranks_per_node = 0;  ///< 0: one per GPU
+  int cpus_per_rank = 0;   ///< 0: an even share of the node's
+  std::string time = "1h";
+  std::string partition, account;
+  std::string name = "quadrille";
+  std::string mpi = "pmix";  ///< one of "srun --mpi=list"
+  std::vector<std::string> modules;
+  std::string container;              ///< an image that holds the program; "": none
+  std::string runtime = "apptainer";  ///< apptainer | pyxis
+  std::string program;                ///< "": this one, in a container "quadrille"
+  std::string input = "inputs/quickstart.toml";
+  std::vector<std::string> sets;
+};
 
 /// How long before its limit a job is told: enough to end a repetition and to write the result.
 constexpr std::int64_t kWarningSeconds = 120;
@@ -87,7 +107,7 @@ std::string problem_of(std::string_view option, std::string const& value) {
                      core::one_line(value));
 }
 
-std::string problem_of(SlurmArguments const& wanted) {
+std::string problem_of(Arguments const& wanted) {
   if (wanted.gpus_per_node == 0 && wanted.ranks_per_node == 0) {
     return "say how many ranks a node has: --gpus-per-node 4 for one on each GPU, or "
            "--ranks-per-node";
@@ -100,7 +120,7 @@ std::string problem_of(SlurmArguments const& wanted) {
         "run.allow_shared_gpu=true",
         wanted.ranks_per_node, wanted.gpus_per_node);
   }
-  if (wanted.container.empty() && wanted.runtime != SlurmArguments{}.runtime) {
+  if (wanted.container.empty() && wanted.runtime != Arguments{}.runtime) {
     return "--container-runtime: name the image, too, by --container";
   }
   for (auto const& [option, value] :
@@ -135,7 +155,7 @@ std::string plural(int count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-void add_options(Script& script, SlurmArguments const& wanted, int ranks, std::int64_t seconds) {
+void add_options(Script& script, Arguments const& wanted, int ranks, std::int64_t seconds) {
   script.option("job-name", wanted.name);
   script.remark("The job's name and number.");
   script.option("output", "%x-%j.out");
@@ -162,7 +182,7 @@ void add_options(Script& script, SlurmArguments const& wanted, int ranks, std::i
   script.option("signal", fmt::format("USR1@{}", warning));
 }
 
-void add_environment(Script& script, SlurmArguments const& wanted, int ranks) {
+void add_environment(Script& script, Arguments const& wanted, int ranks) {
   if (!wanted.modules.empty()) {
     script.line();
     script.remark("What the program was built with.");
@@ -187,7 +207,7 @@ void add_environment(Script& script, SlurmArguments const& wanted, int ranks) {
   }
 }
 
-void add_launch(Script& script, SlurmArguments const& wanted) {
+void add_launch(Script& script, Arguments const& wanted) {
   bool const is_contained = !wanted.container.empty();
   bool const is_pyxis = is_contained && wanted.runtime == "pyxis";
   bool const has_gpus = wanted.gpus_per_node > 0;
@@ -227,9 +247,8 @@ void add_launch(Script& script, SlurmArguments const& wanted) {
   script.line("exit \"$status\"");
 }
 
-}  // namespace
-
-core::Exit slurm(SlurmArguments const& arguments) {
+/// Prints a job script for Slurm.
+core::Exit slurm(Arguments const& arguments) {
   core::Parsed<std::int64_t> const seconds = job_seconds(arguments.time);
   std::string const why = seconds ? problem_of(arguments) : seconds.why();
   if (!why.empty()) {
@@ -250,6 +269,54 @@ core::Exit slurm(SlurmArguments const& arguments) {
   add_launch(script, arguments);
   core::print("{}", script.text());
   return core::Exit::pass;
+}
+
+}  // namespace
+
+void add_slurm(CLI::App& app, Action& action) {
+  auto const arguments = std::make_shared<Arguments>();
+  CLI::App* const command =
+      app.add_subcommand("slurm", "Print a job script for Slurm that runs an input");
+  CLI::Range const count{1, 100'000};
+  command->add_option("input", arguments->input, "Input file (default: inputs/quickstart.toml)")
+      ->type_name("FILE");
+  command->add_option("--nodes", arguments->nodes, "Nodes (default: 1)")->check(count);
+  command->add_option("--gpus-per-node", arguments->gpus_per_node, "GPUs of a node, a rank on each")
+      ->check(CLI::Range(0, 1024));
+  command
+      ->add_option("--ranks-per-node", arguments->ranks_per_node,
+                   "Ranks of a node (default: its GPUs)")
+      ->check(count);
+  command
+      ->add_option("--cpus-per-rank", arguments->cpus_per_rank,
+                   "CPUs of a rank (default: an even share of the node's)")
+      ->check(count);
+  command->add_option("--time", arguments->time,
+                      "Limit of the job: 2h, 90min, or as sbatch takes it (default: 1h)");
+  command->add_option("--partition", arguments->partition, "Partition of the cluster");
+  command->add_option("--account", arguments->account, "Account to charge");
+  command->add_option("--job-name", arguments->name, "Name of the job (default: quadrille)");
+  command->add_option("--mpi", arguments->mpi,
+                      "What starts MPI, one of `srun --mpi=list` (default: pmix)");
+  command->add_option("--module", arguments->modules, "Modules to load, in this order")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--container", arguments->container, "Image that holds the program")
+      ->type_name("FILE");
+  one_of(command->add_option("--container-runtime", arguments->runtime,
+                             "What runs the image (default: apptainer)"),
+         "RUNTIME");
+  command
+      ->add_option("--program", arguments->program,
+                   "The program (default: this one; in a container: quadrille)")
+      ->type_name("FILE");
+  add_sets(*command, arguments->sets, "As of `quadrille run`");
+  command->footer(
+      "Example: quadrille slurm --nodes 4 --gpus-per-node 8 --partition gpu --time 2h > "
+      "job.sbatch\n"
+      "         sbatch job.sbatch");
+  command->callback(
+      [&action, arguments] { action = [arguments](int&, char**&) { return slurm(*arguments); }; });
 }
 
 }  // namespace quadrille::commands

@@ -4,6 +4,7 @@
 #include "commands/aligned.hpp"
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
+#include "commands/help.hpp"
 #include "commands/plan.hpp"
 #include "commands/tuned.hpp"
 #include "core/generator.hpp"
@@ -12,6 +13,7 @@
 #include "io/whole_file.hpp"
 #include "measure/tuner.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -23,6 +25,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -34,6 +37,14 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 using measure::Candidate;
+
+struct Arguments {
+  std::string operation;          ///< a workload with tunable variants
+  std::vector<std::string> sets;  ///< run.KEY=VALUE, or KEY=VALUE of the case
+  std::string output;       ///< the table that takes what is found; "": that of the user's cache
+  bool exhaustive = false;  ///< time everything as `run` does
+  bool restart = false;     ///< forget what an interrupted search has found
+};
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -196,7 +207,7 @@ void keep(std::string const& path, measure::TuningClass const& of,
   if (!why.empty()) core::fail(why);
 }
 
-core::Exit tune_case(comm::World& world, Planned const& planned, TuneArguments const& arguments,
+core::Exit tune_case(comm::World& world, Planned const& planned, Arguments const& arguments,
                      std::string const& path) {
   core::Case const& spec = planned.spec;
   measure::WorkloadEntry const& entry = *planned.entry;
@@ -276,9 +287,9 @@ core::Exit tune_case(comm::World& world, Planned const& planned, TuneArguments c
   return core::Exit::pass;
 }
 
-}  // namespace
-
-core::Exit tune(TuneArguments const& arguments, int& argc, char**& argv) {
+/// Finds the fastest configurations of an operation's variants for the device of one rank, and keeps
+/// them for runs.
+core::Exit tune(Arguments const& arguments, int& argc, char**& argv) {
   comm::World world{argc, argv};
   world.require_launcher();
   if (world.size() > 1) {
@@ -321,6 +332,34 @@ core::Exit tune(TuneArguments const& arguments, int& argc, char**& argv) {
     if (exit != core::Exit::pass) return exit;
   }
   return core::Exit::pass;
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, Action& action) {
+  auto const arguments = std::make_shared<Arguments>();
+  CLI::App* const command = app.add_subcommand(
+      "tune", "Find and keep the fastest configurations of an operation on this device");
+  command
+      ->add_option("operation", arguments->operation,
+                   "A workload with tunable variants, such as gemm")
+      ->type_name("OPERATION")
+      ->required();
+  add_sets(*command, arguments->sets,
+           "KEY=VALUE of the case, such as size=[1Ki,4Ki], type=f32, layout=nn, or run.KEY=VALUE; "
+           "each case of a sweep is tuned");
+  command
+      ->add_option("--output", arguments->output,
+                   "The table to write, instead of tuned.toml in $XDG_CACHE_HOME/quadrille")
+      ->type_name("FILE");
+  command->add_flag("--exhaustive", arguments->exhaustive,
+                    "Time every configuration `repetitions` times instead of halving their number");
+  command->add_flag("--restart", arguments->restart,
+                    "Start over where an earlier search was interrupted");
+  command->footer("Example: quadrille tune gemm --set type=f32 --set size=[2Ki,8Ki]");
+  command->callback([&action, arguments] {
+    action = [arguments](int& argc, char**& argv) { return tune(*arguments, argc, argv); };
+  });
 }
 
 }  // namespace quadrille::commands

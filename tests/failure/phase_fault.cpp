@@ -6,7 +6,7 @@
 // PHASE is the end of a phase's name; the last rank is the culprit. Prints "in PHASE" before.
 #include "comm/job_guard.hpp"
 #include "comm/world.hpp"
-#include "commands/commands.hpp"
+#include "commands/run.hpp"
 #include "device/host/parallel.hpp"
 
 #include <atomic>
