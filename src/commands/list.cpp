@@ -12,7 +12,7 @@
 #include "device/known_devices.hpp"
 #include "measure/fault.hpp"
 #include "report/columns.hpp"
-#include "workloads/cublasmp.hpp"
+#include "workloads/peers/peer.hpp"
 #include "workloads/registry.hpp"
 
 #include <CLI/CLI.hpp>

@@ -3,6 +3,7 @@
 #include "api/api.hpp"
 
 #include "workloads/data.hpp"
+#include "workloads/tables.hpp"
 
 #include <algorithm>
 #include <array>
@@ -75,7 +76,7 @@ class Api final : public measure::Workload {
   }
 
   void reset(comm::World& world, kernels::VariantInfo const& variant) override {
-    row_ = &static_cast<Row const&>(variant);
+    row_ = &row_of(rows(), variant);
     calls_ = 0;
     std::ranges::fill(marks_.span(), -1);
     world.stream().copy(counters_.data(), expected_.data(), kMarkBytes);
@@ -126,7 +127,7 @@ class Api final : public measure::Workload {
  private:
   static bool calls(measure::Selection const& selected, void (Api::*call)(comm::World&)) {
     return measure::any_of(selected, [&](kernels::VariantInfo const& variant) {
-      return static_cast<Row const&>(variant).call == call;
+      return row_of(rows(), variant).call == call;
     });
   }
 
@@ -335,22 +336,18 @@ std::span<Api::Row const> Api::rows() {
   return all;
 }
 
-measure::Selection rows() {
-  measure::Selection all;
-  for (Api::Row const& row : Api::rows()) all.push_back(&row);
-  return all;
-}
-
 }  // namespace
 
 namespace entries {
 
 extern measure::WorkloadEntry const api{
-    .schema = {.name = "api", .extents = {"n"}, .variants = measure::names_of(rows())},
+    .schema = {.name = "api",
+               .extents = {"n"},
+               .variants = measure::names_of(rows_of(Api::rows()))},
     .summary = "single calls of the device's runtime: memory, streams, events, launches, queries",
     .work = "1 call per rank",
     .local = true,
-    .variants = rows(),
+    .variants = rows_of(Api::rows()),
     .make = measure::make<Api>,
 };
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "workloads/checks/attention.hpp"
+
 #include "attention/attention_library.hpp"
-#include "workloads/attention_check.hpp"
 #include "workloads/data.hpp"
 #include "workloads/tables.hpp"
 
@@ -82,12 +83,12 @@ class Attention final : public measure::Workload {
 
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const&) const override {
-    return row_of<attention::Problem>(variant).unsupported_reason(problem_);
+    return row_of(attention::variants(), variant).unsupported_reason(problem_);
   }
 
   double scratch_bytes(measure::Selection const& selected,
                        device::Facts const& device) const override {
-    return static_cast<double>(max_scratch(problem_, selected, device));
+    return static_cast<double>(max_scratch(attention::variants(), problem_, selected, device));
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
@@ -107,11 +108,11 @@ class Attention final : public measure::Workload {
   }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    row_of<attention::Problem>(variant).launch(problem_, world.stream());
+    row_of(attention::variants(), variant).launch(problem_, world.stream());
   }
 
   std::string implementation(kernels::VariantInfo const& variant) const override {
-    return row_of<attention::Problem>(variant).implementation(problem_);
+    return row_of(attention::variants(), variant).implementation(problem_);
   }
   double searched_seconds(kernels::VariantInfo const& variant) const override {
     return attention::library_of(variant).searched_seconds(problem_);
@@ -157,7 +158,7 @@ class Attention final : public measure::Workload {
     k_ = allocate_matrix(problem_.k, world);
     v_ = allocate_matrix(problem_.v, world);
     o_ = allocate_matrix(problem_.o, world);
-    scratch_ = allocate_scratch(problem_, selected, world);
+    scratch_ = allocate_scratch(attention::variants(), problem_, selected, world);
   }
 
   core::Case case_;

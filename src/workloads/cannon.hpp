@@ -4,7 +4,7 @@
 
 #include "comm/transport.hpp"
 #include "measure/workload.hpp"
-#include "workloads/product_check.hpp"
+#include "workloads/checks/product.hpp"
 
 #include <array>
 #include <functional>

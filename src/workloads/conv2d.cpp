@@ -47,12 +47,13 @@ class Conv2d final : public measure::Workload {
 
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const&) const override {
-    return row_of<conv2d::Problem>(variant).unsupported_reason(problem_);
+    return row_of(conv2d::variants(), variant).unsupported_reason(problem_);
   }
 
   double scratch_bytes(measure::Selection const& selected,
                        device::Facts const& device) const override {
-    return static_cast<double>(max_scratch(problem_, selected, device)) + workspace_bytes(selected);
+    return static_cast<double>(max_scratch(conv2d::variants(), problem_, selected, device)) +
+           workspace_bytes(selected);
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
@@ -71,11 +72,11 @@ class Conv2d final : public measure::Workload {
   }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    row_of<conv2d::Problem>(variant).launch(problem_, world.stream());
+    row_of(conv2d::variants(), variant).launch(problem_, world.stream());
   }
 
   std::string implementation(kernels::VariantInfo const& variant) const override {
-    return row_of<conv2d::Problem>(variant).implementation(problem_);
+    return row_of(conv2d::variants(), variant).implementation(problem_);
   }
   double searched_seconds(kernels::VariantInfo const& variant) const override {
     return conv2d::library_of(variant).searched_seconds(problem_);
@@ -99,7 +100,7 @@ class Conv2d final : public measure::Workload {
     x_ = allocate_matrix(problem_.x, world);
     w_ = allocate_matrix(problem_.w, world);
     y_ = allocate_matrix(problem_.y, world);
-    scratch_ = allocate_scratch(problem_, selected, world);
+    scratch_ = allocate_scratch(conv2d::variants(), problem_, selected, world);
   }
 
   core::Case case_;

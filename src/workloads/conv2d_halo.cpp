@@ -237,7 +237,7 @@ class Conv2dHalo final : public measure::Workload {
                                  device::Device const&) const override {
     for (Tile const& tile : tiles_) {
       conv2d::Problem const problem = problem_of(tile);
-      std::string const reason = row_of<conv2d::Problem>(variant).unsupported_reason(problem);
+      std::string const reason = row_of(conv2d::variants(), variant).unsupported_reason(problem);
       if (reason.empty()) continue;
       return fmt::format("{} in a part of {} x {} outputs", reason, problem.shape.out_h(),
                          problem.shape.out_w());
@@ -284,7 +284,7 @@ class Conv2dHalo final : public measure::Workload {
     }
     if (leg == Leg::communicate) return arrived.wait_on(compute);
     if (leg == Leg::serial) arrived.wait_on(compute);
-    auto const& convolution = row_of<conv2d::Problem>(variant);
+    auto const& convolution = row_of(conv2d::variants(), variant);
     bool const has_interior = !tiles_.empty() && tiles_[0].in_place;
     if (has_interior) convolution.launch(problem_of(tiles_[0]), compute);
     arrived.wait_on(compute);
@@ -297,7 +297,7 @@ class Conv2dHalo final : public measure::Workload {
 
   std::string implementation(kernels::VariantInfo const& variant) const override {
     if (tiles_.empty()) return {};
-    return row_of<conv2d::Problem>(variant).implementation(problem_of(tiles_[0]));
+    return row_of(conv2d::variants(), variant).implementation(problem_of(tiles_[0]));
   }
 
   measure::Verdict validate(comm::World& world) override {
@@ -389,7 +389,8 @@ class Conv2dHalo final : public measure::Workload {
   std::size_t max_scratch(measure::Selection const& selected, device::Facts const& device) const {
     std::size_t bytes = 0;
     for (Tile const& tile : tiles_) {
-      bytes = std::max(bytes, workloads::max_scratch(problem_of(tile), selected, device));
+      bytes = std::max(
+          bytes, workloads::max_scratch(conv2d::variants(), problem_of(tile), selected, device));
     }
     return bytes;
   }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/convolution.hpp"
 
-#include "workloads/limits.hpp"
+#include "workloads/checks/limits.hpp"
 #include "workloads/tables.hpp"
 
 #include <fmt/format.h>
@@ -486,7 +486,7 @@ std::string convolution_conflict(core::Case const& spec, ConvolutionKeys const& 
 double workspace_bytes(measure::Selection const& selected) {
   std::int64_t most = 0;
   for (kernels::VariantInfo const* variant : selected) {
-    most = std::max(most, row_of<conv2d::Problem>(*variant).specifics.notes.workspace_bytes);
+    most = std::max(most, row_of(conv2d::variants(), *variant).specifics.notes.workspace_bytes);
   }
   return static_cast<double>(most);
 }

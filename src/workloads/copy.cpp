@@ -72,7 +72,7 @@ class Copy final : public measure::Workload {
     if (is_kernel && is_pageable() && p_.direction != Direction::d2d) {
       return "is a kernel, which reaches host memory only where it is page-locked";
     }
-    return row_of<copy::Problem>(variant).unsupported_reason({nullptr, nullptr, copy_bytes()});
+    return row_of(copy::variants(), variant).unsupported_reason({nullptr, nullptr, copy_bytes()});
   }
 
   void prepare(comm::World& world, std::uint64_t seed, measure::Selection const&) override {
@@ -107,7 +107,7 @@ class Copy final : public measure::Workload {
       world.stream().record(forked_);
       world.comm_stream().wait(forked_);
     }
-    auto const& row = row_of<copy::Problem>(variant);
+    auto const& row = row_of(copy::variants(), variant);
     auto const size = static_cast<std::int64_t>(bytes());
     std::int64_t const chunk = std::max<std::int64_t>(1, copy_bytes());
     // Chunk by chunk both ways: a copy of plain memory may hold the host until it is done.

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/exchange.hpp"
 
+#include "workloads/tables.hpp"
+
 namespace quadrille::workloads {
 namespace {
 
@@ -11,49 +13,49 @@ struct Row : kernels::VariantInfo {
 
 constexpr kernels::TypeList kTypes{core::DataType::f64, core::DataType::f32, core::DataType::i32};
 
-constexpr Row kTransport{{.name = "transport",
-                          .where = kernels::Where::any,
-                          .types = kTypes,
-                          .preference = 10,
-                          .source = "own",
-                          .summary = "the case's transport"},
-                         ""};
-constexpr Row kVendor{{.name = "vendor",
-                       .role = kernels::Role::vendor,
-                       .where = kernels::Where::host,
-                       .types = kTypes,
-                       .source = "MPI",
-                       .summary = "one blocking call of the MPI library"},
-                      "mpi_blocking"};
-constexpr Row kVendorOfGpus{{.name = "vendor",
-                             .role = kernels::Role::vendor,
-                             .where = kernels::Where::cuda,
-                             .types = kTypes,
-                             .source = "NCCL",
-                             .summary = "NCCL's plain call, on the stream that is timed"},
-                            "nccl_plain"};
-constexpr Row kReference{{.name = "reference",
-                          .role = kernels::Role::reference,
-                          .where = kernels::Where::host,
-                          .types = kTypes,
-                          .source = "textbook",
-                          .summary = "the root does all the work"},
-                         "reference"};
+constexpr Row kRows[] = {{{.name = "transport",
+                           .where = kernels::Where::any,
+                           .types = kTypes,
+                           .preference = 10,
+                           .source = "own",
+                           .summary = "the case's transport"},
+                          ""},
+                         {{.name = "vendor",
+                           .role = kernels::Role::vendor,
+                           .where = kernels::Where::host,
+                           .types = kTypes,
+                           .source = "MPI",
+                           .summary = "one blocking call of the MPI library"},
+                          "mpi_blocking"},
+                         {{.name = "vendor",
+                           .role = kernels::Role::vendor,
+                           .where = kernels::Where::cuda,
+                           .types = kTypes,
+                           .source = "NCCL",
+                           .summary = "NCCL's plain call, on the stream that is timed"},
+                          "nccl_plain"},
+                         {{.name = "reference",
+                           .role = kernels::Role::reference,
+                           .where = kernels::Where::host,
+                           .types = kTypes,
+                           .source = "textbook",
+                           .summary = "the root does all the work"},
+                          "reference"}};
 
 }  // namespace
 
-measure::Selection exchange_rows() { return {&kTransport, &kVendor, &kVendorOfGpus, &kReference}; }
+measure::Selection exchange_rows() { return rows_of(kRows); }
 
 std::string Exchange::unsupported_reason(kernels::VariantInfo const& variant,
                                          device::Device const&) const {
-  bool const is_own = static_cast<Row const&>(variant).transport.empty();
+  bool const is_own = row_of(kRows, variant).transport.empty();
   if (is_own || case_.throttle == 0) return {};
   return "knows no modelled link; take throttle out";
 }
 
 std::string Exchange::unavailable_reason(kernels::VariantInfo const& variant,
                                          comm::Machine const& machine) const {
-  std::string_view const named = static_cast<Row const&>(variant).transport;
+  std::string_view const named = row_of(kRows, variant).transport;
   if (named.empty()) return {};
   auto const found = std::ranges::find(comm::transports(), named, &comm::TransportEntry::name);
   std::string const reason = (*found)->unavailable_reason(&machine);
@@ -66,7 +68,7 @@ void Exchange::prepare(comm::World& world, std::uint64_t seed, measure::Selectio
     in_ = {world.device(), case_.type, 1, sent(), world.stream()};
     out_ = {world.device(), case_.type, 1, received(), world.stream()};
     for (kernels::VariantInfo const* variant : selected) {
-      std::string_view const named = static_cast<Row const*>(variant)->transport;
+      std::string_view const named = row_of(kRows, *variant).transport;
       comm::Transport& transport = named.empty() ? world.transport(case_) : world.transport(named);
       channels_[variant] = transport.connect(world.group(), comm::Order::on_caller_stream);
     }

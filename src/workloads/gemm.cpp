@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "gemm/gemm_library.hpp"
-#include "workloads/limits.hpp"
-#include "workloads/product_check.hpp"
+#include "workloads/checks/limits.hpp"
+#include "workloads/checks/product.hpp"
 #include "workloads/tables.hpp"
 
 #include <fmt/format.h>
@@ -121,7 +121,7 @@ class Gemm final : public measure::Workload {
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const& device) const override {
     gemm::Problem const problem = configured(variant);
-    kernels::Variant<gemm::Problem> const& row = row_of<gemm::Problem>(variant);
+    kernels::Variant<gemm::Problem> const& row = row_of(gemm::variants(), variant);
     std::string reason = scalars_problem(p_.alpha, p_.beta, compute());
     if (reason.empty()) reason = row.unsupported_reason(problem);
     if (reason.empty()) reason = sms_unsupported(row, p_.sms, device.facts());
@@ -150,7 +150,7 @@ class Gemm final : public measure::Workload {
 
   double scratch_bytes(measure::Selection const& selected,
                        device::Facts const& device) const override {
-    return static_cast<double>(workloads::scratch_bytes(problem_, selected, device));
+    return static_cast<double>(max_scratch(gemm::variants(), problem_, selected, device));
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
@@ -183,7 +183,7 @@ class Gemm final : public measure::Workload {
   }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    launched_ = &row_of<gemm::Problem>(variant);
+    launched_ = &row_of(gemm::variants(), variant);
     launched_->launch(configured(variant), world.stream());
   }
 
@@ -210,7 +210,7 @@ class Gemm final : public measure::Workload {
   }
 
   std::string implementation(kernels::VariantInfo const& variant) const override {
-    return row_of<gemm::Problem>(variant).implementation(configured(variant));
+    return row_of(gemm::variants(), variant).implementation(configured(variant));
   }
   double searched_seconds(kernels::VariantInfo const& variant) const override {
     return gemm::library_of(variant).searched_seconds(problem_);
@@ -259,10 +259,7 @@ class Gemm final : public measure::Workload {
     b_ = allocate_matrix(problem_.b, world);
     c_ = allocate_matrix(problem_.c, world);
     if (p_.beta != 0) c0_ = {world.device(), problem_.c.type, m_, n_, world.stream()};
-    scratch_ = allocate_scratch(
-        workloads::scratch_bytes(problem_, selected, world.device().facts()), world);
-    problem_.scratch = scratch_.data();
-    problem_.scratch_bytes = scratch_.bytes();
+    scratch_ = allocate_scratch(gemm::variants(), problem_, selected, world);
   }
 
   /// Element (i, j) of op(M) is source.at(i, j), however M is stored.

@@ -51,7 +51,7 @@ class Integral final : public measure::Workload {
 
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const&) const override {
-    return row_of<integral::Problem>(variant).unsupported_reason(problem_);
+    return row_of(integral::variants(), variant).unsupported_reason(problem_);
   }
 
   void prepare(comm::World& world, std::uint64_t seed, measure::Selection const&) override {
@@ -77,12 +77,12 @@ class Integral final : public measure::Workload {
   }
 
   void reset(comm::World& world, kernels::VariantInfo const& variant) override {
-    launched_ = &row_of<integral::Problem>(variant);
+    launched_ = &row_of(integral::variants(), variant);
     over_ranks_.reset(world);
   }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    row_of<integral::Problem>(variant).launch(problem_, world.stream());
+    row_of(integral::variants(), variant).launch(problem_, world.stream());
     over_ranks_.run(world);
   }
 

@@ -100,7 +100,7 @@ class Memory final : public measure::Workload {
     memory::Problem p;
     p.bytes = bytes_;
     p.tiles = tiles_;
-    return row_of<memory::Problem>(variant).unsupported_reason(p);
+    return row_of(memory::variants(), variant).unsupported_reason(p);
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
@@ -135,7 +135,7 @@ class Memory final : public measure::Workload {
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
     left_ = result_of(variant);
-    row_of<memory::Problem>(variant).launch(problem(), world.stream());
+    row_of(memory::variants(), variant).launch(problem(), world.stream());
   }
 
   measure::Verdict validate(comm::World& world) override {
@@ -178,7 +178,7 @@ class Memory final : public measure::Workload {
  private:
   using Result = memory::Problem::Result;
   static Result result_of(kernels::VariantInfo const& variant) {
-    return row_of<memory::Problem>(variant).specifics.notes.result;
+    return row_of(memory::variants(), variant).specifics.notes.result;
   }
   /// Whether a variant is selected that is a pointer chase, or one that reads.
   static bool has(measure::Selection const& selected, bool walks) {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "paged_decode/paged_decode.hpp"
 
-#include "workloads/attention_check.hpp"
+#include "workloads/checks/attention.hpp"
 #include "workloads/data.hpp"
 #include "workloads/tables.hpp"
 
@@ -152,12 +152,12 @@ class PagedDecode final : public measure::Workload {
 
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const&) const override {
-    return row_of<paged_decode::Problem>(variant).unsupported_reason(problem_);
+    return row_of(paged_decode::variants(), variant).unsupported_reason(problem_);
   }
 
   double scratch_bytes(measure::Selection const& selected,
                        device::Facts const& device) const override {
-    return static_cast<double>(max_scratch(problem_, selected, device));
+    return static_cast<double>(max_scratch(paged_decode::variants(), problem_, selected, device));
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
@@ -180,7 +180,7 @@ class PagedDecode final : public measure::Workload {
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
     is_by_table_ = paged_decode::reads_table(variant);
-    row_of<paged_decode::Problem>(variant).launch(problem_, world.stream());
+    row_of(paged_decode::variants(), variant).launch(problem_, world.stream());
   }
 
   measure::Verdict validate(comm::World& world) override {
@@ -238,7 +238,7 @@ class PagedDecode final : public measure::Workload {
     table_ = upload(cache_.table, problem_.table);
     first_blocks_ = upload(cache_.first_blocks, problem_.first_blocks);
     stream.synchronize();
-    scratch_ = allocate_scratch(problem_, selected, world);
+    scratch_ = allocate_scratch(paged_decode::variants(), problem_, selected, world);
   }
 
   core::Case case_;

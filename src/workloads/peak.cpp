@@ -36,7 +36,7 @@ class Peak final : public measure::Workload {
                                  device::Device const& device) const override {
     peak::Problem p = problem_;
     p.workers = device.facts().multiprocessors;
-    return row_of<peak::Problem>(variant).unsupported_reason(p);
+    return row_of(peak::variants(), variant).unsupported_reason(p);
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
@@ -66,7 +66,7 @@ class Peak final : public measure::Workload {
   }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    row_of<peak::Problem>(variant).launch(problem_, world.stream());
+    row_of(peak::variants(), variant).launch(problem_, world.stream());
   }
 
   measure::Verdict validate(comm::World& world) override {
@@ -100,7 +100,7 @@ class Peak final : public measure::Workload {
  private:
   using Last = std::array<std::uint64_t, peak::kStarts>;
   peak::Loop loop_of(kernels::VariantInfo const& variant) const {
-    return row_of<peak::Problem>(variant).specifics.notes.loop(peak::facts_of(problem_).types);
+    return row_of(peak::variants(), variant).specifics.notes.loop(peak::facts_of(problem_).types);
   }
   /// What chains of a worker end with, by start.
   Last last_of(peak::Loop const& loop, std::int64_t worker) const {

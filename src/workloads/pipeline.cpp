@@ -4,6 +4,7 @@
 
 #include "integral/integral.hpp"
 #include "workloads/data.hpp"
+#include "workloads/tables.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -80,7 +81,7 @@ class Pipeline final : public measure::Workload {
     used_ = count_;
     copies_ = true;
     has_intervals_ = true;
-    static_cast<Row const&>(variant).arrange(*this, world.device());
+    row_of(rows(), variant).arrange(*this, world.device());
     for (Slot& slot : slots_) {
       slot.stream.view().record(slot.ended);
       world.stream().wait(slot.ended);
@@ -415,12 +416,6 @@ std::span<Pipeline::Row const> Pipeline::rows() {
   return all;
 }
 
-measure::Selection rows() {
-  measure::Selection all;
-  for (Pipeline::Row const& row : Pipeline::rows()) all.push_back(&row);
-  return all;
-}
-
 }  // namespace
 
 namespace entries {
@@ -433,11 +428,11 @@ extern measure::WorkloadEntry const pipeline{
                    "intervals", core::options::at(&Parameters::intervals),
                    "parts of the integral that pass through the pipeline, 2 to 64",
                    {.least = 2, .most = 64})},
-               .variants = measure::names_of(rows())},
+               .variants = measure::names_of(rows_of(Pipeline::rows()))},
     .summary = "intervals of an integral through kernel, copy and sum, overlapped in a dozen ways",
     .work = "evaluations of the integrand per rank",
     .local = true,
-    .variants = rows(),
+    .variants = rows_of(Pipeline::rows()),
     .make = measure::make<Pipeline>,
 };
 

@@ -3,11 +3,11 @@
 #include "pack/pack.hpp"
 #include "transpose/transpose.hpp"
 #include "transpose/transpose_blocks.hpp"
-#include "workloads/cublasmp.hpp"
-#include "workloads/scalapack.hpp"
+#include "workloads/peers/peer.hpp"
 #include "workloads/tables.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <optional>
 
@@ -25,14 +25,6 @@ struct Parameters {
   std::int64_t block = 0;    ///< block-cyclic block; 0: one block per process
   bool operator==(Parameters const&) const = default;
 };
-
-constexpr kernels::VariantInfo kScalapack{.name = "scalapack",
-                                          .role = kernels::Role::peer,
-                                          .where = kernels::Where::host,
-                                          .types = {core::DataType::f64, core::DataType::f32},
-                                          .source = "ScaLAPACK",
-                                          .summary = "p?tran on the same ranks",
-                                          .caveat = "in blocks of 128, not tuned for the size"};
 
 constexpr kernels::VariantInfo kGet{
     .name = "one_sided_get",
@@ -53,9 +45,7 @@ bool is_one_sided(kernels::VariantInfo const& variant) {
   return &variant == &kGet || &variant == &kPut;
 }
 
-bool is_peer(kernels::VariantInfo const& variant) {
-  return &variant == &kScalapack || &variant == &cublasmp_transpose;
-}
+bool is_peer(kernels::VariantInfo const& variant) { return variant.role == kernels::Role::peer; }
 
 /// Global indices that one process holds as rows of A and another as columns of B, where each holds
 /// one block.
@@ -211,8 +201,6 @@ class Ptrans final : public measure::Workload {
     int const row = rank / shape_.cols, col = rank % shape_.cols;
     a_layout_ = {{m_, p_.block, shape_.rows}, {n_, p_.block, shape_.cols}, row, col};
     b_layout_ = {{n_, p_.block, shape_.rows}, {m_, p_.block, shape_.cols}, row, col};
-    cublasmp_a_ = cublasmp_transpose_layout(shape_, rank, p_.block, m_, n_);
-    cublasmp_b_ = cublasmp_transpose_layout(shape_, rank, p_.block, n_, m_);
     steps_ = static_cast<std::size_t>((m_ + p_.panel - 1) / p_.panel);
   }
 
@@ -247,16 +235,11 @@ class Ptrans final : public measure::Workload {
 
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const&) const override {
-    if (&variant == &kScalapack) return scalapack_unsupported({m_, n_});
-    if (&variant == &cublasmp_transpose) {
-      std::string reason = library_unavailable(variant);
-      for (Layout const& layout : {cublasmp_a_, cublasmp_b_}) {
-        if (reason.empty()) reason = cublasmp_unsupported(layout);
-      }
-      return reason;
+    if (auto const* peer = find_row(peers<PeerTranspose>(), variant)) {
+      return peer->unsupported_reason(peer_layout(*peer), case_.type);
     }
     if (is_one_sided(variant)) return {};
-    auto const& row = row_of<transpose::Problem>(variant);
+    auto const& row = row_of(transpose::variants(), variant);
     std::string reason = steps_problem(m_, p_.panel, "panel");
     if (!reason.empty()) return reason;
     auto const ask = [&](device::MatrixView const& from, device::MatrixView const& into) {
@@ -289,7 +272,9 @@ class Ptrans final : public measure::Workload {
 
   std::string unavailable_reason(kernels::VariantInfo const& variant,
                                  comm::Machine const& machine) const override {
-    if (&variant == &cublasmp_transpose) return cublasmp_unavailable(machine);
+    if (auto const* peer = find_row(peers<PeerTranspose>(), variant)) {
+      return peer->unavailable_reason(&machine);
+    }
     if (!is_one_sided(variant)) return {};
     comm::TransportEntry const& known = machine.transport_entry(case_.transport, case_.throttle);
     // Which one "auto" is will be measured.
@@ -310,7 +295,7 @@ class Ptrans final : public measure::Workload {
     for (device::MatrixView const& a : {a_, get_.shared}) {
       if (a.data != nullptr) fill(a, a_layout_, source_, world);
     }
-    if (peer_ || cublasmp_) fill(peer_a_.view(), peer_layout_a(), source_, world);
+    if (peer_) fill(peer_a_.view(), peer_layout_.a, source_, world);
   }
 
   void reset(comm::World& world, kernels::VariantInfo const& variant) override {
@@ -318,7 +303,7 @@ class Ptrans final : public measure::Workload {
     got_ = &variant == &kGet;
     put_out_ = &variant == &kPut;
     if (b_of_last().data != nullptr) world.stream().fill(b_of_last().data, 0xFF, bytes_of(b_));
-    if (peer_ || cublasmp_) world.stream().fill(peer_b_.view().data, 0xFF, peer_b_.bytes());
+    if (peer_) world.stream().fill(peer_b_.view().data, 0xFF, peer_b_.bytes());
     // Pieces of the run before would be right.
     for (Slot const& slot : slots_) {
       world.stream().fill(slot.received.data(), 0xFF, slot.received.bytes());
@@ -326,15 +311,11 @@ class Ptrans final : public measure::Workload {
   }
 
   void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) override {
-    if (peer_ran_) {
-      if (cublasmp_) return cublasmp_->run();
-      world.stream().run([this] { peer_->transpose(m_, n_, peer_a_.view(), peer_b_.view()); });
-      return;
-    }
+    if (peer_ran_) return peer_->run();
     if (is_one_sided(variant)) return run_one_sided(world, leg, &variant == &kGet ? get_ : put_);
     device::StreamView const compute = world.stream();
     device::StreamView const communicate = world.comm_stream();
-    auto const& transposes = row_of<transpose::Problem>(variant);
+    auto const& transposes = row_of(transpose::variants(), variant);
     for (std::size_t t = 0; t < steps_; ++t) {
       Slot& slot = slots_[t % slots_.size()];
       if (leg == Leg::serial && t > 0) wait_for(t - 1, compute);
@@ -357,19 +338,19 @@ class Ptrans final : public measure::Workload {
   }
 
   measure::Verdict validate(comm::World& world) override {
-    Layout const layout = peer_ran_ ? peer_layout_b() : b_layout_;
+    Layout const layout = peer_ran_ ? peer_layout_.b : b_layout_;
     return agree(world, compare("B", outputs_of(*this)[0], region_of(layout, true), source_, world,
                                 check_stride(case_)));
   }
 
   std::string implementation(kernels::VariantInfo const& variant) const override {
-    return &variant == &cublasmp_transpose ? cublasmp_->implementation() : "";
+    return is_peer(variant) ? peer_->implementation() : "";
   }
 
   std::vector<measure::Field> fields() override {
     if (peer_ran_) {
-      return {measure::input(field("A", peer_a_.view(), peer_layout_a())),
-              measure::output(field("B", peer_b_.view(), peer_layout_b()))};
+      return {measure::input(field("A", peer_a_.view(), peer_layout_.a)),
+              measure::output(field("B", peer_b_.view(), peer_layout_.b))};
     }
     return {measure::input(field("A", got_ ? get_.shared : a_, a_layout_)),
             measure::output(field("B", b_of_last(), b_layout_))};
@@ -464,7 +445,6 @@ class Ptrans final : public measure::Workload {
   }
 
   void allocate(comm::World& world, measure::Selection const& selected) {
-    comm::Grid const grid{world.group(), shape_};
     channel_ = world.transport(case_).connect(world.group());
     a_ = unallocated(a_layout_, case_.type);
     b_ = unallocated(b_layout_, case_.type);
@@ -474,21 +454,24 @@ class Ptrans final : public measure::Workload {
     if (has(selected, kGet)) share(world, get_, a_layout_);
     if (has(selected, kPut)) share(world, put_, b_layout_);
     if (exchanges(selected)) allocate_slots(world);
-    if (has(selected, kScalapack)) peer_.emplace(world, grid);
-    if (has(selected, cublasmp_transpose)) cublasmp_.emplace(world, shape_);
-    if (!measure::any_of(selected, is_peer)) return;
+    for (kernels::VariantInfo const* variant : selected) {
+      if (is_peer(*variant)) plan(row_of(peers<PeerTranspose>(), *variant), world);
+    }
+  }
+
+  PeerTranspose::Layout peer_layout(Peer<PeerTranspose> const& peer) const {
+    return peer.layout(shape_, rank_, p_.block, std::array{m_, n_});
+  }
+  void plan(Peer<PeerTranspose> const& peer, comm::World& world) {
+    peer_layout_ = peer_layout(peer);
     auto const make = [&](Layout const& layout) {
       return device::Matrix{world.device(), case_.type, layout.local_rows(), layout.local_cols(),
                             world.stream()};
     };
-    peer_a_ = make(peer_layout_a());
-    peer_b_ = make(peer_layout_b());
-    if (cublasmp_) {
-      cublasmp_->plan_transpose(cublasmp_a_, peer_a_.view(), cublasmp_b_, peer_b_.view());
-    }
+    peer_a_ = make(peer_layout_.a);
+    peer_b_ = make(peer_layout_.b);
+    peer_ = peer.plan(world, shape_, {peer_layout_, peer_a_.view(), peer_b_.view()});
   }
-  Layout peer_layout_a() const { return cublasmp_ ? cublasmp_a_ : peer_->layout(m_, n_); }
-  Layout peer_layout_b() const { return cublasmp_ ? cublasmp_b_ : peer_->layout(n_, m_); }
 
   void allocate_slots(comm::World& world) {
     std::size_t send_bytes = 0, receive_bytes = 0;
@@ -765,11 +748,10 @@ class Ptrans final : public measure::Workload {
   device::Buffer<std::byte> transposed_;
   std::vector<Slot> slots_;
   std::unique_ptr<comm::Channel> channel_;
-  Layout cublasmp_a_, cublasmp_b_;
-  std::optional<Scalapack> peer_;     // on hosts
-  std::optional<Cublasmp> cublasmp_;  // on GPUs; behind what it works on
-  OneSided get_, put_;                // of A and of B
-  device::Buffer<std::byte> landed_;  // copies that get_ brings
+  PeerTranspose::Layout peer_layout_;  // where one is selected
+  std::unique_ptr<PeerCall> peer_;     // behind what it works on
+  OneSided get_, put_;                 // of A and of B
+  device::Buffer<std::byte> landed_;   // copies that get_ brings
 };
 
 measure::Selection rows() {
@@ -777,8 +759,7 @@ measure::Selection rows() {
   measure::Selection all = rows_of(transpose::variants());
   all.push_back(&kGet);
   all.push_back(&kPut);
-  if (has_scalapack()) all.push_back(&kScalapack);
-  all.push_back(&cublasmp_transpose);
+  std::ranges::copy(rows_of(peers<PeerTranspose>()), std::back_inserter(all));
   return all;
 }
 

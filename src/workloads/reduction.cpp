@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduction/reduction.hpp"
 
-#include "workloads/limits.hpp"
+#include "workloads/checks/limits.hpp"
 #include "workloads/streamed_vectors.hpp"
 #include "workloads/tables.hpp"
 #include "workloads/virtual_blocks.hpp"
@@ -83,7 +83,7 @@ class Reduction final : public measure::Workload {
     if (p_.reproducible && p_.accumulator == Accumulator::f32) {
       return "accumulates reproducible sums in f64; set accumulator = \"f64\"";
     }
-    auto const& row = row_of<reduction::Problem>(variant);
+    auto const& row = row_of(reduction::variants(), variant);
     if (!p_.finish && row.specifics.notes.finish == nullptr) {
       return "has no second kernel to leave out; set finish = true";
     }
@@ -124,7 +124,7 @@ class Reduction final : public measure::Workload {
   }
 
   void reset(comm::World& world, kernels::VariantInfo const& variant) override {
-    launched_ = &row_of<reduction::Problem>(variant);
+    launched_ = &row_of(reduction::variants(), variant);
     over_ranks_.reset(world);
     if (p_.finish) return;
     // What the second kernel reads, behind the counters, which must stay.
@@ -133,7 +133,7 @@ class Reduction final : public measure::Workload {
   }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    auto const& row = row_of<reduction::Problem>(variant);
+    auto const& row = row_of(reduction::variants(), variant);
     if (is_streamed()) {
       reduce_chunks(row, world);
     } else {

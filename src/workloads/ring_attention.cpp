@@ -4,7 +4,7 @@
 
 #include "comm/transport.hpp"
 #include "device/trace.hpp"
-#include "workloads/attention_check.hpp"
+#include "workloads/checks/attention.hpp"
 #include "workloads/data.hpp"
 #include "workloads/ring_sequence.hpp"
 #include "workloads/tables.hpp"
@@ -128,7 +128,7 @@ class RingAttention final : public measure::Workload {
                                  device::Device const&) const override {
     std::string reason;
     for (int step = 0; step < ranks_ && reason.empty(); ++step) {
-      reason = row_of<ring_attention::Problem>(variant).unsupported_reason(problem_of(step));
+      reason = row_of(ring_attention::variants(), variant).unsupported_reason(problem_of(step));
     }
     return reason;
   }
@@ -136,7 +136,8 @@ class RingAttention final : public measure::Workload {
   double scratch_bytes(measure::Selection const& selected,
                        device::Facts const& device) const override {
     // A block's keys need none.
-    return static_cast<double>(max_scratch(problem_of(0), selected, device));
+    return static_cast<double>(
+        max_scratch(ring_attention::variants(), problem_of(0), selected, device));
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
@@ -157,7 +158,7 @@ class RingAttention final : public measure::Workload {
   void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) override {
     device::StreamView const compute = world.stream();
     device::StreamView const communicate = world.comm_stream();
-    auto const& row = row_of<ring_attention::Problem>(variant);
+    auto const& row = row_of(ring_attention::variants(), variant);
     // Begins when the run before it has ended: its blocks would be overwritten.
     compute.record(begun_);
     communicate.wait(begun_);
@@ -176,7 +177,7 @@ class RingAttention final : public measure::Workload {
   }
 
   std::string implementation(kernels::VariantInfo const& variant) const override {
-    return row_of<ring_attention::Problem>(variant).implementation(problem_of(0));
+    return row_of(ring_attention::variants(), variant).implementation(problem_of(0));
   }
 
   measure::Verdict validate(comm::World& world) override {
@@ -273,7 +274,8 @@ class RingAttention final : public measure::Workload {
     }
     state_memory_ = {device, ring_attention::state_size(q_.rows, d), world.stream()};
     state_ = ring_attention::state_in(state_memory_.data(), q_.rows, d);
-    scratch_ = allocate_scratch(max_scratch(problem_of(0), selected, device.facts()), world);
+    scratch_ = allocate_scratch(
+        max_scratch(ring_attention::variants(), problem_of(0), selected, device.facts()), world);
     begun_ = device::Event{device};
     for (device::Event& event : read_) event = device::Event{device};
     channel_ = world.transport(case_).connect(world.group());

@@ -4,10 +4,9 @@
 #include "gemm/gemm.hpp"
 #include "measure/quick_time.hpp"
 #include "workloads/cannon.hpp"
-#include "workloads/cublasmp.hpp"
-#include "workloads/limits.hpp"
-#include "workloads/product_check.hpp"
-#include "workloads/scalapack.hpp"
+#include "workloads/checks/limits.hpp"
+#include "workloads/checks/product.hpp"
+#include "workloads/peers/peer.hpp"
 #include "workloads/tables.hpp"
 
 #include <algorithm>
@@ -49,18 +48,6 @@ struct Parameters {
   bool operator==(Parameters const&) const = default;
 };
 
-constexpr kernels::VariantInfo kScalapack{.name = "scalapack",
-                                          .role = kernels::Role::peer,
-                                          .where = kernels::Where::host,
-                                          .types = {core::DataType::f64, core::DataType::f32},
-                                          .source = "ScaLAPACK",
-                                          .summary = "p?gemm on the same ranks with the same BLAS",
-                                          .caveat = "in blocks of 128, not tuned for the size"};
-
-bool is_peer(kernels::VariantInfo const& variant) {
-  return &variant == &kScalapack || &variant == &cublasmp_product;
-}
-
 constexpr kernels::VariantInfo kLocalProducts{
     .name = "local_products",
     .role = kernels::Role::ceiling,
@@ -75,9 +62,10 @@ constexpr kernels::VariantInfo kLocalProductsOnGpus = [] {
                 core::DataType::bf16};
   return info;
 }();
-constexpr bool is_local(kernels::VariantInfo const& variant) {
-  return &variant == &kLocalProducts || &variant == &kLocalProductsOnGpus;
+bool is_local(kernels::VariantInfo const& variant) {
+  return variant.role == kernels::Role::ceiling;
 }
+bool is_peer(kernels::VariantInfo const& variant) { return variant.role == kernels::Role::peer; }
 bool is_pipeline(kernels::VariantInfo const& variant) {
   return !is_peer(variant) && !is_local(variant);
 }
@@ -112,7 +100,7 @@ class Summa final : public measure::Workload {
     lay_out();
     // A peer has no layers, whatever the ranks'.
     peer_shape_ = layers_ == 1 ? shape_ : comm::near_square(ranks);
-    cublasmp_layout_ = cublasmp_product_layout(peer_shape_, rank, p_.block, m_, n_, k_);
+    rank_ = rank;
     a_ = unallocated(layout_.a, spec.type);
     b_ = unallocated(layout_.b, spec.type);
     c_ = unallocated(sums_layout_, spec.type);
@@ -177,11 +165,9 @@ class Summa final : public measure::Workload {
     std::string const scalars =
         scalars_problem(p_.alpha, p_.beta, core::compute_for(case_.type, case_.compute));
     if (!scalars.empty()) return scalars;
-    if (&variant == &kScalapack) return scalapack_unsupported({m_, n_, k_});
-    if (&variant == &cublasmp_product) {
-      std::string const reason = library_unavailable(variant);
-      if (!reason.empty()) return reason;
-      return cublasmp_unsupported(cublasmp_layout_, case_.type, case_.compute);
+    if (auto const* peer = find_row(peers<PeerProduct>(), variant)) {
+      return peer->unsupported_reason(peer_layout(*peer),
+                                      {case_.type, core::compute_for(case_.type, case_.compute)});
     }
     if (is_local(variant)) return local_unsupported(device);
     if (core::epsilon_of(case_.type) == 0 && !gemm::are_whole(p_.alpha, p_.beta)) {
@@ -195,7 +181,7 @@ class Summa final : public measure::Workload {
       std::string const misfit = Cannon::unsupported_reason(shape_);
       if (!misfit.empty()) return misfit;
     }
-    auto const& row = row_of<gemm::Problem>(variant);
+    auto const& row = row_of(gemm::variants(), variant);
     std::string reason = too_many_steps(p_.panel);
     if (reason.empty()) reason = row.unsupported_reason(problem());
     if (reason.empty()) reason = sms_unsupported(row, p_.sms, device.facts());
@@ -209,7 +195,8 @@ class Summa final : public measure::Workload {
 
   std::string unavailable_reason(kernels::VariantInfo const& variant,
                                  comm::Machine const& machine) const override {
-    return &variant == &cublasmp_product ? cublasmp_unavailable(machine) : "";
+    auto const* const peer = find_row(peers<PeerProduct>(), variant);
+    return peer == nullptr ? "" : peer->unavailable_reason(&machine);
   }
 
   double scratch_bytes(measure::Selection const& selected,
@@ -218,7 +205,7 @@ class Summa final : public measure::Workload {
     if (!measure::any_of(selected, is_pipeline)) return 0;
     for (std::int64_t const width : widths_) {
       for (gemm::Problem const& product : kinds_of_products(width)) {
-        most = std::max(most, workloads::scratch_bytes(product, selected, device));
+        most = std::max(most, max_scratch(gemm::variants(), product, selected, device));
       }
     }
     return static_cast<double>(most);
@@ -243,7 +230,7 @@ class Summa final : public measure::Workload {
     await_readers(world.stream());
     own_.fill(product_, layout_, world);
     if (is_chosen_ && chosen_.empty()) choose(world, selected);
-    if (peer_ || cublasmp_) theirs_.fill(product_, peer_layout(), world);
+    if (peer_) theirs_.fill(product_, peer_layout_, world);
     if (local_vendor_ == nullptr) return;
     workloads::fill(local_.a, rows_of_a(), product_.a, world);
     workloads::fill(local_.b, cols_of_b(), product_.b, world);
@@ -257,17 +244,11 @@ class Summa final : public measure::Workload {
     for (Slot const& slot : a_slots_) forget_received(slot.panel, a_, world.stream());
     for (Slot const& slot : b_slots_) forget_received(slot.panel, b_, world.stream());
     if (layers_ > 1) reset_sums(world);
-    if (peer_ || cublasmp_) theirs_.reset(p_.beta, world);
+    if (peer_) theirs_.reset(p_.beta, world);
   }
 
   void run(comm::World& world, Leg leg, kernels::VariantInfo const& variant) override {
-    if (peer_ran_) {
-      if (cublasmp_) return cublasmp_->run();
-      world.stream().run([this] {
-        peer_->multiply(m_, n_, k_, p_.alpha, theirs_.a, theirs_.b, p_.beta, theirs_.c.view());
-      });
-      return;
-    }
+    if (peer_ran_) return peer_->run();
     if (is_local(variant)) return local_vendor_->launch(local_, world.stream());
     // Begins when the run before it has ended: its first panels would overwrite buffers that are
     // still multiplied, and in a batch one run would hide what the next one waits for.
@@ -275,7 +256,7 @@ class Summa final : public measure::Workload {
     world.stream().record(begun_);
     world.comm_stream().wait(begun_);
     if (leg != Leg::compute) begin_reads(world);
-    auto const& row = row_of<gemm::Problem>(variant);
+    auto const& row = row_of(gemm::variants(), variant);
     if (cannon_) {
       shift(world, leg, row);
     } else if (leg == Leg::communicate) {
@@ -288,17 +269,16 @@ class Summa final : public measure::Workload {
   }
 
   std::string implementation(kernels::VariantInfo const& variant) const override {
-    if (&variant == &cublasmp_product) return cublasmp_->implementation();
-    return is_peer(variant) || is_local(variant) ? "" : chosen_;
+    if (is_peer(variant)) return peer_->implementation();
+    return is_local(variant) ? "" : chosen_;
   }
 
   measure::Verdict validate(comm::World& world) override {
     if (peer_ran_) {
-      ProductLayout const layout = peer_layout();
       Product theirs = product_;
-      // It adds up C by blocks of k.
-      if (cublasmp_) theirs.parts = (k_ + layout.a.cols.block() - 1) / layout.a.cols.block();
-      return check_product(theirs, layout, theirs_.c.view(), world, case_.check);
+      std::int64_t const block = peer_layout_.a.cols.block();
+      if (peer_row_->rounds_blocks) theirs.parts = (k_ + block - 1) / block;
+      return check_product(theirs, peer_layout_, theirs_.c.view(), world, case_.check);
     }
     return check_product(product_, layout_, own_.c.view(), world, case_.check);
   }
@@ -308,7 +288,7 @@ class Summa final : public measure::Workload {
       return {measure::input(local_.a), measure::input(local_.b),
               measure::output(field("C", own_.c.view(), layout_.c))};
     }
-    ProductLayout const layout = peer_ran_ ? peer_layout() : layout_;
+    ProductLayout const layout = peer_ran_ ? peer_layout_ : layout_;
     Operands const& operands = peer_ran_ ? theirs_ : own_;
     return {measure::input(field("A", operands.a, layout.a)),
             measure::input(field("B", operands.b, layout.b)),
@@ -535,7 +515,7 @@ class Summa final : public measure::Workload {
     auto const found = std::ranges::find_if(
         selected, [](kernels::VariantInfo const* variant) { return is_pipeline(*variant); });
     if (found == selected.end()) return;
-    auto const& variant = row_of<gemm::Problem>(**found);
+    auto const& variant = row_of(gemm::variants(), **found);
     struct Rates {
       double product_s = 0, panel_s = 0;
     };
@@ -695,15 +675,8 @@ class Summa final : public measure::Workload {
     } else if (has_steps) {
       allocate_panels(world);
     }
-    if (has(selected, kScalapack)) {
-      // On all ranks, whatever their layers.
-      peer_.emplace(world, comm::Grid{world.group(), peer_shape_});
-    }
-    if (has(selected, cublasmp_product)) cublasmp_.emplace(world, peer_shape_);
-    if (has_peer(selected)) theirs_.allocate(peer_layout(), case_.type, p_.beta, world);
-    if (cublasmp_) {
-      cublasmp_->plan_product(cublasmp_layout_, case_.compute, p_.alpha, theirs_.a, theirs_.b,
-                              p_.beta, theirs_.c.view());
+    for (kernels::VariantInfo const* variant : selected) {
+      if (is_peer(*variant)) plan(row_of(peers<PeerProduct>(), *variant), world);
     }
     if (!measure::any_of(selected, is_local)) return;
     local_vendor_ = vendor_of(world.device());
@@ -752,10 +725,6 @@ class Summa final : public measure::Workload {
   bool has_a_in_place() const { return a_window_ && row_channel_->reads_in_place(); }
   bool has_b_in_place() const { return b_window_ && col_channel_->reads_in_place(); }
 
-  static bool has(measure::Selection const& selected, kernels::VariantInfo const& variant) {
-    return std::ranges::find(selected, &variant) != selected.end();
-  }
-
   static bool has_peer(measure::Selection const& selected) {
     return measure::any_of(selected, is_peer);
   }
@@ -780,9 +749,17 @@ class Summa final : public measure::Workload {
     if (bytes <= static_cast<double>(device.free_memory())) return "";
     return fmt::format("needs {} on a rank for all operands at hand", core::format_bytes(bytes));
   }
-  ProductLayout peer_layout() const {
-    if (cublasmp_) return cublasmp_layout_;
-    return {peer_->layout(m_, k_), peer_->layout(k_, n_), peer_->layout(m_, n_), true};
+  ProductLayout peer_layout(Peer<PeerProduct> const& peer) const {
+    return peer.layout(peer_shape_, rank_, p_.block, std::array{m_, n_, k_});
+  }
+  /// On all ranks, whatever their layers.
+  void plan(Peer<PeerProduct> const& peer, comm::World& world) {
+    peer_row_ = &peer;
+    peer_layout_ = peer_layout(peer);
+    theirs_.allocate(peer_layout_, case_.type, p_.beta, world);
+    peer_ = peer.plan(
+        world, peer_shape_,
+        {peer_layout_, case_.compute, p_.alpha, p_.beta, theirs_.a, theirs_.b, theirs_.c.view()});
   }
 
   Slot& a_slot(Panel const& panel) { return a_slots_[panel.a_received % a_slots_.size()]; }
@@ -1055,9 +1032,10 @@ class Summa final : public measure::Workload {
   std::unique_ptr<comm::Window> a_window_, b_window_;  // of A and B, where others read them
   std::optional<Cannon> cannon_;                       // where it is the schedule
   core::GridShape peer_shape_;
-  ProductLayout cublasmp_layout_;
-  std::optional<Scalapack> peer_;     // on hosts
-  std::optional<Cublasmp> cublasmp_;  // on GPUs; behind what it works on
+  int rank_ = 0;
+  Peer<PeerProduct> const* peer_row_ = nullptr;  // of those selected
+  ProductLayout peer_layout_;
+  std::unique_ptr<PeerCall> peer_;  // behind what it works on
   // local_products, where it runs.
   kernels::Variant<gemm::Problem> const* local_vendor_ = nullptr;
   device::Matrix local_a_, local_b_;
@@ -1068,8 +1046,7 @@ measure::Selection rows() {
   measure::Selection all = rows_of(gemm::variants());
   all.push_back(&kLocalProducts);
   all.push_back(&kLocalProductsOnGpus);
-  if (has_scalapack()) all.push_back(&kScalapack);
-  all.push_back(&cublasmp_product);
+  std::ranges::copy(rows_of(peers<PeerProduct>()), std::back_inserter(all));
   return all;
 }
 

@@ -8,21 +8,45 @@
 #include "workloads/data.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace quadrille::workloads {
 
-/// Pointers to the rows of an operation's table.
-template <class Problem>
-measure::Selection rows_of(kernels::Variants<Problem> const& table) {
+// A workload's table has rows, or pointers to them, of a type of its own. The runner knows them as what
+// all rows have, and hands that back.
+
+template <class Row>
+Row const* address_of(Row const& row) {
+  return &row;
+}
+template <class Row>
+Row const* address_of(Row const* const& row) {
+  return row;
+}
+
+/// The rows of a table for the runner.
+template <class Table>
+measure::Selection rows_of(Table const& table) {
   measure::Selection rows;
-  for (kernels::Variant<Problem> const& row : table) rows.push_back(&row);
+  for (auto const& row : table) rows.push_back(address_of(row));
   return rows;
 }
 
-/// The whole of a row that came from rows_of() of this operation.
-template <class Problem>
-kernels::Variant<Problem> const& row_of(kernels::VariantInfo const& row) {
-  return static_cast<kernels::Variant<Problem> const&>(row);
+/// The whole of a row that the runner has; nullptr where it is none of this table.
+template <class Table>
+auto find_row(Table const& table, kernels::VariantInfo const& info) {
+  for (auto const& row : table) {
+    if (address_of(row) == &info) return address_of(row);
+  }
+  return decltype(address_of(*std::begin(table))){nullptr};
+}
+
+/// The same of one that must be of the table.
+template <class Table>
+auto const& row_of(Table const& table, kernels::VariantInfo const& info) {
+  auto const* const found = find_row(table, info);
+  QUAD_REQUIRE(found != nullptr, fmt::format("\"{}\" is no row of this table", info.name));
+  return *found;
 }
 
 /// Steps that a repetition may have. A host enqueues each, and looks at each before anything runs.
@@ -46,23 +70,26 @@ bool run_plainly(measure::Workload& workload, comm::World& world,
   return true;
 }
 
-/// Scratch memory that any of these rows of the operation's table needs for a problem, in bytes.
+/// Scratch memory that any of these variants needs for a problem, in bytes; those that are no rows of the
+/// table bring their own, or need none.
 template <class Problem>
-std::size_t max_scratch(Problem const& problem, measure::Selection const& selected,
-                        device::Facts const& device) {
+std::size_t max_scratch(kernels::Variants<Problem> const& table, Problem const& problem,
+                        measure::Selection const& selected, device::Facts const& device) {
   std::size_t bytes = 0;
-  for (kernels::VariantInfo const* row : selected) {
-    bytes = std::max(bytes, row_of<Problem>(*row).scratch_bytes(problem, device));
+  for (kernels::VariantInfo const* variant : selected) {
+    auto const* const row = find_row(table, *variant);
+    if (row != nullptr) bytes = std::max(bytes, row->scratch_bytes(problem, device));
   }
   return bytes;
 }
 
 /// As much of it, which the problem gets.
 template <class Problem>
-device::Buffer<std::byte> allocate_scratch(Problem& problem, measure::Selection const& selected,
+device::Buffer<std::byte> allocate_scratch(kernels::Variants<Problem> const& table,
+                                           Problem& problem, measure::Selection const& selected,
                                            comm::World const& world) {
   device::Buffer<std::byte> scratch =
-      allocate_scratch(max_scratch(problem, selected, world.device().facts()), world);
+      allocate_scratch(max_scratch(table, problem, selected, world.device().facts()), world);
   problem.scratch = scratch.data();
   problem.scratch_bytes = scratch.bytes();
   return scratch;

@@ -26,6 +26,16 @@ constexpr kernels::Variant<transpose::Problem> kCopy{
      .summary = "the same bytes copied in order: the ceiling"},
     launch_copy};
 
+std::vector<kernels::Variant<transpose::Problem> const*> const& table() {
+  static auto const all = [] {
+    std::vector<kernels::Variant<transpose::Problem> const*> rows;
+    for (auto const& row : transpose::variants()) rows.push_back(&row);
+    rows.push_back(&kCopy);
+    return rows;
+  }();
+  return all;
+}
+
 /// out = in^T on every rank at once, each with a matrix of its own.
 class Transpose final : public measure::Workload {
  public:
@@ -46,8 +56,8 @@ class Transpose final : public measure::Workload {
 
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const&) const override {
-    return row_of<transpose::Problem>(variant).unsupported_reason(
-        {{nullptr, case_.type, m_, n_, n_}, {nullptr, case_.type, n_, m_, m_}});
+    return row_of(table(), variant)
+        .unsupported_reason({{nullptr, case_.type, m_, n_, n_}, {nullptr, case_.type, n_, m_, m_}});
   }
 
   void prepare(comm::World& world, std::uint64_t seed, measure::Selection const&) override {
@@ -66,10 +76,11 @@ class Transpose final : public measure::Workload {
   }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    copied_ = &variant == &kCopy;
-    sectors_ = row_of<transpose::Problem>(variant).specifics.notes.sectors;
+    auto const& row = row_of(table(), variant);
+    copied_ = row.role == kernels::Role::ceiling;
+    sectors_ = row.specifics.notes.sectors;
     device::MatrixView const in = variant.in_place ? out_.view() : in_.view();
-    row_of<transpose::Problem>(variant).launch({in, out_.view()}, world.stream());
+    row.launch({in, out_.view()}, world.stream());
   }
 
   bool run_plainly(comm::World& world, kernels::VariantInfo const& variant) override {
@@ -108,22 +119,18 @@ class Transpose final : public measure::Workload {
   device::Matrix in_, out_;
 };
 
-measure::Selection rows() {
-  measure::Selection all = rows_of(transpose::variants());
-  all.push_back(&kCopy);
-  return all;
-}
-
 }  // namespace
 
 namespace entries {
 
 extern measure::WorkloadEntry const transpose{
-    .schema = {.name = "transpose", .extents = {"m", "n"}, .variants = measure::names_of(rows())},
+    .schema = {.name = "transpose",
+               .extents = {"m", "n"},
+               .variants = measure::names_of(rows_of(table()))},
     .summary = "out = in^T on each rank",
     .work = "2 m n s bytes per rank",
     .local = true,
-    .variants = rows(),
+    .variants = rows_of(table()),
     .make = measure::make<Transpose>,
 };
 

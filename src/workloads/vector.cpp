@@ -51,7 +51,7 @@ class Vector final : public measure::Workload {
 
   std::string unsupported_reason(kernels::VariantInfo const& variant,
                                  device::Device const&) const override {
-    return row_of<vector::Problem>(variant).unsupported_reason(problem());
+    return row_of(vector::variants(), variant).unsupported_reason(problem());
   }
 
   void prepare(comm::World& world, std::uint64_t seed,
@@ -78,7 +78,7 @@ class Vector final : public measure::Workload {
   }
 
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
-    auto const& row = row_of<vector::Problem>(variant);
+    auto const& row = row_of(vector::variants(), variant);
     shift_ = row.specifics.notes.shift;
     device::StreamView const stream = world.stream();
     if (!has_phases_) return row.launch(problem(), stream);
@@ -165,7 +165,7 @@ class Vector final : public measure::Workload {
   static std::int64_t longest_shift(measure::Selection const& selected) {
     std::int64_t longest = 0;
     for (kernels::VariantInfo const* variant : selected) {
-      longest = std::max(longest, row_of<vector::Problem>(*variant).specifics.notes.shift);
+      longest = std::max(longest, row_of(vector::variants(), *variant).specifics.notes.shift);
     }
     return longest;
   }

@@ -5,7 +5,7 @@
 // where tiles, rows and ranks end. At any number of ranks.
 #include "measure/selection.hpp"
 #include "support/mpi_world.hpp"
-#include "workloads/product_check.hpp"
+#include "workloads/checks/product.hpp"
 #include "workloads/registry.hpp"
 
 #include <gtest/gtest.h>

@@ -4,18 +4,18 @@
 // What cuBLASMp is asked for: by a stand-in for it and for NCCL on hosts, on GPUs by itself where it is
 // found. And what is said where it cannot be had: then the environment variable
 // QUADRILLE_TEST_CUBLASMP says with which words.
-#include "workloads/cublasmp.hpp"
-
 #include "device/cuda/library.hpp"
 #include "support/expect_fails.hpp"
 #include "support/fake_device.hpp"
 #include "support/mpi_world.hpp"
+#include "workloads/peers/peer.hpp"
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -25,13 +25,16 @@ namespace {
 
 using core::DataKind, core::DataType;
 
-constexpr std::int64_t kM = 37, kN = 50, kK = 43;  // in no block whole
+constexpr std::array<std::int64_t, 3> kSize{37, 50, 43};  // in no block whole
+
+Peer<PeerProduct> const& product_row() { return *peers<PeerProduct>().back(); }
+Peer<PeerTranspose> const& transpose_row() { return *peers<PeerTranspose>().back(); }
 
 /// The words of a refusal, or null with the stand-in.
 char const* refusal() { return std::getenv("QUADRILLE_TEST_CUBLASMP"); }
 bool has_stand_in() { return refusal() == nullptr && test::device_name() == "host"; }
 bool has_library() {
-  return has_stand_in() || (refusal() == nullptr && library_unavailable(cublasmp_product).empty());
+  return has_stand_in() || (refusal() == nullptr && library_unavailable(product_row()).empty());
 }
 
 /// What is tried: the stand-in knows no other type.
@@ -68,64 +71,65 @@ int alive() {
 }
 
 TEST(Cublasmp, MultipliesOnEveryGrid) {
-  for_grids(
-      cublasmp_product, [](core::GridShape grid, std::int64_t block, kernels::Types const& types) {
-        comm::World& world = test::world();
-        ProductLayout const layout = cublasmp_product_layout(grid, world.rank(), block, kM, kN, kK);
-        EXPECT_EQ(cublasmp_unsupported(layout, types.in, types.compute), "");
-        Product const product{.m = kM,
-                              .n = kN,
-                              .k = kK,
-                              .type = types.in,
-                              .out = types.out,
-                              .compute = types.compute,
-                              .parts = (kK + layout.a.cols.block() - 1) / layout.a.cols.block(),
-                              .alpha = 2,
-                              .beta = -3,
-                              .a = {DataKind::uniform, 7, 0},
-                              .b = {DataKind::uniform, 7, 1},
-                              .c0 = {DataKind::uniform, 7, 2}};
-        device::Matrix const a = allocated(layout.a, types.in), b = allocated(layout.b, types.in),
-                             c = allocated(layout.c, types.out);
-        fill(a.view(), layout.a, product.a, world);
-        fill(b.view(), layout.b, product.b, world);
-        {
-          Cublasmp peer{world, grid};
-          Cublasmp const other{world, grid};  // a process may have one handle
-          peer.plan_product(layout, types.compute, product.alpha, a.view(), b.view(), product.beta,
-                            c.view());
-          if (has_stand_in()) {
-            EXPECT_EQ(peer.implementation(), "cublasMpGemm of cuBLASMp 0.7.0, workspace 640 B");
-          }
-          for (int repetition = 0; repetition < 2; ++repetition) {
-            fill(c.view(), layout.c, product.c0, world);
-            peer.run();
-          }
-        }
-        EXPECT_EQ(alive(), 0);
-        measure::Verdict const verdict =
-            check_product(product, layout, c.view(), world, core::Check::full);
-        EXPECT_TRUE(verdict.valid) << verdict.detail;
-      });
-}
-
-TEST(Cublasmp, TransposesOnEveryGrid) {
-  for_grids(cublasmp_transpose, [](core::GridShape grid, std::int64_t block,
-                                   kernels::Types const& types) {
+  for_grids(product_row(), [](core::GridShape grid, std::int64_t block,
+                              kernels::Types const& types) {
     comm::World& world = test::world();
-    Layout const layout_a = cublasmp_transpose_layout(grid, world.rank(), block, kM, kN);
-    Layout const layout_b = cublasmp_transpose_layout(grid, world.rank(), block, kN, kM);
-    Source const source{DataKind::uniform, 7, 0};
-    device::Matrix const a = allocated(layout_a, types.in), b = allocated(layout_b, types.in);
-    fill(a.view(), layout_a, source, world);
+    ProductLayout const layout = product_row().layout(grid, world.rank(), block, kSize);
+    EXPECT_EQ(product_row().unsupported(layout, types), "");
+    Product const product{.m = kSize[0],
+                          .n = kSize[1],
+                          .k = kSize[2],
+                          .type = types.in,
+                          .out = types.out,
+                          .compute = types.compute,
+                          .parts = (kSize[2] + layout.a.cols.block() - 1) / layout.a.cols.block(),
+                          .alpha = 2,
+                          .beta = -3,
+                          .a = {DataKind::uniform, 7, 0},
+                          .b = {DataKind::uniform, 7, 1},
+                          .c0 = {DataKind::uniform, 7, 2}};
+    device::Matrix const a = allocated(layout.a, types.in), b = allocated(layout.b, types.in),
+                         c = allocated(layout.c, types.out);
+    fill(a.view(), layout.a, product.a, world);
+    fill(b.view(), layout.b, product.b, world);
     {
-      Cublasmp peer{world, grid};
-      peer.plan_transpose(layout_a, a.view(), layout_b, b.view());
-      peer.run();  // whatever B holds, NaN at first
+      auto const plan = [&] {
+        return product_row().plan(
+            world, grid,
+            {layout, types.compute, product.alpha, product.beta, a.view(), b.view(), c.view()});
+      };
+      auto const peer = plan(), other = plan();  // a process may have one handle
+      if (has_stand_in()) {
+        EXPECT_EQ(peer->implementation(), "cublasMpGemm of cuBLASMp 0.7.0, workspace 640 B");
+      }
+      for (int repetition = 0; repetition < 2; ++repetition) {
+        fill(c.view(), layout.c, product.c0, world);
+        peer->run();
+      }
     }
     EXPECT_EQ(alive(), 0);
     measure::Verdict const verdict =
-        agree(world, compare("B", b.view(), region_of(layout_b, true), source, world, 1));
+        check_product(product, layout, c.view(), world, core::Check::full);
+    EXPECT_TRUE(verdict.valid) << verdict.detail;
+  });
+}
+
+TEST(Cublasmp, TransposesOnEveryGrid) {
+  for_grids(transpose_row(), [](core::GridShape grid, std::int64_t block,
+                                kernels::Types const& types) {
+    comm::World& world = test::world();
+    PeerTranspose::Layout const layout = transpose_row().layout(grid, world.rank(), block, kSize);
+    Source const source{DataKind::uniform, 7, 0};
+    device::Matrix const a = allocated(layout.a, types.in), b = allocated(layout.b, types.in);
+    fill(a.view(), layout.a, source, world);
+    {
+      transpose_row()
+          .plan(world, grid, {layout, a.view(), b.view()})
+          ->run();  // whatever B holds, NaN at first
+    }
+    EXPECT_EQ(alive(), 0);
+    measure::Verdict const verdict =
+        agree(world, compare("B", b.view(), region_of(layout.b, true), source, world, 1));
     EXPECT_TRUE(verdict.valid) << verdict.detail;
   });
 }
@@ -134,27 +138,30 @@ TEST(Cublasmp, NamesTheCallThatFailed) {
   if (!has_stand_in()) GTEST_SKIP() << "there is none";
   comm::World& world = test::world();
   core::GridShape const grid{1, world.size()};
-  ProductLayout const layout = cublasmp_product_layout(grid, world.rank(), 0, kM, kN, kK);
+  ProductLayout const layout = product_row().layout(grid, world.rank(), 0, kSize);
   device::Matrix const a = allocated(layout.a, DataType::f32),
                        b = allocated(layout.b, DataType::f64),
                        c = allocated(layout.c, DataType::f64);
-  Cublasmp peer{world, grid};
   EXPECT_FAILS(
-      peer.plan_product(layout, core::Compute::automatic, 1, a.view(), b.view(), 0, c.view()),
+      product_row().plan(world, grid,
+                         {layout, core::Compute::automatic, 1, 0, a.view(), b.view(), c.view()}),
       "cublasMpMatrixDescriptorCreate: CUBLASMP_STATUS_NOT_SUPPORTED");
 }
 
 TEST(Cublasmp, TakesWhatEveryRankHasAPartOf) {
   auto const why = [](std::int64_t block, std::int64_t m, std::int64_t k) {
-    return cublasmp_unsupported(cublasmp_product_layout({2, 3}, 0, block, m, 6, k), DataType::f32,
-                                core::Compute::tf32);
+    return product_row().unsupported(
+        product_row().layout({2, 3}, 0, block, std::array{m, std::int64_t{6}, k}),
+        {DataType::f32, core::Compute::tf32});
   };
   EXPECT_EQ(why(0, 2, 6), "");
   EXPECT_NE(why(0, 1, 6), "");  // C has one row
   EXPECT_NE(why(0, 2, 2), "");  // the third column has nothing of A
   EXPECT_NE(why(4, 8, 24), "") << "6 columns are two blocks";
   auto const of = [](DataType type, core::Compute compute) {
-    return cublasmp_unsupported(cublasmp_product_layout({1, 1}, 0, 0, 8, 8, 8), type, compute);
+    std::array<std::int64_t, 3> const size{8, 8, 8};
+    return product_row().unsupported(product_row().layout({1, 1}, 0, 0, size),
+                                     {type, core::compute_for(type, compute)});
   };
   EXPECT_EQ(of(DataType::bf16, core::Compute::automatic), "");
   EXPECT_EQ(of(DataType::f16, core::Compute::f16), "has no type f16:f16");
@@ -162,7 +169,7 @@ TEST(Cublasmp, TakesWhatEveryRankHasAPartOf) {
 
 kernels::VariantInfo const& row_in(measure::WorkloadEntry const& entry) {
   return **std::ranges::find_if(entry.variants, [](kernels::VariantInfo const* row) {
-    return row == &cublasmp_product || row == &cublasmp_transpose;
+    return row->role == kernels::Role::peer && row->where == kernels::Where::cuda;
   });
 }
 

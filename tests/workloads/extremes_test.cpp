@@ -7,7 +7,7 @@
 #include "measure/case_runner.hpp"
 #include "measure/fault.hpp"
 #include "support/mpi_world.hpp"
-#include "workloads/limits.hpp"
+#include "workloads/checks/limits.hpp"
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>

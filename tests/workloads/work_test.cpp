@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "core/config.hpp"
-#include "workloads/product_check.hpp"
+#include "workloads/checks/product.hpp"
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/cublasmp.hpp"
-
 #include "comm/nccl_communicator.hpp"
+#include "workloads/peers/peer.hpp"
 
 #include <fmt/format.h>
 
@@ -22,37 +21,16 @@
 
 namespace quadrille::workloads {
 
-// Constants, for tables refer to them before main() begins.
-extern constinit kernels::VariantInfo const cublasmp_product{
-    .name = "cublasmp",
-    .role = kernels::Role::peer,
-    .where = kernels::Where::cuda,
-    .types = {core::DataType::f64,
-              core::DataType::f32,
-              {core::DataType::f32, core::Compute::tf32},
-              core::DataType::f16,
-              core::DataType::bf16},
-    .needs = {.other = "cuBLASMp 0.5 or later, NCCL, a GPU for each rank"},
-    .source = "cuBLASMp",
-    .summary = "cublasMpGemm on the same ranks",
-    .caveat = "without the symmetric memory that it can have for layouts of tensor parallelism"};
-
-extern constinit kernels::VariantInfo const cublasmp_transpose{
-    .name = "cublasmp",
-    .role = kernels::Role::peer,
-    .where = kernels::Where::cuda,
-    .types = {core::DataType::f64, core::DataType::f32, core::DataType::f16, core::DataType::bf16},
-    .needs = {.other = "cuBLASMp 0.5 or later, NCCL, a GPU for each rank"},
-    .source = "cuBLASMp",
-    .summary = "cublasMpGeadd on the same ranks"};
-
 namespace {
 
 bool is_empty_somewhere(Layout const& layout) {
   auto const is_empty = [](comm::Distribution const& d) { return d.count(d.parts() - 1) == 0; };
   return is_empty(layout.rows) || is_empty(layout.cols);
 }
-constexpr char kEmpty[] = "needs a part of every matrix on each rank; take a smaller block or grid";
+std::string unsupported_parts(Layout const& one, Layout const& other) {
+  bool const is_empty = is_empty_somewhere(one) || is_empty_somewhere(other);
+  return is_empty ? "needs a part of every matrix on each rank; take a smaller block or grid" : "";
+}
 
 /// The same over the rows and over the columns of the grid; without one of the case, the largest that
 /// gives each process of either equally many.
@@ -60,48 +38,87 @@ std::int64_t common_block(core::GridShape grid, std::int64_t block, std::int64_t
   return comm::Distribution{n, block, std::lcm(grid.rows, grid.cols)}.block();
 }
 
-std::string unavailable(comm::Machine const* machine);
-
-}  // namespace
-
-ProductLayout cublasmp_product_layout(core::GridShape grid, int rank, std::int64_t block,
-                                      std::int64_t m, std::int64_t n, std::int64_t k) {
+/// The library wants the same block of k in A and B, and of m and n in all. Block 0: one of C per
+/// process, and of k the fewest that suit both dimensions of the grid.
+ProductLayout product_layout(core::GridShape grid, int rank, std::int64_t block,
+                             std::span<std::int64_t const> size) {
   int const row = rank / grid.cols, col = rank % grid.cols;
-  std::int64_t const block_k = common_block(grid, block, k);
-  comm::Distribution const rows{m, block, grid.rows}, cols{n, block, grid.cols};
+  std::int64_t const k = size[2], block_k = common_block(grid, block, k);
+  comm::Distribution const rows{size[0], block, grid.rows}, cols{size[1], block, grid.cols};
   return {{rows, {k, block_k, grid.cols}, row, col},
           {{k, block_k, grid.rows}, cols, row, col},
           {rows, cols, row, col},
           true};
 }
 
-Layout cublasmp_transpose_layout(core::GridShape grid, int rank, std::int64_t block, std::int64_t m,
-                                 std::int64_t n) {
-  return {comm::Distribution{m, common_block(grid, block, m), grid.rows},
-          comm::Distribution{n, common_block(grid, block, n), grid.cols}, rank / grid.cols,
-          rank % grid.cols};
+/// The same of a matrix and of its transpose.
+PeerTranspose::Layout transpose_layout(core::GridShape grid, int rank, std::int64_t block,
+                                       std::span<std::int64_t const> size) {
+  auto const layout = [&](std::int64_t m, std::int64_t n) {
+    return Layout{comm::Distribution{m, common_block(grid, block, m), grid.rows},
+                  comm::Distribution{n, common_block(grid, block, n), grid.cols}, rank / grid.cols,
+                  rank % grid.cols};
+  };
+  return {layout(size[0], size[1]), layout(size[1], size[0])};
 }
 
-std::string cublasmp_unsupported(ProductLayout const& layout, core::DataType type,
-                                 core::Compute compute) {
-  kernels::Types const types{type, core::compute_for(type, compute)};
+std::string unsupported_product(ProductLayout const& layout, kernels::Types const& types);
+std::string unsupported_transpose(PeerTranspose::Layout const& layout, kernels::Types const&) {
+  return unsupported_parts(layout.a, layout.b);
+}
+
+std::string unavailable(comm::Machine const* machine);
+std::unique_ptr<PeerCall> plan_product(comm::World& world, core::GridShape grid,
+                                       PeerProduct const& product);
+std::unique_ptr<PeerCall> plan_transpose(comm::World& world, core::GridShape grid,
+                                         PeerTranspose const& transpose);
+
+}  // namespace
+
+// Constants, for tables refer to them before main() begins.
+extern constinit Peer<PeerProduct> const cublasmp_product{
+    {.name = "cublasmp",
+     .role = kernels::Role::peer,
+     .where = kernels::Where::cuda,
+     .types = {core::DataType::f64,
+               core::DataType::f32,
+               {core::DataType::f32, core::Compute::tf32},
+               core::DataType::f16,
+               core::DataType::bf16},
+     .needs = {.other = "cuBLASMp 0.5 or later, NCCL, a GPU for each rank"},
+     .source = "cuBLASMp",
+     .summary = "cublasMpGemm on the same ranks",
+     .caveat = "without the symmetric memory that it can have for layouts of tensor parallelism"},
+    product_layout,
+    unsupported_product,
+    plan_product,
+    unavailable,
+    true};
+
+extern constinit Peer<PeerTranspose> const cublasmp_transpose{
+    {.name = "cublasmp",
+     .role = kernels::Role::peer,
+     .where = kernels::Where::cuda,
+     .types = {core::DataType::f64, core::DataType::f32, core::DataType::f16, core::DataType::bf16},
+     .needs = {.other = "cuBLASMp 0.5 or later, NCCL, a GPU for each rank"},
+     .source = "cuBLASMp",
+     .summary = "cublasMpGeadd on the same ranks"},
+    transpose_layout,
+    unsupported_transpose,
+    plan_transpose,
+    unavailable};
+
+namespace {
+
+std::string unsupported_product(ProductLayout const& layout, kernels::Types const& types) {
   auto const& known = cublasmp_product.types;
   if (std::find(known.begin(), known.end(), types) == known.end()) {
     return fmt::format("has no type {}", kernels::to_text(types));
   }
-  bool const is_empty = is_empty_somewhere(layout.a) || is_empty_somewhere(layout.b);
-  return is_empty ? kEmpty : "";
+  return unsupported_parts(layout.a, layout.b);
 }
 
-std::string cublasmp_unsupported(Layout const& layout) {
-  return is_empty_somewhere(layout) ? kEmpty : "";
-}
-
-std::string library_unavailable(kernels::VariantInfo const& row) {
-  bool const is_here = &row == &cublasmp_product || &row == &cublasmp_transpose;
-  return is_here ? unavailable(nullptr) : "";
-}
-std::string cublasmp_unavailable(comm::Machine const& machine) { return unavailable(&machine); }
+}  // namespace
 
 #ifdef QUADRILLE_CUBLASMP
 
@@ -241,27 +258,27 @@ cudaStream_t stream_of(comm::World const& world) {
   return is_cuda ? device::cuda_stream(world.stream()) : nullptr;
 }
 
-}  // namespace
-
-struct Cublasmp::State {
-  State(comm::World& of, core::GridShape shape)
-      : world{of}, communicator{of.group()}, handle{shared_handle(stream_of(of))} {
+/// With a communicator of NCCL of its own.
+class Call final : public PeerCall {
+ public:
+  Call(comm::World& world, core::GridShape shape)
+      : world_{world}, communicator_{world.group()}, handle_{shared_handle(stream_of(world))} {
     // Column-major order of a Q x P grid gives rank = row * Q + col of ours.
     MpGrid* raw = nullptr;
     call<GridCreate>("cublasMpGridCreate", Index{shape.cols}, Index{shape.rows}, kColumnMajor,
-                     communicator.get(), &raw);
-    grid = owned(raw, "cublasMpGridDestroy");
+                     communicator_.get(), &raw);
+    grid_ = owned(raw, "cublasMpGridDestroy");
   }
-  ~State() { world.stream().synchronize(); }
-  State(State const&) = delete;
-  State& operator=(State const&) = delete;
+  ~Call() override { world_.stream().synchronize(); }
+
+  MpHandle* handle() const { return handle_.get(); }
 
   /// The transpose of a matrix whose local part is a row-major view.
   std::shared_ptr<MpMatrix> describe(Layout const& layout, device::MatrixView const& view) const {
     MpMatrix* raw = nullptr;
     call<MatrixCreate>("cublasMpMatrixDescriptorCreate", layout.cols.size(), layout.rows.size(),
                        layout.cols.block(), layout.rows.block(), Index{0}, Index{0}, Index{view.ld},
-                       cuda_type(view.type), grid.get(), &raw);
+                       cuda_type(view.type), grid_.get(), &raw);
     return owned(raw, "cublasMpMatrixDescriptorDestroy");
   }
 
@@ -273,86 +290,81 @@ struct Cublasmp::State {
     std::size_t device_bytes = 0, host_bytes = 0;
     auto* const ask = library().get<Function<std::size_t*, std::size_t*>>(query.c_str());
     check(with(ask, &device_bytes, &host_bytes), query);
-    on_device = {world.device(), static_cast<std::int64_t>(device_bytes), world.stream()};
-    on_host.resize(host_bytes);
+    on_device_ = {world_.device(), static_cast<std::int64_t>(device_bytes), world_.stream()};
+    on_host_.resize(host_bytes);
     auto* const function =
         library().get<Function<void*, std::size_t, void*, std::size_t>>(name.c_str());
-    run = [this, with, function, name] {
-      check(with(function, static_cast<void*>(on_device.data()), on_device.bytes(),
-                 static_cast<void*>(on_host.data()), on_host.size()),
+    run_ = [this, with, function, name] {
+      check(with(function, static_cast<void*>(on_device_.data()), on_device_.bytes(),
+                 static_cast<void*>(on_host_.data()), on_host_.size()),
             name);
     };
-    implementation = fmt::format("{} of cuBLASMp {}, workspace {}", name, version_text(version()),
-                                 core::format_bytes(static_cast<double>(device_bytes)));
+    implementation_ = fmt::format("{} of cuBLASMp {}, workspace {}", name, version_text(version()),
+                                  core::format_bytes(static_cast<double>(device_bytes)));
   }
 
-  comm::World& world;
-  comm::NcclCommunicator communicator;
-  std::shared_ptr<MpHandle> handle;
-  std::shared_ptr<MpGrid> grid;
-  device::Buffer<std::byte> on_device;  // workspace
-  std::vector<std::byte> on_host;
-  std::function<void()> run;
-  std::string implementation;
+  void run() const override { run_(); }
+  std::string implementation() const override { return implementation_; }
+
+ private:
+  comm::World& world_;
+  comm::NcclCommunicator communicator_;
+  std::shared_ptr<MpHandle> handle_;
+  std::shared_ptr<MpGrid> grid_;
+  device::Buffer<std::byte> on_device_;  // workspace
+  std::vector<std::byte> on_host_;
+  std::function<void()> run_;
+  std::string implementation_;
 };
 
-Cublasmp::Cublasmp(comm::World& world, core::GridShape grid)
-    : state_{std::make_unique<State>(world, grid)} {}
-Cublasmp::~Cublasmp() = default;
-
-void Cublasmp::plan_product(ProductLayout const& layout, core::Compute compute, double alpha,
-                            device::MatrixView const& a, device::MatrixView const& b, double beta,
-                            device::MatrixView const& c) {
-  core::Compute const computed = core::compute_for(c.type, compute);
+std::unique_ptr<PeerCall> plan_product(comm::World& world, core::GridShape grid,
+                                       PeerProduct const& p) {
+  auto made = std::make_unique<Call>(world, grid);
+  core::Compute const computed = core::compute_for(p.c.type, p.compute);
   core::DataType const scalars =
       computed == core::Compute::f64 ? core::DataType::f64 : core::DataType::f32;
-  auto const with = [=, handle = state_->handle, m = layout.c.rows.size(), n = layout.c.cols.size(),
-                     k = layout.a.cols.size(), alpha_in = scalar(alpha, scalars),
-                     beta_in = scalar(beta, scalars), desc_a = state_->describe(layout.a, a),
-                     desc_b = state_->describe(layout.b, b),
-                     desc_c = state_->describe(layout.c, c)](auto* function, auto... workspace) {
-    return function(handle.get(), CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, alpha_in.data(), b.data, 1, 1,
-                    desc_b.get(), a.data, 1, 1, desc_a.get(), beta_in.data(), c.data, 1, 1,
+  auto const with = [=, handle = made->handle(), alpha = scalar(p.alpha, scalars),
+                     beta = scalar(p.beta, scalars), desc_a = made->describe(p.layout.a, p.a),
+                     desc_b = made->describe(p.layout.b, p.b),
+                     desc_c = made->describe(p.layout.c, p.c)](auto* function, auto... workspace) {
+    return function(handle, CUBLAS_OP_N, CUBLAS_OP_N, p.layout.c.cols.size(),
+                    p.layout.c.rows.size(), p.layout.a.cols.size(), alpha.data(), p.b.data, 1, 1,
+                    desc_b.get(), p.a.data, 1, 1, desc_a.get(), beta.data(), p.c.data, 1, 1,
                     desc_c.get(), cublas_type(computed), workspace...);
   };
-  state_->plan<Gemm>("cublasMpGemm", with);
+  made->plan<Gemm>("cublasMpGemm", with);
+  return made;
 }
 
-void Cublasmp::plan_transpose(Layout const& layout_a, device::MatrixView const& a,
-                              Layout const& layout_b, device::MatrixView const& b) {
-  auto const with = [=, handle = state_->handle, m = layout_a.rows.size(), n = layout_a.cols.size(),
-                     one = scalar(1, a.type), zero = scalar(0, a.type),
-                     desc_a = state_->describe(layout_a, a),
-                     desc_b = state_->describe(layout_b, b)](auto* function, auto... workspace) {
-    return function(handle.get(), CUBLAS_OP_T, m, n, one.data(), a.data, 1, 1, desc_a.get(),
-                    zero.data(), b.data, 1, 1, desc_b.get(), workspace...);
+std::unique_ptr<PeerCall> plan_transpose(comm::World& world, core::GridShape grid,
+                                         PeerTranspose const& p) {
+  auto made = std::make_unique<Call>(world, grid);
+  auto const with = [=, handle = made->handle(), one = scalar(1, p.a.type),
+                     zero = scalar(0, p.a.type), desc_a = made->describe(p.layout.a, p.a),
+                     desc_b = made->describe(p.layout.b, p.b)](auto* function, auto... workspace) {
+    return function(handle, CUBLAS_OP_T, p.layout.a.rows.size(), p.layout.a.cols.size(), one.data(),
+                    p.a.data, 1, 1, desc_a.get(), zero.data(), p.b.data, 1, 1, desc_b.get(),
+                    workspace...);
   };
-  state_->plan<Geadd>("cublasMpGeadd", with);
+  made->plan<Geadd>("cublasMpGeadd", with);
+  return made;
 }
 
-void Cublasmp::run() const { state_->run(); }
-std::string Cublasmp::implementation() const { return state_->implementation; }
+}  // namespace
 
 #else
 
 namespace {
 
 std::string unavailable(comm::Machine const*) { return "needs cuBLASMp; built without CUDA"; }
-
-}  // namespace
-
-struct Cublasmp::State {};
-
-Cublasmp::Cublasmp(comm::World&, core::GridShape) {
+std::unique_ptr<PeerCall> plan_product(comm::World&, core::GridShape, PeerProduct const&) {
   core::fail(unavailable(nullptr), core::Exit::environment);
 }
-Cublasmp::~Cublasmp() = default;
-void Cublasmp::plan_product(ProductLayout const&, core::Compute, double, device::MatrixView const&,
-                            device::MatrixView const&, double, device::MatrixView const&) {}
-void Cublasmp::plan_transpose(Layout const&, device::MatrixView const&, Layout const&,
-                              device::MatrixView const&) {}
-void Cublasmp::run() const {}
-std::string Cublasmp::implementation() const { return {}; }
+std::unique_ptr<PeerCall> plan_transpose(comm::World&, core::GridShape, PeerTranspose const&) {
+  core::fail(unavailable(nullptr), core::Exit::environment);
+}
+
+}  // namespace
 
 #endif
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/limits.hpp"
+#include "workloads/checks/limits.hpp"
 
 #include <fmt/format.h>
 

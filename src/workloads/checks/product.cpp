@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/product_check.hpp"
+#include "workloads/checks/product.hpp"
 
-#include "workloads/limits.hpp"
+#include "workloads/checks/limits.hpp"
 #include "workloads/tables.hpp"
 
 #include <algorithm>
@@ -584,16 +584,6 @@ measure::Verdict check_product(Product const& product, ProductLayout const& layo
   checker.sample();
   if (check == core::Check::full) checker.judge_rows();
   return checker.verdict();
-}
-
-std::size_t scratch_bytes(kernels::gemm::Problem const& problem, measure::Selection const& selected,
-                          device::Facts const& device) {
-  // Peers and ceilings are no rows of the table; they bring their own, or need none.
-  measure::Selection rows = selected;
-  std::erase_if(rows, [](kernels::VariantInfo const* variant) {
-    return variant->role == kernels::Role::peer || variant->role == kernels::Role::ceiling;
-  });
-  return max_scratch(problem, rows, device);
 }
 
 core::Option sms_option(core::options::Place<std::int64_t> place) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/attention_check.hpp"
+#include "workloads/checks/attention.hpp"
 
 #include <fmt/format.h>
 

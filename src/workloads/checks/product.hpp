@@ -47,10 +47,6 @@ measure::Verdict check_product(Product const& product, ProductLayout const& layo
                                device::MatrixView const& c, comm::World const& world,
                                core::Check check, CheckTiles const& tiles = {});
 
-/// Scratch memory that any of these variants needs for the product, in bytes.
-std::size_t scratch_bytes(kernels::gemm::Problem const& problem, measure::Selection const& selected,
-                          device::Facts const& device);
-
 /// The key `sms` of a workload of products: a GPU's multiprocessors that they may take; 0: all.
 core::Option sms_option(core::options::Place<std::int64_t> place);
 /// Why no product takes so many; empty where some do.
