@@ -9,6 +9,7 @@
 #include "io/result_file.hpp"
 #include "io/whole_file.hpp"
 #include "report/html.hpp"
+#include "run/output.hpp"
 #include "workloads/registry.hpp"
 
 #include <CLI/CLI.hpp>
@@ -22,6 +23,7 @@ namespace quadrille::commands {
 namespace {
 
 using measure::RunResult;
+using run::refuse;
 
 struct Arguments {
   std::vector<std::string> files;  ///< of the base runs, then of the new one
@@ -31,11 +33,6 @@ struct Arguments {
   bool gate = false;
   bool details = false;
 };
-
-core::Exit refuse(core::Exit code, std::string_view why) {
-  core::print_error("quadrille: {}\n", core::one_line(why));
-  return code;
-}
 
 /// A run that is given twice would look like two that agree in every sample: as the new one, as if
 /// nothing had changed.
@@ -55,10 +52,10 @@ std::string repeated_run(std::span<RunResult const> results) {
 /// or broken.
 core::Exit compare(Arguments const& arguments) {
   auto const percent = core::parse_percent(arguments.margin);
-  if (!percent) return refuse(core::Exit::bad_config, "--margin: " + percent.why());
+  if (!percent) return refuse("--margin: " + percent.why());
   if (arguments.files.size() < 2) {
-    return refuse(core::Exit::nothing_executed,
-                  "no baseline: give the results to compare with before the new one");
+    return refuse("no baseline: give the results to compare with before the new one",
+                  core::Exit::nothing_executed);
   }
   struct Form {
     std::string_view option;
@@ -73,29 +70,28 @@ core::Exit compare(Arguments const& arguments) {
     if (form.file.empty()) continue;
     std::string const why = io::unwritable_reason(form.file, form.begin);
     if (!why.empty()) {
-      return refuse(core::Exit::bad_config, fmt::format("{}: {}", form.option, why));
+      return refuse(fmt::format("{}: {}", form.option, why));
     }
   }
   if (!arguments.html.empty() && !arguments.junit.empty() &&
       io::name_same_place(arguments.html, arguments.junit)) {
-    return refuse(core::Exit::bad_config, "--html and --junit name one file; give each its own");
+    return refuse("--html and --junit name one file; give each its own");
   }
   // Standard output has one document alone.
   bool const is_document_output = std::ranges::any_of(
       forms, [](Form const& form) { return io::is_standard_output(form.file); });
   if (arguments.json && is_document_output) {
-    return refuse(core::Exit::bad_config,
-                  "--html is standard output, as --json is; give the page a file");
+    return refuse("--html is standard output, as --json is; give the page a file");
   }
   std::vector<RunResult> results;
   for (std::string const& path : arguments.files) {
     core::Parsed<RunResult> const result = io::read_result(path);
-    if (!result) return refuse(core::Exit::bad_config, result.why());
+    if (!result) return refuse(result.why());
     results.push_back(*result);
   }
   std::span<RunResult const> const base{results.data(), results.size() - 1};
   if (std::string const run = repeated_run(results); !run.empty()) {
-    return refuse(core::Exit::bad_config, fmt::format("the run '{}' is given twice", run));
+    return refuse(fmt::format("the run '{}' is given twice", run));
   }
 
   report::Comparison const comparison =
@@ -111,13 +107,14 @@ core::Exit compare(Arguments const& arguments) {
   }
   core::Exit code = core::Exit::pass;
   if (!comparison.is_comparable()) {
-    code = refuse(core::Exit::nothing_executed,
-                  "no baseline: nothing was measured alike in the base and in the new run");
+    code = refuse("no baseline: nothing was measured alike in the base and in the new run",
+                  core::Exit::nothing_executed);
   }
   if (comparison.is_undecided()) {
-    code = refuse(core::Exit::undecided,
-                  "nothing could be decided: too few samples, times that vary by more than the "
-                  "margin, or SUSPECT ones; take more repetitions (9 or more)");
+    code = refuse(
+        "nothing could be decided: too few samples, times that vary by more than the "
+        "margin, or SUSPECT ones; take more repetitions (9 or more)",
+        core::Exit::undecided);
   }
   bool const fails = arguments.gate && comparison.is_regression();
   return fails ? core::worse(code, core::Exit::regression) : code;

@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/machine.hpp"
 #include "commands/aligned.hpp"
-#include "commands/plan.hpp"
+#include "commands/plan_text.hpp"
+#include "commands/run.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "device/code_architecture.hpp"
 #include "device/known_devices.hpp"
+#include "run/output.hpp"
+#include "run/plan.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -17,6 +20,7 @@ namespace quadrille::commands {
 namespace {
 
 using device::KnownDevice;
+using run::refuse;
 
 /// How many of a kind this process sees.
 int count_here(KnownDevice const& known) {
@@ -95,27 +99,23 @@ std::string no_plan_reason(KnownDevice const& known, core::RunSettings const& ru
 core::Exit plan_as(RunArguments const& arguments) {
   if (arguments.as == "list") return list_devices(arguments.json);
   KnownDevice const& known = *device::known_device(arguments.as);
-  auto const refuse_with = [&](std::string const& why, core::Exit code) {
-    core::print_error("quadrille: {}\n", core::one_line(why));
-    return code;
-  };
-  core::Parsed<core::Config> const input = read_input(arguments);
-  if (!input) return refuse_with(input.why(), core::Exit::bad_config);
+  core::Parsed<core::Config> const input = run::read_input(arguments);
+  if (!input) return refuse(input.why(), core::Exit::bad_config);
   std::optional<core::About> const& about = input->about;
   int const ranks = arguments.as_ranks > 0 ? arguments.as_ranks
                     : about                ? static_cast<int>(about->ranks.front())
                                            : 1;
-  core::Parsed<core::Config> const config = cases_for(*input, arguments, ranks);
-  if (!config) return refuse_with(config.why(), core::Exit::bad_config);
+  core::Parsed<core::Config> const config = run::cases_for(*input, arguments, ranks);
+  if (!config) return refuse(config.why(), core::Exit::bad_config);
   std::string const why = no_plan_reason(known, config->run);
   bool const is_for_it =
       !about || std::ranges::find(about->devices, known.name) != about->devices.end();
   if (!why.empty()) {
-    return refuse_with(fmt::format("--as {}: {}", known.name, why),
-                       is_for_it ? core::Exit::bad_config : core::Exit::pass);
+    return refuse(fmt::format("--as {}: {}", known.name, why),
+                  is_for_it ? core::Exit::bad_config : core::Exit::pass);
   }
   comm::PlannedMachine const machine{known, ranks, config->run};
-  Plan const plan = make_plan(machine, *config);
+  run::Plan const plan = run::make_plan(machine, *config);
   if (arguments.json) {
     core::print("{}", plan_as_json(plan, machine.device().facts(), ranks));
   } else {
@@ -128,10 +128,10 @@ core::Exit plan_as(RunArguments const& arguments) {
     core::print("{}", render_plan(plan, ranks));
   }
   if (!is_for_it) return core::Exit::pass;
-  for (Planned const& planned : plan.cases) {
-    if (!planned.problem.empty()) return refuse(machine, planned.problem, planned.code);
+  for (run::Planned const& planned : plan.cases) {
+    if (!planned.problem.empty()) return refuse(planned.problem, planned.code);
   }
-  return named_problems(plan).empty() ? core::Exit::pass : core::Exit::environment;
+  return run::named_problems(plan).empty() ? core::Exit::pass : core::Exit::environment;
 }
 
 }  // namespace quadrille::commands

@@ -8,6 +8,7 @@
 #include "core/text.hpp"
 #include "core/units.hpp"
 #include "io/result_file.hpp"
+#include "run/output.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -17,6 +18,8 @@
 namespace quadrille::commands {
 namespace {
 
+using run::refuse;
+
 struct Arguments {
   std::vector<std::string> files;  ///< the run to predict from, then runs to check against
   std::string ranks;               ///< a sweep
@@ -24,11 +27,6 @@ struct Arguments {
   std::string between_nodes;  ///< "RATE, LATENCY"; "": as within a node
   bool weak = false;
 };
-
-core::Exit refuse(std::string_view why) {
-  core::print_error("quadrille: {}\n", core::one_line(why));
-  return core::Exit::bad_config;
-}
 
 // A grid of more is no machine of today, and its table no help.
 constexpr std::int64_t kMaxRanks = 1 << 24;

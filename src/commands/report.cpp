@@ -10,6 +10,7 @@
 #include "report/scaling.hpp"
 #include "report/screen.hpp"
 #include "report/table.hpp"
+#include "run/output.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -20,17 +21,14 @@
 namespace quadrille::commands {
 namespace {
 
+using run::refuse;
+
 struct Arguments {
   std::vector<std::string> files;
   std::string format = "table";  ///< table | details | markdown | csv | json | ladder
   std::string html;              ///< file to write in place of printing; "": none
   bool scaling = false;          ///< join results of different numbers of ranks
 };
-
-core::Exit refuse(std::string_view why) {
-  core::print_error("quadrille: {}\n", core::one_line(why));
-  return core::Exit::bad_config;
-}
 
 core::Exit report(Arguments const& arguments) {
   // Anything but an earlier report is there by mistake: `--html RESULT` lacks its file.

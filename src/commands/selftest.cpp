@@ -4,11 +4,13 @@
 #include "commands/aligned.hpp"
 #include "commands/commands.hpp"
 #include "commands/help.hpp"
-#include "commands/plan.hpp"
 #include "commands/selftest_cases.hpp"
 #include "core/process.hpp"
 #include "measure/case_runner.hpp"
 #include "measure/fault.hpp"
+#include "run/input.hpp"
+#include "run/output.hpp"
+#include "run/plan.hpp"
 #include "workloads/registry.hpp"
 
 #include <CLI/CLI.hpp>
@@ -28,6 +30,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using measure::Fault;
 using measure::Outcome;
+using run::refuse;
 
 struct Arguments {
   std::vector<std::string> sets;  ///< of [run] alone
@@ -89,7 +92,7 @@ std::vector<core::Case> over_transports(comm::World const& world,
 }
 
 /// Collective.
-void measure_planned(comm::World& world, Planned const& planned, Fault fault,
+void measure_planned(comm::World& world, run::Planned const& planned, Fault fault,
                      std::shared_ptr<measure::BestRows> const& best_rows,
                      std::vector<Cell>& cells) {
   core::Case spec = measure::with_fault(planned.spec, fault);
@@ -207,13 +210,13 @@ core::Exit selftest(Arguments const& arguments, int& argc, char**& argv) {
     if (first) core::print_error("note: {}\n", note);
   }
   config.cases = std::move(specs);
-  core::Parsed<core::Config> const kept = keep_only(std::move(config), arguments.only);
+  core::Parsed<core::Config> const kept = run::keep_only(std::move(config), arguments.only);
   if (!kept) return refuse(world, kept.why(), core::Exit::bad_config);
   config = *kept;
   world.enter_phase("open the device", config.run.timeout.init_s);
   world.open(config.run);
   config.cases = over_transports(world, config.cases);
-  Plan const plan = make_plan(world, config);
+  run::Plan const plan = run::make_plan(world, config);
 
   std::vector<Cell> cells;
   auto const best_rows = std::make_shared<measure::BestRows>();
@@ -221,7 +224,7 @@ core::Exit selftest(Arguments const& arguments, int& argc, char**& argv) {
   bool interrupted = world.interrupted();
   for (std::size_t f = 0; f < faults.size() && !interrupted; ++f) {
     if (first) core::print_error("[{}/{}] {}\n", f + 1, faults.size(), core::to_text(faults[f]));
-    for (Planned const& planned : plan.cases) {
+    for (run::Planned const& planned : plan.cases) {
       if (!planned.problem.empty()) {
         cells.push_back({faults[f], planned.spec.name, std::string{planned.spec.workload->name},
                          std::string{core::to_text(planned.spec.type)}, planned.spec.transport,

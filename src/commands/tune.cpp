@@ -5,13 +5,15 @@
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
 #include "commands/help.hpp"
-#include "commands/plan.hpp"
-#include "commands/tuned.hpp"
 #include "core/generator.hpp"
 #include "core/process.hpp"
 #include "core/user_cache.hpp"
 #include "io/whole_file.hpp"
 #include "measure/tuner.hpp"
+#include "run/input.hpp"
+#include "run/output.hpp"
+#include "run/plan.hpp"
+#include "run/tuned.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -37,6 +39,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 using measure::Candidate;
+using run::refuse;
 
 struct Arguments {
   std::string operation;          ///< a workload with tunable variants
@@ -191,7 +194,7 @@ void prepare_all(comm::World const& world, std::string const& name,
 void keep(std::string const& path, measure::TuningClass const& of,
           std::vector<Candidate> const& candidates, measure::TuningResult const& result,
           double amount) {
-  measure::TunedTable table = read_table(path);
+  measure::TunedTable table = run::read_table(path);
   std::vector<kernels::VariantInfo const*> kept;
   for (std::size_t const i : result.ranking) {
     Candidate const& candidate = candidates[i];
@@ -207,7 +210,7 @@ void keep(std::string const& path, measure::TuningClass const& of,
   if (!why.empty()) core::fail(why);
 }
 
-core::Exit tune_case(comm::World& world, Planned const& planned, Arguments const& arguments,
+core::Exit tune_case(comm::World& world, run::Planned const& planned, Arguments const& arguments,
                      std::string const& path) {
   core::Case const& spec = planned.spec;
   measure::WorkloadEntry const& entry = *planned.entry;
@@ -297,7 +300,7 @@ core::Exit tune(Arguments const& arguments, int& argc, char**& argv) {
                   "tune: one rank tunes for its device; start it without mpirun, or with -n 1",
                   core::Exit::bad_config);
   }
-  std::string const path = arguments.output.empty() ? user_table_path() : arguments.output;
+  std::string const path = arguments.output.empty() ? run::user_table_path() : arguments.output;
   if (path.empty()) {
     return refuse(world,
                   "tune: there is no folder to keep what is found; set XDG_CACHE_HOME or HOME, "
@@ -312,22 +315,22 @@ core::Exit tune(Arguments const& arguments, int& argc, char**& argv) {
   std::string why = io::unwritable_reason(path, "");
   if (io::is_standard_output(path)) why = "standard output has the ranking; name a file";
   if (!why.empty()) return refuse(world, "tune: --output: " + why, core::Exit::bad_config);
-  RunArguments run;
-  run.workload = arguments.operation;
-  run.sets = arguments.sets;
-  core::Parsed<core::Config> const read = read_config(world, run);
+  run::Input input;
+  input.workload = arguments.operation;
+  input.sets = arguments.sets;
+  core::Parsed<core::Config> const read = run::read_config(world, input);
   if (!read) return refuse(world, read.why(), core::Exit::bad_config);
   core::Config config = *read;
   config.run.tuned = core::Tuned::off;  // what was found before is found again, or is not
-  read_table(path);                     // what is no table is told before any work
+  run::read_table(path);                // what is no table is told before any work
   world.enter_phase("open the device", config.run.timeout.init_s);
   world.open(config.run);
-  Plan const plan = make_plan(world, config);
-  if (world.interrupted()) return refuse_interrupted(world);
-  for (Planned const& planned : plan.cases) {
+  run::Plan const plan = run::make_plan(world, config);
+  if (world.interrupted()) return run::refuse_interrupted(world);
+  for (run::Planned const& planned : plan.cases) {
     if (!planned.problem.empty()) return refuse(world, planned.problem, planned.code);
   }
-  for (Planned const& planned : plan.cases) {
+  for (run::Planned const& planned : plan.cases) {
     core::Exit const exit = tune_case(world, planned, arguments, path);
     if (exit != core::Exit::pass) return exit;
   }

@@ -28,7 +28,8 @@ LAYERS = {
     "io": ["core", "device", "comm", "kernels", "measure"],
     "workloads": ["core", "device", "comm", "kernels", "measure", "io"],
     "report": ["core", "device", "comm", "kernels", "measure", "io", "workloads"],
-    "commands": ["core", "device", "comm", "kernels", "measure", "io", "workloads", "report"],
+    "run": ["core", "device", "comm", "kernels", "measure", "io", "workloads", "report"],
+    "commands": ["core", "device", "comm", "kernels", "measure", "io", "workloads", "report", "run"],
 }
 # Interfaces of libraries that some folders must not see.
 LIBRARY_USERS = {
@@ -395,6 +396,7 @@ def self_test(_: Path) -> list[str]:
         (kernel_code, "kernels/sum/sum_simt.cu", kernel + "#include <cooperative_groups.h>\n"),
         (kernel_code, "kernels/sum/sum_simt.cu", kernel + 'asm volatile("bar.sync 0;");\n'),
         (layering, "src/report/a.cpp", '#include "commands/a.hpp"\n'),
+        (layering, "src/run/a.cpp", '#include "commands/a.hpp"\n'),
         (layering, "src/util/a.cpp", "int a;\n"),
         (kernel_headers, "kernels/sum/sum_ref.cpp", kernel.replace("/// Work         none\n", "")),
         (kernel_headers, "kernels/sum/sum_ref.cpp", kernel.replace("none", "", 1)),

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/run_directory.hpp"
+#include "run/directory.hpp"
 
 #include "comm/job_guard.hpp"
-#include "core/process.hpp"
 #include "core/text.hpp"
 #include "io/result_file.hpp"
 #include "io/trace_file.hpp"
@@ -17,13 +16,11 @@
 #include <cctype>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <thread>
 
-namespace quadrille::commands {
+namespace quadrille::run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -102,6 +99,16 @@ bool is_file_of_run(fs::path const& path, fs::path const& directory) {
 
 }  // namespace
 
+std::string now_utc() {
+  auto const now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  std::time_t const time = std::chrono::system_clock::to_time_t(now);
+  std::tm parts{};
+  gmtime_r(&time, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
 std::string name_problem(std::string_view option, std::string const& id) {
   auto const is_usual = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
@@ -158,11 +165,11 @@ std::string unshared_problem(comm::World const& world, RunStart const& start) {
 }
 
 std::string trace_problem(comm::World const& world, std::string const& output,
-                          RunArguments const& arguments) {
+                          Destination const& destination) {
   std::string why;
   if (world.rank() == 0) {
-    std::string const& path = arguments.trace;
-    std::string const& id = arguments.resume.empty() ? arguments.run_id : arguments.resume;
+    std::string const& path = destination.trace;
+    std::string const& id = destination.resume.empty() ? destination.run_id : destination.resume;
     fs::path const directory = id == kLatestRun ? io::latest_run(output) : fs::path{output} / id;
     auto const reason = [&](bool force) {
       return io::unwritable_reason(path, force ? std::optional{io::kTraceBegin} : std::nullopt);
@@ -172,7 +179,7 @@ std::string trace_problem(comm::World const& world, std::string const& output,
     } else if (!id.empty() && is_file_of_run(path, directory)) {
       why = fmt::format("'{}' is a file of this run; name another", path);
     } else {
-      why = reason(arguments.force);
+      why = reason(destination.force);
       bool const is_earlier_trace = !why.empty() && reason(true).empty();
       if (is_earlier_trace) why += ", or overwrite it with --force";
     }
@@ -182,41 +189,4 @@ std::string trace_problem(comm::World const& world, std::string const& output,
   return why;
 }
 
-Output::Output(bool speaks, fs::path const& log) : path_{log}, shows_{speaks}, logs_{speaks} {
-  if (!speaks) return;
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that leaves is an error of write()
-  log_.open(log, std::ios::app);
-  if (!log_) report(fmt::format("{}: cannot be opened: {}", log.string(), std::strerror(errno)));
-}
-
-void Output::print(std::string_view text) {
-  show(text);
-  log(text);
-}
-
-void Output::show(std::string_view text) {
-  if (!shows_) return;
-  shows_ = core::show_output(text);
-  if (shows_) return;
-  report(fmt::format("standard output: {}", std::strerror(errno)));
-  std::clearerr(stdout);  // it is told
-}
-
-void Output::log(std::string_view text) {
-  if (!logs_) return;
-  std::error_code none;
-  std::uintmax_t const before = fs::file_size(path_, none);
-  logs_ = static_cast<bool>(log_ << text << std::flush);
-  if (logs_) return;
-  int const error = errno;
-  fs::resize_file(path_, before, none);
-  report(fmt::format("{}: cannot be written: {}", path_.string(), std::strerror(error)));
-}
-
-void Output::report(std::string const& problem) {
-  if (problem.empty()) return;
-  if (problem_.empty()) problem_ = problem;
-  core::print_error("quadrille: {}\n", core::one_line(problem));
-}
-
-}  // namespace quadrille::commands
+}  // namespace quadrille::run

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "measure/rounds.hpp"
+#include "run/rounds.hpp"
 
 #include "core/units.hpp"
 
@@ -9,8 +9,11 @@
 #include <algorithm>
 #include <utility>
 
-namespace quadrille::measure {
+namespace quadrille::run {
 namespace {
+
+using measure::Outcome;
+using measure::Record;
 
 // As the coefficient of variation within a round.
 constexpr double kMaxSpread = 1.2;
@@ -95,4 +98,4 @@ std::string DeviceHealth::telemetry() const {
                      text_of(*now));
 }
 
-}  // namespace quadrille::measure
+}  // namespace quadrille::run

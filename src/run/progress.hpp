@@ -12,7 +12,10 @@ namespace quadrille::measure {
 struct Progress;
 }
 
-namespace quadrille::commands {
+namespace quadrille::run {
+
+/// "under 1 s", "about 40 s", "about 7 min", "about 3.1 h"
+std::string format_duration(double seconds);
 
 /// How long a run still takes, from what its cases were estimated at and what they have taken.
 class TimeLeft {
@@ -55,4 +58,4 @@ class ProgressLine {
   Clock::time_point said_ = start_;
 };
 
-}  // namespace quadrille::commands
+}  // namespace quadrille::run

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "comm/world.hpp"
-#include "commands/run.hpp"
 #include "core/config.hpp"
 #include "measure/selection.hpp"
 
@@ -11,23 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace quadrille::commands {
-
-/// Says something once for all ranks and returns this code.
-core::Exit refuse(comm::Machine const& machine, std::string const& why, core::Exit code);
-
-/// The file or the bare case with --set applied and sweeps resolved. Not collective.
-core::Parsed<core::Config> read_input(RunArguments const& arguments);
-/// ... with the grids of so many ranks, and what --only keeps of it.
-core::Parsed<core::Config> cases_for(core::Config const& input, RunArguments const& arguments,
-                                     int ranks);
-
-/// Rank 0 reads the file or the bare case, applies --set, resolves sweeps and grids, and keeps what
-/// --only names; all ranks get the same. An error is the same on every rank. Collective.
-core::Parsed<core::Config> read_config(comm::World const& world, RunArguments const& arguments);
-
-/// What names of cases or workloads keep; an error where one names nothing. All where there are none.
-core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::string> const& only);
+namespace quadrille::run {
 
 /// One case as it will run.
 struct Planned {
@@ -49,9 +32,6 @@ struct Plan {
   std::vector<Planned> cases;
 };
 
-/// After make_plan() was interrupted.
-core::Exit refuse_interrupted(comm::Machine const& machine);
-
 /// Resolves automatic sizes, makes a case for each transport where all are wanted, and checks
 /// everything that can be checked before any work. Stops at a case once Machine::interrupted(). Collective.
 Plan make_plan(comm::Machine const& machine, core::Config const& config);
@@ -62,9 +42,6 @@ Plan make_plan(comm::Machine const& machine, core::Config const& config);
 std::vector<comm::TransportTime> choose_transports(comm::World& world, Plan& plan,
                                                    std::vector<comm::TransportTime> earlier);
 
-/// "under 1 s", "about 40 s", "about 7 min", "about 3.1 h"
-std::string format_duration(double seconds);
-
 /// A variant that a case names and that cannot run, so that the run fails.
 struct NamedProblem {
   std::string name;  ///< of the case
@@ -73,13 +50,7 @@ struct NamedProblem {
 };
 std::vector<NamedProblem> named_problems(Plan const& plan);
 
-/// The plan as a table with the named problems below it, for --dry-run.
-std::string render_plan(Plan const& plan, int ranks);
-/// ... for --json.
-std::string plan_as_json(Plan const& plan, device::Facts const& device, int ranks);
+/// "1.5 GiB of device memory and 64 MiB of host memory"; without the host's where nobody knows it.
+std::string format_memory(measure::Memory const& memory);
 
-/// run --as: plans for a device that need not be here, without MPI. Fails as the run would, unless the
-/// input has an [about] that does not name the device.
-core::Exit plan_as(RunArguments const& arguments);
-
-}  // namespace quadrille::commands
+}  // namespace quadrille::run

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/progress.hpp"
+#include "run/progress.hpp"
 
 #include <gtest/gtest.h>
 
-namespace quadrille::commands {
+namespace quadrille::run {
 namespace {
 
 TEST(TimeLeft, IsWhatCasesWereEstimatedAtUntilSomeAreDone) {
@@ -32,4 +32,4 @@ TEST(TimeLeft, CountsNoCaseThatAnEarlierRunFinished) {
 }
 
 }  // namespace
-}  // namespace quadrille::commands
+}  // namespace quadrille::run

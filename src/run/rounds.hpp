@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-namespace quadrille::measure {
+namespace quadrille::run {
 
 /// Puts what a further round of the same measurement left in the place of `kept`, so that memory does
 /// not grow with rounds. Other bits than the round before are a failure where `has_same_bits`, and
 /// what did not pass stays.
-void join_round(Record& kept, Record further, bool has_same_bits);
+void join_round(measure::Record& kept, measure::Record further, bool has_same_bits);
 
 /// SUSPECT where the slowest round took longer than the fastest by a fifth.
-void judge_rounds(Record& record);
+void judge_rounds(measure::Record& record);
 
 /// Clocks, power and counted errors of all ranks' devices, from its construction on.
 class DeviceHealth {
@@ -40,4 +40,4 @@ class DeviceHealth {
 std::vector<std::string> changes_between(std::vector<device::ErrorCounter> const& before,
                                          std::vector<device::ErrorCounter> const& after);
 
-}  // namespace quadrille::measure
+}  // namespace quadrille::run

@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace quadrille::commands {
+namespace quadrille::run {
 
 /// The user's table; "" where there is no folder for it.
 std::string user_table_path();
@@ -27,4 +27,4 @@ std::string tuned_config(comm::Machine const& machine, core::Case const& spec,
 /// The user's table as the memory of searches for "best". What cannot be kept there is searched again.
 measure::BestMemory memory_of_best();
 
-}  // namespace quadrille::commands
+}  // namespace quadrille::run

@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "measure/rounds.hpp"
+#include "run/rounds.hpp"
 
 #include <gtest/gtest.h>
 
-namespace quadrille::measure {
+namespace quadrille::run {
 namespace {
+
+using measure::Outcome;
+using measure::Record;
 
 Record round_of(double seconds, std::string digest = "a") {
   Record record;
@@ -89,4 +92,4 @@ TEST(DeviceHealth, OnlyCountersThatRoseAreNamed) {
 }
 
 }  // namespace
-}  // namespace quadrille::measure
+}  // namespace quadrille::run

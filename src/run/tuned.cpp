@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/tuned.hpp"
+#include "run/tuned.hpp"
 
 #include "common/kernel_sources.hpp"
 #include "core/config.hpp"
@@ -15,7 +15,7 @@
 #include <optional>
 #include <sstream>
 
-namespace quadrille::commands {
+namespace quadrille::run {
 namespace {
 
 measure::TunedTable parsed(std::string_view text, std::string const& origin) {
@@ -116,4 +116,4 @@ measure::BestMemory memory_of_best() {
               }};
 }
 
-}  // namespace quadrille::commands
+}  // namespace quadrille::run

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/progress.hpp"
+#include "run/progress.hpp"
 
-#include "commands/plan.hpp"
 #include "core/process.hpp"
 #include "measure/case_runner.hpp"
 
@@ -14,7 +13,7 @@
 #include <numeric>
 #include <utility>
 
-namespace quadrille::commands {
+namespace quadrille::run {
 namespace {
 
 constexpr std::size_t kBar = 20;
@@ -23,6 +22,13 @@ constexpr std::chrono::seconds kSilence{10};
 constexpr double kTellingPart = 0.05, kTellingSeconds = 2;
 
 }  // namespace
+
+std::string format_duration(double seconds) {
+  if (seconds < 1) return "under 1 s";
+  if (seconds < 100) return fmt::format("about {:.0f} s", seconds);
+  if (seconds < 6000) return fmt::format("about {:.0f} min", seconds / 60);
+  return fmt::format("about {:.1f} h", seconds / 3600);
+}
 
 TimeLeft::TimeLeft(std::vector<double> estimates)
     : estimates_{std::move(estimates)},
@@ -83,4 +89,4 @@ void ProgressLine::end() {
   if (is_terminal_) core::print_error("\r\033[K");
 }
 
-}  // namespace quadrille::commands
+}  // namespace quadrille::run

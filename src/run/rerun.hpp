@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace quadrille::commands {
+namespace quadrille::run {
 
 /// What repeats the run of a result, as TOML: its settings, and its cases with the sizes and
 /// configurations that "auto" stood for then. Of a run that was interrupted also the cases that it
@@ -17,4 +17,4 @@ core::Parsed<std::string> earlier_config(std::string const& result, std::string 
 /// What differs now, and what happened in that run. Empty where the result cannot be read.
 std::string render_changes(std::string const& result, measure::RunInfo const& now);
 
-}  // namespace quadrille::commands
+}  // namespace quadrille::run

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "commands/resume.hpp"
+#include "run/resume.hpp"
 
 #include "comm/job_guard.hpp"
 #include "io/result_file.hpp"
@@ -13,7 +13,7 @@
 #include <span>
 #include <sstream>
 
-namespace quadrille::commands {
+namespace quadrille::run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -150,4 +150,4 @@ std::string resume(comm::World const& world, std::string const& output, std::str
   return why.empty() ? why : "--resume: " + why;
 }
 
-}  // namespace quadrille::commands
+}  // namespace quadrille::run

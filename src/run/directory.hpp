@@ -3,15 +3,37 @@
 #pragma once
 
 #include "comm/world.hpp"
-#include "commands/resume.hpp"
-#include "commands/run.hpp"
+#include "io/journal.hpp"
+#include "io/run_lock.hpp"
+#include "measure/record.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 
-namespace quadrille::commands {
+namespace quadrille::run {
+
+/// What --resume takes for the latest run of run.output.
+inline constexpr std::string_view kLatestRun = "latest";
+
+/// Where a run starts.
+struct RunStart {
+  std::filesystem::path directory;
+  measure::RunResult result{};  ///< on rank 0 with the records of the cases that are finished
+  io::RunLock lock{};           ///< of rank 0, as is the journal
+  io::Journal journal{};
+};
+
+/// What a run writes, as the command line says it.
+struct Destination {
+  std::string run_id;  ///< name of the run directory; "" makes a unique one
+  std::string resume;  ///< that of a run to go on with, or "latest"; "" starts another
+  std::string trace;   ///< file for timelines; "": none
+  bool force = false;
+};
+
+/// "2026-01-31T12:00:00Z"
+std::string now_utc();
 
 /// Why `option` cannot name a run's directory so; empty where it can.
 std::string name_problem(std::string_view option, std::string const& id);
@@ -26,29 +48,9 @@ std::string make_directory(comm::World const& world, RunStart& start, bool force
 /// beside them, as a sentence; empty where all do.
 std::string unshared_problem(comm::World const& world, RunStart const& start);
 
-/// Collective. Why rank 0 cannot write arguments.trace, of a run in `output`; empty where it can. An
+/// Collective. Why rank 0 cannot write destination.trace, of a run in `output`; empty where it can. An
 /// earlier trace gives way with --force, nothing else does.
 std::string trace_problem(comm::World const& world, std::string const& output,
-                          RunArguments const& arguments);
+                          Destination const& destination);
 
-/// Standard output and log.txt of rank 0. Where one takes no more, it is left out from then on, which is
-/// reported once: the run goes on, and its results lie in other files.
-class Output {
- public:
-  Output(bool speaks, std::filesystem::path const& log);
-  void show(std::string_view text);
-  void log(std::string_view text);
-  void print(std::string_view text);
-  /// Reports what could not be written, if anything.
-  void report(std::string const& problem);
-  /// The first that was reported.
-  std::string const& problem() const { return problem_; }
-
- private:
-  std::filesystem::path path_;
-  std::ofstream log_;
-  bool shows_ = false, logs_ = false;
-  std::string problem_;
-};
-
-}  // namespace quadrille::commands
+}  // namespace quadrille::run

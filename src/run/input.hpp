@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "comm/world.hpp"
+#include "core/config.hpp"
+
+#include <string>
+#include <vector>
+
+namespace quadrille::run {
+
+/// Where the cases of a run stand, as the command line says it.
+struct Input {
+  std::string file;
+  std::string workload;  ///< --case: one case without a file
+  /// The cases of this result as they ran, in place of a file; "" where `rerun` is not meant.
+  std::string rerun;
+  std::string rerun_case;  ///< of these one measurement, or all of one case
+  std::vector<std::string> sets;
+  std::vector<std::string> only;
+};
+
+/// The file or the bare case with --set applied and sweeps resolved. Not collective.
+core::Parsed<core::Config> read_input(Input const& input);
+/// ... with the grids of so many ranks, and what --only keeps of it.
+core::Parsed<core::Config> cases_for(core::Config const& resolved, Input const& input, int ranks);
+
+/// Rank 0 reads the file or the bare case, applies --set, resolves sweeps and grids, and keeps what
+/// --only names; all ranks get the same. An error is the same on every rank. Collective.
+core::Parsed<core::Config> read_config(comm::World const& world, Input const& input);
+
+/// What names of cases or workloads keep; an error where one names nothing. All where there are none.
+core::Parsed<core::Config> keep_only(core::Config config, std::vector<std::string> const& only);
+
+}  // namespace quadrille::run
