@@ -6,11 +6,10 @@
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "io/result_file.hpp"
 #include "io/whole_file.hpp"
 #include "report/html.hpp"
+#include "report/open.hpp"
 #include "run/output.hpp"
-#include "workloads/registry.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -85,7 +84,7 @@ core::Exit compare(Arguments const& arguments) {
   }
   std::vector<RunResult> results;
   for (std::string const& path : arguments.files) {
-    core::Parsed<RunResult> const result = io::read_result(path);
+    core::Parsed<RunResult> const result = report::open_result(path);
     if (!result) return refuse(result.why());
     results.push_back(*result);
   }
@@ -94,8 +93,7 @@ core::Exit compare(Arguments const& arguments) {
     return refuse(fmt::format("the run '{}' is given twice", run));
   }
 
-  report::Comparison const comparison =
-      report::compare(base, results.back(), *percent / 100, workloads::name_table());
+  report::Comparison const comparison = report::compare(base, results.back(), *percent / 100);
   for (Form const& form : forms) {
     if (form.file.empty()) continue;
     std::string const why = io::replace_whole_file(form.file, form.render(comparison));

@@ -38,12 +38,12 @@ bool is_same_word(std::string_view a, std::string_view b) {
 /// Receives kind, name and what makes the text.
 using Visit = std::function<void(std::string_view, std::string_view, std::function<std::string()>)>;
 
-std::string text_of_unit(report::Metric const& metric) {
+std::string text_of_unit(report::ExplainedMetric const& metric) {
   return fmt::format("{} [{}]\n{}\n", metric.name, metric.unit, metric.meaning);
 }
 
 void visit_numbers(Visit const& visit) {
-  for (report::Metric const& metric : report::metrics()) {
+  for (report::ExplainedMetric const& metric : report::metrics()) {
     bool const is_flag = metric.unit == "flag";
     visit(is_flag ? "flag" : "metric", metric.name, [=] { return text_of_unit(metric); });
   }

@@ -234,7 +234,7 @@ core::Exit list(Arguments const& arguments) {
       entries.push_back({{"name", word}, {"summary", measure::summary_of(fault)}});
     }
   } else {
-    for (report::Metric const& metric : report::metrics()) {
+    for (report::ExplainedMetric const& metric : report::metrics()) {
       entries.push_back({{"name", metric.name},
                          {"summary", first_sentence(metric.meaning)},
                          {"unit", metric.unit}});

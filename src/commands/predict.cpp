@@ -7,11 +7,13 @@
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "core/units.hpp"
-#include "io/result_file.hpp"
+#include "report/open.hpp"
 #include "run/output.hpp"
+#include "workloads/registry.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 
@@ -84,7 +86,7 @@ core::Exit predict(Arguments const& arguments) {
   }
   std::vector<measure::RunResult> runs;
   for (std::string const& path : arguments.files) {
-    core::Parsed<measure::RunResult> const run = io::read_result(path);
+    core::Parsed<measure::RunResult> const run = report::open_result(path);
     if (!run) return refuse(run.why());
     runs.push_back(*run);
   }
@@ -93,9 +95,15 @@ core::Exit predict(Arguments const& arguments) {
     return refuse("--ranks: nothing runs on so many ranks: " + report.impossible.front());
   }
   if (report.predictions.empty()) {
+    std::vector<std::string> known;
+    for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+      if (entry->cost_model == nullptr) continue;
+      known.push_back(fmt::format("{}{}", entry->schema.name,
+                                  entry->cost_model->has_legs ? " (legs = true)" : ""));
+    }
     core::print_error(
-        "quadrille: nothing to predict from: run summa, ptrans (legs = true) or allreduce on "
-        "2 ranks or more{}\n",
+        "quadrille: nothing to predict from: run one of {} on 2 ranks or more{}\n",
+        fmt::join(known, ", "),
         report.left_out.empty() ? "" : core::one_line("; " + report.left_out.front()));
     return core::Exit::nothing_executed;
   }

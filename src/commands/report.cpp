@@ -3,10 +3,10 @@
 #include "commands/commands.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
-#include "io/result_file.hpp"
 #include "io/whole_file.hpp"
 #include "report/html.hpp"
 #include "report/ladder.hpp"
+#include "report/open.hpp"
 #include "report/scaling.hpp"
 #include "report/screen.hpp"
 #include "report/table.hpp"
@@ -38,7 +38,7 @@ core::Exit report(Arguments const& arguments) {
   }
   std::vector<measure::RunResult> results;
   for (std::string const& path : arguments.files) {
-    core::Parsed<measure::RunResult> result = io::read_result(path);
+    core::Parsed<measure::RunResult> result = report::open_result(path);
     if (!result) return refuse(result.why());
     results.push_back(*result);
   }

@@ -42,6 +42,7 @@ measure::RunInfo describe_run(comm::World const& world, core::Config const& conf
   info.started = run::now_utc();
   info.status = "running";
   info.config = core::to_toml(config);
+  info.settings = std::make_shared<core::RunSettings>(config.run);
   info.build = build_facts();
   info.environment = environment_facts();
   info.ranks = world.placements();

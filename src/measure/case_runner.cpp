@@ -84,6 +84,7 @@ Record record_of_case(comm::World const& world, core::Case const& spec, std::str
   record.device = world.device().facts().name;
   record.size.assign(spec.size.value.begin(), spec.size.value.begin() + spec.size.count);
   record.config = core::to_toml(spec);
+  record.spec = std::make_shared<core::Case>(spec);
   record.data = core::to_text(spec.data);
   record.seed = spec.seed;
   record.ranks = world.size();

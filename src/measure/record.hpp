@@ -9,11 +9,17 @@
 #include "core/stats.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+namespace quadrille::core {
+struct Case;
+struct RunSettings;
+}  // namespace quadrille::core
 
 namespace quadrille::measure {
 
@@ -59,7 +65,14 @@ struct Roofline {
   double pcie_peak = 0;   ///< of GPUs, in each direction; 0 unknown
 };
 
-/// A rate that is shown beside the primary one.
+/// A number that tables and files show, for `explain`.
+struct Metric {
+  std::string_view name;
+  std::string_view unit;
+  std::string_view meaning;
+};
+
+/// A rate that is shown beside the primary one. Its Metric is in the workload's entry.
 struct SecondaryMetric {
   std::string name;  ///< "bus bandwidth", "device traffic"
   double amount = 0;
@@ -118,6 +131,10 @@ struct Record {
   std::string role;  ///< of the variant, as kernels::Role has it
   std::vector<std::int64_t> size;
   std::string config;  ///< the case as TOML
+  /// The same; of a record from a file, what report::read_cases() found in it. Empty where this
+  /// program cannot read it, for the reason beside it.
+  std::shared_ptr<core::Case const> spec{};
+  std::string unreadable{};
   std::string data;
   std::uint64_t seed = 0;
   int ranks = 0;
@@ -221,6 +238,7 @@ struct RunInfo {
   std::string run_id, started, finished;
   std::string status;  ///< running (or killed), finished or interrupted
   std::string config;  ///< resolved, as TOML
+  std::shared_ptr<core::RunSettings const> settings{};  ///< of it, as Record::spec is of a case
   std::vector<std::pair<std::string, std::string>>
       build;  ///< version, commit, compiler, flags, ...
   std::vector<std::pair<std::string, std::string>>

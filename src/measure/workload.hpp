@@ -7,6 +7,7 @@
 #include "common/tunable.hpp"
 #include "common/variant.hpp"
 #include "core/options.hpp"
+#include "measure/cost_model.hpp"
 #include "measure/pair_schedule.hpp"
 #include "measure/record.hpp"
 #include "measure/tuned_table.hpp"
@@ -229,6 +230,11 @@ struct WorkloadEntry {
   std::string (*file_problem)(core::Case const& spec) = nullptr;
   /// All ranks write to one file in run.output, which they must share.
   bool shares_files = false;
+  /// The secondary metrics of its records; one of several, such as "TTFT p50", has the meaning of the
+  /// name that it begins with.
+  std::vector<Metric> secondary{};
+  /// For predictions on other numbers of ranks; of most there is none.
+  CostModel const* cost_model = nullptr;
 };
 
 /// For WorkloadEntry::make.

@@ -6,6 +6,7 @@
 #include "core/units.hpp"
 #include "report/assessment.hpp"
 #include "report/cells.hpp"
+#include "workloads/registry.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -409,7 +410,7 @@ constexpr Column kColumns[]{
     {"implementation", none, plain<&Record::implementation>, {"call", 0, left}},
 };
 
-// Under "further rates", or in files alone.
+// In files alone, or in no column.
 constexpr Metric kFurther[]{
     {"good", "name",
      "Whether the best variant of a case is as fast as it can be. yes: from 80 % of a copy, of "
@@ -421,128 +422,6 @@ constexpr Metric kFurther[]{
      "what is "
      "SUSPECT is nothing\nto compare with."},
     {"cv", "ratio", "Standard deviation of the repetition times over their mean."},
-    {"bus", "B/s",
-     "allreduce: 2 (P - 1) / P of the bytes over the time; alltoall: (P - 1) / P. What each link\n"
-     "carries when the work is shared evenly, so that it compares with the link's rate for any "
-     "number\nof ranks."},
-    {"latency", "s", "memory: the median over the number of steps of a pointer chase."},
-    {"pair", "s and B/s",
-     "pairs: of each rank to each other one the latency of 8 bytes and the rate of a message, in "
-     "this\ndirection; medians over repetitions of the slower rank's time from a common barrier. "
-     "One way, the\nlatency is half of a round trip, of several in a row; both ways at once, the "
-     "time of an exchange."},
-    {"link", "name",
-     "pairs: what joins the devices of two ranks. Of GPUs, by NVML: same GPU, NVLink, PCIe; of "
-     "hosts the\nmemory of a node; between nodes the network. The best way that there is: a "
-     "transport may take another."},
-    {"write", "B/s",
-     "field_io: raw, the bytes over the time of the transfers until they are in the storage; open "
-     "to\n"
-     "close, with what goes before and behind."},
-    {"read", "B/s",
-     "field_io: the same of a file of which the system has kept nothing in memory; where it "
-     "cannot\n"
-     "be made to forget, as on file systems in memory, \"page cache\" is said."},
-    {"bank conflicts", "wavefronts",
-     "reduction, gemm: passes of shared memory beyond those that requests of warps need without\n"
-     "conflicts, of one rank, by a model from the addresses that the kernel's threads access."},
-    {"sectors per request", "sectors",
-     "transpose: of 32 bytes, that a request of a warp touches, by the same model; 4 are the least "
-     "for\n"
-     "words of 4 bytes, 16 for vectors of 16."},
-    {"received", "B/s",
-     "summa, ring_attention: bytes that ranks get from others, over the time of a repetition."},
-    {"exchanged", "B/s", "ptrans: bytes that leave their rank, over the time of a repetition."},
-    {"halos", "B/s",
-     "conv2d_halo: edges of images that ranks get from neighbours, over the time of a repetition."},
-    {"link, each way", "B/s", "copy: bytes of one direction, over the time of both at once."},
-    {"arithmetic", "FLOP/s", "vector: operations over the time, beside the bytes of the rate."},
-    {"init", "B/s", "vector: the array that is written before, in the last repetition of rank 0."},
-    {"calculate", "B/s", "vector: the computation alone, in the last repetition of rank 0."},
-    {"validate", "B/s",
-     "vector: the array that is read again to count what is wrong, in the last repetition of rank "
-     "0."},
-    {"kernel", "eval/s",
-     "pipeline: cells of an interval over the median time of a kernel; copy and sum on the host: "
-     "its\nbytes over theirs."},
-    {"sum on the host", "B/s", "pipeline: bytes of an interval over the median time of its sum."},
-    {"window", "eval/s",
-     "pipeline: cells of all intervals but the first, from the begin of the second kernel to the "
-     "end\nof the last."},
-    {"model", "eval/s",
-     "pipeline: what the medians of kernel (t_k), copy (t_c) and sum (t_s) allow of n intervals, "
-     "one\nafter the other or overlapped."},
-    {"stored scores", "B",
-     "attention: what the scores of all pairs of a query and a key take, which flash kernels never "
-     "store."},
-    {"tiled traffic", "B",
-     "attention: bytes between memory and chip where keys and values are read for each tile of "
-     "queries."},
-    {"column matrix", "B",
-     "conv2d: what the patches of the images take as columns of a matrix, which implicit kernels "
-     "never\nstore."},
-    {"tokens", "count", "paged_decode: tokens of all sequences, each with a key and a value."},
-    {"empty slots", "%", "paged_decode: slots of taken blocks that hold no token."},
-    {"throughput", "token/s",
-     "serving: tokens of all outputs over the simulated time from the start to the last of them."},
-    {"TTFT", "s",
-     "serving: time to first token, from the arrival of a request; half (p50) and 99 % (p99) of "
-     "all "
-     "wait\nno longer. To 0.5 %."},
-    {"TBT", "s",
-     "serving: time between two tokens of a sequence, that it was swapped out or waited for "
-     "prompts of\nothers included; p50 and p99."},
-    {"KV used", "%",
-     "serving: slots of KV memory that hold K and V of a token, on average over the simulated "
-     "time.\nSlots are used, reserved, internal, external or free."},
-    {"used", "%",
-     "serving: KV used, in each tenth of the simulated time: used 1/10, ... --details, files and\n"
-     "pages have them."},
-    {"reserved", "%",
-     "serving: slots that are taken for tokens of the same sequence which are yet to come."},
-    {"internal", "%",
-     "serving: slots that are taken and will never be used: of a piece for the longest that a "
-     "request may\nget, or of a last block."},
-    {"external", "%",
-     "serving: free slots while the next request waits, which needs no more, but in one piece."},
-    {"useful rows", "%",
-     "serving: tokens in the products with weights that somebody asked for; the others pad a "
-     "batch to its\nlongest. Of a static batch the sum of lengths over requests times the "
-     "longest."},
-    {"shared", "%",
-     "serving: tokens whose K and V were there already: of a prefix, or of a sample."},
-    {"at once", "sequences", "serving: the most sequences in one step, of any server."},
-    {"swapped out", "sequences",
-     "serving: how often K and V of a sequence went to memory of the host to make room."},
-    {"recomputed", "tokens",
-     "serving: tokens whose K and V were dropped where that memory was full, and computed again."},
-    {"step of one token", "s", "serving: a step of one token that reads one, by the model."},
-    {"beyond measured", "%",
-     "serving: of the simulated time of steps, that of such with more tokens or requests than "
-     "were\n"
-     "measured; the points that were measured are further rates of `report --details`."},
-    {"layer products", "s",
-     "serving, model = \"measured\": the four products of a layer with its weights, of as many "
-     "rows as "
-     "a step\nhas tokens."},
-    {"layer prefill", "s",
-     "serving, model = \"measured\": causal attention of a layer, of tokens of one prompt behind "
-     "those "
-     "whose\nK and V are there already."},
-    {"layer decode", "s",
-     "serving, model = \"measured\": attention of a layer, of one token of each of these sequences "
-     "over "
-     "their\npaged K and V, which are of so many tokens in all."},
-    {"measured copy", "B/s",
-     "serving, model = \"measured\": bytes read and written by a copy within the device; from "
-     "host: "
-     "bytes\nof one from pinned memory of the host."},
-    {"simulated", "request/s", "serving: requests of the trace over the time of the simulation."},
-    {"second-level cache", "B/s",
-     "gemm: what blocks read of tiles and write of C, by the model of bank conflicts."},
-    {"first-level cache", "B/s",
-     "gemm: every 32-byte sector that a request of a warp touches, by the same model."},
-    {"shared memory", "wavefronts", "gemm: wavefronts of shared memory, by the same model."},
 };
 
 }  // namespace
@@ -608,12 +487,27 @@ ExtraText extra_text(measure::SecondaryMetric const& extra, Record const& record
   return {is_small ? fmt::format("{:.3g}", rate) : fmt::format("{:.0f}", rate), extra.unit};
 }
 
-std::vector<Metric> metrics() {
-  std::vector<Metric> all;
+std::vector<ExplainedMetric> metrics() {
+  std::vector<ExplainedMetric> all;
+  auto const add = [&](Metric const& metric) {
+    all.push_back(
+        {std::string{metric.name}, std::string{metric.unit}, std::string{metric.meaning}});
+  };
   for (Column const& column : kColumns) {
-    if (!column.metric.name.empty()) all.push_back(column.metric);
+    if (!column.metric.name.empty()) add(column.metric);
   }
-  all.insert(all.end(), std::begin(kFurther), std::end(kFurther));
+  std::ranges::for_each(kFurther, add);
+  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+    for (Metric const& metric : entry->secondary) {
+      auto const known = std::ranges::find(all, metric.name, &ExplainedMetric::name);
+      if (known == all.end()) {
+        add(metric);
+        all.back().meaning.insert(0, fmt::format("{}: ", entry->schema.name));
+      } else {
+        known->meaning.insert(0, fmt::format("{}, ", entry->schema.name));
+      }
+    }
+  }
   return all;
 }
 

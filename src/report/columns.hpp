@@ -34,12 +34,7 @@ struct Heading {
   Align align = Align::right;
 };
 
-/// A number that tables and files show, for `explain`.
-struct Metric {
-  std::string_view name;
-  std::string_view unit;
-  std::string_view meaning;
-};
+using measure::Metric;
 
 /// Which exports list a column. JSON has some of the others in its inner objects or behind them.
 enum class In {
@@ -79,7 +74,11 @@ struct ExtraText {
 };
 ExtraText extra_text(measure::SecondaryMetric const& extra, measure::Record const& record);
 
-/// What the columns mean, and the numbers that stand under "further rates" or in files alone.
-std::vector<Metric> metrics();
+/// A Metric, of which the meaning says whose it is.
+struct ExplainedMetric {
+  std::string name, unit, meaning;
+};
+/// Those of columns, and the secondary ones of workloads.
+std::vector<ExplainedMetric> metrics();
 
 }  // namespace quadrille::report

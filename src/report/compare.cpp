@@ -47,11 +47,11 @@ struct Baseline {
   Measurement const* match = nullptr;
 };
 
-std::vector<Measurement> measurements_of(RunResult const& result,
-                                         core::NameTable const& name_table) {
-  IdentityReader reader{result.info, name_table};
+std::vector<Measurement> measurements_of(RunResult const& result) {
   std::vector<Measurement> all;
-  for (Record const& record : result.records) all.push_back({&record, reader.read(record)});
+  for (Record const& record : result.records) {
+    all.push_back({&record, identity_of(record, result.info)});
+  }
   return all;
 }
 
@@ -79,10 +79,10 @@ Baseline* find(std::vector<Baseline>& baselines, Record const& record, auto&& fi
   return found;
 }
 
-std::vector<Baseline> collect(std::span<RunResult const> runs, core::NameTable const& name_table) {
+std::vector<Baseline> collect(std::span<RunResult const> runs) {
   std::vector<Baseline> all;
   for (std::size_t run = 0; run < runs.size(); ++run) {
-    for (Measurement const& one : measurements_of(runs[run], name_table)) {
+    for (Measurement const& one : measurements_of(runs[run])) {
       Baseline* known = find(all, *one.record, [&](Baseline const& baseline) {
         return baseline.runs.back() != run && equal(baseline.identity, one.identity);
       });
@@ -220,10 +220,9 @@ std::vector<Difference> why_refused(Baseline const& base, Measurement const& now
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 /// Once per run setting that may change a time.
-void add_settings(Facts& facts, RunInfo const& info, core::NameTable const& name_table) {
-  auto const settings = settings_of(info, name_table);
-  if (!settings) return;
-  core::OptionTarget draft{.run = *settings, .spec = {}};
+void add_settings(Facts& facts, RunInfo const& info) {
+  if (!info.settings) return;
+  core::OptionTarget draft{.run = *info.settings, .spec = {}};
   for (core::Option const& option : core::common_options()) {
     bool const is_place = option.key == "output";
     if (option.scope != core::Option::Scope::run || is_place) continue;
@@ -269,9 +268,9 @@ bool is_of_launcher(std::string_view variable) {
   });
 }
 
-Facts facts_of(RunInfo const& info, core::NameTable const& name_table) {
+Facts facts_of(RunInfo const& info) {
   Facts facts = info.build;
-  add_settings(facts, info, name_table);
+  add_settings(facts, info);
   add_placement(facts, info.ranks);
   std::ranges::copy_if(info.environment, std::back_inserter(facts),
                        [](auto const& fact) { return !is_of_launcher(fact.first); });
@@ -280,8 +279,8 @@ Facts facts_of(RunInfo const& info, core::NameTable const& name_table) {
 
 }  // namespace
 
-std::vector<Difference> environment_differences(std::span<RunResult const> base, RunInfo const& now,
-                                                core::NameTable const& name_table) {
+std::vector<Difference> environment_differences(std::span<RunResult const> base,
+                                                RunInfo const& now) {
   std::vector<std::string> names;
   std::map<std::string, std::vector<std::string>> values;  // of each base run, then the new one
   std::size_t const runs = base.size() + 1;
@@ -292,8 +291,8 @@ std::vector<Difference> environment_differences(std::span<RunResult const> base,
       place->second[run] = value;
     }
   };
-  add(facts_of(now, name_table), base.size());
-  for (std::size_t i = 0; i < base.size(); ++i) add(facts_of(base[i].info, name_table), i);
+  add(facts_of(now), base.size());
+  for (std::size_t i = 0; i < base.size(); ++i) add(facts_of(base[i].info), i);
 
   std::vector<Difference> found;
   for (std::string const& name : names) {
@@ -332,14 +331,13 @@ bool Comparison::is_regression() const {
          });
 }
 
-Comparison compare(std::span<RunResult const> base, RunResult const& now, double margin,
-                   core::NameTable const& name_table) {
+Comparison compare(std::span<RunResult const> base, RunResult const& now, double margin) {
   Comparison comparison{.now = &now.info, .margin = margin};
   for (RunResult const& run : base) comparison.base.push_back(&run.info);
-  comparison.environment = environment_differences(base, now.info, name_table);
+  comparison.environment = environment_differences(base, now.info);
 
-  std::vector<Baseline> baselines = collect(base, name_table);
-  std::vector<Measurement> measurements = measurements_of(now, name_table);
+  std::vector<Baseline> baselines = collect(base);
+  std::vector<Measurement> measurements = measurements_of(now);
   std::vector<Finding>& findings = comparison.findings;
   auto const refuse = [&](Baseline const& baseline, Measurement const& one) {
     findings.push_back({.change = Change::refused,

@@ -75,8 +75,7 @@ struct Comparison {
 /// Facts of build, settings, variables and placement that the new run and one of the base runs have
 /// otherwise, in the order of the new run, then those that only base runs have.
 std::vector<Difference> environment_differences(std::span<measure::RunResult const> base,
-                                                measure::RunInfo const& now,
-                                                core::NameTable const& name_table);
+                                                measure::RunInfo const& now);
 
 /// Compares a run with one or several base runs, measurement by measurement. `margin` is the part of a
 /// time by which it may change and still be the same: a measurement is SAME where the 95 % interval
@@ -85,7 +84,7 @@ std::vector<Difference> environment_differences(std::span<measure::RunResult con
 /// trusted count, where there are any. A change that the clock does not resolve is within the margin: 0.5 us of
 /// a GPU's events, 50 ns of a host's clock, each over the executions of a batch.
 Comparison compare(std::span<measure::RunResult const> base, measure::RunResult const& now,
-                   double margin, core::NameTable const& name_table);
+                   double margin);
 
 /// At most 80 columns: counts, then what changed, most important first, then the environment; SAME
 /// measurements with `details` alone.

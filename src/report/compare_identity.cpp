@@ -9,10 +9,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
 namespace quadrille::report {
 namespace {
+
+using measure::Record;
 
 /// The members that say what is computed, but for the workload's own parameters.
 void visit_problem(auto&& visit) {
@@ -54,7 +55,7 @@ std::string text_of(std::vector<std::int64_t> const& values) {
 std::string text_of(std::vector<std::string> const& values) { return list_runs(values); }
 
 /// All extents, of which a configuration leaves out those that repeat the last.
-std::vector<std::int64_t> extents_of(measure::Record const& record, core::Case const& spec) {
+std::vector<std::int64_t> extents_of(Record const& record, core::Case const& spec) {
   std::vector<std::int64_t> size = record.size;
   std::size_t const all = spec.workload->extents.size();
   if (!size.empty() && size.size() < all) size.resize(all, size.back());
@@ -73,7 +74,7 @@ std::string configuration_of(core::Case const& spec, std::string const& variant)
   return {};
 }
 
-std::vector<std::string> devices_of(measure::Record const& record, measure::RunInfo const& info) {
+std::vector<std::string> devices_of(Record const& record, measure::RunInfo const& info) {
   std::vector<std::string> devices{record.device};
   for (std::size_t i = 1; i < info.ranks.size(); ++i) devices.push_back(info.ranks[i].device);
   return devices;
@@ -93,57 +94,30 @@ std::string list_runs(std::vector<std::string> const& texts) {
   return list;
 }
 
-std::optional<core::RunSettings> settings_of(measure::RunInfo const& info,
-                                             core::NameTable const& name_table) {
-  auto const config = core::resolve(info.config, "resolved configuration", {}, name_table);
-  if (!config) return std::nullopt;
-  return config->run;
-}
-
-IdentityReader::IdentityReader(measure::RunInfo const& info, core::NameTable const& name_table)
-    : info_{info}, name_table_{name_table} {
-  if (auto const settings = settings_of(info, name_table)) chunk_bytes_ = settings->chunk_bytes;
-}
-
-core::Parsed<core::Case> const& IdentityReader::spec_of(std::string const& config) {
-  if (config == last_config_) return last_spec_;
-  last_config_ = config;
-  // The record says which variant it is; others of its case may be gone since.
-  std::array<std::string, 1> const any_variant{"variant=best"};
-  auto const read = core::resolve(config, "its configuration", any_variant, name_table_, true);
-  last_spec_ =
-      read ? core::Parsed{read->cases.front()} : core::Parsed<core::Case>::error(read.why());
-  return last_spec_;
-}
-
-core::Parsed<Identity> IdentityReader::read(measure::Record const& record) {
-  core::Parsed<core::Case> const& spec = spec_of(record.config);
-  if (!spec) return core::Parsed<Identity>::error(spec.why());
-  if (spec->workload->name != record.workload) {
-    return core::Parsed<Identity>::error(
-        fmt::format("its configuration is one of {}", spec->workload->name));
-  }
+core::Parsed<Identity> identity_of(Record const& record, measure::RunInfo const& info) {
+  if (!record.spec) return core::Parsed<Identity>::error(record.unreadable);
+  core::Case const& spec = *record.spec;
   Identity identity{.workload = record.workload,
                     .type = record.type,
                     .variant = record.variant,
                     .data = record.data,
                     .transport = {record.transport, record.transport_is_chosen},
-                    .size = extents_of(record, *spec),
-                    .compute = core::compute_for(spec->type, spec->compute),
-                    .grid = grid_of(*spec, record.ranks),
-                    .configuration = configuration_of(*spec, record.variant),
-                    .legs = spec->legs,
-                    .spec = *spec};
+                    .size = extents_of(record, spec),
+                    .compute = core::compute_for(spec.type, spec.compute),
+                    .grid = grid_of(spec, record.ranks),
+                    .configuration = configuration_of(spec, record.variant),
+                    .legs = spec.legs,
+                    .spec = spec};
   identity.ranks = record.ranks;
-  identity.devices = devices_of(record, info_);
+  identity.devices = devices_of(record, info);
   identity.modelled_link = record.modelled_link;
-  identity.throttle = record.modelled_link ? spec->throttle : 0;
-  identity.clock = spec->clock;
+  identity.throttle = record.modelled_link ? spec.throttle : 0;
+  identity.clock = spec.clock;
   identity.timing = record.timing;
-  identity.cache = spec->cache;
+  identity.cache = spec.cache;
   bool const communicates = record.transport != "none";
-  identity.chunk_bytes = communicates ? chunk_bytes_ : 0;
-  identity.nccl_ctas = communicates ? spec->nccl_ctas : 0;
+  identity.chunk_bytes = communicates && info.settings ? info.settings->chunk_bytes : 0;
+  identity.nccl_ctas = communicates ? spec.nccl_ctas : 0;
   identity.amount = record.amount;
   return identity;
 }

@@ -54,31 +54,11 @@ struct Identity {
   double amount = 0;                            ///< work of one repetition
 };
 
-/// Of a run: its settings, read from its configuration; empty where this program cannot read it.
-std::optional<core::RunSettings> settings_of(measure::RunInfo const& info,
-                                             core::NameTable const& name_table);
-
 /// "n1, 4 x n2": equal neighbours once.
 std::string list_runs(std::vector<std::string> const& texts);
 
-/// Reads the identities of one run's records.
-class IdentityReader {
- public:
-  /// Refers to both.
-  IdentityReader(measure::RunInfo const& info, core::NameTable const& name_table);
-  /// Or why the record's configuration cannot be read by this program.
-  core::Parsed<Identity> read(measure::Record const& record);
-
- private:
-  core::Parsed<core::Case> const& spec_of(std::string const& config);
-
-  measure::RunInfo const& info_;
-  core::NameTable const& name_table_;
-  std::int64_t chunk_bytes_ = 0;
-  /// The variants of a case are neighbours and have one configuration.
-  std::string last_config_;
-  core::Parsed<core::Case> last_spec_ = core::Parsed<core::Case>::error("there is none");
-};
+/// Of a record of this run; or why this program cannot read its configuration.
+core::Parsed<Identity> identity_of(measure::Record const& record, measure::RunInfo const& info);
 
 /// Every member by which two identities differ, under its key in input files where it has one.
 std::vector<Difference> differences(Identity const& base, Identity const& now);

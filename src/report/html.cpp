@@ -164,9 +164,7 @@ Json measurement_json(Record const& r, Shares const& shares, SweptKeys const& sw
   to["transport_is_chosen"] = r.transport_is_chosen;
   std::vector<std::string> const& keys = swept.keys_of(r);
   to["sweep"] = {{"name", swept_name(r)}, {"keys", Json::object()}};
-  for (auto const& [key, value] : settings_of(r, keys)) {
-    if (std::ranges::find(keys, key) != keys.end()) to["sweep"]["keys"][key] = value;
-  }
+  for (std::string const& key : keys) to["sweep"]["keys"][key] = swept.value(r, key);
   // Without those at their defaults: what is equal in two runs is so whether or not one swept it.
   to["settings"] = settings_json(settings_of(r));
   Json& extras = to["extras"];  // but details, of which lines over time are a chart
@@ -319,7 +317,7 @@ std::string render_html(std::span<RunResult const> results, std::span<std::strin
   for (std::size_t i = 0; i < results.size(); ++i) {
     all["results"].push_back(result_json(results[i], files[i], shares));
   }
-  for (Metric const& metric : metrics()) all["metrics"][std::string{metric.name}] = metric.meaning;
+  for (ExplainedMetric const& metric : metrics()) all["metrics"][metric.name] = metric.meaning;
   if (scaling) all["scaling"] = scaling_json(*scaling);
   return make_page(results_script(), all);
 }

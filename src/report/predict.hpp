@@ -17,15 +17,10 @@
 ///   t = t_c + t_x - h min(t_c, t_x)
 ///   t_x = messages latency + max(bytes within the node / rate, bytes that leave the node / its network)
 ///
-/// Rates and h are those of the measured legs. summa: a rank receives its rows of A from its row of the
-/// grid and its columns of B from its column, each panel by a tree. Shifted (Cannon) they come in parts
-/// from neighbours, and those for the first product from afar, with nothing to hide them. With layers
-/// each grid does its part of k, and what all have of C is added up at the end, hidden by nothing
-/// either; h is then of what can be hidden. ptrans: every rank sends to every
-/// other in each step. allreduce: bytes as of a ring, latency as of a tree, both fitted to all sizes of a
-/// measurement (R. Thakur, R. Rabenseifner, W. Gropp: Optimization of collective communication operations
-/// in MPICH, 2005). Ranks fill a node before the next one; the grid is the most nearly square. Ranks of
-/// host devices share their node's rates, GPUs have their own.
+/// Rates and h are those of the measured legs, or fitted to all sizes of a measurement; of a workload
+/// its measure::CostModel knows messages and bytes, and what nothing can hide. Ranks fill a node before
+/// the next one; the grid is the most nearly square. Ranks of host devices share their node's rates, GPUs
+/// have their own.
 namespace quadrille::report {
 
 /// What joins two nodes, for all ranks of a node together.

@@ -2,19 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/options.hpp"
 #include "measure/record.hpp"
 
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace quadrille::report {
 
+/// The value of a key of a case as people write it; empty where it has none.
+std::string value_of(core::Option const& option, core::Case const& spec);
+
 /// The keys of a record's case that select what is computed and how it is timed, beside those that
-/// have columns of their own, where they differ from their defaults: {"beta", "2"}; those of
-/// `always` also where they do not. Only its name where this program cannot read the configuration.
-std::vector<std::pair<std::string, std::string>> settings_of(
-    measure::Record const& record, std::span<std::string const> always = {});
+/// have columns of their own, where they differ from their defaults: {"beta", "2"}. Only its name
+/// where this program cannot read the configuration.
+std::vector<std::pair<std::string, std::string>> settings_of(measure::Record const& record);
 
 }  // namespace quadrille::report

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/swept_keys.hpp"
 
-#include "core/toml.hpp"
+#include "report/settings.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +11,6 @@
 #include <array>
 #include <iterator>
 #include <set>
-#include <sstream>
 
 namespace quadrille::report {
 namespace {
@@ -20,19 +19,15 @@ using measure::Record;
 using Values = std::map<std::string, std::string, std::less<>>;
 
 // Members of a record, and what a sweep writes once for each of its cases.
-constexpr std::array<std::string_view, 10> kShownOtherwise{
-    "name", "workload", "variant",   "size",         "size_host",
-    "type", "grid",     "transport", "published_on", "published"};
-
-// By which cases of transport = "all" differ.
-constexpr std::array<std::string_view, 2> kOfItsTransport{"name", "transport"};
+constexpr std::array<std::string_view, 8> kShownOtherwise{
+    "variant", "size", "size_host", "type", "grid", "transport", "published_on", "published"};
 
 // How something is computed, and not what.
 constexpr std::array<std::string_view, 11> kChoices{
     "broadcast", "buffers",   "chunk",    "grid",  "layers",   "nccl_ctas",
     "panel",     "partition", "schedule", "split", "transport"};
 // What neither changes what is computed nor is a choice that somebody could copy.
-constexpr std::array<std::string_view, 7> kAside{"name",      "variant",      "config",   "size",
+constexpr std::array<std::string_view, 6> kAside{"variant",   "config",       "size",
                                                  "size_host", "published_on", "published"};
 
 template <std::size_t n>
@@ -40,23 +35,13 @@ bool holds(std::array<std::string_view, n> const& keys, std::string_view key) {
   return std::ranges::find(keys, key) != keys.end();
 }
 
-std::string text_of(toml::node const& node) {
-  if (node.is_string()) return node.as_string()->get();
-  std::ostringstream text;
-  node.visit([&](auto const& value) { text << value; });
-  return text.str();
-}
-
-/// Of the only case in the text; none where it cannot be read, as in a file that was damaged.
-Values values_of(std::string const& config) {
+/// None where the case cannot be read, as in a file that was damaged.
+Values values_of(Record const& record) {
   Values values;
-  if (core::find_syntax_error(config).line != 0) return values;
-  toml::parse_result const parsed = toml::parse(config);
-  if (!parsed) return values;
-  toml::array const* const cases = parsed.table()["case"].as_array();
-  if (cases == nullptr || cases->empty() || !cases->front().is_table()) return values;
-  for (auto const& [key, node] : *cases->front().as_table()) {
-    values[std::string{key.str()}] = text_of(node);
+  if (!record.spec) return values;
+  for (core::Option const* option : core::options_of(*record.spec->workload)) {
+    std::string value = value_of(*option, *record.spec);
+    if (!value.empty()) values.emplace(option->key, std::move(value));
   }
   return values;
 }
@@ -69,26 +54,25 @@ std::string_view swept_name(Record const& record) {
 }
 
 std::string apart_from_transport(Record const& record) {
-  Values const values = values_of(record.config);
-  if (values.empty()) return record.name;
-  std::string text{swept_name(record)};
-  for (auto const& [key, value] : values) {
-    if (std::ranges::find(kOfItsTransport, key) != kOfItsTransport.end()) continue;
-    text += fmt::format("\n{} = {}", key, value);
+  if (!record.spec) return record.name;
+  std::string text = fmt::format("{}, {}", swept_name(record), record.workload);
+  for (auto const& [key, value] : values_of(record)) {
+    if (key != "transport") text += fmt::format("\n{} = {}", key, value);
   }
   return text;
 }
 
 std::string apart_from_choices(Record const& record) {
-  std::string text;
-  for (auto const& [key, value] : values_of(record.config)) {
+  if (!record.spec) return {};
+  std::string text = record.workload + '\n';
+  for (auto const& [key, value] : values_of(record)) {
     if (!holds(kChoices, key) && !holds(kAside, key)) text += fmt::format("{} = {}\n", key, value);
   }
   return text;
 }
 
 std::string choices_unlike(Record const& record, Record const& other) {
-  Values const mine = values_of(record.config), theirs = values_of(other.config);
+  Values const mine = values_of(record), theirs = values_of(other);
   std::vector<std::string> choices;
   for (std::string_view const key : kChoices) {
     auto const value = mine.find(key), before = theirs.find(key);
@@ -106,9 +90,9 @@ SweptKeys::SweptKeys(std::span<Record const* const> records) {
   };
   std::map<std::string_view, Seen> sweeps;
   for (Record const* record : records) {
-    auto const [known, is_new] = values_.try_emplace(record->config);
-    if (!is_new) continue;
-    known->second = values_of(record->config);
+    auto const [known, is_new] = values_.try_emplace(record->name);
+    if (!is_new || !record->spec) continue;
+    known->second = values_of(*record);
     auto const [seen, is_first] = sweeps.try_emplace(swept_name(*record));
     if (is_first) seen->second.values = known->second;
     Values const& first = seen->second.values;
@@ -139,7 +123,7 @@ std::vector<std::string> const& SweptKeys::keys_of(Record const& record) const {
 }
 
 std::string SweptKeys::value(Record const& record, std::string const& key) const {
-  auto const values = values_.find(record.config);
+  auto const values = values_.find(record.name);
   if (values == values_.end()) return "-";
   auto const found = values->second.find(key);
   return found == values->second.end() ? "-" : found->second;

@@ -37,14 +37,14 @@ class SweptKeys {
   std::vector<std::string> const& keys() const { return keys_; }
   /// Those that differ within the sweep of this record; none of a case alone.
   std::vector<std::string> const& keys_of(measure::Record const& record) const;
-  /// As the configuration writes it, without quotes; "-" where it has no such key.
+  /// As people write it; "-" where its workload has no such key.
   std::string value(measure::Record const& record, std::string const& key) const;
 
  private:
   using Values = std::map<std::string, std::string, std::less<>>;
   std::vector<std::string> keys_;
   std::map<std::string, std::vector<std::string>, std::less<>> keys_by_sweep_;
-  std::map<std::string, Values> values_;  ///< by the configuration's text
+  std::map<std::string, Values, std::less<>> values_;  ///< by the names of cases
 };
 
 }  // namespace quadrille::report

@@ -10,6 +10,7 @@
 #include "io/trace_file.hpp"
 #include "measure/case_runner.hpp"
 #include "measure/roofline.hpp"
+#include "report/open.hpp"
 #include "report/screen.hpp"
 #include "report/table.hpp"
 #include "run/progress.hpp"
@@ -89,7 +90,7 @@ class PartialTable {
   void print() {
     std::lock_guard const guard{mutex_};
     core::Parsed<measure::RunResult> const finished =
-        result_ != nullptr ? *result_ : io::read_result(journal_);
+        result_ != nullptr ? *result_ : report::open_result(journal_);
     if (!finished) return;
     measure::RunResult result = *finished;
     if (result.info.status != "running") result.failure = "the job failed at its end";

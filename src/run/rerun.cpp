@@ -6,6 +6,7 @@
 #include "core/text.hpp"
 #include "io/result_file.hpp"
 #include "report/compare.hpp"
+#include "report/open.hpp"
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>
@@ -91,13 +92,13 @@ core::Parsed<std::string> earlier_config(std::string const& path, std::string co
 }
 
 std::string render_changes(std::string const& path, measure::RunInfo const& now) {
-  core::Parsed<RunResult> const result = io::read_result(path);
+  core::Parsed<RunResult> const result = report::open_result(path);
   if (!result) return {};
   measure::RunInfo const& was = result->info;
   std::string text =
       fmt::format("rerun of {}, which started at {} ({})\n", was.run_id, was.started, was.status);
   std::vector<report::Difference> const changes =
-      report::environment_differences(std::span{&*result, 1}, now, workloads::name_table());
+      report::environment_differences(std::span{&*result, 1}, now);
   auto const shown = [](std::string const& value) { return value.empty() ? "none" : value; };
   text += changes.empty()
               ? "commit, libraries, driver, devices, ranks and environment are as they were\n"

@@ -5,7 +5,7 @@
 #include "comm/job_guard.hpp"
 #include "io/result_file.hpp"
 #include "report/compare.hpp"
-#include "workloads/registry.hpp"
+#include "report/open.hpp"
 
 #include <fmt/format.h>
 
@@ -107,15 +107,17 @@ std::string reopen(fs::path const& output, std::string const& id, RunStart& star
   if (std::string why = start.lock.take(start.directory, now); !why.empty()) return why;
   core::Parsed<io::FinishedCases> const kept = io::read_finished_cases(path);
   if (!kept) return kept.why();
-  measure::RunInfo const& earlier = kept->result.info;
+  measure::RunResult run = kept->result;
+  report::read_cases(run);
+  measure::RunInfo const earlier = run.info;
   if (std::string const what = difference(earlier, start.result.info); !what.empty()) {
     return fmt::format("'{}' cannot go on: {}; give what it had, or start another run",
                        start.directory.string(), what);
   }
   // Other nodes, CPUs, GPUs of the same model, variables: rates may differ, and the header is of before.
-  std::vector<report::Difference> const changes = report::environment_differences(
-      std::span{&kept->result, 1}, start.result.info, workloads::name_table());
-  start.result = kept->result;
+  std::vector<report::Difference> const changes =
+      report::environment_differences(std::span{&run, 1}, start.result.info);
+  start.result = std::move(run);
   bool const has_ended = earlier.status == "finished";
   bool const has_result = has_ended && fs::exists(start.directory / "result.h5");
   std::string why =

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/exchange.hpp"
+#include "workloads/secondary.hpp"
 
 namespace quadrille::workloads {
 namespace {
@@ -137,6 +138,25 @@ class Allreduce final : public Exchange {
   comm::ReduceOp op_;
 };
 
+/// Bytes as of a ring, latency as of a tree. (R. Thakur, R. Rabenseifner, W. Gropp: Optimization of
+/// collective communication operations in MPICH, 2005.)
+measure::RankWork work_of(core::Case const& spec, measure::RankLayout const& layout, double) {
+  auto const ranks = static_cast<double>(layout.ranks);
+  auto const s = static_cast<double>(core::size_of(spec.type));
+  double const bytes = 2 * (ranks - 1) / ranks * s * static_cast<double>(spec.size[0]);
+  // Of a ring one rank of a node receives from another one.
+  return {.amount = bytes,
+          .messages = 2 * measure::tree_depth(ranks),
+          .bytes = bytes,
+          .node_bytes = layout.nodes() > 1 ? bytes : 0};
+}
+
+std::string misfit_of(core::Case const&, measure::RankLayout const& layout) {
+  return layout.ranks > 1 ? "" : "one rank exchanges nothing";
+}
+
+constexpr measure::CostModel kCost{work_of, false, 0, misfit_of};
+
 }  // namespace
 
 namespace entries {
@@ -155,6 +175,8 @@ extern measure::WorkloadEntry const allreduce{
     .local = false,
     .variants = exchange_rows(),
     .make = measure::make<Allreduce>,
+    .secondary = {kBusBandwidth},
+    .cost_model = &kCost,
 };
 
 }  // namespace entries

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/exchange.hpp"
+#include "workloads/secondary.hpp"
 
 namespace quadrille::workloads {
 namespace {
@@ -74,6 +75,7 @@ extern measure::WorkloadEntry const alltoall{
     .local = false,
     .variants = exchange_rows(),
     .make = measure::make<Alltoall>,
+    .secondary = {kBusBandwidth},
 };
 
 }  // namespace entries

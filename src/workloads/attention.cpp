@@ -190,6 +190,12 @@ extern measure::WorkloadEntry const attention{
     .local = true,
     .variants = rows_of(kernels::attention::variants()),
     .make = measure::make<Attention>,
+    .secondary = {{"stored scores", "B",
+                   "what the scores of all pairs of a query and a key take, which flash kernels "
+                   "never store."},
+                  {"tiled traffic", "B",
+                   "bytes between memory and chip where keys and values are read for each tile of "
+                   "queries."}},
 };
 
 }  // namespace entries

@@ -133,6 +133,10 @@ extern measure::WorkloadEntry const conv2d{
     .local = true,
     .variants = rows_of(kernels::conv2d::variants()),
     .make = measure::make<Conv2d>,
+    .secondary = {{"column matrix", "B",
+                   "what the patches of the images take as columns of a matrix, which implicit "
+                   "kernels never\n"
+                   "store."}},
 };
 
 }  // namespace entries

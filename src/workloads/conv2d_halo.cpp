@@ -558,6 +558,9 @@ extern measure::WorkloadEntry const conv2d_halo{
     .local = false,
     .variants = rows_of(kernels::conv2d::variants()),
     .make = measure::make<Conv2dHalo>,
+    .secondary =
+        {{"halos", "B/s",
+          "edges of images that ranks get from neighbours, over the time of a repetition."}},
 };
 
 }  // namespace entries

@@ -222,6 +222,8 @@ extern measure::WorkloadEntry const copy{
     .local = true,
     .variants = rows_of(copy::variants()),
     .make = measure::make<Copy>,
+    .secondary = {{"link, each way", "B/s",
+                   "bytes of one direction, over the time of both at once."}},
 };
 
 }  // namespace entries

@@ -3,6 +3,7 @@
 #include "gemm/gemm_library.hpp"
 #include "workloads/checks/limits.hpp"
 #include "workloads/checks/product.hpp"
+#include "workloads/secondary.hpp"
 #include "workloads/tables.hpp"
 
 #include <fmt/format.h>
@@ -312,6 +313,13 @@ extern measure::WorkloadEntry const gemm{
     .local = true,
     .variants = rows_of(gemm::variants()),
     .make = measure::make<Gemm>,
+    .secondary = {kBankConflicts,
+                  {"second-level cache", "B/s",
+                   "what blocks read of tiles and write of C, by the model of bank conflicts."},
+                  {"first-level cache", "B/s",
+                   "every 32-byte sector that a request of a warp touches, by the same model."},
+                  {"shared memory", "wavefronts",
+                   "wavefronts of shared memory, by the same model."}},
 };
 
 }  // namespace entries

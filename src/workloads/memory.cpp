@@ -312,6 +312,7 @@ extern measure::WorkloadEntry const memory{
     .local = true,
     .variants = rows_of(memory::variants()),
     .make = measure::make<Memory>,
+    .secondary = {{"latency", "s", "the median over the number of steps of a pointer chase."}},
 };
 
 }  // namespace entries

@@ -277,6 +277,8 @@ extern measure::WorkloadEntry const paged_decode{
     .local = true,
     .variants = rows_of(kernels::paged_decode::variants()),
     .make = measure::make<PagedDecode>,
+    .secondary = {{"tokens", "count", "tokens of all sequences, each with a key and a value."},
+                  {"empty slots", "%", "slots of taken blocks that hold no token."}},
 };
 
 }  // namespace entries

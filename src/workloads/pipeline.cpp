@@ -434,6 +434,17 @@ extern measure::WorkloadEntry const pipeline{
     .local = true,
     .variants = rows_of(Pipeline::rows()),
     .make = measure::make<Pipeline>,
+    .secondary =
+        {{"kernel", "eval/s",
+          "cells of an interval over the median time of a kernel; copy and sum on the host: its\n"
+          "bytes over theirs."},
+         {"sum on the host", "B/s", "bytes of an interval over the median time of its sum."},
+         {"window", "eval/s",
+          "cells of all intervals but the first, from the begin of the second kernel to the end\n"
+          "of the last."},
+         {"model", "eval/s",
+          "what the medians of kernel (t_k), copy (t_c) and sum (t_s) allow of n intervals, one\n"
+          "after the other or overlapped."}},
 };
 
 }  // namespace entries

@@ -763,6 +763,26 @@ measure::Selection rows() {
   return all;
 }
 
+/// Every rank sends to every other in each step.
+measure::RankWork work_of(core::Case const& spec, measure::RankLayout const& layout, double scale) {
+  core::GridShape const grid = measure::grid_on(spec, layout.ranks);
+  auto const ranks = static_cast<double>(layout.ranks);
+  double const m = static_cast<double>(spec.size[0]) * scale;
+  double const n = static_cast<double>(spec.size[1]) * scale;
+  double const rows = std::ceil(m / grid.rows), cols = std::ceil(n / grid.cols);
+  auto const s = static_cast<double>(core::size_of(spec.type));
+  double const bytes = s * rows * cols * (ranks - 1) / ranks;
+  auto const panel = static_cast<double>(spec.parameters.as<Parameters>().panel);
+  double const here = layout.on_node();
+  return {.amount = m * n,
+          .compute = rows * cols,
+          .messages = std::ceil(rows / std::min(rows, panel)) * (ranks - 1),
+          .bytes = bytes,
+          .node_bytes = here * bytes * measure::share_away(ranks, here)};
+}
+
+constexpr measure::CostModel kCost{work_of, true, 0.5};
+
 }  // namespace
 
 namespace entries {
@@ -787,6 +807,9 @@ extern measure::WorkloadEntry const ptrans{
     .local = false,
     .variants = rows(),
     .make = measure::make<Ptrans>,
+    .secondary = {{"exchanged", "B/s",
+                   "bytes that leave their rank, over the time of a repetition."}},
+    .cost_model = &kCost,
 };
 
 }  // namespace entries

@@ -3,6 +3,7 @@
 #include "reduction/reduction.hpp"
 
 #include "workloads/checks/limits.hpp"
+#include "workloads/secondary.hpp"
 #include "workloads/streamed_vectors.hpp"
 #include "workloads/tables.hpp"
 #include "workloads/virtual_blocks.hpp"
@@ -388,6 +389,7 @@ extern measure::WorkloadEntry const reduction{
     .local = false,
     .variants = rows_of(reduction::variants()),
     .make = measure::make<Reduction>,
+    .secondary = {kBankConflicts},
 };
 
 }  // namespace entries

@@ -7,6 +7,7 @@
 #include "workloads/checks/attention.hpp"
 #include "workloads/data.hpp"
 #include "workloads/ring_sequence.hpp"
+#include "workloads/secondary.hpp"
 #include "workloads/tables.hpp"
 
 #include <fmt/format.h>
@@ -386,6 +387,7 @@ extern measure::WorkloadEntry const ring_attention{
     .local = false,
     .variants = rows_of(kernels::ring_attention::variants()),
     .make = measure::make<RingAttention>,
+    .secondary = {kReceived},
 };
 
 }  // namespace entries

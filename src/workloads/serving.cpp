@@ -469,6 +469,62 @@ extern measure::WorkloadEntry const serving{
     .variants = rows(),
     .make = measure::make<Serving>,
     .file_problem = file_problem,
+    .secondary =
+        {{"throughput", "token/s",
+          "tokens of all outputs over the simulated time from the start to the last of them."},
+         {"TTFT", "s",
+          "time to first token, from the arrival of a request; half (p50) and 99 % (p99) of all "
+          "wait\n"
+          "no longer. To 0.5 %."},
+         {"TBT", "s",
+          "time between two tokens of a sequence, that it was swapped out or waited for prompts "
+          "of\n"
+          "others included; p50 and p99."},
+         {"KV used", "%",
+          "slots of KV memory that hold K and V of a token, on average over the simulated time.\n"
+          "Slots are used, reserved, internal, external or free."},
+         {"used", "%",
+          "KV used, in each tenth of the simulated time: used 1/10, ... --details, files and\n"
+          "pages have them."},
+         {"reserved", "%",
+          "slots that are taken for tokens of the same sequence which are yet to come."},
+         {"internal", "%",
+          "slots that are taken and will never be used: of a piece for the longest that a request "
+          "may\n"
+          "get, or of a last block."},
+         {"external", "%",
+          "free slots while the next request waits, which needs no more, but in one piece."},
+         {"useful rows", "%",
+          "tokens in the products with weights that somebody asked for; the others pad a batch to "
+          "its\n"
+          "longest. Of a static batch the sum of lengths over requests times the longest."},
+         {"shared", "%", "tokens whose K and V were there already: of a prefix, or of a sample."},
+         {"at once", "sequences", "the most sequences in one step, of any server."},
+         {"swapped out", "sequences",
+          "how often K and V of a sequence went to memory of the host to make room."},
+         {"recomputed", "tokens",
+          "tokens whose K and V were dropped where that memory was full, and computed again."},
+         {"step of one token", "s", "a step of one token that reads one, by the model."},
+         {"beyond measured", "%",
+          "of the simulated time of steps, that of such with more tokens or requests than were\n"
+          "measured; the points that were measured are further rates of `report --details`."},
+         {"layer products", "s",
+          "with model = \"measured\", the four products of a layer with its weights, of as many "
+          "rows as a step\n"
+          "has tokens."},
+         {"layer prefill", "s",
+          "with model = \"measured\", causal attention of a layer, of tokens of one prompt behind "
+          "those whose\n"
+          "K and V are there already."},
+         {"layer decode", "s",
+          "with model = \"measured\", attention of a layer, of one token of each of these "
+          "sequences over their\n"
+          "paged K and V, which are of so many tokens in all."},
+         {"measured copy", "B/s",
+          "with model = \"measured\", bytes read and written by a copy within the device; from "
+          "host: bytes\n"
+          "of one from pinned memory of the host."},
+         {"simulated", "request/s", "requests of the trace over the time of the simulation."}},
 };
 
 }  // namespace entries

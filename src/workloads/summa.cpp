@@ -7,6 +7,7 @@
 #include "workloads/checks/limits.hpp"
 #include "workloads/checks/product.hpp"
 #include "workloads/peers/peer.hpp"
+#include "workloads/secondary.hpp"
 #include "workloads/tables.hpp"
 
 #include <algorithm>
@@ -1050,6 +1051,63 @@ measure::Selection rows() {
   return all;
 }
 
+/// A rank receives its rows of A from its row of the grid and its columns of B from its column, each
+/// panel by a tree. Shifted (Cannon) they come in parts from neighbours, and those for the first product
+/// from afar, with nothing to hide them. With layers each grid does its part of k, and what all have of
+/// C is added up at the end, hidden by nothing either.
+measure::RankWork work_of(core::Case const& spec, measure::RankLayout const& layout, double scale) {
+  auto const& keys = spec.parameters.as<Parameters>();
+  auto const layers = static_cast<double>(keys.layers), block = static_cast<double>(keys.block);
+  auto const extent = [&](std::size_t i) { return static_cast<double>(spec.size[i]) * scale; };
+  core::GridShape const grid = measure::grid_on(spec, layout.ranks / keys.layers);
+  double const p = grid.rows, q = grid.cols;
+  double const m = extent(0), n = extent(1), k = extent(2) / layers;
+  double const rows = std::ceil(m / p), cols = std::ceil(n / q);
+  double const here = layout.on_node(), rows_here = std::floor(here / q);
+  auto const s = static_cast<double>(core::size_of(spec.type));
+  double const a = s * rows * k * (q - 1) / q, b = s * k * cols * (p - 1) / p;
+  measure::RankWork work{.amount = m * n * k * layers, .compute = rows * cols * k, .bytes = a + b};
+  double away = a * measure::share_away(q, here) + b * measure::share_away(p, rows_here);
+  double exposed = 0;
+  if (keys.schedule == Schedule::cannon) {
+    work.messages = p + q - 2;
+    // On P x P most come for the first product from afar, all others from neighbours.
+    double const first = p > 1 && q > 1 ? 1 / (p - 1) : 0;
+    double const later =
+        a * measure::neighbours_away(q, here) + b * measure::neighbours_away(p, rows_here);
+    away = first * away + (1 - first) * later;
+    exposed = first * (a + b);
+  } else {
+    double const part = std::ceil(k / std::max(p, q));
+    double const whole = block > 0 ? std::min(block, part) : part;
+    double const panel =
+        keys.panel == kAuto ? whole : std::min(whole, static_cast<double>(keys.panel));
+    work.messages = std::ceil(k / panel) * (measure::tree_depth(p) + measure::tree_depth(q));
+  }
+  if (keys.layers > 1) {
+    // What all layers have is added up behind the last product, block by block.
+    double const c = s * rows * cols * (layers - 1) / layers;
+    work.messages +=
+        measure::tree_depth(layers) * (block > 0 ? std::ceil(rows / (block * layers)) : 1);
+    work.bytes += c;
+    away += c * measure::share_away(layers, std::floor(here / (p * q)));
+    exposed += c;
+  }
+  work.node_bytes = here * away;
+  if (work.bytes > 0) work.exposed = exposed / work.bytes;
+  return work;
+}
+
+std::string misfit_of(core::Case const& spec, measure::RankLayout const& layout) {
+  auto const& keys = spec.parameters.as<Parameters>();
+  if (layout.ranks % keys.layers != 0)
+    return fmt::format("{} layers do not divide them", keys.layers);
+  if (keys.schedule != Schedule::cannon) return {};
+  return Cannon::unsupported_reason(measure::grid_on(spec, layout.ranks / keys.layers));
+}
+
+constexpr measure::CostModel kCost{work_of, true, 0.5, misfit_of};
+
 }  // namespace
 
 namespace entries {
@@ -1092,6 +1150,8 @@ extern measure::WorkloadEntry const summa{
     .local = false,
     .variants = rows(),
     .make = measure::make<Summa>,
+    .secondary = {kReceived},
+    .cost_model = &kCost,
 };
 
 }  // namespace entries

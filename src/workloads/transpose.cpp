@@ -132,6 +132,10 @@ extern measure::WorkloadEntry const transpose{
     .local = true,
     .variants = rows_of(table()),
     .make = measure::make<Transpose>,
+    .secondary =
+        {{"sectors per request", "sectors",
+          "of 32 bytes, that a request of a warp touches, by the same model; 4 are the least for\n"
+          "words of 4 bytes, 16 for vectors of 16."}},
 };
 
 }  // namespace entries

@@ -211,6 +211,14 @@ extern measure::WorkloadEntry const vector{
     .local = true,
     .variants = rows_of(vector::variants()),
     .make = measure::make<Vector>,
+    .secondary = {{"arithmetic", "FLOP/s",
+                   "operations over the time, beside the bytes of the rate."},
+                  {"init", "B/s",
+                   "the array that is written before, in the last repetition of rank 0."},
+                  {"calculate", "B/s", "the computation alone, in the last repetition of rank 0."},
+                  {"validate", "B/s",
+                   "the array that is read again to count what is wrong, in the last repetition of "
+                   "rank 0."}},
 };
 
 }  // namespace entries

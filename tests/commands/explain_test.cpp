@@ -33,7 +33,7 @@ void expect_explained(std::string_view name, std::string_view content) {
 }
 
 TEST(Explain, KnowsEveryNumberAndColumn) {
-  for (report::Metric const& metric : report::metrics())
+  for (report::ExplainedMetric const& metric : report::metrics())
     expect_explained(metric.name, metric.meaning);
   for (report::Column const& column : report::columns()) {
     EXPECT_FALSE(report::meaning_of(column).empty()) << column.key << " has no meaning";

@@ -6,6 +6,7 @@
 #include "report/columns.hpp"
 #include "report/screen.hpp"
 #include "report/table.hpp"
+#include "support/cases.hpp"
 #include "support/timed_record.hpp"
 
 #include <fmt/format.h>
@@ -28,6 +29,7 @@ using test::timed;
 CaseAssessment assessed(std::vector<Record> records, RunResult& result) {
   result = {};
   result.records = std::move(records);
+  test::read_cases_again(result);
   return assess(result).at(0);
 }
 
@@ -311,7 +313,9 @@ TEST(Assessment, HasARuleForEachLimit) {
 TEST(Assessment, NamesWhatIsFasterInTheSameRun) {
   auto const sent = [](std::string const& name, std::string const& keys, double seconds) {
     Record r = timed(name, "ours", seconds);
-    r.config = fmt::format("[[case]]\nname = \"{}\"\nworkload = \"broadcast\"\n{}", name, keys);
+    r.workload = "broadcast";
+    r.config = fmt::format("[[case]]\nname = \"{}\"\nworkload = \"broadcast\"\nsize = 1024\n{}",
+                           name, keys);
     r.share_of_local = 0.5;
     return r;
   };
@@ -414,8 +418,11 @@ TEST(Assessment, BracketsRatiosToWhatIsSuspect) {
 
 Record exchanged(std::string const& name, std::string const& transport, double seconds) {
   Record r = timed(name, "ours", seconds);
+  r.workload = "summa";
   r.transport = transport;
-  r.config += fmt::format("transport = \"{}\"\n", transport);
+  r.config = fmt::format(
+      "[[case]]\nname = \"{}\"\nworkload = \"summa\"\nsize = 1024\ntransport = \"{}\"\n", name,
+      transport);
   return r;
 }
 
@@ -425,6 +432,7 @@ TEST(Assessment, CasesThatDifferInTransportAloneAreOne) {
   missing.outcome = Outcome::unsupported;
   missing.reason = "no GPU";
   result.records = {missing, exchanged("a.ipc", "ipc", 2e-3), exchanged("a.mpi", "mpi", 1e-3)};
+  test::read_cases_again(result);
 
   std::vector<CaseAssessment> const one = assess(result);
   std::string const text = render_screen(result, {.width = 120});
@@ -442,6 +450,7 @@ TEST(Assessment, CasesThatDifferInTransportAloneAreOne) {
     Record other = exchanged(name, transport, 1e-3);
     other.config += key;
     result.records = {exchanged("a.ipc", "ipc", 2e-3), other};
+    test::read_cases_again(result);
     EXPECT_EQ(assess(result).size(), 2U) << name << ' ' << key;
   }
 }

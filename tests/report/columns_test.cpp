@@ -103,13 +103,13 @@ TEST(Columns, AnInterruptedResultShowsWhatItSampled) {
 }
 
 TEST(Metrics, AreExplainedUnderNamesOfTheirOwn) {
-  std::set<std::string_view> names;
-  for (Metric const& metric : metrics()) {
+  std::set<std::string> names;
+  for (ExplainedMetric const& metric : metrics()) {
     EXPECT_TRUE(names.insert(metric.name).second) << metric.name;
     EXPECT_FALSE(metric.unit.empty()) << metric.name;
     EXPECT_TRUE(metric.meaning.ends_with('.')) << metric.name;
   }
-  for (std::string_view const name : {"median", "peak", "ceiling", "hidden", "cv", "bus"}) {
+  for (std::string const name : {"median", "peak", "ceiling", "hidden", "cv", "bus"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
 }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/compare.hpp"
 
+#include "support/cases.hpp"
 #include "support/json_schema.hpp"
 #include "support/page.hpp"
-#include "workloads/registry.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -70,13 +70,12 @@ RunResult run_of(std::vector<Record> records, std::string const& id = "new") {
   return run;
 }
 
-/// Refers to what it is given.
-Comparison compared(std::vector<RunResult> const& base, RunResult const& now,
-                    double margin = 0.01) {
-  return compare(base, now, margin, workloads::name_table());
+/// Refers to what it is given, after it has read its cases.
+Comparison compared(std::vector<RunResult>& base, RunResult& now) {
+  std::ranges::for_each(base, test::read_cases_again);
+  test::read_cases_again(now);
+  return compare(base, now, 0.01);
 }
-Comparison compared(std::vector<RunResult>&& base, RunResult const& now,
-                    double margin = 0.01) = delete;
 
 /// Ten times about this median, 0.1 % apart.
 std::vector<double> about(double median) {
@@ -87,8 +86,8 @@ std::vector<double> about(double median) {
 
 /// Measurements of a base run at 1 ms and a new one.
 Finding judged(std::vector<double> const& base_times, std::vector<double> const& new_times) {
-  std::vector<RunResult> const base{run_of({record_of(base_times)}, "base")};
-  RunResult const now = run_of({record_of(new_times)});
+  std::vector<RunResult> base{run_of({record_of(base_times)}, "base")};
+  RunResult now = run_of({record_of(new_times)});
   Finding finding = compared(base, now).findings.at(0);
   finding.base.clear();
   finding.now = nullptr;
@@ -127,8 +126,8 @@ TEST(Compare, FindsChangesOf3PercentUnderNoiseOf1Percent) {
 }
 
 TEST(Compare, FewSamplesHaveARatioAndDecideNothing) {
-  std::vector<RunResult> const base{run_of({record_of({2, 2, 2})}, "base")};
-  RunResult const now = run_of({record_of({3, 3, 3, 3, 3})});
+  std::vector<RunResult> base{run_of({record_of({2, 2, 2})}, "base")};
+  RunResult now = run_of({record_of({3, 3, 3, 3, 3})});
 
   Comparison const comparison = compared(base, now);
 
@@ -148,10 +147,10 @@ TEST(Compare, FewSamplesHaveARatioAndDecideNothing) {
   EXPECT_TRUE(shown["measurements"][0]["ratio_low"].is_null());
   EXPECT_NE(render_junit(comparison).find("new / base 1.5000; 3 and 5 samples"), std::string::npos);
 
-  RunResult const enough = run_of({record_of(about(2))});
-  std::vector<RunResult> const good{run_of({record_of(about(2))}, "base")};
+  RunResult enough = run_of({record_of(about(2))});
+  std::vector<RunResult> good{run_of({record_of(about(2))}, "base")};
   EXPECT_FALSE(compared(good, enough).is_undecided());
-  std::vector<RunResult> const nothing{run_of({}, "base")};
+  std::vector<RunResult> nothing{run_of({}, "base")};
   EXPECT_FALSE(compared(nothing, enough).is_undecided()) << "there is no baseline";
 }
 
@@ -162,21 +161,21 @@ TEST(Compare, ASuspectTimeIsNeitherSlowerNorTheSame) {
     return run;
   };
   for (double const median : {1.0, 1.5, 0.5}) {
-    std::vector<RunResult> const base{run_at(1, false, "base")}, doubtful{run_at(1, true, "base")};
-    RunResult const suspect = run_at(median, true, "new"), now = run_at(median, false, "new");
+    std::vector<RunResult> base{run_at(1, false, "base")}, doubtful{run_at(1, true, "base")};
+    RunResult suspect = run_at(median, true, "new"), now = run_at(median, false, "new");
     EXPECT_EQ(compared(base, suspect).findings.at(0).change, Change::ambiguous);
     EXPECT_EQ(compared(doubtful, now).findings.at(0).change, Change::ambiguous);
     EXPECT_TRUE(compared(base, suspect).is_undecided());
     EXPECT_FALSE(compared(base, suspect).is_regression());
   }
-  std::vector<RunResult> const base{run_at(1, false, "base")};
-  RunResult const suspect = run_at(1.5, true, "new");
+  std::vector<RunResult> base{run_at(1, false, "base")};
+  RunResult suspect = run_at(1.5, true, "new");
   std::string const text = render_text(compared(base, suspect), false);
   EXPECT_NE(text.find(" (+50 %) [+49.9, +50.1]"), std::string::npos) << text;
 
   // Of several base runs the trusted ones are compared with.
-  std::vector<RunResult> const mixed{run_at(9, true, "base1"), run_at(1, false, "base2")};
-  RunResult const same = run_at(1, false, "new");
+  std::vector<RunResult> mixed{run_at(9, true, "base1"), run_at(1, false, "base2")};
+  RunResult same = run_at(1, false, "new");
   EXPECT_EQ(compared(mixed, same).findings.at(0).change, Change::same);
 }
 
@@ -219,14 +218,14 @@ TEST(Compare, WhatTheClockDoesNotResolveIsTheSame) {
 }
 
 TEST(Compare, SpreadBetweenBaseRunsMakesAmbiguous) {
-  RunResult const now = run_of({record_of(about(1.03))});
+  RunResult now = run_of({record_of(about(1.03))});
   std::vector<RunResult> base;
   for (double const median : {1.0, 1.02, 0.98}) {
     base.push_back(run_of({record_of(about(median))}, fmt::format("base{}", base.size())));
   }
 
   EXPECT_EQ(compared(base, now).findings.at(0).change, Change::ambiguous);
-  std::vector<RunResult> const alone{base[0]};
+  std::vector<RunResult> alone{base[0]};
   EXPECT_EQ(compared(alone, now).findings.at(0).change, Change::slower);
   for (RunResult& run : base) run.records[0] = record_of(about(1.0));
   EXPECT_EQ(compared(base, now).findings.at(0).change, Change::slower);
@@ -277,7 +276,7 @@ TEST(Compare, RefusesWhatWasMeasuredOtherwiseAndNamesAllOfIt) {
        },
        {"size", "buffers", "device", "clock"}},
   };
-  std::vector<RunResult> const base{run_of({record_of(about(1))}, "base")};
+  std::vector<RunResult> base{run_of({record_of(about(1))}, "base")};
   for (Other const& other : others) {
     RunResult now = base[0];
     other.make(now);
@@ -310,9 +309,9 @@ TEST(Compare, JudgesRunsThatChoseTheirTransport) {
     record.transport_is_chosen = is_chosen;
     return run_of({record}, "run");
   };
-  auto const finding = [](RunResult base, RunResult const& now) {
+  auto const finding = [](RunResult base, RunResult now) {
     base.info.run_id = "base";
-    std::vector<RunResult> const all{base};
+    std::vector<RunResult> all{base};
     return compared(all, now).findings.at(0);
   };
 
@@ -325,7 +324,7 @@ TEST(Compare, JudgesRunsThatChoseTheirTransport) {
 }
 
 TEST(Compare, MatchesByWhatIsMeasuredAndNotByHowItIsWritten) {
-  std::vector<RunResult> const base{run_of({record_of(about(1))}, "base")};
+  std::vector<RunResult> base{run_of({record_of(about(1))}, "base")};
   Record other = record_of(about(1), R"toml([[case]]
 name = "product"
 workload = "summa"
@@ -342,7 +341,7 @@ save = true
   other.name = "product";
   other.grid = "1x2";
   other.size = {64, 64, 64};
-  RunResult const now = run_of({other});
+  RunResult now = run_of({other});
 
   Comparison const comparison = compared(base, now);
 
@@ -358,8 +357,8 @@ TEST(Compare, PairsASweepThatMovedAndListsTheRest) {
     record.size = {n};
     return record;
   };
-  std::vector<RunResult> const base{run_of({sized(1, 64), sized(2, 128), sized(3, 256)}, "base")};
-  RunResult const now = run_of({sized(1, 128), sized(2, 256), sized(3, 512)});
+  std::vector<RunResult> base{run_of({sized(1, 64), sized(2, 128), sized(3, 256)}, "base")};
+  RunResult now = run_of({sized(1, 128), sized(2, 256), sized(3, 512)});
 
   Comparison const comparison = compared(base, now);
 
@@ -376,9 +375,9 @@ TEST(Compare, EqualMeasurementsOfARunArePairedByName) {
     record.id = name + ":kokkos";
     return record;
   };
-  std::vector<RunResult> const base{run_of({named("a", 1), named("b", 2)}, "base1"),
-                                    run_of({named("b", 2), named("a", 1)}, "base2")};
-  RunResult const now = run_of({named("b", 2), named("a", 1)});
+  std::vector<RunResult> base{run_of({named("a", 1), named("b", 2)}, "base1"),
+                              run_of({named("b", 2), named("a", 1)}, "base2")};
+  RunResult now = run_of({named("b", 2), named("a", 1)});
 
   Comparison const comparison = compared(base, now);
 
@@ -390,7 +389,7 @@ TEST(Compare, RefusesTheBaseRunThatIsUnlikeTheOthers) {
   std::vector<RunResult> base{run_of({record_of(about(1))}, "base1"),
                               run_of({record_of(about(5))}, "base2")};
   base[1].records[0].device = "H200";
-  RunResult const now = run_of({record_of(about(1))});
+  RunResult now = run_of({record_of(about(1))});
 
   Comparison const comparison = compared(base, now);
 
@@ -400,7 +399,7 @@ TEST(Compare, RefusesTheBaseRunThatIsUnlikeTheOthers) {
 }
 
 TEST(Compare, AConfigurationThatCannotBeReadIsRefusedWithTheReason) {
-  std::vector<RunResult> const base{run_of({record_of(about(1))}, "base")};
+  std::vector<RunResult> base{run_of({record_of(about(1))}, "base")};
   RunResult now = base[0];
   now.records[0].config += "panle = 3\n";
 
@@ -423,15 +422,15 @@ TEST(Compare, EachRecordHasTheConfigurationOfItsCase) {
   };
   Record const two = with("two", "buffers = 2\n"), three = with("three", "buffers = 3\n");
   Record const sustained = with("sustained", "clock = \"sustained\"\n");
-  std::vector<RunResult> const base{run_of({two, three, sustained}, "base")};
-  std::vector<RunResult> const only_two{run_of({two}, "base")};
+  std::vector<RunResult> base{run_of({two, three, sustained}, "base")};
+  std::vector<RunResult> only_two{run_of({two}, "base")};
 
-  RunResult const now = run_of({three, two});
+  RunResult now = run_of({three, two});
 
   Comparison const comparison = compared(base, now);
   EXPECT_EQ(comparison.count(Change::same), 2U) << render_text(comparison, true);
   EXPECT_EQ(comparison.count(Change::only_in_base), 1U) << "not refused: another case of that run";
-  RunResult const only_three = run_of({three});
+  RunResult only_three = run_of({three});
   EXPECT_EQ(compared(only_two, only_three).count(Change::only_in_new), 1U) << "another problem";
 }
 
@@ -446,9 +445,8 @@ TEST(Compare, AConfigurationOfAVariantIsItsOwn) {
     record.id = "gemm:" + variant;
     return record;
   };
-  std::vector<RunResult> const base{
-      run_of({with("tuned_tiles", "64"), with("naive", "64")}, "base")};
-  RunResult const now = run_of({with("tuned_tiles", "128"), with("naive", "128")});
+  std::vector<RunResult> base{run_of({with("tuned_tiles", "64"), with("naive", "64")}, "base")};
+  RunResult now = run_of({with("tuned_tiles", "128"), with("naive", "128")});
 
   Comparison const comparison = compared(base, now);
 
@@ -459,7 +457,7 @@ TEST(Compare, AConfigurationOfAVariantIsItsOwn) {
 }
 
 /// A run that passed, and one of this outcome.
-Comparison after_pass(std::vector<RunResult> const& base, RunResult& now, Outcome outcome) {
+Comparison after_pass(std::vector<RunResult>& base, RunResult& now, Outcome outcome) {
   now.records[0].outcome = outcome;
   now.records[0].batch = 1;  // as where nothing was timed
   return compared(base, now);
@@ -581,9 +579,9 @@ TEST(Compare, TellsOnceWhichSettingsOfCasesDiffer) {
     }
     return run_of(std::move(records), id);
   };
-  std::vector<RunResult> const base{run_with("repetitions = 6\nseed = 3\n", "base1"),
-                                    run_with("repetitions = 9\nseed = 3\n", "base2")};
-  RunResult const now = run_with("repetitions = 12\nseed = 3\nwarmup.seconds = 0.25\n", "new");
+  std::vector<RunResult> base{run_with("repetitions = 6\nseed = 3\n", "base1"),
+                              run_with("repetitions = 9\nseed = 3\n", "base2")};
+  RunResult now = run_with("repetitions = 12\nseed = 3\nwarmup.seconds = 0.25\n", "new");
 
   Comparison const comparison = compared(base, now);
 
@@ -591,8 +589,8 @@ TEST(Compare, TellsOnceWhichSettingsOfCasesDiffer) {
   EXPECT_EQ(changed(comparison.environment), (Names{"repetitions", "warmup.seconds"}));
   EXPECT_EQ(comparison.environment[0].base, "6, 9");
   EXPECT_EQ(comparison.environment[0].now, "12");
-  RunResult const again = run_with("repetitions = 9\nseed = 3\n", "again");
-  std::vector<RunResult> const last{base[1]};
+  RunResult again = run_with("repetitions = 9\nseed = 3\n", "again");
+  std::vector<RunResult> last{base[1]};
   EXPECT_EQ(changed(compared(last, again).environment), Names{});
 }
 
@@ -641,7 +639,7 @@ std::vector<std::string> lines_of(std::string const& text) {
 }
 
 TEST(CompareText, ShowsEachFindingOnceTheWorstFirst) {
-  Everything const all = everything();
+  Everything all = everything();
   std::string const text = render_text(compared(all.base, all.now), false);
 
   std::size_t at = 0;
@@ -670,9 +668,8 @@ TEST(CompareText, SaysOnceWhatMeasurementsInARowShare) {
   };
   std::vector<double> const few{1, 1, 1}, more{1, 1, 1, 1};
   constexpr char kRatio[] = "      +0 % no interval        1.00 s ->  1.00 s  ";
-  std::vector<RunResult> const base{
-      run_of({named("a", few), named("b", few), named("c", more)}, "base")};
-  RunResult const now = run_of({named("a", few), named("b", few), named("c", more)});
+  std::vector<RunResult> base{run_of({named("a", few), named("b", few), named("c", more)}, "base")};
+  RunResult now = run_of({named("a", few), named("b", few), named("c", more)});
 
   std::string const text = render_text(compared(base, now), false);
 
@@ -697,7 +694,7 @@ TEST(CompareText, SaysOnceWhatDiffersInValuesAlone) {
   };
   std::vector<RunResult> base{run_of({doubtful("a", 1), doubtful("b", 2)}, "base")};
   for (Record& record : base[0].records) record.suspect.clear();
-  RunResult const now = run_of({doubtful("a", 31), doubtful("b", 22)});
+  RunResult now = run_of({doubtful("a", 31), doubtful("b", 22)});
 
   std::string const text = render_text(compared(base, now), true);
 
@@ -726,10 +723,10 @@ std::string complaints_about(json const& value) {
 }
 
 TEST(CompareJson, FollowsItsSchemaAndTheSchemaBites) {
-  Everything const all = everything();
+  Everything all = everything();
   json const good = json::parse(render_json(compared(all.base, all.now)));
   EXPECT_EQ(complaints_about(good), "");
-  std::vector<RunResult> const nothing(1);
+  std::vector<RunResult> nothing(1);
   EXPECT_EQ(complaints_about(json::parse(render_json(compared(nothing, nothing[0])))), "");
 
   json damaged = good;
@@ -746,7 +743,7 @@ TEST(CompareJson, FollowsItsSchemaAndTheSchemaBites) {
 
 TEST(CompareJson, KeysAreThoseOfTheSchemaInTheSchemasOrder) {
   using test::keys_of;
-  Everything const all = everything();
+  Everything all = everything();
   std::ifstream file{QUADRILLE_COMPARE_SCHEMA};
   auto const schema = nlohmann::ordered_json::parse(file);
   auto const shown = nlohmann::ordered_json::parse(render_json(compared(all.base, all.now)));
@@ -760,7 +757,7 @@ TEST(CompareJson, KeysAreThoseOfTheSchemaInTheSchemasOrder) {
 }
 
 TEST(CompareJson, TellsWhatWasFound) {
-  Everything const all = everything();
+  Everything all = everything();
   json const shown = json::parse(render_json(compared(all.base, all.now)));
   EXPECT_EQ(shown["regression"], true);
   EXPECT_EQ(shown["counts"]["SLOWER"], 2);
@@ -776,7 +773,7 @@ TEST(CompareJson, TellsWhatWasFound) {
 }
 
 TEST(CompareJunit, CountsEscapesAndFails) {
-  Everything const all = everything();
+  Everything all = everything();
   std::string const xml = render_junit(compared(all.base, all.now));
   EXPECT_NE(xml.find("tests=\"10\" failures=\"3\" errors=\"0\" skipped=\"4\""), std::string::npos)
       << xml;
@@ -795,7 +792,7 @@ TEST(CompareJunit, CountsEscapesAndFails) {
 }
 
 TEST(ComparePage, HasWhatWasFound) {
-  Everything const all = everything();
+  Everything all = everything();
 
   json const data = test::data_of(test::kept(render_html(compared(all.base, all.now)), "compare"));
 
@@ -846,8 +843,8 @@ TEST(ComparePage, OfManyMeasurementsStaysSmall) {
     now.id = record.id;
     is.push_back(now);
   }
-  std::vector<RunResult> const base{run_of(std::move(was), "base")};
-  RunResult const now = run_of(std::move(is));
+  std::vector<RunResult> base{run_of(std::move(was), "base")};
+  RunResult now = run_of(std::move(is));
 
   std::string const page = test::kept(render_html(compared(base, now)), "compare-many");
 
@@ -856,8 +853,8 @@ TEST(ComparePage, OfManyMeasurementsStaysSmall) {
 }
 
 TEST(ComparePage, SaysThatNothingIsAlike) {
-  std::vector<RunResult> const base{run_of({}, "base")};
-  RunResult const now = run_of({record_of(about(1e-3))});
+  std::vector<RunResult> base{run_of({}, "base")};
+  RunResult now = run_of({record_of(about(1e-3))});
 
   json const data = test::data_of(test::kept(render_html(compared(base, now)), "compare-nothing"));
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/html.hpp"
 
+#include "support/cases.hpp"
 #include "support/cluster_result.hpp"
 #include "support/page.hpp"
 #include "support/sample_result.hpp"
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <string>
@@ -25,8 +27,9 @@ using test::data_of;
 
 constexpr char kHostile[] = "</script><img src=x onerror=\"document.title='broken'\"><!--";
 
-std::string page_of(std::string const& name, std::vector<RunResult> const& results,
+std::string page_of(std::string const& name, std::vector<RunResult> results,
                     std::optional<Scaling> const& scaling = {}) {
+  std::ranges::for_each(results, test::read_cases_again);
   std::vector<std::string> const files(results.size(), name);
   return test::kept(render_html(results, files, scaling), name);
 }

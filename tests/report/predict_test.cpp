@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/predict.hpp"
 
+#include "support/cases.hpp"
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace quadrille::report {
@@ -26,6 +30,11 @@ RunResult run_of(int ranks, int per_node, bool on_gpus) {
   return run;
 }
 
+void set_keys(Record& record, std::string const& keys) {
+  record.config = fmt::format("[[case]]\nworkload = \"{}\"\nsize = {}\n{}", record.workload,
+                              record.size.front(), keys);
+}
+
 Record record_of(std::string workload, std::vector<std::int64_t> size, int ranks, double seconds) {
   Record record;
   record.id = workload + ":variant";
@@ -38,7 +47,7 @@ Record record_of(std::string workload, std::vector<std::int64_t> size, int ranks
   record.outcome = measure::Outcome::pass;
   record.amount = 1e9;
   record.unit = "FLOP/s";
-  record.config = "[[case]]\npanel = 256\n";
+  set_keys(record, "");
   record.seconds.assign(static_cast<std::size_t>(ranks) * 8, seconds);
   return record;
 }
@@ -64,6 +73,11 @@ void add_reductions(RunResult& run) {
   }
 }
 
+PredictionReport predicted(std::vector<RunResult> runs, PredictSettings const& settings) {
+  std::ranges::for_each(runs, test::read_cases_again);
+  return predict(runs, settings);
+}
+
 Prediction const& of(PredictionReport const& report, std::string const& id, std::int64_t ranks) {
   for (Prediction const& prediction : report.predictions) {
     if (prediction.id == id && prediction.ranks == ranks) return prediction;
@@ -76,7 +90,7 @@ TEST(Predict, AllreduceFollowsItsFittedLatencyAndRate) {
   add_reductions(run);
   std::vector const runs{run};
 
-  PredictionReport const report = predict(runs, {.ranks = {4, 16}, .ranks_per_node = 16});
+  PredictionReport const report = predicted(runs, {.ranks = {4, 16}, .ranks_per_node = 16});
 
   double const bytes = 2.0 * 15 / 16 * 8 * (1 << 20);
   double const expected = 2 * 4 * kLatency + bytes * kByte;
@@ -98,9 +112,9 @@ TEST(Predict, NetworkIsSharedByTheRanksOfANode) {
   std::vector const runs{run};
   PredictSettings settings{.ranks = {8}, .ranks_per_node = 4};
 
-  EXPECT_EQ(of(predict(runs, settings), "allreduce.1", 8).nodes, 2);
+  EXPECT_EQ(of(predicted(runs, settings), "allreduce.1", 8).nodes, 2);
   settings.network = Network{1e8, 5e-5};
-  Prediction const slow = of(predict(runs, settings), "allreduce.1048576", 8);
+  Prediction const slow = of(predicted(runs, settings), "allreduce.1048576", 8);
 
   // One rank of a ring receives from the other node.
   double const bytes = 2.0 * 7 / 8 * 8 * (1 << 20);
@@ -115,7 +129,7 @@ TEST(Predict, NetworkIsSharedByTheRanksOfANode) {
     return result;
   }()};
   double const away = 4 * 4096.0 * 4096 / 8 * 8 * 7 / 8 * 4 / 7;
-  Prediction const transpose = of(predict(transposes, settings), "ptrans:variant", 8);
+  Prediction const transpose = of(predicted(transposes, settings), "ptrans:variant", 8);
   // 8 ranks make a grid of 2 x 4, where a rank has 2048 rows.
   double const messages = 8 * 7 * 5e-5;
   EXPECT_NEAR(transpose.seconds, 0.05 / 2 + messages + away / 1e8, 1e-6);
@@ -128,7 +142,7 @@ TEST(Predict, SummaComputesLessOnMoreDevicesAndHidesWhatItHid) {
   run.records = {record};
   std::vector const runs{run};
 
-  PredictionReport const report = predict(runs, {.ranks = {2, 8}, .ranks_per_node = 8});
+  PredictionReport const report = predicted(runs, {.ranks = {2, 8}, .ranks_per_node = 8});
   Prediction const& same = of(report, "summa:variant", 2);
   EXPECT_NEAR(same.seconds, 0.7, 1e-9);
   EXPECT_NEAR(same.efficiency, 1, 1e-9);
@@ -146,7 +160,7 @@ TEST(Predict, SummaComputesLessOnMoreDevicesAndHidesWhatItHid) {
   // With as much memory for each rank, 16 times the work on 8 times the ranks: twice as long.
   std::vector const weak_runs{run};
   PredictionReport const weak =
-      predict(weak_runs, {.ranks = {8}, .ranks_per_node = 8, .weak = true});
+      predicted(weak_runs, {.ranks = {8}, .ranks_per_node = 8, .weak = true});
   EXPECT_GT(of(weak, "summa:variant", 8).seconds, 1.1);
   EXPECT_GT(of(weak, "summa:variant", 8).efficiency, more.efficiency);
 }
@@ -162,7 +176,7 @@ TEST(Predict, PromisesNoMoreThanWasMeasured) {
   std::vector const runs{run};
 
   PredictionReport const report =
-      predict(runs, {.ranks = {1, 2, 4, 64}, .ranks_per_node = 64, .weak = true});
+      predicted(runs, {.ranks = {1, 2, 4, 64}, .ranks_per_node = 64, .weak = true});
 
   for (Prediction const& prediction : report.predictions) {
     EXPECT_LE(prediction.efficiency, 1) << prediction.id << prediction.ranks;
@@ -179,10 +193,10 @@ TEST(Predict, AssumesANetworkBetweenNodesThatNobodyMeasured) {
   PredictSettings assumed{.ranks = {8}, .ranks_per_node = 4}, given = assumed;
   given.network = Network{4 * kAssumedNetwork.bytes_per_s, kAssumedNetwork.latency_s};
 
-  EXPECT_EQ(of(predict(runs, assumed), "allreduce.1048576", 8).seconds,
-            of(predict(runs, given), "allreduce.1048576", 8).seconds);
+  EXPECT_EQ(of(predicted(runs, assumed), "allreduce.1048576", 8).seconds,
+            of(predicted(runs, given), "allreduce.1048576", 8).seconds);
   EXPECT_NE(
-      render_text(predict(runs, assumed), run, assumed).find("50.0 GB/s and 5.00 us for each"),
+      render_text(predicted(runs, assumed), run, assumed).find("50.0 GB/s and 5.00 us for each"),
       std::string::npos);
 
   std::vector const spread{[] {
@@ -190,21 +204,21 @@ TEST(Predict, AssumesANetworkBetweenNodesThatNobodyMeasured) {
     add_reductions(result);
     return result;
   }()};
-  EXPECT_NE(render_text(predict(spread, assumed), spread[0], assumed).find("nodes as measured"),
+  EXPECT_NE(render_text(predicted(spread, assumed), spread[0], assumed).find("nodes as measured"),
             std::string::npos);
 }
 
 TEST(Predict, CannonShiftsPartsFromNeighbours) {
   RunResult run = run_of(2, 2, true);
   Record record = record_of("summa", {8190}, 2, 0.7);
-  record.config = "[[case]]\nschedule = \"cannon\"\n";
+  set_keys(record, "schedule = \"cannon\"\n");
   set_legs(record, 0.6, 0.2, 0.7);  // half of 0.2 is hidden
   run.records = {record};
   add_reductions(run);
   std::vector const runs{run};
   PredictSettings settings{.ranks = {2, 4, 6, 8, 9, 16}, .ranks_per_node = 16};
 
-  PredictionReport const report = predict(runs, settings);
+  PredictionReport const report = predicted(runs, settings);
 
   // On 1 x 2 a rank got half of its rows of A in one message, under the first of two products.
   EXPECT_NEAR(of(report, "summa:variant", 2).seconds, 0.7, 1e-9);
@@ -227,14 +241,14 @@ TEST(Predict, CannonShiftsPartsFromNeighbours) {
   settings.ranks_per_node = 8;
   settings.network = Network{1e6, 0};
   double const part = 8 * std::ceil(n / 4) * n * 3 / 4;
-  EXPECT_NEAR(of(predict(runs, settings), "summa:variant", 16).seconds,
+  EXPECT_NEAR(of(predicted(runs, settings), "summa:variant", 16).seconds,
               8 * part * (2.0 / 3 / 3 + 2.0 / 3 / 2) / 1e6 + 6 * kLatency + 0.6 / 8 / 2, 1e-3);
 }
 
 TEST(Predict, LayersShareKAndAddUpUnhidden) {
   RunResult run = run_of(4, 4, true);
   Record record = record_of("summa", {8192}, 4, 0.9);
-  record.config = "[[case]]\nlayers = 2\npanel = 256\n";
+  set_keys(record, "layers = 2\n");
   // Of a rank half of the bytes are of A, the other half of C. Of A half is hidden.
   set_legs(record, 0.6, 0.4, 0.9);
   run.records = {record};
@@ -242,7 +256,7 @@ TEST(Predict, LayersShareKAndAddUpUnhidden) {
   std::vector const runs{run};
   PredictSettings settings{.ranks = {4, 5, 16}, .ranks_per_node = 16};
 
-  PredictionReport const report = predict(runs, settings);
+  PredictionReport const report = predicted(runs, settings);
 
   EXPECT_NEAR(of(report, "summa:variant", 4).seconds, 0.9, 1e-9);
   ASSERT_EQ(report.impossible.size(), 1U);
@@ -262,23 +276,22 @@ TEST(Predict, LayersShareKAndAddUpUnhidden) {
   settings.ranks_per_node = 8;
   settings.network = Network{1e7, 0};
   double const outside = 8 * 8 * c / 1e7 + 49 * kLatency;
-  EXPECT_NEAR(of(predict(runs, settings), "summa:variant", 16).seconds,
+  EXPECT_NEAR(of(predicted(runs, settings), "summa:variant", 16).seconds,
               compute + outside - compute / 2, 1e-6);
 }
 
 TEST(Predict, ChecksAgainstTheSameSchedule) {
   RunResult run = run_of(2, 2, true);
-  for (char const* config : {"[[case]]\n", "[[case]]\nschedule = \"cannon\"\n",
-                             "[[case]]\nlayers = 2\n", "[[case]]\nblock = 64\n"}) {
+  for (char const* keys : {"", "schedule = \"cannon\"\n", "layers = 2\n", "block = 64\n"}) {
     Record record = record_of("summa", {8192}, 2, 0.7);
-    record.id = config;
-    record.config = config;
+    record.id = keys;
+    set_keys(record, keys);
     set_legs(record, 0.6, 0.2, 0.7);
     run.records.push_back(record);
   }
   std::vector const runs{run};
 
-  PredictionReport const report = predict(runs, {.ranks = {2}});
+  PredictionReport const report = predicted(runs, {.ranks = {2}});
 
   EXPECT_EQ(report.predictions.size(), 4U);
   EXPECT_EQ(report.checks.size(), 4U) << "each against itself alone";
@@ -295,7 +308,7 @@ TEST(Predict, RanksOfAHostShareIt) {
   other.records = {measured};
   std::vector const runs{run, other};
 
-  PredictionReport const report = predict(runs, {.ranks = {4}, .ranks_per_node = 4});
+  PredictionReport const report = predicted(runs, {.ranks = {4}, .ranks_per_node = 4});
 
   // 4 ranks compute no faster than 2 on the same processors; 2 x 2 moves as many bytes per rank.
   Prediction const& four = of(report, "summa:variant", 4);
@@ -318,7 +331,7 @@ TEST(Predict, SaysWhatTellsTooLittle) {
   run.records = {without_legs, wrong, modelled, unknown};
   std::vector const runs{run};
 
-  PredictionReport const report = predict(runs, {.ranks = {4}});
+  PredictionReport const report = predicted(runs, {.ranks = {4}});
 
   EXPECT_TRUE(report.predictions.empty());
   ASSERT_EQ(report.left_out.size(), 3U);
@@ -332,7 +345,7 @@ TEST(Predict, OneRankReducesNothing) {
   add_reductions(run);
   std::vector const runs{run};
 
-  PredictionReport const report = predict(runs, {.ranks = {1}});
+  PredictionReport const report = predicted(runs, {.ranks = {1}});
 
   EXPECT_TRUE(report.predictions.empty());
   ASSERT_EQ(report.impossible.size(), 3U);
@@ -351,7 +364,7 @@ TEST(Predict, TextStatesItsError) {
   std::vector const runs{run, other};
   PredictSettings const settings{.ranks = {4}};
 
-  std::string const text = render_text(predict(runs, settings), run, settings);
+  std::string const text = render_text(predicted(runs, settings), run, settings);
 
   EXPECT_NE(text.find("+20 %"), std::string::npos) << text;
   EXPECT_NE(text.find("largest error 20 % in 2 checks on 1, 2 ranks"), std::string::npos) << text;

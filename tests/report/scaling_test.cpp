@@ -3,6 +3,7 @@
 #include "report/scaling.hpp"
 
 #include "report/html.hpp"
+#include "support/cases.hpp"
 #include "support/cluster_result.hpp"
 #include "support/page.hpp"
 
@@ -46,6 +47,7 @@ measure::Record exchange(double bytes, int ranks, double seconds) {
 RunResult run_of(int ranks, std::vector<measure::Record> records) {
   RunResult result = test::cluster_result(ranks, 0);
   result.records = std::move(records);
+  test::read_cases_again(result);
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include "report/swept_keys.hpp"
 #include "report/table.hpp"
 #include "report/text.hpp"
+#include "support/cases.hpp"
 #include "support/sample_result.hpp"
 #include "support/timed_record.hpp"
 
@@ -63,6 +64,7 @@ RunResult mixed_result() {
     result.records.push_back(r);
   }
   result.records.push_back(test::sample_record());
+  test::read_cases_again(result);
   return result;
 }
 
@@ -169,28 +171,31 @@ TEST(Screen, SaysWhereNothingRan) {
 }
 
 TEST(SweptKeys, AreThoseThatDifferWithinASweep) {
-  std::vector<Record> records;
+  RunResult result;
   for (auto const& [name, config] : std::vector<std::pair<std::string, std::string>>{
            {"a.1", "panel = 64\nalpha = 1.5\nsize = 8\n"},
-           {"a.2", "panel = 128\nalpha = 1.5\nsize = 9\nring = true\n"},
+           {"a.2", "panel = 128\nalpha = 1.5\nsize = 9\nbroadcast = \"ring\"\n"},
            {"b", "panel = 64\nalpha = 2.5\nsize = 8\n"},
            {"b-2", "panel = 64\nalpha = 3.5\nsize = 8\n"},
            {"c", "this is no TOML ["}}) {
-    Record& r = records.emplace_back();
+    Record& r = result.records.emplace_back();
     r.name = name;
-    r.config = fmt::format("[[case]]\nname = \"{}\"\n{}", name, config);
+    r.workload = "summa";
+    r.config = fmt::format("[[case]]\nname = \"{}\"\nworkload = \"summa\"\n{}", name, config);
   }
+  test::read_cases_again(result);
+  std::vector<Record> const& records = result.records;
   std::vector<Record const*> all;
   for (Record const& r : records) all.push_back(&r);
 
   SweptKeys const swept{all};
 
-  EXPECT_EQ(swept.keys(), (std::vector<std::string>{"panel", "ring"}));
+  EXPECT_EQ(swept.keys(), (std::vector<std::string>{"broadcast", "panel"}));
   EXPECT_EQ(swept.keys_of(records[1]), swept.keys());
   EXPECT_TRUE(swept.keys_of(records[2]).empty());
   EXPECT_EQ(swept.value(records[1], "panel"), "128");
-  EXPECT_EQ(swept.value(records[1], "ring"), "true");
-  EXPECT_EQ(swept.value(records[0], "ring"), "-");
+  EXPECT_EQ(swept.value(records[1], "broadcast"), "ring");
+  EXPECT_EQ(swept.value(records[0], "broadcast"), "library");
   EXPECT_EQ(swept.value(records[4], "panel"), "-");
 }
 

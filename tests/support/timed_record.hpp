@@ -24,7 +24,7 @@ inline measure::Record timed(std::string const& name, std::string const& variant
   r.transport = "none";
   r.device = "GPU";
   r.size = {1024};
-  r.config = fmt::format("[[case]]\nname = \"{}\"\nworkload = \"gemm\"\n", name);
+  r.config = fmt::format("[[case]]\nname = \"{}\"\nworkload = \"gemm\"\nsize = 1024\n", name);
   r.ranks = 1;
   r.outcome = measure::Outcome::pass;
   r.amount = 1e9;

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "measure/record.hpp"
+
+namespace quadrille::workloads {
+
+// Secondary metrics of several workloads.
+inline constexpr measure::Metric kBusBandwidth{
+    "bus", "B/s",
+    "bytes over the time that each link carries when the work is shared evenly, so\n"
+    "that they compare with the link's rate for any number of ranks: 2 (P - 1) / P of a row "
+    "reduced,\n"
+    "(P - 1) / P of one exchanged."};
+inline constexpr measure::Metric kReceived{
+    "received", "B/s", "bytes that ranks get from others, over the time of a repetition."};
+inline constexpr measure::Metric kBankConflicts{
+    "bank conflicts", "wavefronts",
+    "passes of shared memory beyond those that requests of warps need without\n"
+    "conflicts, of one rank, by a model from the addresses that the kernel's threads access."};
+
+}  // namespace quadrille::workloads
