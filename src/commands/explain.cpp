@@ -5,13 +5,12 @@
 #include "comm/transport.hpp"
 #include "commands/aligned.hpp"
 #include "commands/commands.hpp"
-#include "commands/subjects.hpp"
 #include "common/header_blocks.hpp"
 #include "core/former_names.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "measure/fault.hpp"
-#include "report/meanings.hpp"
+#include "report/glossary.hpp"
 #include "workloads/registry.hpp"
 
 #include <CLI/CLI.hpp>
@@ -60,12 +59,11 @@ void visit_numbers(Visit const& visit) {
   }
 }
 
-template <class Enum>
-void visit_words(std::string_view kind, Visit const& visit) {
-  for (auto const& [value, word] : enum_names(Enum{})) {
-    visit(kind, word, [kind, value = value, word = word] {
-      return fmt::format("{} {}\n{}\n", kind, word, report::meaning_of(value));
-    });
+/// Behind `begin` the name and the meaning.
+void visit_terms(std::string_view kind, std::string const& begin, Visit const& visit) {
+  for (report::Term const* term : report::terms_of(kind)) {
+    visit(kind, term->name,
+          [=] { return fmt::format("{}{}\n{}\n", begin, term->name, term->meaning); });
   }
 }
 
@@ -150,14 +148,10 @@ void visit_variants(Visit const& visit) {
 
 void visit_all(Visit const& visit) {
   visit_numbers(visit);
-  visit_words<measure::Outcome>("verdict", visit);
-  visit_words<report::Change>("comparison", visit);
-  visit_words<report::Answer>("answer", visit);
-  visit_words<report::Limit>("limit", visit);
-  visit_words<kernels::Role>("role", visit);
-  for (report::Word const& word : report::words()) {
-    visit("word", word.name, [&word] { return fmt::format("{}\n{}\n", word.name, word.meaning); });
+  for (std::string_view const kind : {"verdict", "comparison", "answer", "limit", "role"}) {
+    visit_terms(kind, fmt::format("{} ", kind), visit);
   }
+  visit_terms("word", "", visit);
   visit_keys(visit);
   for (WorkloadEntry const* entry : workloads::workloads()) {
     visit("workload", entry->schema.name, [entry] { return text_of(*entry); });
@@ -180,10 +174,7 @@ void visit_all(Visit const& visit) {
       return fmt::format("fault {}\n{}\n", word, measure::summary_of(fault));
     });
   }
-  for (Subject const& subject : subjects()) {
-    visit("subject", subject.name,
-          [&subject] { return fmt::format("{}\n{}\n", subject.name, subject.text); });
-  }
+  visit_terms("subject", "", visit);
 }
 
 /// The kinds with what they consist of, subjects with what they are about.
@@ -201,8 +192,8 @@ std::string overview() {
     rows.push_back({kind, fmt::format("{}", fmt::join(names, ", "))});
   rows.push_back({"variant", "see `quadrille list variants`"});
   std::vector<Row> about;
-  for (Subject const& subject : subjects())
-    about.push_back({std::string{subject.name}, std::string{subject.summary}});
+  for (report::Term const* subject : report::terms_of("subject"))
+    about.push_back({std::string{subject->name}, std::string{subject->note}});
   return "quadrille explain NAME says what one of these is:\n\n" + aligned(rows) +
          "\nor tells of a subject:\n\n" + aligned(about);
 }

@@ -7,12 +7,12 @@
 #include "commands/commands.hpp"
 #include "commands/explain.hpp"
 #include "commands/launch_line.hpp"
-#include "commands/subjects.hpp"
 #include "core/config.hpp"
 #include "core/options.hpp"
 #include "core/process.hpp"
 #include "device/known_devices.hpp"
 #include "measure/fault.hpp"
+#include "report/glossary.hpp"
 #include "workloads/registry.hpp"
 
 #include <CLI/CLI.hpp>
@@ -291,11 +291,11 @@ std::string manual(CLI::App const& app) {
   text += fmt::format(".SH DESCRIPTION\n{}\n", roff(app.get_description()));
   text += ".SH COMMANDS\n";
   for (CLI::App const* command : commands_of(app)) text += manual_of(*command, command->get_name());
-  for (Subject const& subject : subjects()) {
-    std::string heading{subject.name};
+  for (report::Term const* subject : report::terms_of("subject")) {
+    std::string heading{subject->name};
     std::ranges::transform(heading, heading.begin(),
                            [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-    text += fmt::format(".SH {}\n{}", roff(heading), verbatim(subject.text));
+    text += fmt::format(".SH {}\n{}", roff(heading), verbatim(subject->meaning));
   }
   return text;
 }

@@ -11,7 +11,7 @@
 #include "device/device.hpp"
 #include "device/known_devices.hpp"
 #include "measure/fault.hpp"
-#include "report/columns.hpp"
+#include "report/glossary.hpp"
 #include "workloads/peers/peer.hpp"
 #include "workloads/registry.hpp"
 

@@ -6,7 +6,6 @@
 #include "core/units.hpp"
 #include "report/assessment.hpp"
 #include "report/cells.hpp"
-#include "workloads/registry.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -157,50 +156,16 @@ constexpr Column kColumns[]{
     {"device", both, plain<&Record::device>},
     {"verdict", both, verdict, {"verdict", 11, left}},
     {"reason", both, plain<&Record::reason>},
-    {"suspect",
-     both,
-     plain<&Record::suspect>,
-     {},
-     nullptr,
-     {"suspect", "flag",
-      "The number is not known: half of the 95 % interval of the median, of the times or of a leg, "
-      "is\n"
-      "more than 5 % of it (key suspect = \"5 %\"); a thermal or hardware slowdown, named by NVML, "
-      "lowered the\n"
-      "clock; the rate is above 1.05 x what the recorded clock allows; the slowest rank takes more "
-      "than\n"
-      "1.5 x the median of the others; or samples last 50 ms or more, on a device that other "
-      "processes kept\n"
-      "busy for 5 % of the time or more when the run began. The number is shown, never removed; "
-      "ratios to it stand in "
-      "brackets\n"
-      "and answer no question. A power limit is no doubt but a limit."}},
-    {"modelled_link",
-     csv,
-     plain<&Record::modelled_link>,
-     {},
-     nullptr,
-     {"modelled link", "flag",
-      "run.throttle was set: every message of a rank went through one modelled link of that rate.\n"
-      "Good for tests of overlap, meaningless as a speed of this machine."}},
+    {"suspect", both, plain<&Record::suspect>, {}, nullptr, "suspect"},
+    {"modelled_link", csv, plain<&Record::modelled_link>, {}, nullptr, "modelled link"},
     {"samples", both, samples, {"n", 5, right}},
-    {"median_s",
-     both,
-     time<&Summary::median>,
-     {"median", 7, right},
-     seconds,
-     {"median", "s",
-      "Median over repetitions of t = the slowest rank's time from a common barrier to the end of\n"
-      "its stream. Each rank's clock stops before the closing barrier; all samples are in the "
-      "file.\nserving: the time of the simulation itself; those in it are further rates."}},
+    {"median_s", both, time<&Summary::median>, {"median", 7, right}, seconds, "median"},
     {"median_low_s",
      csv,
      time<&Summary::median_low>,
      {"95 % interval", 18, right},
      interval,
-     {"interval", "s",
-      "95 % interval of the median by order statistics (binomial), without any assumption about\n"
-      "the distribution. Missing below six repetitions: the whole range of five covers 93.75 %."}},
+     "interval"},
     {"median_high_s", csv, time<&Summary::median_high>},
     {"min_s", both, time<&Summary::min>, {"min", 7, right}, seconds},
     {"p95_s", csv, time<&Summary::p95>, {"p95", 7, right}, seconds},
@@ -208,89 +173,19 @@ constexpr Column kColumns[]{
     {"first_use_s", csv, timed<&Record::first_use_s>, {"first use", 9, right}, seconds},
     {"warmups", csv, timed<&Record::warmups>},
     {"warmup_s", csv, timed<&Record::warmup_s>},
-    {"rounds",
-     both,
-     plain<&Record::rounds>,
-     {"rounds", 6, right},
-     nullptr,
-     {"rounds", "count",
-      "How often the case ran with all its repetitions: more than once with run.duration. The\n"
-      "samples are those of the last round; fastest and slowest are medians of rounds."}},
+    {"rounds", both, plain<&Record::rounds>, {"rounds", 6, right}, nullptr, "rounds"},
     {"fastest_round_s", csv, timed<&Record::fastest_round_s>, {"fastest", 7, right}, seconds},
     {"slowest_round_s", csv, timed<&Record::slowest_round_s>, {"slowest", 7, right}, seconds},
-    {"imbalance",
-     csv,
-     timed<&Record::imbalance>,
-     {"imbalance", 9, right},
-     ratio,
-     {"imbalance", "ratio",
-      "Median over repetitions of the slowest rank's time over the median of the others: a rank\n"
-      "that takes twice as long as the rest shows 2 for any number of ranks. 1 on one rank."}},
+    {"imbalance", csv, timed<&Record::imbalance>, {"imbalance", 9, right}, ratio, "imbalance"},
     {"slowest_rank", csv, slowest_rank, {"slowest rank", 12, right}},
-    {"rate",
-     both,
-     work_rate,
-     {"rate", 13, right},
-     rate,
-     {"rate", "per second",
-      "Work of one repetition, summed over ranks, divided by the median time. The work of each\n"
-      "workload is a formula: see `quadrille explain WORKLOAD`. 1 GB/s = 1e9 bytes/s; a fused\n"
-      "multiply-add is 2 flop."}},
+    {"rate", both, work_rate, {"rate", 13, right}, rate, "rate"},
     {"unit", both, plain<&Record::unit>},
-    {"percent_of_peak",
-     both,
-     peak_share,
-     {"% peak", 6, right},
-     percent,
-     {"peak", "%",
-      "Rate as a share of what the devices of all ranks could do; empty where unknown. Of a host\n"
-      "it is known for products: cores times their clock, measured, times what a core multiplies\n"
-      "and adds in a clock. The bandwidth of its memory is not reported: see vs copy."}},
-    {"intensity",
-     both,
-     intensity_of,
-     {"FLOP/B", 7, right},
-     three_digits,
-     {"intensity", "FLOP/B",
-      "Operations of a repetition for each byte that memory and caches must exchange: every input "
-      "read\nonce, every output written once."}},
-    {"ceiling",
-     both,
-     ceiling,
-     {"ceiling", 13, right},
-     rate,
-     {"ceiling", "per second",
-      "The roofline: work over the larger of operations / peak and compulsory bytes / bandwidth.\n"
-      "Peaks are those that cases before it in this run measured (see inputs/peak.toml), else "
-      "nominal;\nempty where one is not known, as the bandwidth of hosts."}},
-    {"percent_of_ceiling",
-     both,
-     ceiling_share,
-     {"% reached", 9, right},
-     percent,
-     {"reached", "%",
-      "Rate as a share of the ceiling. Above 100 where caches hold what memory need not deliver."}},
-    {"roof",
-     both,
-     roof,
-     {"roof", 7, left},
-     nullptr,
-     {"roof", "name",
-      "What the ceiling is made of: compute; memory, where operations for each byte are fewer than "
-      "the\ndevice does in the time of one; or PCIe, between devices and hosts."}},
-    {"limit",
-     both,
-     limit,
-     {"limit", 7, left},
-     nullptr,
-     {"limit", "name",
-      "What keeps a measurement from being faster: memory, or cache where more is reached than "
-      "memory\ndelivers; compute; PCIe, between device and host; link, between ranks, where "
-      "communication takes\nlonger than computation or is all there is; launch, where a launch or "
-      "a call takes below 20 us;\nlatency, where one does that sends messages, of P ranks below "
-      "20 us for each of the log2 P rounds\nof a tree more; power, where a GPU lowered its clock "
-      "at "
-      "its power limit. The last three of what\nreaches less than 80 % of its roof."}},
+    {"percent_of_peak", both, peak_share, {"% peak", 6, right}, percent, "peak"},
+    {"intensity", both, intensity_of, {"FLOP/B", 7, right}, three_digits, "intensity"},
+    {"ceiling", both, ceiling, {"ceiling", 13, right}, rate, "ceiling"},
+    {"percent_of_ceiling", both, ceiling_share, {"% reached", 9, right}, percent, "reached"},
+    {"roof", both, roof, {"roof", 7, left}, nullptr, "roof"},
+    {"limit", both, limit, {"limit", 7, left}, nullptr, "limit"},
     {.key = "ceiling_is_measured",
      .in = both,
      .value = ceiling_is_measured,
@@ -301,12 +196,7 @@ constexpr Column kColumns[]{
      timed<&Record::ratio_to_vendor>,
      {"vs vendor", 17, right},
      vendor_ratio,
-     {"vendor", "ratio",
-      "Median of the paired ratios: the vendor's time of a repetition over ours, both launched\n"
-      "alternately in this run, with the 95 % interval of that median from six pairs on. Above 1\n"
-      "is faster. In brackets where the vendor's time is SUSPECT. A note tells where it differs "
-      "by\n"
-      "more than 3 % from the ratio of the median rates, since times drifted."}},
+     "vendor"},
     {"ratio_to_vendor_low", csv, timed<&Record::ratio_to_vendor_low>},
     {"ratio_to_vendor_high", csv, timed<&Record::ratio_to_vendor_high>},
     {"vendor_is_suspect", both, plain<&Record::vendor_is_suspect>},
@@ -315,19 +205,14 @@ constexpr Column kColumns[]{
      timed<&Record::ratio_to_copy>,
      {"vs copy", 7, right},
      copy_ratio,
-     {"copy", "ratio", "Rate over the rate of a plain copy of the same bytes in this run."}},
+     "copy"},
     {"copy_is_suspect", both, plain<&Record::copy_is_suspect>},
     {"share_of_local",
      both,
      timed<&Record::share_of_local>,
      {"share of local", 17, right},
      local_share,
-     {"local", "ratio",
-      "summa: the time in which all ranks compute their parts of C by the vendor's product, with\n"
-      "all operands at hand, over ours; launched alternately, the median of the paired ratios "
-      "with\n"
-      "its 95 % interval. What is missing to 1 is the price of communication, and of kernels that\n"
-      "are slower than the vendor's."}},
+     "local"},
     {"share_of_local_low", csv, timed<&Record::share_of_local_low>},
     {"share_of_local_high", csv, timed<&Record::share_of_local_high>},
     {"local_is_suspect", both, plain<&Record::local_is_suspect>},
@@ -337,11 +222,7 @@ constexpr Column kColumns[]{
      .in = both,
      .value = checked<&CheckResult::error>,
      .heading = {"error/bound", 15, right},
-     .metric = {"error", "scaled",
-                "Largest error found by the check, scaled by the bound of the rounding analysis "
-                "where there\n"
-                "is one (1 is the limit); for exact results the number of differing elements is "
-                "what counts."},
+     .metric = "error",
      .text = error_text},
     {"bound", both, checked<&CheckResult::bound>},
     {"wrong_count", csv, of_check<&CheckResult::wrong>},
@@ -351,18 +232,7 @@ constexpr Column kColumns[]{
     {"communicate_s", legs, leg<&LegSummary::communicate_s>, {"communicate", 11, right}, seconds},
     {"serial_s", legs, leg<&LegSummary::serial_s>, {"serial", 11, right}, seconds},
     {"overlapped_s", legs, leg<&LegSummary::overlapped_s>, {"overlapped", 11, right}, seconds},
-    {"hidden",
-     legs,
-     leg<&LegSummary::hidden>,
-     {"hidden", 20, right},
-     hidden,
-     {"hidden", "ratio",
-      "(t_compute + t_communicate - t_overlapped) / min(t_compute, t_communicate) from four legs\n"
-      "that are run alternately: 1 when the shorter part costs nothing, 0 when the two run one\n"
-      "after the other, negative when they slow each other down. Raw, never clamped. The median "
-      "of\n"
-      "the values of each repetition, with its 95 % interval from six on. Missing where there is\n"
-      "nothing to hide: on one rank, or where one of both takes less than a tenth of the other."}},
+    {"hidden", legs, leg<&LegSummary::hidden>, {"hidden", 20, right}, hidden, "hidden"},
     {"hidden_low", legs, leg<&LegSummary::hidden_low>},
     {"hidden_high", legs, leg<&LegSummary::hidden_high>},
     {"overlapped_over_max",
@@ -370,10 +240,7 @@ constexpr Column kColumns[]{
      leg<&LegSummary::overlapped_over_max>,
      {"overlapped/max", 14, right},
      ratio,
-     {"overlapped", "ratio",
-      "t_overlapped / max(t_compute, t_communicate): 1 when the whole takes no longer than its\n"
-      "longer part. A shorter part that was made slower, which hidden rewards, gains nothing "
-      "here."}},
+     "overlapped"},
     {"slowdown_compute",
      legs,
      leg<&LegSummary::slowdown_compute>,
@@ -384,44 +251,19 @@ constexpr Column kColumns[]{
      leg<&LegSummary::slowdown_communicate>,
      {"overlapped/communicate", 22, right},
      ratio},
-    {"energy_j",
-     both,
-     timed<&Record::energy_j>,
-     {"energy", 9, right},
-     joules,
-     {"energy", "J",
-      "Of one repetition on the devices of all ranks, by their own counters of energy, between "
-      "the\n"
-      "first and the last sample of a sustained clock. Missing with a burst, which is short "
-      "against\n"
-      "the steps of the counters, where a device does not tell, and where ranks share one."}},
+    {"energy_j", both, timed<&Record::energy_j>, {"energy", 9, right}, joules, "energy"},
     {"rate_per_watt",
      both,
      timed<&Record::rate_per_watt>,
      {"rate/W", 15, right},
      rate_per_watt,
-     {"rate per watt", "per second and watt",
-      "Work of one repetition over its energy: the rate that a watt buys."}},
+     "rate per watt"},
     {"timing", none, plain<&Record::timing>, {"timing", 12, left}},
     {"batch", none, plain<&Record::batch>, {"batch", 5, right}},
     {"buffer_sets", none, plain<&Record::buffer_sets>, {"buffer sets", 11, right}},
     {"source", none, plain<&Record::source>, {"source", 0, left}},
     {"kernels", none, plain<&Record::kernels>},
     {"implementation", none, plain<&Record::implementation>, {"call", 0, left}},
-};
-
-// In files alone, or in no column.
-constexpr Metric kFurther[]{
-    {"good", "name",
-     "Whether the best variant of a case is as fast as it can be. yes: from 80 % of a copy, of "
-     "the\n"
-     "ceiling or of the peak on, or from 95 % of the vendor; fair: from half of the limit, or 80 % "
-     "of "
-     "the\nvendor; else no. The vendor decides where both are known, as it shows what is possible, "
-     "unless they\ncontradict each other: then it is fair. Percent count as they are shown, and "
-     "what is "
-     "SUSPECT is nothing\nto compare with."},
-    {"cv", "ratio", "Standard deviation of the repetition times over their mean."},
 };
 
 }  // namespace
@@ -485,30 +327,6 @@ ExtraText extra_text(measure::SecondaryMetric const& extra, Record const& record
   if (extra.unit.ends_with("/s")) return {core::format_rate(rate, extra.unit), ""};
   bool const is_small = std::abs(rate) < 100;
   return {is_small ? fmt::format("{:.3g}", rate) : fmt::format("{:.0f}", rate), extra.unit};
-}
-
-std::vector<ExplainedMetric> metrics() {
-  std::vector<ExplainedMetric> all;
-  auto const add = [&](Metric const& metric) {
-    all.push_back(
-        {std::string{metric.name}, std::string{metric.unit}, std::string{metric.meaning}});
-  };
-  for (Column const& column : kColumns) {
-    if (!column.metric.name.empty()) add(column.metric);
-  }
-  std::ranges::for_each(kFurther, add);
-  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
-    for (Metric const& metric : entry->secondary) {
-      auto const known = std::ranges::find(all, metric.name, &ExplainedMetric::name);
-      if (known == all.end()) {
-        add(metric);
-        all.back().meaning.insert(0, fmt::format("{}: ", entry->schema.name));
-      } else {
-        known->meaning.insert(0, fmt::format("{}, ", entry->schema.name));
-      }
-    }
-  }
-  return all;
 }
 
 }  // namespace quadrille::report

@@ -34,8 +34,6 @@ struct Heading {
   Align align = Align::right;
 };
 
-using measure::Metric;
-
 /// Which exports list a column. JSON has some of the others in its inner objects or behind them.
 enum class In {
   none,
@@ -53,7 +51,7 @@ struct Column {
   Heading heading{};  ///< empty: not on screen
   /// How a number looks on screen; without it, to_text().
   std::string (*number)(double value, measure::Record const&) = nullptr;
-  Metric metric{};
+  std::string_view metric{};  ///< its entry in the glossary; else that of its key
   /// The text on screen, where it is not that of the value.
   std::string (*text)(measure::Record const&) = nullptr;
 };
@@ -73,12 +71,5 @@ struct ExtraText {
   std::string unit;  ///< of a count; empty where the value has it already
 };
 ExtraText extra_text(measure::SecondaryMetric const& extra, measure::Record const& record);
-
-/// A Metric, of which the meaning says whose it is.
-struct ExplainedMetric {
-  std::string name, unit, meaning;
-};
-/// Those of columns, and the secondary ones of workloads.
-std::vector<ExplainedMetric> metrics();
 
 }  // namespace quadrille::report

@@ -3,9 +3,9 @@
 #include "core/text.hpp"
 #include "report/columns.hpp"
 #include "report/compare.hpp"
+#include "report/glossary.hpp"
 #include "report/html.hpp"
 #include "report/json.hpp"
-#include "report/meanings.hpp"
 #include "report/settings.hpp"
 
 #include <fmt/format.h>
@@ -187,7 +187,7 @@ std::string render_html(Comparison const& comparison) {
     all["base"][i] = page_run_json(*comparison.base[i]);
   }
   for (auto const& [change, word] : enum_names(Change{})) {
-    all["meanings"][std::string{word}] = meaning_of(change);
+    all["meanings"][std::string{word}] = meaning_of("comparison", word);
   }
   for (std::size_t i = 0; i < comparison.findings.size(); ++i) {
     Finding const& finding = comparison.findings[i];

@@ -3,6 +3,7 @@
 #include "report/html.hpp"
 
 #include "report/assessment.hpp"
+#include "report/glossary.hpp"
 #include "report/json.hpp"
 #include "report/settings.hpp"
 #include "report/swept_keys.hpp"
@@ -164,7 +165,14 @@ Json measurement_json(Record const& r, Shares const& shares, SweptKeys const& sw
   to["transport_is_chosen"] = r.transport_is_chosen;
   std::vector<std::string> const& keys = swept.keys_of(r);
   to["sweep"] = {{"name", swept_name(r)}, {"keys", Json::object()}};
-  for (std::string const& key : keys) to["sweep"]["keys"][key] = swept.value(r, key);
+  if (r.spec) {
+    for (core::Option const* option : core::options_of(*r.spec->workload)) {
+      std::string const key{option->key};
+      if (std::ranges::find(keys, key) != keys.end()) {
+        to["sweep"]["keys"][key] = swept.value(r, key);
+      }
+    }
+  }
   // Without those at their defaults: what is equal in two runs is so whether or not one swept it.
   to["settings"] = settings_json(settings_of(r));
   Json& extras = to["extras"];  // but details, of which lines over time are a chart

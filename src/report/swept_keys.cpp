@@ -35,12 +35,12 @@ bool holds(std::array<std::string_view, n> const& keys, std::string_view key) {
   return std::ranges::find(keys, key) != keys.end();
 }
 
-/// None where the case cannot be read, as in a file that was damaged.
+/// But for the name. None where the case cannot be read, as in a file that was damaged.
 Values values_of(Record const& record) {
   Values values;
   if (!record.spec) return values;
   for (core::Option const* option : core::options_of(*record.spec->workload)) {
-    std::string value = value_of(*option, *record.spec);
+    std::string value = option->key == "name" ? "" : value_of(*option, *record.spec);
     if (!value.empty()) values.emplace(option->key, std::move(value));
   }
   return values;
@@ -55,7 +55,7 @@ std::string_view swept_name(Record const& record) {
 
 std::string apart_from_transport(Record const& record) {
   if (!record.spec) return record.name;
-  std::string text = fmt::format("{}, {}", swept_name(record), record.workload);
+  std::string text{swept_name(record)};
   for (auto const& [key, value] : values_of(record)) {
     if (key != "transport") text += fmt::format("\n{} = {}", key, value);
   }
@@ -63,8 +63,7 @@ std::string apart_from_transport(Record const& record) {
 }
 
 std::string apart_from_choices(Record const& record) {
-  if (!record.spec) return {};
-  std::string text = record.workload + '\n';
+  std::string text;
   for (auto const& [key, value] : values_of(record)) {
     if (!holds(kChoices, key) && !holds(kAside, key)) text += fmt::format("{} = {}\n", key, value);
   }

@@ -4,10 +4,11 @@
 
 #include "comm/transport.hpp"
 #include "commands/help.hpp"
-#include "commands/subjects.hpp"
 #include "core/former_names.hpp"
 #include "measure/fault.hpp"
-#include "report/meanings.hpp"
+#include "report/assessment.hpp"
+#include "report/compare.hpp"
+#include "report/glossary.hpp"
 #include "report/screen.hpp"
 #include "support/cluster_result.hpp"
 #include "support/sample_result.hpp"
@@ -32,6 +33,11 @@ void expect_explained(std::string_view name, std::string_view content) {
   EXPECT_GE(text.size(), name.size() + 10) << name << " is explained as: " << text;
 }
 
+void expect_term(std::string_view kind, std::string_view word) {
+  ASSERT_FALSE(report::meaning_of(kind, word).empty()) << word;
+  expect_explained(word, report::meaning_of(kind, word));
+}
+
 TEST(Explain, KnowsEveryNumberAndColumn) {
   for (report::ExplainedMetric const& metric : report::metrics())
     expect_explained(metric.name, metric.meaning);
@@ -45,12 +51,10 @@ TEST(Explain, KnowsEveryNumberAndColumn) {
 
 TEST(Explain, KnowsEveryVerdictAndFlag) {
   for (auto const& [value, word] : enum_names(measure::Outcome{})) {
-    ASSERT_FALSE(report::meaning_of(value).empty()) << word;
-    expect_explained(word, report::meaning_of(value));
+    expect_term("verdict", word);
   }
   for (auto const& [value, word] : enum_names(report::Change{})) {
-    ASSERT_FALSE(report::meaning_of(value).empty()) << word;
-    expect_explained(word, report::meaning_of(value));
+    expect_term("comparison", word);
   }
   expect_explained("SUSPECT", "95 % interval of the median");
   expect_explained("modelled link", "throttle");
@@ -171,9 +175,9 @@ TEST(Explain, KnowsEveryWorkloadTransportFaultAndSubject) {
   for (auto const& [fault, word] : enum_names(measure::Fault{})) {
     if (fault != measure::Fault::none) expect_explained(word, measure::summary_of(fault));
   }
-  for (Subject const& subject : subjects()) {
-    EXPECT_FALSE(subject.summary.empty()) << subject.name;
-    expect_explained(subject.name, subject.text);
+  for (report::Term const* subject : report::terms_of("subject")) {
+    EXPECT_FALSE(subject->note.empty()) << subject->name;
+    expect_explained(subject->name, subject->meaning);
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "report/columns.hpp"
-
+#include "report/glossary.hpp"
 #include "support/expect_fails.hpp"
 #include "support/sample_result.hpp"
 

@@ -334,6 +334,7 @@ TEST(Page, TellsSettingsThatAreNoDefaults) {
   RunResult result = test::cluster_result(1, 30);
   result.records[0].config = "[[case]]\nworkload = \"gemm\"\nsize = 1024\nbeta = 2.0\n";
   result.records[1].config = "of another program";
+  result.records[2].workload = "serving";
   result.records[2].config =
       "[[case]]\nworkload = \"serving\"\nsize = 9\ntype = \"f16\"\nkv_memory = 6710886400\n";
 
@@ -400,6 +401,7 @@ TEST(Page, WritesBytesOfASweepAsOtherSettings) {
   RunResult result = test::cluster_result(1, 0);
   for (std::size_t i = 0; i < 2; ++i) {
     result.records[i].name = fmt::format("chat.{}", i + 1);
+    result.records[i].workload = "serving";
     result.records[i].config =
         fmt::format("[[case]]\nworkload = \"serving\"\nsize = 9\ntype = \"f16\"\nkv_memory = {}\n",
                     i == 0 ? 11200LL << 20 : 6400LL << 20);
