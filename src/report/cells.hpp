@@ -3,7 +3,7 @@
 #pragma once
 
 #include "measure/record.hpp"
-#include "report/page.hpp"
+#include "report/document.hpp"
 
 #include <optional>
 #include <string>

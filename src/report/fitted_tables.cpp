@@ -102,7 +102,7 @@ class Rows {
 
   using Cell = std::function<std::string(Record const&)>;
   void add(std::string head, Align align, int keep, Cell const& cell) {
-    Fitted fitted{std::move(head), align, keep, {}, 0};
+    TableColumn fitted{std::move(head), align, keep, {}, 0};
     for (Record const* record : records_) fitted.cells.push_back(cell(*record));
     columns.push_back(std::move(fitted));
   }
@@ -116,12 +116,12 @@ class Rows {
                    Cell const& cell, std::string_view unit = {}) {
     std::set<std::string> values;
     for (Record const* record : records_) values.insert(cell(*record));
-    if (values.size() != 1) return add(head, align, Fitted::kAlways, cell);
+    if (values.size() != 1) return add(head, align, TableColumn::kAlways, cell);
     if (!values.begin()->empty() && *values.begin() != "-") {
       title.push_back(fmt::format("{}{}", *values.begin(), unit));
     }
   }
-  std::vector<Fitted> columns;
+  std::vector<TableColumn> columns;
 
  private:
   Records records_;
@@ -133,7 +133,8 @@ void add_case(Rows& rows, std::vector<std::string>& title) {
   // A case that has its workload's name is named beside others.
   if (rows.columns.empty()) return;
   rows.columns.clear();
-  rows.add("case", Align::left, Fitted::kAlways, [](Record const& r) { return shown(r.name); });
+  rows.add("case", Align::left, TableColumn::kAlways,
+           [](Record const& r) { return shown(r.name); });
 }
 
 /// Which measurement it is: in the title what all have in common, in columns what tells them apart.
@@ -147,7 +148,7 @@ Rows start_rows(Records const& records, std::vector<std::string>& title) {
   rows.add_or_name(title, "size", Align::left, of_key("size"));
   rows.add_or_name(title, "type", Align::left, of_key("type"));
   for (std::string const& key : swept.keys()) {
-    rows.add(key, Align::left, Fitted::kAlways,
+    rows.add(key, Align::left, TableColumn::kAlways,
              [&swept, &key](Record const& r) { return shown(swept.value(r, key)); });
   }
   rows.add_or_name(title, "grid", Align::left, of_key("grid"));
@@ -156,7 +157,7 @@ Rows start_rows(Records const& records, std::vector<std::string>& title) {
   for (Record const* r : records) transports.insert(r->transport);
   std::erase_if(transports, [](std::string const& name) { return name.empty() || name == "none"; });
   if (transports.size() > 1) {
-    rows.add("transport", Fitted::kAlways);
+    rows.add("transport", TableColumn::kAlways);
   } else if (!transports.empty()) {
     title.push_back(shown(*transports.begin()));
   }
@@ -202,44 +203,33 @@ void add_extras(Rows& rows, std::vector<std::string> const& names) {
 }
 
 /// All further rates, in as many tables as they need; the table of times says what a case is.
-void add_extras_tables(Page& page, Records const& records, std::vector<std::string> const& names) {
+void add_extras_tables(Document& page, Records const& records,
+                       std::vector<std::string> const& names) {
   std::vector<std::string> common;
-  Rows head{records};
-  add_case(head, common);
-  head.add("variant", Fitted::kAlways);
   Rows rows{records};
+  add_case(rows, common);
+  rows.add("variant", TableColumn::kAlways);
+  std::size_t const identity = rows.columns.size();
   add_extras(rows, names);
-  std::vector<Fitted> columns = head.columns;
-  auto const width = [&] {
-    std::size_t sum = 0;
-    for (Fitted const& column : columns) sum += column.width() + 2;
-    return sum;
-  };
-  for (std::size_t i = 0; i < rows.columns.size(); ++i) {
-    columns.push_back(rows.columns[i]);
-    bool const is_last = i + 1 == rows.columns.size();
-    if (!is_last && width() + rows.columns[i + 1].width() <= page.width()) continue;
-    page.add_gap();
-    page.add_table(columns, [](std::size_t, std::string const&) { return Tone::plain; });
-    columns = head.columns;
-  }
+  page.add_gap();
+  page.add_table({.columns = rows.columns, .repeated = identity});
 }
 
-void add_workload(Page& page, Records const& records, std::span<Record const> all,
+void add_workload(Document& page, Records const& records, std::span<Record const> all,
                   std::set<Record const*> const& best, Notes& notes) {
   std::vector<std::string> common;
   Rows rows = start_rows(records, common);
   rows.add_or_name(
       common, "ranks", Align::right, [](Record const& r) { return text_of("ranks", r); },
       records.front()->ranks == 1 ? " rank" : " ranks");
-  rows.add("variant", Fitted::kAlways);
+  rows.add("variant", TableColumn::kAlways);
   rows.columns.back().head = "variant";
   rows.add("median_s", 8);
   auto const has_unit = [](Record const* r) { return !r->unit.empty(); };
   bool const is_measured = std::ranges::any_of(records, has_unit);
   if (!is_measured) rows.columns.back().head = "simulated in";
   rows.add("interval", Align::right, 4, precision);
-  if (is_measured) rows.add("rate", Fitted::kAlways);
+  if (is_measured) rows.add("rate", TableColumn::kAlways);
   rows.add(std::string{kVendorHead}, Align::right, 30, vendor_share);
   rows.add("copy", Align::right, 29, copy_share);
   rows.add("peak", Align::right, 28, peak_share);
@@ -262,33 +252,34 @@ void add_workload(Page& page, Records const& records, std::span<Record const> al
   rows.add("samples", 1);
   rows.add("p95_s", 0);
   rows.add("first_use_s", 0);
-  rows.add("flags", Align::left, Fitted::kAlways,
+  rows.add("flags", Align::left, TableColumn::kAlways,
            [&](Record const& r) { return flags_of(r, all, notes); });
   auto const is_empty = [](std::string const& flags) { return flags.empty(); };
   if (std::ranges::all_of(rows.columns.back().cells, is_empty)) rows.columns.pop_back();
 
   page.add_gap();
   page.add_title(title_of(records.front()->workload, common));
-  page.add_table(rows.columns, [&](std::size_t row, std::string const& head) {
+  auto const tone = [records, best](std::size_t row, std::string const& head) {
     Record const& r = *records[row];
     if (head == "flags") return r.outcome == Outcome::pass ? Tone::warn : tone_of(r.outcome);
     if ((head == "variant" || head == kTransportHead) && best.contains(&r)) return Tone::strong;
     return head == kVendorHead && is_slower_than_vendor(r) ? Tone::warn : Tone::plain;
-  });
+  };
+  page.add_table({.columns = rows.columns, .tone_of = tone});
   if (extras.size() > kMaxBeside) add_extras_tables(page, records, extras);
 }
 
-void add_overlap(Page& page, measure::RunResult const& result) {
+void add_overlap(Document& page, measure::RunResult const& result) {
   std::vector<Records> const groups = by_workload(result, has_legs);
   for (Records const& records : groups) {
     std::vector<std::string> common;
     Rows rows = start_rows(records, common);
-    rows.add("variant", Fitted::kAlways);
-    rows.add("compute_s", Fitted::kAlways);
-    rows.add("communicate_s", Fitted::kAlways);
+    rows.add("variant", TableColumn::kAlways);
+    rows.add("compute_s", TableColumn::kAlways);
+    rows.add("communicate_s", TableColumn::kAlways);
     rows.add("serial_s", 5);
-    rows.add("overlapped_s", Fitted::kAlways);
-    rows.add("hidden", Align::right, Fitted::kAlways,
+    rows.add("overlapped_s", TableColumn::kAlways);
+    rows.add("hidden", Align::right, TableColumn::kAlways,
              [](Record const& r) { return percent(r.leg_summary->hidden); });
     rows.add("interval", Align::right, 2, [](Record const& r) -> std::string {
       measure::LegSummary const& legs = *r.leg_summary;
@@ -298,41 +289,35 @@ void add_overlap(Page& page, measure::RunResult const& result) {
     rows.add("overlapped_over_max", 1);
     page.add_gap();
     page.add_title(title_of(fmt::format("overlap of {}", records.front()->workload), common));
-    page.add_table(rows.columns, [](std::size_t, std::string const&) { return Tone::plain; });
+    page.add_table({.columns = rows.columns});
   }
 }
 
-/// What all rows of a table have in common goes into its title; false where it is still too wide.
-bool add_pairs(Page& page, Table const& table) {
+/// What all rows of a table have in common goes into its title.
+void add_pairs(Document& page, Table table) {
   std::vector<std::string> common;
-  std::vector<Fitted> columns;
-  std::size_t width = 0;
-  for (std::size_t c = 0; c < table.headings.size(); ++c) {
-    Fitted fitted{
-        std::string{table.headings[c].text}, table.headings[c].align, Fitted::kAlways, {}};
-    for (auto const& row : table.rows) fitted.cells.push_back(shown(row[c]));
-    bool const is_common =
-        c < kIdentityColumns && std::ranges::all_of(fitted.cells, [&](std::string const& cell) {
-          return cell == fitted.cells.front();
-        });
-    if (is_common) {
-      common.push_back(fitted.cells.front());
-    } else {
-      width += fitted.width() + 2;
-      columns.push_back(std::move(fitted));
-    }
+  for (TableColumn& column : table.columns) {
+    column.min_width = 0;
+    for (std::string& cell : column.cells) cell = shown(cell);
   }
+  auto const behind = table.columns.begin() + kIdentityColumns;
+  auto const [first, last] =
+      std::ranges::remove_if(table.columns.begin(), behind, [&](TableColumn const& column) {
+        bool const is_common =
+            std::ranges::count(column.cells, column.cells.front()) == std::ssize(column.cells);
+        if (is_common) common.push_back(column.cells.front());
+        return is_common;
+      });
+  table.columns.erase(first, last);
+  if (!common.empty()) table.title += fmt::format(" ({})", fmt::join(common, " "));
   // Numbers are not shortened, names of measurements are.
-  if (width > page.width() + 40) return false;
+  table.max_excess = 40;
   page.add_gap();
-  std::string const of = common.empty() ? "" : fmt::format(" ({})", fmt::join(common, " "));
-  page.add_text(table.title + of, Tone::strong);
-  page.add_table(columns, [](std::size_t, std::string const&) { return Tone::plain; });
-  return true;
+  page.add_table(std::move(table));
 }
 
 /// What has no result, by verdict and reason.
-void add_without_result(Page& page, measure::RunResult const& result) {
+void add_without_result(Document& page, measure::RunResult const& result) {
   struct Group {
     Outcome outcome;
     std::string reason;
@@ -365,15 +350,14 @@ void add_without_result(Page& page, measure::RunResult const& result) {
 
 }  // namespace
 
-void add_tables(Page& page, measure::RunResult const& result, std::set<Record const*> const& best) {
+void add_tables(Document& page, measure::RunResult const& result,
+                std::set<Record const*> const& best) {
   Notes notes;
   for (Records const& records : by_workload(result, is_tabled)) {
     add_workload(page, records, result.records, best, notes);
   }
   add_overlap(page, result);
-  bool is_all = true;
-  for (Table const& table : tables_of_pairs(result)) is_all = add_pairs(page, table) && is_all;
-  if (!is_all) page.add_text("a matrix is too wide for this terminal: --details, --csv");
+  for (Table const& table : tables_of_pairs(result)) add_pairs(page, table);
   add_without_result(page, result);
 
   if (!notes.all().empty()) page.add_gap();

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "measure/record.hpp"
-#include "report/page.hpp"
+#include "report/document.hpp"
 
 #include <set>
 
@@ -12,7 +12,7 @@ namespace quadrille::report {
 /// A table for each workload, with `best` rows set off, the legs of overlap, links between ranks,
 /// what has no result and why, and the notes that tables cite. What all rows of a table have in common
 /// stands in its title; keys that differ within a sweep have columns.
-void add_tables(Page& page, measure::RunResult const& result,
+void add_tables(Document& page, measure::RunResult const& result,
                 std::set<measure::Record const*> const& best);
 
 }  // namespace quadrille::report

@@ -5,6 +5,7 @@
 #include "core/units.hpp"
 #include "report/columns.hpp"
 #include "report/compare_identity.hpp"
+#include "report/document.hpp"
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>
@@ -99,47 +100,57 @@ std::string published_text(Record const& record) {
 }
 
 /// A case's records of own techniques, in the order in which the case names them.
-std::string render_case(std::vector<Record const*> const& rungs) {
+void add_case(Document& page, std::vector<Record const*> const& rungs) {
   Record const& first = *rungs.front();
-  std::string text = fmt::format("\n{}: {} of {}, {}\n\n", first.name, first.workload, first.type,
-                                 cell(column("size"), first));
-  bool const has_published =
-      std::ranges::any_of(rungs, [](Record const* rung) { return rung->published > 0; });
+  page.add_gap();
+  page.add_text(fmt::format("{}: {} of {}, {}", first.name, first.workload, first.type,
+                            cell(column("size"), first)));
   auto const on =
       std::ranges::find_if(rungs, [](Record const* rung) { return rung->published > 0; });
-  text += "| rung | what it changes | rate | over the fastest above | of the vendor |";
-  if (has_published)
-    text += fmt::format(" published ({}) | over the fastest above |", (*on)->published_on);
-  text += has_published ? "\n| --- | --- | ---: | ---: | ---: | ---: | ---: |\n"
-                        : "\n| --- | --- | ---: | ---: | ---: |\n";
+  bool const has_published = on != rungs.end();
+  Table table;
+  for (std::string_view const head : {"rung", "what it changes"}) {
+    table.add_column({head, 0, Align::left});
+  }
+  for (std::string_view const head : {"rate", "over the fastest above", "of the vendor"}) {
+    table.add_column({head});
+  }
+  std::string const published =
+      has_published ? fmt::format("published ({})", (*on)->published_on) : "";
+  if (has_published) {
+    table.add_column({published});
+    table.add_column({"over the fastest above"});
+  }
   Gains gains, published_gains;
   for (Record const* rung : rungs) {
-    text += fmt::format(
-        "| `{}` | {} | {} | {} | {} |", rung->variant, row_of(*rung)->summary,
+    std::vector<std::string> row{
+        fmt::format("`{}`", rung->variant), std::string{row_of(*rung)->summary},
         core::format_rate(rung->rate, rung->unit) + (rung->suspect.empty() ? "" : " (SUSPECT)"),
-        gains.next(rung->variant, rung->rate), ratio_text(*rung));
+        gains.next(rung->variant, rung->rate), ratio_text(*rung)};
     if (has_published) {
-      text += fmt::format(" {} | {} |", published_text(*rung),
-                          published_gains.next(rung->variant, rung->published));
+      row.push_back(published_text(*rung));
+      row.push_back(published_gains.next(rung->variant, rung->published));
     }
-    text += '\n';
+    table.add_row(row);
   }
-  return text;
+  page.add_gap();
+  page.add_table(std::move(table));
 }
 
 }  // namespace
 
 std::string render_ladders(measure::RunResult const& result) {
-  std::string text;
+  Document page;
   for (std::size_t i = 0; i < result.records.size();) {
     std::string const& name = result.records[i].name;
     std::vector<Record const*> rungs;
     for (; i < result.records.size() && result.records[i].name == name; ++i) {
       if (is_rung(result.records[i])) rungs.push_back(&result.records[i]);
     }
-    if (rungs.size() >= 2) text += render_case(rungs);
+    if (rungs.size() >= 2) add_case(page, rungs);
   }
-  return text.empty() ? text : head_of(result) + text;
+  std::string const text = write_markdown(page);
+  return text.empty() ? text : fmt::format("{}\n{}", head_of(result), text);
 }
 
 }  // namespace quadrille::report

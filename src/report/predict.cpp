@@ -3,10 +3,11 @@
 #include "report/predict.hpp"
 
 #include "core/units.hpp"
-#include "report/columns.hpp"
+#include "report/document.hpp"
 #include "workloads/registry.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -243,49 +244,59 @@ PredictionReport predict(std::span<RunResult const> runs, PredictSettings const&
 
 std::string render_text(PredictionReport const& report, RunResult const& run,
                         PredictSettings const& settings) {
-  std::string text = fmt::format(
-      "predicted from {} on {} ranks; {}; between nodes {}\n\n{:<34}{:>8}{:>7}{:>12}{:>12}{:>9}\n",
-      run.info.run_id, run.info.ranks.size(),
-      settings.weak ? "matrices grow with the ranks" : "the same size on all ranks",
+  std::string const between =
       settings.network ? fmt::format("{} for a node, {}",
                                      core::format_rate(settings.network->bytes_per_s, "B/s"),
                                      core::format_seconds(settings.network->latency_s))
       : is_within_a_node(run)
-          ? fmt::format("{} and {} for each GPU or host are assumed: --between-nodes "
-                        "says better",
+          ? fmt::format("{} and {} for each GPU or host are assumed: --between-nodes says better",
                         core::format_rate(kAssumedNetwork.bytes_per_s, "B/s"),
                         core::format_seconds(kAssumedNetwork.latency_s))
-          : "as measured",
-      "case", "ranks", "nodes", "time", "efficiency", "hidden");
+          : "as measured";
+  Document page;
+  page.add_text(fmt::format(
+      "predicted from {} on {} ranks; {}; between nodes {}", run.info.run_id, run.info.ranks.size(),
+      settings.weak ? "matrices grow with the ranks" : "the same size on all ranks", between));
+  page.add_gap();
+  Table predictions;
+  for (Heading const& heading :
+       {Heading{"case", 34, Align::left}, Heading{"ranks", 6}, Heading{"nodes"},
+        Heading{"time", 10}, Heading{"efficiency"}, Heading{"hidden", 7}}) {
+    predictions.add_column(heading);
+  }
   for (Prediction const& p : report.predictions) {
-    text += fmt::format("{:<34}{:>8}{:>7}{:>12}{:>12}{:>9}\n", p.id, p.ranks, p.nodes,
-                        core::format_seconds(p.seconds), percent(p.efficiency),
-                        p.hidden ? percent(*p.hidden) : "-");
+    predictions.add_row({p.id, fmt::to_string(p.ranks), fmt::to_string(p.nodes),
+                         core::format_seconds(p.seconds), percent(p.efficiency),
+                         p.hidden ? percent(*p.hidden) : "-"});
   }
+  page.add_table(std::move(predictions));
   if (!report.checks.empty()) {
-    text += fmt::format("\nchecked against what was measured\n{:<34}{:>8}{:>12}{:>12}{:>9}\n",
-                        "case", "ranks", "predicted", "measured", "error");
+    Table checks{.title = "checked against what was measured"};
+    for (Heading const& heading :
+         {Heading{"case", 34, Align::left}, Heading{"ranks", 6}, Heading{"predicted", 10},
+          Heading{"measured", 10}, Heading{"error", 7}}) {
+      checks.add_column(heading);
+    }
+    double largest = 0;
+    std::set<std::int64_t> ranks;
+    for (PredictionCheck const& check : report.checks) {
+      checks.add_row(
+          {check.id, fmt::to_string(check.ranks), core::format_seconds(check.predicted_s),
+           core::format_seconds(check.measured_s), fmt::format("{:+.0f} %", 100 * check.error())});
+      largest = std::max(largest, std::abs(check.error()));
+      ranks.insert(check.ranks);
+    }
+    page.add_gap();
+    page.add_table(std::move(checks));
+    page.add_text(fmt::format("largest error {} in {} checks on {} ranks{}", percent(largest),
+                              report.checks.size(), fmt::join(ranks, ", "),
+                              ranks.size() > 1 ? ""
+                                               : ": results on other rank counts, named behind the "
+                                                 "first, would tell how far to trust it"));
   }
-  double largest = 0;
-  std::set<std::int64_t> ranks;
-  for (PredictionCheck const& check : report.checks) {
-    text += fmt::format("{:<34}{:>8}{:>12}{:>12}{:>+7.0f} %\n", check.id, check.ranks,
-                        core::format_seconds(check.predicted_s),
-                        core::format_seconds(check.measured_s), 100 * check.error());
-    largest = std::max(largest, std::abs(check.error()));
-    ranks.insert(check.ranks);
-  }
-  if (!report.checks.empty()) {
-    text +=
-        fmt::format("largest error {} in {} checks on {} ranks{}\n", percent(largest),
-                    report.checks.size(), fmt::join(ranks, ", "),
-                    ranks.size() > 1 ? ""
-                                     : ": results on other rank counts, named behind the first, "
-                                       "would tell how far to trust it");
-  }
-  for (std::string const& line : report.impossible) text += fmt::format("impossible: {}\n", line);
-  for (std::string const& line : report.left_out) text += fmt::format("left out: {}\n", line);
-  return text;
+  for (std::string const& line : report.impossible) page.add_text("impossible: " + line);
+  for (std::string const& line : report.left_out) page.add_text("left out: " + line);
+  return write_text(page, kUnlimited);
 }
 
 }  // namespace quadrille::report

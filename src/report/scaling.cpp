@@ -3,6 +3,7 @@
 #include "report/scaling.hpp"
 
 #include "report/columns.hpp"
+#include "report/document.hpp"
 #include "report/settings.hpp"
 
 #include <fmt/format.h>
@@ -310,48 +311,62 @@ core::Parsed<Scaling> join_scaling(std::span<measure::RunResult const> results) 
 }
 
 std::string render_scaling(Scaling const& scaling) {
-  std::string text = fmt::format("scaling over {} ranks\n", fmt::join(scaling.ranks, ", "));
+  Document page;
+  page.add_text(fmt::format("scaling over {} ranks", fmt::join(scaling.ranks, ", ")));
   for (ScalingCurve const& curve : scaling.curves) {
     bool const is_strong = curve.growth == Growth::strong;
-    text += fmt::format("\n{} scaling: {}\n", core::to_text(curve.growth), title_of(curve));
-    std::string head = fmt::format("  {:>5}  {:<16} {:>9} {:>14} {:>8} {:>10} {:>9} {:>6}", "ranks",
-                                   "size", "median", "rate", "speedup", "efficiency",
-                                   curve.fit ? "fit" : "", is_strong ? "serial" : "");
-    text += head.erase(head.find_last_not_of(' ') + 1) + '\n';
-    for (ScalingPoint const& p : curve.points) {
-      std::string line = fmt::format(
-          "  {:>5}  {:<16} {:>9} {:>14} {:>8.2f} {:>8.1f} % {:>9} {:>6}", p.ranks, sizes(p.size),
-          core::format_seconds(p.seconds), core::format_rate(p.rate, curve.unit), p.speedup,
-          100 * p.efficiency, curve.fit ? core::format_seconds(curve.fitted_s(p)) : "",
-          p.serial ? fmt::format("{:.3f}", *p.serial) : "");
-      text += line.erase(line.find_last_not_of(' ') + 1) + '\n';
+    Table table{.title =
+                    fmt::format("{} scaling: {}", core::to_text(curve.growth), title_of(curve))};
+    for (Heading const& heading : {Heading{"ranks"}, Heading{"size", 16, Align::left},
+                                   Heading{"median", 9}, Heading{"rate", 14}, Heading{"speedup"},
+                                   Heading{"efficiency"}, Heading{"fit", 8}, Heading{"serial"}}) {
+      table.add_column(heading);
     }
+    table.columns[6].keep = table.columns[7].keep = 0;  // where they have values
+    for (ScalingPoint const& p : curve.points) {
+      table.add_row({fmt::to_string(p.ranks), sizes(p.size), core::format_seconds(p.seconds),
+                     core::format_rate(p.rate, curve.unit), fmt::format("{:.2f}", p.speedup),
+                     fmt::format("{:.1f} %", 100 * p.efficiency),
+                     curve.fit ? core::format_seconds(curve.fitted_s(p)) : "-",
+                     p.serial ? fmt::format("{:.3f}", *p.serial) : "-"});
+    }
+    page.add_gap();
+    page.add_table(std::move(table));
     if (!curve.fit) continue;
     int const first = curve.points.front().ranks, next = 2 * curve.points.back().ranks;
     double const start = curve.fit->at(abscissa(curve.growth, first));
     double const then = curve.fit->at(abscissa(curve.growth, next));
-    text += is_strong ? fmt::format("  Amdahl: {:.1f} % of the time on {} is serial; {} ranks: {}",
-                                    100 * curve.fit->constant / start, first, next,
-                                    core::format_seconds(then))
-                      : fmt::format(
-                            "  each doubling of ranks adds {:.1f} % of the time on {}; {} ranks: "
-                            "efficiency {:.1f} %",
-                            100 * curve.fit->slope / start, first, next, 100 * start / then);
-    text += fmt::format(" predicted; off by {:.1f} % at most\n", 100 * curve.fit->worst);
+    page.add_text(fmt::format(
+        "{} predicted; off by {:.1f} % at most",
+        is_strong ? fmt::format("Amdahl: {:.1f} % of the time on {} is serial; {} ranks: {}",
+                                100 * curve.fit->constant / start, first, next,
+                                core::format_seconds(then))
+                  : fmt::format("each doubling of ranks adds {:.1f} % of the time on {}; {} ranks: "
+                                "efficiency {:.1f} %",
+                                100 * curve.fit->slope / start, first, next, 100 * start / then),
+        100 * curve.fit->worst));
   }
   if (!scaling.exchanges.empty()) {
-    text += "\nexchanges: time = latency + bytes / bandwidth, fitted over their sizes\n";
-    text += fmt::format("  {:<40} {:>5} {:>5} {:>9} {:>11} {:>10}\n", "exchange", "ranks", "sizes",
-                        "latency", "bandwidth", "off by");
+    Table table{.title = "exchanges: time = latency + bytes / bandwidth, fitted over their sizes"};
+    for (Heading const& heading :
+         {Heading{"exchange", 40, Align::left}, Heading{"ranks"}, Heading{"sizes"},
+          Heading{"latency", 8}, Heading{"bandwidth", 10}, Heading{"off by", 9}}) {
+      table.add_column(heading);
+    }
+    for (ExchangeFit const& e : scaling.exchanges) {
+      table.add_row({title_of(e), fmt::to_string(e.ranks), fmt::to_string(e.bytes.size()),
+                     core::format_seconds(e.fit.constant),
+                     e.fit.slope > 0 ? core::format_rate(1 / e.fit.slope, "B/s") : "-",
+                     fmt::format("{:.0f} %", 100 * e.fit.worst)});
+    }
+    page.add_gap();
+    page.add_table(std::move(table));
   }
-  for (ExchangeFit const& e : scaling.exchanges) {
-    text += fmt::format("  {:<40} {:>5} {:>5} {:>9} {:>11} {:>8.0f} %\n", title_of(e), e.ranks,
-                        e.bytes.size(), core::format_seconds(e.fit.constant),
-                        e.fit.slope > 0 ? core::format_rate(1 / e.fit.slope, "B/s") : "-",
-                        100 * e.fit.worst);
+  for (std::string const& note : scaling.notes) {
+    page.add_gap();
+    page.add_text("note: " + note);
   }
-  for (std::string const& note : scaling.notes) text += fmt::format("\nnote: {}\n", note);
-  return text;
+  return write_text(page, kUnlimited);
 }
 
 }  // namespace quadrille::report

@@ -45,8 +45,8 @@ std::string label_of(std::string_view what, std::size_t n) {
 }
 
 /// A line for each, of many the first, and how many more.
-void add_some(Page& page, std::string_view what, Tone tone, std::vector<std::string> const& lines,
-              std::size_t count) {
+void add_some(Document& page, std::string_view what, Tone tone,
+              std::vector<std::string> const& lines, std::size_t count) {
   if (count == 0) return;
   // The last line may as well be a row as say that one is missing.
   std::size_t const most = lines.size() <= kMaxLines ? lines.size() : kMaxLines - 1;
@@ -58,7 +58,7 @@ void add_some(Page& page, std::string_view what, Tone tone, std::vector<std::str
   }
 }
 
-void add_outcome(Page& page, measure::RunResult const& result, Outcome outcome) {
+void add_outcome(Document& page, measure::RunResult const& result, Outcome outcome) {
   std::vector<std::string> lines;
   for (Record const& r : result.records) {
     if (r.outcome == outcome) lines.push_back(fmt::format("{}: {}", name_of(r), why(r)));
@@ -66,7 +66,7 @@ void add_outcome(Page& page, measure::RunResult const& result, Outcome outcome) 
   add_some(page, core::to_text(outcome), tone_of(outcome), lines, lines.size());
 }
 
-void add_reasons(Page& page, std::string_view what, Tone tone, Reasons const& reasons) {
+void add_reasons(Document& page, std::string_view what, Tone tone, Reasons const& reasons) {
   std::vector<Reasons::Group> const groups = reasons.groups();
   std::vector<std::string> lines;
   std::size_t count = 0;
@@ -82,7 +82,7 @@ void add_reasons(Page& page, std::string_view what, Tone tone, Reasons const& re
 }
 
 /// How the rows stand beside the vendor's, and the best of each case.
-void add_vendor(Page& page, measure::RunResult const& result,
+void add_vendor(Document& page, measure::RunResult const& result,
                 std::vector<CaseAssessment> const& cases) {
   auto const rows =
       static_cast<std::size_t>(std::ranges::count_if(result.records, has_vendor_ratio));
@@ -108,7 +108,7 @@ void add_vendor(Page& page, measure::RunResult const& result,
   page.add_labelled("     vendor", kIndent, text, behind.empty() ? Tone::good : Tone::warn);
 }
 
-void add_headline(Page& page, measure::RunResult const& result) {
+void add_headline(Document& page, measure::RunResult const& result) {
   measure::Counts const counts = count_outcomes(result);
   measure::Ending const ending = ending_of(result);
   bool const passed = ending.has_passed();
@@ -159,14 +159,14 @@ std::string count_answers(std::vector<CaseAssessment> const& cases,
   return fmt::format("{}", fmt::join(counts, ", "));
 }
 
-void add_cases(Page& page, std::vector<CaseAssessment> const& cases) {
+void add_cases(Document& page, std::vector<CaseAssessment> const& cases) {
   std::vector<CaseAssessment const*> const lines = chosen(cases);
   if (lines.empty()) return;
   page.add_gap();
-  page.add_line(fmt::format("The best of each case: good? {}", count_answers(cases, {})));
+  page.add_text(fmt::format("The best of each case: good? {}", count_answers(cases, {})));
   using Cell = std::function<std::string(Record const&)>;
   auto const column = [&](std::string head, Align align, int keep, Cell const& cell) {
-    Fitted fitted{std::move(head), align, keep, {}, 0};
+    TableColumn fitted{std::move(head), align, keep, {}, 0};
     for (CaseAssessment const* one : lines) {
       fitted.cells.push_back(one->best == nullptr ? "-" : cell(*one->best));
     }
@@ -175,9 +175,9 @@ void add_cases(Page& page, std::vector<CaseAssessment> const& cases) {
   auto const of_key = [](std::string_view key) {
     return [key](Record const& r) { return text_of(key, r); };
   };
-  std::vector<Fitted> columns;
-  Fitted& names =
-      columns.emplace_back(Fitted{"case", Align::left, Fitted::kAlways, {}, kShortName});
+  std::vector<TableColumn> columns;
+  TableColumn& names =
+      columns.emplace_back(TableColumn{"case", Align::left, TableColumn::kAlways, {}, kShortName});
   for (CaseAssessment const* one : lines) names.cells.push_back(shown(one->head().name));
   columns.push_back(column("size", Align::left, 5, of_key("size")));
   columns.push_back(column("type", Align::left, 2, of_key("type")));
@@ -191,14 +191,14 @@ void add_cases(Page& page, std::vector<CaseAssessment> const& cases) {
     }
     return values.empty() ? "-" : fmt::format("{}", fmt::join(values, " "));
   }));
-  Fitted& transports = columns.emplace_back(Fitted{"transport", Align::left, 3, {}, 0});
+  TableColumn& transports = columns.emplace_back(TableColumn{"transport", Align::left, 3, {}, 0});
   for (CaseAssessment const* one : lines) {
     bool const is_best = one->best != nullptr && one->transports().size() > 1;
     transports.cells.push_back(is_best ? shown(one->best->transport) : "-");
   }
-  columns.push_back(column("variant", Align::left, Fitted::kAlways, of_key("variant")));
+  columns.push_back(column("variant", Align::left, TableColumn::kAlways, of_key("variant")));
   columns.push_back(column("median", Align::right, 4, of_key("median_s")));
-  columns.push_back(column("rate", Align::right, Fitted::kAlways, of_key("rate")));
+  columns.push_back(column("rate", Align::right, TableColumn::kAlways, of_key("rate")));
   columns.push_back(column("vendor", Align::right, 9,
                            [](Record const& r) { return is_own(r) ? vendor_share(r) : "-"; }));
   columns.push_back(column("copy", Align::right, 8, copy_share));
@@ -207,17 +207,20 @@ void add_cases(Page& page, std::vector<CaseAssessment> const& cases) {
   columns.push_back(column("hidden", Align::right, 1, [](Record const& r) {
     return has_legs(r) ? percent(r.leg_summary->hidden) : "-";
   }));
-  Fitted& limits = columns.emplace_back(Fitted{"limit", Align::left, Fitted::kAlways, {}, 0});
-  Fitted& answers = columns.emplace_back(Fitted{"good?", Align::left, Fitted::kAlways, {}, 0});
+  TableColumn& limits =
+      columns.emplace_back(TableColumn{"limit", Align::left, TableColumn::kAlways, {}, 0});
+  TableColumn& answers =
+      columns.emplace_back(TableColumn{"good?", Align::left, TableColumn::kAlways, {}, 0});
   for (CaseAssessment const* one : lines) {
     limits.cells.emplace_back(core::to_text(one->limit));
     answers.cells.emplace_back(core::to_text(one->answer));
   }
-  page.add_table(columns, [&](std::size_t row, std::string const& head) {
-    return head == "good?"  ? tone_of(lines[row]->answer)
-           : head == "case" ? Tone::strong
-                            : Tone::plain;
-  });
+  std::vector<Answer> tones;
+  for (CaseAssessment const* one : lines) tones.push_back(one->answer);
+  page.add_table(
+      {.columns = std::move(columns), .tone_of = [tones](std::size_t row, std::string const& head) {
+         return head == "good?" ? tone_of(tones[row]) : head == "case" ? Tone::strong : Tone::plain;
+       }});
   if (lines.size() < cases.size()) {
     page.add_text(
         fmt::format("and {} more: {}", cases.size() - lines.size(), count_answers(cases, lines)),
@@ -233,7 +236,7 @@ void add_cases(Page& page, std::vector<CaseAssessment> const& cases) {
   }
   if (advice.empty()) return;
   page.add_gap();
-  page.add_line("What to try");
+  page.add_text("What to try");
   for (auto const& [text, whose] : advice) {
     std::string const who = whose.size() <= kMaxAdvised ? fmt::format("{}", fmt::join(whose, ", "))
                                                         : counted(whose.size(), "case");
@@ -244,7 +247,7 @@ void add_cases(Page& page, std::vector<CaseAssessment> const& cases) {
 }  // namespace
 
 std::string render_short_header(measure::RunInfo const& info, Terminal const& terminal) {
-  Page page{terminal};
+  Document page;
   auto const fact = [&](std::string_view key) -> std::string {
     for (auto const& [name, value] : info.build) {
       if (name == key) return shown(value);
@@ -254,11 +257,11 @@ std::string render_short_header(measure::RunInfo const& info, Terminal const& te
   page.add_text(fmt::format("Quadrille {}, commit {}", fact("version"), fact("commit")));
   page.add_text(fmt::format("run {}, started {}", shown(info.run_id), shown(info.started)));
   page.add_text(shown(placement_line(info)));
-  return page.text();
+  return write_text(page, terminal);
 }
 
 std::string render_screen(measure::RunResult const& result, Terminal const& terminal) {
-  Page page{terminal};
+  Document page;
   std::vector<CaseAssessment> cases = assess(result);
   // Of those that could not run at all the reasons are told, and of those that have no rate none is
   // the best.
@@ -296,10 +299,9 @@ std::string render_screen(measure::RunResult const& result, Terminal const& term
   }
   if (result.info.status == "running") {
     page.add_gap();
-    page.add_text("this run has not ended, or was killed: what it had finished is shown",
-                  Tone::warn);
+    page.add_text(std::string{kNotEnded}, Tone::warn);
   }
-  return page.text();
+  return write_text(page, terminal);
 }
 
 std::string render_end(measure::RunResult const& result, std::string const& file) {

@@ -12,6 +12,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <set>
 #include <span>
@@ -25,63 +26,6 @@ namespace {
 using measure::Outcome;
 using measure::Record;
 using Row = std::vector<std::string>;
-
-std::string pad(std::string_view text, Heading const& heading) {
-  return heading.align == Align::left ? fmt::format("{:<{}}", text, heading.width)
-                                      : fmt::format("{:>{}}", text, heading.width);
-}
-
-std::string plain_line(Table const& table, auto const& cell) {
-  std::string line;
-  for (std::size_t i = 0; i < table.headings.size(); ++i) {
-    if (i > 0) line += "  ";
-    line += pad(cell(i), table.headings[i]);
-  }
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line + '\n';
-}
-
-std::string render_plain(Table const& narrow) {
-  Table table = narrow;
-  // The last column may be as long as it likes: nothing stands behind it.
-  for (std::size_t i = 0; i + 1 < table.headings.size(); ++i) {
-    for (Row const& row : table.rows) {
-      table.headings[i].width = std::max(table.headings[i].width, row[i].size());
-    }
-  }
-  std::string text;
-  if (!table.title.empty()) text += fmt::format("{}\n", table.title);
-  text += plain_line(table, [&](std::size_t i) { return std::string{table.headings[i].text}; });
-  for (Row const& row : table.rows) {
-    text += plain_line(table, [&](std::size_t i) { return row[i]; });
-  }
-  return text;
-}
-
-std::string markdown_cell(std::string_view text) {
-  std::string cell = " ";
-  for (char const c : text) {
-    if (c == '|') cell += '\\';
-    cell += c == '\n' ? ' ' : c;
-  }
-  return cell + " |";
-}
-
-std::string render_marked(Table const& table) {
-  std::string text = table.title.empty() ? "" : fmt::format("**{}**\n\n", table.title);
-  std::string titles = "|", rule = "|";
-  for (Heading const& heading : table.headings) {
-    titles += markdown_cell(heading.text);
-    rule += heading.align == Align::left ? " --- |" : " ---: |";
-  }
-  text += titles + '\n' + rule + '\n';
-  for (Row const& row : table.rows) {
-    text += '|';
-    for (std::string const& cell : row) text += markdown_cell(cell);
-    text += '\n';
-  }
-  return text;
-}
 
 /// Foot notes, each printed once.
 class Notes {
@@ -144,8 +88,8 @@ Columns columns_of(Keys const& keys) {
 }
 
 Table start_table(std::string title, Columns const& columns) {
-  Table table{std::move(title), {}, {}};
-  for (Column const* column : columns) table.headings.push_back(column->heading);
+  Table table{.title = std::move(title)};
+  for (Column const* column : columns) table.add_column(column->heading);
   return table;
 }
 
@@ -155,13 +99,17 @@ Row start_row(Columns const& columns, Record const& record) {
   return row;
 }
 
+void add_columns(Table& table, std::initializer_list<Heading> headings) {
+  for (Heading const& heading : headings) table.add_column(heading);
+}
+
 /// A line for each record that `takes` takes.
 Table table_of(measure::RunResult const& result, std::string title, Keys const& keys,
                bool (*takes)(Record const&)) {
   Columns const columns = columns_of(keys);
   Table table = start_table(std::move(title), columns);
   for (Record const& record : result.records) {
-    if (takes(record)) table.rows.push_back(start_row(columns, record));
+    if (takes(record)) table.add_row(start_row(columns, record));
   }
   return table;
 }
@@ -180,9 +128,9 @@ Table main_table(measure::RunResult const& result, Notes& notes) {
   }
   if (transports.size() > 1) keys.insert(keys.begin(), "transport");
   Table table = table_of(result, "", keys, [](Record const&) { return true; });
-  table.headings.push_back({"flags", 0, Align::left});
-  for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    table.rows[i].push_back(flags_of(result.records[i], result.records, notes));
+  table.add_column({"flags", 0, Align::left});
+  for (Record const& record : result.records) {
+    table.columns.back().cells.push_back(flags_of(record, result.records, notes));
   }
   return table;
 }
@@ -232,15 +180,16 @@ Table energy_table(measure::RunResult const& result) {
 Table extras_table(measure::RunResult const& result) {
   Columns const which = columns_of({});
   Table table = start_table("further rates", which);
-  table.headings.push_back({"what", 22, Align::left});
-  table.headings.push_back({"rate", 13, Align::right});
+  table.add_column({"what", 22, Align::left});
+  table.add_column({"rate", 13, Align::right});
   for (Record const& r : result.records) {
     if (!has_speed(r)) continue;
     for (measure::SecondaryMetric const& extra : r.extras) {
       auto const [value, unit] = extra_text(extra, r);
-      Row& row = table.rows.emplace_back(start_row(which, r));
+      Row row = start_row(which, r);
       row.push_back(extra.name);
       row.push_back(unit.empty() ? value : value + ' ' + unit);
+      table.add_row(row);
     }
   }
   return table;
@@ -249,10 +198,12 @@ Table extras_table(measure::RunResult const& result) {
 Table kernels_table(measure::RunResult const& result) {
   Columns const which = columns_of({});
   Table table = start_table("kernels of one execution", which);
-  table.headings.push_back({"kernel", 0, Align::left});
+  table.add_column({"kernel", 0, Align::left});
   for (Record const& r : result.records) {
     for (std::string const& kernel : r.kernels) {
-      table.rows.emplace_back(start_row(which, r)).push_back(kernel);
+      Row row = start_row(which, r);
+      row.push_back(kernel);
+      table.add_row(row);
     }
   }
   return table;
@@ -268,14 +219,14 @@ Table pair_matrix(measure::RunResult const& result, std::string_view what,
                   std::string (*cell)(measure::PairTimes const&)) {
   Columns const which = columns_of({});
   Table table = start_table(fmt::format("{}, from a row's rank to a column's", what), which);
-  table.headings.push_back({"from", 4, Align::right});
+  table.add_column({"from", 4, Align::right});
   std::size_t ranks = 0;
   for (Record const& r : result.records) {
     if (!r.pairs.empty()) ranks = std::max(ranks, static_cast<std::size_t>(r.ranks));
   }
   if (ranks > std::size(kRankNames)) return table;
   for (std::size_t to = 0; to < ranks; ++to) {
-    table.headings.push_back({kRankNames[to], 7, Align::right});
+    table.add_column({kRankNames[to], 7, Align::right});
   }
   for (Record const& r : result.records) {
     if (!has_speed(r)) continue;
@@ -286,11 +237,11 @@ Table pair_matrix(measure::RunResult const& result, std::string_view what,
       if (row.empty()) {
         row = start_row(which, r);
         row.push_back(std::to_string(pair.from));
-        row.resize(table.headings.size(), "-");
+        row.resize(table.columns.size(), "-");
       }
       row[which.size() + 1 + static_cast<std::size_t>(pair.to)] = cell(pair);
     }
-    for (auto const& [from, row] : rows) table.rows.push_back(row);
+    for (auto const& [from, row] : rows) table.add_row(row);
   }
   return table;
 }
@@ -327,12 +278,12 @@ Table links_table(measure::RunResult const& result) {
   Columns const which = columns_of({});
   Table table =
       start_table("links between ranks: medians over their pairs, and the slowest pairs", which);
-  table.headings.insert(table.headings.end(), {{"link", 8, Align::left},
-                                               {"pairs", 5, Align::right},
-                                               {"latency", 7, Align::right},
-                                               {"highest latency", 18, Align::left},
-                                               {"rate", 9, Align::right},
-                                               {"lowest rate", 0, Align::left}});
+  add_columns(table, {{"link", 8, Align::left},
+                      {"pairs", 5, Align::right},
+                      {"latency", 7, Align::right},
+                      {"highest latency", 18, Align::left},
+                      {"rate", 9, Align::right},
+                      {"lowest rate", 0, Align::left}});
   for (Record const& r : result.records) {
     std::map<std::string, std::vector<measure::PairTimes const*>> by_link;
     for (measure::PairTimes const& pair : r.pairs) by_link[pair.link].push_back(&pair);
@@ -345,7 +296,7 @@ Table links_table(measure::RunResult const& result) {
       std::ranges::transform(pairs, std::back_inserter(rates), pair_rate);
       measure::PairTimes const& latest = **std::ranges::max_element(pairs, {}, latency);
       measure::PairTimes const& slowest = **std::ranges::min_element(pairs, {}, pair_rate);
-      Row& row = table.rows.emplace_back(start_row(which, r));
+      Row row = start_row(which, r);
       for (std::string const& cell :
            {link, std::to_string(pairs.size()),
             core::format_seconds(core::summarize(latencies).median),
@@ -354,6 +305,7 @@ Table links_table(measure::RunResult const& result) {
             named_pair(slowest, core::format_rate(rate_of(slowest), "B/s"))}) {
         row.push_back(cell);
       }
+      table.add_row(row);
     }
   }
   return table;
@@ -366,15 +318,14 @@ Table implementations_table(measure::RunResult const& result) {
 
 /// A line for each operation and size, a column for each transport.
 Table transport_times_table(std::vector<comm::TransportTime> const& times) {
-  Table table{"times of exchanges, by which transport = \"auto\" chooses",
-              {{"operation", 14, Align::left}, {"bytes", 8}},
-              {}};
+  Table table{.title = "times of exchanges, by which transport = \"auto\" chooses"};
+  add_columns(table, {{"operation", 14, Align::left}, {"bytes", 8}});
   std::vector<std::string_view> names;
   for (comm::TransportTime const& time : times) {
     if (std::ranges::find(names, time.transport) == names.end()) names.push_back(time.transport);
   }
-  for (std::string_view const name : names) table.headings.push_back({name, 7});
-  table.headings.push_back({"auto takes", 0, Align::left});
+  for (std::string_view const name : names) table.add_column({name, 7});
+  table.add_column({"auto takes", 0, Align::left});
   for (auto first = times.begin(); first != times.end();) {
     Row row{first->operation, core::format_bytes(static_cast<double>(first->bytes))};
     row.resize(row.size() + names.size(), "-");
@@ -386,35 +337,43 @@ Table transport_times_table(std::vector<comm::TransportTime> const& times) {
       auto const at = std::ranges::find(names, time->transport) - names.begin();
       row[2 + static_cast<std::size_t>(at)] = core::format_seconds(time->seconds);
     }
-    table.rows.push_back(std::move(row));
+    table.add_row(row);
     first = time;
   }
   return table;
 }
 
-std::string render(measure::RunResult const& result, std::string (*one)(Table const&),
-                   std::string_view note_prefix) {
+/// All columns of all tables.
+Document details_of(measure::RunResult const& result) {
   Notes notes;
-  std::string text = one(main_table(result, notes));
+  Document document;
+  document.add_table(main_table(result, notes));
   for (Table const& further :
        {times_table(result), rounds_table(result), legs_table(result), roofline_table(result),
         energy_table(result), extras_table(result), links_table(result), latencies_table(result),
         pair_rates_table(result), pair_links_table(result), published_table(result),
         kernels_table(result), implementations_table(result),
         transport_times_table(result.info.transport_times)}) {
-    if (!further.rows.empty()) text += '\n' + one(further);
+    if (further.rows() == 0) continue;
+    document.add_gap();
+    document.add_table(further);
   }
-  if (!notes.all().empty()) text += '\n';
+  if (!notes.all().empty()) document.add_gap();
   for (std::string const& note : notes.all()) {
-    text += fmt::format("{}{} {}\n", note_prefix, notes.cite(note), note);
+    std::string const number = notes.cite(note);
+    document.add_labelled(number, number.size() + 1, note, Tone::plain);
   }
   std::vector<std::string> events = result.info.events;
-  if (result.info.status == "running") {
-    events.emplace_back("this run has not ended, or was killed: what it had finished is shown");
-  }
-  if (!events.empty()) text += '\n';
-  for (std::string const& event : events) text += fmt::format("{}{}\n", note_prefix, event);
-  return text;
+  if (result.info.status == "running") events.emplace_back(kNotEnded);
+  if (!events.empty()) document.add_gap();
+  for (std::string const& event : events) document.add_labelled("", 0, event, Tone::plain);
+  return document;
+}
+
+std::string plain(Table table) {
+  Document document;
+  document.add_table(std::move(table));
+  return write_text(document, kUnlimited);
 }
 
 std::string value_of(std::vector<std::pair<std::string, std::string>> const& facts,
@@ -430,22 +389,20 @@ std::string memory_text(std::int64_t bytes) {
 }
 
 Table ranks_table(std::vector<comm::Placement> const& ranks) {
-  Table table{"",
-              {{"rank", 4, Align::right},
-               {"node", 16, Align::left},
-               {"local", 5, Align::right},
-               {"device", 24, Align::left},
-               {"pci", 12, Align::left},
-               {"numa", 4, Align::right},
-               {"threads", 7, Align::right},
-               {"memory", 9, Align::right},
-               {"cpus", 0, Align::left}},
-              {}};
+  Table table;
+  add_columns(table, {{"rank", 4, Align::right},
+                      {"node", 16, Align::left},
+                      {"local", 5, Align::right},
+                      {"device", 24, Align::left},
+                      {"pci", 12, Align::left},
+                      {"numa", 4, Align::right},
+                      {"threads", 7, Align::right},
+                      {"memory", 9, Align::right},
+                      {"cpus", 0, Align::left}});
   for (comm::Placement const& r : ranks) {
-    table.rows.push_back({fmt::format("{}", r.rank), r.node, fmt::format("{}", r.local_rank),
-                          r.device, r.pci.empty() ? "-" : r.pci,
-                          r.numa < 0 ? "-" : fmt::format("{}", r.numa),
-                          fmt::format("{}", r.threads), memory_text(r.free_memory), r.cpus});
+    table.add_row({fmt::format("{}", r.rank), r.node, fmt::format("{}", r.local_rank), r.device,
+                   r.pci.empty() ? "-" : r.pci, r.numa < 0 ? "-" : fmt::format("{}", r.numa),
+                   fmt::format("{}", r.threads), memory_text(r.free_memory), r.cpus});
   }
   return table;
 }
@@ -493,17 +450,16 @@ Table nodes_table(std::vector<comm::Placement> const& ranks) {
     node.memory = std::min(node.memory, r.free_memory);
     node.threads.insert(r.threads);
   }
-  Table table{"",
-              {{"node", 16, Align::left},
-               {"ranks", 9, Align::left},
-               {"threads", 7, Align::right},
-               {"memory", 9, Align::right},
-               {"devices of ranks", 0, Align::left}},
-              {}};
+  Table table;
+  add_columns(table, {{"node", 16, Align::left},
+                      {"ranks", 9, Align::left},
+                      {"threads", 7, Align::right},
+                      {"memory", 9, Align::right},
+                      {"devices of ranks", 0, Align::left}});
   for (Node const& node : nodes) {
-    table.rows.push_back({node.name, list_ranges(node.ranks),
-                          list_ranges({node.threads.begin(), node.threads.end()}),
-                          memory_text(node.memory), list_counted(node.devices)});
+    table.add_row({node.name, list_ranges(node.ranks),
+                   list_ranges({node.threads.begin(), node.threads.end()}),
+                   memory_text(node.memory), list_counted(node.devices)});
   }
   return table;
 }
@@ -525,7 +481,7 @@ std::string counts_of(std::vector<comm::Placement> const& ranks) {
 std::string render_placement(std::vector<comm::Placement> const& ranks) {
   constexpr std::size_t kFewRanks = 16;
   return counts_of(ranks) + '\n' +
-         render_plain(ranks.size() > kFewRanks ? nodes_table(ranks) : ranks_table(ranks));
+         plain(ranks.size() > kFewRanks ? nodes_table(ranks) : ranks_table(ranks));
 }
 
 }  // namespace
@@ -543,7 +499,7 @@ std::string placement_line(measure::RunInfo const& info) {
 std::vector<Table> tables_of_pairs(measure::RunResult const& result) {
   std::vector<Table> tables{links_table(result), latencies_table(result), pair_rates_table(result),
                             pair_links_table(result)};
-  std::erase_if(tables, [](Table const& table) { return table.rows.empty(); });
+  std::erase_if(tables, [](Table const& table) { return table.rows() == 0; });
   return tables;
 }
 
@@ -560,15 +516,15 @@ std::string render_run_header(measure::RunInfo const& info) {
 }
 
 std::string render_transport_times(std::vector<comm::TransportTime> const& times) {
-  return render_plain(transport_times_table(times));
+  return plain(transport_times_table(times));
 }
 
 std::string render_table(measure::RunResult const& result) {
-  return render(result, render_plain, "");
+  return write_text(details_of(result), kUnlimited);
 }
 
 std::string render_markdown(measure::RunResult const& result) {
-  return render(result, render_marked, "- ");
+  return write_markdown(details_of(result));
 }
 
 std::string result_line(measure::RunResult const& result, std::string const& file) {

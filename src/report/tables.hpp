@@ -2,24 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "report/columns.hpp"
+#include "report/document.hpp"
 
 #include <string>
 #include <vector>
 
 namespace quadrille::report {
 
-/// Cells under headings, a text each.
-struct Table {
-  std::string title;
-  std::vector<Heading> headings;
-  std::vector<std::vector<std::string>> rows;
-};
-
 /// What the workload `pairs` measured: its links, and matrices of latencies, rates and links, of few
 /// ranks. Those without rows are left out. The first four columns say which measurement it is.
 std::vector<Table> tables_of_pairs(measure::RunResult const& result);
 inline constexpr std::size_t kIdentityColumns = 4;
+
+/// Of a result that says that its run is going on.
+inline constexpr std::string_view kNotEnded =
+    "this run has not ended, or was killed: what it had finished is shown";
 
 /// "2 ranks", "1 rank".
 std::string counted(std::size_t n, std::string_view what);

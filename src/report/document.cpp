@@ -1,0 +1,270 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "report/document.hpp"
+
+#include "core/error.hpp"
+#include "report/text.hpp"
+
+#include <fmt/color.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace quadrille::report {
+namespace {
+
+using Columns = std::vector<TableColumn>;
+
+// Texts are shortened to no less.
+constexpr std::size_t kNarrowest = 10;
+constexpr std::size_t kBetween = 2;
+
+fmt::text_style style_of(Tone tone) {
+  switch (tone) {
+    case Tone::strong: return fmt::emphasis::bold;
+    case Tone::faint: return fmt::emphasis::faint;
+    case Tone::good: return fmt::fg(fmt::terminal_color::green);
+    case Tone::warn: return fmt::fg(fmt::terminal_color::yellow);
+    case Tone::bad: return fmt::fg(fmt::terminal_color::red) | fmt::emphasis::bold;
+    case Tone::plain: break;
+  }
+  return {};
+}
+
+std::size_t total(std::vector<std::size_t> const& widths) {
+  return std::accumulate(widths.begin(), widths.end(), kBetween * (widths.size() - 1));
+}
+
+std::vector<std::size_t> widths_of(Columns const& columns) {
+  std::vector<std::size_t> widths(columns.size());
+  std::ranges::transform(columns, widths.begin(), &TableColumn::width);
+  return widths;
+}
+
+/// Leaves out what is least wanted, then shortens the longest texts. Numbers stay whole.
+void fit(Columns& columns, std::size_t width) {
+  auto const least_total = [&] {
+    std::vector<std::size_t> widths = widths_of(columns);
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      if (columns[c].short_width > 0) widths[c] = std::min(widths[c], columns[c].short_width);
+    }
+    return total(widths);
+  };
+  while (least_total() > width) {
+    auto const least = std::ranges::min_element(columns, {}, &TableColumn::keep);
+    if (least->keep == TableColumn::kAlways) break;
+    columns.erase(least);
+  }
+  std::vector<std::size_t> widths = widths_of(columns);
+  while (total(widths) > width) {
+    std::size_t longest = columns.size();
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      std::size_t const least = std::max(kNarrowest, width_of(columns[c].head));
+      bool const may_shrink = columns[c].align == Align::left && widths[c] > least;
+      if (may_shrink && (longest == columns.size() || widths[c] > widths[longest])) longest = c;
+    }
+    if (longest == columns.size()) break;
+    --widths[longest];
+  }
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    for (std::string& cell : columns[c].cells) cell = clip(cell, std::max(widths[c], kNarrowest));
+  }
+}
+
+/// Without columns that say nothing.
+Table without_empty(Table table) {
+  std::erase_if(table.columns, [](TableColumn const& column) {
+    return column.keep != TableColumn::kAlways && !column.has_values();
+  });
+  return table;
+}
+
+class TextWriter {
+ public:
+  explicit TextWriter(Terminal const& terminal) : terminal_{terminal} {}
+
+  std::string const& text() const { return text_; }
+
+  void operator()(Document::Gap) {
+    if (!text_.empty() && !text_.ends_with("\n\n")) text_ += '\n';
+  }
+  void operator()(Document::Title const& title) {
+    add_line(toned(clip_end(title.text, terminal_.width), Tone::strong));
+  }
+  void operator()(Document::Text const& text) {
+    std::size_t const room = terminal_.width - text.indent;
+    std::string begin = toned(fmt::format("{:<{}}", text.label, text.indent), text.tone);
+    if (text.is_clipped) return add_line(begin + clip_end(text.text, room));
+    for (std::string const& line : wrap(text.text, room)) {
+      add_line(begin + (text.is_item ? line : toned(line, text.tone)));
+      begin.assign(text.indent, ' ');
+    }
+  }
+  void operator()(Table const& all) {
+    Table const table = without_empty(all);
+    std::size_t const width = total(widths_of(table.columns));
+    if (width > terminal_.width && width - terminal_.width > table.max_excess) {
+      if (!std::exchange(has_left_out_, true)) {
+        (*this)(Document::Text{.label = {},
+                               .text = "a table is too wide for this terminal: --details, --csv"});
+      }
+      return;
+    }
+    if (!table.title.empty()) {
+      (*this)(Document::Text{.label = {}, .text = table.title, .tone = Tone::strong});
+    }
+    if (table.repeated == 0) return add_table(table, table.columns);
+    auto const head = table.columns.begin() + static_cast<std::ptrdiff_t>(table.repeated);
+    Columns part{table.columns.begin(), head};
+    for (auto column = head; column != table.columns.end(); ++column) {
+      part.push_back(*column);
+      bool const is_last = column + 1 == table.columns.end();
+      bool const has_room =
+          !is_last && total(widths_of(part)) + kBetween + (column + 1)->width() <= terminal_.width;
+      if (has_room) continue;
+      add_table(table, part);
+      if (!is_last) (*this)(Document::Gap{});
+      part.resize(table.repeated);
+    }
+  }
+
+ private:
+  std::string toned(std::string const& text, Tone tone) const {
+    bool const is_plain = !terminal_.has_colours || tone == Tone::plain || text.empty();
+    return is_plain ? text : fmt::format(style_of(tone), "{}", text);
+  }
+
+  void add_line(std::string const& text) { text_ += text + '\n'; }
+
+  void add_table(Table const& table, Columns columns) {
+    fit(columns, terminal_.width);
+    std::vector<std::size_t> const widths = widths_of(columns);
+    auto const add_row = [&](auto const& text_of, auto const& tone) {
+      std::string line;
+      std::size_t blanks = 0;  // not written yet: none at the end of a line
+      for (std::size_t c = 0; c < columns.size(); ++c) {
+        std::string const& text = text_of(columns[c]);
+        std::size_t const rest = widths[c] - width_of(text);
+        bool const is_left = columns[c].align == Align::left;
+        if (!text.empty()) {
+          line += std::string(blanks + (is_left ? 0 : rest), ' ') + toned(text, tone(columns[c]));
+          blanks = is_left ? rest : 0;
+        } else {
+          blanks += rest;
+        }
+        blanks += kBetween;
+      }
+      add_line(line);
+    };
+    add_row([](TableColumn const& column) -> std::string const& { return column.head; },
+            [](TableColumn const&) { return Tone::faint; });
+    for (std::size_t row = 0; row < columns.front().cells.size(); ++row) {
+      add_row([&](TableColumn const& column) -> std::string const& { return column.cells[row]; },
+              [&](TableColumn const& column) {
+                return table.tone_of ? table.tone_of(row, column.head) : Tone::plain;
+              });
+    }
+  }
+
+  Terminal terminal_;
+  bool has_left_out_ = false;  ///< and said so
+  std::string text_;
+};
+
+class MarkdownWriter {
+ public:
+  std::string const& text() const { return text_; }
+
+  void operator()(Document::Gap) {
+    if (!text_.empty() && !text_.ends_with("\n\n")) text_ += '\n';
+  }
+  void operator()(Document::Title const& title) { text_ += fmt::format("**{}**\n\n", title.text); }
+  void operator()(Document::Text const& text) {
+    if (text.is_item) text_ += "- ";
+    if (!text.label.empty()) text_ += text.label + ' ';
+    text_ += text.text + '\n';
+  }
+  void operator()(Table const& all) {
+    Table const table = without_empty(all);
+    if (!table.title.empty()) (*this)(Document::Title{table.title});
+    std::string heads = "|", rule = "|";
+    for (TableColumn const& column : table.columns) {
+      heads += cell(column.head);
+      rule += column.align == Align::left ? " --- |" : " ---: |";
+    }
+    text_ += heads + '\n' + rule + '\n';
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      text_ += '|';
+      for (TableColumn const& column : table.columns) text_ += cell(column.cells[row]);
+      text_ += '\n';
+    }
+  }
+
+ private:
+  static std::string cell(std::string_view text) {
+    std::string cell = " ";
+    for (char const c : text) {
+      if (c == '|') cell += '\\';
+      cell += c == '\n' ? ' ' : c;
+    }
+    return cell + " |";
+  }
+
+  std::string text_;
+};
+
+}  // namespace
+
+std::size_t TableColumn::width() const {
+  std::size_t width = std::max(min_width, width_of(head));
+  for (std::string const& cell : cells) width = std::max(width, width_of(cell));
+  return width;
+}
+
+bool TableColumn::has_values() const {
+  return std::ranges::any_of(cells, [](std::string const& cell) { return cell != "-"; });
+}
+
+void Table::add_column(Heading const& heading) {
+  columns.push_back(
+      {.head = std::string{heading.text}, .align = heading.align, .min_width = heading.width});
+}
+
+void Table::add_row(std::vector<std::string> const& cells) {
+  QUAD_REQUIRE(cells.size() == columns.size(), "a row has a cell for each column");
+  for (std::size_t c = 0; c < cells.size(); ++c) columns[c].cells.push_back(cells[c]);
+}
+
+void Document::add_gap() { blocks_.emplace_back(Gap{}); }
+
+void Document::add_text(std::string text, Tone tone) {
+  blocks_.emplace_back(Text{.label = {}, .text = std::move(text), .tone = tone});
+}
+
+void Document::add_labelled(std::string label, std::size_t indent, std::string text, Tone tone) {
+  blocks_.emplace_back(Text{std::move(label), indent, std::move(text), tone, true, false});
+}
+
+void Document::add_clipped(std::string label, std::size_t indent, std::string text, Tone tone) {
+  blocks_.emplace_back(Text{std::move(label), indent, std::move(text), tone, true, true});
+}
+
+void Document::add_title(std::string text) { blocks_.emplace_back(Title{std::move(text)}); }
+
+void Document::add_table(Table table) { blocks_.emplace_back(std::move(table)); }
+
+std::string write_text(Document const& document, Terminal const& terminal) {
+  TextWriter writer{terminal};
+  for (Document::Block const& block : document.blocks()) std::visit(writer, block);
+  return writer.text();
+}
+
+std::string write_markdown(Document const& document) {
+  MarkdownWriter writer;
+  for (Document::Block const& block : document.blocks()) std::visit(writer, block);
+  return writer.text();
+}
+
+}  // namespace quadrille::report

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "report/columns.hpp"
+#include "report/terminal.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace quadrille::report {
+
+enum class Tone { plain, strong, faint, good, warn, bad };
+
+/// A column of a table: a head, and a cell for each row.
+struct TableColumn {
+  static constexpr int kAlways = 100;
+
+  std::string head;
+  Align align = Align::right;
+  int keep = kAlways;  ///< the lowest goes first where there is no room; kAlways never
+  std::vector<std::string> cells{};
+  std::size_t short_width = 0;  ///< to which texts are shortened before any column goes; 0: not
+  std::size_t min_width = 0;    ///< so that tables of different runs mostly line up
+
+  std::size_t width() const;
+  /// Whether a cell says more than "-".
+  bool has_values() const;
+};
+
+/// Columns of equal length.
+struct Table {
+  std::string title{};
+  std::vector<TableColumn> columns{};
+  /// Of the cell in this row under this head.
+  std::function<Tone(std::size_t row, std::string const& head)> tone_of{};
+  /// As many columns are repeated where a table is cut into several, for want of room; 0: it is not cut.
+  std::size_t repeated = 0;
+  /// A page that is narrower by more has a line in its place that says so.
+  std::size_t max_excess = std::numeric_limits<std::size_t>::max();
+
+  void add_column(Heading const& heading);
+  /// A cell for each column.
+  void add_row(std::vector<std::string> const& cells);
+  std::size_t rows() const { return columns.empty() ? 0 : columns.front().cells.size(); }
+};
+
+/// Headings, texts, notes and tables, in the order in which they are read. What a file says must be
+/// without control characters: see core::one_line().
+class Document {
+ public:
+  /// An empty line, unless there is one.
+  void add_gap();
+  void add_text(std::string text, Tone tone = Tone::plain);
+  /// Behind a label as wide as `indent`, which has the tone.
+  void add_labelled(std::string label, std::size_t indent, std::string text, Tone tone);
+  /// The same on one line, which ends where the page does.
+  void add_clipped(std::string label, std::size_t indent, std::string text, Tone tone);
+  void add_title(std::string text);
+  void add_table(Table table);
+
+  struct Gap {};
+  struct Title {
+    std::string text;
+  };
+  struct Text {
+    std::string label;
+    std::size_t indent = 0;
+    std::string text;
+    Tone tone = Tone::plain;
+    bool is_item = false;     ///< one of a list, and not a paragraph
+    bool is_clipped = false;  ///< to one line
+  };
+  using Block = std::variant<Gap, Title, Text, Table>;
+  std::vector<Block> const& blocks() const { return blocks_; }
+
+ private:
+  std::vector<Block> blocks_;
+};
+
+/// Of lines that are as long as they like.
+inline constexpr Terminal kUnlimited{.width = std::numeric_limits<std::size_t>::max()};
+
+/// For a terminal of a width, in colours where it has them. Of a table that is too wide columns are left
+/// out, and then texts are shortened, until it fits; those that may be left out are where they have no
+/// values.
+std::string write_text(Document const& document, Terminal const& terminal);
+/// With all columns.
+std::string write_markdown(Document const& document);
+
+}  // namespace quadrille::report
