@@ -114,11 +114,7 @@ std::string hidden(double value, Record const& r) {
 }
 
 // Texts on screen.
-std::string size_text(Record const& r) {
-  std::vector<std::string> extents;
-  for (std::int64_t const n : r.size) extents.push_back(core::format_count(n));
-  return fmt::format("{}", fmt::join(extents, ","));
-}
+std::string extents_text(Record const& r) { return size_text(r.size); }
 std::string peak_source(Record const& r) {
   auto const found = ceiling_of(r);
   return !found ? "-" : found->is_measured ? "measured" : "nominal";
@@ -142,7 +138,7 @@ constexpr Column kColumns[]{
      .in = both,
      .value = plain<&Record::size>,
      .heading = {"size", 14, left},
-     .text = size_text},
+     .text = extents_text},
     // Names of techniques; the few longer ones widen the column.
     {"variant", both, plain<&Record::variant>, {"variant", 22, left}},
     {"backend", both, plain<&Record::backend>},
@@ -283,6 +279,12 @@ bool has_legs(Record const& record) { return has_times(record) && record.leg_sum
 
 Value speed(Record const& record, std::optional<double> value) {
   return has_speed(record) ? finite(value) : Value{};
+}
+
+std::string size_text(std::span<std::int64_t const> size) {
+  std::vector<std::string> extents;
+  for (std::int64_t const n : size) extents.push_back(core::format_count(n));
+  return fmt::format("{}", fmt::join(extents, ","));
 }
 
 std::span<Column const> columns() { return kColumns; }

@@ -60,6 +60,8 @@ std::span<Column const> columns();
 /// The column of this key; ends the job where there is none.
 Column const& column(std::string_view key);
 
+/// "16Ki,16Ki,4Ki"
+std::string size_text(std::span<std::int64_t const> size);
 /// A value as one text: empty where it is missing, numbers with all their digits.
 std::string to_text(Value const& value);
 /// What stands on screen in this column.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/text.hpp"
 #include "core/units.hpp"
+#include "report/columns.hpp"
 #include "report/compare.hpp"
 #include "report/text.hpp"
 
@@ -41,9 +42,7 @@ std::string line(std::size_t indent, Difference const& difference) {
 
 /// "gemm.1:host_simd f64 768,768,768".
 std::string title_of(Record const& record) {
-  std::vector<std::string> extents;
-  for (std::int64_t const n : record.size) extents.push_back(core::format_count(n));
-  return core::one_line(fmt::format("{} {} {}", record.id, record.type, fmt::join(extents, ",")));
+  return core::one_line(fmt::format("{} {} {}", record.id, record.type, size_text(record.size)));
 }
 
 /// "+3.12" percent, of large ones "25x".

@@ -9,7 +9,6 @@
 #include "report/swept_keys.hpp"
 #include "report/table.hpp"
 #include "report/text.hpp"
-#include "workloads/registry.hpp"
 
 #include <fmt/format.h>
 
@@ -96,13 +95,8 @@ Json pairs_json(Record const& r) {
 /// What a variant is to its operation; of results from before that was kept, what it is in this program.
 std::string role_of(Record const& record) {
   if (!record.role.empty()) return record.role;
-  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
-    if (entry->schema.name != record.workload) continue;
-    for (kernels::VariantInfo const* variant : entry->variants) {
-      if (variant->name == record.variant) return std::string{core::to_text(variant->role)};
-    }
-  }
-  return {};
+  kernels::VariantInfo const* const row = row_of(record);
+  return row == nullptr ? "" : std::string{core::to_text(row->role)};
 }
 
 /// Divides what a page holds among the records of all results.

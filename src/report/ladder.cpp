@@ -6,7 +6,8 @@
 #include "report/columns.hpp"
 #include "report/compare_identity.hpp"
 #include "report/document.hpp"
-#include "workloads/registry.hpp"
+#include "report/settings.hpp"
+#include "report/tables.hpp"
 
 #include <fmt/format.h>
 
@@ -20,26 +21,9 @@ namespace {
 using kernels::Role;
 using measure::Record;
 
-/// The row that a record is of; nullptr where this program has none such.
-kernels::VariantInfo const* row_of(Record const& record) {
-  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
-    if (entry->schema.name != record.workload) continue;
-    for (kernels::VariantInfo const* row : entry->variants) {
-      if (row->name == record.variant) return row;
-    }
-  }
-  return nullptr;
-}
-
 bool is_rung(Record const& record) {
   auto const* const row = row_of(record);
   return row != nullptr && row->role == Role::own && has_speed(record);
-}
-
-std::string fact_of(measure::RunInfo const& info, std::string_view name) {
-  auto const found = std::ranges::find(
-      info.build, name, [](auto const& fact) { return std::string_view{fact.first}; });
-  return found == info.build.end() ? "unknown" : found->second;
 }
 
 /// "1410 to 1980 MHz" over all samples; "unknown" where devices do not tell.
@@ -63,7 +47,7 @@ std::string head_of(measure::RunResult const& result) {
   std::vector<std::string> devices;
   for (comm::Placement const& rank : info.ranks) devices.push_back(rank.device);
   return fmt::format("{}, commit {}, driver {}, clocks {}, run {} of {}\n", list_runs(devices),
-                     fact_of(info, "commit"), fact_of(info, "driver"), clocks_of(result),
+                     build_fact(info, "commit"), build_fact(info, "driver"), clocks_of(result),
                      info.run_id, info.started);
 }
 

@@ -5,6 +5,7 @@
 #include "report/columns.hpp"
 #include "report/document.hpp"
 #include "report/settings.hpp"
+#include "report/tables.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -107,12 +108,6 @@ ScalingCurve curve_of(Series const& series, std::vector<Record const*> const& re
   return curve;
 }
 
-std::string sizes(std::vector<std::int64_t> const& size) {
-  std::vector<std::string> extents;
-  for (std::int64_t const n : size) extents.push_back(core::format_count(n));
-  return fmt::format("{}", fmt::join(extents, ","));
-}
-
 /// "gemm f64 host_simd, panel = 16"
 std::string name_of(Series const& series) {
   std::string name = fmt::format("{} {} {}", series.workload, series.type, series.variant);
@@ -161,7 +156,7 @@ void add_curves(Series const& series, Members const& members, Scaling& scaling) 
       scaling.notes.push_back(
           fmt::format("left out: {}, size {} on {} ranks: nothing of "
                       "this size to join it with",
-                      name_of(series), sizes(r->size), ranks));
+                      name_of(series), size_text(r->size), ranks));
     }
   }
 }
@@ -199,13 +194,6 @@ std::set<std::string> devices_of(measure::RunResult const& result) {
   return devices;
 }
 
-std::string build_of(measure::RunResult const& result, std::string_view key) {
-  for (auto const& [name, value] : result.info.build) {
-    if (name == key) return value;
-  }
-  return "unknown";
-}
-
 void add_notes(std::span<measure::RunResult const> results, Scaling& scaling) {
   auto const differ = [&](auto const& fact) {
     return std::ranges::any_of(results, [&](auto const& r) { return fact(r) != fact(results[0]); });
@@ -214,7 +202,7 @@ void add_notes(std::span<measure::RunResult const> results, Scaling& scaling) {
     scaling.notes.emplace_back(
         "the devices differ between results: no efficiency follows from that");
   }
-  if (differ([](auto const& result) { return build_of(result, "commit"); })) {
+  if (differ([](auto const& result) { return build_fact(result.info, "commit"); })) {
     scaling.notes.emplace_back("the results come from different commits");
   }
   std::set<int> threads;
@@ -324,7 +312,7 @@ std::string render_scaling(Scaling const& scaling) {
     }
     table.columns[6].keep = table.columns[7].keep = 0;  // where they have values
     for (ScalingPoint const& p : curve.points) {
-      table.add_row({fmt::to_string(p.ranks), sizes(p.size), core::format_seconds(p.seconds),
+      table.add_row({fmt::to_string(p.ranks), size_text(p.size), core::format_seconds(p.seconds),
                      core::format_rate(p.rate, curve.unit), fmt::format("{:.2f}", p.speedup),
                      fmt::format("{:.1f} %", 100 * p.efficiency),
                      curve.fit ? core::format_seconds(curve.fitted_s(p)) : "-",

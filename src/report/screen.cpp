@@ -248,13 +248,7 @@ void add_cases(Document& page, std::vector<CaseAssessment> const& cases) {
 
 std::string render_short_header(measure::RunInfo const& info, Terminal const& terminal) {
   Document page;
-  auto const fact = [&](std::string_view key) -> std::string {
-    for (auto const& [name, value] : info.build) {
-      if (name == key) return shown(value);
-    }
-    return "unknown";
-  };
-  page.add_text(fmt::format("Quadrille {}, commit {}", fact("version"), fact("commit")));
+  page.add_text(shown(version_line(info)));
   page.add_text(fmt::format("run {}, started {}", shown(info.run_id), shown(info.started)));
   page.add_text(shown(placement_line(info)));
   return write_text(page, terminal);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/settings.hpp"
 
+#include "workloads/registry.hpp"
+
 #include <algorithm>
 #include <iterator>
 
@@ -35,6 +37,16 @@ std::vector<std::pair<std::string, std::string>> settings_of(measure::Record con
     if (value != value_of(*option, preset)) settings.emplace_back(option->key, std::move(value));
   }
   return settings;
+}
+
+kernels::VariantInfo const* row_of(measure::Record const& record) {
+  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+    if (entry->schema.name != record.workload) continue;
+    auto const row =
+        std::ranges::find(entry->variants, record.variant, &kernels::VariantInfo::name);
+    if (row != entry->variants.end()) return *row;
+  }
+  return nullptr;
 }
 
 }  // namespace quadrille::report

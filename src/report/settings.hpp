@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/variant.hpp"
 #include "core/options.hpp"
 #include "measure/record.hpp"
 
@@ -18,5 +19,8 @@ std::string value_of(core::Option const& option, core::Case const& spec);
 /// have columns of their own, where they differ from their defaults: {"beta", "2"}. Only its name
 /// where this program cannot read the configuration.
 std::vector<std::pair<std::string, std::string>> settings_of(measure::Record const& record);
+
+/// The row of its operation's table that a record is of; nullptr where this program has none such.
+kernels::VariantInfo const* row_of(measure::Record const& record);
 
 }  // namespace quadrille::report

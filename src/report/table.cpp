@@ -376,14 +376,6 @@ std::string plain(Table table) {
   return write_text(document, kUnlimited);
 }
 
-std::string value_of(std::vector<std::pair<std::string, std::string>> const& facts,
-                     std::string_view key) {
-  for (auto const& [name, value] : facts) {
-    if (name == key) return value;
-  }
-  return "unknown";
-}
-
 std::string memory_text(std::int64_t bytes) {
   return bytes > 0 ? core::format_bytes(static_cast<double>(bytes)) : "-";
 }
@@ -490,6 +482,17 @@ std::string counted(std::size_t n, std::string_view what) {
   return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
 
+std::string build_fact(measure::RunInfo const& info, std::string_view name) {
+  auto const found = std::ranges::find(
+      info.build, name, [](auto const& fact) { return std::string_view{fact.first}; });
+  return found == info.build.end() ? "unknown" : found->second;
+}
+
+std::string version_line(measure::RunInfo const& info) {
+  return fmt::format("Quadrille {}, commit {}", build_fact(info, "version"),
+                     build_fact(info, "commit"));
+}
+
 std::string placement_line(measure::RunInfo const& info) {
   std::map<std::string, int> devices;
   for (comm::Placement const& r : info.ranks) ++devices[r.device];
@@ -504,8 +507,7 @@ std::vector<Table> tables_of_pairs(measure::RunResult const& result) {
 }
 
 std::string render_run_header(measure::RunInfo const& info) {
-  std::string text = fmt::format("Quadrille {}, commit {}\n", value_of(info.build, "version"),
-                                 value_of(info.build, "commit"));
+  std::string text = version_line(info) + '\n';
   if (!info.run_id.empty()) {
     text += fmt::format("  {:<12} {}, started {}\n", "run", info.run_id, info.started);
   }

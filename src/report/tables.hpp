@@ -21,6 +21,10 @@ inline constexpr std::string_view kNotEnded =
 /// "2 ranks", "1 rank".
 std::string counted(std::size_t n, std::string_view what);
 
+/// Of its build; "unknown" where nothing is.
+std::string build_fact(measure::RunInfo const& info, std::string_view name);
+/// "Quadrille 0.1.0, commit 1a72114".
+std::string version_line(measure::RunInfo const& info);
 /// "3 ranks, 2 nodes, 2 devices: 2 x host, H200".
 std::string placement_line(measure::RunInfo const& info);
 
