@@ -7,12 +7,12 @@
 
 namespace quadrille::kernels::conv2d {
 
-extern constinit Variant<Problem> const vendor_cuda;
 extern constinit Library<Problem> const cudnn_library;
 
-/// That of a row; empty for rows of this project.
+/// That of a row, of which the table has one for GPUs; empty for rows of this project.
 inline Library<Problem> library_of(VariantInfo const& row) {
-  return &row == &vendor_cuda ? cudnn_library : Library<Problem>{};
+  bool const is_cudnn = row.role == Role::vendor && row.where == Where::cuda;
+  return is_cudnn ? cudnn_library : Library<Problem>{};
 }
 
 }  // namespace quadrille::kernels::conv2d

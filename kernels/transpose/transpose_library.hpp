@@ -7,12 +7,12 @@
 
 namespace quadrille::kernels::transpose {
 
-extern constinit Variant<Problem> const vendor_host, vendor_cuda;
 extern constinit Library<Problem> const openblas, cublas;
 
-/// That of a row; empty for rows of this project.
+/// That of a row, of which the table has one for hosts and one for GPUs; empty for rows of this project.
 inline Library<Problem> library_of(VariantInfo const& row) {
-  return &row == &vendor_host ? openblas : &row == &vendor_cuda ? cublas : Library<Problem>{};
+  if (row.role != Role::vendor) return {};
+  return row.where == Where::host ? openblas : cublas;
 }
 
 }  // namespace quadrille::kernels::transpose

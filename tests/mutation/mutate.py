@@ -51,7 +51,8 @@ AREAS = {
         [("src/measure/digest.cpp", ANY), ("src/measure/fault.cpp", ANY), ("src/core/stats.cpp", ANY),
          ("src/workloads/checks/*.cpp", ANY), ("src/workloads/data.cpp", ANY),
          ("src/workloads/*.cpp", CHECKS), ("src/workloads/summa/summa.cpp", CHECKS),
-         ("src/workloads/ptrans/ptrans.cpp", CHECKS), ("kernels/[!s]*/*.cpp", BOUNDS)],
+         ("src/workloads/ptrans/ptrans.cpp", CHECKS),
+         ("src/workloads/serving/serving.cpp", CHECKS), ("kernels/[!s]*/*.cpp", BOUNDS)],
         ["^(measure|core)/", r"^kernels/\w+_test$", r"^workloads/(checks|work)_test",
          "^workloads/sabotage$", r"^workloads/random_cases\.np2", *PROGRAM]),
     "io": (
