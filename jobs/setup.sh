@@ -21,7 +21,7 @@ tests=false
 kokkos_cuda=false
 for argument in "$@"; do
   case "$argument" in
-    --tests) packages+=(python3-h5py python3-pandas zsh groff-base clang-format codespell shellcheck libboost-context-dev
+    --tests) packages+=(python3-h5py zsh groff-base clang-format codespell shellcheck libboost-context-dev
       iproute2 procps chromium chromium-driver python3-selenium python3-argcomplete python3-jsonschema
       python3-lxml python3-requests python3-semver python3-yaml) && tests=true ;;
     --kokkos-cuda) kokkos_cuda=true ;;

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
-"""Every command and snippet of README.md and kernels/README.md runs, in a folder like the repository.
+"""Every command and snippet of README.md and of those in folders runs, in a folder like the repository.
 
 There the build steps of scripts and Slurm only pretend, and the quickstart is the small input of the
 tests. The command that runs the tests is not run: this is one of them.
@@ -20,6 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 from quadrille import TESTS, Program, check  # noqa: E402
 
 ROOT = TESTS.parent
+READMES = [ROOT / "README.md", *(ROOT / name / "README.md" for name in ("src", "kernels", "inputs", "jobs", "tests"))]
 # Exit codes that a command promises where it finds what is here: compare of unlike or short runs, no profiler.
 ALLOWED = {"build/quadrille compare": (0, 8, 9), "bash jobs/profile.sh": (0, 77)}
 
@@ -71,7 +72,7 @@ def main():
              "--set summa.legs=true")
 
     commands = []
-    for text in (ROOT / "README.md", ROOT / "kernels" / "README.md"):
+    for text in READMES:
         for snippet in snippets(text, "bash"):
             # Lines that end in a backslash go on.
             commands += [line.split(" # ")[0].strip() for line in snippet.replace("\\\n", " ").splitlines() if line.strip()]
@@ -98,11 +99,13 @@ def main():
                              capture_output=True, cwd=folder)
     check(process.returncode == 8 and not process.stdout and "two techniques" in process.stderr, "no ladder", process)
 
+    for name, snippet in enumerate(snippets(ROOT / "inputs" / "README.md", "toml")):
+        (folder / f"{name}.toml").write_text(snippet)
+        call(f"build/quadrille run {name}.toml --dry-run --set run.device=host")
     python = snippets(ROOT / "README.md", "python")
     check(len(python) == 1, "README.md reads a result by Python")
     try:
         import h5py  # noqa: F401
-        import pandas  # noqa: F401
     except ImportError as missing:
         print(f"without the snippet in Python: {missing}")
     else:
