@@ -26,6 +26,7 @@ constexpr std::array<std::string_view, 8> kShownOtherwise{
 constexpr std::array<std::string_view, 11> kChoices{
     "broadcast", "buffers",   "chunk",    "grid",  "layers",   "nccl_ctas",
     "panel",     "partition", "schedule", "split", "transport"};
+constexpr std::array<std::string_view, 1> kTravel{"transport"};
 // What neither changes what is computed nor is a choice that somebody could copy.
 constexpr std::array<std::string_view, 6> kAside{"variant",   "config",       "size",
                                                  "size_host", "published_on", "published"};
@@ -57,7 +58,7 @@ std::string apart_from_transport(Record const& record) {
   if (!record.spec) return record.name;
   std::string text{swept_name(record)};
   for (auto const& [key, value] : values_of(record)) {
-    if (key != "transport") text += fmt::format("\n{} = {}", key, value);
+    if (!holds(kTravel, key)) text += fmt::format("\n{} = {}", key, value);
   }
   return text;
 }
