@@ -14,7 +14,7 @@ std::string render_plan(run::Plan const& plan, int ranks) {
   std::vector<Row> rows{{"case", "workload", "type", "size", "device", "host", "time", "variants"}};
   for (run::Planned const& planned : plan.cases) {
     std::vector<std::string_view> running, left_out, unsupported;
-    for (measure::Selected const& selected : planned.variants) {
+    for (measure::Selected const& selected : planned.selected.variants) {
       auto& names = selected.unsupported.empty() ? running
                     : selected.is_left_out       ? left_out
                                                  : unsupported;
@@ -60,7 +60,7 @@ std::string plan_as_json(run::Plan const& plan, device::Facts const& device, int
   for (run::Planned const& planned : plan.cases) {
     core::Extents const& size = planned.spec.size;
     Json variants = Json::array();
-    for (measure::Selected const& selected : planned.variants) {
+    for (measure::Selected const& selected : planned.selected.variants) {
       variants.push_back(
           {{"name", selected.info->name},
            {"reason", selected.unsupported.empty() ? Json{} : Json(selected.unsupported)},

@@ -214,10 +214,9 @@ core::Exit tune_case(comm::World& world, run::Planned const& planned, Arguments 
                      std::string const& path) {
   core::Case const& spec = planned.spec;
   measure::WorkloadEntry const& entry = *planned.entry;
-  auto const workload = entry.make(spec, 1, 0);
-  std::vector<Candidate> candidates =
-      measure::candidates_of(*workload, entry, spec, world.device());
-  std::optional<measure::TuningClass> of = workload->tuning_class();
+  measure::Workload const& workload = *planned.selected.workload;
+  std::vector<Candidate> candidates = measure::candidates_of(workload, entry, spec, world.device());
+  std::optional<measure::TuningClass> of = workload.tuning_class();
   std::string const& device = world.device().facts().name;
   if (candidates.empty() || !of) {
     return refuse(world,
@@ -232,7 +231,7 @@ core::Exit tune_case(comm::World& world, run::Planned const& planned, Arguments 
       fmt::join(spec.size.value.begin(), spec.size.value.begin() + spec.size.count, ","));
   std::size_t const all = candidates.size();
   auto const begin = Clock::now();
-  prepare_all(world, name, workload->problem_kind(), candidates);
+  prepare_all(world, name, workload.problem_kind(), candidates);
   double const prepared_s = seconds_since(begin);
   if (world.interrupted()) return core::Exit::interrupted;
 
@@ -244,8 +243,8 @@ core::Exit tune_case(comm::World& world, run::Planned const& planned, Arguments 
                 journal.samples());
   }
   measure::TuningResult result;
-  double const amount = workload->describe({}).amount;
-  std::string const unit{workload->describe({}).unit};
+  double const amount = workload.describe({}).amount;
+  std::string const unit{workload.describe({}).unit};
   auto const rate = [&](double seconds) { return core::format_rate(amount / seconds, unit); };
   {
     ProgressLine line{name};

@@ -154,17 +154,16 @@ BestRows::BestRows(MakeClock make_clock, BestMemory memory)
     : make_clock_{std::move(make_clock)}, memory_{std::move(memory)} {}
 
 BestRow BestRows::find(comm::World& world, core::Case const& spec, WorkloadEntry const& entry,
-                       Selection const& candidates) {
+                       Workload const& workload, Selection const& candidates) {
   core::Case const essence = essence_of(spec);
   auto const known = std::ranges::find(known_, essence, &std::pair<core::Case, BestRow>::first);
   if (known != known_.end()) return known->second;
-  auto const workload = entry.make(spec, world.size(), world.rank());
-  TuningClass const of = problem_of(world, essence, *workload, candidates);
+  TuningClass const of = problem_of(world, essence, workload, candidates);
   BestRow found = recalled(world, of, candidates);
   if (found.row == nullptr) {
     found = searched(world, spec, entry, candidates);
     if (world.rank() == 0 && found.seconds > 0) {
-      double const amount = workload->describe(candidates).amount;
+      double const amount = workload.describe(candidates).amount;
       memory_.keep({of, std::string{found.row->name}, "", amount / found.seconds});
     }
   }

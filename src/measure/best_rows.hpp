@@ -53,7 +53,7 @@ class BestRows {
   /// Of a case with these candidates, of which there is one at least: the same on every rank.
   /// Collective.
   BestRow find(comm::World& world, core::Case const& spec, WorkloadEntry const& entry,
-               Selection const& candidates);
+               Workload const& workload, Selection const& candidates);
 
  private:
   BestRow recalled(comm::World& world, TuningClass const& of, Selection const& candidates) const;

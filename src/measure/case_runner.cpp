@@ -94,13 +94,14 @@ Record record_of_case(comm::World const& world, core::Case const& spec, std::str
 class CaseRun {
  public:
   CaseRun(comm::World& world, core::Case const& spec, WorkloadEntry const& entry,
-          CaseOptions const& options)
+          SelectedCase& selected, CaseOptions const& options)
       : world_{world},
         case_{spec},
         entry_{entry},
         options_{options},
-        workload_{make_workload()},
-        selected_{select()},
+        workload_{selected.workload ? options.decorate(std::move(selected.workload))
+                                    : make_workload()},
+        selected_{select(selected)},
         running_{running(selected_)},
         description_{described(world, spec, workload_->describe(running_))},
         timing_{resolved(spec.timing, world.device().kind(), description_.traits)},
@@ -139,17 +140,15 @@ class CaseRun {
     return options_.decorate(entry_.make(case_, world_.size(), world_.rank()));
   }
 
-  std::vector<Selected> select() {
-    std::vector<std::string> const reasons = agreed_reasons(world_, *workload_, entry_, case_);
+  std::vector<Selected> select(SelectedCase const& of_plan) {
     Selection const candidates =
-        candidates_for_best(*workload_, entry_, case_, world_.settings().tuned, reasons);
-    if (!candidates.empty()) {
-      phase("search for \"best\"", limits().prepare_s);
-      report_progress("search", 0);
-      best_ = options_.best_rows->find(world_, case_, entry_, candidates);
-    }
+        candidates_for_best(*workload_, entry_, case_, world_.settings().tuned, of_plan.reasons);
+    if (candidates.empty()) return of_plan.variants;
+    phase("search for \"best\"", limits().prepare_s);
+    report_progress("search", 0);
+    best_ = options_.best_rows->find(world_, case_, entry_, *workload_, candidates);
     return select_variants(entry_, case_, world_.device(), workload_->describe({}), world_.size(),
-                           reasons, best_.row);
+                           of_plan.reasons, best_.row);
   }
 
   Sampler::Hooks hooks() {
@@ -576,11 +575,18 @@ class CaseRun {
 }  // namespace
 
 std::vector<Record> measure_case(comm::World& world, core::Case const& spec,
-                                 WorkloadEntry const& entry, CaseOptions const& options) {
-  std::vector<Record> records = CaseRun{world, spec, entry, options}.run();
+                                 WorkloadEntry const& entry, SelectedCase& selected,
+                                 CaseOptions const& options) {
+  std::vector<Record> records = CaseRun{world, spec, entry, selected, options}.run();
   // From round to round of a burn-in ever more would lie between what lives on.
   device::trim_host_memory();
   return records;
+}
+
+std::vector<Record> measure_case(comm::World& world, core::Case const& spec,
+                                 WorkloadEntry const& entry, CaseOptions const& options) {
+  SelectedCase selected = select_case(world, spec, entry);
+  return measure_case(world, spec, entry, selected, options);
 }
 
 Record unsupported_record(comm::World const& world, core::Case const& spec, std::string reason) {

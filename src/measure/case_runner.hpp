@@ -43,6 +43,11 @@ struct CaseOptions {
 /// Checks each variant on other data than the timed, warms up, times, checks again; one record per
 /// variant that was asked for, the same on every rank but for samples and what is derived from
 /// them, which rank 0 alone has. Collective.
+/// Takes the workload of `selected`; once that is taken, as in a further round, it makes another.
+std::vector<Record> measure_case(comm::World& world, core::Case const& spec,
+                                 WorkloadEntry const& entry, SelectedCase& selected,
+                                 CaseOptions const& options);
+/// ... of a case that nobody has planned.
 std::vector<Record> measure_case(comm::World& world, core::Case const& spec,
                                  WorkloadEntry const& entry, CaseOptions const& options);
 

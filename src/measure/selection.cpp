@@ -160,44 +160,30 @@ std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case con
   return selected;
 }
 
-namespace {
-
-/// Those of a rank, where an earlier one has none.
-void add_reasons(comm::Machine const& machine, Workload const& workload, WorkloadEntry const& entry,
-                 core::Case const& spec, std::vector<std::string>& reasons) {
-  std::vector<std::string> const mine =
-      unsupported_reasons(workload, entry, spec, machine.device());
-  for (std::size_t i = 0; i < reasons.size(); ++i) {
-    if (reasons[i].empty()) reasons[i] = mine[i];
-    if (reasons[i].empty()) {
-      reasons[i] = workload.unavailable_reason(*entry.variants[i], machine);
-    }
-  }
-}
-
-}  // namespace
-
 std::vector<std::string> agreed_reasons(comm::Machine const& machine,
                                         std::span<std::unique_ptr<Workload> const> parts,
                                         WorkloadEntry const& entry, core::Case const& spec) {
   std::vector<std::string> reasons(entry.variants.size());
-  for (auto const& part : parts) add_reasons(machine, *part, entry, spec, reasons);
+  for (auto const& part : parts) {
+    // Those of a rank, where an earlier one has none.
+    std::vector<std::string> const its = unsupported_reasons(*part, entry, spec, machine.device());
+    for (std::size_t i = 0; i < reasons.size(); ++i) {
+      if (reasons[i].empty()) reasons[i] = its[i];
+      if (reasons[i].empty()) reasons[i] = part->unavailable_reason(*entry.variants[i], machine);
+    }
+  }
   agree(machine, reasons);
   return reasons;
 }
 
-std::vector<std::string> agreed_reasons(comm::Machine const& machine, Workload const& workload,
-                                        WorkloadEntry const& entry, core::Case const& spec) {
-  std::vector<std::string> reasons(entry.variants.size());
-  add_reasons(machine, workload, entry, spec, reasons);
-  agree(machine, reasons);
-  return reasons;
-}
-
-std::vector<Selected> select_variants(comm::Machine const& machine, Workload const& workload,
-                                      WorkloadEntry const& entry, core::Case const& spec) {
-  return select_variants(entry, spec, machine.device(), workload.describe({}), machine.size(),
-                         agreed_reasons(machine, workload, entry, spec));
+SelectedCase select_case(comm::Machine const& machine, core::Case const& spec,
+                         WorkloadEntry const& entry) {
+  SelectedCase selected{entry.make(spec, machine.size(), machine.rank()), {}, {}};
+  selected.reasons = agreed_reasons(machine, std::span{&selected.workload, 1}, entry, spec);
+  selected.variants =
+      select_variants(entry, spec, machine.device(), selected.workload->describe({}),
+                      machine.size(), selected.reasons);
+  return selected;
 }
 
 Selection running(std::vector<Selected> const& selected) {

@@ -4,6 +4,7 @@
 
 #include "measure/workload.hpp"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,12 +39,16 @@ std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case con
 std::vector<std::string> agreed_reasons(comm::Machine const& machine,
                                         std::span<std::unique_ptr<Workload> const> parts,
                                         WorkloadEntry const& entry, core::Case const& spec);
-/// ... where this process is one rank.
-std::vector<std::string> agreed_reasons(comm::Machine const& machine, Workload const& workload,
-                                        WorkloadEntry const& entry, core::Case const& spec);
-/// Both: collective.
-std::vector<Selected> select_variants(comm::Machine const& machine, Workload const& workload,
-                                      WorkloadEntry const& entry, core::Case const& spec);
+
+/// A case's workload with what runs of it, on which all ranks agree.
+struct SelectedCase {
+  std::unique_ptr<Workload> workload;  ///< not prepared; nothing once it is measured
+  std::vector<std::string> reasons;    ///< why each row of the table does not run
+  std::vector<Selected> variants;      ///< that the case asks for, with the preferred row as "best"
+};
+/// Where this process is one rank. Collective.
+SelectedCase select_case(comm::Machine const& machine, core::Case const& spec,
+                         WorkloadEntry const& entry);
 
 /// Those that run.
 Selection running(std::vector<Selected> const& selected);

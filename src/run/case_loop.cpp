@@ -116,7 +116,7 @@ class PartialTable {
 /// and result. All members but the constructor are collective.
 class CaseLoop {
  public:
-  CaseLoop(comm::World& world, core::Config const& config, std::vector<Planned> const& plan,
+  CaseLoop(comm::World& world, core::Config const& config, std::vector<Planned>& plan,
            measure::Fault fault, std::string const& trace, RunStart& start, Output& out)
       : world_{world},
         config_{config},
@@ -207,7 +207,7 @@ class CaseLoop {
   measure::RunResult& result() { return start_.result; }
 
   void measure(std::size_t index) {
-    Planned const& planned = plan_[index];
+    Planned& planned = plan_[index];
     core::Case const& spec = planned.spec;
     bool const is_kept = std::ranges::find(kept_, spec.name) != kept_.end();
     if (world_.group().max(std::int64_t{is_kept}) > 0) {
@@ -235,7 +235,7 @@ class CaseLoop {
     }
     std::vector<measure::Record> records;
     if (planned.unsupported.empty()) {
-      records = measure::measure_case(world_, spec, *planned.entry, options_);
+      records = measure::measure_case(world_, spec, *planned.entry, planned.selected, options_);
     } else {
       records.push_back(measure::unsupported_record(world_, spec, planned.unsupported));
     }
@@ -303,7 +303,7 @@ class CaseLoop {
 
   comm::World& world_;
   core::Config const& config_;
-  std::vector<Planned> const& plan_;
+  std::vector<Planned>& plan_;
   measure::Fault fault_;
   RunStart& start_;
   std::vector<std::string> kept_;  ///< cases that an earlier run has finished
@@ -320,9 +320,8 @@ class CaseLoop {
 
 }  // namespace
 
-core::Exit run_cases(comm::World& world, core::Config const& config,
-                     std::vector<Planned> const& plan, measure::Fault fault,
-                     std::string const& trace, RunStart& start, Output& out) {
+core::Exit run_cases(comm::World& world, core::Config const& config, std::vector<Planned>& plan,
+                     measure::Fault fault, std::string const& trace, RunStart& start, Output& out) {
   return CaseLoop{world, config, plan, fault, trace, start, out}.run();
 }
 

@@ -24,14 +24,13 @@ double seconds_of(core::Case const& spec, measure::Description const& descriptio
 }
 
 /// Why none of the variants runs that a case asks for: what one says that would take its type.
-std::string reason_of_none(core::Case const& spec, measure::Workload const& workload,
-                           measure::WorkloadEntry const& entry, device::Device const& device) {
-  std::vector<std::string> const reasons =
-      measure::unsupported_reasons(workload, entry, spec, device);
+std::string reason_of_none(Planned const& planned, device::Kind kind) {
+  core::Case const& spec = planned.spec;
+  std::vector<std::string> const& reasons = planned.selected.reasons;
   for (std::size_t i = 0; i < reasons.size(); ++i) {
-    kernels::VariantInfo const& row = *entry.variants[i];
-    bool const is_near = row.runs_on(device.kind()) && row.supports(spec.type) &&
-                         row.role != kernels::Role::demonstration;
+    kernels::VariantInfo const& row = *planned.entry->variants[i];
+    bool const is_near =
+        row.runs_on(kind) && row.supports(spec.type) && row.role != kernels::Role::demonstration;
     if (is_near && !reasons[i].empty()) {
       return fmt::format("{}: variant '{}' {}", spec.name, row.name, reasons[i]);
     }
@@ -60,8 +59,7 @@ std::string unsupported_transport(core::Case const& wanted, core::Case const& sp
   return machine.transport_entry(spec.transport).unsupported_reason(machine, spec.throttle);
 }
 
-void check_case(Planned& planned, measure::Workload const& workload, comm::Machine const& machine,
-                measure::Memory const& memory) {
+void check_case(Planned& planned, comm::Machine const& machine, measure::Memory const& memory) {
   core::Case const& spec = planned.spec;
   planned.code = core::Exit::bad_config;
   if (!planned.memory.fits(memory)) {
@@ -72,8 +70,8 @@ void check_case(Planned& planned, measure::Workload const& workload, comm::Machi
                     : "no size fits; start fewer ranks on a node, or allow more memory";
     planned.problem = fmt::format("{}: needs {} per rank, and {} are free; {}", spec.name,
                                   format_memory(planned.memory), format_memory(memory), remedy);
-  } else if (planned.variants.empty()) {
-    planned.problem = reason_of_none(spec, workload, *planned.entry, machine.device());
+  } else if (planned.selected.variants.empty()) {
+    planned.problem = reason_of_none(planned, machine.device().kind());
   } else {
     planned.code = core::Exit::pass;
   }
@@ -82,40 +80,42 @@ void check_case(Planned& planned, measure::Workload const& workload, comm::Machi
 /// Selects the variants of a case, and says what they take and whether they can run. Collective.
 void plan_variants(comm::Machine const& machine, core::RunSettings const& run, Planned& planned,
                    measure::Memory const& available) {
+  core::Case const& spec = planned.spec;
+  measure::WorkloadEntry const& entry = *planned.entry;
+  measure::SelectedCase& selected = planned.selected;
   std::vector<std::unique_ptr<measure::Workload>> parts;
   for (int const rank : machine.planned_ranks()) {
-    parts.push_back(planned.entry->make(planned.spec, machine.size(), rank));
+    parts.push_back(entry.make(spec, machine.size(), rank));
   }
   measure::Workload const& workload = *parts.front();
-  auto const memory_of = [&](measure::Selection const& selected) {
+  auto const memory_of = [&](measure::Selection const& rows) {
     measure::Memory most;
     for (auto const& part : parts) {
-      measure::Memory const one =
-          measure::memory_of(*part, selected, planned.spec, *planned.entry, machine);
+      measure::Memory const one = measure::memory_of(*part, rows, spec, entry, machine);
       most = {std::max(most.device, one.device), std::max(most.host, one.host)};
     }
     return measure::Memory{machine.max(most.device), machine.max(most.host)};
   };
   planned.memory = memory_of({});
   if (planned.memory.fits(available)) {
-    std::vector<std::string> const reasons =
-        measure::agreed_reasons(machine, parts, *planned.entry, planned.spec);
-    planned.variants = measure::select_variants(*planned.entry, planned.spec, machine.device(),
-                                                workload.describe({}), machine.size(), reasons);
-    measure::Selection const running = measure::running(planned.variants);
+    selected.reasons = measure::agreed_reasons(machine, parts, entry, spec);
+    selected.variants = measure::select_variants(
+        entry, spec, machine.device(), workload.describe({}), machine.size(), selected.reasons);
+    measure::Selection const running = measure::running(selected.variants);
     // What "best" may turn out to be takes memory, too.
     measure::Selection with_candidates =
-        measure::candidates_for_best(workload, *planned.entry, planned.spec, run.tuned, reasons);
+        measure::candidates_for_best(workload, entry, spec, run.tuned, selected.reasons);
     with_candidates.insert(with_candidates.end(), running.begin(), running.end());
     planned.memory = memory_of(with_candidates);
     measure::Description const description = workload.describe(running);
-    planned.seconds = machine.max(seconds_of(planned.spec, description, running, machine));
+    planned.seconds = machine.max(seconds_of(spec, description, running, machine));
     planned.traffic = description.traffic;
     if (machine.size() < description.traits.min_ranks) {
       planned.too_few_ranks = fmt::format("needs {} ranks", description.traits.min_ranks);
     }
   }
-  check_case(planned, workload, machine, available);
+  check_case(planned, machine, available);
+  selected.workload = std::move(parts.front());
 }
 
 /// The size of a problem of which each rank holds as much as of one of spec's size alone. A share of
@@ -207,8 +207,7 @@ std::vector<comm::TransportTime> choose_transports(comm::World& world, Plan& pla
     planned.spec.transport = choice.best(*planned.traffic).name;
     planned.spec.transport_is_chosen = true;
     // By which the variants that run may change.
-    auto const workload = planned.entry->make(planned.spec, world.size(), world.rank());
-    planned.variants = measure::select_variants(world, *workload, *planned.entry, planned.spec);
+    planned.selected = measure::select_case(world, planned.spec, *planned.entry);
   }
   return choice.times();
 }
@@ -217,7 +216,7 @@ std::vector<NamedProblem> named_problems(Plan const& plan) {
   std::vector<NamedProblem> found;
   for (Planned const& planned : plan.cases) {
     std::vector<std::string> const& named = planned.spec.variants;
-    for (measure::Selected const& selected : planned.variants) {
+    for (measure::Selected const& selected : planned.selected.variants) {
       std::string const& reason =
           selected.unsupported.empty() ? planned.too_few_ranks : selected.unsupported;
       if (reason.empty() || std::ranges::find(named, selected.info->name) == named.end()) continue;

@@ -16,7 +16,7 @@ namespace quadrille::run {
 struct Planned {
   core::Case spec;
   measure::WorkloadEntry const* entry = nullptr;
-  std::vector<measure::Selected> variants;
+  measure::SelectedCase selected;        ///< its workload is taken where it is measured
   measure::Memory memory;                ///< per rank, at most
   double seconds = 0;                    ///< about, on the slowest rank
   std::optional<comm::Traffic> traffic;  ///< of what will run; for choose_transports()

@@ -72,7 +72,10 @@ struct Rig {
             .recall = [this](TuningClass const& of) { return table[of.problem]; },
             .keep = [this](TunedEntry const& kept) { table[kept.of.problem] = kept.variant; }});
   }
-  BestRow best() { return best_rows->find(world(), spec, entry, candidates()); }
+  BestRow best() {
+    auto const workload = entry.make(spec, world().size(), world().rank());
+    return best_rows->find(world(), spec, entry, *workload, candidates());
+  }
   double spent_s() const { return script.now; }
   std::size_t rows_run() const {
     Names runs = script.runs();

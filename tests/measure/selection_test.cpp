@@ -297,8 +297,7 @@ TEST(Select, AllRanksTakeWhatAllCanRun) {
   if (world().rank() == world().size() - 1) rig.refuse({"fast"}, "has no memory here");
   rig.spec.variants = {"best", "fast"};
 
-  std::vector<Selected> const selected =
-      select_variants(world(), *rig.workload(), rig.entry, rig.spec);
+  std::vector<Selected> const selected = select_case(world(), rig.spec, rig.entry).variants;
 
   EXPECT_EQ(told(selected),
             (Names{"plain", "fast: variant 'fast' has no memory here; use variant 'plain'"}));
@@ -312,7 +311,7 @@ TEST(Select, RanksTakeNothingThatCannotJoinThem) {
   rig.spec.variants = {"best", "fast"};
 
   EXPECT_EQ(
-      told(select_variants(world(), *rig.workload(), rig.entry, rig.spec)),
+      told(select_case(world(), rig.spec, rig.entry).variants),
       (Names{"plain", "fast: variant 'fast' needs a GPU for each rank; use variant 'plain'"}));
 }
 
@@ -340,8 +339,7 @@ TEST(Select, TheBarIsThatOfTheWorkload) {
   rig.spec.vendor = core::VendorLine::automatic;
   rig.script.description.traits.bar = Role::reference;
 
-  EXPECT_EQ(told(select_variants(world(), *rig.workload(), rig.entry, rig.spec)),
-            (Names{"fast", "reference"}));
+  EXPECT_EQ(told(select_case(world(), rig.spec, rig.entry).variants), (Names{"fast", "reference"}));
 }
 
 TEST(Memory, IsTheSameOnEveryRankAndShared) {

@@ -415,7 +415,7 @@ struct Reduced {
     measure::WorkloadEntry const& entry = entry_of(*spec.workload);
     workload = entry.make(spec, world.size(), world.rank());
     measure::Selection const selected =
-        measure::running(measure::select_variants(world, *workload, entry, spec));
+        measure::running(measure::select_case(world, spec, entry).variants);
     workload->prepare(world, 1, selected);
     workload->reset(world, *selected.front());
     workload->run(world, measure::Leg::overlapped, *selected.front());

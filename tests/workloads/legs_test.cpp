@@ -68,8 +68,7 @@ constexpr Pipeline kPipelines[] = {
 class LegsTest : public testing::TestWithParam<Pipeline> {
  protected:
   LegsTest() : config_{resolved()}, workload_{entry().make(spec(), world_.size(), world_.rank())} {
-    measure::Selection const selected =
-        running(select_variants(world_, *workload_, entry(), spec()));
+    measure::Selection const selected = running(select_case(world_, spec(), entry()).variants);
     if (selected.empty()) return;
     variant_ = selected.front();
     workload_->prepare(world_, spec().seed, {variant_});
