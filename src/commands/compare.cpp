@@ -49,6 +49,23 @@ std::string repeated_run(std::span<RunResult const> results) {
 /// Exit::nothing_executed without a baseline, Exit::undecided where of nothing can be said whether it
 /// changed; with `gate` Exit::regression where something is slower
 /// or broken.
+/// The code that the command ends with, and why where it is no verdict.
+core::Exit conclude(report::Comparison const& comparison, bool gate) {
+  core::Exit code = core::Exit::pass;
+  if (!comparison.is_comparable()) {
+    code = refuse("no baseline: nothing was measured alike in the base and in the new run",
+                  core::Exit::nothing_executed);
+  }
+  if (comparison.is_undecided()) {
+    code = refuse(
+        "nothing could be decided: too few samples, times that vary by more than the "
+        "margin, or SUSPECT ones; take more repetitions (9 or more)",
+        core::Exit::undecided);
+  }
+  bool const fails = gate && comparison.is_regression();
+  return fails ? core::worse(code, core::Exit::regression) : code;
+}
+
 core::Exit compare(Arguments const& arguments) {
   auto const percent = core::parse_percent(arguments.margin);
   if (!percent) return refuse("--margin: " + percent.why());
@@ -103,19 +120,7 @@ core::Exit compare(Arguments const& arguments) {
     core::print("{}", arguments.json ? report::render_json(comparison) + '\n'
                                      : report::render_text(comparison, arguments.details));
   }
-  core::Exit code = core::Exit::pass;
-  if (!comparison.is_comparable()) {
-    code = refuse("no baseline: nothing was measured alike in the base and in the new run",
-                  core::Exit::nothing_executed);
-  }
-  if (comparison.is_undecided()) {
-    code = refuse(
-        "nothing could be decided: too few samples, times that vary by more than the "
-        "margin, or SUSPECT ones; take more repetitions (9 or more)",
-        core::Exit::undecided);
-  }
-  bool const fails = arguments.gate && comparison.is_regression();
-  return fails ? core::worse(code, core::Exit::regression) : code;
+  return conclude(comparison, arguments.gate);
 }
 
 }  // namespace

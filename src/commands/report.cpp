@@ -30,6 +30,22 @@ struct Arguments {
   bool scaling = false;          ///< join results of different numbers of ranks
 };
 
+/// Empty where there is no ladder to show.
+std::string render(measure::RunResult const& result, std::string const& file,
+                   std::string const& format, report::Terminal const& terminal) {
+  if (format == "json") return report::render_json(result) + "\n";
+  if (format == "ladder") return core::printable(report::render_ladders(result));
+  if (format == "csv") return core::printable(report::render_csv(result));
+  if (format == "markdown") return core::printable(report::render_markdown(result));
+  if (format == "details") {
+    return core::printable(fmt::format("{}\n{}\n{}\n", report::render_run_header(result.info),
+                                       report::render_table(result),
+                                       report::result_line(result, file)));
+  }
+  return fmt::format("{}\n{}\n{}", report::render_short_header(result.info, terminal),
+                     report::render_screen(result, terminal), report::render_end(result, file));
+}
+
 core::Exit report(Arguments const& arguments) {
   // Anything but an earlier report is there by mistake: `--html RESULT` lacks its file.
   if (!arguments.html.empty()) {
@@ -65,30 +81,13 @@ core::Exit report(Arguments const& arguments) {
     if (scaling || !arguments.html.empty()) continue;
     bool const is_for_people = arguments.format != "json" && arguments.format != "csv";
     if (is_for_people && i > 0) core::print("\n");
-    if (arguments.format == "json") {
-      core::print("{}\n", report::render_json(result));
-    } else if (arguments.format == "ladder") {
-      std::string const ladders = report::render_ladders(result);
-      if (ladders.empty()) {
-        core::print_error("quadrille: {}: no case has two techniques of our own that passed\n",
-                          core::one_line(arguments.files[i]));
-        return core::Exit::nothing_executed;
-      }
-      core::print("{}", core::printable(ladders));
-    } else if (arguments.format == "csv") {
-      core::print("{}", core::printable(report::render_csv(result)));
-    } else if (arguments.format == "markdown") {
-      core::print("{}", core::printable(report::render_markdown(result)));
-    } else if (arguments.format == "details") {
-      core::print("{}\n",
-                  core::printable(fmt::format("{}\n{}\n{}", report::render_run_header(result.info),
-                                              report::render_table(result),
-                                              report::result_line(result, arguments.files[i]))));
-    } else {
-      core::print("{}\n{}\n{}", report::render_short_header(result.info, terminal),
-                  report::render_screen(result, terminal),
-                  report::render_end(result, arguments.files[i]));
+    std::string const text = render(result, arguments.files[i], arguments.format, terminal);
+    if (text.empty()) {
+      return refuse(
+          fmt::format("{}: no case has two techniques of our own that passed", arguments.files[i]),
+          core::Exit::nothing_executed);
     }
+    core::print("{}", text);
   }
   return code;
 }

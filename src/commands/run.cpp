@@ -66,6 +66,29 @@ measure::RunInfo describe_run(comm::World const& world, core::Config const& conf
   return info;
 }
 
+/// Options that are settings of [run], as --set is.
+void add_settings(CLI::App& command, std::shared_ptr<RunArguments> const& arguments) {
+  command.add_flag_callback(
+      "--allow-shared-gpu",
+      [arguments] { arguments->sets.emplace_back("run.allow_shared_gpu=true"); },
+      "Let several ranks drive one GPU");
+  auto const add_setting = [&](std::string const& option, std::string const& key,
+                               std::string const& text) {
+    command.add_option_function<std::string>(
+        option,
+        [arguments, key](std::string const& value) {
+          arguments->sets.push_back(fmt::format("run.{}={}", key, value));
+        },
+        text);
+  };
+  add_setting("--device-map", "device_map",
+              "GPU of each local rank, such as 0,2,4,6: index, UUID or PCI address");
+  add_setting("--fake-nodes", "fake_nodes",
+              "Count each node as so many, to try what joins nodes on one");
+  add_setting("--duration", "duration",
+              "Burn-in: repeat all cases until so much time is over, such as 1h");
+}
+
 }  // namespace
 
 core::Exit run(RunArguments const& arguments, int& argc, char**& argv) {
@@ -167,25 +190,7 @@ void add_run(CLI::App& app, Action& action) {
                    "Go on with the run of this name, or the \"latest\" of run.output: same input, "
                    "options, ranks and build; finished cases stay")
       ->excludes(run_id, fault, dry_run, force);
-  command->add_flag_callback(
-      "--allow-shared-gpu",
-      [arguments] { arguments->sets.emplace_back("run.allow_shared_gpu=true"); },
-      "Let several ranks drive one GPU");
-  auto const add_setting = [&](std::string const& option, std::string const& key,
-                               std::string const& text) {
-    command->add_option_function<std::string>(
-        option,
-        [arguments, key](std::string const& value) {
-          arguments->sets.push_back(fmt::format("run.{}={}", key, value));
-        },
-        text);
-  };
-  add_setting("--device-map", "device_map",
-              "GPU of each local rank, such as 0,2,4,6: index, UUID or PCI address");
-  add_setting("--fake-nodes", "fake_nodes",
-              "Count each node as so many, to try what joins nodes on one");
-  add_setting("--duration", "duration",
-              "Burn-in: repeat all cases until so much time is over, such as 1h");
+  add_settings(*command, arguments);
   command->footer([] { return "Keys of [run] and [[case]]:\n" + core::options_help(); });
   command->footer(
       "Examples: mpirun -n 2 quadrille run inputs/quickstart.toml --only summa --set "

@@ -58,16 +58,28 @@ Finding finding_of(Cell const& cell) {
   return cell.outcome == wanted ? Finding::good : Finding::bad;
 }
 
-/// The cases of one text.
-core::Parsed<core::Config> read_cases(comm::World const& world, char const* text,
-                                      std::vector<std::string> const& sets,
-                                      std::vector<std::string>& notes) {
+/// The cases of both texts that --only keeps.
+core::Parsed<core::Config> read_cases(comm::World const& world, Arguments const& arguments) {
   // Files come and go where the user is: a folder that all nodes see.
-  std::vector<std::string> all{"run.device=auto", "run.output=."};
-  all.insert(all.end(), sets.begin(), sets.end());
-  core::Parsed<core::Config> const config =
-      core::resolve(text, "selftest", all, workloads::name_table(), false, &notes);
-  return config ? core::expand_grids(*config, world.size()) : config;
+  std::vector<std::string> sets{"run.device=auto", "run.output=."};
+  sets.insert(sets.end(), arguments.sets.begin(), arguments.sets.end());
+  core::Config config;
+  std::vector<core::Case> specs;
+  std::vector<std::string> notes;  // on the settings, the same with each text
+  for (auto const& [prefix, text] :
+       {std::pair{"deep.", +kDeepCases}, std::pair{"", +kSmallCases}}) {
+    core::Parsed<core::Config> read =
+        core::resolve(text, "selftest", sets, workloads::name_table(), false, &notes);
+    if (read) read = core::expand_grids(*read, world.size());
+    if (!read) return read;
+    config.run = read->run;
+    for (core::Case const& spec : read->cases) specs.emplace_back(spec).name = prefix + spec.name;
+  }
+  for (std::string const& note : notes) {
+    if (world.rank() == 0) core::print_error("note: {}\n", note);
+  }
+  config.cases = std::move(specs);
+  return run::keep_only(std::move(config), arguments.only);
 }
 
 /// Those that exchange data once for each transport that serves this world.
@@ -119,6 +131,25 @@ std::vector<Fault> all_faults() {
 /// Of a workload over a transport: the worst that happened under a fault.
 using Matrix = std::map<std::pair<std::string, std::string>, std::map<Fault, Finding>>;
 
+std::vector<Row> rows_of(Matrix const& matrix, std::vector<Fault> const& faults) {
+  Row head{"workload", "transport"};
+  for (std::size_t i = 0; i < faults.size(); ++i)
+    head.push_back(faults[i] == Fault::none ? "clean" : fmt::format("{}", i));
+  std::vector<Row> rows{head};
+  for (auto const& [of, found] : matrix) {
+    Row& row = rows.emplace_back(Row{of.first, of.second});
+    for (Fault const fault : faults) {
+      auto const at = found.find(fault);
+      row.push_back(at == found.end()                    ? ""
+                    : at->second == Finding::bad         ? "MISS"
+                    : at->second == Finding::unsupported ? "-"
+                    : fault == Fault::none               ? "ok"
+                                                         : "x");
+    }
+  }
+  return rows;
+}
+
 std::string render(std::vector<Cell> const& cells) {
   std::vector<Fault> const faults = all_faults();
   Matrix matrix;
@@ -141,22 +172,7 @@ std::string render(std::vector<Cell> const& cells) {
     unsupported[cell.reason][cell.fault].insert(is_whole ? cell.workload : cell.id);
   }
   std::string text = "x caught, - UNSUPPORTED\n";
-  Row head{"workload", "transport"};
-  for (std::size_t i = 0; i < faults.size(); ++i)
-    head.push_back(faults[i] == Fault::none ? "clean" : fmt::format("{}", i));
-  std::vector<Row> rows{head};
-  for (auto const& [of, found] : matrix) {
-    Row& row = rows.emplace_back(Row{of.first, of.second});
-    for (Fault const fault : faults) {
-      auto const at = found.find(fault);
-      row.push_back(at == found.end()                    ? ""
-                    : at->second == Finding::bad         ? "MISS"
-                    : at->second == Finding::unsupported ? "-"
-                    : fault == Fault::none               ? "ok"
-                                                         : "x");
-    }
-  }
-  text += aligned(rows);
+  text += aligned(rows_of(matrix, faults));
   std::vector<Row> legend;
   for (std::size_t i = 0; i < faults.size(); ++i) {
     if (faults[i] == Fault::none) continue;
@@ -196,23 +212,9 @@ core::Exit selftest(Arguments const& arguments, int& argc, char**& argv) {
   comm::World world{argc, argv};
   world.require_launcher();
   bool const first = world.rank() == 0;
-  std::vector<core::Case> specs;
-  std::vector<std::string> notes;  // on the settings, the same with each text
-  core::Config config;
-  for (auto const& [prefix, text] :
-       {std::pair{"deep.", +kDeepCases}, std::pair{"", +kSmallCases}}) {
-    core::Parsed<core::Config> const read = read_cases(world, text, arguments.sets, notes);
-    if (!read) return refuse(world, read.why(), core::Exit::bad_config);
-    config.run = read->run;
-    for (core::Case const& spec : read->cases) specs.emplace_back(spec).name = prefix + spec.name;
-  }
-  for (std::string const& note : notes) {
-    if (first) core::print_error("note: {}\n", note);
-  }
-  config.cases = std::move(specs);
-  core::Parsed<core::Config> const kept = run::keep_only(std::move(config), arguments.only);
-  if (!kept) return refuse(world, kept.why(), core::Exit::bad_config);
-  config = *kept;
+  core::Parsed<core::Config> const read = read_cases(world, arguments);
+  if (!read) return refuse(world, read.why(), core::Exit::bad_config);
+  core::Config config = *read;
   world.enter_phase("open the device", config.run.timeout.init_s);
   world.open(config.run);
   config.cases = over_transports(world, config.cases);
