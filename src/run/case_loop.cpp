@@ -152,9 +152,9 @@ class CaseLoop {
     if (is_first()) progress_.end();
 
     world_.finish();
-    world_.enter_phase("write the result", config_.run.timeout.write_s);
     // Rank 0 shows all from here on, and a peer that fails beside it would show the same again.
     if (!is_first()) world_.on_abort(start_.directory.string(), {});
+    world_.enter_phase("write the result", config_.run.timeout.write_s);
     if (health) judge_rounds(*health);
     if (!is_over_) end();
     std::string const file = write_files();
