@@ -555,19 +555,20 @@ std::vector<Option> outer_options() {
       single(published_on_option()),
       everywhere(single(options::choice("vendor", at(&Case::vendor),
                                         "auto adds the vendor's library where there is one"))),
-      everywhere(with(&OptionalKeys::transport,
-                      options::text("transport", "a transport", at(&Case::transport),
-                                    "how device data travels between ranks, see `quadrille list "
-                                    "transports`; auto: by measured times; all: a case for each"))),
+      options::method(everywhere(
+          with(&OptionalKeys::transport,
+               options::text("transport", "a transport", at(&Case::transport),
+                             "how device data travels between ranks, see `quadrille list "
+                             "transports`; auto: by measured times; all: a case for each")))),
       everywhere(with(&OptionalKeys::transport, throttle_option())),
-      everywhere(
+      options::method(everywhere(
           with(&OptionalKeys::transport,
                options::count("nccl_ctas", at(&Case::nccl_ctas),
                               "thread blocks that an exchange of NCCL takes at most, each on "
                               "a multiprocessor; 0: as many as `sms` leaves, else NCCL's "
                               "choice",
-                              {.least = 0, .most = 1024}))),
-      with(&OptionalKeys::grid, grid_option()),
+                              {.least = 0, .most = 1024})))),
+      options::method(with(&OptionalKeys::grid, grid_option())),
   };
 }
 

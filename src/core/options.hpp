@@ -57,8 +57,9 @@ struct Option {
   std::function<std::string(OptionTarget&, std::span<Scalar const>)> set = {};
   /// The present value as TOML; "" where there is none.
   std::function<std::string(OptionTarget&)> get = {};
-  bool list = false;      ///< a list is one value
-  bool is_bytes = false;  ///< people write "400Mi"
+  bool list = false;            ///< a list is one value
+  bool is_bytes = false;        ///< people write "400Mi"
+  bool selects_method = false;  ///< how something is computed, and not what
 };
 
 /// What the configuration knows of a workload.
@@ -152,6 +153,12 @@ Option number(std::string_view key, Place<double> place, std::string_view help);
 Option flag(std::string_view key, Place<bool> place, std::string_view help);
 Option text(std::string_view key, std::string type, Place<std::string> place,
             std::string_view help);
+
+/// The same option, one that selects a method.
+inline Option method(Option option) {
+  option.selects_method = true;
+  return option;
+}
 
 /// One of the words of an enumeration.
 template <NamedEnum E>

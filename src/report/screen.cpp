@@ -159,11 +159,27 @@ std::string count_answers(std::vector<CaseAssessment> const& cases,
   return fmt::format("{}", fmt::join(counts, ", "));
 }
 
-void add_cases(Document& page, std::vector<CaseAssessment> const& cases) {
-  std::vector<CaseAssessment const*> const lines = chosen(cases);
-  if (lines.empty()) return;
+/// What brings the cases closer to their limits, each advice once.
+void add_advice(Document& page, std::vector<CaseAssessment const*> const& lines) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> advice;  // and its cases
+  for (CaseAssessment const* one : lines) {
+    if (one->advice.empty()) continue;
+    auto found =
+        std::ranges::find_if(advice, [&](auto const& known) { return known.first == one->advice; });
+    if (found == advice.end()) found = advice.insert(found, {one->advice, {}});
+    found->second.push_back(shown(one->head().name));
+  }
+  if (advice.empty()) return;
   page.add_gap();
-  page.add_text(fmt::format("The best of each case: good? {}", count_answers(cases, {})));
+  page.add_text("What to try");
+  for (auto const& [text, whose] : advice) {
+    std::string const who = whose.size() <= kMaxAdvised ? fmt::format("{}", fmt::join(whose, ", "))
+                                                        : counted(whose.size(), "case");
+    page.add_labelled("  -", 4, fmt::format("{}: {}", who, text), Tone::plain);
+  }
+}
+
+std::vector<TableColumn> columns_of(std::vector<CaseAssessment const*> const& lines) {
   using Cell = std::function<std::string(Record const&)>;
   auto const column = [&](std::string head, Align align, int keep, Cell const& cell) {
     TableColumn fitted{std::move(head), align, keep, {}, 0};
@@ -207,18 +223,25 @@ void add_cases(Document& page, std::vector<CaseAssessment> const& cases) {
   columns.push_back(column("hidden", Align::right, 1, [](Record const& r) {
     return has_legs(r) ? percent(r.leg_summary->hidden) : "-";
   }));
-  TableColumn& limits =
-      columns.emplace_back(TableColumn{"limit", Align::left, TableColumn::kAlways, {}, 0});
-  TableColumn& answers =
-      columns.emplace_back(TableColumn{"good?", Align::left, TableColumn::kAlways, {}, 0});
+  TableColumn limits{"limit", Align::left}, answers{"good?", Align::left};
   for (CaseAssessment const* one : lines) {
     limits.cells.emplace_back(core::to_text(one->limit));
     answers.cells.emplace_back(core::to_text(one->answer));
   }
+  columns.push_back(std::move(limits));
+  columns.push_back(std::move(answers));
+  return columns;
+}
+
+void add_cases(Document& page, std::vector<CaseAssessment> const& cases) {
+  std::vector<CaseAssessment const*> const lines = chosen(cases);
+  if (lines.empty()) return;
+  page.add_gap();
+  page.add_text(fmt::format("The best of each case: good? {}", count_answers(cases, {})));
   std::vector<Answer> tones;
   for (CaseAssessment const* one : lines) tones.push_back(one->answer);
   page.add_table(
-      {.columns = std::move(columns), .tone_of = [tones](std::size_t row, std::string const& head) {
+      {.columns = columns_of(lines), .tone_of = [tones](std::size_t row, std::string const& head) {
          return head == "good?" ? tone_of(tones[row]) : head == "case" ? Tone::strong : Tone::plain;
        }});
   if (lines.size() < cases.size()) {
@@ -226,22 +249,7 @@ void add_cases(Document& page, std::vector<CaseAssessment> const& cases) {
         fmt::format("and {} more: {}", cases.size() - lines.size(), count_answers(cases, lines)),
         Tone::faint);
   }
-  std::vector<std::pair<std::string, std::vector<std::string>>> advice;  // and its cases
-  for (CaseAssessment const* one : lines) {
-    if (one->advice.empty()) continue;
-    auto found =
-        std::ranges::find_if(advice, [&](auto const& known) { return known.first == one->advice; });
-    if (found == advice.end()) found = advice.insert(found, {one->advice, {}});
-    found->second.push_back(shown(one->head().name));
-  }
-  if (advice.empty()) return;
-  page.add_gap();
-  page.add_text("What to try");
-  for (auto const& [text, whose] : advice) {
-    std::string const who = whose.size() <= kMaxAdvised ? fmt::format("{}", fmt::join(whose, ", "))
-                                                        : counted(whose.size(), "case");
-    page.add_labelled("  -", 4, fmt::format("{}: {}", who, text), Tone::plain);
-  }
+  add_advice(page, lines);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <iterator>
 #include <set>
 
@@ -22,10 +23,6 @@ using Values = std::map<std::string, std::string, std::less<>>;
 constexpr std::array<std::string_view, 8> kShownOtherwise{
     "variant", "size", "size_host", "type", "grid", "transport", "published_on", "published"};
 
-// How something is computed, and not what.
-constexpr std::array<std::string_view, 11> kChoices{
-    "broadcast", "buffers",   "chunk",    "grid",  "layers",   "nccl_ctas",
-    "panel",     "partition", "schedule", "split", "transport"};
 constexpr std::array<std::string_view, 1> kTravel{"transport"};
 // What neither changes what is computed nor is a choice that somebody could copy.
 constexpr std::array<std::string_view, 6> kAside{"variant",   "config",       "size",
@@ -36,15 +33,21 @@ bool holds(std::array<std::string_view, n> const& keys, std::string_view key) {
   return std::ranges::find(keys, key) != keys.end();
 }
 
-/// But for the name. None where the case cannot be read, as in a file that was damaged.
-Values values_of(Record const& record) {
+/// Of the keys that `takes` takes. None where the case cannot be read, as in a file that was damaged.
+Values values_of(Record const& record, auto&& takes) {
   Values values;
   if (!record.spec) return values;
   for (core::Option const* option : core::options_of(*record.spec->workload)) {
-    std::string value = option->key == "name" ? "" : value_of(*option, *record.spec);
+    if (option->key == "name" || !takes(*option)) continue;
+    std::string value = value_of(*option, *record.spec);
     if (!value.empty()) values.emplace(option->key, std::move(value));
   }
   return values;
+}
+
+bool is_any(core::Option const&) { return true; }
+bool is_of_problem(core::Option const& option) {
+  return !option.selects_method && !holds(kAside, option.key);
 }
 
 }  // namespace
@@ -57,7 +60,7 @@ std::string_view swept_name(Record const& record) {
 std::string apart_from_transport(Record const& record) {
   if (!record.spec) return record.name;
   std::string text{swept_name(record)};
-  for (auto const& [key, value] : values_of(record)) {
+  for (auto const& [key, value] : values_of(record, is_any)) {
     if (!holds(kTravel, key)) text += fmt::format("\n{} = {}", key, value);
   }
   return text;
@@ -65,20 +68,19 @@ std::string apart_from_transport(Record const& record) {
 
 std::string apart_from_choices(Record const& record) {
   std::string text;
-  for (auto const& [key, value] : values_of(record)) {
-    if (!holds(kChoices, key) && !holds(kAside, key)) text += fmt::format("{} = {}\n", key, value);
+  for (auto const& [key, value] : values_of(record, is_of_problem)) {
+    text += fmt::format("{} = {}\n", key, value);
   }
   return text;
 }
 
 std::string choices_unlike(Record const& record, Record const& other) {
-  Values const mine = values_of(record), theirs = values_of(other);
+  Values const theirs = values_of(other, std::mem_fn(&core::Option::selects_method));
   std::vector<std::string> choices;
-  for (std::string_view const key : kChoices) {
-    auto const value = mine.find(key), before = theirs.find(key);
-    bool const differs =
-        value != mine.end() && (before == theirs.end() || before->second != value->second);
-    if (differs) choices.push_back(fmt::format("{} = {}", key, value->second));
+  for (auto const& [key, value] : values_of(record, std::mem_fn(&core::Option::selects_method))) {
+    auto const before = theirs.find(key);
+    bool const differs = before == theirs.end() || before->second != value;
+    if (differs) choices.push_back(fmt::format("{} = {}", key, value));
   }
   return fmt::format("{}", fmt::join(choices, ", "));
 }
@@ -92,7 +94,7 @@ SweptKeys::SweptKeys(std::span<Record const* const> records) {
   for (Record const* record : records) {
     auto const [known, is_new] = values_.try_emplace(record->name);
     if (!is_new || !record->spec) continue;
-    known->second = values_of(*record);
+    known->second = values_of(*record, is_any);
     auto const [seen, is_first] = sweeps.try_emplace(swept_name(*record));
     if (is_first) seen->second.values = known->second;
     Values const& first = seen->second.values;

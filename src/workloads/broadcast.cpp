@@ -58,9 +58,9 @@ extern measure::WorkloadEntry const broadcast{
                .extents = {"n"},
                .keys = {.transport = true},
                .defaults = core::Parameters{Parameters{}},
-               .options = {core::options::choice("broadcast",
-                                                 core::options::at(&Parameters::broadcast),
-                                                 "how a broadcast travels")},
+               .options = {core::options::method(
+                   core::options::choice("broadcast", core::options::at(&Parameters::broadcast),
+                                         "how a broadcast travels"))},
                .variants = measure::names_of(exchange_rows())},
     .summary = "rank 0's row to every rank",
     .work = "S = n s bytes",

@@ -535,8 +535,9 @@ class Conv2dHalo final : public measure::Workload {
 
 std::vector<core::Option> options() {
   std::vector<core::Option> all = convolution_options(&Parameters::keys);
-  all.push_back(core::options::choice("split", core::options::at(&Parameters::split),
-                                      "what ranks divide: images, or the batch without halos"));
+  all.push_back(core::options::method(
+      core::options::choice("split", core::options::at(&Parameters::split),
+                            "what ranks divide: images, or the batch without halos")));
   return all;
 }
 

@@ -212,8 +212,9 @@ extern measure::WorkloadEntry const copy{
                                                  core::options::at(&Parameters::host_memory),
                                                  "host side of h2d, d2h and both: page-locked when "
                                                  "allocated, page-locked later, or plain"),
-                           core::options::bytes("chunk", core::options::at(&Parameters::chunk),
-                                                "bytes of each copy; 0: all in one")},
+                           core::options::method(
+                               core::options::bytes("chunk", core::options::at(&Parameters::chunk),
+                                                    "bytes of each copy; 0: all in one"))},
                .variants = measure::names_of(rows_of(copy::variants()))},
     .summary = "copies within a device or between it and pinned, registered or plain host memory",
     .work =

@@ -367,8 +367,9 @@ extern measure::WorkloadEntry const reduction{
          .defaults = core::Parameters{Parameters{}},
          .options = {core::options::choice("operation", core::options::at(&Parameters::operation),
                                            "norm2 is the sum of squares"),
-                     core::options::bytes("chunk", core::options::at(&Parameters::chunk),
-                                          "bytes of each copy of a vector of the host; 0: 64 MiB"),
+                     core::options::method(core::options::bytes(
+                         "chunk", core::options::at(&Parameters::chunk),
+                         "bytes of each copy of a vector of the host; 0: 64 MiB")),
                      core::options::choice(
                          "source", core::options::at(&Parameters::source),
                          "host: the vector lies in page-locked memory of the host and streams to "

@@ -372,8 +372,9 @@ extern measure::WorkloadEntry const ring_attention{
          .options = {core::options::choice(
                          "mask", core::options::at(&Parameters::mask),
                          "which keys a query sees; causal: its own and those of earlier tokens"),
-                     core::options::choice("partition", core::options::at(&Parameters::partition),
-                                           "which tokens a rank has: two chunks, or each P-th one"),
+                     core::options::method(core::options::choice(
+                         "partition", core::options::at(&Parameters::partition),
+                         "which tokens a rank has: two chunks, or each P-th one")),
                      core::options::choice("sequence", core::options::at(&Parameters::sequence),
                                            "what the extent tokens counts: those of each rank, "
                                            "or of the whole sequence")},

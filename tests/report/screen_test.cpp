@@ -199,5 +199,20 @@ TEST(SweptKeys, AreThoseThatDifferWithinASweep) {
   EXPECT_EQ(swept.value(records[4], "panel"), "-");
 }
 
+TEST(SweptKeys, AWayToComputeIsNoOtherProblem) {
+  auto const problem = [](std::string const& workload, std::string const& keys) {
+    RunResult result;
+    Record& r = result.records.emplace_back();
+    r.workload = workload;
+    r.config = fmt::format("[[case]]\nworkload = \"{}\"\nsize = 64\n{}", workload, keys);
+    test::read_cases_again(result);
+    return apart_from_choices(r);
+  };
+  EXPECT_EQ(problem("summa", "layers = 2\n"), problem("summa", ""));
+  EXPECT_NE(problem("summa", "beta = 2\n"), problem("summa", ""));
+  std::string const f16 = "type = \"f16\"\n";
+  EXPECT_NE(problem("serving", f16 + "layers = 2\n"), problem("serving", f16)) << "of a model";
+}
+
 }  // namespace
 }  // namespace quadrille::report

@@ -248,14 +248,16 @@ extern measure::WorkloadEntry const ptrans{
                .extents = {"m", "n"},
                .keys = {.transport = true, .grid = true, .legs = true, .weak = true},
                .defaults = core::Parameters{ptrans::Parameters{}},
-               .options =
-                   {core::options::count("panel", core::options::at(&ptrans::Parameters::panel),
-                                         "width of a panel", {.least = 1, .unit = "elements"}),
-                    core::options::count("buffers", core::options::at(&ptrans::Parameters::buffers),
-                                         "panel buffers, 1 to 3", {.least = 1, .most = 3}),
-                    core::options::count("block", core::options::at(&ptrans::Parameters::block),
-                                         "block-cyclic block; 0: one block per process",
-                                         {.unit = "elements"})},
+               .options = {core::options::method(core::options::count(
+                               "panel", core::options::at(&ptrans::Parameters::panel),
+                               "width of a panel", {.least = 1, .unit = "elements"})),
+                           core::options::method(core::options::count(
+                               "buffers", core::options::at(&ptrans::Parameters::buffers),
+                               "panel buffers, 1 to 3", {.least = 1, .most = 3})),
+                           core::options::count("block",
+                                                core::options::at(&ptrans::Parameters::block),
+                                                "block-cyclic block; 0: one block per process",
+                                                {.unit = "elements"})},
                .variants = measure::names_of(ptrans::rows())},
     .summary =
         "B = A^T on a process grid, exchanged in overlapped steps, or in the memory of peers",
