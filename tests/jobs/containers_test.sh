@@ -50,7 +50,8 @@ for folder in "${ignored[@]}"; do
   [ ! -e "$scratch/tree/$folder/stale" ] || fail "quadrille.def keeps $folder"
 done
 
-mapfile -t commands < <(sed -n '/^```bash/{n;p}' "$here/README.md" | head -n 2)
+mapfile -t commands < <(sed -n '/^```bash/,/^```$/{s/ *#.*//;/^bash /p}' "$here/README.md" | head -n 2)
+[ "${#commands[@]}" = 2 ] || fail "README.md has no two commands"
 for recipe in Dockerfile quadrille.def; do
   for command in "${commands[@]}"; do
     grep -qF "$command" <(sed -e 's/", "/ /g' "$recipe") || fail "$recipe does not tell how to run '$command'"
