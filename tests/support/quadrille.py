@@ -25,7 +25,7 @@ class Program:
         launcher = [*self.launcher, "-n", str(ranks)] if ranks else []
         return [*launcher, self.binary, *map(str, arguments)]
 
-    def call(self, *arguments, ranks=1, timeout=280, **kwargs):
+    def call(self, *arguments, ranks=1, timeout=800, **kwargs):
         """Returns the finished process; its exit code is the launcher's."""
         return subprocess.run(self.command(*arguments, ranks=ranks), text=True, timeout=timeout, capture_output=True,
                               **kwargs)
@@ -39,7 +39,7 @@ class Program:
         """What `quadrille list WHAT --json` says."""
         return json.loads(self.call("list", what, "--json", ranks=0).stdout)
 
-    def run(self, *arguments, ranks=1, timeout=280):
+    def run(self, *arguments, ranks=1, timeout=800):
         """`quadrille run`; returns (process, report as a dictionary or None, run directory)."""
         run_id = f"run{next(self.numbers)}"
         # Later --set options win, so that a test can ask for another folder.
