@@ -50,6 +50,7 @@ for folder in "${ignored[@]}"; do
   [ ! -e "$scratch/tree/$folder/stale" ] || fail "quadrille.def keeps $folder"
 done
 
+# shellcheck disable=SC2016  # the backquotes are those of Markdown
 mapfile -t commands < <(sed -n '/^```bash/,/^```$/{s/ *#.*//;/^bash /p}' "$here/README.md" | head -n 2)
 [ "${#commands[@]}" = 2 ] || fail "README.md has no two commands"
 for recipe in Dockerfile quadrille.def; do
