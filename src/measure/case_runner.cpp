@@ -502,7 +502,7 @@ class CaseRun {
       record.reason = "timed, not checked (check = \"off\")";
     }
     finish(record, comm::cpu_contention(world_.placements()));
-    suspect_shared_device(record, world_.group().max(world_.device().busy_before()));
+    suspect_shared_device(record, busy_before_);
   }
 
   /// What there is to show of the case should it never end. Collective.
@@ -569,6 +569,7 @@ class CaseRun {
   std::map<kernels::VariantInfo const*, std::vector<std::uint64_t>> digests_;  ///< by repetition
   Sampler sampler_;
   std::vector<device::Link> links_;  ///< between all ranks, where there is a schedule of pairs
+  double busy_before_ = world_.group().max(world_.device().busy_before());  ///< the busiest device
   bool interrupted_ = false;
 };
 
