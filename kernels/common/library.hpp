@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/variant.hpp"
 #include "device/views.hpp"
 
 namespace quadrille::kernels {
@@ -24,5 +25,15 @@ struct Library {
   }
   bool drop_call(Problem const& problem) const { return drop != nullptr && drop(problem); }
 };
+
+/// That of a row in a table with at most one library's row for hosts and one for GPUs; empty for rows of
+/// this project.
+template <class Problem>
+Library<Problem> library_of(VariantInfo const& row, Library<Problem> const& on_hosts,
+                            Library<Problem> const& on_gpus) {
+  if (row.role != Role::vendor) return {};
+  if (row.where == Where::host) return on_hosts;
+  return row.where == Where::cuda ? on_gpus : Library<Problem>{};
+}
 
 }  // namespace quadrille::kernels

@@ -9,10 +9,9 @@ namespace quadrille::kernels::conv2d {
 
 extern constinit Library<Problem> const cudnn_library;
 
-/// That of a row, of which the table has one for GPUs; empty for rows of this project.
+/// That of a row; empty for rows of this project.
 inline Library<Problem> library_of(VariantInfo const& row) {
-  bool const is_cudnn = row.role == Role::vendor && row.where == Where::cuda;
-  return is_cudnn ? cudnn_library : Library<Problem>{};
+  return kernels::library_of<Problem>(row, {}, cudnn_library);
 }
 
 }  // namespace quadrille::kernels::conv2d

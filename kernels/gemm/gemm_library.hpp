@@ -9,10 +9,9 @@ namespace quadrille::kernels::gemm {
 
 extern constinit Library<Problem> const openblas, cublas;
 
-/// That of a row, of which the table has one for hosts and one for GPUs; empty for rows of this project.
+/// That of a row; empty for rows of this project.
 inline Library<Problem> library_of(VariantInfo const& row) {
-  if (row.role != Role::vendor) return {};
-  return row.where == Where::host ? openblas : cublas;
+  return kernels::library_of<Problem>(row, openblas, cublas);
 }
 
 }  // namespace quadrille::kernels::gemm
