@@ -46,10 +46,9 @@ std::string repeated_run(std::span<RunResult const> results) {
   return {};
 }
 
-/// Exit::nothing_executed without a baseline, Exit::undecided where of nothing can be said whether it
-/// changed; with `gate` Exit::regression where something is slower
-/// or broken.
-/// The code that the command ends with, and why where it is no verdict.
+/// The code that the command ends with, which it explains where it is no verdict: Exit::nothing_executed
+/// without a baseline, Exit::undecided where of nothing can be said whether it changed; with `gate`
+/// Exit::regression where something is slower or broken.
 core::Exit conclude(report::Comparison const& comparison, bool gate) {
   core::Exit code = core::Exit::pass;
   if (!comparison.is_comparable()) {

@@ -22,7 +22,7 @@ using Values = std::map<std::string, std::string, std::less<>>;
 // Members of a record, and what a sweep writes once for each of its cases.
 constexpr std::array<std::string_view, 8> kShownOtherwise{
     "variant", "size", "size_host", "type", "grid", "transport", "published_on", "published"};
-
+// How messages travel; the name of a variant of exchanges, too, which is not meant here.
 constexpr std::array<std::string_view, 1> kTravel{"transport"};
 // What neither changes what is computed nor is a choice that somebody could copy.
 constexpr std::array<std::string_view, 6> kAside{"variant",   "config",       "size",
