@@ -55,7 +55,7 @@ Problem unallocated(Shape const& x, core::DataType type) {
 }
 
 ProblemFacts facts_of(Problem const& p) {
-  return {.types = p.q.type, .result = {"o", p.o}, .inputs = {{{"q", p.q}, {"k", p.k}}}};
+  return {.types = p.q.type, .result = {"o", p.o}, .inputs = {{{"q", p.q}, {"k", p.k}, {"v", p.v}}}};
 }
 
 std::string shape_error(Shape const& x) {
@@ -137,11 +137,6 @@ std::string unsupported_on_gpu(Problem const& p) {
     return fmt::format("takes up to {} queries and keys of a head", kMaxRows);
   }
   return {};
-}
-
-std::string unsupported_by_vectors(Problem const& p) {
-  bool const is_aligned = reinterpret_cast<std::uintptr_t>(p.v.data) % 16 == 0;
-  return is_aligned ? unsupported_on_gpu(p) : "needs v aligned to 16 bytes";
 }
 
 }  // namespace quadrille::kernels::attention

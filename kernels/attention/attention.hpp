@@ -110,7 +110,5 @@ ProblemFacts facts_of(Problem const& problem);
 
 /// For Specifics::unsupported of kernels that count the elements of a head in 32 bits.
 std::string unsupported_on_gpu(Problem const& problem);
-/// The same for those that read v by 16 bytes, which requirements tell of q, k and o alone.
-std::string unsupported_by_vectors(Problem const& problem);
 
 }  // namespace quadrille::kernels::attention

@@ -84,6 +84,6 @@ extern constinit Variant<Problem> const flash_v2{
      .source = "after Dao, FlashAttention-2, algorithm 1",
      .summary = "mma, tiles of queries in the outer loop, sums in registers"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = unsupported_by_vectors}};
+    {.unsupported = unsupported_on_gpu}};
 
 }  // namespace quadrille::kernels::attention

@@ -425,6 +425,6 @@ extern constinit Variant<Problem> const flash_wgmma{
      .source = "after Shah et al., FlashAttention-3, algorithm 2",
      .summary = "a warpgroup copies, the others overlap products by wgmma and softmax"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = unsupported_by_vectors}};
+    {.unsupported = unsupported_on_gpu}};
 
 }  // namespace quadrille::kernels::attention

@@ -209,10 +209,12 @@ std::string unsupported_reason(VariantInfo const& variant, ProblemFacts const& p
     return fmt::format("takes layout {}, not {}", fmt::join(words_of(needs.layouts), ", "),
                        core::to_text(problem.layout));
   }
-  for (Operand const* operand : {&problem.inputs[0], &problem.inputs[1], &problem.result}) {
-    std::string reason = operand->name.empty() ? "" : operand_reason(needs, *operand);
+  for (Operand const& operand : problem.inputs) {
+    std::string reason = operand.name.empty() ? "" : operand_reason(needs, operand);
     if (!reason.empty()) return reason;
   }
+  std::string reason = operand_reason(needs, problem.result);
+  if (!reason.empty()) return reason;
   if (problem.result.view.rows > needs.max_rows) {
     return fmt::format("takes a number of rows up to {}, that of {} is {}", needs.max_rows,
                        problem.result.name, problem.result.view.rows);

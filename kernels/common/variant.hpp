@@ -171,7 +171,7 @@ struct Operand {
 struct ProblemFacts {
   Types types;
   Operand result;
-  std::array<Operand, 2> inputs{};  ///< without a name: there is none
+  std::array<Operand, 4> inputs{};  ///< without a name: there is none
   Layout layout = Layout::nn;
 };
 

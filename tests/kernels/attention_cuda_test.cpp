@@ -157,11 +157,14 @@ TEST(AttentionCuda, RefusesWhatVariantsDoNotTake) {
             std::string::npos);
   EXPECT_NE(reason("naive", unallocated(many_queries, DataType::f32)).find("1048560 queries"),
             std::string::npos);
-  Problem odd = unallocated({}, DataType::f16);
-  odd.v.data = reinterpret_cast<void*>(std::uintptr_t{8});
-  EXPECT_NE(reason("flash_v2", odd).find("v aligned to 16 bytes"), std::string::npos);
-  odd.k.data = odd.v.data;
-  EXPECT_NE(reason("flash_v2", odd).find("k"), std::string::npos);
+  for (std::string_view const name : {"flash_v2", "flash_wgmma", "vendor"}) {
+    for (device::MatrixView Problem::*const operand :
+         {&Problem::q, &Problem::k, &Problem::v, &Problem::o}) {
+      Problem odd = unallocated({}, DataType::f16);
+      (odd.*operand).data = reinterpret_cast<void*>(std::uintptr_t{8});
+      EXPECT_NE(reason(name, odd).find("aligned to 16 bytes"), std::string::npos) << name;
+    }
+  }
   EXPECT_NE(reason("flash_v2", unallocated({}, DataType::f32)).find("no type f32"),
             std::string::npos);
 }

@@ -103,8 +103,10 @@ TEST(PagedDecodeCuda, RefusesWhatVariantsDoNotTake) {
   EXPECT_NE(reason("paged", large_group, nullptr).find("up to 16 heads"), std::string::npos);
   EXPECT_NE(reason("gather_then_attend", many, nullptr).find("65535 sequences"), std::string::npos);
   EXPECT_NE(reason("paged_split", long_one, nullptr).find("8388480 tokens"), std::string::npos);
-  EXPECT_NE(reason("paged", {}, reinterpret_cast<void*>(std::uintptr_t{8})).find("v aligned"),
-            std::string::npos);
+  for (std::string_view const name : {"paged", "vendor"}) {
+    EXPECT_NE(reason(name, {}, reinterpret_cast<void*>(std::uintptr_t{8})).find("v aligned"),
+              std::string::npos);
+  }
   EXPECT_NE(reason("vendor", {.sequences = 2, .tokens = 40, .longest = 24}, nullptr), "");
   if (test::kernel_mode() != test::KernelMode::gpu) return;
   EXPECT_EQ(reason("vendor", {.sequences = 2, .blocks = 6, .tokens = 96, .longest = 48}, nullptr),

@@ -528,7 +528,7 @@ bool is_same(ProblemFacts const& a, ProblemFacts const& b) {
     return std::tuple{x.view.data, x.view.rows, x.view.cols, x.view.ld};
   };
   return a.layout == b.layout && key(a.result) == key(b.result) &&
-         key(a.inputs[0]) == key(b.inputs[0]) && key(a.inputs[1]) == key(b.inputs[1]);
+         std::ranges::equal(a.inputs, b.inputs, {}, key, key);
 }
 
 /// A sketch that the requirements take.
