@@ -147,7 +147,9 @@ struct VariantInfo {
   TypeList types{};
   Requirements needs{};
   Tunable const* tunable = nullptr;  ///< its kernel, where that has parameters to be tuned
-  int preference = 0;        ///< "best" is the own variant that takes a problem and has the highest
+  /// "best" is the own variant that takes a problem and has the highest; its search looks at those that
+  /// show a mistake, with one below 0, at last.
+  int preference = 0;
   bool in_place = false;     ///< works on one array: its input is its output
   bool any_order = false;    ///< adds up in another order every time: its last bits differ
   std::string_view source;   ///< where the technique comes from, or "own"

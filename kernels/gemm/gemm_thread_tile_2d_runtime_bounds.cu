@@ -108,6 +108,7 @@ constexpr VariantInfo row(std::string_view name, std::string_view summary) {
           .needs = {.layouts = {Layout::nn},
                     .max_extent = kMaxCudaExtent,
                     .max_rows = kMaxTileRows * kTile},
+          .preference = -1,
           .source = "after a DCU course",
           .summary = summary};
 }

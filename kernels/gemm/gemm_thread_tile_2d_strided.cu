@@ -152,13 +152,15 @@ void launch(Problem const& problem, device::StreamView stream) {
 #endif  // QUAD_KERNELS
 
 /// What the variants share; each launches another shape.
-constexpr VariantInfo row(std::string_view name, int tile, std::string_view summary) {
+constexpr VariantInfo row(std::string_view name, int tile, std::string_view summary,
+                          int preference = 0) {
   return {.name = name,
           .where = Where::cuda,
           .types = {core::DataType::f32, core::DataType::f64},
           .needs = {.layouts = {Layout::nn},
                     .max_extent = kMaxCudaExtent,
                     .max_rows = kMaxTileRows * tile},
+          .preference = preference,
           .source = "after a DCU course",
           .summary = summary};
 }
@@ -183,7 +185,7 @@ extern constinit Variant<Problem> const thread_tile_2d_strided_unpadded{
 
 extern constinit Variant<Problem> const thread_tile_2d_strided_16x16{
     row("thread_tile_2d_strided_16x16", Coarse::kTile,
-        "thread tile 16 x 16: more accumulators than a thread has registers"),
+        "thread tile 16 x 16: more accumulators than a thread has registers", -1),
     QUAD_KERNEL_LAUNCH(launch<Coarse>),
     {.notes = {.pattern = StridedAccess<Coarse>::kPattern}}};
 
