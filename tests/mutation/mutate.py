@@ -11,8 +11,8 @@ drawn by the seed from all sites of the area until COUNT of them have been judge
 for each, and a later call goes on from there. --again judges anew, after tests were added or on a
 quieter machine, what survived or did not end.
 A mutant that does not compile (warnings are errors) does not count, nor does one whose object file is
-that of the original; one that takes five times the usual time counts as found. Only .cpp and .cu files
-are mutated: a header rebuilds too much. Neither is what takes a GPU.
+that of the original; one that takes five times the usual time counts as found. Of headers only those of
+one operation's kernels are mutated: others rebuild too much. Neither is what takes a GPU.
 """
 
 import argparse
@@ -38,21 +38,20 @@ PROGRAM = [r"^workloads/(correct|grids)\.np2(\.64Ki)?$", "^commands/(commands|ba
 # for the tests in order, cheap ones first, where {operation} is the folder of the file.
 AREAS = {
     "kernels": (
-        [("kernels/*/*.cu", ANY)],
+        [("kernels/*/*.cu", ANY), ("kernels/[!cs]*/*.cuh", ANY), ("kernels/co[!m]*/*.cuh", ANY)],
         ["^kernels/{operation}_cuda_test_simt$", "^kernels/variant_test$"]),
     "exchanges": (
         [("src/comm/*.cpp", ANY)],
         ["^comm/", "^failure/", "^workloads/sabotage$", *PROGRAM]),
     "runner": (
-        [("src/measure/*.cpp", ANY)],
-        ["^measure/", "^(io|report)/", r"^workloads/(batch|reproducible|sabotage$)",
+        [("src/measure/*.cpp", ANY), ("src/run/*.cpp", ANY)],
+        ["^(measure|run)/", "^(io|report)/", r"^workloads/(batch|reproducible|sabotage$)",
          *PROGRAM]),
     "checks": (
         [("src/measure/digest.cpp", ANY), ("src/measure/fault.cpp", ANY), ("src/core/stats.cpp", ANY),
          ("src/workloads/checks/*.cpp", ANY), ("src/workloads/data.cpp", ANY),
-         ("src/workloads/*.cpp", CHECKS), ("src/workloads/summa/summa.cpp", CHECKS),
-         ("src/workloads/ptrans/ptrans.cpp", CHECKS),
-         ("src/workloads/serving/serving.cpp", CHECKS), ("kernels/[!s]*/*.cpp", BOUNDS)],
+         ("src/workloads/*.cpp", CHECKS), ("src/workloads/[!c]*/*.cpp", CHECKS),
+         ("kernels/[!s]*/*.cpp", BOUNDS)],
         ["^(measure|core)/", r"^kernels/\w+_test$", r"^workloads/(checks|work)_test",
          "^workloads/sabotage$", r"^workloads/random_cases\.np2", *PROGRAM]),
     "io": (
@@ -241,6 +240,11 @@ class Judge:
         return self.tests[expression]
 
     def objects(self, file: str) -> list[str]:
+        if file.endswith(".cuh"):
+            shown = subprocess.run(["ninja", "-C", self.build, "-t", "deps"], capture_output=True, text=True,
+                                   check=True).stdout
+            known = re.findall(r"^(\S+): #deps.*\n((?:    .*\n)+)", shown, re.M)
+            return [output for output, read in known if f"/{file}\n" in read and (self.build / output).exists()]
         sources = (str(ROOT / file), f"/{file}.cpp")  # the second includes a .cu file for the interpreter
         outputs = [re.search(r" -o (\S+)", c["command"])[1] for c in self.commands if c["file"].endswith(sources)]
         return [output for output in outputs if (self.build / output).exists()]
