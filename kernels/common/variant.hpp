@@ -150,10 +150,10 @@ struct VariantInfo {
   /// "best" is the own variant that takes a problem and has the highest; its search looks at those that
   /// show a mistake, with one below 0, at last.
   int preference = 0;
-  bool in_place = false;     ///< works on one array: its input is its output
-  bool any_order = false;    ///< adds up in another order every time: its last bits differ
-  std::string_view source;   ///< where the technique comes from, or "own"
-  std::string_view summary;  ///< what is different, in half a sentence
+  bool in_place = false;         ///< works on one array: its input is its output
+  bool any_order = false;        ///< adds up in another order every time: its last bits differ
+  std::string_view source;       ///< where the technique comes from, or "own"
+  std::string_view summary;      ///< what is different, in half a sentence
   std::string_view caveat = {};  ///< of a library's row: why the library may be faster than it
 
   /// Whether it takes arrays of this type, whatever it computes in.

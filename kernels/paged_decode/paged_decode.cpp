@@ -42,7 +42,8 @@ Problem unallocated(Shape const& x, core::DataType type) {
 }
 
 ProblemFacts facts_of(Problem const& p) {
-  return {.types = p.q.type, .result = {"o", p.o}, .inputs = {{{"q", p.q}, {"k", p.k}, {"v", p.v}}}};
+  return {
+      .types = p.q.type, .result = {"o", p.o}, .inputs = {{{"q", p.q}, {"k", p.k}, {"v", p.v}}}};
 }
 
 std::string shape_error(Shape const& x) {
