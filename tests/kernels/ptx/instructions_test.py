@@ -39,6 +39,9 @@ ASM = re.compile(r"// begin inline asm\n(.*?)// end inline asm", re.S)
 REGISTER = re.compile(r"(%(?:r|rd|rs|f|fd|p))\d+\b")
 # A vector of more than three registers of one kind.
 VECTOR = re.compile(r"\{(%\w+?)\d+(?:, \1\d+){3,}\}")
+# An access with its order and scope.
+ORDERED = re.compile(r"(atom|red|ld|st)\.(\w+)\.(cta|gpu|sys)\.(.*)")
+ALTERNATIVES = re.compile(r"\.\{([\w,]+)\}")
 
 
 def plain(instruction):
@@ -66,19 +69,71 @@ def instructions(ptx):
     return named
 
 
+def alternatives(words):
+    words = list(dict.fromkeys(words))
+    return words[0] if len(words) == 1 else "{%s}" % ",".join(words)
+
+
+def folded(found):
+    """Instructions that differ in order and scope alone as one, with braces as of a shell, where all
+    pairs are there."""
+    groups = {}
+    for line in found:
+        match = ORDERED.match(line)
+        groups.setdefault((match[1], match[4]) if match else line, []).append(match)
+    lines = []
+    for key, matches in groups.items():
+        if matches[0] is None:
+            lines.append(key)
+            continue
+        orders, scopes = ([match[i] for match in matches] for i in (2, 3))
+        if len(matches) == len(set(orders)) * len(set(scopes)):
+            lines.append(f"{key[0]}.{alternatives(orders)}.{alternatives(scopes)}.{key[1]}")
+        else:
+            lines += [match[0] for match in matches]
+    return lines
+
+
+def unfolded(line):
+    """What folded() made one line of."""
+    match = ALTERNATIVES.search(line)
+    if match is None:
+        return [line]
+    return [found for word in match[1].split(",")
+            for found in unfolded(f"{line[:match.start()]}.{word}{line[match.end():]}")]
+
+
 def text_of(kernels):
+    """Under NAME<*>, what all instances of a template have; under their own names what else they have."""
+    kernels = {name: folded(found) for name, found in kernels.items() if found}
+    templates = {}
+    for name in kernels:
+        if "<" in name:
+            templates.setdefault(name.split("<")[0] + "<*>", []).append(name)
+    for every, names in templates.items():
+        if len(names) > 1:
+            shared = [line for line in kernels[names[0]] if all(line in kernels[name] for name in names)]
+            for name in names:
+                kernels[name] = [line for line in kernels[name] if line not in shared]
+            if shared:
+                kernels[every] = shared
     return "".join(name + "\n" + "".join(f"  {line}\n" for line in found)
-                   for name, found in sorted(kernels.items()) if found)
+                   for name, found in sorted(kernels.items()))
 
 
 def parsed(text):
-    """What text_of() wrote."""
+    """What text_of() was given."""
     kernels = {}
     for line in text.splitlines():
         if not line.startswith("  "):
             kernels[line] = found = []
         else:
-            found.append(line[2:])
+            found += unfolded(line[2:])
+    for every in [name for name in kernels if name.endswith("<*>")]:
+        shared = kernels.pop(every)
+        for name, found in kernels.items():
+            if name.startswith(every[:-2]):
+                found += shared
     return kernels
 
 
