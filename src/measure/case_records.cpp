@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#include "measure/case_records.hpp"
+
+#include "core/units.hpp"
+#include "device/kernel_facts.hpp"
+#include "device/occupancy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace quadrille::measure {
+namespace {
+
+using kernels::Role;
+
+/// "gemm_naive_kernel: grid 128x128x1, block 32x32x1, 40 registers, ..."
+std::string describe(device::KernelFacts const& kernel, device::Facts const& device) {
+  auto const shape = [](std::array<std::int64_t, 3> const& n) {
+    return fmt::format("{}x{}x{}", n[0], n[1], n[2]);
+  };
+  auto const product = [](std::array<std::int64_t, 3> const& n) {
+    return static_cast<double>(n[0] * n[1] * n[2]);
+  };
+  double const at_once = static_cast<double>(kernel.resident_blocks) * device.multiprocessors;
+  device::Multiprocessor const offered = device::multiprocessor(device.compute_capability);
+  std::string text = fmt::format(
+      "{}: grid {}, block {}, {} registers, {} shared, {} blocks a multiprocessor", kernel.name,
+      shape(kernel.grid), shape(kernel.block), kernel.registers,
+      core::format_bytes(static_cast<double>(kernel.shared_bytes)), kernel.resident_blocks);
+  if (offered.threads > 0) {
+    text += fmt::format(" ({:.0f} % of its threads)",
+                        100 * kernel.resident_blocks * product(kernel.block) / offered.threads);
+  }
+  if (at_once > 0) text += fmt::format(", {:.2f} waves", product(kernel.grid) / at_once);
+  if (kernel.local_bytes > 0) text += fmt::format(", {} B of local memory", kernel.local_bytes);
+  return text;
+}
+
+/// Who computed it, as a result names it.
+std::string_view backend_of(kernels::VariantInfo const& variant) {
+  switch (variant.role) {
+    case Role::reference: return "reference";
+    case Role::vendor:
+    case Role::peer: return "vendor";
+    default: break;
+  }
+  return variant.where == kernels::Where::any ? "host" : core::to_text(variant.where);
+}
+
+double peak_of(CaseFacts const& of) {
+  device::Facts const& facts = of.world.device().facts();
+  bool const is_memory_bound = of.description.unit == "B/s" && of.description.device_bytes > 0 &&
+                               (of.entry.local || of.world.size() == 1) &&
+                               of.spec.cache == core::Cache::cold;
+  core::Compute const compute = core::compute_for(of.spec.type, of.spec.compute);
+  double const of_one = is_memory_bound                   ? facts.peak_bandwidth
+                        : of.description.unit != "FLOP/s" ? 0
+                                                          : facts.peaks.of(of.spec.type, compute);
+  return of_one * of.world.size();
+}
+
+Roofline roofline_of(CaseFacts const& of) {
+  device::Device const& device = of.world.device();
+  Roofline roofline{.pcie_bytes = of.description.pcie_bytes,
+                    .pcie_peak = device.pcie_link().peak_bandwidth() * of.world.size()};
+  core::Compute const compute = core::compute_for(of.spec.type, of.spec.compute);
+  roofline.flop = of.description.flop;
+  roofline.bytes = of.description.device_bytes;
+  roofline.is_hot = of.spec.cache != core::Cache::cold;
+  roofline.compute_peak = device.facts().peaks.of(of.spec.type, compute) * of.world.size();
+  roofline.memory_peak = device.facts().peak_bandwidth * of.world.size();
+  return roofline;
+}
+
+void set_published(core::Case const& spec, Record& record) {
+  for (std::string const& text : spec.published) {
+    std::size_t const colon = text.find(": ");
+    if (text.substr(0, colon) != record.variant) continue;
+    record.published = *core::parse_figure(text.substr(colon + 2), record.amount);
+    record.published_on = spec.published_on;
+  }
+}
+
+}  // namespace
+
+Record record_of_case(comm::World const& world, core::Case const& spec, std::string_view variant) {
+  Record record;
+  record.name = spec.name;
+  record.id = fmt::format("{}:{}", spec.name, variant);
+  record.workload = spec.workload->name;
+  record.type = core::to_text(spec.type);
+  record.variant = variant;
+  if (spec.grid.rows > 0) record.grid = fmt::format("{}x{}", spec.grid.rows, spec.grid.cols);
+  record.device = world.device().facts().name;
+  record.size.assign(spec.size.value.begin(), spec.size.value.begin() + spec.size.count);
+  record.config = core::to_toml(spec);
+  record.spec = std::make_shared<core::Case>(spec);
+  record.data = core::to_text(spec.data);
+  record.seed = spec.seed;
+  record.ranks = world.size();
+  return record;
+}
+
+Record record_of_variant(CaseFacts const& of, Selected const& choice) {
+  core::Case const& spec = of.spec;
+  Traits const& traits = of.description.traits;
+  Record record = record_of_case(of.world, spec, choice.info->name);
+  record.is_named = std::ranges::find(spec.variants, record.variant) != spec.variants.end();
+  record.backend = backend_of(*choice.info);
+  record.role = core::to_text(choice.info->role);
+  record.source = choice.info->source;
+  bool const is_ceiling = choice.info->role == Role::ceiling;
+  bool const communicates = traits.communicates && !is_ceiling;
+  record.transport =
+      communicates ? of.world.transport_entry(spec.transport, spec.throttle).name : "none";
+  record.transport_is_chosen = spec.transport_is_chosen && communicates;
+  record.modelled_link = spec.throttle > 0 && communicates;
+  record.amount = of.description.amount;
+  record.unit = of.description.unit;
+  record.peak = peak_of(of);
+  if (record.unit == "FLOP/s") record.peak_clock_hz = of.world.device().facts().clock_hz;
+  record.suspect_percent = spec.suspect_percent;
+  record.roofline = roofline_of(of);
+  if (choice.info->role != Role::reference) record.measures = of.description.measures;
+  if (!is_ceiling) record.extras = of.description.extras;
+  record.timing = core::to_text(of.timing);
+  record.is_host_timed =
+      of.timing == core::Timing::synchronised && of.world.device().kind() == device::Kind::cuda;
+  if (of.timing == core::Timing::launch_only) {
+    record.suspect.emplace_back(
+        "the clock stopped when the work was launched, not when it was done: no time of this "
+        "device");
+  }
+  set_published(spec, record);
+  if (!choice.unsupported.empty()) {
+    record.outcome = choice.is_left_out ? Outcome::skip : Outcome::unsupported;
+    record.reason = choice.unsupported;
+  } else if (of.world.size() < traits.min_ranks) {
+    record.outcome = Outcome::unsupported;
+    record.reason = fmt::format("needs {0} ranks: mpirun -n {0}", traits.min_ranks);
+  }
+  return record;
+}
+
+void record_kernels(comm::World& world, Workload& workload, Traits const& traits,
+                    kernels::VariantInfo const& variant, Record& record) {
+  // What Kokkos enqueues is not on a stream that can be recorded.
+  if (!traits.graph_capturable || variant.where == kernels::Where::kokkos) return;
+  auto const found = device::recorded_kernels(
+      world.stream(), [&] { workload.run(world, Leg::overlapped, variant); });
+  for (device::KernelFacts const& kernel : found) {
+    record.kernels.push_back(describe(kernel, world.device().facts()));
+    if (kernel.modelled_blocks == kernel.resident_blocks || kernel.modelled_blocks == 0) continue;
+    record.suspect.push_back(
+        fmt::format("{}: the occupancy model says {} blocks for each multiprocessor, the driver {}",
+                    kernel.name, kernel.modelled_blocks, kernel.resident_blocks));
+  }
+}
+
+}  // namespace quadrille::measure
