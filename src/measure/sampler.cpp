@@ -121,23 +121,23 @@ Sampler::Sampler(comm::World& world, core::Case const& spec, Description const& 
       hooks_{std::move(hooks)},
       is_gated_{is_gated(spec.timing, description.traits)} {}
 
-double Sampler::repetition(VariantRun const& line, Leg leg) {
-  return repetition(line, leg, line.batch, 0).seconds;
+double Sampler::repetition(VariantRun const& run, Leg leg) {
+  return repetition(run, leg, run.batch, 0).seconds;
 }
 
-Sampler::Sample Sampler::repetition(VariantRun const& line, Leg leg, std::int64_t executions,
+Sampler::Sample Sampler::repetition(VariantRun const& run, Leg leg, std::int64_t executions,
                                     std::int64_t max_calls) {
-  clear_outputs(line);
-  if (description_.pairs) return repetition_in_steps(line, leg, *description_.pairs, max_calls);
+  clear_outputs(run);
+  if (description_.pairs) return repetition_in_steps(run, leg, *description_.pairs, max_calls);
   instruments_.start(max_calls);
-  enqueue(line, leg, 0, executions);
+  enqueue(run, leg, 0, executions);
   Sample sample = instruments_.stop();
   sample.seconds /= static_cast<double>(executions);
   return sample;
 }
 
 /// Seconds of all steps with large messages, each by the slowest pair. The same on every rank.
-Sampler::Sample Sampler::repetition_in_steps(VariantRun const& line, Leg leg,
+Sampler::Sample Sampler::repetition_in_steps(VariantRun const& run, Leg leg,
                                              PairSchedule const& schedule, std::int64_t max_calls) {
   Sample sum;
   pair_seconds_.clear();
@@ -145,7 +145,7 @@ Sampler::Sample Sampler::repetition_in_steps(VariantRun const& line, Leg leg,
     workload_.select_step(step);
     if (step > 0) world_.group().barrier();
     instruments_.start(max_calls);
-    workload_.run(world_, leg, *line.variant);
+    workload_.run(world_, leg, *run.variant);
     Sample const mine = instruments_.stop();
     if (mine.expiry) sum.expiry = mine.expiry;
     for (Pair const& pair : schedule.pairs(step)) {
@@ -163,24 +163,23 @@ Sampler::Sample Sampler::repetition_in_steps(VariantRun const& line, Leg leg,
 }
 
 /// Ends with all ranks at a barrier and nothing on their streams.
-void Sampler::clear_outputs(VariantRun const& line) {
-  for (std::int64_t i = 0; i < line.buffer_sets; ++i) {
-    set(static_cast<std::size_t>(i)).reset(world_, *line.variant);
+void Sampler::clear_outputs(VariantRun const& run) {
+  for (std::int64_t i = 0; i < run.buffer_sets; ++i) {
+    set(static_cast<std::size_t>(i)).reset(world_, *run.variant);
   }
   world_.stream().synchronize();
   world_.group().barrier();
 }
 
 /// The executions first, first + 1, ... of a row of them.
-void Sampler::enqueue(VariantRun const& line, Leg leg, std::int64_t first,
-                      std::int64_t executions) {
+void Sampler::enqueue(VariantRun const& run, Leg leg, std::int64_t first, std::int64_t executions) {
   for (std::int64_t i = first; i < first + executions; ++i) {
-    set(static_cast<std::size_t>(i % line.buffer_sets)).run(world_, leg, *line.variant);
+    set(static_cast<std::size_t>(i % run.buffer_sets)).run(world_, leg, *run.variant);
   }
 }
 
-void Sampler::begin(VariantRun const& line, std::string_view step) {
-  hooks_.on_step(line, step);
+void Sampler::begin(VariantRun const& run, std::string_view step) {
+  hooks_.on_step(run, step);
   begun_ = instruments_.now();
 }
 
@@ -189,77 +188,76 @@ bool Sampler::is_over(double seconds) const {
   return limit > 0 && seconds > limit;
 }
 
-/// Marks the line where what began took too long on any rank. Collective.
-void Sampler::end(VariantRun& line) {
-  line.is_over_limit = world_.group().agree(is_over(instruments_.now() - begun_)) >= 0;
+/// Marks the run where what began took too long on any rank. Collective.
+void Sampler::end(VariantRun& run) {
+  run.is_over_limit = world_.group().agree(is_over(instruments_.now() - begun_)) >= 0;
 }
 
-double Sampler::limited(VariantRun& line, Leg leg, std::string_view step) {
-  begin(line, step);
-  double const seconds = repetition(line, leg);
-  end(line);
+double Sampler::limited(VariantRun& run, Leg leg, std::string_view step) {
+  begin(run, step);
+  double const seconds = repetition(run, leg);
+  end(run);
   return seconds;
 }
 
-/// A timed repetition of a leg that still may run, on this rank; what ended it stands in the line.
-double Sampler::timed(VariantRun& line, std::size_t leg) {
-  while (!is_out(line)) {
-    begin(line, "time");
-    Sample const sample =
-        repetition(line, line.legs[leg], line.batch, is_gated_ ? line.max_calls : 0);
+/// A timed repetition of a leg that still may run, on this rank; what ended it stands in the run.
+double Sampler::timed(VariantRun& run, std::size_t leg) {
+  while (!is_out(run)) {
+    begin(run, "time");
+    Sample const sample = repetition(run, run.legs[leg], run.batch, is_gated_ ? run.max_calls : 0);
     std::array<double, 3> worst{static_cast<double>(is_over(instruments_.now() - begun_)),
                                 static_cast<double>(sample.expiry.has_value()), sample.seconds};
     world_.group().max(worst);
-    line.is_over_limit = worst[0] > 0;
+    run.is_over_limit = worst[0] > 0;
     if (worst[1] == 0) {
-      line.slowest[leg].push_back(worst[2]);
-      if (std::ssize(line.slowest[leg]) > case_.repetitions) {
-        line.extra_s += worst[2] * static_cast<double>(line.batch);
+      run.slowest[leg].push_back(worst[2]);
+      if (std::ssize(run.slowest[leg]) > case_.repetitions) {
+        run.extra_s += worst[2] * static_cast<double>(run.batch);
       }
       return sample.seconds;
     }
-    if (!line.is_over_limit) halve(line, sample.expiry);
+    if (!run.is_over_limit) halve(run, sample.expiry);
   }
   return 0;
 }
 
 /// Half as many launches wait for the next sample, until not even one may. Collective.
-void Sampler::halve(VariantRun& line, std::optional<device::Gate::Expiry> const& expiry) {
-  std::int64_t const waited = expiry ? expiry->calls : line.max_calls;
-  auto const most = static_cast<double>(std::min(line.max_calls, waited));
-  line.max_calls = static_cast<std::int64_t>(world_.group().min(most)) / 2;
-  line.batch = std::max<std::int64_t>(1, line.batch / 2);
+void Sampler::halve(VariantRun& run, std::optional<device::Gate::Expiry> const& expiry) {
+  std::int64_t const waited = expiry ? expiry->calls : run.max_calls;
+  auto const most = static_cast<double>(std::min(run.max_calls, waited));
+  run.max_calls = static_cast<std::int64_t>(world_.group().min(most)) / 2;
+  run.batch = std::max<std::int64_t>(1, run.batch / 2);
   int const rank = world_.group().agree(expiry.has_value());
-  if (line.max_calls > 0) return;
-  line.blocked = expiry ? fmt::format(
-                              "a call of rank {} waits for the device before all is enqueued, "
-                              "after {} calls, the last of them {}",
-                              world_.rank(), expiry->calls, expiry->last_call)
-                        : "";
-  world_.group().broadcast(line.blocked, rank);
+  if (run.max_calls > 0) return;
+  run.blocked = expiry ? fmt::format(
+                             "a call of rank {} waits for the device before all is enqueued, "
+                             "after {} calls, the last of them {}",
+                             world_.rank(), expiry->calls, expiry->last_call)
+                       : "";
+  world_.group().broadcast(run.blocked, rank);
 }
 
-double Sampler::first_run(VariantRun& line) {
-  return world_.group().max(limited(line, Leg::overlapped, "first run"));
+double Sampler::first_run(VariantRun& run) {
+  return world_.group().max(limited(run, Leg::overlapped, "first run"));
 }
 
-void Sampler::warm_up(std::vector<VariantRun>& lines) {
+void Sampler::warm_up(std::vector<VariantRun>& runs) {
   bool is_warm = false;
   for (std::int64_t i = 0; !is_warm && !interrupted_; ++i) {
     is_warm = true;
-    for (VariantRun& line : lines) {
-      bool const is_done = i >= case_.warmup.count && line.warmup_s >= case_.warmup.seconds;
-      if (is_done || line.is_over_limit) continue;
+    for (VariantRun& run : runs) {
+      bool const is_done = i >= case_.warmup.count && run.warmup_s >= case_.warmup.seconds;
+      if (is_done || run.is_over_limit) continue;
       is_warm = false;
       if (i == 0) {
-        for (Leg const leg : line.legs) {
-          if (leg != Leg::overlapped && !line.is_over_limit) limited(line, leg, "warm up");
+        for (Leg const leg : run.legs) {
+          if (leg != Leg::overlapped && !run.is_over_limit) limited(run, leg, "warm up");
         }
-        if (line.is_over_limit) continue;
+        if (run.is_over_limit) continue;
       }
-      begin(line, "warm up");
-      warm_up_once(line, i);
-      end(line);
+      begin(run, "warm up");
+      warm_up_once(run, i);
+      end(run);
     }
     if (is_warm) return;
     interrupted_ = world_.interrupted();
@@ -267,51 +265,51 @@ void Sampler::warm_up(std::vector<VariantRun>& lines) {
   }
 }
 
-void Sampler::warm_up_once(VariantRun& line, std::int64_t i) {
+void Sampler::warm_up_once(VariantRun& run, std::int64_t i) {
   // The count first, one by one; then what is left of the seconds, in chunks, so that a short kernel
   // keeps the device busy. What needs a reset before each execution has some of both in a chunk.
-  double const left = std::min(case_.warmup.seconds - line.warmup_s, kChunkSeconds);
-  bool const is_single = i < case_.warmup.count || line.warmup.empty();
-  bool const is_row = is_repeatable(description_.traits, *line.variant);
-  std::int64_t n = is_single ? 1 : executions_within(left, line);
+  double const left = std::min(case_.warmup.seconds - run.warmup_s, kChunkSeconds);
+  bool const is_single = i < case_.warmup.count || run.warmup.empty();
+  bool const is_row = is_repeatable(description_.traits, *run.variant);
+  std::int64_t n = is_single ? 1 : executions_within(left, run);
   if (!is_row) n = std::min(n, kMaxResets);
   double spent = 0;
   for (std::int64_t k = 0; k < (is_row ? 1 : n); ++k) {
     std::int64_t const together = is_row ? n : 1;
-    double const seconds = repetition(line, Leg::overlapped, together, 0).seconds;
+    double const seconds = repetition(run, Leg::overlapped, together, 0).seconds;
     spent += seconds * static_cast<double>(together);
-    if (line.warmup.size() == kLatestWarmups) line.warmup.erase(line.warmup.begin());
-    line.warmup.push_back(seconds);
+    if (run.warmup.size() == kLatestWarmups) run.warmup.erase(run.warmup.begin());
+    run.warmup.push_back(seconds);
   }
-  line.warmups += n;
+  run.warmups += n;
   // By the rank that had the fewest, and by the wall clock where little of it is execution.
   std::array<double, 2> both{spent, (instruments_.now() - begun_) / kWarmUpFactor};
   world_.group().min(both);
   spent = std::max(both[0], both[1]);
   // Where the clock stands, nothing would ever be warm.
-  line.warmup_s = spent > 0 ? line.warmup_s + spent : case_.warmup.seconds;
+  run.warmup_s = spent > 0 ? run.warmup_s + spent : case_.warmup.seconds;
 }
 
-void Sampler::sample(std::vector<VariantRun>& lines) {
+void Sampler::sample(std::vector<VariantRun>& runs) {
   if (interrupted_) return;
   bool const is_sustained = case_.clock == core::Clock::sustained;
-  for (VariantRun& line : lines) {
-    line.seconds.resize(line.legs.size());
-    line.slowest.assign(line.legs.size(), {});
-    line.extra_s = 0;
-    line.is_complete = false;
-    if (line.is_over_limit) continue;
-    if (is_sustained && line.warmup.empty()) warm_up_once(line, 0);  // how long is one?
-    choose_batch(line);
+  for (VariantRun& run : runs) {
+    run.seconds.resize(run.legs.size());
+    run.slowest.assign(run.legs.size(), {});
+    run.extra_s = 0;
+    run.is_complete = false;
+    if (run.is_over_limit) continue;
+    if (is_sustained && run.warmup.empty()) warm_up_once(run, 0);  // how long is one?
+    choose_batch(run);
   }
-  prepare_further_sets(lines);
-  is_sustained ? sustain(lines) : take_turns(lines);
+  prepare_further_sets(runs);
+  is_sustained ? sustain(runs) : take_turns(runs);
 }
 
-TracedRepetition Sampler::trace(VariantRun const& line, std::string const& name) {
-  hooks_.on_step(line, "trace");
+TracedRepetition Sampler::trace(VariantRun const& run, std::string const& name) {
+  hooks_.on_step(run, "trace");
   TracedRepetition traced{name, {}, comm::clock_offset(world_.group(), device::host_seconds)};
-  clear_outputs(line);
+  clear_outputs(run);
   device::Trace trace{world_.device(), world_.stream()};
   world_.group().barrier();
   std::int64_t const steps = description_.pairs ? description_.pairs->steps() : 1;
@@ -320,7 +318,7 @@ TracedRepetition Sampler::trace(VariantRun const& line, std::string const& name)
     if (step > 0) world_.group().barrier();
     {
       device::TraceScope const all{world_.stream(), device::TraceKind::repetition, name};
-      workload_.run(world_, Leg::overlapped, *line.variant);
+      workload_.run(world_, Leg::overlapped, *run.variant);
     }
     world_.stream().synchronize();
   }
@@ -331,88 +329,88 @@ TracedRepetition Sampler::trace(VariantRun const& line, std::string const& name)
 
 /// Whether no repetition follows the next one, which is known before it runs: its outputs are judged
 /// before another variant's replace them. The same on every rank.
-bool Sampler::is_last(VariantRun const& line) const {
-  auto const next = std::ssize(line.slowest.back()) + 1;
+bool Sampler::is_last(VariantRun const& run) const {
+  auto const next = std::ssize(run.slowest.back()) + 1;
   if (next < case_.repetitions) return false;
   bool const has_aim = case_.stop_percent > 0;
   // Known before it runs, the last repetition may widen an interval that was narrow enough.
   double const aim = has_aim ? case_.stop_percent / 100 : kNarrower * case_.suspect_percent / 100;
   if (aim <= 0 || next >= std::max(case_.repetitions, kMaxRepetitions)) return true;
-  if (!has_aim && line.extra_s >= kExtraSeconds) return true;
+  if (!has_aim && run.extra_s >= kExtraSeconds) return true;
   // A user's aim is an interval. Nothing is known of one repetition, which is no reason for more.
   bool const is_known = !has_aim || next > core::kMinForInterval;
-  return is_known && std::ranges::all_of(line.slowest, [&](std::vector<double> const& leg) {
+  return is_known && std::ranges::all_of(run.slowest, [&](std::vector<double> const& leg) {
            return core::summarize(leg).half_width() <= aim;  // NaN: no
          });
 }
 
-void Sampler::take_turns(std::vector<VariantRun>& lines) {
+void Sampler::take_turns(std::vector<VariantRun>& runs) {
   bool is_over = false;
   for (std::int64_t i = 0; !is_over && !interrupted_; ++i) {
     is_over = true;
-    for (VariantRun& line : lines) {
-      if (line.is_complete || is_out(line)) continue;
-      bool const ends = is_last(line);
+    for (VariantRun& run : runs) {
+      if (run.is_complete || is_out(run)) continue;
+      bool const ends = is_last(run);
       std::vector<double> seconds;
-      for (std::size_t l = 0; l < line.legs.size() && !is_out(line); ++l) {
-        seconds.push_back(timed(line, l));
+      for (std::size_t l = 0; l < run.legs.size() && !is_out(run); ++l) {
+        seconds.push_back(timed(run, l));
       }
-      if (is_out(line)) continue;
-      for (std::size_t l = 0; l < seconds.size(); ++l) line.seconds[l].push_back(seconds[l]);
-      if (description_.pairs) line.pair_seconds.push_back(pair_seconds_);
-      read_telemetry(line);
-      line.is_complete = ends;
+      if (is_out(run)) continue;
+      for (std::size_t l = 0; l < seconds.size(); ++l) run.seconds[l].push_back(seconds[l]);
+      if (description_.pairs) run.pair_seconds.push_back(pair_seconds_);
+      read_telemetry(run);
+      run.is_complete = ends;
       is_over = is_over && ends;
-      hooks_.after_repetition(line, ends);
+      hooks_.after_repetition(run, ends);
       interrupted_ = world_.interrupted();
       if (interrupted_) break;
     }
     hooks_.on_progress(
         "time", std::min(1.0, static_cast<double>(i + 1) / static_cast<double>(case_.repetitions)));
   }
-  for (VariantRun& line : lines) drop_incomplete_telemetry(line);
+  for (VariantRun& run : runs) drop_incomplete_telemetry(run);
 }
 
-// One line after the other: the figure is what a device settles at under this variant's own load.
+// One variant after the other: the figure is what a device settles at under this variant's own load.
 // In turns, each would start with the power and heat that another one left.
-void Sampler::sustain(std::vector<VariantRun>& lines) {
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    VariantRun& line = lines[i];
-    for (std::size_t l = 0; l < line.legs.size() && !interrupted_ && !line.is_over_limit; ++l) {
-      sustain(line, l);
+void Sampler::sustain(std::vector<VariantRun>& runs) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    VariantRun& run = runs[i];
+    for (std::size_t l = 0; l < run.legs.size() && !interrupted_ && !run.is_over_limit; ++l) {
+      sustain(run, l);
     }
     if (interrupted_) return;
-    if (line.is_over_limit) continue;
-    line.is_complete = true;
-    hooks_.after_repetition(line, true);
-    hooks_.on_progress("time", static_cast<double>(i + 1) / static_cast<double>(lines.size()));
+    if (run.is_over_limit) continue;
+    run.is_complete = true;
+    hooks_.after_repetition(run, true);
+    hooks_.on_progress("time", static_cast<double>(i + 1) / static_cast<double>(runs.size()));
   }
 }
 
-void Sampler::sustain(VariantRun& line, std::size_t leg) {
-  std::vector<double>& seconds = line.seconds[leg];
+void Sampler::sustain(VariantRun& run, std::size_t leg) {
+  std::vector<double>& seconds = run.seconds[leg];
   // Where ranks wait for each other in an execution, all must run as many, and agree on it now and
   // then: on a host that takes time from what is measured. Elsewhere a faster one would pause for
   // the others.
   bool const in_step = !is_alone();
-  auto const laps_between = static_cast<std::size_t>(
-      std::max<std::int64_t>(1, executions_within(0.5, line) / line.batch));
+  auto const laps_between =
+      static_cast<std::size_t>(std::max<std::int64_t>(1, executions_within(0.5, run) / run.batch));
   auto const lap = [&] {
     double const sum = instruments_.lap();
-    seconds.push_back(sum / static_cast<double>(line.batch));
-    if (line.legs[leg] == Leg::overlapped) read_telemetry(line);
+    seconds.push_back(sum / static_cast<double>(run.batch));
+    if (run.legs[leg] == Leg::overlapped) read_telemetry(run);
     return sum;
   };
-  clear_outputs(line);
+  clear_outputs(run);
   instruments_.start(0);
   std::size_t marks = 0;
   double spent = 0;
   double longest = 0;
   for (bool is_last = false; !is_last;) {
-    begin(line, "time");
+    begin(run, "time");
     // Behind the chunk that lap() waits for lie others: the queue never runs dry.
     for (; marks < seconds.size() + Instruments::kMaxMarks; ++marks) {
-      enqueue(line, line.legs[leg], static_cast<std::int64_t>(marks) * line.batch, line.batch);
+      enqueue(run, run.legs[leg], static_cast<std::int64_t>(marks) * run.batch, run.batch);
       instruments_.mark();
     }
     spent += lap();
@@ -428,35 +426,35 @@ void Sampler::sustain(VariantRun& line, std::size_t leg) {
     }
   }
   while (seconds.size() < marks) {
-    begin(line, "time");
+    begin(run, "time");
     lap();
   }
-  line.is_over_limit = world_.group().agree(is_over(longest)) >= 0;
+  run.is_over_limit = world_.group().agree(is_over(longest)) >= 0;
   interrupted_ = world_.interrupted();
-  drop_incomplete_telemetry(line);
+  drop_incomplete_telemetry(run);
   // A sample of every rank, or none.
   auto const common =
       static_cast<std::size_t>(world_.group().min(static_cast<double>(seconds.size())));
   for (std::vector<double>* const samples :
-       {&seconds, &line.clock_hz, &line.power_w, &line.energy_j}) {
+       {&seconds, &run.clock_hz, &run.power_w, &run.energy_j}) {
     samples->resize(std::min(samples->size(), common));
   }
 }
 
-void Sampler::read_telemetry(VariantRun& line) {
+void Sampler::read_telemetry(VariantRun& run) {
   if (std::optional<device::Telemetry> const now = instruments_.telemetry()) {
-    line.clock_hz.push_back(now->clock_hz);
-    line.power_w.push_back(now->power_w);
-    line.clock_limits |= now->clock_limits;
+    run.clock_hz.push_back(now->clock_hz);
+    run.power_w.push_back(now->power_w);
+    run.clock_limits |= now->clock_limits;
     bool const is_sustained = case_.clock == core::Clock::sustained;
-    if (is_sustained && now->energy_j > 0) line.energy_j.push_back(now->energy_j);
+    if (is_sustained && now->energy_j > 0) run.energy_j.push_back(now->energy_j);
   }
 }
 
 /// After a read that failed nobody knows which values belong to which repetition.
-void Sampler::drop_incomplete_telemetry(VariantRun& line) {
-  for (std::vector<double>* const told : {&line.clock_hz, &line.power_w, &line.energy_j}) {
-    if (told->size() != line.seconds.back().size()) told->clear();
+void Sampler::drop_incomplete_telemetry(VariantRun& run) {
+  for (std::vector<double>* const told : {&run.clock_hz, &run.power_w, &run.energy_j}) {
+    if (told->size() != run.seconds.back().size()) told->clear();
   }
 }
 
@@ -465,23 +463,23 @@ bool Sampler::is_alone() const { return world_.size() == 1 || !description_.trai
 
 /// How many executions take so long, by the slowest rank's warm-up; at least 1. The same on every
 /// rank.
-std::int64_t Sampler::executions_within(double seconds, VariantRun const& line) const {
-  if (line.warmup.empty()) return 1;
-  double const one = world_.group().max(core::summarize(line.warmup).median);
+std::int64_t Sampler::executions_within(double seconds, VariantRun const& run) const {
+  if (run.warmup.empty()) return 1;
+  double const one = world_.group().max(core::summarize(run.warmup).median);
   constexpr double kMax = 1'000'000;
   return one > 0 ? static_cast<std::int64_t>(std::clamp(seconds / one, 1.0, kMax)) : 1;
 }
 
 /// Of an execution on the slowest rank, without the host's calls where a gate can hold them off: a
 /// busy host must not decide whether launches are timed in batches. 0: not known.
-double Sampler::seconds_of_one(VariantRun const& line) {
-  if (line.warmup.empty()) return 0;
-  double const warm = world_.group().max(core::summarize(line.warmup).median);
+double Sampler::seconds_of_one(VariantRun const& run) {
+  if (run.warmup.empty()) return 0;
+  double const warm = world_.group().max(core::summarize(run.warmup).median);
   if (!is_gated_ || warm >= kMaxHidden * kShortKernelSeconds) return warm;
   double least = warm;
   for (int i = 0; i < kLooks; ++i) {
-    begin(line, "warm up");
-    Sample const sample = repetition(line, Leg::overlapped, 1, line.max_calls);
+    begin(run, "warm up");
+    Sample const sample = repetition(run, Leg::overlapped, 1, run.max_calls);
     std::array<double, 2> worst{static_cast<double>(sample.expiry.has_value()), sample.seconds};
     world_.group().max(worst);
     if (worst[0] > 0) return warm;
@@ -491,38 +489,38 @@ double Sampler::seconds_of_one(VariantRun const& line) {
 }
 
 /// The same on every rank.
-void Sampler::choose_batch(VariantRun& line) {
-  line.batch = std::max<std::int64_t>(1, case_.batch);
-  if (!is_repeatable(description_.traits, *line.variant)) {
-    line.batch = 1;
+void Sampler::choose_batch(VariantRun& run) {
+  run.batch = std::max<std::int64_t>(1, case_.batch);
+  if (!is_repeatable(description_.traits, *run.variant)) {
+    run.batch = 1;
     return;
   }
   if (case_.clock == core::Clock::sustained) {
-    line.batch = std::max(case_.batch, executions_within(kChunkSeconds, line));
+    run.batch = std::max(case_.batch, executions_within(kChunkSeconds, run));
     return;
   }
   // The other clocks are there to show what one launch looks like to them.
   bool const shows_batch =
       is_gated_ || (case_.timing == core::Timing::automatic && description_.traits.host_timed);
   if (case_.batch > 0 || !shows_batch || !(is_alone() || description_.traits.can_pipeline)) return;
-  double const seconds = seconds_of_one(line);
+  double const seconds = seconds_of_one(run);
   if (seconds <= 0 || seconds >= kShortKernelSeconds) return;
-  line.batch =
+  run.batch =
       std::min(static_cast<std::int64_t>(std::ceil(kBatchSeconds / seconds)), kAutomaticBatch);
 }
 
 /// Makes what batches rotate over, so that they find no operand of an earlier execution in the
 /// last-level cache.
-void Sampler::prepare_further_sets(std::vector<VariantRun>& lines) {
+void Sampler::prepare_further_sets(std::vector<VariantRun>& runs) {
   bool const is_cold = case_.cache == core::Cache::cold && is_alone();
   std::int64_t most = 1;
-  for (VariantRun& line : lines) {
+  for (VariantRun& run : runs) {
     std::int64_t const rotated =
-        case_.clock == core::Clock::sustained ? std::min(line.batch, kAutomaticBatch) : line.batch;
-    line.buffer_sets = is_cold ? cold_buffer_sets(instruments_.last_level_cache_bytes(),
-                                                  description_.memory_bytes, rotated)
-                               : 1;
-    most = std::max(most, line.buffer_sets);
+        case_.clock == core::Clock::sustained ? std::min(run.batch, kAutomaticBatch) : run.batch;
+    run.buffer_sets = is_cold ? cold_buffer_sets(instruments_.last_level_cache_bytes(),
+                                                 description_.memory_bytes, rotated)
+                              : 1;
+    most = std::max(most, run.buffer_sets);
   }
   while (static_cast<std::int64_t>(further_sets_.size()) + 1 < most) {
     further_sets_.push_back(hooks_.make_set());

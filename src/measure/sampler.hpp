@@ -97,11 +97,11 @@ class Sampler {
   struct Hooks {
     /// Another workload of the case, prepared with the same data.
     std::function<std::unique_ptr<Workload>()> make_set;
-    /// Behind a repetition of a line, with its outputs in place; with a sustained clock behind the
+    /// Behind a repetition of a variant, with its outputs in place; with a sustained clock behind the
     /// last alone.
-    std::function<void(VariantRun& line, bool is_last)> after_repetition = [](VariantRun&, bool) {};
-    /// "first run", "warm up" or "time", before each repetition of a line.
-    std::function<void(VariantRun const& line, std::string_view step)> on_step =
+    std::function<void(VariantRun& run, bool is_last)> after_repetition = [](VariantRun&, bool) {};
+    /// "first run", "warm up" or "time", before each repetition of a variant.
+    std::function<void(VariantRun const& run, std::string_view step)> on_step =
         [](VariantRun const&, std::string_view) {};
     /// The done share of a step.
     std::function<void(std::string_view step, double done)> on_progress = [](std::string_view,
@@ -112,20 +112,20 @@ class Sampler {
   Sampler(comm::World& world, core::Case const& spec, Description const& description,
           Instruments& instruments, Workload& workload, Hooks hooks);
 
-  /// One repetition of a line from barrier to the end of the stream; seconds of one execution of
-  /// the line's batch. The clock stops before any other barrier: every rank's time is its own.
-  double repetition(VariantRun const& line, Leg leg);
+  /// One repetition of a variant from barrier to the end of the stream; seconds of one execution of
+  /// the variant's batch. The clock stops before any other barrier: every rank's time is its own.
+  double repetition(VariantRun const& run, Leg leg);
   /// The very first, before anything is warm; its seconds on the slowest rank.
-  double first_run(VariantRun& line);
-  /// At least as many repetitions and seconds of each line as the case wants.
-  void warm_up(std::vector<VariantRun>& lines);
-  /// The timed ones, in turn: as many repetitions as the case wants, and more of a line whose median
-  /// is not known well enough. With a sustained clock at least kSustainedSeconds of each line without
-  /// a pause, one line after the other.
-  void sample(std::vector<VariantRun>& lines);
-  /// One execution more of a line, of all legs together, with what streams and messages did. Its outputs
+  double first_run(VariantRun& run);
+  /// At least as many repetitions and seconds of each variant as the case wants.
+  void warm_up(std::vector<VariantRun>& runs);
+  /// The timed ones, in turn: as many repetitions as the case wants, and more of a variant whose median
+  /// is not known well enough. With a sustained clock at least kSustainedSeconds of each variant without
+  /// a pause, one variant after the other.
+  void sample(std::vector<VariantRun>& runs);
+  /// One execution more of a variant, of all legs together, with what streams and messages did. Its outputs
   /// are those of every repetition.
-  TracedRepetition trace(VariantRun const& line, std::string const& name);
+  TracedRepetition trace(VariantRun const& run, std::string const& name);
   /// A signal asked to stop; later calls do nothing.
   bool interrupted() const { return interrupted_; }
 
@@ -158,31 +158,31 @@ class Sampler {
  private:
   using Sample = Instruments::Sample;
 
-  Sample repetition(VariantRun const& line, Leg leg, std::int64_t executions,
+  Sample repetition(VariantRun const& run, Leg leg, std::int64_t executions,
                     std::int64_t max_calls);
-  Sample repetition_in_steps(VariantRun const& line, Leg leg, PairSchedule const& schedule,
+  Sample repetition_in_steps(VariantRun const& run, Leg leg, PairSchedule const& schedule,
                              std::int64_t max_calls);
-  void begin(VariantRun const& line, std::string_view step);
+  void begin(VariantRun const& run, std::string_view step);
   bool is_over(double seconds) const;
-  void end(VariantRun& line);
-  double limited(VariantRun& line, Leg leg, std::string_view step);
-  double timed(VariantRun& line, std::size_t leg);
-  void halve(VariantRun& line, std::optional<device::Gate::Expiry> const& expiry);
-  void warm_up_once(VariantRun& line, std::int64_t i);
+  void end(VariantRun& run);
+  double limited(VariantRun& run, Leg leg, std::string_view step);
+  double timed(VariantRun& run, std::size_t leg);
+  void halve(VariantRun& run, std::optional<device::Gate::Expiry> const& expiry);
+  void warm_up_once(VariantRun& run, std::int64_t i);
   bool is_alone() const;
-  bool is_out(VariantRun const& line) const { return line.is_over_limit || !line.blocked.empty(); }
-  std::int64_t executions_within(double seconds, VariantRun const& line) const;
-  double seconds_of_one(VariantRun const& line);
-  void choose_batch(VariantRun& line);
-  void clear_outputs(VariantRun const& line);
-  void enqueue(VariantRun const& line, Leg leg, std::int64_t first, std::int64_t executions);
-  void take_turns(std::vector<VariantRun>& lines);
-  bool is_last(VariantRun const& line) const;
-  void sustain(std::vector<VariantRun>& lines);
-  void sustain(VariantRun& line, std::size_t leg);
-  void read_telemetry(VariantRun& line);
-  static void drop_incomplete_telemetry(VariantRun& line);
-  void prepare_further_sets(std::vector<VariantRun>& lines);
+  bool is_out(VariantRun const& run) const { return run.is_over_limit || !run.blocked.empty(); }
+  std::int64_t executions_within(double seconds, VariantRun const& run) const;
+  double seconds_of_one(VariantRun const& run);
+  void choose_batch(VariantRun& run);
+  void clear_outputs(VariantRun const& run);
+  void enqueue(VariantRun const& run, Leg leg, std::int64_t first, std::int64_t executions);
+  void take_turns(std::vector<VariantRun>& runs);
+  bool is_last(VariantRun const& run) const;
+  void sustain(std::vector<VariantRun>& runs);
+  void sustain(VariantRun& run, std::size_t leg);
+  void read_telemetry(VariantRun& run);
+  static void drop_incomplete_telemetry(VariantRun& run);
+  void prepare_further_sets(std::vector<VariantRun>& runs);
   Workload& set(std::size_t i) { return i == 0 ? workload_ : *further_sets_[i - 1]; }
 
   comm::World& world_;

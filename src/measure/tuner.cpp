@@ -76,7 +76,7 @@ class Tuner {
             world, resolved(spec.timing, world.device().kind(), description_.traits))},
         sampler_{world, case_, description_, *instruments_, *workload_, hooks()},
         halving_{candidates.size(), rounds()} {
-    for (std::size_t i = 0; i < infos_.size(); ++i) lines_.emplace_back().variant = &infos_[i];
+    for (std::size_t i = 0; i < infos_.size(); ++i) runs_.emplace_back().variant = &infos_[i];
   }
 
   TuningResult run() {
@@ -138,13 +138,13 @@ class Tuner {
                   return further;
                 },
             .on_step =
-                [this](VariantRun const& line, std::string_view step) {
-                  phase(place_of(line), step,
+                [this](VariantRun const& run, std::string_view step) {
+                  phase(place_of(run), step,
                         world_.settings().timeout.repetition_s + world_.settings().timeout.grace_s);
                 }};
   }
-  std::size_t place_of(VariantRun const& line) const {
-    return static_cast<std::size_t>(line.variant - infos_.data());
+  std::size_t place_of(VariantRun const& run) const {
+    return static_cast<std::size_t>(run.variant - infos_.data());
   }
   void phase(std::size_t candidate, std::string_view step, double limit_s) {
     world_.enter_phase(fmt::format("{}, {}: {}", case_.name, candidates_[candidate].name(), step),
@@ -183,7 +183,7 @@ class Tuner {
       std::size_t turns = std::numeric_limits<std::size_t>::max();
       std::vector<std::size_t> timed;
       for (std::size_t const i : group) {
-        std::size_t const missing = lines_[i].is_over_limit ? 0 : halving_.missing(i);
+        std::size_t const missing = runs_[i].is_over_limit ? 0 : halving_.missing(i);
         if (missing == 0) continue;
         turns = std::min(turns, missing);
         timed.push_back(i);
@@ -196,39 +196,39 @@ class Tuner {
   /// Those that have not run yet, and the first.
   void warm_up(std::vector<std::size_t> const& timed) {
     std::vector<VariantRun> cold;
-    if (lines_[0].warmups == 0) cold.push_back(lines_[0]);
+    if (runs_[0].warmups == 0) cold.push_back(runs_[0]);
     for (std::size_t const i : timed) {
-      if (i > 0 && lines_[i].warmups == 0) cold.push_back(lines_[i]);
+      if (i > 0 && runs_[i].warmups == 0) cold.push_back(runs_[i]);
     }
     sampler_.warm_up(cold);
-    for (VariantRun const& line : cold) lines_[place_of(line)] = line;
+    for (VariantRun const& run : cold) runs_[place_of(run)] = run;
   }
 
   void take_turns(std::vector<std::size_t> const& timed, std::size_t turns) {
     warm_up(timed);
-    std::vector<VariantRun> lines{lines_[0]};
+    std::vector<VariantRun> runs{runs_[0]};
     for (std::size_t const i : timed) {
-      if (i > 0) lines.push_back(lines_[i]);
+      if (i > 0) runs.push_back(runs_[i]);
     }
-    for (VariantRun& line : lines) line.seconds.clear();
+    for (VariantRun& run : runs) run.seconds.clear();
     case_.repetitions = static_cast<std::int64_t>(turns);
-    sampler_.sample(lines);
+    sampler_.sample(runs);
     result_.interrupted = sampler_.interrupted();
     QUAD_REQUIRE(
-        !lines[0].is_over_limit,
+        !runs[0].is_over_limit,
         fmt::format("{}: a repetition of {} takes longer than run.timeout.repetition; take a "
                     "smaller size",
                     case_.name, candidates_[0].name()));
-    for (VariantRun const& line : lines) lines_[place_of(line)] = line;
-    if (lines[0].seconds.empty()) return;  // interrupted while they were warmed up
-    std::vector<double> const& reference = lines[0].seconds.front();
+    for (VariantRun const& run : runs) runs_[place_of(run)] = run;
+    if (runs[0].seconds.empty()) return;  // interrupted while they were warmed up
+    std::vector<double> const& reference = runs[0].seconds.front();
     reference_seconds_.insert(reference_seconds_.end(), reference.begin(), reference.end());
     for (std::size_t const i : timed) {
-      if (lines_[i].is_over_limit) {
+      if (runs_[i].is_over_limit) {
         drop(i, "a repetition takes longer than run.timeout.repetition");
         continue;
       }
-      std::vector<double> const& seconds = lines_[i].seconds.front();
+      std::vector<double> const& seconds = runs_[i].seconds.front();
       for (std::size_t n = 0; n < std::min(seconds.size(), reference.size()); ++n) {
         add(i, seconds[n] / reference[n]);
         options_.on_cost(i, seconds[n] / reference[n]);
@@ -251,7 +251,7 @@ class Tuner {
     std::vector<std::size_t> finalists = halving_.ranking();
     finalists.resize(std::min(finalists.size(), Halving::kFinalists));
     for (std::size_t const i : finalists) {
-      sampler_.repetition(lines_[i], Leg::overlapped);
+      sampler_.repetition(runs_[i], Leg::overlapped);
       phase(i, "check", world_.settings().timeout.check_s);
       Verdict const verdict = workload_->validate(world_);
       if (!verdict.skipped.empty()) {
@@ -277,7 +277,7 @@ class Tuner {
   std::unique_ptr<Instruments> instruments_;
   Sampler sampler_;
   Halving halving_;
-  std::vector<VariantRun> lines_;  ///< of the candidates
+  std::vector<VariantRun> runs_;  ///< of the candidates
   std::vector<double> reference_seconds_;
   std::size_t taken_ = 0, total_ = 0;
   TuningResult result_;
