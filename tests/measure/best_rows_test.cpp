@@ -100,6 +100,9 @@ TEST(CandidatesForBest, AreOwnRowsThatRunTheLikeliestFirst) {
   rig.infos_[3].preference = rig.infos_[4].preference = 0;
   EXPECT_EQ(rig.names(), (Names{"f", "c", "b", "e", "d", "a"})) << "the last of equals first";
 
+  rig.infos_[5].preference = -1;
+  EXPECT_EQ(rig.names(), (Names{"c", "b", "e", "d", "a", "f"})) << "what shows a mistake last";
+
   rig.infos_[5].role = Role::reference;
   rig.script.unsupported = [](VariantInfo const& row) {
     return row.name == "c" ? "takes others" : "";
