@@ -117,7 +117,8 @@ core::Exit compare(Arguments const& arguments) {
   }
   if (!is_document_output) {
     core::print("{}", arguments.json ? report::render_json(comparison) + '\n'
-                                     : report::render_text(comparison, arguments.details));
+                                     : report::render_text(comparison, arguments.details,
+                                                           report::terminal_of_output()));
   }
   return conclude(comparison, arguments.gate);
 }

@@ -11,6 +11,7 @@
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "device/openmp_environment.hpp"
+#include "report/document.hpp"
 #include "report/table.hpp"
 #include "vector/index_map.hpp"
 
@@ -297,11 +298,13 @@ class Examination {
 };
 
 void print(std::vector<Finding> const& findings, measure::RunInfo const& here) {
-  core::print("{}\n", report::render_run_header(here));
+  report::Table table;
+  for (std::size_t const width : {4, 11, 0}) table.add_column({"", width, report::Align::left});
   for (Finding const& found : findings) {
-    core::print("{:<5} {:<12} {}\n", core::to_text(found.status), found.name, found.text);
-    if (!found.remedy.empty()) core::print("{:>18} {}\n", "try", found.remedy);
+    table.add_row({std::string{core::to_text(found.status)}, found.name, found.text});
+    if (!found.remedy.empty()) table.add_row({"", "try", found.remedy});
   }
+  core::print("{}\n{}", report::render_run_header(here), write_text(table, report::kUnlimited));
   if (here.transport_times.empty()) return;
   core::print("\n{}", report::render_transport_times(here.transport_times));
 }

@@ -3,13 +3,13 @@
 #include "commands/explain.hpp"
 
 #include "comm/transport.hpp"
-#include "commands/aligned.hpp"
 #include "commands/commands.hpp"
 #include "common/header_blocks.hpp"
 #include "core/former_names.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "measure/fault.hpp"
+#include "report/document.hpp"
 #include "report/glossary.hpp"
 #include "workloads/registry.hpp"
 
@@ -187,15 +187,21 @@ std::string overview() {
     auto& names = kinds.back().second;
     if (std::ranges::find(names, topic.name) == names.end()) names.push_back(topic.name);
   }
-  std::vector<Row> rows;
+  report::Table words = report::text_table({"", ""}), subjects = words;
   for (auto const& [kind, names] : kinds)
-    rows.push_back({kind, fmt::format("{}", fmt::join(names, ", "))});
-  rows.push_back({"variant", "see `quadrille list variants`"});
-  std::vector<Row> about;
+    words.add_row({kind, fmt::format("{}", fmt::join(names, ", "))});
+  words.add_row({"variant", "see `quadrille list variants`"});
   for (report::Term const* subject : report::terms_of("subject"))
-    about.push_back({std::string{subject->name}, std::string{subject->note}});
-  return "quadrille explain NAME says what one of these is:\n\n" + aligned(rows) +
-         "\nor tells of a subject:\n\n" + aligned(about);
+    subjects.add_row({std::string{subject->name}, std::string{subject->note}});
+  report::Document page;
+  page.add_text("quadrille explain NAME says what one of these is:");
+  page.add_gap();
+  page.add_table(words);
+  page.add_gap();
+  page.add_text("or tells of a subject:");
+  page.add_gap();
+  page.add_table(subjects);
+  return write_text(page, report::terminal_of_output());
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/help.hpp"
 
-#include "commands/aligned.hpp"
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
 #include "commands/explain.hpp"
@@ -13,6 +12,7 @@
 #include "device/known_devices.hpp"
 #include "measure/fault.hpp"
 #include "report/glossary.hpp"
+#include "report/text.hpp"
 #include "workloads/registry.hpp"
 
 #include <CLI/CLI.hpp>
@@ -370,7 +370,8 @@ std::string fitted_help(std::string_view text, std::size_t width) {
     std::size_t hang = gap == line.npos ? begin : line.find_first_not_of(' ', gap);
     if (hang == line.npos || hang > width / 2) hang = begin;
     std::string head{line.substr(0, hang)};
-    for (std::string const& part : wrapped(line.substr(hang), width - hang)) {
+    for (std::string const& part :
+         report::wrap(line.substr(hang), width - hang, report::LongWords::keep)) {
       out += (head + part).substr(0, (head + part).find_last_not_of(' ') + 1) + '\n';
       head.assign(hang, ' ');
     }

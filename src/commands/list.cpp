@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/transport.hpp"
-#include "commands/aligned.hpp"
 #include "commands/commands.hpp"
 #include "commands/explain.hpp"
 #include "commands/help.hpp"
@@ -11,6 +10,7 @@
 #include "device/device.hpp"
 #include "device/known_devices.hpp"
 #include "measure/fault.hpp"
+#include "report/document.hpp"
 #include "report/glossary.hpp"
 #include "workloads/peers/peer.hpp"
 #include "workloads/registry.hpp"
@@ -109,14 +109,19 @@ std::string devices_text(core::About const& about) {
   return fmt::format("{}", fmt::join(devices, ", "));
 }
 
+void print(report::Table const& table) {
+  core::print("{}", write_text(table, report::terminal_of_output()));
+}
+
 void print_inputs(std::vector<ShippedInput> const& inputs) {
-  std::vector<Row> rows{{"input", "ranks", "purpose; devices, with about what they take"}};
+  report::Table table =
+      report::text_table({"input", "ranks", "purpose; devices, with about what they take"});
   for (ShippedInput const& input : inputs) {
-    rows.push_back(
+    table.add_row(
         {input.name, fmt::format("{}", fmt::join(input.about.ranks, ", ")),
          core::one_line(fmt::format("{}; {}", input.about.purpose, devices_text(input.about)))});
   }
-  core::print("{}", aligned(rows));
+  print(table);
 }
 
 /// Inputs for the GPUs of this machine, or else for hosts, each with the first of its numbers of ranks
@@ -146,16 +151,17 @@ std::string types_text(kernels::VariantInfo const& variant) {
 
 void print_variants() {
   for (measure::WorkloadEntry const* entry : workloads::workloads()) {
-    std::vector<Row> rows{
-        {std::string{entry->schema.name}, "role", "where", "runs", "types: summary"}};
+    report::Table table =
+        report::text_table({entry->schema.name, "role", "where", "runs", "types: summary"});
     for (kernels::VariantInfo const* row : entry->variants) {
-      rows.push_back({"  " + std::string{row->name}, std::string{core::to_text(row->role)},
-                      std::string{core::to_text(row->where)},
-                      unavailable_reason(*row).empty() ? "yes" : "no",
-                      fmt::format("{}: {}{}{}", types_text(*row), row->summary,
-                                  row->caveat.empty() ? "" : "; ", row->caveat)});
+      table.add_row({"  " + std::string{row->name}, std::string{core::to_text(row->role)},
+                     std::string{core::to_text(row->where)},
+                     unavailable_reason(*row).empty() ? "yes" : "no",
+                     fmt::format("{}: {}{}{}", types_text(*row), row->summary,
+                                 row->caveat.empty() ? "" : "; ", row->caveat)});
     }
-    core::print("{}{}", entry == workloads::workloads().front() ? "" : "\n", aligned(rows));
+    if (entry != workloads::workloads().front()) core::print("\n");
+    print(table);
   }
 }
 
@@ -169,15 +175,15 @@ std::string first_sentence(std::string_view text) {
 }
 
 void print_plain(Json const& entries) {
-  std::vector<Row> rows;
+  report::Table table = report::text_table({"", ""});
   for (Json const& entry : entries) {
     std::string summary = entry["summary"];
     if (entry.contains("reason") && !entry["reason"].is_null()) {
       summary += " (unavailable: " + std::string{entry["reason"]} + ")";
     }
-    rows.push_back({entry["name"], summary});
+    table.add_row({entry["name"], summary});
   }
-  core::print("{}", aligned(rows));
+  print(table);
 }
 
 }  // namespace

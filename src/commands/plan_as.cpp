@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/machine.hpp"
-#include "commands/aligned.hpp"
 #include "commands/plan_text.hpp"
 #include "commands/run.hpp"
 #include "core/process.hpp"
 #include "core/text.hpp"
 #include "device/code_architecture.hpp"
 #include "device/known_devices.hpp"
+#include "report/document.hpp"
 #include "run/output.hpp"
 #include "run/plan.hpp"
 
@@ -64,16 +64,16 @@ core::Exit list_devices(bool as_json) {
     core::print("{}\n", all.dump(2));
     return core::Exit::pass;
   }
-  std::vector<Row> rows{
-      {"device", "SMs or cores", "memory", "bandwidth", "here", "kernels in this program"}};
+  report::Table table = report::text_table(
+      {"device", "SMs or cores", "memory", "bandwidth", "here", "kernels in this program"});
   for (KnownDevice const& known : device::known_devices()) {
     device::Facts const& facts = known.facts;
-    rows.push_back({std::string{known.name}, fmt::format("{}", facts.multiprocessors),
-                    core::format_bytes(static_cast<double>(facts.memory_bytes)),
-                    facts.peak_bandwidth > 0 ? core::format_rate(facts.peak_bandwidth, "B/s") : "-",
-                    fmt::format("{}", count_here(known)), code_text(known)});
+    table.add_row({std::string{known.name}, fmt::format("{}", facts.multiprocessors),
+                   core::format_bytes(static_cast<double>(facts.memory_bytes)),
+                   facts.peak_bandwidth > 0 ? core::format_rate(facts.peak_bandwidth, "B/s") : "-",
+                   fmt::format("{}", count_here(known)), code_text(known)});
   }
-  core::print("{}", aligned(rows));
+  core::print("{}", write_text(table, report::terminal_of_output()));
   return core::Exit::pass;
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands/plan_text.hpp"
 
-#include "commands/aligned.hpp"
+#include "report/document.hpp"
 #include "run/progress.hpp"
 
 #include <fmt/format.h>
@@ -11,7 +11,8 @@
 namespace quadrille::commands {
 
 std::string render_plan(run::Plan const& plan, int ranks) {
-  std::vector<Row> rows{{"case", "workload", "type", "size", "device", "host", "time", "variants"}};
+  report::Table table = report::text_table(
+      {"case", "workload", "type", "size", "device", "host", "time", "variants"});
   for (run::Planned const& planned : plan.cases) {
     std::vector<std::string_view> running, left_out, unsupported;
     for (measure::Selected const& selected : planned.selected.variants) {
@@ -29,7 +30,7 @@ std::string render_plan(run::Plan const& plan, int ranks) {
     }
     core::Extents const& size = planned.spec.size;
     std::string const& problem = planned.problem;
-    rows.push_back(
+    table.add_row(
         {planned.spec.name, std::string{planned.spec.workload->name},
          std::string{core::to_text(planned.spec.type)},
          fmt::format("{}", fmt::join(size.value.begin(), size.value.begin() + size.count, ",")),
@@ -39,15 +40,16 @@ std::string render_plan(run::Plan const& plan, int ranks) {
   }
   double seconds = 0;
   for (run::Planned const& planned : plan.cases) seconds += planned.seconds;
-  std::string text = fmt::format("{} for each of {} ranks; {} in all, if rates are usual\n{}",
-                                 run::format_memory(plan.memory), ranks,
-                                 run::format_duration(seconds), aligned(rows));
+  report::Document page;
+  page.add_text(fmt::format("{} for each of {} ranks; {} in all, if rates are usual",
+                            run::format_memory(plan.memory), ranks, run::format_duration(seconds)));
+  page.add_table(table);
   std::vector<run::NamedProblem> const problems = run::named_problems(plan);
-  if (!problems.empty()) text += "variants that cases name and that cannot run here:\n";
-  for (run::NamedProblem const& problem : problems) {
-    text += fmt::format("  {} {}: {}\n", problem.name, problem.variant, problem.reason);
+  if (!problems.empty()) page.add_text("variants that cases name and that cannot run here:");
+  for (auto const& [name, variant, reason] : problems) {
+    page.add_labelled("", 2, fmt::format("{} {}: {}", name, variant, reason), report::Tone::plain);
   }
-  return text;
+  return write_text(page, report::terminal_of_output());
 }
 
 std::string plan_as_json(run::Plan const& plan, device::Facts const& device, int ranks) {

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/world.hpp"
-#include "commands/aligned.hpp"
 #include "commands/commands.hpp"
 #include "commands/help.hpp"
 #include "commands/selftest_cases.hpp"
 #include "core/process.hpp"
 #include "measure/case_runner.hpp"
 #include "measure/fault.hpp"
+#include "report/document.hpp"
 #include "run/input.hpp"
 #include "run/output.hpp"
 #include "run/plan.hpp"
@@ -131,13 +131,14 @@ std::vector<Fault> all_faults() {
 /// Of a workload over a transport: the worst that happened under a fault.
 using Matrix = std::map<std::pair<std::string, std::string>, std::map<Fault, Finding>>;
 
-std::vector<Row> rows_of(Matrix const& matrix, std::vector<Fault> const& faults) {
-  Row head{"workload", "transport"};
-  for (std::size_t i = 0; i < faults.size(); ++i)
-    head.push_back(faults[i] == Fault::none ? "clean" : fmt::format("{}", i));
-  std::vector<Row> rows{head};
+report::Table table_of(Matrix const& matrix, std::vector<Fault> const& faults) {
+  report::Table table = report::text_table({"workload", "transport"});
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    table.columns.push_back({.head = faults[i] == Fault::none ? "clean" : fmt::format("{}", i),
+                             .align = report::Align::left});
+  }
   for (auto const& [of, found] : matrix) {
-    Row& row = rows.emplace_back(Row{of.first, of.second});
+    std::vector<std::string> row{of.first, of.second};
     for (Fault const fault : faults) {
       auto const at = found.find(fault);
       row.push_back(at == found.end()                    ? ""
@@ -146,8 +147,9 @@ std::vector<Row> rows_of(Matrix const& matrix, std::vector<Fault> const& faults)
                     : fault == Fault::none               ? "ok"
                                                          : "x");
     }
+    table.add_row(row);
   }
-  return rows;
+  return table;
 }
 
 std::string render(std::vector<Cell> const& cells) {
@@ -171,24 +173,27 @@ std::string render(std::vector<Cell> const& cells) {
         matrix[{cell.workload, cell.transport}][cell.fault] == Finding::unsupported;
     unsupported[cell.reason][cell.fault].insert(is_whole ? cell.workload : cell.id);
   }
-  std::string text = "x caught, - UNSUPPORTED\n";
-  text += aligned(rows_of(matrix, faults));
-  std::vector<Row> legend;
+  report::Document page;
+  page.add_text("x caught, - UNSUPPORTED");
+  page.add_table(table_of(matrix, faults));
+  report::Table legend = report::text_table({"", "", ""});
   for (std::size_t i = 0; i < faults.size(); ++i) {
     if (faults[i] == Fault::none) continue;
-    legend.push_back({fmt::format("{}", i), std::string{core::to_text(faults[i])},
-                      std::string{measure::summary_of(faults[i])}});
+    legend.add_row({fmt::format("{}", i), std::string{core::to_text(faults[i])},
+                    std::string{measure::summary_of(faults[i])}});
   }
-  text += '\n' + aligned(legend);
+  page.add_gap();
+  page.add_table(legend);
   for (auto const& [reason, by_fault] : unsupported) {
-    text += fmt::format("\nUNSUPPORTED: {}\n", reason);
-    std::vector<Row> where;
+    page.add_gap();
+    page.add_text("UNSUPPORTED: " + reason);
+    report::Table where = report::text_table({"", ""});
     for (auto const& [fault, ids] : by_fault) {
-      where.push_back({std::string{core::to_text(fault)}, fmt::format("{}", fmt::join(ids, " "))});
+      where.add_row({std::string{core::to_text(fault)}, fmt::format("{}", fmt::join(ids, " "))});
     }
-    text += aligned(where);
+    page.add_table(where);
   }
-  return text + (bad.empty() ? "" : '\n' + bad);
+  return write_text(page, report::terminal_of_output()) + (bad.empty() ? "" : '\n' + bad);
 }
 
 Json json_of(std::vector<Cell> const& cells, std::vector<std::string_view> const& not_tried,

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/job_guard.hpp"
-#include "commands/aligned.hpp"
 #include "commands/build_info.hpp"
 #include "commands/commands.hpp"
 #include "commands/help.hpp"
@@ -10,6 +9,7 @@
 #include "core/user_cache.hpp"
 #include "io/whole_file.hpp"
 #include "measure/tuner.hpp"
+#include "report/document.hpp"
 #include "run/input.hpp"
 #include "run/output.hpp"
 #include "run/plan.hpp"
@@ -270,14 +270,15 @@ core::Exit tune_case(comm::World& world, run::Planned const& planned, Arguments 
     core::print("TUNE FAIL {}: no candidate computes what the reference does\n", name);
     return core::Exit::wrong_result;
   }
-  std::vector<Row> rows{{"", "candidate", "median", "rate", "time of the first over it"}};
+  report::Table table =
+      report::text_table({"", "candidate", "median", "rate", "time of the first over it"});
   for (std::size_t place = 0; place < result.ranking.size(); ++place) {
     std::size_t const i = result.ranking[place];
-    rows.push_back({fmt::format("{}", place + 1), candidates[i].name(),
-                    core::format_seconds(result.seconds[i]), rate(result.seconds[i]),
-                    fmt::format("{:.3f}", result.seconds[result.ranking[0]] / result.seconds[i])});
+    table.add_row({fmt::format("{}", place + 1), candidates[i].name(),
+                   core::format_seconds(result.seconds[i]), rate(result.seconds[i]),
+                   fmt::format("{:.3f}", result.seconds[result.ranking[0]] / result.seconds[i])});
   }
-  core::print("{}", aligned(rows));
+  core::print("{}", write_text(table, report::terminal_of_output()));
   keep(path, *of, candidates, result, amount);
   std::size_t const best = result.ranking.front();
   core::print(

@@ -6,6 +6,7 @@
 #include "core/stats.hpp"
 #include "measure/record.hpp"
 #include "report/compare_identity.hpp"
+#include "report/terminal.hpp"
 
 #include <optional>
 #include <span>
@@ -86,9 +87,9 @@ std::vector<Difference> environment_differences(std::span<measure::RunResult con
 Comparison compare(std::span<measure::RunResult const> base, measure::RunResult const& now,
                    double margin);
 
-/// At most 80 columns: counts, then what changed, most important first, then the environment; SAME
-/// measurements with `details` alone.
-std::string render_text(Comparison const& comparison, bool details);
+/// Counts, then what changed, most important first, then the environment; SAME measurements with
+/// `details` alone.
+std::string render_text(Comparison const& comparison, bool details, Terminal const& terminal = {});
 /// One JSON object as compare.schema.json describes it; what is missing is null.
 std::string render_json(Comparison const& comparison);
 /// JUnit's XML, a test case per measurement: SLOWER and BROKEN fail, what could not be compared is

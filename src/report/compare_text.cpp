@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "core/text.hpp"
 #include "core/units.hpp"
+#include "report/cells.hpp"
 #include "report/columns.hpp"
 #include "report/compare.hpp"
 #include "report/text.hpp"
@@ -9,40 +9,22 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <iterator>
+#include <sstream>
 
 namespace quadrille::report {
 namespace {
 
 using measure::Record;
 
-constexpr std::size_t kWidth = 80;
-
-/// A line of a text from a file, or its begin.
-std::string line(std::size_t indent, std::string_view text) {
-  std::string const shown = core::one_line(text);
-  std::size_t const room = kWidth - indent;
-  return fmt::format("{:{}}{}\n", "", indent, clip_end(shown, room));
-}
-
 /// "commit: 1a72114 -> 577c038".
-std::string line(std::size_t indent, Difference const& difference) {
-  std::string const what = clip(core::one_line(difference.what), 30);
-  std::size_t const room = kWidth - indent - width_of(what) - 6;
-  std::string base = core::one_line(difference.base), now = core::one_line(difference.now);
-  // A short one leaves its place to the other.
-  std::size_t const half = room / 2;
-  std::size_t const for_base = std::max(half, room - std::min(room, width_of(now)));
-  base = clip(base, for_base);
-  now = clip(now, room - std::min(half, width_of(base)));
-  if (width_of(base) + width_of(now) > room) now = clip(now, room - width_of(base));
-  return fmt::format("{:{}}{}: {} -> {}\n", "", indent, what, base, now);
+std::string text_of(Difference const& difference) {
+  return fmt::format("{}: {} -> {}", shown(difference.what), shown(difference.base),
+                     shown(difference.now));
 }
 
 /// "gemm.1:host_simd f64 768,768,768".
 std::string title_of(Record const& record) {
-  return core::one_line(fmt::format("{} {} {}", record.id, record.type, size_text(record.size)));
+  return shown(fmt::format("{} {} {}", record.id, record.type, size_text(record.size)));
 }
 
 /// "+3.12" percent, of large ones "25x".
@@ -51,67 +33,58 @@ std::string percent(double ratio) {
 }
 
 /// A ratio that is not known stands in brackets.
-std::string ratio_line(Finding const& finding) {
+std::string numbers_of(Finding const& finding) {
   core::MedianRatio const& ratio = *finding.ratio;
-  std::string value = percent(ratio.value) + (ratio.value < 10 ? " %" : "");
-  if (finding.is_doubtful) value = fmt::format("({})", value);
+  std::string const value = percent(ratio.value) + (ratio.value < 10 ? " %" : "");
   std::string const interval =
       ratio.has_interval() ? fmt::format("[{}, {}]", percent(ratio.low), percent(ratio.high))
                            : "no interval";
-  std::string const numbers =
-      fmt::format("  {:>8} {:<16}  {:>7} -> {:>7}", value, interval,
-                  core::format_seconds(ratio.base), core::format_seconds(ratio.base * ratio.value));
-  std::string const title = title_of(finding.record());
-  bool const fits = width_of(numbers) + 2 + width_of(title) <= kWidth;
-  return fits ? fmt::format("{}  {}\n", numbers, title)
-              : line(0, numbers) + line(4, clip(title, kWidth - 4));
+  return fmt::format("  {:>8} {:<16}  {:>7} -> {:>7}", bracketed(value, finding.is_doubtful),
+                     interval, core::format_seconds(ratio.base),
+                     core::format_seconds(ratio.base * ratio.value));
 }
 
-void add_suspect(std::string& text, std::string_view side, Record const& record) {
-  for (std::string const& reason : record.suspect) {
-    text += fmt::format("    SUSPECT in {}: {}\n", side, core::one_line(reason));
-  }
+void add_heading(Document& page, Finding const& finding) {
+  page.add_labelled(finding.ratio ? numbers_of(finding) : "", finding.ratio ? 4 : 2,
+                    title_of(finding.record()), Tone::plain);
 }
 
-std::string title_line(Finding const& finding) {
-  return finding.ratio ? ratio_line(finding)
-                       : line(2, clip(title_of(finding.record()), kWidth - 2));
-}
-
-/// What else there is to say of a finding; lines may be wider than the page.
+/// Lines of what else there is to say of a finding.
 std::string remarks(Finding const& finding) {
   if (finding.base.empty() || finding.now == nullptr) return {};
-  std::string text;
+  std::vector<std::string> lines;
   Record const& base = *finding.base.back();
-  if (base.id != finding.now->id) text += line(4, fmt::format("in the base: {}", base.id));
-  if (!finding.reason.empty()) text += line(4, finding.reason);
-  for (Difference const& difference : finding.differences) text += line(4, difference);
+  if (base.id != finding.now->id) lines.push_back("in the base: " + shown(base.id));
+  if (!finding.reason.empty()) lines.push_back(shown(finding.reason));
+  for (Difference const& difference : finding.differences) lines.push_back(text_of(difference));
   if (finding.now->modelled_link) {
-    text += line(4, "modelled link: no property of this machine");
+    lines.emplace_back("modelled link: no property of this machine");
   }
-  add_suspect(text, "base", base);
-  add_suspect(text, "new", *finding.now);
-  return text;
+  auto const add_suspect = [&](std::string_view side, Record const& record) {
+    for (std::string const& reason : record.suspect) {
+      lines.push_back(fmt::format("SUSPECT in {}: {}", side, shown(reason)));
+    }
+  };
+  add_suspect("base", base);
+  add_suspect("new", *finding.now);
+  return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
 /// What several in a row share but for its values is said once, below the last.
-std::string render(std::vector<Finding const*> const& findings) {
-  std::string text;
+void add_findings(Document& page, std::vector<Finding const*> const& findings) {
   for (std::size_t i = 0; i < findings.size();) {
+    std::size_t const begin = i;
     Ranged said{remarks(*findings[i])};
-    text += title_line(*findings[i]);
-    std::size_t sharing = 1;
-    while (++i < findings.size() && said.merge(Ranged{remarks(*findings[i])})) {
-      text += title_line(*findings[i]);
-      ++sharing;
-    }
-    std::string const lines = said.text();
-    if (sharing > 1 && !lines.empty()) text += line(4, fmt::format("these {}:", sharing));
-    for (std::size_t at = 0; at < lines.size(); at = lines.find('\n', at) + 1) {
-      text += clip_end(lines.substr(at, lines.find('\n', at) - at), kWidth) + '\n';
+    do {
+      add_heading(page, *findings[i]);
+    } while (++i < findings.size() && said.merge(Ranged{remarks(*findings[i])}));
+    std::istringstream lines{said.text()};
+    bool const is_shared = i - begin > 1 && !lines.str().empty();
+    if (is_shared) page.add_labelled("", 4, fmt::format("these {}:", i - begin), Tone::plain);
+    for (std::string line; std::getline(lines, line);) {
+      page.add_labelled("", 4, line, Tone::plain);
     }
   }
-  return text;
 }
 
 struct Section {
@@ -130,20 +103,6 @@ constexpr Section kSections[]{
     {Change::same, "SAME: change of the median time, its 95 % interval"},
 };
 
-/// Broken at blanks behind commas.
-std::string wrapped(std::vector<std::string> const& items) {
-  std::string text;
-  std::size_t width = 0;
-  for (std::string const& item : items) {
-    bool const is_first = text.empty();
-    bool const fits = width + item.size() + 3 <= kWidth;
-    if (!is_first) text += fits ? ", " : ",\n  ";
-    width = (is_first ? 0 : fits ? width + 2 : 2) + item.size();
-    text += item;
-  }
-  return text + '\n';
-}
-
 std::string counts_line(Comparison const& comparison) {
   std::vector<std::string> items;
   auto const add = [&](Change change, std::string_view what, bool always) {
@@ -159,39 +118,46 @@ std::string counts_line(Comparison const& comparison) {
   add(Change::only_in_base, "only base", true);
   add(Change::refused, "refused", false);
   add(Change::no_speed, "without speed", false);
-  return wrapped(items);
+  return fmt::format("{}", fmt::join(items, ", "));
 }
 
-std::string runs_lines(Comparison const& comparison) {
+void add_runs(Document& page, Comparison const& comparison) {
   std::vector<std::string> base;
-  for (measure::RunInfo const* info : comparison.base) base.push_back(info->run_id);
-  std::string text = line(
-      0, fmt::format("new {}, margin {:g} %", comparison.now->run_id, 100 * comparison.margin));
-  text += line(0, fmt::format("base {}", fmt::join(base, ", ")));
+  for (measure::RunInfo const* info : comparison.base) base.push_back(shown(info->run_id));
+  page.add_text(
+      fmt::format("new {}, margin {:g} %", shown(comparison.now->run_id), 100 * comparison.margin));
+  page.add_text(fmt::format("base {}", fmt::join(base, ", ")));
   if (comparison.now->status != "finished") {
-    text += line(0, fmt::format("the new run did not end (status '{}'): it may lack measurements",
-                                comparison.now->status));
+    page.add_text(fmt::format("the new run did not end (status '{}'): it may lack measurements",
+                              shown(comparison.now->status)));
   }
-  return text;
 }
 
 }  // namespace
 
-std::string render_text(Comparison const& comparison, bool details) {
-  std::string text = counts_line(comparison) + runs_lines(comparison);
+std::string render_text(Comparison const& comparison, bool details, Terminal const& terminal) {
+  Document page;
+  page.add_text(counts_line(comparison));
+  add_runs(page, comparison);
   for (Section const& section : kSections) {
     bool const is_hidden = section.change == Change::same && !details;
     if (is_hidden || comparison.count(section.change) == 0) continue;
-    text += fmt::format("\n{}\n", section.title);
+    page.add_gap();
+    page.add_title(std::string{section.title});
     std::vector<Finding const*> findings;
     for (Finding const& finding : comparison.findings) {
       if (finding.change == section.change) findings.push_back(&finding);
     }
-    text += render(findings);
+    add_findings(page, findings);
   }
-  if (!comparison.environment.empty()) text += "\nENVIRONMENT: base -> new\n";
-  for (Difference const& difference : comparison.environment) text += line(2, difference);
-  return text;
+  if (!comparison.environment.empty()) {
+    page.add_gap();
+    page.add_title("ENVIRONMENT: base -> new");
+  }
+  for (Difference const& difference : comparison.environment) {
+    page.add_labelled("", 2, text_of(difference), Tone::plain);
+  }
+  return write_text(page, terminal);
 }
 
 }  // namespace quadrille::report

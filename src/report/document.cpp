@@ -20,6 +20,9 @@ using Columns = std::vector<TableColumn>;
 // Texts are shortened to no less.
 constexpr std::size_t kNarrowest = 10;
 constexpr std::size_t kBetween = 2;
+// A last column that wraps in less is hard to read, and stands so far to the
+// right below the others.
+constexpr std::size_t kMinWrapped = 24, kBelow = 6;
 
 fmt::text_style style_of(Tone tone) {
   switch (tone) {
@@ -96,6 +99,12 @@ class TextWriter {
   void operator()(Document::Text const& text) {
     std::size_t const room = terminal_.width - text.indent;
     std::string begin = toned(fmt::format("{:<{}}", text.label, text.indent), text.tone);
+    if (std::size_t const label = width_of(text.label); label > text.indent) {
+      bool const fits = label + kBetween + width_of(text.text) <= terminal_.width;
+      if (fits) return add_line(begin + std::string(kBetween, ' ') + text.text);
+      add_line(begin);
+      begin.assign(text.indent, ' ');
+    }
     if (text.is_clipped) return add_line(begin + clip_end(text.text, room));
     for (std::string const& line : wrap(text.text, room)) {
       add_line(begin + (text.is_item ? line : toned(line, text.tone)));
@@ -139,27 +148,46 @@ class TextWriter {
   void add_line(std::string const& text) { text_ += text + '\n'; }
 
   void add_table(Table const& table, Columns columns) {
-    fit(columns, terminal_.width);
+    if (!table.wraps_last) fit(columns, terminal_.width);
     std::vector<std::size_t> const widths = widths_of(columns);
+    std::size_t indent = total(widths) - widths.back();
+    bool const is_below =
+        table.wraps_last && indent + std::min(widths.back(), kMinWrapped) > terminal_.width;
+    if (is_below) indent = kBelow;
     auto const add_row = [&](auto const& text_of, auto const& tone) {
       std::string line;
       std::size_t blanks = 0;  // not written yet: none at the end of a line
+      auto const end_line = [&] {
+        add_line(std::exchange(line, {}));
+        blanks = indent;
+      };
       for (std::size_t c = 0; c < columns.size(); ++c) {
-        std::string const& text = text_of(columns[c]);
-        std::size_t const rest = widths[c] - width_of(text);
-        bool const is_left = columns[c].align == Align::left;
-        if (!text.empty()) {
-          line += std::string(blanks + (is_left ? 0 : rest), ' ') + toned(text, tone(columns[c]));
-          blanks = is_left ? rest : 0;
-        } else {
-          blanks += rest;
+        std::vector<std::string> parts{text_of(columns[c])};
+        if (table.wraps_last && c + 1 == columns.size()) {
+          if (is_below) end_line();
+          parts = wrap(parts.front(), terminal_.width - indent, LongWords::keep);
+        }
+        for (std::string const& text : parts) {
+          if (&text != &parts.front()) end_line();
+          std::size_t const rest = widths[c] - width_of(text);
+          bool const is_left = columns[c].align == Align::left;
+          if (!text.empty()) {
+            line += std::string(blanks + (is_left ? 0 : rest), ' ') + toned(text, tone(columns[c]));
+            blanks = is_left ? rest : 0;
+          } else {
+            blanks += rest;
+          }
         }
         blanks += kBetween;
       }
       add_line(line);
     };
-    add_row([](TableColumn const& column) -> std::string const& { return column.head; },
-            [](TableColumn const&) { return Tone::faint; });
+    bool const has_heads =
+        std::ranges::any_of(columns, [](auto const& column) { return !column.head.empty(); });
+    if (has_heads) {
+      add_row([](TableColumn const& column) -> std::string const& { return column.head; },
+              [](TableColumn const&) { return Tone::faint; });
+    }
     for (std::size_t row = 0; row < columns.front().cells.size(); ++row) {
       add_row([&](TableColumn const& column) -> std::string const& { return column.cells[row]; },
               [&](TableColumn const& column) {
@@ -237,6 +265,12 @@ void Table::add_row(std::vector<std::string> const& cells) {
   for (std::size_t c = 0; c < cells.size(); ++c) columns[c].cells.push_back(cells[c]);
 }
 
+Table text_table(std::vector<std::string_view> const& heads) {
+  Table table{.wraps_last = true};
+  for (std::string_view const head : heads) table.add_column({head, 0, Align::left});
+  return table;
+}
+
 void Document::add_gap() { blocks_.emplace_back(Gap{}); }
 
 void Document::add_text(std::string text, Tone tone) {
@@ -259,6 +293,12 @@ std::string write_text(Document const& document, Terminal const& terminal) {
   TextWriter writer{terminal};
   for (Document::Block const& block : document.blocks()) std::visit(writer, block);
   return writer.text();
+}
+
+std::string write_text(Table table, Terminal const& terminal) {
+  Document document;
+  document.add_table(std::move(table));
+  return write_text(document, terminal);
 }
 
 std::string write_markdown(Document const& document) {

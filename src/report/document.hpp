@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -42,12 +43,18 @@ struct Table {
   std::size_t repeated = 0;
   /// A page that is narrower by more has a line in its place that says so.
   std::size_t max_excess = std::numeric_limits<std::size_t>::max();
+  /// No text is shortened: the last column takes what the others leave, on several lines, and stands
+  /// below them where that is little.
+  bool wraps_last = false;
 
   void add_column(Heading const& heading);
   /// A cell for each column.
   void add_row(std::vector<std::string> const& cells);
   std::size_t rows() const { return columns.empty() ? 0 : columns.front().cells.size(); }
 };
+
+/// Texts under these heads, the last of which wraps; heads that are all empty have no line.
+Table text_table(std::vector<std::string_view> const& heads);
 
 /// Headings, texts, notes and tables, in the order in which they are read. What a file says must be
 /// without control characters: see core::one_line().
@@ -56,7 +63,8 @@ class Document {
   /// An empty line, unless there is one.
   void add_gap();
   void add_text(std::string text, Tone tone = Tone::plain);
-  /// Behind a label as wide as `indent`, which has the tone.
+  /// Behind a label as wide as `indent`, which has the tone. A wider one has the text two blanks behind
+  /// it, or below it where that is too wide.
   void add_labelled(std::string label, std::size_t indent, std::string text, Tone tone);
   /// The same on one line, which ends where the page does.
   void add_clipped(std::string label, std::size_t indent, std::string text, Tone tone);
@@ -89,6 +97,7 @@ inline constexpr Terminal kUnlimited{.width = std::numeric_limits<std::size_t>::
 /// out, and then texts are shortened, until it fits; those that may be left out are where they have no
 /// values.
 std::string write_text(Document const& document, Terminal const& terminal);
+std::string write_text(Table table, Terminal const& terminal);
 /// With all columns.
 std::string write_markdown(Document const& document);
 

@@ -370,12 +370,6 @@ Document details_of(measure::RunResult const& result) {
   return document;
 }
 
-std::string plain(Table table) {
-  Document document;
-  document.add_table(std::move(table));
-  return write_text(document, kUnlimited);
-}
-
 std::string memory_text(std::int64_t bytes) {
   return bytes > 0 ? core::format_bytes(static_cast<double>(bytes)) : "-";
 }
@@ -473,7 +467,7 @@ std::string counts_of(std::vector<comm::Placement> const& ranks) {
 std::string render_placement(std::vector<comm::Placement> const& ranks) {
   constexpr std::size_t kFewRanks = 16;
   return counts_of(ranks) + '\n' +
-         plain(ranks.size() > kFewRanks ? nodes_table(ranks) : ranks_table(ranks));
+         write_text(ranks.size() > kFewRanks ? nodes_table(ranks) : ranks_table(ranks), kUnlimited);
 }
 
 }  // namespace
@@ -518,7 +512,7 @@ std::string render_run_header(measure::RunInfo const& info) {
 }
 
 std::string render_transport_times(std::vector<comm::TransportTime> const& times) {
-  return plain(transport_times_table(times));
+  return write_text(transport_times_table(times), kUnlimited);
 }
 
 std::string render_table(measure::RunResult const& result) {

@@ -42,12 +42,13 @@ std::string clip_end(std::string_view text, std::size_t width) {
   return fmt::format("{}...", first(text, width - 3));
 }
 
-std::vector<std::string> wrap(std::string_view text, std::size_t width) {
+std::vector<std::string> wrap(std::string_view text, std::size_t width, LongWords longer) {
   std::vector<std::string> lines(1);
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = std::min(text.find(' ', at), text.size());
     if (text.substr(end).starts_with(" %")) end = std::min(text.find(' ', end + 1), text.size());
-    std::string const word = clip(text.substr(at, end - at), width);
+    std::string_view const whole = text.substr(at, end - at);
+    std::string const word = longer == LongWords::cut ? clip(whole, width) : std::string{whole};
     std::string& line = lines.back();
     if (line.empty()) {
       line = word;

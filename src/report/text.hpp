@@ -20,8 +20,12 @@ std::string_view last(std::string_view text, std::size_t width);
 std::string clip(std::string_view text, std::size_t width);
 std::string clip_end(std::string_view text, std::size_t width);
 
-/// As lines of at most `width` characters, broken at blanks, but not before "%"; a longer word is cut.
-std::vector<std::string> wrap(std::string_view text, std::size_t width);
+enum class LongWords { cut, keep };
+
+/// As lines of at most `width` characters, broken at blanks, but not before "%"; a longer word is cut,
+/// or has a wider line.
+std::vector<std::string> wrap(std::string_view text, std::size_t width,
+                              LongWords longer = LongWords::cut);
 
 /// Messages that differ in measured values alone, as one: of "vary by 22 %" and "vary by 31 %" it is
 /// "vary by 22 to 31 %". Values are numbers before " %" or " x".

@@ -68,5 +68,30 @@ TEST(Document, SaysOnceThatTablesAreTooWide) {
   EXPECT_NE(write_text(document, {.width = 11}).find("first"), std::string::npos);
 }
 
+TEST(Document, WrapsTheLastTextBesideTheOthersOrBelowThem) {
+  Table table = text_table({"name", "summary"});
+  table.add_row({"first", "words that take more than one line of this page"});
+  table.add_row({"second", "a_word_that_is_wider_than_the_page_stays_whole"});
+
+  EXPECT_EQ(write_text(table, {.width = 40}),
+            "name    summary\nfirst   words that take more than one\n        line of this page\n"
+            "second  a_word_that_is_wider_than_the_page_stays_whole\n");
+  EXPECT_EQ(write_text(table, {.width = 30}),
+            "name\n      summary\nfirst\n      words that take more\n      than one line of this\n"
+            "      page\nsecond\n      a_word_that_is_wider_than_the_page_stays_whole\n");
+
+  Table plain = text_table({"", ""});
+  plain.add_row({"a", "b"});
+  EXPECT_EQ(write_text(plain, {.width = 40}), "a  b\n") << "no line of empty heads";
+}
+
+TEST(Document, SetsATextBelowALabelThatLeavesNoRoom) {
+  Document document;
+  document.add_labelled("    a wide label", 4, "its text", Tone::plain);
+
+  EXPECT_EQ(write_text(document, {.width = 26}), "    a wide label  its text\n");
+  EXPECT_EQ(write_text(document, {.width = 25}), "    a wide label\n    its text\n");
+}
+
 }  // namespace
 }  // namespace quadrille::report
