@@ -39,7 +39,7 @@ std::string render(measure::RunResult const& result, std::string const& file,
   if (format == "markdown") return core::printable(report::render_markdown(result));
   if (format == "details") {
     return core::printable(fmt::format("{}\n{}\n{}\n", report::render_run_header(result.info),
-                                       report::render_table(result),
+                                       report::render_details(result, {.width = terminal.width}),
                                        report::result_line(result, file)));
   }
   return fmt::format("{}\n{}\n{}", report::render_short_header(result.info, terminal),
@@ -108,7 +108,7 @@ void add_report(CLI::App& app, Action& action) {
   for (char const* const format : {"json", "csv", "markdown"}) {
     add_format(format, fmt::format("As {}", format));
   }
-  add_format("details", "Every column, however wide");
+  add_format("details", "Every column, in as many tables as the terminal takes");
   add_format("ladder",
              "What each technique of a case gains over the fastest before it, in Markdown");
   CLI::Option* const html =

@@ -185,7 +185,7 @@ constexpr Column kColumns[]{
     {.key = "ceiling_is_measured",
      .in = both,
      .value = ceiling_is_measured,
-     .heading = {"peak", 8, left},
+     .heading = {"peak is", 8, left},
      .text = peak_source},
     {"ratio_to_vendor",
      both,

@@ -20,8 +20,8 @@ using Columns = std::vector<TableColumn>;
 // Texts are shortened to no less.
 constexpr std::size_t kNarrowest = 10;
 constexpr std::size_t kBetween = 2;
-// A last column that wraps in less is hard to read, and stands so far to the
-// right below the others.
+constexpr std::size_t kMarkdownWidth = 120;
+// A last column that wraps in less is hard to read: it stands below the others, indented.
 constexpr std::size_t kMinWrapped = 24, kBelow = 6;
 
 fmt::text_style style_of(Tone tone) {
@@ -84,15 +84,27 @@ Table without_empty(Table table) {
   return table;
 }
 
+/// Columns that fit side by side, of each part.
+std::vector<Columns> parts_of(Table const& table, std::size_t width) {
+  if (table.repeated == 0) return {table.columns};
+  auto const behind = table.columns.begin() + static_cast<std::ptrdiff_t>(table.repeated);
+  std::vector<Columns> parts;
+  for (auto column = behind; column != table.columns.end(); ++column) {
+    bool const fits =
+        !parts.empty() && total(widths_of(parts.back())) + kBetween + column->width() <= width;
+    if (!fits) parts.emplace_back(table.columns.begin(), behind);
+    parts.back().push_back(*column);
+  }
+  return parts;
+}
+
 class TextWriter {
  public:
-  explicit TextWriter(Terminal const& terminal) : terminal_{terminal} {}
+  TextWriter(Terminal const& terminal, Content content) : terminal_{terminal}, content_{content} {}
 
   std::string const& text() const { return text_; }
 
-  void operator()(Document::Gap) {
-    if (!text_.empty() && !text_.ends_with("\n\n")) text_ += '\n';
-  }
+  void operator()(Document::Gap) { has_gap_ = !text_.empty(); }
   void operator()(Document::Title const& title) {
     add_line(toned(clip_end(title.text, terminal_.width), Tone::strong));
   }
@@ -112,9 +124,12 @@ class TextWriter {
     }
   }
   void operator()(Table const& all) {
-    Table const table = without_empty(all);
+    bool const is_screen = content_ == Content::screen;
+    if (is_screen && all.is_detail) return;
+    Table table = without_empty(all);
+    if (is_screen) std::erase_if(table.columns, [](auto const& c) { return c.keep < 0; });
     std::size_t const width = total(widths_of(table.columns));
-    if (width > terminal_.width && width - terminal_.width > table.max_excess) {
+    if (is_screen && width > terminal_.width && width - terminal_.width > table.max_excess) {
       if (!std::exchange(has_left_out_, true)) {
         (*this)(Document::Text{.label = {},
                                .text = "a table is too wide for this terminal: --details, --csv"});
@@ -124,18 +139,10 @@ class TextWriter {
     if (!table.title.empty()) {
       (*this)(Document::Text{.label = {}, .text = table.title, .tone = Tone::strong});
     }
-    if (table.repeated == 0) return add_table(table, table.columns);
-    auto const head = table.columns.begin() + static_cast<std::ptrdiff_t>(table.repeated);
-    Columns part{table.columns.begin(), head};
-    for (auto column = head; column != table.columns.end(); ++column) {
-      part.push_back(*column);
-      bool const is_last = column + 1 == table.columns.end();
-      bool const has_room =
-          !is_last && total(widths_of(part)) + kBetween + (column + 1)->width() <= terminal_.width;
-      if (has_room) continue;
+    if (is_screen && !table.is_cut) return add_table(table, table.columns);
+    for (Columns const& part : parts_of(table, terminal_.width)) {
       add_table(table, part);
-      if (!is_last) (*this)(Document::Gap{});
-      part.resize(table.repeated);
+      (*this)(Document::Gap{});
     }
   }
 
@@ -145,10 +152,13 @@ class TextWriter {
     return is_plain ? text : fmt::format(style_of(tone), "{}", text);
   }
 
-  void add_line(std::string const& text) { text_ += text + '\n'; }
+  void add_line(std::string const& text) {
+    if (std::exchange(has_gap_, false)) text_ += '\n';
+    text_ += text + '\n';
+  }
 
   void add_table(Table const& table, Columns columns) {
-    if (!table.wraps_last) fit(columns, terminal_.width);
+    if (content_ == Content::screen && !table.wraps_last) fit(columns, terminal_.width);
     std::vector<std::size_t> const widths = widths_of(columns);
     std::size_t indent = total(widths) - widths.back();
     bool const is_below =
@@ -197,6 +207,8 @@ class TextWriter {
   }
 
   Terminal terminal_;
+  Content content_;
+  bool has_gap_ = false;       ///< before the next line
   bool has_left_out_ = false;  ///< and said so
   std::string text_;
 };
@@ -211,22 +223,27 @@ class MarkdownWriter {
   void operator()(Document::Title const& title) { text_ += fmt::format("**{}**\n\n", title.text); }
   void operator()(Document::Text const& text) {
     if (text.is_item) text_ += "- ";
-    if (!text.label.empty()) text_ += text.label + ' ';
+    // A list has marks of its own, and no columns.
+    std::size_t const label = text.label.find_first_not_of(" -");
+    if (label != text.label.npos) text_ += text.label.substr(label) + ' ';
     text_ += text.text + '\n';
   }
   void operator()(Table const& all) {
     Table const table = without_empty(all);
     if (!table.title.empty()) (*this)(Document::Title{table.title});
-    std::string heads = "|", rule = "|";
-    for (TableColumn const& column : table.columns) {
-      heads += cell(column.head);
-      rule += column.align == Align::left ? " --- |" : " ---: |";
-    }
-    text_ += heads + '\n' + rule + '\n';
-    for (std::size_t row = 0; row < table.rows(); ++row) {
-      text_ += '|';
-      for (TableColumn const& column : table.columns) text_ += cell(column.cells[row]);
-      text_ += '\n';
+    for (Columns const& columns : parts_of(table, kMarkdownWidth)) {
+      (*this)(Document::Gap{});
+      std::string heads = "|", rule = "|";
+      for (TableColumn const& column : columns) {
+        heads += cell(column.head);
+        rule += column.align == Align::left ? " --- |" : " ---: |";
+      }
+      text_ += heads + '\n' + rule + '\n';
+      for (std::size_t row = 0; row < table.rows(); ++row) {
+        text_ += '|';
+        for (TableColumn const& column : columns) text_ += cell(column.cells[row]);
+        text_ += '\n';
+      }
     }
   }
 
@@ -252,7 +269,8 @@ std::size_t TableColumn::width() const {
 }
 
 bool TableColumn::has_values() const {
-  return std::ranges::any_of(cells, [](std::string const& cell) { return cell != "-"; });
+  return std::ranges::any_of(cells,
+                             [](std::string const& cell) { return !cell.empty() && cell != "-"; });
 }
 
 void Table::add_column(Heading const& heading) {
@@ -289,8 +307,8 @@ void Document::add_title(std::string text) { blocks_.emplace_back(Title{std::mov
 
 void Document::add_table(Table table) { blocks_.emplace_back(std::move(table)); }
 
-std::string write_text(Document const& document, Terminal const& terminal) {
-  TextWriter writer{terminal};
+std::string write_text(Document const& document, Terminal const& terminal, Content content) {
+  TextWriter writer{terminal, content};
   for (Document::Block const& block : document.blocks()) std::visit(writer, block);
   return writer.text();
 }

@@ -19,11 +19,12 @@ enum class Tone { plain, strong, faint, good, warn, bad };
 
 /// A column of a table: a head, and a cell for each row.
 struct TableColumn {
-  static constexpr int kAlways = 100;
+  static constexpr int kAlways = 100, kDetail = -1;
 
   std::string head;
   Align align = Align::right;
-  int keep = kAlways;  ///< the lowest goes first where there is no room; kAlways never
+  /// The lowest goes first where a screen has no room; kAlways never, kDetail is on none.
+  int keep = kAlways;
   std::vector<std::string> cells{};
   std::size_t short_width = 0;  ///< to which texts are shortened before any column goes; 0: not
   std::size_t min_width = 0;    ///< so that tables of different runs mostly line up
@@ -39,8 +40,10 @@ struct Table {
   std::vector<TableColumn> columns{};
   /// Of the cell in this row under this head.
   std::function<Tone(std::size_t row, std::string const& head)> tone_of{};
-  /// As many columns are repeated where a table is cut into several, for want of room; 0: it is not cut.
+  /// Columns that all parts have, where it is cut for want of room; 0: it is not.
   std::size_t repeated = 0;
+  bool is_cut = false;     ///< on a screen, too, where columns would be left out
+  bool is_detail = false;  ///< on no screen
   /// A page that is narrower by more has a line in its place that says so.
   std::size_t max_excess = std::numeric_limits<std::size_t>::max();
   /// No text is shortened: the last column takes what the others leave, on several lines, and stands
@@ -93,10 +96,13 @@ class Document {
 /// Of lines that are as long as they like.
 inline constexpr Terminal kUnlimited{.width = std::numeric_limits<std::size_t>::max()};
 
-/// For a terminal of a width, in colours where it has them. Of a table that is too wide columns are left
-/// out, and then texts are shortened, until it fits; those that may be left out are where they have no
-/// values.
-std::string write_text(Document const& document, Terminal const& terminal);
+enum class Content { screen, all };
+
+/// For a terminal of a width, in colours where it has them. Of a table that is too wide for a screen
+/// columns are left out, and then texts are shortened, until it fits; with all columns it is cut. Those
+/// that may be left out are where they have no values.
+std::string write_text(Document const& document, Terminal const& terminal,
+                       Content content = Content::screen);
 std::string write_text(Table table, Terminal const& terminal);
 /// With all columns.
 std::string write_markdown(Document const& document);

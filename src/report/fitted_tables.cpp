@@ -111,6 +111,10 @@ class Rows {
     add(std::string{heading.text}, heading.align, keep,
         [key](Record const& r) { return text_of(key, r); });
   }
+  /// Those of --details.
+  void add_details(std::initializer_list<std::string_view> keys) {
+    for (std::string_view const key : keys) add(key, TableColumn::kDetail);
+  }
   /// Goes into the title where it is the same in all rows.
   void add_or_name(std::vector<std::string>& title, std::string const& head, Align align,
                    Cell const& cell, std::string_view unit = {}) {
@@ -182,20 +186,20 @@ std::vector<Records> by_workload(measure::RunResult const& result, bool (*takes)
 }
 
 /// Those of parts of the time are for --details, files and charts.
-std::vector<std::string> names_of_extras(Records const& records) {
+std::vector<std::string> names_of_extras(Records const& records, bool are_details) {
   std::vector<std::string> names;
   for (Record const* r : records) {
     for (measure::SecondaryMetric const& extra : r->extras) {
       bool const is_new = std::ranges::find(names, extra.name) == names.end();
-      if (is_new && !extra.is_detail) names.push_back(extra.name);
+      if (is_new && extra.is_detail == are_details) names.push_back(extra.name);
     }
   }
   return names;
 }
 
-void add_extras(Rows& rows, std::vector<std::string> const& names) {
+void add_extras(Rows& rows, std::vector<std::string> const& names, int keep) {
   for (std::string const& name : names) {
-    rows.add(shown(name), Align::right, 16, [&name](Record const& r) -> std::string {
+    rows.add(shown(name), Align::right, keep, [&name](Record const& r) -> std::string {
       auto const found = std::ranges::find(r.extras, name, &measure::SecondaryMetric::name);
       return found == r.extras.end() || !has_speed(r) ? "-" : extra_text(*found, r).value;
     });
@@ -210,9 +214,52 @@ void add_extras_tables(Document& page, Records const& records,
   add_case(rows, common);
   rows.add("variant", TableColumn::kAlways);
   std::size_t const identity = rows.columns.size();
-  add_extras(rows, names);
+  add_extras(rows, names, TableColumn::kAlways);
   page.add_gap();
-  page.add_table({.columns = rows.columns, .repeated = identity});
+  page.add_table({.columns = rows.columns, .repeated = identity, .is_cut = true});
+}
+
+/// What was measured, and how it stands beside what it could be.
+void add_figures(Rows& rows, Records const& records) {
+  rows.add("median_s", 8);
+  auto const has_unit = [](Record const* r) { return !r->unit.empty(); };
+  bool const is_measured = std::ranges::any_of(records, has_unit);
+  if (!is_measured) rows.columns.back().head = "simulated in";
+  rows.add("interval", Align::right, 4, precision);
+  rows.add_details({"min_s", "median_low_s", "max_s"});
+  if (is_measured) rows.add("rate", TableColumn::kAlways);
+  rows.add(std::string{kVendorHead}, Align::right, 30, vendor_share);
+  rows.add_details({"ratio_to_vendor"});
+  rows.add("copy", Align::right, 29, copy_share);
+  rows.add_details({"ratio_to_copy"});
+  rows.add("peak", Align::right, 28, peak_share);
+  rows.add_details({"percent_of_peak"});
+  rows.add("reached", Align::right, 6, ceiling_share);
+  rows.add_details(
+      {"percent_of_ceiling", "ceiling", "roof", "ceiling_is_measured", "intensity", "limit"});
+  rows.add("local", Align::right, 20, local_share);
+  rows.add_details({"share_of_local"});
+  rows.add("hidden", Align::right, 19,
+           [](Record const& r) { return has_legs(r) ? percent(r.leg_summary->hidden) : "-"; });
+  rows.add("published_rate", 18);
+  rows.add_details({"published_on", "source"});
+  rows.add("rounds", Align::right, 31, [](Record const& r) -> std::string {
+    if (r.rounds < 2 || !has_speed(r)) return "-";
+    return fmt::format("{}: {} to {}", r.rounds, core::format_seconds(r.fastest_round_s),
+                       core::format_seconds(r.slowest_round_s));
+  });
+}
+
+/// How it was measured.
+void add_conditions(Rows& rows) {
+  rows.add("rate_per_watt", 15);
+  rows.add("energy_j", 5);
+  rows.add("imbalance", 3);
+  rows.add("error", 2);
+  rows.add("samples", 1);
+  rows.add("p95_s", 0);
+  rows.add("first_use_s", 0);
+  rows.add_details({"slowest_rank", "timing", "batch", "buffer_sets", "implementation", "verdict"});
 }
 
 void add_workload(Document& page, Records const& records, std::span<Record const> all,
@@ -223,35 +270,12 @@ void add_workload(Document& page, Records const& records, std::span<Record const
       common, "ranks", Align::right, [](Record const& r) { return text_of("ranks", r); },
       records.front()->ranks == 1 ? " rank" : " ranks");
   rows.add("variant", TableColumn::kAlways);
-  rows.columns.back().head = "variant";
-  rows.add("median_s", 8);
-  auto const has_unit = [](Record const* r) { return !r->unit.empty(); };
-  bool const is_measured = std::ranges::any_of(records, has_unit);
-  if (!is_measured) rows.columns.back().head = "simulated in";
-  rows.add("interval", Align::right, 4, precision);
-  if (is_measured) rows.add("rate", TableColumn::kAlways);
-  rows.add(std::string{kVendorHead}, Align::right, 30, vendor_share);
-  rows.add("copy", Align::right, 29, copy_share);
-  rows.add("peak", Align::right, 28, peak_share);
-  rows.add("reached", Align::right, 6, ceiling_share);
-  rows.add("local", Align::right, 20, local_share);
-  rows.add("hidden", Align::right, 19,
-           [](Record const& r) { return has_legs(r) ? percent(r.leg_summary->hidden) : "-"; });
-  rows.add("published_rate", 18);
-  rows.add("rounds", Align::right, 31, [](Record const& r) -> std::string {
-    if (r.rounds < 2 || !has_speed(r)) return "-";
-    return fmt::format("{}: {} to {}", r.rounds, core::format_seconds(r.fastest_round_s),
-                       core::format_seconds(r.slowest_round_s));
-  });
-  std::vector<std::string> const extras = names_of_extras(records);
-  if (extras.size() <= kMaxBeside) add_extras(rows, extras);
-  rows.add("rate_per_watt", 15);
-  rows.add("energy_j", 5);
-  rows.add("imbalance", 3);
-  rows.add("error", 2);
-  rows.add("samples", 1);
-  rows.add("p95_s", 0);
-  rows.add("first_use_s", 0);
+  std::size_t const identity = rows.columns.size();
+  add_figures(rows, records);
+  std::vector<std::string> const extras = names_of_extras(records, false);
+  if (extras.size() <= kMaxBeside) add_extras(rows, extras, 16);
+  add_extras(rows, names_of_extras(records, true), TableColumn::kDetail);
+  add_conditions(rows);
   rows.add("flags", Align::left, TableColumn::kAlways,
            [&](Record const& r) { return flags_of(r, all, notes); });
   auto const is_empty = [](std::string const& flags) { return flags.empty(); };
@@ -265,7 +289,7 @@ void add_workload(Document& page, Records const& records, std::span<Record const
     if ((head == "variant" || head == kTransportHead) && best.contains(&r)) return Tone::strong;
     return head == kVendorHead && is_slower_than_vendor(r) ? Tone::warn : Tone::plain;
   };
-  page.add_table({.columns = rows.columns, .tone_of = tone});
+  page.add_table({.columns = rows.columns, .tone_of = tone, .repeated = identity});
   if (extras.size() > kMaxBeside) add_extras_tables(page, records, extras);
 }
 
@@ -275,6 +299,7 @@ void add_overlap(Document& page, measure::RunResult const& result) {
     std::vector<std::string> common;
     Rows rows = start_rows(records, common);
     rows.add("variant", TableColumn::kAlways);
+    std::size_t const identity = rows.columns.size();
     rows.add("compute_s", TableColumn::kAlways);
     rows.add("communicate_s", TableColumn::kAlways);
     rows.add("serial_s", 5);
@@ -287,9 +312,10 @@ void add_overlap(Document& page, measure::RunResult const& result) {
       return fmt::format("{} to {}", percent(legs.hidden_low), percent(legs.hidden_high));
     });
     rows.add("overlapped_over_max", 1);
+    rows.add_details({"slowdown_compute", "slowdown_communicate"});
     page.add_gap();
     page.add_title(title_of(fmt::format("overlap of {}", records.front()->workload), common));
-    page.add_table({.columns = rows.columns});
+    page.add_table({.columns = rows.columns, .repeated = identity});
   }
 }
 
@@ -300,7 +326,7 @@ void add_pairs(Document& page, Table table) {
     column.min_width = 0;
     for (std::string& cell : column.cells) cell = shown(cell);
   }
-  auto const behind = table.columns.begin() + kIdentityColumns;
+  auto const behind = table.columns.begin() + kIdentity.size();
   auto const [first, last] =
       std::ranges::remove_if(table.columns.begin(), behind, [&](TableColumn const& column) {
         bool const is_common =
@@ -308,7 +334,8 @@ void add_pairs(Document& page, Table table) {
         if (is_common) common.push_back(column.cells.front());
         return is_common;
       });
-  table.columns.erase(first, last);
+  auto const kept = table.columns.erase(first, last);
+  table.repeated = static_cast<std::size_t>(kept - table.columns.begin()) + 1;
   if (!common.empty()) table.title += fmt::format(" ({})", fmt::join(common, " "));
   // Numbers are not shortened, names of measurements are.
   table.max_excess = 40;
@@ -358,6 +385,10 @@ void add_tables(Document& page, measure::RunResult const& result,
   }
   add_overlap(page, result);
   for (Table const& table : tables_of_pairs(result)) add_pairs(page, table);
+  for (Table const& table : tables_of_details(result)) {
+    page.add_gap();
+    page.add_table(table);
+  }
   add_without_result(page, result);
 
   if (!notes.all().empty()) page.add_gap();

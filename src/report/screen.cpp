@@ -122,7 +122,7 @@ void add_headline(Document& page, measure::RunResult const& result) {
 
 // A line per case.
 
-Tone tone_of(Answer answer) {
+Tone tone_of_answer(Answer answer) {
   switch (answer) {
     case Answer::yes: return Tone::good;
     case Answer::fair:
@@ -240,10 +240,14 @@ void add_cases(Document& page, std::vector<CaseAssessment> const& cases) {
   page.add_text(fmt::format("The best of each case: good? {}", count_answers(cases, {})));
   std::vector<Answer> tones;
   for (CaseAssessment const* one : lines) tones.push_back(one->answer);
-  page.add_table(
-      {.columns = columns_of(lines), .tone_of = [tones](std::size_t row, std::string const& head) {
-         return head == "good?" ? tone_of(tones[row]) : head == "case" ? Tone::strong : Tone::plain;
-       }});
+  page.add_table({.columns = columns_of(lines),
+                  .tone_of =
+                      [tones](std::size_t row, std::string const& head) {
+                        return head == "good?"  ? tone_of_answer(tones[row])
+                               : head == "case" ? Tone::strong
+                                                : Tone::plain;
+                      },
+                  .repeated = 1});
   if (lines.size() < cases.size()) {
     page.add_text(
         fmt::format("and {} more: {}", cases.size() - lines.size(), count_answers(cases, lines)),
@@ -262,7 +266,9 @@ std::string render_short_header(measure::RunInfo const& info, Terminal const& te
   return write_text(page, terminal);
 }
 
-std::string render_screen(measure::RunResult const& result, Terminal const& terminal) {
+namespace {
+
+Document document_of(measure::RunResult const& result) {
   Document page;
   std::vector<CaseAssessment> cases = assess(result);
   // Of those that could not run at all the reasons are told, and of those that have no rate none is
@@ -303,7 +309,21 @@ std::string render_screen(measure::RunResult const& result, Terminal const& term
     page.add_gap();
     page.add_text(std::string{kNotEnded}, Tone::warn);
   }
-  return write_text(page, terminal);
+  return page;
+}
+
+}  // namespace
+
+std::string render_screen(measure::RunResult const& result, Terminal const& terminal) {
+  return write_text(document_of(result), terminal);
+}
+
+std::string render_details(measure::RunResult const& result, Terminal const& terminal) {
+  return write_text(document_of(result), terminal, Content::all);
+}
+
+std::string render_markdown(measure::RunResult const& result) {
+  return write_markdown(document_of(result));
 }
 
 std::string render_end(measure::RunResult const& result, std::string const& file) {

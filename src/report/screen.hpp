@@ -18,6 +18,10 @@ std::string render_short_header(measure::RunInfo const& info, Terminal const& te
 /// during the run.
 std::string render_screen(measure::RunResult const& result, Terminal const& terminal);
 
+/// The same with every column, of tables in as many parts as they need.
+std::string render_details(measure::RunResult const& result, Terminal const& terminal);
+std::string render_markdown(measure::RunResult const& result);
+
 /// Where there is more, and last the line for programs, result_line().
 std::string render_end(measure::RunResult const& result, std::string const& file);
 

@@ -3,8 +3,6 @@
 #include "report/table.hpp"
 
 #include "core/units.hpp"
-#include "report/assessment.hpp"
-#include "report/cells.hpp"
 #include "report/columns.hpp"
 #include "report/tables.hpp"
 
@@ -15,7 +13,6 @@
 #include <initializer_list>
 #include <map>
 #include <set>
-#include <span>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -23,79 +20,18 @@
 namespace quadrille::report {
 namespace {
 
-using measure::Outcome;
 using measure::Record;
 using Row = std::vector<std::string>;
 
-/// Foot notes, each printed once.
-class Notes {
- public:
-  /// "[2]", the number of this note.
-  std::string cite(std::string const& note) {
-    auto const found = std::ranges::find(notes_, note);
-    auto const number = found - notes_.begin() + 1;
-    if (found == notes_.end()) notes_.push_back(note);
-    return fmt::format("[{}]", number);
-  }
-  std::vector<std::string> const& all() const { return notes_; }
-
- private:
-  std::vector<std::string> notes_;
-};
-
-std::string flags_of(Record const& r, std::span<Record const> all, Notes& notes) {
-  std::vector<std::string> flags;
-  if (!r.suspect.empty()) {
-    std::string flag = "SUSPECT";
-    for (std::string const& reason : r.suspect) flag += notes.cite("SUSPECT: " + reason);
-    flags.push_back(flag);
-  }
-  if (r.modelled_link) {
-    flags.push_back("modelled link" + notes.cite(fmt::format("modelled link: {}", kModelledLink)));
-  }
-  if (r.is_host_timed) {
-    flags.push_back("host clock" + notes.cite(fmt::format("host clock: {}", kHostClock)));
-  }
-  if (auto const of_rates = contradicting_vendor_percent(r, all)) {
-    flags.push_back("vs vendor" +
-                    notes.cite(fmt::format("vs vendor: the median of the paired ratios; by the "
-                                           "median rates it is {:.2f}: times drifted",
-                                           *of_rates / 100)));
-  }
-  std::vector<std::string> why;
-  if (!r.reason.empty()) why.push_back(r.reason);
-  if (r.outcome == Outcome::fail && !r.check.first_wrong.empty() &&
-      r.check.first_wrong != r.reason) {
-    why.push_back(r.check.first_wrong);
-  }
-  if (!why.empty()) {
-    flags.push_back(
-        notes.cite(fmt::format("{}: {}", core::to_text(r.outcome), fmt::join(why, "; "))));
-  }
-  return fmt::format("{}", fmt::join(flags, " "));
-}
-
-using Keys = std::vector<std::string_view>;
-using Columns = std::vector<Column const*>;
-
-/// Which measurement it is, then these.
-Columns columns_of(Keys const& keys) {
-  Columns columns;
-  for (Keys const& part : {Keys{"case", "size", "type", "variant"}, keys}) {
-    for (std::string_view const key : part) columns.push_back(&column(key));
-  }
-  return columns;
-}
-
-Table start_table(std::string title, Columns const& columns) {
+Table start_table(std::string title) {
   Table table{.title = std::move(title)};
-  for (Column const* column : columns) table.add_column(column->heading);
+  for (std::string_view const key : kIdentity) table.add_column(column(key).heading);
   return table;
 }
 
-Row start_row(Columns const& columns, Record const& record) {
+Row start_row(Record const& record) {
   Row row;
-  for (Column const* column : columns) row.push_back(cell(*column, record));
+  for (std::string_view const key : kIdentity) row.push_back(cell(column(key), record));
   return row;
 }
 
@@ -103,105 +39,12 @@ void add_columns(Table& table, std::initializer_list<Heading> headings) {
   for (Heading const& heading : headings) table.add_column(heading);
 }
 
-/// A line for each record that `takes` takes.
-Table table_of(measure::RunResult const& result, std::string title, Keys const& keys,
-               bool (*takes)(Record const&)) {
-  Columns const columns = columns_of(keys);
-  Table table = start_table(std::move(title), columns);
-  for (Record const& record : result.records) {
-    if (takes(record)) table.add_row(start_row(columns, record));
-  }
-  return table;
-}
-
-Table main_table(measure::RunResult const& result, Notes& notes) {
-  Keys keys{"ranks",           "median_s",      "rate",  "percent_of_peak",
-            "ratio_to_vendor", "ratio_to_copy", "error", "verdict"};
-  // A column that only some runs have.
-  bool const has_local = std::ranges::any_of(
-      result.records, [](Record const& r) { return r.share_of_local.has_value(); });
-  if (has_local) keys.insert(std::ranges::find(keys, "error"), "share_of_local");
-  // Those of cases that exchange data, where a reader would look for the better one.
-  std::set<std::string> transports;
-  for (Record const& r : result.records) {
-    if (!r.transport.empty() && r.transport != "none") transports.insert(r.transport);
-  }
-  if (transports.size() > 1) keys.insert(keys.begin(), "transport");
-  Table table = table_of(result, "", keys, [](Record const&) { return true; });
-  table.add_column({"flags", 0, Align::left});
-  for (Record const& record : result.records) {
-    table.columns.back().cells.push_back(flags_of(record, result.records, notes));
-  }
-  return table;
-}
-
-Table times_table(measure::RunResult const& result) {
-  return table_of(result, "times over all ranks: per repetition the slowest rank",
-                  {"samples", "min_s", "median_s", "median_low_s", "p95_s", "max_s", "first_use_s",
-                   "imbalance", "slowest_rank", "timing", "batch", "buffer_sets"},
-                  has_speed);
-}
-
-Table rounds_table(measure::RunResult const& result) {
-  return table_of(result, "rounds: the least and the largest of their medians, and the last",
-                  {"rounds", "fastest_round_s", "slowest_round_s", "median_s"},
-                  [](Record const& r) { return r.rounds > 1 && has_speed(r); });
-}
-
-Table legs_table(measure::RunResult const& result) {
-  return table_of(
-      result, "overlap: hidden = (compute + communicate - overlapped) / min(compute, communicate)",
-      {"compute_s", "communicate_s", "serial_s", "overlapped_s", "hidden", "overlapped_over_max",
-       "slowdown_compute", "slowdown_communicate"},
-      has_legs);
-}
-
-Table roofline_table(measure::RunResult const& result) {
-  return table_of(
-      result,
-      "roofline: work over the larger of operations / peak and compulsory bytes / bandwidth",
-      {"intensity", "rate", "ceiling", "percent_of_ceiling", "roof", "ceiling_is_measured",
-       "limit"},
-      [](Record const& r) { return has_speed(r) && ceiling_of(r).has_value(); });
-}
-
-Table published_table(measure::RunResult const& result) {
-  return table_of(result, "published figures, of other devices",
-                  {"rate", "published_rate", "published_on", "source"},
-                  [](Record const& r) { return r.published > 0; });
-}
-
-Table energy_table(measure::RunResult const& result) {
-  return table_of(result, "energy, while the clock was sustained",
-                  {"samples", "batch", "energy_j", "rate", "rate_per_watt"},
-                  [](Record const& r) { return has_speed(r) && r.energy_j.has_value(); });
-}
-
-Table extras_table(measure::RunResult const& result) {
-  Columns const which = columns_of({});
-  Table table = start_table("further rates", which);
-  table.add_column({"what", 22, Align::left});
-  table.add_column({"rate", 13, Align::right});
-  for (Record const& r : result.records) {
-    if (!has_speed(r)) continue;
-    for (measure::SecondaryMetric const& extra : r.extras) {
-      auto const [value, unit] = extra_text(extra, r);
-      Row row = start_row(which, r);
-      row.push_back(extra.name);
-      row.push_back(unit.empty() ? value : value + ' ' + unit);
-      table.add_row(row);
-    }
-  }
-  return table;
-}
-
 Table kernels_table(measure::RunResult const& result) {
-  Columns const which = columns_of({});
-  Table table = start_table("kernels of one execution", which);
+  Table table = start_table("kernels of one execution");
   table.add_column({"kernel", 0, Align::left});
   for (Record const& r : result.records) {
     for (std::string const& kernel : r.kernels) {
-      Row row = start_row(which, r);
+      Row row = start_row(r);
       row.push_back(kernel);
       table.add_row(row);
     }
@@ -217,8 +60,7 @@ constexpr std::string_view kRankNames[]{"0", "1", "2",  "3",  "4",  "5",  "6",  
 /// which messages travel.
 Table pair_matrix(measure::RunResult const& result, std::string_view what,
                   std::string (*cell)(measure::PairTimes const&)) {
-  Columns const which = columns_of({});
-  Table table = start_table(fmt::format("{}, from a row's rank to a column's", what), which);
+  Table table = start_table(fmt::format("{}, from a row's rank to a column's", what));
   table.add_column({"from", 4, Align::right});
   std::size_t ranks = 0;
   for (Record const& r : result.records) {
@@ -235,11 +77,11 @@ Table pair_matrix(measure::RunResult const& result, std::string_view what,
       if (pair.to < 0 || pair.to >= static_cast<int>(ranks)) continue;  // a file may say anything
       Row& row = rows[pair.from];
       if (row.empty()) {
-        row = start_row(which, r);
+        row = start_row(r);
         row.push_back(std::to_string(pair.from));
         row.resize(table.columns.size(), "-");
       }
-      row[which.size() + 1 + static_cast<std::size_t>(pair.to)] = cell(pair);
+      row[kIdentity.size() + 1 + static_cast<std::size_t>(pair.to)] = cell(pair);
     }
     for (auto const& [from, row] : rows) table.add_row(row);
   }
@@ -275,9 +117,7 @@ std::string named_pair(measure::PairTimes const& pair, std::string const& value)
 
 /// A line for each kind of link between ranks, which names the slowest pairs.
 Table links_table(measure::RunResult const& result) {
-  Columns const which = columns_of({});
-  Table table =
-      start_table("links between ranks: medians over their pairs, and the slowest pairs", which);
+  Table table = start_table("links between ranks: medians over their pairs, and the slowest pairs");
   add_columns(table, {{"link", 8, Align::left},
                       {"pairs", 5, Align::right},
                       {"latency", 7, Align::right},
@@ -296,7 +136,7 @@ Table links_table(measure::RunResult const& result) {
       std::ranges::transform(pairs, std::back_inserter(rates), pair_rate);
       measure::PairTimes const& latest = **std::ranges::max_element(pairs, {}, latency);
       measure::PairTimes const& slowest = **std::ranges::min_element(pairs, {}, pair_rate);
-      Row row = start_row(which, r);
+      Row row = start_row(r);
       for (std::string const& cell :
            {link, std::to_string(pairs.size()),
             core::format_seconds(core::summarize(latencies).median),
@@ -309,11 +149,6 @@ Table links_table(measure::RunResult const& result) {
     }
   }
   return table;
-}
-
-Table implementations_table(measure::RunResult const& result) {
-  return table_of(result, "what libraries' rows call", {"implementation"},
-                  [](Record const& r) { return !r.implementation.empty(); });
 }
 
 /// A line for each operation and size, a column for each transport.
@@ -341,33 +176,6 @@ Table transport_times_table(std::vector<comm::TransportTime> const& times) {
     first = time;
   }
   return table;
-}
-
-/// All columns of all tables.
-Document details_of(measure::RunResult const& result) {
-  Notes notes;
-  Document document;
-  document.add_table(main_table(result, notes));
-  for (Table const& further :
-       {times_table(result), rounds_table(result), legs_table(result), roofline_table(result),
-        energy_table(result), extras_table(result), links_table(result), latencies_table(result),
-        pair_rates_table(result), pair_links_table(result), published_table(result),
-        kernels_table(result), implementations_table(result),
-        transport_times_table(result.info.transport_times)}) {
-    if (further.rows() == 0) continue;
-    document.add_gap();
-    document.add_table(further);
-  }
-  if (!notes.all().empty()) document.add_gap();
-  for (std::string const& note : notes.all()) {
-    std::string const number = notes.cite(note);
-    document.add_labelled(number, number.size() + 1, note, Tone::plain);
-  }
-  std::vector<std::string> events = result.info.events;
-  if (result.info.status == "running") events.emplace_back(kNotEnded);
-  if (!events.empty()) document.add_gap();
-  for (std::string const& event : events) document.add_labelled("", 0, event, Tone::plain);
-  return document;
 }
 
 std::string memory_text(std::int64_t bytes) {
@@ -500,6 +308,14 @@ std::vector<Table> tables_of_pairs(measure::RunResult const& result) {
   return tables;
 }
 
+std::vector<Table> tables_of_details(measure::RunResult const& result) {
+  std::vector<Table> tables{kernels_table(result),
+                            transport_times_table(result.info.transport_times)};
+  std::erase_if(tables, [](Table const& table) { return table.rows() == 0; });
+  for (Table& table : tables) table.is_detail = true;
+  return tables;
+}
+
 std::string render_run_header(measure::RunInfo const& info) {
   std::string text = version_line(info) + '\n';
   if (!info.run_id.empty()) {
@@ -513,14 +329,6 @@ std::string render_run_header(measure::RunInfo const& info) {
 
 std::string render_transport_times(std::vector<comm::TransportTime> const& times) {
   return write_text(transport_times_table(times), kUnlimited);
-}
-
-std::string render_table(measure::RunResult const& result) {
-  return write_text(details_of(result), kUnlimited);
-}
-
-std::string render_markdown(measure::RunResult const& result) {
-  return write_markdown(details_of(result));
 }
 
 std::string result_line(measure::RunResult const& result, std::string const& file) {

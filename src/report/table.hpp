@@ -14,14 +14,6 @@ std::string render_run_header(measure::RunInfo const& info);
 /// By which transport = "auto" chooses, and what it takes.
 std::string render_transport_times(std::vector<comm::TransportTime> const& times);
 
-/// One line per measurement in columns of stable width, then its times, the legs of overlap,
-/// further rates, foot notes that say why something failed, was skipped or is suspect, and what
-/// happened during the run.
-std::string render_table(measure::RunResult const& result);
-
-/// The same tables in Markdown.
-std::string render_markdown(measure::RunResult const& result);
-
 /// A header and one line per measurement, RFC 4180; a missing number is an empty field.
 std::string render_csv(measure::RunResult const& result);
 

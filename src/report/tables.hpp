@@ -4,7 +4,9 @@
 
 #include "report/document.hpp"
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace quadrille::report {
@@ -12,7 +14,9 @@ namespace quadrille::report {
 /// What the workload `pairs` measured: its links, and matrices of latencies, rates and links, of few
 /// ranks. Those without rows are left out. The first four columns say which measurement it is.
 std::vector<Table> tables_of_pairs(measure::RunResult const& result);
-inline constexpr std::size_t kIdentityColumns = 4;
+inline constexpr std::array<std::string_view, 4> kIdentity{"case", "size", "type", "variant"};
+/// Kernels of each measurement, and by which times transport = "auto" chose. On no screen.
+std::vector<Table> tables_of_details(measure::RunResult const& result);
 
 /// Of a result that says that its run is going on.
 inline constexpr std::string_view kNotEnded =

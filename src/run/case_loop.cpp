@@ -158,7 +158,8 @@ class CaseLoop {
     if (health) judge_rounds(*health);
     if (!is_over_) end();
     std::string const file = write_files();
-    out_.log(report::render_table(result()) + "\n" + report::result_line(judged(), file) + "\n");
+    out_.log(report::render_details(result(), {.width = 120}) + "\n" +
+             report::result_line(judged(), file) + "\n");
     world_.on_abort(start_.directory.string(), {});
     out_.show(report::render_screen(judged(), report::terminal_of_output()) + "\n" +
               report::render_end(judged(), file));

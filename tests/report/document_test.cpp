@@ -43,7 +43,7 @@ TEST(Document, IsMarkdownWithAllColumns) {
 }
 
 TEST(Document, CutsATableThatRepeatsItsFirstColumns) {
-  Table table{.repeated = 1};
+  Table table{.repeated = 1, .is_cut = true};
   for (std::string_view const head : {"case", "first", "second"}) table.add_column({head});
   table.add_row({"a", "1", "2"});
   Document document;

@@ -149,7 +149,8 @@ TEST(Screen, ShowsAllFurtherRatesOfWhatHasManyAndNoBestOfWhatHasNone) {
 
   r.extras[3].is_detail = true;
   EXPECT_EQ(render_screen(result, {.width = 80}).find("figure 3"), std::string::npos);
-  EXPECT_NE(render_table(result).find("figure 3"), std::string::npos) << "--details";
+  EXPECT_NE(render_details(result, {.width = 80}).find("figure 3"), std::string::npos)
+      << "--details";
 
   r.extras.resize(6);
   std::string const few = render_screen(result, {.width = 160});
