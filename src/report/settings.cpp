@@ -5,17 +5,8 @@
 #include "workloads/registry.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 namespace quadrille::report {
-namespace {
-
-/// Columns tell them, or, as of published figures, they change nothing.
-constexpr std::string_view kElsewhere[]{"size",   "type",      "variant",
-                                        "config", "transport", "published"};
-
-}  // namespace
-
 std::string value_of(core::Option const& option, core::Case const& spec) {
   core::OptionTarget target{.run = {}, .spec = spec};
   std::string const toml = core::written(option, option.get(target));
@@ -25,14 +16,16 @@ std::string value_of(core::Option const& option, core::Case const& spec) {
 
 std::vector<std::pair<std::string, std::string>> settings_of(measure::Record const& record) {
   if (!record.spec) return {{"case", record.name}};
-  core::Case const& spec = *record.spec;
+  // Columns tell the others.
+  core::Case const spec =
+      without<&core::Case::size, &core::Case::type, &core::Case::config, &core::Case::transport>(
+          *record.spec);
   core::Case preset;
   preset.workload = spec.workload;
   preset.parameters = spec.workload->defaults;
   std::vector<std::pair<std::string, std::string>> settings;
   for (core::Option const* option : core::options_of(*spec.workload)) {
-    bool const is_elsewhere = std::ranges::find(kElsewhere, option->key) != std::end(kElsewhere);
-    if (!option->sweeps || is_elsewhere) continue;
+    if (!option->sweeps) continue;
     std::string value = value_of(*option, spec);
     if (value != value_of(*option, preset)) settings.emplace_back(option->key, std::move(value));
   }

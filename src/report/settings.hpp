@@ -12,6 +12,14 @@
 
 namespace quadrille::report {
 
+/// The case with its members' defaults in place of these.
+template <auto... kMembers>
+core::Case without(core::Case spec) {
+  core::Case const preset;
+  ((spec.*kMembers = preset.*kMembers), ...);
+  return spec;
+}
+
 /// The value of a key of a case as people write it; empty where it has none.
 std::string value_of(core::Option const& option, core::Case const& spec);
 

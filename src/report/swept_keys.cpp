@@ -8,9 +8,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
-#include <iterator>
 #include <set>
 
 namespace quadrille::report {
@@ -19,36 +17,21 @@ namespace {
 using measure::Record;
 using Values = std::map<std::string, std::string, std::less<>>;
 
-// Members of a record, and what a sweep writes once for each of its cases.
-constexpr std::array<std::string_view, 8> kShownOtherwise{
-    "variant", "size", "size_host", "type", "grid", "transport", "published_on", "published"};
-// How messages travel; the name of a variant of exchanges, too, which is not meant here.
-constexpr std::array<std::string_view, 1> kTravel{"transport"};
-// What neither changes what is computed nor is a choice that somebody could copy.
-constexpr std::array<std::string_view, 6> kAside{"variant",   "config",       "size",
-                                                 "size_host", "published_on", "published"};
+using core::Case;
 
-template <std::size_t n>
-bool holds(std::array<std::string_view, n> const& keys, std::string_view key) {
-  return std::ranges::find(keys, key) != keys.end();
-}
-
-/// Of the keys that `takes` takes. None where the case cannot be read, as in a file that was damaged.
-Values values_of(Record const& record, auto&& takes) {
+/// Of the keys that `takes` takes.
+Values values_of(Case const& spec, auto&& takes) {
   Values values;
-  if (!record.spec) return values;
-  for (core::Option const* option : core::options_of(*record.spec->workload)) {
+  for (core::Option const* option : core::options_of(*spec.workload)) {
     if (option->key == "name" || !takes(*option)) continue;
-    std::string value = value_of(*option, *record.spec);
+    std::string value = value_of(*option, spec);
     if (!value.empty()) values.emplace(option->key, std::move(value));
   }
   return values;
 }
 
 bool is_any(core::Option const&) { return true; }
-bool is_of_problem(core::Option const& option) {
-  return !option.selects_method && !holds(kAside, option.key);
-}
+bool is_of_problem(core::Option const& option) { return !option.selects_method; }
 
 }  // namespace
 
@@ -60,24 +43,30 @@ std::string_view swept_name(Record const& record) {
 std::string apart_from_transport(Record const& record) {
   if (!record.spec) return record.name;
   std::string text{swept_name(record)};
-  for (auto const& [key, value] : values_of(record, is_any)) {
-    if (!holds(kTravel, key)) text += fmt::format("\n{} = {}", key, value);
+  for (auto const& [key, value] : values_of(without<&Case::transport>(*record.spec), is_any)) {
+    text += fmt::format("\n{} = {}", key, value);
   }
   return text;
 }
 
 std::string apart_from_choices(Record const& record) {
+  if (!record.spec) return {};
+  // Without what neither changes what is computed nor is a choice that somebody could copy.
+  Case const spec = without<&Case::variants, &Case::config, &Case::size, &Case::size_host,
+                            &Case::published_on, &Case::published>(*record.spec);
   std::string text;
-  for (auto const& [key, value] : values_of(record, is_of_problem)) {
+  for (auto const& [key, value] : values_of(spec, is_of_problem)) {
     text += fmt::format("{} = {}\n", key, value);
   }
   return text;
 }
 
 std::string choices_unlike(Record const& record, Record const& other) {
-  Values const theirs = values_of(other, std::mem_fn(&core::Option::selects_method));
+  if (!record.spec || !other.spec) return {};
+  Values const theirs = values_of(*other.spec, std::mem_fn(&core::Option::selects_method));
   std::vector<std::string> choices;
-  for (auto const& [key, value] : values_of(record, std::mem_fn(&core::Option::selects_method))) {
+  for (auto const& [key, value] :
+       values_of(*record.spec, std::mem_fn(&core::Option::selects_method))) {
     auto const before = theirs.find(key);
     bool const differs = before == theirs.end() || before->second != value;
     if (differs) choices.push_back(fmt::format("{} = {}", key, value));
@@ -94,7 +83,11 @@ SweptKeys::SweptKeys(std::span<Record const* const> records) {
   for (Record const* record : records) {
     auto const [known, is_new] = values_.try_emplace(record->name);
     if (!is_new || !record->spec) continue;
-    known->second = values_of(*record, is_any);
+    // Members of a record, and what a sweep writes once for each of its cases, are shown otherwise.
+    Case const spec =
+        without<&Case::variants, &Case::size, &Case::size_host, &Case::type, &Case::grid,
+                &Case::transport, &Case::published_on, &Case::published>(*record->spec);
+    known->second = values_of(spec, is_any);
     auto const [seen, is_first] = sweeps.try_emplace(swept_name(*record));
     if (is_first) seen->second.values = known->second;
     Values const& first = seen->second.values;
@@ -110,9 +103,7 @@ SweptKeys::SweptKeys(std::span<Record const* const> records) {
   std::set<std::string> all;
   for (auto const& [name, seen] : sweeps) {
     std::vector<std::string>& keys = keys_by_sweep_[std::string{name}];
-    std::ranges::copy_if(seen.keys, std::back_inserter(keys), [](std::string const& key) {
-      return std::ranges::find(kShownOtherwise, key) == kShownOtherwise.end();
-    });
+    keys.assign(seen.keys.begin(), seen.keys.end());
     all.insert(keys.begin(), keys.end());
   }
   keys_.assign(all.begin(), all.end());
