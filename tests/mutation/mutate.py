@@ -220,7 +220,8 @@ class Judge:
             if "command" not in entry:
                 sys.exit(f"{entry['name']} is not built")
             properties = {p["name"]: p["value"] for p in entry["properties"]}
-            programs = [word for word in entry["command"] if word.startswith(f"{self.build}/")]
+            programs = [word for word in entry["command"]
+                        if word.startswith(f"{self.build}/") and not Path(word).is_dir()]
             found.append({"name": entry["name"], "command": entry["command"],
                           "environment": properties.get("ENVIRONMENT", []),
                           "folder": properties.get("WORKING_DIRECTORY", self.build),
