@@ -22,8 +22,6 @@ using measure::Record;
 
 constexpr int kSchemaVersion = 1;
 
-Json text_or_null(std::string const& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
 Json number(std::optional<double> value) {
   return value && std::isfinite(*value) ? Json(*value) : Json(nullptr);
 }
@@ -38,8 +36,8 @@ Json json(std::vector<Difference> const& differences) {
 
 Json json(measure::RunInfo const& info) {
   return {{"run_id", info.run_id},
-          {"started", text_or_null(info.started)},
-          {"status", text_or_null(info.status)}};
+          {"started", text_json(info.started)},
+          {"status", text_json(info.status)}};
 }
 
 /// One side of a measurement.
@@ -64,15 +62,15 @@ Json json(Finding const& finding) {
           {"type", record.type},
           {"size", record.size},
           {"variant", record.variant},
-          {"transport", text_or_null(record.transport)},
+          {"transport", text_json(record.transport)},
           {"ranks", record.ranks},
-          {"grid", text_or_null(record.grid)},
+          {"grid", text_json(record.grid)},
           {"modelled_link", record.modelled_link},
           {"ratio", of_ratio(&core::MedianRatio::value)},
           {"ratio_low", of_ratio(&core::MedianRatio::low)},
           {"ratio_high", of_ratio(&core::MedianRatio::high)},
           {"margin", finding.margin},
-          {"reason", text_or_null(finding.reason)},
+          {"reason", text_json(finding.reason)},
           {"base", base},
           {"new", finding.now == nullptr ? Json(nullptr) : json(*finding.now)},
           {"differences", json(finding.differences)}};
@@ -194,8 +192,7 @@ std::string render_html(Comparison const& comparison) {
     Json& to = all["measurements"][i];
     // The median time of the base, of several that which the ratio is to.
     to["base_s"] = finding.ratio ? number(finding.ratio->base) : Json(nullptr);
-    to["settings"] = Json::object();
-    for (auto const& [key, value] : settings_of(finding.record())) to["settings"][key] = value;
+    to["settings"] = facts_json(settings_of(finding.record()));
   }
   return make_page(comparison_script(), all);
 }

@@ -278,6 +278,10 @@ void Table::add_column(Heading const& heading) {
       {.head = std::string{heading.text}, .align = heading.align, .min_width = heading.width});
 }
 
+void Table::add_columns(std::initializer_list<Heading> headings) {
+  for (Heading const& heading : headings) add_column(heading);
+}
+
 void Table::add_row(std::vector<std::string> const& cells) {
   QUAD_REQUIRE(cells.size() == columns.size(), "a row has a cell for each column");
   for (std::size_t c = 0; c < cells.size(); ++c) columns[c].cells.push_back(cells[c]);

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -51,6 +52,7 @@ struct Table {
   bool wraps_last = false;
 
   void add_column(Heading const& heading);
+  void add_columns(std::initializer_list<Heading> headings);
   /// A cell for each column.
   void add_row(std::vector<std::string> const& cells);
   std::size_t rows() const { return columns.empty() ? 0 : columns.front().cells.size(); }

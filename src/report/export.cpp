@@ -20,14 +20,7 @@ namespace {
 
 using measure::Record;
 
-Json json(std::string const& text) { return text.empty() ? Json(nullptr) : Json(text); }
-
-Json json(std::vector<std::pair<std::string, std::string>> const& facts) {
-  Json object = Json::object();
-  for (auto const& [name, value] : facts) object[name] = value;
-  return object;
-}
-
+Json json(std::string const& text) { return text_json(text); }
 /// Negative is unknown.
 Json json(int value) { return value < 0 ? Json(nullptr) : Json(value); }
 Json json(std::int64_t value) { return value; }
@@ -57,6 +50,14 @@ Json json(Value const& value) {
 
 }  // namespace
 
+Json text_json(std::string const& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json facts_json(std::vector<std::pair<std::string, std::string>> const& facts) {
+  Json object = Json::object();
+  for (auto const& [name, value] : facts) object[name] = value;
+  return object;
+}
+
 Json run_json(measure::RunInfo const& info) {
   Json ranks = Json::array(), times = Json::array();
   for (comm::Placement const& rank : info.ranks) ranks.push_back(row_json(rank));
@@ -66,8 +67,8 @@ Json run_json(measure::RunInfo const& info) {
           {"finished", json(info.finished)},
           {"status", json(info.status)},
           {"config", info.config},
-          {"build", json(info.build)},
-          {"environment", json(info.environment)},
+          {"build", facts_json(info.build)},
+          {"environment", facts_json(info.environment)},
           {"ranks", ranks},
           {"transport_times", times},
           {"events", info.events}};

@@ -323,7 +323,6 @@ void add_overlap(Document& page, measure::RunResult const& result) {
 void add_pairs(Document& page, Table table) {
   std::vector<std::string> common;
   for (TableColumn& column : table.columns) {
-    column.min_width = 0;
     for (std::string& cell : column.cells) cell = shown(cell);
   }
   auto const behind = table.columns.begin() + kIdentity.size();

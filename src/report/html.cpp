@@ -141,12 +141,6 @@ Json over_time_json(Record const& r) {
   return lines;
 }
 
-Json settings_json(std::vector<std::pair<std::string, std::string>> const& settings) {
-  Json object = Json::object();
-  for (auto const& [key, value] : settings) object[key] = value;
-  return object;
-}
-
 Json measurement_json(Record const& r, Shares const& shares, SweptKeys const& swept) {
   Json to = case_json(r);
   to.update(columns_json(r, {In::csv}));
@@ -168,7 +162,7 @@ Json measurement_json(Record const& r, Shares const& shares, SweptKeys const& sw
     }
   }
   // Without those at their defaults: what is equal in two runs is so whether or not one swept it.
-  to["settings"] = settings_json(settings_of(r));
+  to["settings"] = facts_json(settings_of(r));
   Json& extras = to["extras"];  // but details, of which lines over time are a chart
   for (std::size_t i = r.extras.size(); i-- > 0;) {
     if (r.extras[i].is_detail) extras.erase(i);
@@ -253,7 +247,7 @@ Json curve_json(ScalingCurve const& curve) {
                       {"fit", curve.fit ? Json(curve.fitted_s(p)) : Json(nullptr)}});
   }
   Json to{{"workload", curve.workload}, {"type", curve.type},
-          {"variant", curve.variant},   {"settings", settings_json(curve.settings)},
+          {"variant", curve.variant},   {"settings", facts_json(curve.settings)},
           {"unit", curve.unit},         {"growth", core::to_text(curve.growth)},
           {"points", points},           {"fit", nullptr}};
   if (curve.fit) {
@@ -276,7 +270,7 @@ Json scaling_json(Scaling const& scaling) {
                          {"type", e.type},
                          {"variant", e.variant},
                          {"transport", e.transport},
-                         {"settings", settings_json(e.settings)},
+                         {"settings", facts_json(e.settings)},
                          {"ranks", e.ranks},
                          {"bytes", e.bytes},
                          {"seconds", e.seconds},

@@ -259,11 +259,12 @@ std::string render_text(PredictionReport const& report, RunResult const& run,
       settings.weak ? "matrices grow with the ranks" : "the same size on all ranks", between));
   page.add_gap();
   Table predictions;
-  for (Heading const& heading :
-       {Heading{"case", 34, Align::left}, Heading{"ranks", 6}, Heading{"nodes"},
-        Heading{"time", 10}, Heading{"efficiency"}, Heading{"hidden", 7}}) {
-    predictions.add_column(heading);
-  }
+  predictions.add_columns({{"case", 34, Align::left},
+                           {"ranks", 6},
+                           {"nodes"},
+                           {"time", 10},
+                           {"efficiency"},
+                           {"hidden", 7}});
   for (Prediction const& p : report.predictions) {
     predictions.add_row({p.id, fmt::to_string(p.ranks), fmt::to_string(p.nodes),
                          core::format_seconds(p.seconds), percent(p.efficiency),
@@ -272,11 +273,11 @@ std::string render_text(PredictionReport const& report, RunResult const& run,
   page.add_table(std::move(predictions));
   if (!report.checks.empty()) {
     Table checks{.title = "checked against what was measured"};
-    for (Heading const& heading :
-         {Heading{"case", 34, Align::left}, Heading{"ranks", 6}, Heading{"predicted", 10},
-          Heading{"measured", 10}, Heading{"error", 7}}) {
-      checks.add_column(heading);
-    }
+    checks.add_columns({{"case", 34, Align::left},
+                        {"ranks", 6},
+                        {"predicted", 10},
+                        {"measured", 10},
+                        {"error", 7}});
     double largest = 0;
     std::set<std::int64_t> ranks;
     for (PredictionCheck const& check : report.checks) {

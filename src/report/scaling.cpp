@@ -305,11 +305,14 @@ std::string render_scaling(Scaling const& scaling) {
     bool const is_strong = curve.growth == Growth::strong;
     Table table{.title =
                     fmt::format("{} scaling: {}", core::to_text(curve.growth), title_of(curve))};
-    for (Heading const& heading : {Heading{"ranks"}, Heading{"size", 16, Align::left},
-                                   Heading{"median", 9}, Heading{"rate", 14}, Heading{"speedup"},
-                                   Heading{"efficiency"}, Heading{"fit", 8}, Heading{"serial"}}) {
-      table.add_column(heading);
-    }
+    table.add_columns({{"ranks"},
+                       {"size", 16, Align::left},
+                       {"median", 9},
+                       {"rate", 14},
+                       {"speedup"},
+                       {"efficiency"},
+                       {"fit", 8},
+                       {"serial"}});
     table.columns[6].keep = table.columns[7].keep = 0;  // where they have values
     for (ScalingPoint const& p : curve.points) {
       table.add_row({fmt::to_string(p.ranks), size_text(p.size), core::format_seconds(p.seconds),
@@ -336,11 +339,12 @@ std::string render_scaling(Scaling const& scaling) {
   }
   if (!scaling.exchanges.empty()) {
     Table table{.title = "exchanges: time = latency + bytes / bandwidth, fitted over their sizes"};
-    for (Heading const& heading :
-         {Heading{"exchange", 40, Align::left}, Heading{"ranks"}, Heading{"sizes"},
-          Heading{"latency", 8}, Heading{"bandwidth", 10}, Heading{"off by", 9}}) {
-      table.add_column(heading);
-    }
+    table.add_columns({{"exchange", 40, Align::left},
+                       {"ranks"},
+                       {"sizes"},
+                       {"latency", 8},
+                       {"bandwidth", 10},
+                       {"off by", 9}});
     for (ExchangeFit const& e : scaling.exchanges) {
       table.add_row({title_of(e), fmt::to_string(e.ranks), fmt::to_string(e.bytes.size()),
                      core::format_seconds(e.fit.constant),

@@ -10,7 +10,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <initializer_list>
 #include <map>
 #include <set>
 #include <string_view>
@@ -35,10 +34,6 @@ Row start_row(Record const& record) {
   return row;
 }
 
-void add_columns(Table& table, std::initializer_list<Heading> headings) {
-  for (Heading const& heading : headings) table.add_column(heading);
-}
-
 Table kernels_table(measure::RunResult const& result) {
   Table table = start_table("kernels of one execution");
   table.add_column({"kernel", 0, Align::left});
@@ -53,23 +48,20 @@ Table kernels_table(measure::RunResult const& result) {
 }
 
 // A matrix of more is no table for a screen; the links' table and files have it.
-constexpr std::string_view kRankNames[]{"0", "1", "2",  "3",  "4",  "5",  "6",  "7",
-                                        "8", "9", "10", "11", "12", "13", "14", "15"};
+constexpr std::size_t kMaxMatrix = 16;
 
 /// What `cell` makes of each pair, a row for each rank from which and a column for each rank to
 /// which messages travel.
 Table pair_matrix(measure::RunResult const& result, std::string_view what,
                   std::string (*cell)(measure::PairTimes const&)) {
   Table table = start_table(fmt::format("{}, from a row's rank to a column's", what));
-  table.add_column({"from", 4, Align::right});
+  table.add_column({"from"});
   std::size_t ranks = 0;
   for (Record const& r : result.records) {
     if (!r.pairs.empty()) ranks = std::max(ranks, static_cast<std::size_t>(r.ranks));
   }
-  if (ranks > std::size(kRankNames)) return table;
-  for (std::size_t to = 0; to < ranks; ++to) {
-    table.add_column({kRankNames[to], 7, Align::right});
-  }
+  if (ranks > kMaxMatrix) return table;
+  for (std::size_t to = 0; to < ranks; ++to) table.columns.push_back({.head = fmt::to_string(to)});
   for (Record const& r : result.records) {
     if (!has_speed(r)) continue;
     std::map<int, Row> rows;
@@ -118,12 +110,12 @@ std::string named_pair(measure::PairTimes const& pair, std::string const& value)
 /// A line for each kind of link between ranks, which names the slowest pairs.
 Table links_table(measure::RunResult const& result) {
   Table table = start_table("links between ranks: medians over their pairs, and the slowest pairs");
-  add_columns(table, {{"link", 8, Align::left},
-                      {"pairs", 5, Align::right},
-                      {"latency", 7, Align::right},
-                      {"highest latency", 18, Align::left},
-                      {"rate", 9, Align::right},
-                      {"lowest rate", 0, Align::left}});
+  table.add_columns({{"link", 0, Align::left},
+                     {"pairs"},
+                     {"latency"},
+                     {"highest latency", 0, Align::left},
+                     {"rate"},
+                     {"lowest rate", 0, Align::left}});
   for (Record const& r : result.records) {
     std::map<std::string, std::vector<measure::PairTimes const*>> by_link;
     for (measure::PairTimes const& pair : r.pairs) by_link[pair.link].push_back(&pair);
@@ -154,7 +146,7 @@ Table links_table(measure::RunResult const& result) {
 /// A line for each operation and size, a column for each transport.
 Table transport_times_table(std::vector<comm::TransportTime> const& times) {
   Table table{.title = "times of exchanges, by which transport = \"auto\" chooses"};
-  add_columns(table, {{"operation", 14, Align::left}, {"bytes", 8}});
+  table.add_columns({{"operation", 14, Align::left}, {"bytes", 8}});
   std::vector<std::string_view> names;
   for (comm::TransportTime const& time : times) {
     if (std::ranges::find(names, time.transport) == names.end()) names.push_back(time.transport);
@@ -184,15 +176,15 @@ std::string memory_text(std::int64_t bytes) {
 
 Table ranks_table(std::vector<comm::Placement> const& ranks) {
   Table table;
-  add_columns(table, {{"rank", 4, Align::right},
-                      {"node", 16, Align::left},
-                      {"local", 5, Align::right},
-                      {"device", 24, Align::left},
-                      {"pci", 12, Align::left},
-                      {"numa", 4, Align::right},
-                      {"threads", 7, Align::right},
-                      {"memory", 9, Align::right},
-                      {"cpus", 0, Align::left}});
+  table.add_columns({{"rank", 4, Align::right},
+                     {"node", 16, Align::left},
+                     {"local", 5, Align::right},
+                     {"device", 24, Align::left},
+                     {"pci", 12, Align::left},
+                     {"numa", 4, Align::right},
+                     {"threads", 7, Align::right},
+                     {"memory", 9, Align::right},
+                     {"cpus", 0, Align::left}});
   for (comm::Placement const& r : ranks) {
     table.add_row({fmt::format("{}", r.rank), r.node, fmt::format("{}", r.local_rank), r.device,
                    r.pci.empty() ? "-" : r.pci, r.numa < 0 ? "-" : fmt::format("{}", r.numa),
@@ -245,11 +237,11 @@ Table nodes_table(std::vector<comm::Placement> const& ranks) {
     node.threads.insert(r.threads);
   }
   Table table;
-  add_columns(table, {{"node", 16, Align::left},
-                      {"ranks", 9, Align::left},
-                      {"threads", 7, Align::right},
-                      {"memory", 9, Align::right},
-                      {"devices of ranks", 0, Align::left}});
+  table.add_columns({{"node", 16, Align::left},
+                     {"ranks", 9, Align::left},
+                     {"threads", 7, Align::right},
+                     {"memory", 9, Align::right},
+                     {"devices of ranks", 0, Align::left}});
   for (Node const& node : nodes) {
     table.add_row({node.name, list_ranges(node.ranks),
                    list_ranges({node.threads.begin(), node.threads.end()}),
