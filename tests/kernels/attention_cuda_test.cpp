@@ -6,87 +6,12 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-
 namespace quadrille::kernels::attention {
 namespace {
 
 using core::DataType;
-using test::DeviceArray;
 
-/// The vendor's library is on a GPU alone.
-bool runs_here(Variant<Problem> const& row) {
-  return row.where == Where::cuda &&
-         (row.role != Role::vendor || test::kernel_mode() == test::KernelMode::gpu);
-}
-
-/// A problem with its tensors on the host, and what is right.
-template <class T>
-struct Known {
-  Problem problem;
-  Tensors<T> in;
-  std::vector<Element> elements;
-};
-
-/// Computed once for all variants and schedules.
-template <class T>
-Known<T> const& known(Shape const& shape, double scores) {
-  static std::map<std::string, Known<T>> all;
-  auto const [found, is_new] = all.try_emplace(text_of(shape) + " " + std::to_string(scores));
-  Known<T>& one = found->second;
-  if (is_new) {
-    one.problem = unallocated(shape, core::type_of<T>());
-    one.in = random<T>(one.problem, {.scores = scores});
-    one.elements = elements_of(one.problem, one.in);
-  }
-  return one;
-}
-
-/// False where the vendor's library does not take the problem; all others take any but shifted ones.
-template <class T>
-bool expect_right(device::Device& device, device::StreamView stream,
-                  Variant<Problem> const& variant, Shape const& shape, double scores,
-                  Offsets const& offsets = {}) {
-  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
-                                  << text_of(shape) << ", scores x " << scores << ", offsets "
-                                  << offsets.q << offsets.k << offsets.v << offsets.o);
-  Known<T> const& one = known<T>(shape, scores);
-  Problem problem = one.problem;
-  DeviceArray<T> const q{device, stream, one.in.q, offsets.q},
-      k{device, stream, one.in.k, offsets.k}, v{device, stream, one.in.v, offsets.v};
-  DeviceArray<T> const o{device, stream, static_cast<std::int64_t>(one.elements.size()), offsets.o};
-  problem.q.data = q.data();
-  problem.k.data = k.data();
-  problem.v.data = v.data();
-  problem.o.data = o.data();
-  bool const may_refuse = variant.role == Role::vendor || !offsets.are_none();
-  if (may_refuse && !variant.unsupported_reason(problem).empty()) return false;
-  std::size_t const bytes = variant.scratch_bytes(problem, device.facts());
-  DeviceArray<float> const scratch{device, stream, static_cast<std::int64_t>(bytes / 4)};
-  problem.scratch = scratch.data();
-  problem.scratch_bytes = bytes;
-
-  variant.launch(problem, stream);
-  stream.synchronize();
-
-  expect_elements<T>(one.elements, o.download());
-  EXPECT_TRUE(o.intact() && scratch.intact());
-  return true;
-}
-
-using Row = std::tuple<std::string_view, DataType>;
-
-/// Every variant with all types that it takes.
-std::vector<Row> rows() {
-  std::vector<Row> all;
-  for (Variant<Problem> const& row : variants()) {
-    if (!runs_here(row)) continue;
-    for (Types const& types : row.types) all.emplace_back(row.name, types.in);
-  }
-  return all;
-}
-
-class AttentionCudaTest : public testing::TestWithParam<Row> {
+class AttentionCudaTest : public testing::TestWithParam<std::tuple<std::string_view, DataType>> {
  protected:
   void expect_all(std::vector<Shape> const& shapes, double scores, Offsets const& offsets = {}) {
     auto const [name, type] = GetParam();
@@ -98,7 +23,7 @@ class AttentionCudaTest : public testing::TestWithParam<Row> {
                                                       : type == DataType::f16
                                                           ? expect_right<core::f16>
                                                           : expect_right<core::bf16>;
-        if (expect(device, stream, variant, shape, scores, offsets)) ++taken;
+        if (expect(device, stream, variant, shape, {.scores = scores}, offsets)) ++taken;
       }
     });
     if (taken == 0 && offsets.are_none()) GTEST_SKIP() << "takes none of these shapes";
@@ -119,11 +44,10 @@ TEST_P(AttentionCudaTest, OperandsLieAnywhereOrAreRefused) {
   for (Offsets const& offsets : kOffsets) expect_all({kShapes[0]}, 1, offsets);
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, AttentionCudaTest, testing::ValuesIn(rows()),
-                         [](auto const& row) {
-                           return std::string{std::get<0>(row.param)} + "_" +
-                                  std::string{core::to_text(std::get<1>(row.param))};
-                         });
+INSTANTIATE_TEST_SUITE_P(Variants, AttentionCudaTest,
+                         testing::ValuesIn(test::names_with_types_of(variants(),
+                                                                     test::is_cuda_row)),
+                         test::RowName{});
 
 /// More tiles of queries than blocks, each with several tiles of keys: a block goes on in the middle of
 /// its ring. The cache has room for some of the heads' keys, at a head size of 64 for two of three.
@@ -138,7 +62,7 @@ TEST(AttentionCuda, BlocksTakeSeveralTilesOfQueries) {
                         .keys = 370,
                         .head_size = head_size,
                         .mask = kCausal};
-      expect_right<core::f16>(device, stream, variant, shape, 1);
+      expect_right<core::f16>(device, stream, variant, shape);
     }
   });
 }

@@ -3,13 +3,15 @@
 #pragma once
 
 #include "attention/attention.hpp"
-#include "core/generator.hpp"
+#include "support/kernel_test.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 /// Attention with known results.
@@ -152,5 +154,60 @@ struct Offsets {
 };
 /// One tensor at a time.
 inline constexpr Offsets kOffsets[] = {{.q = 1}, {.k = 1}, {.v = 1}, {.o = 1}};
+
+/// A problem with its tensors on the host, and what is right.
+template <class T>
+struct Known {
+  Problem problem;
+  Tensors<T> in;
+  std::vector<Element> elements;
+};
+
+/// Computed once for all variants and schedules.
+template <class T>
+Known<T> const& known(Shape const& shape, Sizes const& sizes) {
+  static std::map<std::tuple<std::string, double, double>, Known<T>> all;
+  auto const [found, is_new] = all.try_emplace({text_of(shape), sizes.scores, sizes.values});
+  Known<T>& one = found->second;
+  if (is_new) {
+    one.problem = unallocated(shape, core::type_of<T>());
+    one.in = random<T>(one.problem, sizes);
+    one.elements = elements_of(one.problem, one.in);
+  }
+  return one;
+}
+
+/// False where the vendor's library does not take the problem; all others take any but shifted ones.
+template <class T>
+bool expect_right(device::Device& device, device::StreamView stream,
+                  Variant<Problem> const& variant, Shape const& shape, Sizes const& sizes = {},
+                  Offsets const& offsets = {}) {
+  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
+                                  << text_of(shape) << ", scores x " << sizes.scores << ", offsets "
+                                  << offsets.q << offsets.k << offsets.v << offsets.o);
+  Known<T> const& one = known<T>(shape, sizes);
+  Problem problem = one.problem;
+  test::DeviceArray<T> const q{device, stream, one.in.q, offsets.q},
+      k{device, stream, one.in.k, offsets.k}, v{device, stream, one.in.v, offsets.v};
+  test::DeviceArray<T> const o{device, stream, static_cast<std::int64_t>(one.elements.size()),
+                               offsets.o};
+  problem.q.data = q.data();
+  problem.k.data = k.data();
+  problem.v.data = v.data();
+  problem.o.data = o.data();
+  bool const may_refuse = variant.role == Role::vendor || !offsets.are_none();
+  if (may_refuse && !variant.unsupported_reason(problem).empty()) return false;
+  std::size_t const bytes = variant.scratch_bytes(problem, device.facts());
+  test::DeviceArray<float> const scratch{device, stream, static_cast<std::int64_t>(bytes / 4)};
+  problem.scratch = scratch.data();
+  problem.scratch_bytes = bytes;
+
+  variant.launch(problem, stream);
+  stream.synchronize();
+
+  expect_elements<T>(one.elements, o.download());
+  EXPECT_TRUE(o.intact() && scratch.intact());
+  return true;
+}
 
 }  // namespace quadrille::kernels::attention

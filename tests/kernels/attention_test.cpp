@@ -20,21 +20,7 @@ using test::Host;
 template <class T>
 void expect_right(Host& host, Variant<Problem> const& variant, Shape const& shape,
                   Sizes const& sizes = {}) {
-  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
-                                  << text_of(shape) << ", scores x " << sizes.scores);
-  Problem problem = unallocated(shape, core::type_of<T>());
-  Tensors<T> in = random<T>(problem, sizes);
-  test::Guarded<T> o{problem.o.rows * problem.o.cols, 1};
-  problem.q.data = in.q.data();
-  problem.k.data = in.k.data();
-  problem.v.data = in.v.data();
-  problem.o.data = o.data();
-
-  variant.launch(problem, host.stream);
-  host.stream.view().synchronize();
-
-  expect_elements<T>(elements_of(problem, in), {o.data(), o.data() + o.size()});
-  EXPECT_TRUE(o.intact());
+  EXPECT_TRUE(expect_right<T>(*host.device, host.stream, variant, shape, sizes, {.o = 1}));
 }
 
 class AttentionTest : public testing::TestWithParam<std::string_view> {};
@@ -73,8 +59,9 @@ TEST_P(AttentionTest, TakesValuesOfAnySize) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, AttentionTest, testing::ValuesIn(test::host_rows(variants())),
-                         [](auto const& row) { return std::string{row.param}; });
+INSTANTIATE_TEST_SUITE_P(Variants, AttentionTest,
+                         testing::ValuesIn(test::names_of(variants(), test::is_host_row)),
+                         test::RowName{});
 
 /// One query of a head of 64, two keys; scores 0 and log 3, so that weights are 1/4 and 3/4.
 TEST(AttentionReference, MatchesHandComputedValues) {

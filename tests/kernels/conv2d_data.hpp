@@ -3,13 +3,15 @@
 #pragma once
 
 #include "conv2d/conv2d.hpp"
-#include "core/generator.hpp"
+#include "support/kernel_test.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <vector>
 
 /// Convolutions with known results.
@@ -146,6 +148,70 @@ void expect_sums(Problem const& problem, std::vector<Sum> const& sums, std::vect
                     << ", allowed " << allowed;
     }
   }
+}
+
+/// A problem with its tensors on the host, and what is right.
+template <class T>
+struct Known {
+  Problem problem;
+  std::vector<T> x, w;
+  std::vector<Sum> sums;
+};
+
+/// Computed once for all variants and schedules.
+template <class T>
+Known<T> const& known(Shape const& shape, DataLayout layout) {
+  static std::map<std::string, Known<T>> all;
+  auto const [found, is_new] = all.try_emplace(std::string{core::to_text(layout)} + text_of(shape));
+  Known<T>& one = found->second;
+  if (is_new) {
+    one.problem = unallocated(shape, layout, core::type_of<T>());
+    one.x = random<T>(one.problem.x, 1);
+    one.w = random<T>(one.problem.w, 2);
+    one.sums = sums_of(one.problem, one.x, one.w);
+  }
+  return one;
+}
+
+/// Elements that tensors lie behind an aligned address.
+struct Offsets {
+  std::int64_t x = 0, w = 0, y = 0;
+};
+
+/// False where the variant does not take the problem.
+template <class T>
+bool expect_right(device::Device& device, device::StreamView stream,
+                  Variant<Problem> const& variant, Shape const& shape, DataLayout layout,
+                  core::Compute compute, Offsets const& offsets = {}) {
+  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << ":"
+                                  << core::to_text(compute) << " " << core::to_text(layout)
+                                  << text_of(shape) << " offsets " << offsets.x << offsets.w
+                                  << offsets.y);
+  Known<T> const& one = known<T>(shape, layout);
+  Problem problem = one.problem;
+  problem.compute = compute;
+  test::DeviceArray<T> const x{device, stream, one.x, offsets.x},
+      w{device, stream, one.w, offsets.w};
+  test::DeviceArray<T> const y{device, stream, static_cast<std::int64_t>(one.sums.size()),
+                               offsets.y};
+  problem.x.data = x.data();
+  problem.w.data = w.data();
+  problem.y.data = y.data();
+  if (!variant.unsupported_reason(problem).empty()) return false;
+  std::size_t const bytes = variant.scratch_bytes(problem, device.facts());
+  test::DeviceArray<std::uint32_t> const scratch{device, stream,
+                                                 static_cast<std::int64_t>(bytes / 4)};
+  constexpr std::size_t kCounterBytes = gemm::kScratchCounters * sizeof(std::uint32_t);
+  stream.fill(scratch.data(), 0, std::min(bytes, kCounterBytes));
+  problem.scratch = scratch.data();
+  problem.scratch_bytes = bytes;
+
+  variant.launch(problem, stream);
+  stream.synchronize();
+
+  expect_sums<T>(problem, one.sums, y.download());
+  EXPECT_TRUE(y.intact() && scratch.intact());
+  return true;
 }
 
 }  // namespace quadrille::kernels::conv2d

@@ -23,21 +23,8 @@ using test::Host;
 template <class T>
 void expect_right(Host& host, Variant<Problem> const& variant, Shape const& shape,
                   DataLayout layout) {
-  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
-                                  << core::to_text(layout) << text_of(shape));
-  Problem problem = unallocated(shape, layout, core::type_of<T>());
-  std::vector<T> x = random<T>(problem.x, 1), w = random<T>(problem.w, 2);
-  std::vector<Sum> const sums = sums_of(problem, x, w);
-  test::Guarded<T> y{problem.y.rows * problem.y.cols, 1};
-  problem.x.data = x.data();
-  problem.w.data = w.data();
-  problem.y.data = y.data();
-
-  variant.launch(problem, host.stream);
-  host.stream.view().synchronize();
-
-  expect_sums<T>(problem, sums, {y.data(), y.data() + y.size()});
-  EXPECT_TRUE(y.intact());
+  EXPECT_TRUE(expect_right<T>(*host.device, host.stream, variant, shape, layout,
+                              core::Compute::automatic, {.y = 1}));
 }
 
 class Conv2dTest : public testing::TestWithParam<std::string_view> {};
@@ -65,8 +52,9 @@ TEST_P(Conv2dTest, EqualsSumsOfManyBlocks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, Conv2dTest, testing::ValuesIn(test::host_rows(variants())),
-                         [](auto const& row) { return std::string{row.param}; });
+INSTANTIATE_TEST_SUITE_P(Variants, Conv2dTest,
+                         testing::ValuesIn(test::names_of(variants(), test::is_host_row)),
+                         test::RowName{});
 
 /// An image of 4 x 4 pixels that are numbered, and windows of 3 x 3.
 Problem numbered_image(std::vector<float>& x) {

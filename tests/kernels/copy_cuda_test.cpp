@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "copy/copy.hpp"
-#include "core/generator.hpp"
+#include "kernels/copy_data.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
 #include "support/rows.hpp"
@@ -15,40 +14,15 @@ namespace {
 
 using test::DeviceArray;
 
-/// The vendor's row serves GPUs too.
-std::vector<std::string_view> rows() {
-  std::vector<std::string_view> names;
-  for (Variant<Problem> const& variant : variants()) {
-    // Kokkos has a test of its own.
-    bool const here = variant.runs_on(device::Kind::cuda) && variant.where != Where::kokkos;
-    if (here) names.push_back(variant.name);
-  }
-  return names;
+/// The vendor's row serves GPUs too. Kokkos has a test of its own.
+bool is_tested(VariantInfo const& row) {
+  return row.runs_on(device::Kind::cuda) && row.where != Where::kokkos;
 }
 
 class CopyCudaTest : public testing::TestWithParam<std::string_view> {
  protected:
   Variant<Problem> const& variant() const {
     return test::row(variants(), GetParam(), device::Kind::cuda);
-  }
-
-  void expect_copied(device::Device& device, device::StreamView stream, std::int64_t n,
-                     std::int64_t from_offset, std::int64_t to_offset) {
-    SCOPED_TRACE(testing::Message()
-                 << GetParam() << " n " << n << " offsets " << from_offset << " " << to_offset);
-    std::vector<std::uint8_t> values(static_cast<std::size_t>(n));
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = static_cast<std::uint8_t>(core::mix(i + 1));
-    }
-    DeviceArray<std::uint8_t> from{device, stream, values, from_offset};
-    DeviceArray<std::uint8_t> to{device, stream, n, to_offset};
-
-    variant().launch({to.data(), from.data(), n}, stream);
-    stream.synchronize();
-
-    EXPECT_TRUE(to.download() == values);
-    EXPECT_TRUE(to.intact());
-    EXPECT_TRUE(from.download() == values);
   }
 };
 
@@ -58,13 +32,13 @@ TEST_P(CopyCudaTest, CopiesEveryByteAndNoOther) {
                                         1025, 4095, 16383, 16384, 16385, 33000, 70001};
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
     for (std::int64_t const n : sizes) {
-      expect_copied(device, stream, n, 0, 0);
-      expect_copied(device, stream, n, 16, 48);
+      expect_copied(device, stream, variant(), n, 0, 0);
+      expect_copied(device, stream, variant(), n, 16, 48);
       if (GetParam() == "bulk_async") continue;
       for (std::int64_t const offset : {1, 2, 3, 4, 8}) {
-        expect_copied(device, stream, n, offset, offset);
-        expect_copied(device, stream, n, 16 - offset, 16);
-        expect_copied(device, stream, n, 5, 5 + offset);
+        expect_copied(device, stream, variant(), n, offset, offset);
+        expect_copied(device, stream, variant(), n, 16 - offset, 16);
+        expect_copied(device, stream, variant(), n, 5, 5 + offset);
       }
     }
   });
@@ -76,7 +50,7 @@ TEST_P(CopyCudaTest, TurnsTheRingOver) {
   std::int64_t const n = gpu ? std::int64_t{200} << 20 : std::int64_t{4} << 20;
   if (!gpu && GetParam() != "bulk_async") GTEST_SKIP() << "no ring";
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    expect_copied(device, stream, n + 9, 0, 0);
+    expect_copied(device, stream, variant(), n + 9, 0, 0);
   });
 }
 
@@ -111,8 +85,8 @@ TEST_P(CopyCudaTest, ConstraintsAreRefused) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, CopyCudaTest, testing::ValuesIn(rows()),
-                         [](auto const& row) { return std::string{row.param}; });
+INSTANTIATE_TEST_SUITE_P(Variants, CopyCudaTest,
+                         testing::ValuesIn(test::names_of(variants(), is_tested)), test::RowName{});
 
 }  // namespace
 }  // namespace quadrille::kernels::copy

@@ -122,35 +122,12 @@ TEST_P(GemmCudaTest, OperandsLieAnywhereOrAreRefused) {
   });
 }
 
-template <class T>
-void expect_far_product(Variant<Problem> const& variant, device::Device& device,
-                        device::StreamView stream) {
-  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()));
-  if (!FarMatrix<T>::fits(device, 3)) GTEST_SKIP() << "too little memory";
-  constexpr std::int64_t kMK = FarMatrix<T>::kRows, kN = 8;
-  FarMatrix<T> const on_a{device, stream, kMK, stored<T>(kMK, kMK, 1, false, 0)};
-  FarMatrix<T> const on_b{device, stream, kN, stored<T>(kMK, kN, 2, false, 0)};
-  FarMatrix<T> const on_c{device, stream, kN, stored<T>(kMK, kN, 3, false, 0)};
-  constexpr DataType kType = core::type_of<T>();
-  Problem problem{on_a.view(kType), on_b.view(kType), on_c.view(kType)};
-  Scratch const scratch{variant, problem, device, stream};
-
-  variant.launch(problem, stream);
-
-  std::vector<T> const c = on_c.download();
-  std::vector<Sum> const& sums = sums_of<T>(kMK, kN, kMK);
-  for (std::size_t e = 0; e < c.size(); ++e) {
-    double const bound =
-        ErrorBound{kType, core::compute_for(kType), kMK}(sums[e].weight, sums[e].value, 0);
-    ASSERT_LE(std::abs(static_cast<double>(c[e]) - sums[e].value), bound) << "element " << e;
-  }
-}
-
 TEST_P(GemmCudaTest, RowsMayBeFarApart) {
-  device::Device& device = test::kernel_device();
-  device::Stream const stream{device};
-  if (variant().supports(DataType::f32)) expect_far_product<float>(variant(), device, stream);
-  if (variant().supports(DataType::f64)) expect_far_product<double>(variant(), device, stream);
+  constexpr std::int64_t kRows = FarMatrix<float>::kRows;
+  for (Types const& of : types()) {
+    auto const expect = of == kF32 ? expect_far_product<float> : expect_far_product<double>;
+    expect(variant(), of, kRows, 8, kRows, Layout::nn);
+  }
 }
 
 /// On a GPU those that are compiled now, too, of which one has most threads, one fewest.
@@ -428,8 +405,7 @@ TEST_P(GemmCudaTest, RefusesWhatDoesNotFitVectors) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, GemmCudaTest, testing::ValuesIn(rows()),
-                         [](auto const& row) { return std::string{row.param}; });
+INSTANTIATE_TEST_SUITE_P(Variants, GemmCudaTest, testing::ValuesIn(rows()), test::RowName{});
 
 TEST(GemmCuda, DemonstrationsAreWrong) {
   constexpr std::int64_t kExtent = 8;

@@ -183,7 +183,9 @@ std::vector<Out> expect_elements(Variant<Problem> const& variant, Types const& t
                      b_pad = padding(b_cols, sizeof(T), shifts.b.ld),
                      c_pad = padding(n, sizeof(Out), shifts.c.ld);
   std::vector<Out> c = stored<Out>(m, n, 3, false, c_pad);
-  if (beta == 0) c.assign(c.size(), Out{std::numeric_limits<float>::quiet_NaN()});
+  if constexpr (!std::is_integral_v<Out>) {
+    if (beta == 0) c.assign(c.size(), Out{std::numeric_limits<float>::quiet_NaN()});
+  }
   test::DeviceArray<T> const on_a{device, stream, stored<T>(m, k, 1, transpose_a, a_pad),
                                   shifts.a.start};
   test::DeviceArray<T> const on_b{device, stream, stored<T>(k, n, 2, transpose_b, b_pad),
@@ -225,11 +227,55 @@ inline void expect_product(Variant<Problem> const& variant, Types const& types, 
   switch (types.in) {
     case core::DataType::f64: return expect(double{}, double{});
     case core::DataType::f32: return expect(float{}, float{});
+    case core::DataType::i32: return expect(std::int32_t{}, std::int32_t{});
     case core::DataType::f16:
       return is_wider ? expect(core::f16{}, float{}) : expect(core::f16{}, core::f16{});
     case core::DataType::bf16:
       return is_wider ? expect(core::bf16{}, float{}) : expect(core::bf16{}, core::bf16{});
     default: FAIL() << "no such type in this test";
+  }
+}
+
+/// Of matrices whose rows are so far apart that offsets exceed 32 bits, and which have more rows than the
+/// product takes.
+template <class T>
+void expect_far_product(Variant<Problem> const& variant, Types const& types, std::int64_t m,
+                        std::int64_t n, std::int64_t k, Layout layout) {
+  using Far = test::FarMatrix<T>;
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  if (!Far::fits(device, 3)) GTEST_SKIP() << "too little memory";
+  SCOPED_TRACE(testing::Message() << variant.name << " " << to_text(types) << " "
+                                  << core::to_text(layout));
+  // op(M) is rows x cols; its elements differ by their place in it.
+  auto const far = [&](std::int64_t rows, std::int64_t cols, std::uint64_t tag, bool transposed) {
+    return Far{device, stream, transposed ? rows : cols,
+               stored<T>(transposed ? rows : Far::kRows, transposed ? Far::kRows : cols, tag,
+                         transposed, 0)};
+  };
+  bool const transpose_a = is_a_transposed(layout), transpose_b = is_b_transposed(layout);
+  Far const on_a = far(m, k, 1, transpose_a), on_b = far(k, n, 2, transpose_b),
+            on_c = far(m, n, 3, false);
+  Problem problem{.a = on_a.view(types.in),
+                  .b = on_b.view(types.in),
+                  .c = on_c.view(types.out),
+                  .transpose_a = transpose_a,
+                  .transpose_b = transpose_b,
+                  .compute = types.compute};
+  problem.a.rows = transpose_a ? k : m;
+  problem.b.rows = transpose_b ? n : k;
+  problem.c.rows = m;
+  Scratch const scratch{variant, problem, device, stream};
+
+  variant.launch(problem, stream);
+
+  std::vector<T> const c = on_c.download();
+  std::vector<Sum> const& sums = sums_of<T>(m, n, k);
+  ErrorBound const bound{types.out, types.compute, k};
+  for (std::size_t e = 0; e < sums.size(); ++e) {
+    ASSERT_LE(std::abs(static_cast<double>(c[e]) - sums[e].value),
+              bound(sums[e].weight, sums[e].value, 0))
+        << "element " << e;
   }
 }
 

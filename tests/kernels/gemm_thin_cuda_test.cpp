@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -136,42 +135,10 @@ TEST_P(GemmThinCudaTest, HasTheSameBitsInEverySchedule) {
 }
 
 TEST_P(GemmThinCudaTest, RowsMayBeFarApart) {
-  device::Device& device = test::kernel_device();
-  device::Stream const stream{device};
-  using T = float;
-  if (!FarMatrix<T>::fits(device, 3)) GTEST_SKIP() << "too little memory";
-  constexpr std::int64_t kRows = FarMatrix<T>::kRows;
+  constexpr std::int64_t kRows = FarMatrix<float>::kRows;
   for (Layout const layout : kLayouts) {
-    bool const transpose_a = is_a_transposed(layout), transpose_b = is_b_transposed(layout);
-    // Matrices have that many rows, of which the product takes the first ones.
-    std::int64_t const m = is_tall() ? kRows : 20, n = 10, k = is_tall() ? 30 : kRows;
-    FarMatrix<T> const on_a{
-        device, stream, transpose_a ? m : k,
-        stored<T>(transpose_a ? m : kRows, transpose_a ? kRows : k, 1, transpose_a, 0)};
-    FarMatrix<T> const on_b{
-        device, stream, transpose_b ? k : n,
-        stored<T>(transpose_b ? k : kRows, transpose_b ? kRows : n, 2, transpose_b, 0)};
-    FarMatrix<T> const on_c{device, stream, n, stored<T>(kRows, n, 3, false, 0)};
-    Problem problem{.a = on_a.view(DataType::f32),
-                    .b = on_b.view(DataType::f32),
-                    .c = on_c.view(DataType::f32),
-                    .transpose_a = transpose_a,
-                    .transpose_b = transpose_b};
-    problem.a.rows = transpose_a ? k : m;
-    problem.b.rows = transpose_b ? n : k;
-    problem.c.rows = m;
-    Scratch const scratch{variant(), problem, device, stream};
-
-    variant().launch(problem, stream);
-
-    std::vector<T> const c = on_c.download();
-    std::vector<Sum> const& sums = sums_of<T>(m, n, k);
-    ErrorBound const bound{DataType::f32, Compute::f32, k};
-    for (std::size_t e = 0; e < sums.size(); ++e) {
-      ASSERT_LE(std::abs(static_cast<double>(c[e]) - sums[e].value),
-                bound(sums[e].weight, sums[e].value, 0))
-          << "element " << e << " " << core::to_text(layout);
-    }
+    expect_far_product<float>(variant(), DataType::f32, is_tall() ? kRows : 20, 10,
+                              is_tall() ? 30 : kRows, layout);
   }
 }
 
@@ -198,7 +165,7 @@ TEST_P(GemmThinCudaTest, RefusesOtherShapesTypesAndRows) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, GemmThinCudaTest, testing::Values(kInner, kTall),
-                         [](auto const& row) { return std::string{row.param}; });
+                         test::RowName{});
 
 TEST(GemmThinCuda, InnerProductsRefuseTooLittleScratch) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {

@@ -2,14 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/generator.hpp"
 #include "device/device.hpp"
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdint>
-#include <limits>
+#include <memory>
 #include <vector>
 
 namespace quadrille::test {
@@ -18,40 +16,6 @@ namespace quadrille::test {
 struct Host {
   std::unique_ptr<device::Device> device = device::make_host_device(2);
   device::Stream stream{*device};
-};
-
-/// n elements that start `offset` elements after an aligned address, with guards behind them that
-/// only a stray write changes. NaN (or the lowest integer) at first.
-template <class T>
-class Guarded {
- public:
-  explicit Guarded(std::int64_t n, std::int64_t offset = 0)
-      : n_{n}, offset_{offset}, values_(static_cast<std::size_t>(n + offset + kGuards), guard()) {}
-
-  T* data() { return values_.data() + offset_; }
-  std::int64_t size() const { return n_; }
-  T& operator[](std::int64_t i) { return values_[static_cast<std::size_t>(offset_ + i)]; }
-  bool intact() const {
-    for (std::int64_t i = -offset_; i < n_ + kGuards; ++i) {
-      T const value = values_[static_cast<std::size_t>(offset_ + i)];
-      bool const is_guard = value == guard() || (value != value && guard() != guard());
-      if ((i < 0 || i >= n_) && !is_guard) return false;
-    }
-    return true;
-  }
-  void generate(core::DataKind kind, std::uint64_t tag) {
-    for (std::int64_t i = 0; i < n_; ++i) (*this)[i] = core::generate<T>(kind, 1, tag, 0, i);
-  }
-
- private:
-  static constexpr std::int64_t kGuards = 16;
-  static constexpr T guard() {
-    return std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN()
-                                                 : std::numeric_limits<T>::lowest();
-  }
-
-  std::int64_t n_, offset_;
-  std::vector<T> values_;
 };
 
 /// Sizes around every boundary of the kernels, and offsets from an aligned address in elements.

@@ -1,15 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "integral/integral.hpp"
-#include "reduction/reduction.hpp"
+#include "kernels/integral_data.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
 #include "support/rows.hpp"
 
 #include <gtest/gtest.h>
 
-#include <bit>
-#include <cmath>
 #include <map>
 #include <string>
 
@@ -20,62 +17,11 @@ using core::DataType;
 using test::DeviceArray;
 using test::KernelMode;
 
-constexpr Integrand kIntegrands[] = {Integrand::sin2cos2, Integrand::arctan, Integrand::gauss,
-                                     Integrand::runge};
-constexpr Rule kRules[] = {Rule::midpoint, Rule::simpson, Rule::gauss_legendre};
-constexpr DataType kTypes[] = {DataType::f64, DataType::f32};
-
-std::vector<Variant<Problem>> cuda_variants() {
-  std::vector<Variant<Problem>> rows;
-  for (Variant<Problem> const& row : variants()) {
-    if (row.where == Where::cuda && row.role != Role::demonstration) rows.push_back(row);
-  }
-  return rows;
+Rows cuda_variants() {
+  return test::rows_of(variants(), [](VariantInfo const& row) {
+    return test::is_cuda_row(row) && row.role != Role::demonstration;
+  });
 }
-
-std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
-
-Problem default_problem(Integrand integrand, Rule rule, std::int64_t cells) {
-  Problem problem{.integrand = integrand, .rule = rule, .cells = cells, .count = cells};
-  set_default_interval(problem);
-  return problem;
-}
-
-std::string name_of(Problem const& p, VariantInfo const& variant) {
-  return std::string{variant.name} + " " + std::string{core::to_text(p.integrand)} + " " +
-         std::string{core::to_text(p.rule)} + " " + std::string{core::to_text(p.type)} + " " +
-         std::to_string(p.first) + " + " + std::to_string(p.count) + " of " +
-         std::to_string(p.cells);
-}
-
-/// Scratch and a result, as an owner keeps them over many launches.
-struct Memory {
-  Memory(device::Device& device, device::StreamView on, std::int64_t count)
-      : stream{on},
-        scratch{device, on, static_cast<std::int64_t>(scratch_bytes(count))},
-        host{device, partial_sums(count) + 1},
-        result{device, on, 1} {
-    stream.fill(scratch.data(), 0, static_cast<std::size_t>(scratch.size()));
-  }
-  ~Memory() { EXPECT_TRUE(scratch.intact()); }
-
-  double integrate(Variant<Problem> const& variant, Problem problem) {
-    problem.scratch = scratch.data();
-    problem.scratch_bytes = static_cast<std::size_t>(scratch.size());
-    problem.host_scratch = host.data();
-    problem.result = result.data();
-    stream.fill(result.data(), 0xFF, sizeof(double));
-    variant.launch(problem, stream);
-    double const value = result.download()[0];
-    EXPECT_TRUE(result.intact()) << variant.name;
-    return value;
-  }
-
-  device::StreamView stream;
-  DeviceArray<unsigned char> scratch;
-  device::PinnedBuffer<double> host;
-  DeviceArray<double> result;
-};
 
 TEST(IntegralCuda, EveryVariantMeetsTheClosedForm) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
@@ -84,16 +30,11 @@ TEST(IntegralCuda, EveryVariantMeetsTheClosedForm) {
       for (Integrand const integrand : kIntegrands) {
         for (Rule const rule : kRules) {
           for (DataType const type : kTypes) {
-            Problem problem = default_problem(integrand, rule, cells);
+            Problem problem = short_problem(integrand, rule, cells);
             problem.type = type;
             problem.amplitude = 1.5;
-            // Many more waves than cells tell nothing.
-            if (integrand == Integrand::sin2cos2) problem.upper = 7;
             for (Variant<Problem> const& variant : cuda_variants()) {
-              if (!variant.supports(type)) continue;
-              double const got = memory.integrate(variant, problem);
-              double const error = std::abs(got - exact(problem));
-              EXPECT_LE(error, error_bound(problem)) << name_of(problem, variant);
+              if (variant.supports(type)) memory.expect_exact(variant, problem);
             }
           }
         }
@@ -116,37 +57,16 @@ TEST(IntegralCuda, LargeArgumentsKeepTheirPhase) {
         if (!variant.supports(type)) continue;
         // As many collectives as cells take the interpreter too long.
         bool const quick = gpu || variant.name == "reduced_range" || variant.name == "sincospi";
-        if (!quick) continue;
-        double const error = std::abs(memory.integrate(variant, problem) - exact(problem));
-        EXPECT_LE(error, error_bound(problem)) << name_of(problem, variant);
+        if (quick) memory.expect_exact(variant, problem);
       }
     }
   });
 }
 
-// Ranks have parts of the interval, some none; Simpson's ends belong to the first and the last.
 TEST(IntegralCuda, PartsAddUpToTheWhole) {
-  std::int64_t const cells = 1301;
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    Memory memory{device, stream, cells};
-    for (Integrand const integrand : {Integrand::sin2cos2, Integrand::runge}) {
-      for (Rule const rule : kRules) {
-        for (Variant<Problem> const& variant : cuda_variants()) {
-          Problem problem = default_problem(integrand, rule, cells);
-          problem.type = variant.types.begin()->in;
-          if (integrand == Integrand::sin2cos2) problem.upper = 7;
-          double sum = 0;
-          for (auto const& [first, end] :
-               {std::pair{0, 130}, {130, 130}, {130, 1299}, {1299, 1301}}) {
-            problem.first = first;
-            problem.count = end - first;
-            sum += memory.integrate(variant, problem);
-          }
-          EXPECT_LE(std::abs(sum - exact(problem)), error_bound(problem))
-              << name_of(problem, variant);
-        }
-      }
-    }
+    Memory memory{device, stream, 1301};
+    expect_parts_to_add_up(memory, cuda_variants());
   });
 }
 
@@ -170,15 +90,14 @@ TEST(IntegralCuda, OrderedSumsHaveTheSameBitsInEverySchedule) {
   std::vector<std::uint64_t> first;
   for (int again = 0; again < 2; ++again) {
     test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-      Problem problem = default_problem(Integrand::sin2cos2, Rule::gauss_legendre, 5003);
-      problem.upper = 7;
+      Problem const problem = short_problem(Integrand::sin2cos2, Rule::gauss_legendre, 5003);
       Memory memory{device, stream, problem.count};
       std::vector<std::uint64_t> now;
       for (std::string_view const name :
            {"two_pass_host", "two_pass_device", "two_pass_device_vector", "one_launch",
             "reduced_range"}) {
         now.push_back(
-            bits(memory.integrate(test::row(variants(), name, device::Kind::cuda), problem)));
+            test::bits(memory.integrate(test::row(variants(), name, device::Kind::cuda), problem)));
       }
       if (first.empty()) first = now;
       EXPECT_EQ(now, first);
@@ -195,9 +114,7 @@ TEST(IntegralCuda, TwoPassAddsOddNumbersOfPartialSums) {
       Problem const problem = default_problem(Integrand::arctan, Rule::midpoint, cells);
       for (std::string_view const name :
            {"two_pass_host", "two_pass_device", "two_pass_device_vector"}) {
-        Variant<Problem> const& variant = test::row(variants(), name, device::Kind::cuda);
-        double const error = std::abs(memory.integrate(variant, problem) - exact(problem));
-        EXPECT_LE(error, error_bound(problem)) << name_of(problem, variant);
+        memory.expect_exact(test::row(variants(), name, device::Kind::cuda), problem);
       }
     }
   });
@@ -240,51 +157,13 @@ TEST(IntegralCuda, CellsMayExceed32Bits) {
     problem.type = variant.types.begin()->in;
     double const serial =
         variant.specifics.notes.adds_serially ? static_cast<double>(problem.cells) : 0;
-    double const error = std::abs(memory.integrate(variant, problem) - exact(problem));
-    EXPECT_LE(error, error_bound(problem, serial)) << name_of(problem, variant);
+    memory.expect_exact(variant, problem, serial);
   }
 }
 
-std::vector<double> blocks_of(Variant<Problem> const& variant, Problem problem,
-                              device::Device& device, device::StreamView stream) {
-  DeviceArray<double> const blocks{device, stream, problem.block_count};
-  problem.blocks = blocks.data();
-  variant.launch(problem, stream);
-  auto values = blocks.download();
-  EXPECT_TRUE(blocks.intact());
-  return values;
-}
-
 TEST(IntegralCuda, ReproducibleBitsAreThoseOfTheHost) {
-  auto const host = device::make_host_device(1);
-  device::Stream const host_stream{*host};
-  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    for (Integrand const integrand : kIntegrands) {
-      for (Rule const rule : kRules) {
-        for (DataType const type : kTypes) {
-          for (std::int64_t const cells : {100, 1200007}) {
-            Problem problem = default_problem(integrand, rule, cells);
-            problem.type = type;
-            problem.reproducible = true;
-            problem.block_count = 11;
-            for (std::int64_t const first : {std::int64_t{0}, kVirtualBlocks - 11}) {
-              problem.block_first = first;
-              auto const want =
-                  blocks_of(test::row(variants(), "reference"), problem, *host, host_stream);
-              for (Variant<Problem> const& variant : cuda_variants()) {
-                if (!variant.unsupported_reason(problem).empty()) continue;
-                auto const got = blocks_of(variant, problem, device, stream);
-                for (std::size_t b = 0; b < got.size(); ++b) {
-                  ASSERT_EQ(bits(got[b]), bits(want[b]))
-                      << name_of(problem, variant) << " block " << first << " + " << b << ": "
-                      << got[b] << " for " << want[b];
-                }
-              }
-            }
-          }
-        }
-      }
-    }
+  test::on_every_schedule([](device::Device& device, device::StreamView stream) {
+    expect_bits_of_the_host(device, stream, cuda_variants(), {{0, 11}, {kVirtualBlocks - 11, 11}});
   });
 }
 

@@ -1,31 +1,24 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "copy/copy.hpp"
-#include "core/generator.hpp"
 #include "device/kokkos_runtime.hpp"
-#include "gemm/gemm.hpp"
-#include "integral/integral.hpp"
-#include "memory/memory.hpp"
-#include "reduction/reduction.hpp"
+#include "kernels/copy_data.hpp"
+#include "kernels/gemm_data.hpp"
+#include "kernels/integral_data.hpp"
+#include "kernels/memory_data.hpp"
+#include "kernels/reduction_data.hpp"
+#include "kernels/transpose_data.hpp"
+#include "kernels/vector_data.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
 #include "support/rows.hpp"
-#include "transpose/transpose.hpp"
-#include "vector/vector.hpp"
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <bit>
 #include <chrono>
-#include <cmath>
-#include <cstring>
 #include <future>
-#include <limits>
-#include <string>
 #include <vector>
 
-// The kokkos rows on a GPU, each compared with the reference row on the host.
+// The kokkos rows on a GPU, which are expected to do what those of hosts and of CUDA do.
 namespace quadrille::kernels {
 namespace {
 
@@ -43,42 +36,20 @@ class Kokkos final : public testing::Environment {
 [[maybe_unused]] testing::Environment* const kKokkos =
     testing::AddGlobalTestEnvironment(new Kokkos);
 
-/// A device and a stream of it.
-struct Side {
-  explicit Side(device::Device& on) : device{on}, stream{on} {}
-  device::Device& device;
-  device::Stream stream;
-};
-
-struct Sides {
-  std::unique_ptr<device::Device> const host_device = device::make_host_device(1);
-  Side host{*host_device};
-  Side gpu{test::kernel_device()};
+struct Gpu {
+  device::Device& device = test::kernel_device();
+  device::Stream stream{device};
 };
 
 template <class Problem>
-void run(Variants<Problem> table, std::string_view name, Problem const& problem, Side const& side) {
-  test::launch(table, name, problem, side.stream);
-  side.stream.view().synchronize();
+Variant<Problem> const& kokkos(Variants<Problem> table) {
+  return test::row(table, "kokkos", device::Kind::cuda);
 }
 
 template <class Problem>
 void launch(Variants<Problem> table, std::type_identity_t<Problem> const& problem,
             device::StreamView stream) {
-  test::launch(table, "kokkos", problem, stream);
-}
-
-template <class T>
-std::vector<T> generated(DataKind kind, std::int64_t n, std::uint64_t tag) {
-  std::vector<T> values;
-  for (std::int64_t i = 0; i < n; ++i) values.push_back(core::generate<T>(kind, 1, tag, 0, i));
-  return values;
-}
-
-std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
-
-bool same_bits(std::vector<double> const& a, std::vector<double> const& b) {
-  return std::ranges::equal(a, b, {}, bits, bits);
+  kokkos(table).launch(problem, stream);
 }
 
 template <class Problem>
@@ -99,495 +70,170 @@ TEST(KokkosCuda, RowsRunOnBothKindsOfDevice) {
   EXPECT_NE(device::kokkos_version().find("CUDA"), std::string::npos);
 }
 
-// vector
-
-template <class T>
-std::vector<T> vector_on(Side const& side, std::string_view variant, vector::Operation operation,
-                         std::int64_t n, std::int64_t offset) {
-  DeviceArray<T> const x{side.device, side.stream, generated<T>(DataKind::uniform, n, 1), offset};
-  DeviceArray<T> const y{side.device, side.stream, generated<T>(DataKind::uniform, n, 2), offset};
-  DeviceArray<T> const out{side.device, side.stream, n, offset};
-  run(vector::variants(), variant,
-      vector::Problem{operation, core::type_of<T>(), x.data(), y.data(), out.data(), n}, side);
-  EXPECT_TRUE(out.intact());
-  return out.download();
-}
-
-template <class T>
-void expect_vector(Sides const& sides, vector::Operation operation, std::int64_t n,
-                   std::int64_t offset) {
-  SCOPED_TRACE(testing::Message() << core::to_text(operation) << " "
-                                  << core::to_text(core::type_of<T>()) << " n " << n << " offset "
-                                  << offset);
-  auto const x = generated<T>(DataKind::uniform, n, 1);
-  auto const want = vector_on<T>(sides.host, "reference", operation, n, offset);
-  auto const got = vector_on<T>(sides.gpu, "kokkos", operation, n, offset);
-  vector::Problem const problem{.operation = operation, .type = core::type_of<T>()};
-  int wrong = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    double const error = std::abs(static_cast<double>(got[i]) - static_cast<double>(want[i]));
-    if (!(error <= vector::error_bound(problem, static_cast<double>(x[i])))) ++wrong;
-  }
-  EXPECT_EQ(wrong, 0);
-}
-
 TEST(KokkosCuda, VectorEqualsReference) {
-  Sides const sides;
+  Gpu const gpu;
+  auto const& row = kokkos(vector::variants());
   for (vector::Operation const operation : {vector::Operation::add, vector::Operation::quadratic}) {
     for (std::int64_t const n : {0, 1, 31, 33, 257, 1025, 3000017}) {
       for (std::int64_t const offset : {0, 1}) {
-        expect_vector<double>(sides, operation, n, offset);
-        expect_vector<float>(sides, operation, n, offset);
+        vector::expect_right<double>(gpu.device, gpu.stream, row, operation, n, offset);
+        vector::expect_right<float>(gpu.device, gpu.stream, row, operation, n, offset);
       }
     }
   }
 }
 
-// copy
-
 TEST(KokkosCuda, CopyMovesEveryByteAndNoOther) {
-  Sides const sides;
-  Side const& gpu = sides.gpu;
+  Gpu const gpu;
   for (std::int64_t const n : {0, 1, 15, 16, 17, 255, 4097, 33000, 20000003}) {
-    auto const values = generated<std::int8_t>(DataKind::integer, n, 1);
     for (auto const& [from_offset, to_offset] :
          {std::pair{0, 0}, {16, 48}, {8, 24}, {4, 4}, {2, 6}, {1, 0}, {5, 13}}) {
-      SCOPED_TRACE(testing::Message()
-                   << n << " bytes, offsets " << from_offset << " " << to_offset);
-      DeviceArray<std::int8_t> const from{gpu.device, gpu.stream, values, from_offset};
-      DeviceArray<std::int8_t> const to{gpu.device, gpu.stream, n, to_offset};
-      run(copy::variants(), "kokkos", copy::Problem{to.data(), from.data(), n}, gpu);
-      EXPECT_TRUE(to.download() == values);
-      EXPECT_TRUE(to.intact());
+      copy::expect_copied(gpu.device, gpu.stream, kokkos(copy::variants()), n, from_offset,
+                          to_offset);
     }
   }
 }
-
-// memory
 
 TEST(KokkosCuda, MemoryAddsUpEveryLane) {
-  Sides const sides;
-  Side const& gpu = sides.gpu;
+  Gpu const gpu;
   for (std::int64_t const window_tiles : {1, 3, 64}) {
     for (int const readers : {1, 7, 300}) {
-      auto const words =
-          generated<std::int32_t>(DataKind::integer, window_tiles * memory::kTileBytes / 4, 1);
-      std::vector<std::int32_t> want(static_cast<std::size_t>(readers) *
-                                     memory::kDeviceLanes.count);
-      DeviceArray<std::int32_t> const window{gpu.device, gpu.stream, words};
-      DeviceArray<std::int32_t> const result{gpu.device, gpu.stream,
-                                             static_cast<std::int64_t>(want.size())};
-      memory::Problem problem{.window = words.data(),
-                              .bytes = window_tiles * memory::kTileBytes,
-                              .tiles = 1000,
-                              .readers = readers,
-                              .result = reinterpret_cast<std::uint32_t*>(want.data())};
-      memory::read_reference(problem, memory::kDeviceLanes);
-      problem.window = window.data();
-      problem.result = reinterpret_cast<std::uint32_t*>(result.data());
-      run(memory::variants(), "kokkos", problem, gpu);
-      EXPECT_TRUE(result.download() == want) << window_tiles << " tiles, " << readers << " readers";
-      EXPECT_TRUE(result.intact());
-    }
-  }
-}
-
-// transpose
-
-struct Shape {
-  std::int64_t m, n;
-};
-
-template <class T>
-std::vector<T> transpose_on(Side const& side, std::string_view variant, Shape shape,
-                            std::int64_t pad) {
-  auto const [m, n] = shape;
-  DeviceArray<T> const in{side.device, side.stream,
-                          generated<T>(DataKind::integer, m * (n + pad), 1), pad};
-  DeviceArray<T> const out{side.device, side.stream, n * (m + pad), pad};
-  DataType const type = core::type_of<T>();
-  run(transpose::variants(), variant,
-      transpose::Problem{{in.data(), type, m, n, n + pad}, {out.data(), type, n, m, m + pad}},
-      side);
-  EXPECT_TRUE(out.intact());
-  return out.download();
-}
-
-template <class T>
-void expect_transpose(Sides const& sides) {
-  for (Shape const shape : {Shape{0, 7},
-                            {7, 0},
-                            {1, 1},
-                            {31, 33},
-                            {64, 64},
-                            {65, 63},
-                            {1, 300},
-                            {513, 1},
-                            {4, 1100},
-                            {130, 70},
-                            {1500, 2100}}) {
-    for (std::int64_t const pad : {0, 1, 3}) {
-      auto const want = transpose_on<T>(sides.host, "reference", shape, pad);
-      auto const got = transpose_on<T>(sides.gpu, "kokkos", shape, pad);
-      // All bytes, those behind the rows too.
-      bool const same = std::memcmp(got.data(), want.data(), got.size() * sizeof(T)) == 0;
-      EXPECT_TRUE(got.empty() || same) << core::to_text(core::type_of<T>()) << " " << shape.m
-                                       << " x " << shape.n << " pad " << pad;
+      memory::expect_right(gpu.device, gpu.stream, kokkos(memory::variants()), memory::kDeviceLanes,
+                           window_tiles, 1000, readers);
     }
   }
 }
 
 TEST(KokkosCuda, TransposeEqualsReference) {
-  Sides const sides;
-  expect_transpose<double>(sides);
-  expect_transpose<float>(sides);
-  expect_transpose<std::int64_t>(sides);
-  expect_transpose<std::int32_t>(sides);
-  expect_transpose<std::int8_t>(sides);
+  Gpu const gpu;
+  for (DataType const type :
+       {DataType::f64, DataType::f32, DataType::i64, DataType::i32, DataType::i8}) {
+    for (transpose::Shape const shape : {transpose::Shape{0, 7},
+                                         {7, 0},
+                                         {1, 1},
+                                         {31, 33},
+                                         {64, 64},
+                                         {65, 63},
+                                         {1, 300},
+                                         {513, 1},
+                                         {4, 1100},
+                                         {130, 70},
+                                         {1500, 2100}}) {
+      for (std::int64_t const pad : {0, 1, 3}) {
+        auto const offset = pad * static_cast<std::int64_t>(core::size_of(type));
+        transpose::expect_exact(gpu.device, gpu.stream, kokkos(transpose::variants()), type, shape,
+                                {pad, pad, offset, offset});
+      }
+    }
+  }
 }
 
 // 16-bit types have no host arithmetic, but are moved like any other.
 TEST(KokkosCuda, TransposeMovesPairsOfBytes) {
-  Sides const sides;
-  std::int64_t const m = 67, n = 131;
-  std::vector<std::uint16_t> values(static_cast<std::size_t>(m * n));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint16_t>(i);
-  DeviceArray<std::uint16_t> const in{sides.gpu.device, sides.gpu.stream, values};
-  DeviceArray<std::uint16_t> const out{sides.gpu.device, sides.gpu.stream, m * n};
-  run(transpose::variants(), "kokkos",
-      transpose::Problem{{in.data(), DataType::f16, m, n, n}, {out.data(), DataType::f16, n, m, m}},
-      sides.gpu);
-  auto const got = out.download();
-  for (std::int64_t i = 0; i < m; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      ASSERT_EQ(got[static_cast<std::size_t>(j * m + i)], i * n + j);
-    }
-  }
-}
-
-// gemm
-
-struct Product {
-  std::int64_t m, n, k;
-  double alpha = 1, beta = 0;
-  bool transpose_a = false, transpose_b = false;
-};
-
-/// op(A) and op(B) uniform in [-1, 1); with `magnitude` all numbers without their signs.
-template <class T, class Out>
-std::vector<Out> product_on(Side const& side, std::string_view variant, Product const& one,
-                            bool magnitude) {
-  constexpr std::int64_t kPad = 3;
-  auto const with_signs = [&](auto values) {
-    for (auto& value : values) {
-      using Value = std::remove_reference_t<decltype(value)>;
-      if (magnitude) value = static_cast<Value>(std::abs(static_cast<double>(value)));
-    }
-    return values;
-  };
-  auto const operand = [&](std::int64_t rows, std::int64_t cols, std::uint64_t tag) {
-    return with_signs(generated<T>(DataKind::uniform, rows * (cols + kPad), tag));
-  };
-  auto const [m, n, k, alpha, beta, transpose_a, transpose_b] = one;
-  std::int64_t const a_rows = transpose_a ? k : m, a_cols = transpose_a ? m : k;
-  std::int64_t const b_rows = transpose_b ? n : k, b_cols = transpose_b ? k : n;
-  auto c_values = with_signs(generated<Out>(DataKind::uniform, m * (n + kPad), 3));
-  if constexpr (!std::is_integral_v<Out>) {
-    if (beta == 0) c_values.assign(c_values.size(), static_cast<Out>(std::nan("")));
-  }
-  DeviceArray<T> const a{side.device, side.stream, operand(a_rows, a_cols, 1), 1};
-  DeviceArray<T> const b{side.device, side.stream, operand(b_rows, b_cols, 2), 1};
-  DeviceArray<Out> const c{side.device, side.stream, c_values, 1};
-  DataType const type = core::type_of<T>();
-  run(gemm::variants(), variant,
-      gemm::Problem{{a.data(), type, a_rows, a_cols, a_cols + kPad},
-                    {b.data(), type, b_rows, b_cols, b_cols + kPad},
-                    {c.data(), core::type_of<Out>(), m, n, n + kPad},
-                    magnitude ? std::abs(alpha) : alpha,
-                    magnitude ? std::abs(beta) : beta,
-                    transpose_a,
-                    transpose_b},
-      side);
-  EXPECT_TRUE(c.intact());
-  return c.download();
-}
-
-template <class T, class Out = T>
-void expect_product(Sides const& sides, Product const& one) {
-  SCOPED_TRACE(testing::Message() << core::to_text(core::type_of<T>()) << " to "
-                                  << core::to_text(core::type_of<Out>()) << " " << one.m << " x "
-                                  << one.n << " x " << one.k << " alpha " << one.alpha << " beta "
-                                  << one.beta << (one.transpose_a ? " T" : " N")
-                                  << (one.transpose_b ? "T" : "N"));
-  auto const want = product_on<T, Out>(sides.host, "reference", one, false);
-  auto const weight = product_on<T, Out>(sides.host, "reference", one, true);
-  auto const got = product_on<T, Out>(sides.gpu, "kokkos", one, false);
-  int wrong = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    auto const x = static_cast<double>(got[i]), y = static_cast<double>(want[i]);
-    // Behind the rows both are as they were. The reference errs too.
-    constexpr core::Compute kCompute = core::compute_for(core::type_of<T>());
-    double const bound = 2 * gemm::ErrorBound{core::type_of<Out>(), kCompute, one.k}(
-                                 static_cast<double>(weight[i]), y, 0);
-    if (!(std::abs(x - y) <= bound || (std::isnan(x) && std::isnan(y)))) ++wrong;
-    bool const inside = static_cast<std::int64_t>(i) % (one.n + 3) < one.n;
-    if (inside && std::isnan(y)) ++wrong;
-  }
-  EXPECT_EQ(wrong, 0);
+  Gpu const gpu;
+  transpose::expect_exact(gpu.device, gpu.stream, kokkos(transpose::variants()), DataType::f16,
+                          {67, 131}, {});
 }
 
 TEST(KokkosCuda, GemmEqualsReference) {
-  Sides const sides;
-  for (bool const transpose_a : {false, true}) {
-    for (bool const transpose_b : {false, true}) {
-      for (Product one : {Product{0, 5, 3},
-                          {5, 0, 3},
-                          {3, 5, 0, 1, -2},
-                          {1, 1, 1},
-                          {31, 33, 31, 1, 1},
-                          {128, 128, 8, 2},
-                          {129, 127, 9, -1, 3},
-                          {3, 260, 17, 1, 1},
-                          {257, 259, 131, -2, 1}}) {
-        one.transpose_a = transpose_a;
-        one.transpose_b = transpose_b;
-        expect_product<double>(sides, one);
-        expect_product<float>(sides, one);
-        expect_product<std::int32_t>(sides, one);
-        expect_product<core::f16>(sides, one);
-        expect_product<core::f16, float>(sides, one);
-        expect_product<core::bf16>(sides, one);
-        expect_product<core::bf16, float>(sides, one);
+  Gpu const gpu;
+  auto const expect = [&](Types const& types, gemm::Case const& spec, Layout layout) {
+    gemm::expect_product(kokkos(gemm::variants()), types, spec, layout, gpu.device, gpu.stream, {},
+                         gemm::kUnaligned);
+  };
+  constexpr core::Compute kCompute = core::Compute::f32;
+  for (Layout const layout : gemm::kLayouts) {
+    for (gemm::Case const& one : {gemm::Case{0, 5, 3},
+                                  {5, 0, 3},
+                                  {3, 5, 0, 1, -2},
+                                  {1, 1, 1},
+                                  {31, 33, 31, 1, 1},
+                                  {128, 128, 8, 2},
+                                  {129, 127, 9, -1, 3},
+                                  {3, 260, 17, 1, 1},
+                                  {257, 259, 131, -2, 1}}) {
+      for (DataType const type :
+           {DataType::f64, DataType::f32, DataType::i32, DataType::f16, DataType::bf16}) {
+        expect(type, one, layout);
       }
+      expect({DataType::f16, kCompute, DataType::f32}, one, layout);
+      expect({DataType::bf16, kCompute, DataType::f32}, one, layout);
     }
   }
-  expect_product<float>(sides, {515, 700, 300, -0.75, 0.5});
-  expect_product<double>(sides, {515, 700, 300, -0.75, 0.5, true, true});
+  expect(DataType::f32, {515, 700, 300, -0.75, 0.5}, Layout::nn);
+  expect(DataType::f64, {515, 700, 300, -0.75, 0.5}, Layout::tt);
 }
 
-// reduction
-
-constexpr reduction::Operation kOperations[] = {
-    reduction::Operation::sum, reduction::Operation::min, reduction::Operation::max,
-    reduction::Operation::dot, reduction::Operation::norm2};
-
-template <class T>
-struct Vectors {
-  std::vector<T> x, y;
-};
-
-template <class T>
-double reduce_on(Side const& side, std::string_view variant, Vectors<T> const& v,
-                 DataType accumulator, reduction::Operation operation) {
-  DeviceArray<T> const x{side.device, side.stream, v.x, 1};
-  DeviceArray<T> const y{side.device, side.stream, v.y, 2};
-  DeviceArray<double> const result{side.device, side.stream, 1};
-  run(reduction::variants(), variant,
-      reduction::Problem{.x = x.data(),
-                         .y = y.data(),
-                         .n = x.size(),
-                         .type = core::type_of<T>(),
-                         .accumulator = accumulator,
-                         .operation = operation,
-                         .result = result.data()},
-      side);
-  EXPECT_TRUE(result.intact());
-  return result.download()[0];
-}
-
-template <class T>
-void expect_reduction(Sides const& sides, DataType accumulator, std::int64_t n) {
-  Vectors<T> const v{generated<T>(DataKind::uniform, n, 1), generated<T>(DataKind::uniform, n, 2)};
-  Vectors<T> magnitudes = v;
-  for (T& x : magnitudes.x) x = static_cast<T>(std::abs(x));
-  for (T& y : magnitudes.y) y = static_cast<T>(std::abs(y));
-  for (reduction::Operation const operation : kOperations) {
-    double const want = reduce_on(sides.host, "reference", v, accumulator, operation);
-    double const weight = reduce_on(sides.host, "reference", magnitudes, accumulator, operation);
-    double const got = reduce_on(sides.gpu, "kokkos", v, accumulator, operation);
-    double const bound = reduction::error_bound(
-        {.type = core::type_of<T>(), .accumulator = accumulator, .operation = operation},
-        static_cast<double>(n), weight, 0);
-    EXPECT_TRUE(got == want || std::abs(got - want) <= bound)
-        << core::to_text(operation) << " " << core::to_text(core::type_of<T>()) << " in "
-        << core::to_text(accumulator) << " n " << n << ": " << got << " for " << want;
-  }
-}
+reduction::Rows reduction_rows() { return {kokkos(reduction::variants())}; }
 
 TEST(KokkosCuda, ReductionEqualsReference) {
-  Sides const sides;
+  Gpu const gpu;
+  auto const expect = [&]<class T>(T, DataType accumulator, std::int64_t n) {
+    reduction::expect_right<T>(gpu.device, gpu.stream, reduction_rows(), accumulator, n, 1, 2);
+  };
   for (std::int64_t const n : {0, 1, 3, 33, 257, 1025, 40001, 5000011}) {
-    expect_reduction<double>(sides, DataType::f64, n);
-    expect_reduction<float>(sides, DataType::f64, n);
-    expect_reduction<float>(sides, DataType::f32, n);
-    expect_reduction<std::int32_t>(sides, DataType::f64, n);
+    expect(double{}, DataType::f64, n);
+    expect(float{}, DataType::f64, n);
+    expect(float{}, DataType::f32, n);
+    expect(std::int32_t{}, DataType::f64, n);
   }
 }
 
 TEST(KokkosCuda, ReductionKeepsNaN) {
-  Sides const sides;
-  for (std::int64_t const place : {0, 777, 99999}) {
-    Vectors<float> v{generated<float>(DataKind::uniform, 100000, 1),
-                     generated<float>(DataKind::uniform, 100000, 2)};
-    v.x[static_cast<std::size_t>(place)] = std::numeric_limits<float>::quiet_NaN();
-    for (reduction::Operation const operation : kOperations) {
-      EXPECT_TRUE(std::isnan(reduce_on(sides.gpu, "kokkos", v, DataType::f64, operation)))
-          << core::to_text(operation) << " with NaN at " << place;
-    }
-  }
-}
-
-template <class T>
-std::vector<double> reduction_blocks_on(Side const& side, std::string_view variant,
-                                        reduction::Operation operation, std::int64_t global_n,
-                                        std::int64_t block_first, std::int64_t block_count) {
-  std::int64_t const n =
-      block_begin(global_n, block_first + block_count) - block_begin(global_n, block_first);
-  DeviceArray<T> const x{side.device, side.stream, generated<T>(DataKind::normal, n, 1)};
-  DeviceArray<T> const y{side.device, side.stream, generated<T>(DataKind::normal, n, 2)};
-  DeviceArray<double> const blocks{side.device, side.stream, block_count};
-  run(reduction::variants(), variant,
-      reduction::Problem{.x = x.data(),
-                         .y = y.data(),
-                         .n = n,
-                         .type = core::type_of<T>(),
-                         .operation = operation,
-                         .reproducible = true,
-                         .global_n = global_n,
-                         .block_first = block_first,
-                         .block_count = block_count,
-                         .blocks = blocks.data()},
-      side);
-  EXPECT_TRUE(blocks.intact());
-  return blocks.download();
+  Gpu const gpu;
+  reduction::expect_nan_to_spread<float>(gpu.device, gpu.stream, reduction_rows(), DataType::f64,
+                                         100000);
 }
 
 TEST(KokkosCuda, ReproducibleReductionHasTheBitsOfTheHost) {
-  Sides const sides;
-  auto const expect = [&]<class T>(T, reduction::Operation operation, std::int64_t global_n,
-                                   std::int64_t first, std::int64_t count) {
-    auto const want =
-        reduction_blocks_on<T>(sides.host, "reference", operation, global_n, first, count);
-    auto const got = reduction_blocks_on<T>(sides.gpu, "kokkos", operation, global_n, first, count);
-    EXPECT_TRUE(same_bits(got, want))
-        << core::to_text(operation) << " " << core::to_text(core::type_of<T>()) << " n " << global_n
-        << " blocks " << first << " + " << count;
+  Gpu const gpu;
+  auto const expect = [&]<class T>(T, std::int64_t n, std::int64_t first, std::int64_t count) {
+    reduction::expect_bits_of_the_host<T>(gpu.device, gpu.stream, reduction_rows(), n, first,
+                                          count);
   };
-  for (reduction::Operation const operation : kOperations) {
-    for (std::int64_t const global_n : {0, 100, 12345, 2000003}) {
-      for (auto const& [first, count] : {std::pair{0, 4096}, {1000, 77}, {4095, 1}, {5, 0}}) {
-        expect(double{}, operation, global_n, first, count);
-        expect(float{}, operation, global_n, first, count);
-        expect(std::int32_t{}, operation, global_n, first, count);
-      }
+  for (std::int64_t const n : {0, 100, 12345, 2000003}) {
+    for (auto const& [first, count] : {std::pair{0, 4096}, {1000, 77}, {4095, 1}, {5, 0}}) {
+      expect(double{}, n, first, count);
+      expect(float{}, n, first, count);
+      expect(std::int32_t{}, n, first, count);
     }
   }
-}
-
-// integral
-
-constexpr integral::Integrand kIntegrands[] = {
-    integral::Integrand::sin2cos2, integral::Integrand::arctan, integral::Integrand::gauss,
-    integral::Integrand::runge};
-constexpr integral::Rule kRules[] = {integral::Rule::midpoint, integral::Rule::simpson,
-                                     integral::Rule::gauss_legendre};
-
-integral::Problem integral_of(integral::Integrand integrand, integral::Rule rule, DataType type,
-                              std::int64_t cells) {
-  integral::Problem problem{
-      .integrand = integrand, .rule = rule, .type = type, .cells = cells, .count = cells};
-  integral::set_default_interval(problem);
-  problem.amplitude = 1.5;
-  // Many more waves than cells tell nothing.
-  if (integrand == integral::Integrand::sin2cos2) problem.upper = 7;
-  return problem;
-}
-
-std::string name_of(integral::Problem const& p) {
-  return std::string{core::to_text(p.integrand)} + " " + std::string{core::to_text(p.rule)} + " " +
-         std::string{core::to_text(p.type)} + " " + std::to_string(p.cells) + " cells";
-}
-
-double integrate_on(Side const& side, std::string_view variant, integral::Problem problem) {
-  DeviceArray<double> const result{side.device, side.stream, 1};
-  problem.result = result.data();
-  run(integral::variants(), variant, problem, side);
-  EXPECT_TRUE(result.intact());
-  return result.download()[0];
 }
 
 TEST(KokkosCuda, IntegralEqualsReference) {
-  Sides const sides;
-  for (integral::Integrand const integrand : kIntegrands) {
-    for (integral::Rule const rule : kRules) {
-      for (DataType const type : {DataType::f64, DataType::f32}) {
+  Gpu const gpu;
+  integral::Memory memory{gpu.device, gpu.stream, 300007};
+  for (integral::Integrand const integrand : integral::kIntegrands) {
+    for (integral::Rule const rule : integral::kRules) {
+      for (DataType const type : integral::kTypes) {
         for (std::int64_t const cells : {1, 1100, 300007}) {
-          integral::Problem const problem = integral_of(integrand, rule, type, cells);
-          double const want = integrate_on(sides.host, "reference", problem);
-          double const got = integrate_on(sides.gpu, "kokkos", problem);
-          double const bound = integral::error_bound(problem);
-          EXPECT_LE(std::abs(got - want), bound) << name_of(problem);
-          EXPECT_LE(std::abs(got - integral::exact(problem)), bound) << name_of(problem);
+          integral::Problem problem = integral::short_problem(integrand, rule, cells);
+          problem.type = type;
+          problem.amplitude = 1.5;
+          memory.expect_exact(kokkos(integral::variants()), problem);
         }
       }
     }
   }
 }
 
-// Ranks have parts of the interval, some none; Simpson's ends belong to the first and the last.
 TEST(KokkosCuda, IntegralOfPartsAddsUpToTheWhole) {
-  Sides const sides;
-  for (integral::Rule const rule : kRules) {
-    integral::Problem problem = integral_of(integral::Integrand::runge, rule, DataType::f64, 1301);
-    double sum = 0;
-    for (auto const& [first, end] : {std::pair{0, 130}, {130, 130}, {130, 1299}, {1299, 1301}}) {
-      problem.first = first;
-      problem.count = end - first;
-      double const part = integrate_on(sides.gpu, "kokkos", problem);
-      EXPECT_TRUE(first != end || part == 0) << part;
-      sum += part;
-    }
-    EXPECT_LE(std::abs(sum - integral::exact(problem)), integral::error_bound(problem));
-  }
-}
-
-std::vector<double> integral_blocks_on(Side const& side, std::string_view variant,
-                                       integral::Problem problem) {
-  DeviceArray<double> const blocks{side.device, side.stream, problem.block_count};
-  problem.blocks = blocks.data();
-  run(integral::variants(), variant, problem, side);
-  EXPECT_TRUE(blocks.intact());
-  return blocks.download();
+  Gpu const gpu;
+  integral::Memory memory{gpu.device, gpu.stream, 1301};
+  integral::expect_parts_to_add_up(memory, {kokkos(integral::variants())});
 }
 
 TEST(KokkosCuda, ReproducibleIntegralHasTheBitsOfTheHost) {
-  Sides const sides;
-  for (integral::Integrand const integrand : kIntegrands) {
-    for (integral::Rule const rule : kRules) {
-      for (DataType const type : {DataType::f64, DataType::f32}) {
-        for (std::int64_t const cells : {100, 1200007}) {
-          integral::Problem problem = integral_of(integrand, rule, type, cells);
-          problem.reproducible = true;
-          for (auto const& [first, count] : {std::pair{0, 4096}, {1000, 77}, {4085, 11}, {5, 0}}) {
-            problem.block_first = first;
-            problem.block_count = count;
-            EXPECT_TRUE(same_bits(integral_blocks_on(sides.gpu, "kokkos", problem),
-                                  integral_blocks_on(sides.host, "reference", problem)))
-                << name_of(problem) << " blocks " << first << " + " << count;
-          }
-        }
-      }
-    }
-  }
+  Gpu const gpu;
+  integral::expect_bits_of_the_host(gpu.device, gpu.stream, {kokkos(integral::variants())},
+                                    {{0, 4096}, {1000, 77}, {4085, 11}, {5, 0}});
 }
-
-// streams
 
 // Reductions meet in counters and memory of their stream's execution space.
 TEST(KokkosCuda, TwoStreamsDoNotDisturbEachOther) {
   device::Device& gpu = test::kernel_device();
   constexpr int kRounds = 20;
-  Side const one{gpu}, other{gpu};
+  Gpu const one, other;
   std::int64_t const n = 1000003;
   std::vector<double> const ones(static_cast<std::size_t>(n), 1), twos(ones.size(), 2);
   DeviceArray<double> const x{gpu, one.stream, ones}, y{gpu, other.stream, twos};
@@ -597,10 +243,10 @@ TEST(KokkosCuda, TwoStreamsDoNotDisturbEachOther) {
 
   for (int i = 0; i < kRounds; ++i) {
     reduction::Problem problem{.x = x.data(), .n = n, .result = sums.data() + i};
-    test::row(reduction::variants(), "kokkos", device::Kind::cuda).launch(problem, one.stream);
+    launch(reduction::variants(), problem, one.stream);
     problem.x = y.data();
     problem.result = more.data() + i;
-    test::row(reduction::variants(), "kokkos", device::Kind::cuda).launch(problem, other.stream);
+    launch(reduction::variants(), problem, other.stream);
   }
 
   EXPECT_EQ(sums.download(), std::vector<double>(kRounds, n));
@@ -608,8 +254,7 @@ TEST(KokkosCuda, TwoStreamsDoNotDisturbEachOther) {
 }
 
 TEST(KokkosCuda, NoLaunchWaitsForTheStream) {
-  Sides const sides;
-  Side const& gpu = sides.gpu;
+  Gpu const gpu;
   std::int64_t const n = 300;
   std::vector<double> const ones(static_cast<std::size_t>(n * n), 1);
   DeviceArray<double> const x{gpu.device, gpu.stream, ones}, y{gpu.device, gpu.stream, ones};
@@ -634,7 +279,7 @@ TEST(KokkosCuda, NoLaunchWaitsForTheStream) {
             .blocks = blocks.data()},
            stream);
     integral::Problem problem =
-        integral_of(integral::Integrand::arctan, integral::Rule::simpson, DataType::f64, 1000);
+        integral::default_problem(integral::Integrand::arctan, integral::Rule::simpson, 1000);
     problem.result = result.data() + 1;
     launch(integral::variants(), problem, stream);
     launch(gemm::variants(), {square(x), square(y), square(out)}, stream);
@@ -662,8 +307,7 @@ TEST(KokkosCuda, NoLaunchWaitsForTheStream) {
 }
 
 TEST(KokkosCuda, ConstraintsAreRefused) {
-  Sides const sides;
-  Side const& gpu = sides.gpu;
+  Gpu const gpu;
   DeviceArray<double> const x{gpu.device, gpu.stream, 64};
   auto const view = [&](DataType type, std::int64_t m, std::int64_t n) {
     return device::MatrixView{x.data(), type, m, n, n};

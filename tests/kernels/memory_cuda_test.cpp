@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "core/generator.hpp"
-#include "memory/memory.hpp"
+#include "kernels/memory_data.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
 #include "support/rows.hpp"
@@ -16,74 +15,21 @@ namespace quadrille::kernels::memory {
 namespace {
 
 using test::DeviceArray;
-using Words = std::vector<std::uint32_t>;
-constexpr auto kTileWords = static_cast<std::size_t>(kTileBytes / 4);
 
 Variant<Problem> const& cuda_row(std::string_view name) {
   return test::row(variants(), name, device::Kind::cuda);
 }
 
-Words random_words(std::int64_t tiles) {
-  Words words(static_cast<std::size_t>(tiles) * kTileWords);
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    words[i] = static_cast<std::uint32_t>(core::mix(i + 1));
-  }
-  return words;
-}
-
-/// A cycle through all lines of a window, and random words between its positions.
-Words cycle(std::int64_t tiles) {
-  Words words = random_words(tiles);
-  auto const line = static_cast<std::size_t>(kLineBytes / 4);
-  std::size_t const lines = words.size() / line;
-  // An odd step goes through all of a power of two; through the rest a step of 1 does.
-  std::size_t const step = (lines & (lines - 1)) == 0 ? 37 : 1;
-  for (std::size_t i = 0; i < lines; ++i) {
-    words[i * line] = static_cast<std::uint32_t>((i + step) % lines * line);
-  }
-  return words;
-}
-
 class MemoryCudaTest : public testing::TestWithParam<std::string_view> {
  protected:
-  static Problem::Result kind() { return cuda_row(GetParam()).specifics.notes.result; }
-  static bool is_pointer_chase() { return kind() == Problem::Result::walk; }
-  static Words input(std::int64_t tiles) {
-    return is_pointer_chase() ? cycle(tiles) : random_words(tiles);
+  static bool is_pointer_chase() {
+    return cuda_row(GetParam()).specifics.notes.result == Problem::Result::walk;
   }
-  static std::size_t results(int readers) {
-    return is_pointer_chase() ? 2 : static_cast<std::size_t>(readers) * kDeviceLanes.count;
-  }
-
-  static Words reference(Problem p) {
-    Words want(results(p.readers));
-    p.result = want.data();
-    switch (kind()) {
-      case Problem::Result::sums: read_reference(p, kDeviceLanes); break;
-      case Problem::Result::registers: registers_reference(p); break;
-      case Problem::Result::walk: pointer_chase_reference(p); break;
-    }
-    return want;
-  }
-
   static void expect_right(device::Device& device, device::StreamView stream,
                            std::int64_t window_tiles, std::int64_t tiles, int readers,
                            int carveout = -1) {
-    SCOPED_TRACE(testing::Message() << GetParam() << " window " << window_tiles << " tiles "
-                                    << tiles << " readers " << readers);
-    Words const words = input(window_tiles);
-    DeviceArray<std::uint32_t> const window{device, stream, words};
-    auto const n = static_cast<std::int64_t>(results(readers));
-    DeviceArray<std::uint32_t> const result{device, stream, n};
-    Problem p{window.data(), window_tiles * kTileBytes, tiles, readers, result.data(), carveout};
-
-    cuda_row(GetParam()).launch(p, stream);
-    stream.synchronize();
-
-    p.window = words.data();
-    EXPECT_EQ(result.download(), reference(p));
-    EXPECT_TRUE(result.intact());
-    EXPECT_EQ(window.download(), words);
+    memory::expect_right(device, stream, cuda_row(GetParam()), kDeviceLanes, window_tiles, tiles,
+                         readers, carveout);
   }
 };
 
@@ -165,7 +111,7 @@ TEST(MemoryOrder, TakesEveryChunkOnceAndNotInStep) {
 
 TEST_P(MemoryCudaTest, ConstraintsAreRefused) {
   test::on_every_schedule([](device::Device& device, device::StreamView stream) {
-    DeviceArray<std::uint32_t> const window{device, stream, input(1)};
+    DeviceArray<std::uint32_t> const window{device, stream, input_of(cuda_row(GetParam()), 1)};
     DeviceArray<std::uint32_t> const result{device, stream, 256};
     Problem const good{window.data(), kTileBytes, 1, 1, result.data()};
     Variant<Problem> const& row = cuda_row(GetParam());
@@ -203,7 +149,7 @@ TEST_P(MemoryCudaTest, ConstraintsAreRefused) {
 INSTANTIATE_TEST_SUITE_P(Variants, MemoryCudaTest,
                          testing::Values("read_global", "read_shared", "read_registers",
                                          "pointer_chase"),
-                         [](auto const& row) { return std::string{row.param}; });
+                         test::RowName{});
 
 }  // namespace
 }  // namespace quadrille::kernels::memory

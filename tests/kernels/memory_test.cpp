@@ -3,6 +3,7 @@
 #include "memory/memory.hpp"
 
 #include "kernels/host_kernels.hpp"
+#include "kernels/memory_data.hpp"
 #include "support/expect_fails.hpp"
 #include "support/rows.hpp"
 
@@ -10,9 +11,6 @@
 
 namespace quadrille::kernels::memory {
 namespace {
-
-using Words = std::vector<std::uint32_t>;
-constexpr auto kTileWords = static_cast<std::size_t>(kTileBytes / 4);
 
 struct alignas(16) Aligned {
   std::uint32_t word[4];
@@ -99,24 +97,11 @@ TEST(Memory, EveryHostVariantReadsEveryWordOfItsShare) {
     std::int64_t window, tiles;
     int readers;
   };
-  for (Variant<Problem> const& variant : variants()) {
-    if (!variant.runs_on(device::Kind::host) ||
-        variant.specifics.notes.result == Problem::Result::walk)
-      continue;
+  for (Variant<Problem> const& variant : test::rows_of(variants(), test::is_host_row)) {
+    if (variant.specifics.notes.result == Problem::Result::walk) continue;
     for (Shape const s : {Shape{1, 1, 1}, Shape{1, 5, 2}, Shape{3, 2, 3}, Shape{3, 10, 2},
                           Shape{2, 0, 1}, Shape{64, 1000, 5}}) {
-      Window window{s.window};
-      for (std::size_t i = 0; i < window.size(); ++i) {
-        window.words()[i] = static_cast<std::uint32_t>(core::mix(i + 1));
-      }
-      auto const n = static_cast<std::size_t>(s.readers) * kHostLanes.count;
-      Words got(n, ~0U), want(n);
-
-      variant.launch(window.problem(s.tiles, s.readers, got), host.stream);
-      host.stream.view().synchronize();
-      read_reference(window.problem(s.tiles, s.readers, want), kHostLanes);
-
-      EXPECT_EQ(got, want) << variant.name << " " << s.window << " " << s.tiles << " " << s.readers;
+      expect_right(*host.device, host.stream, variant, kHostLanes, s.window, s.tiles, s.readers);
     }
   }
 }
@@ -161,8 +146,7 @@ TEST(Memory, ConstraintsAreRefused) {
   Window window{2};
   Words result(64);
 
-  for (Variant<Problem> const& variant : variants()) {
-    if (!variant.runs_on(device::Kind::host)) continue;
+  for (Variant<Problem> const& variant : test::rows_of(variants(), test::is_host_row)) {
     Problem p = window.problem(1, 1, result);
     p.result = nullptr;
     EXPECT_FAILS(variant.launch(p, host.stream), "missing");

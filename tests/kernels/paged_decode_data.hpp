@@ -137,4 +137,57 @@ Known<T> known_of(Cache const& cache, Rows rows) {
   return known;
 }
 
+/// Computed once for all variants and schedules.
+template <class T>
+Known<T> const& known(Cache const& cache, Rows rows) {
+  static std::map<std::string, Known<T>> all;
+  std::string const key = text_of(cache) + (rows == Rows::by_table ? " by table" : "");
+  auto const found = all.find(key);
+  if (found != all.end()) return found->second;
+  return all.emplace(key, known_of<T>(cache, rows)).first->second;
+}
+
+/// False where the variant does not take the problem.
+template <class T>
+bool expect_right(device::Device& device, device::StreamView stream,
+                  Variant<Problem> const& variant, Cache const& cache,
+                  attention::Offsets const& offsets = {}) {
+  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
+                                  << text_of(cache) << ", offsets " << offsets.q << offsets.k
+                                  << offsets.v << offsets.o);
+  bool const by_table = reads_table(variant);
+  Known<T> const& one = known<T>(cache, by_table ? Rows::by_table : Rows::contiguous);
+  Problem problem = one.problem;
+  test::DeviceArray<T> const q{device, stream, one.q, offsets.q},
+      k{device, stream, one.k, offsets.k}, v{device, stream, one.v, offsets.v};
+  test::DeviceArray<T> const o{device, stream, static_cast<std::int64_t>(one.elements.size()),
+                               offsets.o};
+  test::DeviceArray<std::int32_t> const lengths{device, stream, one.lengths},
+      table{device, stream, one.table}, first_blocks{device, stream, one.first_blocks};
+  problem.q.data = q.data();
+  problem.k.data = k.data();
+  problem.v.data = v.data();
+  problem.o.data = o.data();
+  problem.lengths = lengths.data();
+  problem.table = table.data();
+  if (cache.pool != Pool::shared_prefix) problem.first_blocks = first_blocks.data();
+  if (!by_table && cache.pool == Pool::shared_prefix) {
+    EXPECT_NE(variant.unsupported_reason(problem).find("share"), std::string::npos);
+    return false;
+  }
+  bool const may_refuse = variant.role == Role::vendor || !offsets.are_none();
+  if (may_refuse && !variant.unsupported_reason(problem).empty()) return false;
+  std::size_t const bytes = variant.scratch_bytes(problem, device.facts());
+  test::DeviceArray<float> const scratch{device, stream, static_cast<std::int64_t>(bytes / 4)};
+  problem.scratch = scratch.data();
+  problem.scratch_bytes = bytes;
+
+  variant.launch(problem, stream);
+  stream.synchronize();
+
+  attention::expect_elements<T>(one.elements, o.download());
+  EXPECT_TRUE(o.intact() && scratch.intact());
+  return true;
+}
+
 }  // namespace quadrille::kernels::paged_decode

@@ -17,23 +17,7 @@ using test::Host;
 
 template <class T>
 void expect_right(Host& host, Variant<Problem> const& variant, Cache const& cache) {
-  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
-                                  << text_of(cache));
-  Known<T> known = known_of<T>(cache, Rows::by_table);
-  Problem problem = known.problem;
-  test::Guarded<T> o{problem.o.rows * problem.o.cols, 1};
-  problem.q.data = known.q.data();
-  problem.k.data = known.k.data();
-  problem.v.data = known.v.data();
-  problem.o.data = o.data();
-  problem.lengths = known.lengths.data();
-  problem.table = known.table.data();
-
-  variant.launch(problem, host.stream);
-  host.stream.view().synchronize();
-
-  attention::expect_elements<T>(known.elements, {o.data(), o.data() + o.size()});
-  EXPECT_TRUE(o.intact());
+  EXPECT_TRUE(expect_right<T>(*host.device, host.stream, variant, cache, {.o = 1}));
 }
 
 class PagedDecodeTest : public testing::TestWithParam<std::string_view> {};
@@ -54,8 +38,9 @@ TEST_P(PagedDecodeTest, EqualsSumsOfManyParts) {
   expect_right<float>(host, test::row(variants(), GetParam()), cache);
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, PagedDecodeTest, testing::ValuesIn(test::host_rows(variants())),
-                         [](auto const& row) { return std::string{row.param}; });
+INSTANTIATE_TEST_SUITE_P(Variants, PagedDecodeTest,
+                         testing::ValuesIn(test::names_of(variants(), test::is_host_row)),
+                         test::RowName{});
 
 /// Two tokens in blocks 1 and 0 of a pool of 2 x 8, scores 0 and log 3: weights are 1/4 and 3/4.
 TEST(PagedDecodeReference, MatchesHandComputedValues) {

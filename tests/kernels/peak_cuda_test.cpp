@@ -77,8 +77,7 @@ TEST_P(PeakCudaTest, ConstraintsAreRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, PeakCudaTest,
-                         testing::Values("fma_loop", "mma_loop", "wgmma_loop"),
-                         [](auto const& row) { return std::string{row.param}; });
+                         testing::Values("fma_loop", "mma_loop", "wgmma_loop"), test::RowName{});
 
 }  // namespace
 }  // namespace quadrille::kernels::peak

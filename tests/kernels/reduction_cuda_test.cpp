@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "core/generator.hpp"
-#include "reduction/reduction.hpp"
+#include "kernels/reduction_data.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
 #include "support/rows.hpp"
@@ -9,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -22,100 +20,13 @@ using core::DataType;
 using test::DeviceArray;
 using test::KernelMode;
 
-constexpr Operation kOperations[] = {Operation::sum, Operation::min, Operation::max, Operation::dot,
-                                     Operation::norm2};
-
-std::vector<Variant<Problem>> cuda_variants() {
-  std::vector<Variant<Problem>> rows;
-  for (Variant<Problem> const& row : variants()) {
-    // The vendor's libraries are not interpreted.
-    bool const runs = row.role != Role::vendor || test::kernel_mode() == KernelMode::gpu;
-    if (row.where == Where::cuda && runs) rows.push_back(row);
-  }
-  return rows;
-}
-
-std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
+Rows cuda_variants() { return test::rows_of(variants(), test::is_cuda_row); }
 
 template <class T>
-std::vector<T> generate(DataKind kind, std::uint64_t tag, std::int64_t n) {
-  std::vector<T> values;
-  for (std::int64_t i = 0; i < n; ++i) values.push_back(core::generate<T>(kind, 1, tag, 0, i));
-  return values;
-}
-
-/// Scratch for n elements and a result, as an owner keeps them over many launches.
-struct Memory {
-  Memory(device::Device& device, device::StreamView on, std::int64_t n)
-      : stream{on},
-        scratch{device, on, static_cast<std::int64_t>(scratch_bytes(n))},
-        result{device, on, 1} {
-    stream.fill(scratch.data(), 0, static_cast<std::size_t>(scratch.size()));
-  }
-  ~Memory() { EXPECT_TRUE(scratch.intact()); }
-
-  double reduce(Variant<Problem> const& variant, Problem problem) {
-    problem.scratch = scratch.data();
-    problem.scratch_bytes = static_cast<std::size_t>(scratch.size());
-    problem.result = result.data();
-    stream.fill(result.data(), 0xFF, sizeof(double));
-    variant.launch(problem, stream);
-    double const value = result.download()[0];
-    EXPECT_TRUE(result.intact()) << variant.name;
-    return value;
-  }
-
-  device::StreamView stream;
-  DeviceArray<unsigned char> scratch;
-  DeviceArray<double> result;
-};
-
-template <class T>
-long double exact(Operation operation, std::vector<T> const& x, std::vector<T> const& y,
-                  bool magnitude) {
-  long double sum = 0;
-  long double least = std::numeric_limits<long double>::infinity();
-  long double most = -least;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    auto const a = static_cast<long double>(x[i]);
-    long double term = a;
-    if (operation == Operation::dot) term = a * static_cast<long double>(y[i]);
-    if (operation == Operation::norm2) term = a * a;
-    sum += magnitude ? std::abs(term) : term;
-    least = std::min(least, a);
-    most = std::max(most, a);
-  }
-  if (magnitude || (operation != Operation::min && operation != Operation::max)) return sum;
-  return operation == Operation::min ? least : most;
-}
-
-template <class T>
-void expect_right(DataType accumulator, std::int64_t n, std::int64_t offset,
-                  std::int64_t offset_y) {
-  auto const x = generate<T>(DataKind::uniform, 1, n);
-  auto const y = generate<T>(DataKind::uniform, 2, n);
+void expect_right(DataType accumulator, std::int64_t n, std::int64_t x_offset,
+                  std::int64_t y_offset) {
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    DeviceArray<T> const dx{device, stream, x, offset};
-    DeviceArray<T> const dy{device, stream, y, offset_y};
-    Memory memory{device, stream, n};
-    for (Operation const operation : kOperations) {
-      Problem const problem{.x = dx.data(),
-                            .y = dy.data(),
-                            .n = n,
-                            .type = core::type_of<T>(),
-                            .accumulator = accumulator,
-                            .operation = operation};
-      auto const want = static_cast<double>(exact(operation, x, y, false));
-      auto const magnitude = static_cast<double>(exact(operation, x, y, true));
-      double const bound = error_bound(problem, static_cast<double>(n), magnitude, 0);
-      for (Variant<Problem> const& variant : cuda_variants()) {
-        if (!variant.unsupported_reason(problem).empty()) continue;
-        double const got = memory.reduce(variant, problem);
-        EXPECT_TRUE(got == want || std::abs(got - want) <= bound)
-            << variant.name << " " << core::to_text(operation) << " n " << n << " offset " << offset
-            << ": " << got << " for " << want << ", allowed " << bound;
-      }
-    }
+    expect_right<T>(device, stream, cuda_variants(), accumulator, n, x_offset, y_offset);
   });
 }
 
@@ -144,17 +55,12 @@ TEST(ReductionCuda, EveryVariantIsRightOnLongVectors) {
 TEST(ReductionCuda, BulkAsyncTurnsItsRing) {
   bool const gpu = test::kernel_mode() == KernelMode::gpu;
   std::int64_t const n = gpu ? 30000007 : 450007;
-  auto const x = generate<float>(DataKind::integer, 1, n);
-  auto const y = generate<float>(DataKind::integer, 2, n);
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    DeviceArray<float> const dx{device, stream, x, 3};
-    DeviceArray<float> const dy{device, stream, y, 3};
+    Vectors<float> const v{device, stream, DataKind::integer, n, 3, 3};
     Memory memory{device, stream, n};
     auto const& variant = test::row(variants(), "bulk_async", device::Kind::cuda);
     for (Operation const operation : {Operation::sum, Operation::dot}) {
-      Problem const problem{
-          .x = dx.data(), .y = dy.data(), .n = n, .type = DataType::f32, .operation = operation};
-      EXPECT_EQ(memory.reduce(variant, problem), static_cast<double>(exact(operation, x, y, false)))
+      EXPECT_EQ(memory.reduce(variant, v.problem(operation)), exact(operation, v.x, v.y))
           << core::to_text(operation);
     }
   });
@@ -164,8 +70,8 @@ TEST(ReductionCuda, BulkAsyncTurnsItsRing) {
 // to long ones.
 TEST(ReductionCuda, OneLaunchIsRightForEveryShapeOfItsGrid) {
   for (std::int64_t const n : {8191, 16387, 40961}) {
-    auto const x = generate<float>(DataKind::integer, 1, n);
-    auto const want = static_cast<double>(exact(Operation::sum, x, x, false));
+    auto const x = test::generated<float>(DataKind::integer, 1, n);
+    double const want = exact(Operation::sum, x, x);
     test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
       DeviceArray<float> const dx{device, stream, x};
       Memory memory{device, stream, n};
@@ -183,21 +89,14 @@ TEST(ReductionCuda, ClusterIsRightForEverySizeOfIt) {
   bool const gpu = test::kernel_mode() == KernelMode::gpu;
   for (std::int64_t const n :
        {4095, 4101, 9000, 17001, 40003, gpu ? 1 << 18 : 70001, gpu ? 1 << 20 : 70001}) {
-    auto const x = generate<float>(DataKind::integer, 1, n);
-    auto const y = generate<float>(DataKind::integer, 2, n);
     test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-      DeviceArray<float> const dx{device, stream, x, 1};
-      DeviceArray<float> const dy{device, stream, y, 2};
+      Vectors<float> const v{device, stream, DataKind::integer, n, 1, 2};
       DeviceArray<double> const result{device, stream, 1};
       for (Operation const operation : {Operation::sum, Operation::dot}) {
-        variant.launch({.x = dx.data(),
-                        .y = dy.data(),
-                        .n = n,
-                        .type = DataType::f32,
-                        .operation = operation,
-                        .result = result.data()},
-                       stream);
-        EXPECT_EQ(result.download()[0], static_cast<double>(exact(operation, x, y, false)))
+        Problem problem = v.problem(operation);
+        problem.result = result.data();
+        variant.launch(problem, stream);
+        EXPECT_EQ(result.download()[0], exact(operation, v.x, v.y))
             << n << " " << core::to_text(operation);
       }
     });
@@ -232,31 +131,8 @@ TEST(ReductionCuda, ElementsMayExceed32Bits) {
 }
 
 TEST(ReductionCuda, WholeNumbersAreExact) {
-  std::int64_t const n = 20011;
-  auto const x = generate<float>(DataKind::integer, 1, n);
-  auto const y = generate<float>(DataKind::integer, 2, n);
-  test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    DeviceArray<float> const dx{device, stream, x, 1};
-    DeviceArray<float> const dy{device, stream, y, 1};
-    Memory memory{device, stream, n};
-    for (Operation const operation : kOperations) {
-      auto const want = static_cast<double>(exact(operation, x, y, false));
-      for (Variant<Problem> const& variant : cuda_variants()) {
-        // The root that BLAS takes is rounded.
-        if (variant.role == Role::vendor && operation == Operation::norm2) continue;
-        for (DataType const accumulator : {DataType::f64, DataType::f32}) {
-          Problem const problem{.x = dx.data(),
-                                .y = dy.data(),
-                                .n = n,
-                                .type = DataType::f32,
-                                .accumulator = accumulator,
-                                .operation = operation};
-          if (!variant.unsupported_reason(problem).empty()) continue;
-          double const got = memory.reduce(variant, problem);
-          EXPECT_EQ(got, want) << variant.name << " " << core::to_text(operation);
-        }
-      }
-    }
+  test::on_every_schedule([](device::Device& device, device::StreamView stream) {
+    expect_exact_whole_numbers(device, stream, cuda_variants(), 20011);
   });
 }
 
@@ -295,30 +171,9 @@ TEST(ReductionCuda, TreesLeaveTheirPartialResultsToTheSecondKernel) {
 template <class T>
 void expect_nan_to_spread(DataType accumulator) {
   for (std::int64_t const n : {1, 600}) {
-    for (std::int64_t const where : {std::int64_t{0}, n / 2, n - 1}) {
-      auto x = generate<T>(DataKind::uniform, 1, n);
-      auto const y = generate<T>(DataKind::uniform, 2, n);
-      x[static_cast<std::size_t>(where)] = std::numeric_limits<T>::quiet_NaN();
-      test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-        DeviceArray<T> const dx{device, stream, x};
-        DeviceArray<T> const dy{device, stream, y};
-        Memory memory{device, stream, n};
-        for (Operation const operation : kOperations) {
-          for (Variant<Problem> const& variant : cuda_variants()) {
-            Problem const problem{.x = dx.data(),
-                                  .y = dy.data(),
-                                  .n = n,
-                                  .type = core::type_of<T>(),
-                                  .accumulator = accumulator,
-                                  .operation = operation};
-            if (!variant.unsupported_reason(problem).empty()) continue;
-            double const got = memory.reduce(variant, problem);
-            EXPECT_TRUE(std::isnan(got)) << variant.name << " " << core::to_text(operation)
-                                         << " NaN at " << where << " of " << n << ": " << got;
-          }
-        }
-      });
-    }
+    test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
+      expect_nan_to_spread<T>(device, stream, cuda_variants(), accumulator, n);
+    });
   }
 }
 
@@ -331,7 +186,7 @@ TEST(ReductionCuda, NanGivesNan) {
 // Blocks finish in every order; the bits must not show it.
 TEST(ReductionCuda, BitsAreThoseOfTheFirstScheduleInEveryOther) {
   std::int64_t const n = 40009;
-  auto const x = generate<double>(DataKind::normal, 1, n);
+  auto const x = test::generated<double>(DataKind::normal, 1, n);
   std::vector<std::uint64_t> first;
   for (int again = 0; again < 2; ++again) {
     test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
@@ -340,7 +195,7 @@ TEST(ReductionCuda, BitsAreThoseOfTheFirstScheduleInEveryOther) {
       std::vector<std::uint64_t> now;
       for (Variant<Problem> const& variant : cuda_variants()) {
         if (variant.role == Role::vendor) continue;
-        now.push_back(bits(memory.reduce(variant, {.x = dx.data(), .n = n})));
+        now.push_back(test::bits(memory.reduce(variant, {.x = dx.data(), .n = n})));
       }
       if (first.empty()) first = now;
       EXPECT_EQ(now, first);
@@ -351,7 +206,7 @@ TEST(ReductionCuda, BitsAreThoseOfTheFirstScheduleInEveryOther) {
 // Terms of very different size, so that any other order of rounding would show.
 template <class T>
 std::vector<T> wild(std::uint64_t tag, std::int64_t n) {
-  auto values = generate<T>(DataKind::normal, tag, n);
+  auto values = test::generated<T>(DataKind::normal, tag, n);
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = std::ldexp(values[i], static_cast<int>(i * 37 % 61) - 30);
   }
@@ -366,20 +221,15 @@ void expect_order_free(Operation operation) {
   std::uint64_t first = 0;
   for (int order = 0; order < 3; ++order) {
     test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-      DeviceArray<T> const dx{device, stream, x, order};
-      DeviceArray<T> const dy{device, stream, y, order};
+      Vectors<T> const v{device, stream, x, y, order, order};
       Memory memory{device, stream, n};
-      Problem const problem{.x = dx.data(),
-                            .y = dy.data(),
-                            .n = n,
-                            .type = core::type_of<T>(),
-                            .operation = operation};
       double const got =
-          memory.reduce(test::row(variants(), "binned", device::Kind::cuda), problem);
-      if (first == 0) first = bits(got);
-      EXPECT_EQ(bits(got), first) << core::to_text(operation) << " order " << order << ": " << got;
-      auto const want = static_cast<double>(exact(operation, x, y, false));
-      auto const magnitude = static_cast<double>(exact(operation, x, y, true));
+          memory.reduce(test::row(variants(), "binned", device::Kind::cuda), v.problem(operation));
+      if (first == 0) first = test::bits(got);
+      EXPECT_EQ(test::bits(got), first)
+          << core::to_text(operation) << " order " << order << ": " << got;
+      double const want = exact(operation, x, y);
+      double const magnitude = exact(operation, x, y, Terms::magnitudes);
       // The comparison rounds, too: long double has 64 bits.
       double const allowed = std::abs(want) * 0x1p-52 + magnitude * 0x1p-58;
       EXPECT_LE(std::abs(got - want), allowed) << core::to_text(operation);
@@ -426,57 +276,11 @@ TEST(ReductionCuda, BinnedKeepsWhatRoundingWouldLose) {
   });
 }
 
-/// Block values of the virtual blocks [first, first + count), from a variant.
-template <class T>
-std::vector<double> blocks_of(Variant<Problem> const& variant, Problem problem, std::int64_t first,
-                              std::int64_t count, device::Device& device,
-                              device::StreamView stream) {
-  DeviceArray<double> const blocks{device, stream, count};
-  std::int64_t const begin = block_begin(problem.global_n, first);
-  problem.n = block_begin(problem.global_n, first + count) - begin;
-  problem.x = static_cast<T const*>(problem.x) + begin;
-  problem.y = static_cast<T const*>(problem.y) + begin;
-  problem.reproducible = true;
-  problem.block_first = first;
-  problem.block_count = count;
-  problem.blocks = blocks.data();
-  variant.launch(problem, stream);
-  auto values = blocks.download();
-  EXPECT_TRUE(blocks.intact());
-  return values;
-}
-
+// A middle part of few blocks, or the interpreter takes long.
 template <class T>
 void expect_bits_of_the_host(std::int64_t n) {
-  auto const x = generate<T>(DataKind::normal, 1, n);
-  auto const y = generate<T>(DataKind::normal, 2, n);
-  auto const host = device::make_host_device(1);
-  device::Stream const host_stream{*host};
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    DeviceArray<T> const dx{device, stream, x, 1};
-    DeviceArray<T> const dy{device, stream, y, 1};
-    for (Operation const operation : kOperations) {
-      Problem problem{.n = n, .type = core::type_of<T>(), .operation = operation, .global_n = n};
-      // A middle part: blocks of this rank and not of others. Few, or the interpreter takes long.
-      std::int64_t const first = 1000;
-      std::int64_t const count = 41;
-      problem.x = x.data();
-      problem.y = y.data();
-      auto const want = blocks_of<T>(test::row(variants(), "reference"), problem, first, count,
-                                     *host, host_stream);
-      problem.x = dx.data();
-      problem.y = dy.data();
-      for (Variant<Problem> const& variant : cuda_variants()) {
-        Problem whole = problem;
-        whole.reproducible = true;
-        if (!variant.unsupported_reason(whole).empty()) continue;
-        auto const got = blocks_of<T>(variant, problem, first, count, device, stream);
-        for (std::size_t b = 0; b < got.size(); ++b) {
-          ASSERT_EQ(bits(got[b]), bits(want[b]))
-              << variant.name << " " << core::to_text(operation) << " n " << n << " block " << b;
-        }
-      }
-    }
+    expect_bits_of_the_host<T>(device, stream, cuda_variants(), n, 1000, 41);
   });
 }
 

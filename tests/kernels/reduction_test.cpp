@@ -4,53 +4,21 @@
 
 #include "common/access.hpp"
 #include "kernels/host_kernels.hpp"
+#include "kernels/reduction_data.hpp"
 #include "reduction/reduction_access.hpp"
 #include "support/expect_fails.hpp"
 #include "support/rows.hpp"
-
-#include <bit>
 
 namespace quadrille::kernels::reduction {
 namespace {
 
 using core::DataKind;
 using core::DataType;
-using test::Guarded;
 
-constexpr Operation kOperations[] = {Operation::sum, Operation::min, Operation::max, Operation::dot,
-                                     Operation::norm2};
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// The CUDA rows have a test of their own.
-std::vector<Variant<Problem>> host_variants() {
-  std::vector<Variant<Problem>> rows;
-  for (Variant<Problem> const& row : variants()) {
-    if (row.runs_on(device::Kind::host)) rows.push_back(row);
-  }
-  return rows;
-}
-
-double reduce(Variant<Problem> const& variant, Problem problem, test::Host const& host) {
-  Guarded<double> result{1, 1};
-  problem.result = result.data();
-  variant.launch(problem, host.stream);
-  host.stream.view().synchronize();
-  EXPECT_TRUE(result.intact());
-  return result[0];
-}
-
-/// Sum of magnitudes for the bound.
-template <class T>
-double magnitude(Operation operation, Guarded<T>& x, Guarded<T>& y) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < x.size(); ++i) {
-    auto const a = std::abs(static_cast<double>(x[i]));
-    sum += operation == Operation::dot     ? a * std::abs(static_cast<double>(y[i]))
-           : operation == Operation::norm2 ? a * a
-                                           : a;
-  }
-  return sum;
-}
+Rows host_variants() { return test::rows_of(variants(), test::is_host_row); }
 
 TEST(Reduction, BoundIsItsFormula) {
   auto const bound = [](Operation operation, DataType type, double chain) {
@@ -65,91 +33,40 @@ TEST(Reduction, BoundIsItsFormula) {
 }
 
 template <class T>
-void compare_with_reference(DataType accumulator) {
+void expect_right(DataType accumulator) {
   test::Host host;
   for (std::int64_t const n : test::kSizes) {
     for (std::int64_t const offset : test::kOffsets) {
-      Guarded<T> x{n, offset}, y{n, offset};
-      x.generate(DataKind::uniform, 1);
-      y.generate(DataKind::uniform, 2);
-      for (Operation const operation : kOperations) {
-        Problem const problem{.x = x.data(),
-                              .y = y.data(),
-                              .n = n,
-                              .type = core::type_of<T>(),
-                              .accumulator = accumulator,
-                              .operation = operation};
-        double const want = reduce(test::row(variants(), "reference"), problem, host);
-        double const bound =
-            error_bound(problem, static_cast<double>(n), magnitude(operation, x, y), 0);
-        for (Variant<Problem> const& variant : host_variants()) {
-          if (!variant.unsupported_reason(problem).empty()) continue;
-          double const got = reduce(variant, problem, host);
-          EXPECT_TRUE(got == want || std::abs(got - want) <= bound)
-              << variant.name << " " << core::to_text(operation) << " n " << n << " offset "
-              << offset << ": " << got << " for " << want << ", allowed " << bound;
-        }
-        EXPECT_TRUE(n > 0 || want == identity(operation)) << core::to_text(operation);
-      }
+      expect_right<T>(*host.device, host.stream, host_variants(), accumulator, n, offset, offset);
     }
   }
 }
 
 TEST(Reduction, EveryVariantAgreesWithTheReference) {
-  compare_with_reference<double>(DataType::f64);
-  compare_with_reference<float>(DataType::f64);
-  compare_with_reference<float>(DataType::f32);
-  compare_with_reference<std::int32_t>(DataType::f64);
+  expect_right<double>(DataType::f64);
+  expect_right<float>(DataType::f64);
+  expect_right<float>(DataType::f32);
+  expect_right<std::int32_t>(DataType::f64);
 }
 
 TEST(Reduction, WholeNumbersAreExact) {
   test::Host host;
-  std::int64_t const n = 100003;
-  Guarded<float> x{n}, y{n};
-  x.generate(DataKind::integer, 1);
-  y.generate(DataKind::integer, 2);
-
-  for (Operation const operation : kOperations) {
-    std::int64_t want = 0;
-    for (std::int64_t i = 0; i < n; ++i) {
-      auto const a = static_cast<std::int64_t>(x[i]);
-      auto const b = static_cast<std::int64_t>(y[i]);
-      want += operation == Operation::sum ? a : operation == Operation::dot ? a * b : a * a;
-    }
-    if (operation == Operation::min) want = -4;
-    if (operation == Operation::max) want = 4;
-    for (Variant<Problem> const& variant : host_variants()) {
-      for (DataType const accumulator : {DataType::f64, DataType::f32}) {
-        // The root that BLAS takes is rounded.
-        if (variant.role == Role::vendor && operation == Operation::norm2) continue;
-        Problem const problem{.x = x.data(),
-                              .y = y.data(),
-                              .n = n,
-                              .type = DataType::f32,
-                              .accumulator = accumulator,
-                              .operation = operation};
-        if (!variant.unsupported_reason(problem).empty()) continue;
-        double const got = reduce(variant, problem, host);
-        EXPECT_EQ(got, static_cast<double>(want))
-            << variant.name << " " << core::to_text(operation);
-      }
-    }
-  }
+  expect_exact_whole_numbers(*host.device, host.stream, host_variants(), 100003);
 }
 
 TEST(Reduction, ReferenceAgreesWithHand) {
   test::Host host;
+  Memory memory{*host.device, host.stream, 4};
   auto const& reference = test::row(variants(), "reference");
   std::vector<double> const x{3, -1.5, 2, -7}, y{1, 2, 0.5, -1};
   std::vector<std::int32_t> const i{2000000000, 2000000000, -5};
   auto const of = [&](Operation operation) {
-    return reduce(reference, {.x = x.data(), .y = y.data(), .n = 4, .operation = operation}, host);
+    return memory.reduce(reference, {.x = x.data(), .y = y.data(), .n = 4, .operation = operation});
   };
   auto const of_integers = [&](Operation operation) {
-    return reduce(
+    return memory.reduce(
         reference,
-        {.x = i.data(), .y = i.data(), .n = 3, .type = DataType::i32, .operation = operation},
-        host);
+        {.x = i.data(), .y = i.data(), .n = 3, .type = DataType::i32, .operation = operation});
   };
 
   EXPECT_EQ(of(Operation::sum), -3.5);
@@ -163,106 +80,74 @@ TEST(Reduction, ReferenceAgreesWithHand) {
 }
 
 template <class T>
-void expect_nan_to_spread(DataType accumulator, bool reproducible) {
+void expect_nan_to_spread(DataType accumulator) {
+  test::Host host;
+  for (std::int64_t const n : {1, 257, 50000}) {
+    expect_nan_to_spread<T>(*host.device, host.stream, host_variants(), accumulator, n);
+  }
+}
+
+TEST(Reduction, NanGivesNan) {
+  expect_nan_to_spread<double>(DataType::f64);
+  expect_nan_to_spread<float>(DataType::f64);
+  expect_nan_to_spread<float>(DataType::f32);
+}
+
+/// The reproducible result of `parts` ranks that share the virtual blocks.
+template <class T>
+double reduce_in_parts(Variant<Problem> const& variant, Operation operation, Vectors<T> const& v,
+                       std::int64_t parts, test::Host const& host) {
+  std::vector<double> gathered;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    auto const [first, count] = core::split_evenly(kVirtualBlocks, parts, part);
+    auto const blocks =
+        blocks_of<T>(variant, v.problem(operation), first, count, *host.device, host.stream);
+    gathered.insert(gathered.end(), blocks.begin(), blocks.end());
+  }
+  return combine_blocks(operation, gathered);
+}
+
+constexpr std::string_view kReproducible[] = {"reference", "host_simd", "kokkos"};
+
+template <class T>
+void expect_nan_to_spread_in_blocks() {
   test::Host host;
   for (std::int64_t const n : {1, 257, 50000}) {
     for (std::int64_t const where : {std::int64_t{0}, n / 2, n - 1}) {
-      Guarded<T> x{n}, y{n};
-      x.generate(DataKind::uniform, 1);
-      y.generate(DataKind::uniform, 2);
-      x[where] = std::numeric_limits<T>::quiet_NaN();
-      for (Variant<Problem> const& variant : host_variants()) {
+      auto x = test::generated<T>(DataKind::uniform, 1, n);
+      x[static_cast<std::size_t>(where)] = std::numeric_limits<T>::quiet_NaN();
+      Vectors<T> const v{*host.device, host.stream, x, test::generated<T>(DataKind::uniform, 2, n)};
+      for (std::string_view const name : kReproducible) {
         for (Operation const operation : kOperations) {
-          Problem problem{.x = x.data(),
-                          .y = y.data(),
-                          .n = n,
-                          .type = core::type_of<T>(),
-                          .accumulator = accumulator,
-                          .operation = operation};
-          if (!variant.unsupported_reason(problem).empty()) continue;
-          if (!reproducible) {
-            EXPECT_TRUE(std::isnan(reduce(variant, problem, host)))
-                << variant.name << " " << core::to_text(operation) << " NaN at " << where << " of "
-                << n;
-          } else if (variant.role != Role::vendor) {
-            std::vector<double> blocks(kVirtualBlocks);
-            problem.reproducible = true;
-            problem.global_n = n;
-            problem.block_count = kVirtualBlocks;
-            problem.blocks = blocks.data();
-            variant.launch(problem, host.stream);
-            host.stream.view().synchronize();
-            EXPECT_TRUE(std::isnan(combine_blocks(operation, blocks)))
-                << variant.name << " " << core::to_text(operation) << " NaN at " << where << " of "
-                << n;
-          }
+          EXPECT_TRUE(
+              std::isnan(reduce_in_parts(test::row(variants(), name), operation, v, 1, host)))
+              << name << " " << core::to_text(operation) << " NaN at " << where << " of " << n;
         }
       }
     }
   }
 }
 
-TEST(Reduction, NanGivesNan) {
-  expect_nan_to_spread<double>(DataType::f64, false);
-  expect_nan_to_spread<float>(DataType::f64, false);
-  expect_nan_to_spread<float>(DataType::f32, false);
-}
-
 TEST(Reduction, NanGivesNanInReproducibleBlocks) {
-  expect_nan_to_spread<double>(DataType::f64, true);
-  expect_nan_to_spread<float>(DataType::f64, true);
+  expect_nan_to_spread_in_blocks<double>();
+  expect_nan_to_spread_in_blocks<float>();
 }
-
-/// The reproducible result of `parts` ranks that share the virtual blocks.
-template <class T>
-double reduce_in_parts(Variant<Problem> const& variant, Operation operation, Guarded<T>& x,
-                       Guarded<T>& y, std::int64_t parts, test::Host const& host) {
-  std::vector<double> gathered;
-  for (std::int64_t part = 0; part < parts; ++part) {
-    auto const [first, count] = core::split_evenly(kVirtualBlocks, parts, part);
-    std::int64_t const begin = block_begin(x.size(), first);
-    std::int64_t const end = block_begin(x.size(), first + count);
-    Guarded<double> blocks{count, 1};
-    variant.launch({.x = x.data() + begin,
-                    .y = y.data() + begin,
-                    .n = end - begin,
-                    .type = core::type_of<T>(),
-                    .operation = operation,
-                    .reproducible = true,
-                    .global_n = x.size(),
-                    .block_first = first,
-                    .block_count = count,
-                    .blocks = blocks.data()},
-                   host.stream);
-    host.stream.view().synchronize();
-    EXPECT_TRUE(blocks.intact());
-    gathered.insert(gathered.end(), blocks.data(), blocks.data() + count);
-  }
-  return combine_blocks(operation, gathered);
-}
-
-std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
 
 template <class T>
 void expect_same_bits(std::int64_t n) {
   test::Host host;
-  Guarded<T> x{n, 1}, y{n, 1};
-  x.generate(DataKind::uniform, 1);
-  y.generate(DataKind::uniform, 2);
+  Vectors<T> const v{*host.device, host.stream, DataKind::uniform, n, 1, 1};
   for (Operation const operation : kOperations) {
-    Problem const plain{
-        .x = x.data(), .y = y.data(), .n = n, .type = core::type_of<T>(), .operation = operation};
-    double const reference = reduce(test::row(variants(), "reference"), plain, host);
-    double const bound = error_bound(plain, static_cast<double>(n), magnitude(operation, x, y), 0);
-    double const first =
-        reduce_in_parts(test::row(variants(), "reference"), operation, x, y, 1, host);
-    EXPECT_TRUE(first == reference || std::abs(first - reference) <= bound)
-        << core::to_text(operation) << " n " << n << ": " << first << " for " << reference;
-    for (std::string_view const name : {"reference", "host_simd", "kokkos"}) {
+    double const want = exact(operation, v.x, v.y);
+    double const magnitude = exact(operation, v.x, v.y, Terms::magnitudes);
+    double const bound = error_bound(v.problem(operation), static_cast<double>(n), magnitude, 0);
+    double const first = reduce_in_parts(test::row(variants(), "reference"), operation, v, 1, host);
+    EXPECT_TRUE(first == want || std::abs(first - want) <= bound)
+        << core::to_text(operation) << " n " << n << ": " << first << " for " << want;
+    for (std::string_view const name : kReproducible) {
       for (std::int64_t const parts : {1, 2, 3, 5}) {
-        double const got =
-            reduce_in_parts(test::row(variants(), name), operation, x, y, parts, host);
-        EXPECT_EQ(bits(got), bits(first))
+        double const got = reduce_in_parts(test::row(variants(), name), operation, v, parts, host);
+        EXPECT_EQ(test::bits(got), test::bits(first))
             << name << " " << core::to_text(operation) << " n " << n << " in " << parts << " parts";
       }
     }
@@ -280,14 +165,11 @@ TEST(Reduction, ReproducibleBitsDoNotDependOnVariantOrSplit) {
 TEST(Reduction, ReproducibleBitsAreThoseWrittenHere) {
   // From the description of the order alone, by a program of its own (exact rationals, rounded).
   test::Host host;
-  std::int64_t const n = 1200007;
-  Guarded<double> x{n}, y{n};
-  x.generate(DataKind::normal, 1);
-  y.generate(DataKind::normal, 2);
+  Vectors<double> const v{*host.device, host.stream, DataKind::normal, 1200007};
 
-  for (std::string_view const name : {"reference", "host_simd", "kokkos"}) {
+  for (std::string_view const name : kReproducible) {
     auto const of = [&](Operation operation) {
-      return bits(reduce_in_parts(test::row(variants(), name), operation, x, y, 1, host));
+      return test::bits(reduce_in_parts(test::row(variants(), name), operation, v, 1, host));
     };
     EXPECT_EQ(of(Operation::sum), 0xc0742e85fff18b16U) << name;
     EXPECT_EQ(of(Operation::dot), 0xc095addbb4f7b996U) << name;
@@ -332,47 +214,30 @@ TEST(Reduction, ConstraintsAreRefused) {
   reproducible.blocks = blocks.data();
 
   for (Variant<Problem> const& variant : host_variants()) {
-    auto const fails = [&](Problem bad, auto change, char const* text) {
+    auto const fails = [&](char const* text, Problem bad, auto change) {
       change(bad);
       EXPECT_FAILS(variant.launch(bad, host.stream), text);
     };
-    fails(
-        good, [](Problem& p) { p.type = DataType::i8; }, "has no type i8");
-    fails(
-        good, [](Problem& p) { p.n = -1; }, "negative");
-    fails(
-        good, [](Problem& p) { p.x = nullptr; }, "x is missing");
-    fails(
-        good, [](Problem& p) { p.y = nullptr; }, "dot needs y");
-    fails(
-        good, [](Problem& p) { p.result = nullptr; }, "result is missing");
-    fails(
-        good, [](Problem& p) { p.accumulator = DataType::f32; }, "accumulator is f64");
-    fails(
-        reproducible,
-        [](Problem& p) {
-          p.type = DataType::f32;
-          p.accumulator = DataType::f32;
-        },
-        "accumulate in f64");
-    fails(
-        reproducible, [](Problem& p) { p.block_first = 1; }, "out of range");
-    fails(
-        reproducible, [](Problem& p) { p.global_n = 9; }, "not the number");
-    fails(
-        reproducible, [](Problem& p) { p.blocks = nullptr; }, "blocks is missing");
+    fails("has no type i8", good, [](Problem& p) { p.type = DataType::i8; });
+    fails("negative", good, [](Problem& p) { p.n = -1; });
+    fails("x is missing", good, [](Problem& p) { p.x = nullptr; });
+    fails("dot needs y", good, [](Problem& p) { p.y = nullptr; });
+    fails("result is missing", good, [](Problem& p) { p.result = nullptr; });
+    fails("accumulator is f64", good, [](Problem& p) { p.accumulator = DataType::f32; });
+    fails("accumulate in f64", reproducible,
+          [](Problem& p) { p.type = p.accumulator = DataType::f32; });
+    fails("out of range", reproducible, [](Problem& p) { p.block_first = 1; });
+    fails("not the number", reproducible, [](Problem& p) { p.global_n = 9; });
+    fails("blocks is missing", reproducible, [](Problem& p) { p.blocks = nullptr; });
   }
-  auto const vendor_fails = [&](Problem bad, auto change, char const* text) {
+  auto const vendor_fails = [&](char const* text, Problem bad, auto change) {
     change(bad);
     EXPECT_FAILS(test::launch(variants(), "vendor", bad, host.stream), text);
   };
-  vendor_fails(
-      good, [](Problem& p) { p.operation = Operation::sum; },
-      "has dot and norm2 only; take another variant");
-  vendor_fails(
-      good, [](Problem& p) { p.type = DataType::i32; }, "has no type i32");
-  vendor_fails(
-      reproducible, [](Problem&) {}, "no reproducible bits");
+  vendor_fails("has dot and norm2 only; take another variant", good,
+               [](Problem& p) { p.operation = Operation::sum; });
+  vendor_fails("has no type i32", good, [](Problem& p) { p.type = DataType::i32; });
+  vendor_fails("no reproducible bits", reproducible, [](Problem&) {});
 }
 
 TEST(Reduction, TableSaysWhatTheVendorHas) {

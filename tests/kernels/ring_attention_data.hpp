@@ -6,6 +6,9 @@
 #include "ring_attention/ring_attention.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 /// Attention whose keys come in blocks, with known results.
@@ -101,6 +104,64 @@ inline Problem problem_of(Ring const& ring, Block const& block, core::DataType t
   shape.keys = block.keys;
   shape.mask = attention::kFull;
   return unallocated(shape, block.seen, type);
+}
+
+/// Computed once for all variants and schedules.
+template <class T>
+Known<T> const& known(Ring const& ring, double scores) {
+  static std::map<std::string, Known<T>> all;
+  auto const [found, is_new] = all.try_emplace(text_of(ring) + " " + std::to_string(scores));
+  if (is_new) found->second = known_of<T>(ring, scores);
+  return found->second;
+}
+
+/// o, after all blocks; nothing where the variant does not take shifted tensors.
+template <class T>
+std::optional<std::vector<T>> attend(device::Device& device, device::StreamView stream,
+                                     Variant<Problem> const& variant, Ring const& ring,
+                                     attention::Tensors<T> const& in,
+                                     attention::Offsets const& offsets = {}) {
+  std::vector<Block> const blocks = blocks_of(ring);
+  Problem const like = problem_of(ring, blocks[0], core::type_of<T>());
+  test::DeviceArray<T> const q{device, stream, in.q, offsets.q};
+  test::DeviceArray<T> const o{device, stream, like.o.rows * like.o.cols, offsets.o};
+  test::DeviceArray<float> const state{device, stream, state_size(like.q.rows, like.q.cols)};
+  for (Block const& block : blocks) {
+    test::DeviceArray<T> const k{device, stream, rows_of(in.k, ring, block), offsets.k},
+        v{device, stream, rows_of(in.v, ring, block), offsets.v};
+    Problem problem = problem_of(ring, block, core::type_of<T>());
+    problem.q.data = q.data();
+    problem.k.data = k.data();
+    problem.v.data = v.data();
+    problem.o.data = o.data();
+    problem.state = state_in(state.data(), problem.q.rows, problem.q.cols);
+    problem.is_first = &block == &blocks.front();
+    problem.is_last = &block == &blocks.back();
+    if (!offsets.are_none() && !variant.unsupported_reason(problem).empty()) return std::nullopt;
+    std::size_t const bytes = variant.scratch_bytes(problem, device.facts());
+    test::DeviceArray<float> const scratch{device, stream, static_cast<std::int64_t>(bytes / 4)};
+    problem.scratch = scratch.data();
+    problem.scratch_bytes = bytes;
+    variant.launch(problem, stream);
+    stream.synchronize();
+    EXPECT_TRUE(scratch.intact());
+  }
+  EXPECT_TRUE(o.intact() && state.intact());
+  return o.download();
+}
+
+/// False where the variant does not take shifted tensors.
+template <class T>
+bool expect_right(device::Device& device, device::StreamView stream,
+                  Variant<Problem> const& variant, Ring const& ring, double scores = 1,
+                  attention::Offsets const& offsets = {}) {
+  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(core::type_of<T>()) << " "
+                                  << text_of(ring) << ", scores x " << scores << ", offsets "
+                                  << offsets.q << offsets.k << offsets.v << offsets.o);
+  Known<T> const& one = known<T>(ring, scores);
+  auto const o = attend(device, stream, variant, ring, one.in, offsets);
+  if (o) attention::expect_elements<T>(one.elements, *o);
+  return o.has_value();
 }
 
 }  // namespace quadrille::kernels::ring_attention

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "core/generator.hpp"
 #include "kernels/transpose_blocks_data.hpp"
+#include "kernels/transpose_data.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
 #include "support/rows.hpp"
-#include "transpose/transpose.hpp"
 #include "transpose/transpose_access.hpp"
 #include "transpose/transpose_layout.hpp"
 
@@ -21,77 +20,6 @@ namespace {
 
 using core::DataType;
 using test::DeviceArray;
-
-using Bytes = std::vector<std::uint8_t>;
-
-struct Shape {
-  std::int64_t m, n;
-};
-
-/// How the matrices lie: elements that rows are longer by, and bytes from alignment.
-struct Layout {
-  std::int64_t in_pad = 0, out_pad = 0, in_offset = 0, out_offset = 0;
-};
-
-bool runs_here(Variant<Problem> const& variant) {
-  return variant.where == Where::cuda &&
-         (variant.role != Role::vendor || test::kernel_mode() == test::KernelMode::gpu);
-}
-
-Bytes random_bytes(std::size_t n) {
-  Bytes bytes(n);
-  // No exponent of all ones: BLAS, which multiplies by 1, may quiet a NaN.
-  for (std::size_t i = 0; i < n; ++i) bytes[i] = static_cast<std::uint8_t>(core::mix(i) & 0x3f);
-  return bytes;
-}
-
-/// Bytes of an m x n matrix whose rows are ld elements long.
-std::int64_t extent_of(std::int64_t m, std::int64_t n, std::int64_t ld, DataType type) {
-  return (m == 0 ? 0 : (m - 1) * ld + n) * static_cast<std::int64_t>(core::size_of(type));
-}
-
-/// `out` with the elements of in^T, and all else as it was.
-void transpose_bytes(Bytes const& in, std::int64_t in_ld, Bytes& out, std::int64_t out_ld,
-                     Shape shape, std::size_t size) {
-  for (std::int64_t i = 0; i < shape.m; ++i) {
-    for (std::int64_t j = 0; j < shape.n; ++j) {
-      std::memcpy(out.data() + static_cast<std::size_t>(j * out_ld + i) * size,
-                  in.data() + static_cast<std::size_t>(i * in_ld + j) * size, size);
-    }
-  }
-}
-
-void expect_exact(device::Device& device, device::StreamView stream,
-                  Variant<Problem> const& variant, DataType type, Shape shape, Layout layout) {
-  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(type) << " " << shape.m
-                                  << " x " << shape.n << " pads " << layout.in_pad << " "
-                                  << layout.out_pad << " offsets " << layout.in_offset << " "
-                                  << layout.out_offset);
-  std::int64_t const in_ld = shape.n + layout.in_pad;
-  std::int64_t const out_ld = shape.m + layout.out_pad;
-  Bytes const values =
-      random_bytes(static_cast<std::size_t>(extent_of(shape.m, shape.n, in_ld, type)));
-  bool const in_place = variant.in_place;
-  Bytes want(static_cast<std::size_t>(extent_of(shape.n, shape.m, out_ld, type)), 0xFF);
-  if (in_place) want = values;
-  transpose_bytes(values, in_ld, want, out_ld, shape, core::size_of(type));
-  DeviceArray<std::uint8_t> in{device, stream, values, layout.in_offset};
-  DeviceArray<std::uint8_t> out{device, stream, static_cast<std::int64_t>(want.size()),
-                                layout.out_offset};
-  DeviceArray<std::uint8_t> const& result = in_place ? in : out;
-
-  variant.launch(
-      {{in.data(), type, shape.m, shape.n, in_ld}, {result.data(), type, shape.n, shape.m, out_ld}},
-      stream);
-  stream.synchronize();
-
-  // All bytes at once: elements, and guards before, between and behind the rows.
-  EXPECT_TRUE(result.download() == want);
-  EXPECT_TRUE(result.intact());
-  if (!in_place) {
-    EXPECT_TRUE(in.download() == values);
-  }
-}
 
 /// The shapes that a variant does not refuse, here those of kShapes.
 bool takes(Variant<Problem> const& variant, DataType type, Shape shape, Layout layout) {
@@ -251,22 +179,8 @@ TEST(TransposeCuda, BandsAndDiagonalsReachEveryTile) {
   });
 }
 
-std::vector<std::tuple<std::string_view, DataType>> rows() {
-  std::vector<std::tuple<std::string_view, DataType>> result;
-  for (Variant<Problem> const& variant : variants()) {
-    if (!runs_here(variant)) continue;
-    for (DataType const type : {DataType::f64, DataType::f32, DataType::bf16, DataType::i8}) {
-      if (variant.supports(type)) result.emplace_back(variant.name, type);
-    }
-  }
-  return result;
-}
-
-INSTANTIATE_TEST_SUITE_P(Variants, TransposeCudaTest, testing::ValuesIn(rows()),
-                         [](auto const& row) {
-                           return std::string{std::get<0>(row.param)} + "_" +
-                                  std::string{core::to_text(std::get<1>(row.param))};
-                         });
+INSTANTIATE_TEST_SUITE_P(Variants, TransposeCudaTest,
+                         testing::ValuesIn(rows_and_sizes(test::is_cuda_row)), test::RowName{});
 
 TEST(TransposeCuda, RefusesWhatATechniqueCannotDo) {
   test::on_every_schedule([](device::Device& device, device::StreamView stream) {

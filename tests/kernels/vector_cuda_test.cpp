@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "core/generator.hpp"
+#include "kernels/vector_data.hpp"
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
 #include "support/rows.hpp"
@@ -9,8 +9,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <limits>
 #include <vector>
 
 namespace quadrille::kernels::vector {
@@ -18,53 +16,6 @@ namespace {
 
 using core::DataType;
 using test::DeviceArray;
-
-template <class T>
-std::vector<T> generated(std::int64_t n, std::uint64_t tag) {
-  std::vector<T> values(static_cast<std::size_t>(n));
-  for (std::int64_t i = 0; i < n; ++i) {
-    values[static_cast<std::size_t>(i)] = core::generate<T>(core::DataKind::uniform, 1, tag, 0, i);
-  }
-  return values;
-}
-
-template <class T>
-void expect_right(device::Device& device, device::StreamView stream,
-                  Variant<Problem> const& variant, Operation operation, std::int64_t n,
-                  std::int64_t offset) {
-  SCOPED_TRACE(testing::Message() << variant.name << " " << core::to_text(operation) << " "
-                                  << core::to_text(core::type_of<T>()) << " n " << n << " offset "
-                                  << offset);
-  std::vector<T> const xs = generated<T>(n, 1);
-  std::vector<T> const ys = generated<T>(n, 2);
-  DeviceArray<T> x{device, stream, xs, offset};
-  DeviceArray<T> y{device, stream, ys, offset};
-  DeviceArray<T> out{device, stream, n, offset};
-  Problem const problem{operation, core::type_of<T>(), x.data(), y.data(), out.data(), n};
-
-  variant.launch(problem, stream);
-  stream.synchronize();
-
-  std::vector<T> const got = out.download();
-  std::int64_t wrong = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    auto const at = static_cast<double>(xs[i]);
-    double const want = operation == Operation::add
-                            ? static_cast<double>(static_cast<T>(xs[i] + ys[i]))
-                            : problem.a * at * at + problem.b * at + problem.c;
-    if (!(std::abs(static_cast<double>(got[i]) - want) <= error_bound(problem, at))) ++wrong;
-  }
-  EXPECT_EQ(wrong, 0);
-  EXPECT_TRUE(out.intact());
-}
-
-std::vector<std::string_view> cuda_variants() {
-  std::vector<std::string_view> names;
-  for (Variant<Problem> const& variant : variants()) {
-    if (variant.where == Where::cuda) names.push_back(variant.name);
-  }
-  return names;
-}
 
 class VectorCudaTest : public testing::TestWithParam<std::string_view> {};
 
@@ -143,8 +94,9 @@ TEST_P(VectorCudaTest, IncompleteProblemsAreRefused) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, VectorCudaTest, testing::ValuesIn(cuda_variants()),
-                         [](auto const& row) { return std::string{row.param}; });
+INSTANTIATE_TEST_SUITE_P(Variants, VectorCudaTest,
+                         testing::ValuesIn(test::names_of(variants(), test::is_cuda_row)),
+                         test::RowName{});
 
 TEST(VectorCuda, AlignmentThatATechniqueNeedsIsAskedFor) {
   test::on_every_schedule([](device::Device& device, device::StreamView stream) {

@@ -3,6 +3,7 @@
 #include "vector/vector.hpp"
 
 #include "kernels/host_kernels.hpp"
+#include "kernels/vector_data.hpp"
 #include "support/expect_fails.hpp"
 #include "support/rows.hpp"
 
@@ -12,42 +13,17 @@ namespace quadrille::kernels::vector {
 namespace {
 
 using core::DataType;
-using test::Guarded;
 
 constexpr Operation kOperations[] = {Operation::add, Operation::quadratic};
 
-template <class T>
-void compare_with_reference(Variant<Problem> const& variant, Operation operation, std::int64_t n,
-                            std::int64_t offset) {
-  test::Host host;
-  Guarded<T> x{n, offset}, y{n, offset}, out{n, offset}, want{n};
-  x.generate(core::DataKind::uniform, 1);
-  y.generate(core::DataKind::uniform, 2);
-  Problem problem{operation, core::type_of<T>(), x.data(), y.data(), out.data(), n};
-
-  variant.launch(problem, host.stream);
-  problem.out = want.data();
-  test::launch(variants(), "reference", problem, host.stream);
-  host.stream.view().synchronize();
-
-  std::int64_t wrong = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    double const error = std::abs(static_cast<double>(out[i]) - static_cast<double>(want[i]));
-    if (!(error <= error_bound(problem, static_cast<double>(x[i])))) ++wrong;
-  }
-  EXPECT_EQ(wrong, 0) << variant.name << " " << core::to_text(operation) << " n " << n << " offset "
-                      << offset;
-  EXPECT_TRUE(out.intact()) << variant.name << " n " << n << " offset " << offset;
-}
-
 TEST(Vector, EveryVariantAgreesWithTheReference) {
-  for (Variant<Problem> const& variant : variants()) {
-    if (!variant.runs_on(device::Kind::host)) continue;
+  test::Host host;
+  for (Variant<Problem> const& variant : test::rows_of(variants(), test::is_host_row)) {
     for (Operation const operation : kOperations) {
       for (std::int64_t const n : test::kSizes) {
         for (std::int64_t const offset : test::kOffsets) {
-          compare_with_reference<double>(variant, operation, n, offset);
-          compare_with_reference<float>(variant, operation, n, offset);
+          expect_right<double>(*host.device, host.stream, variant, operation, n, offset);
+          expect_right<float>(*host.device, host.stream, variant, operation, n, offset);
         }
       }
     }
@@ -55,10 +31,11 @@ TEST(Vector, EveryVariantAgreesWithTheReference) {
 }
 
 TEST(Vector, ResultsLargerThanTheCachesAreStreamedRight) {
+  test::Host host;
+  Variant<Problem> const& variant = test::row(variants(), "host_simd");
   for (Operation const operation : kOperations) {
-    compare_with_reference<double>(test::row(variants(), "host_simd"), operation, (1 << 19) + 13,
-                                   1);
-    compare_with_reference<float>(test::row(variants(), "host_simd"), operation, (1 << 20) + 13, 3);
+    expect_right<double>(*host.device, host.stream, variant, operation, (1 << 19) + 13, 1);
+    expect_right<float>(*host.device, host.stream, variant, operation, (1 << 20) + 13, 3);
   }
 }
 
@@ -110,8 +87,7 @@ TEST(Vector, ConstraintsAreRefused) {
   std::vector<double> x(8), y(8), out(8);
   Problem const good{Operation::add, DataType::f64, x.data(), y.data(), out.data(), 8};
 
-  for (Variant<Problem> const& variant : variants()) {
-    if (!variant.runs_on(device::Kind::host)) continue;
+  for (Variant<Problem> const& variant : test::rows_of(variants(), test::is_host_row)) {
     auto const fails = [&](auto change, char const* text) {
       Problem bad = good;
       change(bad);

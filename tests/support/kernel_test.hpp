@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/generator.hpp"
 #include "device/device.hpp"
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -27,6 +29,19 @@ void on_every_schedule(std::function<void(device::Device&, device::StreamView)> 
 
 /// Whether the race detector looks in this schedule; without one set, it does.
 bool finds_races();
+
+/// n elements that differ by position and tag.
+template <class T>
+std::vector<T> generated(core::DataKind kind, std::uint64_t tag, std::int64_t n) {
+  std::vector<T> values(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) {
+    values[static_cast<std::size_t>(i)] = core::generate<T>(kind, 1, tag, 0, i);
+  }
+  return values;
+}
+
+/// What two numbers that are the same share, NaN and zeros with signs among them.
+inline std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x); }
 
 /// Elements in device memory, copied from and to the host, `offset` elements behind an aligned
 /// address, with guards before and behind.

@@ -3,9 +3,11 @@
 #pragma once
 
 #include "common/variant.hpp"
+#include "support/kernel_test.hpp"
 
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -20,15 +22,51 @@ kernels::Variant<Problem> const& row(kernels::Variants<Problem> table, std::stri
   return *found;
 }
 
-/// Names of the rows of a table that run on the host.
-template <class Problem>
-std::vector<std::string_view> host_rows(kernels::Variants<Problem> table) {
-  std::vector<std::string_view> names;
+inline bool is_host_row(kernels::VariantInfo const& row) { return row.runs_on(device::Kind::host); }
+/// Whether a row is one of CUDA kernels. The interpreter has no vendor's libraries.
+inline bool is_cuda_row(kernels::VariantInfo const& row) {
+  return row.where == kernels::Where::cuda &&
+         (row.role != kernels::Role::vendor || kernel_mode() == KernelMode::gpu);
+}
+
+/// The rows of a table that a test takes.
+template <class Problem, class Takes>
+std::vector<kernels::Variant<Problem>> rows_of(kernels::Variants<Problem> table, Takes&& takes) {
+  std::vector<kernels::Variant<Problem>> rows;
   for (kernels::Variant<Problem> const& row : table) {
-    if (row.runs_on(device::Kind::host)) names.push_back(row.name);
+    if (takes(row)) rows.push_back(row);
   }
+  return rows;
+}
+/// Their names.
+template <class Problem, class Takes>
+std::vector<std::string_view> names_of(kernels::Variants<Problem> table, Takes&& takes) {
+  std::vector<std::string_view> names;
+  for (kernels::Variant<Problem> const& row : rows_of(table, takes)) names.push_back(row.name);
   return names;
 }
+/// Their names with each type that they take.
+template <class Problem, class Takes>
+std::vector<std::tuple<std::string_view, core::DataType>> names_with_types_of(
+    kernels::Variants<Problem> table, Takes&& takes) {
+  std::vector<std::tuple<std::string_view, core::DataType>> all;
+  for (kernels::Variant<Problem> const& row : rows_of(table, takes)) {
+    for (kernels::Types const& types : row.types) all.emplace_back(row.name, types.in);
+  }
+  return all;
+}
+
+/// Names tests after their row.
+struct RowName {
+  std::string operator()(testing::TestParamInfo<std::string_view> const& row) const {
+    return std::string{row.param};
+  }
+  std::string operator()(
+      testing::TestParamInfo<std::tuple<std::string_view, core::DataType>> const& row) const {
+    auto const [name, type] = row.param;
+    return std::string{name} + "_" + std::string{core::to_text(type)};
+  }
+};
 
 /// Launches the row called `name` for the device of the stream.
 template <class Problem>

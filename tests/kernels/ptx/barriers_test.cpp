@@ -35,38 +35,39 @@ TEST(Barriers, NamedBarriersOfMoreThreadsThanTheBlockAreFound) {
   });
 }
 
-TEST(Barriers, RingOfBulkLoads) {
+/// A ring that adds 1 to chunks of so many numbers.
+using LaunchRing = void (*)(float const*, float*, int, RingMisuse, StreamView);
+constexpr int kBulkChunk = 256, kCopyChunk = 128;
+
+bool ring_is_right(LaunchRing launch, int chunk, int chunks, RingMisuse misuse, Device& device,
+                   StreamView stream) {
+  auto expected = small_integers<float>(1, static_cast<std::size_t>(chunks * chunk), 1000);
+  DeviceArray<float> const from{device, stream, expected};
+  DeviceArray<float> const to{device, stream, from.size()};
+  for (float& value : expected) value += 1;
+
+  launch(from.data(), to.data(), chunks, misuse, stream);
+
+  return to.download() == expected && to.intact();
+}
+
+void expect_ring(LaunchRing launch, int chunk) {
   for (int const chunks : {0, 1, 2, 3, 4, 11}) {
-    on_every_schedule([&](device::Device& device, device::StreamView stream) {
-      auto const n = static_cast<std::size_t>(chunks) * 256;
-      auto expected = small_integers<float>(1, n, 1000);
-      DeviceArray<float> const from{device, stream, expected};
-      DeviceArray<float> const to{device, stream, from.size()};
-      for (float& value : expected) value += 1;
-
-      launch_bulk_ring(from.data(), to.data(), chunks, RingMisuse::none, stream);
-
-      EXPECT_EQ(to.download(), expected) << chunks;
-      EXPECT_TRUE(to.intact());
+    on_every_schedule([&](Device& device, StreamView stream) {
+      EXPECT_TRUE(ring_is_right(launch, chunk, chunks, RingMisuse::none, device, stream)) << chunks;
     });
   }
 }
 
-TEST(Barriers, RingOfCpAsync) {
-  for (int const chunks : {0, 1, 2, 3, 4, 11}) {
-    on_every_schedule([&](device::Device& device, device::StreamView stream) {
-      auto expected = small_integers<float>(3, static_cast<std::size_t>(chunks) * 128, 1000);
-      DeviceArray<float> const from{device, stream, expected};
-      DeviceArray<float> const to{device, stream, from.size()};
-      for (float& value : expected) value += 1;
-
-      launch_copy_ring(from.data(), to.data(), chunks, RingMisuse::none, stream);
-
-      EXPECT_EQ(to.download(), expected) << chunks;
-      EXPECT_TRUE(to.intact());
-    });
-  }
+std::vector<Outcome> ring_with(RingMisuse misuse, LaunchRing launch, int chunk) {
+  return outcomes([=](Device& device, StreamView stream) {
+    return ring_is_right(launch, chunk, 7, misuse, device, stream);
+  });
 }
+
+TEST(Barriers, RingOfBulkLoads) { expect_ring(launch_bulk_ring, kBulkChunk); }
+
+TEST(Barriers, RingOfCpAsync) { expect_ring(launch_copy_ring, kCopyChunk); }
 
 /// Values tell in some schedule that a wait is missing; the race detector in each.
 void expect_missing_wait(std::vector<Outcome> const& found) {
@@ -81,14 +82,7 @@ void expect_missing_wait(std::vector<Outcome> const& found) {
 TEST(Barriers, MisuseOfTheRingIsFound) {
   if (has_gpu()) GTEST_SKIP() << "a GPU diagnoses none of this";
   auto const ring = [](RingMisuse misuse) {
-    return outcomes([misuse](device::Device& device, device::StreamView stream) {
-      auto expected = small_integers<float>(14, 256 * 7, 1000);
-      DeviceArray<float> const from{device, stream, expected};
-      DeviceArray<float> const to{device, stream, from.size()};
-      launch_bulk_ring(from.data(), to.data(), 7, misuse, stream);
-      for (float& value : expected) value += 1;
-      return to.download() == expected;
-    });
+    return ring_with(misuse, launch_bulk_ring, kBulkChunk);
   };
 
   expect_each(ring(RingMisuse::none), "right");
@@ -106,14 +100,7 @@ TEST(Barriers, MisuseOfTheRingIsFound) {
 TEST(Barriers, MisuseOfTheRingOfCpAsyncIsFound) {
   if (has_gpu()) GTEST_SKIP() << "a GPU diagnoses none of this";
   auto const ring = [](RingMisuse misuse) {
-    return outcomes([misuse](device::Device& device, device::StreamView stream) {
-      auto expected = small_integers<float>(5, 128 * 7, 1000);
-      DeviceArray<float> const from{device, stream, expected};
-      DeviceArray<float> const to{device, stream, from.size()};
-      launch_copy_ring(from.data(), to.data(), 7, misuse, stream);
-      for (float& value : expected) value += 1;
-      return to.download() == expected;
-    });
+    return ring_with(misuse, launch_copy_ring, kCopyChunk);
   };
 
   expect_each(ring(RingMisuse::none), "right");

@@ -141,55 +141,51 @@ struct Matrices {
         c{small_integers<int>(3, static_cast<std::size_t>(m * n), 100)} {}
 };
 
-TEST(Matrix, MmaF16) {
-  on_every_schedule([](Device& device, StreamView stream) {
-    Matrices const x{16, 8, 16};
-    auto const to_float = [](int value) { return static_cast<float>(value); };
-    DeviceArray<std::uint16_t> const a{device, stream, converted<std::uint16_t>(x.a, f16_bits)};
-    DeviceArray<std::uint16_t> const b{device, stream,
-                                       transposed(16, 8, converted<std::uint16_t>(x.b, f16_bits))};
-    DeviceArray<float> const c{device, stream, converted<float>(x.c, to_float)};
-    DeviceArray<float> const d{device, stream, 128};
+float to_float(int value) { return static_cast<float>(value); }
+double to_double(int value) { return value; }
+/// What is below the precision of tf32 does not count.
+std::uint32_t tf32_with_low_bits(int value) {
+  return value == 0 ? 0U : f32_bits(value) | (static_cast<unsigned>(value * value * 977) & 0x1FFFU);
+}
 
-    launch_mma_f16(a.data(), b.data(), c.data(), d.data(), stream);
+/// c + 2 a b, m x 8, of integers that these functions make elements and sums of.
+template <class T, class Sum, class Launch>
+void expect_mma(int m, int k, T (*element)(int), Sum (*sum)(int), Launch const& launch) {
+  on_every_schedule([&](Device& device, StreamView stream) {
+    Matrices const x{m, 8, k};
+    std::vector<T> b_elements = converted<T>(x.b, element);
+    if (sizeof(T) == 2) b_elements = transposed(k, 8, b_elements);
+    DeviceArray<T> const a{device, stream, converted<T>(x.a, element)};
+    DeviceArray<T> const b{device, stream, b_elements};
+    DeviceArray<Sum> const c{device, stream, converted<Sum>(x.c, sum)};
+    DeviceArray<Sum> const d{device, stream, m * 8};
 
-    EXPECT_EQ(d.download(), converted<float>(product(16, 8, 16, x.a, x.b, x.c, 2), to_float));
+    launch(a.data(), b.data(), c.data(), d.data(), stream);
+
+    EXPECT_EQ(d.download(), converted<Sum>(product(m, 8, k, x.a, x.b, x.c, 2), sum))
+        << m << " x 8 x " << k;
     EXPECT_TRUE(d.intact());
   });
 }
 
-TEST(Matrix, MmaF16WithSumsInF16) {
-  on_every_schedule([](Device& device, StreamView stream) {
-    Matrices const x{16, 8, 16};
-    DeviceArray<std::uint16_t> const a{device, stream, converted<std::uint16_t>(x.a, f16_bits)};
-    DeviceArray<std::uint16_t> const b{device, stream,
-                                       transposed(16, 8, converted<std::uint16_t>(x.b, f16_bits))};
-    DeviceArray<std::uint16_t> const c{device, stream, converted<std::uint16_t>(x.c, f16_bits)};
-    DeviceArray<std::uint16_t> const d{device, stream, 128};
+TEST(Matrix, MmaF16) { expect_mma(16, 16, f16_bits, to_float, launch_mma_f16); }
 
-    launch_mma_f16_f16(a.data(), b.data(), c.data(), d.data(), stream);
+TEST(Matrix, MmaF16WithSumsInF16) { expect_mma(16, 16, f16_bits, f16_bits, launch_mma_f16_f16); }
 
-    EXPECT_EQ(d.download(),
-              converted<std::uint16_t>(product(16, 8, 16, x.a, x.b, x.c, 2), f16_bits));
-    EXPECT_TRUE(d.intact());
-  });
+TEST(Matrix, MmaBf16) { expect_mma(16, 16, bf16_bits, to_float, launch_mma_bf16); }
+
+TEST(Matrix, MmaTf32) {
+  for (int const k : {4, 8}) {
+    expect_mma(16, k, tf32_with_low_bits, to_float,
+               [k](auto... arguments) { launch_mma_tf32(k, arguments...); });
+  }
 }
 
-TEST(Matrix, MmaBf16) {
-  on_every_schedule([](Device& device, StreamView stream) {
-    Matrices const x{16, 8, 16};
-    auto const to_float = [](int value) { return static_cast<float>(value); };
-    DeviceArray<std::uint16_t> const a{device, stream, converted<std::uint16_t>(x.a, bf16_bits)};
-    DeviceArray<std::uint16_t> const b{device, stream,
-                                       transposed(16, 8, converted<std::uint16_t>(x.b, bf16_bits))};
-    DeviceArray<float> const c{device, stream, converted<float>(x.c, to_float)};
-    DeviceArray<float> const d{device, stream, 128};
-
-    launch_mma_bf16(a.data(), b.data(), c.data(), d.data(), stream);
-
-    EXPECT_EQ(d.download(), converted<float>(product(16, 8, 16, x.a, x.b, x.c, 2), to_float));
-    EXPECT_TRUE(d.intact());
-  });
+TEST(Matrix, MmaF64) {
+  for (auto const& [m, k] : {std::pair{8, 4}, {16, 4}, {16, 8}, {16, 16}}) {
+    expect_mma(m, k, to_double, to_double,
+               [m = m, k = k](auto... arguments) { launch_mma_f64(m, k, arguments...); });
+  }
 }
 
 // Numbers at the edges of f16 times 1, on the diagonal: widening them is exact.
@@ -215,51 +211,6 @@ TEST(Matrix, MmaF16WidensEveryKindOfNumber) {
       launch_mma_f16(a_there.data(), b_there.data(), c.data(), d.data(), stream);
 
       EXPECT_EQ(d.download()[i * 8], 2 * values[i]) << i;
-    }
-  });
-}
-
-TEST(Matrix, MmaTf32) {
-  on_every_schedule([](Device& device, StreamView stream) {
-    for (int const k : {4, 8}) {
-      Matrices const x{16, 8, k};
-      auto const to_float = [](int value) { return static_cast<float>(value); };
-      // What is below the precision of tf32 does not count.
-      auto const with_low_bits = [](int value) {
-        return value == 0
-                   ? 0U
-                   : f32_bits(value) | (static_cast<unsigned>(value * value * 977) & 0x1FFFU);
-      };
-      DeviceArray<std::uint32_t> const a{device, stream,
-                                         converted<std::uint32_t>(x.a, with_low_bits)};
-      DeviceArray<std::uint32_t> const b{device, stream,
-                                         converted<std::uint32_t>(x.b, with_low_bits)};
-      DeviceArray<float> const c{device, stream, converted<float>(x.c, to_float)};
-      DeviceArray<float> const d{device, stream, 128};
-
-      launch_mma_tf32(k, a.data(), b.data(), c.data(), d.data(), stream);
-
-      EXPECT_EQ(d.download(), converted<float>(product(16, 8, k, x.a, x.b, x.c, 2), to_float)) << k;
-      EXPECT_TRUE(d.intact());
-    }
-  });
-}
-
-TEST(Matrix, MmaF64) {
-  on_every_schedule([](Device& device, StreamView stream) {
-    auto const to_double = [](int value) { return static_cast<double>(value); };
-    for (auto const& [m, k] : {std::pair{8, 4}, {16, 4}, {16, 8}, {16, 16}}) {
-      Matrices const x{m, 8, k};
-      DeviceArray<double> const a{device, stream, converted<double>(x.a, to_double)};
-      DeviceArray<double> const b{device, stream, converted<double>(x.b, to_double)};
-      DeviceArray<double> const c{device, stream, converted<double>(x.c, to_double)};
-      DeviceArray<double> const d{device, stream, m * 8};
-
-      launch_mma_f64(m, k, a.data(), b.data(), c.data(), d.data(), stream);
-
-      EXPECT_EQ(d.download(), converted<double>(product(m, 8, k, x.a, x.b, x.c, 2), to_double))
-          << m << " x 8 x " << k;
-      EXPECT_TRUE(d.intact());
     }
   });
 }
