@@ -12,7 +12,7 @@ import sys
 import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from quadrille import Program, check  # noqa: E402
+from quadrille import Program, check, read_journal, write_journal  # noqa: E402
 
 INPUT = """
 [run]
@@ -38,8 +38,7 @@ HOSTILE = "<&\"'>\x1b[2J\u009b\n"
 
 def main():
     program = Program(sys.argv[1:])
-    source = program.folder / "input.toml"
-    source.write_text(INPUT)
+    source = program.input(INPUT)
     runs = [program.run(source, ranks=2) for _ in range(2)]
     for process, _, _ in runs:
         check(process.returncode == 0, "the runs must pass", process)
@@ -68,7 +67,7 @@ def main():
         check(compare(first, new, "--gate", code=2).stdout == "", "a run is not compared with itself")
 
     # Journals of runs with times that are known.
-    lines = [json.loads(line) for line in (first / "result.jsonl").read_text().splitlines()]
+    lines = read_journal(first)
     numbers = iter(range(100))
 
     def doctored(change=None):
@@ -87,7 +86,7 @@ def main():
         if change:
             change(runs, records)
         kept = [line for line in result if "id" not in line or any(line is record for record in records.values())]
-        (directory / "result.jsonl").write_text("".join(json.dumps(line) + "\n" for line in kept))
+        write_journal(directory, kept)
         return directory
 
     def scaled(name, factor):

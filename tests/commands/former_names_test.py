@@ -13,7 +13,7 @@ import shutil
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from quadrille import TESTS, Program, check  # noqa: E402
+from quadrille import TESTS, Program, check, read_journal  # noqa: E402
 
 KEYS = {"timeout.patience": "timeout.grace", "deal": "partition", "most_running": "max_running"}
 VARIANTS = {f"{mma}_async_{former}": f"{mma}_async_{present}" for mma in ("wmma", "mma") for former, present in (
@@ -55,7 +55,7 @@ def main():
     check(notes(process) == sorted(NOTES), f"each note once: {NOTES}", process)
     for name in ("result.jsonl", "config.toml", "log.txt"):
         check_present((folder / "results" / "new" / name).read_text(), name)
-    new = [json.loads(line) for line in (folder / "results" / "new" / "result.jsonl").read_text().splitlines()]
+    new = read_journal(folder / "results" / "new")
     ids = [line["id"] for line in new if "id" in line]
     variants = {line["variant"] for line in new if "id" in line}
     check({*VARIANTS.values()} <= variants, f"{variants}")

@@ -4,12 +4,11 @@
 
 hostile_text_test.py BINARY LAUNCHER...
 """
-import json
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from quadrille import Program, check  # noqa: E402
+from quadrille import Program, check, read_journal, write_journal  # noqa: E402
 
 # Clears a screen, twice, and turns what follows round.
 OBEYED = ("\x1b", "\u009b", "\u202e")
@@ -86,12 +85,12 @@ def results(program, directory):
     copies = [program.folder / name for name in ("hostile", "other")]
     for copy in copies:
         copy.mkdir()
-        lines = [json.loads(line) for line in (directory / "result.jsonl").read_text().splitlines()]
+        lines = read_journal(directory)
         lines = [hostile(line) for line in lines]
         for line in lines:
             if "run_id" in line:
                 line["run_id"] += copy.name
-        (copy / "result.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        write_journal(copy, lines)
     for command in (["report"], ["report", "--details"], ["report", "--markdown"], ["report", "--csv"],
                     ["report", "--ladder"], ["compare", "--details"], ["rerun", "--dry-run"],
                     ["predict", "--ranks", "2"]):
@@ -102,8 +101,7 @@ def results(program, directory):
 
 def main():
     program = Program(sys.argv[1:])
-    source = program.folder / "input.toml"
-    source.write_text(INPUT.replace("NAME", "plain"))
+    source = program.input(INPUT.replace("NAME", "plain"))
     process, _, directory = program.run(source)
     check(process.returncode == 0, "a plain run", process)
     arguments(program, source, directory)

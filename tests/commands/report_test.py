@@ -41,8 +41,7 @@ variant = "reference"
 
 def main():
     program = Program(sys.argv[1:])
-    source = program.folder / "input.toml"
-    source.write_text(INPUT)
+    source = program.input(INPUT)
     runs = {}
     for ranks in (1, 2, 4):
         process, report, runs[ranks] = program.run(source, ranks=ranks)

@@ -115,8 +115,7 @@ def fields(disk, source):
 def main():
     shim = sys.argv[1]
     program = Program(sys.argv[2:])
-    source = program.folder / "input.toml"
-    source.write_text(INPUT)
+    source = program.input(INPUT)
     disk = Disk(program, shim)
     header_bytes = journal(disk, source)
     small_files(disk, source, header_bytes)

@@ -102,8 +102,7 @@ def damage(program):
 
 def main():
     program = Program(sys.argv[1:])
-    source = program.folder / "input.toml"
-    source.write_text(INPUT)
+    source = program.input(INPUT)
     kill_in_second_case(program, source)
     fail_in_second_case(program)
     go_on_behind_a_slow_variant(program)

@@ -265,8 +265,7 @@ def check_running(program):
 def main():
     moments = int(sys.argv[1])
     program = Program(sys.argv[2:])
-    program.source = program.folder / "input.toml"
-    program.source.write_text(INPUT)
+    program.source = program.input(INPUT)
     start = time.monotonic()
     process, report, directory = program.run(program.source, ranks=RANKS)
     span = time.monotonic() - start

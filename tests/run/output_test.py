@@ -6,7 +6,6 @@ output_test.py BINARY LAUNCHER...
 """
 import concurrent.futures
 import itertools
-import json
 import os
 import pathlib
 import resource
@@ -17,7 +16,7 @@ import sys
 import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from quadrille import Program, check, last_line  # noqa: E402
+from quadrille import Program, check, last_line, read_journal, write_journal  # noqa: E402
 
 CASE = ["--case", "vector", "--set", "size=64", "--set", "variant=reference", "--set", "vendor=off", "--set",
         "run.device=host", "--set", "run.repetitions=2"]
@@ -39,7 +38,7 @@ class Options:
 
     def steady(self, name):
         """The base run with times that are known well enough to be compared."""
-        lines = [json.loads(line) for line in (self.base / "result.jsonl").read_text().splitlines()]
+        lines = read_journal(self.base)
         for line in lines:
             if "schema" in line:
                 line["run_id"] = name
@@ -47,7 +46,7 @@ class Options:
                 line.update(seconds=9 * [1e-6], suspect=[])
         directory = self.program.folder / name
         directory.mkdir()
-        (directory / "result.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        write_journal(directory, lines)
         return directory
 
     def folder(self):

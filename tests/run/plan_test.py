@@ -10,7 +10,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from quadrille import Program, check  # noqa: E402
+from quadrille import Program, check, read_journal  # noqa: E402
 
 INPUT = """
 [run]
@@ -31,11 +31,11 @@ size = 1000
 
 
 def facts(directory):
-    return json.loads((directory / "result.jsonl").read_text().splitlines()[0])
+    return read_journal(directory)[0]
 
 
 def run_lines(directory):
-    lines = [json.loads(line) for line in (directory / "result.jsonl").read_text().splitlines()]
+    lines = read_journal(directory)
     return [line for line in lines if "transport_times" in line]
 
 
@@ -98,8 +98,7 @@ def check_automatic(program, source):
 
 def main():
     program = Program(sys.argv[1:])
-    source = program.folder / "input.toml"
-    source.write_text(INPUT)
+    source = program.input(INPUT)
     selectable = {"nccl": "UNSUPPORTED", "ipc": "PASS", "hybrid": "UNSUPPORTED", "mpi": "PASS",
                   "mpi_gpu": "UNSUPPORTED"}
     process, report, directory = program.run(source, ranks=2)

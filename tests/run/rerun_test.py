@@ -10,7 +10,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from quadrille import Program, check  # noqa: E402
+from quadrille import Program, check, read_journal, write_journal  # noqa: E402
 
 INPUT = """
 [run]
@@ -46,20 +46,19 @@ def measured(report):
 def changed(source, target, change):
     """A journal whose lines of the run say something else."""
     target.mkdir()
-    lines = [json.loads(line) for line in (source / "result.jsonl").read_text().splitlines()]
+    lines = read_journal(source)
     for line in lines:
         if "build" in line:
             change(line)
-    (target / "result.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_journal(target, lines)
 
 
 def main():
     program = Program(sys.argv[1:])
-    source = program.folder / "input.toml"
-    source.write_text(INPUT)
+    source = program.input(INPUT)
     process, report, first = program.run(source, ranks=2)
     check(process.returncode == 0, "the first run", process)
-    head = json.loads((first / "result.jsonl").read_text().splitlines()[0])
+    head = read_journal(first)[0]
     facts = dict(head["build"])
     check(facts.get("driver") and facts.get("os"), f"the result names driver and system: {facts}")
 

@@ -4,13 +4,12 @@
 
 tuned_test.py BINARY LAUNCHER...
 """
-import json
 import os
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from quadrille import Program, check  # noqa: E402
+from quadrille import Program, check, read_journal  # noqa: E402
 
 
 def main():
@@ -26,7 +25,7 @@ def main():
         process, report, folder = program.run("--case", "gemm", *[word for one in options for word in ("--set", one)],
                                          ranks=ranks)
         check(process.returncode == 0 and len(report["cases"]) == 1, "the case must run", process)
-        stored = [json.loads(line) for line in (folder / "result.jsonl").read_text().splitlines()]
+        stored = read_journal(folder)
         return {**report["cases"][0], "stored": next(one["config"] for one in stored if "sizes" in one)}
 
     # What is faster on a busy machine is not known: of a search it is said how it found, not what.

@@ -20,6 +20,12 @@ class Program:
         self.folder = pathlib.Path(self.scratch.name)
         self.numbers = itertools.count(1)
 
+    def input(self, text):
+        """The path of an input file that holds this text."""
+        source = self.folder / "input.toml"
+        source.write_text(text)
+        return source
+
     def command(self, *arguments, ranks=1):
         """The words that start it; with ranks = 0 without a launcher."""
         launcher = [*self.launcher, "-n", str(ranks)] if ranks else []
@@ -64,6 +70,15 @@ def check(condition, message, process=None):
         print(process.stdout[-4000:])
         print(process.stderr[-4000:])
     raise SystemExit(1)
+
+
+def read_journal(directory):
+    """What the lines of a run's journal hold."""
+    return [json.loads(line) for line in (directory / "result.jsonl").read_text().splitlines()]
+
+
+def write_journal(directory, lines):
+    (directory / "result.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
 def last_line(process):

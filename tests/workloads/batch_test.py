@@ -38,8 +38,7 @@ buffers = "1:3:+1"
 def main():
     ranks = int(sys.argv[1])
     program = Program(sys.argv[2:])
-    source = program.folder / "input.toml"
-    source.write_text(INPUT)
+    source = program.input(INPUT)
     process, report, _ = program.run(source, ranks=ranks)
     check(report is not None and len(report["cases"]) == 12, "all cases must run", process)
     for case in report["cases"]:

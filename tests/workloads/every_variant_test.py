@@ -64,8 +64,7 @@ def main():
             kept = kept.split("\n#")[0].rstrip() + "\n"  # the comment before the next case
             text += f'[[case]]\nname = "{case}"\ntype = "{name}"\nvariant = {json.dumps(names)}\n{lines}{kept}\n'
             expected.update({(case, variant): (workload, variant, name, lines) for variant in names})
-    source = program.folder / "input.toml"
-    source.write_text(text)
+    source = program.input(text)
 
     process, report, _ = program.run(source, ranks=ranks)
     check(report is not None, "no result was written", process)

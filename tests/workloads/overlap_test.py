@@ -45,8 +45,7 @@ def main():
     for workload, (size, panel, sent) in CASES.items():
 
         def run(panel, buffers, rate, *arguments):
-            source = program.folder / "input.toml"
-            source.write_text(INPUT.format(workload=workload, size=size, panel=panel, buffers=buffers, rate=rate))
+            source = program.input(INPUT.format(workload=workload, size=size, panel=panel, buffers=buffers, rate=rate))
             process, report, _ = program.run(source, *arguments, ranks=2, timeout=120)
             check(process.returncode == 0, f"{workload} must pass: overlap never changes results", process)
             return process, report

@@ -6,12 +6,11 @@ pairs_test.py RANKS BINARY LAUNCHER...
 """
 import csv
 import io
-import json
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from quadrille import Program, check  # noqa: E402
+from quadrille import Program, check, read_journal  # noqa: E402
 
 SETTINGS = ['suspect="none"', "size=100Ki", "run.device=host", "run.repetitions=3", "run.warmup={count=1,seconds=0}", "run.vendor=off",
             "run.chunk_bytes=64Ki", "round_trips=5"]
@@ -45,7 +44,7 @@ def main():
     for title in ("links between ranks", "latency of 8 bytes in us", "rate in GB/s"):
         check(title in process.stdout, f"there is no table '{title}'", process)
 
-    journal = [json.loads(line) for line in (directory / "result.jsonl").read_text().splitlines()]
+    journal = read_journal(directory)
     kept = next(line for line in journal if line.get("id") == report["cases"][0]["id"])["pairs"]
     shown = report["cases"][0]["pairs"]
     check([sorted(pair["latency_s"])[1] for pair in kept] == [pair["latency_s"] for pair in shown],

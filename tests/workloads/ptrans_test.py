@@ -57,8 +57,7 @@ FAULTS = ("drop_message", "wrong_rank", "misplaced_wait")
 def main():
     ranks = int(sys.argv[1])
     program = Program(sys.argv[2:])
-    source = program.folder / "input.toml"
-    source.write_text(INPUT)
+    source = program.input(INPUT)
     process, report, _ = program.run(source, ranks=ranks)
     check(process.returncode == 0, "the run must pass", process)
     for case in report["cases"]:

@@ -100,8 +100,7 @@ def main():
         text += "".join(f'{key} = "{value}"\n' for key, value in type_keys if key in workload["keys"])
         text += f'data = "{draw.choice(DATA)}"\nseed = {draw.randint(1, 99)}\n'
         text += "\n".join(options(draw, workload, drawn[0], ranks)) + "\n"
-    source = program.folder / "input.toml"
-    source.write_text(text)
+    source = program.input(text)
 
     process, report, _ = program.run(source, ranks=ranks, timeout=1200)
     check(report is not None, "no result was written", process)

@@ -39,8 +39,7 @@ reproducible = true
 
 def main():
     program = Program(sys.argv[1:])
-    source = program.folder / "input.toml"
-    source.write_text(INPUT)
+    source = program.input(INPUT)
     digests = {}
     for ranks, transport, nodes in ((1, "auto", 1), (2, "ipc", 1), (3, "mpi", 1), (5, "ipc", 1), (5, "hybrid", 2)):
         process, report, _ = program.run(source, "--set", f"run.transport={transport}", "--fake-nodes", nodes, ranks=ranks)

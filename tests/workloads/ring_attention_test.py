@@ -74,8 +74,7 @@ variant = "all"
 def main():
     ranks = int(sys.argv[1])
     program = Program(sys.argv[2:])
-    source = program.folder / "input.toml"
-    source.write_text(INPUT)
+    source = program.input(INPUT)
 
     process, report, _ = program.run(source, ranks=ranks)
 

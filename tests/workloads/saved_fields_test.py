@@ -188,8 +188,7 @@ def other_workloads(folder, ranks):
 def main():
     ranks = int(sys.argv[1])
     program = Program(sys.argv[2:])
-    source = program.folder / "input.toml"
-    source.write_text(INPUT + (EXCHANGES if ranks > 1 else ""))
+    source = program.input(INPUT + (EXCHANGES if ranks > 1 else ""))
     process, _, directory = program.run(source, ranks=ranks)
     check(process.returncode == 0, "the run must pass", process)
 

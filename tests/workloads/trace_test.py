@@ -76,8 +76,7 @@ def main():
     program = Program(sys.argv[1:])
 
     def run(rate, *arguments):
-        source = program.folder / "input.toml"
-        source.write_text(INPUT.format(size=SIZE, panel=PANEL, rate=rate))
+        source = program.input(INPUT.format(size=SIZE, panel=PANEL, rate=rate))
         process, report, directory = program.run(source, *arguments, ranks=2)
         check(process.returncode == 0, "a trace never changes results", process)
         if "--trace" in arguments:
