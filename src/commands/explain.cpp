@@ -79,12 +79,12 @@ std::string text_of(Option const& option, std::string_view where, std::string co
 void visit_keys(Visit const& visit) {
   for (Option const& option : core::common_options()) {
     visit("key", option.key, [&option] {
-      core::OptionTarget draft;
+      core::OptionTarget target;
       std::string_view const where = option.scope == Option::Scope::run ? "[run]"
                                      : option.scope == Option::Scope::only_case
                                          ? "[[case]]"
                                          : "[run] and [[case]]";
-      return text_of(option, where, option.get(draft));
+      return text_of(option, where, option.get(target));
     });
   }
   for (WorkloadEntry const* entry : workloads::workloads()) {

@@ -239,9 +239,9 @@ class Resolver {
   Names workloads_with(std::string_view key) const;
   bool check_key(Setting const& setting, WorkloadSchema const* workload, bool in_run);
   bool assign(Option const& option, Setting const& setting, std::span<Scalar const> values,
-              OptionTarget& draft);
-  bool check_names(Setting const& setting, OptionTarget const& draft);
-  bool expand(Option const& option, Setting const& setting, OptionTarget const& draft,
+              OptionTarget& target);
+  bool check_names(Setting const& setting, OptionTarget const& target);
+  bool expand(Option const& option, Setting const& setting, OptionTarget const& target,
               std::vector<Scalar>& values);
   bool build_case(RawCase const& raw, RunSettings const& run, std::vector<Case>& cases);
 
@@ -360,7 +360,7 @@ bool Resolver::read_about(toml::table const& table, std::string_view where) {
 bool Resolver::identify_cases() {
   std::set<std::string> taken;
   for (RawCase& raw : cases_) {
-    OptionTarget draft;
+    OptionTarget target;
     Setting const* const workload = find(raw.settings, "workload");
     if (workload == nullptr) {
       for (Setting const& s : raw.settings) {
@@ -369,7 +369,7 @@ bool Resolver::identify_cases() {
       return fail_at(raw.where, fmt::format("the case has no workload; one of {}",
                                             fmt::join(workloads_, ", ")));
     }
-    if (!assign(*find_option("workload"), *workload, workload->values, draft)) return false;
+    if (!assign(*find_option("workload"), *workload, workload->values, target)) return false;
     std::string const& wanted = workload->values.front().text;
     auto const found = std::ranges::find(workloads_, wanted);
     if (found == workloads_.end()) {
@@ -384,8 +384,8 @@ bool Resolver::identify_cases() {
     Setting const* const name = find(raw.settings, "name");
     raw.named = name != nullptr;
     if (!raw.named) continue;
-    if (!assign(*find_option("name"), *name, name->values, draft)) return false;
-    raw.name = draft.spec.name;
+    if (!assign(*find_option("name"), *name, name->values, target)) return false;
+    raw.name = target.spec.name;
     if (!taken.insert(raw.name).second) {
       return fail_at(name->where,
                      fmt::format("two cases are called '{}'; names must differ", raw.name));
@@ -531,7 +531,7 @@ bool Resolver::check_key(Setting const& setting, WorkloadSchema const* workload,
 }
 
 bool Resolver::assign(Option const& option, Setting const& setting, std::span<Scalar const> values,
-                      OptionTarget& draft) {
+                      OptionTarget& target) {
   if (setting.is_list && setting.values.empty()) {
     return fail_at(setting.where, fmt::format("{}: the list is empty", setting.key));
   }
@@ -547,13 +547,13 @@ bool Resolver::assign(Option const& option, Setting const& setting, std::span<Sc
     return fail_at(setting.where,
                    fmt::format("{}: longer than {} characters", setting.key, longest));
   }
-  std::string const problem = option.set(draft, values);
+  std::string const problem = option.set(target, values);
   if (problem.empty()) return true;
   return fail_at(setting.where, fmt::format("{}: {}", setting.key, problem));
 }
 
-/// Expands lists and ranges and tries every value on a copy of the draft.
-bool Resolver::expand(Option const& option, Setting const& setting, OptionTarget const& draft,
+/// Expands lists and ranges and tries every value on a copy of the target.
+bool Resolver::expand(Option const& option, Setting const& setting, OptionTarget const& target,
                       std::vector<Scalar>& values) {
   for (Scalar const& value : setting.values) {
     bool const textual = value.kind == Kind::text || value.kind == Kind::bare;
@@ -568,7 +568,7 @@ bool Resolver::expand(Option const& option, Setting const& setting, OptionTarget
       return fail_at(setting.where, fmt::format("{}: more than {} values", setting.key, kMaxCases));
     }
   }
-  OptionTarget scratch = draft;
+  OptionTarget scratch = target;
   if (!option.sweeps || values.empty()) return assign(option, setting, values, scratch);
   for (Scalar const& value : values) {
     if (!assign(option, setting, {&value, 1}, scratch)) return false;
@@ -577,7 +577,7 @@ bool Resolver::expand(Option const& option, Setting const& setting, OptionTarget
 }
 
 /// Names of variants and transports, which the layers above have.
-bool Resolver::check_names(Setting const& setting, OptionTarget const& draft) {
+bool Resolver::check_names(Setting const& setting, OptionTarget const& target) {
   auto const check = [&](std::string const& what, std::string const& name, Names const& allowed) {
     if (std::ranges::find(allowed, name) != allowed.end()) return true;
     return fail_at(setting.where,
@@ -585,7 +585,7 @@ bool Resolver::check_names(Setting const& setting, OptionTarget const& draft) {
                                suggestion(name, allowed,
                                           fmt::format("; one of {}", fmt::join(allowed, ", ")))));
   };
-  Case const& spec = draft.spec;
+  Case const& spec = target.spec;
   Names variants;
   for (std::string_view const name : spec.workload->variants) {
     if (std::ranges::find(variants, name) == variants.end()) variants.emplace_back(name);
@@ -633,7 +633,7 @@ bool Resolver::build_case(RawCase const& raw, RunSettings const& run, std::vecto
   for (Setting const& setting : raw.settings) {
     if (!check_key(setting, raw.workload, false)) return false;
   }
-  std::vector<OptionTarget> drafts{base};
+  std::vector<OptionTarget> targets{base};
   bool swept = false;
   for (Option const* option : options_of(*raw.workload)) {
     Setting const* setting = find(raw.settings, option->key);
@@ -643,58 +643,58 @@ bool Resolver::build_case(RawCase const& raw, RunSettings const& run, std::vecto
     std::vector<Scalar> values;
     if (!expand(*option, *setting, base, values)) return false;
     if (!option->sweeps) {
-      for (OptionTarget& draft : drafts) {
-        if (!assign(*option, *setting, values, draft)) return false;
+      for (OptionTarget& target : targets) {
+        if (!assign(*option, *setting, values, target)) return false;
       }
-      if (!check_names(*setting, drafts.front())) return false;
+      if (!check_names(*setting, targets.front())) return false;
       continue;
     }
-    if (cases.size() + drafts.size() * values.size() > kMaxCases) {
+    if (cases.size() + targets.size() * values.size() > kMaxCases) {
       return fail_at(setting->where, fmt::format("{}: the sweep leads to more than {} cases",
                                                  option->key, kMaxCases));
     }
     swept = swept || values.size() > 1;
     std::vector<OptionTarget> crossed;
-    for (OptionTarget const& draft : drafts) {
+    for (OptionTarget const& target : targets) {
       for (Scalar const& value : values) {
-        crossed.push_back(draft);
+        crossed.push_back(target);
         if (!assign(*option, *setting, {&value, 1}, crossed.back())) return false;
         if (!check_names(*setting, crossed.back())) return false;
       }
     }
-    drafts = std::move(crossed);
+    targets = std::move(crossed);
   }
-  if (drafts.front().spec.size.count == 0) {
+  if (targets.front().spec.size.count == 0) {
     return fail_at(raw.where,
                    fmt::format("case '{}' has no size; write size = 4096, or \"8Ki\"", raw.name));
   }
-  for (OptionTarget const& draft : drafts) {
-    std::string const problem = conflict(draft.spec);
+  for (OptionTarget const& target : targets) {
+    std::string const problem = conflict(target.spec);
     if (!problem.empty()) {
       return fail_at(raw.where, fmt::format("case '{}': {}", raw.name, problem));
     }
   }
-  for (std::size_t i = 0; i < drafts.size(); ++i) {
-    if (swept) drafts[i].spec.name = fmt::format("{}.{}", raw.name, i + 1);
-    cases.push_back(std::move(drafts[i].spec));
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (swept) targets[i].spec.name = fmt::format("{}.{}", raw.name, i + 1);
+    cases.push_back(std::move(targets[i].spec));
   }
   return true;
 }
 
 bool Resolver::build(Config& config) {
-  OptionTarget draft;
+  OptionTarget target;
   for (Setting const& setting : run_) {
     if (!check_key(setting, nullptr, true)) return false;
     Option const& option = *find_option(setting.key);
     // Also where no case takes a default, it must be a possible one.
     std::vector<Scalar> values;
-    if (!expand(option, setting, draft, values)) return false;
-    if (option.scope == Option::Scope::run && !assign(option, setting, values, draft)) {
+    if (!expand(option, setting, target, values)) return false;
+    if (option.scope == Option::Scope::run && !assign(option, setting, values, target)) {
       return false;
     }
   }
   config.about = about_;
-  config.run = draft.run;
+  config.run = target.run;
   if (config.run.device == DeviceChoice::host && !config.run.device_map.empty()) {
     return fail_at(
         find(run_, "device_map")->where,
@@ -703,7 +703,7 @@ bool Resolver::build(Config& config) {
   std::set<std::string> taken;
   for (RawCase const& raw : cases_) {
     std::size_t const first = config.cases.size();
-    if (!build_case(raw, draft.run, config.cases)) return false;
+    if (!build_case(raw, target.run, config.cases)) return false;
     for (std::size_t i = first; i < config.cases.size(); ++i) {
       if (taken.insert(config.cases[i].name).second) continue;
       return fail_at(raw.where, fmt::format("two cases are called '{}' once sweeps are expanded; "

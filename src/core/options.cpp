@@ -39,13 +39,13 @@ bool is_textual(Scalar const& value) {
 }
 bool is_countable(Scalar const& value) { return is_textual(value) || value.kind == Kind::number; }
 
-/// An option of one value, whose setter takes (draft, value) and returns "" or the problem.
+/// An option of one value, whose setter takes (target, value) and returns "" or the problem.
 template <class Setter>
 Option make(std::string_view key, std::string type, std::string_view help, Setter setter,
             std::function<std::string(OptionTarget&)> getter) {
   Option option{key, std::move(type), help};
-  option.set = [=](OptionTarget& draft, std::span<Scalar const> values) -> std::string {
-    return setter(draft, values.front());
+  option.set = [=](OptionTarget& target, std::span<Scalar const> values) -> std::string {
+    return setter(target, values.front());
   };
   option.get = std::move(getter);
   return option;
@@ -78,15 +78,15 @@ Option detail::make_count(std::string_view key, std::string_view help, CountLimi
   std::string const type = bytes ? "bytes" : "a count";
   Option option = make(
       key, type, help,
-      [=](OptionTarget& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& target, Scalar const& value) -> std::string {
         if (!is_countable(value)) return expected(type, value);
         auto const count = bytes ? parse_bytes(value.text) : parse_count(value.text);
         if (!count) return count.why();
         std::string problem = check_limits(*count, limits, value.text);
-        if (problem.empty()) store(draft, *count);
+        if (problem.empty()) store(target, *count);
         return problem;
       },
-      [=](OptionTarget& draft) { return fmt::format("{}", load(draft)); });
+      [=](OptionTarget& target) { return fmt::format("{}", load(target)); });
   option.unit = limits.unit;
   option.is_bytes = bytes;
   return option;
@@ -97,21 +97,21 @@ Option detail::make_choice(std::string_view key, std::string_view help, Texts wo
   std::string type = fmt::format("{}", fmt::join(words, " | "));
   return make(
       key, std::move(type), help,
-      [=](OptionTarget& draft, Scalar const& value) {
+      [=](OptionTarget& target, Scalar const& value) {
         std::string problem;
         int const chosen = choose(value, words, problem);
-        if (chosen >= 0) store(draft, static_cast<std::size_t>(chosen));
+        if (chosen >= 0) store(target, static_cast<std::size_t>(chosen));
         return problem;
       },
-      [=](OptionTarget& draft) { return quote(words[load(draft)]); });
+      [=](OptionTarget& target) { return quote(words[load(target)]); });
 }
 
 Option bytes(std::string_view key, Place<std::int64_t> place, std::string_view help,
              CountLimits limits) {
   return detail::make_count(
       key, help, limits, true,
-      [=](OptionTarget& draft, std::int64_t value) { place(draft) = value; },
-      [=](OptionTarget& draft) { return place(draft); });
+      [=](OptionTarget& target, std::int64_t value) { place(target) = value; },
+      [=](OptionTarget& target) { return place(target); });
 }
 
 Option count_or_auto(std::string_view key, Place<std::int64_t> place, std::string_view help,
@@ -119,20 +119,20 @@ Option count_or_auto(std::string_view key, Place<std::int64_t> place, std::strin
   std::string const type = "a count or \"auto\"";
   Option option = make(
       key, type, help,
-      [=](OptionTarget& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& target, Scalar const& value) -> std::string {
         if (!is_countable(value)) return expected(type, value);
         if (value.text == "auto") {
-          place(draft) = automatic;
+          place(target) = automatic;
           return "";
         }
         auto const count = parse_count(value.text);
         if (!count) return count.why() + ", or \"auto\"";
         std::string problem = check_limits(*count, limits, value.text, " or \"auto\"");
-        if (problem.empty()) place(draft) = *count;
+        if (problem.empty()) place(target) = *count;
         return problem;
       },
-      [=](OptionTarget& draft) {
-        return place(draft) == automatic ? "\"auto\"" : fmt::format("{}", place(draft));
+      [=](OptionTarget& target) {
+        return place(target) == automatic ? "\"auto\"" : fmt::format("{}", place(target));
       });
   option.unit = limits.unit;
   return option;
@@ -141,22 +141,22 @@ Option count_or_auto(std::string_view key, Place<std::int64_t> place, std::strin
 Option seconds(std::string_view key, Place<double> place, std::string_view help, bool may_be_zero) {
   return make(
       key, "seconds", help,
-      [=](OptionTarget& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& target, Scalar const& value) -> std::string {
         if (!is_countable(value)) return expected("seconds", value);
         auto const seconds = parse_seconds(value.text);
         if (!seconds) return seconds.why();
         if (!(*seconds > 0 || may_be_zero)) return "must be more than 0";
-        place(draft) = *seconds;
+        place(target) = *seconds;
         return "";
       },
-      [=](OptionTarget& draft) { return fmt::format("\"{}s\"", place(draft)); });
+      [=](OptionTarget& target) { return fmt::format("\"{}s\"", place(target)); });
 }
 
 Option number(std::string_view key, Place<double> place, std::string_view help) {
   std::string const type = "a finite number";
   return make(
       key, type, help,
-      [=](OptionTarget& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& target, Scalar const& value) -> std::string {
         char const* const end = value.text.data() + value.text.size();
         double number = 0;
         auto const [next, problem] = std::from_chars(value.text.data(), end, number);
@@ -164,38 +164,38 @@ Option number(std::string_view key, Place<double> place, std::string_view help) 
         if (!is_number || problem != std::errc{} || next != end || !std::isfinite(number)) {
           return expected(type, value);
         }
-        place(draft) = number;
+        place(target) = number;
         return "";
       },
-      [=](OptionTarget& draft) { return fmt::format("{}", place(draft)); });
+      [=](OptionTarget& target) { return fmt::format("{}", place(target)); });
 }
 
 Option flag(std::string_view key, Place<bool> place, std::string_view help) {
   std::string const type = "true | false";
   return make(
       key, type, help,
-      [=](OptionTarget& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& target, Scalar const& value) -> std::string {
         bool const is_flag = value.kind == Kind::boolean || value.kind == Kind::bare;
         if (!is_flag || (value.text != "true" && value.text != "false")) {
           return expected(type, value);
         }
-        place(draft) = value.text == "true";
+        place(target) = value.text == "true";
         return "";
       },
-      [=](OptionTarget& draft) { return std::string{place(draft) ? "true" : "false"}; });
+      [=](OptionTarget& target) { return std::string{place(target) ? "true" : "false"}; });
 }
 
 Option text(std::string_view key, std::string type, Place<std::string> place,
             std::string_view help) {
   return make(
       key, type, help,
-      [=](OptionTarget& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& target, Scalar const& value) -> std::string {
         if (!is_textual(value)) return expected(type, value);
         if (value.text.empty()) return "must not be empty";
-        place(draft) = value.text;
+        place(target) = value.text;
         return "";
       },
-      [=](OptionTarget& draft) { return place(draft).empty() ? "" : quote(place(draft)); });
+      [=](OptionTarget& target) { return place(target).empty() ? "" : quote(place(target)); });
 }
 
 }  // namespace options
@@ -207,11 +207,11 @@ using options::at;
 Option name_option() {
   Option option = options::text("name", "a name", at(&Case::name),
                                 "what results and --set call the case; default: the workload");
-  option.set = [base = option.set](OptionTarget& draft,
+  option.set = [base = option.set](OptionTarget& target,
                                    std::span<Scalar const> values) -> std::string {
-    std::string const problem = base(draft, values);
+    std::string const problem = base(target, values);
     if (!problem.empty()) return problem;
-    std::string const& name = draft.spec.name;
+    std::string const& name = target.spec.name;
     // Names become file names, and are what --set addresses.
     bool const plain = std::all_of(name.begin(), name.end(), [](char c) {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -237,8 +237,8 @@ Option workload_option() {
         if (!is_textual(value)) return expected("a workload", value);
         return value.text.empty() ? "must not be empty" : "";
       },
-      [](OptionTarget& draft) {
-        return draft.spec.workload == nullptr ? "" : quote(draft.spec.workload->name);
+      [](OptionTarget& target) {
+        return target.spec.workload == nullptr ? "" : quote(target.spec.workload->name);
       });
 }
 
@@ -269,16 +269,16 @@ Option size_option(std::string_view key, std::string_view help, Extents Case::*m
   std::string const type = "a count, \"(m,n,k)\" or \"auto:70%\"";
   return make(
       key, type, help,
-      [=](OptionTarget& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& target, Scalar const& value) -> std::string {
         if (!is_countable(value)) return expected(type, value);
         auto const size = parse_size(value.text);
         if (!size) return size.why();
-        std::string problem = size_problem(*size, *draft.spec.workload, value.text);
-        if (problem.empty()) draft.spec.*member = *size;
+        std::string problem = size_problem(*size, *target.spec.workload, value.text);
+        if (problem.empty()) target.spec.*member = *size;
         return problem;
       },
-      [=](OptionTarget& draft) -> std::string {
-        Extents const& size = draft.spec.*member;
+      [=](OptionTarget& target) -> std::string {
+        Extents const& size = target.spec.*member;
         if (size.count == 0) return "";
         if (size.auto_fraction > 0)
           return fmt::format("\"auto:{:.12g}%\"", size.auto_fraction * 100);
@@ -299,7 +299,7 @@ Option variant_option() {
                 "a list is measured alternately, as one case; also best, all"};
   option.list = true;
   option.sweeps = false;
-  option.set = [](OptionTarget& draft, std::span<Scalar const> values) -> std::string {
+  option.set = [](OptionTarget& target, std::span<Scalar const> values) -> std::string {
     Texts names;
     for (Scalar const& value : values) {
       if (!is_textual(value)) return fmt::format("{} is not a name", show(value));
@@ -309,10 +309,10 @@ Option variant_option() {
       }
       names.push_back(value.text);
     }
-    draft.spec.variants = names;
+    target.spec.variants = names;
     return "";
   };
-  option.get = [](OptionTarget& draft) { return quoted_list(draft.spec.variants); };
+  option.get = [](OptionTarget& target) { return quoted_list(target.spec.variants); };
   return option;
 }
 
@@ -321,7 +321,7 @@ Option published_option() {
                 "\"VARIANT: FIGURE\" of the technique's source, shown beside the measured one"};
   option.list = true;
   option.sweeps = false;
-  option.set = [](OptionTarget& draft, std::span<Scalar const> values) -> std::string {
+  option.set = [](OptionTarget& target, std::span<Scalar const> values) -> std::string {
     Texts figures;
     for (Scalar const& value : values) {
       if (!is_textual(value)) return fmt::format("{} is not a text", show(value));
@@ -334,11 +334,11 @@ Option published_option() {
       if (!figure) return figure.why();
       figures.push_back(value.text);
     }
-    draft.spec.published = figures;
+    target.spec.published = figures;
     return "";
   };
-  option.get = [](OptionTarget& draft) {
-    return draft.spec.published.empty() ? "\"\"" : quoted_list(draft.spec.published);
+  option.get = [](OptionTarget& target) {
+    return target.spec.published.empty() ? "\"\"" : quoted_list(target.spec.published);
   };
   return option;
 }
@@ -346,12 +346,12 @@ Option published_option() {
 Option published_on_option() {
   return make(
       "published_on", "a text", "the device of the published figures",
-      [](OptionTarget& draft, Scalar const& value) -> std::string {
+      [](OptionTarget& target, Scalar const& value) -> std::string {
         if (!is_textual(value)) return expected("a text", value);
-        draft.spec.published_on = value.text;
+        target.spec.published_on = value.text;
         return "";
       },
-      [](OptionTarget& draft) { return quote(draft.spec.published_on); });
+      [](OptionTarget& target) { return quote(target.spec.published_on); });
 }
 
 Option config_option() {
@@ -360,24 +360,24 @@ Option config_option() {
       "config", type,
       "parameters of a tunable variant, several variants by ';'; auto: what `quadrille tune` found "
       "for this device, type and shape, else the variant's own",
-      [=](OptionTarget& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& target, Scalar const& value) -> std::string {
         if (!is_textual(value)) return expected(type, value);
         auto const read = parse_configurations(value.text);
         if (!read) return read.why();
-        draft.spec.config = value.text;
+        target.spec.config = value.text;
         return "";
       },
-      [](OptionTarget& draft) { return quote(draft.spec.config); });
+      [](OptionTarget& target) { return quote(target.spec.config); });
 }
 
 Option grid_option() {
   std::string const type = "\"PxQ\", \"auto\" or \"all\"";
   return make(
       "grid", type, "process grid; auto: nearly square; all: a case per factoring of the ranks",
-      [=](OptionTarget& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& target, Scalar const& value) -> std::string {
         if (!is_textual(value)) return expected(type, value);
         if (value.text == "auto" || value.text == "all") {
-          draft.spec.grid = value.text == "all" ? kAllGrids : GridShape{};
+          target.spec.grid = value.text == "all" ? kAllGrids : GridShape{};
           return "";
         }
         auto const parts = split(value.text, "x");
@@ -389,11 +389,11 @@ Option grid_option() {
         if (*rows < 1 || *cols < 1 || *rows > kMaxRanks || *cols > kMaxRanks) {
           return fmt::format("{}: rows and columns must be 1 to {}", show(value), kMaxRanks);
         }
-        draft.spec.grid = {static_cast<int>(*rows), static_cast<int>(*cols)};
+        target.spec.grid = {static_cast<int>(*rows), static_cast<int>(*cols)};
         return "";
       },
-      [](OptionTarget& draft) -> std::string {
-        GridShape const grid = draft.spec.grid;
+      [](OptionTarget& target) -> std::string {
+        GridShape const grid = target.spec.grid;
         if (grid == GridShape{}) return "\"auto\"";
         if (grid == kAllGrids) return "\"all\"";
         return fmt::format("\"{}x{}\"", grid.rows, grid.cols);
@@ -405,20 +405,20 @@ Option throttle_option() {
   return make(
       "throttle", type,
       "\"500 MB/s\": modelled slow link for tests of overlap, marked in every output",
-      [=](OptionTarget& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& target, Scalar const& value) -> std::string {
         if (!is_textual(value)) return expected(type, value);
         if (value.text == "none") {
-          draft.spec.throttle = 0;
+          target.spec.throttle = 0;
           return "";
         }
         auto const rate = parse_rate(value.text);
         if (!rate) return rate.why() + ", or \"none\"";
-        draft.spec.throttle = *rate;
+        target.spec.throttle = *rate;
         return "";
       },
-      [](OptionTarget& draft) {
-        return draft.spec.throttle == 0 ? "\"none\""
-                                        : fmt::format("\"{} B/s\"", draft.spec.throttle);
+      [](OptionTarget& target) {
+        return target.spec.throttle == 0 ? "\"none\""
+                                         : fmt::format("\"{} B/s\"", target.spec.throttle);
       });
 }
 
@@ -427,17 +427,18 @@ Option half_width_option(char const* key, double Case::*percent, char const* tex
   std::string const type = "a percentage or \"none\"";
   return make(
       key, type, text,
-      [=](OptionTarget& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& target, Scalar const& value) -> std::string {
         if (!is_textual(value)) return expected(type, value);
-        draft.spec.*percent = 0;
+        target.spec.*percent = 0;
         if (value.text == "none") return "";
         auto const parsed = parse_percent(value.text);
         if (!parsed) return parsed.why() + ", or \"none\"";
-        draft.spec.*percent = *parsed;
+        target.spec.*percent = *parsed;
         return "";
       },
-      [=](OptionTarget& draft) {
-        return draft.spec.*percent == 0 ? "\"none\"" : fmt::format("\"{} %\"", draft.spec.*percent);
+      [=](OptionTarget& target) {
+        return target.spec.*percent == 0 ? "\"none\""
+                                         : fmt::format("\"{} %\"", target.spec.*percent);
       });
 }
 
@@ -447,21 +448,21 @@ Option device_map_option() {
       "device_map", type,
       "index, UUID or PCI address of the GPU that each rank of a node drives; auto: that of its "
       "index",
-      [=](OptionTarget& draft, Scalar const& value) -> std::string {
+      [=](OptionTarget& target, Scalar const& value) -> std::string {
         if (!is_countable(value)) return expected(type, value);
         if (value.text == "auto") {
-          draft.run.device_map.clear();
+          target.run.device_map.clear();
           return "";
         }
         auto const map = parse_device_map(value.text);
         if (!map) return map.why();
-        draft.run.device_map = *map;
+        target.run.device_map = *map;
         return "";
       },
-      [](OptionTarget& draft) {
-        return draft.run.device_map.empty()
+      [](OptionTarget& target) {
+        return target.run.device_map.empty()
                    ? "\"auto\""
-                   : quote(fmt::format("{}", fmt::join(draft.run.device_map, ",")));
+                   : quote(fmt::format("{}", fmt::join(target.run.device_map, ",")));
       });
 }
 
@@ -678,20 +679,20 @@ std::string written(Option const& option, std::string const& toml) {
 }
 
 std::string default_of(Option const& option, WorkloadSchema const& workload) {
-  OptionTarget draft;
-  draft.spec.workload = &workload;
-  draft.spec.parameters = workload.defaults;
-  return option.get(draft);
+  OptionTarget target;
+  target.spec.workload = &workload;
+  target.spec.parameters = workload.defaults;
+  return option.get(target);
 }
 
 std::string options_help() {
   using enum Option::Scope;
   std::string text;
-  OptionTarget draft;
+  OptionTarget target;
   auto const add = [&](std::string_view title, Option::Scope scope) {
     text += fmt::format("{}\n", title);
     for (Option const& option : common_options()) {
-      if (option.scope == scope) text += describe(option, option.get(draft));
+      if (option.scope == scope) text += describe(option, option.get(target));
     }
   };
   add("[run]", run);
@@ -709,10 +710,10 @@ std::string options_help(WorkloadSchema const& workload) {
 
 std::string to_toml(Case const& spec) {
   std::string text = "[[case]]\n";
-  OptionTarget draft;
-  draft.spec = spec;
+  OptionTarget target;
+  target.spec = spec;
   for (Option const* option : options_of(*spec.workload)) {
-    std::string const value = option->get(draft);
+    std::string const value = option->get(target);
     if (!value.empty()) text += fmt::format("{} = {}\n", option->key, value);
   }
   return text;
@@ -720,11 +721,11 @@ std::string to_toml(Case const& spec) {
 
 std::string to_toml(Config const& config) {
   std::string text = "[run]\n";
-  OptionTarget draft;
-  draft.run = config.run;
+  OptionTarget target;
+  target.run = config.run;
   for (Option const& option : common_options()) {
     if (option.scope != Option::Scope::run) continue;
-    text += fmt::format("{} = {}\n", option.key, option.get(draft));
+    text += fmt::format("{} = {}\n", option.key, option.get(target));
   }
   for (Case const& spec : config.cases) {
     text += '\n';

@@ -95,26 +95,26 @@ std::string options_help(WorkloadSchema const& workload);
 /// Makers of options.
 namespace options {
 
-/// Where an option lives in a draft.
+/// Where an option lives in a target.
 template <class T>
 using Place = std::function<T&(OptionTarget&)>;
 
 /// A member of RunSettings, of Case, or of the struct of parameters of a workload.
 template <class T, class Owner>
 Place<T> at(T Owner::*member) {
-  return [member](OptionTarget& draft) -> T& {
+  return [member](OptionTarget& target) -> T& {
     if constexpr (std::is_same_v<Owner, RunSettings>) {
-      return draft.run.*member;
+      return target.run.*member;
     } else if constexpr (std::is_same_v<Owner, Case>) {
-      return draft.spec.*member;
+      return target.spec.*member;
     } else {
-      return draft.spec.parameters.as<Owner>().*member;
+      return target.spec.parameters.as<Owner>().*member;
     }
   };
 }
 template <class Group, class T, class Owner>
 Place<T> at(Group Owner::*group, T Group::*member) {
-  return [member, outer = at(group)](OptionTarget& draft) -> T& { return outer(draft).*member; };
+  return [member, outer = at(group)](OptionTarget& target) -> T& { return outer(target).*member; };
 }
 
 struct CountLimits {
@@ -139,8 +139,8 @@ template <std::integral T>
 Option count(std::string_view key, Place<T> place, std::string_view help, CountLimits limits = {}) {
   return detail::make_count(
       key, help, limits, false,
-      [place](OptionTarget& draft, std::int64_t value) { place(draft) = static_cast<T>(value); },
-      [place](OptionTarget& draft) { return static_cast<std::int64_t>(place(draft)); });
+      [place](OptionTarget& target, std::int64_t value) { place(target) = static_cast<T>(value); },
+      [place](OptionTarget& target) { return static_cast<std::int64_t>(place(target)); });
 }
 /// The same for a number of bytes: "1MiB".
 Option bytes(std::string_view key, Place<std::int64_t> place, std::string_view help,
@@ -168,10 +168,10 @@ Option choice(std::string_view key, Place<E> place, std::string_view help) {
   for (auto const& [value, word] : kNames) words.emplace_back(word);
   return detail::make_choice(
       key, help, std::move(words),
-      [place, kNames](OptionTarget& draft, std::size_t i) { place(draft) = kNames[i].first; },
-      [place, kNames](OptionTarget& draft) {
+      [place, kNames](OptionTarget& target, std::size_t i) { place(target) = kNames[i].first; },
+      [place, kNames](OptionTarget& target) {
         std::size_t i = 0;
-        while (kNames[i].first != place(draft)) ++i;
+        while (kNames[i].first != place(target)) ++i;
         return i;
       });
 }

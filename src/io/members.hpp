@@ -160,13 +160,13 @@ void visit_members(Legs& legs, Visit&& visit) {
 }
 
 template <Is<measure::SecondaryMetric> SecondaryMetric, class Visit>
-void visit_members(SecondaryMetric& extra, Visit&& visit) {
-  visit("name", extra.name);
-  visit("amount", extra.amount);
-  visit("unit", extra.unit);
-  visit("seconds", extra.seconds);
-  visit("is_detail", extra.is_detail);
-  visit("series", extra.series);
+void visit_members(SecondaryMetric& metric, Visit&& visit) {
+  visit("name", metric.name);
+  visit("amount", metric.amount);
+  visit("unit", metric.unit);
+  visit("seconds", metric.seconds);
+  visit("is_detail", metric.is_detail);
+  visit("series", metric.series);
 }
 
 template <Is<measure::LegSamples> Samples, class Visit>

@@ -145,17 +145,17 @@ struct WriteAttributes {
   void operator()(char const*, std::optional<measure::LegSummary> const& legs) const {
     if (legs) visit_members(*legs, *this);
   }
-  void operator()(char const*, std::vector<measure::SecondaryMetric> const& extras) const {
+  void operator()(char const*, std::vector<measure::SecondaryMetric> const& metrics) const {
     std::vector<std::string> names, units, series;
     std::vector<double> amounts, seconds;
     std::vector<std::int64_t> are_details;
-    for (measure::SecondaryMetric const& extra : extras) {
-      names.push_back(extra.name);
-      amounts.push_back(extra.amount);
-      units.push_back(extra.unit);
-      seconds.push_back(extra.seconds);
-      are_details.push_back(extra.is_detail ? 1 : 0);
-      series.push_back(extra.series);
+    for (measure::SecondaryMetric const& metric : metrics) {
+      names.push_back(metric.name);
+      amounts.push_back(metric.amount);
+      units.push_back(metric.unit);
+      seconds.push_back(metric.seconds);
+      are_details.push_back(metric.is_detail ? 1 : 0);
+      series.push_back(metric.series);
     }
     (*this)("extra_names", names);
     write_list("extra_amounts", amounts);
@@ -285,8 +285,8 @@ void write_case(hid_t cases, Record const& record) {
   }
   attribute("percent_of_ceiling", percent_of_ceiling(record));
   std::vector<double> rates;
-  for (measure::SecondaryMetric const& extra : record.extras)
-    rates.push_back(rate_of(extra, record));
+  for (measure::SecondaryMetric const& metric : record.extras)
+    rates.push_back(rate_of(metric, record));
   attribute.write_list("extra_rates", rates);
 }
 
@@ -491,7 +491,7 @@ struct ReadAttributes {
   void operator()(char const*, std::optional<measure::LegSummary>& legs) const {
     if (status.good() && H5Aexists(at, "compute_s") > 0) visit_members(legs.emplace(), *this);
   }
-  void operator()(char const*, std::vector<measure::SecondaryMetric>& extras) const {
+  void operator()(char const*, std::vector<measure::SecondaryMetric>& metrics) const {
     std::vector<std::string> names, units, series;
     std::vector<double> amounts, seconds;
     std::vector<std::int64_t> are_details;
@@ -509,7 +509,7 @@ struct ReadAttributes {
                       are_details.size() == n && series.size() == n,
                   "the extra rates do not fit together");
     for (std::size_t i = 0; status.good() && i < n; ++i) {
-      extras.push_back(
+      metrics.push_back(
           {names[i], amounts[i], units[i], seconds[i], are_details[i] != 0, series[i]});
     }
   }

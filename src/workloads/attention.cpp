@@ -36,21 +36,11 @@ attention::Shape shape_of(core::Case const& spec) {
 }
 
 std::string conflict(core::Case const& spec) {
-  bool const has_type = spec.type == core::DataType::f32 || spec.type == core::DataType::f16 ||
-                        spec.type == core::DataType::bf16;
-  if (!has_type) {
-    return fmt::format("attention has no type = \"{}\"; take f32, f16 or bf16",
-                       core::to_text(spec.type));
-  }
-  if (spec.size.auto_fraction > 0) return "attention takes six extents; auto knows one";
-  attention::Shape const shape = shape_of(spec);
-  std::string error = attention::shape_error(shape);
+  std::string error = tensor_conflict(spec);
   if (!error.empty()) return error;
-  constexpr double kMax = 0x1p50;
-  if (attention::compulsory_bytes(shape, 1) > kMax) {
-    return "the tensors have more than 2^50 elements; take smaller extents";
-  }
-  return {};
+  attention::Shape const shape = shape_of(spec);
+  error = attention::shape_error(shape);
+  return error.empty() ? elements_conflict(attention::compulsory_bytes(shape, 1)) : error;
 }
 
 /// o = attention of q to k and v, on every rank at once, each with data of its own.

@@ -4,8 +4,6 @@
 
 #include "workloads/tables.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace quadrille::workloads {
@@ -28,23 +26,11 @@ conv2d::Shape shape_of(core::Case const& spec, ConvolutionKeys const& keys) {
 }
 
 std::string convolution_conflict(core::Case const& spec, ConvolutionKeys const& keys) {
-  bool const has_type = spec.type == core::DataType::f32 || spec.type == core::DataType::f16 ||
-                        spec.type == core::DataType::bf16;
-  if (!has_type) {
-    return fmt::format("{} has no type = \"{}\"; take f32, f16 or bf16", spec.workload->name,
-                       core::to_text(spec.type));
-  }
-  if (spec.size.auto_fraction > 0) {
-    return fmt::format("{} takes seven extents; auto knows one", spec.workload->name);
-  }
-  conv2d::Shape const shape = shape_of(spec, keys);
-  std::string error = conv2d::shape_error(shape);
+  std::string error = tensor_conflict(spec);
   if (!error.empty()) return error;
-  constexpr double kMax = 0x1p50;
-  if (conv2d::compulsory_bytes(shape, 1) > kMax) {
-    return "the tensors have more than 2^50 elements; take smaller extents";
-  }
-  return {};
+  conv2d::Shape const shape = shape_of(spec, keys);
+  error = conv2d::shape_error(shape);
+  return error.empty() ? elements_conflict(conv2d::compulsory_bytes(shape, 1)) : error;
 }
 
 double workspace_bytes(measure::Selection const& selected) {

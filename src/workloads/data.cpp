@@ -20,6 +20,25 @@ Layout whole(std::int64_t rows, std::int64_t cols) {
   return {comm::Distribution{rows, 0, 1}, comm::Distribution{cols, 0, 1}, 0, 0};
 }
 
+std::string tensor_conflict(core::Case const& spec) {
+  std::string_view const name = spec.workload->name;
+  if (spec.type != core::DataType::f32 && core::size_of(spec.type) != 2) {
+    return fmt::format("{} has no type = \"{}\"; take f32, f16 or bf16", name,
+                       core::to_text(spec.type));
+  }
+  if (spec.size.auto_fraction > 0) {
+    constexpr std::string_view kNumbers[]{"five", "six", "seven"};
+    return fmt::format("{} takes {} extents; auto knows one", name,
+                       kNumbers[spec.workload->extents.size() - 5]);
+  }
+  return {};
+}
+
+std::string elements_conflict(double elements) {
+  constexpr double kMax = 0x1p50;
+  return elements > kMax ? "the tensors have more than 2^50 elements; take smaller extents" : "";
+}
+
 device::Matrix allocate_matrix(device::MatrixView& view, comm::World const& world) {
   device::Matrix matrix{world.device(), view.type, view.rows, view.cols, world.stream()};
   view = matrix.view();

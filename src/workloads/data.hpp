@@ -37,6 +37,11 @@ device::MatrixView unallocated(Layout const& layout, core::DataType type);
 /// The whole matrix on this rank.
 Layout whole(std::int64_t rows, std::int64_t cols);
 
+/// Why a workload of tensors in f32, f16 or bf16 has no such case; empty where it may.
+std::string tensor_conflict(core::Case const& spec);
+/// The same where its tensors have so many elements.
+std::string elements_conflict(double elements);
+
 /// Memory for a view that has none yet; the view gets it.
 device::Matrix allocate_matrix(device::MatrixView& view, comm::World const& world);
 /// Scratch memory of variants, with the counters of products zero; empty for 0 bytes.

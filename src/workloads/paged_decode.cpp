@@ -90,20 +90,15 @@ struct Cache {
 };
 
 std::string conflict(core::Case const& spec) {
-  bool const has_type = spec.type == core::DataType::f32 || spec.type == core::DataType::f16 ||
-                        spec.type == core::DataType::bf16;
-  if (!has_type) {
-    return fmt::format("paged_decode has no type = \"{}\"; take f32, f16 or bf16",
-                       core::to_text(spec.type));
-  }
-  if (spec.size.auto_fraction > 0) return "paged_decode takes five extents; auto knows one";
+  std::string error = tensor_conflict(spec);
+  if (!error.empty()) return error;
   auto const& p = spec.parameters.as<Parameters>();
   auto const& size = spec.size;
-  std::string error = paged_decode::shape_error({.sequences = size[0],
-                                                 .heads = size[1],
-                                                 .kv_heads = size[2],
-                                                 .head_size = size[4],
-                                                 .block_size = p.block_size});
+  error = paged_decode::shape_error({.sequences = size[0],
+                                     .heads = size[1],
+                                     .kv_heads = size[2],
+                                     .head_size = size[4],
+                                     .block_size = p.block_size});
   if (!error.empty()) return error;
   // Of a table in 32 bits, and of what a host keeps of it.
   constexpr std::int64_t kMaxSequences = 1 << 20;  // each draws its length before anything runs

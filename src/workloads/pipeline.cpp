@@ -129,9 +129,9 @@ class Pipeline final : public measure::Workload {
     auto const n = static_cast<double>(intervals_);
     auto const cells = static_cast<double>(cells_);
     double const window = marks_.back().kernel_ended.seconds_since(marks_[1].kernel_begun);
-    std::vector<measure::SecondaryMetric> extras;
+    std::vector<measure::SecondaryMetric> metrics;
     auto const add = [&](std::string name, double amount, std::string unit, double seconds) {
-      extras.push_back({std::move(name), amount, std::move(unit), seconds});
+      metrics.push_back({std::move(name), amount, std::move(unit), seconds});
     };
     add("kernel", cells, "eval/s", t_k);
     add("window of the kernels but the first", cells * (n - 1), "eval/s", window);
@@ -141,7 +141,7 @@ class Pipeline final : public measure::Workload {
       add("copy", bytes(), "B/s", t_c);
       add("sum on the host", bytes(), "B/s", t_s);
     }
-    return extras;
+    return metrics;
   }
 
  private:

@@ -56,21 +56,11 @@ std::int64_t tokens_of(core::Case const& spec, int ranks) {
 }
 
 std::string conflict(core::Case const& spec) {
-  bool const has_type = spec.type == core::DataType::f32 || spec.type == core::DataType::f16 ||
-                        spec.type == core::DataType::bf16;
-  if (!has_type) {
-    return fmt::format("ring_attention has no type = \"{}\"; take f32, f16 or bf16",
-                       core::to_text(spec.type));
-  }
-  if (spec.size.auto_fraction > 0) return "ring_attention takes five extents; auto knows one";
-  attention::Shape const shape = shape_of(spec, spec.size[3], spec.size[3]);
-  std::string error = attention::shape_error(shape);
+  std::string error = tensor_conflict(spec);
   if (!error.empty()) return error;
-  constexpr double kMax = 0x1p50;
-  if (attention::compulsory_bytes(shape, 1) > kMax) {
-    return "the tensors have more than 2^50 elements; take smaller extents";
-  }
-  return {};
+  attention::Shape const shape = shape_of(spec, spec.size[3], spec.size[3]);
+  error = attention::shape_error(shape);
+  return error.empty() ? elements_conflict(attention::compulsory_bytes(shape, 1)) : error;
 }
 
 /// o = attention of q to k and v, the tokens of a sequence divided among ranks. Queries stay; keys and values

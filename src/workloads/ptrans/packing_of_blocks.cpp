@@ -36,13 +36,14 @@ struct Grouping {
 /// How a block-cyclic matrix of one rank and the pieces that it exchanges belong together, step by
 /// step: a piece for each pair of a process that has to do with its rows and one that has to do with
 /// its columns. The pieces of a step follow one another by the process of the columns.
-class Regrouping {
+class PieceLayout {
  public:
   /// `columns` are those of the matrix that a step moves, and `column_owner(step, k)` the process of
   /// the k-th of them.
   template <class ColumnOwner>
-  Regrouping(comm::World const& world, Grouping rows, int column_processes,
-             std::vector<std::vector<std::int64_t>> const& columns, ColumnOwner const& column_owner)
+  PieceLayout(comm::World const& world, Grouping rows, int column_processes,
+              std::vector<std::vector<std::int64_t>> const& columns,
+              ColumnOwner const& column_owner)
       : rows_{std::move(rows)} {
     std::vector<pack::Column> all;
     auto const height = static_cast<std::int64_t>(rows_.numbers.size());
@@ -215,8 +216,8 @@ class PackingOfBlocks final : public Packing {
   }
 
   Division division_;
-  device::MatrixView a_, b_;                   // A unallocated() at first
-  std::optional<Regrouping> sent_, received_;  // from allocate() on
+  device::MatrixView a_, b_;                    // A unallocated() at first
+  std::optional<PieceLayout> sent_, received_;  // from allocate() on
   device::Buffer<std::byte> transposed_;
 };
 

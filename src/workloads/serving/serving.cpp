@@ -269,17 +269,17 @@ class Serving final : public measure::Workload {
     over_time.add(end_s, end_s, 0);
     world_->group().sum(over_time.slices());
 
-    std::vector<measure::SecondaryMetric> extras{{"throughput", tokens, "token/s", end_s}};
+    std::vector<measure::SecondaryMetric> metrics{{"throughput", tokens, "token/s", end_s}};
     auto const time = [&](std::string name, serving::Distribution const& times, double share) {
       double const seconds = times.quantile(share);
-      if (seconds > 0) extras.push_back({std::move(name), 1, "s", seconds});
+      if (seconds > 0) metrics.push_back({std::move(name), 1, "s", seconds});
     };
     time("TTFT p50", first_token_s, 0.5);
     time("TTFT p99", first_token_s, 0.99);
     time("TBT p50", gap_s, 0.5);
     time("TBT p99", gap_s, 0.99);
     auto const share = [&](std::string name, double part, double all) {
-      extras.push_back({std::move(name), all > 0 ? 100 * part / all : 0, "%"});
+      metrics.push_back({std::move(name), all > 0 ? 100 * part / all : 0, "%"});
     };
     double const slot_seconds = capacity * end_s;
     share("KV used", used, slot_seconds);
@@ -288,21 +288,21 @@ class Serving final : public measure::Workload {
     share("external", external, slot_seconds);
     share("useful rows", useful, rows);
     share("shared", shared, useful + shared);
-    extras.push_back({"at once", at_once, "sequences"});
-    extras.push_back({"swapped out", swaps, "sequences"});
-    extras.push_back({"recomputed", recomputed, "tokens"});
-    extras.push_back(
+    metrics.push_back({"at once", at_once, "sequences"});
+    metrics.push_back({"swapped out", swaps, "sequences"});
+    metrics.push_back({"recomputed", recomputed, "tokens"});
+    metrics.push_back(
         {"step of one token", 1, "s", times_->of({.rows = 1, .sequences = 1, .context = 1})});
     if (measured_) share("beyond measured", beyond, busy);
-    extras.push_back({"simulated", number(case_.size[0]), "request/s"});
+    metrics.push_back({"simulated", number(case_.size[0]), "request/s"});
     for (int tenth = 0; tenth < kTenths; ++tenth) {
       double const from_s = end_s * tenth / kTenths, to_s = end_s * (tenth + 1) / kTenths;
       share(fmt::format("used {}/{}", tenth + 1, kTenths), over_time.mean(from_s, to_s), capacity);
-      extras.back().is_detail = true;
-      extras.back().series = "used";
+      metrics.back().is_detail = true;
+      metrics.back().series = "used";
     }
-    if (measured_) std::ranges::move(points(*measured_), std::back_inserter(extras));
-    return extras;
+    if (measured_) std::ranges::move(points(*measured_), std::back_inserter(metrics));
+    return metrics;
   }
 
  private:
@@ -317,11 +317,11 @@ class Serving final : public measure::Workload {
 
   /// What was measured of one layer.
   static std::vector<measure::SecondaryMetric> points(serving::Measurement const& measured) {
-    std::vector<measure::SecondaryMetric> extras;
+    std::vector<measure::SecondaryMetric> metrics;
     auto const add = [&](serving::Points const& points, auto const& name) {
       for (std::size_t i = 0; i < points.seconds.size(); ++i) {
         double const x = points.x[i / points.y.size()], y = points.y[i % points.y.size()];
-        extras.push_back({name(x, y), 1, "s", points.seconds[i], true});
+        metrics.push_back({name(x, y), 1, "s", points.seconds[i], true});
       }
     };
     add(measured.products,
@@ -332,9 +332,9 @@ class Serving final : public measure::Workload {
     add(measured.singles, [](double context, double sequences) {
       return fmt::format("layer decode, {} sequences of {} tokens", sequences, context);
     });
-    extras.push_back({"measured copy", measured.memory_rate, "B/s", 1, true});
-    extras.push_back({"measured copy from host", measured.link_rate, "B/s", 1, true});
-    return extras;
+    metrics.push_back({"measured copy", measured.memory_rate, "B/s", 1, true});
+    metrics.push_back({"measured copy from host", measured.link_rate, "B/s", 1, true});
+    return metrics;
   }
 
   std::vector<serving::Request> whole_trace(comm::World& world, std::uint64_t seed) const {
