@@ -211,6 +211,30 @@ Json json_of(std::vector<Cell> const& cells, std::vector<std::string_view> const
   return {{"passed", passed}, {"not_tried", not_tried}, {"cells", list}};
 }
 
+/// As far as nobody interrupts it.
+std::vector<Cell> inject_all(comm::World& world, run::Plan const& plan,
+                             std::vector<Fault> const& faults) {
+  std::vector<Cell> cells;
+  auto const best_rows = std::make_shared<measure::BestRows>();
+  for (std::size_t f = 0; f < faults.size(); ++f) {
+    if (world.interrupted()) break;
+    if (world.rank() == 0) {
+      core::print_error("[{}/{}] {}\n", f + 1, faults.size(), core::to_text(faults[f]));
+    }
+    for (run::Planned const& planned : plan.cases) {
+      if (!planned.problem.empty()) {
+        cells.push_back({faults[f], planned.spec.name, std::string{planned.spec.workload->name},
+                         std::string{core::to_text(planned.spec.type)}, planned.spec.transport,
+                         Outcome::unsupported, planned.problem});
+        continue;
+      }
+      measure_planned(world, planned, faults[f], best_rows, cells);
+      if (world.interrupted()) break;
+    }
+  }
+  return cells;
+}
+
 /// Starts MPI and injects every fault into every workload over every transport that exists here.
 /// Exit::wrong_result where one is not found, or a run without a fault fails.
 core::Exit selftest(Arguments const& arguments, int& argc, char**& argv) {
@@ -225,25 +249,9 @@ core::Exit selftest(Arguments const& arguments, int& argc, char**& argv) {
   config.cases = over_transports(world, config.cases);
   run::Plan const plan = run::make_plan(world, config);
 
-  std::vector<Cell> cells;
-  auto const best_rows = std::make_shared<measure::BestRows>();
   std::vector<Fault> const faults = all_faults();
-  bool interrupted = world.interrupted();
-  for (std::size_t f = 0; f < faults.size() && !interrupted; ++f) {
-    if (first) core::print_error("[{}/{}] {}\n", f + 1, faults.size(), core::to_text(faults[f]));
-    for (run::Planned const& planned : plan.cases) {
-      if (!planned.problem.empty()) {
-        cells.push_back({faults[f], planned.spec.name, std::string{planned.spec.workload->name},
-                         std::string{core::to_text(planned.spec.type)}, planned.spec.transport,
-                         Outcome::unsupported, planned.problem});
-        continue;
-      }
-      measure_planned(world, planned, faults[f], best_rows, cells);
-      interrupted = world.interrupted();
-      if (interrupted) break;
-    }
-  }
-
+  std::vector<Cell> const cells = inject_all(world, plan, faults);
+  bool const interrupted = world.interrupted();
   auto const count = [&](Finding finding) {
     return std::ranges::count(cells, finding, finding_of);
   };

@@ -331,6 +331,28 @@ bool Comparison::is_regression() const {
          });
 }
 
+namespace {
+
+void add_new(std::vector<Difference>& known, std::vector<Difference> further) {
+  for (Difference& one : further) {
+    if (std::ranges::count(known, one) == 0) known.push_back(std::move(one));
+  }
+}
+
+/// By what became of them, then the largest, then in the order of the run.
+void sort(std::vector<Finding>& findings, RunResult const& now) {
+  std::ranges::stable_sort(findings, {}, [&](Finding const& finding) {
+    double const value = finding.ratio ? finding.ratio->value : 1;
+    double const rank = finding.change == Change::slower   ? -value
+                        : finding.change == Change::faster ? value
+                                                           : 0;
+    std::ptrdiff_t const place = finding.now == nullptr ? 0 : finding.now - now.records.data();
+    return std::tuple{finding.change, rank, place};
+  });
+}
+
+}  // namespace
+
 Comparison compare(std::span<RunResult const> base, RunResult const& now, double margin) {
   Comparison comparison{.now = &now.info, .margin = margin};
   for (RunResult const& run : base) comparison.base.push_back(&run.info);
@@ -362,10 +384,7 @@ Comparison compare(std::span<RunResult const> base, RunResult const& now, double
   pair([](Baseline const& a, Measurement const& b) { return equal(a.identity, b.identity); },
        [&](Baseline const& baseline, Measurement const& one) {
          findings.push_back(judge(baseline.records, *one.record, margin));
-         for (Difference& said : sampling_settings(baseline.specs, one.identity->spec)) {
-           bool const is_new = std::ranges::count(comparison.environment, said) == 0;
-           if (is_new) comparison.environment.push_back(std::move(said));
-         }
+         add_new(comparison.environment, sampling_settings(baseline.specs, one.identity->spec));
        });
   pair([](Baseline const& a, Measurement const& b) { return same_problem(a.identity, b.identity); },
        refuse);
@@ -391,15 +410,7 @@ Comparison compare(std::span<RunResult const> base, RunResult const& now, double
           {.change = Change::only_in_base, .base = baseline.records, .margin = margin});
     }
   }
-  auto const order = [&](Finding const& finding) {
-    double const value = finding.ratio ? finding.ratio->value : 1;
-    double const rank = finding.change == Change::slower   ? -value
-                        : finding.change == Change::faster ? value
-                                                           : 0;
-    std::ptrdiff_t const place = finding.now == nullptr ? 0 : finding.now - now.records.data();
-    return std::tuple{finding.change, rank, place};
-  };
-  std::ranges::stable_sort(findings, {}, order);
+  sort(findings, now);
   return comparison;
 }
 

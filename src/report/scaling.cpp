@@ -298,11 +298,30 @@ core::Parsed<Scaling> join_scaling(std::span<measure::RunResult const> results) 
   return scaling;
 }
 
+namespace {
+
+/// What a curve's fit says of more ranks.
+std::string fit_text(ScalingCurve const& curve) {
+  int const first = curve.points.front().ranks, next = 2 * curve.points.back().ranks;
+  double const start = curve.fit->at(abscissa(curve.growth, first));
+  double const then = curve.fit->at(abscissa(curve.growth, next));
+  return fmt::format(
+      "{} predicted; off by {:.1f} % at most",
+      curve.growth == Growth::strong
+          ? fmt::format("Amdahl: {:.1f} % of the time on {} is serial; {} ranks: {}",
+                        100 * curve.fit->constant / start, first, next, core::format_seconds(then))
+          : fmt::format("each doubling of ranks adds {:.1f} % of the time on {}; {} ranks: "
+                        "efficiency {:.1f} %",
+                        100 * curve.fit->slope / start, first, next, 100 * start / then),
+      100 * curve.fit->worst);
+}
+
+}  // namespace
+
 std::string render_scaling(Scaling const& scaling) {
   Document page;
   page.add_text(fmt::format("scaling over {} ranks", fmt::join(scaling.ranks, ", ")));
   for (ScalingCurve const& curve : scaling.curves) {
-    bool const is_strong = curve.growth == Growth::strong;
     Table table{.title =
                     fmt::format("{} scaling: {}", core::to_text(curve.growth), title_of(curve))};
     table.add_columns({{"ranks"},
@@ -324,18 +343,7 @@ std::string render_scaling(Scaling const& scaling) {
     page.add_gap();
     page.add_table(std::move(table));
     if (!curve.fit) continue;
-    int const first = curve.points.front().ranks, next = 2 * curve.points.back().ranks;
-    double const start = curve.fit->at(abscissa(curve.growth, first));
-    double const then = curve.fit->at(abscissa(curve.growth, next));
-    page.add_text(fmt::format(
-        "{} predicted; off by {:.1f} % at most",
-        is_strong ? fmt::format("Amdahl: {:.1f} % of the time on {} is serial; {} ranks: {}",
-                                100 * curve.fit->constant / start, first, next,
-                                core::format_seconds(then))
-                  : fmt::format("each doubling of ranks adds {:.1f} % of the time on {}; {} ranks: "
-                                "efficiency {:.1f} %",
-                                100 * curve.fit->slope / start, first, next, 100 * start / then),
-        100 * curve.fit->worst));
+    page.add_text(fit_text(curve));
   }
   if (!scaling.exchanges.empty()) {
     Table table{.title = "exchanges: time = latency + bytes / bandwidth, fitted over their sizes"};
