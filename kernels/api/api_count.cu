@@ -6,13 +6,10 @@
 ///   counters[t] = counters[t] + 1
 ///
 /// Technique    as little as can be checked: its time is that of a launch
-/// Shapes       4 counters
-/// Types        i64
+/// Shapes       4 counters of i64
 /// Work         4 additions
-/// Constraints  none
 /// Launch       1 block of 4 threads
 /// Accuracy     exact
-/// Source       own
 #include "api/api.hpp"
 #include "common/simt.cuh"
 

@@ -5,21 +5,18 @@
 ///
 ///   for each tile of keys j, for each tile of queries i:  o_i, m_i, l_i take in tile j
 ///
-/// Technique    scores never leave registers: a block takes a tile of keys and values to shared memory
-///              and walks all tiles of queries, a thread for each row. Softmax needs the maximum of a
-///              whole row, of which only a part has been seen: it is carried along (online softmax), and
-///              with it the sum of the weights; where a tile raises it, sum and o are scaled down. In
-///              this loop order o, m and l travel to memory and back for every tile of keys, and only
-///              heads run side by side: what `flash_v2` turns round
+/// Technique    scores, in f32, never leave registers: a block takes a tile of keys and values to
+///              shared memory and walks all tiles of queries, a thread for each row. Softmax needs
+///              the maximum of a whole row, of which only a part has been seen: it is carried along
+///              (online softmax; CUDATutorial leaves it out), and with it the sum of the weights;
+///              where a tile raises it, sum and o are scaled down. In this loop order o, m and l
+///              travel to memory and back for every tile of keys, and only heads run side by side:
+///              what `flash_v2` turns round
 /// Shapes       any extents and groups of heads; pairs of tiles that the mask hides are left out
-/// Types        f32, f16, bf16; scores, weights and sums in f32
 /// Work         4 b h q k d flop, half of it under a causal mask; o is read and written k / 32 times
-/// Constraints  up to 65535 heads of all sequences
 /// Launch       a block of 128 threads for each head; tiles of 128 queries x 32 keys; 25 to 97 KiB of
 ///              shared memory; o of all rows in f32 in scratch
 /// Accuracy     error_bound() of f32, and one rounding to the type
-/// Source       after the diagram of PaddleJitLab/CUDATutorial, chapter 17, which leaves the maximum
-///              out, and Dao et al., FlashAttention, algorithm 1
 #include "attention/attention_cuda.cuh"
 
 namespace quadrille::kernels::attention {

@@ -5,21 +5,19 @@
 ///
 ///   for each tile of queries i, for each tile of keys j:  o_i, m_i, l_i take in tile j
 ///
-/// Technique    `flash_v1` with the loops turned round: o, m and l of a tile of queries stay in registers
-///              from the first tile of keys to the last, and there is a block for every tile of queries,
-///              not for every head. Both products are mma. A warp has whole rows, so that a maximum is a
-///              matter of four lanes; accumulators of the scores, rounded to the type, are the operand of
-///              the second product as they lie. Tiles of keys and values come by cp.async, each under the
-///              product of the other, to rows that are padded, so that ldmatrix meets no bank conflict.
-///              Only tiles that the mask cuts are masked
+/// Technique    the loops turned round: o, m and l of a tile of queries stay in registers from the
+///              first tile of keys to the last, and there is a block for every tile of queries, not
+///              for every head. Both products are mma. A warp has whole rows, so that a maximum is
+///              a matter of four lanes; accumulators of the scores, rounded to the type, are the
+///              operand of the second product as they lie. Tiles of keys and values come by
+///              cp.async, each under the product of the other, to rows that are padded, so that
+///              ldmatrix meets no bank conflict. Only tiles that the mask cuts are masked
+/// Before       flash_v1
 /// Shapes       any extents and groups of heads; tiles of keys that the mask hides are left out
-/// Types        f16, bf16; weights are rounded to the type, accumulators f32
 /// Work         4 b h q k d flop, half of it under a causal mask; keys and values are read q / 128 times
-/// Constraints  q, k, v and o aligned to 16 bytes; up to 65535 heads of all sequences
 /// Launch       128 threads, each warp 32 queries; tiles of 128 queries x 64 keys; 36 or 68 KiB of shared
 ///              memory; causal: the longest tiles first
-/// Accuracy     error_bound()
-/// Source       after Dao, FlashAttention-2 (2023), algorithm 1; written anew
+/// Accuracy     error_bound(); weights are rounded to the type
 #include "attention/attention_flash_tile.cuh"
 
 namespace quadrille::kernels::attention {

@@ -5,27 +5,24 @@
 ///
 ///   for each tile of queries i, for each tile of keys j:  o_i, m_i, l_i take in tile j
 ///
-/// Technique    `flash_v2` with the means of Hopper. A producer fills a ring of tiles of keys and values
-///              by tensor copies; two or three warpgroups have 64 queries each. Softmax, for which the
-///              tensor cores would wait, is hidden twice: under the products of the other warpgroups,
-///              and under a warpgroup's own, as each starts the scores of a tile together with the
+/// Technique    the means of Hopper. A producer fills a ring of tiles of keys and values by tensor
+///              copies; two or three warpgroups have 64 queries each. Softmax, for which the tensor
+///              cores would wait, is hidden twice: under the products of the other warpgroups, and
+///              under a warpgroup's own, as each starts the scores of a tile together with the
 ///              values of the tile before, whose exponentials it has. Weights are an operand in
 ///              registers, as the accumulators of the scores lie. Blocks stay and take one tile of
 ///              queries after the other, whose keys come while the tile before is stored
+/// Before       flash_v2
 /// Shapes       any extents and groups of heads; tiles of keys that the mask hides are left out
-/// Types        f16, bf16; weights are rounded to the type, accumulators f32
 /// Work         4 b h q k d flop, half of it under a causal mask; keys and values are read q / 192 times at head
 ///              size 64, q / 128 times at 128
-/// Constraints  q, k, v and o aligned to 16 bytes; up to 65535 heads of all sequences
-/// Needs        sm_90a
 /// Launch       one block per multiprocessor. Head size 64: 512 threads, 89 KiB of shared memory, tiles of
 ///              192 queries x 128 keys; 128: 384 threads, 209 KiB, 128 x 176. The producer leaves
 ///              registers to the others (setmaxnreg). Tiles of queries are dealt out back and forth,
 ///              those of a head together; causal ones by length, of as many heads together as the L2
 ///              cache has room for, by turns the longest first and the shortest, so that all blocks get
 ///              about as many keys
-/// Accuracy     error_bound()
-/// Source       after Shah et al., FlashAttention-3 (2024), algorithm 2; written anew
+/// Accuracy     error_bound(); weights are rounded to the type
 #include "attention/attention_mma.cuh"
 #include "common/ptx/bulk_copies.cuh"
 #include "common/ptx/wgmma.cuh"

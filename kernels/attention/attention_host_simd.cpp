@@ -5,19 +5,17 @@
 ///
 ///   o_i = sum_j p_j v_j,  p_j = exp(s_j - m) / sum_t exp(s_t - m),  s_j = q_i . k_j / sqrt(d)
 ///
-/// Technique    tiles of 96 queries, of all heads that share one of keys, against tiles of 128 keys: the
-///              scores of a tile stay in the second-level cache. Both products are register tiles of
-///              vectors. The maximum of a row is that of the keys so far (online softmax): where it
-///              grows, what was summed before is scaled down. Exponentials are a polynomial, a vector at
-///              a time
+/// Technique    tiles of 96 queries, of all heads that share one of keys, against tiles of 128
+///              keys: the scores of a tile stay in the second-level cache. Both products are
+///              register tiles of vectors. The maximum of a row is that of the keys so far (online
+///              softmax, Milakov and Gimelshein 2018): where it grows, what was summed before is
+///              scaled down. Exponentials are a polynomial, a vector at a time. f16 and bf16 are
+///              widened in the tiles
 /// Shapes       any extents and groups of heads; tiles of keys that nobody of a tile sees are left out
-/// Types        f32; f16 and bf16, widened in the tiles; sums and weights in f32
 /// Work         4 b h q k d flop, half of it under a causal mask; b h q k exponentials
-/// Constraints  none
 /// Launch       tiles of queries, the longest first, in one parallel loop of the stream; 5 buffers of a
 ///              thread, 272 KiB at most
 /// Accuracy     error_bound() of f32, and one rounding to the type
-/// Source       own, after Milakov and Gimelshein, Online normalizer calculation for softmax (2018)
 #include "attention/attention_host_tiles.hpp"
 
 namespace quadrille::kernels::attention {

@@ -10,12 +10,9 @@
 ///              down (online softmax), so that no scores lie in memory. On a GPU neighbouring threads
 ///              have neighbouring queries, which read the same keys
 /// Shapes       any extents and groups of heads; keys that the mask hides are left out
-/// Types        f32; f16 and bf16 with sums and weights in f32
 /// Work         4 b h q k d flop, half of it under a causal mask; keys and values are read for each query
-/// Constraints  none
 /// Launch       the stream's execution space, an iteration for each row of o
 /// Accuracy     error_bound() of f32, and one rounding to the type
-/// Source       own
 #include "attention/attention.hpp"
 #include "common/kokkos.hpp"
 

@@ -5,16 +5,14 @@
 ///
 ///   S = q k^T / sqrt(d),  P = softmax(S) row by row,  o = P v
 ///
-/// Technique    none: a thread for each score, a warp for each row of the softmax, a thread for each
-///              element of o. S is written and becomes P in place, so that queries x keys numbers travel
-///              to memory and back, many times the size of q, k, v and o: what limits it
+/// Technique    none: a thread for each score, a warp for each row of the softmax, a thread for
+///              each element of o. S is written, in f32, and becomes P in place, so that queries x
+///              keys numbers travel to memory and back, many times the size of q, k, v and o: what
+///              limits it
 /// Shapes       any extents and groups of heads
-/// Types        f32, f16, bf16; scores, weights and sums in f32
 /// Work         4 b h q k d flop; S is written once, read twice, P written twice and read twice
-/// Constraints  up to 65535 heads of all sequences; up to 1048560 queries of a head
 /// Launch       256 threads, no shared memory; as many heads at a time as fit 1 GiB of scores
 /// Accuracy     error_bound() of f32, and one rounding to the type
-/// Source       own; the form that Dao et al. (FlashAttention, algorithm 0) begin with
 #include "attention/attention_cuda.cuh"
 
 namespace quadrille::kernels::attention {
@@ -135,7 +133,7 @@ extern constinit Variant<Problem> const naive{
     {.name = "naive",
      .where = Where::cuda,
      .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
-     .needs = {.other = "up to 65535 heads of all sequences"},
+     .needs = {.other = "up to 65535 heads of all sequences and 1048560 queries of a head"},
      .preference = 1,
      .source = "after Dao et al., FlashAttention, algorithm 0",
      .summary = "scores and weights in memory, three kernels"},

@@ -8,12 +8,9 @@
 /// Technique    a row of o at a time: all its scores, their maximum, the weights, the mean; not meant
 ///              to be fast
 /// Shapes       any extents and groups of heads; j runs over the keys that the mask leaves
-/// Types        f32, f16, bf16; everything in f64
 /// Work         4 b h q k d flop, half of it under a causal mask, one thread
-/// Constraints  none
 /// Launch       serial, on the stream's own thread
 /// Accuracy     one rounding of the f64 result
-/// Source       own
 #include "attention/attention.hpp"
 #include "device/device.hpp"
 

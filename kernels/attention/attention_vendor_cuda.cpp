@@ -10,14 +10,11 @@
 ///              the plans that the library's heuristics name, the likeliest first for some seconds,
 ///              and keeps the fastest
 /// Shapes       any extents and groups of heads; under the causal mask as many queries as keys
-/// Types        f16, bf16 with f32 inside
 /// Work         4 b h q k d flop, half of it under a causal mask
-/// Constraints  q, k, v and o aligned to 16 bytes; cuDNN 9, when the program is built and when it runs
 /// Launch       one handle per stream; up to 2 GiB of workspace for the search. Scratch for the logarithm
 ///              of each row's sum, which the graph has as a result. The first launch of a shape waits for
 ///              the stream. It cannot be recorded
 /// Accuracy     error_bound()
-/// Source       cuDNN
 #include "attention/attention_library.hpp"
 #include "common/cudnn.hpp"
 

@@ -7,13 +7,10 @@
 ///
 /// Technique    four elements of both arrays are loaded before the first is stored, so that enough
 ///              loads are under way to fill the memory's bandwidth
-/// Shapes       a, b, out: n contiguous elements; out may be a or b
-/// Types        f64, f32, i64, i32, i8
+/// Shapes       a, b, out: n contiguous elements of f64, f32, i64, i32 or i8; out may be a or b
 /// Work         n operations, 3 n s bytes of device traffic
-/// Constraints  none
 /// Launch       256 threads, grid stride, 8 blocks for each multiprocessor
 /// Accuracy     one rounding; minimum and maximum keep a NaN
-/// Source       own
 #include "common/combine.hpp"
 #include "common/simt.cuh"
 

@@ -12,7 +12,7 @@ struct HeaderBlock {
   std::string_view operation;  ///< the folder
   std::string_view file;       ///< "gemm_naive.cu"
   std::string_view variants;   ///< rows that the file defines, each between blanks: " naive "
-  std::string_view text;       ///< technique, shapes, types, work, ..., without the comment's marks
+  std::string_view text;       ///< technique, shapes, work, ..., without the comment's marks
 };
 
 /// Of every file below kernels/ that has one, as they were when this program was built.

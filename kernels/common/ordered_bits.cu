@@ -6,14 +6,11 @@
 ///   negative numbers: all bits inverted; others: the sign bit set
 ///
 /// Technique    one pass; minimum and maximum of integers are exact in every library, while those
-///              of floating-point numbers lose NaN in some
-/// Shapes       n contiguous elements
-/// Types        f64 as u64, f32 as u32
+///              of floating-point numbers lose NaN in some. After Herf 2001 (radix sort of floats)
+/// Shapes       n contiguous elements, f64 as u64 or f32 as u32
 /// Work         2 n s bytes
-/// Constraints  none
 /// Launch       256 threads, grid stride, 8 blocks for each multiprocessor
 /// Accuracy     exact; NaN comes back as NaN, its payload is lost
-/// Source       own, after Herf 2001 (radix sort of floats)
 #include "common/ordered_bits.hpp"
 #include "common/simt.cuh"
 

@@ -21,16 +21,12 @@
 ///              half lines of a warp in nchw, vectors in nhwc, where two lanes exchange halves of
 ///              theirs in f32 to write whole sectors
 /// Shapes       nchw or nhwc, any extents
-/// Types        f32, f16, bf16; sums in f32
 /// Work         2 n k p q c r s flop, with a third more where tiles overlap; every pixel is read
 ///              once, but for the rims of tiles, and every output written once
-/// Constraints  1 to 4 channels, one group; what a block keeps fits in 200 KiB; dilation (s - 1) up to
-///              16 strides; tensors of less than 2^31 elements
 /// Launch       128 threads for up to 32 filters, 256 for more; up to 128 registers; shared memory for
 ///              c (15 u + (r - 1) d + 1) (32 u + 2) pixels, or 10 c rows of 50, and c r s (k + 4) weights
 ///              in f32
 /// Accuracy     c r s eps w / 2 at worst, eps (sqrt(c r s) + 2) w for random data
-/// Source       own
 #include "conv2d/conv2d_few_channels.cuh"
 
 namespace quadrille::kernels::conv2d {
@@ -307,7 +303,8 @@ extern constinit Variant<Problem> const few_channels{
      .types = {core::DataType::f32, core::DataType::f16, core::DataType::bf16},
      .needs = {.compute_capability = 90,
                .shared_bytes = kMaxSharedBytes,
-               .other = "1 to 4 channels, one group, filters that fit shared memory"},
+               .other = "1 to 4 channels, one group, filters that fit shared memory and are up to "
+                        "16 strides wide, tensors of less than 2^31 elements"},
      .preference = 40,
      .source = "own",
      .summary = "all output channels of a block of positions, pixels and filters read once"},

@@ -5,33 +5,30 @@
 ///
 ///   y(n, k, p, q) = sum_{c, i, j} x(n, c, p u + i d - o, q u + j d - o) w(k, c, i, j)
 ///
-/// Technique    `few_channels` with mma: the pixels that 16 x 16 positions see lie in shared
-///              memory, 4 channels side by side, those that are missing zero. A fragment of 16
-///              positions and 4 taps is then one aligned load of a pixel for each lane and half,
-///              wherever windows begin and overlap: nothing is copied twice, and there is no column
-///              matrix, not even a slice of it. Rows 2 g and 2 g + 1 of positions are halves of a
-///              lane, so that loads have no bank conflicts for strides 1 and 2 and lanes store
-///              pairs in nchw, where lines are sectors; columns of filters are ordered such that a
-///              lane has 8 neighbours to store in nhwc. Where lines of nchw begin anywhere in a
-///              sector, tiles have 4 x 64 positions and overlap by a sector: a warp brings a line
-///              of all its filters to shared memory and stores whole sectors, as tensor cores have
-///              time for what is computed twice. Blocks stay for many tiles: they bring the filters
-///              to shared memory, in the order of fragments, once. While one waits for its pixels,
-///              others of the multiprocessor compute and store
+/// Technique    mma: the pixels that 16 x 16 positions see lie in shared memory, 4 channels side by
+///              side, those that are missing zero. A fragment of 16 positions and 4 taps is then
+///              one aligned load of a pixel for each lane and half, wherever windows begin and
+///              overlap: nothing is copied twice, and there is no column matrix, not even a slice
+///              of it. Rows 2 g and 2 g + 1 of positions are halves of a lane, so that loads have
+///              no bank conflicts for strides 1 and 2 and lanes store pairs in nchw, where lines
+///              are sectors; columns of filters are ordered such that a lane has 8 neighbours to
+///              store in nhwc. Where lines of nchw begin anywhere in a sector, tiles have 4 x 64
+///              positions and overlap by a sector: a warp brings a line of all its filters to
+///              shared memory and stores whole sectors, as tensor cores have time for what is
+///              computed twice. Blocks stay for many tiles: they bring the filters to shared
+///              memory, in the order of fragments, once. While one waits for its pixels, others of
+///              the multiprocessor compute and store
+/// Before       few_channels
 /// Shapes       nchw or nhwc, any extents
-/// Types        f16, bf16; f32 in tf32; accumulators f32
 /// Work         2 n k p q c r s flop, with channels rounded up to 4, taps to 4 and filters to 32,
 ///              and with up to a third more where tiles overlap; every pixel is read once, but for
 ///              the rims of tiles, and every output written once
-/// Constraints  1 to 4 channels, one group; what a block keeps fits in 200 KiB; tensors of less than
-///              2^31 elements
 /// Launch       128 threads for up to 32 filters, 256 for more; up to 128 registers; shared memory
 ///              for 15 u + (r - 1) d + 1 rows of 15 u + (s - 1) d + 1 pixels and up to 15 places
 ///              more, or 3 u and 63 u for 15 u and 66 outputs of 32 filters for each warp, and for
 ///              r s + 3 taps of all filters, each with 4 channels
 /// Accuracy     eps (sqrt(c r s) + 2) w for random data; tf32 rounds operands to 11 bits first. Where a
 ///              tap's pixel is not finite, NaN may stand for what would be infinite
-/// Source       own
 #include "conv2d/conv2d_few_channels.cuh"
 #include "conv2d/conv2d_mma.cuh"
 
@@ -398,7 +395,8 @@ extern constinit Variant<Problem> const few_channels_mma{
                {core::DataType::f32, core::Compute::tf32}},
      .needs = {.compute_capability = 90,
                .shared_bytes = kMaxSharedBytes,
-               .other = "1 to 4 channels, one group, filters that fit shared memory"},
+               .other = "1 to 4 channels, one group, filters that fit shared memory, tensors of "
+                        "less than 2^31 elements"},
      .preference = 45,
      .source = "own",
      .summary = "few_channels on the tensor cores, whose fragments are pixels of shared memory"},

@@ -6,18 +6,16 @@
 ///   Y = W X_col
 ///
 /// Technique    the product with the column matrix, of which only a panel that stays in the
-///              second-level cache exists at a time: as wide as a register tile, in the order in which
-///              the tile reads it, so that what im2col writes is what packing would. Filters are packed
-///              once. A tile of output channels x positions stays in registers along all terms
+///              second-level cache exists at a time: as wide as a register tile, in the order in
+///              which the tile reads it, so that what im2col writes is what packing would. Filters
+///              are packed once. A tile of output channels x positions stays in registers along all
+///              terms. f16 and bf16 are widened in the panels
 /// Shapes       nchw or nhwc, any extents; taps outside of the image are 0
-/// Types        f32; f16 and bf16, widened in the panels, sums in f32
 /// Work         2 n k p q (c / groups) r s flop; columns are written and read in the cache
-/// Constraints  none
 /// Launch       blocks of positions of an image, several for each thread, in one parallel loop of the
 ///              stream; buffers belong to the threads and grow to the largest problem: 256 KiB for
 ///              panels, or one panel, and k c r s floats for the filters
 /// Accuracy     c r s eps w / 2 at worst, eps (sqrt(c r s) + 2) w for random data
-/// Source       own
 #include "conv2d/conv2d.hpp"
 #include "conv2d/conv2d_columns.hpp"
 #include "device/host/parallel.hpp"

@@ -5,20 +5,18 @@
 ///
 ///   Y = W X_col
 ///
-/// Technique    a kernel writes the columns of a chunk of positions, of several images at once; the
-///              best of this project's own matrix products multiplies them by the filters. In nhwc the
-///              product is the output; in nchw a second kernel moves it to its images. Terms are padded
-///              with zeros to a multiple of 8, so that products with vectors or tensor cores take them;
-///              filters are copied likewise, transposed in nhwc
+/// Technique    a kernel writes the columns (im2col, Chellapilla et al. 2006) of a chunk of
+///              positions, of several images at once; the best of this project's own matrix
+///              products multiplies them by the filters. In nhwc the product is the output; in nchw
+///              a second kernel moves it to its images. Terms are padded with zeros to a multiple
+///              of 8, so that products with vectors or tensor cores take them; filters are copied
+///              likewise, transposed in nhwc
 /// Shapes       nchw or nhwc, any extents
-/// Types        f32, f16, bf16; accumulators f32
 /// Work         2 n k p q (c / groups) r s flop; beside the operands' traffic the columns, n p q c r s
 ///              elements, are written and read, and in nchw the outputs once more
-/// Constraints  tensors of less than 2^31 elements; a matrix product that takes the extents
 /// Launch       chunks of at most 256 MiB for columns and products, or of 128 positions; 256 threads in
 ///              the kernels that move
 /// Accuracy     that of the product: c r s eps w / 2 at worst, eps (sqrt(c r s) + 2) w for random data
-/// Source       own; im2col after Chellapilla, Puri and Simard (2006)
 #include "conv2d/conv2d_cuda.cuh"
 
 #include <algorithm>

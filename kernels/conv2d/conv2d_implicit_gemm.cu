@@ -5,22 +5,20 @@
 ///
 ///   Y = W X_col
 ///
-/// Technique    the tiles of a matrix product, of which a slice of X_col is gathered from the image by
-///              cp.async, element by element, which needs no registers and fills in the zeros of the
-///              padding. What a position means, its image and corner, is worked out once for a block
-///              and kept in shared memory; a term is split into channel and tap on the fly, by products
-///              in place of divisions. Neighbouring threads copy neighbouring words: positions of a
-///              term in nchw, channels of a tap in nhwc. Two slices are on their way while one is
-///              multiplied; thread tiles of 8 x 8, read as vectors
+/// Technique    the tiles of a matrix product, of which a slice of X_col is gathered from the image
+///              by cp.async, element by element, which needs no registers and fills in the zeros of
+///              the padding, which CUDATutorial, chapter 12, leaves out. What a position means, its
+///              image and corner, is worked out once for a block and kept in shared memory; a term
+///              is split into channel and tap on the fly, by products in place of divisions.
+///              Neighbouring threads copy neighbouring words: positions of a term in nchw, channels
+///              of a tap in nhwc. Two slices are on their way while one is multiplied; thread tiles
+///              of 8 x 8, read as vectors
 /// Shapes       nchw or nhwc, any extents
-/// Types        f32, accumulators f32
 /// Work         2 n k p q (c / groups) r s flop; traffic n k p q c r s (4 / 128 + 4 / 128) bytes, most
 ///              of it from caches
-/// Constraints  tensors of less than 2^31 elements; up to 65535 groups
 /// Launch       256 threads and tiles of 128 filters x 128 positions, or 128 and 64 x 128 for up to 64
 ///              filters; slices of 16 terms; 51 or 38 KiB of shared memory
 /// Accuracy     c r s eps w / 2 at worst, eps (sqrt(c r s) + 2) w for random data
-/// Source       own; after PaddleJitLab/CUDATutorial, chapter 12, which leaves out the padding
 #include "common/ptx/copies.cuh"
 #include "conv2d/conv2d_cuda.cuh"
 

@@ -5,23 +5,21 @@
 ///
 ///   Y = W X_col
 ///
-/// Technique    `implicit_gemm` with mma. Slices of the columns and of the filters lie in shared memory
-///              with the terms of a position or filter side by side, 64 bytes and 16 of padding, so that
-///              ldmatrix reads either as either operand without bank conflicts: outputs that are
-///              neighbours in memory are neighbours in a fragment, filters in nhwc and positions in
-///              nchw. Where pixels have whole vectors of channels (nhwc), 16 bytes of a tap at a time
-///              are copied by cp.async, three slices ahead. Elsewhere elements are gathered through
+/// Technique    mma. Slices of the columns and of the filters lie in shared memory with the terms
+///              of a position or filter side by side, 64 bytes and 16 of padding, so that ldmatrix
+///              reads either as either operand without bank conflicts: outputs that are neighbours
+///              in memory are neighbours in a fragment, filters in nhwc and positions in nchw.
+///              Where pixels have whole vectors of channels (nhwc), 16 bytes of a tap at a time are
+///              copied by cp.async, three slices ahead. Elsewhere elements are gathered through
 ///              registers while the slice before is multiplied, with the places of the terms from a
 ///              table of the slice, and stored 16 bytes at a time
+/// Before       implicit_gemm
 /// Shapes       nchw or nhwc, any extents
-/// Types        f16, bf16; f32 in tf32; accumulators f32
 /// Work         2 n k p q (c / groups) r s flop; traffic n k p q c r s (s / 128 + s / 128) bytes for
 ///              elements of s bytes, most of it from caches
-/// Constraints  tensors of less than 2^31 elements; up to 65535 groups
 /// Launch       256 threads; tiles of 128 positions x 128 filters, or x 64 for up to 64 filters; 22 to
 ///              80 KiB of shared memory
 /// Accuracy     eps (sqrt(c r s) + 2) w for random data; tf32 rounds operands to 11 bits first
-/// Source       own
 #include "common/ptx/copies.cuh"
 #include "conv2d/conv2d_mma.cuh"
 

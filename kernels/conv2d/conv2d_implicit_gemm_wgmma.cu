@@ -5,31 +5,25 @@
 ///
 ///   Y = X_col W^T, in nhwc a row for each position
 ///
-/// Technique    `wgmma_persistent` of gemm, whose first operand are columns that the copy engine makes
-///              (im2col mode): one thread names a window, a tap and a channel, and 128 pixels x 128 bytes
-///              of channels, those of the tap in the windows from there on, are copied to shared memory,
-///              swizzled as wgmma reads them; padding is zero. No thread computes an address of a pixel
-///              or moves one. A stage of the ring is a tap and 128 bytes of channels; a pair of blocks
-///              shares filters by multicast, and outputs are stored by tensor copies under the next
-///              tile. In nchw, images and filters are transposed to scratch memory before, and outputs
-///              from there after
-/// Shapes       nchw or nhwc, any extents but those below
-/// Types        f16, bf16; f32 in tf32, rounded to nearest by the copies; accumulators f32
+/// Technique    `wgmma_persistent` of gemm, whose first operand are columns that the copy engine
+///              makes (im2col mode): one thread names a window, a tap and a channel, and 128 pixels
+///              x 128 bytes of channels, those of the tap in the windows from there on, are copied
+///              to shared memory, swizzled as wgmma reads them; padding is zero. No thread computes
+///              an address of a pixel or moves one. A stage of the ring is a tap and 128 bytes of
+///              channels; a pair of blocks shares filters by multicast, and outputs are stored by
+///              tensor copies under the next tile, or by warps where those of a position do not
+///              begin and end with a piece of 16 bytes. In nchw, images and filters are transposed
+///              to scratch memory before, and outputs from there after
+/// Shapes       nchw or nhwc
 /// Work         2 n k p q (c / groups) r s flop, with channels of a group rounded up to 128 bytes; traffic
 ///              n k p q (c / groups) r s (s / 256 + s / 256) bytes for elements of s bytes through the L2
 ///              cache, in narrower tiles up to 2.5 times as many; in nchw also twice each tensor
-/// Constraints  channels of a group in whole 16 bytes; x and w aligned to 16 bytes in nhwc; stride up to 8;
-///              taps up to 255 pixels into a window; corners of the first and last window up to 127
-///              pixels from those of the image, or 128 outside of its first; tensors of less than 2^31
-///              elements; scratch for the transposed tensors in nchw. Where outputs of a position do not
-///              begin and end with a piece of 16 bytes, warps store them
-/// Needs        sm_90a
 /// Launch       one for each group; clusters of 2 blocks of 384 threads, up to 225 KiB of shared memory,
 ///              one block per multiprocessor. Registers as in `wgmma_specialised` of gemm. Transposes:
 ///              256 threads, 8 or 16 KiB of shared memory
-/// Accuracy     eps (sqrt(c r s) + 2) w for random data; tf32 rounds operands to 11 bits first. A weight
-///              that is not finite may make NaN of what would be infinite
-/// Source       own
+/// Accuracy     eps (sqrt(c r s) + 2) w for random data; the copies round operands of tf32 to 11
+///              bits first, to nearest. A weight that is not finite may make NaN of what would be
+///              infinite
 #include "conv2d/conv2d_cuda.cuh"
 #include "gemm/gemm_wgmma.cuh"
 

@@ -9,12 +9,9 @@
 ///              once for a strip; a strip's sums stay in registers. On a GPU a strip is one output, and
 ///              neighbouring threads have neighbouring outputs in memory
 /// Shapes       nchw or nhwc, any extents; taps outside of the image are 0
-/// Types        f32; f16 and bf16 with sums in f32
 /// Work         2 n k p q (c / groups) r s flop; without caches two elements of traffic for each term
-/// Constraints  none
 /// Launch       the stream's execution space, as many iterations as there are strips
 /// Accuracy     c r s eps w / 2 at worst, eps (sqrt(c r s) + 2) w for random data
-/// Source       own
 #include "common/kokkos.hpp"
 #include "conv2d/conv2d.hpp"
 

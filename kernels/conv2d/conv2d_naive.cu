@@ -9,12 +9,9 @@
 ///              16 positions and 16 filters, so that each pixel it reads serves 16 threads by way of
 ///              the first-level cache. Taps outside of the image are skipped
 /// Shapes       nchw or nhwc, any extents
-/// Types        f32, f16, bf16; sums in f32
 /// Work         2 n k p q (c / groups) r s flop; without caches two elements of traffic for each term
-/// Constraints  tensors of less than 2^31 elements; n below 2^16, k below 2^20
 /// Launch       16 x 16 threads, no shared memory; an image for each z of the grid
 /// Accuracy     c r s eps w / 2 at worst, eps (sqrt(c r s) + 2) w for random data
-/// Source       after PaddleJitLab/CUDATutorial, chapter 12
 #include "conv2d/conv2d_cuda.cuh"
 
 namespace quadrille::kernels::conv2d {

@@ -8,12 +8,9 @@
 /// Technique    seven loops in the order of the formula, with stride u, dilation d and padding o; not
 ///              meant to be fast
 /// Shapes       nchw or nhwc, any extents; taps outside of the image are 0
-/// Types        f32, f16, bf16; sums in f64
 /// Work         2 n k p q (c / groups) r s flop, one thread
-/// Constraints  none
 /// Launch       serial, on the stream's own thread
 /// Accuracy     one rounding of the f64 sum
-/// Source       own
 #include "conv2d/conv2d.hpp"
 #include "device/device.hpp"
 

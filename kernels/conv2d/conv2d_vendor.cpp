@@ -5,18 +5,15 @@
 ///
 ///   Y = W X_col
 ///
-/// Technique    the positions of an image are cut into blocks; each thread writes the columns of a block
-///              to a buffer of its own and has cblas_sgemm multiply them by the filters, straight into
-///              the output
+/// Technique    the positions of an image are cut into blocks; each thread writes the columns
+///              (im2col, Chellapilla et al. 2006) of a block to a buffer of its own and has
+///              cblas_sgemm multiply them by the filters, straight into the output
 /// Shapes       nchw or nhwc, any extents; taps outside of the image are 0
-/// Types        f32
 /// Work         2 n k p q (c / groups) r s flop; the columns, c r s floats a position, are written once
 ///              and read once
-/// Constraints  extents below 2^31
 /// Launch       one parallel loop of the stream; OpenBLAS is set to one thread. A buffer of 2 MiB for
 ///              each thread, or a column of 16 positions where that is more
 /// Accuracy     that of the library; eps (sqrt(c r s) + 2) w for random data
-/// Source       OpenBLAS; im2col after Chellapilla, Puri and Simard (2006)
 #include "conv2d/conv2d.hpp"
 #include "conv2d/conv2d_columns.hpp"
 #include "device/host/parallel.hpp"

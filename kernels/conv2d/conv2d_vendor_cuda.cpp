@@ -11,15 +11,11 @@
 ///              FFT or large Winograd tiles, whose rounding errors are no longer those of a sum of
 ///              products
 /// Shapes       nchw or nhwc, any extents, by strides
-/// Types        f32 in f32 or tf32; f16 and bf16 in f32
 /// Work         2 n k p q (c / groups) r s flop, by Winograd fewer
-/// Constraints  an environment that does not change what the library computes in; cuDNN 9, when the
-///              program is built and when it runs
 /// Launch       one handle per stream; up to 2 GiB of workspace for the search, and what the fastest
 ///              needs for good. The first launch of a shape waits for the stream: the runner's first
 ///              run. It cannot be recorded
 /// Accuracy     that of the library; eps (sqrt(c r s) + 2) w for random data
-/// Source       cuDNN
 #include "common/cudnn.hpp"
 #include "conv2d/conv2d_library.hpp"
 

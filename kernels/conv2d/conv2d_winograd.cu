@@ -5,27 +5,24 @@
 ///
 ///   Y = A^T (sum_c (G w G^T) * (B^T x B)) A for each 2 x 2 outputs and the 4 x 4 pixels they see
 ///
-/// Technique    4 outputs of a tile take 16 products where their definition has 36: pixels and filters
-///              are transformed by additions, multiplied element by element, which makes 16 independent
-///              products of matrices over the channels, and transformed back. A first launch transforms
-///              the filters. A block then has 32 tiles and 32 filters: a thread loads and transforms the
-///              4 x 4 pixels of one tile and channel into shared memory while the 8 channels before are
-///              multiplied; a warp has two of the 16 products, a lane 4 tiles x 8 filters of each. The
-///              way back goes through shared memory, since a tile needs all 16
+/// Technique    4 outputs of a tile take 16 products where their definition has 36: pixels and
+///              filters are transformed by additions, multiplied element by element, which makes 16
+///              independent products of matrices over the channels, and transformed back. A first
+///              launch transforms the filters, to 16 / 9 of their size in scratch memory. A block
+///              then has 32 tiles and 32 filters: a thread loads and transforms the 4 x 4 pixels of
+///              one tile and channel into shared memory while the 8 channels before are multiplied;
+///              a warp has two of the 16 products, a lane 4 tiles x 8 filters of each. The way back
+///              goes through shared memory, since a tile needs all 16
 /// Shapes       nchw or nhwc, filters of 3 x 3 with stride and dilation 1; tiles over the border are
 ///              cut
-/// Types        f32; sums in f32
 /// Work         8 n k p q c / groups flop in products, 2.25 times fewer than the definition, by which
 ///              its rate counts; every pixel is read about 4 times for each 32 filters, mostly from
 ///              caches
-/// Constraints  r = s = 3, stride and dilation 1; tensors of less than 2^31 elements; up to 65535
-///              groups; scratch for 16 / 9 of the filters
 /// Launch       256 threads, 34 KiB of shared memory; up to 128 registers
 /// Accuracy     random data: terms have 1.7 times the norm of those of the definition, since a
 ///              transformed pixel is a sum of 4 and an output one of 9 products, but sums are 9 times
 ///              shorter: below the same bound, eps (sqrt(9 c) + 2) w. Small whole numbers are exact below
 ///              3600 channels, as fractions of 4 take two bits more
-/// Source       after A. Lavin, S. Gray, Fast Algorithms for Convolutional Neural Networks, 2016
 #include "conv2d/conv2d_cuda.cuh"
 
 namespace quadrille::kernels::conv2d {
@@ -288,8 +285,8 @@ extern constinit Variant<Problem> const winograd{
     {.name = "winograd",
      .where = Where::cuda,
      .types = {core::DataType::f32},
-     .needs = {.other =
-                   "filters of 3 x 3, stride and dilation 1, tensors of less than 2^31 elements"},
+     .needs = {.other = "filters of 3 x 3, stride and dilation 1, tensors of less than 2^31 "
+                        "elements, up to 65535 groups"},
      .preference = 5,
      .source = "after Lavin and Gray 2016",
      .summary = "3 x 3 by 16 products for 4 outputs in place of 36"},

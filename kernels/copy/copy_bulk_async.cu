@@ -10,14 +10,10 @@
 ///              of instructions move 16 KiB. The bytes in flight depend on the ring, not on the
 ///              number of threads
 /// Shapes       n contiguous bytes; the last n % 16 by other threads
-/// Types        any
 /// Work         2 n bytes
-/// Constraints  the arrays do not overlap; both aligned to 16 bytes; sm_90
-/// Needs        sm_90
 /// Launch       32 threads per block, one block per multiprocessor, a ring of 12 chunks of 16 KiB
 ///              of shared memory: 8 being loaded, 4 being stored
 /// Accuracy     exact
-/// Source       own
 #include "common/ptx/barriers.cuh"
 #include "common/ptx/bulk_copies.cuh"
 #include "copy/copy.hpp"

@@ -8,12 +8,9 @@
 /// Technique    all threads; whole vectors, written with streaming stores where the copy is larger
 ///              than the caches, so that the target is not read before it is written
 /// Shapes       n contiguous bytes, any alignment
-/// Types        any
 /// Work         2 n bytes (3 n where the caches hold the target: no streaming below kStreamFrom)
-/// Constraints  the arrays do not overlap
 /// Launch       one parallel loop of the stream, kChunk bytes an iteration
 /// Accuracy     exact
-/// Source       own
 #include "common/stream_store.hpp"
 #include "copy/copy.hpp"
 #include "device/host/parallel.hpp"

@@ -9,12 +9,9 @@
 ///              arrays begin: fewer instructions for the same bytes; what is left behind the last
 ///              piece is copied by bytes in the same loop
 /// Shapes       n contiguous bytes, any alignment
-/// Types        any
 /// Work         2 n bytes; on a host 3 n, for the caches read the target first
-/// Constraints  the arrays do not overlap
 /// Launch       the stream's execution space; one piece an iteration
 /// Accuracy     exact
-/// Source       own
 #include "common/kokkos.hpp"
 #include "copy/copy.hpp"
 

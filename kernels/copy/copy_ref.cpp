@@ -7,12 +7,9 @@
 ///
 /// Technique    one loop over bytes; the compiler may widen it
 /// Shapes       n contiguous bytes
-/// Types        any
 /// Work         2 n bytes
-/// Constraints  the arrays do not overlap
 /// Launch       serial, on the stream's own thread
 /// Accuracy     exact
-/// Source       own
 #include "copy/copy.hpp"
 #include "device/device.hpp"
 

@@ -10,12 +10,9 @@
 ///              Where the two arrays have different offsets within 16 bytes, the widest accesses
 ///              that fit both
 /// Shapes       n contiguous bytes, any alignment
-/// Types        any
 /// Work         2 n bytes
-/// Constraints  the arrays do not overlap; fewer than 2^31 blocks
 /// Launch       1024 threads per block, 16 KiB per block (less where accesses are narrower)
 /// Accuracy     exact
-/// Source       own
 #include "common/simt.cuh"
 #include "copy/copy.hpp"
 

@@ -7,12 +7,9 @@
 ///
 /// Technique    the copy of the stream: memcpy on the host, cudaMemcpyAsync on a GPU
 /// Shapes       n contiguous bytes
-/// Types        any
 /// Work         2 n bytes
-/// Constraints  the arrays do not overlap
 /// Launch       one call, in stream order
 /// Accuracy     exact
-/// Source       the C library, the CUDA runtime
 #include "copy/copy.hpp"
 
 namespace quadrille::kernels::copy {

@@ -5,23 +5,23 @@
 ///
 ///   receive[r] = what rank r sends, or out = what all ranks send, combined in the order of ranks
 ///
-/// Technique    each lane is a block that sends and one that receives, with slots of their own in the
-///              receiver's memory. The sender writes a step of the message into a slot by accesses of
-///              16 bytes and sets a word behind it; the receiver waits for the word, copies or combines
-///              the step and sets a word at the sender, which waits for that before it fills the slot
-///              again. Lanes know nothing of each other: enough of them fill the link. All lanes take
-///              as many steps, so that one number counts those of all. Step s of any rank waits for
-///              steps s - kSlots of others at most, hence none waits in a circle; and a block waits for
-///              none of a higher number of its own grid
+/// Technique    each lane is a block that sends and one that receives, with slots of their own in
+///              the receiver's memory. The sender writes a step of the message into a slot by
+///              accesses of 16 bytes and sets a word behind it; the receiver waits for the word,
+///              copies or combines the step and sets a word at the sender, which waits for that
+///              before it fills the slot again. Lanes know nothing of each other: enough of them
+///              fill the link. All lanes take as many steps, so that one number counts those of
+///              all. Step s of any rank waits for steps s - kSlots of others at most, hence none
+///              waits in a circle; and a block waits for none of a higher number of its own grid.
+///              Steps and words are those of the protocol Simple of NVIDIA/nccl
 /// Shapes       pieces of any length, alignment and number of ranks up to 8; out may be one of the
-///              pieces sent, where that is as long as out
-/// Types        bytes; f64, f32, i64, i32, i8 where combined
+///              pieces sent, where that is as long as out; bytes, or where combined f64, f32, i64,
+///              i32, i8
 /// Work         a byte over the link for each sent; 2 more of the receiver's memory
-/// Constraints  all blocks are resident together
-/// Launch       512 threads, two blocks for each lane, which fit on a multiprocessor together
+/// Launch       512 threads, two blocks for each lane, which fit on a multiprocessor together; all
+///              blocks are resident together
 /// Accuracy     one rounding for each rank in the order of ranks, the same bits on all; minimum and
 ///              maximum keep a NaN
-/// Source       own; steps and words are those of the protocol Simple of NVIDIA/nccl
 #include "exchange/exchange_lanes.cuh"
 
 namespace quadrille::kernels::exchange {

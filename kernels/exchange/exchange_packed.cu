@@ -6,23 +6,21 @@
 ///   receive[r] = what rank r sends, or out = what all ranks send, combined in the order of ranks
 ///
 /// Technique    every 4 bytes travel in a word of 8 with the number of the message beside them, two
-///              words in each store of 16 bytes to the receiver's memory. Who sees the number has the
-///              data: no fence, no flag behind the data, one way of the link in all. A word is written
-///              or read whole, the two of a store in any order, which is why each has the number.
-///              Messages take the slots of a pair in turn. A slot is free once the receiver has taken
-///              what it held, which a rank says when its next kernel starts, by a message of its own
-///              if there is one: who sends has ended all exchanges before. Cells of
-///              a slot that its last message did not reach have an older number, which no message
-///              repeats before 2^32 later ones
-/// Shapes       pieces of any length, alignment and number of ranks up to 8; out may be one of the
-///              pieces sent
-/// Types        bytes; f64, f32, i64, i32, i8 where combined
+///              words in each store of 16 bytes to the receiver's memory. Who sees the number has
+///              the data: no fence, no flag behind the data, one way of the link in all. A word is
+///              written or read whole, the two of a store in any order, which is why each has the
+///              number. Messages take the slots of a pair in turn. A slot is free once the receiver
+///              has taken what it held, which a rank says when its next kernel starts, by a message
+///              of its own if there is one: who sends has ended all exchanges before. Cells of a
+///              slot that its last message did not reach have an older number, which no message
+///              repeats before 2^32 later ones. The words are those of the protocol LL of
+///              NVIDIA/nccl
+/// Shapes       pieces of up to Sizes::packed_bytes to a rank, any alignment and up to 8 ranks; out
+///              may be one of the pieces sent; bytes, or where combined f64, f32, i64, i32, i8
 /// Work         2 bytes over the link for each sent
-/// Constraints  at most Sizes::packed_bytes to a rank
 /// Launch       256 threads, a cell for each, at most 32 blocks, of which none waits for another
 /// Accuracy     one rounding for each rank in the order of ranks, the same bits on all; minimum and
 ///              maximum keep a NaN
-/// Source       own; the words are those of the protocol LL of NVIDIA/nccl
 #include "exchange/exchange_packed.cuh"
 
 #include <algorithm>

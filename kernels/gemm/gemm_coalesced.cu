@@ -5,18 +5,15 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `naive_flat`, but quotient and remainder are exchanged: the 32 threads of a warp
-///              have one row and 32 neighbouring columns. Their reads of B and writes of C are
-///              neighbouring words and their reads of A one broadcast. The instructions are those of
-///              `naive_flat`: coalescing happens in the memory system
+/// Technique    quotient and remainder are exchanged: the 32 threads of a warp have one row and 32
+///              neighbouring columns. Their reads of B and writes of C are neighbouring words and
+///              their reads of A one broadcast. The instructions are those of `naive_flat`:
+///              coalescing happens in the memory system
+/// Before       naive_flat
 /// Shapes       row-major, any extents and leading dimensions
-/// Types        f32, f64, accumulators in the same type
 /// Work         2 m n k flop; without caches (2 k + 1) m n elements of traffic
-/// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       1024 threads in a row, no shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {

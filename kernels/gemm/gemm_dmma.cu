@@ -6,31 +6,27 @@
 ///   C = alpha op(A) op(B) + beta C
 ///
 /// Technique    One thread of a producer warpgroup copies tiles of A and B by tensor copies (TMA)
-///              to a ring of stages, from which eight warps multiply. The order in which k is summed
-///              and the places of rows and columns in the instruction are free, so they are chosen
-///              such that each lane reads 16 bytes at a time, without bank conflicts, that lie in
-///              its registers as the instruction takes them: a pair along n of row-major B as rows
-///              of the instruction's first operand, a pair along k of row-major A as rows of the
-///              second one. So the product is computed transposed, and a lane has neighbours in a
-///              row of C. Fragments of the next instructions are read while others multiply, also
-///              those of the next stage. Half of the warps are ahead of the others, so that one half
-///              multiplies while the other writes C. Tiles that would leave a wave of blocks half
-///              empty are split along k (`stream_k`), each warp on its own; where there are few, they
-///              are 128 x 64. C is stored by tensor copies
+///              to a ring of stages, from which eight warps multiply. The order in which k is
+///              summed and the places of rows and columns in the instruction are free, so they are
+///              chosen such that each lane reads 16 bytes at a time, without bank conflicts, that
+///              lie in its registers as the instruction takes them: a pair along n of row-major B
+///              as rows of the instruction's first operand, a pair along k of row-major A as rows
+///              of the second one. So the product is computed transposed, and a lane has neighbours
+///              in a row of C. Fragments of the next instructions are read while others multiply,
+///              also those of the next stage. Half of the warps are ahead of the others, so that
+///              one half multiplies while the other writes C. Tiles that would leave a wave of
+///              blocks half empty are split along k where there is scratch (`stream_k`), each warp
+///              on its own; where there are few, they are 128 x 64. C is stored by tensor copies
 /// Shapes       row-major, any extents, leading dimensions and layouts; the copies fill edges with
 ///              zeros. Operands A and B whose rows are not aligned to 16 bytes are first copied to
 ///              scratch memory, where they are
-/// Types        f64, accumulators f64
 /// Work         2 m n k flop; traffic m n k (8 / 128 + 8 / 128) bytes through the L2 cache, 1.5
 ///              times that with tiles of 128 x 64, and
 ///              2 (m k + k n) 8 bytes of device memory where A and B are copied
-/// Constraints  extents below 2^31 - 1024; needs sm_90, and scratch for copies; tiles are split only
-///              where there is scratch
 /// Launch       384 threads, up to 225 KiB of shared memory, one block per multiprocessor; tiles in
 ///              groups of 8 rows so that blocks that run together share A and B in L2. The producer
 ///              leaves all but 24 registers to the others, which get 240 (setmaxnreg)
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own
 #include "common/ptx/bulk_copies.cuh"
 #include "common/ptx/copies.cuh"
 #include "common/ptx/matrix.cuh"
@@ -655,7 +651,8 @@ extern constinit Variant<Problem> const dmma{
      .needs = {.compute_capability = 90,
                .shared_bytes = 225 << 10,
                .max_extent = kMaxCudaExtent,
-               .tile = {64, 32}},
+               .tile = {64, 32},
+               .other = "scratch for copies (rows not aligned to 16 bytes)"},
      .preference = 40,
      .source = "own",
      .summary = "tensor cores, fed by tensor copies of a producer warp"},

@@ -5,19 +5,14 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `double_buffer_pingpong`, but cp.async moves words from global to shared memory
-///              without registers and without waiting: the next pair of tiles is copied while this
-///              one is multiplied. B is copied 16 bytes at a time, A word by word, because only
-///              then the copy transposes it
+/// Technique    cp.async moves words from global to shared memory without registers and without
+///              waiting: the next pair of tiles is copied while this one is multiplied. B is copied
+///              16 bytes at a time, A word by word, because only then the copy transposes it
+/// Before       double_buffer_pingpong
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
-/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
-///              not transposed; extents below 2^31 - 1024
 /// Launch       256 threads, 32 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "common/ptx/copies.cuh"
 #include "gemm/gemm_warp_tile.cuh"
 

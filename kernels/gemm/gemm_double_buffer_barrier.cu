@@ -5,20 +5,16 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `double_buffer_async`, but an mbarrier tells that a pair of tiles is complete: what
-///              cuda::memcpy_async and cuda::barrier compile to. Every copy arrives at the barrier of its
-///              pair by itself, threads wait for the phase of that pair alone, and no thread waits for
-///              its own copies. A barrier of the block remains, for the buffer that is filled next is
-///              still read
+/// Technique    an mbarrier tells that a pair of tiles is complete: what cuda::memcpy_async and
+///              cuda::barrier compile to. Every copy arrives at the barrier of its pair by itself,
+///              threads wait for the phase of that pair alone, and no thread waits for its own
+///              copies. A barrier of the block remains, for the buffer that is filled next is still
+///              read
+/// Before       double_buffer_async
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
-/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
-///              not transposed; extents below 2^31 - 1024
 /// Launch       256 threads, 32 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "common/ptx/barriers.cuh"
 #include "common/ptx/copies.cuh"
 #include "gemm/gemm_warp_tile.cuh"

@@ -5,19 +5,15 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `warp_tile`, but without its second barrier, which only keeps a tile from being
-///              overwritten while others still read it. With two pairs of tiles that alternate, the
-///              barrier of the next pair does that. A warp still waits for its own loads before it
-///              multiplies: loads and products overlap only between warps that have drifted apart
+/// Technique    without the second barrier, which only keeps a tile from being overwritten while
+///              others still read it. With two pairs of tiles that alternate, the barrier of the
+///              next pair does that. A warp still waits for its own loads before it multiplies:
+///              loads and products overlap only between warps that have drifted apart
+/// Before       warp_tile
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
-/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
-///              not transposed; extents below 2^31 - 1024
 /// Launch       256 threads, 32 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "gemm/gemm_warp_tile.cuh"
 
 namespace quadrille::kernels::gemm {

@@ -5,20 +5,15 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `double_buffer_pingpong`, but as a pipeline of two levels. The words of the next
-///              pair of tiles are loaded to registers before this pair is multiplied and stored to
-///              the other buffer after it, so that products hide the latency of global memory.
-///              Within a pair, the values of the next k-iteration are read from shared memory
-///              before this iteration's products
+/// Technique    a pipeline of two levels. The words of the next pair of tiles are loaded to
+///              registers before this pair is multiplied and stored to the other buffer after it,
+///              so that products hide the latency of global memory. Within a pair, the values of
+///              the next k-iteration are read from shared memory before this iteration's products
+/// Before       double_buffer_pingpong
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
-/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
-///              not transposed; extents below 2^31 - 1024
 /// Launch       256 threads, 32 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "gemm/gemm_warp_tile.cuh"
 
 namespace quadrille::kernels::gemm {

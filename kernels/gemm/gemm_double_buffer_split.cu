@@ -5,19 +5,15 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `warp_tile`, but with two pairs of tiles, and the threads in two halves. Each half
-///              loads one pair for all and computes its own part of C from both, half an iteration
-///              after the other: while one waits for global memory, the other multiplies. Two pairs
-///              take three phases with one barrier after each, which all threads reach
+/// Technique    two pairs of tiles, and the threads in two halves. Each half loads one pair for all
+///              and computes its own part of C from both, half an iteration after the other: while
+///              one waits for global memory, the other multiplies. Two pairs take three phases with
+///              one barrier after each, which all threads reach
+/// Before       warp_tile
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
-/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
-///              not transposed; extents below 2^31 - 1024
 /// Launch       256 threads, 32 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "gemm/gemm_warp_tile.cuh"
 
 namespace quadrille::kernels::gemm {

@@ -10,19 +10,15 @@
 ///              panel. A tile of C stays in registers for kKc steps, a panel of B in the
 ///              first-level cache for a whole block of A, a block of A in the second level for the
 ///              whole slice: the multipliers never wait for memory. Threads share nothing, hence
-///              one parallel loop and no barrier in it: a busy core delays its own part only
+///              one parallel loop and no barrier in it: a busy core delays its own part only.
+///              Elements of 16 bits are widened while they are packed; C of 16 bits is added up in
+///              f32 by bands of kBand rows and stored once
 /// Shapes       row-major, any extents, leading dimensions and alignment; packing knows op(A) and
 ///              op(B) as strides; partial tiles are padded with zeros in the panels
-/// Types        f64, f32, i32 (modulo 2^32), sums in the same type, in slices of kKc; f16, bf16 in
-///              f32, with C in their type or in f32. What has 16 bits is widened while it is packed;
-///              C of 16 bits is added up in f32 by bands of kBand rows and stored once
 /// Work         2 m n k flop; A is packed once per column of parts, B once per row of parts
-/// Constraints  i32: alpha and beta are whole numbers
 /// Launch       parts of C, one to four for each thread, in one parallel loop of the stream;
 ///              pack buffers belong to the threads and grow to the largest problem
-/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data; i32 exact
-/// Source       own, after Goto and van de Geijn, Anatomy of High-Performance Matrix
-///              Multiplication, ACM TOMS 34 (2008), and Van Zee and van de Geijn, BLIS (2015)
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data; i32 exact modulo 2^32
 #include "device/host/parallel.hpp"
 #include "gemm/gemm.hpp"
 #include "gemm/gemm_parts.hpp"

@@ -7,13 +7,11 @@
 ///
 /// Technique    tiles through shared memory, so that rows are read and written whole; a column of
 ///              padding spreads the columns of a tile over all banks
-/// Shapes       row-major, any extents and leading dimensions
-/// Types        f32
+/// Shapes       row-major f32, extents below 2^31 - 1024, any leading dimensions; copies in scratch
+///              memory
 /// Work         8 m n bytes
-/// Constraints  scratch memory for the copies; extents below 2^31 - 1024
 /// Launch       256 threads per tile of 32 x 32 elements, which they copy in four turns
 /// Accuracy     exact
-/// Source       own
 #include "gemm/gemm_k_major.cuh"
 
 #include <algorithm>

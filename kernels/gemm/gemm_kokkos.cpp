@@ -6,22 +6,19 @@
 ///   C = alpha op(A) op(B) + beta C
 ///
 /// Technique    a team per tile of C goes along k with slices of op(A) and op(B) in scratch memory;
-///              each thread keeps a thread tile of accumulators, so that a value from scratch memory
-///              is used several times. The next slices are loaded while the present ones are
+///              each thread keeps a thread tile of accumulators, so that a value from scratch
+///              memory is used several times. The next slices are loaded while the present ones are
 ///              multiplied. Rows and columns of a thread are as far apart as the team has threads
-///              each way: neighbours read neighbouring words
+///              each way: neighbours read neighbouring words. Elements of 16 bits are widened on
+///              their way to scratch memory
 /// Shapes       row-major, any extents, leading dimensions and alignment; op(A) and op(B) are views
 ///              with strides; partial tiles are padded with zeros in scratch memory
-/// Types        f64, f32, i32 (modulo 2^32), accumulators of the same type; f16, bf16 in f32, with C
-///              in their type or in f32. What has 16 bits is widened on its way to scratch memory
 /// Work         2 m n k flop; A is read once per column of tiles, B once per row of tiles
-/// Constraints  i32: alpha and beta are whole numbers; less than 2^31 - 1 tiles of 16 x 64
 /// Launch       the stream's execution space. GPU: teams of 16 x 16 threads with 8 x 8 accumulators
 ///              (f64: 8 x 4), tiles of 128 x 128 (f64: 128 x 64) in slices of 8, 8 KiB (f64: 12 KiB)
 ///              of scratch memory, 128 registers. Host: teams of one thread with 16 x 64
 ///              accumulators, which stay in the first-level cache
-/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data; i32 exact
-/// Source       own
+/// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data; i32 exact modulo 2^32
 #include "common/kokkos.hpp"
 #include "gemm/gemm.hpp"
 

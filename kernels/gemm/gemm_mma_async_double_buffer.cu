@@ -5,19 +5,14 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `mma_async`, but the next k-tile is copied to a second stage while this one is
-///              multiplied
+/// Technique    the next k-tile is copied to a second stage while this one is multiplied
+/// Before       mma_async
 /// Shapes       row-major, B as it is or transposed; outside the matrices, k-tiles are zero
-/// Types        f16, accumulators f16 or f32; C in the type of A and B or, with f32 accumulators,
-///              in f32
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes
-/// Constraints  n, k and leading dimensions multiples of 8; A, B and C aligned to 16 bytes; A not
-///              transposed; extents below 2^31 - 1024
 /// Launch       256 threads, two blocks per multiprocessor with f16 accumulators and one with f32;
 ///              2 k-tiles of 24 KiB in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
-/// Source       after Bruce-Lee-LY, cuda_hgemm
 #include "gemm/gemm_half_double_buffer.cuh"
 
 namespace quadrille::kernels::gemm {

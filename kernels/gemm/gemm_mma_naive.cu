@@ -9,14 +9,10 @@
 ///              time it copies the tiles of A and B to shared memory, in pieces of 16 bytes, and loads
 ///              fragments by ldmatrix, of a B that is not transposed in transposed matrices
 /// Shapes       row-major, B as it is or transposed; outside the matrices, tiles are zero
-/// Types        f16, accumulators f16 or f32; C in f16 or, with f32 accumulators, in f32
 /// Work         2 m n k flop; traffic 3 m n k / 8 bytes
-/// Constraints  n, k and leading dimensions multiples of 8; A, B and C aligned to 16 bytes; A not
-///              transposed; extents below 2^31 - 1024
 /// Launch       32 threads; 1.3 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
-/// Source       after Bruce-Lee-LY, cuda_hgemm
 #include "gemm/gemm_half_rows.cuh"
 
 namespace quadrille::kernels::gemm {

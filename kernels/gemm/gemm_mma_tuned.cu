@@ -12,16 +12,12 @@
 ///              accumulators to C (EPILOGUE); blocks of a multiprocessor for which registers are
 ///              limited (BLOCKS). `mma_async_stage4` is its preset, all others are compiled at run
 ///              time
+/// Before       mma_async_stage4
 /// Shapes       row-major, B as it is or transposed; outside the matrices, k-tiles are zero
-/// Types        f16, accumulators f16 or f32; bf16, accumulators f32; C in the type of A and B or,
-///              with f32 accumulators, in f32
 /// Work         2 m n k flop; traffic 2 m n k (1 / BM + 1 / BN) bytes
-/// Constraints  n, k and leading dimensions multiples of 8; A, B and C aligned to 16 bytes; A not
-///              transposed; extents below 2^31 - 1024
 /// Launch       a warp for each warp tile; SLOTS k-tiles of 2 BK (BM + BN) bytes in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
-/// Source       after Bruce-Lee-LY, cuda_hgemm
 #include "common/tunable.cuh"
 #include "gemm/gemm_half_multistage.cuh"
 #include "gemm/gemm_half_rows.cuh"

@@ -5,20 +5,17 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `thread_tile_8x16`, but tiles reach shared memory by cp.async: no registers, no
-///              instructions that wait for global memory, and three stages of 32 k-iterations on
-///              their way while one is multiplied, where a prefetch to registers has one of 16. A is
-///              copied word by word, which transposes it; four words of padding behind its columns
-///              avoid bank conflicts. One barrier in 32 k-iterations; the values of a k-iteration are
-///              read while the one before is multiplied, across stages too
+/// Technique    tiles reach shared memory by cp.async: no registers, no instructions that wait for
+///              global memory, and three stages of 32 k-iterations on their way while one is
+///              multiplied, where a prefetch to registers has one of 16. A is copied word by word,
+///              which transposes it; four words of padding behind its columns avoid bank conflicts.
+///              One barrier in 32 k-iterations; the values of a k-iteration are read while the one
+///              before is multiplied, across stages too
+/// Before       thread_tile_8x16
 /// Shapes       row-major, any extents; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k (4 / 128 + 4 / 256) bytes
-/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
-///              not transposed; extents below 2^31 - 1024
 /// Launch       256 threads, 194 KiB of shared memory, one block per multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own
 #include "gemm/gemm_async_ring.cuh"
 
 namespace quadrille::kernels::gemm {

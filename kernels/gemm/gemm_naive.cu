@@ -10,13 +10,9 @@
 ///              take up to 32 transactions where one would do: the mistake that `coalesced`
 ///              corrects
 /// Shapes       row-major, any extents and leading dimensions
-/// Types        f32, f64, accumulators in the same type
 /// Work         2 m n k flop; without caches (2 k + 1) m n elements of traffic
-/// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       32 x 32 threads, no shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "gemm/gemm_cuda.cuh"
 #include "gemm/gemm_naive_access.hpp"
 

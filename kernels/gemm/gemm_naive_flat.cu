@@ -5,17 +5,14 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `naive`, but from a one-dimensional block: the remainder of the thread number is
-///              the row, the quotient the column. Differs from `coalesced` in exchanging the two,
-///              and in nothing else: the pair shows what the order of threads alone is worth
+/// Technique    from a one-dimensional block: the remainder of the thread number is the row, the
+///              quotient the column. Differs from `coalesced` in exchanging the two, and in nothing
+///              else: the pair shows what the order of threads alone is worth
+/// Before       naive
 /// Shapes       row-major, any extents and leading dimensions
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; without caches (2 k + 1) m n elements of traffic
-/// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       1024 threads in a row, no shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "gemm/gemm_cuda.cuh"
 #include "gemm/gemm_naive_access.hpp"
 

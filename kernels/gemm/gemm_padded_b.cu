@@ -5,19 +5,14 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `vectorized`, but with padding, the usual cure where threads of a warp read a
-///              column. Here they read along a row, so the conflicts stay, and an odd row length
-///              costs the 16-byte alignment: B is stored and read in single words. Shows that
-///              padding has to fit the access
+/// Technique    padding, the usual cure where threads of a warp read a column. Here they read along
+///              a row, so the conflicts stay, and an odd row length costs the 16-byte alignment: B
+///              is stored and read in single words. Shows that padding has to fit the access
+/// Before       vectorized
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
-/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
-///              not transposed; extents below 2^31 - 1024
 /// Launch       256 threads, 8.2 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 

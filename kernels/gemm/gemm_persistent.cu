@@ -5,19 +5,16 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `multistage`, but as many blocks as multiprocessors, each with tiles as many apart.
-///              The ring goes on across tiles: while a block writes C, the first stages of its next
-///              tile are on their way, and none is filled from empty but the first. Tiles are taken
-///              in bands of 8 rows of tiles, column by column, so that those multiplied at a time
-///              share A and B in the L2 cache
+/// Technique    as many blocks as multiprocessors, each with tiles as many apart. The ring goes on
+///              across tiles: while a block writes C, the first stages of its next tile are on
+///              their way, and none is filled from empty but the first. Tiles are taken in bands of
+///              8 rows of tiles, column by column, so that those multiplied at a time share A and B
+///              in the L2 cache
+/// Before       multistage
 /// Shapes       row-major, any extents; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k (4 / 128 + 4 / 256) bytes
-/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
-///              not transposed; extents below 2^31 - 1024
 /// Launch       256 threads, 194 KiB of shared memory, one block per multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own
 #include "gemm/gemm_async_ring.cuh"
 
 #include <algorithm>

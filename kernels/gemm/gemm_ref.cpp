@@ -7,12 +7,10 @@
 ///
 /// Technique    three loops in the order of the formula; not meant to be fast
 /// Shapes       row-major, any extents and leading dimensions, op() by index
-/// Types        f64, f32, f16, bf16, i32; C of f16 and bf16 also in f32; sums in f64
 /// Work         2 m n k flop, one thread
-/// Constraints  none; i32 results must stay below 2^31 in magnitude
 /// Launch       serial, on the stream's own thread
-/// Accuracy     f64: k eps w / 2 at worst; narrower: one rounding of the f64 sum; i32: exact
-/// Source       own
+/// Accuracy     f64: k eps w / 2 at worst; narrower: one rounding of the f64 sum; i32: exact below
+///              2^31
 #include "device/device.hpp"
 #include "gemm/gemm.hpp"
 

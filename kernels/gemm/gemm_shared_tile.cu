@@ -5,20 +5,16 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `coalesced`, but a block copies a square tile of A and of B to shared memory and
-///              multiplies from there: each element comes from global memory once per block and not
-///              once per thread. Every multiply-add still reads two words of shared memory, which
-///              is now the limit. Tile edges 8, 16 and 32 are variants: a larger tile reads less
-///              global memory
+/// Technique    a block copies a square tile of A and of B to shared memory and multiplies from
+///              there: each element comes from global memory once per block and not once per
+///              thread. Every multiply-add still reads two words of shared memory, which is now the
+///              limit. Tile edges 8, 16 and 32 are variants: a larger tile reads less global memory
+/// Before       coalesced
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
-/// Types        f32, f64, accumulators in the same type
 /// Work         2 m n k flop; traffic 2 m n k / tile elements
-/// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       tile^2 threads in a row, 2 tile^2 elements of shared memory; two barriers per pair
 ///              of tiles
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {

@@ -16,22 +16,18 @@
 ///              alignment. A block has 8 warps, each with a warp tile of 64 x 64. Blocks are
 ///              persistent: they copy the next tile while they write a tile. Tiles that would leave
 ///              a wave of blocks half empty are split along k, so that every block gets the same
-///              number of stages (stream-k): blocks store their partials, and the block that has
-///              the end of such a tile adds them in a fixed order (fix-up). Where C is small, warps
-///              of a block share one tile and split k among them (slices), so the tile shrinks but
-///              not the work per thread; `simt_async` picks what takes least time by a model, or
-///              takes the TILE that `quadrille tune` found or `config` names
+///              number of stages (stream-k, Osama et al.), where there is scratch of
+///              scratch_elements(), zero at first: blocks store their partials, and the block that
+///              has the end of such a tile adds them in a fixed order (fix-up). Where C is small,
+///              warps of a block share one tile and split k among them (slices), so the tile
+///              shrinks but not the work per thread; `simt_async` picks what takes least time by a
+///              model, or takes the TILE that `quadrille tune` found or `config` names
 /// Shapes       row-major, any extents and leading dimensions; edges are filled with zeros
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k (4 / BM + 4 / BN) bytes through the L2 cache
-/// Constraints  A and B not transposed; extents below 2^31 - 1024; tiles are split only where there
-///              is scratch of scratch_elements(), zero at first
 /// Launch       256 threads, one block per multiprocessor, 128 accumulators and 48 values in
 ///              registers; tiles in groups of 8 rows so that blocks that run together share A and B
 ///              in L2. A block waits only for blocks that started before it
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own; stream-k after M. Osama et al., Stream-K: Work-centric Parallel Decomposition
-///              for Dense Matrix-Matrix Multiplication on the GPU
 #include "gemm/gemm_stream_k.cuh"
 
 #include <algorithm>

@@ -9,13 +9,10 @@
 ///              and a column of B from global memory and adds up in the type of the accumulator,
 ///              which is f16 or f32: what the tensor cores are compared with
 /// Shapes       row-major, B as it is or transposed, any extents and leading dimensions
-/// Types        f16, accumulators f16 or f32; C in f16 or, with f32 accumulators, in f32
 /// Work         2 m n k flop
-/// Constraints  A not transposed; extents below 2^31 - 1024, m at most 65535 * 16
 /// Launch       256 threads, nothing in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
-/// Source       after Bruce-Lee-LY, cuda_hgemm
 #include "gemm/gemm_half_rows.cuh"
 
 namespace quadrille::kernels::gemm {

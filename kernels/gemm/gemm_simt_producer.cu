@@ -5,21 +5,18 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `stream_k`, but a third warpgroup does all copies by cp.async, which transpose A: the
-///              warps that multiply spend no instruction on copies and edges, and wait for the
-///              mbarrier of a stage instead of for all others. Unlike `tma_producer` it takes rows
-///              that are not aligned, whose words are copied one by one, where copies by the warps
-///              that multiply cost most
+/// Technique    a third warpgroup does all copies by cp.async, which transpose A: the warps that
+///              multiply spend no instruction on copies and edges, and wait for the mbarrier of a
+///              stage instead of for all others. Unlike `tma_producer` it takes rows that are not
+///              aligned, whose words are copied one by one, where copies by the warps that multiply
+///              cost most
+/// Before       stream_k
 /// Shapes       row-major, any extents and leading dimensions; edges are filled with zeros
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k (4 / 128 + 4 / 256) bytes through the L2 cache
-/// Constraints  A and B not transposed; extents below 2^31 - 1024; needs sm_90 (setmaxnreg); tiles are
-///              split only where there is scratch
 /// Launch       384 threads, 194 KiB of shared memory, one block per multiprocessor. A quarter of a
 ///              multiprocessor has registers for three warps of 168 per thread: the producers leave
 ///              all but 72 to the others, which get 216 (setmaxnreg)
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own
 #include "common/ptx/threads.cuh"
 #include "gemm/gemm_stage_barriers.cuh"
 #include "gemm/gemm_stream_k.cuh"

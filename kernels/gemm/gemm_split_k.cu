@@ -5,20 +5,17 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `warp_tile`, but with k split. Where C has fewer tiles than the device has
-///              multiprocessors, most of these idle in all other variants. Here several blocks
-///              share a tile of C: each multiplies a slice of k and stores its partial tile in
-///              scratch memory; a second kernel adds the partial tiles, in a fixed order, and
-///              updates C. Worth it where k is large and C is small
+/// Technique    k is split. Where C has fewer tiles than the device has multiprocessors, most of
+///              these idle in all other variants. Here several blocks share a tile of C: each
+///              multiplies a slice of k and stores its partial tile in scratch memory; a second
+///              kernel adds the partial tiles, in a fixed order, and updates C. Worth it, as cuBLAS
+///              knows, where k is large and C is small
+/// Before       warp_tile
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements and 2 slices m n for partial tiles
-/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
-///              not transposed; extents below 2^31 - 1024; scratch_bytes() of scratch
 /// Launch       256 threads, 16 KiB of shared memory, slices along z; then 256 threads for 1024
 ///              elements of C each
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after what cuBLAS does for small matrices
 #include "gemm/gemm_warp_tile.cuh"
 
 #include <algorithm>

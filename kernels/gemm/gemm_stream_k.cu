@@ -5,22 +5,18 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `persistent`, but the last tiles, which would leave a wave of blocks partly idle, are
-///              split along k: every block gets the same number of consecutive stages of them. A
-///              block that has not the end of a tile stores its partials and sets a flag; the one
-///              that has waits for the flags and adds the partials in a fixed order (fix-up). A
-///              block takes its number by a ticket when it starts, and waits for smaller ones only:
-///              those run or have finished, whatever order the blocks start in
+/// Technique    the last tiles, which would leave a wave of blocks partly idle, are split along k,
+///              where there is scratch of scratch_bytes(), zero at first: every block gets the same
+///              number of consecutive stages of them. A block that has not the end of a tile stores
+///              its partials and sets a flag; the one that has waits for the flags and adds the
+///              partials in a fixed order (fix-up). A block takes its number by a ticket when it
+///              starts, and waits for smaller ones only: those run or have finished, whatever order
+///              the blocks start in
+/// Before       persistent
 /// Shapes       row-major, any extents; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k (4 / 128 + 4 / 256) bytes
-/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
-///              not transposed; extents below 2^31 - 1024; tiles are split only where there is scratch of
-///              scratch_bytes(), zero at first
 /// Launch       256 threads, 194 KiB of shared memory, one block per multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       after M. Osama et al., Stream-K: Work-centric Parallel Decomposition for Dense
-///              Matrix-Matrix Multiplication on the GPU
 #include "gemm/gemm_stream_k.cuh"
 
 #include <algorithm>
@@ -84,7 +80,7 @@ extern constinit Variant<Problem> const stream_k{
           .max_extent = kMaxCudaExtent,
           // Half a tile each way, because places in the order of tiles go up to twice their number.
           .tile = {64, 128}},
-     .source = "own",
+     .source = "after Osama et al., Stream-K",
      .summary = "persistent with the last tiles split along k"},
     QUAD_KERNEL_LAUNCH(launch),
     {.scratch_bytes = simt_tiles::scratch_bytes, .notes = {.bounds_multiprocessors = true}}};

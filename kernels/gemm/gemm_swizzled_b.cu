@@ -5,20 +5,16 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `vectorized`, but in another order of B in shared memory. There, threads of a warp
-///              read B 8 words apart, so that every fourth thread accesses the same banks. Here
-///              each row of the tile of B is stored as 8 x 16: the j-th values of the 16 threads
-///              side by side. Reads are free of conflicts; stores are scalar and conflict two ways.
-///              Fewer conflicts, more instructions
+/// Technique    another order of B in shared memory. In `vectorized`, threads of a warp read B 8
+///              words apart, so that every fourth thread accesses the same banks. Here each row of
+///              the tile of B is stored as 8 x 16: the j-th values of the 16 threads side by side.
+///              Reads are free of conflicts; stores are scalar and conflict two ways. Fewer
+///              conflicts, more instructions
+/// Before       vectorized
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
-/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
-///              not transposed; extents below 2^31 - 1024
 /// Launch       256 threads, 8 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 

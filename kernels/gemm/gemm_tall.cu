@@ -12,16 +12,12 @@
 ///              is needed. Columns of B are given to instructions such that each lane has neighbours
 ///              in a row of C, 16 bytes where elements have 4 or 8
 /// Shapes       row-major, any layouts; n and k up to 32, any m
-/// Types        f64, accumulators f64; f32, multiplied and added as f64; f16 and bf16, accumulators
-///              f32, C in their type or in f32
 /// Work         2 m n k flop; traffic m k s + m n s bytes, and B for each warp, which caches hold
-/// Constraints  n and k at most 32; leading dimensions multiples of 16 bytes; A, B and C aligned to 16
-///              bytes; extents below 2^31 - 1024; needs sm_90
 /// Launch       256 threads, where n and k are at most 16 512; 192 KiB of shared memory, one block per
 ///              multiprocessor
-/// Accuracy     f64 k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data; f32 eps |c|; of 16-bit
-///              types the same as f64 in eps of f32, and eps |c| for storing them
-/// Source       own
+/// Accuracy     f64 k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data; f32, multiplied and
+///              added as f64, eps |c|; of 16-bit types the same as f64 in eps of f32, and eps |c|
+///              for storing them
 #include "gemm/gemm_thin.cuh"
 
 #include <algorithm>

@@ -13,17 +13,13 @@
 ///              what its warps have, and a second kernel, whose blocks wait on the device before
 ///              the first ends, what the blocks have: in a fixed order
 /// Shapes       row-major, any layouts; m and n up to 32, any k
-/// Types        f64, accumulators f64; f32, multiplied and added as f64; f16 and bf16, accumulators
-///              f32, C in their type or in f32
 /// Work         2 m n k flop, of 2 32 32 k that are computed; traffic (m k + k n) s + m n s bytes and
 ///              16 KiB for each block
-/// Constraints  m and n at most 32; leading dimensions multiples of 16 bytes; A, B and C aligned to 16
-///              bytes; extents below 2^31 - 1024; needs sm_90, and scratch_bytes() of scratch
 /// Launch       384 threads, 192 KiB of shared memory, one block per multiprocessor; then 32 blocks of
 ///              384 threads
-/// Accuracy     f64 k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data; f32 eps |c|; of 16-bit
-///              types the same as f64 in eps of f32, and eps |c| for storing them
-/// Source       own
+/// Accuracy     f64 k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data; f32, multiplied and
+///              added as f64, eps |c|; of 16-bit types the same as f64 in eps of f32, and eps |c|
+///              for storing them
 #include "common/ptx/threads.cuh"
 #include "gemm/gemm_thin.cuh"
 

@@ -5,18 +5,15 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `shared_tile`, but a thread computes 8 elements of one column of C. With k in the
-///              outer loop, one value of B stays in a register for 8 multiply-adds: 9 words of
-///              shared memory for 8 multiply-adds where `shared_tile` reads 16. BK is 8, so that a
-///              thread still copies one word of each tile
-/// Shapes       row-major, any extents and leading dimensions
-/// Types        f32, accumulators f32; outside the matrices, tiles are zero
+/// Technique    a thread computes 8 elements of one column of C. With k in the outer loop, one
+///              value of B stays in a register for 8 multiply-adds: 9 words of shared memory for 8
+///              multiply-adds where `shared_tile` reads 16. BK is 8, so that a thread still copies
+///              one word of each tile
+/// Before       shared_tile
+/// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
 /// Work         2 m n k flop; traffic m n k / 32 elements
-/// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       512 threads, 4 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 

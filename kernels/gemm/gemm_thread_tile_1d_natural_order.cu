@@ -5,17 +5,14 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `thread_tile_1d`, but each accumulator is finished for the tile before the next one
-///              starts, and nothing says that values of B are shared. The compiler unrolls both
-///              loops and finds out: the same number of reads of shared memory, and no loss
-/// Shapes       row-major, any extents and leading dimensions
-/// Types        f32, accumulators f32; outside the matrices, tiles are zero
+/// Technique    each accumulator is finished for the tile before the next one starts, and nothing
+///              says that values of B are shared. The compiler unrolls both loops and finds out:
+///              the same number of reads of shared memory, and no loss
+/// Before       thread_tile_1d
+/// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
 /// Work         2 m n k flop; traffic m n k / 32 elements
-/// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       512 threads, 4 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 

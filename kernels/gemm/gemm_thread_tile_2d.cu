@@ -5,19 +5,16 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `thread_tile_1d`, but a thread computes an 8 x 8 tile of C. In each k-iteration it
-///              reads 8 + 8 words of shared memory into registers and does 64 multiply-adds with
-///              them: a square thread tile reuses more than a column. There are fewer threads than
-///              words of a tile now, so they fill it in several passes
+/// Technique    a thread computes an 8 x 8 tile of C. In each k-iteration it reads 8 + 8 words of
+///              shared memory into registers and does 64 multiply-adds with them: a square thread
+///              tile reuses more than a column. There are fewer threads than words of a tile now,
+///              so they fill it in several passes
+/// Before       thread_tile_1d
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
-/// Types        f32, f64, accumulators in the same type
 /// Work         2 m n k flop; traffic m n k / 64 elements
-/// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       256 threads; 8 KiB (f32) or 16 KiB (f64) of shared memory; two blocks of f32 on a
 ///              multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 

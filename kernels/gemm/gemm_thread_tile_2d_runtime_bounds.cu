@@ -5,20 +5,18 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `thread_tile_2d_strided`, a mistake added in two steps. `runtime_copies`: the copies
-///              stride by the block's size as the launch has it, which keeps a counter and a branch
-///              for each word. `runtime_bounds`: so does the product, and as an index of the
-///              accumulators is then known at run time only, they are no longer in registers but in
-///              local memory, which lies off chip
+/// Technique    a mistake added in two steps. `runtime_copies`: the copies stride by the block's
+///              size as the launch has it, which keeps a counter and a branch for each word.
+///              `runtime_bounds`: so does the product, and as an index of the accumulators is then
+///              known at run time only, they are no longer in registers but in local memory, which
+///              lies off chip
+/// Before       thread_tile_2d_strided
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
-/// Types        f32, f64, accumulators in the same type
 /// Work         2 m n k flop; traffic m n k / 64 elements, and with `runtime_bounds` three more for
 ///              each multiply-add, most of them from caches
-/// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       16 x 16 threads, dynamic shared memory for a tile of 128 x 16 of A, its rows padded by
 ///              one element, and one of 16 x 128 of B
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after a course of HIP programming for the DCU (matrixMul, more_elements)
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {

@@ -14,14 +14,11 @@
 ///              tiles of 8 x 8, where it is for nothing: a warp reads or stores four rows of 8,
 ///              which fill the banks once, and rows of 9 overlap
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
-/// Types        f32, f64, accumulators in the same type
 /// Work         2 m n k flop; traffic 2 m n k / tile elements
-/// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       16 x 16 threads (`_2x2`: 32 x 32, `_1x1`: 8 x 8), dynamic shared memory for a tile of A
 ///              and one of B; but for `_unpadded`, rows of A have one element of padding, which keeps
 ///              columns of a tile out of one bank
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after a course of HIP programming for the DCU (matrixMul, more_elements)
 #include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 

@@ -5,21 +5,17 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `double_buffer_prefetch`, but a thread has 128 accumulators. It reads 8 + 16 values
-///              from shared memory for 128 multiply-adds, where a thread tile of 8 x 8 reads 16 for
-///              64: six 16-byte loads take at most three quarters of the cycles of their
-///              multiply-adds, four take all of them. A warp has 64 x 64 elements of C, a block
-///              128 x 256; it takes nearly all registers, so two warps per scheduler must do. The
-///              multiply-adds of a row go there and back, so that each shares a value with the one
-///              before
+/// Technique    a thread has 128 accumulators. It reads 8 + 16 values from shared memory for 128
+///              multiply-adds, where a thread tile of 8 x 8 reads 16 for 64: six 16-byte loads take
+///              at most three quarters of the cycles of their multiply-adds, four take all of them.
+///              A warp has 64 x 64 elements of C, a block 128 x 256; it takes nearly all registers,
+///              so two warps per scheduler must do. The multiply-adds of a row go there and back,
+///              so that each shares a value with the one before
+/// Before       double_buffer_prefetch
 /// Shapes       row-major, any extents; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k (4 / 128 + 4 / 256) bytes
-/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
-///              not transposed; extents below 2^31 - 1024
 /// Launch       256 threads, 48 KiB of shared memory, one block per multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own
 #include "gemm/gemm_thread_tile_8x16.cuh"
 #include "gemm/gemm_warp_tile.cuh"
 

@@ -5,24 +5,20 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `stream_k`, but the tiles reach shared memory by tensor copies (TMA), which one thread
-///              of a producer warpgroup starts: the warps that multiply spend no instruction on copies and
-///              edges and wait for no block, only for the mbarrier of a stage. A keeps its rows:
-///              boxes of 128 rows x 32 k, swizzled by 128 bytes, so that eight lanes that read four
-///              k-iterations of eight rows at once access all banks. A thread reads its rows of the
-///              next four k-iterations while it multiplies the last of these, row after row, into
-///              the same registers. B has boxes of 32 k x 128 columns
+/// Technique    the tiles reach shared memory by tensor copies (TMA), which one thread of a
+///              producer warpgroup starts: the warps that multiply spend no instruction on copies
+///              and edges and wait for no block, only for the mbarrier of a stage. A keeps its
+///              rows: boxes of 128 rows x 32 k, swizzled by 128 bytes, so that eight lanes that
+///              read four k-iterations of eight rows at once access all banks. A thread reads its
+///              rows of the next four k-iterations while it multiplies the last of these, row after
+///              row, into the same registers. B has boxes of 32 k x 128 columns
+/// Before       stream_k
 /// Shapes       row-major, any extents; the copies fill edges with zeros
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k (4 / 128 + 4 / 256) bytes through the L2 cache
-/// Constraints  A, B and C aligned to 16 bytes, leading dimensions multiples of 4; A and B not
-///              transposed; extents below 2^31 - 1024; needs sm_90; tiles are split only where there
-///              is scratch
 /// Launch       384 threads, 193 KiB of shared memory, one block per multiprocessor. A quarter of a
 ///              multiprocessor has registers for three warps of 168 per thread: the producer leaves
 ///              all but 24 to the others, which get 240 (setmaxnreg)
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own
 #include "common/ptx/bulk_copies.cuh"
 #include "common/ptx/threads.cuh"
 #include "gemm/gemm_stage_barriers.cuh"

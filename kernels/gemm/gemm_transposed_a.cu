@@ -5,18 +5,15 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `thread_tile_2d`, but the tile of A is stored by columns. A thread's 8 values of A
-///              for one k-iteration then lie side by side and arrive with two 16-byte reads instead
-///              of eight 4-byte reads. A warp writes 8 columns, whose words lie in the same banks:
-///              stores of A, of which there are few, now conflict
+/// Technique    the tile of A is stored by columns. A thread's 8 values of A for one k-iteration
+///              then lie side by side and arrive with two 16-byte reads instead of eight 4-byte
+///              reads. A warp writes 8 columns, whose words lie in the same banks: stores of A, of
+///              which there are few, now conflict
+/// Before       thread_tile_2d
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
-/// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       256 threads, 8 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 

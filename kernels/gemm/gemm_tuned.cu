@@ -5,22 +5,18 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `vectorized`, but with other tiles, which threads may fill in several passes. Which
-///              tile is best depends on registers, shared memory and the number of tiles that a
-///              matrix cuts into, and is found by trying. The name of a variant has BM, BN and BK
-///              of the block's tile, then rows and columns of the thread tile. In all legal tiles
-///              every thread copies whole vectors; these are the dozen worth showing. `tuned_tiles` takes
-///              any legal tile: those that are none of the dozen are compiled at run time
+/// Technique    other tiles, which threads may fill in several passes. Which tile is best depends
+///              on registers, shared memory and the number of tiles that a matrix cuts into, and is
+///              found by trying. The name of a variant has BM, BN and BK of the block's tile, then
+///              rows and columns of the thread tile. In all legal tiles every thread copies whole
+///              vectors; these are the dozen worth showing. `tuned_tiles` takes any legal tile:
+///              those that are none of the dozen are compiled at run time
+/// Before       vectorized
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k (1 / BM + 1 / BN) elements
-/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
-///              not transposed; extents below 2^31 - 1024
 /// Launch       a thread for each thread tile, with as many registers as it needs; one tile of A
 ///              and one of B in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "common/tunable.cuh"
 #include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"

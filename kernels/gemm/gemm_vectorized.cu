@@ -5,19 +5,15 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `transposed_a`, but with float4 for every access to global memory: a quarter of the
-///              load and store instructions, and of the address arithmetic. The cast promises what
-///              the compiler cannot know, that addresses are multiples of 16. A is transposed on
-///              its way into shared memory by four scalar stores
+/// Technique    float4 for every access to global memory: a quarter of the load and store
+///              instructions, and of the address arithmetic. The cast promises what the compiler
+///              cannot know, that addresses are multiples of 16. A is transposed on its way into
+///              shared memory by four scalar stores
+/// Before       transposed_a
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
-/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
-///              not transposed; extents below 2^31 - 1024
 /// Launch       256 threads, 8 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 

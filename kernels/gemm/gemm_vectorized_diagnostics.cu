@@ -10,15 +10,11 @@
 ///              that fill all banks once: without conflicts. Or less all but the first of the four words
 ///              of B that a thread copies: a quarter of the bytes, which lie in every fourth bank, in
 ///              4-way conflicts. What was not copied is multiplied all the same
+/// Before       vectorized
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic of one operand m n k / 128 elements, of both m n k / 64
-/// Constraints  a demonstration: the result is wrong; k, n and leading dimensions multiples of 4; A, B
-///              and C aligned to 16 bytes; A and B not transposed; extents below 2^31 - 1024
 /// Launch       256 threads, 8 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     none
-/// Source       own, after a translation of S. Boehm, How to Optimize a CUDA Matmul Kernel for
-///              cuBLAS-like Performance
 #include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 

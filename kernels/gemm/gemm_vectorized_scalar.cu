@@ -8,14 +8,11 @@
 /// Technique    none: `vectorized` without it, the control experiment. The same thread copies the
 ///              same four words, one by one. The compiler does not merge them, because it does not
 ///              know that the address is a multiple of 16
+/// Before       vectorized
 /// Shapes       row-major, any extents and leading dimensions; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
-/// Constraints  A and B not transposed; extents below 2^31 - 1024
 /// Launch       256 threads, 8 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 

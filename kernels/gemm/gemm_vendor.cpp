@@ -7,14 +7,12 @@
 ///
 /// Technique    C is cut into as many parts as the stream has threads, and each thread has
 ///              cblas_dgemm or cblas_sgemm compute its part. OpenBLAS's own pool is no faster, but
-///              its threads spin for 0.1 s after each call, beside whatever runs next
+///              its threads spin for 0.1 s after each call, beside whatever runs next.
+///              Distributions build it without cblas_sbgemm, its product of bf16
 /// Shapes       row-major, any extents and leading dimensions
-/// Types        f64, f32; distributions build OpenBLAS without cblas_sbgemm, its product of bf16
 /// Work         2 m n k flop
-/// Constraints  extents and leading dimensions below 2^31
 /// Launch       one parallel loop of the stream; OpenBLAS is set to one thread
 /// Accuracy     that of the library; eps (sqrt(k) + 2) w for random data
-/// Source       OpenBLAS
 #include "device/host/parallel.hpp"
 #include "gemm/gemm_library.hpp"
 #include "gemm/gemm_parts.hpp"

@@ -11,17 +11,12 @@
 ///              columns. Inputs keep all the bits of what the product is computed in, and sums are
 ///              formed in it to the end: nothing emulated, no partial sums in a narrower C
 /// Shapes       row-major, any extents and leading dimensions
-/// Types        f64; f32 in f32 or tf32; f16 in f32 or f16, bf16 in f32; what 16-bit types compute
-///              in f32 is stored in their type or in f32
 /// Work         2 m n k flop
-/// Constraints  extents and leading dimensions below 2^31; an environment that does not change what
-///              the library computes in
 /// Launch       one handle and 32 MiB of workspace per stream. A number of multiprocessors is a target
 ///              of the library. The first launch on a stream makes
 ///              them; that of a shape waits for the stream and times the candidates: the runner's
 ///              first run. A launch that is recorded takes the plain call where none has been
 /// Accuracy     that of the library; eps (sqrt(k) + 2) w for random data
-/// Source       cuBLAS, cuBLASLt
 #include "gemm/gemm_library.hpp"
 
 #include <cstdlib>

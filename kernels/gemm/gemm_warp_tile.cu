@@ -5,20 +5,15 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `tuned_128x128x16_8x8`, but the 32 threads of a warp cover a compact 32 x 64 part
-///              of C instead of two long rows of the block's tile, each with four parts of 4 x 4:
-///              together they read 32 + 64 words of shared memory in a k-iteration where those read
-///              16 + 128, and without bank conflicts, since neighbouring threads read neighbouring
-///              vectors
+/// Technique    the 32 threads of a warp cover a compact 32 x 64 part of C instead of two long rows
+///              of the block's tile, each with four parts of 4 x 4: together they read 32 + 64
+///              words of shared memory in a k-iteration where those read 16 + 128, and without bank
+///              conflicts, since neighbouring threads read neighbouring vectors
+/// Before       tuned_128x128x16_8x8
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
-/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
-///              not transposed; extents below 2^31 - 1024
 /// Launch       256 threads, 16 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "gemm/gemm_warp_tile.cuh"
 
 namespace quadrille::kernels::gemm {

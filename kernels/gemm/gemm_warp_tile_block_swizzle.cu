@@ -5,19 +5,15 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `warp_tile`, but tiles in another order. Blocks start in about the order of their
-///              numbers. In row order, the blocks that run together need few rows of A but all
-///              columns of B. In bands of 8 rows they form a compact part of C and find more of
-///              both in the L2 cache; it pays once a band of B no longer fits there
+/// Technique    tiles in another order. Blocks start in about the order of their numbers. In row
+///              order, the blocks that run together need few rows of A but all columns of B. In
+///              bands of 8 rows they form a compact part of C and find more of both in the L2
+///              cache; it pays once a band of B no longer fits there
+/// Before       warp_tile
 /// Shapes       row-major; outside the matrices, tiles are zero
-/// Types        f32, accumulators f32
 /// Work         2 m n k flop; traffic m n k / 64 elements
-/// Constraints  k, n and leading dimensions multiples of 4; A, B and C aligned to 16 bytes; A and B
-///              not transposed; extents below 2^31 - 1024
 /// Launch       256 threads, 16 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own, after S. Boehm, How to Optimize a CUDA Matmul Kernel for cuBLAS-like
-///              Performance
 #include "gemm/gemm_warp_tile.cuh"
 
 namespace quadrille::kernels::gemm {

@@ -73,6 +73,7 @@ constexpr VariantInfo row(std::string_view name, std::string_view summary,
 /// A row that takes operands of any alignment.
 constexpr VariantInfo any_rows(VariantInfo info) {
   info.needs.ld_bytes = info.needs.alignment = 1;
+  info.needs.other = "scratch for copies (f32 but in layout nt, rows not aligned to 16 bytes)";
   return info;
 }
 

@@ -5,24 +5,19 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `wgmma_specialised`, but two blocks with tiles below each other are a cluster: each
-///              copies half of the columns of B, to both (multicast), so that a third less comes from
-///              the L2 cache. A stage is free when the warps of both blocks have arrived at its
-///              barrier, without a fence, because they have only read. A block ends when its last
-///              stages are free: then the other one reaches for it no more
+/// Technique    two blocks with tiles below each other are a cluster: each copies half of the
+///              columns of B, to both (multicast), so that a third less comes from the L2 cache. A
+///              stage is free when the warps of both blocks have arrived at its barrier, without a
+///              fence, because they have only read. A block ends when its last stages are free:
+///              then the other one reaches for it no more
+/// Before       wgmma_specialised
 /// Shapes       row-major, A and B as they are or transposed; the copies fill edges with zeros
-/// Types        f16 or bf16, C in the type of A and B or in f32; f32, rounded to tf32 by the copies.
-///              Accumulators f32
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 256) bytes through the L2 cache, in
 ///              tf32 twice as many
-/// Constraints  A, B and C aligned to 16 bytes, leading dimensions multiples of 16 bytes; extents
-///              below 2^31 - 1024; f32 operands that are not K-major are first copied to scratch
-///              memory
-/// Needs        sm_90a
 /// Launch       clusters of 2 blocks of 384 threads, 209 KiB of shared memory, one block per
 ///              multiprocessor. Registers as in `wgmma_specialised`
-/// Accuracy     inputs 2^-11 each in tf32; k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own
+/// Accuracy     inputs 2^-11 each in tf32, to which the copies round; k eps w / 2 at worst, eps
+///              (sqrt(k) + 2) w for random data
 #include "gemm/gemm_wgmma.cuh"
 
 namespace quadrille::kernels::gemm {

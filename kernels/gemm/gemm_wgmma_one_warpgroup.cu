@@ -12,17 +12,11 @@
 ///              stage are complete, the copies for it begin that are three stages on. Two blocks share
 ///              a multiprocessor: one multiplies while the other waits
 /// Shapes       row-major, A and B as they are or transposed; the copies fill edges with zeros
-/// Types        f16 or bf16, C in the type of A and B or in f32; f32, rounded to tf32 by the copies.
-///              Accumulators f32
 /// Work         2 m n k flop; traffic 2 m n k (1 / 128 + 1 / 128) bytes through the L2 cache, in
 ///              tf32 twice as many
-/// Constraints  A, B and C aligned to 16 bytes, leading dimensions multiples of 16 bytes; extents
-///              below 2^31 - 1024; f32 operands that are not K-major are first copied to scratch
-///              memory
-/// Needs        sm_90a
 /// Launch       128 threads, 105 KiB of shared memory, two blocks per multiprocessor
-/// Accuracy     inputs 2^-11 each in tf32; k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own
+/// Accuracy     inputs 2^-11 each in tf32, to which the copies round; k eps w / 2 at worst, eps
+///              (sqrt(k) + 2) w for random data
 #include "gemm/gemm_wgmma.cuh"
 
 namespace quadrille::kernels::gemm {

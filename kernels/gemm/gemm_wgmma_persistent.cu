@@ -5,31 +5,27 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `wgmma_multicast`, but there is a block on each multiprocessor, which computes tiles one
-///              after the other: while its warps store one, the copies of the next are on their way,
-///              and the ring is full when they come back to it. A warp hands 16 rows x 128 bytes of C
-///              at a time to the copy engine and goes on; stmatrix writes them to shared memory without
-///              conflicts. Tiles go in bands of 8 columns, so that what runs together is about square,
-///              and the columns of B that a band reads stay in the L2 cache. Where beta is not 0, the
-///              producer has C brought to the L2 cache before it is needed. The kernel may start while
-///              the one before it in the stream ends (programmatic stream serialization): it makes
-///              its barriers ready, and waits for the end of that one (griddepcontrol) before it
-///              accesses memory, so that any kernel may stand before it and after it
+/// Technique    there is a block on each multiprocessor, which computes tiles one after the other:
+///              while its warps store one, the copies of the next are on their way, and the ring is
+///              full when they come back to it. A warp hands 16 rows x 128 bytes of C at a time to
+///              the copy engine and goes on; stmatrix writes them to shared memory without
+///              conflicts. Tiles go in bands of 8 columns, so that what runs together is about
+///              square, and the columns of B that a band reads stay in the L2 cache. Where beta is
+///              not 0, the producer has C brought to the L2 cache before it is needed. The kernel
+///              may start while the one before it in the stream ends (programmatic stream
+///              serialization): it makes its barriers ready, and waits for the end of that one
+///              (griddepcontrol) before it accesses memory, so that any kernel may stand before it
+///              and after it. Where rows of C do not begin and end with a piece of 16 bytes, warps
+///              store them, because copies would write the whole piece
+/// Before       wgmma_multicast
 /// Shapes       row-major, A and B as they are or transposed; copies fill edges with zeros and cut
 ///              C off
-/// Types        f16 or bf16, C in the type of A and B or in f32; f32, rounded to tf32 by the copies.
-///              Accumulators f32
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 256) bytes through the L2 cache, in
 ///              tf32 twice as many
-/// Constraints  extents below 2^31 - 1024; scratch memory for copies of A and B: transposed, of f32 that
-///              is not K-major, and where rows are not aligned to 16 bytes. Where rows of C do not
-///              begin and end with a piece of 16 bytes, warps store them, because copies would write
-///              the whole piece
-/// Needs        sm_90a
 /// Launch       clusters of 2 blocks of 384 threads, up to 225 KiB of shared memory, one block per
 ///              multiprocessor. Registers as in `wgmma_specialised`
-/// Accuracy     inputs 2^-11 each in tf32; k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own
+/// Accuracy     inputs 2^-11 each in tf32, to which the copies round; k eps w / 2 at worst, eps
+///              (sqrt(k) + 2) w for random data
 #include "gemm/gemm_wgmma.cuh"
 
 #include <algorithm>

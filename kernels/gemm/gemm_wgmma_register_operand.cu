@@ -5,30 +5,26 @@
 ///
 ///   C = alpha op(A) op(B) + beta C
 ///
-/// Technique    `wgmma_persistent`, but wgmma reads f32 from shared memory only where k is contiguous:
-///              not of row-major B, nor of transposed A. Its first operand may be in registers, in any
-///              order that loads can make. So row-major B is the first operand of C^T = B^T A^T;
-///              where both are transposed, A is that of C. (Layout nt needs no registers:
-///              `wgmma_persistent` takes it as it is.) A lane has neighbours as rows g and
-///              g + 8 of the instruction, and reads so that no two lanes meet in a bank: see
-///              FragmentReader. The fragments of half a stage are loaded while the products of the one
-///              before run. Pairs of accumulators go to shared memory as neighbours in a row of C.
-///              Tiles that would leave a wave of clusters half empty are split along k (`stream_k`),
-///              each warp on its own. The copy engine rounds A and B to tf32 on the way, to nearest;
-///              the tensor cores would cut off
+/// Technique    wgmma reads f32 from shared memory only where k is contiguous: not of row-major B,
+///              nor of transposed A. Its first operand may be in registers, in any order that loads
+///              can make. So row-major B is the first operand of C^T = B^T A^T; where both are
+///              transposed, A is that of C. (Layout nt needs no registers: `wgmma_persistent` takes
+///              it as it is.) A lane has neighbours as rows g and g + 8 of the instruction, and
+///              reads so that no two lanes meet in a bank: see FragmentReader. The fragments of
+///              half a stage are loaded while the products of the one before run. Pairs of
+///              accumulators go to shared memory as neighbours in a row of C. Tiles that would
+///              leave a wave of clusters half empty are split along k where there is scratch
+///              (`stream_k`), each warp on its own. The copy engine rounds A and B to tf32 on the
+///              way, to nearest; the tensor cores would cut off. Where rows of C do not begin and
+///              end with a piece of 16 bytes, warps store them, because copies would write the
+///              whole piece
+/// Before       wgmma_persistent
 /// Shapes       row-major, layouts nn, tn and tt; copies fill edges with zeros and cut C off
-/// Types        f32, rounded to tf32, accumulators f32
 /// Work         2 m n k flop; traffic 4 m n k (1 / 256 + 1 / 256) bytes through the L2 cache, and 8 bytes
 ///              of device memory for each element that is copied first
-/// Constraints  extents below 2^31 - 1024; scratch memory for copies: of A, transposed, in layout tn,
-///              and of A and B whose rows are not aligned to 16 bytes. Tiles are split only where there
-///              is scratch. Where rows of C do not begin and end with a piece of 16 bytes, warps store
-///              them, because copies would write the whole piece
-/// Needs        sm_90a
 /// Launch       clusters of 2 blocks of 384 threads, up to 226 KiB of shared memory, one block per
 ///              multiprocessor. Registers as in `wgmma_specialised`
 /// Accuracy     inputs 2^-11 each, then k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own
 #include "gemm/gemm_stream_k.cuh"
 #include "gemm/gemm_wgmma.cuh"
 

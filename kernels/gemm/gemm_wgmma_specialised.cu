@@ -5,25 +5,20 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `wgmma_one_warpgroup`, but a producer warpgroup starts the copies, and two warpgroups
-///              multiply 64 x 256 each: a column of B in shared memory is read for twice as many rows,
-///              and while one warpgroup waits the tensor cores have the products of the other. A
-///              warpgroup starts the products of a stage before it waits for those of the one before,
-///              and only then frees that one: the tensor cores are never without work
+/// Technique    a producer warpgroup starts the copies, and two warpgroups multiply 64 x 256 each:
+///              a column of B in shared memory is read for twice as many rows, and while one
+///              warpgroup waits the tensor cores have the products of the other. A warpgroup starts
+///              the products of a stage before it waits for those of the one before, and only then
+///              frees that one: the tensor cores are never without work
+/// Before       wgmma_one_warpgroup
 /// Shapes       row-major, A and B as they are or transposed; the copies fill edges with zeros
-/// Types        f16 or bf16, C in the type of A and B or in f32; f32, rounded to tf32 by the copies.
-///              Accumulators f32
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes through the L2 cache, in
 ///              tf32 twice as many
-/// Constraints  A, B and C aligned to 16 bytes, leading dimensions multiples of 16 bytes; extents
-///              below 2^31 - 1024; f32 operands that are not K-major are first copied to scratch
-///              memory
-/// Needs        sm_90a
 /// Launch       384 threads, 209 KiB of shared memory, one block per multiprocessor. A quarter of a
 ///              multiprocessor has registers for three warps of 168 per thread: the producer leaves
 ///              all but 40 to the others, which get 232 (setmaxnreg)
-/// Accuracy     inputs 2^-11 each in tf32; k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-/// Source       own
+/// Accuracy     inputs 2^-11 each in tf32, to which the copies round; k eps w / 2 at worst, eps
+///              (sqrt(k) + 2) w for random data
 #include "gemm/gemm_wgmma.cuh"
 
 namespace quadrille::kernels::gemm {

@@ -5,19 +5,15 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `wmma_async_double_buffer_fragments`, but the first fragments of the next k-tile are
-///              loaded, too, while the last step of this one multiplies: the barrier of a k-tile is
-///              before its last step. Registers let one block run on a multiprocessor
+/// Technique    the first fragments of the next k-tile are loaded, too, while the last step of this
+///              one multiplies: the barrier of a k-tile is before its last step. Registers let one
+///              block run on a multiprocessor
+/// Before       wmma_async_double_buffer_fragments
 /// Shapes       row-major, B as it is or transposed; outside the matrices, k-tiles are zero
-/// Types        f16, accumulators f16 or f32; C in the type of A and B or, with f32 accumulators,
-///              in f32
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes
-/// Constraints  n, k and leading dimensions multiples of 8; A, B and C aligned to 16 bytes; A not
-///              transposed; extents below 2^31 - 1024
 /// Launch       256 threads, one block per multiprocessor; 2 k-tiles of 30 KiB in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
-/// Source       after Bruce-Lee-LY, cuda_hgemm
 #include "gemm/gemm_half_cross_tile_pipeline.cuh"
 
 namespace quadrille::kernels::gemm {

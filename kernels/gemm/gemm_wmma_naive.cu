@@ -10,14 +10,10 @@
 ///              there are tiles beside it. Tiles at an edge, which a fragment does not guard, go
 ///              through shared memory
 /// Shapes       row-major, B as it is or transposed; outside the matrices, tiles are zero
-/// Types        f16, accumulators f16 or f32; C in f16 or, with f32 accumulators, in f32
 /// Work         2 m n k flop; traffic m n k / 4 bytes
-/// Constraints  n, k and leading dimensions multiples of 8; A, B and C aligned to 32 bytes; A not
-///              transposed; extents below 2^31 - 1024
 /// Launch       32 threads; 2 KiB of shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
-/// Source       after Bruce-Lee-LY, cuda_hgemm
 #include "gemm/gemm_half_rows.cuh"
 
 namespace quadrille::kernels::gemm {

@@ -5,19 +5,15 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    `wmma_base`, but there are 16 bytes behind each row of a k-tile in shared memory, so
-///              that 8 neighbouring rows lie in different banks
+/// Technique    there are 16 bytes behind each row of a k-tile in shared memory, so that 8
+///              neighbouring rows lie in different banks
+/// Before       wmma_base
 /// Shapes       row-major, B as it is or transposed; outside the matrices, k-tiles are zero
-/// Types        f16, accumulators f16 or f32; C in the type of A and B or, with f32 accumulators,
-///              in f32
 /// Work         2 m n k flop; traffic 2 m n k (1 / 256 + 1 / 128) bytes
-/// Constraints  n, k and leading dimensions multiples of 8; A, B and C aligned to 16 bytes; A not
-///              transposed; extents below 2^31 - 1024
 /// Launch       256 threads, two blocks per multiprocessor with f16 accumulators and one with f32;
 ///              a k-tile of 30 KiB, where then up to 36 KiB of accumulators are, in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
-/// Source       after Bruce-Lee-LY, cuda_hgemm
 #include "gemm/gemm_half_single_buffer.cuh"
 
 namespace quadrille::kernels::gemm {

@@ -7,13 +7,11 @@
 ///
 /// Technique    one element per thread and iteration, a counter-based hash each: no state, no
 ///              transfer from the host, which would take a hundred times as long
-/// Shapes       data: rows x cols with a leading dimension, a block-cyclic part of a global array
-/// Types        all but the reserved ones
+/// Shapes       data: rows x cols of any type that is not reserved, with a leading dimension, a
+///              block-cyclic part of a global array
 /// Work         s bytes written and about 60 integer operations per element
-/// Constraints  none
 /// Launch       256 threads per block, 8 blocks per multiprocessor with a stride
 /// Accuracy     bit for bit the values of the host: integer arithmetic, one exact scaling
-/// Source       own
 #include "generate/generate_element.cuh"
 
 namespace quadrille::kernels::generate {

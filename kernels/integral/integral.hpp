@@ -50,8 +50,9 @@ struct Problem {
 
   Integrand integrand = Integrand::sin2cos2;
   Rule rule = Rule::midpoint;
-  core::DataType type = core::DataType::f64;  ///< of the evaluation, f64 or f32; sums are f64
-  double a = 2, b = 1;                        ///< sin2cos2 only; |a x|, |b x| below 2^50
+  /// Of the evaluation, f64 or f32; arguments are reduced in f64, and sums are f64.
+  core::DataType type = core::DataType::f64;
+  double a = 2, b = 1;  ///< sin2cos2 only; |a x|, |b x| below 2^50
   double amplitude = 1;
   double lower = 0, upper = 1;
   std::int64_t cells = 0;  ///< global, 1 to 2^51

@@ -5,16 +5,14 @@
 ///
 ///   s = amplitude * h * sum f(lower + (i + 1/2) h)   (or Simpson, or Gauss-Legendre, a cell)
 ///
-/// Technique    __sinf, __cosf, __expf and __fdividef are one or two instructions, with an
-///              absolute error near 2^-21 where the library has an ulp; the argument is reduced in
-///              f64 first, since theirs must be small. All else as in grid_stride
+/// Technique    __sinf, __cosf, __expf and __fdividef are one or two instructions, with an absolute
+///              error near 2^-21 where the library has an ulp; the argument is reduced in f64
+///              first, since theirs must be small
+/// Before       grid_stride
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f32 evaluation of an argument reduced in f64; accumulators f64
 /// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre)
-/// Constraints  f32; not reproducible
 /// Launch       1024 threads per block, at most 2 blocks per multiprocessor
 /// Accuracy     error_bound(); sums in any order
-/// Source       DCU programming tutorial, integral
 #include "integral/integral_device.cuh"
 
 namespace quadrille::kernels::integral {

@@ -7,13 +7,11 @@
 ///
 /// Technique    the race removed in the plainest way: the addition is one indivisible step in
 ///              the L2 cache. All cells of the grid contend for one number
+/// Before       race
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
 /// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre), an atomic each
-/// Constraints  not reproducible; at most 2^31 - 1 blocks
 /// Launch       256 threads per block, one cell each
 /// Accuracy     error_bound(); sums in any order
-/// Source       DCU programming tutorial, integral
 #include "integral/integral_device.cuh"
 
 namespace quadrille::kernels::integral {
@@ -48,7 +46,7 @@ extern constinit Variant<Problem> const global_atomic{
     {.name = "global_atomic",
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
-     .needs = {.other = "not reproducible"},
+     .needs = {.other = "not reproducible, up to 2^31 - 1 blocks"},
      .any_order = true,
      .source = "DCU programming tutorial, integral",
      .summary = "one atomic addition in global memory per cell"},

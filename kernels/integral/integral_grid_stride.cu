@@ -9,14 +9,12 @@
 ///              their cost is divided by the cells of a thread. One cell is warp_shuffle with a
 ///              loop around it; with 100 little of the cost is left; the third variant has as many
 ///              threads as are resident, so that no block starts late
+/// Before       warp_shuffle
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
 /// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre), an atomic
 ///              per warp and block
-/// Constraints  not reproducible
 /// Launch       1024 threads per block; 1 or 100 cells each, or 2 blocks per multiprocessor
 /// Accuracy     error_bound(); sums in any order
-/// Source       DCU programming tutorial, integral
 #include "integral/integral_device.cuh"
 
 namespace quadrille::kernels::integral {

@@ -8,14 +8,11 @@
 /// Technique    parallel loop over chunks of cells; the integrand is a branch-free polynomial on a
 ///              reduced range and 256 lanes are independent, so the compiler uses whole vectors:
 ///              the multipliers are the limit, not the latency of a library call. Reproducible:
-///              virtual blocks in place of chunks
+///              virtual blocks in place of chunks, compiled without contraction of a * b + c
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
 /// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre)
-/// Constraints  compiled without contraction of a * b + c
 /// Launch       one parallel loop of the stream, kChunk cells an iteration
 /// Accuracy     error_bound(); f64 sum in (n / (256 threads) + 80) eps / 2
-/// Source       own
 #include "device/host/parallel.hpp"
 #include "integral/integral_math.hpp"
 

@@ -8,16 +8,14 @@
 /// Technique    parallel_reduce into memory of the device, so that nobody waits for the result; the
 ///              integrand is a branch-free polynomial. On a GPU an iteration is a cell; on a host
 ///              it is a chunk, so that no long chain of additions rounds to one side. Reproducible:
-///              a team per virtual block, its 256 lanes in scratch memory, in the one written order
+///              a team per virtual block, its 256 lanes in scratch memory, in the one written
+///              order, compiled without contraction of a * b + c
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; sums in f64
 /// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre)
-/// Constraints  compiled without contraction of a * b + c
 /// Launch       the stream's execution space; on a GPU blocks of 256 threads that Kokkos counts, on
 ///              a host 1024 cells an iteration. Reproducible: teams of 256 threads (host: one),
 ///              2 KiB of scratch memory
 /// Accuracy     error_bound(); sums in a fixed order
-/// Source       own
 #include "common/kokkos.hpp"
 #include "integral/integral_math.hpp"
 

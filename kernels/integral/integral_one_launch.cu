@@ -9,12 +9,10 @@
 ///              sums in the order of the blocks: no second kernel, no copy, and the same bits every
 ///              time
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
 /// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre)
-/// Constraints  scratch of scratch_bytes(count); not reproducible
-/// Launch       256 threads per block, at most 8 blocks per multiprocessor
+/// Launch       256 threads per block, at most 8 blocks per multiprocessor; partial sums in scratch
+///              memory
 /// Accuracy     error_bound(); sums in a fixed order
-/// Source       own
 #include "integral/integral_device.cuh"
 
 namespace quadrille::kernels::integral {

@@ -9,12 +9,9 @@
 ///              store. Updates are lost, so the result is wrong, and fast: the reason why no time
 ///              is reported without a check
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
 /// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre)
-/// Constraints  a demonstration: the result is wrong; not reproducible; at most 2^31 - 1 blocks
 /// Launch       256 threads per block, one cell each
 /// Accuracy     none
-/// Source       DCU programming tutorial, integral
 #include "integral/integral_device.cuh"
 
 namespace quadrille::kernels::integral {
@@ -50,7 +47,7 @@ extern constinit Variant<Problem> const race{
      .role = Role::demonstration,
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
-     .needs = {.other = "not reproducible"},
+     .needs = {.other = "not reproducible, up to 2^31 - 1 blocks"},
      .source = "DCU programming tutorial, integral",
      .summary = "every thread adds to one number, unprotected: wrong"},
     QUAD_KERNEL_LAUNCH(launch),

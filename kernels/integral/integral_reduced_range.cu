@@ -7,24 +7,20 @@
 ///
 /// Technique    sin^2(a x) cos^2(b x) = (1 - cos 2 a x) (1 + cos 2 b x) / 4, and within a tile of
 ///              cells x = c + d_j with the same d_j for every tile: cos 2 a x is cos 2 a c cos 2 a
-///              d_j - sin 2 a c sin 2 a d_j, whose d_j factors are a table in the constant bank,
-///              an operand of the multiply-add itself. So an evaluation is 5 of them, and the
-///              range is reduced, and polynomials are evaluated, once per tile. Several tiles per
-///              thread hide the latency and share the table's loads. The other integrands: 4 cells
-///              in flight, polynomials without branches. Reproducible: a block of threads per
-///              virtual block, the polynomials and the order of the host
+///              d_j - sin 2 a c sin 2 a d_j, whose d_j factors are a table in the constant bank, an
+///              operand of the multiply-add itself. So an evaluation is 5 of them, and the range is
+///              reduced, and polynomials are evaluated, once per tile. Several tiles per thread
+///              hide the latency and share the table's loads. The other integrands: 4 cells in
+///              flight, polynomials without branches. Reproducible: a block of threads per virtual
+///              block, the polynomials and the order of the host, compiled without contraction of a
+///              * b + c
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64, but f32
-///              within a tile of f32 evaluations
 /// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre) of 10 flop
 ///              (sin2cos2), and 130 flop per tile of 64, 32 or 16 cells
-/// Constraints  scratch of scratch_bytes(count), except where reproducible; compiled without
-///              contraction of a * b + c
-/// Launch       256 threads per block, at most 4 blocks per multiprocessor; reproducible: 256
-///              threads, at most 8 blocks per multiprocessor
-/// Accuracy     error_bound(); an evaluation has an error of some eps of max f, of the type; sums
-///              in a fixed order
-/// Source       own
+/// Launch       256 threads per block, at most 4 blocks per multiprocessor, partial sums in scratch
+///              memory; reproducible: 256 threads, at most 8 blocks per multiprocessor
+/// Accuracy     error_bound(); an evaluation has an error of some eps of max f, of the type; within
+///              a tile of f32 evaluations sums are f32; sums in a fixed order
 #include "integral/integral_device.cuh"
 
 #include <cmath>

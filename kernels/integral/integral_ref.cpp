@@ -7,13 +7,10 @@
 ///
 /// Technique    one loop over cells with the library's functions, summed in long double
 /// Shapes       cells [first, first + count) of the interval
-/// Types        double precision, whatever the type of the problem
 /// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre); Simpson carries
 ///              the right end of a cell over to the next
-/// Constraints  none
 /// Launch       serial, on the stream's own thread
 /// Accuracy     error_bound()
-/// Source       own
 #include "device/device.hpp"
 #include "integral/integral.hpp"
 

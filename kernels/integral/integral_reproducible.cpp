@@ -6,15 +6,12 @@
 ///   blocks[v] = integral over the cells of virtual block v
 ///
 /// Technique    one written order of summation (common/virtual_blocks.hpp) over the project's own
-///              polynomials; shared with the other variants by design, so the check of a result is
-///              the closed form, not this
+///              polynomials, compiled without contraction of a * b + c; shared with the other
+///              variants by design, so the check of a result is the closed form, not this
 /// Shapes       cells of virtual blocks [block_first, + block_count)
-/// Types        f64, f32 evaluation, f64 sums
 /// Work         1, 2 or 3 evaluations a cell (midpoint, Simpson, Gauss-Legendre), one thread
-/// Constraints  compiled without contraction of a * b + c
 /// Launch       serial, on the stream's own thread
 /// Accuracy     error_bound()
-/// Source       own
 #include "device/device.hpp"
 #include "integral/integral_math.hpp"
 

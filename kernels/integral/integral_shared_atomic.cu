@@ -9,13 +9,10 @@
 ///              the block adds that to the result. A larger block saves global additions and lets
 ///              more threads wait for the same shared number: 256 and 1024 threads show both
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
 /// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre), a shared
 ///              atomic each, a global one per block
-/// Constraints  not reproducible; at most 2^31 - 1 blocks
 /// Launch       256 or 1024 threads per block, one cell each
 /// Accuracy     error_bound(); sums in any order
-/// Source       DCU programming tutorial, integral
 #include "integral/integral_device.cuh"
 
 namespace quadrille::kernels::integral {
@@ -57,7 +54,7 @@ extern constinit Variant<Problem> const shared_atomic_256{
     {.name = "shared_atomic_256",
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
-     .needs = {.other = "not reproducible"},
+     .needs = {.other = "not reproducible, up to 2^31 - 1 blocks"},
      .any_order = true,
      .source = "DCU programming tutorial, integral",
      .summary = "one atomic in shared memory per cell, one global per block"},
@@ -68,7 +65,7 @@ extern constinit Variant<Problem> const shared_atomic_1024{
     {.name = "shared_atomic_1024",
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
-     .needs = {.other = "not reproducible"},
+     .needs = {.other = "not reproducible, up to 2^31 - 1 blocks"},
      .any_order = true,
      .source = "DCU programming tutorial, integral",
      .summary = "the same with four times fewer global additions"},

@@ -5,16 +5,14 @@
 ///
 ///   s = amplitude * h * sum f(lower + (i + 1/2) h)   (or Simpson, or Gauss-Legendre, a cell)
 ///
-/// Technique    sin(a x) is sinpi(a x / pi): the range is reduced by a subtraction, where sin
-///              needs pi in several pieces and a slow path for large arguments. All else as in
-///              grid_stride, and so are the integrands without a sine
+/// Technique    sin(a x) is sinpi(a x / pi): the range is reduced by a subtraction, where sin needs
+///              pi in several pieces and a slow path for large arguments. Integrands without a sine
+///              stay as they are
+/// Before       grid_stride
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
 /// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre)
-/// Constraints  not reproducible
 /// Launch       1024 threads per block, at most 2 blocks per multiprocessor
 /// Accuracy     error_bound(); sums in any order
-/// Source       own
 #include "integral/integral_device.cuh"
 
 namespace quadrille::kernels::integral {

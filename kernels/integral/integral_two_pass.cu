@@ -10,14 +10,11 @@
 ///              on the host (a copy, a host function and a copy back in the stream), or by a second
 ///              kernel with 8-byte or with 16-byte loads
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
 /// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre), 8 bytes for
 ///              3200 cells written and read
-/// Constraints  scratch of scratch_bytes(count); two_pass_host: pinned host_scratch; not
-///              reproducible; at most 2^31 - 1 blocks
-/// Launch       32 threads per block, 100 cells each; second pass one block of 1024 threads
+/// Launch       32 threads per block, 100 cells each; second pass one block of 1024 threads;
+///              partial sums in scratch memory, those of two_pass_host in pinned host_scratch too
 /// Accuracy     error_bound(); sums in a fixed order
-/// Source       DCU programming tutorial, integral
 #include "device/device.hpp"
 #include "integral/integral_device.cuh"
 
@@ -103,7 +100,7 @@ extern constinit Variant<Problem> const two_pass_host{
     {.name = "two_pass_host",
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
-     .needs = {.other = "not reproducible"},
+     .needs = {.other = "not reproducible, up to 2^31 - 1 blocks"},
      .source = "DCU programming tutorial, integral",
      .summary = "no atomics: one sum per warp, added on the host"},
     QUAD_KERNEL_LAUNCH(launch_on_host),
@@ -113,7 +110,7 @@ extern constinit Variant<Problem> const two_pass_device{
     {.name = "two_pass_device",
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
-     .needs = {.other = "not reproducible"},
+     .needs = {.other = "not reproducible, up to 2^31 - 1 blocks"},
      .source = "DCU programming tutorial, integral",
      .summary = "the same, added by a second kernel"},
     QUAD_KERNEL_LAUNCH(launch_on_device<false>),
@@ -123,7 +120,7 @@ extern constinit Variant<Problem> const two_pass_device_vector{
     {.name = "two_pass_device_vector",
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
-     .needs = {.other = "not reproducible"},
+     .needs = {.other = "not reproducible, up to 2^31 - 1 blocks"},
      .source = "DCU programming tutorial, integral",
      .summary = "the same with 16-byte loads"},
     QUAD_KERNEL_LAUNCH(launch_on_device<true>),

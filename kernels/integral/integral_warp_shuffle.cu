@@ -8,13 +8,10 @@
 /// Technique    a warp adds its 32 cells in registers, so that only one lane in 32 needs the
 ///              shared atomic
 /// Shapes       cells [first, first + count) of the interval
-/// Types        f64; f32 evaluation of an argument reduced in f64; accumulators f64
 /// Work         1, 2 or 3 evaluations per cell (midpoint, Simpson, Gauss-Legendre), a shared
 ///              atomic per warp, a global one per block
-/// Constraints  not reproducible; at most 2^31 - 1 blocks
 /// Launch       1024 threads per block, one cell each
 /// Accuracy     error_bound(); sums in any order
-/// Source       DCU programming tutorial, integral
 #include "integral/integral_device.cuh"
 
 namespace quadrille::kernels::integral {
@@ -53,7 +50,7 @@ extern constinit Variant<Problem> const warp_shuffle{
     {.name = "warp_shuffle",
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
-     .needs = {.other = "not reproducible"},
+     .needs = {.other = "not reproducible, up to 2^31 - 1 blocks"},
      .any_order = true,
      .source = "DCU programming tutorial, integral",
      .summary = "shuffles; one shared atomic per warp, one global per block"},

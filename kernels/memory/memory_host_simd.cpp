@@ -9,12 +9,9 @@
 ///              vectors into accumulators enough to hide the additions: a window that fits a cache
 ///              of every core shows that cache, a larger one what the cores share
 /// Shapes       windows of whole tiles of 16 KiB
-/// Types        32-bit words of any type
 /// Work         tiles x 16 KiB read
-/// Constraints  a window of whole tiles, aligned to 16 bytes
 /// Launch       one parallel loop of the stream, a reader an iteration
 /// Accuracy     exact
-/// Source       own
 #include "device/host/parallel.hpp"
 #include "memory/memory.hpp"
 

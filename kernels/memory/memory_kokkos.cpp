@@ -9,12 +9,9 @@
 ///              the lanes, and each takes the words of a lane at once: on a GPU every thread has
 ///              one lane of 16 bytes, on a host the only thread has all lanes
 /// Shapes       windows of whole tiles of 16 KiB
-/// Types        32-bit words of any type
 /// Work         tiles x 16 KiB read
-/// Constraints  a window of whole tiles, aligned to 16 bytes
 /// Launch       the stream's execution space; teams of 256 threads on a GPU, of one on a host
 /// Accuracy     exact
-/// Source       own
 #include "common/kokkos.hpp"
 #include "memory/memory.hpp"
 

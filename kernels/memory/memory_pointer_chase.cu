@@ -8,12 +8,9 @@
 /// Technique    one thread: the time of a step is the latency of the level that holds the window.
 ///              Positions are a line apart and in random order, so that no step prefetches the next
 /// Shapes       a cycle through all lines of a window of whole tiles of 16 KiB
-/// Types        32-bit indices of 4-byte words
 /// Work         one word in every 128 bytes of tiles x 16 KiB, one after the other
-/// Constraints  a window of whole tiles, at most 16 GiB, aligned to 16 bytes
 /// Launch       1 block of 1 thread
 /// Accuracy     exact
-/// Source       own
 #include "common/simt.cuh"
 #include "memory/memory.hpp"
 

@@ -12,13 +12,10 @@
 ///              windows below 16 MiB several blocks meet in a chunk by chance and share requests: a
 ///              profiler counts 8 % fewer sectors at 4 MiB, 2 % at 24 MiB (H100)
 /// Shapes       windows of whole tiles of 16 KiB
-/// Types        32-bit words of any type
 /// Work         tiles x 16 KiB read; one addition for 4 bytes
-/// Constraints  a window of whole tiles, aligned to 16 bytes
 /// Launch       256 threads per block, `readers` blocks, no shared memory; at most 64 registers, so
 ///              that four blocks are resident
 /// Accuracy     exact
-/// Source       own
 #include "common/ptx/copies.cuh"
 #include "memory/memory_tiles.cuh"
 

@@ -8,12 +8,9 @@
 /// Technique    every addition reads two registers, 8 bytes: the eight of a thread represent its 64
 ///              bytes of a tile; each needs the one before, so that none can be left out
 /// Shapes       windows of whole tiles of 16 KiB, of which 8 KiB are loaded, once
-/// Types        32-bit words of any type
 /// Work         tiles x 16 KiB read from registers
-/// Constraints  a window of whole tiles, aligned to 16 bytes
 /// Launch       256 threads per block, `readers` blocks, no shared memory
 /// Accuracy     exact
-/// Source       own
 #include "memory/memory_tiles.cuh"
 
 namespace quadrille::kernels::memory {

@@ -5,15 +5,13 @@
 ///
 ///   result[block][thread] = number of the thread + sum of its words, modulo 2^32
 ///
-/// Technique    the loop of read_global on a copy in shared memory, which never misses. The larger
-///              the copy, the fewer blocks are resident, down to too few threads for full rate
+/// Technique    a copy in shared memory, which never misses. The larger the copy, the fewer blocks
+///              are resident, down to too few threads for full rate
+/// Before       read_global
 /// Shapes       windows of whole tiles of 16 KiB
-/// Types        32-bit words of any type
 /// Work         tiles x 16 KiB read; the window is copied once for each block
-/// Constraints  a window of whole tiles, at most 227 KiB, aligned to 16 bytes
 /// Launch       256 threads per block, `readers` blocks, the window as dynamic shared memory
 /// Accuracy     exact
-/// Source       own
 #include "memory/memory_tiles.cuh"
 
 namespace quadrille::kernels::memory {

@@ -7,12 +7,9 @@
 ///
 /// Technique    textbook loops, one word after the other
 /// Shapes       windows of whole tiles of 16 KiB
-/// Types        32-bit words of any type
 /// Work         tiles x 16 KiB read; a pointer chase reads one word in every 128 bytes of that
-/// Constraints  a window of whole tiles, aligned to 16 bytes
 /// Launch       the stream's own thread
 /// Accuracy     exact
-/// Source       textbook
 #include "device/device.hpp"
 #include "memory/memory.hpp"
 

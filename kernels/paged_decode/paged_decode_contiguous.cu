@@ -5,19 +5,15 @@
 ///
 ///   k, v of a sequence and head side by side
 ///
-/// Technique    `paged_bulk`, before Hopper `paged_split`, with the tokens of a sequence and head of keys
-///              side by side in memory: as many bytes by as many threads, but no table and long runs of
-///              addresses. It reads the same pool as if its blocks were laid out so, hence other tokens
-///              and another, right, result
+/// Technique    the tokens of a sequence and head of keys lie side by side in memory: as many bytes
+///              by as many threads, but no table and long runs of addresses. It reads the same pool
+///              as if its blocks were laid out so, hence other tokens and another, right, result
+/// Before       paged_bulk; before Hopper paged_split
 /// Shapes       any lengths; groups of up to 16 heads; without tokens o = 0
-/// Types        f16, bf16; weights are rounded to the type, accumulators f32
 /// Work         4 h d flop for each token; each key and value is read once
-/// Constraints  q, k and v aligned to 16 bytes; up to 65535 sequences of up to 8388480 tokens; a pool with
-///              no block that sequences share
 /// Launch       128 threads; 56 or 106 KiB of shared memory; parts of 128 to 4096 tokens; then d threads
 ///              for each row of o
-/// Accuracy     error_bound() of attention
-/// Source       own
+/// Accuracy     error_bound() of attention; weights are rounded to the type
 #include "paged_decode/paged_decode_split.cuh"
 
 namespace quadrille::kernels::paged_decode {
@@ -44,7 +40,9 @@ extern constinit Variant<Problem> const contiguous{
      .role = Role::ceiling,
      .where = Where::cuda,
      .types = {core::DataType::f16, core::DataType::bf16},
-     .needs = kNeeds,
+     .needs = split_needs(kNeeds.compute_capability,
+                          "groups of up to 16 heads, up to 65535 sequences of up to 8388480 "
+                          "tokens, no block shared by sequences"),
      .source = "own",
      .summary = "paged_bulk or paged_split over tokens side by side: the ceiling"},
     QUAD_KERNEL_LAUNCH(launch),

@@ -9,13 +9,10 @@
 ///              sequence to where they lie in order, a second one attends. Keys and values are read,
 ///              written and read again: three times the bytes, and memory for a second cache
 /// Shapes       any lengths, blocks and tables; groups of up to 16 heads; without tokens o = 0
-/// Types        f16, bf16; weights are rounded to the type, accumulators f32
 /// Work         4 h d flop for each token; keys and values cross memory three times
-/// Constraints  q, k and v aligned to 16 bytes; up to 65535 sequences
 /// Launch       128 threads, 16 bytes each; then 128 threads, 56 or 106 KiB of shared memory, a block for
 ///              each sequence and head of keys
-/// Accuracy     error_bound() of attention
-/// Source       own
+/// Accuracy     error_bound() of attention; weights are rounded to the type
 #include "paged_decode/paged_decode_cuda.cuh"
 
 namespace quadrille::kernels::paged_decode {

@@ -5,18 +5,15 @@
 ///
 ///   o = sum_t p_t v_t,  p_t = exp(s_t - m) / sum exp(s - m),  s_t = q . k_t / sqrt(d)
 ///
-/// Technique    block by block: keys and values of a block are widened once for all heads that share
-///              them, their scores and weights stay in the first-level cache, and the maximum is that of
-///              the tokens so far (online softmax). Long sequences are split among threads, and the parts
-///              joined in order
+/// Technique    block by block (PagedAttention, Kwon et al. 2023): keys and values of a block are
+///              widened once for all heads that share them, their scores and weights stay in the
+///              first-level cache, and the maximum is that of the tokens so far (online softmax).
+///              Long sequences are split among threads, and the parts joined in order
 /// Shapes       any lengths, blocks, tables and groups of heads; a sequence without tokens has o = 0
-/// Types        f32; f16 and bf16 with sums and weights in f32
 /// Work         4 h d flop for each token; each key and value is read once
-/// Constraints  none
 /// Launch       sequences x heads of keys x parts of 1024 tokens in one parallel loop of the stream, then
 ///              one over the rows of o
 /// Accuracy     error_bound() of f32, and one rounding to the type
-/// Source       own, after Kwon et al., PagedAttention (2023)
 #include "device/host/parallel.hpp"
 #include "paged_decode/paged_decode.hpp"
 

@@ -5,16 +5,14 @@
 ///
 ///   o = sum_t p_t v_t,  p_t = exp(s_t - m) / sum exp(s - m),  s_t = q . k_t / sqrt(d)
 ///
-/// Technique    one loop over the rows of o, a head of a sequence each. A row takes 32 tokens at a time, each
-///              found by way of the table: their scores, the maximum of the scores so far, the weights; where
-///              the maximum grows, what was summed before is scaled down (online softmax)
+/// Technique    one loop over the rows of o, a head of a sequence each. A row takes 32 tokens at a
+///              time, each found by way of the table (PagedAttention, Kwon et al. 2023): their
+///              scores, the maximum of the scores so far, the weights; where the maximum grows,
+///              what was summed before is scaled down (online softmax)
 /// Shapes       any lengths, blocks, tables and groups of heads; a sequence without tokens has o = 0
-/// Types        f32; f16 and bf16 with sums and weights in f32
 /// Work         4 h d flop for each token; keys and values are read for each head of queries
-/// Constraints  none
 /// Launch       the stream's execution space, an iteration for each row of o
 /// Accuracy     error_bound() of f32, and one rounding to the type
-/// Source       own, after Kwon et al., PagedAttention (2023)
 #include "common/kokkos.hpp"
 #include "paged_decode/paged_decode.hpp"
 

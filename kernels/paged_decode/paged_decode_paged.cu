@@ -5,19 +5,17 @@
 ///
 ///   o = sum_t p_t v_t,  p_t = exp(s_t - m) / sum exp(s - m),  s_t = q . k_t / sqrt(d)
 ///
-/// Technique    `gather_then_attend` without the gathering: the place of each token is looked up in the
-///              table while its tile is copied to shared memory, so that keys and values cross memory
-///              once. A block of threads has a sequence and a head of keys; its warps take tiles of 16
-///              tokens in turn, each with a ring of its own, and have no barrier between tiles. The heads
-///              that share keys are the rows of one tile of mma, which costs as much for one as for 16:
-///              memory is the limit
+/// Technique    no gathering: the place of each token is looked up in the table while its tile is
+///              copied to shared memory, so that keys and values cross memory once. A block of
+///              threads has a sequence and a head of keys; its warps take tiles of 16 tokens in
+///              turn, each with a ring of its own, and have no barrier between tiles. The heads
+///              that share keys are the rows of one tile of mma, which costs as much for one as for
+///              16: memory is the limit
+/// Before       gather_then_attend
 /// Shapes       any lengths, blocks and tables; groups of up to 16 heads; without tokens o = 0
-/// Types        f16, bf16; weights are rounded to the type, accumulators f32
 /// Work         4 h d flop for each token; each key and value is read once
-/// Constraints  q, k and v aligned to 16 bytes; up to 65535 sequences
 /// Launch       128 threads; 56 or 106 KiB of shared memory; a block for each sequence and head of keys
-/// Accuracy     error_bound() of attention
-/// Source       after Kwon et al., Efficient Memory Management for LLM Serving with PagedAttention (2023)
+/// Accuracy     error_bound() of attention; weights are rounded to the type
 #include "paged_decode/paged_decode_cuda.cuh"
 
 namespace quadrille::kernels::paged_decode {

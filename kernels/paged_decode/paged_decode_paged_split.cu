@@ -10,15 +10,13 @@
 ///              has a part of the tokens, some eight parts for each multiprocessor, and leaves its sums
 ///              with its own maximum; a second kernel joins the parts of a row in order, so that the
 ///              result has the same bits every time
+/// Before       paged
 /// Shapes       any lengths, blocks and tables; groups of up to 16 heads; without tokens o = 0
-/// Types        f16, bf16; weights are rounded to the type, accumulators f32
 /// Work         4 h d flop for each token; each key and value is read once; 4 (d + 2) bytes a head and part
 ///              are written and read
-/// Constraints  q, k and v aligned to 16 bytes; up to 65535 sequences of up to 8388480 tokens
 /// Launch       128 threads; 56 or 106 KiB of shared memory; parts of 128 to 4096 tokens; then d threads
 ///              for each row of o
-/// Accuracy     error_bound() of attention
-/// Source       after Dao et al., Flash-Decoding for long-context inference (2023)
+/// Accuracy     error_bound() of attention; weights are rounded to the type
 #include "paged_decode/paged_decode_split.cuh"
 
 namespace quadrille::kernels::paged_decode {
@@ -27,7 +25,7 @@ extern constinit Variant<Problem> const paged_split{
     {.name = "paged_split",
      .where = Where::cuda,
      .types = {core::DataType::f16, core::DataType::bf16},
-     .needs = kNeeds,
+     .needs = split_needs(),
      .preference = 30,
      .source = "after Dao et al., Flash-Decoding",
      .summary = "parts of each sequence side by side, joined in order by a second kernel"},

@@ -7,12 +7,9 @@
 ///
 /// Technique    head by head all scores, their maximum, the weights, the mean; not meant to be fast
 /// Shapes       any lengths, blocks, tables and groups of heads; a sequence without tokens has o = 0
-/// Types        f32, f16, bf16; everything in f64
 /// Work         4 h d flop for each token, one thread
-/// Constraints  none
 /// Launch       serial, on the stream's own thread
 /// Accuracy     one rounding of the f64 result
-/// Source       own
 #include "device/device.hpp"
 #include "paged_decode/paged_decode.hpp"
 

@@ -29,6 +29,17 @@ inline std::size_t parts_bytes(Problem const& p, device::Facts const& device) {
          static_cast<std::size_t>(p.o.rows * max_parts(p.shape, device) * (p.shape.head_size + 2));
 }
 
+/// Of the variants that split sequences.
+constexpr Requirements split_needs(
+    int compute_capability = kNeeds.compute_capability,
+    std::string_view other =
+        "groups of up to 16 heads, up to 65535 sequences of up to 8388480 tokens") {
+  Requirements needs = kNeeds;
+  needs.compute_capability = compute_capability;
+  needs.other = other;
+  return needs;
+}
+
 /// For Specifics::unsupported.
 inline std::string unsupported_split(Problem const& p) {
   // A part of the least size for each of a grid's layers.

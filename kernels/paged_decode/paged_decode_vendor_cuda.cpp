@@ -8,12 +8,9 @@
 /// Technique    cuDNN's attention of one query a sequence to keys that lie side by side. It reads the pool
 ///              as `contiguous` does, as if its blocks were laid out so
 /// Shapes       sequences of one length, a multiple of the block size; groups of heads
-/// Types        f16, bf16 with f32 inside
 /// Work         4 h d flop for each token
-/// Constraints  those of cuDNN's attention; a pool with no block that sequences share
 /// Launch       as cuDNN's attention; the first one of a shape searches for the fastest plan
 /// Accuracy     error_bound() of attention; plans that split the keys join them in any order
-/// Source       cuDNN
 #include "attention/attention.hpp"
 #include "common/cudnn.hpp"
 #include "paged_decode/paged_decode.hpp"
@@ -71,7 +68,7 @@ extern constinit Variant<Problem> const vendor_cuda{
      .role = Role::vendor,
      .where = Where::cuda,
      .types = {core::DataType::f16, core::DataType::bf16},
-     .needs = {.alignment = 16, .other = "cuDNN 9; equal lengths"},
+     .needs = {.alignment = 16, .other = "cuDNN 9; equal lengths, no block shared by sequences"},
      .any_order = true,
      .source = "cuDNN",
      .summary = "cuDNN's attention over tokens side by side"},

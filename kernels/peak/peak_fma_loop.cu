@@ -9,12 +9,9 @@
 ///              none waits for another. The map reads one register, its values never settle, so that
 ///              no step can be left out, and f16 takes two of them in each instruction
 /// Shapes       n multiply-adds
-/// Types        f64, f32, f16 in f16, i32
 /// Work         n multiply-adds of 2 flop
-/// Constraints  n in whole 2Mi, at most 64Gi for each worker
 /// Launch       256 threads per block, four blocks per multiprocessor, no shared memory
 /// Accuracy     exact: a fused multiply-add has one result
-/// Source       own
 #include "peak/peak_device.cuh"
 
 #ifdef QUAD_KERNELS
@@ -104,7 +101,7 @@ extern constinit Variant<Problem> const fma_loop{
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32,
                Types{core::DataType::f16, core::Compute::f16}, core::DataType::i32},
-     .needs = {.other = "whole 2Mi of multiply-adds"},
+     .needs = {.other = "whole 2Mi of multiply-adds, up to 64Gi for each worker"},
      .preference = 10,
      .source = "own",
      .summary = "multiply-adds of registers on CUDA cores"},

@@ -9,12 +9,9 @@
 ///              latency of a multiply-add on two pipes, few enough for the registers. The map needs
 ///              no other register, and its values never settle, so that no step can be left out
 /// Shapes       n multiply-adds
-/// Types        f64, f32, i32
 /// Work         n multiply-adds of 2 flop
-/// Constraints  n in whole 2Mi, at most 64Gi for each worker
 /// Launch       one parallel loop of the stream, a result of a worker an iteration
 /// Accuracy     exact: a fused multiply-add has one result
-/// Source       own
 #include "device/host/parallel.hpp"
 #include "peak/peak.hpp"
 
@@ -91,7 +88,7 @@ extern constinit Variant<Problem> const host_simd{
     {.name = "host_simd",
      .where = Where::host,
      .types = kHostTypes,
-     .needs = {.other = "whole 2Mi of multiply-adds"},
+     .needs = {.other = "whole 2Mi of multiply-adds, up to 64Gi for each worker"},
      .preference = 20,
      .source = "own",
      .summary = "all threads, chains enough to hide the latency"},

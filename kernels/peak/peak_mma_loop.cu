@@ -6,17 +6,14 @@
 ///   D += A B, A and B of ones; result[thread] = thread + the bits of its accumulators
 ///   in f16 B of 1/16, and each 256th time of -255/16: D goes back to where it began
 ///
-/// Technique    mma.sync on eight accumulators of a warp in turn, 16 warps a multiprocessor, with
-///              fragments that never leave their registers. Whole numbers, so that sums are exact in
-///              any order. Ones switch fewer transistors than data do: a product that the power limit
-///              slows down does not reach this
+/// Technique    mma.sync (of sm_90 for m16n8k16 in f64) on eight accumulators of a warp in turn, 16
+///              warps a multiprocessor, with fragments that never leave their registers. Whole
+///              numbers, so that sums are exact in any order. Ones switch fewer transistors than
+///              data do: a product that the power limit slows down does not reach this
 /// Shapes       n multiply-adds
-/// Types        f16 in f16 and f32, bf16 in f32, f32 in tf32, f64
 /// Work         n multiply-adds of 2 flop
-/// Constraints  n in whole 2Mi, at most 64Gi for each worker; compute capability 9.0 (m16n8k16 in f64)
 /// Launch       256 threads per block, two blocks per multiprocessor, no shared memory
 /// Accuracy     exact
-/// Source       own
 #include "common/ptx/matrix.cuh"
 #include "peak/peak_device.cuh"
 
@@ -158,7 +155,8 @@ extern constinit Variant<Problem> const mma_loop{
      .types = {Types{core::DataType::f16, core::Compute::f16}, core::DataType::f16,
                core::DataType::bf16, Types{core::DataType::f32, core::Compute::tf32},
                core::DataType::f64},
-     .needs = {.compute_capability = 90, .other = "whole 2Mi of multiply-adds"},
+     .needs = {.compute_capability = 90,
+               .other = "whole 2Mi of multiply-adds, up to 64Gi for each worker"},
      .preference = 20,
      .source = "own",
      .summary = "products of fragments on tensor cores, by warps"},

@@ -7,12 +7,9 @@
 ///
 /// Technique    textbook loop, one chain after the other
 /// Shapes       n multiply-adds
-/// Types        f64, f32, i32, f16 in f16; sums: f16 and bf16 in f32, f32 in tf32
 /// Work         n multiply-adds of 2 flop
-/// Constraints  n in whole 2Mi, at most 64Gi for each worker
 /// Launch       the stream's own thread
 /// Accuracy     exact: a fused multiply-add has one result
-/// Source       textbook
 #include "device/device.hpp"
 #include "peak/peak.hpp"
 
@@ -106,7 +103,7 @@ extern constinit Variant<Problem> const reference{
      .types = {core::DataType::f64, core::DataType::f32, core::DataType::i32,
                Types{core::DataType::f16, core::Compute::f16}, core::DataType::f16,
                core::DataType::bf16, Types{core::DataType::f32, core::Compute::tf32}},
-     .needs = {.other = "whole 2Mi of multiply-adds"},
+     .needs = {.other = "whole 2Mi of multiply-adds, up to 64Gi for each worker"},
      .source = "textbook",
      .summary = "one thread"},
     launch,

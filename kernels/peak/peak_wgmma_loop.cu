@@ -11,13 +11,10 @@
 ///              in any order. Ones switch fewer transistors than data do: a product that the power
 ///              limit slows down does not reach this
 /// Shapes       n multiply-adds
-/// Types        f16 in f16 and f32, bf16 in f32, f32 in tf32
 /// Work         n multiply-adds of 2 flop
-/// Constraints  n in whole 2Mi, at most 64Gi for each worker; compute capability 9.0
 /// Launch       256 threads per block, one block per multiprocessor, 10 KiB of shared memory,
 ///              12 KiB in f16
 /// Accuracy     exact
-/// Source       own
 #include "common/ptx/wgmma.cuh"
 #include "peak/peak_device.cuh"
 
@@ -158,7 +155,7 @@ extern constinit Variant<Problem> const wgmma_loop{
                core::DataType::bf16, Types{core::DataType::f32, core::Compute::tf32}},
      .needs = {.compute_capability = 90,
                .exact_capability = true,
-               .other = "whole 2Mi of multiply-adds"},
+               .other = "whole 2Mi of multiply-adds, up to 64Gi for each worker"},
      .preference = 30,
      .source = "own",
      .summary = "products of tiles on tensor cores, by warpgroups"},

@@ -6,14 +6,12 @@
 ///   sum = values[0] + ... + values[n - 1], or sum += ...
 ///
 /// Technique    one small block: slow by itself, and nearly free beside a kernel that fills the
-///              rest of the device, which is what the experiment shows
-/// Shapes       n contiguous elements
-/// Types        f64
+///              rest of the device, which is what the experiment shows. After the DCU programming
+///              tutorial, integral_async
+/// Shapes       n contiguous elements of f64
 /// Work         n flop, 8 n bytes read
-/// Constraints  none
 /// Launch       1 block of 64 threads, 16 bytes of shared memory
 /// Accuracy     eps (n / 64 + 7) of the sum of magnitudes, at most
-/// Source       DCU programming tutorial, integral_async
 #include "common/simt.cuh"
 #include "pipeline/pipeline.hpp"
 

@@ -6,15 +6,14 @@
 ///   partials[p] = amplitude h sum_i sin^2(2 x_i) cos^2(x_i)
 ///
 /// Technique    a block of two warps per partial sum, shuffles, no atomics: space for time, so that
-///              the result is an array whose copy to the host takes as long as a kernel
+///              the result is an array whose copy to the host takes as long as a kernel. After the
+///              DCU programming tutorial, integral_async
 /// Shapes       any number of cells; with count = ceil(cells / 64) one cell per thread, with fewer
-///              a stride and a grid that does not fill the device
-/// Types        x and accumulators f64; sine and cosine of the phase in f64 or f32
+///              a stride and a grid that does not fill the device. x and accumulators are f64, sine
+///              and cosine of the phase f64 or f32
 /// Work         one sine and one cosine per cell, 8 bytes written per partial sum
-/// Constraints  none
 /// Launch       count blocks of 64 threads, 16 bytes of shared memory
 /// Accuracy     2 eps of the type per cell, eps sqrt(cells) of f64 for the sum
-/// Source       DCU programming tutorial, integral_async
 #include "common/simt.cuh"
 #include "pipeline/pipeline.hpp"
 

@@ -5,14 +5,12 @@
 ///
 ///   partials[p] = amplitude h sum_i sin^2(2 x_i) cos^2(x_i),   sum = sum_p partials[p]
 ///
-/// Technique    one loop in stream order; the streams' own threads make the overlap
+/// Technique    one loop in stream order; the streams' own threads make the overlap, as in the DCU
+///              programming tutorial, integral_async
 /// Shapes       any number of cells; count partial sums
-/// Types        f64; f32 is evaluated in f64 too
 /// Work         one sine and one cosine a cell, 8 bytes written a partial sum
-/// Constraints  none
 /// Launch       one task of the stream, on its own thread
-/// Accuracy     eps sqrt(cells) of the sum of magnitudes
-/// Source       DCU programming tutorial, integral_async
+/// Accuracy     eps sqrt(cells) of the sum of magnitudes; f32 is evaluated in f64 too
 #include "device/device.hpp"
 #include "pipeline/pipeline.hpp"
 

@@ -14,15 +14,12 @@
 ///              its rounded value and the rounding error (fma). Integers, minimum and maximum do
 ///              not depend on the order anyway: they are those of one_launch
 /// Shapes       x, y: n contiguous elements, any n, any alignment
-/// Types        f64, f32 exactly; i32 in i64; min and max in the type
 /// Work         n s bytes read (2 n s for dot); 2 to 4 shared-memory updates per element
-/// Constraints  not reproducible in the sense of virtual blocks; scratch of scratch_bytes(n);
-///              products beyond the range of f64 give infinity
 /// Launch       64 threads per block; bins of 11 KiB per block (sum of f32), 21 KiB (products of
-///              f32) or 69 KiB (f64), as many blocks as fit; at most 2^16 elements per thread
-/// Accuracy     the exact sum rounded twice: within 1 ulp; products of f64 below 2^-968 lose bits;
-///              min, max exact; i32 exact below 2^53
-/// Source       own; order-independent sums by bins: Demmel and Nguyen, IEEE ARITH 2013
+///              f32) or 69 KiB (f64), as many blocks as fit; at most 2^16 elements per thread;
+///              their bins in scratch memory
+/// Accuracy     the exact sum rounded twice: within 1 ulp; products of f64 below 2^-968 lose bits,
+///              beyond the range of f64 they give infinity; min, max exact; i32 exact below 2^53
 #include "reduction/reduction_device.cuh"
 
 namespace quadrille::kernels::reduction {

@@ -10,17 +10,12 @@
 ///              not shrink while threads add: 96 KiB per block whatever the warps do. The last block
 ///              joins the values as in one_launch
 /// Shapes       x, y: n contiguous elements, any n, any alignment of x
-/// Types        f32 in f32 or f64, f64 in f64, i32 in i64; min and max in the type
 /// Work         n s bytes read (2 n s for dot)
-/// Constraints  dot: x and y have the same offset within 16 bytes; not reproducible; scratch of
-///              scratch_bytes(n)
 /// Launch       256 threads and one warp that copies per block, 6 stages of 16 KiB, at most 2
-///              blocks per multiprocessor
+///              blocks per multiprocessor, whose values are in scratch memory
 /// Accuracy     4 eps sqrt(n) sum|x| with eps of the accumulator for uniform data; at worst
 ///              (n / (2^17 multiprocessors) + 30) eps / 2 sum|x|; min, max exact; i32 exact
 ///              below 2^53
-/// Source       own
-/// Needs        sm_90
 #include "common/ptx/barriers.cuh"
 #include "common/ptx/bulk_copies.cuh"
 #include "reduction/reduction_device.cuh"

@@ -5,24 +5,23 @@
 ///
 ///   s = sum x[i], sum x[i] y[i], sum x[i]^2, min x[i] or max x[i]
 ///
-/// Technique    `one_launch` for short vectors, without its counter in global memory: all blocks are
-///              one cluster, so that they run together, and each stores its value in the shared
-///              memory of the first, which joins them in the order of the blocks. The blocks' first
-///              meeting, without which none may write to another, takes place while the elements are
-///              on their way. No scratch memory, no atomic addition; but a cluster starts when a
-///              group of multiprocessors has room for all of its blocks, and these share the group's
-///              way to memory, which costs as much as the counter does: `one_launch` is no slower
-/// Shapes       x, y: n contiguous elements, any n, any alignment; y of a dot product is read by
-///              single elements where it is not aligned as x is
-/// Types        f32 in f32 or f64, f64 in f64, i32 in i64; min and max in the type
+/// Technique    for short vectors, without the counter in global memory: all blocks are one
+///              cluster, so that they run together, and each stores its value in the shared memory
+///              of the first, which joins them in the order of the blocks. The blocks' first
+///              meeting, without which none may write to another, takes place while the elements
+///              are on their way. No scratch memory, no atomic addition; but a cluster starts when
+///              a group of multiprocessors has room for all of its blocks, and these share the
+///              group's way to memory, which costs as much as the counter does: `one_launch` is no
+///              slower
+/// Before       one_launch
+/// Shapes       x, y: n contiguous elements, n up to 2^20, as 16 multiprocessors have a ninth of
+///              the memory's rate, any alignment; y of a dot product is read by single elements
+///              where it is not aligned as x is
 /// Work         n s bytes read (2 n s for dot)
-/// Constraints  not reproducible; n at most 2^20: 16 multiprocessors have a ninth of the memory's
-///              rate; needs sm_90a, for later GPUs may have no room for 16 blocks
 /// Launch       1024 threads per block, 1, 2, 4, 8 or 16 blocks (not portable: GPUs of sm_90 have
-///              room for 16)
+///              room for 16, later ones may not)
 /// Accuracy     at worst (n / 2^16 + 64) eps / 2 sum|x| with eps of the accumulator; min, max exact;
 ///              i32 exact below 2^53
-/// Source       own
 #include "common/ptx/clusters.cuh"
 #include "reduction/reduction_device.cuh"
 

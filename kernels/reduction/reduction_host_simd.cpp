@@ -9,16 +9,13 @@
 ///              registers, so the compiler may use whole vectors, no addition waits for the one
 ///              before, and many loads are in flight: the loop runs at the rate of memory.
 ///              Reproducible: virtual blocks in place of chunks, 256 lanes in the first-level
-///              cache, software prefetch
+///              cache, software prefetch, compiled without contraction of a * b + c
 /// Shapes       x, y: n contiguous elements
-/// Types        f64 in f64; f32 in f32 or f64; i32 in i64; min and max in the type, i32 in f64
 /// Work         n s bytes read (2 n s for dot)
-/// Constraints  i32: partial sums below 2^63 in magnitude; reproducible: accumulator f64, compiled
-///              without contraction of a * b + c
 /// Launch       one parallel loop of the stream, 16384 elements an iteration
-/// Accuracy     4 eps sqrt(n) sum|x| with eps of the accumulator for uniform data; at worst
-///              (520 + n / (16384 threads)) eps / 2 sum|x|; min, max exact; i32 exact below 2^53
-/// Source       own
+/// Accuracy     4 eps sqrt(n) sum|x| with eps of the accumulator for uniform data; at worst (520 +
+///              n / (16384 threads)) eps / 2 sum|x|; min, max exact; i32 exact below 2^53, partial
+///              sums below 2^63
 #include "device/host/parallel.hpp"
 #include "reduction/reduction_lanes.hpp"
 

@@ -5,19 +5,17 @@
 ///
 ///   s = sum x[i]
 ///
-/// Technique    `naive`, but step s has thread t add element 2 s t + s to 2 s t: active threads
-///              fill whole warps, so no warp diverges before the last ones, and no remainder is
-///              computed. But lanes are 2 s words apart: with 4-byte accumulators 35 extra
-///              wavefronts of stores per block (2-way conflicts in the first step, 4-way in the
-///              second, ...)
+/// Technique    step s has thread t add element 2 s t + s to 2 s t: active threads fill whole
+///              warps, so no warp diverges before the last ones, and no remainder is computed. But
+///              lanes are 2 s words apart: with 4-byte accumulators 35 extra wavefronts of stores
+///              per block (2-way conflicts in the first step, 4-way in the second, ...)
+/// Before       naive
 /// Shapes       x: n contiguous elements, any n
-/// Types        f32 in f32 or f64, f64 in f64, i32 in i64 or i32
 /// Work         n s bytes read; 8 shared-memory steps and n / 256 partial results more
-/// Constraints  sum only, not reproducible; scratch of scratch_bytes(n)
-/// Launch       256 threads per block, one element each; then one block of 1024
+/// Launch       256 threads per block, one element each; then one block of 1024 for the partial
+///              results in scratch memory
 /// Accuracy     at worst (8 + n / 2^18 + 15) eps / 2 sum|x| with eps of the accumulator; i32
 ///              exact below 2^53, in i32 where a block's sum is below 2^31
-/// Source       CUDA tutorial, chapter 09/01
 #include "reduction/reduction_access.hpp"
 #include "reduction/reduction_device.cuh"
 

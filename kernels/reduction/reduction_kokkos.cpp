@@ -9,19 +9,15 @@
 ///              a GPU an iteration is an element, and neighbouring threads take neighbouring ones;
 ///              on a host it is a chunk, so that no long chain of additions rounds to one side.
 ///              Reproducible: a team per virtual block, its 256 lanes in scratch memory, in the one
-///              written order
+///              written order, compiled without contraction of a * b + c
 /// Shapes       x, y: n contiguous elements
-/// Types        f64 in f64; f32 in f32 or f64; i32 in i64; min and max in the type, i32 in f64
 /// Work         n s bytes read (2 n s for dot)
-/// Constraints  i32: partial sums below 2^63 in magnitude; reproducible: accumulator f64, compiled
-///              without contraction of a * b + c
 /// Launch       the stream's execution space; on a GPU blocks of 256 threads that Kokkos counts, on
 ///              a host 1024 elements an iteration. Reproducible: teams of 256 threads (host: one),
 ///              2 KiB of scratch memory
-/// Accuracy     4 eps sqrt(n) sum|x| with eps of the accumulator for uniform data; at worst GPU
-///              (n / (2048 multiprocessors) + 40), host (1024 + n / (1024 threads)) eps / 2 sum|x|; min, max
-///              exact; i32 exact below 2^53
-/// Source       own
+/// Accuracy     4 eps sqrt(n) sum|x| with eps of the accumulator for uniform data; at worst GPU (n
+///              / (2048 multiprocessors) + 40), host (1024 + n / (1024 threads)) eps / 2 sum|x|;
+///              min, max exact; i32 exact below 2^53, partial sums below 2^63
 #include "common/kokkos.hpp"
 #include "reduction/reduction_lanes.hpp"
 

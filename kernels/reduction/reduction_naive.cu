@@ -9,13 +9,11 @@
 ///              the element s further. In every step some lanes of every warp idle, and the
 ///              remainder is a slow instruction: the starting point of the series
 /// Shapes       x: n contiguous elements, any n
-/// Types        f32 in f32 or f64, f64 in f64, i32 in i64 or i32
 /// Work         n s bytes read; 8 shared-memory steps and n / 256 partial results more
-/// Constraints  sum only, not reproducible; scratch of scratch_bytes(n)
-/// Launch       256 threads per block, one element each; then one block of 1024
+/// Launch       256 threads per block, one element each; then one block of 1024 for the partial
+///              results in scratch memory
 /// Accuracy     at worst (8 + n / 2^18 + 15) eps / 2 sum|x| with eps of the accumulator; i32
 ///              exact below 2^53, in i32 where a block's sum is below 2^31
-/// Source       CUDA tutorial, chapter 08
 #include "reduction/reduction_access.hpp"
 #include "reduction/reduction_device.cuh"
 

@@ -5,24 +5,21 @@
 ///
 ///   s = sum x[i], sum x[i] y[i], sum x[i]^2, min x[i] or max x[i]
 ///
-/// Technique    the loop of vectorized; each block counts itself done after storing its value, and
-///              the last one joins all values in the order of the blocks, so the bits do not depend
-///              on who is last. A second kernel would cost more than the whole reduction of a short
-///              vector; a very short one has a single block, and no counter. Reproducible: a block
-///              of threads per virtual block, 256 lanes in 256 threads, the fixed order of
+/// Technique    each block counts itself done after storing its value, and the last one joins all
+///              values in the order of the blocks, so the bits do not depend on who is last. A
+///              second kernel would cost more than the whole reduction of a short vector; a very
+///              short one has a single block, and no counter. Reproducible: a block of threads per
+///              virtual block, 256 lanes in 256 threads, the fixed order of
 ///              common/virtual_blocks.hpp: the bits of the host
+/// Before       vectorized
 /// Shapes       x, y: n contiguous elements, any n, any alignment; y of a dot product is read by
 ///              single elements where it is not aligned as x is
-/// Types        f32 in f32 or f64, f64 in f64, i32 in i64; min and max in the type; reproducible:
-///              all in f64
 /// Work         n s bytes read (2 n s for dot)
-/// Constraints  scratch of scratch_bytes(n), except where reproducible
-/// Launch       512 threads per block, at most 2 blocks per multiprocessor; reproducible: 256
-///              threads, at most 8 blocks per multiprocessor
+/// Launch       512 threads per block, at most 2 blocks per multiprocessor, whose values are in
+///              scratch memory; reproducible: 256 threads, at most 8 blocks per multiprocessor
 /// Accuracy     4 eps sqrt(n) sum|x| with eps of the accumulator for uniform data; at worst
 ///              (n / (2^19 multiprocessors) + 30) eps / 2 sum|x|; min, max exact; i32 exact
 ///              below 2^53
-/// Source       own
 #include "reduction/reduction_device.cuh"
 
 namespace quadrille::kernels::reduction {

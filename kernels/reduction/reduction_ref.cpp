@@ -8,14 +8,10 @@
 /// Technique    one loop; floating-point sums in long double, in blocks of 4096, so that the error
 ///              does not grow with n
 /// Shapes       x, y: n contiguous elements
-/// Types        f64, f32 in long double, i32 in i64; the result in f64
 /// Work         n s bytes read (2 n s for dot), one thread
-/// Constraints  i32: partial sums below 2^63 in magnitude
 /// Launch       serial, on the stream's own thread
-/// Accuracy     where long double has 64 bits: 2^-53 |s| + 2^-64 (4096 + n / 4096) sum|x|; i32,
-/// min,
-///              max: exact up to the rounding of the result to f64
-/// Source       own
+/// Accuracy     where long double has 64 bits: 2^-53 |s| + 2^-64 (4096 + n / 4096) sum|x|; i32
+///              (partial sums below 2^63), min, max: exact up to the rounding of the result to f64
 #include "device/device.hpp"
 #include "reduction/reduction.hpp"
 

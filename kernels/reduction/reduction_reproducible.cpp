@@ -6,15 +6,13 @@
 ///   blocks[v] = reduction of virtual block v; their combination does not depend on who had which
 ///
 /// Technique    one written order of summation (common/virtual_blocks.hpp): 4096 virtual blocks of
-///              256 lanes, folded in halves; shared with the other variants by design, so the check
-///              of a result is the independent plain reduction, not this
+///              256 lanes, folded in halves, compiled without contraction of a * b + c; shared with
+///              the other variants by design, so the check of a result is the independent plain
+///              reduction, not this
 /// Shapes       x, y: the contiguous elements of virtual blocks [block_first, + block_count)
-/// Types        f64, f32, i32 in f64
 /// Work         n s bytes read (2 n s for dot), one thread
-/// Constraints  accumulator f64; compiled without contraction of a * b + c
 /// Launch       serial, on the stream's own thread
-/// Accuracy     (n / 2^20 + 20) 2^-53 sum|x|; i32: exact below 2^53
-/// Source       own
+/// Accuracy     accumulators f64: (n / 2^20 + 20) 2^-53 sum|x|; i32: exact below 2^53
 #include "device/device.hpp"
 #include "reduction/reduction_lanes.hpp"
 

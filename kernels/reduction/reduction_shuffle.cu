@@ -5,17 +5,15 @@
 ///
 ///   s = sum x[i], sum x[i] y[i], sum x[i]^2, min x[i] or max x[i]
 ///
-/// Technique    `two_loads`, but without the tree: lanes exchange registers, so a warp needs five
-///              steps and no shared memory; warps exchange one shared word each: one barrier per
-///              block where the tree has eight
+/// Technique    no tree: lanes exchange registers, so a warp needs five steps and no shared memory;
+///              warps exchange one shared word each: one barrier per block where the tree has eight
+/// Before       two_loads
 /// Shapes       x, y: n contiguous elements, any n
-/// Types        f32 in f32 or f64, f64 in f64, i32 in i64; min and max in the type
 /// Work         n s bytes read (2 n s for dot) and n / 512 partial results more
-/// Constraints  not reproducible; scratch of scratch_bytes(n)
-/// Launch       256 threads per block, two elements each; then one block of 1024
+/// Launch       256 threads per block, two elements each; then one block of 1024 for the partial
+///              results in scratch memory
 /// Accuracy     at worst (9 + n / 2^19 + 15) eps / 2 sum|x| with eps of the accumulator; min, max
 ///              exact; i32 exact below 2^53
-/// Source       own
 #include "reduction/reduction_device.cuh"
 
 namespace quadrille::kernels::reduction {

@@ -5,17 +5,16 @@
 ///
 ///   s = sum x[i]
 ///
-/// Technique    `sequential`, but with an addition before the tree. There half the threads idle
-///              from the first step on; here each adds two elements while loading, so half as many
-///              blocks do the same and twice as many loads are in flight
+/// Technique    an addition before the tree. In `sequential` half the threads idle from the first
+///              step on; here each adds two elements while loading, so half as many blocks do the
+///              same and twice as many loads are in flight
+/// Before       sequential
 /// Shapes       x: n contiguous elements, any n
-/// Types        f32 in f32 or f64, f64 in f64, i32 in i64 or i32
 /// Work         n s bytes read; 8 shared-memory steps and n / 512 partial results more
-/// Constraints  sum only, not reproducible; scratch of scratch_bytes(n)
-/// Launch       256 threads per block, two elements each; then one block of 1024
+/// Launch       256 threads per block, two elements each; then one block of 1024 for the partial
+///              results in scratch memory
 /// Accuracy     at worst (9 + n / 2^19 + 15) eps / 2 sum|x| with eps of the accumulator; i32
 ///              exact below 2^53, in i32 where a block's sum is below 2^31
-/// Source       CUDA tutorial, chapter 09/03
 #include "reduction/reduction_access.hpp"
 #include "reduction/reduction_device.cuh"
 

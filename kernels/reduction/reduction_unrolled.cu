@@ -5,18 +5,16 @@
 ///
 ///   s = sum x[i]
 ///
-/// Technique    `unrolled_last_warp`, but the block size is a template value, so every step is
-///              there or not at compile time: no loop, no counter, one condition per step
+/// Technique    the block size is a template value, so every step is there or not at compile time:
+///              no loop, no counter, one condition per step
+/// Before       unrolled_last_warp
 /// Shapes       x: n contiguous elements, any n
-/// Types        f32 in f32 or f64, f64 in f64, i32 in i64 or i32
 /// Work         n s bytes read; log2 of the block size shared-memory steps, and a partial result for
 ///              two elements of each thread more
-/// Constraints  sum only, not reproducible; scratch of scratch_bytes(n)
 /// Launch       256 threads per block, as variants 64 to 1024, two elements each; then one block of
-///              1024
+///              1024 for the partial results in scratch memory
 /// Accuracy     256 threads: at worst (9 + n / 2^19 + 15) eps / 2 sum|x| with eps of the accumulator;
 ///              i32 exact below 2^53, in i32 where a block's sum is below 2^31
-/// Source       CUDA tutorial, chapter 09/04
 #include "reduction/reduction_access.hpp"
 #include "reduction/reduction_device.cuh"
 

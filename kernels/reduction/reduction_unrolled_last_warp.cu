@@ -5,18 +5,17 @@
 ///
 ///   s = sum x[i]
 ///
-/// Technique    `two_loads`, but the last six steps, which concern one warp, are written out, with
-///              a synchronisation of that warp in place of barriers, loop and condition. Lanes of a
-///              warp do not run in lockstep by themselves, so each step reads, synchronises, writes
-///              and synchronises
+/// Technique    the last six steps, which concern one warp, are written out, with a synchronisation
+///              of that warp in place of barriers, loop and condition. Lanes of a warp do not run
+///              in lockstep by themselves, so each step reads, synchronises, writes and
+///              synchronises
+/// Before       two_loads
 /// Shapes       x: n contiguous elements, any n
-/// Types        f32 in f32 or f64, f64 in f64, i32 in i64 or i32
 /// Work         n s bytes read; 8 shared-memory steps and n / 512 partial results more
-/// Constraints  sum only, not reproducible; scratch of scratch_bytes(n)
-/// Launch       256 threads per block, two elements each; then one block of 1024
+/// Launch       256 threads per block, two elements each; then one block of 1024 for the partial
+///              results in scratch memory
 /// Accuracy     at worst (9 + n / 2^19 + 15) eps / 2 sum|x| with eps of the accumulator; i32
 ///              exact below 2^53, in i32 where a block's sum is below 2^31
-/// Source       CUDA tutorial, chapter 09/04
 #include "reduction/reduction_access.hpp"
 #include "reduction/reduction_device.cuh"
 

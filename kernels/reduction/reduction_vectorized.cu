@@ -10,14 +10,12 @@
 ///              costs once per block, not once per 512 elements
 /// Shapes       x, y: n contiguous elements, any n, any alignment; y of a dot product is read by
 ///              single elements where it is not aligned as x is
-/// Types        f32 in f32 or f64, f64 in f64, i32 in i64; min and max in the type
 /// Work         n s bytes read (2 n s for dot)
-/// Constraints  not reproducible; scratch of scratch_bytes(n)
 /// Launch       512 threads per block, at most 2 blocks per multiprocessor; then one block of 1024
+///              for the partial results in scratch memory
 /// Accuracy     4 eps sqrt(n) sum|x| with eps of the accumulator for uniform data; at worst
 ///              (n / (2^19 multiprocessors) + 30) eps / 2 sum|x|; min, max exact; i32 exact
 ///              below 2^53
-/// Source       own
 #include "reduction/reduction_device.cuh"
 
 namespace quadrille::kernels::reduction {

@@ -10,13 +10,10 @@
 ///              short pieces are converted in the first-level cache for ddot, since dsdot adds up
 ///              in f32
 /// Shapes       x, y: n contiguous elements
-/// Types        f64 in f64; f32 in f32 or f64
 /// Work         n s bytes read (2 n s for dot)
-/// Constraints  dot and norm2 only; not reproducible
 /// Launch       one parallel loop of the stream, a piece per thread (512 elements where
 ///              converted); OpenBLAS is set to one thread
 /// Accuracy     that of the library, within 4 eps sqrt(n) sum|x y| for uniform data
-/// Source       OpenBLAS
 #include "device/host/parallel.hpp"
 #include "reduction/reduction.hpp"
 

@@ -9,13 +9,11 @@
 ///              that keep a NaN. vendor_blas: cublasDdot, Sdot, Dnrm2, Snrm2; results in f32 and roots
 ///              a second, tiny kernel turns into the value of the operation
 /// Shapes       x, y: n contiguous elements
-/// Types        f64 in f64; f32 in f32; vendor f32 in f64 too
 /// Work         n s bytes read (2 n s for dot)
-/// Constraints  no i32; not reproducible; vendor_blas dot and norm2 only; nvcc only (simt: no)
 /// Launch       the library's; one cuBLAS handle per stream, made by its first launch, which takes
-///              long and allocates: the runner's warm-up. Never destroyed
+///              long and allocates: the runner's warm-up. Never destroyed. nvcc alone compiles
+///              them: the interpreter does not know them
 /// Accuracy     that of the libraries, within 4 eps sqrt(n) sum|x y| for uniform data
-/// Source       CUB, cuBLAS
 #include "reduction/reduction_device.cuh"
 
 #ifdef __CUDACC__

@@ -10,14 +10,11 @@
 ///              ring, so that the result has the same bits every time. The first block is the state, and the
 ///              last one is divided while it is merged
 /// Shapes       any extents and groups of heads; tiles of keys and queries that see none are left out
-/// Types        f16, bf16; weights are rounded to the type, accumulators and state f32
 /// Work         4 head_size flop for each pair of a query and a key that it sees; a block's sums are written
 ///              and read, the state is read and written: 16 (d + 2) bytes a row of q
-/// Constraints  q, k, v, o and the state aligned to 16 bytes; up to 65535 heads of all sequences
 /// Launch       128 threads, each warp 32 queries; tiles of 128 queries x 64 keys; 36 or 68 KiB of shared
 ///              memory; then 256 threads, each 4 columns of a row
-/// Accuracy     error_bound()
-/// Source       after Dao, FlashAttention-2 (2023), and Liu et al., Ring attention (2023); written anew
+/// Accuracy     error_bound(); weights are rounded to the type
 #include "attention/attention_flash_tile.cuh"
 #include "ring_attention/ring_attention.hpp"
 

@@ -5,16 +5,15 @@
 ///
 ///   m' = max(m, m_b),  l' = l exp(m - m') + l_b exp(m_b - m'),  a' likewise;  o = a' / l'
 ///
-/// Technique    attention of the block as `host_simd` of attention has it, scores of a tile in cache; a row of
-///              sums is merged with the state while it is in cache, in the order of the blocks
+/// Technique    attention of the block as `host_simd` of attention has it, scores of a tile in
+///              cache (online softmax, Milakov and Gimelshein 2018; f16 and bf16 are widened in the
+///              tiles); a row of sums is merged with the state while it is in cache, in the order
+///              of the blocks
 /// Shapes       any extents and groups of heads; tiles of keys that nobody of a tile sees are left out
-/// Types        f32; f16 and bf16, widened in the tiles; sums, weights and state in f32
 /// Work         4 head_size flop for each pair of a query and a key that it sees; 8 (d + 2) bytes a row of
 ///              state
-/// Constraints  none
 /// Launch       tiles of queries in one parallel loop of the stream
 /// Accuracy     error_bound() of f32, and one rounding to the type
-/// Source       own, after Milakov and Gimelshein, Online normalizer calculation for softmax (2018)
 #include "attention/attention_host_tiles.hpp"
 #include "ring_attention/ring_attention.hpp"
 

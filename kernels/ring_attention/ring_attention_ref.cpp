@@ -8,12 +8,9 @@
 /// Technique    a row of q at a time: all its scores with the block, one maximum of them and of the state, the
 ///              weights, the sums; not meant to be fast
 /// Shapes       any extents and groups of heads; j runs over the keys of the block that are seen
-/// Types        f32, f16, bf16; everything in f64 but for the state, which is f32
 /// Work         4 head_size flop for each pair of a query and a key that it sees, one thread
-/// Constraints  none
 /// Launch       serial, on the stream's own thread
 /// Accuracy     one rounding to f32 of the f64 sums for each block
-/// Source       own
 #include "device/device.hpp"
 #include "ring_attention/ring_attention.hpp"
 

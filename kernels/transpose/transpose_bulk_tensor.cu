@@ -11,15 +11,11 @@
 ///              along diagonals, so that both the rows they read and the columns they write are
 ///              spread over all banks. This saves instructions, not bandwidth
 /// Shapes       row-major, not overlapping
-/// Types        all, as integers of their size
 /// Work         2 m n s bytes
-/// Constraints  in and out aligned to 16 bytes; leading dimensions and rows of out multiples of 16
-///              bytes; extents below 2^31; needs sm_90
 /// Launch       a ring of three tiles of 64 x 64 (s = 1: 128 x 128) elements, 24 to 96 KiB of
 ///              shared memory, 64 to 256 threads; as many blocks as fit, which share the tiles
 ///              cyclically
 /// Accuracy     exact
-/// Source       own
 #include "common/ptx/barriers.cuh"
 #include "common/ptx/bulk_copies.cuh"
 #include "transpose/transpose_thread_tile.cuh"

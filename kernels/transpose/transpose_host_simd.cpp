@@ -15,13 +15,10 @@
 ///              begin where lines of the output begin; where out.ld makes that differ from row to
 ///              row, a block reads up to a line of rows of the next one rather than write lines in
 ///              part
-/// Types        all, as integers of their size
 /// Work         2 m n s bytes; a tenth more reads where out.ld is not a multiple of 64 bytes
-/// Constraints  none
 /// Launch       tasks of kTaskBlocks blocks down and kTaskCols columns across, fewer where there
 ///              would not be enough, in one parallel loop of the stream
 /// Accuracy     exact
-/// Source       own
 #include "common/stream_store.hpp"
 #include "device/host/parallel.hpp"
 #include "transpose/transpose.hpp"

@@ -10,13 +10,10 @@
 ///              the first with the last, so that a rectangle of blocks covers the triangle of
 ///              pairs
 /// Shapes       row-major n x n, any leading dimension and alignment; out is in
-/// Types        all, as integers of their size
 /// Work         2 n^2 s bytes; f32 sectors per request, read and written: 4 and 4
-/// Constraints  square, in and out the same; fewer than 2^31 pairs of tiles
 /// Launch       32 x 8 threads per block, two tiles of 32 x 32, padded as in shared_padded: 2112
 ///              s bytes of shared memory (2304, 2176 where s is 1, 2)
 /// Accuracy     exact
-/// Source       own
 #include "transpose/transpose_tiles.cuh"
 
 namespace quadrille::kernels::transpose {

@@ -9,14 +9,11 @@
 ///              of the input while loading and along those of the output while storing, so both
 ///              move whole sectors or lines; tile rows are an element longer, against bank conflicts
 /// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
-/// Types        all, as integers of their size
 /// Work         2 m n s bytes
-/// Constraints  less than 2^31 - 1 tiles of 32 x 32
 /// Launch       the stream's execution space. GPU: teams of 8 threads of 32 vector lanes, a tile of
 ///              64 x 65 elements in scratch memory, 33 KiB for 8-byte elements. Host: teams of one
 ///              thread, tiles of 32 x 33
 /// Accuracy     exact
-/// Source       own
 #include "common/kokkos.hpp"
 #include "transpose/transpose.hpp"
 

@@ -11,13 +11,10 @@
 ///              written is used in place of an eighth (f32). Between them, 16 wide, 2 rows are
 ///              read and 16 written; blocks 4 wide read only half of each sector
 /// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
-/// Types        all, as integers of their size
 /// Work         2 m n s bytes; f32 sectors per request, read and written: 4 and 32; 4 and 16; 4 and 8;
 ///              8 and 4
-/// Constraints  fewer than 2^31 blocks
 /// Launch       32 x 8, 16 x 16, 8 x 32 or 4 x 64 threads per block, one element each
 /// Accuracy     exact
-/// Source       note on profiling with Nsight Compute, transposes
 #include "transpose/transpose_tiles.cuh"
 
 namespace quadrille::kernels::transpose {

@@ -7,12 +7,9 @@
 ///
 /// Technique    two loops in the order of the formula; not meant to be fast
 /// Shapes       row-major, any extents and leading dimensions, not overlapping
-/// Types        all, as integers of their size
 /// Work         2 m n s bytes, one thread
-/// Constraints  none
 /// Launch       serial, on the stream's own thread
 /// Accuracy     exact
-/// Source       own
 #include "device/device.hpp"
 #include "transpose/transpose.hpp"
 

@@ -9,12 +9,9 @@
 ///              instruction, and writes four: a quarter of the requests, and every sector of 32
 ///              bytes used in full both ways. Four loads are in flight per thread
 /// Shapes       row-major, not overlapping
-/// Types        f32, i32, as integers
 /// Work         2 m n s bytes; sectors per request, read and written: 16 and 16
-/// Constraints  extents and leading dimensions are multiples of 4; in and out aligned to 16 bytes
 /// Launch       16 x 16 threads per block, a tile of 64 x 64
 /// Accuracy     exact
-/// Source       note on profiling with Nsight Compute, transposes
 #include "transpose/transpose_tiles.cuh"
 
 namespace quadrille::kernels::transpose {

@@ -12,14 +12,10 @@
 ///              thread tile: no access moves less than 16 bytes, where `shared_swizzled` takes such
 ///              matrices element by element
 /// Shapes       row-major, not overlapping
-/// Types        all, as integers of their size
 /// Work         2 m n s bytes
-/// Constraints  the smaller extent has 16, 32 ... 128 bytes; in and out aligned to 16 bytes; leading
-///              dimensions multiples of 16 bytes; fewer than 2^31 strips
 /// Launch       256 threads (s = 2: 128, s = 1: 64), 4 to 16 pieces for each, 17 to 24 KiB of
 ///              shared memory
 /// Accuracy     exact
-/// Source       own
 #include "transpose/transpose_thread_tile.cuh"
 #include "transpose/transpose_tiles.cuh"
 

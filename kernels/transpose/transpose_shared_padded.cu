@@ -5,17 +5,14 @@
 ///
 ///   out[j][i] = in[i][j]
 ///
-/// Technique    as shared_tile, but each row of the tile is longer by one element (by one bank
-///              where elements are smaller), so that a column of it spreads over all banks: no
-///              conflicts
+/// Technique    each row of the tile is longer by one element (by one bank where elements are
+///              smaller), so that a column of it spreads over all banks: no conflicts
+/// Before       shared_tile
 /// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
-/// Types        all, as integers of their size
 /// Work         2 m n s bytes; f32 sectors per request, read and written: 4 and 4
-/// Constraints  fewer than 2^31 tiles
 /// Launch       32 x 8 threads per block, a tile of 32 x 32, 1056 s bytes (1152, 1088 where s is
 ///              1, 2) of shared memory
 /// Accuracy     exact
-/// Source       own
 #include "transpose/transpose_tiles.cuh"
 
 namespace quadrille::kernels::transpose {

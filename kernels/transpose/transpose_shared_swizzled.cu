@@ -14,13 +14,10 @@
 ///              instead: tiles as wide as the matrix (or as high), read and written as the
 ///              contiguous memory they are
 /// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
-/// Types        all, as integers of their size
 /// Work         2 m n s bytes; sectors per request, read and written: 16 and 16
-/// Constraints  fewer than 2^31 tiles
 /// Launch       tiles of 32 x 32 (s = 8), 64 x 64 (4) or 128 x 128 elements, 256 threads (s = 1:
 ///              64), 8, 16, 32 or 16 KiB of shared memory; strips of 16 KiB, 256 threads
 /// Accuracy     exact
-/// Source       own
 #include "transpose/transpose_swizzled_tile.cuh"
 
 #include <algorithm>

@@ -10,12 +10,9 @@
 ///              tile that a warp reads from shared memory lies in one bank (f32): a 32-way
 ///              conflict
 /// Shapes       row-major, any extents, leading dimensions and alignment, not overlapping
-/// Types        all, as integers of their size
 /// Work         2 m n s bytes; f32 sectors per request, read and written: 4 and 4
-/// Constraints  fewer than 2^31 tiles
 /// Launch       32 x 8 threads per block, a tile of 32 x 32, 1024 s bytes of shared memory
 /// Accuracy     exact
-/// Source       own
 #include "transpose/transpose_tiles.cuh"
 
 namespace quadrille::kernels::transpose {

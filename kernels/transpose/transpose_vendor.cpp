@@ -9,12 +9,9 @@
 ///              each thread has cblas_domatcopy or cblas_somatcopy write its part; the library
 ///              itself uses one thread
 /// Shapes       row-major, any extents and leading dimensions, not overlapping
-/// Types        f64, f32
 /// Work         2 m n s bytes, and the output is read before it is written
-/// Constraints  extents and leading dimensions below 2^31
 /// Launch       one parallel loop of the stream
 /// Accuracy     exact: the library multiplies by 1
-/// Source       OpenBLAS
 #include "device/host/parallel.hpp"
 #include "transpose/transpose_library.hpp"
 

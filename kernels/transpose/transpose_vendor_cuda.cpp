@@ -6,16 +6,12 @@
 ///   out = in^T
 ///
 /// Technique    cublasDgeam and cublasSgeam, 1 in^T + 0 out, which does not read out. cuBLAS stores
-/// by
-///              columns, so that a row-major m x n matrix is an n x m one to it
+///              by columns, so that a row-major m x n matrix is an n x m one to it
 /// Shapes       row-major, any extents and leading dimensions, not overlapping
-/// Types        f64, f32
 /// Work         2 m n s bytes
-/// Constraints  extents and leading dimensions below 2^31
 /// Launch       one handle per stream, made by its first launch, which takes long and allocates:
 ///              the runner's warm-up
 /// Accuracy     exact: the library multiplies by 1
-/// Source       cuBLAS
 #include "transpose/transpose_library.hpp"
 
 #ifdef QUADRILLE_CUDA_TOOLKIT

@@ -5,21 +5,17 @@
 ///
 ///   out[j][i] = in[i][j]
 ///
-/// Technique    `shared_swizzled` with tiles twice as wide, so that every warp reads and writes 512 bytes
-///              in a row and every thread has eight loads in flight, taken along diagonals: by rows of
-///              tiles, blocks that run together write at the same column of all rows of out, which
-///              lie in few channels of memory where rows are a large power of two apart; diagonals
-///              spread what is read and what is written
+/// Technique    tiles twice as wide, so that every warp reads and writes 512 bytes in a row and
+///              every thread has eight loads in flight, taken along diagonals (Ruetsch and
+///              Micikevicius): by rows of tiles, blocks that run together write at the same column
+///              of all rows of out, which lie in few channels of memory where rows are a large
+///              power of two apart; diagonals spread what is read and what is written
+/// Before       shared_swizzled
 /// Shapes       row-major, any extents, not overlapping
-/// Types        f64, f32, i64, i32, as integers of their size
 /// Work         2 m n s bytes; sectors per request, read and written: 16 and 16
-/// Constraints  in and out aligned to 16 bytes; leading dimensions multiples of 16 bytes; fewer than
-///              2^31 tiles
 /// Launch       tiles of 64 x 64 (s = 8) or 128 x 128 (4) elements, 256 or 512 threads, 32 or 64 KiB
 ///              of shared memory
 /// Accuracy     exact
-/// Source       own; diagonals after G. Ruetsch and P. Micikevicius, Optimizing Matrix Transpose in
-///              CUDA
 #include "transpose/transpose_swizzled_tile.cuh"
 
 namespace quadrille::kernels::transpose {

@@ -9,12 +9,9 @@
 ///              blocks start once, and any n fits. Little is gained where starting blocks was not
 ///              the limit
 /// Shapes       x, y, out: n contiguous elements
-/// Types        f64, f32, computed in the type
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes
-/// Constraints  out overlaps no input
 /// Launch       256 threads per block, at most 8 blocks (2048 threads) per multiprocessor
 /// Accuracy     add: 1/2 ulp; quadratic: 2.5 eps (|a| x^2 + |b x| + |c|)
-/// Source       own
 #include "vector/vector_operations.cuh"
 
 #include <algorithm>

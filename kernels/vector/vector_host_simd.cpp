@@ -8,12 +8,9 @@
 /// Technique    all threads; whole vectors, written with streaming stores, so that out is not read
 ///              before it is written: 3 (2) streams of traffic in place of 4 (3)
 /// Shapes       x, y, out: n contiguous elements, any alignment of elements
-/// Types        f64, f32, computed in the type
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes
-/// Constraints  out overlaps no input
 /// Launch       one parallel loop of the stream, kChunk elements an iteration
 /// Accuracy     add: 1/2 ulp; quadratic: 2.5 eps (|a| x^2 + |b x| + |c|)
-/// Source       own
 #include "common/stream_store.hpp"
 #include "device/host/parallel.hpp"
 #include "vector/vector.hpp"

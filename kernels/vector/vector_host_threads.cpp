@@ -6,15 +6,13 @@
 ///   out[i] = x[i] + y[i];   out[i] = (a x[i] + b) x[i] + c
 ///
 /// Technique    one thread per host thread of the rank, started and joined in every execution: what
-///              a pool of threads saves can be read off beside "host_simd"
+///              a pool of threads saves can be read off beside "host_simd". The tutorial does so by
+///              OpenMP
 /// Shapes       x, y, out: n contiguous elements; slices differ by at most one element
-/// Types        f64, f32, computed in the type
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes; out is read once more
 ///              by the caches
-/// Constraints  out overlaps no input
 /// Launch       as many threads as the device has
 /// Accuracy     add: 1/2 ulp; quadratic: 2.5 eps (|a| x^2 + |b x| + |c|)
-/// Source       DCU programming tutorial, quadFunc (OpenMP there)
 #include "device/device.hpp"
 #include "vector/vector.hpp"
 

@@ -7,14 +7,12 @@
 ///
 /// Technique    one formula for each number of dimensions: x; y X + x; z X Y + y X + x, of blocks
 ///              in the grid and of threads in the block. Lanes of a warp are neighbours in x
-/// Shapes       entries: one for each thread
-/// Types        i32
+///              (PaddleJitLab/CUDATutorial, chapters 05 and 10)
+/// Shapes       entries of i32: one for each thread; extents of 1 beyond the dimensions, at most
+///              1024 threads a block
 /// Work         36 bytes a thread
-/// Constraints  extents of 1 beyond the dimensions, at most 1024 threads a block; as many entries
-///              as threads
 /// Launch       as the problem says
 /// Accuracy     exact
-/// Source       PaddleJitLab/CUDATutorial, chapters 05 and 10
 #include "common/simt.cuh"
 #include "vector/index_map.hpp"
 

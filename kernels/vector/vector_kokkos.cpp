@@ -9,13 +9,10 @@
 ///              neighbouring threads take neighbouring elements, so that a warp reads and writes
 ///              whole lines; on a host each thread takes a piece of the vectors
 /// Shapes       x, y, out: n contiguous elements, any alignment of elements
-/// Types        f64, f32, computed in the type
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes; on a host out is read
 ///              once more by the caches
-/// Constraints  out overlaps no input
 /// Launch       the stream's execution space; one element an iteration
 /// Accuracy     add: 1/2 ulp; quadratic: 2.5 eps (|a| x^2 + |b x| + |c|)
-/// Source       own
 #include "common/kokkos.hpp"
 #include "vector/vector.hpp"
 

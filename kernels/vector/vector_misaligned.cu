@@ -5,19 +5,15 @@
 ///
 ///   out[i] = x[i] + y[i];   out[i] = (a x[i] + b) x[i] + c
 ///
-/// Technique    as one_element, but element i + 1 in place of i: each warp's 128 B (f32) start one
-///              element after the start of a sector and touch 5 sectors in place of 4 (f64: 9 in
-///              place of 8). The neighbour's sector is in the cache most of the time, so memory
-///              traffic grows less
+/// Technique    element i + 1 in place of i: each warp's 128 B (f32) start one element after the
+///              start of a sector and touch 5 sectors in place of 4 (f64: 9 in place of 8). The
+///              neighbour's sector is in the cache most of the time, so memory traffic grows less
+/// Before       one_element
 /// Shapes       x, y, out: n contiguous elements from the second of allocations of n + 1
-/// Types        f64, f32, computed in the type
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes; 5/4 of it (f64: 9/8)
 ///              from the caches
-/// Constraints  out overlaps no input; x, y, out start one element after a multiple of 32 bytes;
-///              n <= 256 (2^31 - 1)
 /// Launch       256 threads per block, n / 256 blocks
 /// Accuracy     add: 1/2 ulp; quadratic: 2.5 eps (|a| x^2 + |b x| + |c|)
-/// Source       note on profiling with Nsight Compute, add2
 #include "vector/vector_operations.cuh"
 
 namespace quadrille::kernels::vector {

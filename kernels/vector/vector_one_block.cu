@@ -9,12 +9,9 @@
 ///              lines; the block strides over the vector. One multiprocessor works, the others
 ///              are idle
 /// Shapes       x, y, out: n contiguous elements
-/// Types        f64, f32, computed in the type
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes
-/// Constraints  out overlaps no input
 /// Launch       1 block of 256 threads
 /// Accuracy     add: 1/2 ulp; quadratic: 2.5 eps (|a| x^2 + |b x| + |c|)
-/// Source       PaddleJitLab/CUDATutorial, chapter 04
 #include "vector/vector_operations.cuh"
 
 namespace quadrille::kernels::vector {

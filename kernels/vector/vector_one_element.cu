@@ -9,12 +9,9 @@
 ///              flight to hide the latency of memory. A warp moves 128 B (f32) per instruction: 4
 ///              sectors
 /// Shapes       x, y, out: n contiguous elements
-/// Types        f64, f32, computed in the type
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes
-/// Constraints  out overlaps no input; n <= 256 (2^31 - 1)
 /// Launch       256 threads per block, n / 256 blocks
 /// Accuracy     add: 1/2 ulp; quadratic: 2.5 eps (|a| x^2 + |b x| + |c|)
-/// Source       PaddleJitLab/CUDATutorial, chapter 04; DCU programming tutorial, quadFunc
 #include "vector/vector_operations.cuh"
 
 namespace quadrille::kernels::vector {
@@ -50,7 +47,7 @@ extern constinit Variant<Problem> const one_element{
      .where = Where::cuda,
      .types = {core::DataType::f64, core::DataType::f32},
      .needs = {.max_extent = kMaxBlocks * kThreads},
-     .source = "PaddleJitLab/CUDATutorial, chapter 04",
+     .source = "PaddleJitLab/CUDATutorial, chapter 04; DCU programming tutorial, quadFunc",
      .summary = "one element per thread; 4 sectors per request (f32)"},
     QUAD_KERNEL_LAUNCH(launch)};
 

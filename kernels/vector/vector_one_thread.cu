@@ -8,12 +8,9 @@
 /// Technique    the loop of the host put unchanged into a kernel: one lane of one multiprocessor
 ///              works, and each element waits for memory before the next one is loaded
 /// Shapes       x, y, out: n contiguous elements
-/// Types        f64, f32, computed in the type
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes
-/// Constraints  out overlaps no input
 /// Launch       1 block of 1 thread
 /// Accuracy     add: 1/2 ulp; quadratic: 2.5 eps (|a| x^2 + |b x| + |c|)
-/// Source       PaddleJitLab/CUDATutorial, chapter 02
 #include "vector/vector_operations.cuh"
 
 namespace quadrille::kernels::vector {

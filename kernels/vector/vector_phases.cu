@@ -6,14 +6,12 @@
 ///   x[i] = value;   wrong = number of i with out[i] != value
 ///
 /// Technique    one element per thread, as the operation between them, so that data never leave the
-///              device; the check writes for wrong elements alone
-/// Shapes       x, out: n contiguous elements
-/// Types        f64, f32
+///              device; the check writes for wrong elements alone, where the DCU programming
+///              tutorial, quadFunc, has the host check
+/// Shapes       x, out: n contiguous elements of f64 or f32, n <= 256 (2^31 - 1)
 /// Work         n s bytes written; n s bytes read
-/// Constraints  n <= 256 (2^31 - 1)
 /// Launch       256 threads per block, n / 256 blocks
 /// Accuracy     exact; NaN is wrong
-/// Source       DCU programming tutorial, quadFunc (validation on the host there)
 #include "vector/vector_operations.cuh"
 
 namespace quadrille::kernels::vector {

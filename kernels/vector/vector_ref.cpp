@@ -7,12 +7,9 @@
 ///
 /// Technique    one loop in double precision, rounded once to the type
 /// Shapes       x, y, out: n contiguous elements
-/// Types        f64, f32
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes
-/// Constraints  out overlaps no input
 /// Launch       serial, on the stream's own thread
 /// Accuracy     add: 1/2 ulp; quadratic: 2^-51 (|a| x^2 + |b x| + |c|), then one rounding to f32
-/// Source       DCU programming tutorial, quadFunc
 #include "device/device.hpp"
 #include "vector/vector.hpp"
 

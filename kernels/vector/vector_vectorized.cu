@@ -8,12 +8,9 @@
 /// Technique    16 bytes of each vector per thread: a quarter of the instructions (f32), and a
 ///              warp moves 512 B with each. Loads and stores are streaming ones
 /// Shapes       x, y, out: n contiguous elements; the last n % (16 / s) by the first threads
-/// Types        f64, f32, computed in the type
 /// Work         add: n flop, 3 n s bytes; quadratic: 4 n flop, 2 n s bytes
-/// Constraints  out overlaps no input; x, y, out aligned to 16 bytes
 /// Launch       256 threads per block, 4096 bytes of each vector per block
 /// Accuracy     add: 1/2 ulp; quadratic: 2.5 eps (|a| x^2 + |b x| + |c|)
-/// Source       own
 #include "common/ptx/copies.cuh"
 #include "vector/vector_operations.cuh"
 

@@ -186,6 +186,8 @@ TEST(Explain, ShowsTheHeaderBlockOfEveryKernel) {
   for (measure::WorkloadEntry const* entry : workloads::workloads()) {
     for (kernels::VariantInfo const* row : entry->variants) {
       expect_explained(row->name, row->summary);
+      expect_explained(row->name, "\n  needs     " + kernels::to_text(row->needs) +
+                                      "\n  source    " + std::string{row->source} + "\n");
       if (!seen.insert(row).second) continue;
       std::string_view const block = header_block_of(*row);
       // What the device runs comes from a file of its own; a workload arranges the rest.
@@ -195,7 +197,7 @@ TEST(Explain, ShowsTheHeaderBlockOfEveryKernel) {
                                    std::string{entry->schema.name} + "/" +
                                    std::string{entry->schema.name} + "_ref.cpp");
       if (is_arranged && block.empty()) continue;
-      for (char const* field : {"\nTechnique ", "\nWork ", "\nConstraints ", "\nSource "}) {
+      for (char const* field : {"\nTechnique ", "\nWork ", "\nLaunch ", "\nAccuracy "}) {
         EXPECT_NE(block.find(field), block.npos)
             << row->name << " of " << entry->schema.name << field << block;
       }

@@ -45,10 +45,12 @@ TOP_LEVEL = {
     "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md",
     "src", "kernels", "inputs", "jobs", "tests",
 }
-KERNEL_FILE = re.compile(r"_(ref|host_simd|kokkos|vendor|host_threads)\.cpp$|\.cu$")
-KERNEL_FIELDS = [
-    "Technique", "Shapes", "Types", "Work", "Constraints", "Launch", "Accuracy", "Source",
-]
+KERNEL_FILE = re.compile(r"_(ref|host_simd|kokkos|vendor|vendor_cuda|host_threads|reproducible)\.cpp$|\.cu$")
+KERNEL_FIELDS = ["Technique", "Before", "Shapes", "Work", "Launch", "Accuracy"]
+# "Before", the rung a technique starts from: not every technique has one.
+OPTIONAL_FIELDS = ["Before"]
+# Said by the row, from which `quadrille explain` prints it.
+ROW_FIELDS = ["Types", "Constraints", "Needs", "Source"]
 # Names of variants that also name roles, libraries, legs, workloads or keys of files. Every
 # other name is in the folder of the variant alone.
 SHARED_WORDS = {"copy", "hdf5", "kokkos", "launch", "reference", "serial", "transport", "vendor"}
@@ -124,15 +126,18 @@ def kernel_headers(root: Path) -> list[str]:
             if not line.startswith("///"):
                 break
             block.append(line)
-        fields = [m[1] for m in (re.match(r"/// ([A-Z][a-z]+) +\S", line) for line in block) if m]
-        fields = [field for field in fields if field in [*KERNEL_FIELDS, "Needs"]]
+        stated = [m for m in (re.match(r"/// ([A-Z][a-z]+) +(\S.*)", line) for line in block) if m]
+        fields = [m[1] for m in stated if m[1] in [*KERNEL_FIELDS, *ROW_FIELDS]]
+        expected = [field for field in KERNEL_FIELDS if field in fields or field not in OPTIONAL_FIELDS]
         if not block or block[0] != "/// @file":
             found.append(f"{name}:3: the header block does not open with '/// @file'")
         elif len(block) < 4 or not block[1].endswith(".") or not any(b.startswith("///   ") for b in block[2:4]):
             found.append(f"{name}:4: the header block needs a sentence and an indented formula")
-        # "Needs" may stand anywhere: only files that need an architecture have it.
-        if [field for field in fields if field != "Needs"] != KERNEL_FIELDS:
-            found.append(f"{name}: header fields are {fields}, expected {KERNEL_FIELDS}")
+        if fields != expected:
+            found.append(f"{name}: header fields are {fields}, expected {expected}; the row says {ROW_FIELDS}")
+        for rung in [m[2].split(";")[0] for m in stated if m[1] == "Before"]:
+            if not any(f'"{rung}"' in file.read_text() for file in files(path.parent, ["."], "cpp|cu")):
+                found.append(f"{name}: '{rung}' is not a rung of {path.parent.name}")
     return found
 
 
@@ -357,11 +362,12 @@ def self_test(_: Path) -> list[str]:
     spdx_lines = "// SPDX-FileCopyrightText: x\n// SPDX-License-Identifier: Apache-2.0\n"
     block = "".join(f"/// {field:12} none\n" for field in KERNEL_FIELDS)
     kernel = f"{spdx_lines}/// @file\n/// Sum.\n///\n///   a = b\n///\n{block}"
+    rungless = kernel.replace("/// Before       none\n", "")
     good = {
         "src/core/a.hpp": f"{spdx_lines}#pragma once\n",
         "src/main.cpp": f'{spdx_lines}#include "core/a.hpp"\n',
-        "kernels/sum/sum_ref.cpp": kernel + '#include "core/a.hpp"\n',
-        "kernels/sum/sum_simt.cu": kernel.replace("/// Launch", "/// Needs        sm_90a\n/// Launch"),
+        "kernels/sum/sum_ref.cpp": rungless + '#include "core/a.hpp"\n',
+        "kernels/sum/sum_simt.cu": kernel.replace("Before       none", "Before       plain") + 'char const* plain = "plain";\n',
         "kernels/common/simt.cuh": f'{spdx_lines}#pragma once\n#include "simt/engine.hpp"\n',
         "kernels/common/ptx/copies.cuh": f'{spdx_lines}#pragma once\nvoid f() {{ asm("exit;"); }}\n',
         "kernels/simt/engine.hpp": f"{spdx_lines}#pragma once\n",
@@ -398,8 +404,11 @@ def self_test(_: Path) -> list[str]:
         (layering, "src/report/a.cpp", '#include "commands/a.hpp"\n'),
         (layering, "src/run/a.cpp", '#include "commands/a.hpp"\n'),
         (layering, "src/util/a.cpp", "int a;\n"),
-        (kernel_headers, "kernels/sum/sum_ref.cpp", kernel.replace("/// Work         none\n", "")),
-        (kernel_headers, "kernels/sum/sum_ref.cpp", kernel.replace("none", "", 1)),
+        (kernel_headers, "kernels/sum/sum_ref.cpp", rungless.replace("/// Work         none\n", "")),
+        (kernel_headers, "kernels/sum/sum_ref.cpp", rungless.replace("none", "", 1)),
+        (kernel_headers, "kernels/sum/sum_ref.cpp", rungless.replace("/// Work", "/// Types        f32\n/// Work")),
+        (kernel_headers, "kernels/sum/sum_ref.cpp", rungless + "/// Source       own\n"),
+        (kernel_headers, "kernels/sum/sum_ref.cpp", kernel),
         (kernel_headers, "kernels/sum/sum_simt.cu", kernel.replace("/// @file\n", "")),
         (kernel_headers, "kernels/sum/sum_vendor.cpp", kernel.replace("///   a = b\n", "")),
         (kernel_headers, "kernels/sum/sum_kokkos.cpp", "int a;\n"),
