@@ -111,38 +111,15 @@ TEST(MemoryOrder, TakesEveryChunkOnceAndNotInStep) {
 
 TEST_P(MemoryCudaTest, ConstraintsAreRefused) {
   test::on_every_schedule([](device::Device& device, device::StreamView stream) {
-    DeviceArray<std::uint32_t> const window{device, stream, input_of(cuda_row(GetParam()), 1)};
-    DeviceArray<std::uint32_t> const result{device, stream, 256};
-    Problem const good{window.data(), kTileBytes, 1, 1, result.data()};
     Variant<Problem> const& row = cuda_row(GetParam());
-
-    Problem p = good;
-    p.window = nullptr;
-    EXPECT_FAILS(row.launch(p, stream), "missing");
-    p = good;
-    p.bytes = kTileBytes + 16;
-    EXPECT_FAILS(row.launch(p, stream), "whole tiles");
-    p.bytes = 0;
-    EXPECT_FAILS(row.launch(p, stream), "whole tiles");
-    p = good;
-    p.readers = 0;
-    EXPECT_FAILS(row.launch(p, stream), "readers must be positive");
-    p = good;
-    p.window = window.data() + 1;
-    EXPECT_FAILS(row.launch(p, stream), "aligned to 16 bytes");
-    p = good;
-    p.carveout = 101;
-    EXPECT_FAILS(row.launch(p, stream), "carveout");
-    if (GetParam() == "read_shared") {
-      p = good;
-      p.bytes = 15 * kTileBytes;
-      EXPECT_FAILS(row.launch(p, stream), "at most");
-    }
-    if (is_pointer_chase()) {
-      p = good;
-      p.bytes = kMaxPointerChaseBytes + kTileBytes;
-      EXPECT_FAILS(row.launch(p, stream), "at most");
-    }
+    expect_refusals(device, stream, row);
+    bool const is_limited = GetParam() == "read_shared" || is_pointer_chase();
+    if (!is_limited) return;
+    DeviceArray<std::uint32_t> const window{device, stream, input_of(row, 1)};
+    DeviceArray<std::uint32_t> const result{device, stream, 256};
+    Problem large{window.data(), 15 * kTileBytes, 1, 1, result.data()};
+    if (is_pointer_chase()) large.bytes = kMaxPointerChaseBytes + kTileBytes;
+    EXPECT_FAILS(row.launch(large, stream), "at most");
   });
 }
 

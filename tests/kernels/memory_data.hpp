@@ -3,6 +3,7 @@
 #pragma once
 
 #include "memory/memory.hpp"
+#include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
 
 #include <vector>
@@ -68,6 +69,27 @@ inline void expect_right(device::Device& device, device::StreamView stream,
   EXPECT_EQ(result.download(), want);
   EXPECT_TRUE(result.intact());
   EXPECT_EQ(window.download(), words);
+}
+
+/// What no row takes.
+inline void expect_refusals(device::Device& device, device::StreamView stream,
+                            Variant<Problem> const& variant) {
+  test::DeviceArray<std::uint32_t> const window{device, stream, input_of(variant, 1)};
+  test::DeviceArray<std::uint32_t> const result{device, stream, 256};
+  Problem const good{window.data(), kTileBytes, 1, 1, result.data()};
+  auto const fails = [&](auto change, char const* text) {
+    Problem bad = good;
+    change(bad);
+    EXPECT_FAILS(variant.launch(bad, stream), text);
+  };
+  fails([](Problem& p) { p.window = nullptr; }, "missing");
+  fails([](Problem& p) { p.result = nullptr; }, "missing");
+  fails([](Problem& p) { p.bytes += 16; }, "whole tiles");
+  fails([](Problem& p) { p.bytes = 0; }, "whole tiles");
+  fails([](Problem& p) { p.tiles = -1; }, "must be positive");
+  fails([](Problem& p) { p.readers = 0; }, "readers must be positive");
+  fails([&](Problem& p) { p.window = window.data() + 1; }, "aligned to 16 bytes");
+  fails([](Problem& p) { p.carveout = 101; }, "carveout");
 }
 
 }  // namespace quadrille::kernels::memory

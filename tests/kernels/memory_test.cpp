@@ -4,7 +4,6 @@
 
 #include "kernels/host_kernels.hpp"
 #include "kernels/memory_data.hpp"
-#include "support/expect_fails.hpp"
 #include "support/rows.hpp"
 
 #include <numeric>
@@ -143,21 +142,8 @@ TEST(Memory, WindowsThatDoNotFitAreUnsupported) {
 
 TEST(Memory, ConstraintsAreRefused) {
   test::Host host;
-  Window window{2};
-  Words result(64);
-
   for (Variant<Problem> const& variant : test::rows_of(variants(), test::is_host_row)) {
-    Problem p = window.problem(1, 1, result);
-    p.result = nullptr;
-    EXPECT_FAILS(variant.launch(p, host.stream), "missing");
-    p = window.problem(1, 1, result);
-    p.bytes -= 4;
-    EXPECT_FAILS(variant.launch(p, host.stream), "whole tiles");
-    p = window.problem(-1, 1, result);
-    EXPECT_FAILS(variant.launch(p, host.stream), "must be positive");
-    p = window.problem(1, 1, result);
-    p.window = window.words() + 1;
-    EXPECT_FAILS(variant.launch(p, host.stream), "aligned to 16 bytes");
+    expect_refusals(*host.device, host.stream, variant);
   }
 }
 

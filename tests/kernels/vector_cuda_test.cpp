@@ -79,18 +79,7 @@ TEST_P(VectorCudaTest, ElementsMayExceed32Bits) {
 TEST_P(VectorCudaTest, IncompleteProblemsAreRefused) {
   Variant<Problem> const& variant = test::row(variants(), GetParam(), device::Kind::cuda);
   test::on_every_schedule([&](device::Device& device, device::StreamView stream) {
-    DeviceArray<double> x{device, stream, 64}, y{device, stream, 64}, out{device, stream, 64};
-    Problem const good{Operation::add, DataType::f64, x.data(), y.data(), out.data(), 64};
-    auto const fails = [&](auto change, char const* text) {
-      Problem bad = good;
-      change(bad);
-      EXPECT_FAILS(variant.launch(bad, stream), text);
-    };
-
-    fails([](Problem& p) { p.type = DataType::i32; }, "has no type i32");
-    fails([](Problem& p) { p.n = -1; }, "negative");
-    fails([](Problem& p) { p.y = nullptr; }, "needs y");
-    fails([&](Problem& p) { p.out = x.data() + 1; }, "overlaps");
+    expect_refusals(device, stream, variant);
   });
 }
 

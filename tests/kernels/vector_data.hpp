@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
 #include "vector/vector.hpp"
 
@@ -38,6 +39,24 @@ void expect_right(device::Device& device, device::StreamView stream,
   }
   EXPECT_EQ(wrong, 0);
   EXPECT_TRUE(out.intact());
+}
+
+/// What no row takes.
+inline void expect_refusals(device::Device& device, device::StreamView stream,
+                            Variant<Problem> const& variant) {
+  test::DeviceArray<double> const x{device, stream, 64}, y{device, stream, 64},
+      out{device, stream, 64};
+  Problem const good{Operation::add, core::DataType::f64, x.data(), y.data(), out.data(), 64};
+  auto const fails = [&](auto change, char const* text) {
+    Problem bad = good;
+    change(bad);
+    EXPECT_FAILS(variant.launch(bad, stream), text);
+  };
+  fails([](Problem& p) { p.type = core::DataType::i32; }, "has no type i32");
+  fails([](Problem& p) { p.n = -1; }, "negative");
+  fails([](Problem& p) { p.x = nullptr; }, "missing");
+  fails([](Problem& p) { p.y = nullptr; }, "needs y");
+  fails([&](Problem& p) { p.out = x.data() + 1; }, "overlaps");
 }
 
 }  // namespace quadrille::kernels::vector

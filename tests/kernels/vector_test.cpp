@@ -4,7 +4,6 @@
 
 #include "kernels/host_kernels.hpp"
 #include "kernels/vector_data.hpp"
-#include "support/expect_fails.hpp"
 #include "support/rows.hpp"
 
 #include <limits>
@@ -84,20 +83,8 @@ TEST(Vector, BoundRejectsOtherCoefficients) {
 
 TEST(Vector, ConstraintsAreRefused) {
   test::Host host;
-  std::vector<double> x(8), y(8), out(8);
-  Problem const good{Operation::add, DataType::f64, x.data(), y.data(), out.data(), 8};
-
   for (Variant<Problem> const& variant : test::rows_of(variants(), test::is_host_row)) {
-    auto const fails = [&](auto change, char const* text) {
-      Problem bad = good;
-      change(bad);
-      EXPECT_FAILS(variant.launch(bad, host.stream), text);
-    };
-    fails([](Problem& p) { p.type = DataType::i32; }, "has no type i32");
-    fails([](Problem& p) { p.n = -1; }, "negative");
-    fails([](Problem& p) { p.x = nullptr; }, "missing");
-    fails([](Problem& p) { p.y = nullptr; }, "needs y");
-    fails([&](Problem& p) { p.out = x.data() + 1; }, "overlaps");
+    expect_refusals(*host.device, host.stream, variant);
   }
 }
 

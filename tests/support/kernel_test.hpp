@@ -54,7 +54,9 @@ class DeviceArray {
       : n_{n},
         offset_{offset + kGuards},
         stream_{stream},
-        memory_{device, n + offset + 2 * kGuards, stream} {}
+        memory_{device, n + offset + 2 * kGuards, stream} {
+    stream.synchronize();  // or it might end while it is still being filled
+  }
   DeviceArray(device::Device& device, device::StreamView stream, std::vector<T> const& values,
               std::int64_t offset = 0)
       : DeviceArray{device, stream, static_cast<std::int64_t>(values.size()), offset} {

@@ -5,6 +5,7 @@
 #include "kernels/ptx/bulk_copies_kernels.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace quadrille::test {
 namespace {
@@ -124,6 +125,13 @@ Position<kDimensions> position_of(std::span<int const> at) {
   return position;
 }
 
+template <class Launch>
+void with_dimensions(std::size_t n, Launch const& launch) {
+  if (n == 3) return launch(std::integral_constant<int, 3>{});
+  if (n == 4) return launch(std::integral_constant<int, 4>{});
+  launch(std::integral_constant<int, 5>{});
+}
+
 template <int kDimensions>
 __global__ void tensor_nd_load_kernel(const __grid_constant__ TensorMap map,
                                       Position<kDimensions> position, unsigned char* tile,
@@ -213,32 +221,18 @@ void launch_tensor_store(ptx::Tensor2d const& matrix, int row, int column,
 
 void launch_tensor_nd_load(ptx::TensorNd const& tensor, std::span<int const> at,
                            unsigned char* tile, unsigned bytes, device::StreamView stream) {
-  auto const map = ptx::make_tensor_map(tensor);
-  if (at.size() == 3) {
-    QUAD_LAUNCH((tensor_nd_load_kernel<3>), 1, kThreads, bytes, stream, map, position_of<3>(at),
-                tile, bytes);
-  } else if (at.size() == 4) {
-    QUAD_LAUNCH((tensor_nd_load_kernel<4>), 1, kThreads, bytes, stream, map, position_of<4>(at),
-                tile, bytes);
-  } else {
-    QUAD_LAUNCH((tensor_nd_load_kernel<5>), 1, kThreads, bytes, stream, map, position_of<5>(at),
-                tile, bytes);
-  }
+  with_dimensions(at.size(), [&]<int n>(std::integral_constant<int, n>) {
+    QUAD_LAUNCH((tensor_nd_load_kernel<n>), 1, kThreads, bytes, stream,
+                ptx::make_tensor_map(tensor), position_of<n>(at), tile, bytes);
+  });
 }
 
 void launch_tensor_nd_store(ptx::TensorNd const& tensor, std::span<int const> at,
                             unsigned char const* tile, unsigned bytes, device::StreamView stream) {
-  auto const map = ptx::make_tensor_map(tensor);
-  if (at.size() == 3) {
-    QUAD_LAUNCH((tensor_nd_store_kernel<3>), 1, kThreads, bytes, stream, map, position_of<3>(at),
-                tile, bytes);
-  } else if (at.size() == 4) {
-    QUAD_LAUNCH((tensor_nd_store_kernel<4>), 1, kThreads, bytes, stream, map, position_of<4>(at),
-                tile, bytes);
-  } else {
-    QUAD_LAUNCH((tensor_nd_store_kernel<5>), 1, kThreads, bytes, stream, map, position_of<5>(at),
-                tile, bytes);
-  }
+  with_dimensions(at.size(), [&]<int n>(std::integral_constant<int, n>) {
+    QUAD_LAUNCH((tensor_nd_store_kernel<n>), 1, kThreads, bytes, stream,
+                ptx::make_tensor_map(tensor), position_of<n>(at), tile, bytes);
+  });
 }
 
 void launch_tensor_load_pixels(ptx::ImageTensor const& images, std::array<int, 4> const& at,

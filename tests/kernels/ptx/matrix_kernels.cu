@@ -29,23 +29,11 @@ __global__ void ptx_ldmatrix_kernel(std::uint16_t const* rows, std::uint32_t* re
   std::uint32_t r[kCount];
   std::uint16_t const* const row = &shared[row_of_lane<kCount>(lane) + shift];
   if constexpr (kCount == 1) {
-    if constexpr (kTransposed) {
-      ptx::ldmatrix_x1_trans(r, row);
-    } else {
-      ptx::ldmatrix_x1(r, row);
-    }
+    kTransposed ? ptx::ldmatrix_x1_trans(r, row) : ptx::ldmatrix_x1(r, row);
   } else if constexpr (kCount == 2) {
-    if constexpr (kTransposed) {
-      ptx::ldmatrix_x2_trans(r, row);
-    } else {
-      ptx::ldmatrix_x2(r, row);
-    }
+    kTransposed ? ptx::ldmatrix_x2_trans(r, row) : ptx::ldmatrix_x2(r, row);
   } else {
-    if constexpr (kTransposed) {
-      ptx::ldmatrix_x4_trans(r, row);
-    } else {
-      ptx::ldmatrix_x4(r, row);
-    }
+    kTransposed ? ptx::ldmatrix_x4_trans(r, row) : ptx::ldmatrix_x4(r, row);
   }
   for (int i = 0; i < kCount; ++i) registers[lane * kCount + i] = r[i];
 }
@@ -61,23 +49,11 @@ __global__ void ptx_stmatrix_kernel(std::uint32_t const* registers, std::uint16_
   for (int i = 0; i < kCount; ++i) r[i] = registers[lane * kCount + i];
   std::uint16_t* const row = &shared[row_of_lane<kCount>(lane) + shift];
   if constexpr (kCount == 1) {
-    if constexpr (kTransposed) {
-      ptx::stmatrix_x1_trans(row, r);
-    } else {
-      ptx::stmatrix_x1(row, r);
-    }
+    kTransposed ? ptx::stmatrix_x1_trans(row, r) : ptx::stmatrix_x1(row, r);
   } else if constexpr (kCount == 2) {
-    if constexpr (kTransposed) {
-      ptx::stmatrix_x2_trans(row, r);
-    } else {
-      ptx::stmatrix_x2(row, r);
-    }
+    kTransposed ? ptx::stmatrix_x2_trans(row, r) : ptx::stmatrix_x2(row, r);
   } else {
-    if constexpr (kTransposed) {
-      ptx::stmatrix_x4_trans(row, r);
-    } else {
-      ptx::stmatrix_x4(row, r);
-    }
+    kTransposed ? ptx::stmatrix_x4_trans(row, r) : ptx::stmatrix_x4(row, r);
   }
   __syncthreads();
   for (int j = 0; j < 8; ++j) rows[lane * 8 + j] = shared[lane * kPitch + j];
