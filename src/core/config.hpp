@@ -131,8 +131,10 @@ struct Case {
   DataKind data = DataKind::uniform;
   std::uint64_t seed = 1;
   std::int64_t repetitions = 20;
-  double stop_percent = 0;     ///< of the median: half its interval, where repetitions end; 0: none
-  double suspect_percent = 5;  ///< the same, above which a number is SUSPECT; 0: never
+  double stop_percent = 0;  ///< of the median: half its interval, where repetitions end; 0: none
+  /// The same, above which a number is SUSPECT; 0: never.
+  double suspect_percent = kAutomaticPercent;
+  static constexpr double kAutomaticPercent = -1;
   Warmup warmup;
   Check check = Check::full;
   Clock clock = Clock::burst;

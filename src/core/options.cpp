@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -423,22 +424,29 @@ Option throttle_option() {
 }
 
 /// A share of the median, or "none" for 0.
-Option half_width_option(char const* key, double Case::*percent, char const* text) {
-  std::string const type = "a percentage or \"none\"";
+/// `words` stand for what is no percentage.
+Option half_width_option(char const* key, double Case::*percent,
+                         std::vector<std::pair<std::string_view, double>> const& words,
+                         char const* text) {
+  std::string type = "a percentage";
+  for (auto const& [word, value] : words) type += fmt::format(" or \"{}\"", word);
   return make(
       key, type, text,
       [=](OptionTarget& target, Scalar const& value) -> std::string {
         if (!is_textual(value)) return expected(type, value);
-        target.spec.*percent = 0;
-        if (value.text == "none") return "";
+        for (auto const& [word, stands_for] : words) {
+          if (value.text == word) return target.spec.*percent = stands_for, "";
+        }
         auto const parsed = parse_percent(value.text);
-        if (!parsed) return parsed.why() + ", or \"none\"";
+        if (!parsed) return fmt::format("{}; takes {}", parsed.why(), type);
         target.spec.*percent = *parsed;
         return "";
       },
       [=](OptionTarget& target) {
-        return target.spec.*percent == 0 ? "\"none\""
-                                         : fmt::format("\"{} %\"", target.spec.*percent);
+        auto const word = std::ranges::find(words, target.spec.*percent,
+                                            &std::pair<std::string_view, double>::second);
+        return word == words.end() ? fmt::format("\"{} %\"", target.spec.*percent)
+                                   : fmt::format("\"{}\"", word->first);
       });
 }
 
@@ -588,13 +596,14 @@ std::vector<Option> inner_options() {
       everywhere(single(options::count("repetitions", at(&Case::repetitions),
                                        "timed repetitions, at least 1", {.least = 1}))),
       everywhere(single(half_width_option(
-          "stop", &Case::stop_percent,
+          "stop", &Case::stop_percent, {{"none", 0}},
           "\"1 %\": continue after `repetitions`, at most to 1000, until the 95 % interval of each "
           "variant's median is within so much of it on either side"))),
       everywhere(single(half_width_option(
-          "suspect", &Case::suspect_percent,
+          "suspect", &Case::suspect_percent, {{"auto", Case::kAutomaticPercent}, {"none", 0}},
           "a variant whose interval is wider gets more repetitions, up to 2 s, and is SUSPECT "
-          "where that does not help; \"none\": neither"))),
+          "where that does not help; auto: 5 %, or 15 % where the host drives messages of GPUs; "
+          "none: neither"))),
       everywhere(single(options::count("warmup.count", at(&Case::warmup, &Warmup::count),
                                        "least number of untimed repetitions of each variant"))),
       everywhere(

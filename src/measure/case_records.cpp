@@ -122,13 +122,13 @@ Record record_of_variant(CaseFacts const& of, Selected const& choice) {
   record.unit = of.description.unit;
   record.peak = peak_of(of);
   if (record.unit == "FLOP/s") record.peak_clock_hz = of.world.device().facts().clock_hz;
-  record.suspect_percent = spec.suspect_percent;
   record.roofline = roofline_of(of);
   if (choice.info->role != Role::reference) record.measures = of.description.measures;
   if (!is_ceiling) record.extras = of.description.extras;
   record.timing = core::to_text(of.timing);
   record.is_host_timed =
       of.timing == core::Timing::synchronised && of.world.device().kind() == device::Kind::cuda;
+  record.suspect_percent = suspect_percent(spec, communicates && record.is_host_timed);
   if (of.timing == core::Timing::launch_only) {
     record.suspect.emplace_back(
         "the clock stopped when the work was launched, not when it was done: no time of this "

@@ -334,7 +334,8 @@ bool Sampler::is_last(VariantRun const& run) const {
   if (next < case_.repetitions) return false;
   bool const has_aim = case_.stop_percent > 0;
   // Known before it runs, the last repetition may widen an interval that was narrow enough.
-  double const aim = has_aim ? case_.stop_percent / 100 : kNarrower * case_.suspect_percent / 100;
+  double const aim =
+      (has_aim ? case_.stop_percent : kNarrower * suspect_percent(case_, false)) / 100;
   if (aim <= 0 || next >= std::max(case_.repetitions, kMaxRepetitions)) return true;
   if (!has_aim && run.extra_s >= kExtraSeconds) return true;
   // A user's aim is an interval. Nothing is known of one repetition, which is no reason for more.

@@ -78,6 +78,13 @@ inline bool leaves_same_bits(kernels::VariantInfo const& variant) {
          variant.role != kernels::Role::demonstration;
 }
 
+/// What `suspect` of a case says, or stands for. Messages of GPUs that the host drives pass through its
+/// memory, which it shares with all that it does besides.
+inline double suspect_percent(core::Case const& spec, bool host_drives_messages) {
+  if (spec.suspect_percent != core::Case::kAutomaticPercent) return spec.suspect_percent;
+  return host_drives_messages ? 15 : 5;
+}
+
 /// Arrays of so many bytes are the memory's: no cache holds a part of them that counts.
 inline constexpr double kFarBeyondCaches = 256 << 20;
 

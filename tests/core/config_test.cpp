@@ -187,6 +187,19 @@ workload = "conv2d"
 size = "(1,2,3,4,5,6,7,8)"
 )toml";
 
+TEST(Config, WordsStandForPercentages) {
+  auto const read = [](std::string const& line) {
+    Config const config = good("[[case]]\nworkload = \"vector\"\nsize = 1\n" + line);
+    EXPECT_EQ(good(to_toml(config)), config) << line;
+    return config.cases.at(0).suspect_percent;
+  };
+  EXPECT_EQ(read(""), Case::kAutomaticPercent);
+  EXPECT_EQ(read("suspect = \"auto\""), Case::kAutomaticPercent);
+  EXPECT_EQ(read("suspect = \"none\""), 0);
+  EXPECT_EQ(read("suspect = \"7 %\""), 7);
+  EXPECT_HAS(why("[[case]]\nworkload = \"vector\"\nsize = 1\nstop = \"auto\""), "\"none\"");
+}
+
 TEST(Config, ADeviceMapIsReadAndWritten) {
   std::string const text = "[[case]]\nworkload = \"vector\"\nsize = 1\n[run]\n";
   Config const config = good(text + "device_map = \"0, GPU-1,0000:17:00.0\"\n");

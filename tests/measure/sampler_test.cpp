@@ -347,6 +347,14 @@ TEST(Suspect, AWideMedianGetsMoreRepetitions) {
   EXPECT_TRUE(rig.lines[1].is_complete);
 }
 
+TEST(Suspect, IsMoreWhereTheHostDrivesMessages) {
+  core::Case spec;
+  EXPECT_EQ(suspect_percent(spec, false), 5);
+  EXPECT_EQ(suspect_percent(spec, true), 15);
+  spec.suspect_percent = 7;
+  EXPECT_EQ(suspect_percent(spec, true), 7) << "a case has said it";
+}
+
 TEST(Suspect, IsTheLegThatIsKnownLeast) {
   Rig rig{{&kA}};
   rig.lines[0].legs = {Leg::compute, Leg::overlapped};
