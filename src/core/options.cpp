@@ -423,8 +423,7 @@ Option throttle_option() {
       });
 }
 
-/// A share of the median, or "none" for 0.
-/// `words` stand for what is no percentage.
+/// A share of the median, or a word that stands for another number.
 Option half_width_option(char const* key, double Case::*percent,
                          std::vector<std::pair<std::string_view, double>> const& words,
                          char const* text) {

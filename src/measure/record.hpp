@@ -72,6 +72,31 @@ struct Metric {
   std::string_view meaning;
 };
 
+/// A chart of secondary metrics of a case, or of all that a sweep made of it: a bar or line for each.
+struct MetricChart {
+  enum class Kind {
+    rates,      ///< bars of one metric
+    spans,      ///< bars from one metric to another, for each part
+    shares,     ///< of 100 %, for each part, stacked
+    over_time,  ///< a line through the metrics of a series
+  };
+  struct Part {
+    std::string_view metric;  ///< its name, or that of a series
+    std::string_view label{};
+    std::string_view to{};  ///< of spans
+  };
+  Kind kind;
+  std::string_view title, note{};
+  std::vector<Part> parts;
+  /// Of shares: what all but the first part are together, and what is missing to 100 %.
+  std::string_view others{}, rest{};
+};
+constexpr auto enum_names(MetricChart::Kind) {
+  using Kind = MetricChart::Kind;
+  return std::array{std::pair{Kind::rates, "rates"}, std::pair{Kind::spans, "spans"},
+                    std::pair{Kind::shares, "shares"}, std::pair{Kind::over_time, "over_time"}};
+}
+
 /// A rate that is shown beside the primary one. Its Metric is in the workload's entry.
 struct SecondaryMetric {
   std::string name;  ///< "bus bandwidth", "device traffic"

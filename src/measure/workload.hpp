@@ -240,6 +240,9 @@ struct WorkloadEntry {
   /// The secondary metrics of its records; one of several, such as "TTFT p50", has the meaning of the
   /// name that it begins with.
   std::vector<Metric> secondary{};
+  /// Of a workload whose results are in secondary metrics, its own time being that of a simulation: what
+  /// pages draw of it, the first chart being the figure by which variants are compared.
+  std::vector<MetricChart> charts{};
   /// For predictions on other numbers of ranks; of most there is none.
   CostModel const* cost_model = nullptr;
 };

@@ -9,6 +9,7 @@
 #include "report/swept_keys.hpp"
 #include "report/table.hpp"
 #include "report/text.hpp"
+#include "workloads/registry.hpp"
 
 #include <fmt/format.h>
 
@@ -141,6 +142,24 @@ Json over_time_json(Record const& r) {
   return lines;
 }
 
+/// What its workload has drawn in place of times, and what that shows.
+Json charts_json(measure::WorkloadEntry const& entry) {
+  Json charts = Json::array();
+  for (measure::MetricChart const& chart : entry.charts) {
+    Json parts = Json::array();
+    for (measure::MetricChart::Part const& part : chart.parts) {
+      parts.push_back({{"metric", part.metric}, {"label", part.label}, {"to", part.to}});
+    }
+    charts.push_back({{"kind", core::to_text(chart.kind)},
+                      {"title", chart.title},
+                      {"note", chart.note},
+                      {"parts", std::move(parts)},
+                      {"others", chart.others},
+                      {"rest", chart.rest}});
+  }
+  return {{"about", entry.summary}, {"charts", std::move(charts)}};
+}
+
 Json measurement_json(Record const& r, Shares const& shares, SweptKeys const& swept) {
   Json to = case_json(r);
   to.update(columns_json(r, {In::csv}));
@@ -163,6 +182,10 @@ Json measurement_json(Record const& r, Shares const& shares, SweptKeys const& sw
   }
   // Without those at their defaults: what is equal in two runs is so whether or not one swept it.
   to["settings"] = facts_json(settings_of(r));
+  if (r.spec) {
+    measure::WorkloadEntry const& entry = workloads::entry_of(*r.spec->workload);
+    if (!entry.charts.empty()) to["drawn"] = charts_json(entry);
+  }
   Json& extras = to["extras"];  // but details, of which lines over time are a chart
   for (std::size_t i = r.extras.size(); i-- > 0;) {
     if (r.extras[i].is_detail) extras.erase(i);

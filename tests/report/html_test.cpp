@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -328,6 +329,13 @@ TEST(Page, ShowsWhatServersWouldDo) {
   EXPECT_EQ(paged.at("extras").size(), 9U) << "parts of the time are told once";
   EXPECT_EQ(paged.at("sweep"), (json{{"name", "chat"}, {"keys", {{"max_length", "2048"}}}}));
   EXPECT_EQ(paged.at("settings").at("rate"), "5");
+  std::set<std::string> names, drawn;
+  for (json const& extra : paged.at("extras")) names.insert(extra.at("name"));
+  for (json const& chart : paged.at("drawn").at("charts")) {
+    for (json const& part : chart.at("parts")) drawn.insert(part.at("metric"));
+  }
+  drawn.erase("used");  // a series
+  EXPECT_TRUE(std::ranges::includes(names, drawn)) << "a chart of what no case has";
 }
 
 TEST(Page, TellsSettingsThatAreNoDefaults) {

@@ -278,7 +278,7 @@ def serving(browser):
     titles = [title.text for title in browser.all("#serving figcaption h3")]
     check(titles == [f"{what} · chat" for what in ("Throughput", "Waiting", "KV memory", "Use over time")], f"{titles}")
     said = [canvas.get_attribute("aria-label") for canvas in browser.all("#serving canvas")]
-    for i, part in enumerate(("paged, max_length 512, 862 token/s", "p50 28.0 ms, p99 818 ms", "23.0 % used, 77.0 % wasted",
+    for i, part in enumerate(("paged, max_length 512, 862 token/s", "time to first token: 28.0 ms to 818 ms", "23.0 % used, 77.0 % wasted",
                               "paged, max_length 2048: 41.0 % in the first of 4 parts")):
         check(part in said[i], f"'{part}' is not in '{said[i]}'")
     # Two and two of the lines lie on each other: each is seen between its points, and has a point.

@@ -179,6 +179,8 @@ function facts(object) {
   return entries.length ? el("dl", {class: "facts"}, entries.flatMap(([key, value]) => [el("dt", {}, key), el("dd", {}, String(value))])) : el("p", {class: "note"}, "none");
 }
 
+const capitalised = (text) => text[0].toUpperCase() + text.slice(1);
+
 const main = document.getElementById("main");
 function section(id, title, about, ...children) {
   if (children.flat().length === 0) return;

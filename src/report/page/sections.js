@@ -440,15 +440,15 @@ function roofline(items, title) {
   });
 }
 
-// Serving
+// Charts of secondary metrics
 
 const extraOf = (c, name) => c.extras.find((extra) => extra.name === name)?.rate ?? null;
-/** Whether it predicts what a server of requests would do: its own time is that of the simulation. */
-const isServing = (group) => group.items.some(({c}) => isNumber(extraOf(c, "throughput")));
-const slotKinds = [["KV used", "own", "used"], ["reserved", "reference", "reserved"], ["internal", "vendor", "internal"], ["external", "peer", "external"]];
+/** Whether its results are secondary metrics, which have charts of their own in place of those of times. */
+const hasOwnCharts = (group) => group.items.some(({c}) => c.drawn);
+const partRoles = ["own", "reference", "vendor", "peer"], spanRoles = ["own", "vendor"];
 
-/** Four charts of a case, or of all that a sweep made of it: a bar, or a line, for each policy. */
-function serving(items) {
+/** The charts of a case, or of all that a sweep made of it: a bar, or a line, for each variant. */
+function ownCharts(items) {
   const [{c: first}] = items;
   const hasSizes = items.some(({c}) => !sameSize(c.size, first.size));
   const rows = items.map((item) => {
@@ -459,91 +459,93 @@ function serving(items) {
   });
   const labels = rows.map(({lines}) => lines);
   const height = 26 + 14 * Math.max(...labels.map((lines) => lines.length - 1)) + 4;
-  const title = (what) => `${what} · ${first.sweep.name}`;
   const bars = (label, name, values, rest) => ({label, data: values, backgroundColor: color(name), maxBarThickness: 22, borderRadius: 2, pointStyle: "rect", ...rest});
-  const policies = (stacked) => axis("", {type: "category", stacked, grid: {display: false}, ticks: {autoSkip: false, color: color("text")}});
-  const extras = [...new Map(rows.flatMap(({c}) => c.extras.map(({name, unit}) => [name, unit])))];
+  const variants = (stacked) => axis("", {type: "category", stacked, grid: {display: false}, ticks: {autoSkip: false, color: color("text")}});
+  const extras = new Map(rows.flatMap(({c}) => c.extras.map(({name, unit}) => [name, unit])));
   const extraText = (x, unit) => (unit === "s" ? seconds(x) : unit === "%" ? percent(x) : unit === "B" ? bytes(x) : unit.endsWith("/s") ? rate(x, unit) : digits(x));
+  const labelOf = ({label, metric}) => label || metric;
 
-  const throughput = new Card({
-    title: title("Throughput"), make() {
-      const values = rows.map(({of}) => of("throughput"));
-      const fastest = values.indexOf(Math.max(...values));
+  const makers = {
+    rates({title, parts: [{metric}]}) {
+      const text = (x) => extraText(x, extras.get(metric));
+      const values = rows.map(({of}) => of(metric));
+      const most = values.indexOf(Math.max(...values));
       return {
-        height: 44 + height * rows.length, label: `Tokens per second of ${plural(rows.length, "measurement")}; the most by ${rows[fastest].name}, ${rate(values[fastest], "token/s")}.`,
-        config: {type: "bar", data: {labels, datasets: [bars("_throughput", "own", values, {ends: values.map((x) => rate(x, "token/s"))})]},
-          options: {indexAxis: "y", layout: {padding: {right: 105}}, scales: {x: axis("", {beginAtZero: true, text: (x) => rate(x, "token/s")}), y: policies(true)},
-            plugins: {tooltip: {callbacks: {label: (p) => rate(p.raw, "token/s")}}}}},
-        table: {head: [column("variant"), ...numbers(...extras.map(([name]) => name))], rows: rows.map(({name, of}) => [name, ...extras.map(([extra, unit]) => extraText(of(extra), unit))])},
+        height: 44 + height * rows.length, label: `${title} of ${plural(rows.length, "measurement")}; the most by ${rows[most].name}, ${text(values[most])}.`,
+        config: {type: "bar", data: {labels, datasets: [bars("_", "own", values, {ends: values.map(text)})]},
+          options: {indexAxis: "y", layout: {padding: {right: 105}}, scales: {x: axis("", {beginAtZero: true, text}), y: variants(true)},
+            plugins: {tooltip: {callbacks: {label: (p) => text(p.raw)}}}}},
+        table: {head: [column("variant"), ...numbers(...extras.keys())], rows: rows.map(({name, of}) => [name, ...[...extras].map(([extra, unit]) => extraText(of(extra), unit))])},
         pointOf: (i) => ({datasetIndex: 0, index: i}),
       };
     },
-  });
-
-  const latency = new Card({
-    title: title("Waiting"), note: "Bars go from what half of all wait at most (p50) to what 99 % do (p99).", make() {
-      const kinds = [["TTFT", "time to first token", "own"], ["TBT", "time between tokens", "vendor"]];
-      const spans = kinds.map(([kind]) => rows.map(({of}) => (of(`${kind} p50`) > 0 ? [of(`${kind} p50`), of(`${kind} p99`)] : null)));
-      const ends = (span) => span.map((pair) => (pair ? `${seconds(pair[0])} to ${seconds(pair[1])}` : ""));
+    spans({parts}) {
+      const text = (x) => extraText(x, extras.get(parts[0].metric));
+      const spans = parts.map(({metric, to}) => rows.map(({of}) => (of(metric) > 0 ? [of(metric), of(to)] : null)));
+      const said = (pair) => (pair ? `${text(pair[0])} to ${text(pair[1])}` : "");
       return {
-        height: 84 + Math.max(44, height) * rows.length, label: rows.map(({name}, i) => kinds.map(([, what], k) => (spans[k][i] ? `${name}, ${what}: p50 ${seconds(spans[k][i][0])}, p99 ${seconds(spans[k][i][1])}` : "")).filter(Boolean).join("; ")).join("; ") + ".",
-        config: {type: "bar", data: {labels, datasets: kinds.map(([, what, name], k) => bars(what, name, spans[k], {ends: ends(spans[k]), minBarLength: 4, maxBarThickness: 16}))},
-          options: {indexAxis: "y", layout: {padding: {right: isNarrow() ? 105 : 120}}, scales: {x: axis("", {type: "logarithmic", text: seconds}), y: policies(false)},
-            plugins: {tooltip: {callbacks: {label: (p) => `${p.dataset.label}: p50 ${seconds(p.raw[0])}, p99 ${seconds(p.raw[1])}`}}}}},
-        table: {head: [column("variant"), ...numbers("TTFT p50", "TTFT p99", "TBT p50", "TBT p99")], rows: rows.map(({name, of}) => [name, ...kinds.flatMap(([kind]) => [seconds(of(`${kind} p50`)), seconds(of(`${kind} p99`))])])},
+        height: 84 + Math.max(44, height) * rows.length,
+        label: rows.map(({name}, i) => parts.map((part, k) => (spans[k][i] ? `${name}, ${labelOf(part)}: ${said(spans[k][i])}` : "")).filter(Boolean).join("; ")).join("; ") + ".",
+        config: {type: "bar", data: {labels, datasets: parts.map((part, k) => bars(labelOf(part), spanRoles[k], spans[k], {ends: spans[k].map(said), minBarLength: 4, maxBarThickness: 16}))},
+          options: {indexAxis: "y", layout: {padding: {right: isNarrow() ? 105 : 120}}, scales: {x: axis("", {type: "logarithmic", text}), y: variants(false)},
+            plugins: {tooltip: {callbacks: {label: (p) => `${p.dataset.label}: ${said(p.raw)}`}}}}},
+        table: {head: [column("variant"), ...numbers(...parts.flatMap(({metric, to}) => [metric, to]))], rows: rows.map(({name, of}) => [name, ...parts.flatMap(({metric, to}) => [text(of(metric)), text(of(to))])])},
         pointOf: (i) => ({datasetIndex: 0, index: i}),
       };
     },
-  });
-
-  const memory = new Card({
-    title: title("KV memory"), note: "Of all slots, on average over the simulated time. Waste: reserved for tokens to come, internal (taken and never used), external (free, but not in one piece).", make() {
-      const shares = slotKinds.map(([key]) => rows.map(({of}) => of(key)));
-      const wasted = rows.map((_, i) => shares.slice(1).reduce((sum, share) => sum + share[i], 0));
-      const free = rows.map((_, i) => Math.max(0, 100 - shares[0][i] - wasted[i]));
+    shares({parts, others, rest}) {
+      const shares = parts.map(({metric}) => rows.map(({of}) => of(metric)));
+      const lost = rows.map((_, i) => shares.slice(1).reduce((sum, share) => sum + share[i], 0));
+      const free = rows.map((_, i) => Math.max(0, 100 - shares[0][i] - lost[i]));
       return {
-        height: 84 + height * rows.length, label: rows.map(({name}, i) => `${name}: ${percent(shares[0][i])} used, ${percent(wasted[i])} wasted`).join("; ") + ".",
-        config: {type: "bar", data: {labels, datasets: [...slotKinds.map(([, name, label], k) => bars(label, name, shares[k], {borderRadius: 0})),
-          bars("free", "soft", free, {borderRadius: 0, ends: wasted.map((x) => `${percent(x)} wasted`)})]},
-          options: {indexAxis: "y", layout: {padding: {right: 110}}, scales: {x: axis("", {stacked: true, min: 0, max: 100, text: (x) => `${x} %`}), y: policies(true)},
+        height: 84 + height * rows.length, label: rows.map(({name}, i) => `${name}: ${percent(shares[0][i])} ${labelOf(parts[0])}, ${percent(lost[i])} ${others}`).join("; ") + ".",
+        config: {type: "bar", data: {labels, datasets: [...parts.map((part, k) => bars(labelOf(part), partRoles[k], shares[k], {borderRadius: 0})),
+          bars(rest, "soft", free, {borderRadius: 0, ends: lost.map((x) => `${percent(x)} ${others}`)})]},
+          options: {indexAxis: "y", layout: {padding: {right: 110}}, scales: {x: axis("", {stacked: true, min: 0, max: 100, text: (x) => `${x} %`}), y: variants(true)},
             plugins: {tooltip: {callbacks: {label: (p) => `${p.dataset.label}: ${percent(p.raw)}`}}}}},
-        table: {head: [column("variant"), ...numbers(...slotKinds.map(([, , label]) => label), "free")], rows: rows.map(({name}, i) => [name, ...[...shares, free].map((share) => percent(share[i]))])},
+        table: {head: [column("variant"), ...numbers(...parts.map(labelOf), rest)], rows: rows.map(({name}, i) => [name, ...[...shares, free].map((share) => percent(share[i]))])},
         pointOf: (i) => ({datasetIndex: 0, index: i}),
       };
     },
-  });
-
-  const over = rows.flatMap(({c, name}) => Object.entries(c.over_time ?? {}).map(([what, values]) => ({name: Object.keys(c.over_time).length > 1 ? `${name}, ${what}` : name, values})));
-  const parts = Math.max(0, ...over.map(({values}) => values.length));
-  const middle = (i) => (100 * (i + 0.5)) / parts;
-  const looks = inTurn(over.map(({values}) => values));
-  const use = new Card({
-    title: title("Use over time"), note: "Slots of KV memory that hold K and V of a token.", make: () => ({
-      height: 280 + 18 * Math.max(0, over.length - 4), label: over.map(({name, values}) => `${name}: ${percent(values[0])} in the first of ${parts} parts of the time, ${percent(values.at(-1))} in the last, at most ${percent(Math.max(...values))}`).join("; ") + ".",
-      said: looks.some(({isShared}) => isShared) ? "Where lines lie on each other, their dashes and points take turns." : "",
-      config: {type: "line", data: {datasets: over.map(({name, values}, k) => ({label: name, data: values.map((y, i) => ({x: middle(i), y})), borderColor: seriesColor(k), backgroundColor: seriesColor(k),
-        borderDash: seriesDash(k), pointStyle: seriesPoint(k), pointRadius: looks[k].pointRadius, segment: looks[k].segment, borderWidth: 2}))},
-        options: {interaction: {mode: "nearest", intersect: false}, scales: {x: axis("simulated time", {type: "linear", min: 0, max: 100, text: (x) => `${x} %`}), y: axis("", {min: 0, text: (x) => `${digits(x)} %`})},
-          plugins: {legend: {display: true, position: "bottom", labels: legendLabels()},
-            tooltip: {callbacks: {title: (points) => `at ${digits(points[0].raw.x)} % of the time`, label: (p) => `${p.dataset.label}: ${percent(p.raw.y)}`}}}}},
-      table: {head: [column("variant"), ...numbers(...Array.from({length: parts}, (_, i) => `${i + 1}/${parts}`))], rows: over.map(({name, values}) => [name, ...values.map(percent)])},
-      pointOf: (i) => ({datasetIndex: i, index: 0}),
-    }),
-  });
+    over_time({parts: [{metric}]}) {
+      const over = overTime(metric), count = Math.max(...over.map(({values}) => values.length));
+      const middle = (i) => (100 * (i + 0.5)) / count;
+      const looks = inTurn(over.map(({values}) => values));
+      return {
+        height: 280 + 18 * Math.max(0, over.length - 4),
+        label: over.map(({name, values}) => `${name}: ${percent(values[0])} in the first of ${count} parts of the time, ${percent(values.at(-1))} in the last, at most ${percent(Math.max(...values))}`).join("; ") + ".",
+        said: looks.some(({isShared}) => isShared) ? "Where lines lie on each other, their dashes and points take turns." : "",
+        config: {type: "line", data: {datasets: over.map(({name, values}, k) => ({label: name, data: values.map((y, i) => ({x: middle(i), y})), borderColor: seriesColor(k), backgroundColor: seriesColor(k),
+          borderDash: seriesDash(k), pointStyle: seriesPoint(k), pointRadius: looks[k].pointRadius, segment: looks[k].segment, borderWidth: 2}))},
+          options: {interaction: {mode: "nearest", intersect: false}, scales: {x: axis("time", {type: "linear", min: 0, max: 100, text: (x) => `${x} %`}), y: axis("", {min: 0, text: (x) => `${digits(x)} %`})},
+            plugins: {legend: {display: true, position: "bottom", labels: legendLabels()},
+              tooltip: {callbacks: {title: (points) => `at ${digits(points[0].raw.x)} % of the time`, label: (p) => `${p.dataset.label}: ${percent(p.raw.y)}`}}}}},
+        table: {head: [column("variant"), ...numbers(...Array.from({length: count}, (_, i) => `${i + 1}/${count}`))], rows: over.map(({name, values}) => [name, ...values.map(percent)])},
+        pointOf: (i) => ({datasetIndex: i, index: 0}),
+      };
+    },
+  };
+  const overTime = (series) => rows.flatMap(({c, name}) => (c.over_time?.[series] ? [{name, values: c.over_time[series]}] : []));
+  const shown = first.drawn.charts.filter(({kind, parts: [{metric}]}) => kind !== "over_time" || overTime(metric).length);
+  const cards = shown.map((chart) => new Card({title: `${chart.title} · ${first.sweep.name}`, note: chart.note, make: () => makers[chart.kind](chart)}));
   const common = only(first.settings, (key) => !(key in first.sweep.keys));
   const note = [hasSizes ? "" : `size = ${sizeText(first.size)}`, settingsText(common)].filter(Boolean).join(", ");
   return [el("h3", {}, `${first.sweep.name} · ${first.workload} ${first.type}`), el("p", {class: "note"}, note),
-    el("div", {class: "grid small"}, [throughput, latency, memory, ...(parts ? [use] : [])].map(({node}) => node))];
+    el("div", {class: "grid small"}, cards.map(({node}) => node))];
 }
 
-/** All that is served, by sweep and type. */
-function servings() {
+/** A section for each workload that draws its own charts: its cases by sweep and type. */
+function ownSections() {
   const found = new Map();
-  for (const item of groups.filter(isServing).flatMap((group) => group.items)) {
-    const key = JSON.stringify([item.c.sweep.name, item.c.type]);
-    found.set(key, [...(found.get(key) ?? []), item]);
+  for (const item of groups.filter(hasOwnCharts).flatMap((group) => group.items)) {
+    const {workload, sweep, type} = item.c, key = JSON.stringify([sweep.name, type]);
+    if (!found.has(workload)) found.set(workload, new Map());
+    found.get(workload).set(key, [...(found.get(workload).get(key) ?? []), item]);
   }
-  return [...found.values()];
+  for (const [workload, cases] of found) {
+    const [[{c: {drawn: {about}}}]] = cases.values();
+    section(workload, capitalised(workload), `${capitalised(about)}.`, ...[...cases.values()].flatMap(ownCharts));
+  }
 }
 
 // Overlap
@@ -945,7 +947,7 @@ function build() {
   document.title = `Quadrille report · ${results.map((result) => result.run.run_id).join(", ")}`;
   summary();
   if (data.scaling) section("scaling", "Scaling", null, ...grid(scalingCards(data.scaling)));
-  const measured = groups.filter((group) => !isServing(group));
+  const measured = groups.filter((group) => !hasOwnCharts(group));
   section("ladders", "Variants", "The variants of each operation at one size, in their reading order. Dashed: the rate of the vendor's library, or of another program where there is none; in brackets a variant's share of it, the median of paired repetitions.",
     ...grid(cardsOf(measured.filter((group) => group.series.length > 1), ladder)));
   section("sweeps", "Sizes", "Rates and times over sizes, on logarithmic axes.",
@@ -958,8 +960,7 @@ function build() {
     ...grid(cardsOf(groups.filter((group) => group.items.some(({c}) => c.legs)), overlap)));
   const withPairs = timed.filter(({c}) => c.pairs);
   section("pairs", "Links", "What each rank reaches to each other one.", ...grid(withPairs.length ? [pairMap(withPairs)] : []));
-  section("serving", "Serving", "Language models served to a trace of requests, simulated for each policy of batching. Throughput counts tokens of all outputs.",
-    ...servings().flatMap(serving));
+  ownSections();
   const sampled = timed.filter(({c}) => c.sampled.rows.length);
   section("samples", "Samples", "The time of each rank in each repetition; a repetition takes as long as its slowest rank.", ...grid(sampled.length ? [samplesCard(sampled)] : []));
   section("telemetry", "Clocks and power", null, ...grid(results.flatMap((_, r) => [...telemetry(r, "clock_hz", "Clock", (x) => rate(x, "Hz")), ...telemetry(r, "power_w", "Power", (x) => rate(x, "W"))])));

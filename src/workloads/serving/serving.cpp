@@ -525,6 +525,27 @@ extern measure::WorkloadEntry const serving{
           "host: bytes\n"
           "of one from pinned memory of the host."},
          {"simulated", "request/s", "requests of the trace over the time of the simulation."}},
+    .charts = {{.kind = measure::MetricChart::Kind::rates,
+                .title = "Throughput",
+                .note = "Tokens of all outputs.",
+                .parts = {{"throughput"}}},
+               {.kind = measure::MetricChart::Kind::spans,
+                .title = "Waiting",
+                .note = "Bars go from what half of all wait at most (p50) to what 99 % do (p99).",
+                .parts = {{"TTFT p50", "time to first token", "TTFT p99"},
+                          {"TBT p50", "time between tokens", "TBT p99"}}},
+               {.kind = measure::MetricChart::Kind::shares,
+                .title = "KV memory",
+                .note = "Of all slots, on average over the simulated time. Waste: reserved for "
+                        "tokens to come, internal (taken and never used), external (free, but not "
+                        "in one piece).",
+                .parts = {{"KV used", "used"}, {"reserved"}, {"internal"}, {"external"}},
+                .others = "wasted",
+                .rest = "free"},
+               {.kind = measure::MetricChart::Kind::over_time,
+                .title = "Use over time",
+                .note = "Slots of KV memory that hold K and V of a token, over the simulated time.",
+                .parts = {{"used"}}}},
 };
 
 }  // namespace entries
