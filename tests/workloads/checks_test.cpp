@@ -208,6 +208,20 @@ TEST(ProductCheck, FindsSwappedColumns) {
   }
 }
 
+TEST(ProductCheck, FindsWithEachVectorWhatTheOtherCannotSee) {
+  for (int const vector : {0, 1}) {
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      Case damaged{DataType::f64, DataKind::integer};
+      std::int64_t const col = row % (kCols - 1);
+      if (double* const element = damaged.at(row, col)) {
+        element[0] += freivalds_entry(7, vector, col + 1);
+        element[1] -= freivalds_entry(7, vector, col);
+      }
+      EXPECT_FALSE(damaged.verdict().valid) << "vector " << vector << ", row " << row;
+    }
+  }
+}
+
 TEST(ProductCheck, FindsWhatIsNoNumber) {
   for (double const value :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {

@@ -20,14 +20,6 @@ constexpr int kRowsNamed = 8;
 constexpr int kVectors = 2;
 constexpr double kEpsilon = 0x1p-52;  // of the check's own arithmetic
 
-/// Entry j of a vector of Freivalds: not two alike by chance, as signs would be, and none so small
-/// that an error hides behind it.
-double vector_entry(std::uint64_t seed, int vector, std::int64_t j) {
-  std::uint64_t const hash = core::element_hash(core::row_key(seed, kVectorTag, vector), j);
-  auto const magnitude = static_cast<double>(64 + (hash >> 1) % 64);
-  return (hash & 1) != 0 ? magnitude : -magnitude;
-}
-
 double stored(Source const& source, core::DataType type, std::int64_t i, std::int64_t j) {
   return core::visit_type(
       type, [&](auto zero) { return static_cast<double>(source.at<decltype(zero)>(i, j)); });
@@ -390,7 +382,7 @@ class Checker {
       std::vector<double>& x = x_[static_cast<std::size_t>(v)];
       x.clear();
       for (std::int64_t j = 0; j < cols.count; ++j) {
-        x.push_back(vector_entry(p_.a.seed, v, cols.first + j));
+        x.push_back(freivalds_entry(p_.a.seed, v, cols.first + j));
       }
     }
   }
@@ -576,6 +568,13 @@ class Checker {
 };
 
 }  // namespace
+
+double freivalds_entry(std::uint64_t seed, int vector, std::int64_t j) {
+  // Not two alike by chance, as signs would be, and none so small that an error hides behind it.
+  std::uint64_t const hash = core::element_hash(core::row_key(seed, kVectorTag, vector), j);
+  auto const magnitude = static_cast<double>(64 + (hash >> 1) % 64);
+  return (hash & 1) != 0 ? magnitude : -magnitude;
+}
 
 measure::Verdict check_product(Product const& product, ProductLayout const& layout,
                                device::MatrixView const& c, comm::World const& world,
