@@ -48,6 +48,13 @@ constexpr Configuration configuration_of(HalfConfig const& c) {
                        c.blocks};
 }
 
+/// Of `mma_async_stage4`, the preset of `mma_tuned`.
+inline constexpr HalfConfig kStage4Config{
+    .layout = SmemLayout::rotated,
+    .stages = 4,
+    .fragment_double_buffer = FragmentDoubleBuffer::across_k_tiles,
+    .epilogue = Epilogue::rotated};
+
 #ifdef QUAD_KERNELS
 
 template <class T>

@@ -5,7 +5,7 @@
 ///
 ///   C = alpha A B + beta C
 ///
-/// Technique    the loop of gemm_half_multistage.cuh with everything that the ladder varies as a
+/// Technique    the loop of gemm_half_multistage.cu with everything that the ladder varies as a
 ///              parameter: BM, BN, BK of the block's tile, WM, WN of a warp's; what keeps rows out of
 ///              the same banks (CONFLICTS); k-tiles in shared memory (SLOTS); where fragments of the
 ///              next step are read (REGISTERS); columns of blocks in a slab (RASTER); the way of
@@ -19,8 +19,8 @@
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data, in eps of the
 ///              accumulators
 #include "common/tunable.cuh"
-#include "gemm/gemm_half_multistage.cuh"
 #include "gemm/gemm_half_rows.cuh"
+#include "gemm/gemm_mma_tuned.cuh"
 
 #include <algorithm>
 #include <string>
@@ -67,7 +67,7 @@ HalfShape shape_of(Configuration const& c, ProblemKind const& kind) {
 std::string kernel_name(Configuration const& configuration, ProblemKind const& kind) {
   HalfShape const shape = shape_of(configuration, kind);
   std::string const space = "quadrille::kernels::gemm::";
-  return space + "gemm_half_multistage_kernel<" + space + "HalfTile<" + space + "half_config(" +
+  return space + "gemm_mma_tuned_kernel<" + space + "HalfTile<" + space + "half_config(" +
          to_arguments(configuration_of(shape.config)) + "), " +
          (kind.types.in == core::DataType::bf16 ? "__nv_bfloat16, " : "__half, ") +
          (has_f16_sums(kind) ? "__half, " : "float, ") +
@@ -96,7 +96,7 @@ std::optional<device::BlockNeeds> needs_of(Configuration const& configuration,
 }
 
 constexpr Tunable kTunable{
-    .header = "gemm/gemm_half_multistage.cuh",
+    .header = "gemm/gemm_mma_tuned.cuh",
     .kernel = kernel_name,
     .parameters = kParameters,
     .rule =

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
-#include "gemm/gemm_half_multistage.cuh"
 #include "gemm/gemm_half_rows.cuh"
+#include "gemm/gemm_mma_tuned.cuh"
 #include "kernels/gemm_half_configs.hpp"
 
 namespace quadrille::test {
@@ -13,8 +13,8 @@ using namespace kernels::gemm;
 template <HalfConfig kConfig>
 void launch(Problem const& problem, device::StreamView stream) {
   with_tile<kConfig>(problem, [&]<class Tile>(auto const& p, dim3 grid) {
-    QUAD_LAUNCH(gemm_half_multistage_kernel<Tile>, grid, dim3(Tile::kThreads), Tile::kSharedBytes,
-                stream, p);
+    QUAD_LAUNCH(gemm_mma_tuned_kernel<Tile>, grid, dim3(Tile::kThreads), Tile::kSharedBytes, stream,
+                p);
   });
 }
 

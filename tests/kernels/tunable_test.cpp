@@ -177,7 +177,7 @@ TEST(Tunable, NamesTheKernelOfTheProblem) {
   };
   std::string const space = "quadrille::kernels::gemm::";
   auto const expected = [&](std::string const& inside) {
-    return space + "gemm_half_multistage_kernel<" + space + "HalfTile<" + space + "half_config(" +
+    return space + "gemm_mma_tuned_kernel<" + space + "HalfTile<" + space + "half_config(" +
            inside + ">>";
   };
   EXPECT_EQ(

@@ -4,24 +4,15 @@
 
 #include "gemm/gemm_half.cuh"
 
-/// The product with a ring of k-tiles in shared memory, for any configuration with more than one stage.
+/// The kernel of gemm_mma_tuned.cu: the loop of gemm_half_multistage.cu, for two stages and more and
+/// for each place where fragments are loaded ahead. NVRTC compiles it at run time.
 namespace quadrille::kernels::gemm {
-
-/// Of the ladder's last step.
-inline constexpr HalfConfig kStage4Config{
-    .layout = SmemLayout::rotated,
-    .stages = 4,
-    .fragment_double_buffer = FragmentDoubleBuffer::across_k_tiles,
-    .epilogue = Epilogue::rotated};
 
 #ifdef QUAD_KERNELS
 
-/// All but one of the stages are filled ahead: while a k-tile is multiplied, the copies of later ones
-/// are on their way, and a barrier once in a k-tile is enough. The stage that is filled anew is the one
-/// that was multiplied before this one: all have read it before the last barrier.
 template <class Tile>
 __global__ void __launch_bounds__(Tile::kThreads, Tile::kBlocks)
-    gemm_half_multistage_kernel(HalfOperands<typename Tile::Type> p) {
+    gemm_mma_tuned_kernel(HalfOperands<typename Tile::Type> p) {
   using T = typename Tile::Type;
   constexpr HalfConfig kConfig = Tile::kConfig;
   constexpr int kStages = kConfig.stages;
