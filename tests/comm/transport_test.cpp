@@ -28,6 +28,7 @@ using Bytes = std::vector<std::byte>;
 // scatter.
 constexpr std::size_t kSlot = 2UL << 20;
 
+device::StreamView stream() { return world().stream(); }
 int ranks() { return world().size(); }
 int self() { return world().rank(); }
 std::size_t at(int r) { return static_cast<std::size_t>(r); }
@@ -88,19 +89,19 @@ class Place {
  public:
   explicit Place(std::size_t bytes)
       : bytes_{bytes},
-        memory_{world().device(), static_cast<std::int64_t>(bytes + kGuard), world().stream()} {}
+        memory_{world().device(), static_cast<std::int64_t>(bytes + kGuard), stream()} {}
   explicit Place(Bytes content) : Place{content.size()} {
     content_ = std::move(content);
-    world().stream().copy(memory_.data(), content_.data(), bytes_);
+    stream().copy(memory_.data(), content_.data(), bytes_);
   }
   Piece piece() const { return {memory_.data(), bytes_}; }
   ConstPiece const_piece() const { return {memory_.data(), bytes_}; }
-  void erase() const { world().stream().fill(memory_.data(), 0xFF, bytes_ + kGuard); }
+  void erase() const { stream().fill(memory_.data(), 0xFF, bytes_ + kGuard); }
   /// The content once the world's stream is through; empty and a failure where the guard was hit.
   Bytes read() const {
     Bytes all(bytes_ + kGuard);
-    world().stream().copy(all.data(), memory_.data(), all.size());
-    world().stream().synchronize();
+    stream().copy(all.data(), memory_.data(), all.size());
+    stream().synchronize();
     bool const is_whole = std::all_of(all.begin() + static_cast<std::ptrdiff_t>(bytes_), all.end(),
                                       [](std::byte b) { return b == std::byte{0xFF}; });
     EXPECT_TRUE(is_whole) << "written behind the end";
@@ -217,8 +218,7 @@ TEST_P(TransportTest, BroadcastFromEveryRoot) {
         Bytes const expected = message(bytes, root, 0);
         Place const data = self() == root ? Place{expected} : Place{bytes};
 
-        channel_->broadcast(data.piece(), root, world().stream(), algorithm)
-            .wait_on(world().stream());
+        channel_->broadcast(data.piece(), root, stream(), algorithm).wait_on(stream());
 
         EXPECT_TRUE(is_equal(data, expected)) << bytes << " bytes from " << root;
       }
@@ -234,9 +234,9 @@ void check_allreduce(Channel& channel, std::size_t bytes, ReduceOp op) {
   Place const out{count * sizeof(T)};
   Place const both{contribution<T>(count, self(), 0)};
 
-  channel.allreduce(in.const_piece(), out.piece(), core::type_of<T>(), op, world().stream());
-  channel.allreduce(both.const_piece(), both.piece(), core::type_of<T>(), op, world().stream())
-      .wait_on(world().stream());
+  channel.allreduce(in.const_piece(), out.piece(), core::type_of<T>(), op, stream());
+  channel.allreduce(both.const_piece(), both.piece(), core::type_of<T>(), op, stream())
+      .wait_on(stream());
 
   EXPECT_EQ(out.read() == expected, true) << bytes << " bytes";
   EXPECT_EQ(both.read() == expected, true) << bytes << " bytes in place";
@@ -264,8 +264,8 @@ TEST_P(TransportTest, MinAndMaxKeepNan) {
       Place const in{to_bytes<double>({self() == bad ? nan : self(), 1})};
       Place const out{16};
 
-      channel_->allreduce(in.const_piece(), out.piece(), core::DataType::f64, op, world().stream())
-          .wait_on(world().stream());
+      channel_->allreduce(in.const_piece(), out.piece(), core::DataType::f64, op, stream())
+          .wait_on(stream());
 
       Bytes const result = out.read();
       auto const* values = reinterpret_cast<double const*>(result.data());
@@ -281,8 +281,8 @@ void check_reduce_scatter(Channel& channel, std::vector<std::size_t> const& coun
   for (int r = 0; r < ranks(); ++r) parts.emplace_back(contribution<T>(counts[at(r)], self(), r));
   Place const out{counts[at(self())] * sizeof(T)};
 
-  channel.reduce_scatter(const_pieces(parts), out.piece(), core::type_of<T>(), op, world().stream())
-      .wait_on(world().stream());
+  channel.reduce_scatter(const_pieces(parts), out.piece(), core::type_of<T>(), op, stream())
+      .wait_on(stream());
 
   EXPECT_EQ(out.read() == reduction<T>(counts[at(self())], self(), op), true)
       << counts[0] << " elements first";
@@ -323,8 +323,7 @@ TEST_P(TransportTest, AllgatherOfEvenAndRaggedPieces) {
       std::vector<Place> all;
       for (int r = 0; r < ranks(); ++r) all.emplace_back(bytes[at(r)]);
 
-      channel_->allgather(mine.const_piece(), pieces(all), world().stream())
-          .wait_on(world().stream());
+      channel_->allgather(mine.const_piece(), pieces(all), stream()).wait_on(stream());
 
       for (int r = 0; r < ranks(); ++r) {
         EXPECT_TRUE(is_equal(all[at(r)], message(bytes[at(r)], r, 0))) << size << " from " << r;
@@ -341,10 +340,9 @@ TEST_P(TransportTest, AllgatherInPlaceOfOneRun) {
   for (int r = 0; r < ranks(); ++r) {
     all.push_back({static_cast<std::byte*>(run.piece().data) + at(r) * each, each});
   }
-  world().stream().copy(all[at(self())].data, mine.data(), each);
+  stream().copy(all[at(self())].data, mine.data(), each);
 
-  channel_->allgather({all[at(self())].data, each}, all, world().stream())
-      .wait_on(world().stream());
+  channel_->allgather({all[at(self())].data, each}, all, stream()).wait_on(stream());
 
   Bytes const got = run.read();
   for (int r = 0; r < ranks(); ++r) {
@@ -372,8 +370,7 @@ TEST_P(TransportTest, AlltoallvOfRaggedPieces) {
       receive.emplace_back(bytes(r, self()));
     }
 
-    channel_->alltoallv(const_pieces(send), pieces(receive), world().stream())
-        .wait_on(world().stream());
+    channel_->alltoallv(const_pieces(send), pieces(receive), stream()).wait_on(stream());
 
     for (int r = 0; r < ranks(); ++r) {
       EXPECT_TRUE(is_equal(receive[at(r)], message(bytes(r, self()), r, self())))
@@ -387,17 +384,15 @@ TEST_P(TransportTest, SendrecvAroundTheRingAndToItself) {
     Place const send{message(bytes + at(self()), self(), after(self()))};
     Place const receive{bytes + at(before(self()))};
 
-    channel_
-        ->sendrecv(send.const_piece(), after(self()), receive.piece(), before(self()),
-                   world().stream())
-        .wait_on(world().stream());
+    channel_->sendrecv(send.const_piece(), after(self()), receive.piece(), before(self()), stream())
+        .wait_on(stream());
 
     EXPECT_TRUE(is_equal(receive, message(bytes + at(before(self())), before(self()), self())));
   }
   Place const send{message(1000, self(), self())};
   Place const receive{1000};
-  channel_->sendrecv(send.const_piece(), self(), receive.piece(), self(), world().stream())
-      .wait_on(world().stream());
+  channel_->sendrecv(send.const_piece(), self(), receive.piece(), self(), stream())
+      .wait_on(stream());
   EXPECT_TRUE(is_equal(receive, message(1000, self(), self())));
 }
 
@@ -411,8 +406,8 @@ TEST_P(TransportTest, SendrecvOneWay) {
 
   channel_
       ->sendrecv(send.const_piece(), is_last ? -1 : self() + 1, receive.piece(),
-                 is_first ? -1 : self() - 1, world().stream())
-      .wait_on(world().stream());
+                 is_first ? -1 : self() - 1, stream())
+      .wait_on(stream());
 
   Bytes const untouched(bytes, std::byte{0xFF});
   EXPECT_TRUE(is_equal(receive, is_first ? untouched : message(bytes, self() - 1, self())));
@@ -424,16 +419,15 @@ TEST_P(TransportTest, ManyExchangesKeepTheirOrder) {
   Place const all{std::size_t{8 * kRounds}};
   std::vector<std::int64_t> values(kRounds);
   for (int i = 0; i < kRounds; ++i) values[at(i)] = i * (self() + 1);
-  world().stream().copy(mine.piece().data, values.data(), 8 * kRounds);
+  stream().copy(mine.piece().data, values.data(), 8 * kRounds);
 
   Request last;
   for (int i = 0; i < kRounds; ++i) {
     auto* from = static_cast<std::byte*>(mine.piece().data) + 8 * i;
     auto* to = static_cast<std::byte*>(all.piece().data) + 8 * i;
-    last = channel_->allreduce({from, 8}, {to, 8}, core::DataType::i64, ReduceOp::sum,
-                               world().stream());
+    last = channel_->allreduce({from, 8}, {to, 8}, core::DataType::i64, ReduceOp::sum, stream());
   }
-  last.wait_on(world().stream());
+  last.wait_on(stream());
 
   Bytes const got = all.read();
   for (int i = 0; i < kRounds; ++i) {
@@ -455,18 +449,14 @@ TEST_P(TransportTest, StreamsWaitAndTheHostDoesNot) {
   Place const receive{bytes};
   bool const is_late = self() == ranks() - 1;
   // The first exchange with a rank may connect the two, for which the host waits.
-  channel_
-      ->sendrecv(send.const_piece(), after(self()), receive.piece(), before(self()),
-                 world().stream())
-      .wait_on(world().stream());
-  world().stream().synchronize();
+  channel_->sendrecv(send.const_piece(), after(self()), receive.piece(), before(self()), stream())
+      .wait_on(stream());
+  stream().synchronize();
 
   if (is_late) world().group().barrier();
-  world().stream().run([] { std::this_thread::sleep_for(std::chrono::milliseconds{50}); });
-  world().stream().copy(send.piece().data, content.data(), bytes);
-  channel_
-      ->sendrecv(send.const_piece(), after(self()), receive.piece(), before(self()),
-                 world().stream())
+  stream().run([] { std::this_thread::sleep_for(std::chrono::milliseconds{50}); });
+  stream().copy(send.piece().data, content.data(), bytes);
+  channel_->sendrecv(send.const_piece(), after(self()), receive.piece(), before(self()), stream())
       .wait_on(world().comm_stream());
   world().comm_stream().copy(seen.data(), receive.piece().data, bytes);
   if (!is_late) world().group().barrier();
@@ -494,11 +484,11 @@ TEST_P(TransportTest, ChannelsAreIndependent) {
   Channel& late = is_even ? *other : *channel_;
   Place const& early_data = is_even ? first : second;
   Place const& late_data = is_even ? second : first;
-  Request const one = early.broadcast(early_data.piece(), 0, world().stream());
+  Request const one = early.broadcast(early_data.piece(), 0, stream());
   std::this_thread::sleep_for(std::chrono::milliseconds{50});
-  Request const two = late.broadcast(late_data.piece(), 0, world().stream());
-  one.wait_on(world().stream());
-  two.wait_on(world().stream());
+  Request const two = late.broadcast(late_data.piece(), 0, stream());
+  one.wait_on(stream());
+  two.wait_on(stream());
 
   EXPECT_TRUE(is_equal(first, expected));
   EXPECT_TRUE(is_equal(second, expected));
@@ -510,10 +500,8 @@ TEST_P(TransportTest, SubgroupsExchangeAmongThemselves) {
   Place const in{to_bytes<std::int64_t>({self() + 1})};
   Place const out{8};
 
-  channel
-      ->allreduce(in.const_piece(), out.piece(), core::DataType::i64, ReduceOp::sum,
-                  world().stream())
-      .wait_on(world().stream());
+  channel->allreduce(in.const_piece(), out.piece(), core::DataType::i64, ReduceOp::sum, stream())
+      .wait_on(stream());
 
   EXPECT_EQ(*reinterpret_cast<std::int64_t const*>(out.read().data()),
             pair.sum(std::int64_t{self() + 1}));
@@ -522,59 +510,57 @@ TEST_P(TransportTest, SubgroupsExchangeAmongThemselves) {
 TEST_P(TransportTest, RefusesWhatDoesNotFit) {
   Place const data{64};
   std::vector<Piece> const none;
-  auto const stream = world().stream();
-  EXPECT_FAILS(
-      channel_->allreduce({nullptr, 8}, {nullptr, 16}, core::DataType::f64, ReduceOp::sum, stream),
-      "differ in size");
-  EXPECT_FAILS(channel_->allgather(data.const_piece(), none, stream), "0 pieces for");
+  EXPECT_FAILS(channel_->allreduce({nullptr, 8}, {nullptr, 16}, core::DataType::f64, ReduceOp::sum,
+                                   stream()),
+               "differ in size");
+  EXPECT_FAILS(channel_->allgather(data.const_piece(), none, stream()), "0 pieces for");
   std::vector<ConstPiece> const parts(at(ranks()), data.const_piece());
   std::vector<Piece> const places(at(ranks()), data.piece());
   std::vector<Piece> const short_places(at(ranks()), {nullptr, 8});
-  EXPECT_FAILS(channel_->alltoallv({}, places, stream), "0 pieces for");
-  EXPECT_FAILS(channel_->alltoallv(parts, none, stream), "0 pieces for");
+  EXPECT_FAILS(channel_->alltoallv({}, places, stream()), "0 pieces for");
+  EXPECT_FAILS(channel_->alltoallv(parts, none, stream()), "0 pieces for");
   EXPECT_FAILS(
-      channel_->reduce_scatter({}, data.piece(), core::DataType::f64, ReduceOp::sum, stream),
+      channel_->reduce_scatter({}, data.piece(), core::DataType::f64, ReduceOp::sum, stream()),
       "0 pieces for");
   EXPECT_FAILS(
-      channel_->reduce_scatter(parts, {nullptr, 8}, core::DataType::f64, ReduceOp::sum, stream),
+      channel_->reduce_scatter(parts, {nullptr, 8}, core::DataType::f64, ReduceOp::sum, stream()),
       "differ in size");
-  EXPECT_FAILS(channel_->allgather({nullptr, 8}, places, stream), "differ in size");
-  EXPECT_FAILS(channel_->alltoallv(parts, short_places, stream), "differ in size");
-  EXPECT_FAILS(channel_->broadcast(data.piece(), ranks(), stream), "no rank");
-  EXPECT_FAILS(channel_->broadcast(data.piece(), -1, stream), "no rank -1");
-  EXPECT_FAILS(channel_->sendrecv(data.const_piece(), ranks(), data.piece(), -1, stream),
+  EXPECT_FAILS(channel_->allgather({nullptr, 8}, places, stream()), "differ in size");
+  EXPECT_FAILS(channel_->alltoallv(parts, short_places, stream()), "differ in size");
+  EXPECT_FAILS(channel_->broadcast(data.piece(), ranks(), stream()), "no rank");
+  EXPECT_FAILS(channel_->broadcast(data.piece(), -1, stream()), "no rank -1");
+  EXPECT_FAILS(channel_->sendrecv(data.const_piece(), ranks(), data.piece(), -1, stream()),
                "no rank");
-  EXPECT_FAILS(channel_->sendrecv(data.const_piece(), -1, data.piece(), ranks(), stream),
+  EXPECT_FAILS(channel_->sendrecv(data.const_piece(), -1, data.piece(), ranks(), stream()),
                "no rank");
-  EXPECT_FAILS(channel_->sendrecv(data.const_piece(), self(), data.piece(), -1, stream),
+  EXPECT_FAILS(channel_->sendrecv(data.const_piece(), self(), data.piece(), -1, stream()),
                "both sides");
-  EXPECT_FAILS(channel_->sendrecv({nullptr, 8}, self(), data.piece(), self(), stream),
+  EXPECT_FAILS(channel_->sendrecv({nullptr, 8}, self(), data.piece(), self(), stream()),
                "both sides");
   for (core::DataType const type : {core::DataType::f64, core::DataType::i8}) {
-    EXPECT_FAILS(channel_->allreduce({nullptr, 12}, {nullptr, 12}, type, ReduceOp::sum, stream),
+    EXPECT_FAILS(channel_->allreduce({nullptr, 12}, {nullptr, 12}, type, ReduceOp::sum, stream()),
                  type == core::DataType::i8 ? "no reduction of i8" : "no whole elements of f64");
     std::vector<ConstPiece> const odd(at(ranks()), {nullptr, 12});
-    EXPECT_FAILS(channel_->reduce_scatter(odd, {nullptr, 12}, type, ReduceOp::sum, stream),
+    EXPECT_FAILS(channel_->reduce_scatter(odd, {nullptr, 12}, type, ReduceOp::sum, stream()),
                  type == core::DataType::i8 ? "no reduction of i8" : "no whole elements of f64");
   }
-  stream.synchronize();  // the memory is still being filled
+  stream().synchronize();  // the memory is still being filled
 }
 
 /// What this rank has after an exchange of each kind, with every broadcast from rank 0; all[kind] are
 /// its pieces. Places of a broadcast hold a message of their own before, others 0xFF.
 std::vector<std::vector<Bytes>> exchange_all(Channel& channel, std::size_t size) {
-  auto const stream = world().stream();
   std::vector<std::vector<Bytes>> all;
   for (Broadcast const algorithm : {Broadcast::library, Broadcast::ring}) {
     Place const data{message(size, self(), 0)};
-    channel.broadcast(data.piece(), 0, stream, algorithm).wait_on(stream);
+    channel.broadcast(data.piece(), 0, stream(), algorithm).wait_on(stream());
     all.push_back({data.read()});
   }
   for (ReduceOp const op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max}) {
     Place const in{contribution<double>(size / 8, self(), 0)};
     Place const out{size / 8 * 8};
-    channel.allreduce(in.const_piece(), out.piece(), core::DataType::f64, op, stream)
-        .wait_on(stream);
+    channel.allreduce(in.const_piece(), out.piece(), core::DataType::f64, op, stream())
+        .wait_on(stream());
     all.push_back({out.read()});
   }
   {
@@ -583,15 +569,15 @@ std::vector<std::vector<Bytes>> exchange_all(Channel& channel, std::size_t size)
     Place const out{size / 4 * 4};
     channel
         .reduce_scatter(const_pieces(parts), out.piece(), core::DataType::f32, ReduceOp::sum,
-                        stream)
-        .wait_on(stream);
+                        stream())
+        .wait_on(stream());
     all.push_back({out.read()});
   }
   {
     Place const mine{message(size, self(), 0)};
     std::vector<Place> places;
     for (int r = 0; r < ranks(); ++r) places.emplace_back(size);
-    channel.allgather(mine.const_piece(), pieces(places), stream).wait_on(stream);
+    channel.allgather(mine.const_piece(), pieces(places), stream()).wait_on(stream());
     all.emplace_back();
     for (Place const& place : places) all.back().push_back(place.read());
   }
@@ -602,15 +588,15 @@ std::vector<std::vector<Bytes>> exchange_all(Channel& channel, std::size_t size)
       send.emplace_back(message(size + at(r), self(), r));
       receive.emplace_back(size + at(self()));
     }
-    channel.alltoallv(const_pieces(send), pieces(receive), stream).wait_on(stream);
+    channel.alltoallv(const_pieces(send), pieces(receive), stream()).wait_on(stream());
     all.emplace_back();
     for (Place const& place : receive) all.back().push_back(place.read());
   }
   {
     Place const send{message(size, self(), after(self()))};
     Place const receive{size};
-    channel.sendrecv(send.const_piece(), after(self()), receive.piece(), before(self()), stream)
-        .wait_on(stream);
+    channel.sendrecv(send.const_piece(), after(self()), receive.piece(), before(self()), stream())
+        .wait_on(stream());
     all.push_back({receive.read()});
   }
   return all;
@@ -693,7 +679,6 @@ TEST_P(TransportTest, FaultsGiveTheirWrongDataAndNoHang) {
 // Two turns through the same places: in the first nothing has come, in the second what the first
 // should have brought.
 TEST_P(TransportTest, AMisplacedWaitReadsWhatWasThereBefore) {
-  auto const stream = world().stream();
   std::size_t const size = 3 * std::min(GetParam().chunk_bytes, kSlot) + 8;
   auto const channel = connect_faulty(MessageFault::misplaced_wait);
   Place const everybodys{size}, reduced{size};
@@ -703,16 +688,16 @@ TEST_P(TransportTest, AMisplacedWaitReadsWhatWasThereBefore) {
 
   for (int turn = 0; turn < 2; ++turn) {
     Bytes const sent = message(size, 0, turn);
-    if (self() == 0) stream.copy(everybodys.piece().data, sent.data(), size);
+    if (self() == 0) stream().copy(everybodys.piece().data, sent.data(), size);
     Place const in{contribution<double>(size / 8, self(), turn)};
     std::vector<Place> out;
     for (int r = 0; r < ranks(); ++r) out.emplace_back(message(size, self(), r + turn));
 
-    channel->broadcast(everybodys.piece(), 0, stream).wait_on(stream);
+    channel->broadcast(everybodys.piece(), 0, stream()).wait_on(stream());
     channel
-        ->allreduce(in.const_piece(), reduced.piece(), core::DataType::f64, ReduceOp::sum, stream)
-        .wait_on(stream);
-    channel->alltoallv(const_pieces(out), pieces(received), stream).wait_on(stream);
+        ->allreduce(in.const_piece(), reduced.piece(), core::DataType::f64, ReduceOp::sum, stream())
+        .wait_on(stream());
+    channel->alltoallv(const_pieces(out), pieces(received), stream()).wait_on(stream());
 
     bool const is_alone = ranks() == 1;
     Bytes const before = turn == 0 ? erased : message(size, 0, turn - 1);
@@ -731,7 +716,6 @@ TEST_P(TransportTest, AMisplacedWaitReadsWhatWasThereBefore) {
 /// message(size, rank, turn) into its memory, and right behind it writes the next. Ranks read at
 /// different times.
 std::vector<std::vector<Bytes>> read_windows(Channel& channel, std::size_t size, int turns) {
-  auto const stream = world().stream();
   // Who has none of its own has as much as the others.
   std::unique_ptr<Window> const window = channel.share(self() == 0 ? size : 0);
   EXPECT_EQ(window->bytes(), size);
@@ -742,7 +726,7 @@ std::vector<std::vector<Bytes>> read_windows(Channel& channel, std::size_t size,
     for (int r = 0; r < ranks(); ++r) of_turn.emplace_back(size);
   }
   for (int turn = 0; turn < turns; ++turn) {
-    stream.copy(window->data(), written[at(turn)].data(), size);
+    stream().copy(window->data(), written[at(turn)].data(), size);
     std::vector<Access> reads;
     for (int r = 0; r < ranks(); ++r) {
       reads.emplace_back([&, r, turn](std::byte* memory, device::StreamView reader) {
@@ -750,7 +734,7 @@ std::vector<std::vector<Bytes>> read_windows(Channel& channel, std::size_t size,
         reader.copy(places[at(turn)][at(r)].piece().data, memory, size);
       });
     }
-    channel.access(*window, reads, stream).wait_on(stream);
+    channel.access(*window, reads, stream()).wait_on(stream());
   }
   std::vector<std::vector<Bytes>> seen;
   for (std::vector<Place> const& of_turn : places) {
@@ -780,10 +764,9 @@ TEST_P(TransportTest, WindowsAreReadInPlaceBeforeTheyChange) {
 
 TEST_P(TransportTest, WhoReadsNothingIsReadAllTheSame) {
   if (!GetParam().transport->shares_windows) GTEST_SKIP() << "it shares none";
-  auto const stream = world().stream();
   auto const window = channel_->share(8);
   Bytes const own = message(8, self(), 0);
-  stream.copy(window->data(), own.data(), own.size());
+  stream().copy(window->data(), own.data(), own.size());
   Place const got{8};
   bool const is_last = self() == ranks() - 1;
   std::vector<Access> reads(at(ranks()));
@@ -793,10 +776,10 @@ TEST_P(TransportTest, WhoReadsNothingIsReadAllTheSame) {
     };
   }
 
-  channel_->access(*window, reads, stream).wait_on(stream);
+  channel_->access(*window, reads, stream()).wait_on(stream());
 
   EXPECT_TRUE(is_equal(got, is_last ? message(8, 0, 0) : Bytes(8, std::byte{0xFF})));
-  EXPECT_FAILS(channel_->access(*window, {}, stream), "0 pieces for");
+  EXPECT_FAILS(channel_->access(*window, {}, stream()), "0 pieces for");
 }
 
 TEST_P(TransportTest, FaultsOfWindowsGiveTheirWrongData) {
@@ -843,7 +826,6 @@ Bytes rows_of(Bytes const& all) {
 /// writes message(size, rank, turn) before the turn, and keeps others waiting for a while.
 std::vector<std::vector<Bytes>> read_rows(Channel& channel, int turns) {
   constexpr std::size_t kSize = 300000;
-  auto const stream = world().stream();
   auto const window = channel.share(kSize);
   std::vector<Bytes> written;
   for (int turn = 0; turn < turns; ++turn) written.push_back(message(kSize, self(), turn));
@@ -851,13 +833,13 @@ std::vector<std::vector<Bytes>> read_rows(Channel& channel, int turns) {
   for (int r = 0; r < ranks(); ++r) places.emplace_back(kRowsBytes);
   std::vector<std::vector<Bytes>> seen;
   for (int turn = 0; turn < turns; ++turn) {
-    stream.run([] { std::this_thread::sleep_for(std::chrono::milliseconds{3 * self()}); });
-    stream.copy(window->data(), written[at(turn)].data(), kSize);
-    channel.barrier(stream).wait_on(stream);
+    stream().run([] { std::this_thread::sleep_for(std::chrono::milliseconds{3 * self()}); });
+    stream().copy(window->data(), written[at(turn)].data(), kSize);
+    channel.barrier(stream()).wait_on(stream());
     for (int r = 0; r < ranks() && (self() != 1 || turn % 2 == 0); ++r) {
-      channel.read(*window, r, kRows, places[at(r)].piece().data, stream).wait_on(stream);
+      channel.read(*window, r, kRows, places[at(r)].piece().data, stream()).wait_on(stream());
     }
-    channel.barrier(stream).wait_on(stream);
+    channel.barrier(stream()).wait_on(stream());
     seen.emplace_back();
     for (Place const& place : places) seen.back().push_back(place.read());
   }
@@ -865,9 +847,8 @@ std::vector<std::vector<Bytes>> read_rows(Channel& channel, int turns) {
 }
 
 TEST_P(TransportTest, RowsOfWindowsAreReadBetweenBarriers) {
-  auto const stream = world().stream();
   if (!GetParam().transport->shares_windows) {
-    EXPECT_FAILS(channel_->barrier(stream), "shares no windows");
+    EXPECT_FAILS(channel_->barrier(stream()), "shares no windows");
     return;
   }
   constexpr int kTurns = 6;
@@ -882,7 +863,7 @@ TEST_P(TransportTest, RowsOfWindowsAreReadBetweenBarriers) {
   }
   auto const window = channel_->share(1000);
   WindowRows const beyond{.first = 0, .pitch = 500, .row_bytes = 501, .rows = 2};
-  EXPECT_FAILS(channel_->read(*window, 0, beyond, nullptr, stream), "beyond the end");
+  EXPECT_FAILS(channel_->read(*window, 0, beyond, nullptr, stream()), "beyond the end");
 }
 
 TEST_P(TransportTest, FaultsOfReadRowsGiveTheirWrongData) {
@@ -932,10 +913,10 @@ TEST_P(TransportTest, FaultyExchangesKeepTheirOrder) {
     Request last;
     for (int i = 0; i < kRounds; ++i) {
       std::byte* const value = static_cast<std::byte*>(data.piece().data) + 8 * i;
-      last = channel->allreduce({value, 8}, {value, 8}, core::DataType::i64, ReduceOp::sum,
-                                world().stream());
+      last =
+          channel->allreduce({value, 8}, {value, 8}, core::DataType::i64, ReduceOp::sum, stream());
     }
-    last.wait_on(world().stream());
+    last.wait_on(stream());
 
     EXPECT_TRUE(is_equal(data, to_bytes(values)));
   }
