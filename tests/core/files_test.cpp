@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/files.hpp"
 
+#include "support/temporary_folder.hpp"
+
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,9 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(ReadFile, TakesRegularFilesOfALimitedSize) {
-  fs::path const folder =
-      fs::temp_directory_path() / ("quadrille-files." + std::to_string(getpid()));
-  fs::create_directories(folder);
+  test::TemporaryFolder const folder;
   std::string const bytes(200'000, 'x');
   std::ofstream{folder / "file"} << bytes;
   mkfifo((folder / "pipe").c_str(), 0600);
@@ -25,11 +25,10 @@ TEST(ReadFile, TakesRegularFilesOfALimitedSize) {
 
   EXPECT_EQ(*read(folder / "file"), bytes);
   EXPECT_FALSE(read_file((folder / "file").string(), bytes.size() - 1));
-  for (fs::path const& path : {folder, folder / "absent", folder / "pipe",
+  for (fs::path const& path : {folder.path(), folder / "absent", folder / "pipe",
                                folder / "file" / "below", fs::path{"/dev/zero"}}) {
     EXPECT_FALSE(read(path)) << path;
   }
-  fs::remove_all(folder);
 }
 
 }  // namespace

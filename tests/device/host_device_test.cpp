@@ -4,6 +4,7 @@
 #include "device/host/memory.hpp"
 #include "device/host/shared_memory.hpp"
 #include "device/semantics.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <sys/resource.h>
 
@@ -127,20 +128,14 @@ TEST(HostDevice, MemoryNotYetTouchedIsNotFree) {
 // A system of files as Linux shows it, below a folder of its own.
 class FakeSystem {
  public:
-  FakeSystem() {
-    std::string name = (std::filesystem::temp_directory_path() / "quadrille-XXXXXX").string();
-    EXPECT_NE(mkdtemp(name.data()), nullptr);
-    root_ = name;
-  }
-  ~FakeSystem() { std::filesystem::remove_all(root_); }
   void write(std::string const& file, std::string const& text) const {
-    std::filesystem::create_directories((root_ / file).parent_path());
-    std::ofstream{root_ / file} << text;
+    std::filesystem::create_directories((root() / file).parent_path());
+    std::ofstream{root() / file} << text;
   }
-  std::filesystem::path const& root() const { return root_; }
+  std::filesystem::path const& root() const { return folder_.path(); }
 
  private:
-  std::filesystem::path root_;
+  test::TemporaryFolder folder_;
 };
 
 TEST(HostMemory, IsWhatTheKernelCallsAvailable) {

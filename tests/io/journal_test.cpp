@@ -3,6 +3,7 @@
 #include "io/journal.hpp"
 
 #include "support/expect_fails.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -40,20 +41,18 @@ namespace fs = std::filesystem;
 
 class JournalTest : public testing::Test {
  protected:
-  JournalTest()
-      : path_{fs::temp_directory_path() / ("quadrille-journal." + std::to_string(getpid()))} {
-    fs::remove(path_);
+  JournalTest() {
     flushes = 0;
     disk_is_full = false;
   }
-  ~JournalTest() override { fs::remove(path_); }
   std::string content() const {
     std::ostringstream text;
     text << std::ifstream{path_}.rdbuf();
     return text.str();
   }
 
-  fs::path path_;
+  test::TemporaryFolder const folder_;
+  fs::path const path_ = folder_ / "journal";
 };
 
 TEST_F(JournalTest, EveryLineIsOnTheDiskWhenAppendReturns) {

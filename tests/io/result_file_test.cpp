@@ -8,6 +8,7 @@
 #include "io/json.hpp"
 #include "io/whole_file.hpp"
 #include "support/sample_result.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -33,16 +34,8 @@ namespace fs = std::filesystem;
 using test::all_of;
 using test::sample_result;
 
-/// An empty directory of this test alone.
 class ResultFile : public testing::Test {
  protected:
-  ResultFile() {
-    auto const* const info = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::temp_directory_path() /
-              (std::string{"quadrille_"} + info->name() + "." + std::to_string(getpid()));
-    fs::create_directories(folder_);
-  }
-  ~ResultFile() override { fs::remove_all(folder_); }
   std::string at(std::string const& name) const { return (folder_ / name).string(); }
   std::string put(std::string const& name, std::string const& bytes) const {
     std::ofstream{at(name), std::ios::binary} << bytes;
@@ -54,7 +47,8 @@ class ResultFile : public testing::Test {
   }
   std::string journal_of(measure::RunResult const& result) const { return all_of(result) + "\n"; }
 
-  fs::path folder_;
+  test::TemporaryFolder const temporary_;
+  fs::path const folder_ = temporary_.path();
 };
 
 std::string why(core::Parsed<measure::RunResult> const& result) {

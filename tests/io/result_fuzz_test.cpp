@@ -3,6 +3,7 @@
 #include "io/result_file.hpp"
 #include "support/fuzz.hpp"
 #include "support/sample_result.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -18,13 +19,6 @@ namespace fs = std::filesystem;
 
 class ResultFuzz : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "quadrille-fuzz-XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   /// It is read, and then written and read again; or one line says why not.
   void expect_contract(std::string const& bytes, std::uint64_t number) {
     fs::path const path = folder_ / "result";
@@ -42,7 +36,8 @@ class ResultFuzz : public testing::Test {
     EXPECT_EQ(again->records.size(), result->records.size()) << "input " << number;
   }
 
-  fs::path folder_;
+  test::TemporaryFolder const temporary_;
+  fs::path const folder_ = temporary_.path();
 };
 
 std::string bytes_of(fs::path const& path) {

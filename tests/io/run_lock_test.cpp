@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/run_lock.hpp"
 
+#include "support/temporary_folder.hpp"
+
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -27,14 +29,10 @@ namespace fs = std::filesystem;
 
 class RunLockTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "run_lock_XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-    lock_error = 0;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
+  void SetUp() override { lock_error = 0; }
 
-  fs::path folder_;
+  test::TemporaryFolder const temporary_;
+  fs::path const folder_ = temporary_.path();
 };
 
 TEST_F(RunLockTest, SaysWhoHasIt) {

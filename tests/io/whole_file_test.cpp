@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/whole_file.hpp"
 
+#include "support/temporary_folder.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -18,19 +20,14 @@ namespace fs = std::filesystem;
 
 class WholeFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "whole_file_XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::string path() const { return (folder_ / "file").string(); }
   std::string content() const {
     std::ifstream file{path()};
     return {std::istreambuf_iterator<char>{file}, {}};
   }
 
-  fs::path folder_;
+  test::TemporaryFolder const temporary_;
+  fs::path const folder_ = temporary_.path();
 };
 
 TEST_F(WholeFile, RefusesBeforeWhatItCannotReplace) {

@@ -5,6 +5,7 @@
 #include "common/kernel_sources.hpp"
 #include "device/runtime_kernel.hpp"
 #include "gemm/gemm.hpp"
+#include "support/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -224,13 +225,7 @@ class TunableCacheTest : public testing::Test {
   void SetUp() override {
     std::string const absent = device::runtime_compiler_absent();
     if (!absent.empty()) GTEST_SKIP() << absent;
-    folder_ = fs::temp_directory_path() /
-              ("quadrille_tunable_test_" +
-               std::to_string(::testing::UnitTest::GetInstance()->random_seed()) + "_" +
-               std::to_string(getpid()));
-    fs::remove_all(folder_);
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   core::Parsed<device::CompiledKernel> compile(Configuration const& configuration) const {
     return device::compile(kernel_program(tiles(), configuration, kF32), kHopper,
@@ -242,7 +237,8 @@ class TunableCacheTest : public testing::Test {
     return found;
   }
 
-  fs::path folder_;
+  test::TemporaryFolder const temporary_;
+  fs::path const folder_ = temporary_.path();
 };
 
 TEST_F(TunableCacheTest, CompilesAtRunTimeWhatTheBuildCompiles) {
@@ -338,7 +334,6 @@ TEST_F(TunableCacheTest, CompilesInstructionsOfOneArchitecture) {
 
 /// A cache is worth no error.
 TEST_F(TunableCacheTest, DoesWithoutAFolder) {
-  fs::create_directories(folder_);
   std::ofstream{folder_ / "kernels"} << "a file";
   core::Parsed<device::CompiledKernel> const kernel = compile(Configuration{32, 32, 16, 4, 4});
   ASSERT_TRUE(kernel) << kernel.why();
