@@ -7,9 +7,9 @@ mutate.py AREA COUNT [--seed N] [--build DIR] [--results FILE] [--again]
 
 Run it in a clone of its own without local changes, for it edits the sources in place; Ctrl-C restores
 them. DIR is built as for the tests, -DQUADRILLE_CUDA=OFF suffices and ccache helps. Mutants are
-drawn by the seed from all sites of the area until COUNT of them have been judged; FILE keeps one line
-for each, and a later call goes on from there. --again judges anew, after tests were added or on a
-quieter machine, what survived or did not end.
+drawn by the seed from all sites of the area until COUNT of them have been judged; tests whose programs
+do not have the file are left out. FILE keeps one line for each, and a later call goes on from there.
+--again judges anew, after tests were added or on a quieter machine, what survived or did not end.
 A mutant that does not compile (warnings are errors) does not count, nor does one whose object file is
 that of the original; one that takes five times the usual time counts as found. Of headers only those of
 one operation's kernels are mutated: others rebuild too much. Neither is what takes a GPU.
@@ -184,6 +184,10 @@ class Judge:
         done = subprocess.run(["ninja", "-C", self.build, *targets], stdout=subprocess.DEVNULL)
         return done.returncode == 0
 
+    def is_stale(self, target: str) -> bool:
+        shown = subprocess.run(["ninja", "-C", self.build, "-n", target], capture_output=True, text=True)
+        return "no work to do" not in shown.stdout
+
     @staticmethod
     def is_of_ranks(test: dict) -> bool:
         return len(test["command"]) > 1
@@ -274,7 +278,13 @@ class Judge:
                 return "not compiled"
             if self.digests(objects) == before:
                 return "equivalent"
+            stale: dict[str, bool] = {}  # programs that have the mutant, before they are linked again
             for test in tests:
+                for target in test["targets"]:
+                    if target not in stale:
+                        stale[target] = self.is_stale(target)
+                if test["targets"] and not any(stale[target] for target in test["targets"]):
+                    continue
                 if not self.make(test["targets"]):
                     return "not compiled"
                 limit = max(90, 5 * self.usual[test["name"]])
