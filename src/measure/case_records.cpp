@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace quadrille::measure {
 namespace {
@@ -82,6 +83,28 @@ void set_published(core::Case const& spec, Record& record) {
     record.published = *core::parse_figure(text.substr(colon + 2), record.amount);
     record.published_on = spec.published_on;
   }
+}
+
+/// All ranks' samples as [repetition * ranks + rank] on rank 0, nothing on others; none where a rank
+/// lacks some, as devices may fail to tell of themselves. Collective.
+std::vector<double> gather(comm::World const& world, std::vector<double> const& local) {
+  auto const count = static_cast<double>(local.size());
+  std::array<double, 2> max_and_min{count, -count};
+  world.group().max(max_and_min);
+  if (max_and_min[0] != -max_and_min[1]) return {};
+  std::vector<double> const all = world.group().gather(local);
+  std::size_t const n = local.size();
+  auto const ranks = static_cast<std::size_t>(world.size());
+  std::vector<double> ordered(all.size());
+  for (std::size_t at = 0; at < all.size(); ++at) ordered[at % n * ranks + at / n] = all[at];
+  return ordered;
+}
+
+/// Whether no two ranks of the job drive one GPU, whose energy would count twice.
+bool has_device_of_its_own(comm::World const& world) {
+  std::set<std::string> devices;
+  for (comm::Placement const& rank : world.placements()) devices.insert(rank.uuid);
+  return devices.size() == world.placements().size();
 }
 
 }  // namespace
@@ -157,6 +180,33 @@ void record_kernels(comm::World& world, Workload& workload, Traits const& traits
     record.suspect.push_back(
         fmt::format("{}: the occupancy model says {} blocks for each multiprocessor, the driver {}",
                     kernel.name, kernel.modelled_blocks, kernel.resident_blocks));
+  }
+}
+
+void record_samples(comm::World& world, Description const& description,
+                    std::vector<device::Link> const& links, VariantRun const& run, Record& record) {
+  record.batch = run.batch;
+  record.buffer_sets = run.buffer_sets;
+  record.warmups = run.warmups;
+  record.warmup_s = run.warmup_s;
+  record.clock_hz = gather(world, run.clock_hz);
+  record.power_w = gather(world, run.power_w);
+  record.clock_limits.clear();
+  for (auto const& [limit, word] : enum_names(device::ClockLimit{})) {
+    if (world.group().agree(run.clock_limits.contains(limit)) >= 0) {
+      record.clock_limits.emplace_back(word);
+    }
+  }
+  if (has_device_of_its_own(world)) record.energy_counter_j = gather(world, run.energy_j);
+  for (std::size_t l = 0; l < run.seconds.size(); ++l) {
+    std::vector<double> samples = gather(world, run.seconds[l]);
+    if (run.legs[l] == Leg::overlapped) record.seconds = samples;
+    if (run.legs.size() > 1) {
+      record.legs.push_back({std::string{core::to_text(run.legs[l])}, std::move(samples)});
+    }
+  }
+  if (description.pairs) {
+    record.pairs = pair_times(*description.pairs, run.pair_seconds, links, world.size());
   }
 }
 

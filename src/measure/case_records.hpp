@@ -3,6 +3,7 @@
 #pragma once
 
 #include "measure/record.hpp"
+#include "measure/sampler.hpp"
 #include "measure/selection.hpp"
 
 #include <string_view>
@@ -26,5 +27,10 @@ Record record_of_variant(CaseFacts const& facts, Selected const& choice);
 /// Names the kernels of one execution, a vendor's too; nothing runs.
 void record_kernels(comm::World& world, Workload& workload, Traits const& traits,
                     kernels::VariantInfo const& variant, Record& record);
+
+/// What was sampled so far of all ranks, on rank 0. `links` are those between all ranks, where there is a
+/// schedule of pairs. Collective.
+void record_samples(comm::World& world, Description const& description,
+                    std::vector<device::Link> const& links, VariantRun const& run, Record& record);
 
 }  // namespace quadrille::measure

@@ -12,29 +12,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <set>
 #include <utility>
 
 namespace quadrille::measure {
 namespace {
 
 using kernels::Role;
-
-/// All ranks' samples as [repetition * ranks + rank] on rank 0, nothing on others; none where a rank
-/// lacks some, as devices may fail to tell of themselves. Collective.
-std::vector<double> gather(comm::World const& world, std::vector<double> const& local) {
-  auto const count = static_cast<double>(local.size());
-  std::array<double, 2> max_and_min{count, -count};
-  world.group().max(max_and_min);
-  if (max_and_min[0] != -max_and_min[1]) return {};
-  std::vector<double> const all = world.group().gather(local);
-  std::size_t const n = local.size();
-  auto const ranks = static_cast<std::size_t>(world.size());
-  std::vector<double> ordered(all.size());
-  for (std::size_t at = 0; at < all.size(); ++at) ordered[at % n * ranks + at / n] = all[at];
-  return ordered;
-}
 
 class CaseRun {
  public:
@@ -236,38 +219,9 @@ class CaseRun {
         core::format_seconds(limits().repetition_s));
   }
 
-  /// Whether no two ranks of the job drive one GPU, whose energy would count twice.
-  bool has_device_of_its_own() const {
-    std::set<std::string> devices;
-    for (comm::Placement const& rank : world_.placements()) devices.insert(rank.uuid);
-    return devices.size() == world_.placements().size();
-  }
-
   /// Gives a run's record what was sampled so far, and its verdict. Collective.
   void settle(VariantRun const& run, Record& record) {
-    record.batch = run.batch;
-    record.buffer_sets = run.buffer_sets;
-    record.warmups = run.warmups;
-    record.warmup_s = run.warmup_s;
-    record.clock_hz = gather(world_, run.clock_hz);
-    record.power_w = gather(world_, run.power_w);
-    record.clock_limits.clear();
-    for (auto const& [limit, word] : enum_names(device::ClockLimit{})) {
-      if (world_.group().agree(run.clock_limits.contains(limit)) >= 0) {
-        record.clock_limits.emplace_back(word);
-      }
-    }
-    if (has_device_of_its_own()) record.energy_counter_j = gather(world_, run.energy_j);
-    for (std::size_t l = 0; l < run.seconds.size(); ++l) {
-      std::vector<double> samples = gather(world_, run.seconds[l]);
-      if (run.legs[l] == Leg::overlapped) record.seconds = samples;
-      if (run.legs.size() > 1) {
-        record.legs.push_back({std::string{core::to_text(run.legs[l])}, std::move(samples)});
-      }
-    }
-    if (description_.pairs) {
-      record.pairs = pair_times(*description_.pairs, run.pair_seconds, links_, world_.size());
-    }
+    record_samples(world_, description_, links_, run, record);
     if (record.outcome == Outcome::fail || record.outcome == Outcome::wrong_library) {
       // Stays so.
     } else if (run.is_over_limit) {
