@@ -142,7 +142,7 @@ Json over_time_json(Record const& r) {
   return lines;
 }
 
-/// What its workload has drawn in place of times, and what that shows.
+/// What a workload has drawn in place of times, and what that shows.
 Json charts_json(measure::WorkloadEntry const& entry) {
   Json charts = Json::array();
   for (measure::MetricChart const& chart : entry.charts) {
@@ -182,10 +182,6 @@ Json measurement_json(Record const& r, Shares const& shares, SweptKeys const& sw
   }
   // Without those at their defaults: what is equal in two runs is so whether or not one swept it.
   to["settings"] = facts_json(settings_of(r));
-  if (r.spec) {
-    measure::WorkloadEntry const& entry = workloads::entry_of(*r.spec->workload);
-    if (!entry.charts.empty()) to["drawn"] = charts_json(entry);
-  }
   Json& extras = to["extras"];  // but details, of which lines over time are a chart
   for (std::size_t i = r.extras.size(); i-- > 0;) {
     if (r.extras[i].is_detail) extras.erase(i);
@@ -332,11 +328,17 @@ std::string make_page(std::string_view script, Json const& data) {
 std::string render_html(std::span<RunResult const> results, std::span<std::string const> files,
                         std::optional<Scaling> const& scaling) {
   Shares const shares{results};
-  Json all{{"results", Json::array()}, {"metrics", Json::object()}, {"scaling", nullptr}};
+  Json all{{"results", Json::array()},
+           {"metrics", Json::object()},
+           {"drawn", Json::object()},
+           {"scaling", nullptr}};
   for (std::size_t i = 0; i < results.size(); ++i) {
     all["results"].push_back(result_json(results[i], files[i], shares));
   }
   for (ExplainedMetric const& metric : metrics()) all["metrics"][metric.name] = metric.meaning;
+  for (measure::WorkloadEntry const* entry : workloads::workloads()) {
+    if (!entry->charts.empty()) all["drawn"][entry->schema.name] = charts_json(*entry);
+  }
   if (scaling) all["scaling"] = scaling_json(*scaling);
   return make_page(results_script(), all);
 }

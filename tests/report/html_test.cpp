@@ -331,7 +331,7 @@ TEST(Page, ShowsWhatServersWouldDo) {
   EXPECT_EQ(paged.at("settings").at("rate"), "5");
   std::set<std::string> names, drawn;
   for (json const& extra : paged.at("extras")) names.insert(extra.at("name"));
-  for (json const& chart : paged.at("drawn").at("charts")) {
+  for (json const& chart : data.at("drawn").at("serving").at("charts")) {
     for (json const& part : chart.at("parts")) drawn.insert(part.at("metric"));
   }
   drawn.erase("used");  // a series

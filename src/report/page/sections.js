@@ -444,7 +444,7 @@ function roofline(items, title) {
 
 const extraOf = (c, name) => c.extras.find((extra) => extra.name === name)?.rate ?? null;
 /** Whether its results are secondary metrics, which have charts of their own in place of those of times. */
-const hasOwnCharts = (group) => group.items.some(({c}) => c.drawn);
+const hasOwnCharts = (group) => group.items.some(({c}) => c.workload in data.drawn);
 const partRoles = ["own", "reference", "vendor", "peer"], spanRoles = ["own", "vendor"];
 
 /** The charts of a case, or of all that a sweep made of it: a bar, or a line, for each variant. */
@@ -526,7 +526,7 @@ function ownCharts(items) {
     },
   };
   const overTime = (series) => rows.flatMap(({c, name}) => (c.over_time?.[series] ? [{name, values: c.over_time[series]}] : []));
-  const shown = first.drawn.charts.filter(({kind, parts: [{metric}]}) => kind !== "over_time" || overTime(metric).length);
+  const shown = data.drawn[first.workload].charts.filter(({kind, parts: [{metric}]}) => kind !== "over_time" || overTime(metric).length);
   const cards = shown.map((chart) => new Card({title: `${chart.title} · ${first.sweep.name}`, note: chart.note, make: () => makers[chart.kind](chart)}));
   const common = only(first.settings, (key) => !(key in first.sweep.keys));
   const note = [hasSizes ? "" : `size = ${sizeText(first.size)}`, settingsText(common)].filter(Boolean).join(", ");
@@ -543,8 +543,7 @@ function ownSections() {
     found.get(workload).set(key, [...(found.get(workload).get(key) ?? []), item]);
   }
   for (const [workload, cases] of found) {
-    const [[{c: {drawn: {about}}}]] = cases.values();
-    section(workload, capitalised(workload), `${capitalised(about)}.`, ...[...cases.values()].flatMap(ownCharts));
+    section(workload, capitalised(workload), `${capitalised(data.drawn[workload].about)}.`, ...[...cases.values()].flatMap(ownCharts));
   }
 }
 
