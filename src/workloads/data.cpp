@@ -22,14 +22,16 @@ Layout whole(std::int64_t rows, std::int64_t cols) {
 
 std::string tensor_conflict(core::Case const& spec) {
   std::string_view const name = spec.workload->name;
-  if (spec.type != core::DataType::f32 && core::size_of(spec.type) != 2) {
+  using core::DataType;
+  if (spec.type != DataType::f32 && spec.type != DataType::f16 && spec.type != DataType::bf16) {
     return fmt::format("{} has no type = \"{}\"; take f32, f16 or bf16", name,
                        core::to_text(spec.type));
   }
   if (spec.size.auto_fraction > 0) {
-    constexpr std::string_view kNumbers[]{"five", "six", "seven"};
+    constexpr std::string_view kNumbers[core::Extents{}.value.size()]{
+        "one", "two", "three", "four", "five", "six", "seven", "eight"};
     return fmt::format("{} takes {} extents; auto knows one", name,
-                       kNumbers[spec.workload->extents.size() - 5]);
+                       kNumbers[spec.workload->extents.size() - 1]);
   }
   return {};
 }
