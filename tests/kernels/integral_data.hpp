@@ -5,6 +5,7 @@
 #include "integral/integral.hpp"
 #include "support/kernel_test.hpp"
 #include "support/rows.hpp"
+#include "support/scalar_memory.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -40,27 +41,14 @@ inline std::string name_of(Problem const& p, VariantInfo const& variant) {
          std::to_string(p.cells);
 }
 
-/// Scratch and a result, as an owner keeps them over many launches.
-struct Memory {
+/// Memory for integrals of so many parts.
+struct Memory : test::ScalarMemory {
   Memory(device::Device& device, device::StreamView on, std::int64_t count)
-      : stream{on},
-        scratch{device, on, static_cast<std::int64_t>(scratch_bytes(count))},
-        host{device, partial_sums(count) + 1},
-        result{device, on, 1} {
-    stream.fill(scratch.data(), 0, static_cast<std::size_t>(scratch.size()));
-  }
-  ~Memory() { EXPECT_TRUE(scratch.intact()); }
+      : ScalarMemory{device, on, scratch_bytes(count)}, host{device, partial_sums(count) + 1} {}
 
   double integrate(Variant<Problem> const& variant, Problem problem) {
-    problem.scratch = scratch.data();
-    problem.scratch_bytes = static_cast<std::size_t>(scratch.size());
     problem.host_scratch = host.data();
-    problem.result = result.data();
-    stream.fill(result.data(), 0xFF, sizeof(double));
-    variant.launch(problem, stream);
-    double const value = result.download()[0];
-    EXPECT_TRUE(result.intact()) << variant.name;
-    return value;
+    return launch(variant, problem);
   }
 
   void expect_exact(Variant<Problem> const& variant, Problem const& problem, double serial = 0) {
@@ -68,10 +56,7 @@ struct Memory {
     EXPECT_LE(error, error_bound(problem, serial)) << name_of(problem, variant);
   }
 
-  device::StreamView stream;
-  test::DeviceArray<unsigned char> scratch;
   device::PinnedBuffer<double> host;
-  test::DeviceArray<double> result;
 };
 
 /// Ranks have parts of the interval, some none; Simpson's ends belong to the first and the last.

@@ -60,7 +60,7 @@ TEST(ReductionCuda, BulkAsyncTurnsItsRing) {
     Memory memory{device, stream, n};
     auto const& variant = test::row(variants(), "bulk_async", device::Kind::cuda);
     for (Operation const operation : {Operation::sum, Operation::dot}) {
-      EXPECT_EQ(memory.reduce(variant, v.problem(operation)), exact(operation, v.x, v.y))
+      EXPECT_EQ(memory.launch(variant, v.problem(operation)), exact(operation, v.x, v.y))
           << core::to_text(operation);
     }
   });
@@ -77,7 +77,7 @@ TEST(ReductionCuda, OneLaunchIsRightForEveryShapeOfItsGrid) {
       Memory memory{device, stream, n};
       auto const& variant = test::row(variants(), "one_launch", device::Kind::cuda);
       for (int launch = 0; launch < 2; ++launch) {  // the second finds what the first left behind
-        EXPECT_EQ(memory.reduce(variant, {.x = dx.data(), .n = n, .type = DataType::f32}), want);
+        EXPECT_EQ(memory.launch(variant, {.x = dx.data(), .n = n, .type = DataType::f32}), want);
       }
     });
   }
@@ -126,7 +126,7 @@ TEST(ReductionCuda, ElementsMayExceed32Bits) {
   Problem const problem{.x = x.data(), .n = n, .type = DataType::f32};
   for (Variant<Problem> const& variant : cuda_variants()) {
     if (!variant.unsupported_reason(problem).empty()) continue;
-    EXPECT_EQ(memory.reduce(variant, problem), want) << variant.name;
+    EXPECT_EQ(memory.launch(variant, problem), want) << variant.name;
   }
 }
 
@@ -156,7 +156,7 @@ TEST(ReductionCuda, TreesLeaveTheirPartialResultsToTheSecondKernel) {
                         .result = memory.result.data(),
                         .finish = false,
                         .scratch = memory.scratch.data()};
-        EXPECT_TRUE(std::isnan(memory.reduce(variant, problem))) << variant.name;
+        EXPECT_TRUE(std::isnan(memory.launch(variant, problem))) << variant.name;
         variant.specifics.notes.finish(problem, stream);
         EXPECT_EQ(memory.result.download()[0], 0x1p33) << variant.name;
       }
@@ -195,7 +195,7 @@ TEST(ReductionCuda, BitsAreThoseOfTheFirstScheduleInEveryOther) {
       std::vector<std::uint64_t> now;
       for (Variant<Problem> const& variant : cuda_variants()) {
         if (variant.role == Role::vendor) continue;
-        now.push_back(test::bits(memory.reduce(variant, {.x = dx.data(), .n = n})));
+        now.push_back(test::bits(memory.launch(variant, {.x = dx.data(), .n = n})));
       }
       if (first.empty()) first = now;
       EXPECT_EQ(now, first);
@@ -224,7 +224,7 @@ void expect_order_free(Operation operation) {
       Vectors<T> const v{device, stream, x, y, order, order};
       Memory memory{device, stream, n};
       double const got =
-          memory.reduce(test::row(variants(), "binned", device::Kind::cuda), v.problem(operation));
+          memory.launch(test::row(variants(), "binned", device::Kind::cuda), v.problem(operation));
       if (first == 0) first = test::bits(got);
       EXPECT_EQ(test::bits(got), first)
           << core::to_text(operation) << " order " << order << ": " << got;
@@ -268,7 +268,7 @@ TEST(ReductionCuda, BinnedKeepsWhatRoundingWouldLose) {
     Memory memory{device, stream, 4};
     auto const sum = [&](std::vector<double> const& x) {
       DeviceArray<double> const dx{device, stream, x};
-      return memory.reduce(test::row(variants(), "binned", device::Kind::cuda),
+      return memory.launch(test::row(variants(), "binned", device::Kind::cuda),
                            {.x = dx.data(), .n = static_cast<std::int64_t>(x.size())});
     };
     for (auto const& [x, want] : cases) EXPECT_EQ(sum(x), want) << x[0] << " + " << x[1];

@@ -5,6 +5,7 @@
 #include "reduction/reduction.hpp"
 #include "support/kernel_test.hpp"
 #include "support/rows.hpp"
+#include "support/scalar_memory.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,30 +20,10 @@ using Rows = std::vector<Variant<Problem>>;
 inline constexpr Operation kOperations[] = {Operation::sum, Operation::min, Operation::max,
                                             Operation::dot, Operation::norm2};
 
-/// Scratch for n elements and a result, as an owner keeps them over many launches.
-struct Memory {
+/// Memory for reductions of n elements.
+struct Memory : test::ScalarMemory {
   Memory(device::Device& device, device::StreamView on, std::int64_t n)
-      : stream{on},
-        scratch{device, on, static_cast<std::int64_t>(scratch_bytes(n))},
-        result{device, on, 1} {
-    stream.fill(scratch.data(), 0, static_cast<std::size_t>(scratch.size()));
-  }
-  ~Memory() { EXPECT_TRUE(scratch.intact()); }
-
-  double reduce(Variant<Problem> const& variant, Problem problem) {
-    problem.scratch = scratch.data();
-    problem.scratch_bytes = static_cast<std::size_t>(scratch.size());
-    problem.result = result.data();
-    stream.fill(result.data(), 0xFF, sizeof(double));
-    variant.launch(problem, stream);
-    double const value = result.download()[0];
-    EXPECT_TRUE(result.intact()) << variant.name;
-    return value;
-  }
-
-  device::StreamView stream;
-  test::DeviceArray<unsigned char> scratch;
-  test::DeviceArray<double> result;
+      : ScalarMemory{device, on, scratch_bytes(n)} {}
 };
 
 /// The terms as they are, or their magnitudes alone, which bounds are made of.
@@ -119,7 +100,7 @@ void expect_right(device::Device& device, device::StreamView stream, Rows const&
     double const magnitude = exact(operation, v.x, v.y, Terms::magnitudes);
     double const bound = error_bound(problem, static_cast<double>(n), magnitude, 0);
     for_each_row(rows, problem, [&](Variant<Problem> const& variant) {
-      double const got = memory.reduce(variant, problem);
+      double const got = memory.launch(variant, problem);
       EXPECT_TRUE(got == want || std::abs(got - want) <= bound)
           << "offset " << x_offset << ": " << got << " for " << want << ", allowed " << bound;
     });
@@ -138,7 +119,7 @@ inline void expect_exact_whole_numbers(device::Device& device, device::StreamVie
       for_each_row(rows, problem, [&](Variant<Problem> const& variant) {
         // The root that BLAS takes is rounded.
         if (variant.role == Role::vendor && operation == Operation::norm2) return;
-        EXPECT_EQ(memory.reduce(variant, problem), want);
+        EXPECT_EQ(memory.launch(variant, problem), want);
       });
     }
   }
@@ -157,7 +138,7 @@ void expect_nan_to_spread(device::Device& device, device::StreamView stream, Row
     for (Operation const operation : kOperations) {
       Problem const problem = v.problem(operation, accumulator);
       for_each_row(rows, problem, [&](Variant<Problem> const& variant) {
-        double const got = memory.reduce(variant, problem);
+        double const got = memory.launch(variant, problem);
         EXPECT_TRUE(std::isnan(got)) << "NaN at " << where << ": " << got;
       });
     }

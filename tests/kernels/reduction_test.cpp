@@ -61,10 +61,10 @@ TEST(Reduction, ReferenceAgreesWithHand) {
   std::vector<double> const x{3, -1.5, 2, -7}, y{1, 2, 0.5, -1};
   std::vector<std::int32_t> const i{2000000000, 2000000000, -5};
   auto const of = [&](Operation operation) {
-    return memory.reduce(reference, {.x = x.data(), .y = y.data(), .n = 4, .operation = operation});
+    return memory.launch(reference, {.x = x.data(), .y = y.data(), .n = 4, .operation = operation});
   };
   auto const of_integers = [&](Operation operation) {
-    return memory.reduce(
+    return memory.launch(
         reference,
         {.x = i.data(), .y = i.data(), .n = 3, .type = DataType::i32, .operation = operation});
   };
