@@ -6,7 +6,7 @@
 mutate.py AREA COUNT [--seed N] [--build DIR] [--results FILE] [--again]
 
 Run it in a clone of its own without local changes, for it edits the sources in place; Ctrl-C restores
-them. DIR is built as for the tests, -DQUADRILLE_CUDA=OFF suffices and ccache helps. Mutants are
+them. DIR has all tests built, -DQUADRILLE_CUDA=OFF suffices and ccache helps. Mutants are
 drawn by the seed from all sites of the area until COUNT of them have been judged; tests whose programs
 do not have the file are left out. FILE keeps one line for each, and a later call goes on from there.
 --again judges anew, after tests were added or on a quieter machine, what survived or did not end.
@@ -225,7 +225,8 @@ class Judge:
                 sys.exit(f"{entry['name']} is not built")
             properties = {p["name"]: p["value"] for p in entry["properties"]}
             programs = [word for word in entry["command"]
-                        if word.startswith(f"{self.build}/") and not Path(word).is_dir()]
+                        if word.startswith(f"{self.build}/") and os.access(word, os.X_OK)
+                        and not Path(word).is_dir()]
             found.append({"name": entry["name"], "command": entry["command"],
                           "environment": properties.get("ENVIRONMENT", []),
                           "folder": properties.get("WORKING_DIRECTORY", self.build),
