@@ -39,7 +39,7 @@ PROGRAM = [r"^workloads/(correct|grids)\.np2(\.64Ki)?$", "^commands/(commands|ba
 AREAS = {
     "kernels": (
         [("kernels/*/*.cu", ANY), ("kernels/[!cs]*/*.cuh", ANY), ("kernels/co[!m]*/*.cuh", ANY)],
-        ["^kernels/{operation}_cuda_test_simt$", "^kernels/variant_test$"]),
+        [r"^kernels/{operation}(_\w+)?_cuda_test_simt$", "^kernels/(variant|access)_test(_simt)?$"]),
     "exchanges": (
         [("src/comm/*.cpp", ANY)],
         ["^comm/", "^failure/", "^workloads/sabotage$", *PROGRAM]),
