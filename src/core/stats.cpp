@@ -70,6 +70,21 @@ double Summary::half_width() const {
   return whole == 0 ? 0 : whole / 2 / median;
 }
 
+double half_width_with_one_more(std::span<double const> sample) {
+  auto const n = static_cast<std::int64_t>(sample.size());
+  auto const next = median_interval(n + 1);
+  bool const has_nan = std::ranges::any_of(sample, [](double x) { return std::isnan(x); });
+  if (!next || next->low == 0 || has_nan) return summarize(sample).half_width() * 4 / 3;
+  // The value moves those above it by one rank.
+  std::vector<double> values(sample.begin(), sample.end());
+  auto const at = [&](std::int64_t rank) {
+    std::ranges::nth_element(values, values.begin() + rank);
+    return values[static_cast<std::size_t>(rank)];
+  };
+  double const whole = at(next->high) - at(next->low - 1);
+  return whole == 0 ? 0 : whole / 2 / at(n / 2 - 1);
+}
+
 namespace {
 
 /// A median with its interval, of which NaN are the limits where there is none; all as logarithms.
@@ -89,13 +104,13 @@ constexpr double kNormal95 = 1.959964;  // two-sided quantile
 
 /// The two-sided 95 % quantile of Student's t.
 double student95(std::size_t degrees) {
-  constexpr std::array kFew{12.7062, 4.3027, 3.1824, 2.7764, 2.5706};
+  constexpr std::array kFew{12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469};
   if (degrees <= kFew.size()) return kFew[degrees - 1];
-  // Cornish and Fisher's expansion, right to 0.001 from 6 degrees on.
-  constexpr double z = kNormal95;
+  // Cornish and Fisher's expansion, right to 0.001 from 7 degrees on.
+  constexpr double z = kNormal95, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
   auto const n = static_cast<double>(degrees);
-  double const cube = z * z * z;
-  return z + (cube + z) / (4 * n) + (5 * cube * z * z + 16 * cube + 3 * z) / (96 * n * n);
+  return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) +
+         (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
 }
 
 /// Half the interval that the spread between runs adds to the difference to one more run.

@@ -41,6 +41,10 @@ std::optional<OrderInterval> median_interval(std::int64_t n);
 /// Below six values a median has no 95 % interval.
 inline constexpr std::int64_t kMinForInterval = 6;
 
+/// The most that half_width() may be once one more value has joined these, whatever it is. With too few
+/// for such a limit, what it is now and a third. NaN where a value is.
+double half_width_with_one_more(std::span<double const> sample);
+
 /// A ratio of medians with its 95 % interval.
 struct MedianRatio {
   double base = 0;  ///< the median below the line; of several runs the geometric mean of theirs

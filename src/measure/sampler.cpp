@@ -333,15 +333,14 @@ bool Sampler::is_last(VariantRun const& run) const {
   auto const next = std::ssize(run.slowest.back()) + 1;
   if (next < case_.repetitions) return false;
   bool const has_aim = case_.stop_percent > 0;
-  // Known before it runs, the last repetition may widen an interval that was narrow enough.
-  double const aim =
-      (has_aim ? case_.stop_percent : kNarrower * suspect_percent(case_, false)) / 100;
-  if (aim <= 0 || next >= std::max(case_.repetitions, kMaxRepetitions)) return true;
+  double const aim = (has_aim ? case_.stop_percent : suspect_percent(case_, false)) / 100;
+  std::int64_t const most = has_aim ? kMaxRepetitions : kMaxAutomatic;
+  if (aim <= 0 || next >= std::max(case_.repetitions, most)) return true;
   if (!has_aim && run.extra_s >= kExtraSeconds) return true;
   // A user's aim is an interval. Nothing is known of one repetition, which is no reason for more.
   bool const is_known = !has_aim || next > core::kMinForInterval;
   return is_known && std::ranges::all_of(run.slowest, [&](std::vector<double> const& leg) {
-           return core::summarize(leg).half_width() <= aim;  // NaN: no
+           return core::half_width_with_one_more(leg) <= aim;  // NaN: no
          });
 }
 

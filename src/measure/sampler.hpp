@@ -137,8 +137,8 @@ class Sampler {
   static constexpr std::int64_t kMaxRepetitions = 1000;
   // Of repetitions beyond those that a case asks for, where its number would be SUSPECT.
   static constexpr double kExtraSeconds = 2;
-  // What those aim at, in intervals that make a number SUSPECT.
-  static constexpr double kNarrower = 0.75;
+  // And their number: where two ranks meet, a sample of microseconds has a barrier in front of it.
+  static constexpr std::int64_t kMaxAutomatic = 5000;
   // Kernels shorter than this are launched in batches: the gaps between a clock and one launch would
   // be a good part of what it shows.
   static constexpr double kShortKernelSeconds = 200e-6, kBatchSeconds = 2e-3;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measure/sampler.hpp"
 
+#include "core/generator.hpp"
 #include "measure/fake_workload.hpp"
 #include "support/mpi_world.hpp"
 
@@ -316,10 +317,10 @@ void make_wide(Rig& rig, std::int64_t first) {
 TEST(Stop, ContinuesUntilTheMedianOfEachVariantIsKnown) {
   Rig rig;
   rig.spec.stop_percent = 1;
-  // As long as the interval of the median reaches to the tenth from the end.
+  // As long as the interval of the median, with one more of them, could reach to the tenth from the end.
   make_wide(rig, 20);
   std::int64_t enough = 20;
-  while (core::median_interval(enough)->low < 10) ++enough;
+  while (core::median_interval(enough)->low <= 10) ++enough;
   Names told;
   rig.hooks.after_repetition = [&](VariantRun& line, bool is_last) {
     if (is_last) told.push_back(std::string{line.variant->name});
@@ -329,8 +330,7 @@ TEST(Stop, ContinuesUntilTheMedianOfEachVariantIsKnown) {
 
   EXPECT_EQ(told, (Names{"a", "b"}));
   EXPECT_EQ(rig.lines[0].seconds[0].size(), 7U);
-  EXPECT_EQ(rig.lines[1].seconds[0].size(), static_cast<std::size_t>(enough) + 1)
-      << "the last is known before it runs";
+  EXPECT_EQ(rig.lines[1].seconds[0].size(), static_cast<std::size_t>(enough));
 }
 
 TEST(Suspect, AWideMedianGetsMoreRepetitions) {
@@ -338,12 +338,12 @@ TEST(Suspect, AWideMedianGetsMoreRepetitions) {
   rig.spec.repetitions = 9;
   make_wide(rig, 20);
   std::int64_t enough = 20;
-  while (core::median_interval(enough)->low < 10) ++enough;
+  while (core::median_interval(enough)->low <= 10) ++enough;
 
   rig.sampler().sample(rig.lines);
 
   EXPECT_EQ(rig.lines[0].seconds[0].size(), 9U);
-  EXPECT_EQ(rig.lines[1].seconds[0].size(), static_cast<std::size_t>(enough) + 1);
+  EXPECT_EQ(rig.lines[1].seconds[0].size(), static_cast<std::size_t>(enough));
   EXPECT_TRUE(rig.lines[1].is_complete);
 }
 
@@ -365,8 +365,7 @@ TEST(Suspect, IsTheLegThatIsKnownLeast) {
 
   rig.sampler().sample(rig.lines);
 
-  // The range of five, then the interval of the median.
-  EXPECT_EQ(rig.lines[0].seconds[1].size(), 10U) << "up to eight it is the whole range";
+  EXPECT_EQ(rig.lines[0].seconds[1].size(), 12U) << "of eleven the second may be as slow";
 }
 
 TEST(Suspect, GivesUpAfterSomeSeconds) {
@@ -386,25 +385,24 @@ TEST(Suspect, GivesUpAfterSomeSeconds) {
   }
 }
 
-TEST(Suspect, IsAvoidedWithSomethingToSpare) {
-  Rig rig{{&kA}};
-  rig.spec.repetitions = 9;
-  rig.script.cost = [&](VariantInfo const&, Leg) {  // 4 % about the middle
-    return rig.script.ran.size() % 2 == 0 ? 0.13 : 0.12;
-  };
+TEST(Suspect, IsNotWhatTheLastRepetitionMakesOfIt) {
+  // Of two values that differ by a fifth, one or the other: the median's interval is narrow or it is not.
+  int more = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    Rig rig{{&kA}};
+    rig.spec.repetitions = 9;
+    rig.script.cost = [&](VariantInfo const&, Leg) {
+      return core::mix(seed * 1000 + rig.script.ran.size()) % 10 < 4 ? 1.2 * kTick : kTick;
+    };
 
-  rig.sampler().sample(rig.lines);
+    rig.sampler().sample(rig.lines);
 
-  EXPECT_GT(rig.lines[0].seconds[0].size(), 9U);
-}
-
-TEST(Suspect, OneRepetitionTellsNothing) {
-  Rig rig{{&kA}};
-  rig.spec.repetitions = 1;
-
-  rig.sampler().sample(rig.lines);
-
-  EXPECT_EQ(rig.lines[0].seconds[0].size(), 1U);
+    std::vector<double> const& slowest = rig.lines[0].slowest[0];
+    bool const gave_up = std::ssize(slowest) == Sampler::kMaxAutomatic;
+    EXPECT_TRUE(gave_up || core::summarize(slowest).half_width() <= 0.05) << seed;
+    more += slowest.size() > 9;
+  }
+  EXPECT_GT(more, 30);
 }
 
 TEST(Stop, NeedsAnIntervalAndTheRepetitionsOfTheCase) {
