@@ -34,12 +34,12 @@ BOUNDS = r"\w*bound\w*"
 CHECKS = rf"validate|check\w*|compare\w*|allowed|agree|{BOUNDS}"
 PROGRAM = [r"^workloads/(correct|grids)\.np2(\.64Ki)?$", "^commands/(commands|bad_input)"]
 
-# Of each area: files, of which the functions to mutate (a pattern of names; ANY: all); expressions
+# Of each area: files, of which the functions to mutate (a pattern of names; ANY: all); expressions (of CMake)
 # for the tests in order, cheap ones first, where {operation} is the folder of the file.
 AREAS = {
     "kernels": (
         [("kernels/*/*.cu", ANY), ("kernels/[!cs]*/*.cuh", ANY), ("kernels/co[!m]*/*.cuh", ANY)],
-        [r"^kernels/{operation}(_\w+)?_cuda_test_simt$", "^kernels/(variant|access)_test(_simt)?$"]),
+        ["^kernels/{operation}(_[a-z]+)?_cuda_test_simt$", "^kernels/(variant|access)_test(_simt)?$"]),
     "exchanges": (
         [("src/comm/*.cpp", ANY)],
         ["^comm/", "^failure/", "^workloads/sabotage$", *PROGRAM]),
@@ -52,7 +52,7 @@ AREAS = {
          ("src/workloads/checks/*.cpp", ANY), ("src/workloads/data.cpp", ANY),
          ("src/workloads/*.cpp", CHECKS), ("src/workloads/[!c]*/*.cpp", CHECKS),
          ("kernels/[!s]*/*.cpp", BOUNDS)],
-        ["^(measure|core)/", r"^kernels/\w+_test$", r"^workloads/(checks|work)_test",
+        ["^(measure|core)/", "^kernels/[a-z0-9_]+_test$", r"^workloads/(checks|work)_test",
          "^workloads/sabotage$", r"^workloads/random_cases\.np2", *PROGRAM]),
     "io": (
         [("src/io/*.cpp", ANY)],
@@ -220,7 +220,10 @@ class Judge:
         shown = subprocess.run(["ctest", "--show-only=json-v1", "-R", expression, "-LE", "gpu|speed"],
                                cwd=self.build, capture_output=True, check=True)
         found = []
-        for entry in json.loads(shown.stdout)["tests"]:
+        entries = json.loads(shown.stdout)["tests"]
+        if not entries:
+            sys.exit(f"no test matches {expression}")
+        for entry in entries:
             if "command" not in entry:
                 sys.exit(f"{entry['name']} is not built")
             properties = {p["name"]: p["value"] for p in entry["properties"]}
