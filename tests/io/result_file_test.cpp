@@ -443,6 +443,28 @@ TEST_F(ResultFile, FilesThatAnotherToolAddedToAreRead) {
   EXPECT_EQ(all_of(*back), all_of(sample_result()));
 }
 
+TEST_F(ResultFile, LegsThatDoNotFitTogetherAreErrors) {
+  std::string const legs = "cases/" + test::sample_record().id + "/legs";
+  for (hsize_t const size : {1, 8}) {
+    fs::remove(at("result.h5"));
+    ASSERT_EQ(write_result(at("result.h5"), sample_result()), "");
+    {
+      File const file{H5Fopen(at("result.h5").c_str(), H5F_ACC_RDWR, H5P_DEFAULT)};
+      Dataset const set{H5Dopen2(file, legs.c_str(), H5P_DEFAULT)};
+      ASSERT_TRUE(set) << legs;
+      ASSERT_GE(H5Adelete(set, "repetitions"), 0);
+      Space const space{H5Screate_simple(1, &size, nullptr)};
+      Attribute const counts{
+          H5Acreate2(set, "repetitions", H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT)};
+      std::array<std::int64_t, 8> const values{};
+      ASSERT_GE(H5Awrite(counts, H5T_NATIVE_INT64, values.data()), 0);
+      Group const note{H5Gcreate2(file, "my_notes", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)};
+    }
+    std::string const text = why(read_result(at("result.h5")));
+    EXPECT_NE(text.find("legs"), std::string::npos) << size << ": " << text;
+  }
+}
+
 TEST_F(ResultFile, ForeignFilesAreErrors) {
   silence_hdf5();
   { File const foreign{H5Fcreate(at("foreign.h5").c_str(), H5F_ACC_TRUNC, 0, 0)}; }

@@ -73,6 +73,23 @@ TEST_F(WholeFile, FollowsLinksAndKeepsPermissions) {
   EXPECT_EQ(fs::status(path()).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
+TEST_F(WholeFile, MakesFilesForWhomTheUserAllows) {
+  mode_t const before = umask(027);
+  ASSERT_EQ(write_whole_file(path(), "first"), "");
+  umask(before);
+  using fs::perms;
+  EXPECT_EQ(fs::status(path()).permissions(),
+            perms::owner_read | perms::owner_write | perms::group_read);
+}
+
+TEST_F(WholeFile, KnowsStandardOutputByEachOfItsNames) {
+  EXPECT_TRUE(is_standard_output("-"));
+  EXPECT_TRUE(is_standard_output("/dev/stdout"));
+  EXPECT_FALSE(is_standard_output(path())) << "nothing is there";
+  ASSERT_EQ(write_whole_file(path(), ""), "");
+  EXPECT_FALSE(is_standard_output(path()));
+}
+
 TEST_F(WholeFile, KnowsWhereTwoNamesLeadToOnePlace) {
   fs::create_symlink("file", folder_ / "link");
   std::string const link = (folder_ / "link").string(), other = (folder_ / "other").string();

@@ -203,6 +203,14 @@ TEST(Fault, SwapsOutputsOfTheFirstRankAndTheLastThatHasAny) {
   }
 }
 
+TEST(Fault, SwapsNothingWhereTheFirstRankHasAll) {
+  Values<double> const mine = world().rank() == 0 ? numbered() : numbered(0, 7);
+  Fixed<double>::Script script{.output = mine};
+  bool const is_alone = world().size() == 1;
+  EXPECT_EQ(applies<double>(Fault::swap_blocks, script), is_alone)
+      << "alone its halves are swapped";
+}
+
 TEST(Fault, OutputsAreThoseOfTheRankBefore) {
   int const rank = world().rank(), size = world().size();
   Values<double> const mine = numbered(5, 7, 1000 * rank);

@@ -419,10 +419,10 @@ TEST(Agree, SaysWhatTheLowestRankFound) {
   EXPECT_EQ(verdict.detail.starts_with("rank 1"), world.size() > 1) << verdict.detail;
 }
 
-/// A reduction that has run once, of the first variant that its case selects.
-struct Reduced {
-  explicit Reduced(std::string_view keys)
-      : config{*core::resolve(fmt::format("[[case]]\nworkload = \"reduction\"\n{}", keys), "test",
+/// A case that has run once, with the first variant that it selects.
+struct Executed {
+  Executed(std::string_view name, std::string_view keys)
+      : config{*core::resolve(fmt::format("[[case]]\nworkload = \"{}\"\n{}", name, keys), "test",
                               {}, name_table())} {
     comm::World& world = test::world();
     core::Case const& spec = config.cases.front();
@@ -442,7 +442,7 @@ struct Reduced {
 };
 
 TEST(ReductionCheck, HasNoToleranceForWholeNumbers) {
-  Reduced const sum{"size = 1007\ndata = \"integer\"\n"};
+  Executed const sum{"reduction", "size = 1007\ndata = \"integer\"\n"};
   EXPECT_TRUE(sum.is_valid());
 
   std::vector<device::MatrixView> const outputs = measure::outputs_of(*sum.workload);
@@ -457,9 +457,30 @@ TEST(ReductionCheck, HasNoToleranceForWholeNumbers) {
   }
 }
 
+TEST(ConvolutionCheck, FindsWithEachVectorWhatTheOtherCannotSee) {
+  Executed const images{"conv2d",
+                        "type = \"f32\"\ndata = \"integer\"\nsize = \"(2,3,6,6,7,3,3)\"\n"};
+  EXPECT_TRUE(images.is_valid());
+  device::MatrixView const y = measure::outputs_of(*images.workload).at(0);
+  std::int64_t const positions = y.cols / 7;
+  for (int const vector : {0, 1}) {
+    for (std::int64_t k = 0; k + 1 < 7; ++k) {
+      float* const element = static_cast<float*>(y.data) + y.ld + k * positions + 5;
+      auto const move = [&](double by) {
+        element[0] += static_cast<float>(by * freivalds_entry(1, vector, k + 1));
+        element[positions] -= static_cast<float>(by * freivalds_entry(1, vector, k));
+      };
+      move(1);
+      EXPECT_FALSE(images.is_valid()) << "vector " << vector << ", filter " << k;
+      move(-1);
+    }
+  }
+}
+
 TEST(ReductionCheck, LetsALibraryTakeARoot) {
   // The square of the root of 75 is 75.000000000000014.
-  Reduced const norm{
+  Executed const norm{
+      "reduction",
       fmt::format("size = {}\ndata = \"constant\"\noperation = \"norm2\"\nvariant = \"vendor\"\n",
                   75 * test::world().size())};
   EXPECT_TRUE(norm.is_valid());

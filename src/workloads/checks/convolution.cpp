@@ -3,6 +3,7 @@
 #include "workloads/checks/convolution.hpp"
 
 #include "workloads/checks/limits.hpp"
+#include "workloads/checks/product.hpp"
 
 #include <fmt/format.h>
 
@@ -154,14 +155,6 @@ class Checker {
   std::int64_t row_of(Position where) const { return p_.rows.first + where.at / p_.cols.count; }
   std::int64_t col_of(Position where) const { return p_.cols.first + where.at % p_.cols.count; }
 
-  /// Not two alike by chance, as signs would be, and none so small that an error hides behind it.
-  double factor(std::size_t set, std::int64_t k) const {
-    std::uint64_t const hash =
-        core::element_hash(core::row_key(p_.x.seed, 0x636f6e76, static_cast<std::int64_t>(set)), k);
-    auto const magnitude = static_cast<double>(64 + (hash >> 1) % 64);
-    return (hash & 1) != 0 ? magnitude : -magnitude;
-  }
-
   std::int64_t group_of(std::int64_t k) const { return k / z_.group_filters(); }
 
   Element right(Position where, std::int64_t k) const {
@@ -224,7 +217,8 @@ class Checker {
     norms_.resize(at(z_.k));
     for (auto& set : factors_) set.resize(at(z_.k));
     for (std::size_t v = 0; v < kSets; ++v) {
-      for (std::int64_t k = 0; k < z_.k; ++k) factors_[v][at(k)] = factor(v, k);
+      for (std::int64_t k = 0; k < z_.k; ++k)
+        factors_[v][at(k)] = freivalds_entry(p_.x.seed, static_cast<int>(v), k);
     }
     on_threads(world_, z_.k, [&](core::Range const& filters) {
       for (std::int64_t k = filters.first; k < filters.first + filters.count; ++k) {

@@ -47,7 +47,7 @@ measure::Verdict check_product(Product const& product, ProductLayout const& layo
                                device::MatrixView const& c, comm::World const& world,
                                core::Check check, CheckTiles const& tiles = {});
 
-/// Entry j of one of these vectors, 0 or 1, where A has this seed.
+/// Entry j of one of these vectors, 0 or 1, where A has this seed; those of check_convolution, of x.
 double freivalds_entry(std::uint64_t seed, int vector, std::int64_t j);
 
 /// The key `sms` of a workload of products: a GPU's multiprocessors that they may take; 0: all.
