@@ -292,9 +292,9 @@ class Judge:
                 if not self.make(test["targets"]):
                     return "not compiled"
                 limit = max(90, 5 * self.usual[test["name"]])
-                # Of a kernel's program what is of this technique, then what is of none.
+                # Of a kernel's program what is of this technique, then what is of none, then all.
                 of_kernel = test["name"].endswith("_simt")
-                for cases in [f"*/{technique}*", "*-*/*"] if of_kernel else ["*"]:
+                for cases in [f"*/{technique}*", "*-*/*", "*"] if of_kernel else ["*"]:
                     found = self.run(test, limit, cases)
                     # On a busy machine ranks may fail by themselves.
                     if found and self.is_of_ranks(test) and not found.endswith(SLOW):
