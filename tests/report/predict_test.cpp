@@ -187,17 +187,21 @@ TEST(Predict, PromisesNoMoreThanWasMeasured) {
 }
 
 TEST(Predict, AssumesANetworkBetweenNodesThatNobodyMeasured) {
-  RunResult run = run_of(4, 4, true);
-  add_reductions(run);
-  std::vector const runs{run};
-  PredictSettings assumed{.ranks = {8}, .ranks_per_node = 4}, given = assumed;
-  given.network = Network{4 * kAssumedNetwork.bytes_per_s, kAssumedNetwork.latency_s};
+  PredictSettings const assumed{.ranks = {8}, .ranks_per_node = 4};
+  for (bool const on_gpus : {true, false}) {
+    RunResult run = run_of(4, 4, on_gpus);
+    add_reductions(run);
+    std::vector const runs{run};
+    PredictSettings given = assumed;  // a port for each GPU, one of a host
+    given.network =
+        Network{(on_gpus ? 4 : 1) * kAssumedNetwork.bytes_per_s, kAssumedNetwork.latency_s};
 
-  EXPECT_EQ(of(predicted(runs, assumed), "allreduce.1048576", 8).seconds,
-            of(predicted(runs, given), "allreduce.1048576", 8).seconds);
-  EXPECT_NE(
-      render_text(predicted(runs, assumed), run, assumed).find("50.0 GB/s and 5.00 us for each"),
-      std::string::npos);
+    double const seconds = of(predicted(runs, assumed), "allreduce.1048576", 8).seconds;
+    EXPECT_TRUE(std::isfinite(seconds));
+    EXPECT_EQ(seconds, of(predicted(runs, given), "allreduce.1048576", 8).seconds);
+    std::string const text = render_text(predicted(runs, assumed), run, assumed);
+    EXPECT_NE(text.find("50.0 GB/s and 5.00 us"), std::string::npos);
+  }
 
   std::vector const spread{[] {
     RunResult result = run_of(4, 2, true);
@@ -368,6 +372,9 @@ TEST(Predict, TextStatesItsError) {
 
   EXPECT_NE(text.find("+20 %"), std::string::npos) << text;
   EXPECT_NE(text.find("largest error 20 % in 2 checks on 1, 2 ranks"), std::string::npos) << text;
+  EXPECT_EQ(text.find("other rank counts"), std::string::npos);
+  EXPECT_NE(render_text(predicted({run}, settings), run, settings).find("other rank counts"),
+            std::string::npos);
 }
 
 }  // namespace

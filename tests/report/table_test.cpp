@@ -3,6 +3,7 @@
 #include "report/table.hpp"
 
 #include "report/screen.hpp"
+#include "report/tables.hpp"
 #include "support/json_schema.hpp"
 #include "support/sample_result.hpp"
 
@@ -385,6 +386,15 @@ TEST(ResultLine, CountsWhatRanAndNamesTheFile) {
   named.records[1].variant = "a\"b";
   EXPECT_NE(result_line(named, "r.h5").find("reason=\"1 named variant cannot run: c a'b\""),
             std::string::npos);
+}
+
+TEST(Tables, OfDetailsHaveRows) {
+  EXPECT_TRUE(tables_of_details({}).empty());
+  std::vector<Table> const details = tables_of_details(sample_result());
+  EXPECT_FALSE(details.empty());
+  for (Table const& table : details) {
+    EXPECT_TRUE(table.is_detail && table.rows() > 0) << table.title;
+  }
 }
 
 TEST(Tables, SayWhichRowsAHostTimed) {
