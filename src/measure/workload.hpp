@@ -253,11 +253,10 @@ std::unique_ptr<Workload> make(core::Case const& spec, int ranks, int rank) {
   return std::make_unique<T>(spec, ranks, rank);
 }
 
-/// Names of rows, for WorkloadSchema::variants.
-inline std::vector<std::string_view> names_of(Selection const& rows) {
-  std::vector<std::string_view> names;
-  for (kernels::VariantInfo const* row : rows) names.push_back(row->name);
-  return names;
+/// The entry, whose schema has the names of its variants from now on.
+inline WorkloadEntry entry(WorkloadEntry all) {
+  for (kernels::VariantInfo const* row : all.variants) all.schema.variants.push_back(row->name);
+  return all;
 }
 
 }  // namespace quadrille::measure

@@ -161,15 +161,14 @@ constexpr measure::CostModel kCost{work_of, false, 0, misfit_of};
 
 namespace entries {
 
-extern measure::WorkloadEntry const allreduce{
+extern measure::WorkloadEntry const allreduce = measure::entry({
     .schema = {.name = "allreduce",
                .extents = {"n"},
                .keys = {.transport = true},
                .defaults = core::Parameters{Parameters{}},
                .options = {core::options::choice("operation",
                                                  core::options::at(&Parameters::operation),
-                                                 "what is done with the elements of all ranks")},
-               .variants = measure::names_of(exchange_rows())},
+                                                 "what is done with the elements of all ranks")}},
     .summary = "element-wise sum, min or max over ranks",
     .work = "S = n s bytes; bus bandwidth 2 (P - 1) / P S / t",
     .local = false,
@@ -177,7 +176,7 @@ extern measure::WorkloadEntry const allreduce{
     .make = measure::make<Allreduce>,
     .secondary = {kBusBandwidth},
     .cost_model = &kCost,
-};
+});
 
 }  // namespace entries
 

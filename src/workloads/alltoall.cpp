@@ -65,18 +65,15 @@ class Alltoall final : public Exchange {
 
 namespace entries {
 
-extern measure::WorkloadEntry const alltoall{
-    .schema = {.name = "alltoall",
-               .extents = {"n"},
-               .keys = {.transport = true},
-               .variants = measure::names_of(exchange_rows())},
+extern measure::WorkloadEntry const alltoall = measure::entry({
+    .schema = {.name = "alltoall", .extents = {"n"}, .keys = {.transport = true}},
     .summary = "every rank scatters its row to all ranks",
     .work = "S (P - 1) / P bytes per rank; bus bandwidth (P - 1) / P S / t",
     .local = false,
     .variants = exchange_rows(),
     .make = measure::make<Alltoall>,
     .secondary = {kBusBandwidth},
-};
+});
 
 }  // namespace entries
 

@@ -340,16 +340,14 @@ std::span<Api::Row const> Api::rows() {
 
 namespace entries {
 
-extern measure::WorkloadEntry const api{
-    .schema = {.name = "api",
-               .extents = {"n"},
-               .variants = measure::names_of(rows_of(Api::rows()))},
+extern measure::WorkloadEntry const api = measure::entry({
+    .schema = {.name = "api", .extents = {"n"}},
     .summary = "single calls of the device's runtime: memory, streams, events, launches, queries",
     .work = "1 call per rank",
     .local = true,
     .variants = rows_of(Api::rows()),
     .make = measure::make<Api>,
-};
+});
 
 }  // namespace entries
 

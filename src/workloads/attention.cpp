@@ -163,7 +163,7 @@ class Attention final : public measure::Workload {
 
 namespace entries {
 
-extern measure::WorkloadEntry const attention{
+extern measure::WorkloadEntry const attention = measure::entry({
     .schema = {.name = "attention",
                .extents = {"batch", "heads", "kv_heads", "queries", "keys", "head_size"},
                .max_extent = std::numeric_limits<std::int32_t>::max(),
@@ -171,7 +171,6 @@ extern measure::WorkloadEntry const attention{
                .options = {core::options::choice(
                    "mask", core::options::at(&Parameters::mask),
                    "which keys a query sees; causal: none of later tokens, the last query all")},
-               .variants = measure::names_of(rows_of(kernels::attention::variants())),
                .conflict = conflict},
     .summary = "attention of queries to keys and values, by heads, on each rank",
     .work =
@@ -186,7 +185,7 @@ extern measure::WorkloadEntry const attention{
                   {"tiled traffic", "B",
                    "bytes between memory and chip where keys and values are read for each tile of "
                    "queries."}},
-};
+});
 
 }  // namespace entries
 

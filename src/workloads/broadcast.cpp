@@ -53,21 +53,20 @@ class Broadcast final : public Exchange {
 
 namespace entries {
 
-extern measure::WorkloadEntry const broadcast{
+extern measure::WorkloadEntry const broadcast = measure::entry({
     .schema = {.name = "broadcast",
                .extents = {"n"},
                .keys = {.transport = true},
                .defaults = core::Parameters{Parameters{}},
                .options = {core::options::method(
                    core::options::choice("broadcast", core::options::at(&Parameters::broadcast),
-                                         "how a broadcast travels"))},
-               .variants = measure::names_of(exchange_rows())},
+                                         "how a broadcast travels"))}},
     .summary = "rank 0's row to every rank",
     .work = "S = n s bytes",
     .local = false,
     .variants = exchange_rows(),
     .make = measure::make<Broadcast>,
-};
+});
 
 }  // namespace entries
 

@@ -116,7 +116,7 @@ class Conv2d final : public measure::Workload {
 
 namespace entries {
 
-extern measure::WorkloadEntry const conv2d{
+extern measure::WorkloadEntry const conv2d = measure::entry({
     .schema = {.name = "conv2d",
                .extents = convolution_extents(),
                .min_extent = 1,
@@ -124,7 +124,6 @@ extern measure::WorkloadEntry const conv2d{
                .keys = {.compute = true},
                .defaults = core::Parameters{Parameters{}},
                .options = convolution_options(&Parameters::keys),
-               .variants = measure::names_of(rows_of(kernels::conv2d::variants())),
                .conflict =
                    [](core::Case const& spec) {
                      return convolution_conflict(spec, keys_of(spec));
@@ -138,7 +137,7 @@ extern measure::WorkloadEntry const conv2d{
                    "what the patches of the images take as columns of a matrix, which implicit "
                    "kernels never\n"
                    "store."}},
-};
+});
 
 }  // namespace entries
 

@@ -545,7 +545,7 @@ std::vector<core::Option> options() {
 
 namespace entries {
 
-extern measure::WorkloadEntry const conv2d_halo{
+extern measure::WorkloadEntry const conv2d_halo = measure::entry({
     .schema = {.name = "conv2d_halo",
                .extents = convolution_extents(),
                .min_extent = 1,
@@ -553,7 +553,6 @@ extern measure::WorkloadEntry const conv2d_halo{
                .keys = {.transport = true, .grid = true, .legs = true, .compute = true},
                .defaults = core::Parameters{Parameters{}},
                .options = options(),
-               .variants = measure::names_of(rows_of(kernels::conv2d::variants())),
                .conflict = conflict},
     .summary = "2-D convolution of images split over a process grid, halos under the interior",
     .work = "2 n k p q (c / groups) r s flop",
@@ -563,7 +562,7 @@ extern measure::WorkloadEntry const conv2d_halo{
     .secondary =
         {{"halos", "B/s",
           "edges of images that ranks get from neighbours, over the time of a repetition."}},
-};
+});
 
 }  // namespace entries
 

@@ -201,7 +201,7 @@ class Copy final : public measure::Workload {
 
 namespace entries {
 
-extern measure::WorkloadEntry const copy{
+extern measure::WorkloadEntry const copy = measure::entry({
     .schema = {.name = "copy",
                .extents = {"n"},
                .defaults = core::Parameters{Parameters{}},
@@ -214,8 +214,7 @@ extern measure::WorkloadEntry const copy{
                                                  "allocated, page-locked later, or plain"),
                            core::options::method(
                                core::options::bytes("chunk", core::options::at(&Parameters::chunk),
-                                                    "bytes of each copy; 0: all in one"))},
-               .variants = measure::names_of(rows_of(copy::variants()))},
+                                                    "bytes of each copy; 0: all in one"))}},
     .summary = "copies within a device or between it and pinned, registered or plain host memory",
     .work =
         "per rank 2 n s bytes within a device, read and written; n s to or from the host, 2 n s "
@@ -225,7 +224,7 @@ extern measure::WorkloadEntry const copy{
     .make = measure::make<Copy>,
     .secondary = {{"link, each way", "B/s",
                    "bytes of one direction, over the time of both at once."}},
-};
+});
 
 }  // namespace entries
 

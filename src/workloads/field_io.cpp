@@ -268,11 +268,8 @@ measure::Selection rows() { return {&kHdf5, &kReference}; }
 
 namespace entries {
 
-extern measure::WorkloadEntry const field_io{
-    .schema = {.name = "field_io",
-               .extents = {"m", "n"},
-               .keys = {.grid = true, .weak = true},
-               .variants = measure::names_of(rows())},
+extern measure::WorkloadEntry const field_io = measure::entry({
+    .schema = {.name = "field_io", .extents = {"m", "n"}, .keys = {.grid = true, .weak = true}},
     .summary = "a distributed matrix written to HDF5 by hyperslabs, and one read",
     .work =
         "2 m n s bytes: written until they are in the storage, and read from it; pages that the "
@@ -288,7 +285,7 @@ extern measure::WorkloadEntry const field_io{
          {"read", "B/s",
           "the same of a file of which the system has kept nothing in memory; where it cannot\n"
           "be made to forget, as on file systems in memory, \"page cache\" is said."}},
-};
+});
 
 }  // namespace entries
 

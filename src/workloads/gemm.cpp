@@ -289,7 +289,7 @@ class Gemm final : public measure::Workload {
 
 namespace entries {
 
-extern measure::WorkloadEntry const gemm{
+extern measure::WorkloadEntry const gemm = measure::entry({
     .schema = {.name = "gemm",
                .extents = {"m", "n", "k"},
                .keys = {.compute = true, .config = true},
@@ -306,7 +306,6 @@ extern measure::WorkloadEntry const gemm{
                                "what C is stored as; auto: the element type. 16-bit types: also "
                                "f32"),
                            sms_option(core::options::at(&Parameters::sms))},
-               .variants = measure::names_of(rows_of(gemm::variants())),
                .conflict = conflict},
     .summary = "C = alpha op(A) op(B) + beta C on each rank",
     .work = "2 m n k flop per rank",
@@ -320,7 +319,7 @@ extern measure::WorkloadEntry const gemm{
                    "every 32-byte sector that a request of a warp touches, by the same model."},
                   {"shared memory", "wavefronts",
                    "wavefronts of shared memory, by the same model."}},
-};
+});
 
 }  // namespace entries
 

@@ -136,7 +136,7 @@ class Integral final : public measure::Workload {
 
 namespace entries {
 
-extern measure::WorkloadEntry const integral{
+extern measure::WorkloadEntry const integral = measure::entry({
     .schema = {.name = "integral",
                .extents = {"cells"},
                .min_extent = 1,
@@ -150,14 +150,13 @@ extern measure::WorkloadEntry const integral{
                                                  "quadrature rule of a cell"),
                            core::options::flag(
                                "reproducible", core::options::at(&Parameters::reproducible),
-                               "the same bits for any number of ranks and any device")},
-               .variants = measure::names_of(rows_of(integral::variants()))},
+                               "the same bits for any number of ranks and any device")}},
     .summary = "a definite integral by a composite rule",
     .work = "evaluations of the integrand",
     .local = false,
     .variants = rows_of(integral::variants()),
     .make = measure::make<Integral>,
-};
+});
 
 }  // namespace entries
 

@@ -291,7 +291,7 @@ class Memory final : public measure::Workload {
 
 namespace entries {
 
-extern measure::WorkloadEntry const memory{
+extern measure::WorkloadEntry const memory = measure::entry({
     .schema = {.name = "memory",
                .extents = {"n"},
                .defaults = core::Parameters{Parameters{}},
@@ -305,15 +305,14 @@ extern measure::WorkloadEntry const memory{
                                "carveout", core::options::at(&Parameters::carveout),
                                "preferred carveout of shared memory from what a GPU has for the L1 "
                                "cache and shared memory, 0 to 100; auto: the driver's choice",
-                               -1, {.least = 0, .most = 100, .unit = "percent"})},
-               .variants = measure::names_of(rows_of(memory::variants()))},
+                               -1, {.least = 0, .most = 100, .unit = "percent"})}},
     .summary = "repeated reads of one window, from the level of memory that holds it",
     .work = "volume bytes read per rank; a pointer chase takes one step for every 128 of them",
     .local = true,
     .variants = rows_of(memory::variants()),
     .make = measure::make<Memory>,
     .secondary = {{"latency", "s", "the median over the number of steps of a pointer chase."}},
-};
+});
 
 }  // namespace entries
 

@@ -251,30 +251,30 @@ class PagedDecode final : public measure::Workload {
 
 namespace entries {
 
-extern measure::WorkloadEntry const paged_decode{
-    .schema = {.name = "paged_decode",
-               .extents = {"sequences", "heads", "kv_heads", "tokens", "head_size"},
-               .min_extent = 1,
-               .max_extent = std::numeric_limits<std::int32_t>::max(),
-               .defaults = core::Parameters{Parameters{}},
-               .options = {core::options::count(
-                               "block_size", core::options::at(&Parameters::block_size),
-                               "tokens of a block of the cache: 8, 16, 32, 64 or 128",
-                               {.least = 8, .most = 128}),
-                           core::options::choice(
-                               "lengths", core::options::at(&Parameters::lengths),
-                               "tokens of a sequence: all have the extent's number, or any "
-                               "number up to it, or most have few (log-uniform)")},
-               .variants = measure::names_of(rows_of(kernels::paged_decode::variants())),
-               .conflict = conflict},
-    .summary = "attention of one new token a sequence over a paged cache, on each rank",
-    .work = "keys and values of every token, q and o, each once, in bytes per rank",
-    .local = true,
-    .variants = rows_of(kernels::paged_decode::variants()),
-    .make = measure::make<PagedDecode>,
-    .secondary = {{"tokens", "count", "tokens of all sequences, each with a key and a value."},
-                  {"empty slots", "%", "slots of taken blocks that hold no token."}},
-};
+extern measure::WorkloadEntry const paged_decode =
+    measure::entry({
+        .schema = {.name = "paged_decode",
+                   .extents = {"sequences", "heads", "kv_heads", "tokens", "head_size"},
+                   .min_extent = 1,
+                   .max_extent = std::numeric_limits<std::int32_t>::max(),
+                   .defaults = core::Parameters{Parameters{}},
+                   .options = {core::options::count(
+                                   "block_size", core::options::at(&Parameters::block_size),
+                                   "tokens of a block of the cache: 8, 16, 32, 64 or 128",
+                                   {.least = 8, .most = 128}),
+                               core::options::choice(
+                                   "lengths", core::options::at(&Parameters::lengths),
+                                   "tokens of a sequence: all have the extent's number, or any "
+                                   "number up to it, or most have few (log-uniform)")},
+                   .conflict = conflict},
+        .summary = "attention of one new token a sequence over a paged cache, on each rank",
+        .work = "keys and values of every token, q and o, each once, in bytes per rank",
+        .local = true,
+        .variants = rows_of(kernels::paged_decode::variants()),
+        .make = measure::make<PagedDecode>,
+        .secondary = {{"tokens", "count", "tokens of all sequences, each with a key and a value."},
+                      {"empty slots", "%", "slots of taken blocks that hold no token."}},
+    });
 
 }  // namespace entries
 

@@ -180,7 +180,7 @@ class Pairs final : public Exchange {
 
 namespace entries {
 
-extern measure::WorkloadEntry const pairs{
+extern measure::WorkloadEntry const pairs = measure::entry({
     .schema = {.name = "pairs",
                .extents = {"n"},
                .min_extent = 1,
@@ -199,8 +199,7 @@ extern measure::WorkloadEntry const pairs{
                                                 core::options::at(&Parameters::round_trips),
                                                 "small messages in a row, each way, of which the "
                                                 "latency is the mean",
-                                                {.least = 1, .most = 1'000'000})},
-               .variants = measure::names_of(exchange_rows())},
+                                                {.least = 1, .most = 1'000'000})}},
     .summary = "latency and rate from every rank to every other, and what joins them",
     .work = "S bytes from each rank to each: P (P - 1) S, and small messages beside",
     .local = false,
@@ -218,7 +217,7 @@ extern measure::WorkloadEntry const pairs{
                    "of hosts the\n"
                    "memory of a node; between nodes the network. The best way that there is: a "
                    "transport may take another."}},
-};
+});
 
 }  // namespace entries
 

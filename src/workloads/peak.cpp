@@ -125,17 +125,14 @@ class Peak final : public measure::Workload {
 
 namespace entries {
 
-extern measure::WorkloadEntry const peak{
-    .schema = {.name = "peak",
-               .extents = {"n"},
-               .keys = {.compute = true},
-               .variants = measure::names_of(rows_of(peak::variants()))},
+extern measure::WorkloadEntry const peak = measure::entry({
+    .schema = {.name = "peak", .extents = {"n"}, .keys = {.compute = true}},
     .summary = "multiply-adds of values in registers: what the arithmetic units can do",
     .work = "2 n flop per rank",
     .local = true,
     .variants = rows_of(peak::variants()),
     .make = measure::make<Peak>,
-};
+});
 
 }  // namespace entries
 

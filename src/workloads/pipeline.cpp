@@ -420,15 +420,14 @@ std::span<Pipeline::Row const> Pipeline::rows() {
 
 namespace entries {
 
-extern measure::WorkloadEntry const pipeline{
+extern measure::WorkloadEntry const pipeline = measure::entry({
     .schema = {.name = "pipeline",
                .extents = {"cells"},
                .defaults = core::Parameters{Parameters{}},
                .options = {core::options::count(
                    "intervals", core::options::at(&Parameters::intervals),
                    "parts of the integral that pass through the pipeline, 2 to 64",
-                   {.least = 2, .most = 64})},
-               .variants = measure::names_of(rows_of(Pipeline::rows()))},
+                   {.least = 2, .most = 64})}},
     .summary = "intervals of an integral through kernel, copy and sum, overlapped in a dozen ways",
     .work = "evaluations of the integrand per rank",
     .local = true,
@@ -445,7 +444,7 @@ extern measure::WorkloadEntry const pipeline{
          {"model", "eval/s",
           "what the medians of kernel (t_k), copy (t_c) and sum (t_s) allow of n intervals, one\n"
           "after the other or overlapped."}},
-};
+});
 
 }  // namespace entries
 

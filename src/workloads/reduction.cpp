@@ -359,7 +359,7 @@ class Reduction final : public measure::Workload {
 
 namespace entries {
 
-extern measure::WorkloadEntry const reduction{
+extern measure::WorkloadEntry const reduction = measure::entry({
     .schema =
         {.name = "reduction",
          .extents = {"n"},
@@ -383,15 +383,14 @@ extern measure::WorkloadEntry const reduction{
                                          "after the clock has stopped, as in their source"),
                      core::options::flag("reproducible",
                                          core::options::at(&Parameters::reproducible),
-                                         "the same bits for any number of ranks and any device")},
-         .variants = measure::names_of(rows_of(reduction::variants()))},
+                                         "the same bits for any number of ranks and any device")}},
     .summary = "sum, min, max, dot or norm2 of a distributed vector",
     .work = "n s bytes read, twice for dot",
     .local = false,
     .variants = rows_of(reduction::variants()),
     .make = measure::make<Reduction>,
     .secondary = {kBankConflicts},
-};
+});
 
 }  // namespace entries
 

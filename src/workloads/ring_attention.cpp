@@ -352,7 +352,7 @@ class RingAttention final : public measure::Workload {
 
 namespace entries {
 
-extern measure::WorkloadEntry const ring_attention{
+extern measure::WorkloadEntry const ring_attention = measure::entry({
     .schema =
         {.name = "ring_attention",
          .extents = {"batch", "heads", "kv_heads", "tokens", "head_size"},
@@ -368,18 +368,16 @@ extern measure::WorkloadEntry const ring_attention{
                      core::options::choice("sequence", core::options::at(&Parameters::sequence),
                                            "what the extent tokens counts: those of each rank, "
                                            "or of the whole sequence")},
-         .variants = measure::names_of(rows_of(kernels::ring_attention::variants())),
          .conflict = conflict},
     .summary = "attention over a sequence split among ranks, keys and values travel in a ring",
-    .work =
-        "4 head_size flop for each pair of a query and a key that it sees: 4 b h n n d for n "
-        "tokens in "
-        "all, about half of it under a causal mask",
+    .work = "4 head_size flop for each pair of a query and a key that it sees: 4 b h n n d for n "
+            "tokens in "
+            "all, about half of it under a causal mask",
     .local = false,
     .variants = rows_of(kernels::ring_attention::variants()),
     .make = measure::make<RingAttention>,
     .secondary = {kReceived},
-};
+});
 
 }  // namespace entries
 

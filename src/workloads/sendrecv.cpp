@@ -40,17 +40,14 @@ class Sendrecv final : public Exchange {
 
 namespace entries {
 
-extern measure::WorkloadEntry const sendrecv{
-    .schema = {.name = "sendrecv",
-               .extents = {"n"},
-               .keys = {.transport = true},
-               .variants = measure::names_of(exchange_rows())},
+extern measure::WorkloadEntry const sendrecv = measure::entry({
+    .schema = {.name = "sendrecv", .extents = {"n"}, .keys = {.transport = true}},
     .summary = "a ring: to the next rank, from the previous one",
     .work = "S bytes per rank",
     .local = false,
     .variants = exchange_rows(),
     .make = measure::make<Sendrecv>,
-};
+});
 
 }  // namespace entries
 

@@ -123,10 +123,8 @@ class Transpose final : public measure::Workload {
 
 namespace entries {
 
-extern measure::WorkloadEntry const transpose{
-    .schema = {.name = "transpose",
-               .extents = {"m", "n"},
-               .variants = measure::names_of(rows_of(table()))},
+extern measure::WorkloadEntry const transpose = measure::entry({
+    .schema = {.name = "transpose", .extents = {"m", "n"}},
     .summary = "out = in^T on each rank",
     .work = "2 m n s bytes per rank",
     .local = true,
@@ -136,7 +134,7 @@ extern measure::WorkloadEntry const transpose{
         {{"sectors per request", "sectors",
           "of 32 bytes, that a request of a warp touches, by the same model; 4 are the least for\n"
           "words of 4 bytes, 16 for vectors of 16."}},
-};
+});
 
 }  // namespace entries
 

@@ -194,17 +194,15 @@ class Vector final : public measure::Workload {
 
 namespace entries {
 
-extern measure::WorkloadEntry const vector{
+extern measure::WorkloadEntry const vector = measure::entry({
     .schema = {.name = "vector",
                .extents = {"n"},
                .defaults = core::Parameters{Parameters{}},
-               .options = {core::options::choice("operation",
-                                                 core::options::at(&Parameters::operation),
-                                                 "add: x + y; quadratic: a x^2 + b x + c"),
-                           core::options::flag(
-                               "phases", core::options::at(&Parameters::phases),
-                               "fill x before and count wrong outputs after, each timed")},
-               .variants = measure::names_of(rows_of(vector::variants())),
+               .options =
+                   {core::options::choice("operation", core::options::at(&Parameters::operation),
+                                          "add: x + y; quadratic: a x^2 + b x + c"),
+                    core::options::flag("phases", core::options::at(&Parameters::phases),
+                                        "fill x before and count wrong outputs after, each timed")},
                .conflict = conflict},
     .summary = "element-wise x + y or a x^2 + b x + c",
     .work = "3 n s or 2 n s bytes per rank",
@@ -219,7 +217,7 @@ extern measure::WorkloadEntry const vector{
                   {"validate", "B/s",
                    "the array that is read again to count what is wrong, in the last repetition of "
                    "rank 0."}},
-};
+});
 
 }  // namespace entries
 

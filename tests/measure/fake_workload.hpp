@@ -223,12 +223,12 @@ constexpr kernels::VariantInfo fake_row(std::string_view name, int preference = 
 
 /// The entry of a fake workload with these rows.
 inline measure::WorkloadEntry fake_entry(measure::Selection rows) {
-  return {.schema = {.name = "fake", .extents = {"n"}, .variants = measure::names_of(rows)},
-          .summary = "is made up",
-          .work = "1",
-          .local = true,
-          .variants = std::move(rows),
-          .make = measure::make<FakeWorkload>};
+  return measure::entry({.schema = {.name = "fake", .extents = {"n"}},
+                         .summary = "is made up",
+                         .work = "1",
+                         .local = true,
+                         .variants = std::move(rows),
+                         .make = measure::make<FakeWorkload>});
 }
 
 /// A case of it, which runs by the script: two timed repetitions after a warm-up of one.

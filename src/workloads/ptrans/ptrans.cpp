@@ -243,7 +243,7 @@ constexpr measure::CostModel kCost{work_of, true, 0.5};
 
 namespace entries {
 
-extern measure::WorkloadEntry const ptrans{
+extern measure::WorkloadEntry const ptrans = measure::entry({
     .schema = {.name = "ptrans",
                .extents = {"m", "n"},
                .keys = {.transport = true, .grid = true, .legs = true, .weak = true},
@@ -257,8 +257,7 @@ extern measure::WorkloadEntry const ptrans{
                            core::options::count("block",
                                                 core::options::at(&ptrans::Parameters::block),
                                                 "block-cyclic block; 0: one block per process",
-                                                {.unit = "elements"})},
-               .variants = measure::names_of(ptrans::rows())},
+                                                {.unit = "elements"})}},
     .summary =
         "B = A^T on a process grid, exchanged in overlapped steps, or in the memory of peers",
     .work = "m n s bytes",
@@ -268,7 +267,7 @@ extern measure::WorkloadEntry const ptrans{
     .secondary = {{"exchanged", "B/s",
                    "bytes that leave their rank, over the time of a repetition."}},
     .cost_model = &ptrans::kCost,
-};
+});
 
 }  // namespace entries
 

@@ -453,13 +453,12 @@ std::vector<core::Option> options() {
 
 namespace entries {
 
-extern measure::WorkloadEntry const serving{
+extern measure::WorkloadEntry const serving = measure::entry({
     .schema = {.name = "serving",
                .extents = {"requests"},
                .keys = {.weak = true},
                .defaults = core::Parameters{Parameters{}},
                .options = options(),
-               .variants = measure::names_of(rows()),
                .conflict = conflict},
     .summary = "language models served to a trace of requests, simulated for ways of batching",
     .work =
@@ -546,7 +545,7 @@ extern measure::WorkloadEntry const serving{
                 .title = "Use over time",
                 .note = "Slots of KV memory that hold K and V of a token, over the simulated time.",
                 .parts = {{"used"}}}},
-};
+});
 
 }  // namespace entries
 

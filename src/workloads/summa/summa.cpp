@@ -417,7 +417,7 @@ constexpr measure::CostModel kCost{work_of, true, 0.5, misfit_of};
 
 namespace entries {
 
-extern measure::WorkloadEntry const summa{
+extern measure::WorkloadEntry const summa = measure::entry({
     .schema = {
         .name = "summa",
         .extents = {"m", "n", "k"},
@@ -448,7 +448,6 @@ extern measure::WorkloadEntry const summa{
                     core::options::number("beta", core::options::at(&summa::Parameters::beta),
                                           "C = alpha A B + beta C"),
                     sms_option(core::options::at(&summa::Parameters::sms))},
-        .variants = measure::names_of(summa::rows()),
         .conflict =
             [](core::Case const& spec) {
               return sms_conflict(spec.parameters.as<summa::Parameters>().sms);
@@ -462,7 +461,7 @@ extern measure::WorkloadEntry const summa{
     .make = measure::make<summa::Summa>,
     .secondary = {kReceived},
     .cost_model = &summa::kCost,
-};
+});
 
 }  // namespace entries
 
