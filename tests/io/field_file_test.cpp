@@ -8,12 +8,14 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -268,6 +270,18 @@ TEST_F(Fields, APlaceThatCannotBeWrittenIsNamedOnAllRanks) {
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->code, core::Exit::environment);
   EXPECT_NE(failure->what.find("No such file or directory"), std::string::npos) << failure->what;
+}
+
+TEST_F(Fields, StorageThatIsMissingIsToldBeforeTheFirstByte) {
+  if (world_.size() > 1) GTEST_SKIP() << "one process dies of it";
+  HostField const field{"x", DataType::f64, {1024, 1024}, {}};
+  auto const write = [&] {
+    rlimit const small{256 << 10, RLIM_INFINITY};
+    setrlimit(RLIMIT_FSIZE, &small);
+    std::signal(SIGXFSZ, SIG_IGN);
+    write_fields(world_, at("x.h5"), {field}, kChunks[0]);
+  };
+  EXPECT_EXIT(write(), testing::ExitedWithCode(4), "8.00 MiB of it: File too large");
 }
 
 TEST_F(Fields, TroubleOnOneRankEndsAll) {

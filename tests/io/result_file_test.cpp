@@ -618,6 +618,16 @@ TEST_F(ResultFile, WritesNothingBesideTheResult) {
   EXPECT_EQ(std::distance(fs::directory_iterator{folder_}, fs::directory_iterator{}), 1);
 }
 
+TEST_F(ResultFile, ErrorsOfHdf5BeginAndEndWithItsCauses) {
+  silence_hdf5();
+  ASSERT_LT(H5Fopen(at("absent").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), 0);
+  std::string const text = hdf5_error("H5Fopen(and more)");
+  std::size_t const first = text.find(": "), last = text.find(": ", first + 2);
+  EXPECT_EQ(text.substr(0, first), "H5Fopen");
+  ASSERT_NE(last, std::string::npos) << text;
+  EXPECT_NE(text.find("No such file", last), std::string::npos) << text;
+}
+
 // Run by h5py_test.py, which reads what is written here.
 TEST_F(ResultFile, WritesForOthers) {
   char const* const path = std::getenv("QUADRILLE_TEST_RESULT");
