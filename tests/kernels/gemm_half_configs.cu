@@ -54,6 +54,36 @@ constexpr HalfConfig kPadded{.bm = 64,
                              .stages = 2,
                              .epilogue = Epilogue::rotated};
 
+/// Whether it may be used with f32 accumulators and a row-major B.
+constexpr bool is_allowed(HalfConfig const& base, auto const& change) {
+  HalfConfig config = base;
+  change(config);
+  return HalfShape{config, 4, false}.is_allowed();
+}
+static_assert(is_allowed(kPlain, [](HalfConfig&) {}));
+static_assert(!is_allowed(kPlain, [](HalfConfig& c) { c.bm = 2048; }));
+static_assert(!is_allowed(kPlain, [](HalfConfig& c) { c.bm = 80; }));
+static_assert(!is_allowed(kPlain, [](HalfConfig& c) { c.warp_n = 8; }));
+static_assert(!is_allowed(kPlain, [](HalfConfig& c) { c.bk = 48; }));
+static_assert(!is_allowed(kPlain, [](HalfConfig& c) { c.bn = 32; }), "less than 8 pieces of B");
+static_assert(!is_allowed(kPlain, [](HalfConfig& c) { c.stages = 65; }));
+static_assert(!is_allowed(kPlain, [](HalfConfig& c) { c.stages = 40; }),
+              "more memory than there is");
+static_assert(!is_allowed(kPlain, [](HalfConfig& c) { c.blocks = 33; }));
+static_assert(!is_allowed(kPlain, [](HalfConfig& c) { c.raster = 0; }));
+static_assert(!is_allowed(kPlain, [](HalfConfig& c) { c.is_wmma = true; }),
+              "wmma reads no swizzle");
+static_assert(!is_allowed(kPlain, [](HalfConfig& c) { c.layout = static_cast<SmemLayout>(9); }));
+static_assert(!is_allowed(kShort,
+                          [](HalfConfig& c) {
+                            c.fragment_double_buffer = FragmentDoubleBuffer::across_k_tiles;
+                          }),
+              "one step in a k-tile");
+constexpr HalfConfig kRotatedOf48{
+    .bm = 96, .bn = 96, .bk = 48, .warp_m = 32, .warp_n = 96, .stages = 2};
+static_assert(is_allowed(kRotatedOf48, [](HalfConfig&) {}));
+static_assert(!is_allowed(kRotatedOf48, [](HalfConfig& c) { c.layout = SmemLayout::rotated; }));
+
 template <HalfConfig kConfig>
 constexpr HalfCase half_case(std::string_view name) {
   return {{row(name, "", kConfig), launch<kConfig>}, configuration_of(kConfig)};
