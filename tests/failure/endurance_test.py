@@ -47,7 +47,7 @@ def main():
         process = program.start("run", source, "--duration", f"{seconds}s", "--run-id", run_id, ranks=2, stderr=stderr)
         while process.poll() is None:
             time.sleep(0.25)
-            if ", round " not in errors.read_text():
+            if "round " not in errors.read_text():
                 continue  # the first round allocates what all need
             for rank in ranks_of(run_id):
                 try:
