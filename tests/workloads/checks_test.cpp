@@ -457,6 +457,27 @@ TEST(ReductionCheck, HasNoToleranceForWholeNumbers) {
   }
 }
 
+TEST(ConvolutionCheck, HasNoToleranceForWholeNumbersThatFit) {
+  auto const allowed = [](std::string_view keys) {
+    Executed const images{"conv2d", keys};
+    measure::Verdict const right = images.workload->validate(test::world());
+    EXPECT_TRUE(right.valid) << keys << right.detail;
+    return right.allowed;
+  };
+  EXPECT_EQ(allowed("type = \"f32\"\nsize = \"(1,3,6,6,2,3,3)\"\n"), 1);
+  EXPECT_EQ(allowed("type = \"f16\"\ndata = \"zeros\"\nsize = \"(1,300,6,6,2,3,3)\"\n"), 0);
+  // 27 terms of up to 16 have exact sums in 11 bits; of 144, or in 8 bits, perhaps not.
+  EXPECT_EQ(allowed("type = \"f16\"\ndata = \"integer\"\nsize = \"(1,3,6,6,2,3,3)\"\n"), 0);
+  EXPECT_EQ(allowed("type = \"f16\"\ndata = \"integer\"\nsize = \"(1,16,6,6,2,3,3)\"\n"), 1);
+  EXPECT_EQ(allowed("type = \"bf16\"\ndata = \"integer\"\nsize = \"(1,3,6,6,2,3,3)\"\n"), 1);
+
+  Executed const images{"conv2d",
+                        "type = \"f32\"\ndata = \"integer\"\nsize = \"(1,3,6,6,2,3,3)\"\n"};
+  float& element = static_cast<float*>(measure::outputs_of(*images.workload).at(0).data)[5];
+  element = std::nextafter(element, 1000.0F);
+  EXPECT_FALSE(images.is_valid());
+}
+
 TEST(ConvolutionCheck, FindsWithEachVectorWhatTheOtherCannotSee) {
   Executed const images{"conv2d",
                         "type = \"f32\"\ndata = \"integer\"\nsize = \"(2,3,6,6,7,3,3)\"\n"};
