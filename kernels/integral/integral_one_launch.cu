@@ -26,7 +26,7 @@ template <class T>
 __global__ void __launch_bounds__(kThreads)
     integral_one_launch_kernel(Task task, double* partials, unsigned* finished, double* result) {
   double sum = task.mesh.scale * sum_of_thread<T, Functions::library>(task);
-  sum = reduction::fold_block<reduction::Operation::sum, kThreads>(sum);
+  sum = reduction::block_reduce<reduction::Operation::sum, kThreads>(sum);
   reduction::finish_in_last_block<reduction::Operation::sum, kThreads>(sum, partials, finished,
                                                                        task.count, result);
 }

@@ -157,7 +157,7 @@ __global__ void __launch_bounds__(kThreads)
     sum += sum_of_points(task, task.first + i, value);
   }
   if (own_index() == 0) sum += ends_of_part<Integrand::sin2cos2, rule, T>(task);
-  sum = reduction::fold_block<reduction::Operation::sum, kThreads>(mesh.scale * sum);
+  sum = reduction::block_reduce<reduction::Operation::sum, kThreads>(mesh.scale * sum);
   reduction::finish_in_last_block<reduction::Operation::sum, kThreads>(sum, partials, finished,
                                                                        task.count, result);
 }
@@ -179,7 +179,7 @@ __global__ void __launch_bounds__(kThreads)
   for (; i < task.count; i += step) sum[0] += at(i);
   double total = (sum[0] + sum[2]) + (sum[1] + sum[3]);
   if (own_index() == 0) total += ends_of_part<f, rule, T>(task);
-  total = reduction::fold_block<reduction::Operation::sum, kThreads>(mesh.scale * total);
+  total = reduction::block_reduce<reduction::Operation::sum, kThreads>(mesh.scale * total);
   reduction::finish_in_last_block<reduction::Operation::sum, kThreads>(total, partials, finished,
                                                                        task.count, result);
 }

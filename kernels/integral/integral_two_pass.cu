@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kSumThreads)
 #pragma unroll 4
     for (unsigned i = threadIdx.x; i < count; i += kSumThreads) sum += partials[i];
   }
-  sum = reduction::fold_block<reduction::Operation::sum, kSumThreads>(sum);
+  sum = reduction::block_reduce<reduction::Operation::sum, kSumThreads>(sum);
   if (threadIdx.x == 0) *result = sum;
 }
 

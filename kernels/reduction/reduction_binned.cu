@@ -12,7 +12,11 @@
 ///              thread has bins of its own in shared memory, one bank apart, so there is no
 ///              conflict and no atomic before the end of the block. A product is split exactly into
 ///              its rounded value and the rounding error (fma). Integers, minimum and maximum do
-///              not depend on the order anyway: they are those of one_launch
+///              not depend on the order anyway: they are those of one_launch.
+///                  term            [ low: 29 bits ][ high: 24  ]
+///                  bins        |   b    |  b + 1 |  b + 2 |  b + 3 |   16 bits apart, an int64 each
+///                  additions    += low             += high             below 2^44: room for 2^18
+/// Before       one_launch
 /// Shapes       x, y: n contiguous elements, any n, any alignment
 /// Work         n s bytes read (2 n s for dot); 2 to 4 shared-memory updates per element
 /// Launch       64 threads per block; bins of 11 KiB per block (sum of f32), 21 KiB (products of

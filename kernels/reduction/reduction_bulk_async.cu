@@ -7,8 +7,16 @@
 ///
 /// Technique    one thread makes the copy engine fill a ring of tiles in shared memory; the others
 ///              only add. What is in flight is bounded by shared memory, not by registers, and does
-///              not shrink while threads add: 96 KiB per block whatever the warps do. The last block
-///              joins the values as in one_launch
+///              not shrink while threads add: 192 KiB on a multiprocessor whatever the warps do,
+///              where `one_launch` has 128 KiB at best. The last block joins the values as there.
+///                  stage        0      1      2      3      4      5
+///                  copies   | t0   | t1   | t2   | t3   | t4   | t5   |   k = 0 .. 5, no wait
+///                           | t6   | t7   | ...    k = 6: waits for empty[0], phase 0
+///                  adds     | t0   | t1   | ...    k = 0: waits for full[0], phase 0
+///                           | t6   | ...           k = 6: waits for full[0], phase 1
+///                  full[s]:  1 arrival, and the bytes of the stage's copies
+///                  empty[s]: 8 arrivals, one of each warp that adds, when it has read the stage
+/// Before       one_launch
 /// Shapes       x, y: n contiguous elements, any n, any alignment of x
 /// Work         n s bytes read (2 n s for dot)
 /// Launch       256 threads and one warp that copies per block, 6 stages of 16 KiB, at most 2
@@ -111,7 +119,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       sum = accumulate_at<op>(sum, x, y, e < head ? e : e + groups * kWide);
     }
   }
-  sum = fold_block<op, kThreads>(sum);
+  sum = block_reduce<op, kThreads>(sum);
   finish_in_last_block<op, kThreads>(sum, partials, finished, n, result);
 }
 

@@ -59,7 +59,7 @@ __device__ inline Acc warp_reduce(Acc value) {
 /// The threads of a block, joined in thread 0 in a fixed order. A block that calls it twice needs a
 /// barrier in between: the shared words are the same.
 template <Operation op, int kThreads, class Acc>
-__device__ inline Acc fold_block(Acc value) {
+__device__ inline Acc block_reduce(Acc value) {
   static_assert(kThreads % 32 == 0 && kThreads <= 1024, "whole warps, one shared word for each");
   constexpr unsigned kWarps = kThreads / 32;
   QUAD_SHARED(Acc, of_warp, [kWarps]);
@@ -115,91 +115,6 @@ __device__ inline std::int64_t unaligned_head(T const* x, std::int64_t n) {
 template <int kThreads, int kFlight>
 inline constexpr std::int64_t kTileGroups = std::int64_t{kThreads} * kFlight;
 
-/// A thread's share of the 16-byte groups [0, groups) of x and y, which are distributed over blocks
-/// cyclically, `tile` at a time, at most kTileGroups. kFlight loads are issued before the first is
-/// used, each into an accumulator of its own; they are a constant distance apart, so that one
-/// address serves all.
-template <Operation op, class Acc, int kThreads, int kFlight, bool kAlignedY, class T>
-__device__ inline Acc reduce_groups(T const* x, [[maybe_unused]] T const* y, std::int64_t groups,
-                                    std::int64_t tile) {
-  constexpr int kWide = 16 / sizeof(T);
-  constexpr std::int64_t kTile = kTileGroups<kThreads, kFlight>;
-  Acc sum[kFlight];
-#pragma unroll
-  for (int f = 0; f < kFlight; ++f) sum[f] = identity<op, Acc>();
-  auto const accumulate_wide = [](Acc& into, Wide<T> const& v, [[maybe_unused]] Wide<T> const& w) {
-#pragma unroll
-    for (int j = 0; j < kWide; ++j) {
-      into = accumulate<op>(into, v.item[j], op == Operation::dot ? w.item[j] : v.item[j]);
-    }
-  };
-  for (std::int64_t begin = blockIdx.x * tile; begin < groups; begin += gridDim.x * tile) {
-    std::int64_t const left = groups - begin < tile ? groups - begin : tile;
-    T const* const from_x = x + (begin + threadIdx.x) * kWide;
-    [[maybe_unused]] T const* const from_y = y + (begin + threadIdx.x) * kWide;
-    Wide<T> a[kFlight];
-    Wide<T> b[kFlight];
-    if (left == kTile) {
-#pragma unroll
-      for (int f = 0; f < kFlight; ++f) {
-        a[f] = load_wide<true>(from_x + f * kThreads * kWide);
-        if constexpr (op == Operation::dot) {
-          b[f] = load_wide<kAlignedY>(from_y + f * kThreads * kWide);
-        }
-      }
-#pragma unroll
-      for (int f = 0; f < kFlight; ++f) accumulate_wide(sum[f], a[f], b[f]);
-    } else {
-      // A short tile: what there is, also at once.
-      int const mine = static_cast<int>(left) - static_cast<int>(threadIdx.x);
-#pragma unroll
-      for (int f = 0; f < kFlight; ++f) {
-        if (f * kThreads < mine) {
-          a[f] = load_wide<true>(from_x + f * kThreads * kWide);
-          if constexpr (op == Operation::dot) {
-            b[f] = load_wide<kAlignedY>(from_y + f * kThreads * kWide);
-          }
-        }
-      }
-#pragma unroll
-      for (int f = 0; f < kFlight; ++f) {
-        if (f * kThreads < mine) accumulate_wide(sum[f], a[f], b[f]);
-      }
-    }
-  }
-#pragma unroll
-  for (int half = kFlight / 2; half > 0; half /= 2) {
-#pragma unroll
-    for (int f = 0; f < half; ++f) sum[f] = combine<op>(sum[f], sum[f + half]);
-  }
-  return sum[0];
-}
-
-/// A thread's share of the elements [0, n): 16-byte loads of x wherever it starts, single elements
-/// before the first boundary and after the last.
-template <Operation op, class Acc, int kThreads, int kFlight, class T>
-__device__ inline Acc reduce_share(T const* x, T const* y, std::int64_t n, std::int64_t tile) {
-  static_assert((kFlight & (kFlight - 1)) == 0, "accumulators are joined in halves");
-  constexpr int kWide = 16 / sizeof(T);
-  std::int64_t const head = unaligned_head(x, n);
-  std::int64_t const groups = (n - head) / kWide;
-  Acc sum;
-  if (op != Operation::dot || reinterpret_cast<std::uintptr_t>(y + head) % 16 == 0) {
-    sum = reduce_groups<op, Acc, kThreads, kFlight, true>(x + head, y + head, groups, tile);
-  } else {
-    sum = reduce_groups<op, Acc, kThreads, kFlight, false>(x + head, y + head, groups, tile);
-  }
-  std::int64_t const e = threadIdx.x;
-  if (blockIdx.x == 0 && e < n - groups * kWide) {
-    sum = accumulate_at<op>(sum, x, y, e < head ? e : e + groups * kWide);
-  }
-  return sum;
-}
-
-/// Loads in flight: half as many groups where each is two loads.
-template <Operation op>
-inline constexpr int kLoadsInFlight = op == Operation::dot ? 4 : 8;
-
 // Scratch: counters and bins in the first page, partial results after it.
 inline unsigned* counter_of(Problem const& p) { return static_cast<unsigned*>(p.scratch); }
 template <class Acc>
@@ -232,11 +147,11 @@ __device__ inline void finish_in_last_block(Acc sum, Acc* partials, unsigned* fi
     // Releases the value just stored; the last one acquires all values.
     is_last = ptx::atomic_add_acq_rel_gpu(finished, 1U) == gridDim.x - 1;
   }
-  __syncthreads();  // is_last is written, and the words of the first fold_block are read
+  __syncthreads();  // is_last is written, and the words of the first block_reduce are read
   if (!is_last) return;
   sum = identity<op, Acc>();
   for (unsigned i = threadIdx.x; i < gridDim.x; i += kThreads) sum = combine<op>(sum, partials[i]);
-  sum = fold_block<op, kThreads>(sum);
+  sum = block_reduce<op, kThreads>(sum);
   if (threadIdx.x == 0) {
     *result = result_of<op>(sum, n);
     *finished = 0;
@@ -252,7 +167,7 @@ __global__ void __launch_bounds__(1024)
   for (unsigned i = threadIdx.x; i < count; i += 1024) {
     sum = combine<op>(sum, static_cast<Acc>(partials[i]));
   }
-  sum = fold_block<op, 1024>(sum);
+  sum = block_reduce<op, 1024>(sum);
   if (threadIdx.x == 0) *result = result_of<op>(sum, n);
 }
 

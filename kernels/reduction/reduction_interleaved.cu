@@ -6,9 +6,14 @@
 ///   s = sum x[i]
 ///
 /// Technique    step s has thread t add element 2 s t + s to 2 s t: active threads fill whole
-///              warps, so no warp diverges before the last ones, and no remainder is computed. But
-///              lanes are 2 s words apart: with 4-byte accumulators 35 extra wavefronts of stores
-///              per block (2-way conflicts in the first step, 4-way in the second, ...)
+///              warps, so no warp diverges before the last ones, and no remainder is computed. A
+///              block adds 12 times by a warp, where `naive` does it 47 times. But lanes are 2 s
+///              words apart: with 4-byte accumulators 35 extra wavefronts of stores per block
+///              (2-way conflicts in the first step, 4-way in the second, ...).
+///                  word     0    1    2    3    4    5    6    7
+///                  s = 1    t0 <-+    t1 <-+    t2 <-+    t3 <-+
+///                  s = 2    t0 <------+         t1 <------+
+///                  s = 4    t0 <----------------+
 /// Before       naive
 /// Shapes       x: n contiguous elements, any n
 /// Work         n s bytes read; 8 shared-memory steps and n / 256 partial results more
@@ -26,6 +31,7 @@ constexpr unsigned kThreads = kTreeThreads;
 
 /// Thread t in step s of the tree. The model of bank conflicts reads it too.
 QUAD_HD constexpr TreeStep tree_step(unsigned t, unsigned s) {
+  // changed: the first threads are active, whatever s is
   return {2 * s * t < kThreads, 2 * s * t, 2 * s * t + s};
 }
 

@@ -7,7 +7,11 @@
 ///
 /// Technique    one element per thread; in step s the threads whose number is a multiple of 2 s add
 ///              the element s further. In every step some lanes of every warp idle, and the
-///              remainder is a slow instruction: the starting point of the series
+///              remainder is a slow instruction: the starting point of the series.
+///                  word     0    1    2    3    4    5    6    7
+///                  s = 1    t0 <-+    t2 <-+    t4 <-+    t6 <-+
+///                  s = 2    t0 <------+         t4 <------+
+///                  s = 4    t0 <----------------+
 /// Shapes       x: n contiguous elements, any n
 /// Work         n s bytes read; 8 shared-memory steps and n / 256 partial results more
 /// Launch       256 threads per block, one element each; then one block of 1024 for the partial

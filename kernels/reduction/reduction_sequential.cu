@@ -6,7 +6,15 @@
 ///   s = sum x[i]
 ///
 /// Technique    the stride starts at half the block and halves: active threads are neighbours and
-///              so are the words they touch, one bank each
+///              so are the words they touch, one bank each: no extra wavefront instead of 35.
+///                  word     0    1    2    3    4    5    6    7
+///                  s = 4    t0 <----------------+
+///                                t1 <----------------+
+///                                     t2 <----------------+
+///                                          t3 <----------------+
+///                  s = 2    t0 <------+
+///                                t1 <------+
+///                  s = 1    t0 <-+
 /// Before       interleaved
 /// Shapes       x: n contiguous elements, any n
 /// Work         n s bytes read; 8 shared-memory steps and n / 256 partial results more
@@ -32,10 +40,9 @@ __global__ void __launch_bounds__(kThreads)
   std::int64_t const i = static_cast<std::int64_t>(blockIdx.x) * kThreads + t;
   sum[t] = i < n ? static_cast<Acc>(x[i]) : Acc{0};
   __syncthreads();
-  for (unsigned s = kThreads / 2; s > 0; s /= 2) {
-    TreeStep const step = halving_step(t, s);
-    if (step.active) sum[step.to] += sum[step.from];
-    __syncthreads();  // the next step reads what this one wrote
+  for (unsigned s = kThreads / 2; s > 0; s /= 2) {  // changed: strides halve
+    if (t < s) sum[t] += sum[t + s];                // changed: a word a lane, side by side
+    __syncthreads();                                // the next step reads what this one wrote
   }
   if (t == 0) partials[blockIdx.x] = sum[0];
 }

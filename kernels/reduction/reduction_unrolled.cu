@@ -6,7 +6,10 @@
 ///   s = sum x[i]
 ///
 /// Technique    the block size is a template value, so every step is there or not at compile time:
-///              no loop, no counter, one condition per step
+///              no loop, no counter, one condition per step. `unrolled` has the 256 threads of the
+///              rungs before, and two steps of the block before those of the last warp;
+///              `unrolled_64` has none, `unrolled_128` one, `unrolled_512` three, `unrolled_1024`
+///              four
 /// Before       unrolled_last_warp
 /// Shapes       x: n contiguous elements, any n
 /// Work         n s bytes read; log2 of the block size shared-memory steps, and a partial result for
@@ -53,6 +56,7 @@ __global__ void __launch_bounds__(kBlock)
   Acc const far = i + kBlock < n ? static_cast<Acc>(x[i + kBlock]) : Acc{0};
   sum[t] = near + far;
   __syncthreads();
+  // changed: a step is there or not when the block's size is compiled
   fold_upper_half<kBlock, 512>(sum, t);
   fold_upper_half<kBlock, 256>(sum, t);
   fold_upper_half<kBlock, 128>(sum, t);

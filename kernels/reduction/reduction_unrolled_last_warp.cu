@@ -8,7 +8,7 @@
 /// Technique    the last six steps, which concern one warp, are written out, with a synchronisation
 ///              of that warp in place of barriers, loop and condition. Lanes of a warp do not run
 ///              in lockstep by themselves, so each step reads, synchronises, writes and
-///              synchronises
+///              synchronises. Three barriers of the block are left of nine
 /// Before       two_loads
 /// Shapes       x: n contiguous elements, any n
 /// Work         n s bytes read; 8 shared-memory steps and n / 512 partial results more
@@ -46,11 +46,11 @@ __global__ void __launch_bounds__(kThreads)
   Acc const far = i + kThreads < n ? static_cast<Acc>(x[i + kThreads]) : Acc{0};
   sum[t] = near + far;
   __syncthreads();
-  for (unsigned s = kThreads / 2; s > 32; s /= 2) {
+  for (unsigned s = kThreads / 2; s > 32; s /= 2) {  // changed: as long as warps exchange words
     if (t < s) sum[t] += sum[t + s];
     __syncthreads();  // the next step reads what this one wrote
   }
-  if (t < 32) {
+  if (t < 32) {  // changed: the rest is one warp's
     Acc mine = sum[t];
     mine = add_from(sum, t, mine, 32);
     mine = add_from(sum, t, mine, 16);

@@ -1,9 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
-"""kernels/README.md names every technique, none that is not there, and every macro that kernels use.
+"""kernels/README.md names every technique, none that is not there, and every macro that kernels use; a
+kernel of which two thirds are the previous rung's marks what it changes.
 
 course_test.py BINARY LAUNCHER...
 """
+import difflib
 import fnmatch
 import pathlib
 import re
@@ -15,6 +17,29 @@ from quadrille import TESTS, Program, check  # noqa: E402
 # Of the build, the tests and one header alone: no reader of a kernel meets them.
 INTERNAL = re.compile(r"QUAD_(SIMT|TSAN|PTX|OPERANDS|REGISTERS|WGMMA|ASM|MODEL|CUDA|CUBLAS|TOOLKIT|TABLE|FOR_EACH|SCAN|"
                       r"PARENTHESES|OVERFLOW|LAYOUT|SAME_WHERE|ONLY_WHERE)")
+# Folders whose kernels mark what they change.
+MARKED = ["attention", "paged_decode", "reduction"]
+
+
+def unmarked(folder):
+    """Rows whose kernels are much like those of the rungs before them, in files without a `// changed:`."""
+    kernels, before, marked = {}, {}, set()
+    for path in sorted(folder.glob("*.cu")):
+        text = path.read_text()
+        rows = re.findall(r'(?:\.name = |\brow\()"(\w+)"', text)
+        block = re.sub(r"\n/// +", " ", text[text.find("/// Before"):text.find("/// Shapes")])
+        for first, row, rung in re.findall(r"/// Before +(\w+)|\b(\w+)(?: starts)? from (\w+)", block):
+            before[row or rows[0]] = rung or first
+        marked |= {row for row in rows if "// changed: " in text}
+        for name, body in re.findall(rf"__global__[^{{]*?\b{folder.name}_(\w+)_kernel(\(.*?^}})$", text, re.S | re.M):
+            kernels[name] = [line.split("//")[0].strip() for line in body.splitlines()]
+    close = set()
+    for row, rung in before.items():
+        if row in kernels and rung in kernels:
+            match = difflib.SequenceMatcher(None, kernels[rung], kernels[row], autojunk=False)
+            if 3 * sum(block.size for block in match.get_matching_blocks()) >= 2 * len(kernels[row]):
+                close.add(row)
+    return sorted(close - marked), len(close)
 
 
 def main():
@@ -37,6 +62,9 @@ def main():
             for word in re.findall(r"\bQUAD_[A-Z_]*[A-Z]", path.read_text())}
     unknown = {word for word in used if not INTERNAL.match(word) and f"{word}" not in text}
     check(len(used) > 5 and not unknown, f"the course does not translate {sorted(unknown)}")
+    silent = {room: unmarked(root / "kernels" / room) for room in MARKED}
+    check(silent["reduction"][1] > 3 and not any(rows for rows, _ in silent.values()),
+          f"kernels do not mark what they change: {silent}")
     for name in re.findall(r"`?(?:inputs/)?([a-z-]+\.toml)", text):
         check((root / "inputs" / name).exists(), f"the course names {name}")
     print("the course has every technique")
