@@ -11,7 +11,14 @@
 ///              (online softmax; CUDATutorial leaves it out), and with it the sum of the weights;
 ///              where a tile raises it, sum and o are scaled down. In this loop order o, m and l
 ///              travel to memory and back for every tile of keys, and only heads run side by side:
-///              what `flash_v2` turns round
+///              what `flash_v2` turns round. Per row and tile:
+///                  before     m = max of all scores s seen,  l = sum exp(s - m),  o = sum exp(s - m) v
+///                  tile j     s_0 ... s_31,                  m' = max(m, s_0, ..., s_31)
+///                  weights    p_c = exp(s_c - m')            never above 1
+///                  rescale    f = exp(m - m')                1 where the tile raises no maximum
+///                  after      m = m',  l = f l + sum_c p_c,  o = f o + sum_c p_c v_c
+///                  at the end o / l
+/// Before       naive
 /// Shapes       any extents and groups of heads; pairs of tiles that the mask hides are left out
 /// Work         4 b h q k d flop, half of it under a causal mask; o is read and written k / 32 times
 /// Launch       a block of 128 threads for each head; tiles of 128 queries x 32 keys; 25 to 97 KiB of

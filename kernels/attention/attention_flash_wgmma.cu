@@ -11,7 +11,16 @@
 ///              under a warpgroup's own, as each starts the scores of a tile together with the
 ///              values of the tile before, whose exponentials it has. Weights are an operand in
 ///              registers, as the accumulators of the scores lie. Blocks stay and take one tile of
-///              queries after the other, whose keys come while the tile before is stored
+///              queries after the other, whose keys come while the tile before is stored. Of `flash_v2`,
+///              copies went to the producer, barriers of the block became full and empty ones of a
+///              stage, and the softmax of tile j stands between the start of o += P v j-1 and its end.
+///                  producer       k0 q v0 | k1 v1 | k2 v2 | ...   each when its stage is empty
+///                  warpgroup 0    start S0;  softmax of S0
+///                    j = 1, 2 ..  wait full: k j, v j-1
+///                    tensor cores | S j = q k j | o += P v j-1 ...........|
+///                    registers                  | mask, softmax of S j    | o scaled, P j rounded
+///                    arrive                     empty: k j                  empty: v j-1
+///                  warpgroup 1    the same, its products under the softmax of warpgroup 0
 /// Before       flash_v2
 /// Shapes       any extents and groups of heads; tiles of keys that the mask hides are left out
 /// Work         4 b h q k d flop, half of it under a causal mask; keys and values are read q / 192 times at head
@@ -171,7 +180,7 @@ class WarpgroupRows {
   }
 
   /// Makes weights of scores, in f32, and keeps what the sums are to be scaled down by.
-  __device__ void weigh() {
+  __device__ void online_softmax() {
     float offset[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -337,7 +346,7 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
       release(barriers.keys.empty[turn.stage]);
       turn.advance();
       mask(0);
-      rows.weigh();
+      rows.online_softmax();
       rows.take_weights();
       if (work.tiles > 1) ptx::mbarrier_wait(&barriers.keys.full[turn.stage], turn.parity);
 #pragma unroll 1
@@ -349,7 +358,7 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
         release(barriers.keys.empty[turn.stage]);
         turn.advance();
         mask(tile);
-        rows.weigh();
+        rows.online_softmax();
         // Here, or the assembler would move the wait for the sums up to that for the scores: it stays
         // behind a loop, and the exponentials stay before it, under the products.
         if (tile + 1 < work.tiles) {

@@ -125,7 +125,7 @@ class WarpRows {
   }
 
   /// Makes weights of scores, and scales down what was summed where they raise the maximum.
-  __device__ void weigh() {
+  __device__ void online_softmax() {
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) {
       float offset[2];

@@ -163,7 +163,7 @@ __device__ void attend(Operands<T> const& p, int sequence, int kv_head, Rows con
   auto const compute = [&](int token, int stage) {
     sums.multiply_keys(queries, keys(stage));
     if (token + kTokens > end) sums.mask([&](int) { return end - token; });
-    sums.weigh();
+    sums.online_softmax();
     sums.multiply_values(values(stage));
   };
   if constexpr (copies == Copies::bulk) {

@@ -21,7 +21,7 @@
 namespace quadrille::kernels::ring_attention {
 namespace {
 
-namespace flash = attention::flash;
+using namespace attention::flash;
 
 constexpr int kMergeThreads = 256;
 constexpr int kColumns = 4;  // of a thread that merges
@@ -32,29 +32,62 @@ std::size_t part_bytes(Problem const& p, device::Facts const&) {
 
 #ifdef QUAD_KERNELS
 
-using attention::Operands;
+using attention::Operands, attention::first_key, attention::first_query, attention::visible;
 
 template <class T, int kHead>
-__global__ void __launch_bounds__(flash::kThreads)
-    ring_attention_part_kernel(Operands<T> p, State to) {
+__global__ void __launch_bounds__(kThreads) ring_attention_part_kernel(Operands<T> p, State to) {
   QUAD_DYNAMIC_SHARED(unsigned char, shared);
-  int const block = static_cast<int>(blockIdx.x), tiles = divide_up(p.queries, flash::kQueries);
+  int const block = static_cast<int>(blockIdx.x), tiles = divide_up(p.queries, kQueries);
   bool const grows = p.more != 0;
   // As in flash_v2: neighbours read the same keys, or the tiles with most of them go first.
   int const head = grows ? block % p.heads : block / tiles;
-  int const first = (grows ? tiles - 1 - block / p.heads : block % tiles) * flash::kQueries;
-  flash::attend<T, kHead>(
-      p, head, first, shared,
-      [&](int row, int column, float low, float high, float largest, float total) {
-        if (first + row >= p.queries) return;
-        long long const begin = static_cast<long long>(head) * p.query_rows + first;
-        float* const sums = to.sums + begin * kHead;
-        *reinterpret_cast<float2*>(sums + row * kHead + column) = make_float2(low, high);
-        if (column == 0) {
-          to.largest[begin + row] = largest;
-          to.total[begin + row] = total;
-        }
-      });
+  int const first = (grows ? tiles - 1 - block / p.heads : block % tiles) * kQueries;
+  attention::Tile<kHead> const queries{shared}, keys{queries.at(kQueries, 0)},
+      values{keys.at(kKeys, 0)};
+  int const seen = visible(p, min(first + kQueries, p.queries) - 1);  // by the last row
+  int const seen_by_all = visible(p, first);
+  // In k and in v, of the tile that is copied next.
+  long long from = first_key<kHead>(p, head) + CopyPlace<kHead>{}.offset();
+  attention::WarpRows<T, kHead, kGroups, kKeys> rows{
+      static_cast<int>(threadIdx.x) / 32 * kGroups * 16, p.scale};
+  if (seen > 0) {
+    copy_tile<kQueries, kHead>(
+        p.q + first_query<kHead>(p, head) + first * kHead + CopyPlace<kHead>{}.offset(),
+        p.queries - first, queries);
+    copy_tile<kKeys, kHead>(p.k + from, p.keys, keys);
+  }
+  ptx::cp_async_commit();
+  // As in flash_v2.
+  auto const add_tile = [&]<bool kMasked>(int key) {
+    ptx::cp_async_wait<0>();
+    __syncthreads();  // the keys are there, and nobody reads the values before any more
+    copy_tile<kKeys, kHead>(p.v + from, p.keys - key, values);
+    ptx::cp_async_commit();
+    rows.multiply_keys(queries, keys);
+    ptx::cp_async_wait<0>();
+    __syncthreads();  // the values are there, and nobody reads the keys any more
+    from += kKeys * kHead;
+    if (key + kKeys < seen) copy_tile<kKeys, kHead>(p.k + from, p.keys - key - kKeys, keys);
+    ptx::cp_async_commit();
+    if constexpr (kMasked) rows.mask([&](int row) { return visible(p, first + row) - key; });
+    rows.online_softmax();
+    rows.multiply_values(values);
+  };
+  int key = 0;
+  for (; key + kKeys <= seen_by_all; key += kKeys) add_tile.template operator()<false>(key);
+  for (; key < seen; key += kKeys) add_tile.template operator()<true>(key);
+
+  // changed: the sums stay in f32 and are not divided
+  rows.for_pairs([&](int row, int column, float low, float high, float largest, float total) {
+    if (first + row >= p.queries) return;
+    long long const begin = static_cast<long long>(head) * p.query_rows + first;
+    float* const sums = to.sums + begin * kHead;
+    *reinterpret_cast<float2*>(sums + row * kHead + column) = make_float2(low, high);
+    if (column == 0) {
+      to.largest[begin + row] = largest;
+      to.total[begin + row] = total;
+    }
+  });
 }
 
 /// Merges a part, of queries from `first_query` on, with the state, and divides what is the last.
@@ -128,10 +161,10 @@ void launch_as(Problem const& problem, device::StreamView stream) {
                                       : state_in(static_cast<float*>(problem.scratch), rows, kHead);
   if (first_query < p.queries) {
     Operands<T> const those = seeing<T, kHead>(p, first_query);
-    auto const blocks = static_cast<unsigned>(divide_up(those.queries, flash::kQueries)) *
+    auto const blocks = static_cast<unsigned>(divide_up(those.queries, kQueries)) *
                         static_cast<unsigned>(those.heads);
-    QUAD_LAUNCH((ring_attention_part_kernel<T, kHead>), blocks, flash::kThreads,
-                flash::kSharedBytes<kHead>, stream, those, seeing<kHead>(part, first_query));
+    QUAD_LAUNCH((ring_attention_part_kernel<T, kHead>), blocks, kThreads, kSharedBytes<kHead>,
+                stream, those, seeing<kHead>(part, first_query));
   }
   if (problem.is_first && !problem.is_last) return;
   std::int64_t const per_block = kMergeThreads / (kHead / kColumns);
@@ -160,7 +193,7 @@ extern constinit Variant<Problem> const flash_merge{
      .where = Where::cuda,
      .types = {core::DataType::f16, core::DataType::bf16},
      .needs = {.compute_capability = 80,
-               .shared_bytes = flash::kSharedBytes<128>,
+               .shared_bytes = kSharedBytes<128>,
                .alignment = attention::kPieceBytes,
                .other = "up to 65535 heads of all sequences"},
      .preference = 30,
