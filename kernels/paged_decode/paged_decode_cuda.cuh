@@ -3,14 +3,14 @@
 #pragma once
 
 #include "attention/attention_mma.cuh"
-#include "common/ptx/bulk_copies.cuh"
 #include "common/ptx/copies.cuh"
 #include "paged_decode/paged_decode.hpp"
 
 #include <bit>
 
-/// What the CUDA kernels of paged_decode share: a block of threads attends to a range of the tokens of a
-/// sequence, for all heads that share a head of keys.
+/// What the CUDA kernels of paged_decode share: where tokens are, the tiles of a block, and the epilogue that
+/// combines its warps. A block attends to a range of the tokens of a sequence, for all heads that share a
+/// head of keys.
 namespace quadrille::kernels::paged_decode {
 
 using attention::kPieceBytes;
@@ -87,11 +87,35 @@ struct ContiguousRows {
   __device__ long long operator()(int token) const { return first + token; }
 };
 
-/// A group of heads after a range of tokens, of all warps of a block.
+/// In shared memory: the queries of a group of heads, and a ring of tiles of keys and values for each warp.
 template <int kHead>
-struct Joined {
-  float largest[kWarps][kRows], total[kWarps][kRows];
+struct SharedTiles {
+  using Tile = attention::Tile<kHead>;
+  Tile queries, ring;
+  int warp = static_cast<int>(threadIdx.x) / 32;
+
+  __device__ explicit SharedTiles(unsigned char* shared)
+      : queries{shared}, ring{queries.at(kRows, 0)} {}
+  __device__ Tile keys(int stage) const {
+    return {ring.at((warp * kStages + stage) * 2 * kTokens, 0)};
+  }
+  __device__ Tile values(int stage) const { return {keys(stage).at(kTokens, 0)}; }
+
+  /// Starts the copy of the queries; rows beyond the group become zeros.
+  template <class T>
+  __device__ void copy_queries(Operands<T> const& p, int sequence, int kv_head) const {
+    T const* const q =
+        p.q + (static_cast<long long>(sequence) * p.heads + kv_head * p.group) * kHead;
+    for (int e = static_cast<int>(threadIdx.x); e < kRows * Tile::kPieces; e += kThreads) {
+      int const row = e / Tile::kPieces, piece = e % Tile::kPieces;
+      ptx::cp_async<kPieceBytes>(queries.at(row, piece), q + e * 8, row < p.group);
+    }
+  }
 };
+
+/// The rows of a warp: one tile of queries, of which the group of heads is a part.
+template <class T, int kHead>
+using WarpRows = attention::WarpRows<T, kHead, 1, kTokens>;
 
 /// Starts the copy of a tile of keys and of values by a warp; tokens from `end` on become zeros.
 template <class T, int kHead, class Rows>
@@ -110,125 +134,27 @@ __device__ void copy_tile(Operands<T> const& p, Rows const& rows, int first, int
   }
 }
 
-/// The same by bulk copies, counted on `full`: a lane copies the row of one token, so that it looks up
-/// one place, and the copy engine makes the requests. Tokens from `end` on, whose weight is zero, are
-/// the last one again: their values must be finite.
-template <class T, int kHead, class Rows>
-__device__ void bulk_copy_tile(Operands<T> const& p, Rows const& rows, int first, int end,
-                               attention::Tile<kHead> keys, attention::Tile<kHead> values,
-                               ptx::MBarrier* full) {
-  constexpr unsigned kBytes = kHead * sizeof(T);
-  static_assert(2 * kTokens == 32, "a row for each lane");
-  if (first >= end) return;
-  int const lane = static_cast<int>(threadIdx.x) % 32;
-  bool const is_key = lane < kTokens;
-  int const row = lane % kTokens;
-  if (lane == 0) ptx::mbarrier_arrive_expect_tx(full, 2 * kTokens * kBytes);
-  __syncwarp();  // bytes are expected before they come, and all lanes have read what was here
-  long long const at = rows(min(first + row, end - 1)) * kHead;
-  ptx::bulk_load<ptx::L2Hint::evict_first>((is_key ? keys : values).at(row, 0),
-                                           (is_key ? p.k : p.v) + at, kBytes, full);
-}
-
-/// How a warp fills its ring of tiles.
-enum class Copies {
-  pieces,  ///< 16 bytes a lane at a time; a stage is refilled while the next is computed with
-  bulk,    ///< rows by the copy engine (sm_90); a stage is refilled as soon as it has been read
+/// The largest score and the sum of the weights of each row of each warp.
+struct WarpMaxima {
+  float largest[kWarps][kRows], total[kWarps][kRows];
 };
 
-/// Attends to tokens [begin, end) of a sequence, warps to every kWarps-th tile, and calls
-/// use(row, column, value, largest, total) for every element: the sum of weighted values, by one
-/// maximum of all tokens, which are joined warp by warp in order. All threads of the block call it.
-template <class T, int kHead, Copies copies = Copies::pieces, class Rows, class Use>
-__device__ void attend(Operands<T> const& p, int sequence, int kv_head, Rows const& rows, int begin,
-                       int end, unsigned char* shared, Use const& use) {
-  using Tile = attention::Tile<kHead>;
-  Tile const queries{shared};
-  Tile const ring{queries.at(kRows, 0)};
-  int const warp = static_cast<int>(threadIdx.x) / 32;
-  auto const keys = [&](int stage) {
-    return Tile{ring.at((warp * kStages + stage) * 2 * kTokens, 0)};
-  };
-  auto const values = [&](int stage) { return Tile{keys(stage).at(kTokens, 0)}; };
-
-  // Load: queries of the group, then tiles for the ring.
-  T const* const q = p.q + (static_cast<long long>(sequence) * p.heads + kv_head * p.group) * kHead;
-  for (int e = static_cast<int>(threadIdx.x); e < kRows * Tile::kPieces; e += kThreads) {
-    int const row = e / Tile::kPieces, piece = e % Tile::kPieces;
-    ptx::cp_async<kPieceBytes>(queries.at(row, piece), q + e * 8, row < p.group);
-  }
-  int const first = begin + warp * kTokens;
-  constexpr int kStep = kWarps * kTokens;
-  attention::WarpRows<T, kHead, 1, kTokens> sums{0, p.scale};
-  auto const compute = [&](int token, int stage) {
-    sums.multiply_keys(queries, keys(stage));
-    if (token + kTokens > end) sums.mask([&](int) { return end - token; });
-    sums.online_softmax();
-    sums.multiply_values(values(stage));
-  };
-  if constexpr (copies == Copies::bulk) {
-    QUAD_SHARED(ptx::MBarrier, barriers, [kWarps * kStages]);
-    ptx::MBarrier* const full = barriers + warp * kStages;
-    if (threadIdx.x == 0) {
-      for (int i = 0; i < kWarps * kStages; ++i) ptx::mbarrier_init(&barriers[i], 1);
-      ptx::fence_mbarrier_init();
-    }
-    ptx::cp_async_commit();
-    __syncthreads();  // the barriers are ready
-#pragma unroll
-    for (int s = 0; s < kStages; ++s) {
-      bulk_copy_tile(p, rows, first + s * kStep, end, keys(s), values(s), &full[s]);
-    }
-    ptx::cp_async_wait_all();
-    __syncthreads();  // the queries are there
-
-    int stage = 0;
-    unsigned parity = 0;
-    for (int token = first; token < end; token += kStep) {
-      ptx::mbarrier_wait(&full[stage], parity);
-      compute(token, stage);
-      bulk_copy_tile(p, rows, token + kStages * kStep, end, keys(stage), values(stage),
-                     &full[stage]);
-      if (++stage == kStages) {
-        stage = 0;
-        parity ^= 1;
-      }
-    }
-  } else {
-#pragma unroll
-    for (int stage = 0; stage < kStages - 1; ++stage) {
-      copy_tile(p, rows, first + stage * kStep, end, keys(stage), values(stage));
-      ptx::cp_async_commit();
-    }
-    ptx::cp_async_wait<kStages - 2>();
-    __syncthreads();  // the queries are there
-
-    // Compute: each warp by itself, a tile while the next ones are on their way.
-    int stage = 0;
-    for (int token = first; token < end; token += kStep) {
-      ptx::cp_async_wait<kStages - 2>();
-      __syncwarp();  // the tile is there, and all lanes are done with the one before
-      int const next = (stage + kStages - 1) % kStages;
-      copy_tile(p, rows, token + (kStages - 1) * kStep, end, keys(next), values(next));
-      ptx::cp_async_commit();
-      compute(token, stage);
-      stage = (stage + 1) % kStages;
-    }
-    ptx::cp_async_wait_all();
-  }
-  __syncthreads();  // nobody reads the ring any more
-
-  // Join: sums of all warps in the ring's memory.
-  auto* const joined = reinterpret_cast<Joined<kHead>*>(ring.data);
-  auto* const parts = reinterpret_cast<float*>(joined + 1);
-  sums.for_pairs([&](int row, int column, float low, float high, float largest, float total) {
+/// Epilogue: calls use(row, column, value, largest, total) for every element, the sum of weighted values by
+/// one maximum of all tokens, which are combined warp by warp in order, in the ring's memory. All threads
+/// of the block call it, when nobody reads the ring any more.
+template <class T, int kHead, class Use>
+__device__ void combine_warps(Operands<T> const& p, SharedTiles<kHead> const& tiles,
+                              WarpRows<T, kHead>& rows, Use const& use) {
+  auto* const maxima = reinterpret_cast<WarpMaxima*>(tiles.ring.data);
+  auto* const parts = reinterpret_cast<float*>(maxima + 1);
+  rows.for_pairs([&](int row, int column, float low, float high, float largest, float total) {
     if (row >= p.group) return;
-    float* const part = parts + (warp * kRows + row) * kHead + column;
+    float* const part = parts + (tiles.warp * kRows + row) * kHead + column;
     part[0] = low;
     part[1] = high;
     if (column == 0) {
-      joined->largest[warp][row] = largest;
-      joined->total[warp][row] = total;
+      maxima->largest[tiles.warp][row] = largest;
+      maxima->total[tiles.warp][row] = total;
     }
   });
   __syncthreads();  // all parts are there
@@ -236,14 +162,14 @@ __device__ void attend(Operands<T> const& p, int sequence, int kv_head, Rows con
     int const row = e / kHead;
     float top = attention::lowest();
 #pragma unroll
-    for (int w = 0; w < kWarps; ++w) top = fmaxf(top, joined->largest[w][row]);
+    for (int w = 0; w < kWarps; ++w) top = fmaxf(top, maxima->largest[w][row]);
     float value = 0, total = 0;
 #pragma unroll
     for (int w = 0; w < kWarps; ++w) {
-      float const largest = joined->largest[w][row];
+      float const largest = maxima->largest[w][row];
       float const factor = largest == attention::lowest() ? 0 : expf((largest - top) * p.scale);
       value += parts[w * kRows * kHead + e] * factor;
-      total += joined->total[w][row] * factor;
+      total += maxima->total[w][row] * factor;
     }
     use(row, e % kHead, value, top * p.scale, total);
   }

@@ -6,8 +6,8 @@
 #include "device/device.hpp"
 #include "paged_decode/paged_decode_cuda.cuh"
 
-/// Sequences split among blocks, and their parts joined in order: what paged_split, paged_bulk and
-/// contiguous share.
+/// Parts of sequences, and the kernel that joins them in order: what paged_split, paged_bulk and contiguous
+/// share.
 namespace quadrille::kernels::paged_decode {
 
 /// Tokens of a part: a power of two by which each multiprocessor has some eight parts.
@@ -52,11 +52,22 @@ inline std::string unsupported_split(Problem const& p) {
 /// What parts have come to, in memory.
 struct Parts {
   float* sums;
-  int each;  ///< tokens
-  int most;  ///< parts of a sequence
+  int each;         ///< tokens
+  int of_sequence;  ///< at the most
   template <int kHead>
   __device__ float* of(long long row, int part) const {
-    return sums + (row * most + part) * (kHead + 2);
+    return sums + (row * of_sequence + part) * (kHead + 2);
+  }
+  /// Of an element of a part: combine_warps() calls it.
+  template <int kHead>
+  __device__ void store(long long row, int part, int column, float value, float largest,
+                        float total) const {
+    float* const to = of<kHead>(row, part);
+    to[column] = value;
+    if (column == 0) {
+      to[kHead] = largest;
+      to[kHead + 1] = total;
+    }
   }
 };
 
@@ -70,27 +81,6 @@ __device__ auto rows_of(Operands<T> const& p, int sequence, int kv_head) {
     long long const first = p.first_blocks[sequence];
     return ContiguousRows{(first * p.kv_heads + kv_head * blocks) << p.shift};
   }
-}
-
-template <class T, int kHead, bool kPaged, Copies copies>
-__global__ void __launch_bounds__(kThreads) paged_decode_part_kernel(Operands<T> p, Parts parts) {
-  QUAD_DYNAMIC_SHARED(unsigned char, shared);
-  if constexpr (copies == Copies::bulk) ptx::griddepcontrol_launch_dependents();
-  int const kv_head = static_cast<int>(blockIdx.x), sequence = static_cast<int>(blockIdx.y);
-  int const part = static_cast<int>(blockIdx.z), begin = part * parts.each;
-  int const length = p.lengths[sequence];
-  if (begin >= length) return;
-  long long const row = static_cast<long long>(sequence) * p.heads + kv_head * p.group;
-  attend<T, kHead, copies>(p, sequence, kv_head, rows_of<kPaged>(p, sequence, kv_head), begin,
-                           min(length, begin + parts.each), shared,
-                           [&](int head, int column, float value, float largest, float total) {
-                             float* const to = parts.of<kHead>(row + head, part);
-                             to[column] = value;
-                             if (column == 0) {
-                               to[kHead] = largest;
-                               to[kHead + 1] = total;
-                             }
-                           });
 }
 
 /// A block for each row of o, a thread for each of its elements. Parts in order: the same bits every time.
@@ -111,8 +101,10 @@ __global__ void __launch_bounds__(kHead) paged_decode_join_kernel(Operands<T> p,
   p.o[static_cast<long long>(row) * kHead + column] = from_f32<T>(total > 0 ? value / total : 0);
 }
 
-template <bool kPaged, Copies copies>
-void launch_parts(Problem const& problem, device::StreamView stream) {
+/// Calls launch.operator()<T, head size>(grid, p, parts) for the kernel of the parts, then launches the one
+/// that joins them; with kOverlaps while the last parts run.
+template <bool kOverlaps, class Launch>
+void launch_split(Problem const& problem, device::StreamView stream, Launch const& launch) {
   with_type(problem, [&]<class T, int kHead>() {
     auto const p = operands<T>(problem);
     device::Facts const& device = stream.facts();
@@ -120,10 +112,8 @@ void launch_parts(Problem const& problem, device::StreamView stream) {
                       static_cast<int>(tokens_of_part(problem.shape, device)),
                       static_cast<int>(max_parts(problem.shape, device))};
     dim3 const grid(static_cast<unsigned>(p.kv_heads), static_cast<unsigned>(p.sequences),
-                    static_cast<unsigned>(parts.most));
-    QUAD_LAUNCH((paged_decode_part_kernel<T, kHead, kPaged, copies>), grid, kThreads,
-                kSharedBytes<kHead>, stream, p, parts);
-    constexpr bool kOverlaps = copies == Copies::bulk;
+                    static_cast<unsigned>(parts.of_sequence));
+    launch.template operator()<T, kHead>(grid, p, parts);
     QUAD_LAUNCH((paged_decode_join_kernel<T, kHead, kOverlaps>),
                 (LaunchShape{.grid = static_cast<unsigned>(problem.o.rows),
                              .block = kHead,
@@ -131,6 +121,9 @@ void launch_parts(Problem const& problem, device::StreamView stream) {
                 stream, p, parts);
   });
 }
+
+/// paged_split over tokens side by side: contiguous before Hopper.
+void launch_contiguous_split(Problem const& problem, device::StreamView stream);
 
 #endif  // QUAD_KERNELS
 
