@@ -206,7 +206,7 @@ class WarpgroupRows {
 
   /// Scales the sums down and rounds the weights to the type: when the products of the tile before,
   /// whose operands these are, are complete.
-  __device__ void take_weights() {
+  __device__ void rescale_and_round() {
 #pragma unroll
     for (int i = 0; i < kAccumulators; ++i) accumulators_[i] *= factor_[i / 2 % 2];
 #pragma unroll
@@ -299,26 +299,27 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
     barriers.values.init(1, Tile::kConsumerThreads / 32);
   }
   __syncthreads();  // the barriers are ready
-  gemm::PipelineState<1> queries_turn;
-  gemm::PipelineState<kStages> turn;
+  gemm::PipelineState<1> q_state;
+  gemm::PipelineState<kStages> k_state;  // the producer's of keys and values
 
+  // Producer: one thread fills stages as they become empty.
   if (threadIdx.x >= Tile::kConsumerThreads) {
     ptx::setmaxnreg_dec<Tile::kProducerRegisters>();
     if (threadIdx.x != Tile::kConsumerThreads) return;
     for_each_work<kHead>(p, section, [&](Work const& work) {
       int const kv_head = work.head / p.group;
-      for (int tile = 0; tile < work.tiles; ++tile, turn.advance()) {
-        int const stage = turn.stage;
-        ptx::mbarrier_wait(&barriers.keys.empty[stage], turn.parity ^ 1U);
+      for (int tile = 0; tile < work.tiles; ++tile, k_state.advance()) {
+        int const stage = k_state.stage;
+        ptx::mbarrier_wait(&barriers.keys.empty[stage], k_state.parity ^ 1U);
         load_tile<kHead, kKeys>(keys + stage * kKeyBytes, k, kv_head, tile * kKeys,
                                 &barriers.keys.full[stage]);
         if (tile == 0) {
-          ptx::mbarrier_wait(&barriers.queries.empty[0], queries_turn.parity ^ 1U);
+          ptx::mbarrier_wait(&barriers.queries.empty[0], q_state.parity ^ 1U);
           load_tile<kHead, Tile::kQueries>(shared, q, work.head, work.first,
                                            &barriers.queries.full[0]);
-          queries_turn.advance();
+          q_state.advance();
         }
-        ptx::mbarrier_wait(&barriers.values.empty[stage], turn.parity ^ 1U);
+        ptx::mbarrier_wait(&barriers.values.empty[stage], k_state.parity ^ 1U);
         load_tile<kHead, kKeys>(values + stage * kKeyBytes, v, kv_head, tile * kKeys,
                                 &barriers.values.full[stage]);
       }
@@ -326,12 +327,13 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
     return;
   }
 
+  // Consumers: each warpgroup has 64 rows of the tile of queries.
   ptx::setmaxnreg_inc<Tile::kRegisters>();
   WarpgroupRows<T, kHead> rows{shared, static_cast<int>(threadIdx.x) / 128, p.scale};
   auto const release = [](ptx::MBarrier& barrier) {
     if (threadIdx.x % 32 == 0) ptx::mbarrier_arrive(&barrier);
   };
-  gemm::PipelineState<kStages> before;  // of the values of the tile before
+  gemm::PipelineState<kStages> v_state;  // a tile behind the keys
   for_each_work<kHead>(p, section, [&](Work const& work) {
     rows.reset();
     if (work.tiles > 0) {
@@ -339,43 +341,43 @@ __global__ void __launch_bounds__(Tiles<kHead>::kThreads, 1)
         if (tile < work.full_tiles) return;
         rows.mask([&](int row) { return visible(p, work.first + row) - tile * kKeys; });
       };
-      ptx::mbarrier_wait(&barriers.queries.full[0], queries_turn.parity);
-      ptx::mbarrier_wait(&barriers.keys.full[turn.stage], turn.parity);
-      rows.multiply_keys(keys + turn.stage * kKeyBytes);
+      ptx::mbarrier_wait(&barriers.queries.full[0], q_state.parity);
+      ptx::mbarrier_wait(&barriers.keys.full[k_state.stage], k_state.parity);
+      rows.multiply_keys(keys + k_state.stage * kKeyBytes);
       rows.template wait_for_scores<0>();
-      release(barriers.keys.empty[turn.stage]);
-      turn.advance();
+      release(barriers.keys.empty[k_state.stage]);
+      k_state.advance();
       mask(0);
       rows.online_softmax();
-      rows.take_weights();
-      if (work.tiles > 1) ptx::mbarrier_wait(&barriers.keys.full[turn.stage], turn.parity);
+      rows.rescale_and_round();
+      if (work.tiles > 1) ptx::mbarrier_wait(&barriers.keys.full[k_state.stage], k_state.parity);
 #pragma unroll 1
       for (int tile = 1; tile < work.tiles; ++tile) {
-        ptx::mbarrier_wait(&barriers.values.full[before.stage], before.parity);
-        rows.multiply_keys(keys + turn.stage * kKeyBytes);
-        rows.multiply_values(values + before.stage * kKeyBytes);
+        ptx::mbarrier_wait(&barriers.values.full[v_state.stage], v_state.parity);
+        rows.multiply_keys(keys + k_state.stage * kKeyBytes);
+        rows.multiply_values(values + v_state.stage * kKeyBytes);
         rows.template wait_for_scores<1>();
-        release(barriers.keys.empty[turn.stage]);
-        turn.advance();
+        release(barriers.keys.empty[k_state.stage]);
+        k_state.advance();
         mask(tile);
         rows.online_softmax();
         // Here, or the assembler would move the wait for the sums up to that for the scores: it stays
         // behind a loop, and the exponentials stay before it, under the products.
         if (tile + 1 < work.tiles) {
-          ptx::mbarrier_wait(&barriers.keys.full[turn.stage], turn.parity);
+          ptx::mbarrier_wait(&barriers.keys.full[k_state.stage], k_state.parity);
         }
         rows.wait_for_sums();
-        release(barriers.values.empty[before.stage]);
-        before.advance();
-        rows.take_weights();
+        release(barriers.values.empty[v_state.stage]);
+        v_state.advance();
+        rows.rescale_and_round();
       }
       release(barriers.queries.empty[0]);
-      queries_turn.advance();
-      ptx::mbarrier_wait(&barriers.values.full[before.stage], before.parity);
-      rows.multiply_values(values + before.stage * kKeyBytes);
+      q_state.advance();
+      ptx::mbarrier_wait(&barriers.values.full[v_state.stage], v_state.parity);
+      rows.multiply_values(values + v_state.stage * kKeyBytes);
       rows.wait_for_sums();
-      release(barriers.values.empty[before.stage]);
-      before.advance();
+      release(barriers.values.empty[v_state.stage]);
+      v_state.advance();
     }
     rows.store(p.o + first_query<kHead>(p, work.head) + work.first * kHead, p.queries - work.first);
   });
