@@ -281,7 +281,7 @@ def workload_table(root: Path, binary: Path) -> list[str]:
     made = {
         path.stem
         for path in files(root, ["src/workloads"], "cpp")
-        if re.search(rf"WorkloadEntry const {path.stem}\{{", path.read_text())
+        if re.search(rf"WorkloadEntry const {path.stem}(?:\{{| =)", path.read_text())
     }
     return compare_with_list("workloads", made, binary)
 
