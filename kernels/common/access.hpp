@@ -2,25 +2,60 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/tunable.hpp"
+
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
-/// What requests of a warp cost, by the addresses of its active lanes.
+/// Memory accesses of CUDA kernels, as the interpreter counted them (simt/traffic.hpp).
 namespace quadrille::kernels {
 
 /// Memory moves in sectors of so many bytes.
 inline constexpr std::int64_t kSectorBytes = 32;
 
-/// Sectors that one request of a warp touches: lanes access `access_bytes` each at `addresses`.
-int sectors_of(std::span<std::int64_t const> addresses, std::int64_t access_bytes);
-
-/// Passes that shared memory needs for one request of a warp: 32 banks of 4 bytes give one word each
-/// at a time, a word once for all lanes that want it. Lanes with up to 4 bytes are served together,
-/// with 8 by halves of a warp, with 16 by quarters; `least` is what these need without bank conflicts.
-struct Wavefronts {
-  int needed = 0;
-  int least = 0;
+/// Requests of warps of one kind.
+struct Requests {
+  std::int64_t requests = 0;
+  std::int64_t parts = 0;  ///< sectors of global memory, wavefronts of shared memory
+  std::int64_t least = 0;  ///< wavefronts without bank conflicts; 0 for global memory
+  constexpr std::int64_t conflicts() const { return parts - least; }
+  bool operator==(Requests const&) const = default;
 };
-Wavefronts wavefronts_of(std::span<std::int64_t const> offsets, std::int64_t access_bytes);
+constexpr Requests operator+(Requests const& x, Requests const& y) {
+  return {x.requests + y.requests, x.parts + y.parts, x.least + y.least};
+}
+constexpr Requests operator*(std::int64_t n, Requests const& x) {
+  return {n * x.requests, n * x.parts, n * x.least};
+}
+
+struct Accesses {
+  Requests global_loads{}, global_stores{}, shared_loads{}, shared_stores{};
+  bool operator==(Accesses const&) const = default;
+};
+constexpr Accesses operator+(Accesses const& x, Accesses const& y) {
+  return {x.global_loads + y.global_loads, x.global_stores + y.global_stores,
+          x.shared_loads + y.shared_loads, x.shared_stores + y.shared_stores};
+}
+constexpr Accesses operator*(std::int64_t n, Accesses const& x) {
+  return {n * x.global_loads, n * x.global_stores, n * x.shared_loads, n * x.shared_stores};
+}
+
+/// The accesses of one variant, for elements of so many bytes; its operation says what a block is.
+struct CountedAccesses {
+  std::string_view operation, variant;
+  int element_bytes = 0;
+  Configuration configuration{};  ///< of a tunable variant
+  Accesses block{};
+  Accesses k_tile{};  ///< of products: further ones for each tile along k
+};
+
+/// The table of access_counts.hpp.
+std::span<CountedAccesses const> counted_accesses();
+/// Its row; nullptr where the variant is not counted. Without a configuration: with its preset.
+CountedAccesses const* find_accesses(std::string_view operation, VariantInfo const& variant,
+                                     std::size_t element_bytes,
+                                     Configuration const& configuration = {});
 
 }  // namespace quadrille::kernels

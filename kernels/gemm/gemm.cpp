@@ -112,9 +112,30 @@ void require_matrix(device::MatrixView const& x, char const* name) {
 
 Variants<Problem> variants() { return kTable; }
 
-Pattern pattern_of(Variant<Problem> const& row, Problem const& problem) {
+TileExtents tile_of(Variant<Problem> const& row, Configuration const& configuration) {
   Problem::Notes const& notes = row.specifics.notes;
-  return notes.configured == nullptr ? notes.pattern : notes.configured(problem);
+  if (notes.configured == nullptr) return notes.tile;
+  return notes.configured(configuration.is_empty() ? row.tunable->preset : configuration);
+}
+
+std::optional<Traffic> traffic_of(Variant<Problem> const& row, Problem const& problem) {
+  auto const element_bytes = static_cast<std::int64_t>(core::size_of(problem.a.type));
+  auto const* const counted =
+      find_accesses(Problem::kOperation, row, core::size_of(problem.a.type), problem.configuration);
+  if (counted == nullptr || problem.beta != 0) return {};
+  auto const [rows, cols, depth] = tile_of(row, problem.configuration);
+  std::int64_t const m = problem.m(), n = problem.n(), k = problem.k();
+  bool const is_whole = m % rows == 0 && n % cols == 0 && k % depth == 0 &&
+                        k * element_bytes % kSectorBytes == 0 &&
+                        n * element_bytes % kSectorBytes == 0;
+  if (!is_whole) return {};
+  std::int64_t const blocks = m / rows * (n / cols), k_tiles = blocks * (k / depth);
+  Accesses const all = blocks * counted->block + k_tiles * counted->k_tile;
+  if (all.shared_loads.requests == 0) return Traffic{all};
+  std::int64_t const tile_sectors = std::min((rows + cols) * depth * element_bytes / kSectorBytes,
+                                             counted->k_tile.global_loads.parts);
+  return Traffic{
+      all, static_cast<double>(kSectorBytes * (k_tiles * tile_sectors + all.global_stores.parts))};
 }
 
 ProblemFacts facts_of(Problem const& p) {

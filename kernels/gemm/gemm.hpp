@@ -2,25 +2,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/access.hpp"
 #include "common/tunable.hpp"
 #include "common/variant.hpp"
-#include "gemm/gemm_access.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace quadrille::kernels::gemm {
+
+/// A block's tile of C, and how much of A and B it takes at a time.
+struct TileExtents {
+  std::int64_t rows = 0, cols = 0, depth = 0;
+};
 
 /// C = alpha op(A) op(B) + beta C, row-major; op(A) is m x k, op(B) k x n, C m x n.
 /// With beta == 0, C is written and never read. Any extent may be 0.
 struct Problem {
   static constexpr std::string_view kOperation = "gemm";
   struct Notes {
-    Pattern pattern{};  ///< what a block asks of memory
-    /// The same where it depends on the configuration; pattern_of() returns either.
-    Pattern (*configured)(Problem const& problem) = nullptr;
+    /// Extents of variants whose accesses are counted: of whole tiles all have the same.
+    TileExtents tile{};
+    /// The same where it depends on the configuration; tile_of() returns either.
+    TileExtents (*configured)(Configuration const& configuration) = nullptr;
     bool bounds_multiprocessors = false;  ///< starts no more blocks than Problem::multiprocessors
   };
 
@@ -105,8 +112,19 @@ class ErrorBound {
 };
 
 Variants<Problem> variants();
-/// What a block of `row` asks of memory for a problem; without accesses where nobody has described it.
-Pattern pattern_of(Variant<Problem> const& row, Problem const& problem);
+/// Extents of the row's tile; 0 where its accesses are not counted.
+TileExtents tile_of(Variant<Problem> const& row, Configuration const& configuration);
+
+struct Traffic {
+  Accesses accesses;
+  /// Between the first- and the second-level cache, where a first-level cache keeps a tile of A and B
+  /// while it is loaded, and no longer; 0 for techniques that keep none in shared memory.
+  double l2_bytes = 0;
+};
+/// Memory traffic of a product with beta = 0. Nothing where tiles do not fill the matrices, or rows do not
+/// start with a sector: then blocks differ.
+std::optional<Traffic> traffic_of(Variant<Problem> const& row, Problem const& problem);
+
 ProblemFacts facts_of(Problem const& problem);
 ProblemKind kind_of(Problem const& problem);
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "common/ptx/copies.cuh"
-#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_thread_tile_8x16.cuh"
 
 /// The ring of stages in shared memory that cp.async fills while a block multiplies.
@@ -19,6 +18,7 @@ struct Tile {
   static constexpr int kSlices = kWarps / kTileWarps;
   static constexpr int kWarpBK = kSlices == 1 ? 32 : 8;  // of one warp
   static constexpr int kBK = kWarpBK * kSlices;          // of a stage
+  static constexpr TileExtents kExtents{kBM, kBN, kBK};
   // Four words of padding put the 4 rows and 8 columns of a warp's copy of A in 32 different banks.
   static constexpr int kPitchA = kBM + 4;
   static constexpr int kPitchB = kBN;
@@ -34,47 +34,6 @@ struct Tile {
                                                  : 0.76;
   static_assert(kSharedBytes <= 227 * 1024);
   static_assert((kSlices - 1) * kBM * kBN <= kSharedFloats, "partials of slices reuse the stages");
-};
-
-/// What Loader, Ring and write() ask of memory for whole tiles, with vectors. The first slice writes C.
-template <class Tile>
-struct RingAccess {
-  using Copies = CopyAccess<Tile::kBM, Tile::kBN, Tile::kBK, kThreads>;
-  using OfSlice = ValueAccess<Tile::kWarpsN, Tile::kWarpBK, Tile::kPitchA, Tile::kPitchB>;
-  static constexpr int kSliceThreads = Tile::kTileWarps * 32;
-  static constexpr int kPasses = Tile::kBK / 8;  ///< over 8 columns of A each
-  static constexpr int kCopiesA = Tile::kBM * Tile::kBK / kThreads;
-
-  static constexpr Place load_a(int t, int step) {
-    return {t / 8 + step / kPasses * (kThreads / 8), t % 8 + step % kPasses * 8};
-  }
-  static constexpr Place store_a(int t, int step) {
-    Place const place = load_a(t, step);
-    return {0, place.col * Tile::kPitchA + place.row};
-  }
-  static constexpr Place of_a(int t, int step) {
-    int const slice = t / kSliceThreads;
-    Place const place = OfSlice::of_a(t % kSliceThreads, step);
-    return {0, slice * Tile::kWarpBK * Tile::kPitchA + place.col};
-  }
-  static constexpr Place of_b(int t, int step) {
-    int const slice = t / kSliceThreads;
-    Place const place = OfSlice::of_b(t % kSliceThreads, step);
-    return {0, slice * Tile::kWarpBK * Tile::kPitchB + place.col};
-  }
-  static constexpr Place of_c(int t, int step) {
-    return t < kSliceThreads ? OfSlice::of_c(t, step) : kNowhere;
-  }
-  static constexpr Access kLoadA{Memory::a, 1, kCopiesA, load_a};
-  static constexpr Access kLoadB = Copies::template kLoadB<4>;
-  static constexpr Access kStoreA{Memory::shared_store, 1, kCopiesA, store_a};
-  static constexpr Access kStoreB = Copies::template kStoreB<4>;
-  static constexpr Access kReadA{Memory::shared_load, 4, OfSlice::kReadA.steps, of_a};
-  static constexpr Access kReadB{Memory::shared_load, 4, OfSlice::kReadB.steps, of_b};
-  static constexpr Access kWriteC{Memory::c, 4, OfSlice::kWriteC.steps, of_c};
-
-  static constexpr Access kAll[]{kLoadA, kLoadB, kStoreA, kStoreB, kReadA, kReadB, kWriteC};
-  static constexpr Pattern kPattern{kThreads, Tile::kBM, Tile::kBN, Tile::kBK, kAll};
 };
 
 #ifdef QUAD_KERNELS

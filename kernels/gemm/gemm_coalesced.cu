@@ -21,19 +21,6 @@ namespace {
 
 inline constexpr int kTile = 32;
 
-/// A warp reads one word of A and a row of B.
-constexpr Access kAccesses[]{{Memory::a, 1, 1,
-                              [](int t, int) {
-                                return Place{t / kTile, 0};
-                              }},
-                             {Memory::b, 1, 1,
-                              [](int t, int) {
-                                return Place{0, t % kTile};
-                              }},
-                             {Memory::c, 1, 1, [](int t, int) {
-                                return Place{t / kTile, t % kTile};
-                              }}};
-
 #ifdef QUAD_KERNELS
 
 template <class T>
@@ -73,6 +60,6 @@ extern constinit Variant<Problem> const coalesced{
      .source = "after Boehm 2022",
      .summary = "a warp along a row of C"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = {kTile * kTile, kTile, kTile, 1, kAccesses}}}};
+    {.notes = {.tile = {kTile, kTile, 1}}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -21,10 +21,6 @@ namespace {
 
 using namespace warp_tiles;
 
-constexpr Access kAsyncAccesses[]{
-    Copies::kLoadA<1>,        Copies::kLoadB<4>,        Copies::kTransposeA<1>, Copies::kStoreB<4>,
-    FragmentAccess::kReadA<>, FragmentAccess::kReadB<>, FragmentAccess::kWriteC};
-
 #ifdef QUAD_KERNELS
 
 /// Starts the copies of one pair of tiles.
@@ -83,6 +79,6 @@ extern constinit Variant<Problem> const double_buffer_async{
      .source = "after Boehm 2022",
      .summary = "asynchronous copies to two pairs of tiles"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kAsyncAccesses}}}};
+    {.notes = {.tile = {kBM, kBN, kBK}}}};
 
 }  // namespace quadrille::kernels::gemm

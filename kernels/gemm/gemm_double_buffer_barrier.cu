@@ -24,10 +24,6 @@ namespace {
 
 using namespace warp_tiles;
 
-constexpr Access kBarrierAccesses[]{
-    Copies::kLoadA<1>,        Copies::kLoadB<4>,        Copies::kTransposeA<1>, Copies::kStoreB<4>,
-    FragmentAccess::kReadA<>, FragmentAccess::kReadB<>, FragmentAccess::kWriteC};
-
 #ifdef QUAD_KERNELS
 
 /// Starts the copies of one pair of tiles, which arrive at its barrier.
@@ -97,6 +93,6 @@ extern constinit Variant<Problem> const double_buffer_barrier{
      .source = "after Boehm 2022",
      .summary = "asynchronous copies that arrive at a barrier object of their tiles"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kBarrierAccesses}}}};
+    {.notes = {.tile = {kBM, kBN, kBK}}}};
 
 }  // namespace quadrille::kernels::gemm

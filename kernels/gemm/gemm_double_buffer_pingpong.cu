@@ -63,6 +63,6 @@ extern constinit Variant<Problem> const double_buffer_pingpong{
      .source = "after Boehm 2022",
      .summary = "two pairs of tiles, one barrier"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = warp_tiles::kPattern}}};
+    {.notes = {.tile = warp_tiles::kTile}}};
 
 }  // namespace quadrille::kernels::gemm

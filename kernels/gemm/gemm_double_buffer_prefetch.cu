@@ -75,6 +75,6 @@ extern constinit Variant<Problem> const double_buffer_prefetch{
      .source = "after Boehm 2022",
      .summary = "next tiles and values loaded during the products"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = warp_tiles::kPattern}}};
+    {.notes = {.tile = warp_tiles::kTile}}};
 
 }  // namespace quadrille::kernels::gemm

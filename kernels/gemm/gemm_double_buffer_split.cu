@@ -21,38 +21,6 @@ namespace {
 
 using namespace warp_tiles;
 
-/// Half h of a block fills the h-th of two pairs of tiles.
-inline constexpr int kHalf = kThreads / 2;
-struct HalfAccess {
-  using Copies = CopyAccess<kBM, kBN, kBK, kHalf>;
-
-  static constexpr Place load_a(int t, int pass) {
-    Place const place = Copies::along_rows<kBK, 4>(t % kHalf, pass);
-    return {place.row, place.col + t / kHalf * kBK};
-  }
-  static constexpr Place load_b(int t, int pass) {
-    Place const place = Copies::along_rows<kBN, 4>(t % kHalf, pass);
-    return {place.row + t / kHalf * kBK, place.col};
-  }
-  static constexpr Place store_a(int t, int step) {
-    return Copies::transposed<4, kBM>(t % kHalf, step);
-  }
-  static constexpr Place store_b(int t, int pass) { return Copies::in_order<4>(t % kHalf, pass); }
-  // After the last pair: zeros, by the half that fills the first of two.
-  static constexpr Place last_a(int t, int step) { return t < kHalf ? store_a(t, step) : kNowhere; }
-  static constexpr Place last_b(int t, int pass) { return t < kHalf ? store_b(t, pass) : kNowhere; }
-  static constexpr int kPassesA = kBM * kBK / (4 * kHalf), kPassesB = kBK * kBN / (4 * kHalf);
-  static constexpr Access kAll[]{{Memory::a, 4, kPassesA, load_a},
-                                 {Memory::b, 4, kPassesB, load_b},
-                                 {Memory::shared_store, 1, 4 * kPassesA, store_a},
-                                 {Memory::shared_store, 4, kPassesB, store_b},
-                                 {Memory::shared_store, 1, 4 * kPassesA, last_a, For::tile_of_c},
-                                 {Memory::shared_store, 4, kPassesB, last_b, For::tile_of_c},
-                                 FragmentAccess::kReadA<2 * kBK>,
-                                 FragmentAccess::kReadB<2 * kBK>,
-                                 FragmentAccess::kWriteC};
-};
-
 #ifdef QUAD_KERNELS
 
 __global__ void __launch_bounds__(kThreads) gemm_double_buffer_split_kernel(Operands<float> p) {
@@ -112,6 +80,6 @@ extern constinit Variant<Problem> const double_buffer_split{
      .source = "after Boehm 2022",
      .summary = "half of a block loads, half computes"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = {kThreads, kBM, kBN, 2 * kBK, HalfAccess::kAll}}}};
+    {.notes = {.tile = {kBM, kBN, 2 * kBK}}}};
 
 }  // namespace quadrille::kernels::gemm

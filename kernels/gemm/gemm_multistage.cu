@@ -80,6 +80,6 @@ extern constinit Variant<Problem> const multistage{
      .source = "own",
      .summary = "ring of four stages filled by cp.async, thread tile 8 x 16"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = simt_tiles::RingAccess<Large>::kPattern}}};
+    {.notes = {.tile = Large::kExtents}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -14,12 +14,11 @@
 /// Launch       32 x 32 threads, no shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 #include "gemm/gemm_cuda.cuh"
-#include "gemm/gemm_naive_access.hpp"
 
 namespace quadrille::kernels::gemm {
 namespace {
 
-using naive_tile::kTile;
+constexpr int kTile = 32;
 
 #ifdef QUAD_KERNELS
 
@@ -59,6 +58,6 @@ extern constinit Variant<Problem> const naive{
      .source = "after Boehm 2022",
      .summary = "one element of C per thread, uncoalesced"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = naive_tile::kPattern}}};
+    {.notes = {.tile = {kTile, kTile, 1}}}};
 
 }  // namespace quadrille::kernels::gemm

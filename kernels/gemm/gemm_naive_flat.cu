@@ -14,12 +14,11 @@
 /// Launch       1024 threads in a row, no shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 #include "gemm/gemm_cuda.cuh"
-#include "gemm/gemm_naive_access.hpp"
 
 namespace quadrille::kernels::gemm {
 namespace {
 
-using naive_tile::kTile;
+constexpr int kTile = 32;
 
 #ifdef QUAD_KERNELS
 
@@ -52,6 +51,6 @@ extern constinit Variant<Problem> const naive_flat{
      .source = "after Boehm 2022",
      .summary = "the same from a one-dimensional block"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = naive_tile::kPattern}}};
+    {.notes = {.tile = {kTile, kTile, 1}}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -13,7 +13,6 @@
 /// Work         2 m n k flop; traffic m n k / 64 elements
 /// Launch       256 threads, 8.2 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -24,20 +23,6 @@ inline constexpr int kBK = 8;
 inline constexpr int kRows = 8, kCols = 8;  // of one thread
 inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
 inline constexpr int kPadding = 5;
-
-using Copies = CopyAccess<kBM, kBN, kBK, kThreads>;
-using Tiles = ThreadTileAccess<kBM, kBN, kBK, kRows, kCols>;
-constexpr Access kAccesses[]{
-    Copies::kLoadA<4>,
-    Copies::kLoadB<4>,
-    Copies::kTransposeA<4>,
-    {Memory::shared_store, 1, 4,
-     [](int t, int e) {
-       return Place{0, t / (kBN / 4) * (kBN + kPadding) + t % (kBN / 4) * 4 + e};
-     }},
-    Tiles::kReadTransposedA,
-    Tiles::kReadB<kBN + kPadding>,
-    Tiles::kWriteC<4>};
 
 #ifdef QUAD_KERNELS
 
@@ -106,18 +91,17 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 }  // namespace
 
-extern constinit Variant<Problem> const padded_b{
-    {.name = "padded_b",
-     .where = Where::cuda,
-     .types = {core::DataType::f32},
-     .needs = {.layouts = {Layout::nn},
-               .row_bytes = 16,
-               .alignment = 16,
-               .max_extent = kMaxCudaExtent,
-               .max_rows = kMaxTileRows * kBM},
-     .source = "after Boehm 2022",
-     .summary = "B padded against bank conflicts"},
-    QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kAccesses}}}};
+extern constinit Variant<Problem> const padded_b{{.name = "padded_b",
+                                                  .where = Where::cuda,
+                                                  .types = {core::DataType::f32},
+                                                  .needs = {.layouts = {Layout::nn},
+                                                            .row_bytes = 16,
+                                                            .alignment = 16,
+                                                            .max_extent = kMaxCudaExtent,
+                                                            .max_rows = kMaxTileRows * kBM},
+                                                  .source = "after Boehm 2022",
+                                                  .summary = "B padded against bank conflicts"},
+                                                 QUAD_KERNEL_LAUNCH(launch),
+                                                 {.notes = {.tile = {kBM, kBN, kBK}}}};
 
 }  // namespace quadrille::kernels::gemm

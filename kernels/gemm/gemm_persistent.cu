@@ -95,7 +95,6 @@ extern constinit Variant<Problem> const persistent{
      .source = "own",
      .summary = "multistage by persistent blocks, tiles in bands"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = simt_tiles::RingAccess<Large>::kPattern,
-               .bounds_multiprocessors = true}}};
+    {.notes = {.tile = Large::kExtents, .bounds_multiprocessors = true}}};
 
 }  // namespace quadrille::kernels::gemm

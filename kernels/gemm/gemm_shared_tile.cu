@@ -20,23 +20,6 @@
 namespace quadrille::kernels::gemm {
 namespace {
 
-/// Of tiles of kSide x kSide.
-template <int kSide>
-struct TileAccess {
-  static constexpr Place own(int t, int) { return {t / kSide, t % kSide}; }
-  static constexpr Place own_word(int t, int) { return {0, t}; }
-  static constexpr Place row_of_a(int t, int q) { return {0, t / kSide * kSide + q}; }
-  static constexpr Place col_of_b(int t, int q) { return {0, q * kSide + t % kSide}; }
-  static constexpr Access kAll[]{{Memory::a, 1, 1, own},
-                                 {Memory::b, 1, 1, own},
-                                 {Memory::c, 1, 1, own},
-                                 {Memory::shared_store, 1, 1, own_word},
-                                 {Memory::shared_store, 1, 1, own_word},
-                                 {Memory::shared_load, 1, kSide, row_of_a},
-                                 {Memory::shared_load, 1, kSide, col_of_b}};
-  static constexpr Pattern kPattern{kSide * kSide, kSide, kSide, kSide, kAll};
-};
-
 #ifdef QUAD_KERNELS
 
 template <class T, int kTile>
@@ -91,7 +74,7 @@ extern constinit Variant<Problem> const shared_tile{
      .source = "after Boehm 2022",
      .summary = "32 x 32 tiles in shared memory"},
     QUAD_KERNEL_LAUNCH(launch<32>),
-    {.notes = {.pattern = TileAccess<32>::kPattern}}};
+    {.notes = {.tile = {32, 32, 32}}}};
 
 extern constinit Variant<Problem> const shared_tile_8{
     {.name = "shared_tile_8",
@@ -101,7 +84,7 @@ extern constinit Variant<Problem> const shared_tile_8{
      .source = "after Boehm 2022",
      .summary = "8 x 8 tiles in shared memory"},
     QUAD_KERNEL_LAUNCH(launch<8>),
-    {.notes = {.pattern = TileAccess<8>::kPattern}}};
+    {.notes = {.tile = {8, 8, 8}}}};
 
 extern constinit Variant<Problem> const shared_tile_16{
     {.name = "shared_tile_16",
@@ -113,6 +96,6 @@ extern constinit Variant<Problem> const shared_tile_16{
      .source = "after Boehm 2022",
      .summary = "16 x 16 tiles in shared memory"},
     QUAD_KERNEL_LAUNCH(launch<16>),
-    {.notes = {.pattern = TileAccess<16>::kPattern}}};
+    {.notes = {.tile = {16, 16, 16}}}};
 
 }  // namespace quadrille::kernels::gemm

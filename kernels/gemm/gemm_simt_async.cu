@@ -43,36 +43,6 @@ using Medium = Tile<2, 2>;
 using Small = Tile<1, 2>;
 using Smallest = Tile<1, 1>;
 
-/// A ring and, once for a tile of C, the sum of its slices.
-template <class Tile>
-struct SlicesAccess {
-  using Stages = RingAccess<Tile>;
-  static constexpr int kThreadsEach = Stages::kSliceThreads;
-  static constexpr int kVectors = kRows * kCols / 4;  ///< of a thread
-
-  static constexpr Place of_partial(int slice, int thread, int vector) {
-    return {0, (slice - 1) * Tile::kBM * Tile::kBN + (vector * kThreadsEach + thread) * 4};
-  }
-  static constexpr Place store(int t, int vector) {
-    int const slice = t / kThreadsEach;
-    return slice > 0 ? of_partial(slice, t % kThreadsEach, vector) : kNowhere;
-  }
-  static constexpr Place add(int t, int step) {
-    return t < kThreadsEach ? of_partial(1 + step / kVectors, t, step % kVectors) : kNowhere;
-  }
-  static constexpr Access kAll[]{
-      Stages::kLoadA,
-      Stages::kLoadB,
-      Stages::kStoreA,
-      Stages::kStoreB,
-      Stages::kReadA,
-      Stages::kReadB,
-      {Memory::shared_store, 4, kVectors, store, For::tile_of_c},
-      {Memory::shared_load, 4, (Tile::kSlices - 1) * kVectors, add, For::tile_of_c},
-      Stages::kWriteC};
-  static constexpr Pattern kPattern{kThreads, Tile::kBM, Tile::kBN, Tile::kBK, kAll};
-};
-
 #ifdef QUAD_KERNELS
 
 /// Stores the partials of a slice in shared memory, four columns at once, one after the other for
@@ -261,11 +231,11 @@ std::string implementation(Problem const& problem) {
 }
 
 /// Of tiles that are never split: whether others are, and which is chosen, depends on the device.
-Pattern pattern(Problem const& problem) {
-  switch (problem.configuration[0]) {
-    case 2: return SlicesAccess<Medium>::kPattern;
-    case 3: return SlicesAccess<Small>::kPattern;
-    case 4: return SlicesAccess<Smallest>::kPattern;
+TileExtents extents_of(Configuration const& configuration) {
+  switch (configuration[0]) {
+    case 2: return Medium::kExtents;
+    case 3: return Small::kExtents;
+    case 4: return Smallest::kExtents;
     default: return {};
   }
 }
@@ -294,7 +264,7 @@ extern constinit Variant<Problem> const simt_async{
     QUAD_KERNEL_LAUNCH(launch_configured),
     {.scratch_bytes = simt_tiles::scratch_bytes,
      .implementation = implementation,
-     .notes = {.configured = pattern}}};
+     .notes = {.configured = extents_of}}};
 
 extern constinit Variant<Problem> const simt_async_128x256{
     row("simt_async_128x256", 0, "simt_async with tiles of 128 x 256"),
@@ -304,19 +274,16 @@ extern constinit Variant<Problem> const simt_async_128x256{
 extern constinit Variant<Problem> const simt_async_128x128{
     row("simt_async_128x128", 0, "simt_async with tiles of 128 x 128"),
     QUAD_KERNEL_LAUNCH(launch<Medium>),
-    {.scratch_bytes = simt_tiles::scratch_bytes,
-     .notes = {.pattern = SlicesAccess<Medium>::kPattern}}};
+    {.scratch_bytes = simt_tiles::scratch_bytes, .notes = {.tile = Medium::kExtents}}};
 
 extern constinit Variant<Problem> const simt_async_64x128{
     row("simt_async_64x128", 0, "simt_async with tiles of 64 x 128"),
     QUAD_KERNEL_LAUNCH(launch<Small>),
-    {.scratch_bytes = simt_tiles::scratch_bytes,
-     .notes = {.pattern = SlicesAccess<Small>::kPattern}}};
+    {.scratch_bytes = simt_tiles::scratch_bytes, .notes = {.tile = Small::kExtents}}};
 
 extern constinit Variant<Problem> const simt_async_64x64{
     row("simt_async_64x64", 0, "simt_async with tiles of 64 x 64"),
     QUAD_KERNEL_LAUNCH(launch<Smallest>),
-    {.scratch_bytes = simt_tiles::scratch_bytes,
-     .notes = {.pattern = SlicesAccess<Smallest>::kPattern}}};
+    {.scratch_bytes = simt_tiles::scratch_bytes, .notes = {.tile = Smallest::kExtents}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -15,7 +15,6 @@
 /// Work         2 m n k flop; traffic m n k / 64 elements
 /// Launch       256 threads, 8 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -25,24 +24,6 @@ inline constexpr int kBM = 128, kBN = 128;  // tile of C
 inline constexpr int kBK = 8;
 inline constexpr int kRows = 8, kCols = 8;  // of one thread
 inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
-
-using Copies = CopyAccess<kBM, kBN, kBK, kThreads>;
-using Tiles = ThreadTileAccess<kBM, kBN, kBK, kRows, kCols>;
-constexpr Access kAccesses[]{
-    Copies::kLoadA<4>,
-    Copies::kLoadB<4>,
-    Copies::kTransposeA<4>,
-    {Memory::shared_store, 1, 4,
-     [](int t, int e) {
-       int const j = t % (kBN / 4) * 4;
-       return Place{0, t / (kBN / 4) * kBN + (j % kCols + e) * (kBN / kCols) + j / kCols};
-     }},
-    Tiles::kReadTransposedA,
-    {Memory::shared_load, 1, kBK* kCols,
-     [](int t, int s) {
-       return Place{0, s / kCols * kBN + s % kCols * (kBN / kCols) + Tiles::first_col(t) / kCols};
-     }},
-    Tiles::kWriteC<4>};
 
 #ifdef QUAD_KERNELS
 
@@ -125,6 +106,6 @@ extern constinit Variant<Problem> const swizzled_b{
      .source = "after Boehm 2022",
      .summary = "B reordered against bank conflicts"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kAccesses}}}};
+    {.notes = {.tile = {kBM, kBN, kBK}}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -14,7 +14,6 @@
 /// Work         2 m n k flop; traffic m n k / 32 elements
 /// Launch       512 threads, 4 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -24,12 +23,6 @@ inline constexpr int kBM = 64, kBN = 64;  // tile of C
 inline constexpr int kBK = 8;
 inline constexpr int kRows = 8;  // of one thread
 inline constexpr int kThreads = kBM * kBN / kRows;
-
-using Copies = CopyAccess<kBM, kBN, kBK, kThreads>;
-using Tiles = ThreadTileAccess<kBM, kBN, kBK, kRows, 1>;
-constexpr Access kAccesses[]{Copies::kLoadA<1>,  Copies::kLoadB<1>, Copies::kStoreA<1>,
-                             Copies::kStoreB<1>, Tiles::kReadA,     Tiles::kReadB<>,
-                             Tiles::kWriteC<1>};
 
 #ifdef QUAD_KERNELS
 static_assert(kBM * kBK == kThreads && kBN * kBK == kThreads, "one element of A and B each");
@@ -80,16 +73,15 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 }  // namespace
 
-extern constinit Variant<Problem> const thread_tile_1d{
-    {.name = "thread_tile_1d",
-     .where = Where::cuda,
-     .types = {core::DataType::f32},
-     .needs = {.layouts = {Layout::nn},
-               .max_extent = kMaxCudaExtent,
-               .max_rows = kMaxTileRows * kBM},
-     .source = "after Boehm 2022",
-     .summary = "thread tile 8 x 1"},
-    QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kAccesses}}}};
+extern constinit Variant<Problem> const thread_tile_1d{{.name = "thread_tile_1d",
+                                                        .where = Where::cuda,
+                                                        .types = {core::DataType::f32},
+                                                        .needs = {.layouts = {Layout::nn},
+                                                                  .max_extent = kMaxCudaExtent,
+                                                                  .max_rows = kMaxTileRows * kBM},
+                                                        .source = "after Boehm 2022",
+                                                        .summary = "thread tile 8 x 1"},
+                                                       QUAD_KERNEL_LAUNCH(launch),
+                                                       {.notes = {.tile = {kBM, kBN, kBK}}}};
 
 }  // namespace quadrille::kernels::gemm

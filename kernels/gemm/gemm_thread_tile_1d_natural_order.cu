@@ -13,7 +13,6 @@
 /// Work         2 m n k flop; traffic m n k / 32 elements
 /// Launch       512 threads, 4 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -23,18 +22,6 @@ inline constexpr int kBM = 64, kBN = 64;  // tile of C
 inline constexpr int kBK = 8;
 inline constexpr int kRows = 8;  // of one thread
 inline constexpr int kThreads = kBM * kBN / kRows;
-
-using Copies = CopyAccess<kBM, kBN, kBK, kThreads>;
-using Tiles = ThreadTileAccess<kBM, kBN, kBK, kRows, 1>;
-/// As the source has them: a value of B is read again for every row, which the compiler may spare.
-constexpr Access kAccesses[]{
-    Copies::kLoadA<1>,
-    Copies::kLoadB<1>,
-    Copies::kStoreA<1>,
-    Copies::kStoreB<1>,
-    Tiles::kReadA,
-    {Memory::shared_load, 1, kRows* kBK, [](int t, int s) { return Tiles::of_b<kBN>(t, s % kBK); }},
-    Tiles::kWriteC<1>};
 
 #ifdef QUAD_KERNELS
 static_assert(kBM * kBK == kThreads && kBN * kBK == kThreads, "one element of A and B each");
@@ -96,6 +83,6 @@ extern constinit Variant<Problem> const thread_tile_1d_natural_order{
      .source = "after Boehm 2022",
      .summary = "the same with the loops in the order of the formula"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kAccesses}}}};
+    {.notes = {.tile = {kBM, kBN, kBK}}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -15,7 +15,6 @@
 /// Launch       256 threads; 8 KiB (f32) or 16 KiB (f64) of shared memory; two blocks of f32 on a
 ///              multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -29,12 +28,6 @@ inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
 // Rows of the tiles that all threads fill in one pass.
 inline constexpr int kRowsA = kThreads / kBK;
 inline constexpr int kRowsB = kThreads / kBN;
-
-using Copies = CopyAccess<kBM, kBN, kBK, kThreads>;
-using Tiles = ThreadTileAccess<kBM, kBN, kBK, kRows, kCols>;
-constexpr Access kAccesses[]{Copies::kLoadA<1>,  Copies::kLoadB<1>, Copies::kStoreA<1>,
-                             Copies::kStoreB<1>, Tiles::kReadA,     Tiles::kReadB<>,
-                             Tiles::kWriteC<1>};
 
 #ifdef QUAD_KERNELS
 // Two blocks of f32 share a multiprocessor; in f64 the accumulators of one take half of its
@@ -124,6 +117,6 @@ extern constinit Variant<Problem> const thread_tile_2d{
      .source = "after Boehm 2022",
      .summary = "thread tile 8 x 8"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kAccesses}}}};
+    {.notes = {.tile = {kBM, kBN, kBK}}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -19,7 +19,6 @@
 ///              and one of B; but for `_unpadded`, rows of A have one element of padding, which keeps
 ///              columns of a tile out of one bank
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -33,6 +32,7 @@ struct Shape {
   static constexpr int kBK = BK;
   static constexpr int kTile = Threads * ThreadTile;
   static constexpr int kPitchA = BK + Padding;
+  static constexpr TileExtents kExtents{kTile, kTile, BK};
   template <class T>
   static constexpr std::size_t kSharedBytes = (kTile * kPitchA + BK * kTile) * sizeof(T);
 };
@@ -42,39 +42,6 @@ using Fine = Shape<32, 2, 64>;
 using Coarse = Shape<16, 16, 16>;
 using Finest = Shape<8, 1, 8>;
 using FinestUnpadded = Shape<8, 1, 8, 0>;
-
-/// Neighbouring threads along rows, the elements of one as far apart as there are threads.
-template <class Shape>
-struct StridedAccess {
-  static constexpr int kSide = Shape::kThreads, kThreadTile = Shape::kThreadTile;
-  static constexpr int kBlock = kSide * kSide;
-  using Copies = CopyAccess<Shape::kTile, Shape::kTile, Shape::kBK, kBlock>;
-
-  static constexpr Place store_a(int t, int pass) {
-    Place const place = Copies::template along_rows<Shape::kBK, 1>(t, pass);
-    return {0, place.row * Shape::kPitchA + place.col};
-  }
-  static constexpr Place read_a(int t, int step) {
-    int const i = t / kSide + step % kThreadTile * kSide;
-    return {0, i * Shape::kPitchA + step / kThreadTile};
-  }
-  static constexpr Place read_b(int t, int step) {
-    int const j = t % kSide + step % kThreadTile * kSide;
-    return {0, step / kThreadTile * Shape::kTile + j};
-  }
-  static constexpr Place of_c(int t, int step) {
-    return {t / kSide + step / kThreadTile * kSide, t % kSide + step % kThreadTile * kSide};
-  }
-  static constexpr Access kAll[]{
-      Copies::template kLoadA<1>,
-      Copies::template kLoadB<1>,
-      {Memory::shared_store, 1, Shape::kTile* Shape::kBK / kBlock, store_a},
-      Copies::template kStoreB<1>,
-      {Memory::shared_load, 1, Shape::kBK* kThreadTile, read_a},
-      {Memory::shared_load, 1, Shape::kBK* kThreadTile, read_b},
-      {Memory::c, 1, kThreadTile* kThreadTile, of_c}};
-  static constexpr Pattern kPattern{kBlock, Shape::kTile, Shape::kTile, Shape::kBK, kAll};
-};
 
 #ifdef QUAD_KERNELS
 
@@ -167,34 +134,34 @@ constexpr VariantInfo row(std::string_view name, int tile, std::string_view summ
 extern constinit Variant<Problem> const thread_tile_2d_strided{
     row("thread_tile_2d_strided", Regular::kTile, "thread tile 8 x 8, elements 16 apart"),
     QUAD_KERNEL_LAUNCH(launch<Regular>),
-    {.notes = {.pattern = StridedAccess<Regular>::kPattern}}};
+    {.notes = {.tile = Regular::kExtents}}};
 
 extern constinit Variant<Problem> const thread_tile_2d_strided_2x2{
     row("thread_tile_2d_strided_2x2", Fine::kTile, "thread tile 2 x 2, elements 32 apart"),
     QUAD_KERNEL_LAUNCH(launch<Fine>),
-    {.notes = {.pattern = StridedAccess<Fine>::kPattern}}};
+    {.notes = {.tile = Fine::kExtents}}};
 
 extern constinit Variant<Problem> const thread_tile_2d_strided_unpadded{
     row("thread_tile_2d_strided_unpadded", Unpadded::kTile,
         "the same without padding: two rows of a warp's reads of A in one bank"),
     QUAD_KERNEL_LAUNCH(launch<Unpadded>),
-    {.notes = {.pattern = StridedAccess<Unpadded>::kPattern}}};
+    {.notes = {.tile = Unpadded::kExtents}}};
 
 extern constinit Variant<Problem> const thread_tile_2d_strided_16x16{
     row("thread_tile_2d_strided_16x16", Coarse::kTile,
         "thread tile 16 x 16: more accumulators than a thread has registers", -1),
     QUAD_KERNEL_LAUNCH(launch<Coarse>),
-    {.notes = {.pattern = StridedAccess<Coarse>::kPattern}}};
+    {.notes = {.tile = Coarse::kExtents}}};
 
 extern constinit Variant<Problem> const thread_tile_2d_strided_1x1{
     row("thread_tile_2d_strided_1x1", Finest::kTile, "an element a thread, tiles of 8 x 8"),
     QUAD_KERNEL_LAUNCH(launch<Finest>),
-    {.notes = {.pattern = StridedAccess<Finest>::kPattern}}};
+    {.notes = {.tile = Finest::kExtents}}};
 
 extern constinit Variant<Problem> const thread_tile_2d_strided_1x1_unpadded{
     row("thread_tile_2d_strided_1x1_unpadded", FinestUnpadded::kTile,
         "the same without padding, which this tile does not need"),
     QUAD_KERNEL_LAUNCH(launch<FinestUnpadded>),
-    {.notes = {.pattern = StridedAccess<FinestUnpadded>::kPattern}}};
+    {.notes = {.tile = FinestUnpadded::kExtents}}};
 
 }  // namespace quadrille::kernels::gemm

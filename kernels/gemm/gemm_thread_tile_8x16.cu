@@ -26,12 +26,6 @@ using namespace simt_tiles;
 
 constexpr int kBM = warp_tiles::kBM, kBN = 256, kBK = warp_tiles::kBK;
 
-using Copies = CopyAccess<kBM, kBN, kBK, kThreads>;
-using Reads = ValueAccess<kBN / kWarpTile, kBK, kBM, kBN>;
-constexpr Access kAccesses[]{Copies::kLoadA<4>,  Copies::kLoadB<4>, Copies::kTransposeA<4>,
-                             Copies::kStoreB<4>, Reads::kReadA,     Reads::kReadB,
-                             Reads::kWriteC};
-
 #ifdef QUAD_KERNELS
 
 __global__ void __launch_bounds__(kThreads, 1) gemm_thread_tile_8x16_kernel(Operands<float> p) {
@@ -88,6 +82,6 @@ extern constinit Variant<Problem> const thread_tile_8x16{
      .source = "own",
      .summary = "double_buffer_prefetch with a thread tile of 8 x 16"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kAccesses}}}};
+    {.notes = {.tile = {kBM, kBN, kBK}}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gemm/gemm_access.hpp"
 #include "gemm/gemm_cuda.cuh"
 
 /// A thread tile of 8 x 16, from which the faster products on CUDA cores are made: a thread reads 24
@@ -14,33 +13,6 @@ inline constexpr int kWarps = kThreads / 32;
 inline constexpr int kWarpTile = 64;  // rows and columns of C of one warp
 inline constexpr int kRows = 8;       // of one thread
 inline constexpr int kCols = 16;
-
-/// What Values and write() ask of memory, where WarpsN warps are side by side and tiles in shared
-/// memory have rows of PitchA and PitchB elements, BK of each.
-template <int WarpsN, int BK, int PitchA, int PitchB>
-struct ValueAccess {
-  static constexpr int kVectorsA = kRows / 4, kVectorsB = kCols / 4;
-
-  static constexpr int row_of(int t, int vector) {
-    return t / 32 / WarpsN * kWarpTile + t % 32 / 4 * 4 + vector * 32;
-  }
-  static constexpr int col_of(int t, int vector) {
-    return t / 32 % WarpsN * kWarpTile + t % 4 * 4 + vector * 16;
-  }
-  static constexpr Place of_a(int t, int step) {
-    return {0, step / kVectorsA * PitchA + row_of(t, step % kVectorsA)};
-  }
-  static constexpr Place of_b(int t, int step) {
-    return {0, step / kVectorsB * PitchB + col_of(t, step % kVectorsB)};
-  }
-  static constexpr Place of_c(int t, int step) {
-    int const i = step / kVectorsB;
-    return {row_of(t, i / 4) + i % 4, col_of(t, step % kVectorsB)};
-  }
-  static constexpr Access kReadA{Memory::shared_load, 4, BK* kVectorsA, of_a};
-  static constexpr Access kReadB{Memory::shared_load, 4, BK* kVectorsB, of_b};
-  static constexpr Access kWriteC{Memory::c, 4, kRows* kVectorsB, of_c};
-};
 
 #ifdef QUAD_KERNELS
 

@@ -14,7 +14,6 @@
 /// Work         2 m n k flop; traffic m n k / 64 elements
 /// Launch       256 threads, 8 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -28,12 +27,6 @@ inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
 // Rows of the tiles that all threads fill in one pass.
 inline constexpr int kRowsA = kThreads / kBK;
 inline constexpr int kRowsB = kThreads / kBN;
-
-using Copies = CopyAccess<kBM, kBN, kBK, kThreads>;
-using Tiles = ThreadTileAccess<kBM, kBN, kBK, kRows, kCols>;
-constexpr Access kAccesses[]{Copies::kLoadA<1>,  Copies::kLoadB<1>,       Copies::kTransposeA<1>,
-                             Copies::kStoreB<1>, Tiles::kReadTransposedA, Tiles::kReadB<>,
-                             Tiles::kWriteC<1>};
 
 #ifdef QUAD_KERNELS
 
@@ -101,16 +94,15 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 }  // namespace
 
-extern constinit Variant<Problem> const transposed_a{
-    {.name = "transposed_a",
-     .where = Where::cuda,
-     .types = {core::DataType::f32},
-     .needs = {.layouts = {Layout::nn},
-               .max_extent = kMaxCudaExtent,
-               .max_rows = kMaxTileRows * kBM},
-     .source = "after Boehm 2022",
-     .summary = "A by columns in shared memory"},
-    QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kAccesses}}}};
+extern constinit Variant<Problem> const transposed_a{{.name = "transposed_a",
+                                                      .where = Where::cuda,
+                                                      .types = {core::DataType::f32},
+                                                      .needs = {.layouts = {Layout::nn},
+                                                                .max_extent = kMaxCudaExtent,
+                                                                .max_rows = kMaxTileRows * kBM},
+                                                      .source = "after Boehm 2022",
+                                                      .summary = "A by columns in shared memory"},
+                                                     QUAD_KERNEL_LAUNCH(launch),
+                                                     {.notes = {.tile = {kBM, kBN, kBK}}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -18,7 +18,6 @@
 ///              and one of B in shared memory
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
 #include "common/tunable.cuh"
-#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 #include "gemm/gemm_tuned.cuh"
 
@@ -37,8 +36,6 @@ template <int BM, int BN, int BK, int Rows, int Cols>
 struct Config {
   static constexpr TunedTile kTile{BM, BN, BK, Rows, Cols};
   static constexpr Configuration kConfiguration{BM, BN, BK, Rows, Cols};
-  static constexpr Pattern kPattern{kTile.threads(), BM, BN, BK,
-                                    VectorizedAccess<BM, BN, BK, Rows, Cols>::kAll};
 #ifdef QUAD_KERNELS
   static constexpr Kernel kKernel = gemm_tuned_kernel<BM, BN, BK, Rows, Cols>;
 #endif
@@ -47,7 +44,6 @@ struct Config {
 template <class... Configs>
 struct List {
   static constexpr Configuration kConfigurations[] = {Configs::kConfiguration...};
-  static constexpr Pattern kPatterns[] = {Configs::kPattern...};
 #ifdef QUAD_KERNELS
   static constexpr std::array<Kernel, sizeof...(Configs)> kKernels{Configs::kKernel...};
 #endif
@@ -102,23 +98,17 @@ Configuration configuration_of(Problem const& problem) {
   return problem.configuration.is_empty() ? kTunable.preset : problem.configuration;
 }
 
-/// In `Compiled`; nothing for a tile that is compiled at run time.
-std::optional<std::size_t> index_of(Configuration const& configuration) {
-  auto const found = std::ranges::find(kTunable.compiled, configuration);
-  if (found == kTunable.compiled.end()) return {};
-  return static_cast<std::size_t>(found - kTunable.compiled.begin());
-}
-
-Pattern pattern(Problem const& problem) {
-  auto const index = index_of(configuration_of(problem));
-  return index ? Compiled::kPatterns[*index] : Pattern{};
+constexpr TileExtents extents_of(Configuration const& configuration) {
+  return {configuration[0], configuration[1], configuration[2]};
 }
 
 #ifdef QUAD_KERNELS
 
 core::Parsed<Kernel> find_kernel(Configuration const& configuration, ProblemKind const& kind,
                                  device::Facts const& device) {
-  if (auto const index = index_of(configuration)) return Compiled::kKernels[*index];
+  auto const found = std::ranges::find(Compiled::kConfigurations, configuration);
+  auto const index = static_cast<std::size_t>(found - std::begin(Compiled::kConfigurations));
+  if (index < Compiled::kKernels.size()) return Compiled::kKernels[index];
   return runtime_function<Kernel>(kTunable, configuration, kind, device);
 }
 
@@ -171,7 +161,7 @@ constexpr Variant<Problem> row(std::string_view name, std::string_view summary) 
            .source = "after Boehm 2022",
            .summary = summary},
           QUAD_KERNEL_LAUNCH(launch<C>),
-          {.notes = {.pattern = C::kPattern}}};
+          {.notes = {.tile = extents_of(C::kConfiguration)}}};
 }
 
 }  // namespace
@@ -192,7 +182,7 @@ extern constinit Variant<Problem> const tuned_tiles{
     QUAD_KERNEL_LAUNCH(launch_configured),
     {.unsupported = unsupported,
      .implementation = implementation,
-     .notes = {.configured = pattern}}};
+     .notes = {.configured = extents_of}}};
 
 extern constinit Variant<Problem> const tuned_32x64x16_4x4 =
     row<Config<32, 64, 16, 4, 4>>("tuned_32x64x16_4x4", "tile 32 x 64 x 16, thread tile 4 x 4");

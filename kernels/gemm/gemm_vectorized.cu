@@ -14,7 +14,6 @@
 /// Work         2 m n k flop; traffic m n k / 64 elements
 /// Launch       256 threads, 8 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -89,19 +88,17 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 }  // namespace
 
-extern constinit Variant<Problem> const vectorized{
-    {.name = "vectorized",
-     .where = Where::cuda,
-     .types = {core::DataType::f32},
-     .needs = {.layouts = {Layout::nn},
-               .row_bytes = 16,
-               .alignment = 16,
-               .max_extent = kMaxCudaExtent,
-               .max_rows = kMaxTileRows * kBM},
-     .source = "after Boehm 2022",
-     .summary = "16-byte accesses"},
-    QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = {kThreads, kBM, kBN, kBK,
-                           VectorizedAccess<kBM, kBN, kBK, kRows, kCols>::kAll}}}};
+extern constinit Variant<Problem> const vectorized{{.name = "vectorized",
+                                                    .where = Where::cuda,
+                                                    .types = {core::DataType::f32},
+                                                    .needs = {.layouts = {Layout::nn},
+                                                              .row_bytes = 16,
+                                                              .alignment = 16,
+                                                              .max_extent = kMaxCudaExtent,
+                                                              .max_rows = kMaxTileRows * kBM},
+                                                    .source = "after Boehm 2022",
+                                                    .summary = "16-byte accesses"},
+                                                   QUAD_KERNEL_LAUNCH(launch),
+                                                   {.notes = {.tile = {kBM, kBN, kBK}}}};
 
 }  // namespace quadrille::kernels::gemm

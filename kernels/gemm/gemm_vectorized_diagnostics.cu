@@ -15,7 +15,6 @@
 /// Work         2 m n k flop; traffic of one operand m n k / 128 elements, of both m n k / 64
 /// Launch       256 threads, 8 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     none
-#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -28,18 +27,6 @@ inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
 
 /// What is copied.
 enum class Copied { b, a_and_one_word_of_b };
-
-using Copies = CopyAccess<kBM, kBN, kBK, kThreads>;
-using Tiles = ThreadTileAccess<kBM, kBN, kBK, kRows, kCols>;
-constexpr Access kOfB[]{Copies::kLoadB<4>, Copies::kStoreB<4>, Tiles::kReadTransposedA,
-                        Tiles::kReadB<>, Tiles::kWriteC<4>};
-constexpr Access kOfOneWordOfB[]{Copies::kLoadA<4>,
-                                 Copies::kTransposeA<4>,
-                                 {Memory::b, 1, 1, Copies::along_rows<kBN, 4>},
-                                 {Memory::shared_store, 1, 1, Copies::in_order<4>},
-                                 Tiles::kReadTransposedA,
-                                 Tiles::kReadB<>,
-                                 Tiles::kWriteC<4>};
 
 #ifdef QUAD_KERNELS
 
@@ -129,7 +116,7 @@ extern constinit Variant<Problem> const vectorized_without_a{
      .source = "after Boehm 2022",
      .summary = "vectorized, but A is not copied: wrong, to count conflicts"},
     QUAD_KERNEL_LAUNCH(launch<Copied::b>),
-    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kOfB}}}};
+    {.notes = {.tile = {kBM, kBN, kBK}}}};
 
 extern constinit Variant<Problem> const vectorized_one_word_of_b{
     {.name = "vectorized_one_word_of_b",
@@ -144,6 +131,6 @@ extern constinit Variant<Problem> const vectorized_one_word_of_b{
      .source = "after Boehm 2022",
      .summary = "vectorized, but one word in four of B: wrong, to count conflicts"},
     QUAD_KERNEL_LAUNCH(launch<Copied::a_and_one_word_of_b>),
-    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kOfOneWordOfB}}}};
+    {.notes = {.tile = {kBM, kBN, kBK}}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -13,7 +13,6 @@
 /// Work         2 m n k flop; traffic m n k / 64 elements
 /// Launch       256 threads, 8 KiB of shared memory; two blocks on a multiprocessor
 /// Accuracy     k eps w / 2 at worst, eps (sqrt(k) + 2) w for random data
-#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 
 namespace quadrille::kernels::gemm {
@@ -23,28 +22,6 @@ inline constexpr int kBM = 128, kBN = 128;  // tile of C
 inline constexpr int kBK = 8;
 inline constexpr int kRows = 8, kCols = 8;  // of one thread
 inline constexpr int kThreads = kBM * kBN / (kRows * kCols);
-
-using Copies = CopyAccess<kBM, kBN, kBK, kThreads>;
-using Tiles = ThreadTileAccess<kBM, kBN, kBK, kRows, kCols>;
-/// Words of the vectors that `vectorized` copies, each on its own.
-constexpr Access kAccesses[]{{Memory::a, 1, 4,
-                              [](int t, int e) {
-                                Place const first = Copies::along_rows<kBK, 4>(t, 0);
-                                return Place{first.row, first.col + e};
-                              }},
-                             {Memory::b, 1, 4,
-                              [](int t, int e) {
-                                Place const first = Copies::along_rows<kBN, 4>(t, 0);
-                                return Place{first.row, first.col + e};
-                              }},
-                             Copies::kTransposeA<4>,
-                             {Memory::shared_store, 1, 4,
-                              [](int t, int e) {
-                                return Place{0, 4 * t + e};
-                              }},
-                             Tiles::kReadTransposedA,
-                             Tiles::kReadB<>,
-                             Tiles::kWriteC<1>};
 
 #ifdef QUAD_KERNELS
 
@@ -117,6 +94,6 @@ extern constinit Variant<Problem> const vectorized_scalar{
      .source = "after Boehm 2022",
      .summary = "four scalar copies for each 16-byte access"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = {kThreads, kBM, kBN, kBK, kAccesses}}}};
+    {.notes = {.tile = {kBM, kBN, kBK}}}};
 
 }  // namespace quadrille::kernels::gemm

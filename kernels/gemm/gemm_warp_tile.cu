@@ -63,6 +63,6 @@ extern constinit Variant<Problem> const warp_tile{
      .source = "after Boehm 2022",
      .summary = "warp tiles of 32 x 64 within the block's tile"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = warp_tiles::kPattern}}};
+    {.notes = {.tile = warp_tiles::kTile}}};
 
 }  // namespace quadrille::kernels::gemm

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gemm/gemm_access_maps.hpp"
 #include "gemm/gemm_cuda.cuh"
 
 /// The warp-tiled product that several techniques start from: a block computes 128 x 128 elements
@@ -18,43 +17,7 @@ inline constexpr int kThreadTile = 4;
 inline constexpr int kRows = kWarpM / kSubM * kThreadTile, kCols = kWarpN / kSubN * kThreadTile;
 inline constexpr int kThreads = kBM / kWarpM * (kBN / kWarpN) * 32;
 
-/// What Fragment and write() ask of memory, in vectors of four along the columns and rows of C.
-struct FragmentAccess {
-  static constexpr int kVectorsA = kRows / kThreadTile, kVectorsB = kCols / kThreadTile;
-
-  static constexpr int row_of(int t, int vector) {
-    int const warp = t / 32, lane = t % 32;
-    return warp / (kBN / kWarpN) * kWarpM + lane / (kSubN / kThreadTile) * kThreadTile +
-           vector * kSubM;
-  }
-  static constexpr int col_of(int t, int vector) {
-    int const warp = t / 32, lane = t % 32;
-    return warp % (kBN / kWarpN) * kWarpN + lane % (kSubN / kThreadTile) * kThreadTile +
-           vector * kSubN;
-  }
-  static constexpr Place of_a(int t, int step) {
-    return {0, step / kVectorsA * kBM + row_of(t, step % kVectorsA)};
-  }
-  static constexpr Place of_b(int t, int step) {
-    return {0, step / kVectorsB * kBN + col_of(t, step % kVectorsB)};
-  }
-  static constexpr Place of_c(int t, int step) {
-    int const i = step / kVectorsB;
-    return {row_of(t, i / kThreadTile) + i % kThreadTile, col_of(t, step % kVectorsB)};
-  }
-  template <int BK = kBK>
-  static constexpr Access kReadA{Memory::shared_load, kThreadTile, BK* kVectorsA, of_a};
-  template <int BK = kBK>
-  static constexpr Access kReadB{Memory::shared_load, kThreadTile, BK* kVectorsB, of_b};
-  static constexpr Access kWriteC{Memory::c, kThreadTile, kRows* kVectorsB, of_c};
-};
-
-/// What Words, multiply() and write() ask of memory.
-using Copies = CopyAccess<kBM, kBN, kBK, kThreads>;
-inline constexpr Access kAccesses[]{
-    Copies::kLoadA<4>,        Copies::kLoadB<4>,        Copies::kTransposeA<4>, Copies::kStoreB<4>,
-    FragmentAccess::kReadA<>, FragmentAccess::kReadB<>, FragmentAccess::kWriteC};
-inline constexpr Pattern kPattern{kThreads, kBM, kBN, kBK, kAccesses};
+inline constexpr TileExtents kTile{kBM, kBN, kBK};
 
 #ifdef QUAD_KERNELS
 

@@ -73,6 +73,6 @@ extern constinit Variant<Problem> const warp_tile_block_swizzle{
      .source = "after Boehm 2022",
      .summary = "blocks in bands for the L2 cache"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.pattern = warp_tiles::kPattern}}};
+    {.notes = {.tile = warp_tiles::kTile}}};
 
 }  // namespace quadrille::kernels::gemm

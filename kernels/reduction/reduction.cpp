@@ -41,6 +41,13 @@ QUAD_TABLE(Variant<Problem> const, kTable,
 
 Variants<Problem> variants() { return kTable; }
 
+std::optional<Accesses> accesses_of(Variant<Problem> const& row, std::int64_t n) {
+  auto const* const counted = find_accesses(Problem::kOperation, row, sizeof(float));
+  if (counted == nullptr) return {};
+  std::int64_t const each = row.specifics.notes.block_elements;
+  return (n + each - 1) / each * counted->block;
+}
+
 ProblemFacts facts_of(Problem const& p) {
   auto const row = [&](void const* data) {
     return device::MatrixView{const_cast<void*>(data), p.type, 1, p.n, p.n};

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/access.hpp"
 #include "common/variant.hpp"
 #include "common/virtual_blocks.hpp"
-#include "reduction/reduction_access.hpp"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,8 +34,8 @@ struct Problem {
   static constexpr std::string_view kOperation = "reduction";
   /// Of a variant, for n elements.
   struct Notes {
-    /// The bank conflicts of its tree with 4-byte accumulators.
-    Conflicts (*conflicts)(std::int64_t n) = nullptr;
+    /// Elements of a block, where its accesses are counted.
+    std::int64_t block_elements = 0;
     /// Additions one after the other on the longest way from an element to the result, about;
     /// without it, n: any order.
     double (*chain)(double n, device::Facts const& device) = nullptr;
@@ -96,6 +97,9 @@ double identity(Operation operation);
 double error_bound(Problem const& problem, double chain, double norm_of_terms, double sum);
 
 Variants<Problem> variants();
+/// Accesses of the first kernel, for n elements and accumulators of 4 bytes; nothing where they are not
+/// counted.
+std::optional<Accesses> accesses_of(Variant<Problem> const& row, std::int64_t n);
 ProblemFacts facts_of(Problem const& problem);
 /// Ends the job unless the problem is complete.
 void require_consistent(Problem const& problem);

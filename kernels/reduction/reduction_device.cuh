@@ -16,6 +16,9 @@
 /// the scratch memory.
 namespace quadrille::kernels::reduction {
 
+/// Threads of a block of a tree.
+inline constexpr unsigned kTreeThreads = 256;
+
 /// Problem::Notes::chain of variants whose blocks add `each` elements up by a tree, of one
 /// accumulator a thread, and whose partial results reduction_finish_kernel joins.
 template <int each>

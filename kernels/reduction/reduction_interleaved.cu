@@ -21,19 +21,12 @@
 ///              results in scratch memory
 /// Accuracy     at worst (8 + n / 2^18 + 15) eps / 2 sum|x| with eps of the accumulator; i32
 ///              exact below 2^53, in i32 where a block's sum is below 2^31
-#include "reduction/reduction_access.hpp"
 #include "reduction/reduction_device.cuh"
 
 namespace quadrille::kernels::reduction {
 namespace {
 
 constexpr unsigned kThreads = kTreeThreads;
-
-/// Thread t in step s of the tree. The model of bank conflicts reads it too.
-QUAD_HD constexpr TreeStep tree_step(unsigned t, unsigned s) {
-  // changed: the first threads are active, whatever s is
-  return {2 * s * t < kThreads, 2 * s * t, 2 * s * t + s};
-}
 
 #ifdef QUAD_KERNELS
 
@@ -46,8 +39,9 @@ __global__ void __launch_bounds__(kThreads)
   sum[t] = i < n ? static_cast<Acc>(x[i]) : Acc{0};
   __syncthreads();
   for (unsigned s = 1; s < kThreads; s *= 2) {
-    TreeStep const step = tree_step(t, s);
-    if (step.active) sum[step.to] += sum[step.from];
+    // changed: the first threads are active, whatever s is
+    unsigned const to = 2 * s * t;
+    if (to < kThreads) sum[to] += sum[to + s];
     __syncthreads();  // the next step reads what this one wrote
   }
   if (t == 0) partials[blockIdx.x] = sum[0];
@@ -76,7 +70,7 @@ extern constinit Variant<Problem> const interleaved{
      .summary = "active threads are neighbours, with bank conflicts"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = sum_only,
-     .notes = {.conflicts = bank_conflicts<tree_step>,
+     .notes = {.block_elements = kThreads,
                .chain = chain_of_tree<256>,
                .finish = QUAD_KERNEL_LAUNCH(finish_tree<kThreads>)}}};
 

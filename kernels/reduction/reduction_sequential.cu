@@ -22,7 +22,6 @@
 ///              results in scratch memory
 /// Accuracy     at worst (8 + n / 2^18 + 15) eps / 2 sum|x| with eps of the accumulator; i32
 ///              exact below 2^53, in i32 where a block's sum is below 2^31
-#include "reduction/reduction_access.hpp"
 #include "reduction/reduction_device.cuh"
 
 namespace quadrille::kernels::reduction {
@@ -70,7 +69,7 @@ extern constinit Variant<Problem> const sequential{
      .summary = "halving strides: no bank conflict"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = sum_only,
-     .notes = {.conflicts = bank_conflicts<halving_step>,
+     .notes = {.block_elements = kThreads,
                .chain = chain_of_tree<256>,
                .finish = QUAD_KERNEL_LAUNCH(finish_tree<kThreads>)}}};
 

@@ -15,7 +15,6 @@
 ///              results in scratch memory
 /// Accuracy     at worst (9 + n / 2^19 + 15) eps / 2 sum|x| with eps of the accumulator; i32
 ///              exact below 2^53, in i32 where a block's sum is below 2^31
-#include "reduction/reduction_access.hpp"
 #include "reduction/reduction_device.cuh"
 
 namespace quadrille::kernels::reduction {
@@ -66,7 +65,7 @@ extern constinit Variant<Problem> const two_loads{
      .summary = "first addition while loading, half as many blocks"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = sum_only,
-     .notes = {.conflicts = bank_conflicts<halving_step, 2 * kThreads>,
+     .notes = {.block_elements = 2 * kThreads,
                .chain = chain_of_tree<512>,
                .finish = QUAD_KERNEL_LAUNCH(finish_tree<2 * kThreads>)}}};
 

@@ -18,7 +18,6 @@
 ///              1024 for the partial results in scratch memory
 /// Accuracy     256 threads: at worst (9 + n / 2^19 + 15) eps / 2 sum|x| with eps of the accumulator;
 ///              i32 exact below 2^53, in i32 where a block's sum is below 2^31
-#include "reduction/reduction_access.hpp"
 #include "reduction/reduction_device.cuh"
 
 namespace quadrille::kernels::reduction {
@@ -102,7 +101,7 @@ extern constinit Variant<Problem> const unrolled{
     row("unrolled", "all steps written out by a template"),
     QUAD_KERNEL_LAUNCH(launch<kTreeThreads>),
     {.unsupported = sum_only,
-     .notes = {.conflicts = bank_conflicts<unrolled_step, 2 * kTreeThreads>,
+     .notes = {.block_elements = 2 * kTreeThreads,
                .chain = chain_of_tree<2 * kTreeThreads>,
                .finish = QUAD_KERNEL_LAUNCH(finish_tree<2 * kTreeThreads>)}}};
 

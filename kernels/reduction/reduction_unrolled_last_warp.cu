@@ -16,7 +16,6 @@
 ///              results in scratch memory
 /// Accuracy     at worst (9 + n / 2^19 + 15) eps / 2 sum|x| with eps of the accumulator; i32
 ///              exact below 2^53, in i32 where a block's sum is below 2^31
-#include "reduction/reduction_access.hpp"
 #include "reduction/reduction_device.cuh"
 
 namespace quadrille::kernels::reduction {
@@ -85,7 +84,7 @@ extern constinit Variant<Problem> const unrolled_last_warp{
      .summary = "the last warp synchronises without barriers of the block"},
     QUAD_KERNEL_LAUNCH(launch),
     {.unsupported = sum_only,
-     .notes = {.conflicts = bank_conflicts<unrolled_step, 2 * kThreads>,
+     .notes = {.block_elements = 2 * kThreads,
                .chain = chain_of_tree<512>,
                .finish = QUAD_KERNEL_LAUNCH(finish_tree<2 * kThreads>)}}};
 

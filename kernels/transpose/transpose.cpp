@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transpose/transpose.hpp"
 
+#include "common/access.hpp"
+
+#include <algorithm>
+
 namespace quadrille::kernels::transpose {
 // clang-format off
 QUAD_TABLE(Variant<Problem> const, kTable,
@@ -26,6 +30,21 @@ QUAD_TABLE(Variant<Problem> const, kTable,
 // clang-format on
 
 Variants<Problem> variants() { return kTable; }
+
+std::optional<Sectors> sectors_of(Variant<Problem> const& row, Problem const& problem) {
+  auto const starts_with_sectors = [](device::MatrixView const& x) {
+    return x.ld * static_cast<std::int64_t>(core::size_of(x.type)) % kSectorBytes == 0;
+  };
+  bool const is_like_counted = std::min(problem.in.rows, problem.in.cols) >= kCountedSide &&
+                               starts_with_sectors(problem.in) && starts_with_sectors(problem.out);
+  auto const* const counted =
+      find_accesses(Problem::kOperation, row, core::size_of(problem.in.type));
+  if (counted == nullptr || !is_like_counted) return {};
+  auto const of_request = [](Requests const& all) {
+    return static_cast<double>(all.parts) / static_cast<double>(all.requests);
+  };
+  return Sectors{of_request(counted->block.global_loads), of_request(counted->block.global_stores)};
+}
 
 ProblemFacts facts_of(Problem const& p) {
   return {.types = p.in.type, .result = {"out", p.out}, .inputs = {{{"in", p.in}}}};

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "common/variant.hpp"
-#include "transpose/transpose_access.hpp"
 
 #include <optional>
 #include <string_view>
@@ -14,13 +13,6 @@ namespace quadrille::kernels::transpose {
 /// and the same. Exact.
 struct Problem {
   static constexpr std::string_view kOperation = "transpose";
-  /// Of a variant: its memory accesses by the model of transpose_access.hpp, for elements of so many
-  /// bytes; nothing where threads do not access memory, or not aligned as it needs.
-  struct Notes {
-    std::optional<Sectors> (*sectors)(std::size_t element_bytes, std::int64_t in_ld,
-                                      std::int64_t out_ld) = nullptr;
-  };
-
   device::MatrixView in;
   device::MatrixView out;
 };
@@ -32,6 +24,18 @@ void require_consistent(Problem const& problem);
 constexpr double bytes(double m, double n, double element_bytes) {
   return 2 * m * n * element_bytes;
 }
+
+/// Sectors per request.
+struct Sectors {
+  double read = 0;
+  double written = 0;
+  bool operator==(Sectors const&) const = default;
+};
+/// The side of the matrices whose accesses are counted.
+inline constexpr std::int64_t kCountedSide = 256;
+/// Averages inside a matrix that is no smaller. Nothing where the row is not counted, or rows of the matrices do not
+/// start with a sector.
+std::optional<Sectors> sectors_of(Variant<Problem> const& row, Problem const& problem);
 
 Variants<Problem> variants();
 ProblemFacts facts_of(Problem const& problem);

@@ -103,6 +103,6 @@ extern constinit Variant<Problem> const in_place{
      .source = "own",
      .summary = "pairs of tiles swapped; f32 sectors per request 4 and 4"},
     QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = unsupported, .notes = {.sectors = sectors_of_tiles}}};
+    {.unsupported = unsupported}};
 
 }  // namespace quadrille::kernels::transpose

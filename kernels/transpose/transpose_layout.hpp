@@ -4,8 +4,7 @@
 
 #include "core/types.hpp"
 
-/// Which element each thread of a block reads and writes: shared by the kernels and the model of
-/// their memory accesses.
+/// Which element each thread of a block reads and writes.
 namespace quadrille::kernels::transpose {
 
 /// A row and a column of a tile.

@@ -56,8 +56,7 @@ extern constinit Variant<Problem> const naive_32x8{
      .needs = {.tile = {32, kThreads / 32}},
      .source = "note on Nsight Compute",
      .summary = "blocks 32 wide; f32 sectors per request 4 and 32"},
-    QUAD_KERNEL_LAUNCH(launch<32>),
-    {.notes = {.sectors = sectors_of_elements<32>}}};
+    QUAD_KERNEL_LAUNCH(launch<32>)};
 
 extern constinit Variant<Problem> const naive_16x16{
     {.name = "naive_16x16",
@@ -66,8 +65,7 @@ extern constinit Variant<Problem> const naive_16x16{
      .needs = {.tile = {16, kThreads / 16}},
      .source = "note on Nsight Compute",
      .summary = "blocks 16 wide; f32 sectors per request 4 and 16"},
-    QUAD_KERNEL_LAUNCH(launch<16>),
-    {.notes = {.sectors = sectors_of_elements<16>}}};
+    QUAD_KERNEL_LAUNCH(launch<16>)};
 
 extern constinit Variant<Problem> const naive_8x32{
     {.name = "naive_8x32",
@@ -76,8 +74,7 @@ extern constinit Variant<Problem> const naive_8x32{
      .needs = {.tile = {8, kThreads / 8}},
      .source = "note on Nsight Compute",
      .summary = "blocks 8 wide; f32 sectors per request 4 and 8"},
-    QUAD_KERNEL_LAUNCH(launch<8>),
-    {.notes = {.sectors = sectors_of_elements<8>}}};
+    QUAD_KERNEL_LAUNCH(launch<8>)};
 
 extern constinit Variant<Problem> const naive_4x64{
     {.name = "naive_4x64",
@@ -86,7 +83,6 @@ extern constinit Variant<Problem> const naive_4x64{
      .needs = {.tile = {4, kThreads / 4}},
      .source = "note on Nsight Compute",
      .summary = "blocks 4 wide; f32 sectors per request 8 and 4"},
-    QUAD_KERNEL_LAUNCH(launch<4>),
-    {.notes = {.sectors = sectors_of_elements<4>}}};
+    QUAD_KERNEL_LAUNCH(launch<4>)};
 
 }  // namespace quadrille::kernels::transpose

@@ -75,7 +75,6 @@ extern constinit Variant<Problem> const register_4x4{
      .needs = {.row_bytes = 16, .alignment = 16, .tile = {kSide, kSide}},
      .source = "note on Nsight Compute",
      .summary = "4 x 4 transposed in registers; f32 sectors per request 16 and 16"},
-    QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.sectors = sectors_of_thread_tiles}}};
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::transpose

@@ -71,7 +71,6 @@ extern constinit Variant<Problem> const shared_padded{
      .needs = {.tile = {kTileSide, kTileSide}},
      .source = "own",
      .summary = "padded tiles; f32 sectors per request 4 and 4"},
-    QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.sectors = sectors_of_tiles}}};
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::transpose

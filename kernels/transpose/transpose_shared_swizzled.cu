@@ -216,7 +216,6 @@ extern constinit Variant<Problem> const shared_swizzled{
      .preference = 20,
      .source = "own",
      .summary = "16-byte accesses, swizzled; f32 sectors per request 16 and 16"},
-    QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.sectors = sectors_of_swizzled}}};
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::transpose

@@ -69,7 +69,6 @@ extern constinit Variant<Problem> const shared_tile{
      .needs = {.tile = {kTileSide, kTileSide}},
      .source = "own",
      .summary = "tiles with bank conflicts; f32 sectors per request 4 and 4"},
-    QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.sectors = sectors_of_tiles}}};
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::transpose

@@ -64,7 +64,6 @@ extern constinit Variant<Problem> const wide_tile_diagonal{
      .needs = {.ld_bytes = 16, .alignment = 16, .tile = {32, 32}},
      .source = "own",
      .summary = "rows of 512 bytes along diagonals; f32 sectors per request 16 and 16"},
-    QUAD_KERNEL_LAUNCH(launch),
-    {.notes = {.sectors = sectors_of_wide_tiles}}};
+    QUAD_KERNEL_LAUNCH(launch)};
 
 }  // namespace quadrille::kernels::transpose

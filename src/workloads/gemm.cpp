@@ -188,25 +188,22 @@ class Gemm final : public measure::Workload {
     launched_->launch(configured(variant), world.stream());
   }
 
-  /// What the technique's own addresses ask of caches and shared memory, on one rank.
+  /// What the kernel asks of caches and shared memory, on one rank.
   std::vector<measure::SecondaryMetric> observed() override {
-    if (p_.beta != 0) return {};
-    auto const traffic =
-        gemm::traffic_of(gemm::pattern_of(*launched_, configured(*launched_)), m_, n_, k_,
-                         static_cast<std::int64_t>(core::size_of(case_.type)));
+    auto const traffic = gemm::traffic_of(*launched_, configured(*launched_));
     if (!traffic) return {};
-    auto const sectors = traffic->global_loads.parts + traffic->global_stores.parts;
+    auto const& [accesses, l2_bytes] = *traffic;
+    auto const sectors = accesses.global_loads.parts + accesses.global_stores.parts;
     std::vector<measure::SecondaryMetric> all{
         {"first-level cache", static_cast<double>(kernels::kSectorBytes * sectors), "B/s"}};
-    if (traffic->l2_bytes == 0) return all;
-    gemm::Requests const& loads = traffic->shared_loads;
-    gemm::Requests const& stores = traffic->shared_stores;
-    all.push_back({"second-level cache", traffic->l2_bytes, "B/s"});
+    if (l2_bytes == 0) return all;
+    kernels::Requests const& loads = accesses.shared_loads;
+    kernels::Requests const& stores = accesses.shared_stores;
+    all.push_back({"second-level cache", l2_bytes, "B/s"});
     all.push_back({"shared memory", static_cast<double>(loads.parts + stores.parts), "wavefronts"});
+    all.push_back({"bank conflicts, loads", static_cast<double>(loads.conflicts()), "wavefronts"});
     all.push_back(
-        {"bank conflicts, loads", static_cast<double>(loads.parts - loads.least), "wavefronts"});
-    all.push_back(
-        {"bank conflicts, stores", static_cast<double>(stores.parts - stores.least), "wavefronts"});
+        {"bank conflicts, stores", static_cast<double>(stores.conflicts()), "wavefronts"});
     return all;
   }
 
@@ -314,11 +311,11 @@ extern measure::WorkloadEntry const gemm = measure::entry({
     .make = measure::make<Gemm>,
     .secondary = {kBankConflicts,
                   {"second-level cache", "B/s",
-                   "what blocks read of tiles and write of C, by the model of bank conflicts."},
+                   "what blocks read of tiles and write of C, by the counts of bank conflicts."},
                   {"first-level cache", "B/s",
-                   "every 32-byte sector that a request of a warp touches, by the same model."},
+                   "every 32-byte sector that a request of a warp touches, by the same counts."},
                   {"shared memory", "wavefronts",
-                   "wavefronts of shared memory, by the same model."}},
+                   "wavefronts of shared memory, by the same counts."}},
 });
 
 }  // namespace entries

@@ -143,14 +143,16 @@ class Reduction final : public measure::Workload {
     if (p_.finish) over_ranks_.run(world);
   }
 
-  /// What the kernels' own addresses make of shared memory, on one rank.
+  /// What the kernel asks of shared memory, on one rank.
   std::vector<measure::SecondaryMetric> observed() override {
-    auto const conflicts_of = launched_->specifics.notes.conflicts;
+    auto const accesses = reduction::accesses_of(*launched_, count_);
     bool const is_f32 = case_.type == core::DataType::f32 && p_.accumulator == Accumulator::f32;
-    if (!is_f32 || conflicts_of == nullptr) return {};
-    reduction::Conflicts const conflicts = conflicts_of(count_);
-    return {{"bank conflicts, stores", static_cast<double>(conflicts.stores), "wavefronts"},
-            {"bank conflicts, loads", static_cast<double>(conflicts.loads), "wavefronts"}};
+    if (!is_f32 || !accesses) return {};
+    auto const conflicts = [](kernels::Requests const& all) {
+      return static_cast<double>(all.conflicts());
+    };
+    return {{"bank conflicts, stores", conflicts(accesses->shared_stores), "wavefronts"},
+            {"bank conflicts, loads", conflicts(accesses->shared_loads), "wavefronts"}};
   }
 
   measure::Verdict validate(comm::World& world) override {

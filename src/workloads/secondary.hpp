@@ -18,6 +18,6 @@ inline constexpr measure::Metric kReceived{
 inline constexpr measure::Metric kBankConflicts{
     "bank conflicts", "wavefronts",
     "passes of shared memory beyond those that requests of warps need without\n"
-    "conflicts, of one rank, by a model from the addresses that the kernel's threads access."};
+    "conflicts, of one rank, as an interpreter of the kernel counted them."};
 
 }  // namespace quadrille::workloads

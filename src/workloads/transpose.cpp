@@ -5,6 +5,8 @@
 #include "workloads/data.hpp"
 #include "workloads/tables.hpp"
 
+#include <optional>
+
 namespace quadrille::workloads {
 
 namespace {
@@ -78,9 +80,10 @@ class Transpose final : public measure::Workload {
   void run(comm::World& world, measure::Leg, kernels::VariantInfo const& variant) override {
     auto const& row = row_of(table(), variant);
     copied_ = row.role == kernels::Role::ceiling;
-    sectors_ = row.specifics.notes.sectors;
     device::MatrixView const in = variant.in_place ? out_.view() : in_.view();
-    row.launch({in, out_.view()}, world.stream());
+    transpose::Problem const problem{in, out_.view()};
+    sectors_ = transpose::sectors_of(row, problem);
+    row.launch(problem, world.stream());
   }
 
   bool run_plainly(comm::World& world, kernels::VariantInfo const& variant) override {
@@ -88,13 +91,11 @@ class Transpose final : public measure::Workload {
                                   transpose::Problem{in_.view(), out_.view()});
   }
 
-  /// What a profiler should count, by the addresses that the kernel's threads access.
+  /// What a profiler should count.
   std::vector<measure::SecondaryMetric> observed() override {
-    if (sectors_ == nullptr) return {};
-    auto const sectors = sectors_(core::size_of(case_.type), n_, m_);
-    if (!sectors) return {};
-    return {{"sectors per request, read", sectors->read, "sectors"},
-            {"sectors per request, written", sectors->written, "sectors"}};
+    if (!sectors_) return {};
+    return {{"sectors per request, read", sectors_->read, "sectors"},
+            {"sectors per request, written", sectors_->written, "sectors"}};
   }
 
   measure::Verdict validate(comm::World& world) override {
@@ -114,7 +115,7 @@ class Transpose final : public measure::Workload {
   std::int64_t m_, n_;
   int ranks_, rank_;
   bool copied_ = false;
-  decltype(transpose::Problem::Notes::sectors) sectors_ = nullptr;  // of what ran
+  std::optional<transpose::Sectors> sectors_;  // of what ran
   Source source_;
   device::Matrix in_, out_;
 };
@@ -132,7 +133,7 @@ extern measure::WorkloadEntry const transpose = measure::entry({
     .make = measure::make<Transpose>,
     .secondary =
         {{"sectors per request", "sectors",
-          "of 32 bytes, that a request of a warp touches, by the same model; 4 are the least for\n"
+          "of 32 bytes, that a request of a warp touches, by the same counts; 4 are the least for\n"
           "words of 4 bytes, 16 for vectors of 16."}},
 });
 

@@ -8,25 +8,38 @@
 #include "support/rows.hpp"
 #include "transpose/transpose.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <fstream>
 #include <functional>
+#include <iterator>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-namespace quadrille::simt::traffic {
+namespace quadrille::kernels {
 
-void PrintTo(Count const& count, std::ostream* out);
-void PrintTo(Count const& count, std::ostream* out) {
-  *out << count.requests << " requests, " << count.parts << " parts, least " << count.least;
+void PrintTo(Requests const& x, std::ostream* out);
+void PrintTo(Requests const& x, std::ostream* out) {
+  *out << "{" << x.requests << ", " << x.parts << ", " << x.least << "} ";
+}
+void PrintTo(Accesses const& accesses, std::ostream* out);
+void PrintTo(Accesses const& accesses, std::ostream* out) {
+  for (Requests const& x : {accesses.global_loads, accesses.global_stores, accesses.shared_loads,
+                            accesses.shared_stores}) {
+    PrintTo(x, out);
+  }
 }
 
-}  // namespace quadrille::simt::traffic
+}  // namespace quadrille::kernels
 
-/// What techniques say of their accesses, beside what the interpreter sees them do.
+/// Accesses that the interpreter counts, and the table that is made of them.
 namespace quadrille::kernels {
 namespace {
 
@@ -35,7 +48,7 @@ using simt::traffic::Counts;
 using simt::traffic::KernelCounts;
 using test::DeviceArray;
 
-/// Of the first kernel that `launch` launches, in one order.
+/// Counts of the first kernel that `launch` launches, in one order.
 Counts counted(std::function<void()> const& launch) {
   simt::Schedule schedule;
   schedule.finds_races = false;
@@ -47,113 +60,326 @@ Counts counted(std::function<void()> const& launch) {
   return all.empty() ? Counts{} : all[0].counts;
 }
 
-Count as_counted(gemm::Requests const& predicted) {
-  return {predicted.requests, predicted.parts, predicted.least};
+Accesses accesses_of(Counts const& counts) {
+  auto const requests = [](Count const& x) { return Requests{x.requests, x.parts, x.least}; };
+  return {requests(counts.global_loads), requests(counts.global_stores),
+          requests(counts.shared_loads), requests(counts.shared_stores)};
 }
 
-/// At least so many rows and columns, two of the row's tiles along k.
-template <class T>
-void expect_predicted(Variant<gemm::Problem> const& row, std::int64_t min_m, std::int64_t min_n,
-                      Configuration const& configuration = {}) {
-  SCOPED_TRACE(std::string{row.name});
+constexpr std::array kTypes{core::DataType::f64, core::DataType::f32, core::DataType::f16,
+                            core::DataType::i8};
+
+gemm::Problem product(std::int64_t m, std::int64_t n, std::int64_t k, core::DataType type,
+                      Configuration const& configuration) {
   gemm::Problem p;
+  p.a = {nullptr, type, m, k, k};
+  p.b = {nullptr, type, k, n, n};
+  p.c = {nullptr, type, m, n, n};
   p.configuration = configuration;
-  gemm::Pattern const pattern = gemm::pattern_of(row, p);
-  std::int64_t const m = std::max(min_m, pattern.rows);
-  std::int64_t const n = std::max(min_n, pattern.cols);
-  std::int64_t const k = std::max<std::int64_t>(32, 2 * pattern.depth);
+  return p;
+}
+
+Accesses count(Variant<gemm::Problem> const& row, gemm::Problem p) {
   device::Device& device = test::kernel_device();
   device::Stream const stream{device};
-  auto const matrix = [&](std::int64_t rows, std::int64_t cols) {
-    return DeviceArray<T>{device, stream,
-                          std::vector<T>(static_cast<std::size_t>(rows * cols), T{1})};
-  };
-  auto const a = matrix(m, k), b = matrix(k, n), c = matrix(m, n);
-  constexpr core::DataType kType = core::type_of<T>();
-  p.a = {a.data(), kType, m, k, k};
-  p.b = {b.data(), kType, k, n, n};
-  p.c = {c.data(), kType, m, n, n};
-
-  Counts const got = counted([&] { row.launch(p, stream); });
-  auto const want = gemm::traffic_of(pattern, m, n, k, sizeof(T));
-
-  ASSERT_TRUE(want);
-  EXPECT_EQ(got.global_loads, as_counted(want->global_loads)) << "global loads";
-  EXPECT_EQ(got.global_stores, as_counted(want->global_stores)) << "global stores";
-  EXPECT_EQ(got.shared_loads, as_counted(want->shared_loads)) << "shared loads";
-  EXPECT_EQ(got.shared_stores, as_counted(want->shared_stores)) << "shared stores";
-}
-
-TEST(GemmAccess, IsWhatTheInterpreterCounts) {
-  int described = 0;
-  for (Variant<gemm::Problem> const& row : gemm::variants()) {
-    if (gemm::pattern_of(row, {}).accesses.empty()) continue;
-    ++described;
-    expect_predicted<float>(row, 128, 256);
-    if (row.supports(core::DataType::f64)) expect_predicted<double>(row, 128, 128);
+  std::vector<DeviceArray<double>> matrices;
+  matrices.reserve(3);
+  for (device::MatrixView* const x : {&p.a, &p.b, &p.c}) {
+    matrices.emplace_back(device, stream,
+                          std::vector<double>(static_cast<std::size_t>(x->rows * x->cols)));
+    x->data = matrices.back().data();
   }
-  // Not those that split k as the device has multiprocessors, or whose copies the hardware makes
-  // (TMA), nor 16-bit products.
-  EXPECT_EQ(described, 48);
+  return accesses_of(counted([&] { row.launch(p, stream); }));
 }
 
-/// How often the accesses of a pattern to an operand have each element of its tile; empty if any lies
-/// outside.
-std::vector<int> times_accessed(gemm::Pattern const& pattern, gemm::Memory memory,
-                                std::int64_t rows, std::int64_t cols) {
-  std::vector<int> times(static_cast<std::size_t>(rows * cols));
-  for (gemm::Access const& access : pattern.accesses) {
-    if (access.memory != memory) continue;
-    for (int thread = 0; thread < pattern.threads; ++thread) {
-      for (int step = 0; step < access.steps; ++step) {
-        gemm::Place const place = access.at(thread, step);
-        if (place == gemm::kNowhere) continue;
-        if (place.row >= rows || place.col + access.elements > cols) return {};
-        for (int e = 0; e < access.elements; ++e) {
-          ++times[static_cast<std::size_t>(place.row * cols + place.col + e)];
-        }
+/// Counts one tile of C, with two numbers of tiles along k.
+CountedAccesses count_tile(Variant<gemm::Problem> const& row, core::DataType type,
+                           Configuration const& configuration) {
+  auto const [rows, cols, depth] = gemm::tile_of(row, configuration);
+  std::int64_t const k = std::max<std::int64_t>(32, 2 * depth), k_tiles = k / depth;
+  auto const at = [&](std::int64_t extent) {
+    return count(row, product(rows, cols, extent, type, configuration));
+  };
+  Accesses const shorter = at(k), longer = at(2 * k);
+  auto const of_k_tile = [&](Requests Accesses::*kind) {
+    Requests const more = longer.*kind + -1 * (shorter.*kind);
+    return Requests{more.requests / k_tiles, more.parts / k_tiles, more.least / k_tiles};
+  };
+  Accesses const k_tile{of_k_tile(&Accesses::global_loads), of_k_tile(&Accesses::global_stores),
+                        of_k_tile(&Accesses::shared_loads), of_k_tile(&Accesses::shared_stores)};
+  Accesses const block = shorter + -k_tiles * k_tile;
+  EXPECT_EQ(block + 2 * k_tiles * k_tile, longer) << row.name;
+  return {gemm::Problem::kOperation,
+          row.name,
+          static_cast<int>(core::size_of(type)),
+          configuration,
+          block,
+          k_tile};
+}
+
+/// Every configuration that is compiled; for rows without parameters one without values.
+std::vector<Configuration> configurations_of(Variant<gemm::Problem> const& row) {
+  if (row.tunable == nullptr) return {Configuration{}};
+  return {row.tunable->compiled.begin(), row.tunable->compiled.end()};
+}
+
+void count_products(std::vector<CountedAccesses>& all) {
+  for (Variant<gemm::Problem> const& row : gemm::variants()) {
+    for (core::DataType const type : kTypes) {
+      for (Configuration const& configuration : configurations_of(row)) {
+        if (!row.supports(type) || gemm::tile_of(row, configuration).rows == 0) continue;
+        all.push_back(count_tile(row, type, configuration));
       }
     }
   }
-  return times;
 }
 
-/// Counts are the same for other sectors, and other banks: what is copied has to be the tiles.
-TEST(GemmAccess, CopiesTheTilesOnce) {
-  for (Variant<gemm::Problem> const& row : gemm::variants()) {
-    gemm::Pattern const pattern = gemm::pattern_of(row, {});
-    // A demonstration leaves something out.
-    if (pattern.accesses.empty() || row.role == Role::demonstration) continue;
-    SCOPED_TRACE(std::string{row.name});
-    auto const [threads, rows, cols, depth, accesses] = pattern;
-    auto const once = [](std::int64_t elements) {
-      return std::vector<int>(static_cast<std::size_t>(elements), 1);
-    };
+/// Of f32, added in f32.
+Accesses count(Variant<reduction::Problem> const& row, std::int64_t n) {
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  DeviceArray<float> const x{device, stream, std::vector<float>(static_cast<std::size_t>(n), 1)};
+  DeviceArray<double> const result{device, stream, 1};
+  std::size_t const bytes = reduction::scratch_bytes(n);
+  DeviceArray<unsigned char> const scratch{device, stream, std::vector<unsigned char>(bytes)};
+  reduction::Problem p;
+  p.x = x.data();
+  p.n = n;
+  p.type = p.accumulator = core::DataType::f32;
+  p.result = result.data();
+  p.scratch = scratch.data();
+  p.scratch_bytes = bytes;
+  return accesses_of(counted([&] { row.launch(p, stream); }));
+}
 
-    EXPECT_EQ(times_accessed(pattern, gemm::Memory::c, rows, cols), once(rows * cols));
-    if (depth == 1) continue;  // without tiles of A and B
-    EXPECT_EQ(times_accessed(pattern, gemm::Memory::a, rows, depth), once(rows * depth));
-    EXPECT_EQ(times_accessed(pattern, gemm::Memory::b, depth, cols), once(depth * cols));
+void count_reductions(std::vector<CountedAccesses>& all) {
+  for (Variant<reduction::Problem> const& row : reduction::variants()) {
+    std::int64_t const n = row.specifics.notes.block_elements;
+    if (n == 0) continue;
+    all.push_back({reduction::Problem::kOperation, row.name, sizeof(float), {}, count(row, n), {}});
   }
 }
 
-/// Two blocks of four take a second tile.
-TEST(GemmAccess, OfPersistentBlocksIsThatOfTheirTiles) {
-  expect_predicted<float>(test::row(gemm::variants(), "persistent", device::Kind::cuda), 256, 768);
+transpose::Problem matrices(std::int64_t m, std::int64_t n, core::DataType type) {
+  return {{nullptr, type, m, n, n}, {nullptr, type, n, m, m}};
 }
 
-TEST(GemmAccess, OfTunedTilesIsThatOfTheConfiguration) {
-  auto const& row = test::row(gemm::variants(), "tuned_tiles", device::Kind::cuda);
-  gemm::Problem problem;
-  EXPECT_EQ(gemm::pattern_of(row, problem).depth, row.tunable->preset[2]);
-  expect_predicted<float>(row, 128, 256,
-                          *parse_configuration(*row.tunable, "BM=64,BN=64,BK=16,TM=8,TN=4"));
-  // Of a tile that is not compiled nobody has described the accesses.
-  problem.configuration = *parse_configuration(*row.tunable, "BM=64,BN=64,BK=8,TM=4,TN=4");
-  EXPECT_TRUE(gemm::pattern_of(row, problem).accesses.empty());
-  auto const& ring = test::row(gemm::variants(), "simt_async", device::Kind::cuda);
-  EXPECT_TRUE(gemm::pattern_of(ring, {}).accesses.empty());
-  expect_predicted<float>(ring, 128, 256, *parse_configuration(*ring.tunable, "TILE=64x128"));
+/// Nothing where the row does not take the problem, or leaves copies to the hardware.
+std::optional<Accesses> count(Variant<transpose::Problem> const& row, transpose::Problem p) {
+  device::Device& device = test::kernel_device();
+  device::Stream const stream{device};
+  std::vector<double> const values(static_cast<std::size_t>(p.in.rows * p.in.cols));
+  DeviceArray<double> const in{device, stream, values}, out{device, stream, values};
+  p.in.data = in.data();
+  p.out.data = row.in_place ? in.data() : out.data();
+  if (!row.unsupported_reason(p).empty()) return {};
+  Accesses const accesses = accesses_of(counted([&] { row.launch(p, stream); }));
+  return accesses.global_loads.requests == 0 ? std::nullopt : std::optional{accesses};
+}
+
+void count_transposes(std::vector<CountedAccesses>& all) {
+  for (Variant<transpose::Problem> const& row : transpose::variants()) {
+    if (!test::is_cuda_row(row)) continue;
+    for (core::DataType const type : kTypes) {
+      auto const side = transpose::kCountedSide;
+      auto const accesses = count(row, matrices(side, side, type));
+      auto const bytes = static_cast<int>(core::size_of(type));
+      if (!accesses) continue;
+      all.push_back({transpose::Problem::kOperation, row.name, bytes, {}, *accesses, {}});
+    }
+  }
+}
+
+/// Leaves out zeros at the end.
+std::string to_text(Accesses const& x) {
+  std::vector<std::string> kinds;
+  for (Requests const& kind : {x.global_loads, x.global_stores, x.shared_loads, x.shared_stores}) {
+    std::string text;
+    if (kind.requests != 0) text = fmt::format("{}, {}", kind.requests, kind.parts);
+    if (kind.least != 0) text += fmt::format(", {}", kind.least);
+    kinds.push_back("{" + text + "}");
+  }
+  while (!kinds.empty() && kinds.back() == "{}") kinds.pop_back();
+  return fmt::format("{{{}}}", fmt::join(kinds, ", "));
+}
+
+std::string to_text(std::vector<CountedAccesses> const& all) {
+  std::string text = R"(// SPDX-FileCopyrightText: 2026 The Quadrille developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/access.hpp"
+
+namespace quadrille::kernels {
+
+/// Written by tests/kernels/access_test.cpp with what the interpreter counts, where the variable
+/// QUADRILLE_WRITE_ACCESSES is set for kernels_access_test_simt; without it the test compares.
+///
+/// Operation, variant, bytes of an element, configuration; then the accesses of a block (of a product: of a
+/// tile of C; of a transpose: of a matrix of kCountedSide rows), and of each tile along k. Accesses are
+/// loads and stores of global memory, {requests, sectors} each, then of shared memory, {requests,
+/// wavefronts, wavefronts without bank conflicts}.
+// clang-format off
+inline constexpr CountedAccesses kCountedAccesses[] = {
+)";
+  for (CountedAccesses const& x : all) {
+    std::string const configuration =
+        x.configuration.is_empty()
+            ? "{}"
+            : fmt::format("Configuration{{{}}}", to_arguments(x.configuration));
+    text += fmt::format("    {{\"{}\", \"{}\", {}, {}, {}", x.operation, x.variant, x.element_bytes,
+                        configuration, to_text(x.block));
+    text += x.k_tile == Accesses{} ? "},\n" : fmt::format(", {}}},\n", to_text(x.k_tile));
+  }
+  return text + R"(};
+// clang-format on
+
+}  // namespace quadrille::kernels
+)";
+}
+
+TEST(CountedAccesses, AreWhatTheInterpreterCounts) {
+  std::vector<CountedAccesses> all;
+  count_products(all);
+  count_reductions(all);
+  count_transposes(all);
+  std::string const now = to_text(all);
+  if (std::getenv("QUADRILLE_WRITE_ACCESSES") != nullptr) std::ofstream{QUADRILLE_ACCESSES} << now;
+  std::ifstream file{QUADRILLE_ACCESSES};
+  std::string const written{std::istreambuf_iterator<char>{file}, {}};
+
+  EXPECT_EQ(written, now);
+}
+
+/// Extents that the table was not made with: several blocks, other numbers of k-tiles.
+TEST(CountedAccesses, GiveThoseOfOtherExtents) {
+  int rows = 0;
+  for (Variant<gemm::Problem> const& row : gemm::variants()) {
+    auto const [tile_rows, tile_cols, depth] = gemm::tile_of(row, {});
+    if (tile_rows == 0) continue;
+    SCOPED_TRACE(std::string{row.name});
+    ++rows;
+    gemm::Problem const p =
+        product(std::max<std::int64_t>(64, tile_rows), 2 * std::max<std::int64_t>(64, tile_cols),
+                std::max<std::int64_t>(24, 3 * depth), core::DataType::f32, {});
+
+    auto const traffic = gemm::traffic_of(row, p);
+
+    ASSERT_TRUE(traffic);
+    EXPECT_EQ(traffic->accesses, count(row, p));
+  }
+  // Not those that split k as the device has multiprocessors, or whose copies the hardware makes
+  // (TMA), nor 16-bit products.
+  EXPECT_EQ(rows, 48);
+}
+
+/// Blocks that are not full add zeros.
+TEST(CountedAccesses, GiveThoseOfMoreBlocks) {
+  int rows = 0;
+  for (Variant<reduction::Problem> const& row : reduction::variants()) {
+    constexpr std::int64_t kElements = 5 * 256 - 1;
+    auto const accesses = reduction::accesses_of(row, kElements);
+    if (!accesses) continue;
+    SCOPED_TRACE(std::string{row.name});
+    ++rows;
+    Accesses const got = count(row, kElements);
+    EXPECT_EQ(accesses->shared_loads, got.shared_loads);
+    EXPECT_EQ(accesses->shared_stores, got.shared_stores);
+  }
+  EXPECT_EQ(rows, 6);
+}
+
+TEST(CountedAccesses, GiveThoseOfOtherMatrices) {
+  int rows = 0;
+  for (Variant<transpose::Problem> const& row : transpose::variants()) {
+    auto const p = matrices(256, 512, core::DataType::f32);
+    auto const sectors = transpose::sectors_of(row, p);
+    if (!sectors || row.in_place) continue;
+    SCOPED_TRACE(std::string{row.name});
+    ++rows;
+    auto const got = count(row, p);
+    ASSERT_TRUE(got);
+    auto const of_request = [](Requests const& x) {
+      return static_cast<double>(x.parts) / static_cast<double>(x.requests);
+    };
+    EXPECT_EQ(sectors->read, of_request(got->global_loads));
+    EXPECT_EQ(sectors->written, of_request(got->global_stores));
+  }
+  EXPECT_EQ(rows, 9);
+}
+
+/// Two blocks of four take a second tile.
+TEST(CountedAccesses, OfPersistentBlocksAreThoseOfTheirTiles) {
+  auto const& row = test::row(gemm::variants(), "persistent", device::Kind::cuda);
+  gemm::Problem const p = product(256, 768, 64, core::DataType::f32, {});
+  EXPECT_EQ(gemm::traffic_of(row, p)->accesses, count(row, p));
+}
+
+TEST(CountedAccesses, OfTunableRowsAreThoseOfTheConfiguration) {
+  auto const traffic_of = [](std::string_view name, std::string_view configuration) {
+    auto const& row = test::row(gemm::variants(), name, device::Kind::cuda);
+    Configuration const c =
+        configuration.empty() ? Configuration{} : *parse_configuration(*row.tunable, configuration);
+    auto const traffic = gemm::traffic_of(row, product(256, 256, 64, core::DataType::f32, c));
+    return traffic ? traffic->accesses : Accesses{};
+  };
+  EXPECT_EQ(traffic_of("tuned_tiles", ""), traffic_of("tuned_128x128x16_8x8", ""));
+  EXPECT_EQ(traffic_of("tuned_tiles", "BM=64,BN=64,BK=16,TM=8,TN=4"),
+            traffic_of("tuned_64x64x16_8x4", ""));
+  EXPECT_EQ(traffic_of("simt_async", "TILE=64x128"), traffic_of("simt_async_64x128", ""));
+  // A tile that is not compiled, and one that the device chooses, have not been counted.
+  EXPECT_EQ(traffic_of("tuned_tiles", "BM=64,BN=64,BK=8,TM=4,TN=4"), Accesses{});
+  EXPECT_EQ(traffic_of("simt_async", ""), Accesses{});
+}
+
+CountedAccesses const& accesses_of_f32(std::string_view name) {
+  auto const& row = test::row(gemm::variants(), name, device::Kind::cuda);
+  CountedAccesses const* const found = find_accesses("gemm", row, sizeof(float));
+  QUAD_REQUIRE(found != nullptr, "no accesses of " + std::string{name});
+  return *found;
+}
+
+/// The documents' figures: loads of threads for each result and k.
+TEST(CountedAccesses, HaveTheLoadsOfTheLadder) {
+  using Loads = std::pair<double, double>;  // of global, of shared memory
+  auto const loads = [](std::string_view name) {
+    auto const [rows, cols, depth] =
+        gemm::tile_of(test::row(gemm::variants(), name, device::Kind::cuda), {});
+    Accesses const& of = accesses_of_f32(name).k_tile;
+    auto const each = [&](Requests const& x) {
+      return 32.0 * static_cast<double>(x.requests) / static_cast<double>(rows * cols * depth);
+    };
+    return Loads{each(of.global_loads), each(of.shared_loads)};
+  };
+  EXPECT_EQ(loads("naive"), (Loads{2, 0}));
+  EXPECT_EQ(loads("shared_tile"), (Loads{1.0 / 16, 2}));
+  EXPECT_EQ(loads("shared_tile_16"), (Loads{1.0 / 8, 2}));
+  EXPECT_EQ(loads("thread_tile_1d"), (Loads{1.0 / 32, 9.0 / 8}));
+  EXPECT_EQ(loads("thread_tile_2d"), (Loads{1.0 / 64, 1.0 / 4}));
+}
+
+/// Each thread reads a row of A and a column of B: 548 GB, where nothing is cached.
+TEST(CountedAccesses, HaveTheTrafficOfTheNaiveProduct) {
+  CountedAccesses const& naive = accesses_of_f32("naive");
+  constexpr double kSize = 4092, kBytes = 4, kTile = 32;  // of the document
+  auto const words = [](Requests const& x) {
+    return 32.0 * static_cast<double>(x.requests) / (kTile * kTile);
+  };
+  double const each = words(naive.k_tile.global_loads) * kSize + words(naive.block.global_stores);
+  EXPECT_EQ(each, 2 * kSize + 1);
+  EXPECT_NEAR(kBytes * each * kSize * kSize, 548e9, 0.5e9);
+}
+
+/// Lanes of a warp are in rows of their own, or along a row: 32 sectors or 4 of a matrix, and one of the
+/// other.
+TEST(CountedAccesses, AreCoalescedOrNot) {
+  constexpr std::int64_t kWarps = 32;
+  CountedAccesses const& naive = accesses_of_f32("naive");
+  EXPECT_EQ(naive.block.global_stores, (Requests{kWarps, 32 * kWarps, 0}));
+  EXPECT_EQ(naive.k_tile.global_loads, (Requests{2 * kWarps, (32 + 1) * kWarps, 0}));
+  CountedAccesses const& coalesced = accesses_of_f32("coalesced");
+  EXPECT_EQ(coalesced.block.global_stores, (Requests{kWarps, 4 * kWarps, 0}));
+  EXPECT_EQ(coalesced.k_tile.global_loads, (Requests{2 * kWarps, (4 + 1) * kWarps, 0}));
 }
 
 /// A tile that is asked for does what its own row does, and no other tile does that.
@@ -230,15 +456,11 @@ TEST(GemmAccess, PiecesThatChangePlacesHaveNoConflicts) {
 // One block and tile of f32, 128 x 128 x 8 for most, 8 warps. Words of B that a warp reads are 8 apart:
 // 4-way unless they are reordered, and padding rows changes nothing. Storing A transposed is 8-way by
 // single words, 2-way by four; storing B is free by 16 bytes, 4-way by single words, 2-way reordered.
-TEST(GemmAccess, HasTheBankConflictsOfTheLadder) {
+TEST(CountedAccesses, HaveTheBankConflictsOfTheLadder) {
   using Conflicts = std::pair<std::int64_t, std::int64_t>;  // loads, stores
   auto const conflicts = [](std::string_view name) {
-    auto const& row = test::row(gemm::variants(), name, device::Kind::cuda);
-    auto const& pattern = row.specifics.notes.pattern;
-    auto const traffic = gemm::traffic_of(pattern, pattern.rows, pattern.cols, pattern.depth, 4);
-    return traffic ? Conflicts{traffic->shared_loads.parts - traffic->shared_loads.least,
-                               traffic->shared_stores.parts - traffic->shared_stores.least}
-                   : Conflicts{-1, -1};
+    Accesses const& of = accesses_of_f32(name).k_tile;
+    return Conflicts{of.shared_loads.conflicts(), of.shared_stores.conflicts()};
   };
   constexpr std::int64_t kOfB = 8 * 8 * 8 * 3;
   EXPECT_EQ(conflicts("shared_tile"), (Conflicts{0, 0}));
@@ -285,17 +507,20 @@ TEST(GemmAccess, DmmaHasNoBankConflicts) {
   }
 }
 
-TEST(GemmAccess, OfTilesThatDoNotFillTheMatricesIsNotPredicted) {
-  auto const& pattern =
-      test::row(gemm::variants(), "vectorized", device::Kind::cuda).specifics.notes.pattern;
-  EXPECT_TRUE(gemm::traffic_of(pattern, 128, 128, 8, 4));
-  EXPECT_FALSE(gemm::traffic_of(pattern, 129, 128, 8, 4));
-  EXPECT_FALSE(gemm::traffic_of(pattern, 128, 64, 8, 4));
-  EXPECT_FALSE(gemm::traffic_of(pattern, 128, 128, 12, 4));
-  EXPECT_FALSE(gemm::traffic_of({}, 128, 128, 8, 4));
+TEST(CountedAccesses, OfTilesThatDoNotFillTheMatricesAreNotKnown) {
+  auto const& row = test::row(gemm::variants(), "vectorized", device::Kind::cuda);
+  auto const traffic_of = [&](std::int64_t m, std::int64_t n, std::int64_t k, double beta = 0) {
+    gemm::Problem p = product(m, n, k, core::DataType::f32, {});
+    p.beta = beta;
+    return gemm::traffic_of(row, p);
+  };
+  EXPECT_TRUE(traffic_of(128, 128, 8));
+  EXPECT_FALSE(traffic_of(129, 128, 8));
+  EXPECT_FALSE(traffic_of(128, 64, 8));
+  EXPECT_FALSE(traffic_of(128, 128, 12));
+  EXPECT_FALSE(traffic_of(128, 128, 8, 1));
   // Four tiles of A and of B, 128 sectors each; of C 16 for each row, written in halves.
-  EXPECT_EQ(gemm::traffic_of(pattern, 256, 128, 16, 4)->l2_bytes,
-            32 * (4 * 2 * 128 + 2 * 256 * 16));
+  EXPECT_EQ(traffic_of(256, 128, 16)->l2_bytes, 32 * (4 * 2 * 128 + 2 * 256 * 16));
 }
 
 /// y begins `y_offset` elements behind an aligned address.
@@ -355,76 +580,6 @@ TEST(Conv2dAccess, OfFewChannelsStoresSectorsOnce) {
     auto const f16 =
         counts_of<core::f16>("few_channels_mma", shape, core::Compute::automatic, offset);
     EXPECT_EQ(f16.global_stores.parts, lines * 96 / 16 + ends);
-  }
-}
-
-TEST(ReductionAccess, IsWhatTheInterpreterCounts) {
-  device::Device& device = test::kernel_device();
-  device::Stream const stream{device};
-  constexpr std::int64_t kBlocks = 3, kElements = kBlocks * 256;
-  DeviceArray<float> const x{device, stream, std::vector<float>(kElements, 1)};
-  DeviceArray<double> const result{device, stream, 1};
-  auto const bytes = static_cast<std::int64_t>(reduction::scratch_bytes(kElements));
-  DeviceArray<unsigned char> const scratch{
-      device, stream, std::vector<unsigned char>(static_cast<std::size_t>(bytes))};
-  reduction::Problem p;
-  p.x = x.data();
-  p.n = kElements;
-  p.type = p.accumulator = core::DataType::f32;
-  p.result = result.data();
-  p.scratch = scratch.data();
-  p.scratch_bytes = static_cast<std::size_t>(bytes);
-  int described = 0;
-  for (Variant<reduction::Problem> const& row : reduction::variants()) {
-    if (row.specifics.notes.conflicts == nullptr) continue;
-    SCOPED_TRACE(std::string{row.name});
-    ++described;
-
-    Counts const got = counted([&] { row.launch(p, stream); });
-
-    reduction::Conflicts const want = row.specifics.notes.conflicts(kElements);
-    EXPECT_EQ(got.shared_loads.parts - got.shared_loads.least, want.loads);
-    EXPECT_EQ(got.shared_stores.parts - got.shared_stores.least, want.stores);
-    EXPECT_EQ(got.global_loads, (Count{kElements / 32, kElements / 8, 0}));
-    if (row.name == std::string_view{"interleaved"}) {
-      EXPECT_EQ(want.stores, 35 * kBlocks);
-    }
-  }
-  EXPECT_EQ(described, 6);
-}
-
-template <class T>
-void expect_predicted(Variant<transpose::Problem> const& row) {
-  device::Device& device = test::kernel_device();
-  device::Stream const stream{device};
-  constexpr std::int64_t kSide = 256;
-  auto const predict = row.specifics.notes.sectors;
-  auto const want = predict == nullptr ? std::nullopt : predict(sizeof(T), kSide, kSide);
-  if (!want || !row.supports(core::type_of<T>())) return;
-  SCOPED_TRACE(std::string{row.name});
-  DeviceArray<T> const in{device, stream, std::vector<T>(kSide * kSide, T{1})};
-  DeviceArray<T> const other{device, stream, kSide * kSide};
-  DeviceArray<T> const& out = row.in_place ? in : other;
-  constexpr core::DataType kType = core::type_of<T>();
-
-  Counts const got = counted([&] {
-    row.launch({{in.data(), kType, kSide, kSide, kSide}, {out.data(), kType, kSide, kSide, kSide}},
-               stream);
-  });
-
-  auto const of_request = [](Count const& count) {
-    return static_cast<double>(count.parts) / static_cast<double>(count.requests);
-  };
-  EXPECT_EQ(of_request(got.global_loads), want->read);
-  EXPECT_EQ(of_request(got.global_stores), want->written);
-}
-
-TEST(TransposeAccess, IsWhatTheInterpreterCounts) {
-  for (Variant<transpose::Problem> const& row : transpose::variants()) {
-    if (!row.runs_on(device::Kind::cuda)) continue;
-    expect_predicted<float>(row);
-    expect_predicted<double>(row);
-    expect_predicted<std::int8_t>(row);
   }
 }
 

@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduction/reduction.hpp"
 
-#include "common/access.hpp"
 #include "kernels/host_kernels.hpp"
 #include "kernels/reduction_data.hpp"
-#include "reduction/reduction_access.hpp"
 #include "support/expect_fails.hpp"
 #include "support/rows.hpp"
 
@@ -256,34 +254,23 @@ TEST(Reduction, TableSaysWhatTheVendorHas) {
   EXPECT_EQ(identity(Operation::norm2), 0);
 }
 
-TEST(ReductionAccess, CountsTheWordsThatABankHasToGiveInTurn) {
-  std::vector<std::int64_t> offsets(32);
-  auto const strided = [&](unsigned stride) {
-    for (unsigned lane = 0; lane < 32; ++lane) offsets[lane] = 4 * stride * lane;
-    return wavefronts_of(offsets, 4).needed;
-  };
-  EXPECT_EQ(strided(0), 1);  // one word for all
-  EXPECT_EQ(strided(1), 1);
-  EXPECT_EQ(strided(2), 2);
-  EXPECT_EQ(strided(3), 1);
-  EXPECT_EQ(strided(8), 8);
-  EXPECT_EQ(strided(32), 32);
-  EXPECT_EQ(wavefronts_of(std::span{offsets}.first(8), 4).needed, 8);
-}
-
 TEST(ReductionAccess, HasTheConflictsThatAProfilerCounted) {
   constexpr std::int64_t kBlock = 256;
   constexpr std::int64_t kBlocks = 131072;
-  auto const conflicts_of = [](std::string_view name) {
-    return test::row(variants(), name, device::Kind::cuda).specifics.notes.conflicts;
+  using Conflicts = std::pair<std::int64_t, std::int64_t>;  // loads, stores
+  auto const conflicts = [](std::string_view name, std::int64_t n) {
+    auto const accesses = accesses_of(test::row(variants(), name, device::Kind::cuda), n);
+    return accesses
+               ? Conflicts{accesses->shared_loads.conflicts(), accesses->shared_stores.conflicts()}
+               : Conflicts{-1, -1};
   };
   // 4 + 6 + 7 + 7 + 7 + 3 + 1 + 0 in the eight steps of a block.
-  EXPECT_EQ(conflicts_of("interleaved")(kBlock), (Conflicts{70, 35}));
-  EXPECT_EQ(conflicts_of("interleaved")(kBlocks * kBlock).stores, 4587520);
-  EXPECT_EQ(conflicts_of("interleaved")(kBlock + 1).stores, 70);
-  EXPECT_EQ(conflicts_of("sequential")(kBlocks * kBlock), (Conflicts{0, 0}));
-  EXPECT_EQ(conflicts_of("naive")(kBlocks * kBlock), (Conflicts{0, 0}));
-  EXPECT_EQ(conflicts_of("shuffle"), nullptr);
+  EXPECT_EQ(conflicts("interleaved", kBlock), (Conflicts{70, 35}));
+  EXPECT_EQ(conflicts("interleaved", kBlocks * kBlock).second, 4587520);
+  EXPECT_EQ(conflicts("interleaved", kBlock + 1).second, 70);
+  EXPECT_EQ(conflicts("sequential", kBlocks * kBlock), (Conflicts{0, 0}));
+  EXPECT_EQ(conflicts("naive", kBlocks * kBlock), (Conflicts{0, 0}));
+  EXPECT_EQ(conflicts("shuffle", kBlock), (Conflicts{-1, -1}));
 }
 
 }  // namespace

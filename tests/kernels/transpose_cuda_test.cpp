@@ -5,7 +5,6 @@
 #include "support/expect_fails.hpp"
 #include "support/kernel_test.hpp"
 #include "support/rows.hpp"
-#include "transpose/transpose_access.hpp"
 #include "transpose/transpose_layout.hpp"
 
 #include <gtest/gtest.h>
@@ -225,34 +224,15 @@ TEST(TransposeCuda, RefusesWhatATechniqueCannotDo) {
   });
 }
 
-TEST(TransposeAccess, SectorsOfOneRequest) {
-  std::vector<std::int64_t> addresses(32);
-  auto const strided = [&](std::int64_t first, std::int64_t stride, std::int64_t bytes) {
-    for (std::size_t lane = 0; lane < 32; ++lane) {
-      addresses[lane] = first + stride * static_cast<std::int64_t>(lane);
-    }
-    return sectors_of(addresses, bytes);
-  };
-
-  EXPECT_EQ(strided(0, 4, 4), 4);
-  EXPECT_EQ(strided(4, 4, 4), 5);  // the misaligned sum of vectors
-  EXPECT_EQ(strided(0, 8, 8), 8);
-  EXPECT_EQ(strided(8, 8, 8), 9);
-  EXPECT_EQ(strided(0, 16, 16), 16);
-  EXPECT_EQ(strided(0, 4096, 4), 32);
-  EXPECT_EQ(strided(0, 0, 4), 1);
-  EXPECT_EQ(strided(28, 64, 8), 64);  // every access lies in two
+std::optional<Sectors> sectors_per_request(std::string_view name, core::DataType type,
+                                           std::int64_t rows = 1024, std::int64_t cols = 1024) {
+  return sectors_of(test::row(variants(), name, device::Kind::cuda),
+                    {{nullptr, type, rows, cols, cols}, {nullptr, type, cols, rows, rows}});
 }
 
-std::optional<Sectors> sectors_per_request(std::string_view name, std::size_t element_bytes,
-                                           std::int64_t in_ld, std::int64_t out_ld) {
-  auto const model = test::row(variants(), name, device::Kind::cuda).specifics.notes.sectors;
-  return model == nullptr ? std::nullopt : model(element_bytes, in_ld, out_ld);
-}
-
-TEST(TransposeAccess, PredictsWhatTheProfilerOfTheSourceCounted) {
+TEST(TransposeAccess, IsWhatTheProfilerOfTheSourceCounted) {
   auto const f32 = [](std::string_view variant) {
-    return sectors_per_request(variant, 4, 1024, 1024);
+    return sectors_per_request(variant, core::DataType::f32);
   };
 
   EXPECT_EQ(f32("naive_32x8"), (Sectors{4, 32}));
@@ -263,27 +243,35 @@ TEST(TransposeAccess, PredictsWhatTheProfilerOfTheSourceCounted) {
   EXPECT_EQ(f32("shared_tile"), (Sectors{4, 4}));
   EXPECT_EQ(f32("shared_swizzled"), (Sectors{16, 16}));
   EXPECT_EQ(f32("wide_tile_diagonal"), (Sectors{16, 16}));
-  EXPECT_EQ(sectors_per_request("naive_32x8", 8, 1024, 1024), (Sectors{8, 32}));
-  EXPECT_EQ(sectors_per_request("shared_swizzled", 8, 1024, 1024), (Sectors{16, 16}));
-  EXPECT_EQ(sectors_per_request("shared_swizzled", 1, 1024, 1024), (Sectors{16, 16}));
-  // Rows that start between sectors cost one more for each.
-  EXPECT_EQ(sectors_per_request("naive_32x8", 4, 1025, 1024)->written, 32);
-  EXPECT_GT(sectors_per_request("shared_tile", 4, 1025, 1024)->read, 4.5);
-  EXPECT_FALSE(sectors_per_request("shared_swizzled", 4, 1025, 1024));
-  EXPECT_FALSE(sectors_per_request("register_4x4", 8, 1024, 1024));
-  EXPECT_FALSE(sectors_per_request("bulk_tensor", 4, 1024, 1024));
+  EXPECT_EQ(sectors_per_request("naive_32x8", core::DataType::f64), (Sectors{8, 32}));
+  EXPECT_EQ(sectors_per_request("shared_swizzled", core::DataType::i64), (Sectors{16, 16}));
+  EXPECT_EQ(sectors_per_request("shared_swizzled", core::DataType::i8), (Sectors{16, 16}));
+  EXPECT_FALSE(sectors_per_request("register_4x4", core::DataType::f64));
+  EXPECT_FALSE(f32("bulk_tensor"));
 }
 
-TEST(TransposeAccess, TheTableShowsThePrediction) {
+TEST(TransposeAccess, OfRowsBetweenSectorsAndOfThinMatricesIsNotCounted) {
+  constexpr core::DataType kType = core::DataType::f32;
+  EXPECT_TRUE(sectors_per_request("naive_32x8", kType, 1000, 2000));
+  EXPECT_FALSE(sectors_per_request("naive_32x8", kType, 1025, 1024));
+  EXPECT_FALSE(sectors_per_request("naive_32x8", kType, 1024, 1025));
+  EXPECT_FALSE(sectors_per_request("shared_swizzled", kType, 1024, 8));
+}
+
+TEST(TransposeAccess, TheTableShowsTheCounts) {
+  int counted = 0;
   for (Variant<Problem> const& variant : variants()) {
-    if (variant.specifics.notes.sectors == nullptr) continue;
-    auto const sectors = variant.specifics.notes.sectors(4, 1024, 1024);
+    if (!variant.runs_on(device::Kind::cuda)) continue;
+    auto const sectors = sectors_per_request(variant.name, core::DataType::f32);
+    if (!sectors) continue;
+    ++counted;
     std::string const text = "f32 sectors per request " +
                              std::to_string(static_cast<int>(sectors->read)) + " and " +
                              std::to_string(static_cast<int>(sectors->written));
 
     EXPECT_NE(variant.summary.find(text), std::string_view::npos) << variant.summary;
   }
+  EXPECT_EQ(counted, 10);
 }
 
 TEST(TransposeAccess, SwizzledSlotsAreAPermutationWithoutConflicts) {

@@ -70,6 +70,9 @@ TEST(Traffic, OfGlobalMemoryIsCountedInSectors) {
   EXPECT_EQ(global(4, [](unsigned t) -> std::size_t { return 128 * t; }), (Count{2, 64, 0}));
   EXPECT_EQ(global(16, [](unsigned t) -> std::size_t { return 16 * t; }), (Count{2, 32, 0}));
   EXPECT_EQ(global(4, [](unsigned) -> std::size_t { return 0; }), (Count{2, 2, 0}));
+  EXPECT_EQ(global(8, [](unsigned t) -> std::size_t { return 8 * t + 8; }), (Count{2, 18, 0}));
+  // Each access lies in two sectors.
+  EXPECT_EQ(global(8, [](unsigned t) -> std::size_t { return 64 * t + 28; }), (Count{2, 128, 0}));
 }
 
 // Lanes run one after the other, each through all rounds of a loop.
