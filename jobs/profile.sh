@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What Nsight Compute counts of one launch of a variant's kernel: its mix of instructions, why its
-# warps stall, and what the models of accesses predict: sectors per request and bank conflicts.
+# warps stall, and what the counts of accesses predict: sectors per request and bank conflicts.
 # Needs a GPU whose counters this user may read. Exit 77: there is no ncu.
 #
 #   jobs/profile.sh WORKLOAD VARIANT [run options]
