@@ -272,6 +272,28 @@ TEST(ProductCheck, SaysWhereItCannotTellRightFromZero) {
   EXPECT_NE(verdict.skipped.find("not below the result"), std::string::npos) << verdict.skipped;
 }
 
+TEST(ProductCheck, TellsOneSmallElementFromZero) {
+  Product const product{.m = 1,
+                        .n = 1,
+                        .k = 1,
+                        .type = DataType::f64,
+                        .a = {DataKind::uniform, 1, 0},
+                        .b = {DataKind::uniform, 1, 1},
+                        .c0 = {}};
+  ProductLayout const layout{whole(1, 1), whole(1, 1), whole(1, 1), false};
+  comm::World& world = test::world();
+  device::Matrix const c{world.device(), DataType::f64, 1, 1, world.stream()};
+  double const right = product.a.at<double>(0, 0) * product.b.at<double>(0, 0);
+  ASSERT_LT(std::abs(right), 1);
+  for (double const value : {right, std::nextafter(right, 9.0), 0.0}) {
+    world.stream().copy(c.view().data, &value, sizeof value);
+    world.stream().synchronize();
+    measure::Verdict const verdict = check_product(product, layout, c.view(), world, Check::sample);
+    EXPECT_EQ(verdict.skipped, "");
+    EXPECT_EQ(verdict.valid, value != 0) << value << ": " << verdict.detail;
+  }
+}
+
 /// A block of this rank in device memory that equals its source.
 class Block {
  public:
