@@ -33,8 +33,8 @@ struct Sectors {
 };
 /// The side of the matrices whose accesses are counted.
 inline constexpr std::int64_t kCountedSide = 256;
-/// Averages inside a matrix that is no smaller. Nothing where the row is not counted, or rows of the matrices do not
-/// start with a sector.
+/// Averages inside a matrix that is no smaller. Nothing where the row is not counted, or rows of the
+/// matrices do not start with a sector.
 std::optional<Sectors> sectors_of(Variant<Problem> const& row, Problem const& problem);
 
 Variants<Problem> variants();

@@ -6,6 +6,7 @@ endurance_test.py SECONDS INPUT BINARY LAUNCHER...
 """
 import os
 import pathlib
+import re
 import sys
 import time
 
@@ -47,7 +48,7 @@ def main():
         process = program.start("run", source, "--duration", f"{seconds}s", "--run-id", run_id, ranks=2, stderr=stderr)
         while process.poll() is None:
             time.sleep(0.25)
-            if "round " not in errors.read_text():
+            if not re.search(r"\bround \d", errors.read_text()):
                 continue  # the first round allocates what all need
             for rank in ranks_of(run_id):
                 try:

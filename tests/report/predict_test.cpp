@@ -200,7 +200,7 @@ TEST(Predict, AssumesANetworkBetweenNodesThatNobodyMeasured) {
     EXPECT_TRUE(std::isfinite(seconds));
     EXPECT_EQ(seconds, of(predicted(runs, given), "allreduce.1048576", 8).seconds);
     std::string const text = render_text(predicted(runs, assumed), run, assumed);
-    EXPECT_NE(text.find("50.0 GB/s and 5.00 us"), std::string::npos);
+    EXPECT_NE(text.find("50.0 GB/s and 5.00 us for each"), std::string::npos);
   }
 
   std::vector const spread{[] {
