@@ -56,7 +56,7 @@ std::int64_t sectors_of(Request const& request) {
   return static_cast<std::int64_t>(sectors.size());
 }
 
-void add_wavefronts(Request const& request, Count& to) {
+void add_wavefronts(Request const& request, Requests& to) {
   auto const width = static_cast<unsigned>(std::max(request.bytes, std::size_t{kBankBytes}));
   unsigned const together = kLanes * static_cast<unsigned>(kBankBytes) / width;
   for (unsigned first = 0; first < kLanes; first += together) {
@@ -71,10 +71,10 @@ void add_wavefronts(Request const& request, Count& to) {
   }
 }
 
-void add(Instruction const& instruction, Counts& counts) {
+void add(Instruction const& instruction, Accesses& counts) {
   bool const loads = instruction.kind == Kind::load;
-  Count& to = instruction.is_shared ? (loads ? counts.shared_loads : counts.shared_stores)
-                                    : (loads ? counts.global_loads : counts.global_stores);
+  Requests& to = instruction.is_shared ? (loads ? counts.shared_loads : counts.shared_stores)
+                                       : (loads ? counts.global_loads : counts.global_stores);
   for (Request const& request : instruction.requests) {
     ++to.requests;
     instruction.is_shared ? add_wavefronts(request, to)

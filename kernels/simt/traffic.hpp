@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/requests.hpp"
 #include "simt/engine.hpp"
 
 #include <cstdint>
@@ -25,21 +26,11 @@
 /// lane takes as many wavefronts as the bank with most different words has words.
 namespace quadrille::simt::traffic {
 
-/// Of one kind of requests.
-struct Count {
-  std::int64_t requests = 0;
-  std::int64_t parts = 0;  ///< sectors of global memory, wavefronts of shared memory
-  std::int64_t least = 0;  ///< wavefronts without bank conflicts; of global memory 0
-  bool operator==(Count const&) const = default;
-};
-
-struct Counts {
-  Count global_loads, global_stores, shared_loads, shared_stores;
-};
+using kernels::Accesses, kernels::Requests;
 
 struct KernelCounts {
   std::string kernel;
-  Counts counts;
+  Accesses counts;
 };
 
 /// Counts all launches until stop(), which returns one entry for each.

@@ -43,13 +43,11 @@ void PrintTo(Accesses const& accesses, std::ostream* out) {
 namespace quadrille::kernels {
 namespace {
 
-using simt::traffic::Count;
-using simt::traffic::Counts;
 using simt::traffic::KernelCounts;
 using test::DeviceArray;
 
 /// Counts of the first kernel that `launch` launches, in one order.
-Counts counted(std::function<void()> const& launch) {
+Accesses counted(std::function<void()> const& launch) {
   simt::Schedule schedule;
   schedule.finds_races = false;
   simt::set_schedule(schedule);
@@ -57,13 +55,7 @@ Counts counted(std::function<void()> const& launch) {
   launch();
   std::vector<KernelCounts> const all = simt::traffic::stop();
   EXPECT_FALSE(all.empty());
-  return all.empty() ? Counts{} : all[0].counts;
-}
-
-Accesses accesses_of(Counts const& counts) {
-  auto const requests = [](Count const& x) { return Requests{x.requests, x.parts, x.least}; };
-  return {requests(counts.global_loads), requests(counts.global_stores),
-          requests(counts.shared_loads), requests(counts.shared_stores)};
+  return all.empty() ? Accesses{} : all[0].counts;
 }
 
 constexpr std::array kTypes{core::DataType::f64, core::DataType::f32, core::DataType::f16,
@@ -89,7 +81,7 @@ Accesses count(Variant<gemm::Problem> const& row, gemm::Problem p) {
                           std::vector<double>(static_cast<std::size_t>(x->rows * x->cols)));
     x->data = matrices.back().data();
   }
-  return accesses_of(counted([&] { row.launch(p, stream); }));
+  return counted([&] { row.launch(p, stream); });
 }
 
 /// Counts one tile of C, with two numbers of tiles along k.
@@ -149,7 +141,7 @@ Accesses count(Variant<reduction::Problem> const& row, std::int64_t n) {
   p.result = result.data();
   p.scratch = scratch.data();
   p.scratch_bytes = bytes;
-  return accesses_of(counted([&] { row.launch(p, stream); }));
+  return counted([&] { row.launch(p, stream); });
 }
 
 void count_reductions(std::vector<CountedAccesses>& all) {
@@ -173,7 +165,7 @@ std::optional<Accesses> count(Variant<transpose::Problem> const& row, transpose:
   p.in.data = in.data();
   p.out.data = row.in_place ? in.data() : out.data();
   if (!row.unsupported_reason(p).empty()) return {};
-  Accesses const accesses = accesses_of(counted([&] { row.launch(p, stream); }));
+  Accesses const accesses = counted([&] { row.launch(p, stream); });
   return accesses.global_loads.requests == 0 ? std::nullopt : std::optional{accesses};
 }
 
@@ -436,7 +428,7 @@ TEST(GemmAccess, PiecesThatChangePlacesHaveNoConflicts) {
     problem.transpose_b = transpose_b;
     problem.compute = core::Compute::f16;
     auto const conflicts = [&](std::string_view row) {
-      Count const loads =
+      Requests const loads =
           counted([&] {
             test::row(gemm::variants(), row, device::Kind::cuda).launch(problem, stream);
           }).shared_loads;
@@ -495,7 +487,7 @@ TEST(GemmAccess, DmmaHasNoBankConflicts) {
       bool const ta = layout % 2 != 0, tb = layout / 2 != 0;
       device::MatrixView const b = tb ? view(n, 128) : view(128, n);
 
-      Counts const counts = counted([&] {
+      Accesses const counts = counted([&] {
         row.launch({view(128, 128), b, view(128, n), 1, 0, ta, tb}, stream);
       });
 
@@ -525,8 +517,8 @@ TEST(CountedAccesses, OfTilesThatDoNotFillTheMatricesAreNotKnown) {
 
 /// y begins `y_offset` elements behind an aligned address.
 template <class T>
-Counts counts_of(std::string_view name, conv2d::Shape const& shape, core::Compute compute,
-                 std::int64_t y_offset = 0) {
+Accesses counts_of(std::string_view name, conv2d::Shape const& shape, core::Compute compute,
+                   std::int64_t y_offset = 0) {
   device::Device& device = test::kernel_device();
   device::Stream const stream{device};
   conv2d::Problem p =
@@ -555,7 +547,7 @@ TEST(Conv2dAccess, OfFewChannelsHasNoBankConflicts) {
   conv2d::Shape const odd3{.n = 1, .c = 3, .h = 19, .w = 70, .k = 1, .r = 3, .s = 3};
   for (conv2d::Shape const& shape : {strided3, strided7, dense3, odd3}) {
     SCOPED_TRACE(shape.h);
-    for (Counts const& counts :
+    for (Accesses const& counts :
          {counts_of<float>("few_channels", shape, core::Compute::automatic),
           counts_of<float>("few_channels_mma", shape, core::Compute::tf32),
           counts_of<core::f16>("few_channels_mma", shape, core::Compute::automatic)}) {
