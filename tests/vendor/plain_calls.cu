@@ -251,13 +251,13 @@ class Gemm final : public BlasLoop {
     double const row = std::clamp(50 * once, 2e-3, 0.1);
     int const calls = std::max(3, static_cast<int>(row / once));
     for (double spent = 0; spent < 0.5;) spent += calls * seconds(calls);
-    std::vector<std::array<double, 5>> times(found_.size() + 1);
+    std::vector<std::array<double, 11>> times(found_.size() + 1);
     double least_of_first = 1e9;
     for (std::size_t round = 0; round < times[0].size(); ++round) {
       for (std::size_t i = 0; i < times.size(); ++i) {
         // Far behind after the first round: not measured again.
         times[i][round] = times[i][0];
-        if (round > 0 && times[i][0] > 1.2 * least_of_first) continue;
+        if (round > 0 && times[i][0] > 1.1 * least_of_first) continue;
         best_ = static_cast<int>(i) - 1;
         seconds(calls);
         times[i][round] = seconds(calls);
