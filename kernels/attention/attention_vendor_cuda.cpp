@@ -262,14 +262,15 @@ void launch(Problem const& p, device::StreamView stream) {
   cudnnHandle_t const handle = cudnn::Library::instance().handle(stream);
   Operands operands{p};
   cudnn::Addresses const address = operands.addresses();
-  cudnn::Choice const& choice = choices().of(key_of(p), stream, [&] {
+  cudnn::Choice& choice = choices().of(key_of(p), stream, [&] {
     return cudnn::choose(graphs_of(p, handle), address, search(), stream);
   });
-  cudnn::Library::instance().check(cudnn::execute(choice.plan, address, choice.workspace, handle),
-                                   "cudnnBackendExecute");
+  cudnn::launch(choice, address, stream);
 }
 
 std::string implementation(Problem const& p) { return cudnn::text_of(choices().find(key_of(p))); }
+
+bool drop_call(Problem const& p) { return choices().drop(key_of(p)); }
 
 double searched_seconds(Problem const& p) { return cudnn::seconds_of(choices().find(key_of(p))); }
 
@@ -310,6 +311,8 @@ extern constinit Variant<Problem> const vendor_cuda{
      .implementation = QUAD_CUDNN_LAUNCH(implementation)}};
 
 extern constinit Library<Problem> const cudnn_library{
-    .plain = QUAD_CUDNN_LAUNCH(attend_afresh), .seconds = QUAD_CUDNN_LAUNCH(searched_seconds)};
+    .plain = QUAD_CUDNN_LAUNCH(attend_afresh),
+    .seconds = QUAD_CUDNN_LAUNCH(searched_seconds),
+    .drop = QUAD_CUDNN_LAUNCH(drop_call)};
 
 }  // namespace quadrille::kernels::attention

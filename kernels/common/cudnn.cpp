@@ -115,6 +115,11 @@ std::optional<Plan> plan_of(Candidate candidate, cudnnHandle_t handle) {
   return plan;
 }
 
+std::string text_of(Plan const& plan) {
+  return "engine " + std::to_string(plan.engine_index) + ", workspace " +
+         std::to_string(plan.workspace >> 20) + " MiB";
+}
+
 }  // namespace
 
 Library& Library::instance() {
@@ -271,15 +276,31 @@ Choice choose(std::vector<Graph> const& graphs, Addresses const& addresses, Sear
   QUAD_REQUIRE(!ranked.empty(),
                because(lacks_room ? "too little memory for a workspace; make the case smaller"
                                   : "no engine of cuDNN runs this " + what));
-  Choice choice{.plan = std::move(*plans[ranked.front().candidate]),
-                .seconds = ranked.front().seconds,
-                .tried = ranked.size(),
-                .candidates = candidates.size()};
-  if (choice.plan.workspace > 0) {
-    choice.workspace =
-        stream.device().allocate_ordered(static_cast<std::size_t>(choice.plan.workspace), stream);
+  Choice choice;
+  choice.tried = ranked.size();
+  choice.candidates = candidates.size();
+  for (Ranked const& one : ranked) {
+    choice.plans.push_back({std::move(*plans[one.candidate]), one.seconds});
   }
   return choice;
+}
+
+void launch(Choice& choice, Addresses const& addresses, device::StreamView stream) {
+  Plan const& plan = choice.plans.front().plan;
+  if (plan.workspace > choice.workspace.size()) {
+    choice.workspace = {stream.device(), plan.workspace, stream};
+  }
+  Library& library = Library::instance();
+  library.check(execute(plan, addresses, choice.workspace.data(), library.handle(stream)),
+                "cudnnBackendExecute");
+}
+
+bool drop_plan(Choice& choice) {
+  if (choice.plans.size() < 2) return false;
+  choice.dropped += (choice.dropped.empty() ? "; wrong, so dropped: " : "; ") +
+                    text_of(choice.plans.front().plan);
+  choice.plans.erase(choice.plans.begin());
+  return true;
 }
 
 void run_first(std::vector<Graph> const& graphs, Addresses const& addresses, Search const& search,
@@ -296,14 +317,14 @@ void run_first(std::vector<Graph> const& graphs, Addresses const& addresses, Sea
 }
 
 double seconds_of(Choice const* choice) {
-  return choice == nullptr || choice->seconds == kUntimed ? 0 : choice->seconds;
+  if (choice == nullptr || choice->plans.front().seconds == kUntimed) return 0;
+  return choice->plans.front().seconds;
 }
 
 std::string text_of(Choice const* choice) {
   if (choice == nullptr) return {};
-  return "cudnn, engine " + std::to_string(choice->plan.engine_index) + ", workspace " +
-         std::to_string(choice->plan.workspace >> 20) + " MiB, " +
-         search_text(choice->tried, choice->candidates);
+  return "cudnn, " + text_of(choice->plans.front().plan) + ", " +
+         search_text(choice->tried, choice->candidates) + choice->dropped;
 }
 
 std::string why_absent() {

@@ -177,18 +177,28 @@ struct Search {
   bool has_fallback = true;  ///< also what heuristics name for where nothing else runs
 };
 
-/// The fastest plan on a stream, its workspace, what one execution takes, and how many were tried of
-/// how many. Ends with the process.
+/// Plans that run on a stream, the fastest first, a workspace for it, and how many were tried of how many.
+/// Ends with the process.
 struct Choice {
-  Plan plan;
-  void* workspace = nullptr;
-  double seconds = 0;
+  struct Timed {
+    Plan plan;
+    double seconds = 0;  ///< of one execution
+  };
+  std::vector<Timed> plans;
+  device::PooledBuffer<std::byte> workspace;
   std::size_t tried = 0, candidates = 0;
+  std::string dropped{};  ///< those whose results were wrong
 };
 /// Times what the library's heuristics name for the graphs, which compute the same, the likeliest
 /// first, as rank() does. Waits for the stream; ends the job where nothing runs.
 Choice choose(std::vector<Graph> const& graphs, Addresses const& addresses, Search const& search,
               device::StreamView stream);
+
+/// Enqueues one execution of the first plan. Ends the job where it fails.
+void launch(Choice& choice, Addresses const& addresses, device::StreamView stream);
+
+/// Drops the first plan, whose result was wrong; false where there is no other.
+bool drop_plan(Choice& choice);
 
 /// One execution by the first plan that the heuristics name and that runs, with this handle. Waits for it;
 /// ends the job where nothing runs.
@@ -206,8 +216,7 @@ template <class Key>
 class Choices {
  public:
   /// Calls choose() where there is none yet.
-  Choice const& of(Key const& key, device::StreamView stream,
-                   std::function<Choice()> const& choose) {
+  Choice& of(Key const& key, device::StreamView stream, std::function<Choice()> const& choose) {
     std::lock_guard const lock{mutex_};
     auto const [found, is_new] = choices_[key].try_emplace(device::cuda_stream(stream));
     if (is_new) found->second = choose();
@@ -218,6 +227,13 @@ class Choices {
     std::lock_guard const lock{mutex_};
     auto const found = choices_.find(key);
     return found == choices_.end() ? nullptr : &found->second.begin()->second;
+  }
+  /// As kernels::Library::drop, on all streams.
+  bool drop(Key const& key) {
+    std::lock_guard const lock{mutex_};
+    bool is_dropped = false;
+    for (auto& [stream, choice] : choices_[key]) is_dropped |= drop_plan(choice);
+    return is_dropped;
   }
 
  private:

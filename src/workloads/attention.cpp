@@ -107,6 +107,9 @@ class Attention final : public measure::Workload {
   double searched_seconds(kernels::VariantInfo const& variant) const override {
     return attention::library_of(variant).searched_seconds(problem_);
   }
+  bool drop_call(kernels::VariantInfo const& variant) override {
+    return attention::library_of(variant).drop_call(problem_);
+  }
   bool run_plainly(comm::World& world, kernels::VariantInfo const& variant) override {
     return workloads::run_plainly(*this, world, variant, attention::library_of(variant), problem_);
   }

@@ -82,6 +82,9 @@ class Conv2d final : public measure::Workload {
   double searched_seconds(kernels::VariantInfo const& variant) const override {
     return conv2d::library_of(variant).searched_seconds(problem_);
   }
+  bool drop_call(kernels::VariantInfo const& variant) override {
+    return conv2d::library_of(variant).drop_call(problem_);
+  }
   bool run_plainly(comm::World& world, kernels::VariantInfo const& variant) override {
     return workloads::run_plainly(*this, world, variant, conv2d::library_of(variant), problem_);
   }

@@ -126,7 +126,7 @@ void expect_equal(std::string const& what, std::string const& lines,
 }
 
 /// A workload whose calls take the host so much longer.
-class Burdened final : public measure::Workload {
+class Burdened : public measure::Workload {
  public:
   Burdened(std::unique_ptr<measure::Workload> real, double seconds)
       : real_{std::move(real)}, seconds_{seconds} {}
@@ -155,9 +155,34 @@ class Burdened final : public measure::Workload {
   measure::Verdict validate(comm::World& to) override { return real_->validate(to); }
   std::vector<measure::Field> fields() override { return real_->fields(); }
 
- private:
+ protected:
   std::unique_ptr<measure::Workload> real_;
+
+ private:
   double seconds_;
+};
+
+/// A workload of which the first results are called wrong.
+class WrongAtFirst final : public Burdened {
+ public:
+  WrongAtFirst(std::unique_ptr<measure::Workload> real, int wrong)
+      : Burdened{std::move(real), 0}, wrong_{wrong} {}
+  measure::Verdict validate(comm::World& to) override {
+    measure::Verdict verdict = real_->validate(to);
+    EXPECT_TRUE(verdict.valid) << verdict.detail;  // of the call that came instead
+    if (wrong_-- > 0) {
+      verdict.valid = false;
+      verdict.detail = "called wrong";
+    }
+    return verdict;
+  }
+  bool drop_call(kernels::VariantInfo const& variant) override { return real_->drop_call(variant); }
+  std::string implementation(kernels::VariantInfo const& variant) const override {
+    return real_->implementation(variant);
+  }
+
+ private:
+  int wrong_;
 };
 
 /// Times a case as `quadrille run` does, with calls that take the host longer and longer: what is
@@ -319,6 +344,30 @@ TEST_F(Kernels, AreTimedWithoutTheHostsCalls) {
         "workload = \"attention\"\nvariant = \"vendor\"\ntype = \"f16\"\nsize = "
         "\"(2,16,16,2048,2048,64)\"\n"}) {
     expect_unburdened(lines);
+  }
+}
+
+/// A call whose result is wrong gives way to the next of its search. Sizes that no other test has, as
+/// what is dropped stays so.
+TEST_F(Kernels, CallsThatAreWrongAreReplaced) {
+  for (char const* const lines :
+       {"workload = \"gemm\"\nvariant = \"vendor\"\ntype = \"f32\"\nsize = 720\n",
+        "workload = \"conv2d\"\nvariant = \"vendor\"\ntype = \"f16\"\nsize = "
+        "\"(8,64,28,28,64,3,3)\"\n",
+        "workload = \"attention\"\nvariant = \"vendor\"\ntype = \"f16\"\nsize = "
+        "\"(1,8,8,1024,1024,64)\"\n"}) {
+    core::Case spec = case_of(lines);
+    spec.check = core::Check::full;
+    measure::CaseOptions options;
+    options.decorate = [](std::unique_ptr<measure::Workload> real) {
+      return std::make_unique<WrongAtFirst>(std::move(real), 1);
+    };
+    measure::WorkloadEntry const& entry = workloads::entry_of(*spec.workload);
+    measure::Record const record = measure::measure_case(world(), spec, entry, options).at(0);
+    EXPECT_EQ(record.outcome, measure::Outcome::pass) << lines << record.reason;
+    EXPECT_NE(record.implementation.find("wrong, so dropped: "), std::string::npos)
+        << lines << record.implementation;
+    fmt::print("{}: {}\n", spec.workload->name, record.implementation);
   }
 }
 
