@@ -268,6 +268,10 @@ def inputs(root: Path, binary: Path) -> list[str]:
         name = path.relative_to(root)
         if not path.read_text().startswith("[about]\n"):
             found.append(f"{name}:1: does not begin with [about]")
+        # With fewer the 95 % interval of a median is the whole range, and `compare` decides nothing.
+        repetitions = re.search(r"^repetitions = (\d+)$", path.read_text(), re.M)
+        if path.stem in ("quickstart", "acceptance") and int(repetitions[1]) < 9:
+            found.append(f"{name}: {repetitions[1]} repetitions, of at least 9")
         result = run([binary, "run", path, "--dry-run"], cwd=root)
         if result.returncode != 0:
             found.append(f"{name}: --dry-run ended with {result.returncode}: {result.stderr.strip()}")
