@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of report and compare --html in Chromium: drawn, readable by keyboard and in words, quiet, quick to open.
+"""Pages of report and compare --html in Chromium: drawn, readable by keyboard and in words, quiet.
 
-page_test.py FOLDER PROGRAM...: the programs write pages to the folder; pictures of them stay there.
+page_test.py pages|seconds FOLDER PROGRAM...: the programs write pages to the folder, where with QUADRILLE_PICTURES
+in the environment pictures of them stay; "seconds" looks at nothing but how long the largest takes to open.
 Exit 77 without Chromium.
 """
 import base64
@@ -80,6 +81,8 @@ class Browser:
                   f"no chart: {element.get_attribute('aria-label')}")
 
     def picture(self, name):
+        if "QUADRILLE_PICTURES" not in os.environ:
+            return
         width, height = self.run("const e = document.documentElement; return [e.scrollWidth, e.scrollHeight]")
         picture = self.driver.execute_cdp_cmd("Page.captureScreenshot", {
             "captureBeyondViewport": True,
@@ -357,11 +360,87 @@ def comparison(browser):
     check("<img src=x" in browser.all("#all")[0].text, "a text is not shown as it is")
 
 
+def seconds(browser):
+    """The page of 64 ranks and 500 cases is quick to open."""
+    took = []
+    for _ in range(3):
+        browser.open("cluster")
+        took.append(browser.run("return performance.getEntriesByType('navigation')[0].loadEventEnd") / 1000)
+    check(min(took) < 2, f"64 ranks and 500 cases open in {took} s")
+    print(f"64 ranks and 500 cases: {(browser.folder / 'cluster.html').stat().st_size / 1e6:.1f} MB, {min(took):.2f} s")
+
+
+def pages(browser):
+    folder = browser.folder
+    browser.open("cluster")
+    thinned = browser.all("#thinned")[0].text
+    found = [one.text for one in browser.all("#summary .findings li li")]
+    check(any(re.match(r"\d+ × the slowest rank takes [\d.]+ to [\d.]+ x the median of the others", one)
+              for one in found), f"what is not to be trusted is {found}")
+    check("samples are thinned" in thinned, f"nothing is said of samples left out: '{thinned}'")
+    charts(browser, 8, "Variants", "Sizes", "Roofline", "Overlap", "Links", "Samples", "Clocks and power", "Placement",
+           "Environment", "How to reproduce")
+    choices(browser)
+    tab(browser)
+    arrows(browser, "ladders", "sweeps", "roofline", "pairs")
+    sorting(browser)
+    themes(browser)
+    serving(browser)
+    comparison(browser)
+
+    best(browser)
+    transports(browser)
+    chosen(browser)
+    swept(browser)
+    browser.open("cluster", 1920)  # three columns
+    ticks(browser)
+
+    browser.open("sample")
+    why = browser.all("#summary [data-result=FAIL] [data-reason]")
+    check(len(why) == 1 and "square kokkos" in why[0].text, f"the run failed by {[one.text for one in why]}")
+
+    browser.open("hostile")
+    for canvas in browser.all("canvas"):
+        browser.see(canvas)
+    check(not browser.all("img") and "onerror" in browser.driver.title, "a text became an element")
+    check("<img src=x" in browser.all("#all")[0].text, "a text is not shown as it is")
+
+    for name, least in (("cluster", 8), ("pair", 6), ("scaling", 5), ("serving", 5), ("compare", 1), ("compare-many", 1),
+                        ("compare-hostile", 1)):
+        for width, theme in ((400, "dark"), (1200, "light")):
+            browser.open(name, width, theme)
+            check(browser.run("return document.documentElement.scrollWidth") <= width,
+                  f"{name} is wider than {width}")
+            browser.run("cards.forEach((card) => card.draw())")
+            check(len(browser.all("canvas")) >= least, f"{name} has too few charts")
+            ticks(browser)
+            if name == "cluster" or width > 400:
+                browser.picture(f"{name}-{width}-{theme}")
+    browser.open("scaling")
+    check("fit" in browser.all("#scaling")[0].text, "no fits")
+
+    # On paper tables show all that scrolls on a screen, and none lies over what follows.
+    browser.open("cluster", 720)
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    cut = browser.run("""return [...document.querySelectorAll('.scroll')]
+      .filter((one) => one.scrollHeight > one.getBoundingClientRect().height + 2).map((one) => one.ariaLabel)""")
+    check(not cut, f"paper cuts {cut}")
+    browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    browser.open("scaling")
+
+    printed = browser.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
+    (folder / "scaling.pdf").write_bytes(base64.b64decode(printed["data"]))
+    fetched = browser.run("return performance.getEntriesByType('resource').map((entry) => entry.name)")
+    check(not fetched, f"the page fetched {fetched}")
+    errors = browser.errors()
+    check(not errors, f"the console says {errors}")
+
+
 def main():
     if webdriver is None or not CHROMIUM or not DRIVER:
         print("skipped: no Chromium with its driver and Selenium; jobs/setup.sh --tests installs them")
         return 77
-    folder, *programs = sys.argv[1:]
+    what, folder, *programs = sys.argv[1:]
     folder = pathlib.Path(folder).resolve()
     folder.mkdir(exist_ok=True)
     for program in programs:
@@ -369,73 +448,7 @@ def main():
                        env={**os.environ, "QUADRILLE_PAGES": str(folder)})
     browser = Browser(folder)
     try:
-        took = []
-        for _ in range(3):
-            browser.open("cluster")
-            took.append(browser.run("return performance.getEntriesByType('navigation')[0].loadEventEnd") / 1000)
-        check(min(took) < 2, f"64 ranks and 500 cases open in {took} s")
-        print(f"64 ranks and 500 cases: {(folder / 'cluster.html').stat().st_size / 1e6:.1f} MB, {min(took):.2f} s")
-        thinned = browser.all("#thinned")[0].text
-        found = [one.text for one in browser.all("#summary .findings li li")]
-        check(any(re.match(r"\d+ × the slowest rank takes [\d.]+ to [\d.]+ x the median of the others", one)
-                  for one in found), f"what is not to be trusted is {found}")
-        check("samples are thinned" in thinned, f"nothing is said of samples left out: '{thinned}'")
-        charts(browser, 8, "Variants", "Sizes", "Roofline", "Overlap", "Links", "Samples", "Clocks and power", "Placement",
-               "Environment", "How to reproduce")
-        choices(browser)
-        tab(browser)
-        arrows(browser, "ladders", "sweeps", "roofline", "pairs")
-        sorting(browser)
-        themes(browser)
-        serving(browser)
-        comparison(browser)
-
-        best(browser)
-        transports(browser)
-        chosen(browser)
-        swept(browser)
-        browser.open("cluster", 1920)  # three columns
-        ticks(browser)
-
-        browser.open("sample")
-        why = browser.all("#summary [data-result=FAIL] [data-reason]")
-        check(len(why) == 1 and "square kokkos" in why[0].text, f"the run failed by {[one.text for one in why]}")
-
-        browser.open("hostile")
-        for canvas in browser.all("canvas"):
-            browser.see(canvas)
-        check(not browser.all("img") and "onerror" in browser.driver.title, "a text became an element")
-        check("<img src=x" in browser.all("#all")[0].text, "a text is not shown as it is")
-
-        for name, least in (("cluster", 8), ("pair", 6), ("scaling", 5), ("serving", 5), ("compare", 1), ("compare-many", 1),
-                            ("compare-hostile", 1)):
-            for width, theme in ((400, "dark"), (1200, "light")):
-                browser.open(name, width, theme)
-                check(browser.run("return document.documentElement.scrollWidth") <= width,
-                      f"{name} is wider than {width}")
-                browser.run("cards.forEach((card) => card.draw())")
-                check(len(browser.all("canvas")) >= least, f"{name} has too few charts")
-                ticks(browser)
-                if name == "cluster" or width > 400:
-                    browser.picture(f"{name}-{width}-{theme}")
-        browser.open("scaling")
-        check("fit" in browser.all("#scaling")[0].text, "no fits")
-
-        # On paper tables show all that scrolls on a screen, and none lies over what follows.
-        browser.open("cluster", 720)
-        browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-        cut = browser.run("""return [...document.querySelectorAll('.scroll')]
-          .filter((one) => one.scrollHeight > one.getBoundingClientRect().height + 2).map((one) => one.ariaLabel)""")
-        check(not cut, f"paper cuts {cut}")
-        browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-        browser.open("scaling")
-
-        pages = browser.driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
-        (folder / "scaling.pdf").write_bytes(base64.b64decode(pages["data"]))
-        fetched = browser.run("return performance.getEntriesByType('resource').map((entry) => entry.name)")
-        check(not fetched, f"the page fetched {fetched}")
-        errors = browser.errors()
-        check(not errors, f"the console says {errors}")
+        (seconds if what == "seconds" else pages)(browser)
     finally:
         browser.driver.quit()
     return 0
