@@ -232,12 +232,16 @@ def words(root: Path) -> list[str]:
     lines = (Path(__file__).parent / "words.txt").read_text().splitlines()
     pairs = [line.split("->") for line in lines if line and not line.startswith("#")]
     rules = [(re.compile(rf"(?<!\w)(?:{word.strip()})(?!\w)"), instead.strip()) for word, instead in pairs]
+    one_of_them = re.compile(rf"(?<!\w)(?:{'|'.join(word.strip() for word, _ in pairs)})(?!\w)")
     found = []
     for name in tracked(root):
         path = root / name
         if name == "tests/structure/words.txt" or path.suffix in (".h5", ".png", ".gz") or path.stem.startswith(FORMER):
             continue
-        for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+        text = path.read_text(errors="replace")
+        if not one_of_them.search(text):
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
             found += [f"{name}:{number}: '{match.group()}': {instead}"
                       for rule, instead in rules if (match := rule.search(line))]
     return found
