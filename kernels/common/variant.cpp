@@ -70,6 +70,8 @@ std::vector<std::string> words_of(Layouts const& layouts) {
   return words;
 }
 
+constexpr char kNotBuilt[] = "needs CUDA; this program was built without it";
+
 constexpr std::int64_t kMaxTiles = std::numeric_limits<int>::max() - 1;  // Kokkos takes no more
 
 bool has_too_many(TileShape const& tile, device::MatrixView const& view) {
@@ -180,8 +182,8 @@ bool VariantInfo::is_built() const {
 
 std::string unsupported_reason(VariantInfo const& variant, device::Kind kind,
                                device::Facts const& device) {
-  if (!variant.is_built()) return "needs CUDA; this program was built without it";
   if (!variant.runs_on(kind)) {
+    if (!variant.is_built()) return kNotBuilt;
     return fmt::format("runs on {} devices", kind == device::Kind::host ? "cuda" : "host");
   }
   Requirements const& needs = variant.needs;
@@ -197,6 +199,7 @@ std::string unsupported_reason(VariantInfo const& variant, device::Kind kind,
 }
 
 std::string unsupported_reason(VariantInfo const& variant, device::StreamView stream) {
+  if (!variant.is_built()) return kNotBuilt;
   return unsupported_reason(variant, stream.device().kind(), stream.facts());
 }
 

@@ -178,10 +178,11 @@ struct ProblemFacts {
 };
 
 /// Why a variant does not run on a device, whatever the problem; empty where it does. Begins with a
-/// verb: "needs compute capability 9.0, this device has 8.0".
+/// verb: "needs compute capability 9.0, this device has 8.0". In a build without CUDA a GPU is one that
+/// is planned for, by a program with these kernels.
 std::string unsupported_reason(VariantInfo const& variant, device::Kind kind,
                                device::Facts const& device);
-/// The same for the device of a stream.
+/// The same for the device of a stream, which this program itself launches on.
 std::string unsupported_reason(VariantInfo const& variant, device::StreamView stream);
 /// Why it does not take a problem, by its types and requirements; empty where it does.
 std::string unsupported_reason(VariantInfo const& variant, ProblemFacts const& problem);

@@ -253,6 +253,14 @@ void visit_all(Problem const& p, F const& f) {
   }
 }
 
+#else
+
+// That a row has it tells plans that it leaves partial results.
+template <unsigned kEach>
+void finish_tree(Problem const&, device::StreamView) {
+  core::fail("reduction: this program was built without CUDA");
+}
+
 #endif  // QUAD_KERNELS
 
 }  // namespace quadrille::kernels::reduction

@@ -72,6 +72,6 @@ extern constinit Variant<Problem> const interleaved{
     {.unsupported = sum_only,
      .notes = {.block_elements = kThreads,
                .chain = chain_of_tree<256>,
-               .finish = QUAD_KERNEL_LAUNCH(finish_tree<kThreads>)}}};
+               .finish = finish_tree<kThreads>}}};
 
 }  // namespace quadrille::kernels::reduction

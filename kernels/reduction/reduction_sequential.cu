@@ -60,17 +60,16 @@ void launch(Problem const& problem, device::StreamView stream) {
 
 }  // namespace
 
-extern constinit Variant<Problem> const sequential{
-    {.name = "sequential",
-     .where = Where::cuda,
-     .types = kTreeTypes,
-     .needs = {.other = "sum, not reproducible"},
-     .source = "CUDA tutorial, chapter 09/02",
-     .summary = "halving strides: no bank conflict"},
-    QUAD_KERNEL_LAUNCH(launch),
-    {.unsupported = sum_only,
-     .notes = {.block_elements = kThreads,
-               .chain = chain_of_tree<256>,
-               .finish = QUAD_KERNEL_LAUNCH(finish_tree<kThreads>)}}};
+extern constinit Variant<Problem> const sequential{{.name = "sequential",
+                                                    .where = Where::cuda,
+                                                    .types = kTreeTypes,
+                                                    .needs = {.other = "sum, not reproducible"},
+                                                    .source = "CUDA tutorial, chapter 09/02",
+                                                    .summary = "halving strides: no bank conflict"},
+                                                   QUAD_KERNEL_LAUNCH(launch),
+                                                   {.unsupported = sum_only,
+                                                    .notes = {.block_elements = kThreads,
+                                                              .chain = chain_of_tree<256>,
+                                                              .finish = finish_tree<kThreads>}}};
 
 }  // namespace quadrille::kernels::reduction

@@ -67,6 +67,6 @@ extern constinit Variant<Problem> const two_loads{
     {.unsupported = sum_only,
      .notes = {.block_elements = 2 * kThreads,
                .chain = chain_of_tree<512>,
-               .finish = QUAD_KERNEL_LAUNCH(finish_tree<2 * kThreads>)}}};
+               .finish = finish_tree<2 * kThreads>}}};
 
 }  // namespace quadrille::kernels::reduction

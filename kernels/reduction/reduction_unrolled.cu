@@ -103,30 +103,28 @@ extern constinit Variant<Problem> const unrolled{
     {.unsupported = sum_only,
      .notes = {.block_elements = 2 * kTreeThreads,
                .chain = chain_of_tree<2 * kTreeThreads>,
-               .finish = QUAD_KERNEL_LAUNCH(finish_tree<2 * kTreeThreads>)}}};
+               .finish = finish_tree<2 * kTreeThreads>}}};
 
 extern constinit Variant<Problem> const unrolled_64{
     row("unrolled_64", "the same with blocks of 64: a step of the block, the rest of one warp"),
     QUAD_KERNEL_LAUNCH(launch<64>),
-    {.unsupported = sum_only,
-     .notes = {.chain = chain_of_tree<128>, .finish = QUAD_KERNEL_LAUNCH(finish_tree<128>)}}};
+    {.unsupported = sum_only, .notes = {.chain = chain_of_tree<128>, .finish = finish_tree<128>}}};
 
 extern constinit Variant<Problem> const unrolled_128{
     row("unrolled_128", "the same with blocks of 128"),
     QUAD_KERNEL_LAUNCH(launch<128>),
-    {.unsupported = sum_only,
-     .notes = {.chain = chain_of_tree<256>, .finish = QUAD_KERNEL_LAUNCH(finish_tree<256>)}}};
+    {.unsupported = sum_only, .notes = {.chain = chain_of_tree<256>, .finish = finish_tree<256>}}};
 
 extern constinit Variant<Problem> const unrolled_512{
     row("unrolled_512", "the same with blocks of 512"),
     QUAD_KERNEL_LAUNCH(launch<512>),
     {.unsupported = sum_only,
-     .notes = {.chain = chain_of_tree<1024>, .finish = QUAD_KERNEL_LAUNCH(finish_tree<1024>)}}};
+     .notes = {.chain = chain_of_tree<1024>, .finish = finish_tree<1024>}}};
 
 extern constinit Variant<Problem> const unrolled_1024{
     row("unrolled_1024", "the same with blocks of 1024: two fill a multiprocessor"),
     QUAD_KERNEL_LAUNCH(launch<1024>),
     {.unsupported = sum_only,
-     .notes = {.chain = chain_of_tree<2048>, .finish = QUAD_KERNEL_LAUNCH(finish_tree<2048>)}}};
+     .notes = {.chain = chain_of_tree<2048>, .finish = finish_tree<2048>}}};
 
 }  // namespace quadrille::kernels::reduction

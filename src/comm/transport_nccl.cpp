@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Quadrille developers
 // SPDX-License-Identifier: Apache-2.0
+#include "comm/machine.hpp"
 #include "comm/nccl_communicator.hpp"
 #include "comm/transport.hpp"
 #include "core/error.hpp"
+
+#include <fmt/format.h>
 
 #ifdef QUADRILLE_NCCL
 #include "comm/mpi_handle.hpp"
@@ -11,7 +14,6 @@
 #include "device/cuda/library.hpp"
 #include "device/cuda/stream.hpp"
 
-#include <fmt/format.h>
 #include <nccl.h>
 
 #include <algorithm>
@@ -372,18 +374,10 @@ NcclChannel::NcclChannel(NcclTransport& transport, Communicator const& communica
   if (calls_ == Calls::arranged && order == Order::own_streams) run_on({transport.stream()});
 }
 
-std::string unavailable_reason(Machine const* machine) {
-  if (machine == nullptr || machine->is_here()) {
-    if (!nccl().why_absent().empty()) return nccl().why_absent();
-    std::string why;
-    if (device::cuda_device_count(&why) == 0) return why;
-  }
-  if (machine == nullptr) return {};
-  if (auto const pair = sharing_a_gpu(machine->placements())) {
-    return fmt::format("ranks {} and {} share one GPU; NCCL serves one rank for each", pair->first,
-                       pair->second);
-  }
-  return {};
+std::string why_absent() {
+  std::string why = nccl().why_absent();
+  if (why.empty() && device::cuda_device_count(&why) > 0) return {};
+  return why;
 }
 
 template <Calls kCalls>
@@ -393,11 +387,19 @@ std::unique_ptr<Transport> make(World const& world, TransportOptions const& opti
 
 #else
 
-std::string unavailable_reason(Machine const*) {
-  return "built without CUDA or NCCL; configure where both are found";
-}
+std::string why_absent() { return "built without CUDA or NCCL; configure where both are found"; }
 
 #endif
+
+std::string unavailable_reason(Machine const* machine) {
+  std::string why = machine == nullptr || machine->is_here() ? why_absent() : "";
+  if (machine == nullptr || !why.empty()) return why;
+  if (auto const pair = sharing_a_gpu(machine->placements())) {
+    return fmt::format("ranks {} and {} share one GPU; NCCL serves one rank for each", pair->first,
+                       pair->second);
+  }
+  return {};
+}
 
 }  // namespace
 

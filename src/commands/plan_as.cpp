@@ -49,10 +49,19 @@ nlohmann::ordered_json json_of(KnownDevice const& known) {
           {"here", count_here(known)}};
 }
 
+/// Whether this program has kernels of GPUs at all.
+bool has_cuda() {
+  kernels::VariantInfo gpu;
+  gpu.where = kernels::Where::cuda;
+  return gpu.is_built();
+}
+
 /// Whether there are kernels for it, in the words of the build's option.
 std::string code_text(KnownDevice const& known) {
   if (known.kind() == device::Kind::host) return "yes";
-  if (!has_code(known)) return fmt::format("no, build for {}", known.architecture);
+  if (!has_code(known)) {
+    return fmt::format("no, build {}for {}", has_cuda() ? "" : "with nvcc ", known.architecture);
+  }
   device::CodeArchitecture const& code = known.facts.code;
   return fmt::format("yes, for {}{}", code.compute_capability, code.exact ? "a" : "");
 }
@@ -86,11 +95,6 @@ std::string no_plan_reason(KnownDevice const& known, core::RunSettings const& ru
   if (!is_gpu && run.device == core::DeviceChoice::cuda) {
     return "the input asks for device = \"cuda\", which is no host";
   }
-  kernels::VariantInfo gpu;
-  gpu.where = kernels::Where::cuda;
-  if (is_gpu && !gpu.is_built()) {
-    return "this program was built without CUDA and knows none of its kernels";
-  }
   return {};
 }
 
@@ -121,9 +125,9 @@ core::Exit plan_as(RunArguments const& arguments) {
   } else {
     if (!has_code(known)) {
       core::print(
-          "this program has no kernels for {}: as if built with "
+          "this program has no kernels for {}: as if built with {}"
           "-DQUADRILLE_CUDA_ARCHITECTURES={}\n",
-          known.name, known.architecture);
+          known.name, has_cuda() ? "" : "nvcc and ", known.architecture);
     }
     core::print("{}", render_plan(plan, ranks));
   }

@@ -34,8 +34,8 @@ VariantInfo const* best_of(WorkloadEntry const& entry, core::Case const& spec,
   };
   for (std::size_t i = 0; i < reasons.size(); ++i) {
     VariantInfo const* const row = entry.variants[i];
-    bool const fits = row->role == Role::own && row->is_built() && row->runs_on(device.kind()) &&
-                      row->supports(spec.type);
+    bool const fits =
+        row->role == Role::own && row->runs_on(device.kind()) && row->supports(spec.type);
     if (!fits) continue;
     prefer(any, row);
     if (reasons[i].empty()) prefer(best, row);

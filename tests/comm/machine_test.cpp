@@ -42,6 +42,7 @@ TEST(PlannedMachine, HasTransportsWithoutATrial) {
 
   EXPECT_TRUE(serves("ipc", gpus));
   EXPECT_TRUE(serves("mpi", gpus));
+  EXPECT_TRUE(serves("nccl", gpus));
   EXPECT_FALSE(serves("hybrid", gpus)) << "there is one node";
   EXPECT_TRUE(serves("ipc", host));
   EXPECT_FALSE(serves("nccl", host));

@@ -99,6 +99,19 @@ def check_fails(program, device):
         check(process.returncode == 2 and word in process.stderr, f"{arguments}", process)
 
 
+def check_code(program, devices):
+    """Without code for a GPU the plan says what to build for it, and so does the list of devices."""
+    listed = program.call("run", "--as", "list", ranks=0).stdout.splitlines()
+    has_cuda = any(device["is_gpu"] and device["has_code"] for device in devices)
+    for device in devices:
+        process = program.call("run", INPUTS / "quickstart.toml", "--as", device["name"], ranks=0)
+        told = process.stdout.splitlines()[0]
+        line = next(line for line in listed if line.startswith(device["name"] + " "))
+        check(("as if built with" in told) == ("no, build" in line) == (not device["has_code"]), told, process)
+        for text in () if device["has_code"] else (told, line):
+            check(("nvcc" in text) == (not has_cuda), f"{text}, has_cuda is {has_cuda}", process)
+
+
 def check_here(program, listed):
     process = program.call("list", "inputs", "--here", ranks=0)
     lines = [line.split("\t") for line in process.stdout.splitlines()]
@@ -118,19 +131,16 @@ def main():
     shown = program.call("run", "--as", "list", "--json", ranks=0)
     devices = json.loads(shown.stdout)
     check([device["here"] for device in devices if device["name"] == "host"] == [1], "the host is here", shown)
-    has_cuda = any(device["is_gpu"] and device["has_code"] for device in devices)
-    # Without kernels of GPUs nothing is known of them.
-    planned = [device["name"] for device in devices if has_cuda or not device["is_gpu"]]
     pairs = 0
     for about in listed:
-        for device in planned:
+        for device in (device["name"] for device in devices):
             is_for_it = device in about["devices"]
             (check_input if is_for_it else check_others)(program, about, device)
             pairs += is_for_it
     check_times(listed)
     check_here(program, listed)
-    if has_cuda:
-        check_fails(program, "H100 SXM")
+    check_fails(program, "H100 SXM")
+    check_code(program, devices)
     print(f"{len(listed)} inputs run on the devices that they are for, in {pairs} pairs")
 
 

@@ -324,15 +324,22 @@ TEST(Where, SaysWhichDevicesRunIt) {
   EXPECT_EQ(reason(Where::host, device::Kind::host), "");
   EXPECT_EQ(reason(Where::host, device::Kind::cuda), "runs on host devices");
   EXPECT_EQ(reason(Where::kokkos, device::Kind::host), "");
-  if (info_with(Where::cuda).is_built()) {
-    EXPECT_EQ(reason(Where::cuda, device::Kind::cuda), "");
-    EXPECT_EQ(reason(Where::cuda, device::Kind::host), "runs on cuda devices");
-  } else {
-    EXPECT_EQ(reason(Where::cuda, device::Kind::cuda),
-              "needs CUDA; this program was built without it");
-    EXPECT_EQ(reason(Where::cuda, device::Kind::host),
-              "needs CUDA; this program was built without it");
-  }
+  EXPECT_EQ(reason(Where::cuda, device::Kind::cuda), "") << "plans ask in any build";
+  EXPECT_EQ(reason(Where::cuda, device::Kind::host),
+            info_with(Where::cuda).is_built() ? "runs on cuda devices"
+                                              : "needs CUDA; this program was built without it");
+}
+
+TEST(Where, NothingIsLaunchedThatIsNotBuilt) {
+  FakeDevice gpu{device::Kind::cuda, facts_with(90, 132)};
+  Variant<Problem> variant = variant_with({});
+  variant.where = Where::cuda;
+  variant.role = Role::vendor;
+  if (variant.is_built()) GTEST_SKIP() << "built with CUDA";
+
+  g_enqueued = 0;
+  EXPECT_FAILS(variant.launch(product(), gpu.stream()), "needs CUDA; this program was built");
+  EXPECT_EQ(g_enqueued, 0);
 }
 
 TEST(Specifics, AddAReasonOfTheOperation) {

@@ -15,16 +15,6 @@ namespace {
 using core::DataType;
 using Names = std::vector<std::string>;
 
-/// Cases on GPUs of other architectures, of programs compiled for them.
-class Architectures : public testing::Test {
- protected:
-  void SetUp() override {
-    kernels::VariantInfo gpu;
-    gpu.where = kernels::Where::cuda;
-    if (!gpu.is_built()) GTEST_SKIP() << "built without CUDA";
-  }
-};
-
 struct Choice {
   std::string best;  ///< what "best" is, with the reason where it does not run
   Names refused;     ///< own rows of the type that the GPU does not run, each with its reason
@@ -71,7 +61,7 @@ std::string best(std::string_view name, std::vector<std::int64_t> const& size,
   return chosen(name, size, types, test::facts_with(compute_capability, 132)).best;
 }
 
-TEST_F(Architectures, BestFallsBackToWhatTheDeviceRuns) {
+TEST(Architectures, BestFallsBackToWhatTheDeviceRuns) {
   std::vector<std::int64_t> const product{1024, 1024, 1024};
 
   EXPECT_EQ(best("gemm", product, DataType::bf16, 90), "wgmma_persistent");
@@ -103,7 +93,7 @@ Names refused_for(std::string const& reason, Has const& has) {
   return told;
 }
 
-TEST_F(Architectures, RowsSayWhatTheyNeed) {
+TEST(Architectures, RowsSayWhatTheyNeed) {
   auto const refused = [](device::Facts const& facts) {
     return chosen("gemm", {1024, 1024, 1024}, DataType::bf16, facts).refused;
   };
@@ -142,7 +132,7 @@ TEST_F(Architectures, RowsSayWhatTheyNeed) {
                                              refused_for(needs_code("sm_90"), is_hopper)));
 }
 
-TEST_F(Architectures, EveryWorkloadWithCudaRowsHasSomeForEach) {
+TEST(Architectures, EveryWorkloadWithCudaRowsHasSomeForEach) {
   for (measure::WorkloadEntry const* entry : workloads()) {
     for (int const capability : {80, 90, 100}) {
       SCOPED_TRACE(fmt::format("{} on {}", entry->schema.name, capability));

@@ -40,7 +40,7 @@ kernels::Variant<Problem> const* best_of(kernels::Variants<Problem> const& table
                                          Problem const& problem, device::Device const& device) {
   kernels::Variant<Problem> const* best = nullptr;
   for (kernels::Variant<Problem> const& row : table) {
-    bool const takes = row.role == kernels::Role::own && row.is_built() &&
+    bool const takes = row.role == kernels::Role::own &&
                        kernels::unsupported_reason(row, device.kind(), device.facts()).empty() &&
                        row.unsupported_reason(problem).empty();
     if (takes && (best == nullptr || row.preference > best->preference)) best = &row;
