@@ -130,6 +130,7 @@ KnownDevice const* known_device_like(Facts const& gpu) {
 
 std::unique_ptr<Device> make_planned_device(KnownDevice const& known, int ranks) {
   Facts facts = known.facts;
+  facts.index = -1;
   if (known.kind() == Kind::host) {
     int const threads = std::max(1, facts.multiprocessors / ranks);
     facts.peaks.clocks_of_all_units = facts.clock_hz * threads;

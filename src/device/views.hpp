@@ -35,7 +35,7 @@ struct Facts {
   std::string uuid;
   std::string pci;
   int numa_node = -1;
-  int index = 0;
+  int index = 0;               ///< of the GPUs here; -1 of a device that is only planned for
   int compute_capability = 0;  ///< times ten; 0 on the host
   CodeArchitecture code;
   int multiprocessors = 0;  ///< of a GPU; threads of a host device

@@ -126,7 +126,9 @@ class Gemm final : public measure::Workload {
     std::string reason = scalars_problem(p_.alpha, p_.beta, compute());
     if (reason.empty()) reason = row.unsupported_reason(problem);
     if (reason.empty()) reason = sms_unsupported(row, p_.sms, device.facts());
-    bool const is_ready = problem.configuration.is_empty() || variant.tunable->prepare == nullptr;
+    // On a device that is not here a compiled kernel cannot be loaded: it is taken to run.
+    bool const is_ready = problem.configuration.is_empty() || device.facts().index < 0 ||
+                          variant.tunable->prepare == nullptr;
     if (reason.empty() && !is_ready) {
       reason = variant.tunable->prepare(*variant.tunable, problem.configuration,
                                         gemm::kind_of(problem), device.facts());

@@ -99,6 +99,13 @@ def check_fails(program, device):
         check(process.returncode == 2 and word in process.stderr, f"{arguments}", process)
 
 
+def check_configured(program, device):
+    """A kernel that the device's own machine compiles is taken to run there."""
+    process, planned = plan(program, INPUTS / "hgemm-ablations.toml", device, 1)
+    case = next(case for case in planned["cases"] if case["name"] == "conflicts-none")
+    check("mma_tuned" in [variant["name"] for variant in case["variants"]], f"{case}", process)
+
+
 def check_code(program, devices):
     """Without code for a GPU the plan says what to build for it, and so does the list of devices."""
     listed = program.call("run", "--as", "list", ranks=0).stdout.splitlines()
@@ -140,6 +147,7 @@ def main():
     check_times(listed)
     check_here(program, listed)
     check_fails(program, "H100 SXM")
+    check_configured(program, "H100 SXM")
     check_code(program, devices)
     print(f"{len(listed)} inputs run on the devices that they are for, in {pairs} pairs")
 
