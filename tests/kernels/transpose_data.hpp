@@ -28,7 +28,11 @@ struct Layout {
 inline Bytes random_bytes(std::size_t n) {
   Bytes bytes(n);
   // No exponent of all ones: BLAS, which multiplies by 1, may quiet a NaN.
-  for (std::size_t i = 0; i < n; ++i) bytes[i] = static_cast<std::uint8_t>(core::mix(i) & 0x3f);
+  std::uint64_t word = 0;
+  for (std::size_t i = 0; i < n; ++i, word >>= 8) {
+    if (i % 8 == 0) word = core::mix(i);
+    bytes[i] = static_cast<std::uint8_t>(word & 0x3f);
+  }
   return bytes;
 }
 

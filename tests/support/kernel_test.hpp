@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <functional>
@@ -74,15 +75,16 @@ class DeviceArray {
   }
   /// Whether the guards are as they were.
   bool intact() const {
-    std::vector<unsigned char> bytes(memory_.bytes());
-    stream_.copy(bytes.data(), memory_.data(), bytes.size());
-    stream_.synchronize();
     auto const first = static_cast<std::size_t>(offset_) * sizeof(T);
     auto const last = first + static_cast<std::size_t>(n_) * sizeof(T);
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      if ((i < first || i >= last) && bytes[i] != 0xFF) return false;
-    }
-    return true;
+    auto const is_intact = [&](std::size_t begin, std::size_t end) {
+      std::vector<unsigned char> bytes(end - begin);
+      stream_.copy(bytes.data(), reinterpret_cast<unsigned char const*>(memory_.data()) + begin,
+                   bytes.size());
+      stream_.synchronize();
+      return std::ranges::count(bytes, 0xFF) == std::ssize(bytes);
+    };
+    return is_intact(0, first) && is_intact(last, memory_.bytes());
   }
 
  private:
