@@ -133,11 +133,15 @@ void JobGuard::join_ranks() {
     char const* const value = std::getenv(name);
     if (value != nullptr && *value != '\0' && access(value, W_OK) == 0) folder = value;
   }
-  std::lock_guard const lock{mutex_};
-  rank_of_size_ = fmt::format("rank {}/{} on {}", rank, size, host_name());
   token_ = fmt::format("{:016x}", token);
-  ticket_ = fmt::format("{}/quadrille-failed-{}", folder, token_);
-  rank_ = rank;
+  std::string rank_of_size = fmt::format("rank {}/{} on {}", rank, size, host_name());
+  std::string ticket = fmt::format("{}/quadrille-failed-{}", folder, token_);
+  {
+    std::lock_guard const lock{mutex_};
+    rank_of_size_ = std::move(rank_of_size);
+    ticket_ = std::move(ticket);
+    rank_ = rank;
+  }
   signal_watch_ = std::thread{[this] { watch_signals(); }};
 }
 
@@ -166,8 +170,9 @@ void JobGuard::enter_phase(std::string phase, double limit_s) {
 }
 
 void JobGuard::on_abort(std::string const& folder, std::function<void()> last_words) {
+  std::string ticket = folder.empty() ? "" : fmt::format("{}/{}{}", folder, kTicket, token_);
   std::scoped_lock const lock{speaking_, mutex_};  // what speaks now may use what goes
-  shared_ticket_ = folder.empty() ? "" : fmt::format("{}/{}{}", folder, kTicket, token_);
+  shared_ticket_ = std::move(ticket);
   last_words_ = std::move(last_words);
 }
 
@@ -189,12 +194,12 @@ void JobGuard::watch() {
       changed_.wait_until(lock, deadline);
       continue;
     }
-    std::string const what = fmt::format(
-        "no end after {:g} s; this rank reports, the culprit may be another: look for the rank "
-        "that is still computing, or raise the limit of this phase",
-        limit_s_);
     lock.unlock();
-    core::fail(what, core::Exit::timeout);
+    core::fail(
+        fmt::format("no end after {:g} s; this rank reports, the culprit may be another: look for "
+                    "the rank that is still computing, or raise the limit of this phase",
+                    limit.count()),
+        core::Exit::timeout);
   }
 }
 

@@ -57,7 +57,7 @@ class JobGuard {
   std::string token_;          ///< of this job
   std::string ticket_;         ///< a path that the first failing rank of a node creates, if joined
   std::string shared_ticket_;  ///< the same of the ranks that see its folder
-  std::mutex mutex_;
+  std::mutex mutex_;           ///< end_job() takes it, so nothing under it may fail
   std::mutex speaking_;
   std::condition_variable changed_;
   std::string phase_ = "start";
