@@ -6,6 +6,7 @@
 #include "core/process.hpp"
 #include "core/text.hpp"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -55,16 +56,19 @@ void on_failure(core::Failure const& failure) {
   if (JobGuard* guard = g_guard.load()) guard->end_job(failure);
 }
 
-// The process in which MPI starts now; 0: none. A library that cannot start ends the process itself, Open
-// MPI by _exit(1), which is the code of a wrong result.
-std::atomic<pid_t> g_starting_process{0};
+// The process that none but this program may end; 0: none. A library that lacks something ends it itself,
+// Open MPI by _exit(1), GNU OpenMP by exit(1), which is the code of a wrong result.
+std::atomic<pid_t> g_guarded_process{0};
+std::atomic<bool> g_has_joined{false};
 
-void fail_if_starting() {
+void fail_if_guarded() {
   pid_t const self = getpid();  // others are children of the library
-  if (g_starting_process.load() != self) return;
+  if (g_guarded_process.load() != self) return;
   core::fail(
-      "MPI does not start, see above; often the limits of open files (ulimit -n), of the stack "
-      "(ulimit -s) or of memory (ulimit -v) are too low, or TMPDIR takes no files",
+      fmt::format("{}, see above; often the limits of open files (ulimit -n), of processes (ulimit "
+                  "-u), of the stack (ulimit -s) or of memory (ulimit -v) are too low, or TMPDIR "
+                  "takes no files",
+                  g_has_joined ? "a library ended this process" : "MPI does not start"),
       core::Exit::environment);
 }
 
@@ -112,12 +116,11 @@ JobGuard::JobGuard(std::string const& rank, double limit_s)
   core::set_fail_handler(on_failure);
   std::set_terminate(core::fail_on_exception);
   watchdog_ = std::thread{[this] { watch(); }};
-  g_starting_process = getpid();
-  std::atexit(fail_if_starting);
+  g_guarded_process = getpid();
 }
 
 void JobGuard::join_ranks() {
-  g_starting_process = 0;
+  g_has_joined = true;
   // From now on there is something to keep; before, a signal ends this rank.
   for (int const signal : kSignals) handle(signal, note_signal);
   int rank = 0;
@@ -146,6 +149,7 @@ void JobGuard::join_ranks() {
 }
 
 JobGuard::~JobGuard() {
+  g_guarded_process = 0;
   {
     std::lock_guard const lock{mutex_};
     stop_ = true;
@@ -238,8 +242,13 @@ void JobGuard::say_last_words() {
   if (last_words) last_words();
 }
 
+void JobGuard::leave(core::Exit code) {
+  g_guarded_process = 0;
+  _exit(static_cast<int>(code));
+}
+
 void JobGuard::end_job(core::Failure const& failure) {
-  g_starting_process = 0;
+  g_guarded_process = 0;
   int const code = static_cast<int>(failure.code) & 0x7f;
   std::string phase, rank, path, shared_path;
   {
@@ -288,8 +297,16 @@ void JobGuard::end_job(core::Failure const& failure) {
 
 }  // namespace quadrille::comm
 
-/// In place of the C library's: a library that ends the process so cannot be noticed otherwise.
-extern "C" void _exit(int code) {
-  quadrille::comm::fail_if_starting();
+// In place of the C library's: a library that ends the process so cannot be noticed otherwise, or only
+// once what was static is destroyed. The end of main() calls neither.
+extern "C" {
+void _exit(int code) {
+  quadrille::comm::fail_if_guarded();
   for (;;) syscall(SYS_exit_group, code);
 }
+void exit(int code) noexcept {
+  quadrille::comm::fail_if_guarded();
+  auto* const next = reinterpret_cast<decltype(&exit)>(dlsym(RTLD_NEXT, "exit"));
+  for (;;) next(code);
+}
+}  // extern "C"

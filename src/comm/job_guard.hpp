@@ -16,8 +16,8 @@
 namespace quadrille::comm {
 
 /// What ends the job for all ranks when one of them fails, throws or overruns a phase. Takes over
-/// core::fail(), std::terminate and the signals TERM, INT and USR1 while it lives, which may begin
-/// before MPI and end after it. One per process.
+/// core::fail(), std::terminate, the signals TERM, INT and USR1, and exits that a library calls, while it
+/// lives, which may begin before MPI and end after it. One per process.
 class JobGuard {
  public:
   static constexpr std::string_view kTicket = ".failed-";
@@ -41,6 +41,8 @@ class JobGuard {
   /// True once TERM, INT or USR1 reached this rank.
   static bool signalled();
 
+  /// Ends this rank alone and silently, where another one speaks.
+  [[noreturn]] static void leave(core::Exit code);
   /// Any thread. Prints unless another rank already did, then ends the job with the failure's code.
   [[noreturn]] void end_job(core::Failure const& failure);
 

@@ -211,7 +211,7 @@ void World::require_launcher() const {
   // Every task of the launcher stands here alone, so MPI cannot choose who speaks.
   if (launcher_.rank > 0) {
     std::this_thread::sleep_for(std::chrono::seconds{2});
-    _exit(static_cast<int>(core::Exit::environment));
+    JobGuard::leave(core::Exit::environment);
   }
   core::fail(why, core::Exit::environment);
 }

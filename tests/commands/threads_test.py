@@ -5,6 +5,7 @@ libraries' threads cannot even start, the program says so and ends.
 
 threads_test.py BINARY LAUNCHER...
 """
+import itertools
 import json
 import os
 import pathlib
@@ -29,6 +30,44 @@ def doctor(program, ranks, prefix=(), **kwargs):
     document = json.loads(process.stdout)
     rows = {row["name"]: row for row in document["rows"]}
     return rows["threads"], document["ranks"], rows
+
+
+def few_processes(program):
+    """From one process or thread on until it works, the program ends in time and says why it cannot go on."""
+    if os.geteuid() != 0:
+        print("only root can become a user that has no processes")
+        return
+    cpus = sorted(os.sched_getaffinity(0))[:2]  # each takes a thread of every library
+    program.folder.chmod(0o755)
+
+    def call(limit, *arguments):
+        user = 61000 + limit  # not that of the call before, which may not have ended wholly
+        home = program.folder / f"user{limit}"
+        home.mkdir()
+        os.chown(home, user, user)
+
+        def become_user():
+            os.sched_setaffinity(0, cpus)
+            os.setgroups([])
+            os.setgid(user)
+            os.setuid(user)
+            resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
+
+        return program.call(*arguments, ranks=0, timeout=60, preexec_fn=become_user, cwd=home,
+                            env={**os.environ, "TMPDIR": str(home), "XDG_CACHE_HOME": str(home)})
+
+    if call(1000, "--version").returncode != 0:
+        print("another user cannot start this program")
+        return
+    # With less than one for each of the two CPUs the constructor of OpenBLAS ends the process.
+    for limit in itertools.count(2):
+        process = call(limit, "run", "--case", "vector", "--set", "size=1Ki", "--set", "run.device=host", "--set",
+                       "run.repetitions=2", "--set", "vendor=off")
+        if process.returncode == 0:
+            break
+        said = [line for line in process.stderr.splitlines() if line.startswith("FATAL ")]
+        check(process.returncode == 3 and len(said) == 1 and "ulimit -u" in said[0], f"{limit} processes", process)
+    check(limit > 5, f"{limit} processes and threads were no limit", process)
 
 
 def main():
@@ -69,6 +108,7 @@ def main():
     if "Sanitizer" not in process.stderr:
         check(process.returncode == 3 and process.stderr.count("\n") == 1 and "ulimit -v" in process.stderr,
               "too little memory for libraries", process)
+        few_processes(program)
 
 
 main()

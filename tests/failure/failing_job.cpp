@@ -3,6 +3,8 @@
 #include "comm/world.hpp"
 #include "core/error.hpp"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -37,6 +39,8 @@ int main(int argc, char** argv) {
   if (mode == "throw_in_thread" && is_last) {
     std::thread{[] { throw std::runtime_error{"nobody catches this"}; }}.join();
   }
+  if (mode == "exit" && is_last) std::exit(1);
+  if (mode == "_exit" && is_last) _exit(1);
   if (mode == "hang" && is_last) std::this_thread::sleep_for(std::chrono::hours{1});
   if (mode == "all_hang") std::this_thread::sleep_for(std::chrono::hours{1});
   world.group().barrier();
