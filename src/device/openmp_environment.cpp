@@ -8,11 +8,13 @@
 namespace quadrille::device {
 namespace {
 
-// Limits of threads, and binding: it pins the main thread, and with it every thread that it starts, to
-// one place. This program gives each stream its own team of threads on all CPUs of the rank.
+// Limits of threads, sizes of stacks that there may be no memory for, and binding: it pins the main
+// thread, and with it every thread that it starts, to one place. This program gives each stream its own
+// team of threads on all CPUs of the rank.
 constexpr char const* kHarmful[] = {
     "OMP_DYNAMIC=",   "OMP_MAX_ACTIVE_LEVELS=", "OMP_NESTED=",   "OMP_PLACES=",
-    "OMP_PROC_BIND=", "OMP_THREAD_LIMIT=",      "KMP_AFFINITY=", "GOMP_CPU_AFFINITY="};
+    "OMP_PROC_BIND=", "OMP_THREAD_LIMIT=",      "KMP_AFFINITY=", "GOMP_CPU_AFFINITY=",
+    "OMP_STACKSIZE=", "GOMP_STACKSIZE=",        "KMP_STACKSIZE="};
 
 char const* removed[std::size(kHarmful)];
 std::size_t removed_count = 0;

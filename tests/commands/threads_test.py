@@ -17,9 +17,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 from control_group import control_group, enter  # noqa: E402
 from quadrille import Program, check  # noqa: E402
 
-# Each left kernels without threads, or the process without cores.
+# Each left kernels without threads, the process without cores, or no memory for stacks.
 VARIABLES = ("OMP_THREAD_LIMIT=1", "OMP_DYNAMIC=true", "OMP_MAX_ACTIVE_LEVELS=0", "OMP_PROC_BIND=close", "OMP_PROC_BIND=spread",
-             "OMP_PLACES={0}", "GOMP_CPU_AFFINITY=0")
+             "OMP_PLACES={0}", "GOMP_CPU_AFFINITY=0", "OMP_STACKSIZE=900G", "GOMP_STACKSIZE=900000000")
 
 
 def doctor(program, ranks, prefix=(), **kwargs):
