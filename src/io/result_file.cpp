@@ -922,27 +922,36 @@ bool holds_run(std::filesystem::path const& directory) {
 /// changes with every file that is put there.
 using Start = std::pair<std::string, std::filesystem::file_time_type>;
 
-Start start_of(std::filesystem::path const& directory) {
+core::Parsed<Start> start_of(std::filesystem::path const& directory) {
   std::filesystem::path const journal = directory / kJournal, finished = directory / kFinished;
   std::error_code none;
   bool const has_journal = std::filesystem::is_regular_file(journal, none);
+  std::filesystem::path const& path = has_journal ? journal : finished;
   RunResult result;
+  bool is_readable = true;  // damage is no error of reading
   if (has_journal) {
-    std::ifstream file{journal, std::ios::binary};
+    std::ifstream file{path, std::ios::binary};
     std::string line;
     if (read_line(file, line)) add_json_line(line, result);
-  } else if (core::Parsed<RunResult> const read = read_result(finished.string())) {
+    is_readable = file.is_open() && !file.bad();
+  } else if (core::Parsed<RunResult> const read = read_result(path.string())) {
     result = *read;
+  } else if (std::filesystem::is_regular_file(path, none)) {
+    is_readable = examine_seal(path.string()) != Seal::unreadable;
   }
-  return {result.info.started,
-          std::filesystem::last_write_time(has_journal ? journal : finished, none)};
+  if (!is_readable) {
+    return core::Parsed<Start>::error(core::one_line(fmt::format(
+        "{}: {}; so the latest run is not known, name one", path.string(), std::strerror(errno))));
+  }
+  return Start{result.info.started, std::filesystem::last_write_time(path, none)};
 }
 
 core::Parsed<RunResult> read_directory(std::filesystem::path const& directory) {
   if (!holds_run(directory)) {
-    std::filesystem::path const latest = latest_run(directory);
-    if (latest.empty()) return refuse(directory.string(), "neither a run nor a directory of runs");
-    return read_directory(latest);
+    core::Parsed<std::filesystem::path> const latest = latest_run(directory);
+    if (!latest) return core::Parsed<RunResult>::error(latest.why());
+    if (latest->empty()) return refuse(directory.string(), "neither a run nor a directory of runs");
+    return read_directory(*latest);
   }
   std::error_code none;
   std::string damage;
@@ -960,16 +969,17 @@ core::Parsed<RunResult> read_directory(std::filesystem::path const& directory) {
 
 }  // namespace
 
-std::filesystem::path latest_run(std::filesystem::path const& directory) {
+core::Parsed<std::filesystem::path> latest_run(std::filesystem::path const& directory) {
   std::filesystem::path latest;
   Start last;
   std::error_code none;
   for (auto const& entry : std::filesystem::directory_iterator{directory, none}) {
     if (!holds_run(entry.path())) continue;
-    Start const start = start_of(entry.path());
-    if (!latest.empty() && start <= last) continue;
+    core::Parsed<Start> const start = start_of(entry.path());
+    if (!start) return core::Parsed<std::filesystem::path>::error(start.why());
+    if (!latest.empty() && *start <= last) continue;
     latest = entry.path();
-    last = start;
+    last = *start;
   }
   return latest;
 }

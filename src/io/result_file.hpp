@@ -21,8 +21,9 @@ namespace quadrille::io {
 /// a journal, and a damaged result.h5 beside a journal, are left out and noted as events.
 core::Parsed<measure::RunResult> read_result(std::string const& path);
 
-/// The directory in this one that holds the run that started last; empty where none does.
-std::filesystem::path latest_run(std::filesystem::path const& directory);
+/// The directory in this one that holds the run that started last; empty where none does. An error where a
+/// run cannot be read, which may be the one.
+core::Parsed<std::filesystem::path> latest_run(std::filesystem::path const& directory);
 
 /// What a run that goes on keeps of its journal.
 struct FinishedCases {

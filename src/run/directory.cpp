@@ -125,6 +125,11 @@ std::string name_problem(std::string_view option, std::string const& id) {
                  : "";
 }
 
+core::Parsed<fs::path> find_run(fs::path const& output, std::string const& id) {
+  if (id == kLatestRun) return io::latest_run(output);
+  return output / id;
+}
+
 std::string make_directory(comm::World const& world, RunStart& start, bool force,
                            bool shares_files) {
   bool const is_first = world.rank() == 0;
@@ -170,13 +175,15 @@ std::string trace_problem(comm::World const& world, std::string const& output,
   if (world.rank() == 0) {
     std::string const& path = destination.trace;
     std::string const& id = destination.resume.empty() ? destination.run_id : destination.resume;
-    fs::path const directory = id == kLatestRun ? io::latest_run(output) : fs::path{output} / id;
+    core::Parsed<fs::path> const directory = find_run(output, id);
     auto const reason = [&](bool force) {
       return io::unwritable_reason(path, force ? std::optional{io::kTraceBegin} : std::nullopt);
     };
     if (io::is_standard_output(path)) {
       why = "standard output has the tables; name a file";
-    } else if (!id.empty() && is_file_of_run(path, directory)) {
+    } else if (!directory) {
+      why = directory.why();
+    } else if (!id.empty() && is_file_of_run(path, *directory)) {
       why = fmt::format("'{}' is a file of this run; name another", path);
     } else {
       why = reason(destination.force);

@@ -35,6 +35,11 @@ struct Destination {
 /// "2026-01-31T12:00:00Z"
 std::string now_utc();
 
+/// The directory of the run of this name in `output`, or of "latest", then empty where there is none, or why
+/// it is not known.
+core::Parsed<std::filesystem::path> find_run(std::filesystem::path const& output,
+                                             std::string const& id);
+
 /// Why `option` cannot name a run's directory so; empty where it can.
 std::string name_problem(std::string_view option, std::string const& id);
 

@@ -99,7 +99,9 @@ std::string remove_unfinished(fs::path const& directory, std::vector<std::string
 
 /// On rank 0.
 std::string reopen(fs::path const& output, std::string const& id, RunStart& start) {
-  start.directory = id == kLatestRun ? io::latest_run(output) : output / id;
+  core::Parsed<fs::path> const directory = find_run(output, id);
+  if (!directory) return directory.why();
+  start.directory = *directory;
   if (start.directory.empty()) return fmt::format("'{}' holds no run", output.string());
   std::string const path = (start.directory / "result.jsonl").string();
   if (std::string why = start.journal.reopen(path); !why.empty()) return why;

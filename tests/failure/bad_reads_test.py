@@ -50,6 +50,22 @@ def keeps_a_journal_that_cannot_be_read(program, directory, bad):
     check(process.returncode == 0 and "behind 3 finished cases" in process.stdout, "readable again, it goes on", process)
 
 
+def takes_no_other_run_for_the_latest(program, latest, bad):
+    """Where the run that started last cannot be read, an earlier one is not in its place."""
+    def refuse(name):
+        environment = {**os.environ, **bad, "BAD_READS": "error", "BAD_READS_PATH": f"{latest.name}/{name}",
+                       "BAD_READS_BYTES": "0"}
+        for command in (["report", program.folder],
+                        ["run", *CASES, "--set", f"run.output={program.folder}", "--resume", "latest"]):
+            process = program.call(*command, ranks=0, env=environment)
+            check(process.returncode == 2 and f"{latest.name}/{name}: Input/output error" in process.stderr, f"{command}",
+                  process)
+
+    refuse("result.jsonl")
+    (latest / "result.jsonl").unlink()
+    refuse("result.h5")
+
+
 def ends_what_never_comes_back(program, result, bad):
     def read(how):
         return subprocess.Popen(program.command("report", result, ranks=0), text=True, stdout=subprocess.PIPE,
@@ -74,6 +90,7 @@ def main():
     _, _, directory = program.run(*CASES)
     ends_what_never_comes_back(program, directory / "result.h5", bad)
     keeps_a_journal_that_cannot_be_read(program, directory, bad)
+    takes_no_other_run_for_the_latest(program, program.run(*CASES)[2], bad)
     print("what cannot be read is reported in time")
 
 

@@ -493,7 +493,7 @@ TEST_F(ResultFile, ADirectoryOfRunsIsReadAsTheOneThatStartedLast) {
     }
     return file;
   };
-  auto const latest = [&] { return latest_run(folder_).filename().string(); };
+  auto const latest = [&] { return latest_run(folder_)->filename().string(); };
   std::string const first = put_run("first", "2026-01-02T00:00:00Z", true);
   put_run("second", "2026-01-02T00:00:01Z", true);
 
