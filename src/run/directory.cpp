@@ -19,6 +19,7 @@
 #include <cstring>
 #include <optional>
 #include <thread>
+#include <vector>
 
 namespace quadrille::run {
 namespace {
@@ -32,30 +33,47 @@ constexpr std::array<std::string_view, 4> kFiles{"result.h5", "result.jsonl", "c
                                                  "log.txt"};
 constexpr std::string_view kFields = "fields";
 
-/// Removes the files of an earlier run, whole, and as a killed one had begun them. Empty, or the first
-/// that stays.
+/// The files of an earlier run, whole, and as a killed one had begun them.
+std::vector<fs::path> files_of_run(fs::path const& directory) {
+  std::error_code none;
+  std::vector<fs::path> found;
+  for (auto const& entry : fs::directory_iterator{directory, none}) {
+    std::string const name = entry.path().filename().string();
+    bool const is_ours = name.starts_with(comm::JobGuard::kTicket) ||
+                         std::ranges::any_of(kFiles, [&](std::string_view file) {
+                           return name == file || name.starts_with(std::string{file} + ".tmp");
+                         });
+    if (is_ours) found.push_back(entry);
+  }
+  for (auto const& entry : fs::directory_iterator{directory / kFields, none}) {
+    if (entry.path().filename().string().find(".h5") != std::string::npos) found.push_back(entry);
+  }
+  return found;
+}
+
+/// Removes all files of an earlier run. Empty, or a file that cannot be removed; then all of them stay.
 std::string remove_run(fs::path const& directory) {
-  std::error_code error;
-  auto const remove_where = [&](fs::path const& folder, auto const& is_ours) -> std::string {
-    for (auto const& entry : fs::directory_iterator{folder, error}) {
-      if (!is_ours(entry.path().filename().string())) continue;
-      fs::remove(entry.path(), error);
-      if (error) {
-        return fmt::format("--force: '{}' cannot be removed: {}", entry.path().string(),
-                           error.message());
-      }
+  // What can be renamed can be removed; else the names are given back.
+  auto const renamed = [](fs::path path) { return path += ".tmp-removed"; };
+  std::vector<fs::path> const files = files_of_run(directory);
+  std::error_code error, none;
+  std::size_t count = 0;
+  for (; count < files.size() && !error; ++count) {
+    fs::path const& file = files[count];
+    // No run makes a folder of such a name.
+    if (fs::is_directory(fs::symlink_status(file, none))) {
+      error = std::make_error_code(std::errc::is_a_directory);
+    } else {
+      fs::rename(file, renamed(file), error);
     }
+  }
+  if (!error) {
+    for (fs::path const& file : files) fs::remove(renamed(file), none);
     return {};
-  };
-  std::string const why = remove_where(directory, [](std::string const& name) {
-    return name.starts_with(comm::JobGuard::kTicket) ||
-           std::ranges::any_of(kFiles, [&](std::string_view file) {
-             return name == file || name.starts_with(std::string{file} + ".tmp");
-           });
-  });
-  if (!why.empty()) return why;
-  return remove_where(directory / kFields,
-                      [](std::string const& name) { return name.find(".h5") != name.npos; });
+  }
+  fs::path const& refused = files[--count];
+  while (count-- > 0) fs::rename(renamed(files[count]), files[count], none);
+  return fmt::format("--force: '{}' cannot be removed: {}", refused.string(), error.message());
 }
 
 /// On rank 0. Whether the directory is new goes to `is_new`.

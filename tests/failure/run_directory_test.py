@@ -93,14 +93,21 @@ def force(program):
     check(process.returncode == 0 and not (directory / "fields" / "case.h5").exists(), "--force", process)
     for kept in (directory / "notes.txt", directory / "fields" / "notes.txt"):
         check(kept.exists() and kept.read_text() == "mine", f"{kept} is nobody's to remove", process)
-    shutil.rmtree(directory)
-    (directory / "result.jsonl").mkdir(parents=True)
-    (directory / "result.jsonl" / "full").write_text("")
-    for command in (again, ["run", *CASE, "--set", f"run.output={program.folder}", "--resume", directory.name]):
-        process = program.call(*command, ranks=0)
-        check(process.returncode in (2, 3) and "[1/1]" not in process.stderr, "what cannot be removed or opened is refused "
-              "before anything runs", process)
-    check((directory / "result.jsonl" / "full").exists(), "it stays")
+    resume = ["run", *CASE, "--set", f"run.output={program.folder}", "--resume", directory.name]
+    for name in ("fields/case.h5", "result.jsonl"):
+        folder = directory / name
+        folder.unlink(missing_ok=True)
+        folder.mkdir()
+        (folder / "full").write_text("")
+        (directory / ".lock").unlink(missing_ok=True)
+        before = contents(directory)
+        check(len(before) > 5, f"{list(before)}")
+        for command in (again, resume) if name == "result.jsonl" else (again,):
+            process = program.call(*command, ranks=0)
+            (directory / ".lock").unlink(missing_ok=True)
+            check(process.returncode in (2, 3) and "[1/1]" not in process.stderr, f"{name} cannot be removed or opened, which "
+                  "is refused before anything runs", process)
+            check(contents(directory) == before, f"{name} cannot be removed, so all stays: {list(contents(directory))}")
 
 
 def another_run(program):
