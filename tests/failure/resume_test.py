@@ -226,7 +226,7 @@ def check_the_rest(program, name, expected):
     head, *rest = lines_of(directory)
     head = {**json.loads(head), "started": "9"}
     # And ran elsewhere, which the result says of the cases that ran before.
-    head["ranks"][-1].update(node="elsewhere", cpu_mask="77")
+    head["ranks"][-1].update(node="elsewhere", cpu_mask="77", uuid="GPU-of-before", pci="0000:77:00.0")
     head["environment"].append(["OMP_WAIT_POLICY", "then"])
     journal.write_text("\n".join([json.dumps(head), *rest]) + "\n")
     os.utime(program.folder / "moment0")
@@ -235,7 +235,7 @@ def check_the_rest(program, name, expected):
     check("resumed at" in job.stdout, "the latest run must go on", job)
     events = [json.loads(line)["events"] for line in lines_of(directory) if '"events"' in line][-1]
     check(events[0].startswith("resumed at 2") and events[0].endswith(behind), f"events are {events}", job)
-    check([event.split(" was ")[0].split()[-1] for event in events[1:]] == ["nodes", "cpus", "OMP_WAIT_POLICY"],
+    check([event.split(" was ")[0].split()[-1] for event in events[1:]] == ["nodes", "cpus", "uuids", "pci", "OMP_WAIT_POLICY"],
           f"what differs now: {events}", job)
     check_end(program, job, directory, expected)
     before = {path: content for path, content in snapshot(directory).items() if path.name != "log.txt"}
