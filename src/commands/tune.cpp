@@ -221,7 +221,7 @@ core::Exit tune_case(comm::World& world, run::Planned const& planned, Arguments 
   if (candidates.empty() || !of) {
     return refuse(world,
                   fmt::format("tune: no variant of {} that runs this case on {} is tunable; take "
-                              "another device, type or layout",
+                              "another device, size, type or layout",
                               spec.workload->name, device),
                   core::Exit::environment);
   }

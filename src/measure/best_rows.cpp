@@ -138,6 +138,7 @@ Selection candidates_for_best(Workload const& workload, WorkloadEntry const& ent
   bool const is_asked = std::ranges::find(spec.variants, "best") != spec.variants.end();
   if (!is_asked || tuned == core::Tuned::off || !workload.tuning_class()) return {};
   if (!core::configurations_of(spec).empty()) return {};
+  if (!(workload.describe({}).amount > 0)) return {};
   Selection rows;
   for (std::size_t i = 0; i < reasons.size(); ++i) {
     VariantInfo const* const row = entry.variants[i];

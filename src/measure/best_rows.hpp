@@ -24,7 +24,7 @@ struct BestRow {
 
 /// The rows among which "best" of a case is found by timing them, the likeliest first: own rows that
 /// run it. Empty where it is not: the case does not ask for it, tuning is off or not for this workload, it
-/// has found something, or there is no choice. `reasons` are those of unsupported_reasons().
+/// has found something, there is no work or no choice. `reasons` are those of unsupported_reasons().
 Selection candidates_for_best(Workload const& workload, WorkloadEntry const& entry,
                               core::Case const& spec, core::Tuned tuned,
                               std::vector<std::string> const& reasons);

@@ -31,6 +31,12 @@ constexpr Text kTexts[] = {
     {"config", [](TunedEntry& entry) -> std::string& { return entry.configuration; }}};
 constexpr std::string_view kRate = "rate";
 
+bool is_whole(TunedEntry const& entry) {
+  return !entry.of.operation.empty() && !entry.of.device.empty() && !entry.of.type.empty() &&
+         !entry.of.shape.empty() && !entry.variant.empty() && entry.rate > 0 &&
+         std::isfinite(entry.rate);
+}
+
 /// Why a table is no entry; empty where it is one.
 std::string read_entry(toml::table const& table, TunedEntry& entry) {
   for (auto const& [key, node] : table) {
@@ -43,10 +49,7 @@ std::string read_entry(toml::table const& table, TunedEntry& entry) {
       return fmt::format("'{}' is no key of an entry, or no value for it", key.str());
     }
   }
-  bool const is_whole = !entry.of.operation.empty() && !entry.of.device.empty() &&
-                        !entry.of.type.empty() && !entry.of.shape.empty() &&
-                        !entry.variant.empty() && entry.rate > 0;
-  return is_whole ? "" : "an entry needs operation, device, type, shape, variant and rate";
+  return is_whole(entry) ? "" : "an entry needs operation, device, type, shape, variant and rate";
 }
 
 }  // namespace
@@ -102,6 +105,7 @@ std::string TunedTable::to_toml() const {
 }
 
 void TunedTable::put(TunedEntry entry) {
+  if (!is_whole(entry)) return;
   auto const known = std::ranges::find_if(entries_, [&](TunedEntry const& other) {
     return other.of == entry.of && other.variant == entry.variant;
   });
@@ -113,6 +117,7 @@ void TunedTable::put(TunedEntry entry) {
 }
 
 void TunedTable::put_problem(TunedEntry entry) {
+  if (!is_whole(entry)) return;
   std::erase_if(entries_, [&](TunedEntry const& other) { return other.of == entry.of; });
   auto const is_problem = [](TunedEntry const& other) { return !other.of.problem.empty(); };
   if (std::ranges::count_if(entries_, is_problem) >= static_cast<std::ptrdiff_t>(kMaxProblems)) {

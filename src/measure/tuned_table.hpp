@@ -43,9 +43,10 @@ class TunedTable {
   static core::Parsed<TunedTable> parse(std::string_view text, std::string_view origin);
   std::string to_toml() const;
 
-  /// Replaces what there is of the same class and variant.
+  /// Replaces what there is of the same class and variant. What parse() would refuse, such as a rate
+  /// of 0, is left out.
   void put(TunedEntry entry);
-  /// Replaces whatever there is of the same problem, and the earliest of too many others.
+  /// The same of whatever there is of the same problem, and of the earliest of too many others.
   void put_problem(TunedEntry entry);
   static constexpr std::size_t kMaxProblems = 1000;
   /// Of a class, the fastest first.

@@ -293,6 +293,7 @@ std::string Candidate::name() const {
 
 std::vector<Candidate> candidates_of(Workload const& workload, WorkloadEntry const& entry,
                                      core::Case const& spec, device::Device const& device) {
+  if (!(workload.describe({}).amount > 0)) return {};
   std::vector<std::string> const reasons = unsupported_reasons(workload, entry, spec, device);
   core::Case untuned = spec;
   untuned.variants = {"best"};

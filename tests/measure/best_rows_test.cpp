@@ -123,6 +123,9 @@ TEST(CandidatesForBest, AreNoneWhereNothingIsSearched) {
   EXPECT_EQ(rig.names(), Names{}) << "tuning has found what is best";
   rig.spec.config = "auto";
   EXPECT_EQ(rig.names().size(), 2U);
+  rig.script.description.amount = 0;
+  EXPECT_EQ(rig.names(), Names{}) << "without work nothing has a rate";
+  rig.script.description.amount = 1;
   rig.script.tuning_class.reset();
   EXPECT_EQ(rig.names(), Names{});
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <string>
 
 namespace quadrille::measure {
@@ -33,6 +34,18 @@ TEST(TunedTable, ReadsWhatItWrote) {
   ASSERT_TRUE(read) << read.why();
   EXPECT_EQ(read->entries(), table.entries());
   EXPECT_TRUE(TunedTable::parse("# none yet\n", "x.toml")->entries().empty());
+}
+
+TEST(TunedTable, TakesNothingThatItWouldNotReadAgain) {
+  TunedTable table;
+  TunedEntry nameless = entry("a", "", 1);
+  nameless.of.device.clear();
+  for (TunedEntry const& one : {entry("a", "", 0), entry("a", "", INFINITY), entry("a", "", NAN),
+                                entry("", "", 1), nameless}) {
+    table.put(one);
+    table.put_problem(one);
+  }
+  EXPECT_TRUE(table.entries().empty()) << table.to_toml();
 }
 
 TEST(TunedTable, FindsTheFastestFirstAndOfOneClassAlone) {
@@ -105,7 +118,7 @@ TEST(TunedTable, SaysWhereAFileIsWrong) {
   }
   EXPECT_NE(why("tuned = [1]\n").find("[[tuned]]"), std::string::npos);
   EXPECT_NE(why("[[tuned]]\nrate = \"1\"\n").find("'rate'"), std::string::npos);
-  for (char const* const rate : {"nan", "0", "-1"}) {
+  for (char const* const rate : {"nan", "inf", "0", "-1"}) {
     std::string other = text;
     other.replace(other.find("1.000000e+00"), 12, rate);
     EXPECT_NE(why(other), "") << other;

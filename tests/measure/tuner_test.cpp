@@ -99,6 +99,12 @@ TEST(Tuner, HasNoCandidatesWhereNothingIsTunable) {
   EXPECT_TRUE(rig.candidates().empty());
 }
 
+TEST(Tuner, HasNoCandidatesWithoutWork) {
+  Rig rig;
+  rig.script.description.amount = 0;
+  EXPECT_TRUE(rig.candidates().empty());
+}
+
 TEST(Tuner, FindsTheFastest) {
   Rig rig;
   TuningResult const result = rig.tune();

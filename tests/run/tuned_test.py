@@ -33,6 +33,7 @@ def main():
         return (found["implementation"] or "").startswith("best: fastest of")
 
     preferred = measured("run.tuned=off")["variant"]
+    check(measured("size=0")["variant"] == preferred, "without work nothing is searched for")
     untuned = measured()
     check(is_searched(untuned), "without a table best is searched for")
     names = {row["name"] for row in program.listed("variants")
