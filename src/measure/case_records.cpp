@@ -65,13 +65,18 @@ double peak_of(CaseFacts const& of) {
 
 Roofline roofline_of(CaseFacts const& of) {
   device::Device const& device = of.world.device();
-  Roofline roofline{.pcie_bytes = of.description.pcie_bytes,
-                    .pcie_peak = device.pcie_link().peak_bandwidth() * of.world.size()};
+  Roofline roofline{.pcie_peak = device.pcie_link().peak_bandwidth() * of.world.size()};
   core::Compute const compute = core::compute_for(of.spec.type, of.spec.compute);
   roofline.flop = of.description.flop;
   roofline.bytes = of.description.device_bytes;
   roofline.is_hot = of.spec.cache != core::Cache::cold;
-  roofline.compute_peak = device.facts().peaks.of(of.spec.type, compute) * of.world.size();
+  device::Peaks const& peaks = device.facts().peaks;
+  // Matrix units do products alone.
+  bool const is_product = of.description.unit == "FLOP/s";
+  double const on_cores =
+      is_product ? 0 : peaks.of(device::Unit::cuda_cores, of.spec.type, compute);
+  double const of_one = on_cores > 0 ? on_cores : peaks.of(of.spec.type, compute);
+  roofline.compute_peak = of_one * of.world.size();
   roofline.memory_peak = device.facts().peak_bandwidth * of.world.size();
   return roofline;
 }

@@ -130,6 +130,10 @@ class CaseRun {
     for (Selected const& choice : selected_) {
       Record& record = records_.emplace_back(record_of_variant(facts, choice));
       if (!record.reason.empty()) continue;
+      // Rows may differ in what they carry over the link, which a host does not have.
+      if (world_.device().kind() == device::Kind::cuda) {
+        record.roofline.pcie_bytes = workload_->describe({choice.info}).pcie_bytes;
+      }
       VariantRun& run = runs_.emplace_back();
       run.variant = choice.info;
       // Of a peer only the whole is known, and a ceiling does not communicate.

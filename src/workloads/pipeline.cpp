@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/pipeline.hpp"
 
+#include "integral/flop.hpp"
 #include "integral/integral.hpp"
 #include "workloads/data.hpp"
 #include "workloads/tables.hpp"
@@ -33,8 +34,10 @@ constexpr std::int64_t kSmallGridThreads = 100'000;
 /// streams, events and threads. Every rank does all of it.
 class Pipeline final : public measure::Workload {
  public:
+  enum class Partials { copied, kept };  ///< of every interval: to the host, or on the device
   struct Row : kernels::VariantInfo {
     void (*arrange)(Pipeline& pipeline, device::Device& device);
+    Partials partials = Partials::copied;
   };
   static std::span<Row const> rows();
 
@@ -47,11 +50,17 @@ class Pipeline final : public measure::Workload {
         count_{std::max<std::int64_t>(
             1, (cells_ + pipeline::kItemsPerPartial - 1) / pipeline::kItemsPerPartial)} {}
 
-  measure::Description describe(measure::Selection const&) const override {
+  measure::Description describe(measure::Selection const& selected) const override {
     measure::Description d;
     d.traits = {.host_timed = true};
     d.amount = static_cast<double>(cells_) * static_cast<double>(intervals_) * ranks_;
     d.unit = "eval/s";
+    d.flop = d.amount * kernels::integral::flop_of_evaluation(problem(0));
+    auto const keeps = [](auto const& variant) {
+      return row_of(rows(), variant).partials == Partials::kept;
+    };
+    bool const all_copy = !selected.empty() && !measure::any_of(selected, keeps);
+    if (all_copy) d.pcie_bytes = static_cast<double>(intervals_) * bytes() * ranks_;
     double const sums = 8.0 * static_cast<double>(intervals_);
     d.memory_bytes = kSlots * bytes() + sums;
     d.host_bytes = (kSlots + 1) * bytes() + sums;
@@ -79,9 +88,10 @@ class Pipeline final : public measure::Workload {
     std::ranges::fill(sum_s_, 0.0);
     ran_ = true;
     used_ = count_;
-    copies_ = true;
     has_intervals_ = true;
-    row_of(rows(), variant).arrange(*this, world.device());
+    Row const& row = row_of(rows(), variant);
+    copies_ = row.partials == Partials::copied;
+    row.arrange(*this, world.device());
     for (Slot& slot : slots_) {
       slot.stream.view().record(slot.ended);
       world.stream().wait(slot.ended);
@@ -296,7 +306,6 @@ class Pipeline final : public measure::Workload {
 
   /// Intervals go to the streams in turn, each with a buffer of its own.
   void sum_on_device(std::vector<device::StreamView> const& streams) {
-    copies_ = false;
     for (std::int64_t j = 0; j < intervals_; ++j) {
       auto const s = static_cast<std::size_t>(j) % streams.size();
       double* const partials = slots_[s].partials.data();
@@ -310,7 +319,6 @@ class Pipeline final : public measure::Workload {
 
   /// The sum of all intervals in one number, which is zero before.
   void sum_in_place() {
-    copies_ = false;
     has_intervals_ = false;
     device::StreamView const stream = slots_[0].stream.view();
     double* const partials = slots_[0].partials.data();
@@ -367,14 +375,15 @@ class Pipeline final : public measure::Workload {
 std::span<Pipeline::Row const> Pipeline::rows() {
   using Arrange = void (*)(Pipeline&, device::Device&);
   constexpr auto row = [](std::string_view name, std::string_view summary, Arrange arrange,
-                          int preference = 0) {
+                          int preference = 0, Partials partials = Partials::copied) {
     return Row{{.name = name,
                 .where = kernels::Where::any,
                 .types = {core::DataType::f64, core::DataType::f32},
                 .preference = preference,
                 .source = "DCU programming tutorial, integral_async",
                 .summary = summary},
-               arrange};
+               arrange,
+               partials};
   };
   static constexpr Row all[] = {
       row("serial", "kernel, blocking copy to plain memory, sum on the host, one after the other",
@@ -390,28 +399,36 @@ std::span<Pipeline::Row const> Pipeline::rows() {
           [](Pipeline& p, device::Device&) { p.buffered(2, Order::by_stream); }, 10),
       row("host_event", "hide_copy, where the host waits for the event, not the stream",
           [](Pipeline& p, device::Device&) { p.buffered(2, Order::by_host); }),
-      row("sum_on_device", "a second kernel sums; one number an interval is copied, at the end",
-          [](Pipeline& p, device::Device&) { p.sum_on_device({p.stream(0)}); }),
-      row("sum_in_place", "sum_on_device, which adds all intervals to one number, zero before",
-          [](Pipeline& p, device::Device&) { p.sum_in_place(); }),
-      row("kernel_overlap", "sum_on_device on two streams: the small kernel under the large one",
+      row(
+          "sum_on_device", "a second kernel sums; one number an interval is copied, at the end",
+          [](Pipeline& p, device::Device&) { p.sum_on_device({p.stream(0)}); }, 0, Partials::kept),
+      row(
+          "sum_in_place", "sum_on_device, which adds all intervals to one number, zero before",
+          [](Pipeline& p, device::Device&) { p.sum_in_place(); }, 0, Partials::kept),
+      row(
+          "kernel_overlap", "sum_on_device on two streams: the small kernel under the large one",
           [](Pipeline& p, device::Device&) {
             p.sum_on_device({p.stream(0), p.stream(1)});
-          }),
-      row("default_stream", "kernel_overlap with both streams the default one: it serialises",
+          },
+          0, Partials::kept),
+      row(
+          "default_stream", "kernel_overlap with both streams the default one: it serialises",
           [](Pipeline& p, device::Device&) {
             p.default_.view().wait(p.begun_);
             p.sum_on_device({p.default_.view(), p.default_.view()});
-          }),
+          },
+          0, Partials::kept),
       row("triple_buffer", "double_buffer with three buffers and streams",
           [](Pipeline& p, device::Device&) { p.buffered(3, Order::free); }),
       row("host_thread", "double_buffer, where a second host thread sums",
           [](Pipeline& p, device::Device& device) { p.host_thread(device); }),
-      row("small_grid", "kernel_overlap with grids that leave most of the device idle",
+      row(
+          "small_grid", "kernel_overlap with grids that leave most of the device idle",
           [](Pipeline& p, device::Device&) {
             p.used_ = std::min(p.count_, kSmallGridThreads / pipeline::kItemsPerPartial);
             p.sum_on_device({p.stream(0), p.stream(1)});
-          }),
+          },
+          0, Partials::kept),
   };
   return all;
 }

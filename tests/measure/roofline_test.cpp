@@ -117,6 +117,22 @@ TEST(MeasuredPeaks, AreTheBestOfTheirTypes) {
   EXPECT_EQ(r.roofline.compute_peak, 10) << "what measures one is not compared with itself";
 }
 
+TEST(MeasuredPeaks, OfMatrixUnitsAreThoseOfProductsAlone) {
+  MeasuredPeaks peaks;
+  auto const spec = spec_of(core::DataType::f64);
+  Record r = record();
+  r.unit = "eval/s";
+  peaks.add(spec, record(Resource::compute, 8));
+  peaks.set_in(spec, r);
+  EXPECT_EQ(r.roofline.compute_peak, 8);
+
+  r.roofline = record().roofline;
+  peaks.add(spec, record(Resource::compute, 16));
+  peaks.set_in(spec, r);
+  EXPECT_EQ(r.roofline.compute_peak, 10) << "the cores' nominal one";
+  EXPECT_FALSE(r.roofline.compute_is_measured);
+}
+
 TEST(MeasuredPeaks, OfAMemoryWithoutANominalOneAreThoseOfCasesBefore) {
   MeasuredPeaks peaks;
   auto const spec = spec_of(core::DataType::f64);

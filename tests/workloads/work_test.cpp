@@ -18,11 +18,11 @@ namespace quadrille::workloads {
 namespace {
 
 /// What the smallest configuration of a workload with these keys describes, on three ranks.
-measure::Description described(std::string const& keys) {
+measure::Description described(std::string const& keys, measure::Selection const& rows = {}) {
   auto const config = core::resolve("[[case]]\n" + keys, "test", {}, name_table());
   EXPECT_TRUE(config) << config.why();
   core::Case const& spec = config->cases.at(0);
-  return entry_of(*spec.workload).make(spec, 3, 0)->describe({});
+  return entry_of(*spec.workload).make(spec, 3, 0)->describe(rows);
 }
 
 // nvbandwidth counts so: a link of 55 GB/s must not show 110.
@@ -57,6 +57,38 @@ TEST(Work, HasTheOperationsAndBytesOfItsRoofline) {
   measure::Description const streamed =
       of("workload = \"reduction\"\nsize = 100\nsource = \"host\"");
   EXPECT_EQ(streamed.flop + streamed.device_bytes, 0) << "the link is the limit";
+
+  auto const integral = [](char const* keys) {
+    return described(fmt::format("workload = \"integral\"\nsize = 100\n{}\n", keys)).flop;
+  };
+  for (char const* type : {"f32", "f64"}) {
+    EXPECT_EQ(integral(fmt::format("type = \"{}\"", type).c_str()), 100 * 10) << "5 multiply-adds";
+  }
+  EXPECT_EQ(integral("type = \"f64\"\nrule = \"simpson\""), 200 * 10);
+  EXPECT_EQ(integral("type = \"f64\"\nreproducible = true"), 100 * 62);
+  EXPECT_EQ(integral("type = \"f64\"\nintegrand = \"gauss\""), 100 * 31);
+  EXPECT_EQ(integral("type = \"f32\"\nintegrand = \"gauss\""), 0) << "by units of their own";
+  EXPECT_EQ(integral("type = \"f64\"\nintegrand = \"runge\""), 0) << "a division";
+}
+
+TEST(Work, OfAPipelineCrossesTheLinkWhereEveryRowCopies) {
+  std::string const keys = "workload = \"pipeline\"\ntype = \"f64\"\nsize = 6400\n";
+  EXPECT_EQ(described(keys).flop, 3 * 8 * 6400 * 10.0);
+  auto const all = workloads();
+  auto const entry = std::ranges::find_if(
+      all, [](auto const* workload) { return workload->schema.name == "pipeline"; });
+  auto const bytes = [&](std::set<std::string_view> const& names) {
+    measure::Selection rows;
+    for (kernels::VariantInfo const* row : (*entry)->variants) {
+      if (names.contains(row->name)) rows.push_back(row);
+    }
+    return described(keys, rows).pcie_bytes;
+  };
+  EXPECT_EQ(bytes({"serial"}), 3 * 8 * 100 * 8);
+  EXPECT_EQ(bytes({"serial", "host_thread"}), 3 * 8 * 100 * 8);
+  for (char const* name : {"sum_on_device", "sum_in_place", "small_grid"}) {
+    EXPECT_EQ(bytes({"serial", name}), 0) << name;
+  }
 }
 
 TEST(Work, OfASummaWithLayersIsLessOfInputsAndMoreOfC) {
