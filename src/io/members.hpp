@@ -68,6 +68,7 @@ void visit_case(Record& record, Visit&& visit) {
   visit("data", record.data);
   visit("config", record.config);
   visit("named", record.is_named);
+  visit("best", record.is_best);
   visit("verdict", record.outcome);
   visit("reason", record.reason);
   visit("suspect", record.suspect);

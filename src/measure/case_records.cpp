@@ -137,6 +137,7 @@ Record record_of_variant(CaseFacts const& of, Selected const& choice) {
   Traits const& traits = of.description.traits;
   Record record = record_of_case(of.world, spec, choice.info->name);
   record.is_named = std::ranges::find(spec.variants, record.variant) != spec.variants.end();
+  record.is_best = choice.is_best;
   record.backend = backend_of(*choice.info);
   record.role = core::to_text(choice.info->role);
   record.source = choice.info->source;

@@ -164,6 +164,7 @@ struct Record {
   std::uint64_t seed = 0;
   int ranks = 0;
   bool is_named = false;  ///< the case asks for this variant by its name
+  bool is_best = false;   ///< the case asks for "best", which is this variant
   Outcome outcome = Outcome::error;
   std::string reason;
   std::vector<std::string> suspect;  ///< reasons; empty when trusted

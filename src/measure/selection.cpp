@@ -157,6 +157,8 @@ std::vector<Selected> select_variants(WorkloadEntry const& entry, core::Case con
       if (rows[i]->role == traits.bar || is_ceiling) add(i, false);
     }
   }
+  bool const asks_for_best = std::ranges::find(spec.variants, "best") != spec.variants.end();
+  for (Selected& choice : selected) choice.is_best = asks_for_best && choice.info == best;
   return selected;
 }
 

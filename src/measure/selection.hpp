@@ -15,6 +15,7 @@ struct Selected {
   kernels::VariantInfo const* info = nullptr;
   std::string unsupported;   ///< why it does not run; empty: it runs
   bool is_left_out = false;  ///< it could, but "all" spares everybody the time
+  bool is_best = false;      ///< the case asks for "best", which it is
 };
 
 /// Why each row of the workload's table does not run this case, in its order: what the device lacks,

@@ -282,6 +282,19 @@ std::optional<double> contradicting_vendor_percent(Record const& r, std::span<Re
   return agrees ? std::nullopt : std::optional{100 * of_rates};
 }
 
+std::string missed_best(Record const& r, std::span<Record const> rows) {
+  if (!r.is_best || !is_own(r) || !has_speed(r) || !r.suspect.empty()) return {};
+  Record const* fastest = &r;
+  for (Record const& o : rows) {
+    bool const counts = o.name == r.name && is_own(o) && has_speed(o) && o.suspect.empty();
+    if (counts && o.rate > fastest->rate) fastest = &o;
+  }
+  bool const is_apart = fastest->time.median_high < r.time.median_low;
+  if (!is_apart || !(fastest->rate >= kBetter * r.rate)) return {};
+  return fmt::format("best took {}; {} is {:.2g} x faster here", r.variant, fastest->variant,
+                     fastest->rate / r.rate);
+}
+
 std::set<std::string_view> CaseAssessment::transports() const {
   std::set<std::string_view> names;
   for (Record const* row : rows) {

@@ -77,6 +77,11 @@ bool is_slower_than_vendor(measure::Record const& record);
 std::optional<double> contradicting_vendor_percent(measure::Record const& record,
                                                    std::span<measure::Record const> rows);
 
+/// "best took a; b is 1.3 x faster here" of the row that "best" is, where the fastest own row of its
+/// case is faster by 10 % or more, both can be trusted and their intervals do not overlap; else empty.
+/// `rows` are those of its case, among others.
+std::string missed_best(measure::Record const& record, std::span<measure::Record const> rows);
+
 /// In the order of the run. A case is as fast as it can be ("yes") from 80 % of its limit or of a
 /// copy on, or from 95 % of the vendor; "fair" is half of the limit, or 80 % of the vendor; of percent
 /// as they are shown, without a fraction. Where both are known and differ by one step the vendor

@@ -85,6 +85,9 @@ std::string flags_of(Record const& r, std::span<Record const> all, Notes& notes)
                                    "{:.0f} %: times drifted",
                                    *of_rates)));
   }
+  if (std::string const missed = missed_best(r, all); !missed.empty()) {
+    flags.push_back("best" + notes.cite(shown(missed)));
+  }
   if (r.role == core::to_text(kernels::Role::vendor) && r.share_of_local) {
     flags.push_back(notes.cite("our pipeline, with the vendor's product on each rank"));
   }

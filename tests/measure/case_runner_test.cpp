@@ -554,6 +554,10 @@ TEST(Named, AreTheVariantsThatTheCaseNames) {
   EXPECT_FALSE(records[0].is_named);
   EXPECT_TRUE(records[1].is_named);
   EXPECT_FALSE(records[2].is_named);
+  EXPECT_TRUE(records[0].is_best);
+  EXPECT_FALSE(records[1].is_best || records[2].is_best);
+  rig.spec.variants = {"all"};
+  for (Record const& record : rig.measure()) EXPECT_FALSE(record.is_best) << record.variant;
 }
 
 TEST(Unsupported, TooFewRanksRunNothing) {

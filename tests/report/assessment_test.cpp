@@ -401,6 +401,39 @@ TEST(Assessment, ShowsWhatTheMedianRatesSayWhereTheyContradict) {
             std::string::npos);
 }
 
+TEST(Assessment, TellsWhereBestMissedAFasterRow) {
+  struct {
+    char const* name;
+    std::function<void(Record& best, Record& other)> make;
+    bool is_told = false;
+  } const rules[]{
+      {"faster", [](Record&, Record&) {}, true},
+      {"no longer the best", [](Record& best, Record&) { best.is_best = false; }},
+      {"by 5 %", [](Record& best, Record&) { best.rate *= 1.25; }},
+      {"not trusted", [](Record& best, Record&) { best.suspect = {"it varies"}; }},
+      {"a doubtful rival", [](Record&, Record& other) { other.suspect = {"it varies"}; }},
+      {"intervals overlap", [](Record&, Record& other) { other.time.median_high = 2e-3; }},
+      {"of another case", [](Record&, Record& other) { other.name = "b"; }},
+      {"the vendor's", [](Record&, Record& other) { other.role = "vendor"; }},
+      {"a wrong one", [](Record&, Record& other) { other.outcome = Outcome::fail; }},
+  };
+  for (auto const& rule : rules) {
+    RunResult result;
+    result.records = {timed("a", "tma", 1.3e-3), timed("a", "simt", 1e-3), timed("a", "x", 1.2e-3)};
+    result.records[0].is_best = true;
+    result.records[2].suspect = {"it varies"};
+    rule.make(result.records[0], result.records[1]);
+
+    std::string const told = missed_best(result.records[0], result.records);
+
+    EXPECT_EQ(told, rule.is_told ? "best took tma; simt is 1.3 x faster here" : "") << rule.name;
+    EXPECT_EQ(missed_best(result.records[1], result.records), "") << rule.name;
+    bool const is_shown =
+        render_screen(result, {.width = 240}).find("best took tma; simt is") != std::string::npos;
+    EXPECT_EQ(is_shown, rule.is_told) << rule.name;
+  }
+}
+
 TEST(Assessment, BracketsRatiosToWhatIsSuspect) {
   Record r = timed("a", "x", 1e-3);
   r.ratio_to_vendor = 1.51;

@@ -32,6 +32,7 @@ inline measure::Record sample_record() {
   r.seed = std::numeric_limits<std::uint64_t>::max();
   r.ranks = 3;
   r.is_named = true;
+  r.is_best = true;
   r.outcome = measure::Outcome::pass;
   r.reason = "because";
   r.suspect_percent = 50;
