@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
-"""The job script of `quadrille slurm` is a correct script that starts what was asked for.
+"""The job script of `quadrille slurm` is a correct script that starts what was asked for; this one and those of
+jobs/ end with the run's exit code, and never with 0 or 1 where no run has ended.
 
 An srun that shows its command, and a module that shows its names, stand for a cluster; tests/slurm
 submits such a script to a real Slurm.
@@ -14,7 +15,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from quadrille import Program, check  # noqa: E402
+from quadrille import TESTS, Program, check  # noqa: E402
 
 
 def options_of(script):
@@ -33,12 +34,14 @@ def main():
     program = Program(sys.argv[1:])
     tools = program.folder / "bin"
     tools.mkdir()
-    for tool in ("srun", "apptainer"):
+    for tool in ("srun", "apptainer", "mpirun"):
         # A stand-in that may fail as launchers do, with or without a result.
         (tools / tool).write_text(f'#!/bin/bash\nprintf "[%s] " {tool} "$@"\n'
                                   'echo; echo "${LAST_LINE-RESULT PASS}"; exit "${STATUS:-0}"\n')
         (tools / tool).chmod(0o755)
-    environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "SLURM_CPUS_ON_NODE": "13"}
+    (tools / "cmake").symlink_to(shutil.which("true"))
+    environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "SLURM_CPUS_ON_NODE": "13",
+                   "SLURM_CPUS_PER_TASK": "8", "SLURM_SUBMIT_DIR": str(TESTS.parent)}
 
     def script(*words):
         shown = program.call("slurm", *words, ranks=0)
@@ -49,9 +52,9 @@ def main():
             check(judged.returncode == 0, f"shellcheck of slurm {words}", judged)
         return shown.stdout
 
-    def code(text, last_line, status):
+    def code(script, last_line, status):
         """Of the script whose launcher ends so."""
-        process = subprocess.run(["bash"], input=text, text=True, capture_output=True, timeout=60,
+        process = subprocess.run(["bash", script], text=True, capture_output=True, timeout=60,
                                  env={**environment, "LAST_LINE": last_line, "STATUS": str(status)})
         is_launchers = status <= 1 and not last_line.startswith("RESULT")
         check(("no RESULT line" in process.stderr) == is_launchers, "the reason", process)
@@ -74,9 +77,21 @@ def main():
                   f"[{program.binary}] [run] [inputs/quickstart.toml]"):
         check(words in out, f"{words} is missing in {out}")
 
-    for last_line, status, wanted in (("RESULT PASS", 0, 0), ("RESULT FAIL", 1, 1), ("RESULT FAIL", 7, 7),
-                                      ("srun: error", 1, 4), ("", 0, 4), ("", 143, 143)):
-        check(code(text, last_line, status) == wanted, f"{last_line}, {status}: {code(text, last_line, status)}")
+    # workstation.sh sets up and builds where it stands.
+    copy = program.folder / "jobs"
+    copy.mkdir()
+    (copy / "setup.sh").touch()
+    (copy / "printed.sh").write_text(text)
+    (program.folder / "inputs").mkdir()
+    (program.folder / "inputs" / "quickstart.toml").touch()
+    jobs = TESTS.parent / "jobs"
+    shutil.copy(jobs / "workstation.sh", copy)
+    for script_file in (copy / "printed.sh", copy / "workstation.sh", jobs / "single-node.sbatch",
+                        jobs / "multi-node.sbatch"):
+        for last_line, status, wanted in (("RESULT PASS", 0, 0), ("RESULT FAIL", 1, 1), ("RESULT FAIL", 7, 7),
+                                          ("launcher: error", 1, 4), ("", 0, 4), ("", 143, 143)):
+            got = code(script_file, last_line, status)
+            check(got == wanted, f"{script_file.name}: {last_line}, {status}: {got}")
 
     text = script("my input.toml", "--ranks-per-node", 2, "--cpus-per-rank", 5, "--module", "cuda/12,openmpi", "--set",
                   "gemm.config=mma_tuned SLOTS=3", "--program", "/opt/it's here/quadrille", "--mpi", "pmi2")

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # ReFrame takes and runs the check: it passes where the run does, lists rates, and fails where the run
-# fails. Exit 77 (skipped) without ReFrame.
+# fails or ends without a result. Exit 77 (skipped) without ReFrame.
 #
 #   tests/jobs/reframe_test.sh BINARY [PYTHON]     that has the Debian packages
 set -euo pipefail
@@ -40,4 +40,6 @@ check() {
 check -S options="--only vector,summa --set run.device=host" || fail "the check does not pass"
 grep -q "summa/host_simd: .*FLOP/s" "$scratch/log" || fail "the rate of a variant is no performance variable"
 if check -S options="--only vector --set run.device=host --inject-fault sign"; then fail "a failing run passes"; fi
+if check -S program=true; then fail "a program that prints nothing passes"; fi
+grep -q "no RESULT line" "$scratch/log" || fail "it is not said that no run has ended"
 echo "ReFrame runs the check"
