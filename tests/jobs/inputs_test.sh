@@ -2,10 +2,12 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
 #
-# run_inputs with a stand-in for the program: what it runs, what it runs again, what it tells.
+# run_inputs with a stand-in for the program: what it runs, what it runs again, what it tells. Then the bundle's
+# gpu_tests.sh and tests/run.sh, which call it with --inputs.
 set -uo pipefail
+home=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # shellcheck source=tests/run_inputs.sh
-source "$(dirname "${BASH_SOURCE[0]}")/../run_inputs.sh"
+source "$home/tests/run_inputs.sh"
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -70,4 +72,33 @@ expect 0 "a:1 b:2 c:1 " "another device"
 : >listed
 expect 1 "" "nothing is for this device"
 grep -q "no input is for the devices here" out || fail "it is not told"
+
+mkdir -p bundle/bin tree/{tests,jobs,build} tools
+sed -n "/gpu_tests.sh\" <<'END'/,/^END/p" "$home/jobs/bundle.sh" | sed '1d;$d' >bundle/gpu_tests.sh
+cp "$home/tests/run_inputs.sh" bundle/
+cp "$home"/tests/run{,_inputs}.sh tree/tests/
+touch tree/jobs/setup.sh
+ln -s "$(type -P true)" tools/cmake
+# Notes its words, and lists or passes an input on two ranks.
+cat >tools/mpirun <<END
+#!/usr/bin/env bash
+echo "\${0##*/} \$*" >>"$scratch/ran"
+if [[ \$* == *list* ]]; then printf '2\tH100 SXM\t%s\n' "$scratch/a.toml"; else echo "RESULT \${RESULT:-PASS}"; fi
+END
+chmod +x tools/mpirun
+for stand_in in bundle/run.sh bundle/bin/quadrille tree/build/quadrille; do cp tools/mpirun $stand_in; done
+# calls SCRIPT LOGS PROGRAM WORDS...: with these words the program starts, on no rank and on two.
+calls() {
+  local script=$1 logs=$2 program=$3 run="run $scratch/a.toml --set run.output=$2/results"
+  : >ran
+  (cd tree && PATH=$scratch/tools:$PATH LOGS=../logs bash "$script" --inputs) >out 2>&1 || fail "$script"
+  [ "$(cat ran)" = "$4list inputs --here"$'\n'"$5$run" ] || fail "$script started $(cat ran)"
+  grep -q "^$(hash_of "$program")" "tree/$logs/passed" || fail "$script does not keep what has passed"
+  rm "tree/$logs/passed"
+  ! (cd tree && PATH=$scratch/tools:$PATH LOGS=../logs RESULT=FAIL bash "$script" --inputs) >out 2>&1 ||
+    fail "$script passes where an input fails"
+}
+calls ../bundle/gpu_tests.sh ../logs/inputs bundle/bin/quadrille "run.sh -n 0 " "run.sh -n 2 "
+calls tests/run.sh build/inputs tree/build/quadrille "quadrille " \
+  "mpirun --oversubscribe --bind-to none -n 2 build/quadrille "
 echo "inputs run once, and again where something has changed"
