@@ -152,6 +152,7 @@ TEST(Case, MakesARecordOfEachVariantInItsOrder) {
     EXPECT_EQ(record.seed, kSeed);
     EXPECT_EQ(record.unit, "B/s");
     EXPECT_EQ(record.timing, "synchronised");
+    EXPECT_FALSE(record.is_host_timed) << "the only clock";
     EXPECT_EQ(record.first_use_s, kTick);
     EXPECT_EQ(record.check.bound, 1);
     EXPECT_EQ(record.check.wrong, 0);
@@ -750,6 +751,19 @@ TEST(Timing, LaunchesAloneAreSuspect) {
   EXPECT_EQ(records[0].timing, "launch_only");
   ASSERT_FALSE(records[0].suspect.empty());
   EXPECT_NE(records[0].suspect[0].find("when the work was launched"), std::string::npos);
+}
+
+TEST(Timing, NoGateHoldsBackMessagesThatTheHostDrives) {
+  for (std::string const transport : {"mpi", "ipc"}) {
+    Rig rig;
+    rig.script.description.traits.communicates = true;
+    rig.spec.transport = transport;
+
+    rig.measure();
+
+    EXPECT_EQ(std::ranges::max(rig.script.max_calls) == 0, transport == "mpi" && world().size() > 1)
+        << transport;
+  }
 }
 
 TEST(Progress, IsToldByRank0AndGrows) {
