@@ -160,7 +160,8 @@ Json charts_json(measure::WorkloadEntry const& entry) {
   return {{"about", entry.summary}, {"charts", std::move(charts)}};
 }
 
-Json measurement_json(Record const& r, Shares const& shares, SweptKeys const& swept) {
+Json measurement_json(Record const& r, RunResult const& result, Shares const& shares,
+                      SweptKeys const& swept) {
   Json to = case_json(r);
   to.update(columns_json(r, {In::csv}));
   // Charts and tables show but these.
@@ -201,6 +202,9 @@ Json measurement_json(Record const& r, Shares const& shares, SweptKeys const& sw
   if (shares.has_ranks(r)) to["rank_times"] = times_of_ranks(r);
   if (shares.has_pairs(r)) to["pairs"] = pairs_json(r);
   to["has_pairs"] = !r.pairs.empty();
+  if (auto const of_rates = contradicting_vendor_percent(r, result.records)) {
+    to["percent_by_rates"] = std::round(*of_rates);
+  }
   return to;
 }
 
@@ -235,7 +239,8 @@ Json result_json(RunResult const& result, std::string const& file, Shares const&
   for (Record const& r : result.records) records.push_back(&r);
   SweptKeys const swept{records};
   Json cases = Json::array();
-  for (Record const& r : result.records) cases.push_back(measurement_json(r, shares, swept));
+  for (Record const& r : result.records)
+    cases.push_back(measurement_json(r, result, shares, swept));
   return {{"file", file},
           {"passed", ending.has_passed()},
           {"reason", ending.reason},

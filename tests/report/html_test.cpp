@@ -16,6 +16,7 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace quadrille::report {
@@ -233,6 +234,38 @@ TEST(Page, KnowsWhoseVariantsAre) {
   json const data = data_of(page_of("textbook", {result}));
 
   EXPECT_EQ(data.at("results").at(0).at("cases").at(0).at("role"), "reference");
+}
+
+TEST(Page, SaysOfVendorsWhatTheScreenSays) {
+  RunResult result = test::cluster_result(1, 0);
+  measure::Record const any = result.records.front();
+  result.records.clear();
+  for (auto const& [name, ratio, of_rates] : {std::tuple{"slower", 0.944, 0.944},
+                                              {"rounded", 0.946, 0.946},
+                                              {"suspect", 0.5, 0.5},
+                                              {"drifted", 1.25, 1.1}}) {
+    for (std::string const role : {"own", "vendor"}) {
+      measure::Record& r = result.records.emplace_back(any);
+      r.name = name;
+      r.variant = r.role = role;
+      r.id = fmt::format("{}:{}", name, role);
+      r.seconds.assign(r.seconds.size(), role == "vendor" ? of_rates : 1.0);
+      finish(r);
+      r.ratio_to_vendor = role == "vendor" ? 1 : ratio;
+      r.ratio_to_vendor_low = r.ratio_to_vendor_high = {};
+      r.vendor_is_suspect = r.name == "suspect";
+    }
+  }
+
+  json const data = data_of(page_of("vendor", {result}));
+
+  json const& shown = data.at("results").at(0);
+  EXPECT_EQ(shown.at("vs_vendor"),
+            (json{{"slower", {"slower:own"}}, {"as_fast", {"rounded:own", "drifted:own"}}}));
+  for (json const& one : shown.at("cases")) {
+    json const wanted = one.at("id") == "drifted:own" ? json(110) : json();
+    EXPECT_EQ(one.value("percent_by_rates", json()), wanted) << one.at("id");
+  }
 }
 
 TEST(Page, ComparesTransports) {

@@ -132,6 +132,20 @@ def best(browser):
     check("the fastest of this project is by_own" in label, f"the chart says {label}")
 
 
+def vendor(browser):
+    """Ratios to what is SUSPECT stand in brackets, and what contradicts the rates beside it is told."""
+    browser.open("vendor")
+    found = "\n".join(one.text for one in browser.all("#summary .findings > li"))
+    for what in ("Slower than the vendor's library: the best variant of 1 case\n",
+                 "As fast as the vendor's library, or faster: the best variant of 2 cases\n"):
+        check(what in found, f"'{what}' is not in {found}")
+    rows = browser.run("""const i = [...document.querySelectorAll('#measurements th')]
+        .findIndex((th) => th.textContent.startsWith('vs vendor'));
+      return [...document.querySelectorAll('#measurements tbody tr')].map((tr) => tr.cells[i]?.textContent ?? tr.textContent)""")
+    check(rows.count("(0.50)") == 1 and rows.count("0.94") == 1, f"the ratios are {rows}")
+    check(sum("by the median rates it is 110 %: times drifted" in row for row in rows) == 1, f"what contradicts: {rows}")
+
+
 def transports(browser):
     """Of several the fastest is marked, and of a missing one the reason told."""
     browser.open("transports")
@@ -389,6 +403,7 @@ def pages(browser):
     comparison(browser)
 
     best(browser)
+    vendor(browser)
     transports(browser)
     chosen(browser)
     swept(browser)

@@ -88,6 +88,10 @@ function versusVendor(c) {
   return c.vendor_is_suspect && text !== "-" ? `(${text})` : text;
 }
 
+/** Said where the vendor's rate beside a ratio contradicts it. */
+const drift = (c) => (isNumber(c.percent_by_rates)
+  ? `vs vendor is the median of the paired ratios; by the median rates it is ${c.percent_by_rates} %: times drifted` : "");
+
 /** The own variant with the highest rate of each group and size, and the vendor's; of one transport where that is given. */
 function best(group, size, r, transport) {
   const items = ofSize(group, size).filter((item) => item.r === r && (!transport || item.c.transport === transport));
@@ -922,7 +926,7 @@ function everything() {
     {...column("hidden", true), of: ({c}) => c.legs?.hidden, cell: ({c}) => ratio(c.legs?.hidden), title: data.metrics.hidden},
     {...column("error / bound", true), of: ({c}) => c.error, cell: ({c}) => (isNumber(c.error) ? `${digits(c.error)} / ${digits(c.bound)}` : "-"), title: data.metrics.error},
     {...column("settings"), long: true, of: ({c}) => settingsText(settingsOf(c))},
-    {...column("why"), below: true, of: ({c}) => [...c.suspect, c.reason, c.first_wrong].filter(Boolean).join("; ")},
+    {...column("why"), below: true, of: ({c}) => [...c.suspect, c.reason, c.first_wrong, drift(c)].filter(Boolean).join("; ")},
   ], all, {id: "measurements", label: "All measurements", example: "gemm f64, SUSPECT, …"});
 }
 
