@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The Quadrille developers
 # SPDX-License-Identifier: Apache-2.0
-"""Kernels get the threads they ask for whatever OpenMP's variables say, and doctor sees what ranks lack. Where
+"""Kernels get the threads they ask for whatever OpenMP's variables say, and doctor and runs see what ranks lack. Where
 libraries' threads cannot even start, the program says so and ends.
 
 threads_test.py BINARY LAUNCHER...
@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import sys
@@ -91,6 +92,11 @@ def main():
         row, found, _ = doctor(program, 2, prefix=("taskset", "-c", "0"))
         check(row["status"] == "WARN" and row["remedy"], f"two ranks on a core: {row}")
         check([rank["cores"] for rank in found] == [0.5, 0.5], f"{found}")
+        ran = subprocess.run(["taskset", "-c", "0", *program.command(
+            "run", "--case", "vector", "--set", "size=4Ki", "--set", "repetitions=20", "--set", "suspect=0.001%",
+            "--set", "run.device=host", "--set", f"run.output={program.folder}", ranks=2)],
+            text=True, capture_output=True, timeout=120)
+        check(re.search(r"since\s+rank\s+0\s+has\s+0.5\s+cores", ran.stdout), "why times vary", ran)
     with control_group("cpu", {"cpu.cfs_quota_us": 50000}, {"cpu.max": "50000 100000"}) as group:
         if group is None:
             print("no control group for CPUs can be made here")
