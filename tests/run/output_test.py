@@ -233,20 +233,22 @@ def try_standard_output(options, option):
     check(text.startswith("before\n") and is_document(text[7:]), f"{option} to standard output that is a file")
 
 
-def as_nobody(options):
+def as_nobody(options, option):
     """What may not be written is refused, and kept."""
     # Users other than root do not see a folder of root's.
     for path in (options.program.folder, *options.program.folder.parents):
         if path.stat().st_uid == os.geteuid():
             path.chmod(path.stat().st_mode | 0o055)
+    options.program.folder.chmod(0o777)  # where runs write
     user = {"user": NOBODY} if os.geteuid() == 0 else {}
-    own = earlier("report --html", options)
+    own = earlier(option, options)
     for name, mode_of_folder, mode in (("file", 0o777, 0o444), ("folder", 0o555, 0o666)):
         folder = options.folder()
         path = file(own, mode)(folder)
         folder.chmod(mode_of_folder)
-        process = options.program.call(*options.command("report --html", path), ranks=0, **user)
-        check(process.returncode == 2 and path.read_text() == own, f"a read-only {name}", process)
+        process = options.program.call(*options.command(option, path), ranks=0, **user)
+        check(process.returncode == 2 and str(folder) in process.stderr and path.read_text() == own,
+              f"{option} to a read-only {name}", process)
         folder.chmod(0o755)
 
 
@@ -319,7 +321,10 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for future in [pool.submit(*task) for task in tasks]:
             future.result()
-    as_nobody(options)
+    for option in options.names():
+        as_nobody(options, option)
+    if os.geteuid() != 0:
+        print("left out: devices, which root alone can make")
     print("every place gets what was asked for, or stays as it was")
 
 
