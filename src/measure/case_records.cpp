@@ -67,7 +67,8 @@ Roofline roofline_of(CaseFacts const& of) {
   device::Device const& device = of.world.device();
   Roofline roofline{.pcie_peak = device.pcie_link().peak_bandwidth() * of.world.size()};
   core::Compute const compute = core::compute_for(of.spec.type, of.spec.compute);
-  roofline.flop = of.description.flop;
+  bool const is_gpu = device.kind() == device::Kind::cuda;
+  roofline.flop = of.description.flop + (is_gpu ? of.description.gpu_flop : 0);
   roofline.bytes = of.description.device_bytes;
   roofline.is_hot = of.spec.cache != core::Cache::cold;
   device::Peaks const& peaks = device.facts().peaks;

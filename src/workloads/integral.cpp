@@ -42,7 +42,9 @@ class Integral final : public measure::Workload {
     d.traits = {.communicates = true, .graph_capturable = ranks_ == 1};
     d.amount = integral::evaluations(problem_.rule, static_cast<double>(problem_.cells));
     d.unit = "eval/s";
-    d.flop = d.amount * integral::flop_of_evaluation(problem_);
+    // Bits that are prescribed prescribe the operations, too.
+    (problem_.reproducible ? d.flop : d.gpu_flop) =
+        d.amount * integral::flop_of_evaluation(problem_);
     d.network_bytes = 2.0 * (ranks_ - 1) * 8;
     d.traffic = RankReduction::traffic(p_.reproducible);
     d.memory_bytes = 3.0 * 8 * integral::kVirtualBlocks +

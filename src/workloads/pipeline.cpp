@@ -55,7 +55,7 @@ class Pipeline final : public measure::Workload {
     d.traits = {.host_timed = true};
     d.amount = static_cast<double>(cells_) * static_cast<double>(intervals_) * ranks_;
     d.unit = "eval/s";
-    d.flop = d.amount * kernels::integral::flop_of_evaluation(problem(0));
+    d.gpu_flop = d.amount * kernels::integral::flop_of_evaluation(problem(0));
     auto const keeps = [](auto const& variant) {
       return row_of(rows(), variant).partials == Partials::kept;
     };
