@@ -74,7 +74,7 @@ def fail_in_second_case(program):
 def go_on_behind_a_slow_variant(program):
     """A repetition beyond its limit that does end takes its variant out, and nothing else."""
     source = program.folder / "slow_first.toml"
-    source.write_text('[run]\ndevice = "host"\nvendor = "off"\ntimeout = { repetition = "1s" }\n'
+    source.write_text('[run]\ndevice = "host"\nvendor = "off"\ntimeout = { repetition = "1s", grace = "10min" }\n'
                       '[[case]]\nworkload = "gemm"\nsize = "1400"\nvariant = "reference"\n'
                       '[[case]]\nworkload = "vector"\nsize = "1007"\nvariant = "reference"\n')
     ended, result, _ = program.run(source, ranks=2)
