@@ -90,11 +90,11 @@ inline constexpr double kFarBeyondCaches = 256 << 20;
 
 /// What a case costs, known without running anything.
 struct Description {
-  double amount = 0;         ///< work of one repetition over all ranks, in units of `unit`
-  std::string_view unit;     ///< "FLOP/s", "B/s", "eval/s"
-  double flop = 0;           ///< operations, all ranks; 0 where nobody compares them with a peak
-  double gpu_flop = 0;       ///< more on GPUs, where hosts evaluate in operations that nobody counts
-  double device_bytes = 0;   ///< compulsory device memory traffic, all ranks
+  double amount = 0;        ///< work of one repetition over all ranks, in units of `unit`
+  std::string_view unit;    ///< "FLOP/s", "B/s", "eval/s"
+  double flop = 0;          ///< operations, all ranks; 0 where nobody compares them with a peak
+  double gpu_flop = 0;      ///< more on GPUs, where hosts evaluate in operations that nobody counts
+  double device_bytes = 0;  ///< compulsory device memory traffic, all ranks
   double network_bytes = 0;  ///< bytes that must leave a device, all ranks
   double pcie_bytes = 0;     ///< between devices and hosts in the direction of more, all ranks
   std::vector<SecondaryMetric> extras;
