@@ -259,10 +259,10 @@ class Operands {
 
 void launch(Problem const& p, device::StreamView stream) {
   if (p.o.rows == 0) return;
-  cudnnHandle_t const handle = cudnn::Library::instance().handle(stream);
   Operands operands{p};
   cudnn::Addresses const address = operands.addresses();
   cudnn::Choice& choice = choices().of(key_of(p), stream, [&] {
+    cudnnHandle_t const handle = cudnn::Library::instance().handle(stream);
     return cudnn::choose(graphs_of(p, handle), address, search(), stream);
   });
   cudnn::launch(choice, address, stream);

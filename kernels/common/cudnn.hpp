@@ -231,8 +231,10 @@ class Choices {
   /// As kernels::Library::drop, on all streams.
   bool drop(Key const& key) {
     std::lock_guard const lock{mutex_};
+    auto const found = choices_.find(key);
+    if (found == choices_.end()) return false;
     bool is_dropped = false;
-    for (auto& [stream, choice] : choices_[key]) is_dropped |= drop_plan(choice);
+    for (auto& [stream, choice] : found->second) is_dropped |= drop_plan(choice);
     return is_dropped;
   }
 

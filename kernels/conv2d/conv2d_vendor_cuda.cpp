@@ -170,9 +170,9 @@ cudnn::Search search_of(Problem const& p) {
 
 void launch(Problem const& p, device::StreamView stream) {
   if (is_empty(p)) return;
-  cudnnHandle_t const handle = cudnn::Library::instance().handle(stream);
   cudnn::Addresses const address = addresses_of(p);
   cudnn::Choice& choice = choices().of(key_of(p), stream, [&] {
+    cudnnHandle_t const handle = cudnn::Library::instance().handle(stream);
     return cudnn::choose(graphs_of(p, handle), address, search_of(p), stream);
   });
   cudnn::launch(choice, address, stream);
