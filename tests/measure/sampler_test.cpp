@@ -889,7 +889,11 @@ TEST(Timing, InstrumentsTimeWhatTheStreamDoes) {
 
   EXPECT_GE(seconds(core::Timing::synchronised), kSeconds);
   EXPECT_GE(seconds(core::Timing::device), 0.9 * kSeconds);
-  EXPECT_LT(seconds(core::Timing::launch_only), kSeconds + 1);
+  // A busy machine may take the processor from a launch, but not from each.
+  double launch_s = kSeconds;
+  for (int i = 0; i < 10 && launch_s >= kSeconds; ++i)
+    launch_s = seconds(core::Timing::launch_only);
+  EXPECT_LT(launch_s, kSeconds);
 }
 
 TEST(Timing, BehindAGateTheHostsCallsTakeNoTime) {

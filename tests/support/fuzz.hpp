@@ -87,8 +87,8 @@ inline void name_input(int signal) {
   _exit(1);
 }
 
-/// Tries one input, which may take ten seconds of processors, on a machine as busy as may be, and, where no
-/// sanitizer needs the address space itself, 4 GiB of it.
+/// Tries one input, which may take ten seconds of processors, on a machine as busy as may be, and 4 GiB of
+/// address space; a sanitizer needs ten times as long and the address space itself.
 template <class TryIt>
 void fuzz_one(std::uint64_t number, TryIt&& try_it) {
   // On a stack of its own: the other may be what overflowed.
@@ -100,12 +100,15 @@ void fuzz_one(std::uint64_t number, TryIt&& try_it) {
   action.sa_flags = SA_ONSTACK;
   for (int const signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGPROF})
     sigaction(signal, &action, nullptr);
-#ifndef __SANITIZE_ADDRESS__
+#ifdef __SANITIZE_ADDRESS__
+  constexpr int kLimit = 100;
+#else
+  constexpr int kLimit = 10;
   rlimit const limit{std::size_t{4} << 30, std::size_t{4} << 30};
   setrlimit(RLIMIT_AS, &limit);
 #endif
   fuzzed_input = number;
-  itimerval limit_s{.it_interval = {}, .it_value = {.tv_sec = 10, .tv_usec = 0}};
+  itimerval limit_s{.it_interval = {}, .it_value = {.tv_sec = kLimit, .tv_usec = 0}};
   setitimer(ITIMER_PROF, &limit_s, nullptr);
   try_it();
   limit_s = {};
